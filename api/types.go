@@ -1,0 +1,195 @@
+package api
+
+import "encoding/json"
+
+// The wire types: what stands in `data` of an answer.
+
+// DeviceCode is a login that a command line asked for.
+type DeviceCode struct {
+	Code            string `json:"code"`
+	VerificationURL string `json:"verification_url"`
+	ExpiresAt       int64  `json:"expires_at"` // Unix seconds
+	Interval        int    `json:"interval"`
+}
+
+// Flat marks an answer whose fields stand beside the envelope's as well.
+func (DeviceCode) Flat() {}
+
+// DeviceCodeStatus tells how a device login stands.
+type DeviceCodeStatus struct {
+	Status string `json:"status"`
+	Token  string `json:"token,omitzero"`
+}
+
+// Flat marks an answer whose fields stand beside the envelope's as well.
+func (DeviceCodeStatus) Flat() {}
+
+// DeviceDecision is the answer to approving or denying a device code.
+type DeviceDecision struct {
+	Code   string `json:"code"`
+	Status string `json:"status"`
+}
+
+// Session is what a key exchange gives.
+type Session struct {
+	Token     string `json:"token"`
+	UserID    string `json:"user_id"`
+	ExpiresAt int64  `json:"expires_at"`
+}
+
+// Logout is the answer to ending one's session.
+type Logout struct {
+	SessionID string `json:"session_id"`
+	Revoked   bool   `json:"revoked"`
+}
+
+// User is whoever calls.
+type User struct {
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	Name  string `json:"name"`
+}
+
+// APIKey is a key without its secret.
+type APIKey struct {
+	ID           string   `json:"id"`
+	Name         string   `json:"name"`
+	CreatedAt    int64    `json:"created_at"`
+	ExpiresAt    int64    `json:"expires_at,omitzero"`
+	LastUsedAt   int64    `json:"last_used_at,omitzero"`
+	AllowedCIDRs []string `json:"allowed_cidrs"`
+}
+
+// NewAPIKey is a key with its secret, which is shown once.
+type NewAPIKey struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	APIKey       string          `json:"api_key"`
+	CreatedAt    int64           `json:"created_at"`
+	ExpiresAt    int64           `json:"expires_at,omitzero"`
+	AllowedCIDRs []string        `json:"allowed_cidrs"`
+	Previous     *PreviousAPIKey `json:"previous,omitzero"`
+}
+
+// PreviousAPIKey tells until when a rotated key stays good.
+type PreviousAPIKey struct {
+	ID        string `json:"id"`
+	ExpiresAt int64  `json:"expires_at"`
+}
+
+// Workspace is a tenant's room.
+type Workspace struct {
+	ID             string `json:"id"`
+	Name           string `json:"name"`
+	Slug           string `json:"slug"`
+	OrganizationID string `json:"organization_id"`
+}
+
+// Member is somebody in a workspace, with the keys of their roles.
+type Member struct {
+	ID     string   `json:"id"`
+	Name   string   `json:"name"`
+	Email  string   `json:"email"`
+	Roles  []string `json:"roles"`
+	Status string   `json:"status"`
+}
+
+// MemberAdded is the answer to adding a member.
+type MemberAdded struct {
+	WorkspaceID string `json:"workspace_id"`
+	Email       string `json:"email"`
+	Role        string `json:"role"`
+	UserID      string `json:"user_id"`
+}
+
+// MemberRemoved is the answer to removing a member.
+type MemberRemoved struct {
+	WorkspaceID string `json:"workspace_id"`
+	UserID      string `json:"user_id"`
+}
+
+// Role is a named set of permissions.
+type Role struct {
+	ID          string   `json:"id,omitzero"` // the key, where a role was just defined
+	Key         string   `json:"key"`
+	Name        string   `json:"name"`
+	Color       string   `json:"color"`
+	Permissions []string `json:"permissions"`
+	BuiltIn     bool     `json:"built_in"`
+}
+
+// RoleAssignment is the answer to giving or taking a role.
+type RoleAssignment struct {
+	WorkspaceID string `json:"workspace_id"`
+	UserID      string `json:"user_id"`
+	Role        string `json:"role"`
+}
+
+// RoleDeleted is the answer to deleting a role.
+type RoleDeleted struct {
+	WorkspaceID string `json:"workspace_id"`
+	Role        string `json:"role"`
+	Deleted     bool   `json:"deleted"`
+}
+
+// Organization is the owner of workspaces; its settings look the same.
+type Organization struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Slug string `json:"slug"`
+}
+
+// Tag is a word that entries can carry.
+type Tag struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	AppliesTo string `json:"applies_to"`
+}
+
+// ReceivingMethod is a way to be paid.
+type ReceivingMethod struct {
+	ID          string `json:"id"`
+	Provider    string `json:"provider"`
+	AccountName string `json:"account_name"`
+	AccountID   string `json:"account_id"`
+	IsDefault   bool   `json:"is_default"`
+}
+
+// Created is the answer to making or changing something.
+type Created struct {
+	ID string `json:"id"`
+}
+
+// Deleted is the answer to deleting something.
+type Deleted struct {
+	ID      string `json:"id"`
+	Deleted bool   `json:"deleted"`
+}
+
+// Revoked is the answer to revoking something.
+type Revoked struct {
+	ID      string `json:"id"`
+	Revoked bool   `json:"revoked"`
+}
+
+// Restored is the answer to restoring something.
+type Restored struct {
+	ID       string `json:"id"`
+	Restored bool   `json:"restored"`
+}
+
+// Entry is somebody or something that a workspace pays, in full.
+type Entry struct {
+	ID          string          `json:"id"`
+	WorkspaceID string          `json:"workspace_id"`
+	Type        string          `json:"type"`
+	Label       string          `json:"label"`
+	Status      string          `json:"status"`
+	Fields      json.RawMessage `json:"fields"`
+	Name        string          `json:"name,omitzero"`
+	Tags        []string        `json:"tags"`
+	// ReceivingMethods is nil for a caller who may not see them.
+	ReceivingMethods *[]ReceivingMethod `json:"receiving_methods,omitzero"`
+	CreatedAt        int64              `json:"created_at"`
+	UpdatedAt        int64              `json:"updated_at"`
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bursar/internal/config"
+	"bursar/internal/db"
+	"bursar/internal/server"
+	"bursar/internal/setup"
+)
+
+func newServe(t Terminal) *cobra.Command {
+	var settings config.Serve
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server",
+		Long: `Run the server. On an empty store it makes a first organization, workspace and
+admin and prints, once, the admin's API key and how to use it.
+
+Every flag can be set by the environment variable in brackets. SIGTERM and
+SIGINT drain: requests under way are answered, then the store is closed.`,
+		Example: `  bursar serve
+  bursar serve --data /var/lib/bursar --listen 0.0.0.0:8080 --public-url https://pay.example.com
+  BURSAR_DATABASE_URL=postgres://bursar@db.internal/bursar bursar serve`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
+				return usageError{err}
+			}
+			if err := settings.Check(); err != nil {
+				return usageError{err}
+			}
+			var level slog.Level
+			if err := level.UnmarshalText([]byte(settings.LogLevel)); err != nil {
+				return usageError{fmt.Errorf("--log-level must be debug, info, warn or error")}
+			}
+			log := slog.New(slog.NewJSONHandler(t.Err, &slog.HandlerOptions{Level: level}))
+			return serve(c.Context(), t, settings, log)
+		},
+	}
+	settings.BindServe(c.Flags())
+	return c
+}
+
+func serve(ctx context.Context, t Terminal, settings config.Serve, log *slog.Logger) (err error) {
+	d, err := db.Open(ctx, settings.DB())
+	if err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	listener, err := net.Listen("tcp", settings.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", settings.Listen, err)
+	}
+	defer func() { _ = listener.Close() }() // closed before by a proper shutdown
+	if settings.PublicURL == "" {
+		settings.PublicURL = "http://" + listener.Addr().String()
+	}
+	srv, err := server.New(ctx, d, settings, log)
+	if err != nil {
+		return err
+	}
+	if err := welcome(ctx, t, d, settings.PublicURL); err != nil {
+		return err
+	}
+	log.Info("listening", "address", listener.Addr().String(), "public_url", settings.PublicURL)
+	return run(ctx, srv, listener, settings.DrainTimeout, log)
+}
+
+// welcome sets an empty store up and tells how to use it, once.
+func welcome(ctx context.Context, t Terminal, d *db.DB, publicURL string) error {
+	done, err := setup.Done(ctx, d)
+	if err != nil || done {
+		return err
+	}
+	made, err := setup.Run(ctx, d, operator(), setup.First{
+		Email: "admin@example.com", Name: "Admin", Organization: "First organization", Workspace: "First workspace",
+	})
+	if errors.Is(err, setup.ErrDone) {
+		return nil // another node was quicker
+	}
+	if err != nil {
+		return fmt.Errorf("set up the store: %w", err)
+	}
+	base := publicURL + "/v1"
+	_, err = fmt.Fprintf(t.Out, `This store is new. It now has an organization, a workspace and an admin.
+
+  Base URL      %s
+  Organization  %s
+  Workspace     %s
+  Admin         %s (admin@example.com)
+  API key       %s
+
+The key is shown this once. Exchange it for a session token:
+
+  curl -sS -X POST %s/auth/token -H 'Authorization: Bearer %s'
+
+`, base, made.OrganizationID, made.WorkspaceID, made.UserID, made.APIKey, base, made.APIKey)
+	return err
+}
+
+// turnAway is how long a draining server still takes requests, telling each
+// client that its connection ends: nobody's request meets a closed door.
+const turnAway = 500 * time.Millisecond
+
+// run serves until ctx ends, then drains.
+func run(ctx context.Context, srv *server.Server, listener net.Listener, drain time.Duration, log *slog.Logger) error {
+	web := &http.Server{
+		Handler:           srv,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		srv.Keep(background)
+	}()
+	defer func() {
+		stop()
+		<-kept
+	}()
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	log.Info("draining")
+	srv.Drain()
+	time.Sleep(turnAway)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if err := web.Shutdown(limit); err != nil {
+		return fmt.Errorf("drain: requests were still under way after %s: %w", drain, errors.Join(err, web.Close()))
+	}
+	log.Info("stopped")
+	return nil
+}

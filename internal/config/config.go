@@ -1,0 +1,135 @@
+// Package config is what an operator can set: one struct, filled from flags,
+// then the environment, then defaults.
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"bursar/internal/db"
+)
+
+// Store says where the data is.
+type Store struct {
+	Data        string
+	DatabaseURL string
+}
+
+// Serve is all about running a server.
+type Serve struct {
+	Store
+	Listen           string
+	PublicURL        string
+	RateLimit        string
+	TrustedProxies   []string
+	DeviceSessionTTL time.Duration
+	KeySessionTTL    time.Duration
+	DrainTimeout     time.Duration
+	LogLevel         string
+}
+
+// BindStore adds the flags of a store.
+func (s *Store) BindStore(flags *pflag.FlagSet) {
+	flags.StringVar(&s.Data, "data", "./bursar-data", "folder of the embedded SQLite database [BURSAR_DATA]")
+	flags.StringVar(&s.DatabaseURL, "database-url", "", "PostgreSQL to use instead, as postgres://… [BURSAR_DATABASE_URL]")
+}
+
+// BindServe adds the flags of a server.
+func (s *Serve) BindServe(flags *pflag.FlagSet) {
+	s.BindStore(flags)
+	flags.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "address to listen on [BURSAR_LISTEN]")
+	flags.StringVar(&s.PublicURL, "public-url", "", "address that people and clients use, as https://pay.example.com; default http://LISTEN [BURSAR_PUBLIC_URL]")
+	flags.StringVar(&s.RateLimit, "rate-limit", "50/s", "requests that a caller may make, as 50/s or 600/m; off lifts every limit, the login budgets included [BURSAR_RATE_LIMIT]")
+	flags.StringSliceVar(&s.TrustedProxies, "trusted-proxies", nil, "networks whose X-Forwarded-For is believed, as 10.0.0.0/8,::1/128 [BURSAR_TRUSTED_PROXIES]")
+	flags.DurationVar(&s.DeviceSessionTTL, "device-session-ttl", 12*time.Hour, "lifetime of a session after device login [BURSAR_DEVICE_SESSION_TTL]")
+	flags.DurationVar(&s.KeySessionTTL, "key-session-ttl", time.Hour, "lifetime of a session after key exchange [BURSAR_KEY_SESSION_TTL]")
+	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long SIGTERM waits for requests under way [BURSAR_DRAIN_TIMEOUT]")
+	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
+}
+
+// FromEnvironment sets every flag that was not given from its variable: --data
+// from BURSAR_DATA, --public-url from BURSAR_PUBLIC_URL, and so on.
+func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "BURSAR_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if !strings.Contains(f.Usage, "["+name+"]") {
+			return
+		}
+		value, ok := lookup(name)
+		if f.Changed || !ok || value == "" || failed != nil {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			failed = fmt.Errorf("%s: %w", name, err)
+		}
+	})
+	return failed
+}
+
+// DB is how to open the store.
+func (s Store) DB() db.Config {
+	if s.DatabaseURL != "" {
+		return db.Config{URL: s.DatabaseURL}
+	}
+	return db.Config{Dir: s.Data}
+}
+
+// Check says what is wrong with the settings of a server.
+func (s *Serve) Check() error {
+	if s.PublicURL != "" {
+		u, err := url.Parse(s.PublicURL)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("--public-url must be an http or https address, such as https://pay.example.com")
+		}
+		s.PublicURL = strings.TrimRight(s.PublicURL, "/")
+	}
+	if s.DeviceSessionTTL < time.Minute || s.KeySessionTTL < time.Minute {
+		return fmt.Errorf("a session must live for at least a minute")
+	}
+	if _, err := s.Proxies(); err != nil {
+		return err
+	}
+	_, err := s.Rate()
+	return err
+}
+
+// Proxies are the networks whose X-Forwarded-For is believed.
+func (s *Serve) Proxies() ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for _, text := range s.TrustedProxies {
+		network, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxies: %q is not a network such as 10.0.0.0/8", text)
+		}
+		list = append(list, network)
+	}
+	return list, nil
+}
+
+// Rate is how often a caller may ask.
+type Rate struct {
+	Off       bool
+	PerSecond float64
+	Burst     int
+}
+
+// Rate reads the rate limit: off, N/s or N/m.
+func (s *Serve) Rate() (Rate, error) {
+	if s.RateLimit == "off" {
+		return Rate{Off: true}, nil
+	}
+	number, unit, _ := strings.Cut(s.RateLimit, "/")
+	n, err := strconv.Atoi(number)
+	seconds := map[string]float64{"s": 1, "m": 60}[unit]
+	if err != nil || n < 1 || n > 1_000_000 || seconds == 0 {
+		return Rate{}, fmt.Errorf("--rate-limit must be off or a rate such as 50/s or 600/m, not %q", s.RateLimit)
+	}
+	return Rate{PerSecond: float64(n) / seconds, Burst: 2 * n}, nil
+}

@@ -1,0 +1,112 @@
+// Package contract holds answers against the OpenAPI document. Tests use it so
+// that the server cannot say anything the document does not know.
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Checker knows every documented answer. It is safe for concurrent use.
+type Checker struct {
+	operations []operation
+	unrouted   map[int]*answer
+}
+
+// UndocumentedError says that the document does not know an operation or one
+// of its statuses.
+type UndocumentedError struct {
+	Method, Path string
+	Status       int // 0 when the operation itself is unknown
+}
+
+func (e *UndocumentedError) Error() string {
+	if e.Status == 0 {
+		return fmt.Sprintf("%s %s is not documented", e.Method, e.Path)
+	}
+	return fmt.Sprintf("%s %s does not document the status %d", e.Method, e.Path, e.Status)
+}
+
+// New compiles the document, which is given as YAML.
+func New(yaml []byte) (*Checker, error) {
+	source, err := parse(yaml)
+	if err != nil {
+		return nil, err
+	}
+	checker := &Checker{}
+	if checker.operations, err = source.operations(); err != nil {
+		return nil, err
+	}
+	if checker.unrouted, err = source.unrouted(); err != nil {
+		return nil, err
+	}
+	return checker, nil
+}
+
+// Operations lists what is documented as "METHOD /v1/path/{param}", sorted.
+func (c *Checker) Operations() []string {
+	names := make([]string, 0, len(c.operations))
+	for _, known := range c.operations {
+		names = append(names, known.method+" "+known.path)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// CheckResponse fails unless the document describes this answer to this
+// request: the operation, the status, the headers and every field of the body.
+// A HEAD is checked as its GET without the body.
+func (c *Checker) CheckResponse(req *http.Request, status int, header http.Header, body []byte) error {
+	method, path := req.Method, req.URL.EscapedPath()
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	known := c.find(method, path)
+	if known == nil {
+		return &UndocumentedError{Method: req.Method, Path: path}
+	}
+	expected := known.answers[status]
+	if expected == nil {
+		return &UndocumentedError{Method: req.Method, Path: known.path, Status: status}
+	}
+	err := expected.checkHeaders(header)
+	if err == nil && req.Method != http.MethodHead {
+		err = expected.checkBody(header, body)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s answered %d: %w", req.Method, path, status, err)
+	}
+	return nil
+}
+
+// CheckUnrouted checks an answer that belongs to no operation: 404 to an
+// unknown path, 405 to a method that a path does not have.
+func (c *Checker) CheckUnrouted(status int, header http.Header, body []byte) error {
+	expected := c.unrouted[status]
+	if expected == nil {
+		return fmt.Errorf("status %d is not documented outside operations, only %v",
+			status, slices.Sorted(maps.Keys(c.unrouted)))
+	}
+	if err := expected.checkHeaders(header); err != nil {
+		return fmt.Errorf("answer %d outside operations: %w", status, err)
+	}
+	if err := expected.checkBody(header, body); err != nil {
+		return fmt.Errorf("answer %d outside operations: %w", status, err)
+	}
+	return nil
+}
+
+// find relies on the order of operations: literal segments come before
+// parameters, as they do in http.ServeMux.
+func (c *Checker) find(method, path string) *operation {
+	segments := strings.Split(path, "/")
+	for i := range c.operations {
+		if c.operations[i].method == method && c.operations[i].matches(segments) {
+			return &c.operations[i]
+		}
+	}
+	return nil
+}

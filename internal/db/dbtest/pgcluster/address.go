@@ -1,0 +1,92 @@
+package pgcluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// URL returns the address of a database, for the superuser. Unless schema is
+// empty, it is the whole search path.
+func (c *Cluster) URL(database, schema string) string {
+	if c.opts.TCP {
+		return c.url(net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)), database, schema, url.Values{})
+	}
+	return c.socketURL(database, schema)
+}
+
+func (c *Cluster) socketURL(database, schema string) string {
+	return c.url("", database, schema, url.Values{
+		"host": {c.sockets},
+		"port": {strconv.Itoa(c.port)},
+	})
+}
+
+func (c *Cluster) url(host, database, schema string, query url.Values) string {
+	query.Set("sslmode", "disable")
+	if schema != "" {
+		query.Set("search_path", pgx.Identifier{schema}.Sanitize())
+	}
+	address := url.URL{
+		Scheme: "postgres",
+		User:   url.User(superuser),
+		Host:   host,
+		Path:   "/" + database,
+		// Like libpq, pgx takes a plus for itself, not for a space.
+		RawQuery: strings.ReplaceAll(query.Encode(), "+", "%20"),
+	}
+	return address.String()
+}
+
+// NewSchema creates an empty schema of its own for one test, and returns a
+// URL that sees only this schema. The drop waits for open transactions on it.
+func (c *Cluster) NewSchema(ctx context.Context) (url string, drop func(context.Context) error, err error) {
+	schema := "test_" + strings.ToLower(rand.Text())
+	if err := c.exec(ctx, "CREATE SCHEMA "+schema); err != nil {
+		return "", nil, fmt.Errorf("creating schema %s: %w", schema, err)
+	}
+	drop = func(ctx context.Context) error {
+		if err := c.exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE"); err != nil {
+			return fmt.Errorf("dropping schema %s: %w", schema, err)
+		}
+		return nil
+	}
+	return c.URL(maintenance, schema), drop, nil
+}
+
+func (c *Cluster) exec(ctx context.Context, sql string) error {
+	conn, err := pgx.Connect(ctx, c.socketURL(maintenance, ""))
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// choosePort returns a port that is free on 127.0.0.1. It stays below the
+// ports that kernels give to outgoing connections: one of those could take
+// the port between Kill and Restart, even a client that keeps dialling it.
+func choosePort(tcp bool) (int, error) {
+	const first, count, attempts = 20000, 12000, 100
+	if !tcp {
+		return first, nil // only names the socket, in a folder of its own
+	}
+	var refused error
+	for range attempts {
+		port := first + mathrand.IntN(count)
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return port, listener.Close()
+		}
+		refused = err
+	}
+	return 0, fmt.Errorf("choosing a port: %w", refused)
+}

@@ -1,0 +1,124 @@
+package pgcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func (c *Cluster) initdb(ctx context.Context) error {
+	var err error
+	for _, locale := range []string{"C.UTF-8", "C"} { // older systems lack C.UTF-8
+		cmd := exec.CommandContext(ctx, filepath.Join(c.binDir, "initdb"),
+			"--pgdata="+c.dataDir(), "--username="+superuser, "--auth=trust",
+			"--encoding=UTF8", "--locale="+locale, "--no-sync", "--no-instructions")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.account}
+		// Killed outright, it would leave a child writing into the folder.
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		cmd.WaitDelay = stopLimit
+		if err = c.logged(cmd, cmd.Run); err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return c.withLog(fmt.Errorf("running initdb: %w", err))
+}
+
+// launch runs the server and waits until it accepts connections.
+func (c *Cluster) launch(ctx context.Context) error {
+	cmd := exec.Command(filepath.Join(c.binDir, "postgres"), c.arguments()...)
+	cmd.SysProcAttr = serverAttributes(c.account)
+	err := c.logged(cmd, func() (err error) {
+		c.server, err = startServer(cmd)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.awaitReady(ctx); err != nil {
+		err = c.withLog(err)
+		if c.server.running() {
+			err = errors.Join(err, c.kill())
+		}
+		return err
+	}
+	return nil
+}
+
+func (c *Cluster) arguments() []string {
+	listen, durable := "", "off"
+	if c.opts.TCP {
+		listen = "127.0.0.1"
+	}
+	if c.opts.Durable {
+		durable = "on"
+	}
+	args := []string{"-D", c.dataDir()}
+	for _, setting := range []string{
+		"listen_addresses=" + listen,
+		"port=" + strconv.Itoa(c.port),
+		"unix_socket_directories=" + c.sockets,
+		"fsync=" + durable,
+		"synchronous_commit=" + durable,
+		"full_page_writes=" + durable,
+		"max_connections=200",
+		"shared_buffers=16MB",
+		// In the data folder, where it goes with the cluster, not in /dev/shm.
+		"dynamic_shared_memory_type=mmap",
+	} {
+		args = append(args, "-c", setting)
+	}
+	return args
+}
+
+// logged does start with the command's output going to the log, which is a
+// file so that neither side ever waits for the other.
+func (c *Cluster) logged(cmd *exec.Cmd, start func() error) error {
+	log, err := os.OpenFile(c.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("opening the server's log: %w", err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = "/" // the current folder may be closed to the account
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "PG") && !strings.HasPrefix(variable, "LC_") {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	// Given a time zone, initdb does not search the system for its name.
+	cmd.Env = append(cmd.Env, "LC_ALL=C", "TZ=UTC")
+	return errors.Join(start(), log.Close())
+}
+
+// awaitReady asks through the socket, which is this server's for certain; its
+// TCP port is open before.
+func (c *Cluster) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		conn, err := pgx.Connect(ctx, c.socketURL(maintenance, ""))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-c.server.exited:
+			return fmt.Errorf("the server ended while starting: %s", c.server.status)
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the server to accept connections: %w; last answer: %w", ctx.Err(), err)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// maxAttempts bounds how often a transaction that lost to another is tried.
+	maxAttempts = 10
+	// statementTimeout bounds what one statement may take, in milliseconds.
+	statementTimeout = "30000"
+)
+
+type postgres struct {
+	pool     *pgxpool.Pool
+	listener *listener
+}
+
+func openPostgres(ctx context.Context, url string, e *epoch) (*postgres, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the database URL is malformed") // pgx would repeat it, password and all
+	}
+	config.MaxConns = max(config.MaxConns, int32(4*runtime.GOMAXPROCS(0)))
+	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
+	config.ConnConfig.RuntimeParams["application_name"] = "bursar"
+	config.ConnConfig.ConnectTimeout = 5 * time.Second
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("reach PostgreSQL: %w", err)
+	}
+	return &postgres{pool: pool, listener: listen(config.ConnConfig, e)}, nil
+}
+
+func (p *postgres) read(ctx context.Context, fn func(conn) error) error {
+	lent, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("reach PostgreSQL: %w", err)
+	}
+	defer lent.Release() // which rolls back what is still open by closing the connection
+	c := &pgConn{ctx: ctx, db: lent.Conn()}
+	if err := fn(c); err != nil {
+		return err
+	}
+	if c.open {
+		c.queue("COMMIT", nil)
+		return c.flush()
+	}
+	return nil
+}
+
+func (p *postgres) write(ctx context.Context, fn func(conn) error) error {
+	for attempt := 1; ; attempt++ {
+		err := p.transact(ctx, fn)
+		if err == nil || !worthRetrying(err) || attempt == maxAttempts {
+			return err
+		}
+		select {
+		case <-time.After(rand.N(time.Duration(attempt) * 5 * time.Millisecond)):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (p *postgres) transact(ctx context.Context, fn func(conn) error) (err error) {
+	lent, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("reach PostgreSQL: %w", err)
+	}
+	defer lent.Release()
+	c := &pgConn{ctx: ctx, db: lent.Conn(), open: true}
+	c.queue("BEGIN", nil)
+	if err := guarded(fn, c); err != nil {
+		c.abandon()
+		return err
+	}
+	c.queue("COMMIT", nil)
+	if err := c.flush(); err != nil {
+		c.abandon()
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+func (p *postgres) announce() string { return "NOTIFY " + accessChannel }
+
+// schemaLock is the advisory lock under which the schema changes, one for each
+// schema of the database.
+const schemaLock = `SELECT pg_advisory_xact_lock(hashtext('bursar ' || current_schema()))`
+
+func (p *postgres) migrate(ctx context.Context, now int64) error {
+	all, err := migrations("postgres", postgresSchema)
+	if err != nil {
+		return err
+	}
+	return p.write(ctx, func(c conn) error {
+		if err := c.(*pgConn).script(schemaLock); err != nil {
+			return fmt.Errorf("lock the schema: %w", err)
+		}
+		return applyPending(c.(*pgConn), all, now)
+	})
+}
+
+func (p *postgres) close() error {
+	p.listener.stop()
+	p.pool.Close()
+	return nil
+}
+
+// pgConn sends statements whose answer nobody waits for together with the next
+// one that matters: most mutations take one round trip, BEGIN and COMMIT included.
+type pgConn struct {
+	ctx   context.Context
+	db    *pgx.Conn
+	batch pgx.Batch
+	open  bool // a transaction is, or is about to be
+	sent  bool // the server knows about it
+}
+
+func (c *pgConn) queue(sql string, args []any) { c.batch.Queue(sql, args...) }
+
+func (c *pgConn) exec(sql string, args []any) error {
+	c.queue(sql, args)
+	return nil
+}
+
+func (c *pgConn) snapshot() error {
+	c.open = true
+	c.queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil)
+	return nil
+}
+
+func (c *pgConn) query(sql string, args []any) (Rows, error) {
+	if c.batch.Len() == 0 {
+		rows, err := c.db.Query(c.ctx, sql, args...)
+		if err != nil {
+			return nil, err
+		}
+		return &pgRows{rows: rows}, nil
+	}
+	c.queue(sql, args)
+	results, err := c.send(1)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		_ = results.Close() // repeats the error
+		return nil, err
+	}
+	return &pgRows{rows: rows, batch: results}, nil
+}
+
+func (c *pgConn) flush() error {
+	results, err := c.send(0)
+	if err != nil {
+		return err
+	}
+	return results.Close()
+}
+
+// send sends what is queued and reads all answers but the last few.
+func (c *pgConn) send(keep int) (pgx.BatchResults, error) {
+	batch := c.batch
+	c.batch = pgx.Batch{}
+	c.sent = true
+	results := c.db.SendBatch(c.ctx, &batch)
+	for range batch.Len() - keep {
+		if _, err := results.Exec(); err != nil {
+			_ = results.Close() // repeats the error
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// abandon rolls back. Where that fails the connection is closed, which the
+// server takes for the same.
+func (c *pgConn) abandon() {
+	if !c.sent {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), 5*time.Second)
+	defer cancel()
+	if _, err := c.db.Exec(ctx, "ROLLBACK"); err != nil {
+		_ = c.db.Close(ctx)
+	}
+}
+
+func (c *pgConn) script(sql string) error {
+	if c.batch.Len() > 0 {
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+	_, err := c.db.Exec(c.ctx, sql, pgx.QueryExecModeSimpleProtocol)
+	return err
+}

@@ -1,0 +1,66 @@
+package db
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// pgRows reads values as they come off the wire.
+type pgRows struct {
+	rows  pgx.Rows
+	batch pgx.BatchResults // to be closed after the rows, where there is one
+	raw   [][]byte
+	err   error
+}
+
+func (r *pgRows) Next() bool {
+	if !r.rows.Next() {
+		r.Close()
+		return false
+	}
+	r.raw = r.rows.RawValues()
+	return true
+}
+
+func (r *pgRows) Err() error {
+	if err := r.rows.Err(); err != nil {
+		return err
+	}
+	return r.err
+}
+
+func (r *pgRows) Close() {
+	r.rows.Close()
+	if r.batch != nil {
+		r.err = r.batch.Close()
+		r.batch = nil
+	}
+}
+
+func (r *pgRows) Text(i int) string { return string(r.raw[i]) }
+func (r *pgRows) Raw(i int) []byte  { return r.raw[i] }
+func (r *pgRows) Null(i int) bool   { return r.raw[i] == nil }
+
+func (r *pgRows) Int(i int) int64 {
+	v := r.raw[i]
+	if r.rows.FieldDescriptions()[i].Format == pgx.TextFormatCode {
+		n, _ := strconv.ParseInt(string(v), 10, 64) // NULL is 0, anything else is a number
+		return n
+	}
+	switch len(v) {
+	case 8:
+		return int64(binary.BigEndian.Uint64(v))
+	case 4:
+		return int64(int32(binary.BigEndian.Uint32(v)))
+	case 2:
+		return int64(int16(binary.BigEndian.Uint16(v)))
+	}
+	return 0
+}
+
+func (r *pgRows) Bool(i int) bool {
+	v := r.raw[i]
+	return len(v) == 1 && (v[0] == 1 || v[0] == 't')
+}

@@ -1,0 +1,229 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// sqliteFile is the name of the database in the data folder.
+const sqliteFile = "bursar.db"
+
+// sqlite keeps many connections that read and one that writes.
+type sqlite struct {
+	path    string
+	readers chan *sqliteConn // nil stands for one that is yet to be opened
+	writer  *sqliteWriter
+}
+
+func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	s := &sqlite{path: filepath.Join(dir, sqliteFile), readers: make(chan *sqliteConn, readers)}
+	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the data file: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("open the data file: %w", err)
+	}
+	writing, err := openSQLiteConn(ctx, s.path, "")
+	if err != nil {
+		return nil, err
+	}
+	for range readers {
+		s.readers <- nil
+	}
+	s.writer = startSQLiteWriter(writing, e)
+	return s, nil
+}
+
+func (s *sqlite) read(ctx context.Context, fn func(conn) error) error {
+	var c *sqliteConn
+	select {
+	case c = <-s.readers:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a connection: %w", ctx.Err())
+	}
+	defer func() { s.readers <- c }()
+	if c == nil {
+		opened, err := openSQLiteConn(ctx, s.path, "PRAGMA query_only = ON;")
+		if err != nil {
+			return err
+		}
+		c = opened
+	}
+	c.db.SetInterrupt(ctx)
+	defer c.endRead()
+	return fn(c)
+}
+
+func (s *sqlite) write(ctx context.Context, fn func(conn) error) error { return s.writer.do(ctx, fn) }
+
+func (s *sqlite) announce() string { return "" }
+
+func (s *sqlite) migrate(ctx context.Context, now int64) error {
+	all, err := migrations("sqlite", sqliteSchema)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(c conn) error { return applyPending(c.(*sqliteConn), all, now) })
+}
+
+func (s *sqlite) close() error {
+	var errs []error
+	for range cap(s.readers) {
+		if c := <-s.readers; c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	// The writer goes last: the last one out folds the log into the file.
+	return errors.Join(append(errs, s.writer.stop())...)
+}
+
+// sqliteConn is one connection with its prepared statements.
+type sqliteConn struct {
+	db       *sqlite3.Conn
+	prepared map[string]*sqliteStmt
+	wrote    bool // since the job began
+}
+
+// sqliteStmt is a statement that is kept. SQLite numbers $2 by where it first
+// appears, not by its digits: order says which argument each place takes.
+type sqliteStmt struct {
+	*sqlite3.Stmt
+	order []int
+}
+
+func openSQLiteConn(ctx context.Context, path, extra string) (*sqliteConn, error) {
+	db, err := sqlite3.OpenContext(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", filepath.Base(path), err)
+	}
+	if err := db.BusyTimeout(10 * time.Second); err != nil {
+		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
+	}
+	if err := db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+		PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;` + extra); err != nil {
+		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
+	}
+	return &sqliteConn{db: db, prepared: map[string]*sqliteStmt{}}, nil
+}
+
+func (c *sqliteConn) close() error {
+	var errs []error
+	for _, stmt := range c.prepared {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, c.db.Close())...)
+}
+
+func (c *sqliteConn) query(sql string, args []any) (Rows, error) {
+	stmt, err := c.bound(sql, args)
+	if err != nil {
+		return nil, err
+	}
+	return &sqliteRows{stmt}, nil
+}
+
+func (c *sqliteConn) exec(sql string, args []any) error {
+	stmt, err := c.bound(sql, args)
+	if err != nil {
+		return err
+	}
+	for stmt.Step() {
+	}
+	return stmt.Reset()
+}
+
+func (c *sqliteConn) script(sql string) error {
+	c.wrote = true
+	return c.db.Exec(sql)
+}
+
+func (c *sqliteConn) snapshot() error { return c.exec("BEGIN", nil) }
+
+func (c *sqliteConn) endRead() {
+	if !c.db.GetAutocommit() {
+		// A read transaction has nothing to lose; were this to fail, the next
+		// statement on the connection would say so.
+		_ = c.exec("ROLLBACK", nil)
+	}
+}
+
+func (c *sqliteConn) bound(sql string, args []any) (*sqlite3.Stmt, error) {
+	stmt := c.prepared[sql]
+	if stmt == nil {
+		var err error
+		if stmt, err = c.prepare(sql); err != nil {
+			return nil, err
+		}
+		c.prepared[sql] = stmt
+	}
+	if stmt.Busy() {
+		return nil, errors.New("a statement is used inside its own answer")
+	}
+	if !stmt.ReadOnly() {
+		c.wrote = true
+	}
+	for i, n := range stmt.order {
+		if n >= len(args) {
+			return nil, fmt.Errorf("parameter $%d has no value", n+1)
+		}
+		if err := bindSQLite(stmt.Stmt, i+1, args[n]); err != nil {
+			return nil, fmt.Errorf("bind parameter $%d: %w", n+1, err)
+		}
+	}
+	return stmt.Stmt, nil
+}
+
+func (c *sqliteConn) prepare(sql string) (*sqliteStmt, error) {
+	raw, _, err := c.db.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
+	if err != nil {
+		return nil, fmt.Errorf("prepare: %w", err)
+	}
+	stmt := &sqliteStmt{Stmt: raw}
+	for i := range raw.BindCount() {
+		n, err := strconv.Atoi(strings.TrimPrefix(raw.BindName(i+1), "$"))
+		if err != nil || n < 1 {
+			return nil, errors.Join(errors.New("parameters are named $1, $2 and so on"), raw.Close())
+		}
+		stmt.order = append(stmt.order, n-1)
+	}
+	return stmt, nil
+}
+
+func bindSQLite(stmt *sqlite3.Stmt, i int, arg any) error {
+	switch v := arg.(type) {
+	case nil:
+		return stmt.BindNull(i)
+	case string:
+		return stmt.BindText(i, v)
+	case int64:
+		return stmt.BindInt64(i, v)
+	case int:
+		return stmt.BindInt(i, v)
+	case bool:
+		return stmt.BindBool(i, v)
+	}
+	return fmt.Errorf("unsupported %T", arg)
+}
+
+type sqliteRows struct{ stmt *sqlite3.Stmt }
+
+func (r *sqliteRows) Next() bool        { return r.stmt.Step() }
+func (r *sqliteRows) Err() error        { return r.stmt.Err() }
+func (r *sqliteRows) Close()            { _ = r.stmt.Reset() } // repeats the error that Err has told
+func (r *sqliteRows) Text(i int) string { return r.stmt.ColumnText(i) }
+func (r *sqliteRows) Raw(i int) []byte  { return r.stmt.ColumnRawText(i) }
+func (r *sqliteRows) Int(i int) int64   { return r.stmt.ColumnInt64(i) }
+func (r *sqliteRows) Bool(i int) bool   { return r.stmt.ColumnBool(i) }
+func (r *sqliteRows) Null(i int) bool   { return r.stmt.ColumnType(i) == sqlite3.NULL }

@@ -1,0 +1,208 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+const (
+	// maxGroup bounds how many writes share a commit, and so how long the
+	// first of them waits for the last.
+	maxGroup = 256
+	// watchInterval is how often the writer looks for changes that another
+	// process made. They have to be noticed within a second.
+	watchInterval = 250 * time.Millisecond
+)
+
+var errClosed = errors.New("the store is closed")
+
+// sqliteWriter owns the one connection that writes. It takes all writes that are
+// waiting and commits them together: one fsync serves the group.
+type sqliteWriter struct {
+	conn  *sqliteConn
+	epoch *epoch
+	queue chan *writeJob
+	quit  chan struct{}
+	done  chan struct{}
+	err   error // of closing, valid after done
+
+	version int64 // PRAGMA data_version: changes when another process commits
+}
+
+type writeJob struct {
+	ctx  context.Context
+	run  func(conn) error
+	err  error
+	done chan struct{}
+}
+
+func startSQLiteWriter(c *sqliteConn, e *epoch) *sqliteWriter {
+	w := &sqliteWriter{
+		conn: c, epoch: e,
+		queue: make(chan *writeJob, 2*maxGroup),
+		quit:  make(chan struct{}),
+		done:  make(chan struct{}),
+	}
+	go w.loop()
+	return w
+}
+
+func (w *sqliteWriter) do(ctx context.Context, fn func(conn) error) error {
+	job := &writeJob{ctx: ctx, run: fn, done: make(chan struct{})}
+	select {
+	case w.queue <- job:
+	case <-ctx.Done():
+		return fmt.Errorf("wait to write: %w", ctx.Err())
+	case <-w.done:
+		return errClosed
+	}
+	// From here the job is the writer's, which may be running it right now: wait
+	// for its word, however impatient the caller is.
+	select {
+	case <-job.done:
+		return job.err
+	case <-w.done:
+		select {
+		case <-job.done:
+			return job.err
+		default:
+			return errClosed
+		}
+	}
+}
+
+func (w *sqliteWriter) stop() error {
+	close(w.quit)
+	<-w.done
+	return w.err
+}
+
+func (w *sqliteWriter) loop() {
+	defer close(w.done)
+	defer func() { w.err = w.conn.close() }()
+	w.noticeOthers()
+	watch := time.NewTicker(watchInterval)
+	defer watch.Stop()
+	for {
+		select {
+		case job := <-w.queue:
+			w.commitGroup(w.gather(job))
+		case <-watch.C:
+			w.noticeOthers()
+		case <-w.quit:
+			for len(w.queue) > 0 {
+				w.commitGroup(w.gather(<-w.queue))
+			}
+			return
+		}
+	}
+}
+
+func (w *sqliteWriter) gather(first *writeJob) []*writeJob {
+	group := []*writeJob{first}
+	for len(group) < maxGroup {
+		select {
+		case job := <-w.queue:
+			group = append(group, job)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// commitGroup runs the jobs without savepoints, which is fastest. Should one
+// fail after it has written, all is undone and done again, each job behind a
+// savepoint, so that the one that fails takes down only itself.
+func (w *sqliteWriter) commitGroup(group []*writeJob) {
+	again, err := w.transact(group, w.runPlain)
+	if again {
+		_, err = w.transact(group, w.runGuarded)
+	}
+	for _, job := range group {
+		if job.err == nil {
+			job.err = err
+		}
+		close(job.done)
+	}
+}
+
+func (w *sqliteWriter) transact(group []*writeJob, run func(*writeJob) (again bool)) (again bool, err error) {
+	if err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
+		return false, fmt.Errorf("begin: %w", err)
+	}
+	for _, job := range group {
+		if job.err = job.ctx.Err(); job.err != nil {
+			continue
+		}
+		again = run(job)
+		if w.conn.db.GetAutocommit() {
+			// SQLite gives up the whole transaction when the disk is full or
+			// fails: nothing of the group is left to commit.
+			return false, fmt.Errorf("the transaction was given up: %w", job.err)
+		}
+		if again {
+			break
+		}
+	}
+	if !again {
+		if err = w.conn.exec("COMMIT", nil); err == nil {
+			return false, nil
+		}
+		err = fmt.Errorf("commit: %w", err)
+	}
+	if !w.conn.db.GetAutocommit() { // a commit that fails may have rolled back
+		if failed := w.conn.exec("ROLLBACK", nil); failed != nil {
+			return false, errors.Join(err, fmt.Errorf("roll back: %w", failed))
+		}
+	}
+	return again, err
+}
+
+func (w *sqliteWriter) runPlain(job *writeJob) (again bool) {
+	w.conn.wrote = false
+	job.err = guarded(job.run, w.conn)
+	return job.err != nil && w.conn.wrote
+}
+
+func (w *sqliteWriter) runGuarded(job *writeJob) bool {
+	if job.err = w.conn.exec("SAVEPOINT job", nil); job.err != nil {
+		return false
+	}
+	job.err = guarded(job.run, w.conn)
+	if job.err != nil {
+		job.err = errors.Join(job.err, w.conn.exec("ROLLBACK TO job", nil))
+	}
+	if err := w.conn.exec("RELEASE job", nil); err != nil {
+		job.err = errors.Join(job.err, err)
+	}
+	return false
+}
+
+// guarded turns a panic into an error: the writer serves everybody and must not
+// die of one job.
+func guarded(run func(conn) error, c conn) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic in a write: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return run(c)
+}
+
+// noticeOthers makes everybody forget what they remember about access when
+// another process, such as `bursar admin`, has committed something.
+func (w *sqliteWriter) noticeOthers() {
+	var version int64
+	if _, err := (Q{w.conn}).Row("PRAGMA data_version").Scan(&version); err != nil {
+		w.epoch.bump() // not knowing counts as changed
+		return
+	}
+	if version != w.version {
+		w.version = version
+		w.epoch.bump()
+	}
+}

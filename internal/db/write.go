@@ -1,0 +1,94 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bursar/internal/audit"
+)
+
+// Caller is who asks for a mutation, and whether it may happen only once.
+type Caller struct {
+	audit.Actor
+	Once *Once
+}
+
+// Write runs fn in a transaction and commits what it did together with the
+// event it returns and, where the caller asked for it, the idempotency record
+// of the answer. Nobody is answered before all of it is on disk. fn may run more
+// than once and must have no effect but through tx.
+func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
+	var out T
+	var event audit.Event
+	attempt := func(c conn) error {
+		tx := &Tx{Q: Q{c}, db: d}
+		if err := by.Once.recall(tx); err != nil {
+			return err
+		}
+		var err error
+		if out, event, err = fn(tx); err != nil {
+			return err
+		}
+		if err := by.Once.keep(tx, out); err != nil {
+			return err
+		}
+		return tx.record(by.Actor, event)
+	}
+	err := d.engine.write(ctx, attempt)
+	if by.Once != nil && lostRace(err) {
+		// Another node committed the same key first: its answer is the answer.
+		err = d.engine.write(ctx, attempt)
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	if event.ChangesAccess() {
+		d.epoch.bump()
+	}
+	return out, nil
+}
+
+// Record stores an event that goes with no other change, such as a refusal,
+// and the answer that it was refused with.
+func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any) error {
+	_, err := Write(ctx, d, by, func(*Tx) (any, audit.Event, error) { return answer, event, nil })
+	return err
+}
+
+const insertAudit = `INSERT INTO audit_log (id, workspace_id, organization_id, action, outcome, description,
+	actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+
+func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
+	if e.Empty() {
+		return errors.New("a mutation returned no audit event")
+	}
+	if e.Exempt() != "" {
+		return nil
+	}
+	if e.Actor != nil {
+		e.Actor.RequestID, e.Actor.IP = actor.RequestID, actor.IP
+		actor = *e.Actor
+	}
+	if e.Outcome == "" {
+		e.Outcome = audit.Success
+	}
+	if e.WorkspaceID == "" && e.OrganizationID == "" {
+		e.OrganizationID = actor.HomeOrgID
+	}
+	// The time of the row is the one in its id, so that a span of time is a span
+	// of ids and needs no index of its own.
+	id, at := tx.db.ids.next("aud")
+	if err := tx.Exec(insertAudit, id, NullText(e.WorkspaceID), NullText(e.OrganizationID),
+		string(e.Action), string(e.Outcome), e.Description,
+		string(actor.Type), actor.ID, actor.Name, actor.Email,
+		string(e.Action.Resource()), e.ResourceID, actor.RequestID, actor.IP, at); err != nil {
+		return fmt.Errorf("write the audit row: %w", err)
+	}
+	if notice := tx.db.engine.announce(); notice != "" && e.ChangesAccess() {
+		return tx.Exec(notice)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package directory
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+const (
+	maxFieldKeys  = 64
+	maxFieldDepth = 8
+	maxFieldBytes = 16 << 10
+)
+
+// fields is the free-form part of an entry, as it was sent: the order of keys
+// and the digits of numbers are kept.
+type fields []field
+
+type field struct {
+	name  string
+	quote []byte // the name as JSON
+	value jsontext.Value
+}
+
+// parseFields takes a valid JSON object apart. The binder has checked it.
+func parseFields(object []byte) fields {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil
+	}
+	var out fields
+	for dec.PeekKind() == '"' {
+		quote, err := dec.ReadValue()
+		if err != nil {
+			break
+		}
+		quote = quote.Clone()
+		name, err := jsontext.AppendUnquote(nil, []byte(quote))
+		if err != nil {
+			break
+		}
+		value, err := dec.ReadValue()
+		if err != nil {
+			break
+		}
+		out = append(out, field{string(name), quote, value.Clone()})
+	}
+	return out
+}
+
+// text puts the object together again.
+func (f fields) text() string {
+	var out strings.Builder
+	out.WriteByte('{')
+	for i, one := range f {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.Write(one.quote)
+		out.WriteByte(':')
+		out.Write(one.value)
+	}
+	out.WriteByte('}')
+	return out.String()
+}
+
+// check holds the limits. A null in an update only removes a key.
+func (f fields) check(v *fault.Violations) {
+	if len(f) > maxFieldKeys {
+		v.Add("fields", fmt.Sprintf("must have at most %d keys", maxFieldKeys))
+	}
+	size := 2
+	for _, one := range f {
+		size += len(one.quote) + len(one.value) + 2
+		if depth(one.value)+1 > maxFieldDepth {
+			v.Add("fields", fmt.Sprintf("must be at most %d levels deep", maxFieldDepth))
+		}
+		if one.name == "email" && one.value.Kind() != 'n' {
+			if email, ok := one.string(); !ok || !web.IsEmail(email) {
+				v.Add("fields.email", web.EmailRule)
+			}
+		}
+	}
+	if size > maxFieldBytes {
+		v.Add("fields", fmt.Sprintf("must be at most %d bytes of JSON", maxFieldBytes))
+	}
+}
+
+// depth counts the levels of objects and arrays in a value.
+func depth(value jsontext.Value) int {
+	deepest, level, quoted := 0, 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			level++
+			deepest = max(deepest, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest
+}
+
+// merge puts a change over the fields: keys keep their place, null removes one.
+func (f fields) merge(change fields) fields {
+	out := append(fields{}, f...)
+	for _, one := range change {
+		at := -1
+		for i := range out {
+			if out[i].name == one.name {
+				at = i
+			}
+		}
+		switch {
+		case one.value.Kind() == 'n' && at >= 0:
+			out = append(out[:at], out[at+1:]...)
+		case one.value.Kind() == 'n':
+		case at >= 0:
+			out[at] = one
+		default:
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// get is the text of a key, "" where it has none.
+func (f fields) get(name string) string {
+	for _, one := range f {
+		if one.name == name {
+			text, _ := one.string()
+			return text
+		}
+	}
+	return ""
+}
+
+func (f field) string() (string, bool) {
+	if f.value.Kind() != '"' {
+		return "", false
+	}
+	text, err := jsontext.AppendUnquote(nil, []byte(f.value))
+	return string(text), err == nil
+}
+
+// deriveLabel finds what to call an entry that was given no label.
+func deriveLabel(kind, name string, f fields) string {
+	person := strings.TrimSpace(f.get("first-name") + " " + f.get("last-name"))
+	for _, candidate := range []string{name, f.get("name"), person, f.get("email"), f.get("phone")} {
+		if label := tidy(candidate); label != "" {
+			return label
+		}
+	}
+	return "Unnamed " + kind
+}
+
+// tidy makes a label of any text: one line, not too long.
+func tidy(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxName {
+		text = string(runes[:maxName])
+	}
+	return text
+}

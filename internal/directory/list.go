@@ -1,0 +1,129 @@
+package directory
+
+import (
+	"fmt"
+	"strings"
+
+	"bursar/internal/db"
+	"bursar/internal/web"
+)
+
+// filter is which entries a page shows.
+type filter struct {
+	workspaceID string
+	kind        *string
+	status      *string
+	tagID       string
+	words       []string
+	after       string
+	take        int
+}
+
+// dense is how many entries must have a word before it is quicker to walk the
+// newest entries and look for it than to gather and sort all that have it.
+const dense = 2000
+
+// each adds the entries of the page, newest first.
+func (f filter) each(q db.Q, page *web.Encoded) error {
+	source, rest, err := f.source(q)
+	if err != nil {
+		return err
+	}
+	var sql strings.Builder
+	args := []any{}
+	arg := func(v any) string {
+		args = append(args, v)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	sql.WriteString(`SELECT e.id, e.type, e.label, e.status, e.fields FROM `)
+	switch source {
+	case byTag:
+		sql.WriteString(`directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = ` + arg(f.tagID) +
+			` AND t.live = TRUE AND t.entry_id < ` + arg(f.after))
+	case byWord:
+		low, high := wordRange(rest[0])
+		sql.WriteString(`(SELECT DISTINCT entry_id FROM directory_word WHERE workspace_id = ` + arg(f.workspaceID) +
+			` AND word >= ` + arg(low) + ` AND word < ` + arg(high) + ` AND entry_id < ` + arg(f.after) +
+			`) t JOIN directory_entry e ON e.id = t.entry_id WHERE e.deleted_at IS NULL`)
+		rest = rest[1:]
+	default:
+		sql.WriteString(`directory_entry e WHERE e.workspace_id = ` + arg(f.workspaceID) + ` AND e.deleted_at IS NULL AND e.id < ` + arg(f.after))
+	}
+	if f.kind != nil {
+		sql.WriteString(` AND e.type = ` + arg(*f.kind))
+	}
+	if f.status != nil {
+		sql.WriteString(` AND e.status = ` + arg(*f.status))
+	}
+	for _, word := range rest {
+		sql.WriteString(` AND e.words LIKE ` + arg("% "+word+"%"))
+	}
+	if source == byWord && f.tagID != "" {
+		sql.WriteString(` AND EXISTS (SELECT 1 FROM directory_entry_tag x WHERE x.entry_id = e.id AND x.tag_id = ` + arg(f.tagID) + `)`)
+	}
+	order := "e.id"
+	if source != byNewest {
+		order = "t.entry_id"
+	}
+	sql.WriteString(` ORDER BY ` + order + ` DESC LIMIT ` + arg(f.take))
+	return q.Each(func(r db.Rows) error {
+		page.Row(r.Raw(0), func(dst []byte) []byte { return appendEntry(dst, r) })
+		return nil
+	}, sql.String(), args...)
+}
+
+type source int
+
+const (
+	byNewest source = iota
+	byTag
+	byWord
+)
+
+// source picks what the page is read from, and puts the rarest word first.
+func (f filter) source(q db.Q) (source, []string, error) {
+	words := append([]string{}, f.words...)
+	rarest, fewest := 0, dense
+	for i, word := range words {
+		n, err := frequency(q, f.workspaceID, word)
+		if err != nil {
+			return byNewest, nil, err
+		}
+		if n < fewest {
+			rarest, fewest = i, n
+		}
+	}
+	if fewest < dense {
+		words[0], words[rarest] = words[rarest], words[0]
+		return byWord, words, nil
+	}
+	if f.tagID != "" {
+		return byTag, words, nil
+	}
+	return byNewest, words, nil
+}
+
+// frequency counts the entries with a word, as far as it matters.
+func frequency(q db.Q, workspaceID, word string) (n int, err error) {
+	low, high := wordRange(word)
+	_, err = q.Row(`SELECT count(*) FROM (SELECT 1 FROM directory_word WHERE workspace_id = $1 AND word >= $2 AND word < $3 LIMIT $4) w`,
+		workspaceID, low, high, dense).Scan(&n)
+	return n, err
+}
+
+// wordRange spans all words that begin with a prefix, compared bytewise.
+func wordRange(prefix string) (low, high string) { return prefix, prefix + "\U0010FFFF" }
+
+func appendEntry(dst []byte, r db.Rows) []byte {
+	dst = append(dst, `{"id":"`...)
+	dst = append(dst, r.Raw(0)...)
+	dst = append(dst, `","type":"`...)
+	dst = append(dst, r.Raw(1)...)
+	dst = append(dst, `","label":`...)
+	dst = web.AppendString(dst, r.Raw(2))
+	dst = append(dst, `,"status":"`...)
+	dst = append(dst, r.Raw(3)...)
+	dst = append(dst, `","fields":`...)
+	dst = append(dst, r.Raw(4)...)
+	return append(dst, '}')
+}

@@ -1,0 +1,157 @@
+package directory
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+)
+
+// maxMethods bounds how many receiving methods an entry can have.
+const maxMethods = 50
+
+// mayReceive demands the right to change the receiving methods of an entry.
+func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) error {
+	return asRestorable(s.may(ctx, by, entryID, identity.ReceivingWrite))
+}
+
+// lockForMethods reads the entry whose methods are about to change: rules about
+// which one is the default cannot be decided side by side.
+func lockForMethods(tx *db.Tx, entryID string) (entry, []api.ReceivingMethod, error) {
+	e, err := lock(tx, entryID)
+	if err == errNoEntry {
+		err = fault.Missing("directory entry")
+	}
+	if err != nil {
+		return e, nil, err
+	}
+	methods, err := methodsOf(tx.Q, entryID)
+	return e, methods, err
+}
+
+func pick(methods []api.ReceivingMethod, id string) (api.ReceivingMethod, error) {
+	for _, m := range methods {
+		if m.ID == id {
+			return m, nil
+		}
+	}
+	return api.ReceivingMethod{}, fault.Missing("receiving method")
+}
+
+func methodEvent(action audit.Action, e entry, m api.ReceivingMethod, text string) audit.Event {
+	return audit.Event{
+		Action:      action,
+		WorkspaceID: e.workspaceID,
+		ResourceID:  m.ID,
+		Description: text + " " + e.label + " (" + m.Provider + ")",
+	}
+}
+
+// AddMethod gives an entry a way to be paid. The first one is the default.
+func (s *Service) AddMethod(ctx context.Context, by db.Caller, in addMethodInput) (api.ReceivingMethod, error) {
+	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
+		return api.ReceivingMethod{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
+		e, methods, err := lockForMethods(tx, in.EntryID)
+		if err == nil && len(methods) >= maxMethods {
+			err = fault.New(fault.TooMany, "an entry can have at most %d receiving methods", maxMethods)
+		}
+		if err != nil {
+			return api.ReceivingMethod{}, audit.Event{}, err
+		}
+		m := api.ReceivingMethod{
+			ID: tx.NewID("rm"), Provider: in.Provider, AccountName: in.AccountName, AccountID: in.AccountID,
+			IsDefault: in.IsDefault || len(methods) == 0,
+		}
+		if m.IsDefault {
+			if err := clearDefault(tx, e.id); err != nil {
+				return m, audit.Event{}, err
+			}
+		}
+		return m, methodEvent(audit.ReceivingMethodAdded, e, m, "Added a receiving method to"), tx.Exec(
+			`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_id, is_default, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.ID, e.id, m.Provider, m.AccountName, m.AccountID, m.IsDefault, tx.Now())
+	})
+}
+
+// UpdateMethod changes a receiving method.
+func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in updateMethodInput) (api.ReceivingMethod, error) {
+	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
+		return api.ReceivingMethod{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
+		e, methods, err := lockForMethods(tx, in.EntryID)
+		if err != nil {
+			return api.ReceivingMethod{}, audit.Event{}, err
+		}
+		before, err := pick(methods, in.MethodID)
+		if err != nil {
+			return before, audit.Event{}, err
+		}
+		after := before
+		set(&after.Provider, in.Provider)
+		set(&after.AccountName, in.AccountName)
+		set(&after.AccountID, in.AccountID)
+		set(&after.IsDefault, in.IsDefault)
+		switch {
+		case after == before:
+			return after, audit.None("nothing changed"), nil
+		case before.IsDefault && !after.IsDefault:
+			return after, audit.Event{}, fault.Invalid("is_default", "cannot be taken from the default: make another one the default")
+		case after.IsDefault && !before.IsDefault:
+			if err := clearDefault(tx, e.id); err != nil {
+				return after, audit.Event{}, err
+			}
+		}
+		return after, methodEvent(audit.ReceivingMethodUpdated, e, after, "Updated a receiving method of"), tx.Exec(
+			`UPDATE receiving_method SET provider = $2, account_name = $3, account_id = $4, is_default = $5 WHERE id = $1`,
+			after.ID, after.Provider, after.AccountName, after.AccountID, after.IsDefault)
+	})
+}
+
+func set[T any](target *T, value *T) {
+	if value != nil {
+		*target = *value
+	}
+}
+
+// RemoveMethod takes a receiving method away. Where it was the default, the
+// oldest of the others takes its place.
+func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in methodInput) (api.Deleted, error) {
+	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
+		return api.Deleted{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
+		answer := api.Deleted{ID: in.MethodID, Deleted: true}
+		e, methods, err := lockForMethods(tx, in.EntryID)
+		if err != nil {
+			return answer, audit.Event{}, err
+		}
+		m, err := pick(methods, in.MethodID)
+		if err != nil {
+			return answer, audit.Event{}, err
+		}
+		if err := tx.Exec(`DELETE FROM receiving_method WHERE id = $1`, m.ID); err != nil {
+			return answer, audit.Event{}, err
+		}
+		if m.IsDefault {
+			err = tx.Exec(`UPDATE receiving_method SET is_default = TRUE
+				WHERE id = (SELECT id FROM receiving_method WHERE entry_id = $1 ORDER BY id LIMIT 1)`, e.id)
+		}
+		return answer, methodEvent(audit.ReceivingMethodRemoved, e, m, "Removed a receiving method of"), err
+	})
+}
+
+func clearDefault(tx *db.Tx, entryID string) error {
+	return tx.Exec(`UPDATE receiving_method SET is_default = FALSE WHERE entry_id = $1 AND is_default = TRUE`, entryID)
+}
+
+func methodsOf(q db.Q, entryID string) ([]api.ReceivingMethod, error) {
+	return db.Collect(q, func(r db.Rows) api.ReceivingMethod {
+		return api.ReceivingMethod{ID: r.Text(0), Provider: r.Text(1), AccountName: r.Text(2), AccountID: r.Text(3), IsDefault: r.Bool(4)}
+	}, `SELECT id, provider, account_name, account_id, is_default FROM receiving_method WHERE entry_id = $1 ORDER BY id`, entryID)
+}

@@ -1,0 +1,320 @@
+// Package directory keeps the people and organizations that a workspace pays.
+package directory
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// keepDeleted is how long a deleted entry can be restored.
+const keepDeleted = 30 * 24 * time.Hour
+
+// Service answers for directories.
+type Service struct {
+	db        *db.DB
+	authority *identity.Authority
+	cursors   *web.Cursors
+}
+
+// New makes the service.
+func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
+	return &Service{db: d, authority: a, cursors: c}
+}
+
+// List is a page of the entries of a workspace, newest first.
+func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.Encoded, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryRead); err != nil {
+		return nil, err
+	}
+	window, err := s.cursors.Paged(in.Page, web.Descending, "directory", in.WorkspaceID,
+		scope(in.Type), scope(in.Status), scope(in.Tag), scope(in.Q))
+	if err != nil {
+		return nil, err
+	}
+	page := web.NewEncoded(window)
+	f := filter{workspaceID: in.WorkspaceID, kind: in.Type, status: in.Status, after: window.After, take: window.Take}
+	if in.Q != nil {
+		f.words = split(*in.Q)
+	}
+	err = s.db.Read(ctx, func(q db.Q) error {
+		if in.Tag != nil {
+			id, found, err := findTagID(q, in.WorkspaceID, *in.Tag)
+			if err != nil || !found {
+				return err
+			}
+			f.tagID = id
+		}
+		return f.each(q, page)
+	})
+	return page, err
+}
+
+// scope tells an absent filter from an empty one.
+func scope(filter *string) string {
+	if filter == nil {
+		return ""
+	}
+	return "=" + *filter
+}
+
+// Get is one entry in full.
+func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Entry, error) {
+	var e entry
+	var answer api.Entry
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		if err := q.Snapshot(); err != nil {
+			return err
+		}
+		if e, err = find(q, in.ID); err != nil {
+			return err
+		}
+		answer = e.wire()
+		if answer.Tags, err = tagNames(q, e.id); err != nil {
+			return err
+		}
+		methods, err := methodsOf(q, e.id)
+		answer.ReceivingMethods = &methods
+		return err
+	})
+	if err != nil {
+		return api.Entry{}, err
+	}
+	held, err := s.held(ctx, by, e.workspaceID, identity.DirectoryRead)
+	if err != nil {
+		return api.Entry{}, asEntry(err)
+	}
+	if e.id == "" {
+		return api.Entry{}, errNoEntry
+	}
+	if !held.Has(identity.ReceivingRead) {
+		answer.ReceivingMethods = nil
+	}
+	return answer, nil
+}
+
+var errNoEntry = fault.New(fault.EntryNotFound, "directory entry not found")
+
+// asEntry makes an entry in somebody else's workspace look like none at all.
+func asEntry(err error) error {
+	if f, ok := err.(*fault.Fault); ok && f.Code == fault.NotFound {
+		return errNoEntry
+	}
+	return err
+}
+
+func (s *Service) held(ctx context.Context, by db.Caller, workspaceID string, need identity.Permission) (identity.Set, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, need); err != nil {
+		return 0, err
+	}
+	return s.authority.Held(ctx, by.Actor, workspaceID)
+}
+
+// may demands a permission in the workspace of an entry. An entry that does not
+// exist costs the same question as one that is somebody else's.
+func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need identity.Permission) error {
+	var workspaceID string
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		workspaceID, err = workspaceOf(q, entryID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.authority.Workspace(ctx, by.Actor, workspaceID, need)
+}
+
+// Create makes an entry.
+func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api.Created, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryWrite); err != nil {
+		return api.Created{}, err
+	}
+	e := entry{workspaceID: in.WorkspaceID, kind: in.Type, status: statusActive, fields: in.fields}
+	if in.Name != nil {
+		e.name = *in.Name
+	}
+	e.setLabel(in.Label)
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
+		e := e
+		e.id = tx.NewID("entry")
+		tags, err := resolveTags(tx, e, in.Tags)
+		if err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
+		if err := insert(tx, e); err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
+		return api.Created{ID: e.id}, e.event(audit.EntryCreated, "Created"), attach(tx, e.id, tags)
+	})
+}
+
+// Update changes what is given and leaves the rest.
+func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api.Created, error) {
+	if err := s.may(ctx, by, in.ID, identity.DirectoryWrite); err != nil {
+		return api.Created{}, asEntry(err)
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
+		before, err := lock(tx, in.ID)
+		if err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
+		after := before
+		if in.Fields != nil {
+			var v fault.Violations
+			after.fields = before.fields.merge(in.fields)
+			after.fields.check(&v)
+			if err := v.Err(); err != nil {
+				return api.Created{}, audit.Event{}, err
+			}
+		}
+		if in.Name != nil {
+			after.name = *in.Name
+		}
+		if in.Status != nil {
+			after.status = *in.Status
+		}
+		after.setLabel(in.Label)
+		changed := !after.same(before)
+		if changed {
+			if err := update(tx, before, after); err != nil {
+				return api.Created{}, audit.Event{}, err
+			}
+		}
+		if in.Tags != nil {
+			retagged, err := replaceTags(tx, after, *in.Tags)
+			if err != nil {
+				return api.Created{}, audit.Event{}, err
+			}
+			changed = changed || retagged
+		}
+		if !changed {
+			return api.Created{ID: in.ID}, audit.None("nothing changed"), nil
+		}
+		return api.Created{ID: in.ID}, after.event(audit.EntryUpdated, "Updated"), nil
+	})
+}
+
+// Delete puts an entry away. It can be restored for 30 days.
+func (s *Service) Delete(ctx context.Context, by db.Caller, in oneInput) (api.Deleted, error) {
+	if err := s.may(ctx, by, in.ID, identity.DirectoryDelete); err != nil {
+		return api.Deleted{}, asEntry(err)
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
+		e, err := lock(tx, in.ID)
+		if err == nil {
+			err = hide(tx, e)
+		}
+		return api.Deleted{ID: in.ID, Deleted: true}, e.event(audit.EntryDeleted, "Deleted"), err
+	})
+}
+
+// Restore brings a deleted entry back.
+func (s *Service) Restore(ctx context.Context, by db.Caller, in oneInput) (api.Restored, error) {
+	if err := s.may(ctx, by, in.ID, identity.DirectoryDelete); err != nil {
+		return api.Restored{}, asRestorable(err)
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
+		answer := api.Restored{ID: in.ID, Restored: true}
+		e, err := unhide(tx, in.ID, tx.Now()-keepDeleted.Milliseconds())
+		if err != nil {
+			return answer, audit.Event{}, err
+		}
+		if e.id == "" {
+			if e, err = find(tx.Q, in.ID); err == nil && e.id == "" {
+				err = fault.Missing("directory entry")
+			}
+			return answer, audit.None("the entry is not deleted"), err
+		}
+		return answer, e.event(audit.EntryRestored, "Restored"), nil
+	})
+}
+
+func asRestorable(err error) error {
+	if f, ok := err.(*fault.Fault); ok && f.Code == fault.NotFound {
+		return fault.Missing("directory entry")
+	}
+	return err
+}
+
+// Purge removes entries for good whose time to be restored is over.
+func (s *Service) Purge(ctx context.Context) error {
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	cutoff := s.db.Now() - keepDeleted.Milliseconds()
+	for {
+		var due []string
+		err := s.db.Read(ctx, func(q db.Q) (err error) {
+			due, err = deletedBefore(q, cutoff)
+			return err
+		})
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		for _, id := range due {
+			_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+				e, err := purge(tx, id, cutoff)
+				if err == nil && e.id == "" {
+					return "", audit.None("another node purged the entry"), nil
+				}
+				return id, e.event(audit.EntryPurged, "Purged"), err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// entry is a row of the directory.
+type entry struct {
+	id          string
+	workspaceID string
+	kind        string
+	label       string
+	labelSent   bool
+	name        string
+	status      string
+	fields      fields
+	words       string
+	createdAt   int64
+	updatedAt   int64
+}
+
+// setLabel takes a label that was sent, or derives one: a derived label follows
+// its source, a label that was sent stays.
+func (e *entry) setLabel(sent *string) {
+	if sent != nil {
+		e.label, e.labelSent = *sent, true
+	}
+	if !e.labelSent {
+		e.label = deriveLabel(e.kind, e.name, e.fields)
+	}
+	e.words = joinWords(wordsOf(e.label, e.fields))
+}
+
+func (e entry) same(other entry) bool {
+	return e.label == other.label && e.labelSent == other.labelSent && e.name == other.name &&
+		e.status == other.status && e.fields.text() == other.fields.text()
+}
+
+func (e entry) wire() api.Entry {
+	return api.Entry{
+		ID: e.id, WorkspaceID: e.workspaceID, Type: e.kind, Label: e.label, Status: e.status,
+		Fields: json.RawMessage(e.fields.text()), Name: e.name, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
+	}
+}
+
+func (e entry) event(action audit.Action, verb string) audit.Event {
+	return audit.Event{
+		Action:      action,
+		WorkspaceID: e.workspaceID,
+		ResourceID:  e.id,
+		Description: verb + " " + e.kind + " " + e.label,
+	}
+}

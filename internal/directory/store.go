@@ -1,0 +1,130 @@
+package directory
+
+import (
+	"strings"
+
+	"bursar/internal/db"
+)
+
+const columns = `id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at`
+
+func read(q db.Q, sql string, args ...any) (entry, error) {
+	var e entry
+	var object string
+	_, err := q.Row(sql, args...).Scan(&e.id, &e.workspaceID, &e.kind, &e.label, &e.labelSent, &e.name,
+		&e.status, &object, &e.words, &e.createdAt, &e.updatedAt)
+	e.fields = parseFields([]byte(object))
+	return e, err
+}
+
+// find reads a live entry; its id is empty where there is none.
+func find(q db.Q, id string) (entry, error) {
+	return read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1 AND deleted_at IS NULL`, id)
+}
+
+// workspaceOf finds where an entry is, deleted or not.
+func workspaceOf(q db.Q, id string) (workspaceID string, err error) {
+	_, err = q.Row(`SELECT workspace_id FROM directory_entry WHERE id = $1`, id).Scan(&workspaceID)
+	return workspaceID, err
+}
+
+// lock reads a live entry and keeps others from changing it until the end of
+// the transaction.
+func lock(tx *db.Tx, id string) (entry, error) {
+	e, err := read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 AND deleted_at IS NULL RETURNING `+columns, id)
+	if err == nil && e.id == "" {
+		err = errNoEntry
+	}
+	return e, err
+}
+
+func insert(tx *db.Tx, e entry) error {
+	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+		e.id, e.workspaceID, e.kind, e.label, e.labelSent, e.name, e.status, e.fields.text(), e.words, tx.Now()); err != nil {
+		return err
+	}
+	return addWords(tx, e, strings.Fields(e.words))
+}
+
+func update(tx *db.Tx, before, after entry) error {
+	if err := tx.Exec(`UPDATE directory_entry SET label = $2, label_sent = $3, name = $4, status = $5, fields = $6, words = $7, updated_at = $8
+		WHERE id = $1`, after.id, after.label, after.labelSent, after.name, after.status, after.fields.text(), after.words, tx.Now()); err != nil {
+		return err
+	}
+	if before.words == after.words {
+		return nil
+	}
+	old, new := strings.Fields(before.words), strings.Fields(after.words)
+	if err := dropWords(tx, before, without(old, new)); err != nil {
+		return err
+	}
+	return addWords(tx, after, without(new, old))
+}
+
+func without(words, others []string) []string {
+	has := make(map[string]bool, len(others))
+	for _, w := range others {
+		has[w] = true
+	}
+	var left []string
+	for _, w := range words {
+		if !has[w] {
+			left = append(left, w)
+		}
+	}
+	return left
+}
+
+func addWords(tx *db.Tx, e entry, words []string) error {
+	for _, word := range words {
+		if err := tx.Exec(`INSERT INTO directory_word (workspace_id, word, entry_id) VALUES ($1, $2, $3)`, e.workspaceID, word, e.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dropWords(tx *db.Tx, e entry, words []string) error {
+	for _, word := range words {
+		if err := tx.Exec(`DELETE FROM directory_word WHERE workspace_id = $1 AND word = $2 AND entry_id = $3`, e.workspaceID, word, e.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hide(tx *db.Tx, e entry) error {
+	if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2 WHERE id = $1`, e.id, tx.Now()); err != nil {
+		return err
+	}
+	if err := tx.Exec(`UPDATE directory_entry_tag SET live = FALSE WHERE entry_id = $1`, e.id); err != nil {
+		return err
+	}
+	return dropWords(tx, e, strings.Fields(e.words))
+}
+
+// unhide brings back an entry that was deleted after the cutoff; its id is empty
+// where there is none.
+func unhide(tx *db.Tx, id string, cutoff int64) (entry, error) {
+	e, err := read(tx.Q, `UPDATE directory_entry SET deleted_at = NULL, updated_at = $3
+		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 RETURNING `+columns, id, cutoff, tx.Now())
+	if err != nil || e.id == "" {
+		return e, err
+	}
+	if err := tx.Exec(`UPDATE directory_entry_tag SET live = TRUE WHERE entry_id = $1`, e.id); err != nil {
+		return e, err
+	}
+	return e, addWords(tx, e, strings.Fields(e.words))
+}
+
+const purgeBatch = 100
+
+func deletedBefore(q db.Q, cutoff int64) ([]string, error) {
+	return db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT id FROM directory_entry WHERE deleted_at IS NOT NULL AND deleted_at <= $1 ORDER BY deleted_at LIMIT $2`, cutoff, purgeBatch)
+}
+
+func purge(tx *db.Tx, id string, cutoff int64) (entry, error) {
+	return read(tx.Q, `DELETE FROM directory_entry WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at <= $2 RETURNING `+columns, id, cutoff)
+}

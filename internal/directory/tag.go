@@ -1,0 +1,248 @@
+package directory
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// Tags lists the tags of a workspace, oldest first.
+func (s *Service) Tags(ctx context.Context, by db.Caller, in tagsInput) (web.List[api.Tag], error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryRead); err != nil {
+		return web.List[api.Tag]{}, err
+	}
+	window, err := s.cursors.Whole(in.Page, web.Ascending, "tags", in.WorkspaceID)
+	if err != nil {
+		return web.List[api.Tag]{}, err
+	}
+	var list []api.Tag
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		list, err = db.Collect(q, func(r db.Rows) api.Tag {
+			return api.Tag{ID: r.Text(0), Name: r.Text(1), AppliesTo: r.Text(2)}
+		}, `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+			in.WorkspaceID, window.After, window.Take)
+		return err
+	})
+	return web.Cut(window, list, func(t api.Tag) string { return t.ID }), err
+}
+
+// CreateTag makes a tag.
+func (s *Service) CreateTag(ctx context.Context, by db.Caller, in createTagInput) (api.Tag, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.TagsWrite); err != nil {
+		return api.Tag{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Tag, audit.Event, error) {
+		t := api.Tag{Name: in.Name, AppliesTo: appliesToAll}
+		if in.AppliesTo != nil {
+			t.AppliesTo = *in.AppliesTo
+		}
+		made, err := insertTag(tx, in.WorkspaceID, &t)
+		if err == nil && !made {
+			err = tagExists(in.Name)
+		}
+		return t, tagEvent(audit.TagCreated, in.WorkspaceID, t, "Created"), err
+	})
+}
+
+func tagExists(name string) error {
+	return fault.New(fault.TagExists, "there is a tag %q already", name)
+}
+
+func tagEvent(action audit.Action, workspaceID string, t api.Tag, verb string) audit.Event {
+	return audit.Event{Action: action, WorkspaceID: workspaceID, ResourceID: t.ID, Description: verb + " tag " + t.Name}
+}
+
+// mayTag demands the right to change a tag in the workspace where it is.
+func (s *Service) mayTag(ctx context.Context, by db.Caller, tagID string) (workspaceID string, err error) {
+	err = s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(`SELECT workspace_id FROM directory_tag WHERE id = $1`, tagID).Scan(&workspaceID)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	err = s.authority.Workspace(ctx, by.Actor, workspaceID, identity.TagsWrite)
+	if f, ok := err.(*fault.Fault); ok && f.Code == fault.NotFound {
+		err = fault.Missing("tag")
+	}
+	return workspaceID, err
+}
+
+// UpdateTag renames a tag or changes what it applies to.
+func (s *Service) UpdateTag(ctx context.Context, by db.Caller, in updateTagInput) (api.Tag, error) {
+	workspaceID, err := s.mayTag(ctx, by, in.ID)
+	if err != nil {
+		return api.Tag{}, err
+	}
+	tag, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Tag, audit.Event, error) {
+		before, err := lockTag(tx, in.ID)
+		if err != nil {
+			return before, audit.Event{}, err
+		}
+		after := before
+		if in.Name != nil {
+			after.Name = *in.Name
+		}
+		if in.AppliesTo != nil {
+			after.AppliesTo = *in.AppliesTo
+		}
+		if after == before {
+			return after, audit.None("nothing changed"), nil
+		}
+		if err := stillApplies(tx.Q, after); err != nil {
+			return after, audit.Event{}, err
+		}
+		return after, tagEvent(audit.TagUpdated, workspaceID, after, "Updated"), tx.Exec(
+			`UPDATE directory_tag SET name = $2, name_key = $3, applies_to = $4 WHERE id = $1`, in.ID, after.Name, nameKey(after.Name), after.AppliesTo)
+	})
+	if db.IsUnique(err) {
+		return api.Tag{}, tagExists(*in.Name)
+	}
+	return tag, err
+}
+
+// DeleteTag removes a tag and takes it off every entry.
+func (s *Service) DeleteTag(ctx context.Context, by db.Caller, in oneInput) (api.Deleted, error) {
+	workspaceID, err := s.mayTag(ctx, by, in.ID)
+	if err != nil {
+		return api.Deleted{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
+		t, err := lockTag(tx, in.ID)
+		if err == nil {
+			err = tx.Exec(`DELETE FROM directory_tag WHERE id = $1`, in.ID)
+		}
+		return api.Deleted{ID: in.ID, Deleted: true}, tagEvent(audit.TagDeleted, workspaceID, t, "Deleted"), err
+	})
+}
+
+func lockTag(tx *db.Tx, id string) (api.Tag, error) {
+	var t api.Tag
+	found, err := tx.Row(`UPDATE directory_tag SET name = name WHERE id = $1 RETURNING id, name, applies_to`, id).
+		Scan(&t.ID, &t.Name, &t.AppliesTo)
+	if err == nil && !found {
+		err = fault.Missing("tag")
+	}
+	return t, err
+}
+
+// stillApplies refuses to narrow a tag while an entry of another type carries it.
+func stillApplies(q db.Q, t api.Tag) error {
+	if t.AppliesTo == appliesToAll {
+		return nil
+	}
+	other, err := q.Row(`SELECT e.id FROM directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id
+		WHERE t.tag_id = $1 AND e.type <> $2 LIMIT 1`, t.ID, t.AppliesTo).Scan(new(string))
+	if err == nil && other {
+		err = fault.New(fault.TagInUse, "entries that are not of type %s carry the tag", t.AppliesTo)
+	}
+	return err
+}
+
+// nameKey is how tags are told apart: case does not matter.
+func nameKey(name string) string { return strings.ToLower(name) }
+
+func insertTag(tx *db.Tx, workspaceID string, t *api.Tag) (made bool, err error) {
+	t.ID = tx.NewID("tag")
+	return tx.Row(`INSERT INTO directory_tag (id, workspace_id, name, name_key, applies_to, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (workspace_id, name_key) DO NOTHING RETURNING id`,
+		t.ID, workspaceID, t.Name, nameKey(t.Name), t.AppliesTo, tx.Now()).Scan(new(string))
+}
+
+// tagIDLength is that of "tag_" and 26 characters.
+const tagIDLength = 30
+
+func looksLikeTagID(text string) bool {
+	return len(text) == tagIDLength && strings.HasPrefix(text, "tag_")
+}
+
+// findTag finds a tag of a workspace by its id or its name.
+func findTag(q db.Q, workspaceID, text string) (t api.Tag, found bool, err error) {
+	column, value := "name_key", nameKey(text)
+	if looksLikeTagID(text) {
+		column, value = "id", text
+	}
+	found, err = q.Row(`SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND `+column+` = $2`, workspaceID, value).
+		Scan(&t.ID, &t.Name, &t.AppliesTo)
+	return t, found, err
+}
+
+func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err error) {
+	t, found, err := findTag(q, workspaceID, strings.TrimSpace(text))
+	return t.ID, found, err
+}
+
+// resolveTags turns ids and names into ids. A name that is not known becomes a
+// tag of the workspace.
+func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
+	var ids []string
+	for _, text := range given {
+		t, found, err := findTag(tx.Q, e.workspaceID, text)
+		if err == nil && !found {
+			t, err = makeTag(tx, e.workspaceID, text)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.AppliesTo != appliesToAll && t.AppliesTo != e.kind {
+			return nil, fault.Invalid("tags", "has the tag "+t.Name+", which applies to "+t.AppliesTo+" only")
+		}
+		if !slices.Contains(ids, t.ID) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids, nil
+}
+
+func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {
+	if looksLikeTagID(name) {
+		return api.Tag{}, fault.Invalid("tags", "has an id that no tag has")
+	}
+	t := api.Tag{Name: name, AppliesTo: appliesToAll}
+	made, err := insertTag(tx, workspaceID, &t)
+	if err == nil && !made {
+		// Somebody made it since we looked.
+		t, _, err = findTag(tx.Q, workspaceID, name)
+	}
+	return t, err
+}
+
+func attach(tx *db.Tx, entryID string, tagIDs []string) error {
+	for _, id := range tagIDs {
+		if err := tx.Exec(`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, $2, TRUE)`, entryID, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func replaceTags(tx *db.Tx, e entry, given []string) (changed bool, err error) {
+	wanted, err := resolveTags(tx, e, given)
+	if err != nil {
+		return false, err
+	}
+	current, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT tag_id FROM directory_entry_tag WHERE entry_id = $1`, e.id)
+	if err != nil {
+		return false, err
+	}
+	gone, added := without(current, wanted), without(wanted, current)
+	for _, id := range gone {
+		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, e.id, id); err != nil {
+			return false, err
+		}
+	}
+	return len(gone)+len(added) > 0, attach(tx, e.id, added)
+}
+
+func tagNames(q db.Q, entryID string) ([]string, error) {
+	return db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, entryID)
+}

@@ -1,0 +1,70 @@
+package directory
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	maxWords      = 64
+	maxWordLength = 48
+)
+
+// split takes a text apart into the words that a search can find.
+func split(text string) []string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+	for i, word := range words {
+		if runes := []rune(word); len(runes) > maxWordLength {
+			words[i] = string(runes[:maxWordLength])
+		}
+	}
+	return words
+}
+
+// wordsOf are the words of an entry's label and of all texts and numbers in its
+// fields. A word that begins another one is left out: what finds the longer one
+// would find it too.
+func wordsOf(label string, f fields) []string {
+	words := split(label)
+	for _, one := range f {
+		dec := jsontext.NewDecoder(bytes.NewBuffer(one.value))
+		for {
+			token, err := dec.ReadToken()
+			if err != nil {
+				break
+			}
+			// Names of keys are strings too; nobody searches for them.
+			if kind, n := dec.StackIndex(dec.StackDepth()); kind == '{' && n%2 == 1 {
+				continue
+			}
+			if token.Kind() == '"' || token.Kind() == '0' {
+				words = append(words, split(token.String())...)
+			}
+		}
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	kept := words[:0]
+	for i, word := range words {
+		if i+1 < len(words) && strings.HasPrefix(words[i+1], word) {
+			continue
+		}
+		kept = append(kept, word)
+	}
+	return kept[:min(len(kept), maxWords)]
+}
+
+// joinWords is the form in which an entry keeps its words: each behind a space,
+// so that LIKE '% prefix%' finds one.
+func joinWords(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return " " + strings.Join(words, " ")
+}

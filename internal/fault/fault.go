@@ -1,0 +1,108 @@
+// Package fault holds the one error type that callers of Bursar get to see,
+// and the one table that says which HTTP status belongs to which code.
+package fault
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Code is the machine-readable identifier of an error: clients decide by it.
+type Code string
+
+const (
+	Validation         Code = "VALIDATION_ERROR"
+	Unauthorized       Code = "UNAUTHORIZED"
+	InvalidCredentials Code = "INVALID_CREDENTIALS"
+	Forbidden          Code = "FORBIDDEN"
+	EntryNotFound      Code = "NOT_FOUND"
+	NotFound           Code = "RESOURCE_NOT_FOUND"
+	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
+	Conflict           Code = "IDEMPOTENCY_CONFLICT"
+	BodyTooLarge       Code = "BODY_TOO_LARGE"
+	RateLimited        Code = "RATE_LIMITED"
+	Internal           Code = "INTERNAL_ERROR"
+	Unavailable        Code = "UNAVAILABLE"
+
+	LastAdmin      Code = "LAST_ADMIN"
+	SlugTaken      Code = "SLUG_TAKEN"
+	RoleInUse      Code = "ROLE_IN_USE"
+	CodeNotPending Code = "CODE_NOT_PENDING"
+	TagExists      Code = "TAG_EXISTS"
+	TagInUse       Code = "TAG_IN_USE"
+	TooMany        Code = "TOO_MANY"
+)
+
+// Status is the table code → HTTP status. A code that is not in it is a
+// business rule.
+func (c Code) Status() int {
+	switch c {
+	case Validation:
+		return http.StatusBadRequest
+	case Unauthorized, InvalidCredentials:
+		return http.StatusUnauthorized
+	case Forbidden:
+		return http.StatusForbidden
+	case EntryNotFound, NotFound:
+		return http.StatusNotFound
+	case MethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case Conflict:
+		return http.StatusConflict
+	case BodyTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case RateLimited:
+		return http.StatusTooManyRequests
+	case Internal:
+		return http.StatusInternalServerError
+	case Unavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusUnprocessableEntity
+}
+
+// Fault is an error that is meant for the caller: its text is sent as it is.
+type Fault struct {
+	Code       Code
+	Message    string
+	Details    any
+	RetryAfter time.Duration
+
+	// Scope says where a refusal happened, so that it can be audited there.
+	Scope Scope
+}
+
+// Scope names the tenant that a refusal belongs to.
+type Scope struct{ WorkspaceID, OrganizationID string }
+
+func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
+
+// New makes a fault with a formatted message.
+func New(code Code, format string, args ...any) *Fault {
+	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Missing is the answer for what does not exist or is not the caller's to see:
+// the two must not be told apart.
+func Missing(what string) *Fault { return New(NotFound, "%s not found", what) }
+
+// Denied is the answer to a member who lacks a permission.
+func Denied(permission string, scope Scope) *Fault {
+	return &Fault{
+		Code:    Forbidden,
+		Message: "permission " + permission + " is required",
+		Details: PermissionDetails{Permission: permission},
+		Scope:   scope,
+	}
+}
+
+// PermissionDetails tells a refused caller which permission is missing.
+type PermissionDetails struct {
+	Permission string `json:"permission"`
+}
+
+// Limited is the answer to a caller who has to wait.
+func Limited(wait time.Duration) *Fault {
+	return &Fault{Code: RateLimited, Message: "too many requests", RetryAfter: wait}
+}

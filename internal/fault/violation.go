@@ -1,0 +1,64 @@
+package fault
+
+import (
+	"slices"
+	"strings"
+)
+
+// Violation is one thing that is wrong with a request.
+type Violation struct {
+	Field      string `json:"field"`
+	Constraint string `json:"constraint"`
+}
+
+// Violations collects everything that is wrong with a request, so that it can
+// be mended in one go. The first complaint about a field is the one that counts.
+type Violations struct{ list []Violation }
+
+// ViolationDetails is the shape of `details` of a VALIDATION_ERROR.
+type ViolationDetails struct {
+	Fields []Violation `json:"fields"`
+}
+
+// An answer stays readable, and small, however much is wrong.
+const (
+	maxViolations = 32
+	maxFieldName  = 80
+)
+
+// Add notes a violation unless the field has one already.
+func (v *Violations) Add(field, constraint string) {
+	if len(field) > maxFieldName {
+		field = strings.ToValidUTF8(field[:maxFieldName], "") + "…"
+	}
+	if len(v.list) < maxViolations && !v.Has(field) {
+		v.list = append(v.list, Violation{field, constraint})
+	}
+}
+
+// Has says whether the field is known to be wrong.
+func (v *Violations) Has(field string) bool {
+	return slices.ContainsFunc(v.list, func(x Violation) bool { return x.Field == field })
+}
+
+// Err is the VALIDATION_ERROR with all that was noted, or nil.
+func (v *Violations) Err() error {
+	if len(v.list) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	for i, x := range v.list {
+		if i > 0 {
+			text.WriteString("; ")
+		}
+		text.WriteString(x.Field + " " + x.Constraint)
+	}
+	return &Fault{Code: Validation, Message: text.String(), Details: ViolationDetails{Fields: v.list}}
+}
+
+// Invalid is a VALIDATION_ERROR about one field.
+func Invalid(field, constraint string) error {
+	var v Violations
+	v.Add(field, constraint)
+	return v.Err()
+}

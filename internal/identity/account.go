@@ -1,0 +1,128 @@
+package identity
+
+import (
+	"context"
+	"strings"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// NewAccount is what an account of a person is made from.
+type NewAccount struct {
+	Email     string
+	Name      string
+	Invited   bool
+	HomeOrgID string
+}
+
+// NormalEmail is an address as it is stored and compared.
+func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// EnsureAccount finds the person with an email address or makes one. It says
+// which of the two happened.
+func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
+	status := statusActive
+	if a.Invited {
+		status = statusInvited
+	}
+	email := NormalEmail(a.Email)
+	made, err = tx.Row(`INSERT INTO account (id, kind, email, name, status, home_org_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (email) WHERE email <> '' DO NOTHING RETURNING id`,
+		tx.NewID("usr"), kindPerson, email, a.Name, status, db.NullText(a.HomeOrgID), tx.Now()).Scan(&id)
+	if err != nil || made {
+		return id, made, err
+	}
+	_, err = tx.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, email).Scan(&id)
+	return id, false, err
+}
+
+// findActor is an account as an actor, and its status.
+func findActor(q db.Q, accountID, keyID string) (audit.Actor, string, error) {
+	a := audit.Actor{KeyID: keyID}
+	var kind, status string
+	_, err := q.Row(`SELECT id, kind, email, name, status, home_org_id FROM account WHERE id = $1`, accountID).
+		Scan(&a.ID, &kind, &a.Email, &a.Name, &status, &a.HomeOrgID)
+	a.Type = actorType(kind, keyID)
+	return a, status, err
+}
+
+// CreateUser makes a person's account, or completes an invited one.
+func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name string) (id string, err error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+		id, made, err := EnsureAccount(tx, NewAccount{Email: email, Name: name})
+		if err == nil && !made {
+			var completed bool
+			completed, err = tx.Row(`UPDATE account SET name = $2, status = 'active' WHERE id = $1 AND status = 'invited' RETURNING id`,
+				id, name).Scan(new(string))
+			if err == nil && !completed {
+				err = fault.New(fault.Validation, "there is a user with the email %s already", NormalEmail(email))
+			}
+		}
+		return id, audit.Event{Action: audit.UserCreated, ResourceID: id, Description: "Created user " + name}, err
+	})
+}
+
+// SetUserDisabled turns a person's access off, or on again. Their sessions end
+// with it.
+func (s *Service) SetUserDisabled(ctx context.Context, by db.Caller, email string, disabled bool) (id string, err error) {
+	status, action, verb := statusActive, audit.UserEnabled, "Enabled"
+	if disabled {
+		status, action, verb = statusDisabled, audit.UserDisabled, "Disabled"
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+		var id, name string
+		found, err := tx.Row(`UPDATE account SET status = $2 WHERE email = $1 AND email <> '' RETURNING id, name`,
+			NormalEmail(email), status).Scan(&id, &name)
+		if err == nil && !found {
+			err = fault.Missing("user " + email)
+		}
+		if err == nil && disabled {
+			err = tx.Exec(`UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, id, tx.Now())
+		}
+		return id, audit.Event{Action: action, ResourceID: id, Description: verb + " user " + name}, err
+	})
+}
+
+// CreateKeyFor makes an API key for the person with an email address. An invited
+// person's account is complete with it.
+func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, key NewKey) (id, secret string, err error) {
+	type made struct{ id, secret string }
+	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (made, audit.Event, error) {
+		var org string
+		found, err := tx.Row(`UPDATE account SET status = 'active' WHERE email = $1 AND email <> '' AND status <> 'disabled'
+			RETURNING id, home_org_id`, NormalEmail(email)).Scan(&key.AccountID, &org)
+		if err == nil && !found {
+			err = fault.Missing("active user " + email)
+		}
+		if err != nil {
+			return made{}, audit.Event{}, err
+		}
+		id, secret, err := InsertKey(tx, key)
+		event := keyEvent(audit.KeyCreated, id, "Created API key "+key.Name+" for "+NormalEmail(email))
+		event.OrganizationID = org
+		return made{id, secret}, event, err
+	})
+	return got.id, got.secret, err
+}
+
+// RevokeKeyByID ends anybody's key, for an operator.
+func (s *Service) RevokeKeyByID(ctx context.Context, by db.Caller, id string) error {
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+		var account, org string
+		found, err := tx.Row(`SELECT k.account_id, a.home_org_id FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.id = $1`, id).
+			Scan(&account, &org)
+		if err == nil && !found {
+			err = fault.Missing("API key")
+		}
+		if err != nil {
+			return "", audit.Event{}, err
+		}
+		name, err := revokeKey(tx, id, account)
+		event := keyEvent(audit.KeyRevoked, id, "Revoked API key "+name)
+		event.OrganizationID = org
+		return id, event, err
+	})
+	return err
+}

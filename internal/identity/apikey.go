@@ -1,0 +1,159 @@
+package identity
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// maxKeys bounds how many live keys somebody can have.
+const maxKeys = 100
+
+// APIKeys lists the caller's keys, oldest first.
+func (s *Service) APIKeys(ctx context.Context, by db.Caller, in struct{ web.Page }) (web.List[api.APIKey], error) {
+	window, err := s.cursors.Whole(in.Page, web.Ascending, "api-keys", by.ID)
+	if err != nil {
+		return web.List[api.APIKey]{}, err
+	}
+	var keys []api.APIKey
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		keys, err = db.Collect(q, func(r db.Rows) api.APIKey {
+			return api.APIKey{ID: r.Text(0), Name: r.Text(1), CreatedAt: r.Int(2), ExpiresAt: r.Int(3), LastUsedAt: r.Int(4),
+				AllowedCIDRs: strings.Fields(r.Text(5))}
+		}, `SELECT id, name, created_at, expires_at, last_used_at, allowed_cidrs FROM api_key
+			WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 ORDER BY id LIMIT $3`, by.ID, window.After, window.Take)
+		return err
+	})
+	return web.Cut(window, keys, func(k api.APIKey) string { return k.ID }), err
+}
+
+// NewKey is what an API key is made from.
+type NewKey struct {
+	AccountID    string
+	Name         string
+	ExpiresAt    int64
+	AllowedCIDRs []string
+}
+
+// InsertKey makes an API key. The secret is shown here and never again.
+func InsertKey(tx *db.Tx, k NewKey) (id, secret string, err error) {
+	id, secret = tx.NewID("key"), newSecret(apiKeyPrefix)
+	return id, secret, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		id, k.AccountID, k.Name, hashSecret(secret), strings.Join(k.AllowedCIDRs, " "), tx.Now(), db.NullInt(k.ExpiresAt))
+}
+
+// CreateKey makes an API key for the caller.
+func (s *Service) CreateKey(ctx context.Context, by db.Caller, in newKeyInput) (api.NewAPIKey, error) {
+	if by.Type == audit.Client {
+		return api.NewAPIKey{}, fault.New(fault.Forbidden, "a machine client cannot have API keys")
+	}
+	key := NewKey{AccountID: by.ID, Name: in.Name, AllowedCIDRs: normalCIDRs(in.AllowedCIDRs)}
+	if in.ExpiresAt != nil {
+		key.ExpiresAt = *in.ExpiresAt
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
+		if key.ExpiresAt != 0 && key.ExpiresAt <= tx.Now() {
+			return api.NewAPIKey{}, audit.Event{}, fault.Invalid("expires_at", "must be a time in the future, in Unix milliseconds")
+		}
+		if err := roomForKey(tx, by.ID); err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
+		id, secret, err := InsertKey(tx, key)
+		answer := api.NewAPIKey{ID: id, Name: key.Name, APIKey: secret, CreatedAt: tx.Now(), ExpiresAt: key.ExpiresAt, AllowedCIDRs: key.AllowedCIDRs}
+		return answer, keyEvent(audit.KeyCreated, id, "Created API key "+key.Name), err
+	})
+}
+
+// roomForKey refuses one live key too many.
+func roomForKey(tx *db.Tx, accountID string) error {
+	var live int
+	_, err := tx.Row(`SELECT count(*) FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+		accountID, tx.Now()).Scan(&live)
+	if err == nil && live >= maxKeys {
+		err = fault.New(fault.TooMany, "at most %d API keys: revoke one first", maxKeys)
+	}
+	return err
+}
+
+// normalCIDRs writes networks in their shortest form.
+func normalCIDRs(list []string) []string {
+	out := []string{}
+	for _, text := range list {
+		if network, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, network.Masked().String())
+		}
+	}
+	return out
+}
+
+func keyEvent(action audit.Action, id, description string) audit.Event {
+	return audit.Event{Action: action, ResourceID: id, Description: description}
+}
+
+// RotateKey replaces a key by a new one; the old one stays good for a while.
+func (s *Service) RotateKey(ctx context.Context, by db.Caller, in rotateInput) (api.NewAPIKey, error) {
+	grace := int64(defaultGrace)
+	if in.GraceSeconds != nil {
+		grace = *in.GraceSeconds
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
+		now := tx.Now()
+		var name, cidrs string
+		var createdAt, expiresAt int64
+		// Locking the row first lets only one of two rotations see it live.
+		found, err := tx.Row(`UPDATE api_key SET name = name
+			WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
+			RETURNING name, allowed_cidrs, created_at, expires_at`, in.ID, by.ID, now).
+			Scan(&name, &cidrs, &createdAt, &expiresAt)
+		if err == nil && !found {
+			err = fault.Missing("API key")
+		}
+		if err == nil {
+			err = roomForKey(tx, by.ID)
+		}
+		if err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
+		next := NewKey{AccountID: by.ID, Name: name, AllowedCIDRs: strings.Fields(cidrs)}
+		end := now + grace*1000
+		if expiresAt != 0 {
+			next.ExpiresAt = now + expiresAt - createdAt
+			end = min(end, expiresAt)
+		}
+		if err := tx.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, in.ID, end); err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
+		id, secret, err := InsertKey(tx, next)
+		return api.NewAPIKey{
+			ID: id, Name: name, APIKey: secret, CreatedAt: now, ExpiresAt: next.ExpiresAt, AllowedCIDRs: next.AllowedCIDRs,
+			Previous: &api.PreviousAPIKey{ID: in.ID, ExpiresAt: end},
+		}, keyEvent(audit.KeyRotated, in.ID, "Rotated API key "+name), err
+	})
+}
+
+// RevokeKey ends a key of the caller, and the sessions that it made.
+func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in keyInput) (api.Revoked, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
+		name, err := revokeKey(tx, in.ID, by.ID)
+		return api.Revoked{ID: in.ID, Revoked: true}, keyEvent(audit.KeyRevoked, in.ID, "Revoked API key "+name), err
+	})
+}
+
+func revokeKey(tx *db.Tx, id, accountID string) (name string, err error) {
+	found, err := tx.Row(`UPDATE api_key SET revoked_at = $3 WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL RETURNING name`,
+		id, accountID, tx.Now()).Scan(&name)
+	if err == nil && !found {
+		return "", fault.Missing("API key")
+	}
+	if err != nil {
+		return "", err
+	}
+	return name, tx.Exec(`UPDATE session SET revoked_at = $2 WHERE api_key_id = $1 AND revoked_at IS NULL`, id, tx.Now())
+}

@@ -1,0 +1,250 @@
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+const (
+	codeLifetime = 600 * time.Second
+	// codeMemory is how long a finished code still tells how it ended.
+	codeMemory   = time.Hour
+	pollInterval = 5
+
+	codePending  = "pending"
+	codeApproved = "approved"
+	codeConsumed = "consumed"
+	codeDenied   = "denied"
+	codeExpired  = "expired"
+)
+
+// deviceCode is a login that a command line asked for.
+type deviceCode struct {
+	code      string
+	intent    string
+	challenge string
+	ip        string
+	agent     string
+	status    string
+	accountID string
+	keyID     string
+	createdAt int64
+	expiresAt int64
+	finished  int64
+}
+
+// stateAt is the status with time taken into account; gone is a code that is no
+// longer spoken of.
+func (c deviceCode) stateAt(now int64) (status string, gone bool) {
+	status = c.status
+	end := c.finished
+	if status == codePending || status == codeApproved {
+		end = c.expiresAt
+		if now >= c.expiresAt {
+			status = codeExpired
+		}
+	}
+	return status, now >= end+codeMemory.Milliseconds()
+}
+
+// NewDeviceCode begins a login from a command line.
+func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in deviceInput) (api.DeviceCode, error) {
+	if v := s.budgets.newCodes.Take(by.IP); !v.OK {
+		return api.DeviceCode{}, fault.Limited(v.Wait)
+	}
+	c := deviceCode{intent: "login", ip: by.IP, status: codePending}
+	if in.Intent != nil && *in.Intent != "" {
+		c.intent = *in.Intent
+	}
+	if in.CodeChallenge != nil {
+		c.challenge = *in.CodeChallenge
+	}
+	if in.Agent != nil {
+		c.agent = shorten(*in.Agent, 200)
+	}
+	c, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (deviceCode, audit.Event, error) {
+		c.createdAt = tx.Now()
+		c.expiresAt = (c.createdAt + codeLifetime.Milliseconds()) / 1000 * 1000
+		made, err := insertCode(tx, c)
+		return made, audit.None("a device code is nobody's act until somebody decides on it"), err
+	})
+	if err != nil {
+		return api.DeviceCode{}, err
+	}
+	return api.DeviceCode{
+		Code:            c.code,
+		VerificationURL: s.config.PublicURL + "/device?code=" + url.QueryEscape(c.code),
+		ExpiresAt:       c.expiresAt / 1000,
+		Interval:        pollInterval,
+	}, nil
+}
+
+func shorten(text string, most int) string {
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
+	for range 10 {
+		c.code = randomText(codeAlphabet, codeLength)
+		fresh, err := tx.Row(`INSERT INTO device_code (code, intent, challenge, ip, agent, status, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (code) DO NOTHING RETURNING code`,
+			c.code, c.intent, c.challenge, c.ip, c.agent, c.status, c.createdAt, c.expiresAt).Scan(new(string))
+		if err != nil || fresh {
+			return c, err
+		}
+	}
+	return c, errors.New("no free device code was found")
+}
+
+// Poll tells how a device login stands. The first poll after approval starts
+// the session and carries its token; no other does.
+func (s *Service) Poll(ctx context.Context, by db.Caller, in pollInput) (api.DeviceCodeStatus, error) {
+	c, err := s.seek(ctx, by.IP, by.IP, in.Code)
+	if err != nil {
+		return api.DeviceCodeStatus{}, err
+	}
+	if v := s.budgets.polls.Take(c.code); !v.OK {
+		return api.DeviceCodeStatus{}, fault.Limited(v.Wait)
+	}
+	status, _ := c.stateAt(s.db.Now())
+	if status != codeApproved || !c.proves(in.Verifier) {
+		return api.DeviceCodeStatus{Status: status}, nil
+	}
+	return s.consume(ctx, by, c)
+}
+
+// proves says whether the poller is the one who asked for the code.
+func (c deviceCode) proves(verifier *string) bool {
+	if c.challenge == "" {
+		return true
+	}
+	if verifier == nil {
+		return false
+	}
+	sum := sha256.Sum256([]byte(*verifier))
+	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(c.challenge)) == 1
+}
+
+// seek finds a code for somebody whose guesses are counted under guesser. Once
+// the guesses of the whole service are used up, only the address that asked for
+// a code still hears about it: a stranger learns nothing from being refused.
+func (s *Service) seek(ctx context.Context, guesser, ip, typed string) (deviceCode, error) {
+	if v := s.budgets.unknownCodes.Peek(guesser); !v.OK {
+		return deviceCode{}, fault.Limited(v.Wait)
+	}
+	var c deviceCode
+	var found bool
+	if code, ok := normalizeCode(typed); ok {
+		err := s.db.Read(ctx, func(q db.Q) (err error) {
+			c, found, err = findCode(q, code)
+			return err
+		})
+		if err != nil {
+			return deviceCode{}, err
+		}
+	}
+	if _, gone := c.stateAt(s.db.Now()); gone {
+		found = false
+	}
+	if found && c.ip == ip {
+		return c, nil
+	}
+	if v := s.budgets.allUnknown.Peek(""); !v.OK {
+		return deviceCode{}, fault.Limited(v.Wait)
+	}
+	if !found {
+		s.budgets.unknownCodes.Take(guesser)
+		s.budgets.allUnknown.Take("")
+		return deviceCode{}, fault.Missing("device code")
+	}
+	return c, nil
+}
+
+func findCode(q db.Q, code string) (c deviceCode, found bool, err error) {
+	found, err = q.Row(`SELECT code, intent, challenge, ip, agent, status, account_id, api_key_id, created_at, expires_at, finished_at
+		FROM device_code WHERE code = $1`, code).
+		Scan(&c.code, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.createdAt, &c.expiresAt, &c.finished)
+	return c, found, err
+}
+
+func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.DeviceCodeStatus, error) {
+	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
+		now := tx.Now()
+		first, err := tx.Row(`UPDATE device_code SET status = 'consumed', finished_at = $2
+			WHERE code = $1 AND status = 'approved' AND expires_at > $2 RETURNING code`, c.code, now).Scan(new(string))
+		if err != nil {
+			return session{}, audit.Event{}, err
+		}
+		if !first {
+			return session{}, audit.None("another poll picked the token up"), nil
+		}
+		actor, status, err := findActor(tx.Q, c.accountID, c.keyID)
+		if err != nil {
+			return session{}, audit.Event{}, err
+		}
+		if status != statusActive {
+			return session{}, audit.Event{}, errNotAuthenticated
+		}
+		new := session{tx.NewID("ses"), c.accountID, c.keyID, now, now + s.config.DeviceTTL.Milliseconds()}
+		return new, sessionEvent(new, actor), insertSession(tx, new)
+	})
+	if err != nil {
+		return api.DeviceCodeStatus{}, err
+	}
+	if started.id == "" {
+		return api.DeviceCodeStatus{Status: codeConsumed}, nil
+	}
+	token, err := s.keys.sign(ctx, started)
+	return api.DeviceCodeStatus{Status: codeApproved, Token: token}, err
+}
+
+// Approve lets the command line that shows the code in, as the caller.
+func (s *Service) Approve(ctx context.Context, by db.Caller, in codeInput) (api.DeviceDecision, error) {
+	return s.decide(ctx, by, in.Code, codeApproved, audit.DeviceApproved)
+}
+
+// Deny turns the command line that shows the code away.
+func (s *Service) Deny(ctx context.Context, by db.Caller, in codeInput) (api.DeviceDecision, error) {
+	return s.decide(ctx, by, in.Code, codeDenied, audit.DeviceDenied)
+}
+
+func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string, action audit.Action) (api.DeviceDecision, error) {
+	c, err := s.seek(ctx, by.ID, by.IP, typed)
+	if err != nil {
+		return api.DeviceDecision{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.DeviceDecision, audit.Event, error) {
+		now := tx.Now()
+		var finished any
+		if status == codeDenied {
+			finished = now
+		}
+		// The new session hangs on the same key as the approver's: revoking
+		// the key must end both.
+		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5
+			WHERE code = $1 AND status = 'pending' AND expires_at > $6 RETURNING code`,
+			c.code, status, by.ID, db.NullText(by.KeyID), finished, now).Scan(new(string))
+		if err == nil && !first {
+			err = fault.New(fault.CodeNotPending, "the device code is no longer pending")
+		}
+		return api.DeviceDecision{Code: c.code, Status: status}, audit.Event{
+			Action:      action,
+			ResourceID:  c.code,
+			Description: strings.ToUpper(status[:1]) + status[1:] + " the device login " + c.code + " (" + c.intent + ")",
+		}, err
+	})
+}

@@ -1,0 +1,119 @@
+// Package identity knows who calls: people and machine clients, their sessions,
+// API keys and device codes, and what their roles allow.
+package identity
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/limit"
+	"bursar/internal/web"
+)
+
+// Config is what an operator can set about logins.
+type Config struct {
+	PublicURL  string
+	DeviceTTL  time.Duration // of a session after device login
+	KeyTTL     time.Duration // of a session after key exchange
+	LimitsOff  bool
+	LimitClock func() time.Time
+}
+
+// Service logs people and machines in.
+type Service struct {
+	*Authority
+	db       *db.DB
+	config   Config
+	keys     *keyring
+	cursors  *web.Cursors
+	verified *otter.Cache[string, *verified]
+	budgets  budgets
+}
+
+// budgets bound what strangers can try.
+type budgets struct {
+	newCodes     *limit.Buckets // device codes made, by address
+	failedLogins *limit.Buckets // failed key exchanges, by address
+	polls        *limit.Buckets // by code
+	unknownCodes *limit.Buckets // guesses at device codes, by address or caller
+	allUnknown   *limit.Buckets // the same for the whole service
+}
+
+// rememberedTokens bounds how many verified tokens are kept in memory.
+const rememberedTokens = 20_000
+
+// New makes the service. Prepare must have run on the store.
+func New(d *db.DB, a *Authority, cursors *web.Cursors, c Config) *Service {
+	s := &Service{
+		Authority: a,
+		db:        d,
+		config:    c,
+		keys:      &keyring{db: d, issuer: c.PublicURL},
+		cursors:   cursors,
+		verified:  otter.Must(&otter.Options[string, *verified]{MaximumSize: rememberedTokens}),
+	}
+	if !c.LimitsOff {
+		clock := c.LimitClock
+		if clock == nil {
+			clock = time.Now
+		}
+		s.budgets = budgets{
+			newCodes:     limit.New(10.0/60, 10, clock),
+			failedLogins: limit.New(20.0/60, 20, clock),
+			polls:        limit.New(0.5, 10, clock),
+			unknownCodes: limit.New(20.0/60, 20, clock),
+			allUnknown:   limit.New(100.0/60, 100, clock),
+		}
+	}
+	return s
+}
+
+// cursorKeySetting is where the key of list cursors is stored.
+const cursorKeySetting = "cursor_key"
+
+// Prepare makes the secrets that a store needs before its first request, and
+// returns the key of list cursors. Several nodes may do so at once: one wins.
+func Prepare(ctx context.Context, d *db.DB) (cursorKey []byte, err error) {
+	var text string
+	load := func(q db.Q) (err error) {
+		_, err = q.Row(`SELECT value FROM setting WHERE name = $1`, cursorKeySetting).Scan(&text)
+		return err
+	}
+	if err := d.Read(ctx, load); err != nil {
+		return nil, err
+	}
+	if text == "" {
+		by := db.Caller{Actor: audit.SystemActor("bursar")}
+		if _, err := db.Write(ctx, d, by, makeSecrets); err != nil {
+			return nil, fmt.Errorf("make the secrets of a new store: %w", err)
+		}
+		if err := d.Read(ctx, load); err != nil {
+			return nil, err
+		}
+	}
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) < 32 {
+		return nil, fmt.Errorf("the cursor key in the store is malformed")
+	}
+	return key, nil
+}
+
+func makeSecrets(tx *db.Tx) (struct{}, audit.Event, error) {
+	exempt := audit.None("the secrets of a new store are nobody's doing")
+	key := make([]byte, 32)
+	rand.Read(key)
+	won, err := tx.Row(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING name`,
+		cursorKeySetting, base64.StdEncoding.EncodeToString(key)).Scan(new(string))
+	if err != nil || !won {
+		return struct{}{}, exempt, err
+	}
+	_, err = insertSigningKey(tx)
+	return struct{}{}, exempt, err
+}

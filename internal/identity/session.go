@@ -1,0 +1,261 @@
+package identity
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// verified is a token whose signature was found good. Whether its session still
+// stands is asked again whenever access changed anywhere.
+type verified struct {
+	session   string
+	expiresAt int64
+	state     atomic.Pointer[sessionState]
+}
+
+type sessionState struct {
+	epoch uint64
+	live  bool
+	until int64
+	actor audit.Actor
+}
+
+var errNotAuthenticated = fault.New(fault.Unauthorized, "not authenticated: send a valid session token as Authorization: Bearer")
+
+// Authenticate finds out who holds a session token.
+func (s *Service) Authenticate(ctx context.Context, authorization string) (audit.Actor, error) {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	switch {
+	case authorization == "":
+		return audit.Actor{}, errNotAuthenticated
+	case !strings.EqualFold(scheme, "Bearer"):
+		return audit.Actor{}, fault.New(fault.Unauthorized, "this endpoint takes a session token as Authorization: Bearer")
+	case strings.HasPrefix(token, apiKeyPrefix):
+		return audit.Actor{}, fault.New(fault.Unauthorized, "this is an API key: exchange it for a session token with POST /v1/auth/token")
+	}
+	known, ok := s.verified.GetIfPresent(token)
+	if !ok {
+		c, err := s.keys.verify(ctx, token)
+		if err != nil {
+			return audit.Actor{}, errNotAuthenticated
+		}
+		known = &verified{session: c.Session, expiresAt: c.ExpiresAt.UnixMilli()}
+		s.verified.Set(token, known)
+	}
+	now := s.db.Now()
+	state, err := s.stateOf(ctx, known)
+	if err != nil {
+		return audit.Actor{}, err
+	}
+	if !state.live || now >= known.expiresAt || now >= state.until {
+		return audit.Actor{}, errNotAuthenticated
+	}
+	return state.actor, nil
+}
+
+func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, error) {
+	epoch := s.db.Epoch()
+	if state := known.state.Load(); state != nil && state.epoch == epoch {
+		return state, nil
+	}
+	var state *sessionState
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		state, err = loadSession(q, known.session)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	state.epoch = epoch
+	known.state.Store(state)
+	return state, nil
+}
+
+// Exchange turns an API key, or a client's id and secret, into a session token.
+func (s *Service) Exchange(ctx context.Context, by db.Caller, in exchangeInput) (api.Session, error) {
+	if v := s.budgets.failedLogins.Peek(by.IP); !v.OK {
+		return api.Session{}, fault.Limited(v.Wait)
+	}
+	who, err := s.credential(ctx, by, in.Authorization)
+	if err != nil {
+		return api.Session{}, err
+	}
+	if who.refused != nil {
+		s.budgets.failedLogins.Take(by.IP)
+		event := audit.Event{
+			Action:      audit.LoginFailed,
+			Outcome:     audit.Failure,
+			Actor:       &who.actor,
+			ResourceID:  who.actor.KeyID,
+			Description: "Login failed: " + who.why,
+		}
+		if err := db.Record(context.WithoutCancel(ctx), s.db, by, event, nil); err != nil {
+			return api.Session{}, err
+		}
+		return api.Session{}, who.refused
+	}
+	return s.begin(ctx, by, who)
+}
+
+// login is what a credential was found to be.
+type login struct {
+	actor     audit.Actor
+	expiresAt int64 // of the credential; 0 is never
+	refused   error
+	why       string // for the audit row
+}
+
+func (s *Service) credential(ctx context.Context, by db.Caller, authorization string) (login, error) {
+	scheme, value, _ := strings.Cut(authorization, " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer"):
+		return s.apiKeyLogin(ctx, by, value)
+	case strings.EqualFold(scheme, "Basic"):
+		return s.clientLogin(ctx, value)
+	}
+	return login{}, fault.New(fault.Unauthorized, "send an API key as Authorization: Bearer, or a client id and secret as Authorization: Basic")
+}
+
+func (s *Service) apiKeyLogin(ctx context.Context, by db.Caller, secret string) (login, error) {
+	refused := login{
+		actor:   audit.Actor{Type: audit.APIKey},
+		refused: fault.New(fault.Unauthorized, "invalid API key"),
+		why:     "unknown API key",
+	}
+	if !wellFormed(apiKeyPrefix, secret) {
+		return refused, nil
+	}
+	var key storedKey
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		key, err = findKey(q, hashSecret(secret))
+		return err
+	})
+	if err != nil || key.id == "" {
+		return refused, err
+	}
+	refused.actor = key.actor
+	switch {
+	case key.revoked:
+		refused.why = "revoked API key"
+	case key.expiresAt != 0 && key.expiresAt <= s.db.Now():
+		refused.why = "expired API key"
+	case key.status != statusActive:
+		refused.why = "the account is " + key.status
+	case !allowedFrom(key.allowedCIDRs, by.IP):
+		refused.why = "address is not allowed for this API key"
+	default:
+		return login{actor: key.actor, expiresAt: key.expiresAt}, nil
+	}
+	return refused, nil
+}
+
+func allowedFrom(cidrs []string, ip string) bool {
+	if len(cidrs) == 0 {
+		return true
+	}
+	address, err := netip.ParseAddr(ip)
+	if err != nil {
+		return false
+	}
+	for _, text := range cidrs {
+		if network, err := netip.ParsePrefix(text); err == nil && network.Contains(address.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) clientLogin(ctx context.Context, encoded string) (login, error) {
+	pair, err := base64.StdEncoding.DecodeString(encoded)
+	id, secret, ok := strings.Cut(string(pair), ":")
+	if err != nil || !ok || id == "" || strings.ContainsFunc(string(pair), notPrintable) {
+		return login{}, fault.New(fault.Unauthorized, "the Authorization: Basic header is malformed")
+	}
+	var client storedClient
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		client, err = findClient(q, id)
+		return err
+	})
+	if err != nil {
+		return login{}, err
+	}
+	// An unknown client costs the same comparison as a known one.
+	match := subtle.ConstantTimeCompare([]byte(client.secretHash), []byte(hashSecret(secret))) == 1
+	if match && client.status == statusActive {
+		return login{actor: client.actor}, nil
+	}
+	refused := login{
+		actor:   client.actor,
+		refused: fault.New(fault.InvalidCredentials, "the client id or the client secret is incorrect"),
+		why:     "wrong client id or secret",
+	}
+	refused.actor.Type = audit.Client
+	if match {
+		refused.why = "the client is " + client.status
+	}
+	return refused, nil
+}
+
+func notPrintable(r rune) bool { return r < ' ' || r > '~' }
+
+// begin starts the session of a credential that was found good.
+func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
+	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
+		new := session{
+			id:        tx.NewID("ses"),
+			accountID: who.actor.ID,
+			keyID:     who.actor.KeyID,
+			createdAt: tx.Now(),
+			expiresAt: tx.Now() + s.config.KeyTTL.Milliseconds(),
+		}
+		if who.expiresAt != 0 {
+			new.expiresAt = min(new.expiresAt, who.expiresAt)
+		}
+		if new.keyID != "" {
+			if err := touchKey(tx, new.keyID); err != nil {
+				return session{}, audit.Event{}, err
+			}
+		}
+		return new, sessionEvent(new, who.actor), insertSession(tx, new)
+	})
+	if err != nil {
+		return api.Session{}, err
+	}
+	token, err := s.keys.sign(ctx, started)
+	return api.Session{Token: token, UserID: started.accountID, ExpiresAt: started.expiresAt}, err
+}
+
+func sessionEvent(s session, actor audit.Actor) audit.Event {
+	return audit.Event{
+		Action:      audit.SessionCreated,
+		Actor:       &actor,
+		ResourceID:  s.id,
+		Description: "Started a session",
+	}
+}
+
+// Me is the caller.
+func (s *Service) Me(_ context.Context, by db.Caller, _ struct{}) (api.User, error) {
+	return api.User{ID: by.ID, Email: by.Email, Name: by.Name}, nil
+}
+
+// Logout ends the session of the caller.
+func (s *Service) Logout(ctx context.Context, by db.Caller, _ struct{}) (api.Logout, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Logout, audit.Event, error) {
+		event := audit.Event{Action: audit.SessionRevoked, ResourceID: by.SessionID, Description: "Logged out"}
+		ended, err := revokeSession(tx, by.SessionID)
+		if err == nil && !ended {
+			event = audit.None("the session was ended a moment ago")
+		}
+		return api.Logout{SessionID: by.SessionID, Revoked: true}, event, err
+	})
+}

@@ -1,0 +1,188 @@
+package identity
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// keyring signs session tokens and knows the keys that signed earlier ones. A
+// key that was rotated out stays until no token of its time can be alive.
+type keyring struct {
+	db     *db.DB
+	issuer string
+
+	mu    sync.Mutex
+	epoch uint64
+	at    time.Time
+	keys  []signingKey // newest first
+}
+
+type signingKey struct {
+	id      string
+	private ed25519.PrivateKey
+}
+
+// claims are what a session token says.
+type claims struct {
+	Session string `json:"sid"`
+	jwt.RegisteredClaims
+}
+
+// reloadPause bounds how often a token with an unknown key makes us look again.
+const reloadPause = 200 * time.Millisecond
+
+// current is the list of keys. It is read again when access changed anywhere,
+// or when a token names a key that is not on it: another node may have just
+// rotated.
+func (k *keyring) current(ctx context.Context, wanted string) ([]signingKey, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	epoch := k.db.Epoch()
+	fresh := k.epoch == epoch && len(k.keys) > 0
+	if fresh && (wanted == "" || k.has(wanted) || time.Since(k.at) < reloadPause) {
+		return k.keys, nil
+	}
+	var keys []signingKey
+	err := k.db.Read(ctx, func(q db.Q) (err error) {
+		keys, err = db.Collect(q, readSigningKey, `SELECT id, seed FROM signing_key ORDER BY id DESC`)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the signing keys: %w", err)
+	}
+	k.epoch, k.at, k.keys = epoch, time.Now(), keys
+	return keys, nil
+}
+
+func readSigningKey(r db.Rows) signingKey {
+	seed, err := base64.StdEncoding.DecodeString(r.Text(1))
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return signingKey{id: r.Text(0)}
+	}
+	return signingKey{r.Text(0), ed25519.NewKeyFromSeed(seed)}
+}
+
+func (k *keyring) has(id string) bool {
+	for _, key := range k.keys {
+		if key.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *keyring) sign(ctx context.Context, s session) (string, error) {
+	keys, err := k.current(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	if len(keys) == 0 || keys[0].private == nil {
+		return "", fmt.Errorf("sign a token: the store has no usable signing key")
+	}
+	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{
+		Session: s.id,
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer:    k.issuer,
+			Subject:   s.accountID,
+			IssuedAt:  jwt.NewNumericDate(time.UnixMilli(s.createdAt)),
+			ExpiresAt: jwt.NewNumericDate(time.UnixMilli(s.expiresAt)),
+		},
+	})
+	token.Header["kid"] = keys[0].id
+	text, err := token.SignedString(keys[0].private)
+	if err != nil {
+		return "", fmt.Errorf("sign a token: %w", err)
+	}
+	return text, nil
+}
+
+// verify checks the signature and the form of a token, not yet its session.
+func (k *keyring) verify(ctx context.Context, token string) (claims, error) {
+	var c claims
+	parser := jwt.NewParser(
+		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
+		jwt.WithExpirationRequired(),
+		jwt.WithTimeFunc(func() time.Time { return time.UnixMilli(k.db.Now()) }))
+	_, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+		id, _ := t.Header["kid"].(string)
+		keys, err := k.current(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			if key.id == id && key.private != nil {
+				return key.private.Public(), nil
+			}
+		}
+		return nil, fmt.Errorf("unknown signing key")
+	})
+	return c, err
+}
+
+// JWK is a public key as RFC 8037 writes it.
+type JWK struct {
+	KeyType   string `json:"kty"`
+	Curve     string `json:"crv"`
+	ID        string `json:"kid"`
+	Use       string `json:"use"`
+	Algorithm string `json:"alg"`
+	X         string `json:"x"`
+}
+
+// JWKS is the set of public keys that tokens may be signed with.
+type JWKS struct {
+	Keys []JWK `json:"keys"`
+}
+
+// PublicKeys are the keys that verify session tokens.
+func (s *Service) PublicKeys(ctx context.Context) (JWKS, error) {
+	keys, err := s.keys.current(ctx, "")
+	if err != nil {
+		return JWKS{}, err
+	}
+	set := JWKS{Keys: []JWK{}}
+	for _, key := range keys {
+		if key.private == nil {
+			continue
+		}
+		public := key.private.Public().(ed25519.PublicKey)
+		set.Keys = append(set.Keys, JWK{"OKP", "Ed25519", key.id, "sig", "EdDSA", base64.RawURLEncoding.EncodeToString(public)})
+	}
+	return set, nil
+}
+
+// RotateSigningKey makes a new key, which signs from now on. Tokens signed with
+// earlier ones stay good.
+func (s *Service) RotateSigningKey(ctx context.Context, by db.Caller) (id string, err error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+		id, err := insertSigningKey(tx)
+		if err != nil {
+			return "", audit.Event{}, err
+		}
+		now := tx.Now()
+		err = tx.Exec(`UPDATE signing_key SET retired_at = $1 WHERE id <> $2 AND retired_at IS NULL`, now, id)
+		return id, audit.Event{
+			Action:      audit.SigningKeyRotated,
+			ResourceID:  id,
+			Description: "Rotated the signing key of session tokens",
+		}, err
+	})
+}
+
+func insertSigningKey(tx *db.Tx) (id string, err error) {
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed)
+	id = tx.NewID("sig")
+	return id, tx.Exec(`INSERT INTO signing_key (id, seed, created_at) VALUES ($1, $2, $3)`,
+		id, base64.StdEncoding.EncodeToString(seed), tx.Now())
+}

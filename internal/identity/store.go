@@ -1,0 +1,129 @@
+package identity
+
+import (
+	"strings"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+const (
+	statusActive   = "active"
+	statusInvited  = "invited"
+	statusDisabled = "disabled"
+
+	kindPerson = "person"
+	kindClient = "client"
+)
+
+type session struct {
+	id        string
+	accountID string
+	keyID     string
+	createdAt int64
+	expiresAt int64
+}
+
+func insertSession(tx *db.Tx, s session) error {
+	return tx.Exec(`INSERT INTO session (id, account_id, api_key_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+		s.id, s.accountID, db.NullText(s.keyID), s.createdAt, s.expiresAt)
+}
+
+func loadSession(q db.Q, id string) (*sessionState, error) {
+	var state sessionState
+	var revokedAt int64
+	var kind, status string
+	a := &state.actor
+	found, err := q.Row(`SELECT s.expires_at, s.revoked_at, s.api_key_id, a.id, a.kind, a.email, a.name, a.status, a.home_org_id
+		FROM session s JOIN account a ON a.id = s.account_id WHERE s.id = $1`, id).
+		Scan(&state.until, &revokedAt, &a.KeyID, &a.ID, &kind, &a.Email, &a.Name, &status, &a.HomeOrgID)
+	a.SessionID = id
+	a.Type = actorType(kind, a.KeyID)
+	state.live = found && revokedAt == 0 && status == statusActive
+	return &state, err
+}
+
+func actorType(kind, keyID string) audit.ActorType {
+	switch {
+	case kind == kindClient:
+		return audit.Client
+	case keyID != "":
+		return audit.APIKey
+	}
+	return audit.User
+}
+
+func revokeSession(tx *db.Tx, id string) (ended bool, err error) {
+	return tx.Row(`UPDATE session SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id`, id, tx.Now()).
+		Scan(new(string))
+}
+
+type storedKey struct {
+	id           string
+	actor        audit.Actor
+	status       string
+	allowedCIDRs []string
+	expiresAt    int64
+	revoked      bool
+}
+
+func findKey(q db.Q, hash string) (storedKey, error) {
+	var k storedKey
+	var cidrs string
+	var revokedAt int64
+	a := &k.actor
+	_, err := q.Row(`SELECT k.id, k.allowed_cidrs, k.expires_at, k.revoked_at, a.id, a.email, a.name, a.status, a.home_org_id
+		FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.hash = $1`, hash).
+		Scan(&k.id, &cidrs, &k.expiresAt, &revokedAt, &a.ID, &a.Email, &a.Name, &k.status, &a.HomeOrgID)
+	a.KeyID, a.Type = k.id, audit.APIKey
+	k.allowedCIDRs = strings.Fields(cidrs)
+	k.revoked = revokedAt != 0
+	return k, err
+}
+
+// touchKey notes the use of a key, and refuses one that was revoked meanwhile.
+func touchKey(tx *db.Tx, id string) error {
+	live, err := tx.Row(`UPDATE api_key SET last_used_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id`, id, tx.Now()).
+		Scan(new(string))
+	if err == nil && !live {
+		return errNotAuthenticated
+	}
+	return err
+}
+
+type storedClient struct {
+	actor      audit.Actor
+	secretHash string
+	status     string
+}
+
+// noHash is as long as a hash and equals none.
+var noHash = strings.Repeat("-", 64)
+
+func findClient(q db.Q, id string) (storedClient, error) {
+	c := storedClient{secretHash: noHash}
+	a := &c.actor
+	_, err := q.Row(`SELECT id, email, name, status, home_org_id, secret_hash FROM account WHERE id = $1 AND kind = 'client'`, id).
+		Scan(&a.ID, &a.Email, &a.Name, &c.status, &a.HomeOrgID, &c.secretHash)
+	a.Type = audit.Client
+	return c, err
+}
+
+// sessionMemory is how long an ended session is kept, for whoever asks what
+// became of it.
+const sessionMemory = 7 * 24 * time.Hour
+
+// Expire removes device codes, sessions and signing keys whose time is over.
+func (s *Service) Expire(tx *db.Tx) error {
+	now := tx.Now()
+	if err := tx.Exec(`DELETE FROM device_code WHERE expires_at <= $1`, now-2*codeMemory.Milliseconds()); err != nil {
+		return err
+	}
+	if err := tx.Exec(`DELETE FROM session WHERE expires_at <= $1`, now-sessionMemory.Milliseconds()); err != nil {
+		return err
+	}
+	// No token outlives the key that signed it by more than its own lifetime.
+	longest := max(s.config.DeviceTTL, s.config.KeyTTL) + time.Hour
+	return tx.Exec(`DELETE FROM signing_key WHERE retired_at IS NOT NULL AND retired_at <= $1`, now-longest.Milliseconds())
+}

@@ -1,0 +1,70 @@
+// Package limit bounds how often something may happen. It keeps a token bucket
+// for each key in a map that forgets: its memory is bounded whoever knocks.
+package limit
+
+import (
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/time/rate"
+)
+
+// maxKeys bounds how many buckets are remembered at once.
+const maxKeys = 100_000
+
+// Buckets is a set of token buckets of one kind. A nil *Buckets has no limit.
+type Buckets struct {
+	every   rate.Limit
+	burst   int
+	clock   func() time.Time
+	buckets *otter.Cache[string, *rate.Limiter]
+}
+
+// New makes buckets that hold burst tokens and gain one at the given rate.
+func New(perSecond float64, burst int, clock func() time.Time) *Buckets {
+	full := time.Duration(float64(burst) / perSecond * float64(time.Second))
+	return &Buckets{
+		every: rate.Limit(perSecond),
+		burst: burst,
+		clock: clock,
+		buckets: otter.Must(&otter.Options[string, *rate.Limiter]{
+			MaximumSize: maxKeys,
+			// A bucket that was left alone until it is full again can be forgotten.
+			ExpiryCalculator: otter.ExpiryAccessing[string, *rate.Limiter](full + time.Second),
+		}),
+	}
+}
+
+// Verdict is what a bucket says.
+type Verdict struct {
+	OK        bool
+	Remaining int           // tokens left
+	Wait      time.Duration // until there is one again, where not OK
+}
+
+// Take takes a token.
+func (b *Buckets) Take(key string) Verdict { return b.ask(key, 1) }
+
+// Peek says whether there is a token, and leaves it there.
+func (b *Buckets) Peek(key string) Verdict { return b.ask(key, 0) }
+
+func (b *Buckets) ask(key string, tokens int) Verdict {
+	if b == nil {
+		return Verdict{OK: true}
+	}
+	bucket, ok := b.buckets.GetIfPresent(key)
+	if !ok {
+		bucket, _ = b.buckets.SetIfAbsent(key, rate.NewLimiter(b.every, b.burst))
+	}
+	now := b.clock()
+	ok = bucket.AllowN(now, tokens)
+	left := bucket.TokensAt(now)
+	if tokens == 0 {
+		ok = left >= 1
+	}
+	v := Verdict{OK: ok, Remaining: max(0, int(left))}
+	if !ok {
+		v.Wait = time.Duration((1 - left) / float64(b.every) * float64(time.Second))
+	}
+	return v
+}

@@ -1,0 +1,114 @@
+// Package organization keeps organizations and their settings.
+package organization
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/slug"
+	"bursar/internal/web"
+)
+
+// Service answers for organizations.
+type Service struct {
+	db        *db.DB
+	authority *identity.Authority
+	cursors   *web.Cursors
+}
+
+// New makes the service.
+func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
+	return &Service{db: d, authority: a, cursors: c}
+}
+
+// List is the organizations that the caller belongs to, oldest first.
+func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.List[api.Organization], error) {
+	window, err := s.cursors.Whole(in.Page, web.Ascending, "organizations", by.ID)
+	if err != nil {
+		return web.List[api.Organization]{}, err
+	}
+	var list []api.Organization
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		list, err = listOf(q, by.ID, window.After, window.Take)
+		return err
+	})
+	return web.Cut(window, list, func(o api.Organization) string { return o.ID }), err
+}
+
+// Get is one organization.
+func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Organization, error) {
+	return s.read(ctx, by, in.ID, identity.OrgRead)
+}
+
+// Settings is what can be changed about an organization.
+func (s *Service) Settings(ctx context.Context, by db.Caller, in oneInput) (api.Organization, error) {
+	return s.read(ctx, by, in.ID, identity.OrgSettingsRead)
+}
+
+func (s *Service) read(ctx context.Context, by db.Caller, id string, need identity.Permission) (api.Organization, error) {
+	if err := s.authority.Organization(ctx, by.Actor, id, need); err != nil {
+		return api.Organization{}, err
+	}
+	var o api.Organization
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		o, err = find(q, id)
+		return err
+	})
+	return o, err
+}
+
+// Create makes an organization, whose owner is the caller.
+func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api.Organization, error) {
+	if by.Type == audit.Client {
+		return api.Organization{}, fault.New(fault.Forbidden, "a machine client cannot create an organization")
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Organization, audit.Event, error) {
+		o, err := Insert(tx, in.Name, in.Slug)
+		if err == nil {
+			err = SetOwner(tx, o.ID, by.ID)
+		}
+		return o, audit.Event{
+			Action:         audit.OrganizationCreated,
+			OrganizationID: o.ID,
+			ResourceID:     o.ID,
+			Description:    "Created organization " + o.Name,
+		}, err
+	})
+}
+
+// UpdateSettings changes the name and the slug.
+func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in settingsInput) (api.Organization, error) {
+	if err := s.authority.Organization(ctx, by.Actor, in.ID, identity.OrgSettingsWrite); err != nil {
+		return api.Organization{}, err
+	}
+	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Organization, audit.Event, error) {
+		before, err := find(tx.Q, in.ID)
+		if err != nil {
+			return before, audit.Event{}, err
+		}
+		after := before
+		if in.Name != nil {
+			after.Name = *in.Name
+		}
+		if in.Slug != nil {
+			after.Slug = *in.Slug
+		}
+		if after == before {
+			return after, audit.None("nothing changed"), nil
+		}
+		return after, audit.Event{
+			Action:         audit.OrganizationSettingsUpdated,
+			OrganizationID: in.ID,
+			ResourceID:     in.ID,
+			Description:    "Updated the settings of organization " + after.Name,
+		}, update(tx, after)
+	})
+	if db.IsUnique(err) {
+		return api.Organization{}, slug.Taken(*in.Slug)
+	}
+	return updated, err
+}

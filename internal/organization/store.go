@@ -1,0 +1,64 @@
+package organization
+
+import (
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/slug"
+)
+
+func read(r db.Rows) api.Organization {
+	return api.Organization{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2)}
+}
+
+// Being in a workspace makes one a member of its organization.
+func listOf(q db.Q, accountID, after string, take int) ([]api.Organization, error) {
+	return db.Collect(q, read, `SELECT id, name, slug FROM organization WHERE id IN (
+			SELECT organization_id FROM organization_member WHERE account_id = $1
+			UNION
+			SELECT w.organization_id FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id WHERE m.account_id = $1
+		) AND id > $2 ORDER BY id LIMIT $3`, accountID, after, take)
+}
+
+func find(q db.Q, id string) (api.Organization, error) {
+	var o api.Organization
+	found, err := q.Row(`SELECT id, name, slug FROM organization WHERE id = $1`, id).Scan(&o.ID, &o.Name, &o.Slug)
+	if err == nil && !found {
+		err = fault.Missing("organization")
+	}
+	return o, err
+}
+
+// Insert makes an organization. A slug that is given must be free; one that is
+// derived from the name gives way.
+func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
+	o := api.Organization{ID: tx.NewID("org"), Name: name}
+	try := func(candidate string) (free bool, err error) {
+		o.Slug = candidate
+		return tx.Row(`INSERT INTO organization (id, name, slug, created_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (slug) DO NOTHING RETURNING id`, o.ID, o.Name, o.Slug, tx.Now()).Scan(new(string))
+	}
+	if given == nil {
+		return o, slug.Candidates(slug.From(name, "organization"), try)
+	}
+	free, err := try(*given)
+	if err == nil && !free {
+		err = slug.Taken(*given)
+	}
+	return o, err
+}
+
+// SetOwner makes somebody the owner of an organization, and files what they do
+// outside of workspaces there if it is their first.
+func SetOwner(tx *db.Tx, organizationID, accountID string) error {
+	if err := tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)`,
+		organizationID, accountID, identity.Owner); err != nil {
+		return err
+	}
+	return identity.SettleHome(tx, accountID, organizationID)
+}
+
+func update(tx *db.Tx, o api.Organization) error {
+	return tx.Exec(`UPDATE organization SET name = $2, slug = $3 WHERE id = $1`, o.ID, o.Name, o.Slug)
+}

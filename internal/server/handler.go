@@ -1,0 +1,166 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// recorder is an exchange whose status is noted.
+type recorder struct {
+	http.ResponseWriter
+	exchange web.Exchange
+	wrote    bool
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if !r.wrote {
+		r.wrote = true
+		r.exchange.Status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if !r.wrote {
+		r.wrote = true
+		r.exchange.Status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// ServeHTTP does what all requests have in common, then looks for the route.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	rec := &recorder{ResponseWriter: w}
+	x := &rec.exchange
+	*x = web.Exchange{W: rec, R: r, RequestID: s.requestID(r), IP: s.clientIP(r), Route: "unknown", Log: s.log}
+	h := w.Header()
+	h["X-Request-Id"] = []string{x.RequestID}
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	if s.draining.Load() {
+		h["Connection"] = []string{"close"}
+	}
+	defer s.finish(rec, r.Method, start)
+	defer s.catch(rec)
+	s.dispatch(x)
+}
+
+// dispatch matches the path first and the method after, so that a known path
+// with a wrong method is told what it allows.
+func (s *Server) dispatch(x *web.Exchange) {
+	node := s.router.find(x.R)
+	if node == nil {
+		s.notFound(x)
+		return
+	}
+	method, ok := node.methods[x.R.Method]
+	if !ok {
+		x.Route = node.path
+		s.wrongMethod(x, node.allow)
+		return
+	}
+	x.Route = method.route
+	method.endpoint(x)
+}
+
+func (s *Server) notFound(x *web.Exchange) {
+	if err := s.admit(x); err != nil {
+		x.Fail(err)
+		return
+	}
+	x.Fail(fault.New(fault.NotFound, "there is nothing at this path"))
+}
+
+func (s *Server) wrongMethod(x *web.Exchange, allow string) {
+	if err := s.admit(x); err != nil {
+		x.Fail(err)
+		return
+	}
+	x.W.Header().Set("Allow", allow)
+	x.Fail(fault.New(fault.MethodNotAllowed, "this path allows %s", allow))
+}
+
+// catch turns a panic into a 500: one request must not take the server down.
+func (s *Server) catch(rec *recorder) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	s.log.Error("panic", "request_id", rec.exchange.RequestID, "route", rec.exchange.Route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if !rec.wrote {
+		rec.exchange.Fail(fault.New(fault.Internal, "something went wrong on our side; quote request id %s", rec.exchange.RequestID))
+	}
+}
+
+func (s *Server) finish(rec *recorder, method string, start time.Time) {
+	x := &rec.exchange
+	took := time.Since(start)
+	s.metrics.observe(x.Route, x.Status, took)
+	s.log.LogAttrs(x.R.Context(), slog.LevelInfo, "request",
+		slog.String("request_id", x.RequestID),
+		slog.String("method", method),
+		slog.String("route", x.Route),
+		slog.Int("status", x.Status),
+		slog.Duration("duration", took),
+		slog.String("actor", x.Caller.ID),
+		slog.String("ip", x.IP))
+}
+
+const maxRequestID = 128
+
+// requestID keeps a well-formed id of the client.
+func (s *Server) requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if id == "" || len(id) > maxRequestID || strings.ContainsFunc(id, notInRequestID) {
+		return s.db.NewID("req")
+	}
+	return id
+}
+
+func notInRequestID(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
+}
+
+// clientIP is the address of the client: that of the connection, or what
+// trusted proxies say about it.
+func (s *Server) clientIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	if len(s.proxies) == 0 || !s.trusts(host) {
+		return host
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		hop = strings.TrimSpace(hop)
+		if _, err := netip.ParseAddr(hop); err != nil {
+			break
+		}
+		host = hop
+		if !s.trusts(hop) {
+			break
+		}
+	}
+	return host
+}
+
+func (s *Server) trusts(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return err == nil && slices.ContainsFunc(s.proxies, func(p netip.Prefix) bool { return p.Contains(address.Unmap()) })
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// housekeepingInterval is how often what has expired is removed.
+const housekeepingInterval = time.Minute
+
+// Keep removes what has expired until ctx ends. Every node does so; they do not
+// get in each other's way.
+func (s *Server) Keep(ctx context.Context) {
+	tick := time.NewTicker(housekeepingInterval)
+	defer tick.Stop()
+	for {
+		if err := s.Tidy(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("housekeeping failed; it will be tried again", "error", err.Error())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Tidy removes what has expired, once.
+func (s *Server) Tidy(ctx context.Context) error {
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		exempt := audit.None("what has expired ends by itself")
+		if err := tx.ForgetAnswers(); err != nil {
+			return struct{}{}, exempt, err
+		}
+		return struct{}{}, exempt, s.identity.Expire(tx)
+	})
+	if err != nil {
+		return err
+	}
+	return s.directory.Purge(ctx)
+}

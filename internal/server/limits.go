@@ -1,0 +1,67 @@
+package server
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/config"
+	"bursar/internal/fault"
+	"bursar/internal/limit"
+	"bursar/internal/web"
+)
+
+// limits bound how often a caller, or an address without one, may ask.
+type limits struct {
+	callers   *limit.Buckets
+	strangers *limit.Buckets
+	policy    string
+	rate      config.Rate
+}
+
+func newLimits(r config.Rate, clock func() time.Time) limits {
+	if r.Off {
+		return limits{}
+	}
+	window := int(math.Ceil(float64(r.Burst) / r.PerSecond))
+	return limits{
+		callers:   limit.New(r.PerSecond, r.Burst, clock),
+		strangers: limit.New(r.PerSecond, r.Burst, clock),
+		policy:    `"default";q=` + strconv.Itoa(r.Burst) + `;w=` + strconv.Itoa(window),
+		rate:      r,
+	}
+}
+
+// tell puts the state of a bucket into the headers.
+func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
+	if l.policy == "" {
+		return nil
+	}
+	reset := int(math.Ceil(float64(l.rate.Burst-v.Remaining) / l.rate.PerSecond))
+	h := x.W.Header()
+	h["Ratelimit-Policy"] = []string{l.policy}
+	h["Ratelimit"] = []string{`"default";r=` + strconv.Itoa(v.Remaining) + `;t=` + strconv.Itoa(reset)}
+	if !v.OK {
+		return fault.Limited(v.Wait)
+	}
+	return nil
+}
+
+// authenticate finds out who calls, and whether they may call so often. Somebody
+// whom we do not know is counted by address.
+func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
+	actor, err := s.identity.Authenticate(x.R.Context(), x.R.Header.Get("Authorization"))
+	if err != nil {
+		if limited := s.admit(x); limited != nil {
+			return actor, limited
+		}
+		return actor, err
+	}
+	return actor, s.limits.tell(x, s.limits.callers.Take(actor.ID))
+}
+
+// admit decides whether a stranger may call so often.
+func (s *Server) admit(x *web.Exchange) error {
+	return s.limits.tell(x, s.limits.strangers.Take(x.IP))
+}

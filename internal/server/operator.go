@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/api"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// operatorRoutes are not part of the API: they are for whoever runs it.
+func (s *Server) operatorRoutes() []route {
+	docs := wrap(s.reference.Handler())
+	return []route{
+		{"GET", "/healthz", s.health},
+		{"GET", "/readyz", s.ready},
+		{"GET", "/metrics", wrap(s.metrics.handler())},
+		{"GET", "/openapi.json", s.contract},
+		{"GET", "/docs", docs},
+		{"GET", "/docs/style.css", docs},
+		{"GET", "/.well-known/jwks.json", s.publicKeys},
+	}
+}
+
+func wrap(h http.Handler) web.Endpoint { return func(x *web.Exchange) { h.ServeHTTP(x.W, x.R) } }
+
+func writeJSON(x *web.Exchange, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		x.Fail(fmt.Errorf("encode an answer: %w", err))
+		return
+	}
+	writeBody(x, body)
+}
+
+func writeBody(x *web.Exchange, body []byte) {
+	x.W.Header().Set("Content-Type", "application/json")
+	if x.R.Method != http.MethodHead {
+		_, _ = x.W.Write(body)
+	}
+}
+
+type state struct {
+	Status string `json:"status"`
+}
+
+func (s *Server) health(x *web.Exchange) { writeJSON(x, state{"ok"}) }
+
+// pingTimeout bounds how long readiness waits for the store.
+const pingTimeout = 2 * time.Second
+
+func (s *Server) ready(x *web.Exchange) {
+	if s.draining.Load() {
+		x.Fail(fault.New(fault.Unavailable, "the server is shutting down"))
+		return
+	}
+	ctx, cancel := context.WithTimeout(x.R.Context(), pingTimeout)
+	defer cancel()
+	if err := s.db.Ping(ctx); err != nil {
+		s.log.Warn("the store does not answer", "request_id", x.RequestID, "error", err.Error())
+		x.Fail(fault.New(fault.Unavailable, "the store does not answer"))
+		return
+	}
+	writeJSON(x, state{"ready"})
+}
+
+func (s *Server) contract(x *web.Exchange) {
+	body, err := api.JSON()
+	if err != nil {
+		x.Fail(err)
+		return
+	}
+	writeBody(x, body)
+}
+
+func (s *Server) publicKeys(x *web.Exchange) {
+	set, err := s.identity.PublicKeys(x.R.Context())
+	if err != nil {
+		x.Fail(err)
+		return
+	}
+	x.W.Header().Set("Cache-Control", "public, max-age=60")
+	writeJSON(x, set)
+}

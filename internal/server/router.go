@@ -1,0 +1,103 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"bursar/internal/web"
+)
+
+// router finds the route of a path, segment by segment, a literal before a
+// parameter. The standard library's ServeMux refuses /directory/tags/{id} beside
+// /directory/{id}/restore as ambiguous, and answers unclean paths and wrong
+// methods with pages of its own.
+type router struct {
+	literals map[string]*router
+	param    *router
+	name     string // of the parameter that leads here
+
+	path    string
+	allow   string
+	methods map[string]method
+}
+
+type method struct {
+	route    string
+	endpoint web.Endpoint
+}
+
+func newRouter(routes []route) *router {
+	root := &router{}
+	for _, r := range routes {
+		root.add(r)
+	}
+	return root
+}
+
+func (n *router) add(r route) {
+	for segment := range strings.SplitSeq(r.path[1:], "/") {
+		n = n.child(segment)
+	}
+	n.path = r.path
+	if n.methods == nil {
+		n.methods = map[string]method{}
+	}
+	n.methods[r.method] = method{r.method + " " + r.path, r.endpoint}
+	if r.method == http.MethodGet {
+		n.methods[http.MethodHead] = n.methods[http.MethodGet]
+	}
+	var allowed []string
+	for m := range n.methods {
+		allowed = append(allowed, m)
+	}
+	slices.Sort(allowed)
+	n.allow = strings.Join(allowed, ", ")
+}
+
+func (n *router) child(segment string) *router {
+	if name, ok := strings.CutPrefix(segment, "{"); ok {
+		if n.param == nil {
+			n.param = &router{name: strings.TrimSuffix(name, "}")}
+		}
+		// Two routes may call the same segment differently.
+		if n.param.name != strings.TrimSuffix(name, "}") {
+			n.param.name += "|" + strings.TrimSuffix(name, "}")
+		}
+		return n.param
+	}
+	if n.literals == nil {
+		n.literals = map[string]*router{}
+	}
+	if n.literals[segment] == nil {
+		n.literals[segment] = &router{}
+	}
+	return n.literals[segment]
+}
+
+// find walks to the node of a path and notes its parameters in the request. It
+// returns nil where there is none.
+func (n *router) find(r *http.Request) *router {
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/")
+	for more := true; ok && more; {
+		var segment string
+		segment, rest, more = strings.Cut(rest, "/")
+		if next := n.literals[segment]; next != nil {
+			n = next
+			continue
+		}
+		value, err := url.PathUnescape(segment)
+		if n.param == nil || value == "" || err != nil {
+			return nil
+		}
+		n = n.param
+		for name := range strings.SplitSeq(n.name, "|") {
+			r.SetPathValue(name, value)
+		}
+	}
+	if !ok || n.methods == nil {
+		return nil
+	}
+	return n
+}

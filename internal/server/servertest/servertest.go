@@ -1,0 +1,231 @@
+// Package servertest runs a whole server for a test and talks to it over HTTP.
+// Every answer is checked against the contract.
+package servertest
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/config"
+	"bursar/internal/contract"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/identity"
+	"bursar/internal/server"
+	"bursar/internal/setup"
+	"bursar/internal/web"
+)
+
+// Clock is a clock that a test can move. It never stands still.
+type Clock struct {
+	mu     sync.Mutex
+	offset time.Duration
+}
+
+// Now is the moved time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.offset)
+}
+
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset += d
+}
+
+// Node is one running server on a store.
+type Node struct {
+	URL      string
+	DB       *db.DB
+	Server   *server.Server
+	Identity *identity.Service // as `bursar admin` uses it, on this node's store
+	First    setup.Result      // the first admin, with an API key
+	Clock    *Clock
+	Log      *LogBuffer
+
+	checker *contract.Checker
+}
+
+// LogBuffer collects what a server logs.
+type LogBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *LogBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+// String is all that was logged so far.
+func (l *LogBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// Option changes the settings of a server.
+type Option func(*config.Serve)
+
+// RateLimit sets a rate, such as "5/s". Without it there are no limits.
+func RateLimit(rate string) Option { return func(c *config.Serve) { c.RateLimit = rate } }
+
+// Start runs a server on the store and sets the store up if it is new.
+func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
+	t.Helper()
+	n := &Node{Clock: &Clock{}, Log: &LogBuffer{}}
+	n.DB = store.OpenAt(t, n.Clock.Now)
+	settings := config.Serve{
+		PublicURL: "http://bursar.test", RateLimit: "off",
+		DeviceSessionTTL: 12 * time.Hour, KeySessionTTL: time.Hour,
+	}
+	for _, option := range options {
+		option(&settings)
+	}
+	var err error
+	if n.Server, err = server.New(t.Context(), n.DB, settings, slog.New(slog.NewJSONHandler(n.Log, nil))); err != nil {
+		t.Fatalf("make the server: %v", err)
+	}
+	if n.checker, err = contract.New(api.YAML()); err != nil {
+		t.Fatalf("read the contract: %v", err)
+	}
+	n.Identity = identity.New(n.DB, identity.NewAuthority(n.DB), web.NewCursors(nil), identity.Config{})
+	first := setup.First{Email: "admin@example.com", Name: "Admin", Organization: "Acme", Workspace: "Treasury"}
+	if done, err := setup.Done(t.Context(), n.DB); err != nil {
+		t.Fatalf("look at the store: %v", err)
+	} else if !done {
+		if n.First, err = setup.Run(t.Context(), n.DB, db.Caller{}, first); err != nil {
+			t.Fatalf("set the store up: %v", err)
+		}
+	}
+	web := httptest.NewServer(n.Server)
+	t.Cleanup(web.Close)
+	n.URL = web.URL
+	return n
+}
+
+// Client is somebody who calls. Token may be empty.
+type Client struct {
+	Node   *Node
+	Token  string
+	UserID string
+	t      testing.TB
+}
+
+// Stranger calls without a credential.
+func (n *Node) Stranger(t testing.TB) *Client { return &Client{Node: n, t: t} }
+
+// Admin is the first admin, with a session of their own.
+func (n *Node) Admin(t testing.TB) *Client {
+	t.Helper()
+	return n.Login(t, n.First.APIKey)
+}
+
+// Login exchanges an API key.
+func (n *Node) Login(t testing.TB, apiKey string) *Client {
+	t.Helper()
+	answer := n.Stranger(t).Do(http.MethodPost, "/v1/auth/token", nil, "Authorization", "Bearer "+apiKey).OK()
+	return &Client{Node: n, Token: answer.Text("token"), UserID: answer.Text("user_id"), t: t}
+}
+
+// User makes a user who belongs to nothing yet.
+func (n *Node) User(t testing.TB, email string) *Client {
+	t.Helper()
+	by := db.Caller{}
+	if _, err := n.Identity.CreateUser(t.Context(), by, email, "User "+email); err != nil {
+		t.Fatalf("create user %s: %v", email, err)
+	}
+	_, key, err := n.Identity.CreateKeyFor(t.Context(), by, email, identity.NewKey{Name: "test"})
+	if err != nil {
+		t.Fatalf("create a key for %s: %v", email, err)
+	}
+	return n.Login(t, key)
+}
+
+// Member makes a user with a role in the first workspace.
+func (n *Node) Member(t testing.TB, email, role string) *Client {
+	t.Helper()
+	user := n.User(t, email)
+	n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", Body{"email": email, "role": role}).OK()
+	return user
+}
+
+// Do sends a request. body is nil, a string or []byte as it is, or anything
+// that becomes JSON; headers come in pairs.
+func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
+	c.t.Helper()
+	request, err := http.NewRequestWithContext(c.t.Context(), method, c.Node.URL+path, encode(c.t, body))
+	if err != nil {
+		c.t.Fatalf("make the request: %v", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if c.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.t.Fatalf("%s %s: read the answer: %v", method, path, err)
+	}
+	c.check(request, response, data)
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: data, request: method + " " + path, t: c.t}
+}
+
+// check holds an answer against the contract. A path that is not in it, or a
+// method that a path does not have, must answer 404 or 405.
+func (c *Client) check(request *http.Request, response *http.Response, body []byte) {
+	c.t.Helper()
+	err := c.Node.checker.CheckResponse(request, response.StatusCode, response.Header, body)
+	var unknown *contract.UndocumentedError
+	if asUndocumented(err, &unknown) && unknown.Status == 0 {
+		err = c.Node.checker.CheckUnrouted(response.StatusCode, response.Header, body)
+	}
+	if err != nil {
+		c.t.Errorf("%s %s breaks the contract: %v\n%d %s", request.Method, request.URL, err, response.StatusCode, body)
+	}
+}
+
+// Get sends a GET.
+func (c *Client) Get(path string) *Answer { c.t.Helper(); return c.Do(http.MethodGet, path, nil) }
+
+// Post sends a POST.
+func (c *Client) Post(path string, body any) *Answer {
+	c.t.Helper()
+	return c.Do(http.MethodPost, path, body)
+}
+
+// Patch sends a PATCH.
+func (c *Client) Patch(path string, body any) *Answer {
+	c.t.Helper()
+	return c.Do(http.MethodPatch, path, body)
+}
+
+// Put sends a PUT.
+func (c *Client) Put(path string, body any) *Answer {
+	c.t.Helper()
+	return c.Do(http.MethodPut, path, body)
+}
+
+// Delete sends a DELETE.
+func (c *Client) Delete(path string) *Answer {
+	c.t.Helper()
+	return c.Do(http.MethodDelete, path, nil)
+}

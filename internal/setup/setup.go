@@ -1,0 +1,103 @@
+// Package setup makes the first organization, workspace and admin of a store.
+package setup
+
+import (
+	"context"
+	"errors"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/organization"
+	"bursar/internal/web"
+	"bursar/internal/workspace"
+)
+
+// First is whom and what a new store begins with.
+type First struct {
+	Email        string
+	Name         string
+	Organization string
+	Workspace    string
+}
+
+// Validate says what is wrong with it.
+func (f *First) Validate(v *fault.Violations) {
+	web.CheckEmail(v, "email", f.Email)
+	web.CheckText(v, "name", f.Name, 1, 100)
+	web.CheckText(v, "organization", f.Organization, 1, 100)
+	web.CheckText(v, "workspace", f.Workspace, 1, 100)
+}
+
+// Result names what was made. The API key is shown here and never again.
+type Result struct {
+	UserID         string `json:"user_id"`
+	OrganizationID string `json:"organization_id"`
+	WorkspaceID    string `json:"workspace_id"`
+	APIKey         string `json:"api_key"`
+}
+
+// ErrDone says that the store has its first admin already.
+var ErrDone = errors.New("the store is already initialised")
+
+// initialised is the setting that only one initialisation can make.
+const initialised = "initialised"
+
+// Done says whether the store has its first admin.
+func Done(ctx context.Context, d *db.DB) (done bool, err error) {
+	err = d.Read(ctx, func(q db.Q) (err error) {
+		done, err = q.Row(`SELECT value FROM setting WHERE name = $1`, initialised).Scan(new(string))
+		return err
+	})
+	return done, err
+}
+
+// Run makes the first organization, workspace and admin, with an API key. Of
+// several that try at once, one succeeds and the others get ErrDone.
+func Run(ctx context.Context, d *db.DB, by db.Caller, f First) (Result, error) {
+	var v fault.Violations
+	f.Validate(&v)
+	if err := v.Err(); err != nil {
+		return Result{}, err
+	}
+	return db.Write(ctx, d, by, func(tx *db.Tx) (Result, audit.Event, error) {
+		first, err := tx.Row(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING name`,
+			initialised, "yes").Scan(new(string))
+		if err == nil && !first {
+			err = ErrDone
+		}
+		if err != nil {
+			return Result{}, audit.Event{}, err
+		}
+		return begin(tx, f)
+	})
+}
+
+func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
+	org, err := organization.Insert(tx, f.Organization, nil)
+	if err != nil {
+		return Result{}, audit.Event{}, err
+	}
+	user, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: f.Email, Name: f.Name, HomeOrgID: org.ID})
+	if err != nil {
+		return Result{}, audit.Event{}, err
+	}
+	if err := organization.SetOwner(tx, org.ID, user); err != nil {
+		return Result{}, audit.Event{}, err
+	}
+	ws, err := workspace.Insert(tx, org.ID, f.Workspace, nil)
+	if err != nil {
+		return Result{}, audit.Event{}, err
+	}
+	if err := identity.Join(tx, ws.ID, user, identity.Admin); err != nil {
+		return Result{}, audit.Event{}, err
+	}
+	_, secret, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: "first key"})
+	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: secret}, audit.Event{
+		Action:         audit.OrganizationCreated,
+		OrganizationID: org.ID,
+		ResourceID:     org.ID,
+		Description:    "Set up organization " + org.Name + " with workspace " + ws.Name + " and admin " + f.Name,
+	}, err
+}

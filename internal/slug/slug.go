@@ -1,0 +1,66 @@
+// Package slug makes the short names that stand in addresses.
+package slug
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+const maxLength = 48
+
+var form = regexp.MustCompile(`^[a-z0-9-]{2,48}$`)
+
+// Check demands that a slug, if there is one, has the right form.
+func Check(v *fault.Violations, field string, slug *string) {
+	web.CheckMatch(v, field, slug, form, "must be 2 to 48 of a-z, 0-9 and -")
+}
+
+// Taken is the answer to a slug that somebody else has.
+func Taken(slug string) error {
+	return fault.New(fault.SlugTaken, "the slug %q is taken", slug)
+}
+
+// From derives a slug from a name. Where nothing of the name can stand in a
+// slug, it is the fallback.
+func From(name, fallback string) string {
+	var out strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(name) {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+			gap = true
+			continue
+		}
+		if gap && out.Len() > 0 {
+			out.WriteByte('-')
+		}
+		gap = false
+		out.WriteRune(r)
+	}
+	text := strings.Trim(cut(out.String(), maxLength), "-")
+	if len(text) < 2 {
+		return fallback
+	}
+	return text
+}
+
+// Candidates tries a derived slug, then the slug with a number behind it, until
+// try says that one was free.
+func Candidates(base string, try func(slug string) (free bool, err error)) error {
+	for n := 1; n <= 1000; n++ {
+		candidate := base
+		if n > 1 {
+			suffix := fmt.Sprintf("-%d", n)
+			candidate = cut(base, maxLength-len(suffix)) + suffix
+		}
+		if free, err := try(candidate); err != nil || free {
+			return err
+		}
+	}
+	return Taken(base)
+}
+
+func cut(text string, most int) string { return text[:min(len(text), most)] }

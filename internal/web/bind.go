@@ -1,0 +1,247 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"bursar/internal/fault"
+)
+
+// Object is a JSON object as it was sent, without the white space between its
+// tokens: the order of keys and the digits of numbers are kept.
+type Object []byte
+
+// validator is an input with rules of its own.
+type validator interface{ Validate(v *fault.Violations) }
+
+// binder fills an input from a request. Fields name their source by a tag:
+// `path`, `query`, `header` or `json`; `required:"true"` makes one mandatory.
+// Everything that is wrong is reported at once.
+type binder[In any] struct {
+	params []param
+	body   map[string]param
+	names  []string // of the body, in order
+}
+
+type param struct {
+	index    []int
+	source   string
+	name     string
+	required bool
+}
+
+func newBinder[In any]() *binder[In] {
+	b := &binder[In]{body: map[string]param{}}
+	b.plan(reflect.TypeFor[In](), nil)
+	return b
+}
+
+func (b *binder[In]) plan(t reflect.Type, at []int) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		index := append(append([]int{}, at...), i)
+		if field.Anonymous {
+			b.plan(field.Type, index)
+			continue
+		}
+		p := param{index: index, required: field.Tag.Get("required") == "true"}
+		for _, source := range []string{"path", "query", "header"} {
+			if name := field.Tag.Get(source); name != "" {
+				p.source, p.name = source, name
+				b.params = append(b.params, p)
+			}
+		}
+		if name := field.Tag.Get("json"); name != "" {
+			p.name = name
+			b.body[name] = p
+			b.names = append(b.names, name)
+		}
+	}
+}
+
+func (b *binder[In]) request(x *Exchange, body []byte) (In, error) {
+	var in In
+	var v fault.Violations
+	value := reflect.ValueOf(&in).Elem()
+	b.bindParams(x, value, &v)
+	if err := b.bindBody(body, value, &v); err != nil {
+		return in, err
+	}
+	if rules, ok := any(&in).(validator); ok {
+		rules.Validate(&v)
+	}
+	return in, v.Err()
+}
+
+func (b *binder[In]) bindParams(x *Exchange, in reflect.Value, v *fault.Violations) {
+	var query url.Values
+	for _, p := range b.params {
+		var given []string
+		switch p.source {
+		case "path":
+			// An id that no row can have is simply not found.
+			given = []string{strings.ReplaceAll(strings.ToValidUTF8(x.R.PathValue(p.name), "\uFFFD"), "\x00", "\uFFFD")}
+		case "header":
+			given = x.R.Header.Values(p.name)
+		case "query":
+			if query == nil {
+				query = x.R.URL.Query()
+			}
+			given = query[p.name]
+		}
+		switch {
+		case len(given) > 1:
+			v.Add(p.name, "must be given once")
+		case len(given) == 0 || (p.required && given[0] == ""):
+			if p.required {
+				v.Add(p.name, "is required")
+			}
+		case !utf8.ValidString(given[0]) || strings.ContainsRune(given[0], 0):
+			v.Add(p.name, "must be valid UTF-8 without NUL")
+		default:
+			setParam(in.FieldByIndex(p.index), given[0])
+		}
+	}
+}
+
+func setParam(field reflect.Value, text string) {
+	if field.Kind() == reflect.Pointer {
+		field.Set(reflect.ValueOf(&text))
+		return
+	}
+	field.SetString(text)
+}
+
+func (b *binder[In]) bindBody(body []byte, in reflect.Value, v *fault.Violations) error {
+	seen := make(map[string]bool, len(b.names))
+	if len(bytes.TrimSpace(body)) > 0 {
+		if err := b.readObject(body, in, seen, v); err != nil {
+			return err
+		}
+	}
+	for _, name := range b.names {
+		if b.body[name].required && !seen[name] {
+			v.Add(name, "is required")
+		}
+	}
+	return nil
+}
+
+func (b *binder[In]) readObject(body []byte, in reflect.Value, seen map[string]bool, v *fault.Violations) error {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
+	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
+		if err := dec.SkipValue(); err != nil {
+			return malformed(err)
+		}
+		return fault.Invalid("body", "must be a JSON object")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return malformed(err)
+	}
+	for dec.PeekKind() != '}' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return malformed(err)
+		}
+		name := token.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return malformed(err)
+		}
+		p, known := b.body[name]
+		if !known {
+			v.Add(name, "is not a known key")
+			continue
+		}
+		seen[name] = true
+		if rule := setValue(in.FieldByIndex(p.index), value); rule != "" {
+			v.Add(name, rule)
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return malformed(err)
+	}
+	if dec.PeekKind() != 0 || len(bytes.TrimSpace(body[dec.InputOffset():])) > 0 {
+		return fault.Invalid("body", "has data after the JSON object")
+	}
+	return nil
+}
+
+// malformed explains a body that is not JSON. The reader's own words may quote
+// the input, so only the place and the kind of the fault are told.
+func malformed(err error) error {
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) {
+		return fault.Invalid("body", "ends in the middle of the JSON text")
+	}
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return fault.Invalid(dotted(syntax.JSONPointer), "is given more than once")
+	}
+	return fault.Invalid("body", fmt.Sprintf("is not valid JSON at byte %d", syntax.ByteOffset))
+}
+
+// dotted writes a pointer such as /fields/email as fields.email.
+func dotted(p jsontext.Pointer) string {
+	var parts []string
+	for token := range p.Tokens() {
+		parts = append(parts, token)
+	}
+	return strings.Join(parts, ".")
+}
+
+// setValue stores a JSON value, or says what it must be.
+func setValue(field reflect.Value, value jsontext.Value) (rule string) {
+	if field.Kind() == reflect.Pointer {
+		target := reflect.New(field.Type().Elem())
+		if rule = setValue(target.Elem(), value); rule == "" {
+			field.Set(target)
+		}
+		return rule
+	}
+	kind := value.Kind()
+	switch field.Interface().(type) {
+	case string:
+		if kind != '"' {
+			return "must be a string"
+		}
+	case bool:
+		if kind != 't' && kind != 'f' {
+			return "must be true or false"
+		}
+	case int64:
+		rule = "must be an integer"
+		if kind != '0' {
+			return rule
+		}
+	case []string:
+		rule = "must be an array of strings"
+		if kind != '[' {
+			return rule
+		}
+	case Object:
+		if kind != '{' {
+			return "must be an object"
+		}
+		object := value.Clone()
+		if err := object.Compact(jsontext.PreserveRawStrings(true)); err != nil {
+			return "must be an object"
+		}
+		field.SetBytes(object)
+		return ""
+	}
+	if err := json.Unmarshal(value, field.Addr().Interface()); err != nil {
+		if rule == "" {
+			rule = "is malformed"
+		}
+		return rule
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+// Package web turns functions of the services into HTTP endpoints: it binds
+// requests, writes envelopes, and sees to what every endpoint has in common.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// maxBody bounds a request body.
+const maxBody = 1 << 20
+
+// Exchange is one request on its way to its answer.
+type Exchange struct {
+	W         http.ResponseWriter
+	R         *http.Request
+	RequestID string
+	IP        string
+	Route     string // the pattern, never the path: paths carry ids
+	Caller    db.Caller
+	Status    int
+
+	Log *slog.Logger
+}
+
+// Endpoint answers one operation.
+type Endpoint func(x *Exchange)
+
+// send writes an answer whose body is complete.
+func (x *Exchange) send(status int, body []byte) {
+	h := x.W.Header()
+	h["Content-Type"] = []string{"application/json"}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.Status = status
+	x.W.WriteHeader(status)
+	if x.R.Method != http.MethodHead {
+		_, _ = x.W.Write(body) // a client that went away is no concern of ours
+	}
+}
+
+// Fail answers with the error. What is not a fault is logged and not shown.
+func (x *Exchange) Fail(err error) {
+	f := x.explain(err)
+	if f.RetryAfter > 0 {
+		seconds := max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
+		x.W.Header()["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}
+	}
+	if f.Code == fault.Unauthorized || f.Code == fault.InvalidCredentials {
+		x.W.Header()["Www-Authenticate"] = []string{`Bearer realm="bursar"`}
+	}
+	x.send(f.Code.Status(), appendFault(nil, f))
+}
+
+// explain finds the fault in an error, or makes one that says nothing.
+func (x *Exchange) explain(err error) *fault.Fault {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	if errors.Is(err, context.Canceled) && x.R.Context().Err() != nil {
+		x.Log.Info("client went away", "request_id", x.RequestID, "route", x.Route)
+	} else {
+		x.Log.Error("unexpected failure", "request_id", x.RequestID, "route", x.Route, "error", err.Error())
+	}
+	return fault.New(fault.Internal, "something went wrong on our side; quote request id %s", x.RequestID)
+}
+
+// body reads the whole body, which may be empty. A GET has none that matters.
+func (x *Exchange) body() ([]byte, error) {
+	if x.R.Body == nil || x.R.ContentLength == 0 || x.R.Method == http.MethodGet || x.R.Method == http.MethodHead {
+		return nil, nil
+	}
+	tooLarge := fault.New(fault.BodyTooLarge, "the body is larger than %d bytes", maxBody)
+	if x.R.ContentLength > maxBody {
+		return nil, tooLarge
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(x.W, x.R.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, tooLarge
+	case err != nil:
+		return nil, fault.Invalid("body", "could not be read to its end")
+	}
+	return data, nil
+}
+
+// replayHeader marks an answer that was given before.
+const replayHeader = "Idempotent-Replayed"
+
+func (x *Exchange) replay(r *db.Replay) {
+	x.W.Header()[replayHeader] = []string{"true"}
+	x.send(r.Status, r.Body)
+}
+
+func idempotencyKey(r *http.Request) (string, error) {
+	values := append(r.Header.Values("Idempotency-Key"), r.Header.Values("X-Idempotency-Key")...)
+	if len(values) == 0 {
+		return "", nil
+	}
+	key := values[0]
+	for _, other := range values[1:] {
+		if other != key {
+			return "", fault.Invalid("Idempotency-Key", "must be given once")
+		}
+	}
+	if len(key) < 1 || len(key) > 255 {
+		return "", fault.Invalid("Idempotency-Key", "must be 1 to 255 visible ASCII characters")
+	}
+	for _, c := range []byte(key) {
+		if c < '!' || c > '~' {
+			return "", fault.Invalid("Idempotency-Key", "must be 1 to 255 visible ASCII characters")
+		}
+	}
+	return key, nil
+}
+
+func onceFor(x *Exchange, key string, body []byte) (*db.Once, error) {
+	request := fmt.Appendf(nil, "%s %s\n%s", x.R.Method, x.R.URL.EscapedPath(), body)
+	return db.NewOnce(x.Caller.ID, key, request, func(out any) (int, []byte, error) {
+		if f, ok := out.(*fault.Fault); ok {
+			return f.Code.Status(), appendFault(nil, f), nil
+		}
+		answer, err := appendAnswer(nil, out)
+		return http.StatusOK, answer, err
+	})
+}

@@ -1,0 +1,205 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// Site is what all endpoints share.
+type Site struct {
+	DB *db.DB
+	// Authenticate finds out who calls, and whether they may call so often.
+	Authenticate func(x *Exchange) (audit.Actor, error)
+	// Admit decides whether a stranger may call so often.
+	Admit func(x *Exchange) error
+}
+
+// Func is a service method: who asks comes before what is asked.
+type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, error)
+
+// Read makes an endpoint that changes nothing, for a caller with a session.
+func Read[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
+	bind := newBinder[In]()
+	return func(x *Exchange) {
+		if !s.identify(x) {
+			return
+		}
+		in, err := bind.request(x, nil)
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		out, err := fn(x.R.Context(), x.Caller, in)
+		if err != nil {
+			s.refuse(x, audit.AccessDenied, err)
+			return
+		}
+		x.answer(out)
+	}
+}
+
+// Change makes an endpoint that changes something, for a caller with a session.
+// The action names what a refused attempt is filed under.
+func Change[In, Out any](s *Site, action audit.Action, fn Func[In, Out]) Endpoint {
+	bind := newBinder[In]()
+	return func(x *Exchange) {
+		if !s.identify(x) {
+			return
+		}
+		body, err := x.body()
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		done, err := s.once(x, body)
+		if err != nil {
+			s.refuse(x, action, err)
+			return
+		}
+		defer done()
+		in, err := bind.request(x, body)
+		if err != nil {
+			s.refuse(x, action, err)
+			return
+		}
+		out, err := fn(x.R.Context(), x.Caller, in)
+		if err != nil {
+			s.refuse(x, action, err)
+			return
+		}
+		x.answer(out)
+	}
+}
+
+// Open makes an endpoint for strangers.
+func Open[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
+	bind := newBinder[In]()
+	return func(x *Exchange) {
+		x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP}
+		if err := s.Admit(x); err != nil {
+			x.Fail(err)
+			return
+		}
+		body, err := x.body()
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		in, err := bind.request(x, body)
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		out, err := fn(x.R.Context(), x.Caller, in)
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		x.answer(out)
+	}
+}
+
+func (s *Site) identify(x *Exchange) bool {
+	actor, err := s.Authenticate(x)
+	if err != nil {
+		x.Fail(err)
+		return false
+	}
+	actor.RequestID, actor.IP = x.RequestID, x.IP
+	x.Caller.Actor = actor
+	return true
+}
+
+// once prepares for an idempotency key, if there is one: an earlier answer comes
+// back as the error.
+func (s *Site) once(x *Exchange, body []byte) (done func(), err error) {
+	nothing := func() {}
+	key, err := idempotencyKey(x.R)
+	if err != nil || key == "" {
+		return nothing, err
+	}
+	once, err := onceFor(x, key, body)
+	if err != nil {
+		return nothing, err
+	}
+	if done, err = s.DB.Start(once); err != nil {
+		return nothing, err
+	}
+	err = s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Recall(q, s.DB.Now()) })
+	if err != nil {
+		done()
+		return nothing, err
+	}
+	x.Caller.Once = once
+	return done, nil
+}
+
+// refuse answers a request that did not succeed. A refusal leaves an audit row;
+// with an idempotency key the answer is kept, so that a retry hears the same.
+func (s *Site) refuse(x *Exchange, action audit.Action, err error) {
+	var replay *db.Replay
+	if errors.As(err, &replay) {
+		x.replay(replay)
+		return
+	}
+	f := x.explain(err)
+	event := audit.None("a refused request changes nothing")
+	if f.Code == fault.Forbidden {
+		event = refusal(x, action, f)
+	}
+	if event.Exempt() == "" || (x.Caller.Once != nil && worthKeeping(f)) {
+		if !worthKeeping(f) {
+			x.Caller.Once = nil
+		}
+		// The refusal must be on record even if the caller hangs up.
+		kept := db.Record(context.WithoutCancel(x.R.Context()), s.DB, x.Caller, event, f)
+		if errors.As(kept, &replay) {
+			x.replay(replay)
+			return
+		}
+		if kept != nil {
+			x.Fail(kept)
+			return
+		}
+	}
+	x.Fail(f)
+}
+
+// worthKeeping says whether a retry should hear the same answer again. What
+// failed on our side, or by bad timing, deserves a second try.
+func worthKeeping(f *fault.Fault) bool {
+	status := f.Code.Status()
+	return status < 500 && status != http.StatusTooManyRequests && f.Code != fault.Conflict
+}
+
+func refusal(x *Exchange, action audit.Action, f *fault.Fault) audit.Event {
+	event := audit.Event{
+		Action:         action,
+		Outcome:        audit.Denied,
+		Description:    "Refused " + x.Route + ": " + f.Message,
+		WorkspaceID:    f.Scope.WorkspaceID,
+		OrganizationID: f.Scope.OrganizationID,
+	}
+	for _, name := range []string{"method_id", "userId", "id"} {
+		if value := x.R.PathValue(name); value != "" {
+			event.ResourceID = value
+			break
+		}
+	}
+	return event
+}
+
+// answer writes a success.
+func (x *Exchange) answer(out any) {
+	body, err := appendAnswer(nil, out)
+	if err != nil {
+		x.Fail(err)
+		return
+	}
+	x.send(http.StatusOK, body)
+}

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/internal/fault"
+)
+
+const (
+	defaultLimit = 25
+	maxLimit     = 100
+	limitRule    = "must be an integer from 1 to 100"
+	// everything is a LIMIT that no list reaches.
+	everything = 1 << 30
+)
+
+// Page is the part of a request that asks for a piece of a list.
+type Page struct {
+	Limit  *string `query:"limit"`
+	Cursor *string `query:"cursor"`
+
+	size int
+}
+
+// Validate checks the limit. The cursor can only be checked against the list.
+func (p *Page) Validate(v *fault.Violations) {
+	if p.Limit == nil {
+		return
+	}
+	n, err := strconv.Atoi(*p.Limit)
+	if err != nil || n < 1 || n > maxLimit || strconv.Itoa(n) != *p.Limit {
+		v.Add("limit", limitRule)
+		return
+	}
+	p.size = n
+}
+
+// Window is the piece of a list that a request asks for.
+type Window struct {
+	After string // the position behind which it begins
+	Take  int    // how many rows to read: one more than are shown tells if there are more
+
+	paged   bool
+	scope   string
+	cursors *Cursors
+}
+
+// Order says from where a list is read.
+type Order string
+
+const (
+	// Ascending positions are all greater than it.
+	Ascending Order = ""
+	// Descending positions are all less than it.
+	Descending Order = "~"
+)
+
+// Paged is the window of a list that always comes in pages.
+func (c *Cursors) Paged(p Page, order Order, scope ...string) (Window, error) {
+	w := Window{After: string(order), paged: true, scope: scopeText(scope), cursors: c}
+	w.Take = defaultLimit + 1
+	if p.size > 0 {
+		w.Take = p.size + 1
+	}
+	if p.Cursor != nil {
+		after, ok := c.open(w.scope, *p.Cursor)
+		if !ok {
+			return Window{}, fault.Invalid("cursor", "must be a cursor from a previous answer to the same list and filters")
+		}
+		w.After = after
+	}
+	return w, nil
+}
+
+// Whole is the window of a list that comes in pages only when asked to.
+func (c *Cursors) Whole(p Page, order Order, scope ...string) (Window, error) {
+	if p.Limit == nil && p.Cursor == nil {
+		return Window{After: string(order), Take: everything}, nil
+	}
+	return c.Paged(p, order, scope...)
+}
+
+// Shown is how many of the rows that were read belong to the page.
+func (w Window) Shown(read int) int { return min(read, w.Take-1) }
+
+// tail appends what follows the rows of a page.
+func (w Window) tail(dst []byte, read int, last string) []byte {
+	if !w.paged {
+		return append(dst, '}')
+	}
+	if read < w.Take {
+		return append(dst, `,"has_more":false}`...)
+	}
+	dst = append(dst, `,"cursor":"`...)
+	dst = append(dst, w.cursors.make(w.scope, last)...)
+	return append(dst, `","has_more":true}`...)
+}
+
+// List is a piece of a list, as rows.
+type List[T any] struct {
+	rows   []T
+	window Window
+	read   int
+	last   string
+}
+
+// Cut makes a List of the rows that were read for a window.
+func Cut[T any](w Window, rows []T, position func(T) string) List[T] {
+	l := List[T]{rows: rows[:w.Shown(len(rows))], window: w, read: len(rows)}
+	if len(l.rows) > 0 {
+		l.last = position(l.rows[len(l.rows)-1])
+	}
+	return l
+}
+
+func (l List[T]) appendListing(dst []byte) ([]byte, error) {
+	data, err := json.Marshal(l.rows)
+	if err != nil {
+		return nil, fmt.Errorf("encode a list: %w", err)
+	}
+	dst = append(dst, `{"ok":true,"data":`...)
+	dst = append(dst, data...)
+	return l.window.tail(dst, l.read, l.last), nil
+}
+
+// Encoded is a piece of a list whose rows were written as JSON straight from
+// the store.
+type Encoded struct {
+	window Window
+	body   []byte
+	read   int
+	last   []byte
+}
+
+// NewEncoded begins an encoded list.
+func NewEncoded(w Window) *Encoded {
+	return &Encoded{window: w, body: append(make([]byte, 0, 4096), `{"ok":true,"data":[`...)}
+}
+
+// Row adds a row: write appends its JSON. A row past the end of the page is only
+// counted.
+func (e *Encoded) Row(position []byte, write func(dst []byte) []byte) {
+	e.read++
+	if e.read == e.window.Take {
+		return
+	}
+	if e.read > 1 {
+		e.body = append(e.body, ',')
+	}
+	e.body = write(e.body)
+	e.last = append(e.last[:0], position...)
+}
+
+func (e *Encoded) appendListing(dst []byte) ([]byte, error) {
+	body := append(e.body, ']')
+	body = e.window.tail(body, e.read, string(e.last))
+	if dst == nil {
+		return body, nil
+	}
+	return append(dst, body...), nil
+}

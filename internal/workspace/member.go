@@ -1,0 +1,147 @@
+package workspace
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// Members lists who is in a workspace, in the order in which they came to Bursar.
+func (s *Service) Members(ctx context.Context, by db.Caller, in membersInput) (web.List[api.Member], error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersRead); err != nil {
+		return web.List[api.Member]{}, err
+	}
+	window, err := s.cursors.Whole(in.Page, web.Ascending, "members", in.ID)
+	if err != nil {
+		return web.List[api.Member]{}, err
+	}
+	var list []api.Member
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		list, err = members(q, in.ID, window.After, window.Take)
+		return err
+	})
+	return web.Cut(window, list, func(m api.Member) string { return m.ID }), err
+}
+
+// AddMember brings somebody in with a role. Who is not known becomes an invited
+// user; who is a member already gets the role as well.
+func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput) (api.MemberAdded, error) {
+	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
+		return api.MemberAdded{}, err
+	}
+	email := identity.NormalEmail(in.Email)
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
+		added := api.MemberAdded{WorkspaceID: in.ID, Email: email, Role: in.Role}
+		w, err := lockMembers(tx, in.ID)
+		if err != nil {
+			return added, audit.Event{}, err
+		}
+		if err := stillDefined(tx, in.ID, in.Role); err != nil {
+			return added, audit.Event{}, err
+		}
+		id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: email, Invited: true, HomeOrgID: w.OrganizationID})
+		if err != nil {
+			return added, audit.Event{}, err
+		}
+		added.UserID = id
+		roles, member, err := rolesOf(tx.Q, in.ID, id)
+		if err != nil {
+			return added, audit.Event{}, err
+		}
+		event := audit.Event{Action: audit.MemberAdded, WorkspaceID: in.ID, ResourceID: id,
+			Description: "Added " + email + " as " + in.Role}
+		switch {
+		case member && roles[in.Role]:
+			return added, audit.None("the role is held already"), nil
+		case member:
+			event.Action = audit.MemberRoleAssigned
+			event.Description = "Assigned role " + in.Role + " to " + email
+		}
+		if err := identity.Join(tx, in.ID, id, in.Role); err != nil {
+			return added, audit.Event{}, err
+		}
+		return added, event, identity.SettleHome(tx, id, w.OrganizationID)
+	})
+}
+
+// RemoveMember takes somebody out, with all their roles.
+func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in memberInput) (api.MemberRemoved, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersWrite); err != nil {
+		return api.MemberRemoved{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberRemoved, audit.Event, error) {
+		removed := api.MemberRemoved{WorkspaceID: in.ID, UserID: in.UserID}
+		if _, err := lockMembers(tx, in.ID); err != nil {
+			return removed, audit.Event{}, err
+		}
+		roles, member, err := rolesOf(tx.Q, in.ID, in.UserID)
+		if err == nil && !member {
+			err = fault.Missing("member")
+		}
+		if err == nil && roles[identity.Admin] {
+			err = notLastAdmin(tx.Q, in.ID, in.UserID)
+		}
+		if err != nil {
+			return removed, audit.Event{}, err
+		}
+		name, err := nameOf(tx.Q, in.UserID)
+		if err != nil {
+			return removed, audit.Event{}, err
+		}
+		return removed, audit.Event{
+			Action:      audit.MemberRemoved,
+			WorkspaceID: in.ID,
+			ResourceID:  in.UserID,
+			Description: "Removed " + name,
+		}, leave(tx, in.ID, in.UserID)
+	})
+}
+
+// mayGrant demands the right to change members, a role that exists, and that
+// the caller holds all that the role allows.
+func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key string) error {
+	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.MembersWrite); err != nil {
+		return err
+	}
+	var role identity.Role
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		role, err = knownRole(q, workspaceID, key)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.authority.Grant(ctx, by.Actor, workspaceID, role.Permissions)
+}
+
+func knownRole(q db.Q, workspaceID, key string) (identity.Role, error) {
+	role, found, err := identity.FindRole(q, workspaceID, key)
+	if err == nil && !found {
+		err = fault.Invalid("role", "is not a role of this workspace")
+	}
+	return role, err
+}
+
+// stillDefined guards against a role that was deleted since it was looked up.
+func stillDefined(tx *db.Tx, workspaceID, key string) error {
+	_, err := knownRole(tx.Q, workspaceID, key)
+	return err
+}
+
+// notLastAdmin refuses to take the last admin away. The caller holds the lock on
+// the workspace's members.
+func notLastAdmin(q db.Q, workspaceID, accountID string) error {
+	var others int
+	_, err := q.Row(`SELECT count(*) FROM member_role m JOIN account a ON a.id = m.account_id
+		WHERE m.workspace_id = $1 AND m.role = 'admin' AND m.account_id <> $2
+		AND a.kind = 'person' AND a.status <> 'disabled'`, workspaceID, accountID).Scan(&others)
+	if err == nil && others == 0 {
+		err = fault.New(fault.LastAdmin, "the last admin of a workspace can neither leave nor lose the role")
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package workspace
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+const (
+	defaultColor = "#475467"
+	// maxRoles bounds how many roles a workspace can define.
+	maxRoles = 100
+)
+
+// Roles lists the built-in roles, then those that the workspace defines.
+func (s *Service) Roles(ctx context.Context, by db.Caller, in membersInput) (web.List[api.Role], error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersRead); err != nil {
+		return web.List[api.Role]{}, err
+	}
+	window, err := s.cursors.Whole(in.Page, web.Ascending, "roles", in.ID)
+	if err != nil {
+		return web.List[api.Role]{}, err
+	}
+	var defined []api.Role
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		defined, err = definedRoles(q, in.ID)
+		return err
+	})
+	if err != nil {
+		return web.List[api.Role]{}, err
+	}
+	var list []api.Role
+	for _, role := range identity.BuiltInRoles() {
+		list = append(list, wire(role))
+	}
+	list = after(append(list, defined...), window.After)
+	return web.Cut(window, list[:min(len(list), window.Take)], func(r api.Role) string { return r.Key }), nil
+}
+
+func after(list []api.Role, key string) []api.Role {
+	for i, role := range list {
+		if role.Key == key {
+			return list[i+1:]
+		}
+	}
+	if key != string(web.Ascending) {
+		// The role at the cursor was deleted: those behind it have greater keys.
+		for i, role := range list {
+			if !role.BuiltIn && role.Key > key {
+				return list[i:]
+			}
+		}
+		return nil
+	}
+	return list
+}
+
+func wire(r identity.Role) api.Role {
+	out := api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: []string{}, BuiltIn: r.BuiltIn}
+	for _, p := range r.Permissions.List() {
+		out.Permissions = append(out.Permissions, string(p))
+	}
+	return out
+}
+
+// Assign gives a member a role.
+func (s *Service) Assign(ctx context.Context, by db.Caller, in assignInput) (api.RoleAssignment, error) {
+	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
+		return api.RoleAssignment{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
+		given := api.RoleAssignment{WorkspaceID: in.ID, UserID: in.UserID, Role: in.Role}
+		if _, err := lockMembers(tx, in.ID); err != nil {
+			return given, audit.Event{}, err
+		}
+		roles, member, err := rolesOf(tx.Q, in.ID, in.UserID)
+		if err == nil && !member {
+			err = fault.Missing("member")
+		}
+		if err == nil {
+			err = stillDefined(tx, in.ID, in.Role)
+		}
+		if err != nil {
+			return given, audit.Event{}, err
+		}
+		if roles[in.Role] {
+			return given, audit.None("the role is held already"), nil
+		}
+		name, err := nameOf(tx.Q, in.UserID)
+		if err != nil {
+			return given, audit.Event{}, err
+		}
+		return given, audit.Event{
+			Action:      audit.MemberRoleAssigned,
+			WorkspaceID: in.ID,
+			ResourceID:  in.UserID,
+			Description: "Assigned role " + in.Role + " to " + name,
+		}, identity.Join(tx, in.ID, in.UserID, in.Role)
+	})
+}
+
+// Unassign takes a role from a member.
+func (s *Service) Unassign(ctx context.Context, by db.Caller, in unassignInput) (api.RoleAssignment, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersWrite); err != nil {
+		return api.RoleAssignment{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
+		taken := api.RoleAssignment{WorkspaceID: in.ID, UserID: in.UserID, Role: in.Role}
+		if _, err := lockMembers(tx, in.ID); err != nil {
+			return taken, audit.Event{}, err
+		}
+		roles, _, err := rolesOf(tx.Q, in.ID, in.UserID)
+		if err == nil && !roles[in.Role] {
+			err = fault.Missing("role assignment")
+		}
+		if err == nil && in.Role == identity.Admin {
+			err = notLastAdmin(tx.Q, in.ID, in.UserID)
+		}
+		if err != nil {
+			return taken, audit.Event{}, err
+		}
+		name, err := nameOf(tx.Q, in.UserID)
+		if err != nil {
+			return taken, audit.Event{}, err
+		}
+		return taken, audit.Event{
+			Action:      audit.MemberRoleRemoved,
+			WorkspaceID: in.ID,
+			ResourceID:  in.UserID,
+			Description: "Removed role " + in.Role + " from " + name,
+		}, dropRole(tx, in.ID, in.UserID, in.Role)
+	})
+}
+
+// DefineRole makes a role of the workspace, or changes it.
+func (s *Service) DefineRole(ctx context.Context, by db.Caller, in defineRoleInput) (api.Role, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.RolesWrite); err != nil {
+		return api.Role{}, err
+	}
+	if err := s.authority.Grant(ctx, by.Actor, in.ID, in.set); err != nil {
+		return api.Role{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Role, audit.Event, error) {
+		event := audit.Event{Action: audit.RoleUpdated, WorkspaceID: in.ID, ResourceID: in.Role, Description: "Updated role " + in.Name}
+		role := identity.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
+		if _, err := lockMembers(tx, in.ID); err != nil {
+			return api.Role{}, event, err
+		}
+		before, exists, err := identity.FindRole(tx.Q, in.ID, in.Role)
+		if err != nil {
+			return api.Role{}, event, err
+		}
+		if exists {
+			role.Color = before.Color
+		}
+		if in.Color != nil {
+			role.Color = *in.Color
+		}
+		answer := wire(role)
+		answer.ID = role.Key
+		switch {
+		case exists && role == before:
+			return answer, audit.None("nothing changed"), nil
+		case !exists:
+			event.Action, event.Description = audit.RoleCreated, "Created role "+in.Name
+			if err := roomForRole(tx.Q, in.ID); err != nil {
+				return api.Role{}, event, err
+			}
+		}
+		return answer, event, saveRole(tx, in.ID, role)
+	})
+}
+
+// DeleteRole removes a role that nobody holds.
+func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in deleteRoleInput) (api.RoleDeleted, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.RolesWrite); err != nil {
+		return api.RoleDeleted{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleDeleted, audit.Event, error) {
+		deleted := api.RoleDeleted{WorkspaceID: in.ID, Role: in.Role, Deleted: true}
+		if _, err := lockMembers(tx, in.ID); err != nil {
+			return deleted, audit.Event{}, err
+		}
+		role, exists, err := identity.FindRole(tx.Q, in.ID, in.Role)
+		if err == nil && !exists {
+			err = fault.Missing("role")
+		}
+		if err == nil {
+			err = roleUnused(tx.Q, in.ID, in.Role)
+		}
+		return deleted, audit.Event{
+			Action:      audit.RoleDeleted,
+			WorkspaceID: in.ID,
+			ResourceID:  in.Role,
+			Description: "Deleted role " + role.Name,
+		}, firstError(err, func() error { return removeRole(tx, in.ID, in.Role) })
+	})
+}
+
+func firstError(err error, then func() error) error {
+	if err != nil {
+		return err
+	}
+	return then()
+}

@@ -1,0 +1,105 @@
+// Package workspace keeps workspaces, their members and their roles.
+package workspace
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/identity"
+	"bursar/internal/slug"
+	"bursar/internal/web"
+)
+
+// Service answers for workspaces.
+type Service struct {
+	db        *db.DB
+	authority *identity.Authority
+	cursors   *web.Cursors
+}
+
+// New makes the service.
+func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
+	return &Service{db: d, authority: a, cursors: c}
+}
+
+// List is the workspaces that the caller is a member of, oldest first.
+func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.List[api.Workspace], error) {
+	window, err := s.cursors.Whole(in.Page, web.Ascending, "workspaces", by.ID)
+	if err != nil {
+		return web.List[api.Workspace]{}, err
+	}
+	var list []api.Workspace
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		list, err = listOf(q, by.ID, window.After, window.Take)
+		return err
+	})
+	return web.Cut(window, list, func(w api.Workspace) string { return w.ID }), err
+}
+
+// Get is one workspace.
+func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Workspace, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.WSRead); err != nil {
+		return api.Workspace{}, err
+	}
+	var w api.Workspace
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		w, err = find(q, in.ID)
+		return err
+	})
+	return w, err
+}
+
+// Create makes a workspace, whose first admin is the caller. It takes an owner
+// of the organization.
+func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api.Workspace, error) {
+	if err := s.authority.Organization(ctx, by.Actor, in.OrganizationID, identity.OrgSettingsWrite); err != nil {
+		return api.Workspace{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Workspace, audit.Event, error) {
+		w, err := Insert(tx, in.OrganizationID, in.Name, in.Slug)
+		if err == nil {
+			err = identity.Join(tx, w.ID, by.ID, identity.Admin)
+		}
+		return w, audit.Event{
+			Action:      audit.WorkspaceCreated,
+			WorkspaceID: w.ID,
+			ResourceID:  w.ID,
+			Description: "Created workspace " + w.Name,
+		}, err
+	})
+}
+
+// Update changes the name and the slug.
+func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api.Workspace, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.WSWrite); err != nil {
+		return api.Workspace{}, err
+	}
+	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Workspace, audit.Event, error) {
+		before, err := find(tx.Q, in.ID)
+		if err != nil {
+			return before, audit.Event{}, err
+		}
+		after := before
+		if in.Name != nil {
+			after.Name = *in.Name
+		}
+		if in.Slug != nil {
+			after.Slug = *in.Slug
+		}
+		if after == before {
+			return after, audit.None("nothing changed"), nil
+		}
+		return after, audit.Event{
+			Action:      audit.WorkspaceUpdated,
+			WorkspaceID: in.ID,
+			ResourceID:  in.ID,
+			Description: "Updated workspace " + after.Name,
+		}, update(tx, after)
+	})
+	if db.IsUnique(err) {
+		return api.Workspace{}, slug.Taken(*in.Slug)
+	}
+	return updated, err
+}

@@ -1,0 +1,167 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/slug"
+)
+
+func listOf(q db.Q, accountID, after string, take int) ([]api.Workspace, error) {
+	return db.Collect(q, func(r db.Rows) api.Workspace {
+		return api.Workspace{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), OrganizationID: r.Text(3)}
+	}, `SELECT w.id, w.name, w.slug, w.organization_id FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id
+		WHERE m.account_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id LIMIT $3`, accountID, after, take)
+}
+
+func find(q db.Q, id string) (api.Workspace, error) {
+	var w api.Workspace
+	found, err := q.Row(`SELECT id, name, slug, organization_id FROM workspace WHERE id = $1`, id).
+		Scan(&w.ID, &w.Name, &w.Slug, &w.OrganizationID)
+	if err == nil && !found {
+		err = fault.Missing("workspace")
+	}
+	return w, err
+}
+
+// Insert makes a workspace. A slug that is given must be free; one that is
+// derived from the name gives way.
+func Insert(tx *db.Tx, organizationID, name string, given *string) (api.Workspace, error) {
+	w := api.Workspace{ID: tx.NewID("ws"), Name: name, OrganizationID: organizationID}
+	try := func(candidate string) (free bool, err error) {
+		w.Slug = candidate
+		return tx.Row(`INSERT INTO workspace (id, organization_id, name, slug, member_version, created_at) VALUES ($1, $2, $3, $4, 0, $5)
+			ON CONFLICT (organization_id, slug) DO NOTHING RETURNING id`, w.ID, w.OrganizationID, w.Name, w.Slug, tx.Now()).Scan(new(string))
+	}
+	if given == nil {
+		return w, slug.Candidates(slug.From(name, "workspace"), try)
+	}
+	free, err := try(*given)
+	if err == nil && !free {
+		err = slug.Taken(*given)
+	}
+	return w, err
+}
+
+func update(tx *db.Tx, w api.Workspace) error {
+	return tx.Exec(`UPDATE workspace SET name = $2, slug = $3 WHERE id = $1`, w.ID, w.Name, w.Slug)
+}
+
+// lockMembers lets one change of a workspace's members and roles go on at a
+// time: rules about who is left cannot be decided side by side.
+func lockMembers(tx *db.Tx, id string) (api.Workspace, error) {
+	w := api.Workspace{ID: id}
+	found, err := tx.Row(`UPDATE workspace SET member_version = member_version + 1 WHERE id = $1 RETURNING organization_id`, id).
+		Scan(&w.OrganizationID)
+	if err == nil && !found {
+		err = fault.Missing("workspace")
+	}
+	return w, err
+}
+
+// members reads one row for each role that a member holds.
+func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) {
+	list := []api.Member{}
+	err := q.Each(func(r db.Rows) error {
+		if n := len(list); n == 0 || list[n-1].ID != r.Text(0) {
+			list = append(list, api.Member{ID: r.Text(0), Name: r.Text(1), Email: r.Text(2), Status: r.Text(3), Roles: []string{}})
+		}
+		if last := &list[len(list)-1]; !r.Null(4) {
+			last.Roles = append(last.Roles, r.Text(4))
+		}
+		return nil
+	}, `SELECT a.id, a.name, a.email, a.status, m.role
+		FROM (SELECT account_id FROM workspace_member WHERE workspace_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3) w
+		JOIN account a ON a.id = w.account_id
+		LEFT JOIN member_role m ON m.workspace_id = $1 AND m.account_id = w.account_id
+		ORDER BY a.id, m.role`, workspaceID, after, take)
+	for i := range list {
+		slices.SortStableFunc(list[i].Roles, byRank)
+	}
+	return list, err
+}
+
+// byRank puts built-in roles first, the mightiest at the head.
+func byRank(a, b string) int {
+	rank := func(key string) int {
+		i := slices.IndexFunc(identity.BuiltInRoles(), func(r identity.Role) bool { return r.Key == key })
+		if i < 0 {
+			return len(identity.BuiltInRoles())
+		}
+		return i
+	}
+	if d := rank(a) - rank(b); d != 0 {
+		return d
+	}
+	return strings.Compare(a, b)
+}
+
+func rolesOf(q db.Q, workspaceID, accountID string) (roles map[string]bool, member bool, err error) {
+	roles = map[string]bool{}
+	err = q.Each(func(r db.Rows) error {
+		member = true
+		if !r.Null(0) {
+			roles[r.Text(0)] = true
+		}
+		return nil
+	}, `SELECT m.role FROM workspace_member w
+		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
+		WHERE w.workspace_id = $1 AND w.account_id = $2`, workspaceID, accountID)
+	return roles, member, err
+}
+
+// nameOf is what an account is called in a description.
+func nameOf(q db.Q, accountID string) (string, error) {
+	var name, email string
+	_, err := q.Row(`SELECT name, email FROM account WHERE id = $1`, accountID).Scan(&name, &email)
+	if email != "" {
+		return email, err
+	}
+	return name, err
+}
+
+// leave also drops the roles: they hang on the membership.
+func leave(tx *db.Tx, workspaceID, accountID string) error {
+	return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+}
+
+func dropRole(tx *db.Tx, workspaceID, accountID, role string) error {
+	return tx.Exec(`DELETE FROM member_role WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
+}
+
+func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
+	return db.Collect(q, func(r db.Rows) api.Role {
+		return wire(identity.Role{Key: r.Text(0), Name: r.Text(1), Color: r.Text(2), Permissions: identity.ParseSet(r.Text(3))})
+	}, `SELECT role, name, color, permissions FROM workspace_role WHERE workspace_id = $1 ORDER BY role`, workspaceID)
+}
+
+func saveRole(tx *db.Tx, workspaceID string, r identity.Role) error {
+	return tx.Exec(`INSERT INTO workspace_role (workspace_id, role, name, color, permissions, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (workspace_id, role) DO UPDATE SET name = excluded.name, color = excluded.color, permissions = excluded.permissions`,
+		workspaceID, r.Key, r.Name, r.Color, r.Permissions.String(), tx.Now())
+}
+
+func roomForRole(q db.Q, workspaceID string) error {
+	var n int
+	_, err := q.Row(`SELECT count(*) FROM workspace_role WHERE workspace_id = $1`, workspaceID).Scan(&n)
+	if err == nil && n >= maxRoles {
+		err = fault.New(fault.TooMany, "a workspace can define at most %d roles", maxRoles)
+	}
+	return err
+}
+
+func roleUnused(q db.Q, workspaceID, role string) error {
+	held, err := q.Row(`SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2 LIMIT 1`, workspaceID, role).Scan(new(string))
+	if err == nil && held {
+		err = fault.New(fault.RoleInUse, "somebody holds the role %s: take it from them first", role)
+	}
+	return err
+}
+
+func removeRole(tx *db.Tx, workspaceID, role string) error {
+	return tx.Exec(`DELETE FROM workspace_role WHERE workspace_id = $1 AND role = $2`, workspaceID, role)
+}
