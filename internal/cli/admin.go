@@ -42,6 +42,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 type task struct {
 	use, short, long, example string
 	needs                     []string // flags
+	argument                  string   // the flag that may be given without its name
 	run                       func(c *cobra.Command, id *identity.Service) (result any, text string, err error)
 }
 
@@ -50,11 +51,19 @@ func (k task) command(t Terminal) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: k.use, Short: k.short, Long: k.long, Example: k.example, Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
 				return usageError{err}
 			}
+			if len(args) > 0 {
+				if err := c.Flags().Set(k.argument, args[0]); err != nil {
+					return usageError{err}
+				}
+			}
 			if err := require(c, k.needs...); err != nil {
+				return err
+			}
+			if err := store.Missing(); err != nil {
 				return err
 			}
 			return withStore(c.Context(), store, func(_ *db.DB, id *identity.Service) error {
@@ -69,6 +78,9 @@ func (k task) command(t Terminal) *cobra.Command {
 				return err
 			})
 		},
+	}
+	if k.argument != "" {
+		c.Args = cobra.MaximumNArgs(1)
 	}
 	store.BindStore(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
@@ -148,16 +160,19 @@ func newKeyCreate(t Terminal) *cobra.Command {
 }
 
 func newKeyRevoke(t Terminal) *cobra.Command {
-	var keyID string
+	var key string
 	c := task{
-		use: "revoke", short: "Revoke an API key and end its sessions",
-		example: `  bursar admin api-key revoke --id key_01jd2m8k3vq7w5x9y0z1a2b3c4`,
-		needs:   []string{"id"},
+		use: "revoke [ID]", short: "Revoke an API key and end its sessions",
+		long: "Revoke an API key and end its sessions. A key that has leaked can be given itself in place of its id.",
+		example: `  bursar admin api-key revoke key_01jd2m8k3vq7w5x9y0z1a2b3c4
+  bursar admin api-key revoke --id bk_…`,
+		needs: []string{"id"}, argument: "id",
 		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
-			return map[string]any{"id": keyID, "revoked": true}, "Key " + keyID + " is revoked", id.RevokeKeyByID(c.Context(), operator(), keyID)
+			keyID, err := id.RevokeAnyKey(c.Context(), operator(), key)
+			return map[string]any{"id": keyID, "revoked": true}, "Key " + keyID + " is revoked", err
 		},
 	}.command(t)
-	c.Flags().StringVar(&keyID, "id", "", "id of the key, key_…")
+	c.Flags().StringVar(&key, "id", "", "id of the key, key_…, or the key itself")
 	return c
 }
 
@@ -190,9 +205,9 @@ The secret is shown once.`,
 func newClientRevoke(t Terminal) *cobra.Command {
 	var client string
 	c := task{
-		use: "revoke", short: "Turn a machine client off for good and end its sessions",
-		example: `  bursar admin client revoke --id cli_01jd2m8k3vq7w5x9y0z1a2b3c4`,
-		needs:   []string{"id"},
+		use: "revoke [ID]", short: "Turn a machine client off for good and end its sessions",
+		example: `  bursar admin client revoke cli_01jd2m8k3vq7w5x9y0z1a2b3c4`,
+		needs:   []string{"id"}, argument: "id",
 		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
 			return map[string]any{"client_id": client, "revoked": true}, "Client " + client + " is revoked", id.RevokeClient(c.Context(), operator(), client)
 		},

@@ -3,9 +3,13 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +60,10 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 // FromEnvironment sets every flag that was not given from its variable: --data
 // from BURSAR_DATA, --public-url from BURSAR_PUBLIC_URL, and so on.
 func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	if flags.Changed("data") && flags.Changed("database-url") {
+		return fmt.Errorf("give either --data or --database-url")
+	}
+	folderGiven := flags.Changed("data")
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := "BURSAR_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -65,6 +73,9 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		value, ok := lookup(name)
 		if f.Changed || !ok || value == "" || failed != nil {
 			return
+		}
+		if folderGiven && f.Name == "database-url" {
+			return // --data says which store is meant
 		}
 		if err := flags.Set(f.Name, value); err != nil {
 			failed = fmt.Errorf("%s: %w", name, err)
@@ -81,6 +92,18 @@ func (s Store) DB() db.Config {
 	return db.Config{Dir: s.Data}
 }
 
+// Missing says that there is no store where one is expected: a folder that was
+// typed wrong must not become a new one.
+func (s Store) Missing() error {
+	if s.DatabaseURL != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(s.Data, db.SQLiteFile)); err != nil {
+		return fmt.Errorf("there is no store in %s: %w", s.Data, err)
+	}
+	return nil
+}
+
 // Check says what is wrong with the settings of a server.
 func (s *Serve) Check() error {
 	if s.PublicURL != "" {
@@ -90,13 +113,26 @@ func (s *Serve) Check() error {
 		}
 		s.PublicURL = strings.TrimRight(s.PublicURL, "/")
 	}
+	if s.DatabaseURL != "" {
+		u, err := url.Parse(s.DatabaseURL)
+		if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+			return errors.New("--database-url must be an address such as postgres://user@host/database") // without repeating a password
+		}
+	}
+	_, port, err := net.SplitHostPort(s.Listen)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
+		return fmt.Errorf("--listen must be an address and a port, such as 127.0.0.1:8080, not %q", s.Listen)
+	}
+	if s.DrainTimeout < 0 {
+		return errors.New("--drain-timeout must not be negative")
+	}
 	if s.DeviceSessionTTL < time.Minute || s.KeySessionTTL < time.Minute {
 		return fmt.Errorf("a session must live for at least a minute")
 	}
 	if _, err := s.Proxies(); err != nil {
 		return err
 	}
-	_, err := s.Rate()
+	_, err = s.Rate()
 	return err
 }
 

@@ -17,6 +17,8 @@ const (
 	maxAttempts = 10
 	// statementTimeout bounds what one statement may take, in milliseconds.
 	statementTimeout = "30000"
+	// acquireTimeout bounds the wait for a free connection.
+	acquireTimeout = 10 * time.Second
 )
 
 type postgres struct {
@@ -32,6 +34,8 @@ func openPostgres(ctx context.Context, url string, e *epoch) (*postgres, error) 
 	config.MaxConns = max(config.MaxConns, int32(4*runtime.GOMAXPROCS(0)))
 	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
 	config.ConnConfig.RuntimeParams["application_name"] = "bursar"
+	// Only Write can change anything: it asks for it.
+	config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -44,10 +48,21 @@ func openPostgres(ctx context.Context, url string, e *epoch) (*postgres, error) 
 	return &postgres{pool: pool, listener: listen(config.ConnConfig, e)}, nil
 }
 
-func (p *postgres) read(ctx context.Context, fn func(conn) error) error {
+// acquire waits for a connection, but not for as long as a client might.
+func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
 	lent, err := p.pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("reach PostgreSQL: %w", err)
+		return nil, fmt.Errorf("reach PostgreSQL: %w", err)
+	}
+	return lent, nil
+}
+
+func (p *postgres) read(ctx context.Context, fn func(conn) error) error {
+	lent, err := p.acquire(ctx)
+	if err != nil {
+		return err
 	}
 	defer lent.Release() // which rolls back what is still open by closing the connection
 	c := &pgConn{ctx: ctx, db: lent.Conn()}
@@ -76,13 +91,13 @@ func (p *postgres) write(ctx context.Context, fn func(conn) error) error {
 }
 
 func (p *postgres) transact(ctx context.Context, fn func(conn) error) (err error) {
-	lent, err := p.pool.Acquire(ctx)
+	lent, err := p.acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("reach PostgreSQL: %w", err)
+		return err
 	}
 	defer lent.Release()
 	c := &pgConn{ctx: ctx, db: lent.Conn(), open: true}
-	c.queue("BEGIN", nil)
+	c.queue("BEGIN READ WRITE", nil)
 	if err := guarded(fn, c); err != nil {
 		c.abandon()
 		return err

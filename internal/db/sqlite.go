@@ -13,8 +13,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// sqliteFile is the name of the database in the data folder.
-const sqliteFile = "bursar.db"
+// SQLiteFile is the name of the database in the data folder.
+const SQLiteFile = "bursar.db"
 
 // sqlite keeps many connections that read and one that writes.
 type sqlite struct {
@@ -27,7 +27,7 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	s := &sqlite{path: filepath.Join(dir, sqliteFile), readers: make(chan *sqliteConn, readers)}
+	s := &sqlite{path: filepath.Join(dir, SQLiteFile), readers: make(chan *sqliteConn, readers)}
 	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the data file: %w", err)
@@ -63,7 +63,11 @@ func (s *sqlite) read(ctx context.Context, fn func(conn) error) error {
 	}
 	c.db.SetInterrupt(ctx)
 	defer c.endRead()
-	return fn(c)
+	err := fn(c)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
 }
 
 func (s *sqlite) write(ctx context.Context, fn func(conn) error) error { return s.writer.do(ctx, fn) }
@@ -141,7 +145,11 @@ func (c *sqliteConn) exec(sql string, args []any) error {
 	}
 	for stmt.Step() {
 	}
-	return stmt.Reset()
+	err = stmt.Err()
+	if failed := stmt.Reset(); err == nil {
+		err = failed // else it repeats the error
+	}
+	return err
 }
 
 func (c *sqliteConn) script(sql string) error {
@@ -151,7 +159,10 @@ func (c *sqliteConn) script(sql string) error {
 
 func (c *sqliteConn) snapshot() error { return c.exec("BEGIN", nil) }
 
+// endRead leaves the connection as the next one expects it, also when the caller
+// has gone.
 func (c *sqliteConn) endRead() {
+	c.db.SetInterrupt(context.Background())
 	if !c.db.GetAutocommit() {
 		// A read transaction has nothing to lose; were this to fail, the next
 		// statement on the connection would say so.

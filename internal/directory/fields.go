@@ -75,9 +75,7 @@ func (f fields) check(v *fault.Violations) {
 	if len(f) > maxFieldKeys {
 		v.Add("fields", fmt.Sprintf("must have at most %d keys", maxFieldKeys))
 	}
-	size := 2
 	for _, one := range f {
-		size += len(one.quote) + len(one.value) + 2
 		if depth(one.value)+1 > maxFieldDepth {
 			v.Add("fields", fmt.Sprintf("must be at most %d levels deep", maxFieldDepth))
 		}
@@ -87,7 +85,7 @@ func (f fields) check(v *fault.Violations) {
 			}
 		}
 	}
-	if size > maxFieldBytes {
+	if len(f.text()) > maxFieldBytes {
 		v.Add("fields", fmt.Sprintf("must be at most %d bytes of JSON", maxFieldBytes))
 	}
 }

@@ -4,6 +4,7 @@ package directory
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"bursar/api"
@@ -16,6 +17,10 @@ import (
 
 // keepDeleted is how long a deleted entry can be restored.
 const keepDeleted = 30 * 24 * time.Hour
+
+// searchTimeout bounds a search for words that are common each but rare together,
+// the one question that no index answers alone.
+const searchTimeout = 5 * time.Second
 
 // Service answers for directories.
 type Service struct {
@@ -43,6 +48,9 @@ func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.En
 	f := filter{workspaceID: in.WorkspaceID, kind: in.Type, status: in.Status, after: window.After, take: window.Take}
 	if in.Q != nil {
 		f.words = split(*in.Q)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, searchTimeout)
+		defer cancel()
 	}
 	err = s.db.Read(ctx, func(q db.Q) error {
 		if in.Tag != nil {
@@ -54,6 +62,9 @@ func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.En
 		}
 		return f.each(q, page)
 	})
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, fault.Invalid("q", "takes too long to look for: add a word or a filter")
+	}
 	return page, err
 }
 
@@ -189,6 +200,12 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api
 		}
 		if in.Tags != nil {
 			retagged, err := replaceTags(tx, after, *in.Tags)
+			if err != nil {
+				return api.Created{}, audit.Event{}, err
+			}
+			if retagged && !changed {
+				err = touch(tx, after.id)
+			}
 			if err != nil {
 				return api.Created{}, audit.Event{}, err
 			}

@@ -62,6 +62,11 @@ func update(tx *db.Tx, before, after entry) error {
 	return addWords(tx, after, without(new, old))
 }
 
+// touch dates a change that is not in the row itself.
+func touch(tx *db.Tx, id string) error {
+	return tx.Exec(`UPDATE directory_entry SET updated_at = $2 WHERE id = $1`, id, tx.Now())
+}
+
 func without(words, others []string) []string {
 	has := make(map[string]bool, len(others))
 	for _, w := range others {

@@ -72,16 +72,16 @@ func (s *Service) SetUserDisabled(ctx context.Context, by db.Caller, email strin
 		status, action, verb = statusDisabled, audit.UserDisabled, "Disabled"
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-		var id, name string
-		found, err := tx.Row(`UPDATE account SET status = $2 WHERE email = $1 AND email <> '' RETURNING id, name`,
-			NormalEmail(email), status).Scan(&id, &name)
+		var id, name, org string
+		found, err := tx.Row(`UPDATE account SET status = $2 WHERE email = $1 AND email <> '' RETURNING id, name, home_org_id`,
+			NormalEmail(email), status).Scan(&id, &name, &org)
 		if err == nil && !found {
 			err = fault.Missing("user " + email)
 		}
 		if err == nil && disabled {
 			err = tx.Exec(`UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, id, tx.Now())
 		}
-		return id, audit.Event{Action: action, ResourceID: id, Description: verb + " user " + name}, err
+		return id, audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: verb + " user " + name}, err
 	})
 }
 
@@ -107,12 +107,17 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 	return got.id, got.secret, err
 }
 
-// RevokeKeyByID ends anybody's key, for an operator.
-func (s *Service) RevokeKeyByID(ctx context.Context, by db.Caller, id string) error {
-	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-		var account, org string
-		found, err := tx.Row(`SELECT k.account_id, a.home_org_id FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.id = $1`, id).
-			Scan(&account, &org)
+// RevokeAnyKey ends anybody's key, for an operator, who may have its id or, where
+// it has leaked, the key itself.
+func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string) (id string, err error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+		column, value := "id", idOrSecret
+		if wellFormed(apiKeyPrefix, idOrSecret) {
+			column, value = "hash", hashSecret(idOrSecret)
+		}
+		var id, account, org string
+		found, err := tx.Row(`SELECT k.id, k.account_id, a.home_org_id FROM api_key k JOIN account a ON a.id = k.account_id
+			WHERE k.`+column+` = $1`, value).Scan(&id, &account, &org)
 		if err == nil && !found {
 			err = fault.Missing("API key")
 		}
@@ -124,5 +129,4 @@ func (s *Service) RevokeKeyByID(ctx context.Context, by db.Caller, id string) er
 		event.OrganizationID = org
 		return id, event, err
 	})
-	return err
 }

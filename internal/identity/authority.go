@@ -13,6 +13,9 @@ import (
 // rememberedAccess bounds how many answers about access are kept in memory.
 const rememberedAccess = 50_000
 
+// maxID is longer than any id.
+const maxID = 64
+
 // Authority decides who may do what, from what is stored now. It remembers
 // answers for as long as nothing about access has changed anywhere.
 type Authority struct {
@@ -95,6 +98,9 @@ func (a *Authority) Organization(ctx context.Context, by audit.Actor, organizati
 }
 
 func (a *Authority) lookUp(ctx context.Context, key accessKey, load func(db.Q, accessKey) (access, error)) (access, error) {
+	if len(key.tenant) > maxID {
+		return access{}, nil // no tenant has such an id, and it must not be remembered
+	}
 	epoch := a.db.Epoch()
 	if got, ok := a.access.GetIfPresent(key); ok && got.epoch == epoch {
 		return got, nil

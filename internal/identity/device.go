@@ -14,6 +14,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/limit"
 )
 
 const (
@@ -60,7 +61,7 @@ func (c deviceCode) stateAt(now int64) (status string, gone bool) {
 
 // NewDeviceCode begins a login from a command line.
 func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in deviceInput) (api.DeviceCode, error) {
-	if v := s.budgets.newCodes.Take(by.IP); !v.OK {
+	if v := s.budgets.newCodes.Take(limit.Address(by.IP)); !v.OK {
 		return api.DeviceCode{}, fault.Limited(v.Wait)
 	}
 	c := deviceCode{intent: "login", ip: by.IP, status: codePending}
@@ -113,7 +114,7 @@ func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 // Poll tells how a device login stands. The first poll after approval starts
 // the session and carries its token; no other does.
 func (s *Service) Poll(ctx context.Context, by db.Caller, in pollInput) (api.DeviceCodeStatus, error) {
-	c, err := s.seek(ctx, by.IP, by.IP, in.Code)
+	c, err := s.seek(ctx, limit.Address(by.IP), by.IP, in.Code)
 	if err != nil {
 		return api.DeviceCodeStatus{}, err
 	}

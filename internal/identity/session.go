@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/limit"
 )
 
 // verified is a token whose signature was found good. Whether its session still
@@ -44,8 +45,11 @@ func (s *Service) Authenticate(ctx context.Context, authorization string) (audit
 	}
 	known, ok := s.verified.GetIfPresent(token)
 	if !ok {
-		c, err := s.keys.verify(ctx, token)
+		c, good, err := s.keys.verify(ctx, token)
 		if err != nil {
+			return audit.Actor{}, err
+		}
+		if !good {
 			return audit.Actor{}, errNotAuthenticated
 		}
 		known = &verified{session: c.Session, expiresAt: c.ExpiresAt.UnixMilli()}
@@ -82,7 +86,7 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 
 // Exchange turns an API key, or a client's id and secret, into a session token.
 func (s *Service) Exchange(ctx context.Context, by db.Caller, in exchangeInput) (api.Session, error) {
-	if v := s.budgets.failedLogins.Peek(by.IP); !v.OK {
+	if v := s.budgets.failedLogins.Peek(limit.Address(by.IP)); !v.OK {
 		return api.Session{}, fault.Limited(v.Wait)
 	}
 	who, err := s.credential(ctx, by, in.Authorization)
@@ -90,7 +94,7 @@ func (s *Service) Exchange(ctx context.Context, by db.Caller, in exchangeInput) 
 		return api.Session{}, err
 	}
 	if who.refused != nil {
-		s.budgets.failedLogins.Take(by.IP)
+		s.budgets.failedLogins.Take(limit.Address(by.IP))
 		event := audit.Event{
 			Action:      audit.LoginFailed,
 			Outcome:     audit.Failure,

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,19 +39,20 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// reloadPause bounds how often a token with an unknown key makes us look again.
-const reloadPause = 200 * time.Millisecond
+const (
+	// reloadPause bounds how often a token with an unknown key makes us look again.
+	reloadPause = 200 * time.Millisecond
+	// reloadInterval is when a key that has expired is forgotten at the latest.
+	reloadInterval = time.Minute
+)
 
 // current is the list of keys. It is read again when access changed anywhere,
 // or when a token names a key that is not on it: another node may have just
 // rotated.
 func (k *keyring) current(ctx context.Context, wanted string) ([]signingKey, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	epoch := k.db.Epoch()
-	fresh := k.epoch == epoch && len(k.keys) > 0
-	if fresh && (wanted == "" || k.has(wanted) || time.Since(k.at) < reloadPause) {
-		return k.keys, nil
+	if keys := k.remembered(epoch, wanted); keys != nil {
+		return keys, nil
 	}
 	var keys []signingKey
 	err := k.db.Read(ctx, func(q db.Q) (err error) {
@@ -60,8 +62,23 @@ func (k *keyring) current(ctx context.Context, wanted string) ([]signingKey, err
 	if err != nil {
 		return nil, fmt.Errorf("load the signing keys: %w", err)
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.epoch, k.at, k.keys = epoch, time.Now(), keys
 	return keys, nil
+}
+
+func (k *keyring) remembered(epoch uint64, wanted string) []signingKey {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.epoch != epoch || time.Since(k.at) > reloadInterval {
+		return nil
+	}
+	known := slices.ContainsFunc(k.keys, func(key signingKey) bool { return key.id == wanted })
+	if wanted == "" || known || time.Since(k.at) < reloadPause {
+		return k.keys
+	}
+	return nil
 }
 
 func readSigningKey(r db.Rows) signingKey {
@@ -70,15 +87,6 @@ func readSigningKey(r db.Rows) signingKey {
 		return signingKey{id: r.Text(0)}
 	}
 	return signingKey{r.Text(0), ed25519.NewKeyFromSeed(seed)}
-}
-
-func (k *keyring) has(id string) bool {
-	for _, key := range k.keys {
-		if key.id == id {
-			return true
-		}
-	}
-	return false
 }
 
 func (k *keyring) sign(ctx context.Context, s session) (string, error) {
@@ -106,17 +114,19 @@ func (k *keyring) sign(ctx context.Context, s session) (string, error) {
 	return text, nil
 }
 
-// verify checks the signature and the form of a token, not yet its session.
-func (k *keyring) verify(ctx context.Context, token string) (claims, error) {
-	var c claims
+// verify checks the signature and the form of a token, not yet its session. A
+// token that is not good is told from a store that does not answer.
+func (k *keyring) verify(ctx context.Context, token string) (c claims, good bool, err error) {
+	var failed error
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 		jwt.WithExpirationRequired(),
 		jwt.WithTimeFunc(func() time.Time { return time.UnixMilli(k.db.Now()) }))
-	_, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+	_, refused := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		id, _ := t.Header["kid"].(string)
 		keys, err := k.current(ctx, id)
 		if err != nil {
+			failed = err
 			return nil, err
 		}
 		for _, key := range keys {
@@ -126,7 +136,7 @@ func (k *keyring) verify(ctx context.Context, token string) (claims, error) {
 		}
 		return nil, fmt.Errorf("unknown signing key")
 	})
-	return c, err
+	return c, refused == nil, failed
 }
 
 // JWK is a public key as RFC 8037 writes it.

@@ -3,14 +3,29 @@
 package limit
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/time/rate"
 )
 
-// maxKeys bounds how many buckets are remembered at once.
-const maxKeys = 100_000
+// maxKeys bounds how many buckets of a kind are remembered at once.
+const maxKeys = 20_000
+
+// Address is the key of a network address. Whoever has one IPv6 address has
+// 2^64 of them, so those count as one.
+func Address(ip string) string {
+	address, err := netip.ParseAddr(ip)
+	if err != nil || address.Unmap().Is4() {
+		return ip
+	}
+	network, err := address.WithZone("").Prefix(64)
+	if err != nil {
+		return ip
+	}
+	return network.String()
+}
 
 // Buckets is a set of token buckets of one kind. A nil *Buckets has no limit.
 type Buckets struct {
@@ -22,16 +37,11 @@ type Buckets struct {
 
 // New makes buckets that hold burst tokens and gain one at the given rate.
 func New(perSecond float64, burst int, clock func() time.Time) *Buckets {
-	full := time.Duration(float64(burst) / perSecond * float64(time.Second))
 	return &Buckets{
-		every: rate.Limit(perSecond),
-		burst: burst,
-		clock: clock,
-		buckets: otter.Must(&otter.Options[string, *rate.Limiter]{
-			MaximumSize: maxKeys,
-			// A bucket that was left alone until it is full again can be forgotten.
-			ExpiryCalculator: otter.ExpiryAccessing[string, *rate.Limiter](full + time.Second),
-		}),
+		every:   rate.Limit(perSecond),
+		burst:   burst,
+		clock:   clock,
+		buckets: otter.Must(&otter.Options[string, *rate.Limiter]{MaximumSize: maxKeys}),
 	}
 }
 

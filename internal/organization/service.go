@@ -86,7 +86,7 @@ func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in settingsI
 		return api.Organization{}, err
 	}
 	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Organization, audit.Event, error) {
-		before, err := find(tx.Q, in.ID)
+		before, err := lock(tx, in.ID)
 		if err != nil {
 			return before, audit.Event{}, err
 		}

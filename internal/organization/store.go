@@ -22,8 +22,18 @@ func listOf(q db.Q, accountID, after string, take int) ([]api.Organization, erro
 }
 
 func find(q db.Q, id string) (api.Organization, error) {
+	return one(q.Row(`SELECT id, name, slug FROM organization WHERE id = $1`, id))
+}
+
+// lock reads an organization and keeps others from changing it until the end of
+// the transaction.
+func lock(tx *db.Tx, id string) (api.Organization, error) {
+	return one(tx.Row(`UPDATE organization SET name = name WHERE id = $1 RETURNING id, name, slug`, id))
+}
+
+func one(row db.Row) (api.Organization, error) {
 	var o api.Organization
-	found, err := q.Row(`SELECT id, name, slug FROM organization WHERE id = $1`, id).Scan(&o.ID, &o.Name, &o.Slug)
+	found, err := row.Scan(&o.ID, &o.Name, &o.Slug)
 	if err == nil && !found {
 		err = fault.Missing("organization")
 	}

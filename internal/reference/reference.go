@@ -28,18 +28,16 @@ type Reference struct {
 	render func() ([]byte, error)
 }
 
-// New reads the document, which is given as YAML.
-func New(yaml []byte) (*Reference, error) {
+// New takes the document as YAML.
+func New(yaml []byte) *Reference {
+	return &Reference{render: sync.OnceValues(func() ([]byte, error) { return renderPage(yaml) })}
+}
+
+func renderPage(yaml []byte) ([]byte, error) {
 	source, err := parse(yaml)
 	if err != nil {
 		return nil, err
 	}
-	return &Reference{render: sync.OnceValues(func() ([]byte, error) {
-		return renderPage(source)
-	})}, nil
-}
-
-func renderPage(source *document) ([]byte, error) {
 	content, err := source.page()
 	if err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)

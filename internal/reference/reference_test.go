@@ -134,11 +134,7 @@ paths:
       responses:
         '200': {description: Good., content: {application/json: {schema: {type: object}, example: {'<script>f</script>': '</code><script>g'}}}}
 `
-	pages, err := reference.New([]byte(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer := get(t, pages.Handler(), "/docs")
+	answer := get(t, reference.New([]byte(document)).Handler(), "/docs")
 	for _, forbidden := range []string{"<script", "<img", "javascript:"} {
 		if strings.Contains(answer.Body.String(), forbidden) {
 			t.Errorf("%q reached the page", forbidden)
@@ -146,33 +142,19 @@ paths:
 	}
 }
 
-func TestNewRefusesWhatIsNoDocument(t *testing.T) {
-	for _, document := range []string{"", "- a", "a: {"} {
-		if _, err := reference.New([]byte(document)); err == nil {
-			t.Errorf("%q was taken for a document", document)
-		}
-	}
-}
-
 func TestBrokenDocumentIsAnHonestFailure(t *testing.T) {
-	pages, err := reference.New([]byte("paths: {/a: {get: {tags: [None]}}}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	recorder := httptest.NewRecorder()
-	pages.Handler().ServeHTTP(recorder, httptest.NewRequest("GET", "/docs", nil))
-	if recorder.Code != http.StatusInternalServerError {
-		t.Errorf("status %d, want 500", recorder.Code)
+	for _, document := range []string{"", "- a", "a: {", "paths: {/a: {get: {tags: [None]}}}"} {
+		recorder := httptest.NewRecorder()
+		reference.New([]byte(document)).Handler().ServeHTTP(recorder, httptest.NewRequest("GET", "/docs", nil))
+		if recorder.Code != http.StatusInternalServerError {
+			t.Errorf("%q: status %d, want 500", document, recorder.Code)
+		}
 	}
 }
 
 func handler(t *testing.T) http.Handler {
 	t.Helper()
-	pages, err := reference.New(api.YAML())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pages.Handler()
+	return reference.New(api.YAML()).Handler()
 }
 
 func get(t *testing.T, pages http.Handler, path string) *httptest.ResponseRecorder {

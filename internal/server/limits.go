@@ -63,5 +63,5 @@ func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 
 // admit decides whether a stranger may call so often.
 func (s *Server) admit(x *web.Exchange) error {
-	return s.limits.tell(x, s.limits.strangers.Take(x.IP))
+	return s.limits.tell(x, s.limits.strangers.Take(limit.Address(x.IP)))
 }

@@ -54,10 +54,6 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Serv
 	if err != nil {
 		return nil, err
 	}
-	manual, err := reference.New(api.YAML())
-	if err != nil {
-		return nil, fmt.Errorf("read the API reference: %w", err)
-	}
 	cursors := web.NewCursors(cursorKey)
 	authority := identity.NewAuthority(d)
 	s := &Server{
@@ -73,7 +69,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Serv
 		workspaces:    workspace.New(d, authority, cursors),
 		organizations: organization.New(d, authority, cursors),
 		audit:         auditlog.New(d, authority, cursors),
-		reference:     manual,
+		reference:     reference.New(api.YAML()),
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
 		metrics:       newMetrics(),

@@ -90,10 +90,15 @@ func (b *binder[In]) bindParams(x *Exchange, in reflect.Value, v *fault.Violatio
 			// An id that no row can have is simply not found.
 			given = []string{strings.ReplaceAll(strings.ToValidUTF8(x.R.PathValue(p.name), "\uFFFD"), "\x00", "\uFFFD")}
 		case "header":
-			given = x.R.Header.Values(p.name)
+			if values := x.R.Header.Values(p.name); len(values) > 0 {
+				given = []string{strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")}
+			}
 		case "query":
 			if query == nil {
-				query = x.R.URL.Query()
+				var err error
+				if query, err = url.ParseQuery(x.R.URL.RawQuery); err != nil {
+					v.Add("query", "is not a valid query string")
+				}
 			}
 			given = query[p.name]
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
+	"strings"
 )
 
 // macLength is how much of the MAC a cursor carries: forging one means guessing
@@ -24,7 +25,7 @@ func (c *Cursors) make(scope, position string) string {
 
 func (c *Cursors) open(scope, cursor string) (position string, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= macLength {
+	if err != nil || len(raw) <= macLength || strings.ContainsAny(cursor, "\r\n") { // which base64 skips
 		return "", false
 	}
 	position = string(raw[macLength:])

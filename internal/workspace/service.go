@@ -77,7 +77,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api
 		return api.Workspace{}, err
 	}
 	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Workspace, audit.Event, error) {
-		before, err := find(tx.Q, in.ID)
+		before, err := lock(tx, in.ID)
 		if err != nil {
 			return before, audit.Event{}, err
 		}

@@ -19,9 +19,18 @@ func listOf(q db.Q, accountID, after string, take int) ([]api.Workspace, error) 
 }
 
 func find(q db.Q, id string) (api.Workspace, error) {
+	return one(q.Row(`SELECT id, name, slug, organization_id FROM workspace WHERE id = $1`, id))
+}
+
+// lock reads a workspace and keeps others from changing it until the end of the
+// transaction.
+func lock(tx *db.Tx, id string) (api.Workspace, error) {
+	return one(tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING id, name, slug, organization_id`, id))
+}
+
+func one(row db.Row) (api.Workspace, error) {
 	var w api.Workspace
-	found, err := q.Row(`SELECT id, name, slug, organization_id FROM workspace WHERE id = $1`, id).
-		Scan(&w.ID, &w.Name, &w.Slug, &w.OrganizationID)
+	found, err := row.Scan(&w.ID, &w.Name, &w.Slug, &w.OrganizationID)
 	if err == nil && !found {
 		err = fault.Missing("workspace")
 	}

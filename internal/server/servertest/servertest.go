@@ -75,6 +75,9 @@ func (l *LogBuffer) String() string {
 	return l.buf.String()
 }
 
+// Compiling the contract takes longer than starting a server.
+var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(api.YAML()) })
+
 // Option changes the settings of a server.
 type Option func(*config.Serve)
 
@@ -97,7 +100,7 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	if n.Server, err = server.New(t.Context(), n.DB, settings, slog.New(slog.NewJSONHandler(n.Log, nil))); err != nil {
 		t.Fatalf("make the server: %v", err)
 	}
-	if n.checker, err = contract.New(api.YAML()); err != nil {
+	if n.checker, err = loadContract(); err != nil {
 		t.Fatalf("read the contract: %v", err)
 	}
 	n.Identity = identity.New(n.DB, identity.NewAuthority(n.DB), web.NewCursors(nil), identity.Config{})
