@@ -22,9 +22,6 @@ type listInput struct {
 	from, to int64
 }
 
-// lastMillisecond is the last one that an id can carry.
-const lastMillisecond = 1<<48 - 1
-
 func (in *listInput) Validate(v *fault.Violations) {
 	in.Page.Validate(v)
 	workspace := in.WorkspaceID != nil && *in.WorkspaceID != ""
@@ -36,7 +33,7 @@ func (in *listInput) Validate(v *fault.Violations) {
 		v.Add("organization_id", "cannot be given together with workspace_id")
 	}
 	in.from = checkTime(v, "from", in.From, 0)
-	in.to = checkTime(v, "to", in.To, lastMillisecond)
+	in.to = checkTime(v, "to", in.To, web.LastMillisecond)
 }
 
 func checkTime(v *fault.Violations, field string, text *string, absent int64) int64 {
@@ -44,7 +41,7 @@ func checkTime(v *fault.Violations, field string, text *string, absent int64) in
 		return absent
 	}
 	at, err := strconv.ParseInt(*text, 10, 64)
-	if err != nil || at < 0 || at > lastMillisecond {
+	if err != nil || at < 0 || at > web.LastMillisecond {
 		v.Add(field, "must be a time in Unix milliseconds")
 	}
 	return at

@@ -49,7 +49,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.En
 // Activity is a page of what the caller did outside of workspaces: logins, keys,
 // organizations.
 func (s *Service) Activity(ctx context.Context, by db.Caller, in activityInput) (*web.Encoded, error) {
-	return s.page(ctx, filter{column: "actor_id", value: by.ID, own: true, to: lastMillisecond}, in.Page)
+	return s.page(ctx, filter{column: "actor_id", value: by.ID, own: true, to: web.LastMillisecond}, in.Page)
 }
 
 func (s *Service) page(ctx context.Context, f filter, p web.Page) (*web.Encoded, error) {

@@ -36,7 +36,7 @@ func (f filter) scope() []string {
 func (f filter) each(q db.Q, w web.Window, page *web.Encoded) error {
 	// Ids carry their time: the span of time is a span of ids.
 	before := min(w.After, db.FirstID("aud", f.to+1))
-	if f.to == lastMillisecond {
+	if f.to == web.LastMillisecond {
 		before = w.After
 	}
 	args := []any{f.value, before}

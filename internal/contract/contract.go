@@ -99,13 +99,20 @@ func (c *Checker) CheckUnrouted(status int, header http.Header, body []byte) err
 	return nil
 }
 
-// find relies on the order of operations: literal segments come before
-// parameters, as they do in http.ServeMux.
+// find looks for the path first and for the method after: a literal path that
+// lacks a method is not the parameter beside it. It relies on the order of
+// operations, in which literal segments come before parameters.
 func (c *Checker) find(method, path string) *operation {
 	segments := strings.Split(path, "/")
+	best := ""
 	for i := range c.operations {
-		if c.operations[i].method == method && c.operations[i].matches(segments) {
-			return &c.operations[i]
+		one := &c.operations[i]
+		if !one.matches(segments) || (best != "" && one.path != best) {
+			continue
+		}
+		best = one.path
+		if one.method == method {
+			return one
 		}
 	}
 	return nil

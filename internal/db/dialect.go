@@ -23,6 +23,15 @@ func postgresSchema(text string) string {
 	return text
 }
 
+// Shared makes a SELECT keep others from changing or deleting the rows that it
+// finds until the end of the transaction. On SQLite there are no others.
+func (tx *Tx) Shared(sql string) string {
+	if _, ok := tx.c.(*pgConn); ok {
+		return sql + " FOR SHARE"
+	}
+	return sql
+}
+
 const (
 	pgUniqueViolation      = "23505"
 	pgForeignKeyViolation  = "23503"

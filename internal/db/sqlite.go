@@ -119,6 +119,11 @@ func openSQLiteConn(ctx context.Context, path, extra string) (*sqliteConn, error
 		PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;` + extra); err != nil {
 		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
 	}
+	// Without it SQLite plans a statement anew whenever a parameter changes that
+	// might decide about a partial index: a third of the time of a list.
+	if _, err := db.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
+		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
+	}
 	return &sqliteConn{db: db, prepared: map[string]*sqliteStmt{}}, nil
 }
 

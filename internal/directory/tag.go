@@ -163,20 +163,27 @@ func looksLikeTagID(text string) bool {
 	return len(text) == tagIDLength && strings.HasPrefix(text, "tag_")
 }
 
-// findTag finds a tag of a workspace by its id or its name.
-func findTag(q db.Q, workspaceID, text string) (t api.Tag, found bool, err error) {
+// byIDOrName is the question for a tag of a workspace, and what it asks with.
+func byIDOrName(text string) (sql, value string) {
 	column, value := "name_key", nameKey(text)
 	if looksLikeTagID(text) {
 		column, value = "id", text
 	}
-	found, err = q.Row(`SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND `+column+` = $2`, workspaceID, value).
-		Scan(&t.ID, &t.Name, &t.AppliesTo)
+	return `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND ` + column + ` = $2`, value
+}
+
+// findTag finds a tag and keeps others from changing it until the end of the
+// transaction.
+func findTag(tx *db.Tx, workspaceID, text string) (t api.Tag, found bool, err error) {
+	sql, value := byIDOrName(text)
+	found, err = tx.Row(tx.Shared(sql), workspaceID, value).Scan(&t.ID, &t.Name, &t.AppliesTo)
 	return t, found, err
 }
 
 func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err error) {
-	t, found, err := findTag(q, workspaceID, strings.TrimSpace(text))
-	return t.ID, found, err
+	sql, value := byIDOrName(strings.TrimSpace(text))
+	found, err = q.Row(sql, workspaceID, value).Scan(&id, new(string), new(string))
+	return id, found, err
 }
 
 // resolveTags turns ids and names into ids. A name that is not known becomes a
@@ -184,7 +191,7 @@ func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err err
 func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
 	var ids []string
 	for _, text := range given {
-		t, found, err := findTag(tx.Q, e.workspaceID, text)
+		t, found, err := findTag(tx, e.workspaceID, text)
 		if err == nil && !found {
 			t, err = makeTag(tx, e.workspaceID, text)
 		}
@@ -205,13 +212,17 @@ func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {
 	if looksLikeTagID(name) {
 		return api.Tag{}, fault.Invalid("tags", "has an id that no tag has")
 	}
-	t := api.Tag{Name: name, AppliesTo: appliesToAll}
-	made, err := insertTag(tx, workspaceID, &t)
-	if err == nil && !made {
-		// Somebody made it since we looked.
-		t, _, err = findTag(tx.Q, workspaceID, name)
+	for range 3 {
+		t := api.Tag{Name: name, AppliesTo: appliesToAll}
+		if made, err := insertTag(tx, workspaceID, &t); err != nil || made {
+			return t, err
+		}
+		// Somebody made it since we looked, and may yet delete it.
+		if t, found, err := findTag(tx, workspaceID, name); err != nil || found {
+			return t, err
+		}
 	}
-	return t, err
+	return api.Tag{}, fault.Invalid("tags", "has the tag "+name+", which is being deleted")
 }
 
 func attach(tx *db.Tx, entryID string, tagIDs []string) error {

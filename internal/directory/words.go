@@ -10,7 +10,9 @@ import (
 )
 
 const (
-	maxWords      = 64
+	// maxWords bounds what a search knows of an entry: its label first, then its
+	// fields in their order.
+	maxWords      = 256
 	maxWordLength = 48
 )
 
@@ -48,6 +50,7 @@ func wordsOf(label string, f fields) []string {
 			}
 		}
 	}
+	words = words[:min(len(words), maxWords)]
 	slices.Sort(words)
 	words = slices.Compact(words)
 	kept := words[:0]
@@ -57,7 +60,7 @@ func wordsOf(label string, f fields) []string {
 		}
 		kept = append(kept, word)
 	}
-	return kept[:min(len(kept), maxWords)]
+	return kept
 }
 
 // joinWords is the form in which an entry keeps its words: each behind a space,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -88,8 +89,7 @@ func (s *Service) SetUserDisabled(ctx context.Context, by db.Caller, email strin
 // CreateKeyFor makes an API key for the person with an email address. An invited
 // person's account is complete with it.
 func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, key NewKey) (id, secret string, err error) {
-	type made struct{ id, secret string }
-	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (made, audit.Event, error) {
+	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
 		var org string
 		found, err := tx.Row(`UPDATE account SET status = 'active' WHERE email = $1 AND email <> '' AND status <> 'disabled'
 			RETURNING id, home_org_id`, NormalEmail(email)).Scan(&key.AccountID, &org)
@@ -97,14 +97,14 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 			err = fault.Missing("active user " + email)
 		}
 		if err != nil {
-			return made{}, audit.Event{}, err
+			return api.NewAPIKey{}, audit.Event{}, err
 		}
-		id, secret, err := InsertKey(tx, key)
-		event := keyEvent(audit.KeyCreated, id, "Created API key "+key.Name+" for "+NormalEmail(email))
+		made, err := InsertKey(tx, key)
+		event := keyEvent(audit.KeyCreated, made.ID, "Created API key "+key.Name+" for "+NormalEmail(email))
 		event.OrganizationID = org
-		return made{id, secret}, event, err
+		return made, event, err
 	})
-	return got.id, got.secret, err
+	return got.ID, got.APIKey, err
 }
 
 // RevokeAnyKey ends anybody's key, for an operator, who may have its id or, where

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"strings"
@@ -37,16 +38,20 @@ func (s *Service) APIKeys(ctx context.Context, by db.Caller, in struct{ web.Page
 type NewKey struct {
 	AccountID    string
 	Name         string
+	CreatedAt    int64 // now, where it is 0
 	ExpiresAt    int64
 	AllowedCIDRs []string
 }
 
-// InsertKey makes an API key. The secret is shown here and never again.
-func InsertKey(tx *db.Tx, k NewKey) (id, secret string, err error) {
-	id, secret = tx.NewID("key"), newSecret(apiKeyPrefix)
-	return id, secret, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, expires_at)
+// InsertKey makes an API key. The secret is in the answer and nowhere else.
+func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
+	made := api.NewAPIKey{
+		ID: tx.NewID("key"), Name: k.Name, APIKey: newSecret(apiKeyPrefix),
+		CreatedAt: cmp.Or(k.CreatedAt, tx.Now()), ExpiresAt: k.ExpiresAt, AllowedCIDRs: k.AllowedCIDRs,
+	}
+	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		id, k.AccountID, k.Name, hashSecret(secret), strings.Join(k.AllowedCIDRs, " "), tx.Now(), db.NullInt(k.ExpiresAt))
+		made.ID, k.AccountID, k.Name, hashSecret(made.APIKey), strings.Join(k.AllowedCIDRs, " "), made.CreatedAt, db.NullInt(k.ExpiresAt))
 }
 
 // CreateKey makes an API key for the caller.
@@ -59,23 +64,29 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in newKeyInput) (
 		key.ExpiresAt = *in.ExpiresAt
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
-		if key.ExpiresAt != 0 && key.ExpiresAt <= tx.Now() {
-			return api.NewAPIKey{}, audit.Event{}, fault.Invalid("expires_at", "must be a time in the future, in Unix milliseconds")
-		}
-		if err := roomForKey(tx, by.ID); err != nil {
+		if err := lockKeys(tx, by.ID); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
-		id, secret, err := InsertKey(tx, key)
-		answer := api.NewAPIKey{ID: id, Name: key.Name, APIKey: secret, CreatedAt: tx.Now(), ExpiresAt: key.ExpiresAt, AllowedCIDRs: key.AllowedCIDRs}
-		return answer, keyEvent(audit.KeyCreated, id, "Created API key "+key.Name), err
+		if err := roomForKey(tx.Q, by.ID, tx.Now()); err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
+		made, err := InsertKey(tx, key)
+		return made, keyEvent(audit.KeyCreated, made.ID, "Created API key "+key.Name), err
 	})
 }
 
+// lockKeys lets one change of somebody's keys go on at a time. Time is to be
+// asked for after it: it may have to wait.
+func lockKeys(tx *db.Tx, accountID string) error {
+	_, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, accountID).Scan(new(string))
+	return err
+}
+
 // roomForKey refuses one live key too many.
-func roomForKey(tx *db.Tx, accountID string) error {
+func roomForKey(q db.Q, accountID string, now int64) error {
 	var live int
-	_, err := tx.Row(`SELECT count(*) FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
-		accountID, tx.Now()).Scan(&live)
+	_, err := q.Row(`SELECT count(*) FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+		accountID, now).Scan(&live)
 	if err == nil && live >= maxKeys {
 		err = fault.New(fault.TooMany, "at most %d API keys: revoke one first", maxKeys)
 	}
@@ -104,38 +115,44 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in rotateInput) (
 		grace = *in.GraceSeconds
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
-		now := tx.Now()
-		var name, cidrs string
-		var createdAt, expiresAt int64
-		// Locking the row first lets only one of two rotations see it live.
-		found, err := tx.Row(`UPDATE api_key SET name = name
-			WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
-			RETURNING name, allowed_cidrs, created_at, expires_at`, in.ID, by.ID, now).
-			Scan(&name, &cidrs, &createdAt, &expiresAt)
-		if err == nil && !found {
-			err = fault.Missing("API key")
+		if err := lockKeys(tx, by.ID); err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
 		}
+		next, end, err := retireKey(tx, in.ID, by.ID, grace*1000)
 		if err == nil {
-			err = roomForKey(tx, by.ID)
+			err = roomForKey(tx.Q, by.ID, next.CreatedAt)
 		}
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
-		next := NewKey{AccountID: by.ID, Name: name, AllowedCIDRs: strings.Fields(cidrs)}
-		end := now + grace*1000
-		if expiresAt != 0 {
-			next.ExpiresAt = now + expiresAt - createdAt
-			end = min(end, expiresAt)
-		}
-		if err := tx.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, in.ID, end); err != nil {
-			return api.NewAPIKey{}, audit.Event{}, err
-		}
-		id, secret, err := InsertKey(tx, next)
-		return api.NewAPIKey{
-			ID: id, Name: name, APIKey: secret, CreatedAt: now, ExpiresAt: next.ExpiresAt, AllowedCIDRs: next.AllowedCIDRs,
-			Previous: &api.PreviousAPIKey{ID: in.ID, ExpiresAt: end},
-		}, keyEvent(audit.KeyRotated, in.ID, "Rotated API key "+name), err
+		made, err := InsertKey(tx, next)
+		made.Previous = &api.PreviousAPIKey{ID: in.ID, ExpiresAt: end}
+		return made, keyEvent(audit.KeyRotated, in.ID, "Rotated API key "+next.Name), err
 	})
+}
+
+// retireKey lets a live key end after the grace period, or when it would have
+// ended anyway, and says what its successor is like.
+func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end int64, err error) {
+	now := tx.Now()
+	var cidrs string
+	var createdAt, expiresAt int64
+	found, err := tx.Row(`SELECT name, allowed_cidrs, created_at, expires_at FROM api_key
+		WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`, id, accountID, now).
+		Scan(&next.Name, &cidrs, &createdAt, &expiresAt)
+	if err == nil && !found {
+		err = fault.Missing("API key")
+	}
+	if err != nil {
+		return next, 0, err
+	}
+	next.AccountID, next.CreatedAt, next.AllowedCIDRs = accountID, now, strings.Fields(cidrs)
+	end = now + grace
+	if expiresAt != 0 {
+		next.ExpiresAt = min(now+expiresAt-createdAt, web.LastMillisecond)
+		end = min(end, expiresAt)
+	}
+	return next, end, tx.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, id, end)
 }
 
 // RevokeKey ends a key of the caller, and the sessions that it made.
@@ -147,6 +164,9 @@ func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in keyInput) (api
 }
 
 func revokeKey(tx *db.Tx, id, accountID string) (name string, err error) {
+	if err := lockKeys(tx, accountID); err != nil {
+		return "", err
+	}
 	found, err := tx.Row(`UPDATE api_key SET revoked_at = $3 WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL RETURNING name`,
 		id, accountID, tx.Now()).Scan(&name)
 	if err == nil && !found {

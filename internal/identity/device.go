@@ -33,6 +33,7 @@ const (
 // deviceCode is a login that a command line asked for.
 type deviceCode struct {
 	code      string
+	id        string // what the audit log calls it: whoever has the code can pick up the token
 	intent    string
 	challenge string
 	ip        string
@@ -101,9 +102,9 @@ func shorten(text string, most int) string {
 func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 	for range 10 {
 		c.code = randomText(codeAlphabet, codeLength)
-		fresh, err := tx.Row(`INSERT INTO device_code (code, intent, challenge, ip, agent, status, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (code) DO NOTHING RETURNING code`,
-			c.code, c.intent, c.challenge, c.ip, c.agent, c.status, c.createdAt, c.expiresAt).Scan(new(string))
+		fresh, err := tx.Row(`INSERT INTO device_code (code, id, intent, challenge, ip, agent, status, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (code) DO NOTHING RETURNING code`,
+			c.code, tx.NewID("dev"), c.intent, c.challenge, c.ip, c.agent, c.status, c.createdAt, c.expiresAt).Scan(new(string))
 		if err != nil || fresh {
 			return c, err
 		}
@@ -176,9 +177,9 @@ func (s *Service) seek(ctx context.Context, guesser, ip, typed string) (deviceCo
 }
 
 func findCode(q db.Q, code string) (c deviceCode, found bool, err error) {
-	found, err = q.Row(`SELECT code, intent, challenge, ip, agent, status, account_id, api_key_id, created_at, expires_at, finished_at
+	found, err = q.Row(`SELECT code, id, intent, challenge, ip, agent, status, account_id, api_key_id, created_at, expires_at, finished_at
 		FROM device_code WHERE code = $1`, code).
-		Scan(&c.code, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.createdAt, &c.expiresAt, &c.finished)
+		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.createdAt, &c.expiresAt, &c.finished)
 	return c, found, err
 }
 
@@ -199,6 +200,11 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 		}
 		if status != statusActive {
 			return session{}, audit.Event{}, errNotAuthenticated
+		}
+		if c.keyID != "" { // the approver's key may have been revoked since
+			if err := touchKey(tx, c.keyID); err != nil {
+				return session{}, audit.Event{}, err
+			}
 		}
 		new := session{tx.NewID("ses"), c.accountID, c.keyID, now, now + s.config.DeviceTTL.Milliseconds()}
 		return new, sessionEvent(new, actor), insertSession(tx, new)
@@ -244,8 +250,8 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 		}
 		return api.DeviceDecision{Code: c.code, Status: status}, audit.Event{
 			Action:      action,
-			ResourceID:  c.code,
-			Description: strings.ToUpper(status[:1]) + status[1:] + " the device login " + c.code + " (" + c.intent + ")",
+			ResourceID:  c.id,
+			Description: strings.ToUpper(status[:1]) + status[1:] + " a device login (" + c.intent + ")",
 		}, err
 	})
 }

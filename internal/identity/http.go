@@ -42,9 +42,9 @@ type newKeyInput struct {
 
 const maxCIDRs = 32
 
-func (in *newKeyInput) Validate(v *fault.Violations) {
+func (in *newKeyInput) ValidateAt(v *fault.Violations, now int64) {
 	web.CheckText(v, "name", in.Name, 1, 100)
-	if in.ExpiresAt != nil && *in.ExpiresAt <= 0 {
+	if in.ExpiresAt != nil && (*in.ExpiresAt <= now || *in.ExpiresAt > web.LastMillisecond) {
 		v.Add("expires_at", "must be a time in the future, in Unix milliseconds")
 	}
 	if len(in.AllowedCIDRs) > maxCIDRs {

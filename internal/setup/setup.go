@@ -93,8 +93,8 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err := identity.Join(tx, ws.ID, user, identity.Admin); err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	_, secret, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: "first key"})
-	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: secret}, audit.Event{
+	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: "first key"})
+	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey}, audit.Event{
 		Action:         audit.OrganizationCreated,
 		OrganizationID: org.ID,
 		ResourceID:     org.ID,

@@ -22,6 +22,12 @@ type Object []byte
 // validator is an input with rules of its own.
 type validator interface{ Validate(v *fault.Violations) }
 
+// timedValidator is an input with rules that depend on the time, in Unix
+// milliseconds.
+type timedValidator interface {
+	ValidateAt(v *fault.Violations, now int64)
+}
+
 // binder fills an input from a request. Fields name their source by a tag:
 // `path`, `query`, `header` or `json`; `required:"true"` makes one mandatory.
 // Everything that is wrong is reported at once.
@@ -29,6 +35,7 @@ type binder[In any] struct {
 	params []param
 	body   map[string]param
 	names  []string // of the body, in order
+	now    func() int64
 }
 
 type param struct {
@@ -38,8 +45,8 @@ type param struct {
 	required bool
 }
 
-func newBinder[In any]() *binder[In] {
-	b := &binder[In]{body: map[string]param{}}
+func newBinder[In any](now func() int64) *binder[In] {
+	b := &binder[In]{body: map[string]param{}, now: now}
 	b.plan(reflect.TypeFor[In](), nil)
 	return b
 }
@@ -75,8 +82,11 @@ func (b *binder[In]) request(x *Exchange, body []byte) (In, error) {
 	if err := b.bindBody(body, value, &v); err != nil {
 		return in, err
 	}
-	if rules, ok := any(&in).(validator); ok {
+	switch rules := any(&in).(type) {
+	case validator:
 		rules.Validate(&v)
+	case timedValidator:
+		rules.ValidateAt(&v, b.now())
 	}
 	return in, v.Err()
 }
@@ -127,7 +137,7 @@ func setParam(field reflect.Value, text string) {
 
 func (b *binder[In]) bindBody(body []byte, in reflect.Value, v *fault.Violations) error {
 	seen := make(map[string]bool, len(b.names))
-	if len(bytes.TrimSpace(body)) > 0 {
+	if len(bytes.Trim(body, jsonSpace)) > 0 {
 		if err := b.readObject(body, in, seen, v); err != nil {
 			return err
 		}
@@ -174,11 +184,14 @@ func (b *binder[In]) readObject(body []byte, in reflect.Value, seen map[string]b
 	if _, err := dec.ReadToken(); err != nil {
 		return malformed(err)
 	}
-	if dec.PeekKind() != 0 || len(bytes.TrimSpace(body[dec.InputOffset():])) > 0 {
+	if dec.PeekKind() != 0 || len(bytes.Trim(body[dec.InputOffset():], jsonSpace)) > 0 {
 		return fault.Invalid("body", "has data after the JSON object")
 	}
 	return nil
 }
+
+// jsonSpace is all that JSON takes for white space.
+const jsonSpace = " \t\r\n"
 
 // malformed explains a body that is not JSON. The reader's own words may quote
 // the input, so only the place and the kind of the fault are told.

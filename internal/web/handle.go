@@ -19,12 +19,14 @@ type Site struct {
 	Admit func(x *Exchange) error
 }
 
+func (s *Site) now() int64 { return s.DB.Now() }
+
 // Func is a service method: who asks comes before what is asked.
 type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, error)
 
 // Read makes an endpoint that changes nothing, for a caller with a session.
 func Read[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
-	bind := newBinder[In]()
+	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
 		if !s.identify(x) {
 			return
@@ -46,7 +48,7 @@ func Read[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
 // Change makes an endpoint that changes something, for a caller with a session.
 // The action names what a refused attempt is filed under.
 func Change[In, Out any](s *Site, action audit.Action, fn Func[In, Out]) Endpoint {
-	bind := newBinder[In]()
+	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
 		if !s.identify(x) {
 			return
@@ -78,7 +80,7 @@ func Change[In, Out any](s *Site, action audit.Action, fn Func[In, Out]) Endpoin
 
 // Open makes an endpoint for strangers.
 func Open[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
-	bind := newBinder[In]()
+	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
 		x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP}
 		if err := s.Admit(x); err != nil {

@@ -11,6 +11,10 @@ import (
 	"bursar/internal/fault"
 )
 
+// LastMillisecond is the latest time that Bursar knows: the last one that an id
+// can carry.
+const LastMillisecond = 1<<48 - 1
+
 // CheckText demands between low and high characters, none of them a control
 // character.
 func CheckText(v *fault.Violations, field, text string, low, high int) {

@@ -109,6 +109,7 @@ CREATE INDEX session_expiry ON session (expires_at);
 
 CREATE TABLE device_code (
     code        TEXT PRIMARY KEY,
+    id          TEXT NOT NULL,
     intent      TEXT NOT NULL,
     challenge   TEXT NOT NULL,
     ip          TEXT NOT NULL,
