@@ -49,9 +49,14 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 		ID: tx.NewID("key"), Name: k.Name, APIKey: newSecret(apiKeyPrefix),
 		CreatedAt: cmp.Or(k.CreatedAt, tx.Now()), ExpiresAt: k.ExpiresAt, AllowedCIDRs: k.AllowedCIDRs,
 	}
-	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		made.ID, k.AccountID, k.Name, hashSecret(made.APIKey), strings.Join(k.AllowedCIDRs, " "), made.CreatedAt, db.NullInt(k.ExpiresAt))
+	var lifetime int64
+	if k.ExpiresAt != 0 {
+		lifetime = k.ExpiresAt - made.CreatedAt
+	}
+	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		made.ID, k.AccountID, k.Name, hashSecret(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
+		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt))
 }
 
 // CreateKey makes an API key for the caller.
@@ -136,10 +141,10 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in rotateInput) (
 func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end int64, err error) {
 	now := tx.Now()
 	var cidrs string
-	var createdAt, expiresAt int64
-	found, err := tx.Row(`SELECT name, allowed_cidrs, created_at, expires_at FROM api_key
+	var lifetime, expiresAt int64
+	found, err := tx.Row(`SELECT name, allowed_cidrs, lifetime, expires_at FROM api_key
 		WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`, id, accountID, now).
-		Scan(&next.Name, &cidrs, &createdAt, &expiresAt)
+		Scan(&next.Name, &cidrs, &lifetime, &expiresAt)
 	if err == nil && !found {
 		err = fault.Missing("API key")
 	}
@@ -149,8 +154,10 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 	next.AccountID, next.CreatedAt, next.AllowedCIDRs = accountID, now, strings.Fields(cidrs)
 	end = now + grace
 	if expiresAt != 0 {
-		next.ExpiresAt = min(now+expiresAt-createdAt, web.LastMillisecond)
 		end = min(end, expiresAt)
+	}
+	if lifetime != 0 {
+		next.ExpiresAt = min(now+lifetime, web.LastMillisecond)
 	}
 	return next, end, tx.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, id, end)
 }

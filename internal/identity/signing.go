@@ -39,12 +39,8 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-const (
-	// reloadPause bounds how often a token with an unknown key makes us look again.
-	reloadPause = 200 * time.Millisecond
-	// reloadInterval is when a key that has expired is forgotten at the latest.
-	reloadInterval = time.Minute
-)
+// reloadInterval is when a key that has expired is forgotten at the latest.
+const reloadInterval = time.Minute
 
 // current is the list of keys. It is read again when access changed anywhere,
 // or when a token names a key that is not on it: another node may have just
@@ -75,7 +71,7 @@ func (k *keyring) remembered(epoch uint64, wanted string) []signingKey {
 		return nil
 	}
 	known := slices.ContainsFunc(k.keys, func(key signingKey) bool { return key.id == wanted })
-	if wanted == "" || known || time.Since(k.at) < reloadPause {
+	if wanted == "" || known {
 		return k.keys
 	}
 	return nil

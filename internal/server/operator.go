@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
@@ -70,7 +69,7 @@ func (s *Server) ready(x *web.Exchange) {
 }
 
 func (s *Server) contract(x *web.Exchange) {
-	body, err := api.JSON()
+	body, err := s.contractJSON()
 	if err != nil {
 		x.Fail(err)
 		return

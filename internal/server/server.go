@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,7 @@ type Server struct {
 	organizations *organization.Service
 	audit         *auditlog.Service
 	reference     *reference.Reference
+	contractJSON  func() ([]byte, error) // once: converting it takes long
 
 	limits   limits
 	proxies  []netip.Prefix
@@ -70,6 +72,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Serv
 		organizations: organization.New(d, authority, cursors),
 		audit:         auditlog.New(d, authority, cursors),
 		reference:     reference.New(api.YAML()),
+		contractJSON:  sync.OnceValues(api.JSON),
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
 		metrics:       newMetrics(),

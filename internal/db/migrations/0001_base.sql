@@ -88,6 +88,7 @@ CREATE TABLE api_key (
     hash          TEXT NOT NULL,
     allowed_cidrs TEXT NOT NULL,
     created_at    BIGINT NOT NULL,
+    lifetime      BIGINT, -- which a rotated key hands on; expires_at is cut by rotation
     expires_at    BIGINT,
     last_used_at  BIGINT,
     revoked_at    BIGINT
