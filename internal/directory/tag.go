@@ -18,19 +18,14 @@ func (s *Service) Tags(ctx context.Context, by db.Caller, in tagsInput) (web.Lis
 	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryRead); err != nil {
 		return web.List[api.Tag]{}, err
 	}
-	window, err := s.cursors.Whole(in.Page, web.Ascending, "tags", in.WorkspaceID)
-	if err != nil {
-		return web.List[api.Tag]{}, err
-	}
-	var list []api.Tag
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		list, err = db.Collect(q, func(r db.Rows) api.Tag {
-			return api.Tag{ID: r.Text(0), Name: r.Text(1), AppliesTo: r.Text(2)}
-		}, `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
-			in.WorkspaceID, window.After, window.Take)
-		return err
-	})
-	return web.Cut(window, list, func(t api.Tag) string { return t.ID }), err
+	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(t api.Tag) string { return t.ID },
+		func(q db.Q, after string, take int) ([]api.Tag, error) { return tagsOf(q, in.WorkspaceID, after, take) }, "tags", in.WorkspaceID)
+}
+
+func tagsOf(q db.Q, workspaceID, after string, take int) ([]api.Tag, error) {
+	return db.Collect(q, func(r db.Rows) api.Tag {
+		return api.Tag{ID: r.Text(0), Name: r.Text(1), AppliesTo: r.Text(2)}
+	}, `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
 }
 
 // CreateTag makes a tag.

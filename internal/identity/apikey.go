@@ -18,20 +18,16 @@ const maxKeys = 100
 
 // APIKeys lists the caller's keys, oldest first.
 func (s *Service) APIKeys(ctx context.Context, by db.Caller, in struct{ web.Page }) (web.List[api.APIKey], error) {
-	window, err := s.cursors.Whole(in.Page, web.Ascending, "api-keys", by.ID)
-	if err != nil {
-		return web.List[api.APIKey]{}, err
-	}
-	var keys []api.APIKey
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		keys, err = db.Collect(q, func(r db.Rows) api.APIKey {
-			return api.APIKey{ID: r.Text(0), Name: r.Text(1), CreatedAt: r.Int(2), ExpiresAt: r.Int(3), LastUsedAt: r.Int(4),
-				AllowedCIDRs: strings.Fields(r.Text(5))}
-		}, `SELECT id, name, created_at, expires_at, last_used_at, allowed_cidrs FROM api_key
-			WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 ORDER BY id LIMIT $3`, by.ID, window.After, window.Take)
-		return err
-	})
-	return web.Cut(window, keys, func(k api.APIKey) string { return k.ID }), err
+	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(k api.APIKey) string { return k.ID },
+		func(q db.Q, after string, take int) ([]api.APIKey, error) { return keysOf(q, by.ID, after, take) }, "api-keys", by.ID)
+}
+
+func keysOf(q db.Q, accountID, after string, take int) ([]api.APIKey, error) {
+	return db.Collect(q, func(r db.Rows) api.APIKey {
+		return api.APIKey{ID: r.Text(0), Name: r.Text(1), CreatedAt: r.Int(2), ExpiresAt: r.Int(3), LastUsedAt: r.Int(4),
+			AllowedCIDRs: strings.Fields(r.Text(5))}
+	}, `SELECT id, name, created_at, expires_at, last_used_at, allowed_cidrs FROM api_key
+		WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 ORDER BY id LIMIT $3`, accountID, after, take)
 }
 
 // NewKey is what an API key is made from.

@@ -27,16 +27,8 @@ func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
 
 // List is the organizations that the caller belongs to, oldest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.List[api.Organization], error) {
-	window, err := s.cursors.Whole(in.Page, web.Ascending, "organizations", by.ID)
-	if err != nil {
-		return web.List[api.Organization]{}, err
-	}
-	var list []api.Organization
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		list, err = listOf(q, by.ID, window.After, window.Take)
-		return err
-	})
-	return web.Cut(window, list, func(o api.Organization) string { return o.ID }), err
+	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(o api.Organization) string { return o.ID },
+		func(q db.Q, after string, take int) ([]api.Organization, error) { return listOf(q, by.ID, after, take) }, "organizations", by.ID)
 }
 
 // Get is one organization.

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
 
+	"bursar/internal/db"
 	"bursar/internal/fault"
 )
 
@@ -114,6 +116,25 @@ func Cut[T any](w Window, rows []T, position func(T) string) List[T] {
 		l.last = position(l.rows[len(l.rows)-1])
 	}
 	return l
+}
+
+// ReadWhole reads a list that comes in pages only when asked to, oldest first.
+// load gets the position to begin behind and how many rows to read.
+func ReadWhole[T any](ctx context.Context, d *db.DB, c *Cursors, p Page, position func(T) string,
+	load func(q db.Q, after string, take int) ([]T, error), scope ...string) (List[T], error) {
+	window, err := c.Whole(p, Ascending, scope...)
+	if err != nil {
+		return List[T]{}, err
+	}
+	var rows []T
+	err = d.Read(ctx, func(q db.Q) (err error) {
+		rows, err = load(q, window.After, window.Take)
+		return err
+	})
+	if err != nil {
+		return List[T]{}, err
+	}
+	return Cut(window, rows, position), nil
 }
 
 func (l List[T]) appendListing(dst []byte) ([]byte, error) {

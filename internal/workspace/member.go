@@ -16,16 +16,8 @@ func (s *Service) Members(ctx context.Context, by db.Caller, in membersInput) (w
 	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersRead); err != nil {
 		return web.List[api.Member]{}, err
 	}
-	window, err := s.cursors.Whole(in.Page, web.Ascending, "members", in.ID)
-	if err != nil {
-		return web.List[api.Member]{}, err
-	}
-	var list []api.Member
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		list, err = members(q, in.ID, window.After, window.Take)
-		return err
-	})
-	return web.Cut(window, list, func(m api.Member) string { return m.ID }), err
+	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(m api.Member) string { return m.ID },
+		func(q db.Q, after string, take int) ([]api.Member, error) { return members(q, in.ID, after, take) }, "members", in.ID)
 }
 
 // AddMember brings somebody in with a role. Who is not known becomes an invited

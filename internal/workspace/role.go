@@ -193,18 +193,14 @@ func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in deleteRoleInp
 		if err == nil {
 			err = roleUnused(tx.Q, in.ID, in.Role)
 		}
+		if err != nil {
+			return deleted, audit.Event{}, err
+		}
 		return deleted, audit.Event{
 			Action:      audit.RoleDeleted,
 			WorkspaceID: in.ID,
 			ResourceID:  in.Role,
 			Description: "Deleted role " + role.Name,
-		}, firstError(err, func() error { return removeRole(tx, in.ID, in.Role) })
+		}, removeRole(tx, in.ID, in.Role)
 	})
-}
-
-func firstError(err error, then func() error) error {
-	if err != nil {
-		return err
-	}
-	return then()
 }

@@ -26,16 +26,8 @@ func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
 
 // List is the workspaces that the caller is a member of, oldest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.List[api.Workspace], error) {
-	window, err := s.cursors.Whole(in.Page, web.Ascending, "workspaces", by.ID)
-	if err != nil {
-		return web.List[api.Workspace]{}, err
-	}
-	var list []api.Workspace
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		list, err = listOf(q, by.ID, window.After, window.Take)
-		return err
-	})
-	return web.Cut(window, list, func(w api.Workspace) string { return w.ID }), err
+	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(w api.Workspace) string { return w.ID },
+		func(q db.Q, after string, take int) ([]api.Workspace, error) { return listOf(q, by.ID, after, take) }, "workspaces", by.ID)
 }
 
 // Get is one workspace.
