@@ -1,0 +1,119 @@
+package audit_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bursar/internal/audit"
+)
+
+// actions are the values of all constants of type Action in the source, so that
+// none can be added and forgotten here.
+func actions(t *testing.T) []audit.Action {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "action.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []audit.Action
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Action" {
+			return true
+		}
+		for _, value := range spec.Values {
+			text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, audit.Action(text))
+		}
+		return true
+	})
+	if len(found) < 30 {
+		t.Fatalf("found only %d actions in the source", len(found))
+	}
+	return found
+}
+
+func TestEveryActionIsAboutSomething(t *testing.T) {
+	aboutNothing := map[audit.Action]bool{audit.AccessDenied: true, audit.LoginFailed: true}
+	known := map[audit.ResourceType]bool{
+		"member": true, "role": true, "workspace": true, "organization": true, "user": true, "directory_entry": true, "directory_tag": true,
+		"receiving_method": true, "device_code": true, "session": true, "api_key": true, "client": true, "signing_key": true, "audit": true,
+	}
+	for _, action := range actions(t) {
+		resource := action.Resource()
+		if aboutNothing[action] {
+			if resource != "" {
+				t.Errorf("%s is about nothing in particular, not %s", action, resource)
+			}
+			continue
+		}
+		if !known[resource] {
+			t.Errorf("%s is about %q, which is no resource type", action, resource)
+		}
+	}
+}
+
+func TestActionsAreDottedAndUnique(t *testing.T) {
+	seen := map[audit.Action]bool{}
+	for _, action := range actions(t) {
+		if strings.Count(string(action), ".") != 2 || strings.ToLower(string(action)) != string(action) {
+			t.Errorf("%s is not of the form area.thing.deed", action)
+		}
+		if seen[action] {
+			t.Errorf("%s stands twice", action)
+		}
+		seen[action] = true
+	}
+}
+
+// What is remembered about access must be forgotten with these, and need not be
+// with any other.
+func TestWhatChangesAccess(t *testing.T) {
+	changes := map[audit.Action]bool{
+		audit.MemberAdded: true, audit.MemberRemoved: true, audit.MemberRoleAssigned: true, audit.MemberRoleRemoved: true,
+		audit.RoleCreated: true, audit.RoleUpdated: true, audit.RoleDeleted: true,
+		audit.WorkspaceCreated: true, audit.WorkspaceUpdated: true,
+		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true,
+		audit.UserDisabled: true, audit.UserEnabled: true,
+		audit.SessionRevoked: true, audit.KeyRevoked: true, audit.ClientRevoked: true, audit.SigningKeyRotated: true,
+	}
+	for _, action := range actions(t) {
+		if got := (audit.Event{Action: action}).ChangesAccess(); got != changes[action] {
+			t.Errorf("%s changes access: %v, want %v", action, got, changes[action])
+		}
+	}
+}
+
+func TestRefusedChangeOfAccessChangesNothing(t *testing.T) {
+	for _, outcome := range []audit.Outcome{audit.Denied, audit.Failure} {
+		if (audit.Event{Action: audit.MemberRemoved, Outcome: outcome}).ChangesAccess() {
+			t.Errorf("an attempt with outcome %s changes access", outcome)
+		}
+	}
+}
+
+func TestOnlyAnEventWithoutActionAndExcuseIsEmpty(t *testing.T) {
+	for name, c := range map[string]struct {
+		event audit.Event
+		empty bool
+	}{
+		"nothing said": {audit.Event{Description: "no action"}, true},
+		"an action":    {audit.Event{Action: audit.TagCreated}, false},
+		"an excuse":    {audit.None("expired by itself"), false},
+		"no excuse":    {audit.None(""), true},
+	} {
+		if c.event.Empty() != c.empty {
+			t.Errorf("%s: empty is %v", name, c.event.Empty())
+		}
+	}
+}

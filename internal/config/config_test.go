@@ -1,0 +1,168 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"bursar/internal/config"
+	"bursar/internal/db"
+)
+
+// load reads the settings of a server as the command line does.
+func load(args []string, env map[string]string) (config.Serve, error) {
+	var s config.Serve
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	s.BindServe(flags)
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	err := config.FromEnvironment(flags, func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	})
+	if err != nil {
+		return s, err
+	}
+	return s, s.Check()
+}
+
+func mustLoad(t *testing.T, args []string, env map[string]string) config.Serve {
+	t.Helper()
+	s, err := load(args, env)
+	if err != nil {
+		t.Fatalf("%v %v: %v", args, env, err)
+	}
+	return s
+}
+
+func TestDefaults(t *testing.T) {
+	want := config.Serve{
+		Store:            config.Store{Data: "./bursar-data"},
+		Listen:           "127.0.0.1:8080",
+		RateLimit:        "50/s",
+		DeviceSessionTTL: 12 * time.Hour,
+		KeySessionTTL:    time.Hour,
+		DrainTimeout:     30 * time.Second,
+		LogLevel:         "info",
+	}
+	if diff := cmp.Diff(want, mustLoad(t, nil, nil)); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryFlagNamesItsVariable(t *testing.T) {
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	new(config.Serve).BindServe(flags)
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "[BURSAR_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) + "]"
+		if !strings.Contains(f.Usage, name) {
+			t.Errorf("the usage of --%s does not name %s: %s", f.Name, name, f.Usage)
+		}
+	})
+}
+
+func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
+	got := mustLoad(t, nil, map[string]string{
+		"BURSAR_DATA":               "/data",
+		"BURSAR_DATABASE_URL":       "postgres://db.internal/bursar",
+		"BURSAR_LISTEN":             "0.0.0.0:80",
+		"BURSAR_PUBLIC_URL":         "https://pay.example.com",
+		"BURSAR_RATE_LIMIT":         "off",
+		"BURSAR_TRUSTED_PROXIES":    "10.0.0.0/8,::1/128",
+		"BURSAR_DEVICE_SESSION_TTL": "24h",
+		"BURSAR_KEY_SESSION_TTL":    "5m",
+		"BURSAR_DRAIN_TIMEOUT":      "3s",
+		"BURSAR_LOG_LEVEL":          "warn",
+	})
+	want := config.Serve{
+		Store:            config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"},
+		Listen:           "0.0.0.0:80",
+		PublicURL:        "https://pay.example.com",
+		RateLimit:        "off",
+		TrustedProxies:   []string{"10.0.0.0/8", "::1/128"},
+		DeviceSessionTTL: 24 * time.Hour,
+		KeySessionTTL:    5 * time.Minute,
+		DrainTimeout:     3 * time.Second,
+		LogLevel:         "warn",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+}
+
+func TestFlagBeatsVariable(t *testing.T) {
+	got := mustLoad(t, []string{"--listen", "127.0.0.1:1"}, map[string]string{"BURSAR_LISTEN": "127.0.0.1:2"})
+	if got.Listen != "127.0.0.1:1" {
+		t.Errorf("the variable won: %s", got.Listen)
+	}
+}
+
+func TestEmptyVariableLeavesTheDefault(t *testing.T) {
+	if got := mustLoad(t, nil, map[string]string{"BURSAR_RATE_LIMIT": ""}); got.RateLimit != "50/s" {
+		t.Errorf("rate limit is %q", got.RateLimit)
+	}
+}
+
+func TestBadVariableIsNamed(t *testing.T) {
+	_, err := load(nil, map[string]string{"BURSAR_KEY_SESSION_TTL": "soon"})
+	if err == nil || !strings.Contains(err.Error(), "BURSAR_KEY_SESSION_TTL") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPublicURLHasNoSlashAtItsEnd(t *testing.T) {
+	if got := mustLoad(t, []string{"--public-url", "https://pay.example.com/"}, nil); got.PublicURL != "https://pay.example.com" {
+		t.Errorf("public URL is %s", got.PublicURL)
+	}
+}
+
+func TestBadSettingsAreRefused(t *testing.T) {
+	for name, values := range map[string][]string{
+		"rate-limit":         {"", "50", "50/h", "0/s", "-1/s", "1.5/s", "fast", "50/s/s", "1000001/s", "Off"},
+		"public-url":         {"pay.example.com", "ftp://pay.example.com", "https://", "https://pay.example.com/?q=1", "https://pay.example.com/#top", "://"},
+		"trusted-proxies":    {"10.0.0.1", "10.0.0.0/33", "proxy", "10.0.0.0/8,nonsense"},
+		"device-session-ttl": {"59s", "0", "-1h", "soon"},
+		"key-session-ttl":    {"59s", "0", "-1h", "soon"},
+		"drain-timeout":      {"-1s", "soon"},
+		"listen":             {"nonsense", "127.0.0.1", "127.0.0.1:notaport", "127.0.0.1:99999"},
+	} {
+		for _, value := range values {
+			t.Run(name+"="+value, func(t *testing.T) {
+				if _, err := load([]string{"--" + name + "=" + value}, nil); err == nil {
+					t.Error("it was accepted")
+				} else if strings.Contains(err.Error(), "config.") {
+					t.Errorf("the error is written for programmers: %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestRates(t *testing.T) {
+	for text, want := range map[string]config.Rate{
+		"off":   {Off: true},
+		"50/s":  {PerSecond: 50, Burst: 100},
+		"1/s":   {PerSecond: 1, Burst: 2},
+		"600/m": {PerSecond: 10, Burst: 1200},
+	} {
+		s := config.Serve{RateLimit: text}
+		if got, err := s.Rate(); err != nil || got != want {
+			t.Errorf("%s is %+v, want %+v: %v", text, got, want, err)
+		}
+	}
+}
+
+func TestDatabaseURLWinsOverTheFolder(t *testing.T) {
+	s := config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"}
+	if got := s.DB(); got.URL != s.DatabaseURL || got.Dir != "" {
+		t.Errorf("the store is %+v", got)
+	}
+	s.DatabaseURL = ""
+	if got := s.DB(); cmp.Diff(db.Config{Dir: "/data"}, got) != "" {
+		t.Errorf("the store is %+v", got)
+	}
+}

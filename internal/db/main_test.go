@@ -1,0 +1,100 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// happened is the event of a change that nobody's access depends on.
+var happened = audit.Event{Action: audit.TagCreated, WorkspaceID: "ws_1", ResourceID: "tag_1", Description: "Created a tag"}
+
+const insertSetting = `INSERT INTO setting (name, value) VALUES ($1, $2)`
+
+// change runs fn as a mutation.
+func change(ctx context.Context, d *db.DB, event audit.Event, fn func(tx *db.Tx) error) error {
+	_, err := db.Write(ctx, d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, event, fn(tx)
+	})
+	return err
+}
+
+// put stores a setting as a mutation.
+func put(ctx context.Context, d *db.DB, name string) error {
+	return change(ctx, d, happened, func(tx *db.Tx) error { return tx.Exec(insertSetting, name, "v") })
+}
+
+func mustPut(t testing.TB, d *db.DB, name string) {
+	t.Helper()
+	if err := put(t.Context(), d, name); err != nil {
+		t.Fatalf("put %s: %v", name, err)
+	}
+}
+
+// has says whether a setting is there.
+func has(t testing.TB, d *db.DB, name string) bool {
+	t.Helper()
+	return count(t, d, `SELECT count(*) FROM setting WHERE name = $1`, name) == 1
+}
+
+// count is the number that a question answers with. It may be asked beside the
+// test's own goroutine.
+func count(t testing.TB, d *db.DB, sql string, args ...any) (n int) {
+	t.Helper()
+	err := d.Read(t.Context(), func(q db.Q) error {
+		_, err := q.Row(sql, args...).Scan(&n)
+		return err
+	})
+	if err != nil {
+		t.Errorf("%s: %v", sql, err)
+	}
+	return n
+}
+
+func auditRows(t testing.TB, d *db.DB) int {
+	t.Helper()
+	return count(t, d, `SELECT count(*) FROM audit_log`)
+}
+
+// eventually waits until something holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// occupied keeps SQLite's writer busy until release is called, so that what is
+// written meanwhile shares one commit.
+func occupied(t *testing.T, d *db.DB) (release func()) {
+	t.Helper()
+	busy, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- change(t.Context(), d, happened, func(*db.Tx) error {
+			close(busy)
+			<-free
+			return nil
+		})
+	}()
+	<-busy
+	return func() {
+		t.Helper()
+		close(free)
+		if err := <-done; err != nil {
+			t.Errorf("the write that kept the writer busy: %v", err)
+		}
+	}
+}
+
+var errOnPurpose = errors.New("on purpose")

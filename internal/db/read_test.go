@@ -1,0 +1,186 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+)
+
+const countSettings = `SELECT count(*) FROM setting`
+
+// countAround counts, lets another connection write, and counts again.
+func countAround(t *testing.T, d *db.DB, name string, prepare func(db.Q) error) (before, after int) {
+	t.Helper()
+	err := d.Read(t.Context(), func(q db.Q) error {
+		if err := prepare(q); err != nil {
+			return err
+		}
+		if _, err := q.Row(countSettings).Scan(&before); err != nil {
+			return err
+		}
+		mustPut(t, d, name)
+		_, err := q.Row(countSettings).Scan(&after)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return before, after
+}
+
+func TestSnapshotSeesOneMoment(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		if before, after := countAround(t, d, "during", db.Q.Snapshot); before != after {
+			t.Errorf("a snapshot saw %d rows, then %d", before, after)
+		}
+		if !has(t, d, "during") {
+			t.Error("what was written during a snapshot is not seen after it")
+		}
+	})
+}
+
+func TestReadWithoutSnapshotSeesWhatIsCommitted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		if before, after := countAround(t, d, "during", func(db.Q) error { return nil }); after != before+1 {
+			t.Errorf("the count went from %d to %d around a write", before, after)
+		}
+	})
+}
+
+// TestSnapshotsAgreeUnderWrites reads two rows that every write changes together.
+func TestSnapshotsAgreeUnderWrites(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		mustPut(t, d, "left")
+		mustPut(t, d, "right")
+		stop := make(chan struct{})
+		var writer sync.WaitGroup
+		writer.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := change(t.Context(), d, happened, func(tx *db.Tx) error {
+					return tx.Exec(`UPDATE setting SET value = $1`, fmt.Sprint(i))
+				}); err != nil {
+					t.Errorf("write: %v", err)
+					return
+				}
+			}
+		})
+		for range 200 {
+			var left, right string
+			err := d.Read(t.Context(), func(q db.Q) error {
+				err := q.Snapshot()
+				for name, value := range map[string]*string{"left": &left, "right": &right} {
+					if err == nil {
+						_, err = q.Row(`SELECT value FROM setting WHERE name = $1`, name).Scan(value)
+					}
+				}
+				return err
+			})
+			if err != nil || left != right {
+				t.Errorf("a snapshot saw %q and %q: %v", left, right, err)
+			}
+		}
+		close(stop)
+		writer.Wait()
+	})
+}
+
+// leaveDuring looks, lets the caller go away, and looks again.
+func leaveDuring(t *testing.T, d *db.DB, prepare func(db.Q) error) error {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	return d.Read(ctx, func(q db.Q) error {
+		if err := prepare(q); err != nil {
+			t.Fatalf("prepare the read: %v", err)
+		}
+		if _, err := q.Row(countSettings).Scan(new(int)); err != nil {
+			t.Fatalf("look: %v", err)
+		}
+		leave()
+		_, err := q.Row(countSettings).Scan(new(int))
+		return err
+	})
+}
+
+// manyReads is more than there are connections on a small machine.
+const manyReads = 16
+
+// TestReaderIsFreshAfterItsCallerLeft uses every connection for a snapshot whose
+// caller goes away in the middle: none may stay behind in that moment.
+func TestReaderIsFreshAfterItsCallerLeft(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		for i := range manyReads {
+			_ = leaveDuring(t, d, db.Q.Snapshot)
+			name := fmt.Sprint("fresh", i)
+			mustPut(t, d, name)
+			if !has(t, d, name) {
+				t.Fatal("a connection still looks at the moment of a caller who left")
+			}
+		}
+	})
+}
+
+func TestReadEndsWhenItsCallerLeaves(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		for range manyReads {
+			if err := leaveDuring(t, d, func(db.Q) error { return nil }); !errors.Is(err, context.Canceled) {
+				t.Fatalf("a read whose caller left ends with %v, want context.Canceled", err)
+			}
+		}
+	})
+}
+
+func TestReadForACallerWhoIsGoneEnds(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		for range manyReads {
+			if err := d.Read(ctx, func(q db.Q) error {
+				_, err := q.Row(countSettings).Scan(new(int))
+				return err
+			}); !errors.Is(err, context.Canceled) {
+				t.Fatalf("a read for a caller who is gone ends with %v, want context.Canceled", err)
+			}
+		}
+	})
+}
+
+func TestErrorOfACallbackIsHandedOn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		mustPut(t, d, "row")
+		err := d.Read(t.Context(), func(q db.Q) error {
+			return q.Each(func(db.Rows) error { return errOnPurpose }, `SELECT name FROM setting`)
+		})
+		if !errors.Is(err, errOnPurpose) {
+			t.Errorf("got %v", err)
+		}
+		if !has(t, d, "row") {
+			t.Error("reads no longer work")
+		}
+	})
+}
+
+func TestStoreAnswersPing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		if err := store.Open(t).Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

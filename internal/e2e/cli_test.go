@@ -1,0 +1,213 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+	"bursar/internal/setup"
+)
+
+var apiKey = regexp.MustCompile(`bk_[0-9A-Za-z]{36}`)
+
+func TestFirstStartSaysOnceHowToUseTheServer(t *testing.T) {
+	each(t, func(t *testing.T, store dbtest.Store) {
+		p := start(t, store)
+		said := p.Out.String()
+		if !apiKey.MatchString(said) || !strings.Contains(said, p.URL+"/v1") {
+			t.Errorf("the API key or the base URL is missing:\n%s", said)
+		}
+		line := regexp.MustCompile(`(?m)^\s*(curl .*)$`).FindStringSubmatch(said)
+		if line == nil {
+			t.Fatalf("there is no line to paste:\n%s", said)
+		}
+		answer := paste(t, p, line[1])
+		if token, _ := answer["token"].(string); strings.Count(token, ".") != 2 {
+			t.Errorf("the pasted line gets %v", answer)
+		}
+		p.terminate(t)
+
+		if said := start(t, store).Out.String(); said != "" {
+			t.Errorf("the second start says:\n%s", said)
+		}
+	})
+}
+
+// paste runs a line as a person would, or does what it says where there is no
+// curl, and returns the data of the answer.
+func paste(t *testing.T, p *process, line string) servertest.Body {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		return servertest.Remote(t, p.URL, setup.Result{}).Exchange(t, "Bearer "+apiKey.FindString(line)).OK().Object()
+	}
+	out, err := exec.Command("sh", "-c", line).CombinedOutput()
+	var answer struct{ Data servertest.Body }
+	if err != nil || json.Unmarshal(out, &answer) != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	return answer.Data
+}
+
+func TestInitMakesAStoreReady(t *testing.T) {
+	each(t, func(t *testing.T, store dbtest.Store) {
+		made := initialise(t, store)
+		p := start(t, store)
+		if said := p.Out.String(); said != "" {
+			t.Errorf("a server on an initialised store says:\n%s", said)
+		}
+		admin := servertest.Remote(t, p.URL, made).Admin(t)
+		if me := admin.Get("/v1/auth/me").OK(); me.Text("id") != made.UserID || me.Text("email") != "ada@example.com" || me.Text("name") != "Ada Lovelace" {
+			t.Errorf("the admin is %s", me.Body)
+		}
+		if got := admin.Get("/v1/workspaces/" + made.WorkspaceID).OK().Text("name"); got != "Treasury" {
+			t.Errorf("the workspace is called %s", got)
+		}
+		if got := admin.Get("/v1/organizations/" + made.OrganizationID + "/settings").OK().Text("name"); got != "Acme" {
+			t.Errorf("the organization is called %s", got)
+		}
+		t.Run("and refuses one that is", func(t *testing.T) {
+			got := command(t, nil, append(append([]string{"init"}, first...), at(store)...)...)
+			if got.Code != 1 || !strings.Contains(got.Err, "already initialised") || got.Out != "" {
+				t.Errorf("exit code %d: %s%s", got.Code, got.Err, got.Out)
+			}
+		})
+	})
+}
+
+func TestInitPrintsTextOrJSON(t *testing.T) {
+	store := dbtest.SQLite(t)
+	text := succeed(t, append(append([]string{"init"}, first...), at(store)...)...)
+	for _, form := range []string{`org_\w{26}`, `ws_\w{26}`, `usr_\w{26}`, apiKey.String()} {
+		if !regexp.MustCompile(form).MatchString(text) {
+			t.Errorf("%s is missing in:\n%s", form, text)
+		}
+	}
+	var made map[string]string
+	out := succeed(t, append(append([]string{"init", "--json"}, first...), at(dbtest.SQLite(t))...)...)
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		t.Fatalf("not JSON: %s", out)
+	}
+	if got := slices.Sorted(maps.Keys(made)); !slices.Equal(got, []string{"api_key", "organization_id", "user_id", "workspace_id"}) {
+		t.Errorf("the keys are %v", got)
+	}
+}
+
+func TestMissingFlagsAreNamedAllAtOnce(t *testing.T) {
+	for line, flags := range map[string][]string{
+		"init":                                {"--email", "--name", "--organization", "--workspace"},
+		"init --email a@example.com --name A": {"--organization", "--workspace"},
+		"admin user create":                   {"--email", "--name"},
+		"admin user disable":                  {"--email"},
+		"admin user enable":                   {"--email"},
+		"admin api-key create":                {"--user", "--name"},
+		"admin api-key revoke":                {"--id"},
+		"admin client create":                 {"--workspace", "--name"},
+		"admin client revoke":                 {"--id"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			got := command(t, nil, strings.Fields(line)...)
+			if got.Code != 2 {
+				t.Errorf("exit code %d: %s", got.Code, got.Err)
+			}
+			for _, flag := range flags {
+				if !strings.Contains(got.Err, flag+" is required") {
+					t.Errorf("%s is not named: %s", flag, got.Err)
+				}
+			}
+		})
+	}
+}
+
+func TestBadUsageExitsWith2(t *testing.T) {
+	for _, line := range []string{
+		"frobnicate", "admin frobnicate", "admin user frobnicate", "serve now", "serve --frobnicate",
+		"serve --rate-limit fast", "serve --rate-limit 0/s", "serve --public-url pay.example.com", "serve --log-level loud",
+		"serve --trusted-proxies nonsense", "serve --key-session-ttl soon", "serve --key-session-ttl 1s", "serve --drain-timeout -1s",
+		"serve --listen nonsense", "serve --listen 127.0.0.1:99999", "serve --database-url nonsense",
+		"admin api-key create --user a@example.com --name n --expires-in soon",
+	} {
+		t.Run(line, func(t *testing.T) {
+			got := command(t, nil, strings.Fields(line)...)
+			if got.Code != 2 || !strings.HasPrefix(got.Err, "bursar: ") || !strings.Contains(got.Err, "--help") {
+				t.Errorf("exit code %d: %s", got.Code, got.Err)
+			}
+		})
+	}
+}
+
+func TestBadVariablesExitWith2(t *testing.T) {
+	for _, variable := range []string{
+		"BURSAR_RATE_LIMIT=fast", "BURSAR_PUBLIC_URL=pay.example.com", "BURSAR_LISTEN=nonsense", "BURSAR_KEY_SESSION_TTL=soon",
+		"BURSAR_TRUSTED_PROXIES=nonsense", "BURSAR_LOG_LEVEL=loud",
+	} {
+		t.Run(variable, func(t *testing.T) {
+			if got := command(t, []string{variable}, "serve"); got.Code != 2 {
+				t.Errorf("exit code %d: %s", got.Code, got.Err)
+			}
+		})
+	}
+}
+
+func TestVariablesSetTheServerUp(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	env := []string{
+		"BURSAR_DATA=" + dir, "BURSAR_LISTEN=127.0.0.1:0",
+		"BURSAR_PUBLIC_URL=https://pay.example.com/", "BURSAR_RATE_LIMIT=5/s", "BURSAR_KEY_SESSION_TTL=2m",
+	}
+	p := spawn(t, env)
+	said := p.Out.String()
+	if !strings.Contains(said, "https://pay.example.com/v1") {
+		t.Errorf("the public URL is not used:\n%s", said)
+	}
+	node := servertest.Remote(t, p.URL, setup.Result{APIKey: apiKey.FindString(said)})
+	admin := node.Admin(t)
+	answer := admin.Get("/v1/auth/me").OK()
+	if got := answer.Header.Get("RateLimit-Policy"); got != `"default";q=10;w=2` {
+		t.Errorf("the rate limit is %s", got)
+	}
+	limited := func() bool { return admin.Get("/v1/auth/me").Status == http.StatusTooManyRequests }
+	eventually(t, "the rate limit bites", limited)
+	p.terminate(t)
+
+	t.Run("and flags beat them", func(t *testing.T) {
+		p := spawn(t, env, "--rate-limit", "off", "--public-url", "https://flag.example.com")
+		if said := p.Out.String(); said != "" {
+			t.Errorf("BURSAR_DATA is not the store from before:\n%s", said)
+		}
+		node.URL = p.URL
+		answer := node.Stranger(t).Post("/v1/auth/device-code", nil).OK()
+		if got := answer.Text("verification_url"); !strings.HasPrefix(got, "https://flag.example.com/") {
+			t.Errorf("the verification URL is %s", got)
+		}
+		if answer.Header.Get("RateLimit-Policy") != "" {
+			t.Error("rate limits are not off")
+		}
+	})
+}
+
+func TestDatabaseURLVariableIsTheStore(t *testing.T) {
+	store := postgres(t)
+	env := []string{"BURSAR_DATABASE_URL=" + store.Config.URL, "BURSAR_RATE_LIMIT=off"}
+	if got := command(t, env, append([]string{"init"}, first...)...); got.Code != 0 {
+		t.Fatalf("exit code %d: %s", got.Code, got.Err)
+	}
+	if said := spawn(t, env, "--listen", "127.0.0.1:0").Out.String(); said != "" {
+		t.Errorf("the server is on another store:\n%s", said)
+	}
+}
+
+// setupOf reads what the first start says.
+func setupOf(t *testing.T, said string) setup.Result {
+	t.Helper()
+	return setup.Result{
+		UserID: pick(t, said, "usr"), OrganizationID: pick(t, said, "org"), WorkspaceID: pick(t, said, "ws"), APIKey: apiKey.FindString(said),
+	}
+}

@@ -1,0 +1,200 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+	"bursar/internal/setup"
+)
+
+// patience bounds what should take a moment.
+const patience = 30 * time.Second
+
+// process is a running server.
+type process struct {
+	URL    string
+	Out    *servertest.LogBuffer
+	Log    *servertest.LogBuffer
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+// environment is that of the tests without settings of the program. A program
+// that looks for data races would otherwise wait for a second before it exits.
+func environment(more []string) []string {
+	env := []string{"GORACE=atexit_sleep_ms=0"}
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "BURSAR_") {
+			env = append(env, entry)
+		}
+	}
+	return append(env, more...)
+}
+
+// spawn runs `bursar serve` with these flags and variables until the end of the
+// test, and waits until it listens.
+func spawn(t *testing.T, env []string, flags ...string) *process {
+	t.Helper()
+	p := &process{
+		Out: &servertest.LogBuffer{}, Log: &servertest.LogBuffer{}, exited: make(chan struct{}),
+		cmd: exec.Command(program, append([]string{"serve"}, flags...)...),
+	}
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr, p.cmd.Dir = environment(env), p.Out, p.Log, t.TempDir()
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start the server: %v", err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // the state says how it ended
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		if log := p.Log.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, `"msg":"panic"`) || strings.Contains(log, "panic in a write") {
+			t.Errorf("the server has a race or panicked:\n%s", log)
+		}
+	})
+	eventually(t, "the server listens", func() bool {
+		select {
+		case <-p.exited:
+			t.Fatalf("the server ended: %s\n%s", p.cmd.ProcessState, p.Log)
+		default:
+		}
+		for _, line := range p.lines(t) {
+			if line["msg"] == "listening" {
+				p.URL = "http://" + line["address"].(string)
+			}
+		}
+		return p.URL != ""
+	})
+	return p
+}
+
+// start runs a server without rate limits on a store.
+func start(t *testing.T, store dbtest.Store, flags ...string) *process {
+	t.Helper()
+	return spawn(t, nil, append(append(at(store), "--listen", "127.0.0.1:0", "--rate-limit", "off"), flags...)...)
+}
+
+// at are the flags that say where a store is.
+func at(store dbtest.Store) []string {
+	if store.Engine == "postgres" {
+		return []string{"--database-url", store.Config.URL}
+	}
+	return []string{"--data", store.Config.Dir}
+}
+
+// lines are the complete lines of the log, each of which must be JSON.
+func (p *process) lines(t *testing.T) []map[string]any {
+	t.Helper()
+	var lines []map[string]any
+	log := p.Log.String()
+	for line := range strings.Lines(log[:strings.LastIndex(log, "\n")+1]) {
+		var parsed map[string]any
+		if err := json.Unmarshal([]byte(line), &parsed); err != nil {
+			t.Fatalf("the log has a line that is not JSON: %s\n%s", line, log)
+		}
+		lines = append(lines, parsed)
+	}
+	return lines
+}
+
+// kill ends the server at once, as a crash would.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // fails only where it has ended
+	<-p.exited
+}
+
+func (p *process) signal(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(signal); err != nil {
+		t.Fatalf("signal the server: %v", err)
+	}
+}
+
+// end waits until the server has ended, and demands that it does so properly.
+func (p *process) end(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		t.Fatalf("the server goes on and on:\n%s", p.Log)
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the server ended with %s:\n%s", p.cmd.ProcessState, p.Log)
+	}
+}
+
+// terminate asks the server to stop and waits until it has.
+func (p *process) terminate(t *testing.T) {
+	t.Helper()
+	p.signal(t, syscall.SIGTERM)
+	p.end(t)
+}
+
+// result is how a command ended.
+type result struct {
+	Code     int
+	Out, Err string
+}
+
+// command runs bursar to its end.
+func command(t *testing.T, env []string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	var out, errs bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = environment(env), &out, &errs, t.TempDir()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("bursar %s: %v", strings.Join(args, " "), err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+// succeed runs bursar, demands that it succeeds, and returns what it printed.
+func succeed(t *testing.T, args ...string) string {
+	t.Helper()
+	got := command(t, nil, args...)
+	if got.Code != 0 || got.Err != "" {
+		t.Fatalf("bursar %s: exit code %d\n%s", strings.Join(args, " "), got.Code, got.Err)
+	}
+	return got.Out
+}
+
+// first are the flags of `bursar init`, but for the store.
+var first = []string{"--email", "ada@example.com", "--name", "Ada Lovelace", "--organization", "Acme", "--workspace", "Treasury"}
+
+// initialise sets a store up.
+func initialise(t *testing.T, store dbtest.Store) (made setup.Result) {
+	t.Helper()
+	out := succeed(t, append(append([]string{"init", "--json"}, first...), at(store)...)...)
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		t.Fatalf("the result is not JSON: %v\n%s", err, out)
+	}
+	return made
+}
+
+// everyRow reads a list page by page to its end.
+func everyRow(c *servertest.Client, path string) (rows []servertest.Body) {
+	for next := path; ; {
+		answer := c.Get(next).OK()
+		rows = append(rows, answer.List()...)
+		cursor, more := answer.Page()
+		if !more {
+			return rows
+		}
+		next = path + "&cursor=" + cursor
+	}
+}

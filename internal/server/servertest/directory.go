@@ -1,0 +1,136 @@
+package servertest
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"bursar/internal/db"
+)
+
+// Entry makes an entry in the first workspace, a person without fields unless
+// more says otherwise, and returns its id.
+func (c *Client) Entry(more Body) string {
+	c.t.Helper()
+	body := Body{"workspace_id": c.Node.First.WorkspaceID, "type": "person", "fields": Body{}}
+	maps.Copy(body, more)
+	return c.Post("/v1/directory", body).OK().Text("id")
+}
+
+// Entries lists the directory of the first workspace. query comes in pairs.
+func (c *Client) Entries(query ...string) *Answer {
+	c.t.Helper()
+	return c.Get("/v1/directory?" + Query(append([]string{"workspace_id", c.Node.First.WorkspaceID}, query...)...))
+}
+
+// Query makes a query string of pairs.
+func Query(pairs ...string) string {
+	var parts []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		parts = append(parts, url.QueryEscape(pairs[i])+"="+url.QueryEscape(pairs[i+1]))
+	}
+	return strings.Join(parts, "&")
+}
+
+// Walk reads a list page by page to its end and returns the ids in order.
+// between runs after every page; nil does nothing.
+func (c *Client) Walk(path string, between func(page []string)) []string {
+	c.t.Helper()
+	var all []string
+	for next := path; ; {
+		answer := c.Get(next).OK()
+		page := answer.Column("id")
+		all = append(all, page...)
+		cursor, more := answer.Page()
+		if !more {
+			return all
+		}
+		if len(page) == 0 {
+			c.t.Fatalf("%s: an empty page that has more behind it: %s", next, answer.Body)
+		}
+		if between != nil {
+			between(page)
+		}
+		next = path + "&cursor=" + url.QueryEscape(cursor)
+	}
+}
+
+// Stream sends a body whose length is not told beforehand.
+func (c *Client) Stream(method, path string, body io.Reader) *Answer {
+	c.t.Helper()
+	request, err := http.NewRequestWithContext(c.t.Context(), method, c.Node.URL+path, io.NopCloser(body))
+	if err != nil {
+		c.t.Fatalf("make the request: %v", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+c.Token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.t.Fatalf("%s %s: read the answer: %v", method, path, err)
+	}
+	c.check(request, response, data)
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: data, request: method + " " + path, t: c.t}
+}
+
+// contents says how the rows of each table are written down.
+var contents = map[string]string{
+	"directory_entry":     `id, type, label, name, status, fields, words`,
+	"directory_word":      `workspace_id, word, entry_id`,
+	"directory_tag":       `id, workspace_id, name, applies_to`,
+	"directory_entry_tag": `entry_id, tag_id`,
+	"receiving_method":    `id, entry_id, provider, account_name, account_id`,
+	"audit_log":           `id, action, outcome, description, resource_id`,
+	"idempotency":         `id`,
+}
+
+// Contents writes down what the store holds of directories and of the audit
+// log, so that a test can tell whether anything has changed.
+func (n *Node) Contents(t testing.TB) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for table, columns := range contents {
+		width := strings.Count(columns, ",") + 1
+		all[table] = n.rows(t, width, fmt.Sprintf(`SELECT %s FROM %s ORDER BY %s`, columns, table, columns))
+	}
+	return all
+}
+
+func (n *Node) rows(t testing.TB, width int, sql string, args ...any) []string {
+	t.Helper()
+	var rows []string
+	err := n.DB.Read(t.Context(), func(q db.Q) (err error) {
+		rows, err = db.Collect(q, func(r db.Rows) string {
+			var cells []string
+			for i := range width {
+				cells = append(cells, r.Text(i))
+			}
+			return strings.Join(cells, "|")
+		}, sql, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("look at the store: %v", err)
+	}
+	return rows
+}
+
+// Audited lists the actions in the audit log that are about a resource, oldest
+// first.
+func (n *Node) Audited(t testing.TB, resourceID string) []string {
+	t.Helper()
+	return n.rows(t, 1, `SELECT action FROM audit_log WHERE resource_id = $1 ORDER BY id`, resourceID)
+}
+
+// Envelope decodes the whole answer.
+func (a *Answer) Envelope(target any) {
+	a.t.Helper()
+	a.decode(target)
+}

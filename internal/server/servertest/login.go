@@ -1,0 +1,67 @@
+package servertest
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"bursar/internal/config"
+)
+
+// TrustProxy believes X-Forwarded-For from this machine, so that a test can
+// call from any address: see From.
+func TrustProxy() Option {
+	return func(c *config.Serve) { c.TrustedProxies = []string{"127.0.0.0/8", "::1/128"} }
+}
+
+// From are the headers of a call from an address, on a server with TrustProxy.
+func From(ip string) []string { return []string{"X-Forwarded-For", ip} }
+
+// Holder calls with a token.
+func (n *Node) Holder(t testing.TB, token string) *Client {
+	return &Client{Node: n, Token: token, t: t}
+}
+
+// Exchange sends a whole Authorization header to the key exchange, none where
+// it is empty.
+func (n *Node) Exchange(t testing.TB, authorization string, headers ...string) *Answer {
+	t.Helper()
+	if authorization != "" {
+		headers = append([]string{"Authorization", authorization}, headers...)
+	}
+	return n.Stranger(t).Do(http.MethodPost, "/v1/auth/token", nil, headers...)
+}
+
+// Outside reads a path that is not part of the API, such as the public keys.
+func (n *Node) Outside(t testing.TB, path string) *Answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.URL+path, nil)
+	if err != nil {
+		t.Fatalf("make the request: %v", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatalf("GET %s: %v", path, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("GET %s: read the answer: %v", path, err)
+	}
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: body, request: "GET " + path, t: t}
+}
+
+// Message is the text of an error.
+func (a *Answer) Message() string {
+	a.t.Helper()
+	var body struct{ Error struct{ Message string } }
+	a.decode(&body)
+	return body.Error.Message
+}
+
+// Number is an integer in `data`, 0 where there is none.
+func (a *Answer) Number(name string) int64 {
+	a.t.Helper()
+	number, _ := a.Object()[name].(float64)
+	return int64(number)
+}

@@ -1,0 +1,110 @@
+package servertest
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"bursar/internal/db"
+)
+
+// serial tells apart what tests make on one server.
+var serial atomic.Int64
+
+// NewEmail is an address that no user has yet.
+func NewEmail() string { return fmt.Sprintf("user%d@example.com", serial.Add(1)) }
+
+// On is the same caller in another test, such as a subtest, which then fails alone.
+func (c *Client) On(t testing.TB) *Client {
+	other := *c
+	other.t = t
+	return &other
+}
+
+// T is the test that the caller speaks for.
+func (c *Client) T() testing.TB { return c.t }
+
+// Tenant is an organization with one workspace, apart from all others on the
+// server. Its owner is the workspace's admin.
+type Tenant struct {
+	Node           *Node
+	Owner          *Client
+	OrganizationID string
+	WorkspaceID    string
+	t              testing.TB
+}
+
+// Tenant makes a tenant.
+func (n *Node) Tenant(t testing.TB) *Tenant {
+	t.Helper()
+	owner := n.User(t, NewEmail())
+	org := owner.Post("/v1/organizations", Body{"name": "Tenant"}).OK().Text("id")
+	ws := owner.Post("/v1/workspaces", Body{"name": "Payroll", "organization_id": org}).OK().Text("id")
+	return &Tenant{Node: n, Owner: owner, OrganizationID: org, WorkspaceID: ws, t: t}
+}
+
+// Path is a path in the tenant's workspace.
+func (x *Tenant) Path(rest string) string { return "/v1/workspaces/" + x.WorkspaceID + rest }
+
+// Add lets the owner add somebody to the workspace and returns the user's id.
+func (x *Tenant) Add(email, role string) string {
+	x.t.Helper()
+	return x.Owner.Post(x.Path("/members"), Body{"email": email, "role": role}).OK().Text("user_id")
+}
+
+// Member makes a user who holds a role in the workspace.
+func (x *Tenant) Member(role string) *Client {
+	x.t.Helper()
+	email := NewEmail()
+	user := x.Node.User(x.t, email)
+	x.Add(email, role)
+	return user
+}
+
+// Bystander makes a user who is in the workspace without any role.
+func (x *Tenant) Bystander() *Client {
+	x.t.Helper()
+	user := x.Member("viewer")
+	x.Owner.Delete(x.Path("/roles/" + user.UserID + "/viewer")).OK()
+	return user
+}
+
+// Entry makes a directory entry and returns its id.
+func (x *Tenant) Entry(name string) string {
+	x.t.Helper()
+	return x.Owner.Post("/v1/directory", Body{
+		"workspace_id": x.WorkspaceID, "type": "person", "fields": Body{}, "name": name,
+	}).OK().Text("id")
+}
+
+// Define makes a role of the workspace.
+func (x *Tenant) Define(key string, permissions ...string) {
+	x.t.Helper()
+	x.Owner.Put(x.Path("/roles/"+key), Body{"name": "Role " + key, "permissions": permissions}).OK()
+}
+
+// Audit lists the newest rows of the workspace, narrowed by a query such as
+// "&action=iam.role.created".
+func (x *Tenant) Audit(query string) []Body {
+	x.t.Helper()
+	return x.Owner.Get("/v1/audit?limit=100&workspace_id=" + x.WorkspaceID + query).OK().List()
+}
+
+// AuditCount is how many rows the workspace has in the store.
+func (x *Tenant) AuditCount() int {
+	x.t.Helper()
+	return x.Node.Count(x.t, `SELECT count(*) FROM audit_log WHERE workspace_id = $1`, x.WorkspaceID)
+}
+
+// Count is the number that a question to the store has for an answer.
+func (n *Node) Count(t testing.TB, sql string, args ...any) (count int) {
+	t.Helper()
+	err := n.DB.Read(t.Context(), func(q db.Q) error {
+		_, err := q.Row(sql, args...).Scan(&count)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return count
+}
