@@ -1,0 +1,125 @@
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers are the packages of the product from the ground up. A package imports
+// from lower layers alone: never its own, never a higher one.
+func layers() [][]string {
+	return [][]string{
+		{"api"},
+		{"internal/fault", "internal/audit", "internal/limit", "internal/reference"},
+		{"internal/db"},
+		{"internal/web", "internal/config"},
+		{"internal/slug", "internal/identity"},
+		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},
+		{"internal/setup", "internal/server"},
+		{"internal/cli"},
+		{"cmd/bursar"},
+	}
+}
+
+// forTests are the packages that only tests use.
+func forTests() []string {
+	return []string{"internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/server/servertest"}
+}
+
+const module = "bursar/"
+
+// imports finds what each package of the module imports outside of its tests.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel("..", filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		found[name] = append(found[name], "")
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			found[name] = append(found[name], imported)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found["internal/server"]) == 0 {
+		t.Fatal("the source was not found")
+	}
+	return found
+}
+
+func layerOf(name string) int {
+	return slices.IndexFunc(layers(), func(layer []string) bool { return slices.Contains(layer, name) })
+}
+
+func TestEveryPackageHasItsPlace(t *testing.T) {
+	for name := range imports(t) {
+		if layerOf(name) < 0 && !slices.Contains(forTests(), name) {
+			t.Errorf("%s is in no layer", name)
+		}
+	}
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	for name, list := range imports(t) {
+		layer := layerOf(name)
+		if layer < 0 {
+			continue
+		}
+		for _, imported := range list {
+			own, ok := strings.CutPrefix(imported, module)
+			switch {
+			case !ok:
+			case slices.Contains(forTests(), own):
+				t.Errorf("%s imports %s, which is for tests", name, own)
+			case layerOf(own) >= layer:
+				t.Errorf("%s imports %s, which is not below it", name, own)
+			}
+		}
+	}
+}
+
+func TestOnlyTheStoreKnowsTheEngines(t *testing.T) {
+	drivers := []string{"database/sql", "github.com/jackc/pgx", "github.com/ncruces"}
+	for name, list := range imports(t) {
+		if name == "internal/db" || slices.Contains(forTests(), name) {
+			continue
+		}
+		for _, imported := range list {
+			if slices.ContainsFunc(drivers, func(driver string) bool { return strings.HasPrefix(imported, driver) }) {
+				t.Errorf("%s imports %s: package db is the only way to the store", name, imported)
+			}
+		}
+	}
+}
+
+func TestTheProgramStartsTheCommandLineAlone(t *testing.T) {
+	for _, imported := range imports(t)["cmd/bursar"] {
+		if own, ok := strings.CutPrefix(imported, module); ok && path.Base(own) != "cli" {
+			t.Errorf("cmd/bursar imports %s", own)
+		}
+	}
+}

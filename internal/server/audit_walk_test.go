@@ -1,0 +1,207 @@
+package server_test
+
+import (
+	"encoding/base64"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bursar/internal/db"
+	"bursar/internal/server/servertest"
+)
+
+// effect is the row that an operation leaves.
+type effect struct {
+	action   string // empty for an operation that leaves none
+	resource string
+	refusal  string // the action of a refused attempt, where it is another
+	open     string // why nobody can be refused, where it is so
+}
+
+const (
+	ownOnly    = "it is about the caller's own"
+	noCaller   = "it has no caller"
+	noRowSince = "a device code is nobody's act until somebody decides on it"
+)
+
+// effects is every route that changes something.
+func effects() map[string]effect {
+	return map[string]effect{
+		"POST /v1/auth/device-code":                {open: noRowSince},
+		"POST /v1/auth/device-code/{code}/approve": {action: "auth.device.approved", resource: "device_code", open: ownOnly},
+		"POST /v1/auth/device-code/{code}/deny":    {action: "auth.device.denied", resource: "device_code", open: ownOnly},
+		"POST /v1/auth/token":                      {action: "auth.session.created", resource: "session", open: noCaller},
+		"POST /v1/auth/logout":                     {action: "auth.session.revoked", resource: "session", open: ownOnly},
+		"POST /v1/api-keys":                        {action: "auth.key.created", resource: "api_key"},
+		"POST /v1/api-keys/{id}/rotate":            {action: "auth.key.rotated", resource: "api_key", open: ownOnly},
+		"DELETE /v1/api-keys/{id}":                 {action: "auth.key.revoked", resource: "api_key", open: ownOnly},
+
+		"POST /v1/directory":                                      {action: "directory.entry.created", resource: "directory_entry"},
+		"PATCH /v1/directory/{id}":                                {action: "directory.entry.updated", resource: "directory_entry"},
+		"DELETE /v1/directory/{id}":                               {action: "directory.entry.deleted", resource: "directory_entry"},
+		"POST /v1/directory/{id}/restore":                         {action: "directory.entry.restored", resource: "directory_entry"},
+		"POST /v1/directory/tags":                                 {action: "directory.tag.created", resource: "directory_tag"},
+		"PATCH /v1/directory/tags/{id}":                           {action: "directory.tag.updated", resource: "directory_tag"},
+		"DELETE /v1/directory/tags/{id}":                          {action: "directory.tag.deleted", resource: "directory_tag"},
+		"POST /v1/directory/{id}/receiving-methods":               {action: "directory.receiving_method.added", resource: "receiving_method"},
+		"PATCH /v1/directory/{id}/receiving-methods/{method_id}":  {action: "directory.receiving_method.updated", resource: "receiving_method"},
+		"DELETE /v1/directory/{id}/receiving-methods/{method_id}": {action: "directory.receiving_method.removed", resource: "receiving_method"},
+
+		"POST /v1/workspaces":                              {action: "iam.workspace.created", resource: "workspace"},
+		"PATCH /v1/workspaces/{id}":                        {action: "iam.workspace.updated", resource: "workspace"},
+		"POST /v1/workspaces/{id}/members":                 {action: "iam.member.added", resource: "member"},
+		"DELETE /v1/workspaces/{id}/members/{userId}":      {action: "iam.member.removed", resource: "member"},
+		"POST /v1/workspaces/{id}/roles":                   {action: "iam.member.role_assigned", resource: "member"},
+		"DELETE /v1/workspaces/{id}/roles/{userId}/{role}": {action: "iam.member.role_removed", resource: "member"},
+		"PUT /v1/workspaces/{id}/roles/{role}":             {action: "iam.role.created", resource: "role", refusal: "iam.role.updated"},
+		"DELETE /v1/workspaces/{id}/roles/{role}":          {action: "iam.role.deleted", resource: "role"},
+
+		"POST /v1/organizations":                {action: "iam.organization.created", resource: "organization"},
+		"PATCH /v1/organizations/{id}/settings": {action: "iam.organization.settings_updated", resource: "organization"},
+	}
+}
+
+// storedRow is an audit row as it is stored, whosever it is.
+type storedRow struct{ Action, Outcome, Resource string }
+
+// ledger is the whole audit log of a store.
+func ledger(t *testing.T, n *servertest.Node) []storedRow {
+	t.Helper()
+	var rows []storedRow
+	err := n.DB.Read(t.Context(), func(q db.Q) (err error) {
+		rows, err = db.Collect(q, func(r db.Rows) storedRow {
+			if r.Text(3) == "" && r.Text(1) == "success" {
+				t.Errorf("a row %s speaks of nothing", r.Text(0))
+			}
+			return storedRow{r.Text(0), r.Text(1), r.Text(2)}
+		}, `SELECT action, outcome, resource_type, resource_id FROM audit_log ORDER BY id`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// leaves demands that an act adds exactly these rows.
+func leaves(t *testing.T, n *servertest.Node, act func(), want ...storedRow) {
+	t.Helper()
+	before := len(ledger(t, n))
+	act()
+	if added := ledger(t, n)[before:]; !slices.Equal(added, want) {
+		t.Errorf("rows wanted (-), added (+):\n%s", cmp.Diff(want, added))
+	}
+}
+
+func TestEveryMutationLeavesOneRow(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		bystander, machine := x.Bystander(), machineClient(t, n, x)
+		for _, o := range operations() {
+			e, known := effects()[o.route]
+			if o.method() == "GET" {
+				continue
+			}
+			if !known {
+				t.Errorf("%s has no effect in the table of this test", o.route)
+				continue
+			}
+			t.Run(o.route, func(t *testing.T) {
+				owner, r := x.Owner.On(t), o.ask(x, x.Owner)
+				bad := r
+				bad.body = body{"no-such-key": true}
+				leaves(t, n, func() { o.do(owner, bad).Fails(400, "VALIDATION_ERROR") })
+				if len(r.args) > 0 {
+					nowhere := r
+					nowhere.args = slices.Clone(r.args)
+					nowhere.args[len(r.args)-1] = "nowhere_at_all"
+					if o.method() != "PUT" {
+						leaves(t, n, func() { o.do(owner, nowhere).Fails(404, o.missing()) })
+					}
+				}
+				if e.open == "" {
+					refused := bystander
+					if o.need == anySession {
+						refused = machine
+					}
+					action := e.refusal
+					if action == "" {
+						action = e.action
+					}
+					leaves(t, n, func() { o.do(refused.On(t), r).Fails(403, "FORBIDDEN") }, storedRow{action, "denied", e.resource})
+				}
+				if o.method() == "PATCH" {
+					same := r
+					same.body = body{}
+					leaves(t, n, func() { o.do(owner, same).OK() })
+				}
+				if e.action == "" {
+					leaves(t, n, func() { o.do(owner, r).OK() })
+				} else {
+					leaves(t, n, func() { o.do(owner, r).OK() }, storedRow{e.action, "success", e.resource})
+				}
+			})
+		}
+
+		t.Run("a poll that picks up the token starts a session", func(t *testing.T) {
+			code := newCode(x)
+			x.Owner.On(t).Post("/v1/auth/device-code/"+code+"/approve", nil).OK()
+			poll := func() { n.Stranger(t).Get("/v1/auth/device-code/" + code).OK() }
+			leaves(t, n, poll, storedRow{"auth.session.created", "success", "session"})
+			leaves(t, n, poll)
+		})
+
+		t.Run("a failed login is a row", func(t *testing.T) {
+			failed := storedRow{"auth.login.failed", "failure", ""}
+			for _, header := range []string{"Bearer bk_nonsense", "Basic " + base64.StdEncoding.EncodeToString([]byte("cli_x:wrong"))} {
+				leaves(t, n, func() {
+					if got := n.Stranger(t).Do("POST", "/v1/auth/token", nil, "Authorization", header); got.Status != 401 {
+						t.Errorf("%s: got %d", header, got.Status)
+					}
+				}, failed)
+			}
+		})
+	})
+}
+
+// machineClient makes a machine client of the tenant.
+func machineClient(t *testing.T, n *servertest.Node, x *servertest.Tenant) *servertest.Client {
+	t.Helper()
+	id, secret, err := n.Identity.CreateClient(t.Context(), db.Caller{}, x.WorkspaceID, "Robot", "viewer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := base64.StdEncoding.EncodeToString([]byte(id + ":" + secret))
+	client := n.Stranger(t)
+	client.Token = client.Do("POST", "/v1/auth/token", nil, "Authorization", "Basic "+pair).OK().Text("token")
+	client.UserID = id
+	return client
+}
+
+func TestBusinessRulesLeaveNoRow(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		c := x.Owner
+		tagged := c.Post("/v1/directory/tags", body{"workspace_id": x.WorkspaceID, "name": "vip"}).OK().Text("id")
+		c.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "organization", "fields": body{}, "tags": []string{"vip"}}).OK()
+		x.Define("in_use", "ws.read")
+		x.Member("in_use")
+		denied := newCode(x)
+		c.Post("/v1/auth/device-code/"+denied+"/deny", nil).OK()
+		for code, act := range map[string]func() *servertest.Answer{
+			"LAST_ADMIN":  func() *servertest.Answer { return c.Delete(x.Path("/members/" + c.UserID)) },
+			"ROLE_IN_USE": func() *servertest.Answer { return c.Delete(x.Path("/roles/in_use")) },
+			"SLUG_TAKEN": func() *servertest.Answer {
+				return c.Post("/v1/workspaces", body{"name": "Payroll", "slug": "payroll", "organization_id": x.OrganizationID})
+			},
+			"TAG_EXISTS": func() *servertest.Answer {
+				return c.Post("/v1/directory/tags", body{"workspace_id": x.WorkspaceID, "name": "VIP"})
+			},
+			"TAG_IN_USE":       func() *servertest.Answer { return c.Patch("/v1/directory/tags/"+tagged, body{"applies_to": "person"}) },
+			"CODE_NOT_PENDING": func() *servertest.Answer { return c.Post("/v1/auth/device-code/"+denied+"/approve", nil) },
+		} {
+			leaves(t, n, func() { act().Fails(422, code) })
+		}
+	})
+}

@@ -1,0 +1,236 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/identity"
+	"bursar/internal/server/servertest"
+)
+
+// deviceStates are the states of a code and the ways into them.
+func deviceStates(n *servertest.Node) map[string]func(t *testing.T) (code string) {
+	fresh := func(t *testing.T) string { return newDeviceCode(t, n, nil) }
+	after := func(verb string) func(t *testing.T) string {
+		return func(t *testing.T) string {
+			code := fresh(t)
+			decide(n.Admin(t), code, verb).OK()
+			return code
+		}
+	}
+	return map[string]func(t *testing.T) string{
+		"approved": after("approve"),
+		"denied":   after("deny"),
+		"consumed": func(t *testing.T) string {
+			code := after("approve")(t)
+			pollDevice(t, n, code).OK()
+			return code
+		},
+		"expired": func(t *testing.T) string {
+			code := fresh(t)
+			n.Clock.Advance(601 * time.Second)
+			return code
+		},
+	}
+}
+
+func TestOnlyPendingDeviceCodesAreDecided(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		for state, reach := range deviceStates(n) {
+			t.Run(state, func(t *testing.T) {
+				code := reach(t)
+				decide(n.Admin(t), code, "approve").Fails(422, "CODE_NOT_PENDING")
+				decide(n.Admin(t), code, "deny").Fails(422, "CODE_NOT_PENDING")
+				wantStatus(t, pollDevice(t, n, code), state, state == "approved")
+			})
+		}
+	})
+}
+
+func TestFinishedDeviceCodesAnswerForAnHour(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		tidy := func(t *testing.T) {
+			if err := n.Server.Tidy(t.Context()); err != nil {
+				t.Fatalf("tidy: %v", err)
+			}
+		}
+		states := deviceStates(n)
+		delete(states, "approved") // it has not finished
+		for state, reach := range states {
+			t.Run(state, func(t *testing.T) {
+				code := reach(t)
+				n.Clock.Advance(59 * time.Minute)
+				tidy(t)
+				wantStatus(t, pollDevice(t, n, code), state, false)
+				n.Clock.Advance(2 * time.Minute)
+				pollDevice(t, n, code).Fails(404, "RESOURCE_NOT_FOUND")
+				decide(n.Admin(t), code, "approve").Fails(404, "RESOURCE_NOT_FOUND")
+				n.Clock.Advance(24 * time.Hour)
+				tidy(t)
+				pollDevice(t, n, code).Fails(404, "RESOURCE_NOT_FOUND")
+			})
+		}
+	})
+}
+
+func TestDeviceCodesExpire(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		for name, decided := range map[string]bool{"pending": false, "approved, but not picked up": true} {
+			t.Run(name, func(t *testing.T) {
+				code := newDeviceCode(t, n, servertest.Body{"code_challenge": challenge("verifier")})
+				if decided {
+					decide(n.Admin(t), code, "approve").OK()
+				}
+				n.Clock.Advance(590 * time.Second)
+				if got := pollDevice(t, n, code).OK().Text("status"); got == "expired" {
+					t.Error("the code expired too soon")
+				}
+				n.Clock.Advance(11 * time.Second)
+				wantStatus(t, pollDevice(t, n, code, "X-Code-Verifier", "verifier"), "expired", false)
+			})
+		}
+	})
+}
+
+func TestDeviceDecisionsAreAudited(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin := n.Admin(t)
+		for verb, action := range map[string]string{"approve": "auth.device.approved", "deny": "auth.device.denied"} {
+			t.Run(action, func(t *testing.T) {
+				admin := admin.On(t)
+				code := newDeviceCode(t, n, servertest.Body{"intent": "Nightly import"})
+				decide(admin, code, verb).OK()
+				row := lastRow(t, admin.Get("/v1/auth/activity"), action)
+				if text := fmt.Sprint(row); strings.Contains(text, code) {
+					t.Errorf("the code, which is as good as a key, stands in %s", text)
+				}
+				if row["actor_id"] != n.First.UserID || row["outcome"] != "success" || row["resource_type"] != "device_code" {
+					t.Errorf("the row is %v", row)
+				}
+				if text := row["description"].(string); !strings.Contains(text, "Nightly import") {
+					t.Errorf("the description %q does not name the intent", text)
+				}
+			})
+		}
+		t.Run("auth.session.created", func(t *testing.T) {
+			device := deviceSession(t, n, admin.On(t))
+			row := lastRow(t, device.Get("/v1/auth/activity"), "auth.session.created")
+			if ended := device.Post("/v1/auth/logout", nil).OK().Text("session_id"); row["resource_id"] != ended || row["actor_id"] != n.First.UserID {
+				t.Errorf("the session is %s, the row is %v", ended, row)
+			}
+		})
+		t.Run("an undecided code leaves no row", func(t *testing.T) {
+			before := strings.Count(dump(t, n, "audit_log"), "\n")
+			pollDevice(t, n, newDeviceCode(t, n, nil)).OK()
+			if after := strings.Count(dump(t, n, "audit_log"), "\n"); after != before {
+				t.Error("there is a row more")
+			}
+		})
+	})
+}
+
+func TestADeviceLoginEndsWithItsApprover(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		ends := map[string]func(t *testing.T, email, keyID string){
+			"the key is revoked": func(t *testing.T, _, keyID string) {
+				if _, err := n.Identity.RevokeAnyKey(t.Context(), db.Caller{}, keyID); err != nil {
+					t.Fatalf("revoke the key: %v", err)
+				}
+			},
+			"the user is disabled": func(t *testing.T, email, _ string) {
+				if _, err := n.Identity.SetUserDisabled(t.Context(), db.Caller{}, email, true); err != nil {
+					t.Fatalf("disable the user: %v", err)
+				}
+			},
+		}
+		for name, end := range ends {
+			t.Run(name+" after the login", func(t *testing.T) {
+				email, keyID, secret := newKey(t, n, identity.NewKey{})
+				device := deviceSession(t, n, n.Login(t, secret))
+				second := deviceSession(t, n, device)
+				second.Get("/v1/auth/me").OK()
+				end(t, email, keyID)
+				device.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
+				second.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
+			})
+			t.Run(name+" between approval and login", func(t *testing.T) {
+				email, keyID, secret := newKey(t, n, identity.NewKey{})
+				code := newDeviceCode(t, n, nil)
+				decide(n.Login(t, secret), code, "approve").OK()
+				end(t, email, keyID)
+				pollDevice(t, n, code).Fails(401, "UNAUTHORIZED")
+			})
+		}
+		t.Run("a logout of the approver leaves the device alone", func(t *testing.T) {
+			approver := n.Admin(t)
+			device := deviceSession(t, n, approver)
+			approver.Post("/v1/auth/logout", nil).OK()
+			device.Get("/v1/auth/me").OK()
+		})
+	})
+}
+
+// atOnce runs the same thing several times at the same time.
+func atOnce(times int, run func(i int)) {
+	var all sync.WaitGroup
+	for i := range times {
+		all.Go(func() { run(i) })
+	}
+	all.Wait()
+}
+
+func TestDeviceRacesHaveOneWinner(t *testing.T) {
+	t.Parallel()
+	const racers = 8
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin := n.Admin(t)
+		t.Run("one of many polls gets the token", func(t *testing.T) {
+			code := newDeviceCode(t, n, nil)
+			decide(admin.On(t), code, "approve").OK()
+			answers := make([]*servertest.Answer, racers)
+			atOnce(racers, func(i int) { answers[i] = pollDevice(t, n, code) })
+			tokens := 0
+			for _, answer := range answers {
+				if answer.OK().Text("token") != "" {
+					tokens++
+				}
+			}
+			if tokens != 1 {
+				t.Errorf("%d polls got a token", tokens)
+			}
+		})
+		t.Run("one of many decisions counts", func(t *testing.T) {
+			code := newDeviceCode(t, n, nil)
+			answers := make([]*servertest.Answer, racers)
+			atOnce(racers, func(i int) { answers[i] = decide(admin.On(t), code, []string{"approve", "deny"}[i%2]) })
+			status := ""
+			for _, answer := range answers {
+				if answer.Status != 200 {
+					answer.Fails(422, "CODE_NOT_PENDING")
+					continue
+				}
+				if status != "" {
+					t.Error("two decisions were accepted")
+				}
+				status = answer.Text("status")
+			}
+			wantStatus(t, pollDevice(t, n, code), status, status == "approved")
+		})
+	})
+}

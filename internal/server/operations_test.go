@@ -1,0 +1,238 @@
+package server_test
+
+import (
+	"strings"
+
+	"bursar/internal/server/servertest"
+)
+
+// What an operation demands, where it is no permission.
+const (
+	nothing    = ""
+	anySession = "any session"
+)
+
+// request is a valid one: args fill the parameters of the path.
+type request struct {
+	args    []string
+	query   string
+	body    any
+	headers []string
+}
+
+// operation is one route and the permission that decisions.md demands for it.
+type operation struct {
+	route string // as "METHOD /path"
+	need  string
+	// ask prepares what the operation works on and makes a request that is good once.
+	ask func(x *servertest.Tenant, caller *servertest.Client) request
+}
+
+func (o operation) method() string { return strings.SplitN(o.route, " ", 2)[0] }
+
+// do sends a request to the operation.
+func (o operation) do(c *servertest.Client, r request) *servertest.Answer {
+	_, path, _ := strings.Cut(o.route, " ")
+	for _, arg := range r.args {
+		open, end := strings.Index(path, "{"), strings.Index(path, "}")
+		path = path[:open] + arg + path[end+1:]
+	}
+	return c.Do(o.method(), path+r.query, r.body, r.headers...)
+}
+
+// missing is the code that says that there is no such thing.
+func (o operation) missing() string {
+	if strings.HasSuffix(o.route, " /v1/directory/{id}") {
+		return "NOT_FOUND"
+	}
+	return "RESOURCE_NOT_FOUND"
+}
+
+// operations is every route, and who may use it.
+func operations() []operation {
+	return []operation{
+		{"POST /v1/auth/device-code", nothing, plain(nil)},
+		{"GET /v1/auth/device-code/{code}", nothing, aCode},
+		{"POST /v1/auth/device-code/{code}/approve", anySession, aCode},
+		{"POST /v1/auth/device-code/{code}/deny", anySession, aCode},
+		{"POST /v1/auth/token", nothing, anExchange},
+		{"POST /v1/auth/logout", anySession, aSecondSession},
+		{"GET /v1/auth/me", anySession, plain(nil)},
+		{"GET /v1/auth/activity", anySession, plain(nil)},
+
+		{"GET /v1/api-keys", anySession, plain(nil)},
+		{"POST /v1/api-keys", anySession, plain(body{"name": "Key"})},
+		{"POST /v1/api-keys/{id}/rotate", anySession, aKey},
+		{"DELETE /v1/api-keys/{id}", anySession, aKey},
+
+		{"GET /v1/directory", "ws.directory.read", inQuery},
+		{"POST /v1/directory", "ws.directory.write", inBody(body{"type": "person", "fields": body{}})},
+		{"GET /v1/directory/tags", "ws.directory.read", inQuery},
+		{"POST /v1/directory/tags", "ws.tags.write", aTagName},
+		{"PATCH /v1/directory/tags/{id}", "ws.tags.write", aTag(body{"applies_to": "person"})},
+		{"DELETE /v1/directory/tags/{id}", "ws.tags.write", aTag(nil)},
+		{"GET /v1/directory/{id}", "ws.directory.read", anEntry(nil)},
+		{"PATCH /v1/directory/{id}", "ws.directory.write", anEntry(body{"status": "inactive"})},
+		{"DELETE /v1/directory/{id}", "ws.directory.delete", anEntry(nil)},
+		{"POST /v1/directory/{id}/restore", "ws.directory.delete", aDeletedEntry},
+		{"POST /v1/directory/{id}/receiving-methods", "ws.receiving.write", anEntry(bankAccount())},
+		{"PATCH /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(body{"provider": "wallet"})},
+		{"DELETE /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(nil)},
+
+		{"GET /v1/workspaces", anySession, plain(nil)},
+		{"POST /v1/workspaces", "org.settings.write", aWorkspace},
+		{"GET /v1/workspaces/{id}", "ws.read", inPath(nil)},
+		{"PATCH /v1/workspaces/{id}", "ws.write", aNewName},
+		{"GET /v1/workspaces/{id}/members", "ws.members.read", inPath(nil)},
+		{"POST /v1/workspaces/{id}/members", "ws.members.write", aNewMember},
+		{"DELETE /v1/workspaces/{id}/members/{userId}", "ws.members.write", aMember},
+		{"GET /v1/workspaces/{id}/roles", "ws.members.read", inPath(nil)},
+		{"POST /v1/workspaces/{id}/roles", "ws.members.write", anAssignment},
+		{"PUT /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aDefinition},
+		{"DELETE /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aRole},
+		{"DELETE /v1/workspaces/{id}/roles/{userId}/{role}", "ws.members.write", anAssigned},
+
+		{"GET /v1/organizations", anySession, plain(nil)},
+		{"POST /v1/organizations", anySession, plain(body{"name": "Another"})},
+		{"GET /v1/organizations/{id}", "org.read", ofOrganization},
+		{"GET /v1/organizations/{id}/settings", "org.settings.read", ofOrganization},
+		{"PATCH /v1/organizations/{id}/settings", "org.settings.write", newSettings},
+
+		{"GET /v1/audit", "ws.audit.read", inQuery},
+		{"GET /v1/audit", "org.settings.write", auditOfOrganization},
+	}
+}
+
+type ask = func(x *servertest.Tenant, caller *servertest.Client) request
+
+func plain(content any) ask {
+	return func(*servertest.Tenant, *servertest.Client) request { return request{body: content} }
+}
+
+func inQuery(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{query: "?workspace_id=" + x.WorkspaceID}
+}
+
+func inBody(more body) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		content := body{"workspace_id": x.WorkspaceID}
+		for key, value := range more {
+			content[key] = value
+		}
+		return request{body: content}
+	}
+}
+
+func inPath(content any) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		return request{args: []string{x.WorkspaceID}, body: content}
+	}
+}
+
+func newCode(x *servertest.Tenant) string {
+	return x.Owner.Post("/v1/auth/device-code", nil).OK().Text("code")
+}
+
+func aCode(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{newCode(x)}}
+}
+
+func anExchange(x *servertest.Tenant, _ *servertest.Client) request {
+	secret := x.Owner.Post("/v1/api-keys", body{"name": "Exchange"}).OK().Text("api_key")
+	return request{headers: []string{"Authorization", "Bearer " + secret}}
+}
+
+func aSecondSession(x *servertest.Tenant, caller *servertest.Client) request {
+	code := newCode(x)
+	caller.Post("/v1/auth/device-code/"+code+"/approve", nil).OK()
+	token := caller.Get("/v1/auth/device-code/" + code).OK().Text("token")
+	return request{headers: []string{"Authorization", "Bearer " + token}}
+}
+
+func aKey(_ *servertest.Tenant, caller *servertest.Client) request {
+	return request{args: []string{caller.Post("/v1/api-keys", body{"name": "Key"}).OK().Text("id")}}
+}
+
+func aTagName(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{body: body{"workspace_id": x.WorkspaceID, "name": servertest.NewEmail()}}
+}
+
+func aTag(content any) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		id := x.Owner.Post("/v1/directory/tags", body{"workspace_id": x.WorkspaceID, "name": servertest.NewEmail()}).OK().Text("id")
+		return request{args: []string{id}, body: content}
+	}
+}
+
+func anEntry(content any) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		return request{args: []string{x.Entry("Entry")}, body: content}
+	}
+}
+
+func aDeletedEntry(x *servertest.Tenant, _ *servertest.Client) request {
+	id := x.Entry("Deleted")
+	x.Owner.Delete("/v1/directory/" + id).OK()
+	return request{args: []string{id}}
+}
+
+func bankAccount() body {
+	return body{"provider": "bank", "account_name": "Ada Lovelace", "account_id": "0001"}
+}
+
+func aMethod(content any) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		entry := x.Entry("Payee")
+		method := x.Owner.Post("/v1/directory/"+entry+"/receiving-methods", bankAccount()).OK().Text("id")
+		return request{args: []string{entry, method}, body: content}
+	}
+}
+
+func aWorkspace(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{body: body{"name": "Another", "organization_id": x.OrganizationID}}
+}
+
+func aNewName(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.WorkspaceID}, body: body{"name": servertest.NewEmail()}}
+}
+
+func aNewMember(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.WorkspaceID}, body: body{"email": servertest.NewEmail(), "role": "viewer"}}
+}
+
+func aMember(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.WorkspaceID, x.Add(servertest.NewEmail(), "viewer")}}
+}
+
+func anAssignment(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.WorkspaceID}, body: body{"user_id": x.Add(servertest.NewEmail(), "viewer"), "role": "member"}}
+}
+
+func anAssigned(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.WorkspaceID, x.Add(servertest.NewEmail(), "viewer"), "viewer"}}
+}
+
+// roleKey is one that no role has yet.
+func roleKey() string { return strings.Split(servertest.NewEmail(), "@")[0] }
+
+func aDefinition(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.WorkspaceID, roleKey()}, body: body{"name": "Role", "permissions": []string{"ws.read"}}}
+}
+
+func aRole(x *servertest.Tenant, _ *servertest.Client) request {
+	key := roleKey()
+	x.Define(key, "ws.read")
+	return request{args: []string{x.WorkspaceID, key}}
+}
+
+func ofOrganization(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.OrganizationID}}
+}
+
+func newSettings(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.OrganizationID}, body: body{"name": servertest.NewEmail()}}
+}
+
+func auditOfOrganization(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{query: "?organization_id=" + x.OrganizationID}
+}

@@ -1,0 +1,120 @@
+package server_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+func TestOperationTableIsComplete(t *testing.T) {
+	var listed []string
+	for _, o := range operations() {
+		if !slices.Contains(listed, o.route) {
+			listed = append(listed, o.route)
+		}
+	}
+	routes := servertest.Start(t, dbtest.SQLite(t)).Server.Operations()
+	if diff := cmp.Diff(sorted(routes), sorted(listed)); diff != "" {
+		t.Errorf("routes (-) and the table of this test (+) differ:\n%s", diff)
+	}
+}
+
+// caller is somebody who tries every operation.
+type caller struct {
+	name           string
+	client         *servertest.Client
+	known          bool     // has a session
+	inWorkspace    bool     // is a member of it
+	inOrganization bool     // is a member of it
+	owner          bool     // of the organization
+	held           []string // permissions in the workspace
+}
+
+// may is the status that decisions.md gives the caller for a need.
+func (c caller) may(need string) int {
+	workspace, organization := strings.HasPrefix(need, "ws."), strings.HasPrefix(need, "org.")
+	switch {
+	case need == nothing:
+		return 200
+	case !c.known:
+		return 401
+	case workspace && !c.inWorkspace, organization && !c.inOrganization:
+		return 404
+	case workspace && !slices.Contains(c.held, need), need == "org.settings.write" && !c.owner:
+		return 403
+	}
+	return 200
+}
+
+// cast is a tenant with one caller of every kind. The tenant's Owner, who
+// prepares requests, is an admin who owns nothing: the owner of the organization
+// has left the workspace.
+func cast(t *testing.T, n *servertest.Node) (*servertest.Tenant, []caller) {
+	x := n.Tenant(t)
+	owner := x.Owner
+	elsewhere := owner.Post("/v1/workspaces", body{"name": "Elsewhere", "organization_id": x.OrganizationID}).OK().Text("id")
+	email := servertest.NewEmail()
+	colleague := n.User(t, email)
+	owner.Post("/v1/workspaces/"+elsewhere+"/members", body{"email": email, "role": "admin"}).OK()
+	x.Owner = x.Member("admin")
+	x.Owner.Delete(x.Path("/members/" + owner.UserID)).OK()
+	callers := []caller{
+		{name: "somebody without a token", client: n.Stranger(t)},
+		{name: "a user from elsewhere", client: n.Tenant(t).Owner, known: true},
+		{name: "a member without a role", client: x.Bystander(), known: true, inWorkspace: true, inOrganization: true},
+		{name: "the owner of the organization", client: owner, known: true, inOrganization: true, owner: true},
+		{name: "a member of the organization", client: colleague, known: true, inOrganization: true},
+	}
+	for role, permissions := range builtInRoles() {
+		callers = append(callers, caller{name: role, client: x.Member(role), known: true, inWorkspace: true, inOrganization: true, held: permissions})
+	}
+	return x, callers
+}
+
+func TestEveryRouteForEveryRole(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		x, callers := cast(t, n)
+		for _, o := range operations() {
+			t.Run(o.route+" needs "+o.need, func(t *testing.T) {
+				refused := o.ask(x, x.Owner) // a refusal leaves it good for the next
+				for _, c := range callers {
+					want, r := c.may(o.need), refused
+					if want == 200 {
+						prepares := c.client
+						if !c.known {
+							prepares = x.Owner
+						}
+						r = o.ask(x, prepares)
+					} else if o.need == anySession {
+						r.headers = nil // of a session that is not the caller's
+					}
+					got := o.do(c.client.On(t), r)
+					if code := codeFor(want, o); got.Status != want || got.Code() != code {
+						t.Errorf("%s: want %d %s, got %d %s", c.name, want, code, got.Status, got.Body)
+					}
+					if want == 403 && got.Detail("permission") != o.need {
+						t.Errorf("%s: the missing permission is %q, want %q", c.name, got.Detail("permission"), o.need)
+					}
+				}
+			})
+		}
+	})
+}
+
+// codeFor is the code of an error with a status.
+func codeFor(status int, o operation) string {
+	switch status {
+	case 401:
+		return "UNAUTHORIZED"
+	case 403:
+		return "FORBIDDEN"
+	case 404:
+		return o.missing()
+	}
+	return ""
+}

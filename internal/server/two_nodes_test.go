@@ -1,0 +1,99 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+// twoNodes is a tenant on a store that two nodes serve, and its owner at each.
+func twoNodes(t *testing.T, store dbtest.Store) (*servertest.Tenant, [2]*servertest.Client) {
+	t.Helper()
+	x := servertest.Start(t, store).Tenant(t)
+	elsewhere := x.Owner.On(t)
+	elsewhere.Node = servertest.Start(t, store)
+	return x, [2]*servertest.Client{x.Owner, elsewhere}
+}
+
+func TestEqualRequestsToTwoNodesHappenOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		x, clients := twoNodes(t, store)
+		for round := range 5 {
+			name := fmt.Sprintf("round-%d", round)
+			oneEntry(t, x.Node, name, sideBySide(8, func(i int) *servertest.Answer {
+				return once(clients[i%2], name, "POST", "/v1/directory", person(x, name))
+			}))
+		}
+		t.Run("also where the loser would have failed by itself", func(t *testing.T) {
+			for round := range 5 {
+				slug := fmt.Sprintf("slug-%d", round)
+				answers := sideBySide(2, func(i int) *servertest.Answer {
+					return once(clients[i].On(t), slug, "POST", "/v1/workspaces", body{"name": slug, "slug": slug, "organization_id": x.OrganizationID})
+				})
+				if got := statuses(answers); got["200"] != 2 {
+					t.Errorf("answered %v", got)
+				}
+			}
+		})
+	})
+}
+
+// waiting counts the sessions of PostgreSQL that wait for one, at first or second hand.
+const waiting = `WITH next AS (SELECT pid FROM pg_stat_activity WHERE $1::int = ANY (pg_blocking_pids(pid)))
+	SELECT count(*) FROM pg_stat_activity a
+	WHERE a.pid IN (SELECT pid FROM next) OR EXISTS (SELECT 1 FROM next WHERE next.pid = ANY (pg_blocking_pids(a.pid)))`
+
+// heldUp runs requests that change a workspace's members while the workspace is
+// locked, until all of them are in the middle of their transactions.
+func heldUp(t *testing.T, x *servertest.Tenant, count int, act func(i int) *servertest.Answer) (answers []*servertest.Answer) {
+	t.Helper()
+	done := make(chan struct{})
+	_, err := db.Write(t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		exempt := audit.None("a test holds a lock")
+		var pid int
+		if _, err := tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING pg_backend_pid()`, x.WorkspaceID).Scan(&pid); err != nil {
+			return struct{}{}, exempt, err
+		}
+		go func() {
+			defer close(done)
+			answers = sideBySide(count, act)
+		}()
+		for deadline := time.Now().Add(20 * time.Second); x.Node.Count(t, waiting, pid) < count; {
+			if time.Now().After(deadline) {
+				t.Error("the requests never met")
+				break
+			}
+		}
+		return struct{}{}, exempt, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	return answers
+}
+
+func TestNodeThatLosesTheRaceGivesTheWinnersAnswer(t *testing.T) {
+	t.Parallel()
+	x, clients := twoNodes(t, dbtest.Postgres(t))
+	request := body{"email": servertest.NewEmail(), "role": "viewer"}
+	answers := heldUp(t, x, 2, func(i int) *servertest.Answer { return once(clients[i], "raced", "POST", x.Path("/members"), request) })
+	if got := statuses(answers); got["200"] != 2 || string(answers[0].Body) != string(answers[1].Body) {
+		t.Errorf("answered %v: %s and %s", got, answers[0].Body, answers[1].Body)
+	}
+	replays := 0
+	for _, a := range answers {
+		if a.Header.Get("Idempotent-Replayed") == "true" {
+			replays++
+		}
+	}
+	if rows := x.Audit("&action=iam.member.added"); replays != 1 || len(rows) != 1 {
+		t.Errorf("%d answers were replays, %d rows were written", replays, len(rows))
+	}
+}
