@@ -37,6 +37,9 @@ type Session struct {
 	ExpiresAt int64  `json:"expires_at"`
 }
 
+// ActorID is who logged in.
+func (s Session) ActorID() string { return s.UserID }
+
 // Logout is the answer to ending one's session.
 type Logout struct {
 	SessionID string `json:"session_id"`

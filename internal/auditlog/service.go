@@ -4,11 +4,16 @@ package auditlog
 
 import (
 	"context"
+	"time"
 
 	"bursar/internal/db"
 	"bursar/internal/identity"
 	"bursar/internal/web"
 )
+
+// pageTimeout bounds a page by several filters that are common each but rare
+// together, the one question that no index answers alone.
+const pageTimeout = 10 * time.Second
 
 // Service answers for the audit log.
 type Service struct {
@@ -57,6 +62,8 @@ func (s *Service) page(ctx context.Context, f filter, p web.Page) (*web.Encoded,
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
 	page := web.NewEncoded(window)
 	err = s.db.Read(ctx, func(q db.Q) error { return f.each(q, window, page) })
 	return page, err

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +27,8 @@ change is audited with the system as actor.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		group("user", "Users of the store", newUserCreate(t), newUserSwitch(t, "disable", true), newUserSwitch(t, "enable", false)),
+		group("user", "Users of the store", newUserCreate(t), newUserSwitch(t, "disable", "Turn a user's access off and end their sessions", (*identity.Service).DisableUser),
+			newUserSwitch(t, "enable", "Turn a disabled user's access on again", (*identity.Service).EnableUser)),
 		group("api-key", "API keys of users", newKeyCreate(t), newKeyRevoke(t)),
 		group("client", "Machine clients of workspaces", newClientCreate(t), newClientRevoke(t)),
 		group("keys", "Signing keys of session tokens", newKeysRotate(t)),
@@ -109,18 +113,15 @@ func newUserCreate(t Terminal) *cobra.Command {
 	return c
 }
 
-func newUserSwitch(t Terminal, verb string, disabled bool) *cobra.Command {
+func newUserSwitch(t Terminal, verb, short string,
+	turn func(id *identity.Service, ctx context.Context, by db.Caller, email string) (string, error)) *cobra.Command {
 	var email string
-	short := "Turn a user's access on again"
-	if disabled {
-		short = "Turn a user's access off and end their sessions"
-	}
 	c := task{
 		use: verb, short: short,
 		example: "  bursar admin user " + verb + " --email grace@example.com",
 		needs:   []string{"email"},
 		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
-			user, err := id.SetUserDisabled(c.Context(), operator(), email, disabled)
+			user, err := turn(id, c.Context(), operator(), email)
 			return map[string]string{"user_id": user}, "User " + user + " is " + verb + "d", err
 		},
 	}.command(t)
@@ -163,16 +164,25 @@ func newKeyRevoke(t Terminal) *cobra.Command {
 	var key string
 	c := task{
 		use: "revoke [ID]", short: "Revoke an API key and end its sessions",
-		long: "Revoke an API key and end its sessions. A key that has leaked can be given itself in place of its id.",
+		long: `Revoke an API key and end its sessions. A key that has leaked can be given itself
+in place of its id; - reads it from standard input, which keeps it out of the
+history of the shell.`,
 		example: `  bursar admin api-key revoke key_01jd2m8k3vq7w5x9y0z1a2b3c4
-  bursar admin api-key revoke --id bk_…`,
+  bursar admin api-key revoke - < leaked-key.txt`,
 		needs: []string{"id"}, argument: "id",
 		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
+			if key == "-" {
+				text, err := io.ReadAll(io.LimitReader(t.In, 1024))
+				if err != nil {
+					return nil, "", fmt.Errorf("read the key: %w", err)
+				}
+				key = strings.TrimSpace(string(text))
+			}
 			keyID, err := id.RevokeAnyKey(c.Context(), operator(), key)
 			return map[string]any{"id": keyID, "revoked": true}, "Key " + keyID + " is revoked", err
 		},
 	}.command(t)
-	c.Flags().StringVar(&key, "id", "", "id of the key, key_…, or the key itself")
+	c.Flags().StringVar(&key, "id", "", "id of the key, key_…, or the key itself, or - for standard input")
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -76,6 +77,7 @@ administration and its command line.`,
 		Example: `  bursar serve
   bursar init --email ada@example.com --name "Ada Lovelace" --organization Acme --workspace Treasury
   bursar admin api-key create --user ada@example.com --name laptop`,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -94,6 +96,20 @@ administration and its command line.`,
 		}
 	})
 	return root
+}
+
+// version is that of the module, or of the commit that it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && info.Main.Version == "(devel)" {
+			return "devel " + setting.Value
+		}
+	}
+	return info.Main.Version
 }
 
 func eachCommand(c *cobra.Command, fn func(*cobra.Command)) {
@@ -131,7 +147,7 @@ func withStore(ctx context.Context, store config.Store, fn func(d *db.DB, id *id
 	if err != nil {
 		return err
 	}
-	return fn(d, identity.New(d, identity.NewAuthority(d), web.NewCursors(cursorKey), identity.Config{}))
+	return fn(d, identity.New(d, web.NewCursors(cursorKey), identity.Config{}))
 }
 
 func printJSON(out io.Writer, value any) error {

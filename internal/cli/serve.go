@@ -121,6 +121,8 @@ func run(ctx context.Context, srv *server.Server, listener net.Listener, drain t
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+
+		DisableGeneralOptionsHandler: true, // which would answer OPTIONS * outside of the envelope
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	kept := make(chan struct{})

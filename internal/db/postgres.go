@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,7 +32,9 @@ func openPostgres(ctx context.Context, url string, e *epoch) (*postgres, error) 
 	if err != nil {
 		return nil, errors.New("the database URL is malformed") // pgx would repeat it, password and all
 	}
-	config.MaxConns = max(config.MaxConns, int32(4*runtime.GOMAXPROCS(0)))
+	if !strings.Contains(url, "pool_max_conns=") {
+		config.MaxConns = int32(4 * max(1, runtime.GOMAXPROCS(0)))
+	}
 	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
 	config.ConnConfig.RuntimeParams["application_name"] = "bursar"
 	// Only Write can change anything: it asks for it.

@@ -28,12 +28,16 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	s := &sqlite{path: filepath.Join(dir, SQLiteFile), readers: make(chan *sqliteConn, readers)}
-	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the data file: %w", err)
-	}
-	if err := file.Close(); err != nil {
-		return nil, fmt.Errorf("open the data file: %w", err)
+	// The folder may have been there, open to others. What SQLite finds made keeps
+	// its mode, so its three files are nobody else's to read in any case.
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		file, err := os.OpenFile(s.path+suffix, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open the data file: %w", err)
+		}
+		if err := file.Close(); err != nil {
+			return nil, fmt.Errorf("open the data file: %w", err)
+		}
 	}
 	writing, err := openSQLiteConn(ctx, s.path, "")
 	if err != nil {

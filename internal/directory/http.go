@@ -18,6 +18,8 @@ const (
 	maxTagName    = 64
 	maxName       = 200
 	maxSearchText = 200
+	// maxSearchWords bounds the work that a search can ask for.
+	maxSearchWords = 8
 )
 
 type listInput struct {
@@ -27,12 +29,21 @@ type listInput struct {
 	Tag         *string `query:"tag"`
 	Q           *string `query:"q"`
 	web.Page
+
+	words []string
 }
 
 func (in *listInput) Validate(v *fault.Violations) {
 	in.Page.Validate(v)
-	if in.Q != nil && len(*in.Q) > maxSearchText {
+	if in.Q == nil {
+		return
+	}
+	if len(*in.Q) > maxSearchText {
 		v.Add("q", "must be at most 200 bytes")
+		return
+	}
+	if in.words = distinct(split(*in.Q)); len(in.words) > maxSearchWords {
+		v.Add("q", "must be at most 8 words")
 	}
 }
 

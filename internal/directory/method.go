@@ -15,18 +15,16 @@ const maxMethods = 50
 
 // mayReceive demands the right to change the receiving methods of an entry.
 func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) error {
-	return asRestorable(s.may(ctx, by, entryID, identity.ReceivingWrite))
+	_, err := s.may(ctx, by, entryID, identity.ReceivingWrite)
+	return asPart(err)
 }
 
 // lockForMethods reads the entry whose methods are about to change: rules about
 // which one is the default cannot be decided side by side.
 func lockForMethods(tx *db.Tx, entryID string) (entry, []api.ReceivingMethod, error) {
 	e, err := lock(tx, entryID)
-	if err == errNoEntry {
-		err = fault.Missing("directory entry")
-	}
 	if err != nil {
-		return e, nil, err
+		return e, nil, fault.Instead(err, fault.EntryNotFound, fault.Missing("directory entry"))
 	}
 	methods, err := methodsOf(tx.Q, entryID)
 	return e, methods, err

@@ -47,12 +47,14 @@ func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.En
 	page := web.NewEncoded(window)
 	f := filter{workspaceID: in.WorkspaceID, kind: in.Type, status: in.Status, after: window.After, take: window.Take}
 	if in.Q != nil {
-		f.words = split(*in.Q)
+		f.words = in.words
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, searchTimeout)
 		defer cancel()
 	}
+	searching := false
 	err = s.db.Read(ctx, func(q db.Q) error {
+		searching = len(f.words) > 0
 		if in.Tag != nil {
 			id, found, err := findTagID(q, in.WorkspaceID, *in.Tag)
 			if err != nil || !found {
@@ -62,7 +64,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.En
 		}
 		return f.each(q, page)
 	})
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err != nil && searching && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, fault.Invalid("q", "takes too long to look for: add a word or a filter")
 	}
 	return page, err
@@ -78,68 +80,59 @@ func scope(filter *string) string {
 
 // Get is one entry in full.
 func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Entry, error) {
-	var e entry
+	held, err := s.may(ctx, by, in.ID, identity.DirectoryRead)
+	if err != nil {
+		return api.Entry{}, asEntry(err)
+	}
 	var answer api.Entry
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		if err := q.Snapshot(); err != nil {
 			return err
 		}
-		if e, err = find(q, in.ID); err != nil {
+		e, err := find(q, in.ID)
+		if err == nil && e.id == "" {
+			err = errNoEntry
+		}
+		if err != nil {
 			return err
 		}
 		answer = e.wire()
-		if answer.Tags, err = tagNames(q, e.id); err != nil {
+		if answer.Tags, err = tagNames(q, e.id); err != nil || !held.Has(identity.ReceivingRead) {
 			return err
 		}
 		methods, err := methodsOf(q, e.id)
 		answer.ReceivingMethods = &methods
 		return err
 	})
-	if err != nil {
-		return api.Entry{}, err
-	}
-	held, err := s.held(ctx, by, e.workspaceID, identity.DirectoryRead)
-	if err != nil {
-		return api.Entry{}, asEntry(err)
-	}
-	if e.id == "" {
-		return api.Entry{}, errNoEntry
-	}
-	if !held.Has(identity.ReceivingRead) {
-		answer.ReceivingMethods = nil
-	}
-	return answer, nil
+	return answer, err
 }
 
 var errNoEntry = fault.New(fault.EntryNotFound, "directory entry not found")
 
 // asEntry makes an entry in somebody else's workspace look like none at all.
-func asEntry(err error) error {
-	if f, ok := err.(*fault.Fault); ok && f.Code == fault.NotFound {
-		return errNoEntry
-	}
-	return err
+func asEntry(err error) error { return fault.Instead(err, fault.NotFound, errNoEntry) }
+
+// asPart does the same below an entry, where the code is another.
+func asPart(err error) error {
+	return fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
 }
 
-func (s *Service) held(ctx context.Context, by db.Caller, workspaceID string, need identity.Permission) (identity.Set, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, need); err != nil {
-		return 0, err
-	}
-	return s.authority.Held(ctx, by.Actor, workspaceID)
-}
-
-// may demands a permission in the workspace of an entry. An entry that does not
-// exist costs the same question as one that is somebody else's.
-func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need identity.Permission) error {
+// may demands a permission in the workspace of an entry, and tells all that the
+// caller holds there. An entry that does not exist costs the same question as one
+// that is somebody else's.
+func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need identity.Permission) (identity.Set, error) {
 	var workspaceID string
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		workspaceID, err = workspaceOf(q, entryID)
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return s.authority.Workspace(ctx, by.Actor, workspaceID, need)
+	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, need); err != nil {
+		return 0, err
+	}
+	return s.authority.Held(ctx, by.Actor, workspaceID)
 }
 
 // Create makes an entry.
@@ -168,7 +161,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 
 // Update changes what is given and leaves the rest.
 func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api.Created, error) {
-	if err := s.may(ctx, by, in.ID, identity.DirectoryWrite); err != nil {
+	if _, err := s.may(ctx, by, in.ID, identity.DirectoryWrite); err != nil {
 		return api.Created{}, asEntry(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
@@ -220,7 +213,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api
 
 // Delete puts an entry away. It can be restored for 30 days.
 func (s *Service) Delete(ctx context.Context, by db.Caller, in oneInput) (api.Deleted, error) {
-	if err := s.may(ctx, by, in.ID, identity.DirectoryDelete); err != nil {
+	if _, err := s.may(ctx, by, in.ID, identity.DirectoryDelete); err != nil {
 		return api.Deleted{}, asEntry(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
@@ -234,8 +227,8 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in oneInput) (api.De
 
 // Restore brings a deleted entry back.
 func (s *Service) Restore(ctx context.Context, by db.Caller, in oneInput) (api.Restored, error) {
-	if err := s.may(ctx, by, in.ID, identity.DirectoryDelete); err != nil {
-		return api.Restored{}, asRestorable(err)
+	if _, err := s.may(ctx, by, in.ID, identity.DirectoryDelete); err != nil {
+		return api.Restored{}, asPart(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
 		answer := api.Restored{ID: in.ID, Restored: true}
@@ -251,13 +244,6 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in oneInput) (api.R
 		}
 		return answer, e.event(audit.EntryRestored, "Restored"), nil
 	})
-}
-
-func asRestorable(err error) error {
-	if f, ok := err.(*fault.Fault); ok && f.Code == fault.NotFound {
-		return fault.Missing("directory entry")
-	}
-	return err
 }
 
 // Purge removes entries for good whose time to be restored is over.

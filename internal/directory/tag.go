@@ -64,10 +64,7 @@ func (s *Service) mayTag(ctx context.Context, by db.Caller, tagID string) (works
 		return "", err
 	}
 	err = s.authority.Workspace(ctx, by.Actor, workspaceID, identity.TagsWrite)
-	if f, ok := err.(*fault.Fault); ok && f.Code == fault.NotFound {
-		err = fault.Missing("tag")
-	}
-	return workspaceID, err
+	return workspaceID, fault.Instead(err, fault.NotFound, fault.Missing("tag"))
 }
 
 // UpdateTag renames a tag or changes what it applies to.
@@ -184,14 +181,18 @@ func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err err
 // resolveTags turns ids and names into ids. A name that is not known becomes a
 // tag of the workspace.
 func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
+	known, err := knownTags(tx, e.workspaceID, given)
+	if err != nil {
+		return nil, err
+	}
 	var ids []string
 	for _, text := range given {
-		t, found, err := findTag(tx, e.workspaceID, text)
-		if err == nil && !found {
-			t, err = makeTag(tx, e.workspaceID, text)
-		}
-		if err != nil {
-			return nil, err
+		t, found := known[nameKey(text)]
+		if !found {
+			if t, err = makeTag(tx, e.workspaceID, text); err != nil {
+				return nil, err
+			}
+			known[nameKey(text)] = t
 		}
 		if t.AppliesTo != appliesToAll && t.AppliesTo != e.kind {
 			return nil, fault.Invalid("tags", "has the tag "+t.Name+", which applies to "+t.AppliesTo+" only")
@@ -201,6 +202,24 @@ func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
 		}
 	}
 	return ids, nil
+}
+
+// knownTags finds the tags that exist, by nameKey. It takes them in one order for
+// everybody, so that two who want the same ones do not wait for each other in turn.
+func knownTags(tx *db.Tx, workspaceID string, given []string) (map[string]api.Tag, error) {
+	known := map[string]api.Tag{}
+	sorted := slices.Clone(given)
+	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(nameKey(a), nameKey(b)) })
+	for _, text := range sorted {
+		t, found, err := findTag(tx, workspaceID, text)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			known[nameKey(text)] = t
+		}
+	}
+	return known, nil
 }
 
 func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {

@@ -31,7 +31,7 @@ func split(text string) []string {
 
 // wordsOf are the words of an entry's label and of all texts and numbers in its
 // fields. A word that begins another one is left out: what finds the longer one
-// would find it too.
+// finds it too.
 func wordsOf(label string, f fields) []string {
 	words := split(label)
 	for _, one := range f {
@@ -50,7 +50,11 @@ func wordsOf(label string, f fields) []string {
 			}
 		}
 	}
-	words = words[:min(len(words), maxWords)]
+	return distinct(words[:min(len(words), maxWords)])
+}
+
+// distinct sorts words and leaves out what begins another one.
+func distinct(words []string) []string {
 	slices.Sort(words)
 	words = slices.Compact(words)
 	kept := words[:0]

@@ -9,7 +9,7 @@ import (
 
 // flagsOf names the flags of every command, but for --help.
 var flagsOf = map[string][]string{
-	"":      nil,
+	"":      {"version"},
 	"admin": nil,
 	"serve": {"data", "database-url", "device-session-ttl", "drain-timeout", "key-session-ttl", "listen", "log-level", "public-url", "rate-limit", "trusted-proxies"},
 	"init":  {"data", "database-url", "email", "json", "name", "organization", "workspace"},

@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -86,6 +87,15 @@ func New(code Code, format string, args ...any) *Fault {
 // Missing is the answer for what does not exist or is not the caller's to see:
 // the two must not be told apart.
 func Missing(what string) *Fault { return New(NotFound, "%s not found", what) }
+
+// Instead replaces a fault of one code by another, and leaves other errors.
+func Instead(err error, code Code, other *Fault) error {
+	var f *Fault
+	if errors.As(err, &f) && f.Code == code {
+		return other
+	}
+	return err
+}
 
 // Denied is the answer to a member who lacks a permission.
 func Denied(permission string, scope Scope) *Fault {

@@ -12,10 +12,9 @@ import (
 
 // NewAccount is what an account of a person is made from.
 type NewAccount struct {
-	Email     string
-	Name      string
-	Invited   bool
-	HomeOrgID string
+	Email   string
+	Name    string
+	Invited bool
 }
 
 // NormalEmail is an address as it is stored and compared.
@@ -29,9 +28,9 @@ func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 		status = statusInvited
 	}
 	email := NormalEmail(a.Email)
-	made, err = tx.Row(`INSERT INTO account (id, kind, email, name, status, home_org_id, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (email) WHERE email <> '' DO NOTHING RETURNING id`,
-		tx.NewID("usr"), kindPerson, email, a.Name, status, db.NullText(a.HomeOrgID), tx.Now()).Scan(&id)
+	made, err = tx.Row(`INSERT INTO account (id, kind, email, name, status, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) WHERE email <> '' DO NOTHING RETURNING id`,
+		tx.NewID("usr"), kindPerson, email, a.Name, status, tx.Now()).Scan(&id)
 	if err != nil || made {
 		return id, made, err
 	}
@@ -39,14 +38,14 @@ func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 	return id, false, err
 }
 
-// findActor is an account as an actor, and its status.
-func findActor(q db.Q, accountID, keyID string) (audit.Actor, string, error) {
+// findActor is an account as an actor.
+func findActor(q db.Q, accountID, keyID string) (audit.Actor, error) {
 	a := audit.Actor{KeyID: keyID}
-	var kind, status string
-	_, err := q.Row(`SELECT id, kind, email, name, status, home_org_id FROM account WHERE id = $1`, accountID).
-		Scan(&a.ID, &kind, &a.Email, &a.Name, &status, &a.HomeOrgID)
+	var kind string
+	_, err := q.Row(`SELECT id, kind, email, name, home_org_id FROM account WHERE id = $1`, accountID).
+		Scan(&a.ID, &kind, &a.Email, &a.Name, &a.HomeOrgID)
 	a.Type = actorType(kind, keyID)
-	return a, status, err
+	return a, err
 }
 
 // CreateUser makes a person's account, or completes an invited one.
@@ -61,28 +60,45 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 				err = fault.New(fault.Validation, "there is a user with the email %s already", NormalEmail(email))
 			}
 		}
-		return id, audit.Event{Action: audit.UserCreated, ResourceID: id, Description: "Created user " + name}, err
+		if err != nil {
+			return "", audit.Event{}, err
+		}
+		home, err := SettleHome(tx, id)
+		return id, audit.Event{Action: audit.UserCreated, OrganizationID: home, ResourceID: id, Description: "Created user " + name}, err
 	})
 }
 
-// SetUserDisabled turns a person's access off, or on again. Their sessions end
-// with it.
-func (s *Service) SetUserDisabled(ctx context.Context, by db.Caller, email string, disabled bool) (id string, err error) {
-	status, action, verb := statusActive, audit.UserEnabled, "Enabled"
-	if disabled {
-		status, action, verb = statusDisabled, audit.UserDisabled, "Disabled"
-	}
+// DisableUser turns a person's access off. Their sessions end with it.
+func (s *Service) DisableUser(ctx context.Context, by db.Caller, email string) (id string, err error) {
+	return s.setStatus(ctx, by, email, statusDisabled, audit.UserDisabled, "Disabled user ")
+}
+
+// EnableUser turns a disabled person's access on again.
+func (s *Service) EnableUser(ctx context.Context, by db.Caller, email string) (id string, err error) {
+	return s.setStatus(ctx, by, email, statusActive, audit.UserEnabled, "Enabled user ")
+}
+
+func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status string, action audit.Action, text string) (id string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-		var id, name, org string
-		found, err := tx.Row(`UPDATE account SET status = $2 WHERE email = $1 AND email <> '' RETURNING id, name, home_org_id`,
-			NormalEmail(email), status).Scan(&id, &name, &org)
+		var id, name, org, before string
+		found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' RETURNING id, name, home_org_id, status`,
+			NormalEmail(email)).Scan(&id, &name, &org, &before)
 		if err == nil && !found {
 			err = fault.Missing("user " + email)
 		}
-		if err == nil && disabled {
+		if err != nil {
+			return "", audit.Event{}, err
+		}
+		if before == status || (status == statusActive && before != statusDisabled) {
+			return id, audit.None("nothing changed"), nil
+		}
+		if err := tx.Exec(`UPDATE account SET status = $2 WHERE id = $1`, id, status); err != nil {
+			return "", audit.Event{}, err
+		}
+		if status == statusDisabled {
 			err = tx.Exec(`UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, id, tx.Now())
 		}
-		return id, audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: verb + " user " + name}, err
+		return id, audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}, err
 	})
 }
 
@@ -90,12 +106,15 @@ func (s *Service) SetUserDisabled(ctx context.Context, by db.Caller, email strin
 // person's account is complete with it.
 func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, key NewKey) (id, secret string, err error) {
 	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
-		var org string
 		found, err := tx.Row(`UPDATE account SET status = 'active' WHERE email = $1 AND email <> '' AND status <> 'disabled'
-			RETURNING id, home_org_id`, NormalEmail(email)).Scan(&key.AccountID, &org)
+			RETURNING id`, NormalEmail(email)).Scan(&key.AccountID)
 		if err == nil && !found {
 			err = fault.Missing("active user " + email)
 		}
+		if err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
+		org, err := SettleHome(tx, key.AccountID)
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}

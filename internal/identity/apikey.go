@@ -94,11 +94,15 @@ func roomForKey(q db.Q, accountID string, now int64) error {
 	return err
 }
 
-// normalCIDRs writes networks in their shortest form.
+// normalCIDRs writes networks in their shortest form, and those that IPv6 has for
+// IPv4 addresses as what they stand for.
 func normalCIDRs(list []string) []string {
 	out := []string{}
 	for _, text := range list {
 		if network, err := netip.ParsePrefix(text); err == nil {
+			if network.Addr().Is4In6() && network.Bits() >= 96 {
+				network = netip.PrefixFrom(network.Addr().Unmap(), network.Bits()-96)
+			}
 			out = append(out, network.Masked().String())
 		}
 	}

@@ -26,7 +26,19 @@ type Authority struct {
 // Owner is the role of whoever may change an organization.
 const Owner = "owner"
 
-type accessKey struct{ account, tenant string }
+// accessKey tells workspaces and organizations apart: an id of the one kind asked
+// for as the other must not answer for it later.
+type accessKey struct {
+	kind            tenantKind
+	account, tenant string
+}
+
+type tenantKind int
+
+const (
+	aWorkspace tenantKind = iota
+	anOrganization
+)
 
 type access struct {
 	epoch  uint64
@@ -58,7 +70,7 @@ func (a *Authority) Workspace(ctx context.Context, by audit.Actor, workspaceID s
 
 // Held is what the caller may do in a workspace.
 func (a *Authority) Held(ctx context.Context, by audit.Actor, workspaceID string) (Set, error) {
-	got, err := a.lookUp(ctx, accessKey{by.ID, workspaceID}, workspaceAccess)
+	got, err := a.lookUp(ctx, accessKey{aWorkspace, by.ID, workspaceID}, workspaceAccess)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +96,7 @@ func (a *Authority) Grant(ctx context.Context, by audit.Actor, workspaceID strin
 
 // Organization demands a permission in an organization.
 func (a *Authority) Organization(ctx context.Context, by audit.Actor, organizationID string, need Permission) error {
-	got, err := a.lookUp(ctx, accessKey{by.ID, organizationID}, organizationAccess)
+	got, err := a.lookUp(ctx, accessKey{anOrganization, by.ID, organizationID}, organizationAccess)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,7 @@ import (
 func (s *Service) CreateClient(ctx context.Context, by db.Caller, workspaceID, name, role string) (id, secret string, err error) {
 	type made struct{ id, secret string }
 	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (made, audit.Event, error) {
-		var org string
-		found, err := tx.Row(`SELECT organization_id FROM workspace WHERE id = $1`, workspaceID).Scan(&org)
+		org, found, err := LockMembers(tx, workspaceID)
 		if err == nil && !found {
 			err = fault.Missing("workspace " + workspaceID)
 		}

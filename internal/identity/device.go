@@ -115,7 +115,10 @@ func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 // Poll tells how a device login stands. The first poll after approval starts
 // the session and carries its token; no other does.
 func (s *Service) Poll(ctx context.Context, by db.Caller, in pollInput) (api.DeviceCodeStatus, error) {
-	c, err := s.seek(ctx, limit.Address(by.IP), by.IP, in.Code)
+	c, err := s.seek(ctx, limit.Address(by.IP), in.Code)
+	if err == nil {
+		err = s.mayHear(c, by.IP)
+	}
 	if err != nil {
 		return api.DeviceCodeStatus{}, err
 	}
@@ -141,18 +144,16 @@ func (c deviceCode) proves(verifier *string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(c.challenge)) == 1
 }
 
-// seek finds a code for somebody whose guesses are counted under guesser. Once
-// the guesses of the whole service are used up, only the address that asked for
-// a code still hears about it: a stranger learns nothing from being refused.
-func (s *Service) seek(ctx context.Context, guesser, ip, typed string) (deviceCode, error) {
+// seek finds a code for somebody whose guesses are counted under guesser. One
+// that is not known, or no longer spoken of, is empty.
+func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, error) {
 	if v := s.budgets.unknownCodes.Peek(guesser); !v.OK {
 		return deviceCode{}, fault.Limited(v.Wait)
 	}
 	var c deviceCode
-	var found bool
 	if code, ok := normalizeCode(typed); ok {
 		err := s.db.Read(ctx, func(q db.Q) (err error) {
-			c, found, err = findCode(q, code)
+			c, err = findCode(q, code)
 			return err
 		})
 		if err != nil {
@@ -160,27 +161,38 @@ func (s *Service) seek(ctx context.Context, guesser, ip, typed string) (deviceCo
 		}
 	}
 	if _, gone := c.stateAt(s.db.Now()); gone {
-		found = false
+		c = deviceCode{}
 	}
-	if found && c.ip == ip {
-		return c, nil
-	}
-	if v := s.budgets.allUnknown.Peek(""); !v.OK {
-		return deviceCode{}, fault.Limited(v.Wait)
-	}
-	if !found {
+	if c.code == "" {
 		s.budgets.unknownCodes.Take(guesser)
-		s.budgets.allUnknown.Take("")
-		return deviceCode{}, fault.Missing("device code")
 	}
 	return c, nil
 }
 
-func findCode(q db.Q, code string) (c deviceCode, found bool, err error) {
-	found, err = q.Row(`SELECT code, id, intent, challenge, ip, agent, status, account_id, api_key_id, created_at, expires_at, finished_at
+// mayHear decides what a stranger is told about a code. Once the guesses of the
+// whole service are used up, only the address that asked for a code still hears
+// about it: being refused then tells nothing.
+func (s *Service) mayHear(c deviceCode, ip string) error {
+	if c.code != "" && c.ip == ip {
+		return nil
+	}
+	if v := s.budgets.allUnknown.Peek(""); !v.OK {
+		return fault.Limited(v.Wait)
+	}
+	if c.code == "" {
+		s.budgets.allUnknown.Take("")
+		return errNoCode
+	}
+	return nil
+}
+
+var errNoCode = fault.Missing("device code")
+
+func findCode(q db.Q, code string) (c deviceCode, err error) {
+	_, err = q.Row(`SELECT code, id, intent, challenge, ip, agent, status, account_id, api_key_id, created_at, expires_at, finished_at
 		FROM device_code WHERE code = $1`, code).
 		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.createdAt, &c.expiresAt, &c.finished)
-	return c, found, err
+	return c, err
 }
 
 func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.DeviceCodeStatus, error) {
@@ -194,20 +206,12 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 		if !first {
 			return session{}, audit.None("another poll picked the token up"), nil
 		}
-		actor, status, err := findActor(tx.Q, c.accountID, c.keyID)
+		actor, err := findActor(tx.Q, c.accountID, c.keyID)
 		if err != nil {
 			return session{}, audit.Event{}, err
 		}
-		if status != statusActive {
-			return session{}, audit.Event{}, errNotAuthenticated
-		}
-		if c.keyID != "" { // the approver's key may have been revoked since
-			if err := touchKey(tx, c.keyID); err != nil {
-				return session{}, audit.Event{}, err
-			}
-		}
-		new := session{tx.NewID("ses"), c.accountID, c.keyID, now, now + s.config.DeviceTTL.Milliseconds()}
-		return new, sessionEvent(new, actor), insertSession(tx, new)
+		new, err := startSession(tx, c.accountID, c.keyID, s.config.DeviceTTL)
+		return new, sessionEvent(new, actor), err
 	})
 	if err != nil {
 		return api.DeviceCodeStatus{}, err
@@ -230,7 +234,10 @@ func (s *Service) Deny(ctx context.Context, by db.Caller, in codeInput) (api.Dev
 }
 
 func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string, action audit.Action) (api.DeviceDecision, error) {
-	c, err := s.seek(ctx, by.ID, by.IP, typed)
+	c, err := s.seek(ctx, by.ID, typed)
+	if err == nil && c.code == "" {
+		err = errNoCode
+	}
 	if err != nil {
 		return api.DeviceDecision{}, err
 	}

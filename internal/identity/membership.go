@@ -16,6 +16,14 @@ func FindRole(q db.Q, workspaceID, key string) (role Role, found bool, err error
 	return role, found, err
 }
 
+// LockMembers lets one change of a workspace's members and roles go on at a time:
+// rules about who is left, and what a role is, cannot be decided side by side.
+func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bool, err error) {
+	found, err = tx.Row(`UPDATE workspace SET member_version = member_version + 1 WHERE id = $1 RETURNING organization_id`, workspaceID).
+		Scan(&organizationID)
+	return organizationID, found, err
+}
+
 // Join makes an account a member of a workspace with a role.
 func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, joined_at) VALUES ($1, $2, $3)
@@ -26,8 +34,19 @@ func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role)
 }
 
-// SettleHome files what somebody does outside of workspaces under an
-// organization, unless they have a home already.
-func SettleHome(tx *db.Tx, accountID, organizationID string) error {
-	return tx.Exec(`UPDATE account SET home_org_id = $2 WHERE id = $1 AND home_org_id IS NULL`, accountID, organizationID)
+// SettleHome decides under which organization is filed what somebody does outside
+// of workspaces, and returns it: the one it was, for as long as they belong to it,
+// else the one that they joined first. Whoever is only invited has none: anybody
+// can invite anybody, and that must not open a view on their logins.
+func SettleHome(tx *db.Tx, accountID string) (organizationID string, err error) {
+	_, err = tx.Row(`UPDATE account SET home_org_id = COALESCE(
+			(SELECT o.id FROM organization o WHERE o.id = account.home_org_id AND (
+				EXISTS (SELECT 1 FROM organization_member x WHERE x.account_id = account.id AND x.organization_id = o.id) OR
+				EXISTS (SELECT 1 FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id
+					WHERE m.account_id = account.id AND w.organization_id = o.id))),
+			(SELECT w.organization_id FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id
+				WHERE m.account_id = account.id ORDER BY m.joined_at, w.id LIMIT 1),
+			(SELECT x.organization_id FROM organization_member x WHERE x.account_id = account.id ORDER BY x.organization_id LIMIT 1))
+		WHERE id = $1 AND status <> 'invited' RETURNING home_org_id`, accountID).Scan(&organizationID)
+	return organizationID, err
 }

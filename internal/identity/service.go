@@ -28,7 +28,6 @@ type Config struct {
 
 // Service logs people and machines in.
 type Service struct {
-	*Authority
 	db       *db.DB
 	config   Config
 	keys     *keyring
@@ -50,14 +49,13 @@ type budgets struct {
 const rememberedTokens = 20_000
 
 // New makes the service. Prepare must have run on the store.
-func New(d *db.DB, a *Authority, cursors *web.Cursors, c Config) *Service {
+func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
 	s := &Service{
-		Authority: a,
-		db:        d,
-		config:    c,
-		keys:      &keyring{db: d, issuer: c.PublicURL},
-		cursors:   cursors,
-		verified:  otter.Must(&otter.Options[string, *verified]{MaximumSize: rememberedTokens}),
+		db:       d,
+		config:   c,
+		keys:     &keyring{db: d, issuer: c.PublicURL},
+		cursors:  cursors,
+		verified: otter.Must(&otter.Options[string, *verified]{MaximumSize: rememberedTokens}),
 	}
 	if !c.LimitsOff {
 		clock := c.LimitClock

@@ -32,8 +32,9 @@ type sessionState struct {
 
 var errNotAuthenticated = fault.New(fault.Unauthorized, "not authenticated: send a valid session token as Authorization: Bearer")
 
-// Authenticate finds out who holds a session token.
-func (s *Service) Authenticate(ctx context.Context, authorization string) (audit.Actor, error) {
+// Authenticate finds out who holds a session token. admit says whether whoever
+// sends one may make us look for a signing key that we do not know.
+func (s *Service) Authenticate(ctx context.Context, authorization string, admit func() error) (audit.Actor, error) {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	switch {
 	case authorization == "":
@@ -45,7 +46,7 @@ func (s *Service) Authenticate(ctx context.Context, authorization string) (audit
 	}
 	known, ok := s.verified.GetIfPresent(token)
 	if !ok {
-		c, good, err := s.keys.verify(ctx, token)
+		c, good, err := s.keys.verify(ctx, token, admit)
 		if err != nil {
 			return audit.Actor{}, err
 		}
@@ -112,10 +113,9 @@ func (s *Service) Exchange(ctx context.Context, by db.Caller, in exchangeInput) 
 
 // login is what a credential was found to be.
 type login struct {
-	actor     audit.Actor
-	expiresAt int64 // of the credential; 0 is never
-	refused   error
-	why       string // for the audit row
+	actor   audit.Actor
+	refused error
+	why     string // for the audit row
 }
 
 func (s *Service) credential(ctx context.Context, by db.Caller, authorization string) (login, error) {
@@ -157,7 +157,7 @@ func (s *Service) apiKeyLogin(ctx context.Context, by db.Caller, secret string) 
 	case !allowedFrom(key.allowedCIDRs, by.IP):
 		refused.why = "address is not allowed for this API key"
 	default:
-		return login{actor: key.actor, expiresAt: key.expiresAt}, nil
+		return login{actor: key.actor}, nil
 	}
 	return refused, nil
 }
@@ -214,22 +214,8 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 // begin starts the session of a credential that was found good.
 func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
-		new := session{
-			id:        tx.NewID("ses"),
-			accountID: who.actor.ID,
-			keyID:     who.actor.KeyID,
-			createdAt: tx.Now(),
-			expiresAt: tx.Now() + s.config.KeyTTL.Milliseconds(),
-		}
-		if who.expiresAt != 0 {
-			new.expiresAt = min(new.expiresAt, who.expiresAt)
-		}
-		if new.keyID != "" {
-			if err := touchKey(tx, new.keyID); err != nil {
-				return session{}, audit.Event{}, err
-			}
-		}
-		return new, sessionEvent(new, who.actor), insertSession(tx, new)
+		new, err := startSession(tx, who.actor.ID, who.actor.KeyID, s.config.KeyTTL)
+		return new, sessionEvent(new, who.actor), err
 	})
 	if err != nil {
 		return api.Session{}, err

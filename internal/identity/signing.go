@@ -5,8 +5,8 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -42,14 +42,19 @@ type claims struct {
 // reloadInterval is when a key that has expired is forgotten at the latest.
 const reloadInterval = time.Minute
 
-// current is the list of keys. It is read again when access changed anywhere,
-// or when a token names a key that is not on it: another node may have just
-// rotated.
-func (k *keyring) current(ctx context.Context, wanted string) ([]signingKey, error) {
+// current is the list of keys, read again when access changed anywhere.
+func (k *keyring) current(ctx context.Context) ([]signingKey, error) {
 	epoch := k.db.Epoch()
-	if keys := k.remembered(epoch, wanted); keys != nil {
+	k.mu.Lock()
+	keys, fresh := k.keys, k.epoch == epoch && time.Since(k.at) < reloadInterval
+	k.mu.Unlock()
+	if fresh {
 		return keys, nil
 	}
+	return k.reload(ctx, epoch)
+}
+
+func (k *keyring) reload(ctx context.Context, epoch uint64) ([]signingKey, error) {
 	var keys []signingKey
 	err := k.db.Read(ctx, func(q db.Q) (err error) {
 		keys, err = db.Collect(q, readSigningKey, `SELECT id, seed FROM signing_key ORDER BY id DESC`)
@@ -64,15 +69,28 @@ func (k *keyring) current(ctx context.Context, wanted string) ([]signingKey, err
 	return keys, nil
 }
 
-func (k *keyring) remembered(epoch uint64, wanted string) []signingKey {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.epoch != epoch || time.Since(k.at) > reloadInterval {
-		return nil
+// find is the key with an id. One that is not known may have been made on another
+// node a moment ago, so the store is asked, if admit lets whoever sent it cause that.
+func (k *keyring) find(ctx context.Context, id string, admit func() error) (ed25519.PublicKey, error) {
+	keys, err := k.current(ctx)
+	if err != nil {
+		return nil, err
 	}
-	known := slices.ContainsFunc(k.keys, func(key signingKey) bool { return key.id == wanted })
-	if wanted == "" || known {
-		return k.keys
+	if key := pick(keys, id); key != nil {
+		return key, nil
+	}
+	if err := admit(); err != nil {
+		return nil, err
+	}
+	keys, err = k.reload(ctx, k.db.Epoch())
+	return pick(keys, id), err
+}
+
+func pick(keys []signingKey, id string) ed25519.PublicKey {
+	for _, key := range keys {
+		if key.id == id && key.private != nil {
+			return key.private.Public().(ed25519.PublicKey)
+		}
 	}
 	return nil
 }
@@ -86,7 +104,7 @@ func readSigningKey(r db.Rows) signingKey {
 }
 
 func (k *keyring) sign(ctx context.Context, s session) (string, error) {
-	keys, err := k.current(ctx, "")
+	keys, err := k.current(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +130,7 @@ func (k *keyring) sign(ctx context.Context, s session) (string, error) {
 
 // verify checks the signature and the form of a token, not yet its session. A
 // token that is not good is told from a store that does not answer.
-func (k *keyring) verify(ctx context.Context, token string) (c claims, good bool, err error) {
+func (k *keyring) verify(ctx context.Context, token string, admit func() error) (c claims, good bool, err error) {
 	var failed error
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
@@ -120,17 +138,14 @@ func (k *keyring) verify(ctx context.Context, token string) (c claims, good bool
 		jwt.WithTimeFunc(func() time.Time { return time.UnixMilli(k.db.Now()) }))
 	_, refused := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		id, _ := t.Header["kid"].(string)
-		keys, err := k.current(ctx, id)
-		if err != nil {
-			failed = err
-			return nil, err
+		var key ed25519.PublicKey
+		if key, failed = k.find(ctx, id, admit); failed != nil {
+			return nil, failed
 		}
-		for _, key := range keys {
-			if key.id == id && key.private != nil {
-				return key.private.Public(), nil
-			}
+		if key == nil {
+			return nil, errors.New("unknown signing key")
 		}
-		return nil, fmt.Errorf("unknown signing key")
+		return key, nil
 	})
 	return c, refused == nil, failed
 }
@@ -152,7 +167,7 @@ type JWKS struct {
 
 // PublicKeys are the keys that verify session tokens.
 func (s *Service) PublicKeys(ctx context.Context) (JWKS, error) {
-	keys, err := s.keys.current(ctx, "")
+	keys, err := s.keys.current(ctx)
 	if err != nil {
 		return JWKS{}, err
 	}

@@ -25,11 +25,6 @@ type session struct {
 	expiresAt int64
 }
 
-func insertSession(tx *db.Tx, s session) error {
-	return tx.Exec(`INSERT INTO session (id, account_id, api_key_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		s.id, s.accountID, db.NullText(s.keyID), s.createdAt, s.expiresAt)
-}
-
 func loadSession(q db.Q, id string) (*sessionState, error) {
 	var state sessionState
 	var revokedAt int64
@@ -82,14 +77,35 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 	return k, err
 }
 
-// touchKey notes the use of a key, and refuses one that was revoked meanwhile.
-func touchKey(tx *db.Tx, id string) error {
-	live, err := tx.Row(`UPDATE api_key SET last_used_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id`, id, tx.Now()).
-		Scan(new(string))
+// startSession stores a session of an account, made by a key if there is one. An
+// account or a key that has ended since it was looked at is refused, and the
+// session ends with the key at the latest.
+func startSession(tx *db.Tx, accountID, keyID string, ttl time.Duration) (session, error) {
+	live, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status = 'active' RETURNING id`, accountID).Scan(new(string))
 	if err == nil && !live {
-		return errNotAuthenticated
+		err = errNotAuthenticated
 	}
-	return err
+	if err != nil {
+		return session{}, err
+	}
+	now := tx.Now()
+	s := session{id: tx.NewID("ses"), accountID: accountID, keyID: keyID, createdAt: now, expiresAt: now + ttl.Milliseconds()}
+	if keyID != "" {
+		var end int64
+		live, err := tx.Row(`UPDATE api_key SET last_used_at = $2
+			WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) RETURNING expires_at`, keyID, now).Scan(&end)
+		if err == nil && !live {
+			err = errNotAuthenticated
+		}
+		if err != nil {
+			return session{}, err
+		}
+		if end != 0 {
+			s.expiresAt = min(s.expiresAt, end)
+		}
+	}
+	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+		s.id, s.accountID, db.NullText(s.keyID), s.createdAt, s.expiresAt)
 }
 
 type storedClient struct {

@@ -59,14 +59,14 @@ func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 	return o, err
 }
 
-// SetOwner makes somebody the owner of an organization, and files what they do
-// outside of workspaces there if it is their first.
+// SetOwner makes somebody the owner of an organization.
 func SetOwner(tx *db.Tx, organizationID, accountID string) error {
 	if err := tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)`,
 		organizationID, accountID, identity.Owner); err != nil {
 		return err
 	}
-	return identity.SettleHome(tx, accountID, organizationID)
+	_, err := identity.SettleHome(tx, accountID)
+	return err
 }
 
 func update(tx *db.Tx, o api.Organization) error {

@@ -33,6 +33,20 @@ func TestAuditOfAnOrganization(t *testing.T) {
 			}
 		})
 
+		t.Run("who left the last workspace is no longer in it", func(t *testing.T) {
+			user := x.Member("viewer").On(t)
+			inside := user.Post("/v1/api-keys", body{"name": "Inside"}).OK().Text("id")
+			x.Owner.On(t).Delete(x.Path("/members/" + user.UserID)).OK()
+			outside := user.Post("/v1/api-keys", body{"name": "Outside"}).OK().Text("id")
+			rows := x.Owner.On(t).Get(organizationAuditPath(x) + "&limit=100").OK().Column("resource_id")
+			if !slices.Contains(rows, inside) || slices.Contains(rows, outside) {
+				t.Errorf("of key %s (inside) and %s (outside) it lists %v", inside, outside, rows)
+			}
+			if own := user.Get("/v1/auth/activity").OK().Column("resource_id"); !slices.Contains(own, outside) {
+				t.Errorf("their own activity is %v, without %s", own, outside)
+			}
+		})
+
 		t.Run("an owner alone reads it", func(t *testing.T) {
 			refused := x.Member("admin").On(t).Get(organizationAuditPath(x)).Fails(403, "FORBIDDEN")
 			if got := refused.Detail("permission"); got != "org.settings.write" {

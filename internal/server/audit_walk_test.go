@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"encoding/base64"
 	"slices"
 	"testing"
 
@@ -154,12 +153,8 @@ func TestEveryMutationLeavesOneRow(t *testing.T) {
 
 		t.Run("a failed login is a row", func(t *testing.T) {
 			failed := storedRow{"auth.login.failed", "failure", ""}
-			for _, header := range []string{"Bearer bk_nonsense", "Basic " + base64.StdEncoding.EncodeToString([]byte("cli_x:wrong"))} {
-				leaves(t, n, func() {
-					if got := n.Stranger(t).Do("POST", "/v1/auth/token", nil, "Authorization", header); got.Status != 401 {
-						t.Errorf("%s: got %d", header, got.Status)
-					}
-				}, failed)
+			for header, code := range map[string]string{"Bearer bk_nonsense": "UNAUTHORIZED", basic("cli_x", "wrong"): "INVALID_CREDENTIALS"} {
+				leaves(t, n, func() { n.Exchange(t, header).Fails(401, code) }, failed)
 			}
 		})
 	})
@@ -172,11 +167,7 @@ func machineClient(t *testing.T, n *servertest.Node, x *servertest.Tenant) *serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair := base64.StdEncoding.EncodeToString([]byte(id + ":" + secret))
-	client := n.Stranger(t)
-	client.Token = client.Do("POST", "/v1/auth/token", nil, "Authorization", "Basic "+pair).OK().Text("token")
-	client.UserID = id
-	return client
+	return n.Holder(t, n.Exchange(t, basic(id, secret)).OK().Text("token"))
 }
 
 func TestBusinessRulesLeaveNoRow(t *testing.T) {

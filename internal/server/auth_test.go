@@ -70,7 +70,7 @@ func expiredKey(t testing.TB, n *servertest.Node) string {
 
 func disabledUsersKey(t testing.TB, n *servertest.Node) string {
 	email, _, secret := newKey(t, n, identity.NewKey{})
-	if _, err := n.Identity.SetUserDisabled(t.Context(), db.Caller{}, email, true); err != nil {
+	if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, email); err != nil {
 		t.Fatalf("disable a user: %v", err)
 	}
 	return secret

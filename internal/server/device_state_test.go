@@ -153,7 +153,7 @@ func TestADeviceLoginEndsWithItsApprover(t *testing.T) {
 				}
 			},
 			"the user is disabled": func(t *testing.T, email, _ string) {
-				if _, err := n.Identity.SetUserDisabled(t.Context(), db.Caller{}, email, true); err != nil {
+				if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, email); err != nil {
 					t.Fatalf("disable the user: %v", err)
 				}
 			},

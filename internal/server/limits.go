@@ -51,7 +51,12 @@ func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
 // authenticate finds out who calls, and whether they may call so often. Somebody
 // whom we do not know is counted by address.
 func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
-	actor, err := s.identity.Authenticate(x.R.Context(), x.R.Header.Get("Authorization"))
+	actor, err := s.identity.Authenticate(x.R.Context(), x.R.Header.Get("Authorization"), func() error {
+		if v := s.limits.strangers.Peek(limit.Address(x.IP)); !v.OK {
+			return fault.Limited(v.Wait)
+		}
+		return nil
+	})
 	if err != nil {
 		if limited := s.admit(x); limited != nil {
 			return actor, limited

@@ -28,13 +28,14 @@ func (m *model) learn(rt *rapid.T, made []*modelTag) {
 	}
 	var listed []api.Tag
 	m.call(rt, "GET", m.query("/v1/directory/tags"), nil, "200").Data(&listed)
-	for _, tag := range made {
-		for _, other := range listed {
+	// In which order one request makes several is nobody's business.
+	for _, other := range listed {
+		for _, tag := range made {
 			if other.Name == tag.name {
 				tag.id = other.ID
+				m.tags = append(m.tags, tag)
 			}
 		}
-		m.tags = append(m.tags, tag)
 	}
 }
 

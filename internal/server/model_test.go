@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +34,9 @@ type model struct {
 }
 
 func TestRandomHistoriesMatchAPlainModel(t *testing.T) {
-	bounded(t)
+	if err := bounded(); err != nil {
+		t.Fatal(err)
+	}
 	onEach(t, func(t *testing.T, n *servertest.Node) {
 		owner := n.User(t, servertest.NewEmail())
 		rapid.Check(t, func(rt *rapid.T) {
@@ -66,21 +69,21 @@ func TestRandomHistoriesMatchAPlainModel(t *testing.T) {
 	})
 }
 
-// bounded keeps the search short unless the command line asks for more.
-func bounded(t *testing.T) {
+// bounded keeps the search short unless the command line asks for more. It runs
+// once: after that all flags look as if they had been given.
+var bounded = sync.OnceValue(func() error {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	for name, value := range map[string]string{"rapid.checks": "10", "rapid.steps": "25", "rapid.nofailfile": "true"} {
 		if given[name] {
 			continue
 		}
-		before := flag.Lookup(name).Value.String()
 		if err := flag.Set(name, value); err != nil {
-			t.Fatal(err)
+			return err
 		}
-		t.Cleanup(func() { _ = flag.Set(name, before) })
 	}
-}
+	return nil
+})
 
 func newModel(rt *rapid.T, n *servertest.Node, owner *servertest.Client) *model {
 	m := &model{c: owner, n: n}

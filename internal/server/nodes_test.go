@@ -35,7 +35,7 @@ func eventually(t *testing.T, what string, noticed func() bool) {
 func operator(t *testing.T, store dbtest.Store) *identity.Service {
 	t.Helper()
 	d := store.Open(t)
-	return identity.New(d, identity.NewAuthority(d), web.NewCursors(nil), identity.Config{})
+	return identity.New(d, web.NewCursors(nil), identity.Config{})
 }
 
 // somebody is a user with one thing to lose, known to both nodes.
@@ -79,7 +79,7 @@ func TestAccessChangesReachEveryNode(t *testing.T) {
 		me, directory := "/v1/auth/me", "/v1/directory?workspace_id="+here.First.WorkspaceID
 		disable := func(by *identity.Service) func(t *testing.T, who somebody) {
 			return func(t *testing.T, who somebody) {
-				if _, err := by.SetUserDisabled(t.Context(), db.Caller{}, who.email, true); err != nil {
+				if _, err := by.DisableUser(t.Context(), db.Caller{}, who.email); err != nil {
 					t.Fatalf("disable the user: %v", err)
 				}
 			}
@@ -129,7 +129,7 @@ func TestAccessChangesReachEveryNode(t *testing.T) {
 		t.Run("a user who is enabled again has to log in again", func(t *testing.T) {
 			who := newSomebody(t, here, there, admin)
 			disable(here.Identity)(t, who)
-			if _, err := here.Identity.SetUserDisabled(t.Context(), db.Caller{}, who.email, false); err != nil {
+			if _, err := here.Identity.EnableUser(t.Context(), db.Caller{}, who.email); err != nil {
 				t.Fatalf("enable the user: %v", err)
 			}
 			who.here.Get(me).Fails(401, "UNAUTHORIZED")

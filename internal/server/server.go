@@ -61,7 +61,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Serv
 	s := &Server{
 		db:  d,
 		log: log,
-		identity: identity.New(d, authority, cursors, identity.Config{
+		identity: identity.New(d, cursors, identity.Config{
 			PublicURL: c.PublicURL,
 			DeviceTTL: c.DeviceSessionTTL,
 			KeyTTL:    c.KeySessionTTL,

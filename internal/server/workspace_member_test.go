@@ -168,7 +168,7 @@ func TestMemberList(t *testing.T) {
 
 func disable(t *testing.T, n *servertest.Node, email string) {
 	t.Helper()
-	if _, err := n.Identity.SetUserDisabled(t.Context(), db.Caller{}, email, true); err != nil {
+	if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, email); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -79,7 +79,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	user, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: f.Email, Name: f.Name, HomeOrgID: org.ID})
+	user, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: f.Email, Name: f.Name})
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}

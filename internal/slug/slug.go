@@ -2,6 +2,7 @@
 package slug
 
 import (
+	"crypto/rand"
 	"fmt"
 	"regexp"
 	"strings"
@@ -47,13 +48,19 @@ func From(name, fallback string) string {
 	return text
 }
 
-// Candidates tries a derived slug, then the slug with a number behind it, until
-// try says that one was free.
+// numbered is how many slugs of a name are told apart by a number.
+const numbered = 20
+
+// Candidates tries a derived slug, then the slug with a number behind it, then
+// with random characters, until try says that one was free.
 func Candidates(base string, try func(slug string) (free bool, err error)) error {
-	for n := 1; n <= 1000; n++ {
+	for n := 1; n <= 2*numbered; n++ {
 		candidate := base
 		if n > 1 {
 			suffix := fmt.Sprintf("-%d", n)
+			if n > numbered { // a popular name
+				suffix = "-" + strings.ToLower(rand.Text()[:8])
+			}
 			candidate = cut(base, maxLength-len(suffix)) + suffix
 		}
 		if free, err := try(candidate); err != nil || free {

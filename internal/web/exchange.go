@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 )
@@ -39,6 +40,7 @@ type Endpoint func(x *Exchange)
 func (x *Exchange) send(status int, body []byte) {
 	h := x.W.Header()
 	h["Content-Type"] = []string{"application/json"}
+	h["Cache-Control"] = []string{"no-store"}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	x.Status = status
 	x.W.WriteHeader(status)
@@ -54,8 +56,11 @@ func (x *Exchange) Fail(err error) {
 		seconds := max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 		x.W.Header()["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}
 	}
-	if f.Code == fault.Unauthorized || f.Code == fault.InvalidCredentials {
+	switch f.Code {
+	case fault.Unauthorized:
 		x.W.Header()["Www-Authenticate"] = []string{`Bearer realm="bursar"`}
+	case fault.InvalidCredentials:
+		x.W.Header()["Www-Authenticate"] = []string{`Basic realm="bursar"`}
 	}
 	x.send(f.Code.Status(), appendFault(nil, f))
 }
@@ -124,9 +129,15 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-func onceFor(x *Exchange, key string, body []byte) (*db.Once, error) {
+// onceFor binds a key to the caller and the request. Ending one's session is about
+// this session, though every such request of a caller looks the same.
+func onceFor(x *Exchange, action audit.Action, key string, body []byte) (*db.Once, error) {
+	scope := x.Caller.ID
+	if action == audit.SessionRevoked {
+		scope = x.Caller.SessionID
+	}
 	request := fmt.Appendf(nil, "%s %s\n%s", x.R.Method, x.R.URL.EscapedPath(), body)
-	return db.NewOnce(x.Caller.ID, key, request, func(out any) (int, []byte, error) {
+	return db.NewOnce(scope, key, request, func(out any) (int, []byte, error) {
 		if f, ok := out.(*fault.Fault); ok {
 			return f.Code.Status(), appendFault(nil, f), nil
 		}

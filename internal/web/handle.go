@@ -58,7 +58,7 @@ func Change[In, Out any](s *Site, action audit.Action, fn Func[In, Out]) Endpoin
 			x.Fail(err)
 			return
 		}
-		done, err := s.once(x, body)
+		done, err := s.once(x, action, body)
 		if err != nil {
 			s.refuse(x, action, err)
 			return
@@ -77,6 +77,9 @@ func Change[In, Out any](s *Site, action audit.Action, fn Func[In, Out]) Endpoin
 		x.answer(out)
 	}
 }
+
+// actor is an answer that tells who the stranger turned out to be, for the log.
+type actor interface{ ActorID() string }
 
 // Open makes an endpoint for strangers.
 func Open[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
@@ -102,6 +105,9 @@ func Open[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
 			x.Fail(err)
 			return
 		}
+		if known, ok := any(out).(actor); ok {
+			x.Caller.ID = known.ActorID()
+		}
 		x.answer(out)
 	}
 }
@@ -119,13 +125,13 @@ func (s *Site) identify(x *Exchange) bool {
 
 // once prepares for an idempotency key, if there is one: an earlier answer comes
 // back as the error.
-func (s *Site) once(x *Exchange, body []byte) (done func(), err error) {
+func (s *Site) once(x *Exchange, action audit.Action, body []byte) (done func(), err error) {
 	nothing := func() {}
 	key, err := idempotencyKey(x.R)
 	if err != nil || key == "" {
 		return nothing, err
 	}
-	once, err := onceFor(x, key, body)
+	once, err := onceFor(x, action, key, body)
 	if err != nil {
 		return nothing, err
 	}
@@ -180,20 +186,29 @@ func worthKeeping(f *fault.Fault) bool {
 }
 
 func refusal(x *Exchange, action audit.Action, f *fault.Fault) audit.Event {
-	event := audit.Event{
+	return audit.Event{
 		Action:         action,
 		Outcome:        audit.Denied,
 		Description:    "Refused " + x.Route + ": " + f.Message,
 		WorkspaceID:    f.Scope.WorkspaceID,
 		OrganizationID: f.Scope.OrganizationID,
+		ResourceID:     x.R.PathValue(pathName(action.Resource())),
 	}
-	for _, name := range []string{"method_id", "userId", "id"} {
-		if value := x.R.PathValue(name); value != "" {
-			event.ResourceID = value
-			break
-		}
+}
+
+// pathName is what paths call a resource.
+func pathName(r audit.ResourceType) string {
+	switch r {
+	case audit.Member:
+		return "userId"
+	case audit.Role:
+		return "role"
+	case audit.ReceivingMethod:
+		return "method_id"
+	case audit.DeviceCode:
+		return "" // a code is as good as a key
 	}
-	return event
+	return "id"
 }
 
 // answer writes a success.

@@ -29,14 +29,13 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput
 	email := identity.NormalEmail(in.Email)
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		added := api.MemberAdded{WorkspaceID: in.ID, Email: email, Role: in.Role}
-		w, err := lockMembers(tx, in.ID)
-		if err != nil {
+		if err := lockMembers(tx, in.ID); err != nil {
 			return added, audit.Event{}, err
 		}
 		if err := stillDefined(tx, in.ID, in.Role); err != nil {
 			return added, audit.Event{}, err
 		}
-		id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: email, Invited: true, HomeOrgID: w.OrganizationID})
+		id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: email, Invited: true})
 		if err != nil {
 			return added, audit.Event{}, err
 		}
@@ -57,7 +56,8 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput
 		if err := identity.Join(tx, in.ID, id, in.Role); err != nil {
 			return added, audit.Event{}, err
 		}
-		return added, event, identity.SettleHome(tx, id, w.OrganizationID)
+		_, err = identity.SettleHome(tx, id)
+		return added, event, err
 	})
 }
 
@@ -68,7 +68,7 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in memberInput
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberRemoved, audit.Event, error) {
 		removed := api.MemberRemoved{WorkspaceID: in.ID, UserID: in.UserID}
-		if _, err := lockMembers(tx, in.ID); err != nil {
+		if err := lockMembers(tx, in.ID); err != nil {
 			return removed, audit.Event{}, err
 		}
 		roles, member, err := rolesOf(tx.Q, in.ID, in.UserID)

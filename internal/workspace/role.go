@@ -75,7 +75,7 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in assignInput) (api
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
 		given := api.RoleAssignment{WorkspaceID: in.ID, UserID: in.UserID, Role: in.Role}
-		if _, err := lockMembers(tx, in.ID); err != nil {
+		if err := lockMembers(tx, in.ID); err != nil {
 			return given, audit.Event{}, err
 		}
 		roles, member, err := rolesOf(tx.Q, in.ID, in.UserID)
@@ -111,7 +111,7 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in unassignInput) 
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
 		taken := api.RoleAssignment{WorkspaceID: in.ID, UserID: in.UserID, Role: in.Role}
-		if _, err := lockMembers(tx, in.ID); err != nil {
+		if err := lockMembers(tx, in.ID); err != nil {
 			return taken, audit.Event{}, err
 		}
 		roles, _, err := rolesOf(tx.Q, in.ID, in.UserID)
@@ -148,7 +148,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in defineRoleInp
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Role, audit.Event, error) {
 		event := audit.Event{Action: audit.RoleUpdated, WorkspaceID: in.ID, ResourceID: in.Role, Description: "Updated role " + in.Name}
 		role := identity.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
-		if _, err := lockMembers(tx, in.ID); err != nil {
+		if err := lockMembers(tx, in.ID); err != nil {
 			return api.Role{}, event, err
 		}
 		before, exists, err := identity.FindRole(tx.Q, in.ID, in.Role)
@@ -183,7 +183,7 @@ func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in deleteRoleInp
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleDeleted, audit.Event, error) {
 		deleted := api.RoleDeleted{WorkspaceID: in.ID, Role: in.Role, Deleted: true}
-		if _, err := lockMembers(tx, in.ID); err != nil {
+		if err := lockMembers(tx, in.ID); err != nil {
 			return deleted, audit.Event{}, err
 		}
 		role, exists, err := identity.FindRole(tx.Q, in.ID, in.Role)

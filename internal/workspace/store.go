@@ -60,16 +60,12 @@ func update(tx *db.Tx, w api.Workspace) error {
 	return tx.Exec(`UPDATE workspace SET name = $2, slug = $3 WHERE id = $1`, w.ID, w.Name, w.Slug)
 }
 
-// lockMembers lets one change of a workspace's members and roles go on at a
-// time: rules about who is left cannot be decided side by side.
-func lockMembers(tx *db.Tx, id string) (api.Workspace, error) {
-	w := api.Workspace{ID: id}
-	found, err := tx.Row(`UPDATE workspace SET member_version = member_version + 1 WHERE id = $1 RETURNING organization_id`, id).
-		Scan(&w.OrganizationID)
+func lockMembers(tx *db.Tx, id string) error {
+	_, found, err := identity.LockMembers(tx, id)
 	if err == nil && !found {
 		err = fault.Missing("workspace")
 	}
-	return w, err
+	return err
 }
 
 // members reads one row for each role that a member holds.
@@ -135,7 +131,11 @@ func nameOf(q db.Q, accountID string) (string, error) {
 
 // leave also drops the roles: they hang on the membership.
 func leave(tx *db.Tx, workspaceID, accountID string) error {
-	return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+	if err := tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID); err != nil {
+		return err
+	}
+	_, err := identity.SettleHome(tx, accountID)
+	return err
 }
 
 func dropRole(tx *db.Tx, workspaceID, accountID, role string) error {

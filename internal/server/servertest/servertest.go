@@ -103,7 +103,7 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	if n.checker, err = loadContract(); err != nil {
 		t.Fatalf("read the contract: %v", err)
 	}
-	n.Identity = identity.New(n.DB, identity.NewAuthority(n.DB), web.NewCursors(nil), identity.Config{})
+	n.Identity = identity.New(n.DB, web.NewCursors(nil), identity.Config{})
 	first := setup.First{Email: "admin@example.com", Name: "Admin", Organization: "Acme", Workspace: "Treasury"}
 	if done, err := setup.Done(t.Context(), n.DB); err != nil {
 		t.Fatalf("look at the store: %v", err)

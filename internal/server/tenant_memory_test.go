@@ -1,0 +1,90 @@
+package server_test
+
+import (
+	"testing"
+
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+func TestAnIDAskedForAsTheWrongKindIsForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin := n.Admin(t)
+		ws, org := n.First.WorkspaceID, n.First.OrganizationID
+
+		t.Run("a workspace as an organization", func(t *testing.T) {
+			admin.On(t).Get("/v1/organizations/"+ws).Fails(404, "RESOURCE_NOT_FOUND")
+			admin.On(t).Get("/v1/workspaces/" + ws).OK()
+			admin.On(t).Get("/v1/organizations/"+ws).Fails(404, "RESOURCE_NOT_FOUND")
+		})
+		t.Run("an organization as a workspace", func(t *testing.T) {
+			admin.On(t).Get("/v1/workspaces/"+org).Fails(404, "RESOURCE_NOT_FOUND")
+			admin.On(t).Get("/v1/organizations/" + org).OK()
+			admin.On(t).Get("/v1/workspaces/"+org).Fails(404, "RESOURCE_NOT_FOUND")
+		})
+	})
+}
+
+func TestLogoutWithAnIdempotencyKeyEndsTheSessionItWasSentWith(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		first, second := n.Admin(t), n.Admin(t)
+		for _, session := range []*servertest.Client{first, second} {
+			session.Do("POST", "/v1/auth/logout", nil, "Idempotency-Key", "bye").OK()
+			session.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
+		}
+	})
+}
+
+// loginsSeenBy counts the logins of somebody that the owner of an organization
+// can read.
+func loginsSeenBy(x *servertest.Tenant, userID string) int {
+	path := "/v1/audit?organization_id=" + x.OrganizationID + "&action=auth.session.created&actor=" + userID
+	return len(x.Owner.Get(path).OK().List())
+}
+
+func TestAnInvitationOpensNoViewOnLogins(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		stranger, employer := n.Tenant(t), n.Tenant(t)
+		email := servertest.NewEmail()
+		userID := stranger.Add(email, "viewer")
+		stranger.Owner.Delete(stranger.Path("/members/" + userID)).OK()
+		employer.Add(email, "viewer")
+		n.User(t, email) // completes the account and logs in
+
+		if got := loginsSeenBy(stranger, userID); got != 0 {
+			t.Errorf("who invited first sees %d logins", got)
+		}
+		if got := loginsSeenBy(employer, userID); got != 1 {
+			t.Errorf("the employer sees %d logins, want 1", got)
+		}
+	})
+}
+
+func TestLoginsAreFiledElsewhereOnceSomebodyHasLeft(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		former, employer := n.Tenant(t), n.Tenant(t)
+		email := servertest.NewEmail()
+		user := n.User(t, email)
+		former.Add(email, "viewer")
+		key := user.Post("/v1/api-keys", servertest.Body{"name": "laptop"}).OK().Text("api_key")
+		n.Login(t, key)
+		employer.Add(email, "viewer")
+		former.Owner.Delete(former.Path("/members/" + user.UserID)).OK()
+		n.Login(t, key)
+
+		if got := loginsSeenBy(former, user.UserID); got != 1 {
+			t.Errorf("the former organization sees %d logins, want the one from before", got)
+		}
+		if got := loginsSeenBy(employer, user.UserID); got != 1 {
+			t.Errorf("the present organization sees %d logins, want the one since", got)
+		}
+	})
+}
