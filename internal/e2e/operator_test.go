@@ -80,7 +80,7 @@ func TestEveryRequestLeavesOneLineInTheLog(t *testing.T) {
 func TestLogTellsNoSecrets(t *testing.T) {
 	each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store, "--log-level", "debug")
-		said := p.Out.String()
+		said := p.welcome(t)
 		made := setupOf(t, said)
 		node := servertest.Remote(t, p.URL, made)
 		admin := node.Admin(t)

@@ -108,6 +108,16 @@ func (p *process) lines(t *testing.T) []map[string]any {
 	return lines
 }
 
+// welcome is what the first start says. It arrives on its own way, maybe after
+// the log says that the server listens.
+func (p *process) welcome(t *testing.T) string {
+	t.Helper()
+	eventually(t, "the server says how to use it", func() bool {
+		return strings.HasSuffix(p.Out.String(), "\n\n") && strings.Contains(p.Out.String(), "curl")
+	})
+	return p.Out.String()
+}
+
 // kill ends the server at once, as a crash would.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // fails only where it has ended
