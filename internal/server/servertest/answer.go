@@ -34,6 +34,8 @@ func encode(t testing.TB, body any) io.Reader {
 		return strings.NewReader(b)
 	case []byte:
 		return bytes.NewReader(b)
+	case io.Reader:
+		return b
 	}
 	data, err := json.Marshal(body)
 	if err != nil {

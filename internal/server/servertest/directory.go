@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -62,22 +61,7 @@ func (c *Client) Walk(path string, between func(page []string)) []string {
 // Stream sends a body whose length is not told beforehand.
 func (c *Client) Stream(method, path string, body io.Reader) *Answer {
 	c.t.Helper()
-	request, err := http.NewRequestWithContext(c.t.Context(), method, c.Node.URL+path, io.NopCloser(body))
-	if err != nil {
-		c.t.Fatalf("make the request: %v", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+c.Token)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		c.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		c.t.Fatalf("%s %s: read the answer: %v", method, path, err)
-	}
-	c.check(request, response, data)
-	return &Answer{Status: response.StatusCode, Header: response.Header, Body: data, request: method + " " + path, t: c.t}
+	return c.Do(method, path, io.NopCloser(body))
 }
 
 // contents says how the rows of each table are written down.

@@ -164,8 +164,8 @@ func (n *Node) Member(t testing.TB, email, role string) *Client {
 	return user
 }
 
-// Do sends a request. body is nil, a string or []byte as it is, or anything
-// that becomes JSON; headers come in pairs.
+// Do sends a request. body is nil, a string, []byte or reader as it is, or
+// anything that becomes JSON; headers come in pairs.
 func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
 	c.t.Helper()
 	request, err := http.NewRequestWithContext(c.t.Context(), method, c.Node.URL+path, encode(c.t, body))

@@ -2,6 +2,7 @@ package pgcluster
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +19,7 @@ const helperVariable = "PGCLUSTER_TEST_PARENT"
 func TestDiesWithItsParent(t *testing.T) {
 	t.Parallel()
 	requirePostgres(t)
-	parent := exec.Command(os.Args[0], "-test.run=^TestHelperParent$")
+	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), helperVariable+"=1", "TMPDIR="+sharedTempDir(t))
 	parent.Stderr = os.Stderr
 	stdout, err := parent.StdoutPipe()
@@ -42,20 +43,27 @@ func TestDiesWithItsParent(t *testing.T) {
 	}
 }
 
-// TestHelperParent is the process that TestDiesWithItsParent kills.
-func TestHelperParent(t *testing.T) {
+// TestMain is also the process that TestDiesWithItsParent kills.
+func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) == "" {
-		t.Skip("runs only as a helper of TestDiesWithItsParent")
+		os.Exit(m.Run())
 	}
-	c, err := Start(t.Context(), "", Options{})
+	if err := beParent(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func beParent() error {
+	c, err := Start(context.Background(), "", Options{})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if _, err := os.Stdout.WriteString(strconv.Itoa(c.server.process.Pid) + "\n"); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	<-c.server.exited
-	t.Fatalf("the server ended before its parent: %s", c.server.status)
+	return fmt.Errorf("the server ended before its parent: %s", c.server.status)
 }
 
 func TestOutlivesTheThreadThatStartedIt(t *testing.T) {
