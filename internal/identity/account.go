@@ -38,13 +38,16 @@ func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 	return id, false, err
 }
 
-// findActor is an account as an actor.
+// findActor is an account as an actor at a device that a session let in: a person
+// is then there in person, whatever key the session hangs on.
 func findActor(q db.Q, accountID, keyID string) (audit.Actor, error) {
-	a := audit.Actor{KeyID: keyID}
+	a := audit.Actor{Type: audit.User, KeyID: keyID}
 	var kind string
 	_, err := q.Row(`SELECT id, kind, email, name, home_org_id FROM account WHERE id = $1`, accountID).
 		Scan(&a.ID, &kind, &a.Email, &a.Name, &a.HomeOrgID)
-	a.Type = actorType(kind, keyID)
+	if kind == kindClient {
+		a.Type = audit.Client
+	}
 	return a, err
 }
 
@@ -64,6 +67,10 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 			return "", audit.Event{}, err
 		}
 		home, err := SettleHome(tx, id)
+		if err != nil {
+			return "", audit.Event{}, err
+		}
+		home, err = filedUnder(tx.Q, home)
 		return id, audit.Event{Action: audit.UserCreated, OrganizationID: home, ResourceID: id, Description: "Created user " + name}, err
 	})
 }
@@ -96,8 +103,11 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 			return "", audit.Event{}, err
 		}
 		if status == statusDisabled {
-			err = tx.Exec(`UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, id, tx.Now())
+			if err := tx.Exec(`UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, id, tx.Now()); err != nil {
+				return "", audit.Event{}, err
+			}
 		}
+		org, err = filedUnder(tx.Q, org)
 		return id, audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}, err
 	})
 }
@@ -115,6 +125,9 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		org, err := SettleHome(tx, key.AccountID)
+		if err == nil {
+			org, err = filedUnder(tx.Q, org)
+		}
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
@@ -144,8 +157,21 @@ func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 			return "", audit.Event{}, err
 		}
 		name, err := revokeKey(tx, id, account)
+		if err != nil {
+			return "", audit.Event{}, err
+		}
 		event := keyEvent(audit.KeyRevoked, id, "Revoked API key "+name)
-		event.OrganizationID = org
+		event.OrganizationID, err = filedUnder(tx.Q, org)
 		return id, event, err
 	})
+}
+
+// filedUnder is where an operator's deed is filed: under the organization that it
+// concerns, or else the first one of the store, which is the operator's own.
+func filedUnder(q db.Q, organizationID string) (string, error) {
+	if organizationID != "" {
+		return organizationID, nil
+	}
+	_, err := q.Row(`SELECT id FROM organization ORDER BY id LIMIT 1`).Scan(&organizationID)
+	return organizationID, err
 }

@@ -210,7 +210,7 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 		if err != nil {
 			return session{}, audit.Event{}, err
 		}
-		new, err := startSession(tx, c.accountID, c.keyID, s.config.DeviceTTL)
+		new, err := startSession(tx, actor, s.config.DeviceTTL)
 		return new, sessionEvent(new, actor), err
 	})
 	if err != nil {

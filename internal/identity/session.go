@@ -214,7 +214,7 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 // begin starts the session of a credential that was found good.
 func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
-		new, err := startSession(tx, who.actor.ID, who.actor.KeyID, s.config.KeyTTL)
+		new, err := startSession(tx, who.actor, s.config.KeyTTL)
 		return new, sessionEvent(new, who.actor), err
 	})
 	if err != nil {

@@ -191,11 +191,15 @@ func (s *Service) RotateSigningKey(ctx context.Context, by db.Caller) (id string
 			return "", audit.Event{}, err
 		}
 		now := tx.Now()
-		err = tx.Exec(`UPDATE signing_key SET retired_at = $1 WHERE id <> $2 AND retired_at IS NULL`, now, id)
+		if err := tx.Exec(`UPDATE signing_key SET retired_at = $1 WHERE id <> $2 AND retired_at IS NULL`, now, id); err != nil {
+			return "", audit.Event{}, err
+		}
+		org, err := filedUnder(tx.Q, "")
 		return id, audit.Event{
-			Action:      audit.SigningKeyRotated,
-			ResourceID:  id,
-			Description: "Rotated the signing key of session tokens",
+			Action:         audit.SigningKeyRotated,
+			OrganizationID: org,
+			ResourceID:     id,
+			Description:    "Rotated the signing key of session tokens",
 		}, err
 	})
 }

@@ -20,7 +20,6 @@ const (
 type session struct {
 	id        string
 	accountID string
-	keyID     string
 	createdAt int64
 	expiresAt int64
 }
@@ -30,23 +29,13 @@ func loadSession(q db.Q, id string) (*sessionState, error) {
 	var revokedAt int64
 	var kind, status string
 	a := &state.actor
-	found, err := q.Row(`SELECT s.expires_at, s.revoked_at, s.api_key_id, a.id, a.kind, a.email, a.name, a.status, a.home_org_id
+	found, err := q.Row(`SELECT s.expires_at, s.revoked_at, s.api_key_id, s.actor_type, a.id, a.email, a.name, a.status, a.home_org_id
 		FROM session s JOIN account a ON a.id = s.account_id WHERE s.id = $1`, id).
-		Scan(&state.until, &revokedAt, &a.KeyID, &a.ID, &kind, &a.Email, &a.Name, &status, &a.HomeOrgID)
+		Scan(&state.until, &revokedAt, &a.KeyID, &kind, &a.ID, &a.Email, &a.Name, &status, &a.HomeOrgID)
 	a.SessionID = id
-	a.Type = actorType(kind, a.KeyID)
+	a.Type = audit.ActorType(kind)
 	state.live = found && revokedAt == 0 && status == statusActive
 	return &state, err
-}
-
-func actorType(kind, keyID string) audit.ActorType {
-	switch {
-	case kind == kindClient:
-		return audit.Client
-	case keyID != "":
-		return audit.APIKey
-	}
-	return audit.User
 }
 
 func revokeSession(tx *db.Tx, id string) (ended bool, err error) {
@@ -77,11 +66,11 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 	return k, err
 }
 
-// startSession stores a session of an account, made by a key if there is one. An
-// account or a key that has ended since it was looked at is refused, and the
+// startSession stores a session of an actor, which hangs on a key if there is one.
+// An account or a key that has ended since it was looked at is refused, and the
 // session ends with the key at the latest.
-func startSession(tx *db.Tx, accountID, keyID string, ttl time.Duration) (session, error) {
-	live, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status = 'active' RETURNING id`, accountID).Scan(new(string))
+func startSession(tx *db.Tx, by audit.Actor, ttl time.Duration) (session, error) {
+	live, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status = 'active' RETURNING id`, by.ID).Scan(new(string))
 	if err == nil && !live {
 		err = errNotAuthenticated
 	}
@@ -89,11 +78,11 @@ func startSession(tx *db.Tx, accountID, keyID string, ttl time.Duration) (sessio
 		return session{}, err
 	}
 	now := tx.Now()
-	s := session{id: tx.NewID("ses"), accountID: accountID, keyID: keyID, createdAt: now, expiresAt: now + ttl.Milliseconds()}
-	if keyID != "" {
+	s := session{id: tx.NewID("ses"), accountID: by.ID, createdAt: now, expiresAt: now + ttl.Milliseconds()}
+	if by.KeyID != "" {
 		var end int64
 		live, err := tx.Row(`UPDATE api_key SET last_used_at = $2
-			WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) RETURNING expires_at`, keyID, now).Scan(&end)
+			WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) RETURNING expires_at`, by.KeyID, now).Scan(&end)
 		if err == nil && !live {
 			err = errNotAuthenticated
 		}
@@ -104,8 +93,8 @@ func startSession(tx *db.Tx, accountID, keyID string, ttl time.Duration) (sessio
 			s.expiresAt = min(s.expiresAt, end)
 		}
 	}
-	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		s.id, s.accountID, db.NullText(s.keyID), s.createdAt, s.expiresAt)
+	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		s.id, s.accountID, db.NullText(by.KeyID), string(by.Type), s.createdAt, s.expiresAt)
 }
 
 type storedClient struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -185,6 +186,43 @@ func TestSecretsAreNeitherStoredNorLogged(t *testing.T) {
 					t.Error("the secret stands in the log")
 				}
 			})
+		}
+	})
+}
+
+func TestADeviceLoginActsAsThePersonWhoApprovedIt(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin := n.Admin(t)
+		entry := servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{}}
+		admin.Post("/v1/directory", entry).OK()
+		deviceSession(t, n, admin).Post("/v1/directory", entry).OK()
+
+		got := admin.Get("/v1/audit?action=directory.entry.created&workspace_id=" + n.First.WorkspaceID).OK().Column("actor_type")
+		if want := []string{"user", "api_key"}; !slices.Equal(got, want) {
+			t.Errorf("the actors are %v, want %v", got, want)
+		}
+	})
+}
+
+func TestWhatConcernsNoOrganizationIsFiledUnderTheFirst(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		n.Tenant(t)
+		by := db.Caller{Actor: audit.SystemActor("operator")}
+		if _, err := n.Identity.RotateSigningKey(t.Context(), by); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Identity.CreateUser(t.Context(), by, servertest.NewEmail(), "Nobody's"); err != nil {
+			t.Fatal(err)
+		}
+		path := "/v1/audit?limit=2&organization_id=" + n.First.OrganizationID + "&action="
+		for _, action := range []string{"auth.signing_key.rotated", "iam.user.created"} {
+			if got := n.Admin(t).Get(path + action).OK().Column("actor_type"); len(got) == 0 || got[0] != "system" {
+				t.Errorf("%s is filed as %v", action, got)
+			}
 		}
 	})
 }

@@ -265,3 +265,9 @@ func TestPagingNeitherRepeatsNorHides(t *testing.T) {
 		}
 	})
 }
+
+func TestABadLimitAndABadCursorAreToldTogether(t *testing.T) {
+	t.Parallel()
+	n := servertest.Start(t, dbtest.SQLite(t))
+	n.Admin(t).Get("/v1/directory?limit=0&cursor=x&workspace_id="+n.First.WorkspaceID).Invalid("limit", "cursor")
+}

@@ -24,12 +24,17 @@ func (c *Cursors) make(scope, position string) string {
 }
 
 func (c *Cursors) open(scope, cursor string) (position string, ok bool) {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= macLength || strings.ContainsAny(cursor, "\r\n") { // which base64 skips
+	raw, ok := decodeCursor(cursor)
+	if !ok {
 		return "", false
 	}
 	position = string(raw[macLength:])
 	return position, hmac.Equal(raw[:macLength], c.mac(scope, position))
+}
+
+func decodeCursor(cursor string) (raw []byte, ok bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	return raw, err == nil && len(raw) > macLength && !strings.ContainsAny(cursor, "\r\n") // which base64 skips
 }
 
 func (c *Cursors) mac(scope, position string) []byte {

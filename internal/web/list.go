@@ -27,8 +27,16 @@ type Page struct {
 	size int
 }
 
-// Validate checks the limit. The cursor can only be checked against the list.
+const cursorRule = "must be a cursor from a previous answer to the same list and filters"
+
+// Validate checks the limit and the form of the cursor. Whether it belongs to the
+// list is for the list to say.
 func (p *Page) Validate(v *fault.Violations) {
+	if p.Cursor != nil {
+		if _, ok := decodeCursor(*p.Cursor); !ok {
+			v.Add("cursor", cursorRule)
+		}
+	}
 	if p.Limit == nil {
 		return
 	}
@@ -70,7 +78,7 @@ func (c *Cursors) Paged(p Page, order Order, scope ...string) (Window, error) {
 	if p.Cursor != nil {
 		after, ok := c.open(w.scope, *p.Cursor)
 		if !ok {
-			return Window{}, fault.Invalid("cursor", "must be a cursor from a previous answer to the same list and filters")
+			return Window{}, fault.Invalid("cursor", cursorRule)
 		}
 		w.After = after
 	}

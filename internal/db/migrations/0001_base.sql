@@ -96,10 +96,13 @@ CREATE TABLE api_key (
 CREATE UNIQUE INDEX api_key_hash ON api_key (hash);
 CREATE INDEX api_key_account ON api_key (account_id, id) WHERE revoked_at IS NULL;
 
+-- api_key_id is the key that a session hangs on: the one it was exchanged for,
+-- or the one of whoever approved its device code.
 CREATE TABLE session (
     id         TEXT PRIMARY KEY,
     account_id TEXT NOT NULL REFERENCES account (id),
     api_key_id TEXT REFERENCES api_key (id),
+    actor_type TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     revoked_at BIGINT
