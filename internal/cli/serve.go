@@ -111,6 +111,9 @@ The key is shown this once. Exchange it for a session token:
 // client that its connection ends: nobody's request meets a closed door.
 const turnAway = 500 * time.Millisecond
 
+// emptyQueue is how long connections that the kernel has queued are still accepted.
+const emptyQueue = 50 * time.Millisecond
+
 // run serves until ctx ends, then drains.
 func run(ctx context.Context, srv *server.Server, listener net.Listener, drain time.Duration, log *slog.Logger) error {
 	web := &http.Server{
@@ -144,6 +147,8 @@ func run(ctx context.Context, srv *server.Server, listener net.Listener, drain t
 	log.Info("draining")
 	srv.Drain()
 	time.Sleep(turnAway)
+	narrowDoor(listener)
+	time.Sleep(emptyQueue)
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if err := web.Shutdown(limit); err != nil {
