@@ -16,6 +16,9 @@ import (
 // SQLiteFile is the name of the database in the data folder.
 const SQLiteFile = "bursar.db"
 
+// busyTimeout is how long one waits for another process that holds the file.
+const busyTimeout = 10 * time.Second
+
 // sqlite keeps many connections that read and one that writes.
 type sqlite struct {
 	path    string
@@ -28,26 +31,36 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	s := &sqlite{path: filepath.Join(dir, SQLiteFile), readers: make(chan *sqliteConn, readers)}
-	// The folder may have been there, open to others. What SQLite finds made keeps
-	// its mode, so its three files are nobody else's to read in any case.
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		file, err := os.OpenFile(s.path+suffix, os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("open the data file: %w", err)
-		}
-		if err := file.Close(); err != nil {
-			return nil, fmt.Errorf("open the data file: %w", err)
-		}
+	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the data file: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("open the data file: %w", err)
 	}
 	writing, err := openSQLiteConn(ctx, s.path, "")
 	if err != nil {
 		return nil, err
+	}
+	if err := s.keepPrivate(); err != nil {
+		return nil, errors.Join(err, writing.close())
 	}
 	for range readers {
 		s.readers <- nil
 	}
 	s.writer = startSQLiteWriter(writing, e)
 	return s, nil
+}
+
+// keepPrivate makes SQLite's side files nobody else's to read, before anything is
+// written to them: the folder may have been there, open to others.
+func (s *sqlite) keepPrivate() error {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Chmod(s.path+suffix, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("close the data file to others: %w", err)
+		}
+	}
+	return nil
 }
 
 func (s *sqlite) read(ctx context.Context, fn func(conn) error) error {
@@ -116,11 +129,10 @@ func openSQLiteConn(ctx context.Context, path, extra string) (*sqliteConn, error
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", filepath.Base(path), err)
 	}
-	if err := db.BusyTimeout(10 * time.Second); err != nil {
+	if err := db.BusyTimeout(busyTimeout); err != nil {
 		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
 	}
-	if err := db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-		PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;` + extra); err != nil {
+	if err := configureSQLite(ctx, db, extra); err != nil {
 		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
 	}
 	// Without it SQLite plans a statement anew whenever a parameter changes that
@@ -129,6 +141,25 @@ func openSQLiteConn(ctx context.Context, path, extra string) (*sqliteConn, error
 		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
 	}
 	return &sqliteConn{db: db, prepared: map[string]*sqliteStmt{}}, nil
+}
+
+// configureSQLite tries again while several open a fresh file at once: SQLite does
+// not wait for its lock when it changes the journal.
+func configureSQLite(ctx context.Context, db *sqlite3.Conn, extra string) error {
+	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
+	defer cancel()
+	for {
+		err := db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+			PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;` + extra)
+		if !errors.Is(err, sqlite3.BUSY) {
+			return err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 func (c *sqliteConn) close() error {
