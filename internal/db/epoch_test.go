@@ -3,7 +3,6 @@ package db_test
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 
 	"bursar/internal/audit"
@@ -94,12 +93,7 @@ func TestEpochChangesWithAccessOnAnotherNode(t *testing.T) {
 
 func TestNothingIsRememberedWhilePostgreSQLIsAway(t *testing.T) {
 	cluster, err := pgcluster.Start(t.Context(), "", pgcluster.Options{Durable: true})
-	if errors.Is(err, pgcluster.ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skip("PostgreSQL is not installed: 'make test' installs it where it can")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Started(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Stop(); err != nil {
 			t.Errorf("stop PostgreSQL: %v", err)

@@ -4,7 +4,6 @@ package e2e_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,12 +95,7 @@ func ownPostgres(t *testing.T) (dbtest.Store, *pgcluster.Cluster) {
 
 func schema(t *testing.T, cluster *pgcluster.Cluster, err error) dbtest.Store {
 	t.Helper()
-	if errors.Is(err, pgcluster.ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skip("PostgreSQL is not installed: 'make test' installs it where it can")
-	}
-	if err != nil {
-		t.Fatalf("start PostgreSQL: %v", err)
-	}
+	dbtest.Started(t, err)
 	url, _, err := cluster.NewSchema(t.Context())
 	if err != nil {
 		t.Fatalf("make a schema: %v", err)

@@ -54,8 +54,19 @@ func SQLite(t testing.TB) Store {
 	return Store{Engine: "sqlite", Config: db.Config{Dir: t.TempDir()}}
 }
 
-// Postgres is a fresh schema. Where PostgreSQL is not installed the test is
-// skipped, except in CI, where it fails.
+// Started judges how starting a cluster went. Where PostgreSQL is not installed
+// the test is skipped, except in CI, where it fails.
+func Started(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, pgcluster.ErrNotInstalled) && os.Getenv("CI") != "true" {
+		t.Skip("PostgreSQL is not installed: 'make test' installs it where it can")
+	}
+	if err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+}
+
+// Postgres is a fresh schema.
 func Postgres(t testing.TB) Store {
 	t.Helper()
 	shared.once.Do(func() {
@@ -63,12 +74,7 @@ func Postgres(t testing.TB) Store {
 		defer cancel()
 		shared.cluster, shared.err = pgcluster.Start(ctx, "", pgcluster.Options{TCP: false})
 	})
-	if errors.Is(shared.err, pgcluster.ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skip("PostgreSQL is not installed: 'make test' installs it where it can")
-	}
-	if shared.err != nil {
-		t.Fatalf("start PostgreSQL: %v", shared.err)
-	}
+	Started(t, shared.err)
 	url, drop, err := shared.cluster.NewSchema(t.Context())
 	if err != nil {
 		t.Fatalf("make a schema: %v", err)
