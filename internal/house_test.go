@@ -17,7 +17,7 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"api"},
-		{"internal/fault", "internal/audit", "internal/limit", "internal/reference"},
+		{"internal/fault", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db"},
 		{"internal/web", "internal/config"},
 		{"internal/slug", "internal/identity"},
@@ -30,7 +30,7 @@ func layers() [][]string {
 
 // forTests are the packages that only tests use.
 func forTests() []string {
-	return []string{"internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/server/servertest"}
+	return []string{"internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/server/servertest"}
 }
 
 const module = "bursar/"

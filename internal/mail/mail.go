@@ -1,0 +1,82 @@
+// Package mail sends invitations and account links by SMTP. What is sent waits
+// in a bounded queue in memory, and one goroutine delivers it: a slow mail server
+// holds up no request. Nothing of it is stored. A link that does not arrive can
+// be asked for again.
+//
+// Links are as good as passwords, so neither they nor addresses are logged, and
+// the connection is encrypted unless it stays on the machine.
+package mail
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"log/slog"
+	netmail "net/mail"
+	"time"
+)
+
+//go:embed page.html
+var pageSource string
+
+// Mailer sends mail. A nil *Mailer is valid: mail is not configured.
+type Mailer struct {
+	server  server
+	from    *netmail.Address
+	config  Config
+	log     *slog.Logger
+	page    *template.Template
+	queue   *queue
+	backoff []time.Duration
+	grace   time.Duration
+}
+
+// usualBackoff makes for five attempts over about seven minutes.
+func usualBackoff() []time.Duration {
+	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 4 * time.Minute}
+}
+
+// New makes a mailer, and none of an empty Config. It sends nothing until Run.
+func New(config Config, log *slog.Logger) (*Mailer, error) {
+	if config.Empty() {
+		return nil, nil
+	}
+	server, err := parseServer(config.URL)
+	if err != nil {
+		return nil, err
+	}
+	from, err := parseFrom(config.From)
+	if err != nil {
+		return nil, err
+	}
+	page, err := template.New("page").Parse(pageSource)
+	if err != nil {
+		return nil, fmt.Errorf("parse the page of a message: %w", err)
+	}
+	m := &Mailer{server: server, from: from, config: config, log: log, page: page, queue: newQueue(), backoff: config.Backoff, grace: 5 * time.Second}
+	if m.backoff == nil {
+		m.backoff = usualBackoff()
+	}
+	return m, nil
+}
+
+// Configured is whether mail can be sent.
+func (m *Mailer) Configured() bool { return m != nil }
+
+// Send queues a message and does not wait. It says false where the message cannot
+// be sent: it is malformed, the queue is full, or Run has ended.
+func (m *Mailer) Send(message Message) bool {
+	if m == nil {
+		return false
+	}
+	l, err := m.compose(message)
+	if err != nil {
+		m.log.Warn("mail was refused", "reason", err.Error())
+		return false
+	}
+	if err := m.queue.add(l); err != nil {
+		m.log.Warn("mail was not queued", "domain", l.domain, "reason", err.Error())
+		return false
+	}
+	return true
+}

@@ -1,0 +1,93 @@
+package mail
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	netmail "net/mail"
+	"strings"
+	"time"
+	"unicode"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// Message is a letter to one person.
+type Message struct {
+	To      string // an address without a name
+	Subject string
+	Text    string // paragraphs parted by empty lines
+	Button  Button // stands in the HTML for the paragraph of Text that is its link
+}
+
+// Button is a link that a message asks to open.
+type Button struct {
+	Label, Link string
+}
+
+const (
+	maxAddress = 254 // RFC 5321, 4.5.3.1.3
+	maxSubject = 200
+)
+
+func paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
+
+func moment(t time.Time) string { return t.UTC().Format("2 January 2006 at 15:04 UTC") }
+
+// check refuses what could become another header or another recipient.
+func (m Message) check() error {
+	if strings.ContainsFunc(m.To, unicode.IsControl) || strings.ContainsFunc(m.Subject, unicode.IsControl) {
+		return errors.New("the recipient and the subject must have no line breaks or other control characters")
+	}
+	address, err := netmail.ParseAddress(m.To)
+	if err != nil || address.Address != m.To || len(m.To) > maxAddress {
+		return errors.New("the recipient must be one address without a name")
+	}
+	if m.Subject == "" || len([]rune(m.Subject)) > maxSubject {
+		return fmt.Errorf("the subject must have 1 to %d characters", maxSubject)
+	}
+	return nil
+}
+
+func (m *Mailer) compose(message Message) (*letter, error) {
+	if err := message.check(); err != nil {
+		return nil, err
+	}
+	page, err := m.render(message)
+	if err != nil {
+		return nil, fmt.Errorf("render the message: %w", err)
+	}
+	content := gomail.NewMsg(gomail.WithCharset(gomail.CharsetUTF8), gomail.WithEncoding(gomail.EncodingQP), gomail.WithNoDefaultUserAgent())
+	content.FromMailAddress(m.from)
+	content.ToMailAddress(&netmail.Address{Address: message.To})
+	content.Subject(message.Subject)
+	content.SetDateWithValue(time.Now().UTC())
+	content.SetMessageIDWithValue(rand.Text() + "@" + domainOf(m.from.Address))
+	content.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody's vacation notice answers it
+	content.SetBodyString(gomail.TypeTextPlain, strings.ToValidUTF8(message.Text, "\uFFFD"))
+	content.AddAlternativeString(gomail.TypeTextHTML, page)
+	return &letter{
+		domain:   domainOf(message.To),
+		needsUTF: !isASCII(message.To) || !isASCII(m.from.Address),
+		content:  content,
+	}, nil
+}
+
+func (m *Mailer) render(message Message) (string, error) {
+	var out strings.Builder
+	err := m.page.Execute(&out, struct {
+		Subject    string
+		Paragraphs []string
+		Button     Button
+	}{message.Subject, strings.Split(message.Text, "\n\n"), message.Button})
+	return out.String(), err
+}
+
+// domainOf is as much of an address as may be logged.
+func domainOf(address string) string {
+	return address[strings.LastIndexByte(address, '@')+1:]
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+}

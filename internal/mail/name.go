@@ -1,0 +1,39 @@
+package mail
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxName bounds how much of a name stands in a message, in characters.
+const maxName = 64
+
+// plainName is a name that people chose, as it may stand in a message that
+// others receive in Bursar's name. It is one line without invisible characters.
+// Mail programs make links of text that looks like an address, so a space after
+// each dot and colon sees to it that no name does.
+func plainName(name string) string {
+	var out strings.Builder
+	breakable := false
+	for _, r := range strings.ToValidUTF8(name, " ") {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			r = ' '
+		case !unicode.IsGraphic(r) && !joins(r):
+			continue
+		}
+		if breakable && r != ' ' {
+			out.WriteByte(' ')
+		}
+		out.WriteRune(r)
+		breakable = strings.ContainsRune(".:。．｡․：", r)
+	}
+	text := []rune(strings.Join(strings.Fields(out.String()), " "))
+	if len(text) > maxName {
+		return strings.TrimSpace(string(text[:maxName-1])) + "…"
+	}
+	return string(text)
+}
+
+// joins are the invisible characters that Persian, Indic scripts and emoji need.
+func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
