@@ -30,9 +30,15 @@ var shared struct {
 }
 
 // Main runs the tests of a package and stops the cluster, if one was started.
-// A package that uses Each calls it from TestMain.
-func Main(m *testing.M) {
+// A package that uses Each calls it from TestMain, with what else is to be stopped.
+func Main(m *testing.M, stops ...func() error) {
 	code := m.Run()
+	for _, stop := range stops {
+		if err := stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stop what the tests started:", err)
+			code = max(code, 1)
+		}
+	}
 	if shared.cluster != nil {
 		if err := shared.cluster.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)

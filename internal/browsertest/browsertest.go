@@ -1,0 +1,148 @@
+// Package browsertest drives a real Chromium for a test. Each page has cookies
+// of its own. What a user would find broken fails the test by itself: an error
+// in the console, an exception, a request that failed, a violation of the
+// content security policy.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// Main runs the tests of a package and stops the browser, if one was started.
+// A package that uses Open calls it from TestMain and exits with what it returns.
+func Main(m interface{ Run() int }) int {
+	code := m.Run()
+	if err := Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop Chromium:", err)
+		code = max(code, 1)
+	}
+	return code
+}
+
+type settings struct {
+	width, height int
+	scheme        string
+	zone          string
+	noScripts     bool
+}
+
+// Option changes how a page is opened.
+type Option func(*settings)
+
+// WithoutScripts turns the scripts of the pages off. Eval still works.
+func WithoutScripts() Option { return func(s *settings) { s.noScripts = true } }
+
+// Viewport sets the size of the page. Without it, it is 1280 by 800.
+func Viewport(width, height int) Option {
+	return func(s *settings) { s.width, s.height = width, height }
+}
+
+// Phone is the viewport of a small phone.
+func Phone() Option { return Viewport(375, 812) }
+
+// Dark is a user who prefers dark colours.
+func Dark() Option { return func(s *settings) { s.scheme = "dark" } }
+
+// Zone is the user's time zone, such as "Asia/Manila". Without it, it is UTC.
+func Zone(name string) Option { return func(s *settings) { s.zone = name } }
+
+// Open opens a blank page until the end of the test, as a user who was never
+// here before. Motion is reduced, so that nothing is caught halfway. The page
+// must end before its server does: start the server first.
+func Open(t testing.TB, options ...Option) *Page {
+	t.Helper()
+	s := settings{width: 1280, height: 800, scheme: "light", zone: "UTC"}
+	for _, option := range options {
+		option(&s)
+	}
+	shared := started(t)
+	downloads := t.TempDir() // made before the cleanup below, so removed after it
+	ctx, cancel := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
+	p := &Page{t: t, ctx: ctx, settings: s, downloads: downloads, limit: patience}
+	if err := p.attach(); err != nil {
+		cancel()
+		t.Fatalf("open a page: %v", err)
+	}
+	t.Cleanup(func() {
+		p.flush()
+		cancel()
+		p.watchers.Wait()
+		for _, fault := range p.faults.unexpected() {
+			t.Errorf("browser: %s", fault)
+		}
+	})
+	return p
+}
+
+// attach makes the tab, watches it and gives it its settings.
+func (p *Page) attach() error {
+	if err := chromedp.Do(p.ctx); err != nil { // not under a deadline: it would become the tab's
+		return err
+	}
+	tab := chromedp.FromContext(p.ctx)
+	p.frame = cdp.FrameID(tab.Target.TargetID)
+	p.watch(tab.Target)
+	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
+	defer cancel()
+	yes := true
+	calls := []func() error{
+		func() error { return call(ctx, audits.Enable, cdp.Empty{}) },
+		func() error {
+			return call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		},
+		func() error {
+			return call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: p.settings.zone})
+		},
+		func() error { return p.emulateScripts(ctx, !p.settings.noScripts) },
+		func() error { return emulateViewport(ctx, p.settings.width, p.settings.height) },
+		func() error { return emulateScheme(ctx, p.settings.scheme) },
+		func() error {
+			_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+				Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: tab.BrowserContextID,
+				DownloadPath: p.downloads, EventsEnabled: &yes,
+			})
+			return err
+		},
+	}
+	for _, set := range calls {
+		if err := set(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Page) emulateScripts(ctx context.Context, on bool) error {
+	return call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+}
+
+func emulateViewport(ctx context.Context, width, height int) error {
+	const widestPhone = 480
+	return call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: int64(width), Height: int64(height), DeviceScaleFactor: 1, Mobile: width <= widestPhone,
+	})
+}
+
+func emulateScheme(ctx context.Context, scheme string) error {
+	return call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme},
+		{Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+}
+
+// call runs a command of the protocol whose answer does not matter.
+func call[P, R any](ctx context.Context, command cdp.Command[P, R], params P) error {
+	if _, err := chromedp.Call(ctx, command, params); err != nil {
+		return fmt.Errorf("%s: %w", command.Method, err)
+	}
+	return nil
+}

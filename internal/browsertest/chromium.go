@@ -1,0 +1,96 @@
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// ErrNotInstalled says that no Chromium was found.
+var ErrNotInstalled = errors.New("no Chromium is installed")
+
+// The one browser of this test process: starting one takes half a second, a
+// page in it milliseconds. Stop ends it.
+var shared struct {
+	once    sync.Once
+	ctx     context.Context
+	release context.CancelFunc
+	err     error
+}
+
+// Find returns the path of Chromium: BURSAR_CHROMIUM, or where it usually is.
+func Find() (string, error) {
+	if path := os.Getenv("BURSAR_CHROMIUM"); path != "" {
+		return path, nil
+	}
+	for _, name := range []string{
+		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+		"/usr/lib/chromium/chromium",
+		"/snap/bin/chromium",
+		"/opt/google/chrome/chrome",
+		"/opt/homebrew/bin/chromium",
+		"/Applications/Chromium.app/Contents/MacOS/Chromium",
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+	} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrNotInstalled
+}
+
+// started is the context of the running browser. Where Chromium is not
+// installed the test is skipped, except in CI, where it fails.
+func started(t testing.TB) context.Context {
+	t.Helper()
+	shared.once.Do(func() { shared.ctx, shared.release, shared.err = start() })
+	if errors.Is(shared.err, ErrNotInstalled) && os.Getenv("CI") != "true" {
+		t.Skip("Chromium is not installed: 'make test' installs it where it can")
+	}
+	if shared.err != nil {
+		t.Fatalf("start Chromium: %v", shared.err)
+	}
+	return shared.ctx
+}
+
+// start runs a headless browser with a profile of its own. It dies with this
+// process, however that ends.
+func start() (context.Context, context.CancelFunc, error) {
+	path, err := Find()
+	if err != nil {
+		return nil, nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.Flag("no-sandbox", os.Getuid() == 0), // root has no other way
+		chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("mute-audio", true),
+		chromedp.Flag("lang", "en-US"),
+		// A page that comes back from the cache has no load event to wait for.
+		chromedp.Flag("disable-features", "Translate,BackForwardCache,MediaRouter,OptimizationHints"),
+	)
+	allocator, release := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	stop := func() { cancel(); release() }
+	if err := chromedp.Do(ctx); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return ctx, stop, nil
+}
+
+// Stop ends the browser, if one was started, and removes its profile. No page
+// may be open.
+func Stop() error {
+	if shared.release == nil {
+		return nil
+	}
+	err := chromedp.Cancel(shared.ctx)
+	shared.release()
+	return err
+}

@@ -1,0 +1,27 @@
+package browsertest
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/chromedp"
+)
+
+// SetCookie gives the browser a cookie of the site at a URL, as if it had been
+// there before.
+func (p *Page) SetCookie(url string, cookie *http.Cookie) {
+	p.t.Helper()
+	err := p.within(func(ctx context.Context) error {
+		tab := chromedp.FromContext(p.ctx)
+		_, err := chromedp.CallBrowser(ctx, storage.SetCookies, storage.SetCookiesParams{
+			Cookies:          []*network.CookieParam{{Name: cookie.Name, Value: cookie.Value, URL: url}},
+			BrowserContextID: tab.BrowserContextID,
+		})
+		return err
+	})
+	if err != nil {
+		p.fail("set a cookie", err)
+	}
+}

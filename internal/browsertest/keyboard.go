@@ -1,0 +1,104 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+func named() map[string]string {
+	return map[string]string{
+		"Enter": kb.Enter, "Tab": kb.Tab, "Escape": kb.Escape, "Space": " ", "Backspace": kb.Backspace, "Delete": kb.Delete,
+		"ArrowUp": kb.ArrowUp, "ArrowDown": kb.ArrowDown, "ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight,
+		"Home": kb.Home, "End": kb.End, "PageUp": kb.PageUp, "PageDown": kb.PageDown,
+	}
+}
+
+// Press presses a key where the focus is: a character, or a name such as
+// "Enter" or "ArrowDown", with modifiers as in "Shift+Tab" and "Control+k". It
+// waits for the page that Enter leads to.
+func (p *Page) Press(key string) {
+	p.t.Helper()
+	what := "press " + key
+	p.until(what, func(ctx context.Context) error {
+		var leaves bool
+		if key == "Enter" {
+			if err := p.find(ctx, &leaves, "enterLeaves"); err != nil {
+				return err
+			}
+		}
+		before := p.navigation.starts()
+		if err := press(ctx, key); err != nil {
+			p.fail(what, err)
+		}
+		if leaves {
+			p.follow(ctx, what, before)
+		}
+		return nil
+	})
+}
+
+func press(ctx context.Context, key string) error {
+	parts := strings.Split(key, "+")
+	modifiers := chromedp.ModifierNone
+	for _, name := range parts[:len(parts)-1] {
+		modifier, ok := map[string]chromedp.Modifier{
+			"Shift": chromedp.ModifierShift, "Control": chromedp.ModifierCtrl,
+			"Alt": chromedp.ModifierAlt, "Meta": chromedp.ModifierMeta,
+		}[name]
+		if !ok {
+			return fmt.Errorf("there is no modifier %q", name)
+		}
+		modifiers |= modifier
+	}
+	last := parts[len(parts)-1]
+	code, ok := named()[last]
+	if !ok {
+		if utf8.RuneCountInString(last) != 1 {
+			return fmt.Errorf("there is no key %q", last)
+		}
+		code = last
+	}
+	return chromedp.Do(ctx, chromedp.KeyEvent(code, chromedp.KeyModifiers(modifiers)))
+}
+
+// KeyboardReaches presses Tab until an element that the CSS selector finds has
+// the focus, or the focus has gone round the page, and says which it was.
+func (p *Page) KeyboardReaches(selector string) bool {
+	p.t.Helper()
+	for been := map[int]bool{}; ; {
+		p.Press("Tab")
+		var at struct {
+			Meant bool
+			Place int
+		}
+		p.until("look at the focus", func(ctx context.Context) error { return p.find(ctx, &at, "focus", selector) })
+		if at.Meant || been[at.Place] {
+			return at.Meant
+		}
+		been[at.Place] = true
+	}
+}
+
+// FocusShows says whether a user sees where the focus is: the focused element
+// has an outline or a shadow.
+func (p *Page) FocusShows() bool {
+	p.t.Helper()
+	var shown bool
+	p.until("look at the focus", func(ctx context.Context) error { return p.find(ctx, &shown, "focusShown") })
+	return shown
+}
+
+// Focused is the HTML of the element with the focus, shortened.
+func (p *Page) Focused() string {
+	p.t.Helper()
+	var html string
+	p.until("look at the focus", func(ctx context.Context) error {
+		return p.evaluate(ctx, "document.activeElement?.outerHTML.slice(0, 200) ?? ''", &html)
+	})
+	return html
+}

@@ -1,0 +1,153 @@
+package browsertest
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	patience = 15 * time.Second      // how long a condition may take
+	interval = 20 * time.Millisecond // between two looks at it
+)
+
+// Page is one tab. Its methods wait for what they need and fail the test when
+// it does not come. They are for the goroutine of the test alone.
+type Page struct {
+	t         testing.TB
+	ctx       context.Context
+	frame     cdp.FrameID
+	settings  settings
+	downloads string
+	limit     time.Duration
+
+	watchers   sync.WaitGroup
+	faults     faults
+	navigation navigation
+}
+
+//go:embed finders.js
+var finders string
+
+// Eval runs an expression in the page and decodes its value, which may be
+// promised, into out unless that is nil. The content security policy does not
+// apply to it.
+func (p *Page) Eval(expression string, out any) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
+	defer cancel()
+	if err := p.evaluate(ctx, expression, out, chromedp.EvalAwaitPromise); err != nil {
+		p.fail("evaluate "+short(expression), err)
+	}
+}
+
+func (p *Page) evaluate(ctx context.Context, expression string, out any, options ...chromedp.EvaluateOption) error {
+	raw, err := chromedp.Run(ctx, chromedp.Evaluate[[]byte](expression, append(options, chromedp.EvalAsValue)...))
+	switch {
+	case errors.Is(err, chromedp.ErrJSUndefined), err == nil && (out == nil || len(raw) == 0):
+		return nil
+	case err != nil:
+		return err
+	}
+	return json.Unmarshal(raw, out)
+}
+
+// find calls a function of finders.js.
+func (p *Page) find(ctx context.Context, out any, function string, args ...any) error {
+	encoded := make([]string, len(args))
+	for i, arg := range args {
+		data, err := json.Marshal(arg)
+		if err != nil {
+			return err
+		}
+		encoded[i] = string(data)
+	}
+	call := function + "(" + strings.Join(encoded, ", ") + ")"
+	return p.evaluate(ctx, "(() => {"+finders+"\nreturn "+call+"})()", out, userGesture)
+}
+
+func userGesture(params *runtime.EvaluateParams) { yes := true; params.UserGesture = &yes }
+
+// errNotYet says what a condition still lacks.
+type errNotYet string
+
+func (e errNotYet) Error() string { return string(e) }
+
+// until tries until there is no error. A page on its way to another cannot
+// answer, so every error may pass.
+func (p *Page) until(what string, try func(ctx context.Context) error) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
+	defer cancel()
+	if err := p.navigation.settle(ctx); err != nil {
+		p.fail(what, err)
+	}
+	if err := poll(ctx, try); err != nil {
+		p.fail(what, err)
+	}
+}
+
+func poll(ctx context.Context, try func(ctx context.Context) error) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	var last error
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("gave up: %w", last)
+		case <-tick.C:
+		}
+	}
+}
+
+// fail ends the test with what a person would look at first.
+func (p *Page) fail(what string, err error) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	var seen struct{ URL, Title, Text string }
+	if looked := p.find(ctx, &seen, "describe"); looked != nil {
+		p.t.Fatalf("%s: %v (and the page does not answer: %v)", what, err, looked)
+	}
+	picture, shot := p.shootFailure(ctx)
+	if shot != nil {
+		picture = "no picture: " + shot.Error()
+	}
+	p.t.Fatalf("%s: %v\n  URL:     %s\n  title:   %s\n  picture: %s\n  text:    %s",
+		what, err, seen.URL, seen.Title, picture, seen.Text)
+}
+
+// flush waits until the browser told everything that happened so far.
+func (p *Page) flush() {
+	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
+	defer cancel()
+	if err := p.evaluate(ctx, "0", nil); err != nil {
+		p.faults.add(fault{text: "the page does not answer: " + err.Error()})
+	}
+}
+
+func short(text string) string {
+	const most = 80
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
