@@ -103,6 +103,9 @@ type MemberAdded struct {
 	Email       string `json:"email"`
 	Role        string `json:"role"`
 	UserID      string `json:"user_id"`
+	// InvitationURL is the link by which somebody who was not known completes the
+	// account. It is shown here and never again.
+	InvitationURL string `json:"invitation_url,omitzero"`
 }
 
 // MemberRemoved is the answer to removing a member.

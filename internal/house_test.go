@@ -21,8 +21,10 @@ func layers() [][]string {
 		{"internal/db"},
 		{"internal/web", "internal/config"},
 		{"internal/slug", "internal/identity"},
+		{"internal/signin"},
 		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},
-		{"internal/setup", "internal/server"},
+		{"internal/console", "internal/setup"},
+		{"internal/server"},
 		{"internal/cli"},
 		{"cmd/bursar"},
 	}

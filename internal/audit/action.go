@@ -7,6 +7,8 @@ type Action string
 
 const (
 	MemberAdded        Action = "iam.member.added"
+	MemberInvited      Action = "iam.member.invited"
+	MemberAccepted     Action = "iam.member.accepted"
 	MemberRemoved      Action = "iam.member.removed"
 	MemberRoleAssigned Action = "iam.member.role_assigned"
 	MemberRoleRemoved  Action = "iam.member.role_removed"
@@ -24,6 +26,7 @@ const (
 	UserCreated  Action = "iam.user.created"
 	UserDisabled Action = "iam.user.disabled"
 	UserEnabled  Action = "iam.user.enabled"
+	UserRenamed  Action = "iam.user.renamed"
 	AccessDenied Action = "iam.access.denied"
 
 	EntryCreated  Action = "directory.entry.created"
@@ -48,16 +51,46 @@ const (
 	KeyRotated        Action = "auth.key.rotated"
 	KeyRevoked        Action = "auth.key.revoked"
 	ClientCreated     Action = "auth.client.created"
+	ClientRotated     Action = "auth.client.rotated"
 	ClientRevoked     Action = "auth.client.revoked"
 	SigningKeyRotated Action = "auth.signing_key.rotated"
 	LoginFailed       Action = "auth.login.failed"
+
+	LinkCreated       Action = "auth.link.created"
+	AccountRecovered  Action = "auth.account.recovered"
+	FactorsReset      Action = "auth.account.reset"
+	PasswordChanged   Action = "auth.password.changed"
+	PasskeyAdded      Action = "auth.passkey.added"
+	PasskeyRemoved    Action = "auth.passkey.removed"
+	TOTPEnabled       Action = "auth.totp.enabled"
+	TOTPDisabled      Action = "auth.totp.disabled"
+	RecoveryCodesMade Action = "auth.recovery_codes.created"
+	RecoveryCodeUsed  Action = "auth.recovery_codes.used"
+
+	// AuditExported has no middle: the log is all that its area holds.
+	AuditExported Action = "audit.exported"
 )
+
+// Actions are all that can be done, in the order in which they are shown.
+func Actions() []Action {
+	return []Action{
+		MemberAdded, MemberInvited, MemberAccepted, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
+		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
+		OrganizationSettingsUpdated, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
+		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, TagCreated, TagUpdated,
+		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, DeviceApproved,
+		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
+		ClientRotated, ClientRevoked, SigningKeyRotated, LoginFailed, LinkCreated, AccountRecovered,
+		FactorsReset, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
+		RecoveryCodeUsed, AuditExported,
+	}
+}
 
 func (a Action) changesAccess() bool {
 	switch a {
-	case SessionRevoked, KeyRevoked, ClientRevoked, SigningKeyRotated:
+	case SessionRevoked, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged:
 		return true
-	case UserCreated, AccessDenied:
+	case UserCreated, AccessDenied, MemberInvited:
 		return false
 	}
 	return strings.HasPrefix(string(a), "iam.")
@@ -80,11 +113,16 @@ const (
 	Key             ResourceType = "api_key"
 	ClientAccount   ResourceType = "client"
 	SigningKey      ResourceType = "signing_key"
+	Passkey         ResourceType = "passkey"
+	Log             ResourceType = "audit"
 )
 
 // Resource is the kind of thing that the action is about, which the middle of
 // its name tells. A refused read or a failed login is about nothing in particular.
 func (a Action) Resource() ResourceType {
+	if a == AuditExported {
+		return Log
+	}
 	parts := strings.Split(string(a), ".")
 	if len(parts) != 3 {
 		return ""
@@ -98,7 +136,7 @@ func (a Action) Resource() ResourceType {
 		return Workspace
 	case "iam.organization":
 		return Organization
-	case "iam.user":
+	case "iam.user", "auth.link", "auth.account", "auth.password", "auth.totp", "auth.recovery_codes":
 		return UserAccount
 	case "directory.entry":
 		return DirectoryEntry
@@ -116,6 +154,8 @@ func (a Action) Resource() ResourceType {
 		return ClientAccount
 	case "auth.signing_key":
 		return SigningKey
+	case "auth.passkey":
+		return Passkey
 	}
 	return ""
 }

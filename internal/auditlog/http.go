@@ -7,7 +7,8 @@ import (
 	"bursar/internal/web"
 )
 
-type listInput struct {
+// filters say which rows are asked for, and of which tenant.
+type filters struct {
 	WorkspaceID    *string `query:"workspace_id"`
 	OrganizationID *string `query:"organization_id"`
 	Actor          *string `query:"actor"`
@@ -17,13 +18,11 @@ type listInput struct {
 	Outcome        *string `query:"outcome"`
 	From           *string `query:"from"`
 	To             *string `query:"to"`
-	web.Page
 
 	from, to int64
 }
 
-func (in *listInput) Validate(v *fault.Violations) {
-	in.Page.Validate(v)
+func (in *filters) check(v *fault.Violations) {
 	workspace := in.WorkspaceID != nil && *in.WorkspaceID != ""
 	organization := in.OrganizationID != nil && *in.OrganizationID != ""
 	switch {
@@ -45,6 +44,39 @@ func checkTime(v *fault.Violations, field string, text *string, absent int64) in
 		v.Add(field, "must be a time in Unix milliseconds")
 	}
 	return at
+}
+
+type listInput struct {
+	filters
+	web.Page
+}
+
+func (in *listInput) Validate(v *fault.Violations) {
+	in.Page.Validate(v)
+	in.check(v)
+}
+
+const (
+	formatCSV    = "csv"
+	formatNDJSON = "ndjson"
+
+	// maxFilter bounds what an export repeats in its own row.
+	maxFilter = 200
+)
+
+type exportInput struct {
+	filters
+	Format string `query:"format" required:"true"`
+}
+
+func (in *exportInput) Validate(v *fault.Violations) {
+	in.check(v)
+	web.CheckOneOf(v, "format", &in.Format, formatCSV, formatNDJSON)
+	web.CheckOptionalText(v, "actor", in.Actor, 0, maxFilter)
+	web.CheckOptionalText(v, "action", in.Action, 0, maxFilter)
+	web.CheckOptionalText(v, "resource_type", in.ResourceType, 0, maxFilter)
+	web.CheckOptionalText(v, "resource_id", in.ResourceID, 0, maxFilter)
+	web.CheckOptionalText(v, "outcome", in.Outcome, 0, maxFilter)
 }
 
 type activityInput struct{ web.Page }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bursar/internal/db"
+	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/web"
 )
@@ -14,6 +15,9 @@ import (
 // pageTimeout bounds a page by several filters that are common each but rare
 // together, the one question that no index answers alone.
 const pageTimeout = 10 * time.Second
+
+// maxRecent bounds how many rows Recent shows.
+const maxRecent = 50
 
 // Service answers for the audit log.
 type Service struct {
@@ -30,34 +34,93 @@ func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
 // List is a page of what happened in a workspace, or of what happened in an
 // organization outside of its workspaces, newest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.Encoded, error) {
+	f, err := s.may(ctx, by, in.filters, identity.AuditRead)
+	if err != nil {
+		return nil, err
+	}
+	return s.encoded(ctx, f, in.Page)
+}
+
+// Page is a piece of the log, as rows. Cursor is empty where there are no more.
+type Page struct {
+	Rows   []Row
+	Cursor string
+	More   bool
+}
+
+// Page is what List is, as rows.
+func (s *Service) Page(ctx context.Context, by db.Caller, in listInput) (Page, error) {
+	f, err := s.may(ctx, by, in.filters, identity.AuditRead)
+	if err != nil {
+		return Page{}, err
+	}
+	window, err := s.cursors.Paged(in.Page, web.Descending, f.scope()...)
+	if err != nil {
+		return Page{}, err
+	}
+	rows, err := s.rows(ctx, f, window.After, window.Take)
+	if err != nil {
+		return Page{}, err
+	}
+	list := web.Cut(window, rows, func(r Row) string { return r.ID })
+	page := Page{Rows: list.Rows()}
+	page.Cursor, page.More = list.Next()
+	return page, nil
+}
+
+// Recent is the newest rows of a workspace, 50 at most.
+func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, n int) ([]Row, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.AuditRead); err != nil {
+		return nil, err
+	}
+	return s.rows(ctx, all(workspaceID), string(web.Descending), max(0, min(n, maxRecent)))
+}
+
+// Get is one row of a workspace.
+func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string) (Row, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.AuditRead); err != nil {
+		return Row{}, err
+	}
+	var row Row
+	err := s.db.Read(ctx, func(q db.Q) error {
+		var found bool
+		var err error
+		if row, found, err = find(q, workspaceID, id); err == nil && !found {
+			err = fault.Missing("audit entry")
+		}
+		return err
+	})
+	return row, err
+}
+
+// Activity is a page of what the caller did outside of workspaces: logins, keys,
+// organizations.
+func (s *Service) Activity(ctx context.Context, by db.Caller, in activityInput) (*web.Encoded, error) {
+	return s.encoded(ctx, filter{column: "actor_id", value: by.ID, own: true, to: web.LastMillisecond}, in.Page)
+}
+
+// may demands a permission in the workspace whose rows are asked for, or to be an
+// owner of the organization, and makes the filter.
+func (s *Service) may(ctx context.Context, by db.Caller, in filters, need identity.Permission) (filter, error) {
 	f := filter{column: "workspace_id", from: in.from, to: in.to}
 	var err error
 	if in.WorkspaceID != nil && *in.WorkspaceID != "" {
 		f.value = *in.WorkspaceID
-		err = s.authority.Workspace(ctx, by.Actor, f.value, identity.AuditRead)
+		err = s.authority.Workspace(ctx, by.Actor, f.value, need)
 	} else {
 		f.column, f.value = "organization_id", *in.OrganizationID
 		// Only an owner reads it, and that is who may write settings.
 		err = s.authority.Organization(ctx, by.Actor, f.value, identity.OrgSettingsWrite)
-	}
-	if err != nil {
-		return nil, err
 	}
 	f.equal("actor_id", in.Actor)
 	f.equal("action", in.Action)
 	f.equal("resource_type", in.ResourceType)
 	f.equal("resource_id", in.ResourceID)
 	f.equal("outcome", in.Outcome)
-	return s.page(ctx, f, in.Page)
+	return f, err
 }
 
-// Activity is a page of what the caller did outside of workspaces: logins, keys,
-// organizations.
-func (s *Service) Activity(ctx context.Context, by db.Caller, in activityInput) (*web.Encoded, error) {
-	return s.page(ctx, filter{column: "actor_id", value: by.ID, own: true, to: web.LastMillisecond}, in.Page)
-}
-
-func (s *Service) page(ctx context.Context, f filter, p web.Page) (*web.Encoded, error) {
+func (s *Service) encoded(ctx context.Context, f filter, p web.Page) (*web.Encoded, error) {
 	window, err := s.cursors.Paged(p, web.Descending, f.scope()...)
 	if err != nil {
 		return nil, err
@@ -65,6 +128,17 @@ func (s *Service) page(ctx context.Context, f filter, p web.Page) (*web.Encoded,
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	page := web.NewEncoded(window)
-	err = s.db.Read(ctx, func(q db.Q) error { return f.each(q, window, page) })
+	err = s.db.Read(ctx, func(q db.Q) error { return f.encode(q, window, page) })
 	return page, err
+}
+
+func (s *Service) rows(ctx context.Context, f filter, below string, take int) ([]Row, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	var rows []Row
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		rows, err = f.rows(q, below, take)
+		return err
+	})
+	return rows, err
 }

@@ -5,9 +5,13 @@ import (
 	"strconv"
 	"strings"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/web"
 )
+
+const columns = `id, action, actor_name, actor_email, description, outcome, at, actor_id, actor_type,
+	resource_type, resource_id, request_id, ip`
 
 // filter is which rows a page shows.
 type filter struct {
@@ -15,6 +19,11 @@ type filter struct {
 	own           bool   // rows of no workspace alone
 	equals        [][2]string
 	from, to      int64
+}
+
+// all is every row of a workspace.
+func all(workspaceID string) filter {
+	return filter{column: "workspace_id", value: workspaceID, to: web.LastMillisecond}
 }
 
 func (f *filter) equal(column string, value *string) {
@@ -32,17 +41,15 @@ func (f filter) scope() []string {
 	return parts
 }
 
-// each adds the rows of the page, newest first.
-func (f filter) each(q db.Q, w web.Window, page *web.Encoded) error {
+// newest asks for the columns of rows below a position, newest first.
+func (f filter) newest(below string, take int) (question string, args []any) {
 	// Ids carry their time: the span of time is a span of ids.
-	before := min(w.After, db.FirstID("aud", f.to+1))
-	if f.to == web.LastMillisecond {
-		before = w.After
+	if f.to != web.LastMillisecond {
+		below = min(below, db.FirstID("aud", f.to+1))
 	}
-	args := []any{f.value, before}
+	args = []any{f.value, below}
 	var sql strings.Builder
-	sql.WriteString(`SELECT id, action, actor_name, actor_email, description, outcome, at, actor_id, actor_type,
-		resource_type, resource_id, request_id, ip FROM audit_log WHERE ` + f.column + ` = $1 AND id < $2`)
+	sql.WriteString(`SELECT ` + columns + ` FROM audit_log WHERE ` + f.column + ` = $1 AND id < $2`)
 	arg := func(condition, value string) {
 		args = append(args, value)
 		fmt.Fprintf(&sql, " AND %s $%d", condition, len(args))
@@ -56,12 +63,42 @@ func (f filter) each(q db.Q, w web.Window, page *web.Encoded) error {
 	for _, e := range f.equals {
 		arg(e[0]+" =", e[1])
 	}
-	args = append(args, w.Take)
+	args = append(args, take)
 	fmt.Fprintf(&sql, " ORDER BY id DESC LIMIT $%d", len(args))
+	return sql.String(), args
+}
+
+// encode adds the rows of a page as they are sent.
+func (f filter) encode(q db.Q, w web.Window, page *web.Encoded) error {
+	sql, args := f.newest(w.After, w.Take)
 	return q.Each(func(r db.Rows) error {
 		page.Row(r.Raw(0), func(dst []byte) []byte { return appendRow(dst, r) })
 		return nil
-	}, sql.String(), args...)
+	}, sql, args...)
+}
+
+// rows gathers rows below a position.
+func (f filter) rows(q db.Q, below string, take int) ([]Row, error) {
+	sql, args := f.newest(below, take)
+	return db.Collect(q, readRow, sql, args...)
+}
+
+func find(q db.Q, workspaceID, id string) (row Row, found bool, err error) {
+	err = q.Each(func(r db.Rows) error {
+		row, found = readRow(r), true
+		return nil
+	}, `SELECT `+columns+` FROM audit_log WHERE id = $1 AND workspace_id = $2`, id, workspaceID)
+	return row, found, err
+}
+
+// countSpan counts the rows of a workspace from one id to before another, and
+// those among them that tell of no success, each up to a limit.
+func countSpan(q db.Q, workspaceID, first, past string, limit int) (count, refused int, err error) {
+	_, err = q.Row(`SELECT
+		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE workspace_id = $1 AND id >= $2 AND id < $3 LIMIT $4) a),
+		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE workspace_id = $1 AND outcome IN ($5, $6) AND id >= $2 AND id < $3 LIMIT $4) r)`,
+		workspaceID, first, past, limit, string(audit.Denied), string(audit.Failure)).Scan(&count, &refused)
+	return count, refused, err
 }
 
 func appendRow(dst []byte, r db.Rows) []byte {

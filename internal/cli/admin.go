@@ -13,6 +13,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/signin"
 	"bursar/internal/web"
 )
 
@@ -28,7 +29,8 @@ change is audited with the system as actor.`,
 	}
 	c.AddCommand(
 		group("user", "Users of the store", newUserCreate(t), newUserSwitch(t, "disable", "Turn a user's access off and end their sessions", (*identity.Service).DisableUser),
-			newUserSwitch(t, "enable", "Turn a disabled user's access on again", (*identity.Service).EnableUser)),
+			newUserSwitch(t, "enable", "Turn a disabled user's access on again", (*identity.Service).EnableUser),
+			newUserLink(t), newUserReset(t)),
 		group("api-key", "API keys of users", newKeyCreate(t), newKeyRevoke(t)),
 		group("client", "Machine clients of workspaces", newClientCreate(t), newClientRevoke(t)),
 		group("keys", "Signing keys of session tokens", newKeysRotate(t)),
@@ -42,12 +44,18 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
+// opened is a store that a task works on.
+type opened struct {
+	*identity.Service
+	db *db.DB
+}
+
 // task is a command that works on a store.
 type task struct {
 	use, short, long, example string
 	needs                     []string // flags
 	argument                  string   // the flag that may be given without its name
-	run                       func(c *cobra.Command, id *identity.Service) (result any, text string, err error)
+	run                       func(c *cobra.Command, id opened) (result any, text string, err error)
 }
 
 func (k task) command(t Terminal) *cobra.Command {
@@ -70,8 +78,8 @@ func (k task) command(t Terminal) *cobra.Command {
 			if err := store.Missing(); err != nil {
 				return err
 			}
-			return withStore(c.Context(), store, func(_ *db.DB, id *identity.Service) error {
-				result, text, err := k.run(c, id)
+			return withStore(c.Context(), store, func(d *db.DB, id *identity.Service) error {
+				result, text, err := k.run(c, opened{id, d})
 				if err != nil {
 					return err
 				}
@@ -97,7 +105,7 @@ func newUserCreate(t Terminal) *cobra.Command {
 		use: "create", short: "Create a user, or complete an invited one",
 		example: `  bursar admin user create --email grace@example.com --name "Grace Hopper" --json`,
 		needs:   []string{"email", "name"},
-		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
+		run: func(c *cobra.Command, id opened) (any, string, error) {
 			var v fault.Violations
 			web.CheckEmail(&v, "email", email)
 			web.CheckText(&v, "name", name, 1, 100)
@@ -120,13 +128,65 @@ func newUserSwitch(t Terminal, verb, short string,
 		use: verb, short: short,
 		example: "  bursar admin user " + verb + " --email grace@example.com",
 		needs:   []string{"email"},
-		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
-			user, err := turn(id, c.Context(), operator(), email)
+		run: func(c *cobra.Command, id opened) (any, string, error) {
+			user, err := turn(id.Service, c.Context(), operator(), email)
 			return map[string]string{"user_id": user}, "User " + user + " is " + verb + "d", err
 		},
 	}.command(t)
 	c.Flags().StringVar(&email, "email", "", "email address of the user")
 	return c
+}
+
+func newUserLink(t Terminal) *cobra.Command {
+	var email, publicURL string
+	c := task{
+		use: "link", short: "Make a link by which a user sets up how they sign in",
+		long: `Make a link by which a user chooses a password or adds a passkey, for somebody who
+cannot sign in to the console yet or no longer. It is good once, for a day, and
+shown once. A second factor that they have stays; see 'bursar admin user reset'.`,
+		example: `  bursar admin user link --email grace@example.com --public-url https://pay.example.com`,
+		needs:   []string{"email", "public-url"},
+		run: func(c *cobra.Command, id opened) (any, string, error) {
+			link, err := id.CreateLink(c.Context(), operator(), identity.NewLinks(strings.TrimRight(publicURL, "/"), nil), email)
+			return linkResult(link, err)
+		},
+	}.command(t)
+	c.Flags().StringVar(&email, "email", "", "email address of the user")
+	bindPublicURL(c, &publicURL)
+	return c
+}
+
+func newUserReset(t Terminal) *cobra.Command {
+	var email, publicURL string
+	c := task{
+		use: "reset", short: "Take all ways to sign in from a user and make a link to begin anew",
+		long: `Take the password, the passkeys and the second factor from a user, end all their
+sessions, and make a link by which they begin anew: for somebody who has lost a
+device, or whose account somebody else got into. Their API keys stay.`,
+		example: `  bursar admin user reset --email grace@example.com --public-url https://pay.example.com`,
+		needs:   []string{"email", "public-url"},
+		run: func(c *cobra.Command, id opened) (any, string, error) {
+			address := strings.TrimRight(publicURL, "/")
+			people, err := signin.New(id.db, identity.NewLinks(address, nil), signin.Config{PublicURL: address})
+			if err != nil {
+				return nil, "", err
+			}
+			link, err := people.Reset(c.Context(), operator(), email)
+			return linkResult(link, err)
+		},
+	}.command(t)
+	c.Flags().StringVar(&email, "email", "", "email address of the user")
+	bindPublicURL(c, &publicURL)
+	return c
+}
+
+func bindPublicURL(c *cobra.Command, address *string) {
+	c.Flags().StringVar(address, "public-url", "http://127.0.0.1:8080", "address of the server, which the link leads to [BURSAR_PUBLIC_URL]")
+}
+
+func linkResult(link identity.Link, err error) (any, string, error) {
+	return map[string]any{"link": link.URL, "expires_at": link.ExpiresAt},
+		"Link  " + link.URL + "\n\nThe link is good once, for a day. Whoever has it gets into the account.", err
 }
 
 func newKeyCreate(t Terminal) *cobra.Command {
@@ -137,7 +197,7 @@ func newKeyCreate(t Terminal) *cobra.Command {
 		long:    "Create an API key for a user. The key is shown once. The account of an invited user is complete with it.",
 		example: `  bursar admin api-key create --user grace@example.com --name laptop --expires-in 2160h`,
 		needs:   []string{"user", "name"},
-		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
+		run: func(c *cobra.Command, id opened) (any, string, error) {
 			var v fault.Violations
 			web.CheckText(&v, "name", name, 1, 100)
 			if expires < 0 {
@@ -170,7 +230,7 @@ history of the shell.`,
 		example: `  bursar admin api-key revoke key_01jd2m8k3vq7w5x9y0z1a2b3c4
   bursar admin api-key revoke - < leaked-key.txt`,
 		needs: []string{"id"}, argument: "id",
-		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
+		run: func(c *cobra.Command, id opened) (any, string, error) {
 			if key == "-" {
 				text, err := io.ReadAll(io.LimitReader(t.In, 1024))
 				if err != nil {
@@ -195,7 +255,7 @@ id and secret for a session token at POST /v1/auth/token with Authorization: Bas
 The secret is shown once.`,
 		example: `  bursar admin client create --workspace ws_01jd2m8k3vq7w5x9y0z1a2b3c4 --name payroll --json`,
 		needs:   []string{"workspace", "name", "role"},
-		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
+		run: func(c *cobra.Command, id opened) (any, string, error) {
 			var v fault.Violations
 			web.CheckText(&v, "name", name, 1, 100)
 			if err := v.Err(); err != nil {
@@ -218,7 +278,7 @@ func newClientRevoke(t Terminal) *cobra.Command {
 		use: "revoke [ID]", short: "Turn a machine client off for good and end its sessions",
 		example: `  bursar admin client revoke cli_01jd2m8k3vq7w5x9y0z1a2b3c4`,
 		needs:   []string{"id"}, argument: "id",
-		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
+		run: func(c *cobra.Command, id opened) (any, string, error) {
 			return map[string]any{"client_id": client, "revoked": true}, "Client " + client + " is revoked", id.RevokeClient(c.Context(), operator(), client)
 		},
 	}.command(t)
@@ -231,7 +291,7 @@ func newKeysRotate(t Terminal) *cobra.Command {
 		use: "rotate", short: "Make a new signing key",
 		long:    "Make a new signing key, which signs session tokens from now on. Tokens signed with earlier keys stay good until they expire.",
 		example: `  bursar admin keys rotate`,
-		run: func(c *cobra.Command, id *identity.Service) (any, string, error) {
+		run: func(c *cobra.Command, id opened) (any, string, error) {
 			key, err := id.RotateSigningKey(c.Context(), operator())
 			return map[string]string{"key_id": key}, "Signing key " + key, err
 		},

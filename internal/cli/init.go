@@ -19,8 +19,9 @@ func newInit(t Terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Make the first organization, workspace and admin of a store",
-		Long: `Make the first organization, workspace and admin of an empty store, and an API
-key for the admin. The key is shown once. A store that has been initialised is
+		Long: `Make the first organization, workspace and admin of an empty store, an API key for
+the admin, and a link by which the admin sets up how to sign in to the console.
+Both are shown once; the link is good once, for a day. A store that has been initialised is
 left as it is, and the command fails.`,
 		Example: `  bursar init --email ada@example.com --name "Ada Lovelace" --organization Acme --workspace Treasury
   bursar init --email ops@example.com --name Ops --organization Acme --workspace Main --json --database-url postgres://localhost/bursar`,
@@ -43,8 +44,8 @@ left as it is, and the command fails.`,
 				if asJSON {
 					return printJSON(t.Out, made)
 				}
-				_, err = fmt.Fprintf(t.Out, "Organization  %s\nWorkspace     %s\nAdmin         %s\nAPI key       %s\n\nThe key is shown once. Keep it safe.\n",
-					made.OrganizationID, made.WorkspaceID, made.UserID, made.APIKey)
+				_, err = fmt.Fprintf(t.Out, "Organization  %s\nWorkspace     %s\nAdmin         %s\nAPI key       %s\nConsole       %s\n\nThe key and the link are shown once. Keep them safe.\n",
+					made.OrganizationID, made.WorkspaceID, made.UserID, made.APIKey, made.Link)
 				return err
 			})
 		},
@@ -54,6 +55,7 @@ left as it is, and the command fails.`,
 	c.Flags().StringVar(&first.Name, "name", "", "name of the admin")
 	c.Flags().StringVar(&first.Organization, "organization", "", "name of the organization")
 	c.Flags().StringVar(&first.Workspace, "workspace", "", "name of the workspace")
-	c.Flags().BoolVar(&asJSON, "json", false, "print user_id, organization_id, workspace_id and api_key as JSON")
+	bindPublicURL(c, &first.PublicURL)
+	c.Flags().BoolVar(&asJSON, "json", false, "print user_id, organization_id, workspace_id, api_key and link as JSON")
 	return c
 }

@@ -23,7 +23,8 @@ func newServe(t Terminal) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the server",
 		Long: `Run the server. On an empty store it makes a first organization, workspace and
-admin and prints, once, the admin's API key and how to use it.
+admin and prints, once, the admin's API key, a link by which the admin sets up how
+to sign in to the console, and how to use them.
 
 Every flag can be set by the environment variable in brackets. SIGTERM and
 SIGINT drain: requests under way are answered, then the store is closed.`,
@@ -83,6 +84,7 @@ func welcome(ctx context.Context, t Terminal, d *db.DB, publicURL string) error 
 	}
 	made, err := setup.Run(ctx, d, operator(), setup.First{
 		Email: "admin@example.com", Name: "Admin", Organization: "First organization", Workspace: "First workspace",
+		PublicURL: publicURL,
 	})
 	if errors.Is(err, setup.ErrDone) {
 		return nil // another node was quicker
@@ -98,12 +100,15 @@ func welcome(ctx context.Context, t Terminal, d *db.DB, publicURL string) error 
   Workspace     %s
   Admin         %s (admin@example.com)
   API key       %s
+  Console       %s
 
-The key is shown this once. Exchange it for a session token:
+The key and the link are shown this once. Open the link in a browser within a day
+to set up how the admin signs in to the console; it is good once. Exchange the key
+for a session token:
 
   curl -sS -X POST %s/auth/token -H 'Authorization: Bearer %s'
 
-`, base, made.OrganizationID, made.WorkspaceID, made.UserID, made.APIKey, base, made.APIKey)
+`, base, made.OrganizationID, made.WorkspaceID, made.UserID, made.APIKey, made.Link, base, made.APIKey)
 	return err
 }
 

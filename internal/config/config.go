@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"bursar/internal/db"
+	"bursar/internal/mail"
 )
 
 // Store says where the data is.
@@ -34,8 +35,21 @@ type Serve struct {
 	TrustedProxies   []string
 	DeviceSessionTTL time.Duration
 	KeySessionTTL    time.Duration
+	WebSessionTTL    time.Duration
+	WebSessionIdle   time.Duration
+	OIDC             OIDC
+	SMTPURL          string
+	MailFrom         string
 	DrainTimeout     time.Duration
 	LogLevel         string
+}
+
+// OIDC is a company's identity provider.
+type OIDC struct {
+	Issuer       string
+	ClientID     string
+	ClientSecret string
+	Name         string
 }
 
 // BindStore adds the flags of a store.
@@ -53,6 +67,14 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&s.TrustedProxies, "trusted-proxies", nil, "networks whose X-Forwarded-For is believed, as 10.0.0.0/8,::1/128 [BURSAR_TRUSTED_PROXIES]")
 	flags.DurationVar(&s.DeviceSessionTTL, "device-session-ttl", 12*time.Hour, "lifetime of a session after device login [BURSAR_DEVICE_SESSION_TTL]")
 	flags.DurationVar(&s.KeySessionTTL, "key-session-ttl", time.Hour, "lifetime of a session after key exchange [BURSAR_KEY_SESSION_TTL]")
+	flags.DurationVar(&s.WebSessionTTL, "web-session-ttl", 12*time.Hour, "lifetime of a browser's session [BURSAR_WEB_SESSION_TTL]")
+	flags.DurationVar(&s.WebSessionIdle, "web-session-idle", 30*time.Minute, "how long a browser's session lasts without being used [BURSAR_WEB_SESSION_IDLE]")
+	flags.StringVar(&s.OIDC.Issuer, "oidc-issuer", "", "OpenID Connect provider that people sign in with, as https://id.example.com [BURSAR_OIDC_ISSUER]")
+	flags.StringVar(&s.OIDC.ClientID, "oidc-client-id", "", "id of Bursar at the provider [BURSAR_OIDC_CLIENT_ID]")
+	flags.StringVar(&s.OIDC.ClientSecret, "oidc-client-secret", "", "secret of Bursar at the provider; better given by the variable [BURSAR_OIDC_CLIENT_SECRET]")
+	flags.StringVar(&s.OIDC.Name, "oidc-name", "your company", "name of the provider on the sign-in page [BURSAR_OIDC_NAME]")
+	flags.StringVar(&s.SMTPURL, "smtp-url", "", "server that sends mail, as smtp://user:password@mail.example.com:587 or smtps://…; better given by the variable [BURSAR_SMTP_URL]")
+	flags.StringVar(&s.MailFrom, "mail-from", "", "address that mail comes from [BURSAR_MAIL_FROM]")
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long SIGTERM waits for requests under way [BURSAR_DRAIN_TIMEOUT]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
 }
@@ -126,14 +148,39 @@ func (s *Serve) Check() error {
 	if s.DrainTimeout < 0 {
 		return errors.New("--drain-timeout must not be negative")
 	}
-	if s.DeviceSessionTTL < time.Minute || s.KeySessionTTL < time.Minute {
+	if min(s.DeviceSessionTTL, s.KeySessionTTL, s.WebSessionTTL, s.WebSessionIdle) < time.Minute {
 		return fmt.Errorf("a session must live for at least a minute")
+	}
+	if err := s.OIDC.check(); err != nil {
+		return err
+	}
+	if _, err := mail.Parse(s.SMTPURL, s.MailFrom); err != nil {
+		return fmt.Errorf("--smtp-url and --mail-from: %w", err)
 	}
 	if _, err := s.Proxies(); err != nil {
 		return err
 	}
 	_, err = s.Rate()
 	return err
+}
+
+func (o OIDC) check() error {
+	if o.Issuer == "" && o.ClientID == "" && o.ClientSecret == "" {
+		return nil
+	}
+	if o.Issuer == "" || o.ClientID == "" {
+		return errors.New("--oidc-issuer and --oidc-client-id go together")
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()))) {
+		return errors.New("--oidc-issuer must be an https address, such as https://id.example.com")
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || (err == nil && address.IsLoopback())
 }
 
 // Proxies are the networks whose X-Forwarded-For is believed.

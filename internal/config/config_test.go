@@ -46,6 +46,9 @@ func TestDefaults(t *testing.T) {
 		RateLimit:        "50/s",
 		DeviceSessionTTL: 12 * time.Hour,
 		KeySessionTTL:    time.Hour,
+		WebSessionTTL:    12 * time.Hour,
+		WebSessionIdle:   30 * time.Minute,
+		OIDC:             config.OIDC{Name: "your company"},
 		DrainTimeout:     30 * time.Second,
 		LogLevel:         "info",
 	}
@@ -75,6 +78,14 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		"BURSAR_TRUSTED_PROXIES":    "10.0.0.0/8,::1/128",
 		"BURSAR_DEVICE_SESSION_TTL": "24h",
 		"BURSAR_KEY_SESSION_TTL":    "5m",
+		"BURSAR_WEB_SESSION_TTL":    "8h",
+		"BURSAR_WEB_SESSION_IDLE":   "10m",
+		"BURSAR_OIDC_ISSUER":        "https://id.example.com",
+		"BURSAR_OIDC_CLIENT_ID":     "bursar",
+		"BURSAR_OIDC_CLIENT_SECRET": "s3cret",
+		"BURSAR_OIDC_NAME":          "Example",
+		"BURSAR_SMTP_URL":           "smtp://mail.example.com",
+		"BURSAR_MAIL_FROM":          "bursar@example.com",
 		"BURSAR_DRAIN_TIMEOUT":      "3s",
 		"BURSAR_LOG_LEVEL":          "warn",
 	})
@@ -86,6 +97,11 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		TrustedProxies:   []string{"10.0.0.0/8", "::1/128"},
 		DeviceSessionTTL: 24 * time.Hour,
 		KeySessionTTL:    5 * time.Minute,
+		WebSessionTTL:    8 * time.Hour,
+		WebSessionIdle:   10 * time.Minute,
+		OIDC:             config.OIDC{Issuer: "https://id.example.com", ClientID: "bursar", ClientSecret: "s3cret", Name: "Example"},
+		SMTPURL:          "smtp://mail.example.com",
+		MailFrom:         "bursar@example.com",
 		DrainTimeout:     3 * time.Second,
 		LogLevel:         "warn",
 	}
@@ -127,6 +143,12 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		"trusted-proxies":    {"10.0.0.1", "10.0.0.0/33", "proxy", "10.0.0.0/8,nonsense"},
 		"device-session-ttl": {"59s", "0", "-1h", "soon"},
 		"key-session-ttl":    {"59s", "0", "-1h", "soon"},
+		"web-session-ttl":    {"59s", "0", "soon"},
+		"web-session-idle":   {"59s", "0", "soon"},
+		"oidc-issuer":        {"https://id.example.com"}, // without a client
+		"oidc-client-id":     {"bursar"},                 // without an issuer
+		"smtp-url":           {"smtp://mail.example.com", "http://mail.example.com", "mail.example.com"},
+		"mail-from":          {"bursar@example.com", "nonsense"},
 		"drain-timeout":      {"-1s", "soon"},
 		"listen":             {"nonsense", "127.0.0.1", "127.0.0.1:notaport", "127.0.0.1:99999"},
 	} {
@@ -139,6 +161,23 @@ func TestBadSettingsAreRefused(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestProviderMustBeReachedByTLS(t *testing.T) {
+	for issuer, good := range map[string]bool{
+		"https://id.example.com": true, "http://localhost:8000": true, "http://127.0.0.1:8000": true, "http://[::1]:8000": true,
+		"http://id.example.com": false, "id.example.com": false, "https://": false,
+	} {
+		if _, err := load([]string{"--oidc-issuer", issuer, "--oidc-client-id", "bursar"}, nil); (err == nil) != good {
+			t.Errorf("%s: %v", issuer, err)
+		}
+	}
+}
+
+func TestNoErrorRepeatsThePasswordOfTheMailServer(t *testing.T) {
+	if _, err := load([]string{"--smtp-url", "smtp://me:hunter2@mail.example.com:nonsense", "--mail-from", "bursar@example.com"}, nil); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
 	}
 }
 

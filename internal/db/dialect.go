@@ -17,7 +17,7 @@ func sqliteSchema(text string) string {
 
 func postgresSchema(text string) string {
 	text = strings.ReplaceAll(text, "{without rowid}", "")
-	for _, end := range []string{" NOT NULL", " PRIMARY KEY", " REFERENCES", ",", "\n"} {
+	for _, end := range []string{" NOT NULL", " PRIMARY KEY", " REFERENCES", ",", ";", "\n"} {
 		text = strings.ReplaceAll(text, " TEXT"+end, ` TEXT COLLATE "C"`+end)
 	}
 	return text

@@ -85,6 +85,16 @@ type oneInput struct {
 	ID string `path:"id"`
 }
 
+type deletedInput struct {
+	WorkspaceID string `query:"workspace_id" required:"true"`
+	web.Page
+}
+
+type restoreInInput struct {
+	WorkspaceID string `path:"workspace"`
+	ID          string `path:"id"`
+}
+
 type updateInput struct {
 	ID     string     `path:"id"`
 	Fields web.Object `json:"fields"`

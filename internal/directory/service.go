@@ -246,6 +246,25 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in oneInput) (api.R
 	})
 }
 
+// RestoreIn brings a deleted entry of a workspace back.
+func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in restoreInInput) (api.Restored, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryDelete); err != nil {
+		return api.Restored{}, err
+	}
+	var home string
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		home, err = workspaceOf(q, in.ID)
+		return err
+	})
+	if err == nil && home != in.WorkspaceID {
+		err = fault.Missing("directory entry")
+	}
+	if err != nil {
+		return api.Restored{}, err
+	}
+	return s.Restore(ctx, by, oneInput{ID: in.ID})
+}
+
 // Purge removes entries for good whose time to be restored is over.
 func (s *Service) Purge(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}

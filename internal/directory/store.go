@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"bursar/internal/db"
+	"bursar/internal/web"
 )
 
 const columns = `id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at`
@@ -121,6 +122,16 @@ func unhide(tx *db.Tx, id string, cutoff int64) (entry, error) {
 		return e, err
 	}
 	return e, addWords(tx, e, strings.Fields(e.words))
+}
+
+// restorable lists what was deleted and is not due to be purged, newest first.
+func restorable(q db.Q, workspaceID string, now int64, w web.Window) ([]DeletedEntry, error) {
+	// The sum keeps PostgreSQL from the index of all that was deleted anywhere.
+	return db.Collect(q, func(r db.Rows) DeletedEntry {
+		return DeletedEntry{ID: r.Text(0), Type: r.Text(1), Label: r.Text(2), DeletedAt: r.Int(3), PurgedAt: r.Int(3) + keepDeleted.Milliseconds()}
+	}, `SELECT id, type, label, deleted_at FROM directory_entry
+		WHERE workspace_id = $1 AND deleted_at IS NOT NULL AND id < $2 AND deleted_at + $3 > $4 ORDER BY id DESC LIMIT $5`,
+		workspaceID, w.After, keepDeleted.Milliseconds(), now, w.Take)
 }
 
 const purgeBatch = 100

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,6 +27,29 @@ func tagsOf(q db.Q, workspaceID, after string, take int) ([]api.Tag, error) {
 	return db.Collect(q, func(r db.Rows) api.Tag {
 		return api.Tag{ID: r.Text(0), Name: r.Text(1), AppliesTo: r.Text(2)}
 	}, `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+}
+
+// maxTagged is of how many entries the tags can be asked for at once.
+const maxTagged = 100
+
+// TagNames are the names of the tags of entries in a workspace, by the entry's
+// id. What is no live entry of the workspace has none.
+func (s *Service) TagNames(ctx context.Context, by db.Caller, workspaceID string, entryIDs []string) (map[string][]string, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.DirectoryRead); err != nil {
+		return nil, err
+	}
+	if len(entryIDs) > maxTagged {
+		return nil, fault.Invalid("entries", "must be at most 100")
+	}
+	if len(entryIDs) == 0 {
+		return map[string][]string{}, nil
+	}
+	var names map[string][]string
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		names, err = tagNamesOf(q, workspaceID, entryIDs)
+		return err
+	})
+	return names, err
 }
 
 // CreateTag makes a tag.
@@ -270,4 +294,30 @@ func replaceTags(tx *db.Tx, e entry, given []string) (changed bool, err error) {
 func tagNames(q db.Q, entryID string) ([]string, error) {
 	return db.Collect(q, func(r db.Rows) string { return r.Text(0) },
 		`SELECT t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, entryID)
+}
+
+// placesStep makes lists of about the same length one statement: the store keeps
+// every statement that it was ever asked.
+const placesStep = 25
+
+// tagNamesOf finds the tags of several live entries, each in the order of tagNames.
+func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]string, error) {
+	args := []any{workspaceID}
+	var places strings.Builder
+	for i := range (len(entryIDs) + placesStep - 1) / placesStep * placesStep {
+		if i > 0 {
+			places.WriteByte(',')
+		}
+		args = append(args, entryIDs[min(i, len(entryIDs)-1)])
+		fmt.Fprintf(&places, "$%d", len(args))
+	}
+	names := map[string][]string{}
+	// CROSS keeps SQLite from trying every tag of the workspace on every entry.
+	err := q.Each(func(r db.Rows) error {
+		id := r.Text(0)
+		names[id] = append(names[id], r.Text(1))
+		return nil
+	}, `SELECT x.entry_id, t.name FROM directory_entry_tag x CROSS JOIN directory_tag t
+		WHERE t.id = x.tag_id AND t.workspace_id = $1 AND x.entry_id IN (`+places.String()+`) AND x.live = TRUE ORDER BY x.entry_id, t.name_key`, args...)
+	return names, err
 }

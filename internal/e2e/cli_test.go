@@ -97,7 +97,7 @@ func TestInitPrintsTextOrJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &made); err != nil {
 		t.Fatalf("not JSON: %s", out)
 	}
-	if got := slices.Sorted(maps.Keys(made)); !slices.Equal(got, []string{"api_key", "organization_id", "user_id", "workspace_id"}) {
+	if got := slices.Sorted(maps.Keys(made)); !slices.Equal(got, []string{"api_key", "link", "organization_id", "user_id", "workspace_id"}) {
 		t.Errorf("the keys are %v", got)
 	}
 }

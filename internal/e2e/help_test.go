@@ -11,13 +11,16 @@ import (
 var flagsOf = map[string][]string{
 	"":      {"version"},
 	"admin": nil,
-	"serve": {"data", "database-url", "device-session-ttl", "drain-timeout", "key-session-ttl", "listen", "log-level", "public-url", "rate-limit", "trusted-proxies"},
-	"init":  {"data", "database-url", "email", "json", "name", "organization", "workspace"},
+	"serve": {"data", "database-url", "device-session-ttl", "drain-timeout", "key-session-ttl", "listen", "log-level", "mail-from",
+		"oidc-client-id", "oidc-client-secret", "oidc-issuer", "oidc-name", "public-url", "rate-limit", "smtp-url", "trusted-proxies", "web-session-idle", "web-session-ttl"},
+	"init": {"data", "database-url", "email", "json", "name", "organization", "public-url", "workspace"},
 
 	"admin user":           nil,
 	"admin user create":    {"data", "database-url", "email", "json", "name"},
 	"admin user disable":   {"data", "database-url", "email", "json"},
 	"admin user enable":    {"data", "database-url", "email", "json"},
+	"admin user link":      {"data", "database-url", "email", "json", "public-url"},
+	"admin user reset":     {"data", "database-url", "email", "json", "public-url"},
 	"admin api-key":        nil,
 	"admin api-key create": {"data", "database-url", "expires-in", "json", "name", "user"},
 	"admin api-key revoke": {"data", "database-url", "id", "json"},

@@ -27,6 +27,7 @@ const (
 	Unavailable        Code = "UNAVAILABLE"
 
 	LastAdmin      Code = "LAST_ADMIN"
+	LastWayIn      Code = "LAST_WAY_IN"
 	SlugTaken      Code = "SLUG_TAKEN"
 	RoleInUse      Code = "ROLE_IN_USE"
 	CodeNotPending Code = "CODE_NOT_PENDING"

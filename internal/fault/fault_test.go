@@ -21,6 +21,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"IDEMPOTENCY_CONFLICT": 409,
 		"BODY_TOO_LARGE":       413,
 		"LAST_ADMIN":           422,
+		"LAST_WAY_IN":          422,
 		"SLUG_TAKEN":           422,
 		"ROLE_IN_USE":          422,
 		"CODE_NOT_PENDING":     422,

@@ -23,14 +23,14 @@ func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace
 // EnsureAccount finds the person with an email address or makes one. It says
 // which of the two happened.
 func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
-	status := statusActive
+	status, proof := statusActive, provenToAll
 	if a.Invited {
-		status = statusInvited
+		status, proof = statusInvited, ""
 	}
 	email := NormalEmail(a.Email)
-	made, err = tx.Row(`INSERT INTO account (id, kind, email, name, status, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) WHERE email <> '' DO NOTHING RETURNING id`,
-		tx.NewID("usr"), kindPerson, email, a.Name, status, tx.Now()).Scan(&id)
+	made, err = tx.Row(`INSERT INTO account (id, kind, email, email_proof, name, status, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (email) WHERE email <> '' DO NOTHING RETURNING id`,
+		tx.NewID("usr"), kindPerson, email, proof, a.Name, status, tx.Now()).Scan(&id)
 	if err != nil || made {
 		return id, made, err
 	}
@@ -57,7 +57,7 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 		id, made, err := EnsureAccount(tx, NewAccount{Email: email, Name: name})
 		if err == nil && !made {
 			var completed bool
-			completed, err = tx.Row(`UPDATE account SET name = $2, status = 'active' WHERE id = $1 AND status = 'invited' RETURNING id`,
+			completed, err = tx.Row(`UPDATE account SET name = $2, status = 'active', email_proof = '*' WHERE id = $1 AND status = 'invited' RETURNING id`,
 				id, name).Scan(new(string))
 			if err == nil && !completed {
 				err = fault.New(fault.Validation, "there is a user with the email %s already", NormalEmail(email))
@@ -70,7 +70,7 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		home, err = filedUnder(tx.Q, home)
+		home, err = FiledUnder(tx.Q, home)
 		return id, audit.Event{Action: audit.UserCreated, OrganizationID: home, ResourceID: id, Description: "Created user " + name}, err
 	})
 }
@@ -99,15 +99,17 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 		if before == status || (status == statusActive && before != statusDisabled) {
 			return id, audit.None("nothing changed"), nil
 		}
-		if err := tx.Exec(`UPDATE account SET status = $2 WHERE id = $1`, id, status); err != nil {
+		// Who never completed the account is still invited.
+		if err := tx.Exec(`UPDATE account SET status = CASE WHEN $2 = 'active' AND email_proof = '' THEN 'invited' ELSE $2 END WHERE id = $1`,
+			id, status); err != nil {
 			return "", audit.Event{}, err
 		}
 		if status == statusDisabled {
-			if err := tx.Exec(`UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, id, tx.Now()); err != nil {
+			if err := RevokeSessions(tx, id, ""); err != nil {
 				return "", audit.Event{}, err
 			}
 		}
-		org, err = filedUnder(tx.Q, org)
+		org, err = FiledUnder(tx.Q, org)
 		return id, audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}, err
 	})
 }
@@ -116,7 +118,8 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 // person's account is complete with it.
 func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, key NewKey) (id, secret string, err error) {
 	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
-		found, err := tx.Row(`UPDATE account SET status = 'active' WHERE email = $1 AND email <> '' AND status <> 'disabled'
+		found, err := tx.Row(`UPDATE account SET status = 'active', email_proof = CASE WHEN status = 'invited' THEN '*' ELSE email_proof END
+			WHERE email = $1 AND email <> '' AND status <> 'disabled'
 			RETURNING id`, NormalEmail(email)).Scan(&key.AccountID)
 		if err == nil && !found {
 			err = fault.Missing("active user " + email)
@@ -126,7 +129,7 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 		}
 		org, err := SettleHome(tx, key.AccountID)
 		if err == nil {
-			org, err = filedUnder(tx.Q, org)
+			org, err = FiledUnder(tx.Q, org)
 		}
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
@@ -161,17 +164,78 @@ func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 			return "", audit.Event{}, err
 		}
 		event := keyEvent(audit.KeyRevoked, id, "Revoked API key "+name)
-		event.OrganizationID, err = filedUnder(tx.Q, org)
+		event.OrganizationID, err = FiledUnder(tx.Q, org)
 		return id, event, err
 	})
 }
 
-// filedUnder is where an operator's deed is filed: under the organization that it
+// FiledUnder is where an operator's deed is filed: under the organization that it
 // concerns, or else the first one of the store, which is the operator's own.
-func filedUnder(q db.Q, organizationID string) (string, error) {
+func FiledUnder(q db.Q, organizationID string) (string, error) {
 	if organizationID != "" {
 		return organizationID, nil
 	}
 	_, err := q.Row(`SELECT id FROM organization ORDER BY id LIMIT 1`).Scan(&organizationID)
 	return organizationID, err
+}
+
+// Settle completes an invited account, and settles for everybody that the address
+// is the person's. It says under which organization that is filed, and whether
+// anything changed.
+func Settle(tx *db.Tx, accountID, name string) (home string, changed bool, err error) {
+	settled, err := settle(tx, accountID)
+	if err != nil {
+		return "", false, err
+	}
+	completed, err := tx.Row(`UPDATE account SET status = 'active', name = CASE WHEN name = '' THEN $2 ELSE name END
+		WHERE id = $1 AND status = 'invited' RETURNING id`, accountID, name).Scan(new(string))
+	if err == nil && (settled || completed) {
+		home, err = SettleHome(tx, accountID)
+	}
+	return home, settled || completed, err
+}
+
+// settle makes it settled for everybody that an account's address is the person's.
+// Where only one organization vouched for that until now, its people may have set
+// the account up themselves: whatever opens it is void, before others trust it.
+func settle(tx *db.Tx, accountID string) (changed bool, err error) {
+	var proof string
+	found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING email_proof`, accountID).Scan(&proof)
+	if err != nil || !found || proof == provenToAll {
+		return false, err
+	}
+	if proof != "" {
+		if err := void(tx, accountID); err != nil {
+			return false, err
+		}
+	}
+	return true, tx.Exec(`UPDATE account SET email_proof = '*' WHERE id = $1`, accountID)
+}
+
+// void takes everything away that opens an account: password, passkeys, second
+// factor, sessions and API keys.
+func void(tx *db.Tx, accountID string) error {
+	now := tx.Now()
+	if err := DropFactors(tx, accountID); err != nil {
+		return err
+	}
+	if err := tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, now); err != nil {
+		return err
+	}
+	return RevokeSessions(tx, accountID, "")
+}
+
+// DropFactors takes every way to sign in at a browser from an account.
+func DropFactors(tx *db.Tx, accountID string) error {
+	for _, statement := range []string{
+		`UPDATE account SET password_hash = NULL WHERE id = $1`,
+		`DELETE FROM passkey WHERE account_id = $1`,
+		`DELETE FROM totp WHERE account_id = $1`,
+		`DELETE FROM recovery_code WHERE account_id = $1`,
+	} {
+		if err := tx.Exec(statement, accountID); err != nil {
+			return err
+		}
+	}
+	return nil
 }

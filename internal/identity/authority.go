@@ -140,7 +140,7 @@ func workspaceAccess(q db.Q, key accessKey) (access, error) {
 			got.held |= ParseSet(r.Text(1))
 		}
 		return nil
-	}, `SELECT m.role, r.permissions FROM workspace_member w
+	}, `SELECT m.role, r.permissions FROM live_member w
 		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
 		LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
 		WHERE w.workspace_id = $1 AND w.account_id = $2`, key.tenant, key.account)
@@ -156,7 +156,6 @@ func organizationAccess(q db.Q, key accessKey) (access, error) {
 		return nil
 	}, `SELECT role FROM organization_member WHERE account_id = $1 AND organization_id = $2
 		UNION
-		SELECT 'member' FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id
-		WHERE m.account_id = $1 AND w.organization_id = $2`, key.account, key.tenant)
+		SELECT 'member' FROM live_member WHERE account_id = $1 AND organization_id = $2`, key.account, key.tenant)
 	return got, err
 }

@@ -73,7 +73,7 @@ func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in deviceInpu
 		c.challenge = *in.CodeChallenge
 	}
 	if in.Agent != nil {
-		c.agent = shorten(*in.Agent, 200)
+		c.agent = shorten(*in.Agent, maxAgent)
 	}
 	c, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (deviceCode, audit.Event, error) {
 		c.createdAt = tx.Now()
@@ -91,6 +91,9 @@ func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in deviceInpu
 		Interval:        pollInterval,
 	}, nil
 }
+
+// maxAgent bounds what is kept of the name of a client program.
+const maxAgent = 200
 
 func shorten(text string, most int) string {
 	if len(text) > most {
@@ -210,7 +213,7 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 		if err != nil {
 			return session{}, audit.Event{}, err
 		}
-		new, err := startSession(tx, actor, s.config.DeviceTTL)
+		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, ip: c.ip, agent: c.agent})
 		return new, sessionEvent(new, actor), err
 	})
 	if err != nil {
@@ -221,6 +224,33 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 	}
 	token, err := s.keys.sign(ctx, started)
 	return api.DeviceCodeStatus{Status: codeApproved, Token: token}, err
+}
+
+// DeviceLogin is what somebody who is to decide about a device code sees of it.
+type DeviceLogin struct {
+	Code      string
+	Intent    string
+	Agent     string
+	IP        string
+	Status    string
+	CreatedAt int64
+	ExpiresAt int64
+}
+
+// Pending says whether there is still something to decide.
+func (d DeviceLogin) Pending() bool { return d.Status == codePending }
+
+// Device tells the caller about a code that they are asked to decide about.
+func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (DeviceLogin, error) {
+	c, err := s.seek(ctx, by.ID, typed)
+	if err == nil && c.code == "" {
+		err = errNoCode
+	}
+	if err != nil {
+		return DeviceLogin{}, err
+	}
+	status, _ := c.stateAt(s.db.Now())
+	return DeviceLogin{Code: c.code, Intent: c.intent, Agent: c.agent, IP: c.ip, Status: status, CreatedAt: c.createdAt, ExpiresAt: c.expiresAt}, nil
 }
 
 // Approve lets the command line that shows the code in, as the caller.

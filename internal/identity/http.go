@@ -9,7 +9,8 @@ import (
 )
 
 type exchangeInput struct {
-	Authorization string `header:"Authorization"`
+	Authorization string  `header:"Authorization"`
+	Agent         *string `header:"User-Agent"`
 }
 
 type deviceInput struct {

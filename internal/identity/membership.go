@@ -24,7 +24,9 @@ func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bo
 	return organizationID, found, err
 }
 
-// Join makes an account a member of a workspace with a role.
+// Join makes an account a member of a workspace with a role. Who did not ask to
+// join is only a member once it is settled whose address the account has: see the
+// view live_member.
 func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, joined_at) VALUES ($1, $2, $3)
 		ON CONFLICT (workspace_id, account_id) DO NOTHING`, workspaceID, accountID, tx.Now()); err != nil {
@@ -32,6 +34,19 @@ func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 	}
 	return tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role) VALUES ($1, $2, $3)
 		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role)
+}
+
+// TakePlace makes a member of a workspace one by their own will, whoever it is
+// settled for that the address is theirs.
+func TakePlace(tx *db.Tx, workspaceID, accountID string) error {
+	return tx.Exec(`UPDATE workspace_member SET accepted = TRUE WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+}
+
+// Awaited says whether a member of a workspace has yet to take the invitation.
+func Awaited(q db.Q, workspaceID, accountID string) (bool, error) {
+	live, err := q.Row(`SELECT l.account_id FROM live_member l JOIN account a ON a.id = l.account_id
+		WHERE l.workspace_id = $1 AND l.account_id = $2 AND a.status <> 'invited'`, workspaceID, accountID).Scan(new(string))
+	return !live, err
 }
 
 // SettleHome decides under which organization is filed what somebody does outside
@@ -42,10 +57,8 @@ func SettleHome(tx *db.Tx, accountID string) (organizationID string, err error) 
 	_, err = tx.Row(`UPDATE account SET home_org_id = COALESCE(
 			(SELECT o.id FROM organization o WHERE o.id = account.home_org_id AND (
 				EXISTS (SELECT 1 FROM organization_member x WHERE x.account_id = account.id AND x.organization_id = o.id) OR
-				EXISTS (SELECT 1 FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id
-					WHERE m.account_id = account.id AND w.organization_id = o.id))),
-			(SELECT w.organization_id FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id
-				WHERE m.account_id = account.id ORDER BY m.joined_at, w.id LIMIT 1),
+				EXISTS (SELECT 1 FROM live_member m WHERE m.account_id = account.id AND m.organization_id = o.id))),
+			(SELECT m.organization_id FROM live_member m WHERE m.account_id = account.id ORDER BY m.joined_at, m.workspace_id LIMIT 1),
 			(SELECT x.organization_id FROM organization_member x WHERE x.account_id = account.id ORDER BY x.organization_id LIMIT 1))
 		WHERE id = $1 AND status <> 'invited' RETURNING home_org_id`, accountID).Scan(&organizationID)
 	return organizationID, err

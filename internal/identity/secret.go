@@ -83,3 +83,6 @@ func normalizeCode(typed string) (code string, ok bool) {
 	}
 	return code, true
 }
+
+// RandomCode makes a code that people can read and type, five bits a character.
+func RandomCode(length int) string { return randomText(codeAlphabet, length) }

@@ -22,6 +22,8 @@ type Config struct {
 	PublicURL  string
 	DeviceTTL  time.Duration // of a session after device login
 	KeyTTL     time.Duration // of a session after key exchange
+	WebTTL     time.Duration // of a browser's session, however much it is used
+	WebIdle    time.Duration // of a browser's session that is not used
 	LimitsOff  bool
 	LimitClock func() time.Time
 }
@@ -33,6 +35,7 @@ type Service struct {
 	keys     *keyring
 	cursors  *web.Cursors
 	verified *otter.Cache[string, *verified]
+	browsers *otter.Cache[string, *browser]
 	budgets  budgets
 }
 
@@ -56,6 +59,7 @@ func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
 		keys:     &keyring{db: d, issuer: c.PublicURL},
 		cursors:  cursors,
 		verified: otter.Must(&otter.Options[string, *verified]{MaximumSize: rememberedTokens}),
+		browsers: otter.Must(&otter.Options[string, *browser]{MaximumSize: rememberedTokens}),
 	}
 	if !c.LimitsOff {
 		clock := c.LimitClock

@@ -108,6 +108,9 @@ func (s *Service) Exchange(ctx context.Context, by db.Caller, in exchangeInput) 
 		}
 		return api.Session{}, who.refused
 	}
+	if in.Agent != nil {
+		who.agent = *in.Agent
+	}
 	return s.begin(ctx, by, who)
 }
 
@@ -116,6 +119,7 @@ type login struct {
 	actor   audit.Actor
 	refused error
 	why     string // for the audit row
+	agent   string
 }
 
 func (s *Service) credential(ctx context.Context, by db.Caller, authorization string) (login, error) {
@@ -214,7 +218,7 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 // begin starts the session of a credential that was found good.
 func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
-		new, err := startSession(tx, who.actor, s.config.KeyTTL)
+		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: Method(who.actor.Type), ip: by.IP, agent: who.agent})
 		return new, sessionEvent(new, who.actor), err
 	})
 	if err != nil {

@@ -194,7 +194,7 @@ func (s *Service) RotateSigningKey(ctx context.Context, by db.Caller) (id string
 		if err := tx.Exec(`UPDATE signing_key SET retired_at = $1 WHERE id <> $2 AND retired_at IS NULL`, now, id); err != nil {
 			return "", audit.Event{}, err
 		}
-		org, err := filedUnder(tx.Q, "")
+		org, err := FiledUnder(tx.Q, "")
 		return id, audit.Event{
 			Action:         audit.SigningKeyRotated,
 			OrganizationID: org,

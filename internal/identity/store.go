@@ -17,11 +17,23 @@ const (
 	kindClient = "client"
 )
 
+// provenToAll is the email_proof of an address that is settled for everybody.
+const provenToAll = "*"
+
 type session struct {
 	id        string
 	accountID string
 	createdAt int64
 	expiresAt int64
+}
+
+// opening says how a session begins.
+type opening struct {
+	ttl    time.Duration
+	method Method
+	ip     string
+	agent  string
+	secret string // of a browser's session
 }
 
 func loadSession(q db.Q, id string) (*sessionState, error) {
@@ -69,8 +81,8 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 // startSession stores a session of an actor, which hangs on a key if there is one.
 // An account or a key that has ended since it was looked at is refused, and the
 // session ends with the key at the latest.
-func startSession(tx *db.Tx, by audit.Actor, ttl time.Duration) (session, error) {
-	live, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status = 'active' RETURNING id`, by.ID).Scan(new(string))
+func startSession(tx *db.Tx, by audit.Actor, o opening) (session, error) {
+	live, err := tx.Row(`UPDATE account SET last_used_at = $2 WHERE id = $1 AND status = 'active' RETURNING id`, by.ID, tx.Now()).Scan(new(string))
 	if err == nil && !live {
 		err = errNotAuthenticated
 	}
@@ -78,7 +90,7 @@ func startSession(tx *db.Tx, by audit.Actor, ttl time.Duration) (session, error)
 		return session{}, err
 	}
 	now := tx.Now()
-	s := session{id: tx.NewID("ses"), accountID: by.ID, createdAt: now, expiresAt: now + ttl.Milliseconds()}
+	s := session{id: tx.NewID("ses"), accountID: by.ID, createdAt: now, expiresAt: now + o.ttl.Milliseconds()}
 	if by.KeyID != "" {
 		var end int64
 		live, err := tx.Row(`UPDATE api_key SET last_used_at = $2
@@ -93,8 +105,14 @@ func startSession(tx *db.Tx, by audit.Actor, ttl time.Duration) (session, error)
 			s.expiresAt = min(s.expiresAt, end)
 		}
 	}
-	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		s.id, s.accountID, db.NullText(by.KeyID), string(by.Type), s.createdAt, s.expiresAt)
+	var hash any
+	if o.secret != "" {
+		hash = hashSecret(o.secret)
+	}
+	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at,
+			secret_hash, method, ip, agent, last_seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $5)`,
+		s.id, s.accountID, db.NullText(by.KeyID), string(by.Type), s.createdAt, s.expiresAt,
+		hash, string(o.method), o.ip, shorten(o.agent, maxAgent))
 }
 
 type storedClient struct {
@@ -126,6 +144,9 @@ func (s *Service) Expire(tx *db.Tx) error {
 		return err
 	}
 	if err := tx.Exec(`DELETE FROM session WHERE expires_at <= $1`, now-sessionMemory.Milliseconds()); err != nil {
+		return err
+	}
+	if err := tx.Exec(`DELETE FROM account_link WHERE expires_at <= $1`, now-sessionMemory.Milliseconds()); err != nil {
 		return err
 	}
 	// No token outlives the key that signed it by more than its own lifetime.

@@ -17,7 +17,7 @@ func listOf(q db.Q, accountID, after string, take int) ([]api.Organization, erro
 	return db.Collect(q, read, `SELECT id, name, slug FROM organization WHERE id IN (
 			SELECT organization_id FROM organization_member WHERE account_id = $1
 			UNION
-			SELECT w.organization_id FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id WHERE m.account_id = $1
+			SELECT organization_id FROM live_member WHERE account_id = $1
 		) AND id > $2 ORDER BY id LIMIT $3`, accountID, after, take)
 }
 

@@ -2,11 +2,13 @@ package server_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bursar/api"
+	"bursar/internal/audit"
 	"bursar/internal/contract"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -52,4 +54,15 @@ func TestFiveMinuteTour(t *testing.T) {
 		admin.Get("/v1/nope").Fails(404, "RESOURCE_NOT_FOUND")
 		admin.Put("/v1/directory", nil).Fails(405, "METHOD_NOT_ALLOWED")
 	})
+}
+
+func TestContractNamesEveryActionThatIsAudited(t *testing.T) {
+	contract := string(api.YAML())
+	_, list, _ := strings.Cut(contract, "\n    AuditAction:\n")
+	list, _, _ = strings.Cut(list, "\n    AuditEntry:\n")
+	for _, action := range audit.Actions() {
+		if !strings.Contains(list+"\n", "- "+string(action)+"\n") {
+			t.Errorf("%s is not in the contract", action)
+		}
+	}
 }

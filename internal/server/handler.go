@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/internal/console"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
@@ -49,6 +50,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h["X-Request-Id"] = []string{x.RequestID}
 	h["X-Content-Type-Options"] = []string{"nosniff"}
+	if s.strict {
+		h["Strict-Transport-Security"] = []string{"max-age=31536000"}
+	}
 	if s.draining.Load() {
 		h["Connection"] = []string{"close"}
 	}
@@ -76,6 +80,10 @@ func (s *Server) dispatch(x *web.Exchange) {
 }
 
 func (s *Server) notFound(x *web.Exchange) {
+	if console.WantsPage(x.R) {
+		s.console.NotFound(x)
+		return
+	}
 	if err := s.admit(x); err != nil {
 		x.Fail(err)
 		return
@@ -84,6 +92,11 @@ func (s *Server) notFound(x *web.Exchange) {
 }
 
 func (s *Server) wrongMethod(x *web.Exchange, allow string) {
+	if console.WantsPage(x.R) {
+		x.W.Header().Set("Allow", allow)
+		s.console.Fail(x, fault.New(fault.MethodNotAllowed, "this address only takes what a form sends: go back and try again"))
+		return
+	}
 	if err := s.admit(x); err != nil {
 		x.Fail(err)
 		return

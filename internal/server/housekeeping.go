@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"bursar/internal/audit"
@@ -11,9 +12,13 @@ import (
 // housekeepingInterval is how often what has expired is removed.
 const housekeepingInterval = time.Minute
 
-// Keep removes what has expired until ctx ends. Every node does so; they do not
-// get in each other's way.
+// Keep removes what has expired, sends mail and sees to recoveries until ctx ends.
+// Every node does so; they do not get in each other's way.
 func (s *Server) Keep(ctx context.Context) {
+	var others sync.WaitGroup
+	others.Go(func() { s.mail.Run(ctx) })
+	others.Go(func() { s.signin.Run(ctx, s.log) })
+	defer others.Wait()
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()
 	for {

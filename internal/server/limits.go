@@ -63,7 +63,12 @@ func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 		}
 		return actor, err
 	}
-	return actor, s.limits.tell(x, s.limits.callers.Take(actor.ID))
+	return actor, s.count(x, actor.ID)
+}
+
+// count decides whether a caller may call so often.
+func (s *Server) count(x *web.Exchange, callerID string) error {
+	return s.limits.tell(x, s.limits.callers.Take(callerID))
 }
 
 // admit decides whether a stranger may call so often.

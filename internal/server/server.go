@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,11 +16,14 @@ import (
 	"bursar/api"
 	"bursar/internal/auditlog"
 	"bursar/internal/config"
+	"bursar/internal/console"
 	"bursar/internal/db"
 	"bursar/internal/directory"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 	"bursar/internal/organization"
 	"bursar/internal/reference"
+	"bursar/internal/signin"
 	"bursar/internal/web"
 	"bursar/internal/workspace"
 )
@@ -32,6 +37,9 @@ type Server struct {
 	workspaces    *workspace.Service
 	organizations *organization.Service
 	audit         *auditlog.Service
+	signin        *signin.Service
+	console       *console.Console
+	mail          *mail.Mailer
 	reference     *reference.Reference
 	contractJSON  func() ([]byte, error) // once: converting it takes long
 
@@ -40,6 +48,7 @@ type Server struct {
 	metrics  *metrics
 	router   *router
 	draining atomic.Bool
+	strict   bool // browsers are to come by TLS alone
 }
 
 // New wires the services over an open store.
@@ -58,6 +67,11 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Serv
 	}
 	cursors := web.NewCursors(cursorKey)
 	authority := identity.NewAuthority(d)
+	mailer, err := mailerFor(c, log)
+	if err != nil {
+		return nil, err
+	}
+	links := identity.NewLinks(c.PublicURL, mailer)
 	s := &Server{
 		db:  d,
 		log: log,
@@ -65,10 +79,12 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Serv
 			PublicURL: c.PublicURL,
 			DeviceTTL: c.DeviceSessionTTL,
 			KeyTTL:    c.KeySessionTTL,
+			WebTTL:    c.WebSessionTTL,
+			WebIdle:   c.WebSessionIdle,
 			LimitsOff: rate.Off,
 		}),
 		directory:     directory.New(d, authority, cursors),
-		workspaces:    workspace.New(d, authority, cursors),
+		workspaces:    workspace.New(d, authority, cursors, links),
 		organizations: organization.New(d, authority, cursors),
 		audit:         auditlog.New(d, authority, cursors),
 		reference:     reference.New(api.YAML()),
@@ -76,9 +92,46 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Serv
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
 		metrics:       newMetrics(),
+		mail:          mailer,
+		strict:        strings.HasPrefix(c.PublicURL, "https://"),
 	}
-	s.router = newRouter(append(s.routes(), s.operatorRoutes()...))
+	s.signin, err = signin.New(d, links, signin.Config{
+		PublicURL: c.PublicURL,
+		Provider:  signin.Provider(c.OIDC),
+		LimitsOff: rate.Off,
+	})
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := web.NewSealer(cursorKey, d.Now)
+	if err != nil {
+		return nil, err
+	}
+	s.console, err = console.New(console.Services{
+		Identity: s.identity, Authority: authority, Clients: identity.NewClients(d, authority), SignIn: s.signin,
+		Directory: s.directory, Workspaces: s.workspaces, Organizations: s.organizations, Audit: s.audit,
+	}, console.Config{PublicURL: c.PublicURL, Site: s.site(), Sealer: sealer, Count: s.count})
+	if err != nil {
+		return nil, err
+	}
+	s.router = newRouter(slices.Concat(s.routes(), s.operatorRoutes(), s.consoleRoutes()))
 	return s, nil
+}
+
+func mailerFor(c config.Serve, log *slog.Logger) (*mail.Mailer, error) {
+	settings, err := mail.Parse(c.SMTPURL, c.MailFrom)
+	if err != nil {
+		return nil, fmt.Errorf("read how mail is sent: %w", err)
+	}
+	return mail.New(settings, log)
+}
+
+func (s *Server) consoleRoutes() []route {
+	var list []route
+	for _, r := range s.console.Routes() {
+		list = append(list, route{r.Method, r.Path, r.Endpoint})
+	}
+	return list
 }
 
 func (s *Server) site() *web.Site {

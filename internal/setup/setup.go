@@ -20,6 +20,8 @@ type First struct {
 	Name         string
 	Organization string
 	Workspace    string
+	// PublicURL is where the admin's link leads.
+	PublicURL string
 }
 
 // Validate says what is wrong with it.
@@ -30,12 +32,14 @@ func (f *First) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace", f.Workspace, 1, 100)
 }
 
-// Result names what was made. The API key is shown here and never again.
+// Result names what was made. The API key and the link by which the admin sets up
+// how they sign in to the console are shown here and never again.
 type Result struct {
 	UserID         string `json:"user_id"`
 	OrganizationID string `json:"organization_id"`
 	WorkspaceID    string `json:"workspace_id"`
 	APIKey         string `json:"api_key"`
+	Link           string `json:"link"`
 }
 
 // ErrDone says that the store has its first admin already.
@@ -94,7 +98,11 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 		return Result{}, audit.Event{}, err
 	}
 	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: "first key"})
-	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey}, audit.Event{
+	if err != nil {
+		return Result{}, audit.Event{}, err
+	}
+	link, err := identity.NewLinks(f.PublicURL, nil).Account(tx, user, "")
+	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey, Link: link.URL}, audit.Event{
 		Action:         audit.OrganizationCreated,
 		OrganizationID: org.ID,
 		ResourceID:     org.ID,

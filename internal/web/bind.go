@@ -74,7 +74,18 @@ func (b *binder[In]) plan(t reflect.Type, at []int) {
 	}
 }
 
-func (b *binder[In]) request(x *Exchange, body []byte) (In, error) {
+// source is where parameters come from.
+type source interface {
+	pathValue(name string) string
+	headerValues(name string) []string
+	queryValues() (url.Values, error)
+}
+
+func (x *Exchange) pathValue(name string) string      { return x.R.PathValue(name) }
+func (x *Exchange) headerValues(name string) []string { return x.R.Header.Values(name) }
+func (x *Exchange) queryValues() (url.Values, error)  { return url.ParseQuery(x.R.URL.RawQuery) }
+
+func (b *binder[In]) request(x source, body []byte) (In, error) {
 	var in In
 	var v fault.Violations
 	value := reflect.ValueOf(&in).Elem()
@@ -91,22 +102,22 @@ func (b *binder[In]) request(x *Exchange, body []byte) (In, error) {
 	return in, v.Err()
 }
 
-func (b *binder[In]) bindParams(x *Exchange, in reflect.Value, v *fault.Violations) {
+func (b *binder[In]) bindParams(x source, in reflect.Value, v *fault.Violations) {
 	var query url.Values
 	for _, p := range b.params {
 		var given []string
 		switch p.source {
 		case "path":
 			// An id that no row can have is simply not found.
-			given = []string{strings.ReplaceAll(strings.ToValidUTF8(x.R.PathValue(p.name), "\uFFFD"), "\x00", "\uFFFD")}
+			given = []string{strings.ReplaceAll(strings.ToValidUTF8(x.pathValue(p.name), "\uFFFD"), "\x00", "\uFFFD")}
 		case "header":
-			if values := x.R.Header.Values(p.name); len(values) > 0 {
+			if values := x.headerValues(p.name); len(values) > 0 {
 				given = []string{strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")}
 			}
 		case "query":
 			if query == nil {
 				var err error
-				if query, err = url.ParseQuery(x.R.URL.RawQuery); err != nil {
+				if query, err = x.queryValues(); err != nil {
 					v.Add("query", "is not a valid query string")
 				}
 			}

@@ -51,7 +51,7 @@ func (x *Exchange) send(status int, body []byte) {
 
 // Fail answers with the error. What is not a fault is logged and not shown.
 func (x *Exchange) Fail(err error) {
-	f := x.explain(err)
+	f := x.Explain(err)
 	if f.RetryAfter > 0 {
 		seconds := max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 		x.W.Header()["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}
@@ -65,8 +65,8 @@ func (x *Exchange) Fail(err error) {
 	x.send(f.Code.Status(), appendFault(nil, f))
 }
 
-// explain finds the fault in an error, or makes one that says nothing.
-func (x *Exchange) explain(err error) *fault.Fault {
+// Explain finds the fault in an error, or makes one that says nothing.
+func (x *Exchange) Explain(err error) *fault.Fault {
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		return f

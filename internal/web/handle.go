@@ -155,10 +155,10 @@ func (s *Site) refuse(x *Exchange, action audit.Action, err error) {
 		x.replay(replay)
 		return
 	}
-	f := x.explain(err)
+	f := x.Explain(err)
 	event := audit.None("a refused request changes nothing")
 	if f.Code == fault.Forbidden {
-		event = refusal(x, action, f)
+		event = refusal(x, action, x, f)
 	}
 	if event.Exempt() == "" || (x.Caller.Once != nil && worthKeeping(f)) {
 		if !worthKeeping(f) {
@@ -185,14 +185,14 @@ func worthKeeping(f *fault.Fault) bool {
 	return status < 500 && status != http.StatusTooManyRequests && f.Code != fault.Conflict
 }
 
-func refusal(x *Exchange, action audit.Action, f *fault.Fault) audit.Event {
+func refusal(x *Exchange, action audit.Action, from source, f *fault.Fault) audit.Event {
 	return audit.Event{
 		Action:         action,
 		Outcome:        audit.Denied,
 		Description:    "Refused " + x.Route + ": " + f.Message,
 		WorkspaceID:    f.Scope.WorkspaceID,
 		OrganizationID: f.Scope.OrganizationID,
-		ResourceID:     x.R.PathValue(pathName(action.Resource())),
+		ResourceID:     from.pathValue(pathName(action.Resource())),
 	}
 }
 

@@ -101,12 +101,20 @@ func (w Window) tail(dst []byte, read int, last string) []byte {
 	if !w.paged {
 		return append(dst, '}')
 	}
-	if read < w.Take {
+	cursor, more := w.next(read, last)
+	if !more {
 		return append(dst, `,"has_more":false}`...)
 	}
 	dst = append(dst, `,"cursor":"`...)
-	dst = append(dst, w.cursors.make(w.scope, last)...)
+	dst = append(dst, cursor...)
 	return append(dst, `","has_more":true}`...)
+}
+
+func (w Window) next(read int, last string) (cursor string, more bool) {
+	if !w.paged || read < w.Take {
+		return "", false
+	}
+	return w.cursors.make(w.scope, last), true
 }
 
 // List is a piece of a list, as rows.
@@ -145,6 +153,12 @@ func ReadWhole[T any](ctx context.Context, d *db.DB, c *Cursors, p Page, positio
 	return Cut(window, rows, position), nil
 }
 
+// Rows are the rows of the piece.
+func (l List[T]) Rows() []T { return l.rows }
+
+// Next is the cursor of the next piece; more says whether there is one.
+func (l List[T]) Next() (cursor string, more bool) { return l.window.next(l.read, l.last) }
+
 func (l List[T]) appendListing(dst []byte) ([]byte, error) {
 	data, err := json.Marshal(l.rows)
 	if err != nil {
@@ -164,9 +178,11 @@ type Encoded struct {
 	last   []byte
 }
 
+const listingStart = `{"ok":true,"data":[`
+
 // NewEncoded begins an encoded list.
 func NewEncoded(w Window) *Encoded {
-	return &Encoded{window: w, body: append(make([]byte, 0, 4096), `{"ok":true,"data":[`...)}
+	return &Encoded{window: w, body: append(make([]byte, 0, 4096), listingStart...)}
 }
 
 // Row adds a row: write appends its JSON. A row past the end of the page is only
@@ -182,6 +198,14 @@ func (e *Encoded) Row(position []byte, write func(dst []byte) []byte) {
 	e.body = write(e.body)
 	e.last = append(e.last[:0], position...)
 }
+
+// Rows are the rows of the piece, as a JSON array.
+func (e *Encoded) Rows() []byte {
+	return append(e.body[len(listingStart)-1:len(e.body):len(e.body)], ']')
+}
+
+// Next is the cursor of the next piece; more says whether there is one.
+func (e *Encoded) Next() (cursor string, more bool) { return e.window.next(e.read, string(e.last)) }
 
 func (e *Encoded) appendListing(dst []byte) ([]byte, error) {
 	body := append(e.body, ']')

@@ -21,13 +21,14 @@ func (s *Service) Members(ctx context.Context, by db.Caller, in membersInput) (w
 }
 
 // AddMember brings somebody in with a role. Who is not known becomes an invited
-// user; who is a member already gets the role as well.
+// user and gets a link; who is a member already gets the role as well.
 func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput) (api.MemberAdded, error) {
 	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
 		return api.MemberAdded{}, err
 	}
 	email := identity.NormalEmail(in.Email)
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
+	var link identity.Link
+	added, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		added := api.MemberAdded{WorkspaceID: in.ID, Email: email, Role: in.Role}
 		if err := lockMembers(tx, in.ID); err != nil {
 			return added, audit.Event{}, err
@@ -56,9 +57,70 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput
 		if err := identity.Join(tx, in.ID, id, in.Role); err != nil {
 			return added, audit.Event{}, err
 		}
-		_, err = identity.SettleHome(tx, id)
+		if _, err := identity.SettleHome(tx, id); err != nil || member {
+			return added, event, err
+		}
+		awaited, err := identity.Awaited(tx.Q, in.ID, id)
+		if err == nil && awaited {
+			link, err = s.links.Invite(tx, id, in.ID, by.Name)
+			added.InvitationURL = link.URL
+		}
 		return added, event, err
 	})
+	if err == nil {
+		s.sendInvitation(ctx, by, in.ID, email, link)
+	}
+	return added, err
+}
+
+// Reinvite makes a new link for a member who has yet to take the invitation.
+func (s *Service) Reinvite(ctx context.Context, by db.Caller, in memberInput) (api.MemberAdded, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersWrite); err != nil {
+		return api.MemberAdded{}, err
+	}
+	var link identity.Link
+	again, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
+		again := api.MemberAdded{WorkspaceID: in.ID, UserID: in.UserID}
+		if err := lockMembers(tx, in.ID); err != nil {
+			return again, audit.Event{}, err
+		}
+		_, member, err := rolesOf(tx.Q, in.ID, in.UserID)
+		if err == nil && member {
+			member, err = identity.Awaited(tx.Q, in.ID, in.UserID)
+		}
+		if err == nil && !member {
+			err = fault.Missing("invited member")
+		}
+		if err != nil {
+			return again, audit.Event{}, err
+		}
+		if again.Email, err = nameOf(tx.Q, in.UserID); err != nil {
+			return again, audit.Event{}, err
+		}
+		link, err = s.links.Invite(tx, in.UserID, in.ID, by.Name)
+		again.InvitationURL = link.URL
+		return again, audit.Event{Action: audit.MemberInvited, WorkspaceID: in.ID, ResourceID: in.UserID,
+			Description: "Invited " + again.Email + " again"}, err
+	})
+	if err == nil {
+		s.sendInvitation(ctx, by, in.ID, again.Email, link)
+	}
+	return again, err
+}
+
+// sendInvitation mails a link that was made, where mail is configured.
+func (s *Service) sendInvitation(ctx context.Context, by db.Caller, workspaceID, email string, link identity.Link) {
+	if link.URL == "" || !s.links.Mails() {
+		return
+	}
+	var workspace, organization string
+	// Without the names the invitation is still good.
+	_ = s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(`SELECT w.name, o.name FROM workspace w JOIN organization o ON o.id = w.organization_id WHERE w.id = $1`, workspaceID).
+			Scan(&workspace, &organization)
+		return err
+	})
+	s.links.SendInvitation(link, email, by.Name, workspace, organization)
 }
 
 // RemoveMember takes somebody out, with all their roles.
@@ -130,8 +192,9 @@ func stillDefined(tx *db.Tx, workspaceID, key string) error {
 func notLastAdmin(q db.Q, workspaceID, accountID string) error {
 	var others int
 	_, err := q.Row(`SELECT count(*) FROM member_role m JOIN account a ON a.id = m.account_id
+		JOIN live_member l ON l.workspace_id = m.workspace_id AND l.account_id = m.account_id
 		WHERE m.workspace_id = $1 AND m.role = 'admin' AND m.account_id <> $2
-		AND a.kind = 'person' AND a.status <> 'disabled'`, workspaceID, accountID).Scan(&others)
+		AND a.kind = 'person' AND a.status = 'active'`, workspaceID, accountID).Scan(&others)
 	if err == nil && others == 0 {
 		err = fault.New(fault.LastAdmin, "the last admin of a workspace can neither leave nor lose the role")
 	}

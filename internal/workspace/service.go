@@ -17,11 +17,12 @@ type Service struct {
 	db        *db.DB
 	authority *identity.Authority
 	cursors   *web.Cursors
+	links     *identity.Links
 }
 
 // New makes the service.
-func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, authority: a, cursors: c}
+func New(d *db.DB, a *identity.Authority, c *web.Cursors, l *identity.Links) *Service {
+	return &Service{db: d, authority: a, cursors: c, links: l}
 }
 
 // List is the workspaces that the caller is a member of, oldest first.
@@ -53,6 +54,9 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 		w, err := Insert(tx, in.OrganizationID, in.Name, in.Slug)
 		if err == nil {
 			err = identity.Join(tx, w.ID, by.ID, identity.Admin)
+		}
+		if err == nil {
+			err = identity.TakePlace(tx, w.ID, by.ID)
 		}
 		return w, audit.Event{
 			Action:      audit.WorkspaceCreated,

@@ -14,7 +14,7 @@ import (
 func listOf(q db.Q, accountID, after string, take int) ([]api.Workspace, error) {
 	return db.Collect(q, func(r db.Rows) api.Workspace {
 		return api.Workspace{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), OrganizationID: r.Text(3)}
-	}, `SELECT w.id, w.name, w.slug, w.organization_id FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id
+	}, `SELECT w.id, w.name, w.slug, w.organization_id FROM live_member m JOIN workspace w ON w.id = m.workspace_id
 		WHERE m.account_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id LIMIT $3`, accountID, after, take)
 }
 
@@ -79,9 +79,10 @@ func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) 
 			last.Roles = append(last.Roles, r.Text(4))
 		}
 		return nil
-	}, `SELECT a.id, a.name, a.email, a.status, m.role
+	}, `SELECT a.id, a.name, a.email, CASE WHEN a.status = 'active' AND l.account_id IS NULL THEN 'invited' ELSE a.status END, m.role
 		FROM (SELECT account_id FROM workspace_member WHERE workspace_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3) w
 		JOIN account a ON a.id = w.account_id
+		LEFT JOIN live_member l ON l.workspace_id = $1 AND l.account_id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = $1 AND m.account_id = w.account_id
 		ORDER BY a.id, m.role`, workspaceID, after, take)
 	for i := range list {

@@ -4,10 +4,13 @@ package servertest
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,13 +48,14 @@ func (c *Clock) Advance(d time.Duration) {
 
 // Node is one running server on a store.
 type Node struct {
-	URL      string
-	DB       *db.DB
-	Server   *server.Server
-	Identity *identity.Service // as `bursar admin` uses it, on this node's store
-	First    setup.Result      // the first admin, with an API key
-	Clock    *Clock
-	Log      *LogBuffer
+	URL       string
+	PublicURL string
+	DB        *db.DB
+	Server    *server.Server
+	Identity  *identity.Service // as `bursar admin` uses it, on this node's store
+	First     setup.Result      // the first admin, with an API key
+	Clock     *Clock
+	Log       *LogBuffer
 
 	checker *contract.Checker
 }
@@ -92,10 +96,14 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	settings := config.Serve{
 		PublicURL: "http://bursar.test", RateLimit: "off",
 		DeviceSessionTTL: 12 * time.Hour, KeySessionTTL: time.Hour,
+		WebSessionTTL: 12 * time.Hour, WebSessionIdle: 30 * time.Minute,
 	}
+	listener := httptest.NewUnstartedServer(nil)
 	for _, option := range options {
 		option(&settings)
 	}
+	_, port, _ := net.SplitHostPort(listener.Listener.Addr().String())
+	settings.PublicURL = strings.Replace(settings.PublicURL, "PORT", port, 1)
 	var err error
 	if n.Server, err = server.New(t.Context(), n.DB, settings, slog.New(slog.NewJSONHandler(n.Log, nil))); err != nil {
 		t.Fatalf("make the server: %v", err)
@@ -104,7 +112,7 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 		t.Fatalf("read the contract: %v", err)
 	}
 	n.Identity = identity.New(n.DB, web.NewCursors(nil), identity.Config{})
-	first := setup.First{Email: "admin@example.com", Name: "Admin", Organization: "Acme", Workspace: "Treasury"}
+	first := setup.First{Email: "admin@example.com", Name: "Admin", Organization: "Acme", Workspace: "Treasury", PublicURL: settings.PublicURL}
 	if done, err := setup.Done(t.Context(), n.DB); err != nil {
 		t.Fatalf("look at the store: %v", err)
 	} else if !done {
@@ -112,11 +120,29 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 			t.Fatalf("set the store up: %v", err)
 		}
 	}
-	web := httptest.NewServer(n.Server)
-	t.Cleanup(web.Close)
-	n.URL = web.URL
+	listener.Config.Handler = n.Server
+	listener.Start()
+	t.Cleanup(listener.Close)
+	n.URL = listener.URL
+	n.PublicURL = settings.PublicURL
 	return n
 }
+
+// Keep runs what a server does beside answering, such as sending mail, until the
+// test ends.
+func (n *Node) Keep(t testing.TB) {
+	background, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		n.Server.Keep(background)
+	}()
+	t.Cleanup(func() { stop(); <-kept })
+}
+
+// AtLocalhost makes the server's public address the one that it really has, by
+// the name that browsers trust without TLS.
+func AtLocalhost() Option { return func(c *config.Serve) { c.PublicURL = "http://localhost:PORT" } }
 
 // Client is somebody who calls. Token may be empty.
 type Client struct {

@@ -1,0 +1,51 @@
+package auditlog_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bursar/internal/auditlog"
+)
+
+func TestRecordHasACellForEveryColumn(t *testing.T) {
+	row := auditlog.Row{
+		ID: "aud_1", Action: "directory.entry.created", ActorName: "Ada", ActorEmail: "ada@example.com", Description: "Created person Ada",
+		Outcome: "success", Timestamp: 1_700_000_000_001, ActorID: "usr_1", ActorType: "user",
+		ResourceType: "directory_entry", ResourceID: "entry_1", RequestID: "req", IP: "127.0.0.1",
+	}
+	got := map[string]string{}
+	for i, cell := range row.Record() {
+		got[auditlog.Columns()[i]] = cell
+	}
+	want := map[string]string{
+		"time": "2023-11-14T22:13:20.001Z", "id": "aud_1", "action": "directory.entry.created", "actor_name": "Ada",
+		"actor_email": "ada@example.com", "description": "Created person Ada", "outcome": "success", "timestamp": "1700000000001",
+		"actor_id": "usr_1", "actor_type": "user", "resource_type": "directory_entry", "resource_id": "entry_1", "request_id": "req", "ip": "127.0.0.1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
+	}
+	kind := reflect.TypeFor[auditlog.Row]()
+	for i := range kind.NumField() {
+		if name := kind.Field(i).Tag.Get("json"); !slices.Contains(auditlog.Columns(), name) {
+			t.Errorf("%s is no column", name)
+		}
+	}
+}
+
+func TestRecordHasNoFormulas(t *testing.T) {
+	for text, want := range map[string]string{
+		"=1+1": "'=1+1", "+63 2 555": "'+63 2 555", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
+		"": "", "Ada": "Ada", "a=1": "a=1", "'=1": "'=1", " =1": " =1", "é": "é", "\u00bd": "\u00bd",
+	} {
+		record := auditlog.Row{ActorName: text, Description: text, RequestID: text}.Record()
+		for _, column := range []string{"actor_name", "description", "request_id"} {
+			if got := record[slices.Index(auditlog.Columns(), column)]; got != want {
+				t.Errorf("%s %q became %q, want %q", column, text, got, want)
+			}
+		}
+	}
+}

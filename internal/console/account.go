@@ -1,0 +1,301 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"image"
+	"strings"
+
+	"github.com/pquerna/otp"
+
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/signin"
+)
+
+func (c *Console) accountRoutes() []Route {
+	return []Route{
+		c.get("/account", c.accountPage),
+		c.post("/account/name", c.rename),
+		c.post("/account/sessions/{id}/end", c.endSession),
+		c.post("/account/sessions/end-others", c.endOtherSessions),
+		c.get("/account/password", c.freshly(c.passwordPage)),
+		c.post("/account/password", c.freshly(c.changePassword)),
+		c.post("/account/passkeys", c.offerPasskey),
+		c.post("/account/passkeys/finish", c.addPasskey),
+		c.post("/account/passkeys/{id}/remove", c.freshly(c.removePasskey)),
+		c.get("/account/totp", c.freshly(c.totpPage)),
+		c.post("/account/totp", c.freshly(c.enableTOTP)),
+		c.get("/account/totp/off", c.freshly(c.totpOffPage)),
+		c.post("/account/totp/off", c.freshly(c.disableTOTP)),
+		c.post("/account/recovery-codes", c.freshly(c.newRecoveryCodes)),
+	}
+}
+
+// freshly makes a page for somebody who has signed in a short while ago: who finds
+// an open browser must not be able to change how its owner signs in.
+func (c *Console) freshly(page func(v *visit) error) func(v *visit) error {
+	return func(v *visit) error {
+		if !v.fresh() {
+			if v.R.Method == "GET" {
+				return v.signInFirst("")
+			}
+			return v.signInFirst("/account")
+		}
+		return page(v)
+	}
+}
+
+// accountPage is what somebody sees of their own account.
+type accountPage struct {
+	Name     string
+	Factors  signin.Factors
+	Sessions []identity.SessionInfo
+	Passkeys bool // can be made here
+	Fresh    bool
+}
+
+func (v *visit) accountData() (accountPage, error) {
+	data := accountPage{Name: v.Caller.Name, Passkeys: v.console.SignIn.TakesPasskeys(), Fresh: v.fresh()}
+	var err error
+	if data.Factors, err = v.console.SignIn.Factors(v.R.Context(), v.Caller); err != nil {
+		return data, err
+	}
+	data.Sessions, err = v.console.Identity.Sessions(v.R.Context(), v.Caller)
+	return data, err
+}
+
+func (c *Console) accountPage(v *visit) error { return v.showAccount(nil) }
+
+// showAccount shows the account, again with what was wrong where there is an error.
+func (v *visit) showAccount(err error) error {
+	data, failed := v.accountData()
+	if failed != nil {
+		return failed
+	}
+	if err == nil {
+		return v.show("account", "Your account", data)
+	}
+	p, status, ok := mend(err, "name")
+	if !ok {
+		return err
+	}
+	if typed := v.field("name"); typed != "" {
+		data.Name = typed
+	}
+	return v.showAgain(status, "account", "Your account", p, data)
+}
+
+func (c *Console) rename(v *visit) error {
+	if err := c.SignIn.Rename(v.R.Context(), v.Caller, v.field("name")); err != nil {
+		return v.showAccount(err)
+	}
+	return v.done("Your name is changed.", "/account")
+}
+
+func (c *Console) endSession(v *visit) error {
+	if _, err := c.Identity.EndSession(v.R.Context(), v.Caller, v.R.PathValue("id")); err != nil {
+		return err
+	}
+	if v.R.PathValue("id") == v.Caller.SessionID {
+		v.dropCookie(sessionCookie)
+		return v.redirect("/signin")
+	}
+	return v.done("The session is ended.", "/account")
+}
+
+func (c *Console) endOtherSessions(v *visit) error {
+	if err := c.Identity.EndOtherSessions(v.R.Context(), v.Caller); err != nil {
+		return err
+	}
+	return v.done("All other sessions are ended.", "/account")
+}
+
+type passwordPage struct{ HasPassword bool }
+
+func (c *Console) passwordPage(v *visit) error { return v.showPassword(nil) }
+
+func (v *visit) showPassword(err error) error {
+	factors, failed := v.console.SignIn.Factors(v.R.Context(), v.Caller)
+	if failed != nil {
+		return failed
+	}
+	data := passwordPage{factors.HasPassword}
+	if err == nil {
+		return v.show("account_password", "Password", data)
+	}
+	p, status, ok := mend(err, "current", "password")
+	if !ok {
+		return err
+	}
+	return v.showAgain(status, "account_password", "Password", p, data)
+}
+
+func (c *Console) changePassword(v *visit) error {
+	if err := c.SignIn.ChangePassword(v.R.Context(), v.Caller, v.form.Get("current"), v.form.Get("password")); err != nil {
+		return v.showPassword(err)
+	}
+	return v.done("The password is changed. All other sessions are ended.", "/account")
+}
+
+var errSignInAgain = fault.New(fault.Unauthorized, "sign in again to add a passkey")
+
+func (c *Console) offerPasskey(v *visit) error {
+	if !v.fresh() {
+		return v.answerError(errSignInAgain)
+	}
+	ceremony, err := c.SignIn.OfferPasskey(v.R.Context(), v.Caller)
+	if err != nil {
+		return v.answerError(err)
+	}
+	return v.begin(purposePasskeyAdd, ceremony, underway{Who: v.Caller.ID})
+}
+
+func (c *Console) addPasskey(v *visit) error {
+	u, answer, err := v.ended(purposePasskeyAdd)
+	if err == nil && (u.Who != v.Caller.ID || !v.fresh()) {
+		err = errSignInAgain
+	}
+	if err == nil {
+		err = c.SignIn.AddPasskey(v.R.Context(), v.Caller, strings.TrimSpace(v.R.URL.Query().Get("name")), u.State, answer)
+	}
+	if err != nil {
+		return v.answerError(err)
+	}
+	if err := v.tell(flash{Kind: "good", Text: "The passkey is added."}); err != nil {
+		return err
+	}
+	return v.answer(200, map[string]string{"location": "/account"})
+}
+
+func (c *Console) removePasskey(v *visit) error {
+	if err := c.SignIn.RemovePasskey(v.R.Context(), v.Caller, v.R.PathValue("id")); err != nil {
+		return v.showAccount(err)
+	}
+	return v.done("The passkey is removed.", "/account")
+}
+
+const purposeTOTP = "authenticator app of "
+
+// totpPage shows a secret for an authenticator app, as a picture and as text.
+type totpPage struct {
+	Picture template.HTML
+	Secret  string
+}
+
+func (c *Console) totpPage(v *visit) error {
+	key, err := c.SignIn.NewTOTP(v.Caller)
+	if err != nil {
+		return err
+	}
+	if err := keep(v, purposeTOTP+v.Caller.ID, key.URL()); err != nil {
+		return err
+	}
+	return v.showTOTP(key.URL(), nil)
+}
+
+func (v *visit) showTOTP(address string, wrong error) error {
+	picture, secret, err := totpPicture(address)
+	if err != nil {
+		return err
+	}
+	data := totpPage{picture, spaced(secret)}
+	if wrong == nil {
+		return v.show("account_totp", "Two-step sign-in", data)
+	}
+	p, status, ok := mend(wrong, "code")
+	if !ok {
+		return wrong
+	}
+	return v.showAgain(status, "account_totp", "Two-step sign-in", p, data)
+}
+
+func (c *Console) enableTOTP(v *visit) error {
+	address, ok := kept[string](v, purposeTOTP+v.Caller.ID)
+	if !ok {
+		return v.redirect("/account/totp")
+	}
+	_, secret, err := totpPicture(address)
+	if err != nil {
+		return err
+	}
+	codes, err := c.SignIn.EnableTOTP(v.R.Context(), v.Caller, secret, v.form.Get("code"))
+	if err != nil {
+		return v.showTOTP(address, err)
+	}
+	v.dropCookie(stateCookie)
+	return v.show("account_recovery", "Recovery codes", codes)
+}
+
+func (c *Console) newRecoveryCodes(v *visit) error {
+	codes, err := c.SignIn.NewRecoveryCodes(v.R.Context(), v.Caller)
+	if err != nil {
+		return err
+	}
+	return v.show("account_recovery", "Recovery codes", codes)
+}
+
+func (c *Console) totpOffPage(v *visit) error {
+	return v.show("account_totp_off", "Turn two-step sign-in off", nil)
+}
+
+func (c *Console) disableTOTP(v *visit) error {
+	if err := c.SignIn.DisableTOTP(v.R.Context(), v.Caller, v.form.Get("code")); err != nil {
+		p, status, ok := mend(err, "code")
+		if !ok {
+			return err
+		}
+		return v.showAgain(status, "account_totp_off", "Turn two-step sign-in off", p, nil)
+	}
+	return v.done("Two-step sign-in is off.", "/account")
+}
+
+// totpPicture draws the code that an authenticator app reads, as one path of
+// squares, and finds the secret in its address.
+func totpPicture(address string) (picture template.HTML, secret string, err error) {
+	key, err := otp.NewKeyFromURL(address)
+	if err != nil {
+		return "", "", fmt.Errorf("read the secret of an authenticator app: %w", err)
+	}
+	img, err := key.Image(qrSize, qrSize)
+	if err != nil {
+		return "", "", fmt.Errorf("draw a code for an authenticator app: %w", err)
+	}
+	return template.HTML(`<svg class="qr" viewBox="0 0 200 200" role="img" aria-label="Code for an authenticator app" shape-rendering="crispEdges">` +
+		`<rect width="200" height="200" fill="#fff"/><path fill="#000" d="` + darkRuns(img) + `"/></svg>`), key.Secret(), nil
+}
+
+const qrSize = 200
+
+// darkRuns is the dark pixels of a picture as a path, one rectangle a run.
+func darkRuns(img image.Image) string {
+	var path strings.Builder
+	bounds := img.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		begin := -1
+		for x := bounds.Min.X; x <= bounds.Max.X; x++ {
+			dark := false
+			if x < bounds.Max.X {
+				r, _, _, _ := img.At(x, y).RGBA()
+				dark = r < 0x8000
+			}
+			switch {
+			case dark && begin < 0:
+				begin = x
+			case !dark && begin >= 0:
+				fmt.Fprintf(&path, "M%d %dh%dv1H%dz", begin, y, x-begin, begin)
+				begin = -1
+			}
+		}
+	}
+	return path.String()
+}
+
+// spaced writes a secret in groups that people can type.
+func spaced(secret string) string {
+	var groups []string
+	for len(secret) > 4 {
+		groups, secret = append(groups, secret[:4]), secret[4:]
+	}
+	return strings.Join(append(groups, secret), " ")
+}

@@ -1,0 +1,75 @@
+package console
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+
+	"bursar/internal/web"
+)
+
+//go:embed static
+var staticFiles embed.FS
+
+// assets are the static files. The address of one changes with its content, so
+// that a browser can keep it for good.
+type assets struct {
+	names map[string]string // by file name
+	files map[string][]byte // by the name in the address
+}
+
+func loadAssets() (assets, error) {
+	a := assets{map[string]string{}, map[string][]byte{}}
+	files, err := fs.Glob(staticFiles, "static/*")
+	if err != nil {
+		return a, fmt.Errorf("list the static files: %w", err)
+	}
+	for _, file := range files {
+		data, err := staticFiles.ReadFile(file)
+		if err != nil {
+			return a, fmt.Errorf("read a static file: %w", err)
+		}
+		sum := sha256.Sum256(data)
+		base := path.Base(file)
+		name := hex.EncodeToString(sum[:6]) + "-" + base
+		a.names[base], a.files[name] = name, data
+	}
+	return a, nil
+}
+
+func (a assets) path(name string) (string, error) {
+	hashed, ok := a.names[name]
+	if !ok {
+		return "", fmt.Errorf("there is no static file %s", name)
+	}
+	return "/assets/" + hashed, nil
+}
+
+func (c *Console) assetRoutes() []Route {
+	return []Route{{http.MethodGet, "/assets/{file}", c.asset}, {http.MethodGet, "/favicon.ico", c.icon}}
+}
+
+func (c *Console) asset(x *web.Exchange) { c.serveAsset(x, x.R.PathValue("file")) }
+
+func (c *Console) icon(x *web.Exchange) { c.serveAsset(x, c.assets.names["icon.svg"]) }
+
+func (c *Console) serveAsset(x *web.Exchange, name string) {
+	data, ok := c.assets.files[name]
+	if !ok {
+		c.NotFound(x)
+		return
+	}
+	h := x.W.Header()
+	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	if x.R.Method != http.MethodHead {
+		_, _ = x.W.Write(data)
+	}
+}

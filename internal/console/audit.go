@@ -1,0 +1,193 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/api"
+	"bursar/internal/auditlog"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) auditRoutes() []Route {
+	return []Route{
+		c.getIn("/audit", c.auditPage),
+		c.getIn("/audit/{id}", c.auditRowPage),
+		c.postIn("/audit/export", c.exportAudit),
+	}
+}
+
+// auditPage is a piece of the log and what it is narrowed to.
+type auditPage struct {
+	Filter    auditFilter
+	Scopes    []scopeLink
+	Members   []choice // who can be chosen as the actor
+	Actions   []choiceGroup
+	Resources []choice
+	Outcomes  []choice
+	Zone      string
+
+	Rows   []auditRow
+	Now    int64
+	Poll   string // where new rows are; empty where none can arrive
+	Older  string
+	Newest string // from an older page
+	Clear  string
+
+	Exportable bool
+}
+
+type scopeLink struct {
+	Text, Path string
+	Current    bool
+}
+
+const (
+	// arrivals is how many new rows a page takes at once.
+	arrivals   = "100"
+	auditTitle = "Audit"
+)
+
+func (c *Console) auditPage(v *visit) error {
+	filter := readFilter(v.R.URL.Query(), v.zone)
+	page := auditPage{Filter: filter, Zone: v.zone.String(), Clear: auditFilter{Scope: filter.Scope}.address(v.path("audit"))}
+	if len(filter.problems.Fields) > 0 {
+		if err := c.frameAudit(v, &page); err != nil {
+			return err
+		}
+		return v.showAgain(http.StatusUnprocessableEntity, "audit", auditTitle, filter.problems, page)
+	}
+	list, err := c.auditRows(v, filter)
+	if stale(err, filter) {
+		return v.redirect(filter.address(v.path("audit")))
+	}
+	if err != nil {
+		return err
+	}
+	page.fill(v, list)
+	if v.R.Header.Get("X-Fragment") == "rows" {
+		return v.show("audit", auditTitle, page)
+	}
+	if err := c.frameAudit(v, &page); err != nil {
+		return err
+	}
+	return v.show("audit", auditTitle, page)
+}
+
+// auditRows reads the piece of the log that a filter asks for.
+func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
+	query := f.ask(v)
+	if f.Cursor != "" {
+		query.Set("cursor", f.Cursor)
+	}
+	if f.since > 0 {
+		query.Set("limit", arrivals)
+	}
+	if f.Scope != scopeOwn {
+		return ask(v, c.Audit.Page, web.Args{Query: query})
+	}
+	encoded, err := ask(v, c.Audit.Activity, web.Args{Query: query})
+	if err != nil {
+		return auditlog.Page{}, err
+	}
+	var page auditlog.Page
+	if err := json.Unmarshal(encoded.Rows(), &page.Rows); err != nil {
+		return page, err
+	}
+	page.Cursor, page.More = encoded.Next()
+	return page, nil
+}
+
+// stale says whether a page that was asked for belongs to another filter.
+func stale(err error, f auditFilter) bool {
+	var fa *fault.Fault
+	if f.Cursor == "" || !errors.As(err, &fa) {
+		return false
+	}
+	details, ok := fa.Details.(fault.ViolationDetails)
+	return ok && len(details.Fields) == 1 && details.Fields[0].Field == "cursor"
+}
+
+func (p *auditPage) fill(v *visit, list auditlog.Page) {
+	f, path, now := p.Filter, v.path("audit"), v.console.site.DB.Now()
+	p.Now = now
+	for _, row := range list.Rows {
+		p.Rows = append(p.Rows, newAuditRow(v, f, row))
+	}
+	if list.More {
+		p.Older = f.address(path, "cursor", list.Cursor)
+	}
+	if f.Cursor != "" {
+		p.Newest = f.address(path)
+	}
+	if f.Cursor == "" && f.Scope != scopeOwn && (f.to == 0 || f.to > now) {
+		since := now
+		if len(list.Rows) > 0 {
+			since = list.Rows[0].Timestamp
+		}
+		p.Poll = f.address(path, "since", strconv.FormatInt(since, 10))
+	}
+}
+
+// frameAudit adds what stands around the rows.
+func (c *Console) frameAudit(v *visit, p *auditPage) error {
+	owner, err := c.ownsOrganization(v)
+	if err != nil {
+		return err
+	}
+	scope := p.Filter.Scope
+	if v.can(identity.AuditRead) {
+		p.Scopes = append(p.Scopes, scopeLink{"This workspace", v.path("audit"), scope == scopeWorkspace})
+	}
+	if owner {
+		p.Scopes = append(p.Scopes, scopeLink{"The organization", v.path("audit") + "?scope=" + scopeOrganization, scope == scopeOrganization})
+	}
+	p.Scopes = append(p.Scopes, scopeLink{"Your own activity", v.path("audit") + "?scope=" + scopeOwn, scope == scopeOwn})
+	if scope == scopeOwn {
+		return nil
+	}
+	p.Exportable = scope == scopeOrganization && owner || scope == scopeWorkspace && v.can(identity.AuditExport)
+	members, err := c.homeMembers(v)
+	p.Members = memberChoices(members, p.Filter.Actor)
+	p.Actions, p.Resources, p.Outcomes = actionChoices(p.Filter.Action), resourceChoices(p.Filter.ResourceType), outcomeChoices(p.Filter.Outcome)
+	return err
+}
+
+// ownsOrganization says whether the visitor may read what happened outside of
+// workspaces.
+func (c *Console) ownsOrganization(v *visit) (bool, error) {
+	err := c.Authority.Organization(v.R.Context(), v.Caller.Actor, v.workspace.OrganizationID, identity.OrgSettingsWrite)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// memberChoices are who can be chosen as the actor; somebody else who is asked
+// for is among them.
+func memberChoices(members []api.Member, chosen string) []choice {
+	var list []choice
+	known := chosen == ""
+	for _, m := range members {
+		text := m.Name
+		switch {
+		case text == "":
+			text = m.Email
+		case m.Email != "" && !strings.EqualFold(m.Name, m.Email):
+			text += " (" + m.Email + ")"
+		}
+		list = append(list, choice{m.ID, text, m.ID == chosen})
+		known = known || m.ID == chosen
+	}
+	if !known {
+		list = append(list, choice{chosen, chosen, true})
+	}
+	return list
+}

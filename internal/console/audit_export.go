@@ -1,0 +1,151 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/internal/audit"
+	"bursar/internal/auditlog"
+	"bursar/internal/db"
+	"bursar/internal/web"
+)
+
+const (
+	// exportChunk is how many rows go out at once.
+	exportChunk = 500
+	// chunkTime is how long the receiver may take for them.
+	chunkTime = time.Minute
+)
+
+// exportAudit sends all rows that the filter shows, as a file.
+func (c *Console) exportAudit(v *visit) error {
+	filter := readFilter(v.form, v.zone)
+	if len(filter.problems.Fields) > 0 {
+		return v.redirect(filter.address(v.path("audit")))
+	}
+	query := filter.ask(v)
+	query.Set("format", v.field("format"))
+	out := newExport(v, v.field("format"), filter.Scope)
+	_, err := act(v, audit.AuditExported, exporting(c.Audit.Export, out.row), web.Args{Query: query})
+	if err == nil {
+		err = out.end()
+	}
+	if err == nil || !out.begun {
+		return err
+	}
+	// Half a file must not look like a whole one.
+	v.Log.Error("an export broke off", "request_id", v.RequestID, "route", v.Route, "rows", out.rows, "error", err.Error())
+	panic(http.ErrAbortHandler)
+}
+
+// exporting makes a service method of an export, whose rows go elsewhere.
+func exporting[In any](export func(context.Context, db.Caller, In, func(auditlog.Row) error) error, each func(auditlog.Row) error) web.Func[In, struct{}] {
+	return func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
+		return struct{}{}, export(ctx, by, in, each)
+	}
+}
+
+// export is a file on its way to the browser.
+type export struct {
+	v     *visit
+	name  string
+	kind  string
+	begun bool
+	rows  int
+
+	wire  *http.ResponseController
+	out   *bufio.Writer
+	head  func() error
+	write func(auditlog.Row) error
+	flush func() error
+}
+
+func newExport(v *visit, format, scope string) *export {
+	today := time.UnixMilli(v.console.site.DB.Now()).In(v.zone).Format(time.DateOnly)
+	about := v.workspace.Slug
+	if scope == scopeOrganization {
+		about = "organization"
+	}
+	e := &export{v: v, wire: http.NewResponseController(v.W), out: bufio.NewWriterSize(v.W, 1<<16), name: fmt.Sprintf("audit-%s-%s.%s", about, today, format)}
+	if format == "csv" {
+		e.asCSV()
+	} else {
+		e.asNDJSON()
+	}
+	return e
+}
+
+func (e *export) asCSV() {
+	table := csv.NewWriter(e.out)
+	e.kind = "text/csv; charset=utf-8"
+	e.head = func() error { return table.Write(auditlog.Columns()) }
+	e.write = func(row auditlog.Row) error { return table.Write(row.Record()) }
+	e.flush = func() error { table.Flush(); return table.Error() }
+}
+
+func (e *export) asNDJSON() {
+	e.kind = "application/x-ndjson; charset=utf-8"
+	e.head = func() error { return nil }
+	e.write = func(row auditlog.Row) error {
+		line, err := json.Marshal(row)
+		if err == nil {
+			_, err = e.out.Write(append(line, '\n'))
+		}
+		return err
+	}
+	e.flush = func() error { return nil }
+}
+
+// begin sends what comes before the first row, once it is sure that there is a
+// file at all.
+func (e *export) begin() error {
+	if e.begun {
+		return nil
+	}
+	e.begun = true
+	h := e.v.W.Header()
+	h.Set("Content-Type", e.kind)
+	h.Set("Content-Disposition", `attachment; filename="`+e.name+`"`)
+	return e.head()
+}
+
+func (e *export) row(row auditlog.Row) error {
+	if err := e.begin(); err != nil {
+		return err
+	}
+	if err := e.write(row); err != nil {
+		return err
+	}
+	if e.rows++; e.rows%exportChunk == 0 {
+		return e.send()
+	}
+	return nil
+}
+
+func (e *export) end() error {
+	if err := e.begin(); err != nil {
+		return err
+	}
+	return e.send()
+}
+
+// send pushes a chunk out. The server's own time limit is for a page; here every
+// chunk has its own.
+func (e *export) send() error {
+	if err := e.wire.SetWriteDeadline(time.Now().Add(chunkTime)); err != nil {
+		return err
+	}
+	if err := e.flush(); err != nil {
+		return err
+	}
+	if err := e.out.Flush(); err != nil {
+		return err
+	}
+	return e.wire.Flush()
+}

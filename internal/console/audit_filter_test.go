@@ -1,0 +1,141 @@
+package console
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/url"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// constants are the values of the constants of a type in the source of package
+// audit, so that none can be added there and be missing here.
+func constants(t *testing.T, kind string) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../audit/action.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if name, ok := spec.Type.(*ast.Ident); !ok || name.Name != kind {
+			return true
+		}
+		for _, value := range spec.Values {
+			text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, text)
+		}
+		return true
+	})
+	if len(found) < 10 {
+		t.Fatalf("found only %d constants of type %s", len(found), kind)
+	}
+	slices.Sort(found)
+	return found
+}
+
+func TestEveryActionAndResourceCanBeChosen(t *testing.T) {
+	t.Parallel()
+	var actions, kinds []string
+	for _, group := range actionChoices("") {
+		for _, c := range group.Choices {
+			actions = append(actions, c.Value)
+		}
+	}
+	for _, c := range resourceChoices("") {
+		kinds = append(kinds, c.Value)
+	}
+	slices.Sort(actions)
+	slices.Sort(kinds)
+	if want := constants(t, "Action"); !slices.Equal(actions, want) {
+		t.Errorf("the actions are %v, want %v", actions, want)
+	}
+	if want := constants(t, "ResourceType"); !slices.Equal(kinds, want) {
+		t.Errorf("the resources are %v, want %v", kinds, want)
+	}
+}
+
+func TestWhatIsNotKnownCanStayChosen(t *testing.T) {
+	t.Parallel()
+	if groups := actionChoices("a.b.c"); !slices.Equal(groups[len(groups)-1].Choices, []choice{{"a.b.c", "a.b.c", true}}) {
+		t.Errorf("the actions are %v", groups)
+	}
+	for name, list := range map[string][]choice{"resource": resourceChoices("starship"), "outcome": outcomeChoices("starship"), "actor": memberChoices(nil, "starship")} {
+		if last := list[len(list)-1]; last != (choice{"starship", "starship", true}) {
+			t.Errorf("%s: the last choice is %v", name, last)
+		}
+	}
+}
+
+func TestTimesOfAFilterAreTheReaders(t *testing.T) {
+	t.Parallel()
+	manila, err := time.LoadLocation("Asia/Manila")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(text string) int64 {
+		when, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return when.UnixMilli()
+	}
+	for text, want := range map[string]struct {
+		shown       string
+		first, last int64
+	}{
+		"2025-11-12T09:30":    {"2025-11-12T09:30", at("2025-11-12T01:30:00Z"), at("2025-11-12T01:30:59.999Z")},
+		"2025-11-12T09:30:15": {"2025-11-12T09:30:15", at("2025-11-12T01:30:15Z"), at("2025-11-12T01:30:15.999Z")},
+		"2025-11-12":          {"2025-11-12T00:00", at("2025-11-11T16:00:00Z"), at("2025-11-12T15:59:59.999Z")},
+		"1762911000000":       {"2025-11-12T09:30:00", 1762911000000, 1762911000000},
+	} {
+		f := readFilter(url.Values{"from": {text}, "to": {text}}, manila)
+		if f.From != want.shown || f.from != want.first || f.to != want.last || len(f.problems.Fields) > 0 {
+			t.Errorf("%s is read as %+v, want %+v", text, f, want)
+		}
+	}
+	for _, text := range []string{"yesterday", "2025-13-01", "-5", "99999999999999999", "2025-11-12T25:00"} {
+		if f := readFilter(url.Values{"to": {text}}, manila); f.problems.Of("to") == "" || f.To != text {
+			t.Errorf("%s is read as %+v", text, f)
+		}
+	}
+	if f := readFilter(url.Values{"from": {"2025-11-13"}, "to": {"2025-11-12"}}, manila); f.problems.Of("to") == "" {
+		t.Error("an end before the beginning is taken")
+	}
+}
+
+func TestFilterSurvivesItsAddress(t *testing.T) {
+	t.Parallel()
+	given := url.Values{
+		"scope": {"organization"}, "actor": {"usr_1"}, "action": {"iam.role.created"}, "resource_type": {"role"}, "resource_id": {"a b&c"},
+		"outcome": {"denied"}, "from": {"2025-11-12T09:30"}, "to": {"2025-11-13T09:30"},
+	}
+	address, err := url.Parse(readFilter(given, time.UTC).address("/x", "cursor", "c+d"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := address.Query()
+	if got.Get("cursor") != "c+d" {
+		t.Errorf("the cursor is %q", got.Get("cursor"))
+	}
+	got.Del("cursor")
+	if got.Encode() != given.Encode() {
+		t.Errorf("%v became %v", given, got)
+	}
+	if f := readFilter(url.Values{"scope": {"own"}, "actor": {"x"}}, time.UTC); f.Narrow() || f.Scope != scopeOwn {
+		t.Errorf("one's own activity is read as %+v", f)
+	}
+	if f := readFilter(url.Values{"actor": {"usr_1"}, "actor_id": {" cli_2 "}}, time.UTC); f.Actor != "cli_2" {
+		t.Errorf("the actor that was typed is read as %+v", f)
+	}
+}

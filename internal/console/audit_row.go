@@ -1,0 +1,125 @@
+package console
+
+import (
+	"strings"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/auditlog"
+	"bursar/internal/identity"
+)
+
+// auditRow is a row of the log and where it leads.
+type auditRow struct {
+	auditlog.Row
+	Who    string
+	Kind   string   // of the outcome's badge
+	Parts  []string // of the action, between which a line may break
+	Fields []auditField
+	Alike  []alike
+}
+
+// auditField is a field of a row as people read it.
+type auditField struct {
+	Label string
+	Text  string
+	Code  bool   // it is for machines
+	Path  string // what it names
+	At    int64  // a time, in place of the text
+}
+
+// alike leads to rows that have something in common with one.
+type alike struct{ Text, Path string }
+
+func newAuditRow(v *visit, f auditFilter, row auditlog.Row) auditRow {
+	out := auditRow{Row: row, Who: actorName(row), Kind: outcomeKind(row.Outcome), Parts: strings.SplitAfter(row.Action, ".")}
+	id := auditField{Label: "Id", Text: row.ID, Code: true}
+	if f.Scope == scopeWorkspace {
+		id.Path = v.path("audit", row.ID)
+	}
+	out.Fields = []auditField{
+		{Label: "Time", At: row.Timestamp},
+		{Label: "Exact time", Text: time.UnixMilli(row.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z"), Code: true},
+		{Label: "Description", Text: row.Description},
+		{Label: "Action", Text: row.Action, Code: true},
+		{Label: "Outcome", Text: row.Outcome},
+		{Label: "Actor", Text: row.ActorName},
+		{Label: "Actor email", Text: row.ActorEmail},
+		{Label: "Actor id", Text: row.ActorID, Code: true},
+		{Label: "Actor type", Text: row.ActorType},
+		{Label: "Resource type", Text: row.ResourceType},
+		{Label: "Resource id", Text: row.ResourceID, Code: true, Path: resourcePath(v, row)},
+		{Label: "Request id", Text: row.RequestID, Code: true},
+		{Label: "Address", Text: row.IP, Code: true},
+		id,
+	}
+	out.Alike = alikeRows(v, f, row)
+	return out
+}
+
+// alikeRows narrow what is shown to what a row has. One's own activity cannot be
+// narrowed.
+func alikeRows(v *visit, f auditFilter, row auditlog.Row) []alike {
+	if f.Scope == scopeOwn {
+		return nil
+	}
+	var list []alike
+	add := func(text, value string, narrow func(*auditFilter)) {
+		if value != "" {
+			g := f
+			narrow(&g)
+			list = append(list, alike{text, g.address(v.path("audit"))})
+		}
+	}
+	add("Only this actor", row.ActorID, func(g *auditFilter) { g.Actor = row.ActorID })
+	add("Only this action", row.Action, func(g *auditFilter) { g.Action = row.Action })
+	add("Only this resource", row.ResourceID, func(g *auditFilter) { g.ResourceType, g.ResourceID = row.ResourceType, row.ResourceID })
+	return list
+}
+
+// resourcePath is the page of what a row is about, where there is one that the
+// visitor may see.
+func resourcePath(v *visit, row auditlog.Row) string {
+	if row.ResourceID == "" {
+		return ""
+	}
+	switch audit.ResourceType(row.ResourceType) {
+	case audit.DirectoryEntry:
+		if v.can(identity.DirectoryRead) {
+			return v.path("directory", row.ResourceID)
+		}
+	case audit.DirectoryTag:
+		if v.can(identity.DirectoryRead) {
+			return v.path("directory", "tags")
+		}
+	case audit.Member:
+		if v.can(identity.MembersRead) {
+			return v.path("members")
+		}
+	case audit.Role:
+		if v.can(identity.MembersRead) {
+			return v.path("roles")
+		}
+	case audit.ClientAccount:
+		if v.can(identity.KeysRead) {
+			return v.path("keys")
+		}
+	case audit.Organization:
+		return v.path("organization")
+	}
+	return ""
+}
+
+// auditRowPage is one row by itself.
+type auditRowPage struct{ Row auditRow }
+
+func (c *Console) auditRowPage(v *visit) error {
+	if err := v.need(identity.AuditRead); err != nil {
+		return err
+	}
+	row, err := c.Audit.Get(v.R.Context(), v.Caller, v.workspace.ID, v.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.show("audit_row", auditTitle, auditRowPage{newAuditRow(v, auditFilter{}, row)})
+}

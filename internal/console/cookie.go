@@ -1,0 +1,126 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"bursar/internal/web"
+)
+
+const (
+	sessionCookie   = "bursar_session"
+	stateCookie     = "bursar_state" // of a sign-in under way
+	flashCookie     = "bursar_flash"
+	workspaceCookie = "bursar_workspace"
+
+	// stateLife is how long a sign-in may take.
+	stateLife = 10 * time.Minute
+)
+
+// cookieName marks cookies that only we can have set, where there is TLS.
+func (c *Console) cookieName(name string) string {
+	if c.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+func (v *visit) cookie(name string) string {
+	cookie, err := v.R.Cookie(v.console.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+func (v *visit) setCookie(name, value string, life time.Duration) {
+	http.SetCookie(v.W, &http.Cookie{
+		Name: v.console.cookieName(name), Value: value, Path: "/", MaxAge: int(life / time.Second),
+		HttpOnly: true, Secure: v.console.secure, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func (v *visit) dropCookie(name string) { v.setCookie(name, "", -time.Second) }
+
+// keep lets the browser hold something until the next step of a sign-in.
+func keep[T any](v *visit, purpose string, value T) error {
+	text, err := web.Seal(v.console.config.Sealer, purpose, value, stateLife)
+	if err != nil {
+		return err
+	}
+	v.setCookie(stateCookie, text, stateLife)
+	return nil
+}
+
+// kept is what the browser held for a step. It is good for one try.
+func kept[T any](v *visit, purpose string) (value T, ok bool) {
+	return web.Unseal[T](v.console.config.Sealer, purpose, v.cookie(stateCookie))
+}
+
+// flash is something to tell on the next page.
+type flash struct {
+	Kind string // good, warn or bad
+	Text string
+	// Undo is where a form takes back what was done; empty where nothing can.
+	Undo string
+	// Secret is something that is shown this once.
+	Secret *secret
+}
+
+// secret is a value that nobody can be shown again.
+type secret struct {
+	Label string
+	Value string
+	Note  string
+}
+
+// tell puts a message on the next page.
+func (v *visit) tell(f flash) error {
+	text, err := web.Seal(v.console.config.Sealer, "flash "+v.Caller.ID, f, time.Minute)
+	if err != nil {
+		return err
+	}
+	v.setCookie(flashCookie, text, time.Minute)
+	return nil
+}
+
+// done tells that something succeeded and sends the browser on.
+func (v *visit) done(text, path string) error {
+	if err := v.tell(flash{Kind: "good", Text: text}); err != nil {
+		return err
+	}
+	return v.redirect(path)
+}
+
+// told is the message for this page, which is then gone.
+func (v *visit) told() *flash {
+	text := v.cookie(flashCookie)
+	if text == "" || v.R.Header.Get("X-Fragment") != "" {
+		return nil
+	}
+	v.dropCookie(flashCookie)
+	f, ok := web.Unseal[flash](v.console.config.Sealer, "flash "+v.Caller.ID, text)
+	if !ok {
+		return nil
+	}
+	return &f
+}
+
+func (v *visit) rememberWorkspace(id string) {
+	if v.cookie(workspaceCookie) != id {
+		v.setCookie(workspaceCookie, id, 365*24*time.Hour)
+	}
+}
+
+func notInPath(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f || r == utf8.RuneError }
+
+// inner is a path on this site to go to after signing in; anything else is "/".
+func inner(next string) string {
+	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsFunc(next, notInPath) || len(next) > 1000 ||
+		strings.HasPrefix(next, "/signin") || strings.HasPrefix(next, "/signout") {
+		return "/"
+	}
+	return next
+}

@@ -1,0 +1,70 @@
+package console
+
+import (
+	"errors"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) deviceRoutes() []Route {
+	return []Route{
+		c.get("/device", c.devicePage),
+		c.post("/device", c.decideDevice),
+	}
+}
+
+// devicePage asks whether a program may act as the visitor.
+type devicePage struct {
+	Login *identity.DeviceLogin // nil until a code is given
+	Typed string
+}
+
+func (c *Console) devicePage(v *visit) error {
+	typed := v.R.URL.Query().Get("code")
+	if typed == "" {
+		return v.show("device", "Approve a device", devicePage{})
+	}
+	return v.showDevice(typed)
+}
+
+func (v *visit) showDevice(typed string) error {
+	login, err := v.console.Identity.Device(v.R.Context(), v.Caller, typed)
+	if gone(err) {
+		err = fault.New(fault.Validation, "there is no such code: check what the program shows, or start again there")
+	}
+	if p, status, ok := mend(err); ok {
+		return v.showAgain(status, "device", "Approve a device", p, devicePage{Typed: typed})
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("device", "Let a device in?", devicePage{Login: &login})
+}
+
+type deviceDone struct{ Approved bool }
+
+func (c *Console) decideDevice(v *visit) error {
+	args := web.Args{Path: map[string]string{"code": v.field("code")}}
+	var err error
+	var decision api.DeviceDecision
+	switch v.field("decision") {
+	case "approve":
+		decision, err = act(v, audit.DeviceApproved, c.Identity.Approve, args)
+	case "deny":
+		decision, err = act(v, audit.DeviceDenied, c.Identity.Deny, args)
+	default:
+		return v.showDevice(v.field("code"))
+	}
+	var f *fault.Fault
+	if errors.As(err, &f) && (f.Code == fault.CodeNotPending || f.Code == fault.NotFound) {
+		return v.showDevice(v.field("code")) // which tells what became of it
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("device_done", "Device", deviceDone{Approved: decision.Status == "approved"})
+}

@@ -1,0 +1,151 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+func (c *Console) directoryRoutes() []Route {
+	return []Route{
+		c.getIn("/directory", c.directoryPage),
+		c.postIn("/directory", c.createEntry),
+		c.getIn("/directory/new", c.newEntryPage),
+		c.getIn("/directory/deleted", c.deletedPage),
+
+		c.getIn("/directory/tags", c.tagsPage),
+		c.postIn("/directory/tags", c.createTag),
+		c.getIn("/directory/tags/{tag}", c.tagPage),
+		c.postIn("/directory/tags/{tag}", c.updateTag),
+		c.postIn("/directory/tags/{tag}/delete", c.deleteTag),
+
+		c.getIn("/directory/{id}", c.entryPage),
+		c.postIn("/directory/{id}", c.updateEntry),
+		c.getIn("/directory/{id}/edit", c.editEntryPage),
+		c.postIn("/directory/{id}/status", c.setEntryStatus),
+		c.postIn("/directory/{id}/delete", c.deleteEntry),
+		c.postIn("/directory/{id}/restore", c.restoreEntry),
+
+		c.getIn("/directory/{id}/receiving/new", c.newMethodPage),
+		c.postIn("/directory/{id}/receiving", c.addMethod),
+		c.getIn("/directory/{id}/receiving/{method}", c.methodPage),
+		c.postIn("/directory/{id}/receiving/{method}", c.updateMethod),
+		c.postIn("/directory/{id}/receiving/{method}/default", c.makeMethodDefault),
+		c.postIn("/directory/{id}/receiving/{method}/remove", c.removeMethod),
+	}
+}
+
+const (
+	entryPerson       = "person"
+	entryOrganization = "organization"
+)
+
+// directoryFilters are what the list is narrowed by, as in its address.
+type directoryFilters struct{ Q, Type, Status, Tag string }
+
+// filterNames are the parts of the address that narrow the list.
+func filterNames() []string { return []string{"q", "type", "status", "tag"} }
+
+// Any says whether the list is narrowed at all.
+func (f directoryFilters) Any() bool { return f != directoryFilters{} }
+
+// Chosen says whether a tag is the one that is filtered by.
+func (f directoryFilters) Chosen(t api.Tag) bool {
+	return t.ID == f.Tag || strings.EqualFold(t.Name, f.Tag)
+}
+
+// entryRow is an entry in the list.
+type entryRow struct {
+	ID     string
+	Type   string
+	Label  string
+	Status string
+	Fields json.RawMessage
+	Tags   []string
+}
+
+// Text is a field of the entry, "" where it has none.
+func (r entryRow) Text(key string) string { return readFields(r.Fields).text(key) }
+
+// directoryPage is the list of entries.
+type directoryPage struct {
+	Filters directoryFilters
+	Entries []entryRow
+	Tags    []api.Tag
+	Unknown bool // the tag that is filtered by is none of Tags
+	Pages   steps
+}
+
+func (c *Console) directoryPage(v *visit) error {
+	query := v.filters(filterNames()...)
+	data := directoryPage{Filters: directoryFilters{query.Get("q"), query.Get("type"), query.Get("status"), query.Get("tag")}}
+	tags, err := v.tags()
+	if err != nil {
+		return err
+	}
+	data.Tags = tags
+	data.Unknown = data.Filters.Tag != "" && !slices.ContainsFunc(tags, data.Filters.Chosen)
+	next, err := v.entries(query, &data)
+	if wrong(err, "cursor") {
+		return v.redirect(withQuery(v.path("directory"), query)) // the filters changed under it
+	}
+	if p, _, ok := mend(err, filterNames()...); ok {
+		return v.showAgain(http.StatusUnprocessableEntity, "directory", "Directory", p, data)
+	}
+	if err != nil {
+		return err
+	}
+	data.Pages = v.steps(v.path("directory"), query, next)
+	return v.show("directory", "Directory", data)
+}
+
+// entries reads a page of the list, and the cursor of the next one.
+func (v *visit) entries(query url.Values, data *directoryPage) (next string, err error) {
+	c := v.console
+	list, err := ask(v, c.Directory.List, web.Args{Query: v.listQuery(query)})
+	if err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(list.Rows(), &data.Entries); err != nil {
+		return "", fmt.Errorf("read the entries of a page: %w", err)
+	}
+	var ids []string
+	for _, row := range data.Entries {
+		ids = append(ids, row.ID)
+	}
+	names, err := c.Directory.TagNames(v.R.Context(), v.Caller, v.workspace.ID, ids)
+	for i := range data.Entries {
+		data.Entries[i].Tags = names[data.Entries[i].ID]
+	}
+	next, _ = list.Next()
+	return next, err
+}
+
+// tags are all tags of the workspace, by name.
+func (v *visit) tags() ([]api.Tag, error) {
+	list, err := ask(v, v.console.Directory.Tags, web.Args{Query: url.Values{"workspace_id": {v.workspace.ID}}})
+	if err != nil {
+		return nil, err
+	}
+	tags := slices.Clone(list.Rows())
+	slices.SortStableFunc(tags, func(a, b api.Tag) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return tags, nil
+}
+
+// wrong says whether an error is about a field of the request.
+func wrong(err error, field string) bool {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return false
+	}
+	details, ok := f.Details.(fault.ViolationDetails)
+	return ok && slices.ContainsFunc(details.Fields, func(one fault.Violation) bool { return one.Field == field })
+}

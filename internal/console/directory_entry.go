@@ -1,0 +1,123 @@
+package console
+
+import (
+	"net/url"
+	"unicode/utf8"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/auditlog"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// entry is the entry that the address names, if it is in this workspace.
+func (v *visit) entry() (api.Entry, error) {
+	e, err := ask(v, v.console.Directory.Get, web.Args{Path: map[string]string{"id": v.R.PathValue("id")}})
+	if err == nil && e.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	return e, err
+}
+
+// method is a receiving method as a page shows it.
+type method struct {
+	ID          string
+	Provider    string
+	AccountName string
+	Account     string // masked, unless the visitor asked to see it
+	Clear       bool
+	IsDefault   bool
+}
+
+// mask hides an account number but for what tells it from others.
+func mask(account string) string {
+	const shown, least = 4, 8
+	if utf8.RuneCountInString(account) < least {
+		return "••••"
+	}
+	runes := []rune(account)
+	return "•••• " + string(runes[len(runes)-shown:])
+}
+
+// shownMethods are the receiving methods of an entry, with one number in clear.
+func shownMethods(e api.Entry, reveal string) []method {
+	if e.ReceivingMethods == nil {
+		return nil
+	}
+	var all []method
+	for _, m := range *e.ReceivingMethods {
+		one := method{ID: m.ID, Provider: m.Provider, AccountName: m.AccountName, Account: mask(m.AccountID), IsDefault: m.IsDefault}
+		if m.ID == reveal {
+			one.Account, one.Clear = m.AccountID, true
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// entryPage is one entry in full.
+type entryPage struct {
+	ID        string
+	Type      string
+	Label     string
+	Status    string
+	Name      string
+	Fields    entryFields
+	Tags      []string
+	CreatedAt int64
+	UpdatedAt int64
+
+	SeesMethods bool
+	Methods     []method
+	History     []auditlog.Row
+}
+
+func (c *Console) entryPage(v *visit) error {
+	e, err := v.entry()
+	if err != nil {
+		return err
+	}
+	data := entryPage{
+		ID: e.ID, Type: e.Type, Label: e.Label, Status: e.Status, Name: e.Name, Fields: readFields(e.Fields), Tags: e.Tags,
+		CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt,
+		SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, v.R.URL.Query().Get("reveal")),
+	}
+	if v.can(identity.AuditRead) {
+		page, err := ask(v, c.Audit.Page, web.Args{Query: url.Values{
+			"workspace_id": {v.workspace.ID}, "resource_id": {e.ID}, "limit": {"5"},
+		}})
+		if err != nil {
+			return err
+		}
+		data.History = page.Rows
+	}
+	return v.show("directory_entry", e.Label, data)
+}
+
+func (c *Console) setEntryStatus(v *visit) error {
+	e, err := v.entry()
+	if err != nil {
+		return err
+	}
+	status := v.field("status")
+	if _, err := v.change(e, map[string]any{"status": status}); err != nil {
+		return err
+	}
+	return v.done("The entry is "+status+" now.", v.path("directory", e.ID))
+}
+
+func (c *Console) deleteEntry(v *visit) error {
+	e, err := v.entry()
+	if err != nil {
+		return err
+	}
+	if _, err := act(v, audit.EntryDeleted, c.Directory.Delete, web.Args{Path: map[string]string{"id": e.ID}}); err != nil {
+		return err
+	}
+	told := flash{Kind: "good", Text: "Deleted " + e.Label + ". It can be restored for 30 days.", Undo: v.path("directory", e.ID, "restore")}
+	if err := v.tell(told); err != nil {
+		return err
+	}
+	return v.redirect(v.path("directory"))
+}

@@ -1,0 +1,203 @@
+package console
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"bursar/api"
+)
+
+// entryForm is an entry as a person writes it. What it was when it was shown goes
+// along, so that only what the person changed is changed.
+type entryForm struct {
+	ID       string // "" for a new one
+	Type     string
+	Label    string
+	WasLabel string
+	Name     string
+	WasName  string // "" where the entry has no name beside its fields
+	Was      string // the fields, as JSON
+	Usual    []usualField
+	Further  []furtherField
+	Tags     []tagChoice
+	MoreTags string // by name, between commas
+	WasTags  []string
+	Known    []string // names of tags that are not among Tags
+}
+
+type usualField struct{ Key, Value string }
+
+// Caption and Kind say how the field is asked for.
+func (f usualField) Caption() string { return caption(f.Key) }
+
+func (f usualField) Kind() string {
+	switch f.Key {
+	case "email":
+		return "email"
+	case "phone":
+		return "tel"
+	}
+	return "text"
+}
+
+// furtherField is a field that does not belong to the type.
+type furtherField struct {
+	Key, Value string
+	From       string // its place among the fields as they were, "" for a new one
+}
+
+// Long says whether the value needs more than a line.
+func (f furtherField) Long() bool { return strings.ContainsAny(f.Value, "\r\n") }
+
+type tagChoice struct {
+	Name string
+	On   bool
+}
+
+// newForm is the form of an entry, of a new one where e has no id.
+func newForm(e api.Entry, tags []api.Tag) entryForm {
+	f := entryForm{
+		ID: e.ID, Type: e.Type, Label: e.Label, WasLabel: e.Label, Name: e.Name, WasName: e.Name,
+		Was: string(e.Fields), WasTags: e.Tags,
+	}
+	was := readFields(e.Fields)
+	for _, key := range usualFields(e.Type) {
+		f.Usual = append(f.Usual, usualField{key, was.text(key)})
+	}
+	for i, field := range was {
+		if !slices.Contains(usualFields(e.Type), field.Key) {
+			f.Further = append(f.Further, furtherField{field.Key, field.Text(), strconv.Itoa(i)})
+		}
+	}
+	f.offer(tags, e.Tags)
+	return f
+}
+
+// maxChips is how many tags are offered side by side. What is left is suggested
+// as one types.
+const maxChips = 40
+
+// offer shows the tags that can be chosen, with those that are.
+func (f *entryForm) offer(tags []api.Tag, chosen []string) {
+	for _, name := range chosen {
+		f.Tags = append(f.Tags, tagChoice{name, true})
+	}
+	for _, t := range tags {
+		switch {
+		case t.AppliesTo != "all" && t.AppliesTo != f.Type, containsFold(chosen, t.Name):
+		case len(f.Tags) < maxChips:
+			f.Tags = append(f.Tags, tagChoice{t.Name, containsFold(chosen, t.Name)})
+		default:
+			f.Known = append(f.Known, t.Name)
+		}
+	}
+	slices.SortStableFunc(f.Tags, func(a, b tagChoice) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+}
+
+func containsFold(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(one string) bool { return strings.EqualFold(one, name) })
+}
+
+// sentForm is the form as a person filled it in.
+func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
+	f := entryForm{
+		ID: id, Type: kind, Label: v.field("label"), WasLabel: v.field("was-label"), Name: v.field("name"), WasName: v.field("was-name"),
+		Was: v.form.Get("was"), MoreTags: v.field("more-tags"), WasTags: v.form["was-tag"],
+	}
+	for _, key := range usualFields(kind) {
+		f.Usual = append(f.Usual, usualField{key, v.form.Get("field-" + key)})
+	}
+	values, places := v.form["value"], v.form["from"]
+	for i, key := range v.form["key"] {
+		if i < len(values) && i < len(places) && (strings.TrimSpace(key) != "" || tidyText(values[i]) != "" || places[i] != "") {
+			f.Further = append(f.Further, furtherField{strings.TrimSpace(key), values[i], places[i]})
+		}
+	}
+	f.offer(tags, v.form["tag"])
+	return f
+}
+
+// changes are the fields that the person changed.
+func (f entryForm) changes() (fieldChanges, error) {
+	was := readFields([]byte(f.Was))
+	var out fieldChanges
+	taken := map[string]bool{}
+	for _, usual := range f.Usual {
+		taken[usual.Key] = true
+		old, _ := was.find(usual.Key)
+		old.Key = usual.Key
+		if err := out.replace(usual.Key, usual.Value, old); err != nil {
+			return out, err
+		}
+	}
+	for _, further := range f.Further {
+		key, old := further.Key, was.at(further.From)
+		if key == tidyText(old.Key) {
+			key = old.Key
+		}
+		switch {
+		case key == "" && tidyText(further.Value) == "":
+			continue
+		case key == "" && len(old.Value) == 0, key == "" && old.Key != "":
+			return out, errNameless
+		case taken[key]:
+			return out, errTwice
+		}
+		taken[key] = true
+		if err := out.replace(key, further.Value, old); err != nil {
+			return out, err
+		}
+	}
+	for _, field := range was {
+		if !taken[field.Key] {
+			if err := out.remove(field.Key); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+func (all entryFields) at(place string) entryField {
+	i, err := strconv.Atoi(place)
+	if err != nil || i < 0 || i >= len(all) {
+		return entryField{}
+	}
+	return all[i]
+}
+
+// chosen are the tags that the person wants.
+func (f entryForm) chosen() []string {
+	var names []string
+	for _, tag := range f.Tags {
+		if tag.On {
+			names = append(names, tag.Name)
+		}
+	}
+	for name := range strings.SplitSeq(f.MoreTags, ",") {
+		if name = strings.TrimSpace(name); name != "" && !containsFold(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// retag puts what the person changed over the tags that the entry has by now.
+func (f entryForm) retag(current []string) (tags []string, changed bool) {
+	chosen := f.chosen()
+	tags = []string{}
+	for _, name := range current {
+		if containsFold(f.WasTags, name) && !containsFold(chosen, name) {
+			changed = true
+			continue
+		}
+		tags = append(tags, name)
+	}
+	for _, name := range chosen {
+		if !containsFold(f.WasTags, name) && !containsFold(tags, name) {
+			tags, changed = append(tags, name), true
+		}
+	}
+	return tags, changed
+}

@@ -1,0 +1,149 @@
+package console
+
+import (
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// methodForm is a receiving method as a person writes it.
+type methodForm struct {
+	EntryID     string
+	EntryLabel  string
+	ID          string // "" for a new one
+	Provider    string
+	AccountName string
+	Account     string // what the person wrote, never what is kept
+	Masked      string // what is kept, masked
+	IsDefault   bool
+	First       bool // the entry has no other
+}
+
+func methodTitle(f methodForm) string {
+	if f.ID == "" {
+		return "New receiving method"
+	}
+	return "Edit receiving method"
+}
+
+func (v *visit) methodAgain(err error, f methodForm) error {
+	p, status, ok := mend(err, "provider", "account_name", "account_id", "is_default")
+	if !ok {
+		return err
+	}
+	return v.showAgain(status, "directory_method", methodTitle(f), p, f)
+}
+
+// readMethod fills in what a person sent.
+func (v *visit) readMethod(f *methodForm) {
+	f.Provider, f.AccountName, f.Account = v.field("provider"), v.field("account_name"), v.field("account_id")
+}
+
+func (c *Console) newMethodPage(v *visit) error {
+	e, err := v.entry()
+	if err == nil {
+		err = v.need(identity.ReceivingWrite)
+	}
+	if err != nil {
+		return err
+	}
+	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, First: hasNone(e)}
+	return v.show("directory_method", methodTitle(form), form)
+}
+
+func hasNone(e api.Entry) bool { return e.ReceivingMethods != nil && len(*e.ReceivingMethods) == 0 }
+
+func (c *Console) addMethod(v *visit) error {
+	e, err := v.entry()
+	if err != nil {
+		return err
+	}
+	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, First: hasNone(e), IsDefault: v.field("is_default") != ""}
+	v.readMethod(&form)
+	_, err = act(v, audit.ReceivingMethodAdded, c.Directory.AddMethod, web.Args{
+		Path: map[string]string{"id": e.ID},
+		Body: map[string]any{"provider": form.Provider, "account_name": form.AccountName, "account_id": form.Account, "is_default": form.IsDefault},
+	})
+	if err != nil {
+		return v.methodAgain(err, form)
+	}
+	return v.done("Receiving method added.", v.path("directory", e.ID))
+}
+
+// method is the entry and the receiving method of it that the address names.
+func (v *visit) method() (api.Entry, api.ReceivingMethod, error) {
+	e, err := v.entry()
+	if err != nil || e.ReceivingMethods == nil {
+		return e, api.ReceivingMethod{ID: v.R.PathValue("method")}, err
+	}
+	for _, m := range *e.ReceivingMethods {
+		if m.ID == v.R.PathValue("method") {
+			return e, m, nil
+		}
+	}
+	return e, api.ReceivingMethod{}, errNoPage
+}
+
+func (c *Console) methodPage(v *visit) error {
+	e, m, err := v.method()
+	if err == nil {
+		err = v.need(identity.ReceivingWrite)
+	}
+	if err == nil {
+		err = v.need(identity.ReceivingRead)
+	}
+	if err != nil {
+		return err
+	}
+	form := methodForm{
+		EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Provider: m.Provider, AccountName: m.AccountName,
+		Masked: mask(m.AccountID), IsDefault: m.IsDefault,
+	}
+	return v.show("directory_method", methodTitle(form), form)
+}
+
+func (c *Console) updateMethod(v *visit) error {
+	e, m, err := v.method()
+	if err != nil {
+		return err
+	}
+	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Masked: mask(m.AccountID), IsDefault: m.IsDefault}
+	v.readMethod(&form)
+	body := map[string]any{"provider": form.Provider, "account_name": form.AccountName}
+	optional(body, "account_id", form.Account)
+	if err := v.changeMethod(e, m, body); err != nil {
+		return v.methodAgain(err, form)
+	}
+	return v.done("Receiving method saved.", v.path("directory", e.ID))
+}
+
+func (v *visit) changeMethod(e api.Entry, m api.ReceivingMethod, body map[string]any) error {
+	_, err := act(v, audit.ReceivingMethodUpdated, v.console.Directory.UpdateMethod, web.Args{
+		Path: map[string]string{"id": e.ID, "method_id": m.ID}, Body: body,
+	})
+	return err
+}
+
+func (c *Console) makeMethodDefault(v *visit) error {
+	e, m, err := v.method()
+	if err != nil {
+		return err
+	}
+	if err := v.changeMethod(e, m, map[string]any{"is_default": true}); err != nil {
+		return err
+	}
+	return v.done("Payments go there by default now.", v.path("directory", e.ID))
+}
+
+func (c *Console) removeMethod(v *visit) error {
+	e, m, err := v.method()
+	if err != nil {
+		return err
+	}
+	_, err = act(v, audit.ReceivingMethodRemoved, c.Directory.RemoveMethod, web.Args{Path: map[string]string{"id": e.ID, "method_id": m.ID}})
+	if err != nil {
+		return err
+	}
+	return v.done("Receiving method removed.", v.path("directory", e.ID))
+}

@@ -1,0 +1,121 @@
+package console
+
+import (
+	"errors"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// tagForm is a tag as a person writes it.
+type tagForm struct {
+	ID        string
+	Called    string // its name so far
+	Name      string
+	AppliesTo string
+}
+
+// tagsPage is all tags, and the form for another one.
+type tagsPage struct {
+	Tags []api.Tag
+	New  tagForm
+}
+
+func (c *Console) tagsPage(v *visit) error {
+	tags, err := v.tags()
+	if err != nil {
+		return err
+	}
+	return v.show("directory_tags", "Tags", tagsPage{Tags: tags, New: tagForm{AppliesTo: "all"}})
+}
+
+func (c *Console) createTag(v *visit) error {
+	form := tagForm{Name: v.field("name"), AppliesTo: v.field("applies_to")}
+	body := map[string]any{"workspace_id": v.workspace.ID, "name": form.Name}
+	optional(body, "applies_to", form.AppliesTo)
+	_, err := act(v, audit.TagCreated, c.Directory.CreateTag, web.Args{Body: body})
+	if p, status, ok := mendTag(err); ok {
+		tags, err := v.tags()
+		if err != nil {
+			return err
+		}
+		return v.showAgain(status, "directory_tags", "Tags", p, tagsPage{tags, form})
+	}
+	if err != nil {
+		return err
+	}
+	return v.done("Made the tag "+form.Name+".", v.path("directory", "tags"))
+}
+
+// mendTag is mend for the form of a tag, where a rule about the tag as a whole
+// belongs to one field.
+func mendTag(err error) (problems, int, bool) {
+	p, status, ok := mend(err, "name", "applies_to")
+	var f *fault.Fault
+	if ok && errors.As(err, &f) {
+		switch f.Code {
+		case fault.TagExists:
+			p = problems{Fields: map[string]string{"name": p.Text}}
+		case fault.TagInUse:
+			p = problems{Fields: map[string]string{"applies_to": p.Text}}
+		}
+	}
+	return p, status, ok
+}
+
+// tag is the tag that the address names, if it is in this workspace.
+func (v *visit) tag() (api.Tag, error) {
+	tags, err := v.tags()
+	if err != nil {
+		return api.Tag{}, err
+	}
+	for _, t := range tags {
+		if t.ID == v.R.PathValue("tag") {
+			return t, nil
+		}
+	}
+	return api.Tag{}, errNoPage
+}
+
+func (c *Console) tagPage(v *visit) error {
+	t, err := v.tag()
+	if err == nil {
+		err = v.need(identity.TagsWrite)
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("directory_tag", "Edit tag", tagForm{t.ID, t.Name, t.Name, t.AppliesTo})
+}
+
+func (c *Console) updateTag(v *visit) error {
+	t, err := v.tag()
+	if err != nil {
+		return err
+	}
+	form := tagForm{t.ID, t.Name, v.field("name"), v.field("applies_to")}
+	_, err = act(v, audit.TagUpdated, c.Directory.UpdateTag, web.Args{
+		Path: map[string]string{"id": t.ID}, Body: map[string]any{"name": form.Name, "applies_to": form.AppliesTo},
+	})
+	if p, status, ok := mendTag(err); ok {
+		return v.showAgain(status, "directory_tag", "Edit tag", p, form)
+	}
+	if err != nil {
+		return err
+	}
+	return v.done("Saved the tag "+form.Name+".", v.path("directory", "tags"))
+}
+
+func (c *Console) deleteTag(v *visit) error {
+	t, err := v.tag()
+	if err != nil {
+		return err
+	}
+	if _, err := act(v, audit.TagDeleted, c.Directory.DeleteTag, web.Args{Path: map[string]string{"id": t.ID}}); err != nil {
+		return err
+	}
+	return v.done("Deleted the tag "+t.Name+". It is off every entry.", v.path("directory", "tags"))
+}

@@ -1,0 +1,149 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+
+	"bursar/api"
+	"bursar/internal/auditlog"
+	"bursar/internal/directory"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) homeRoutes() []Route {
+	return []Route{
+		c.get("/", c.enterLast),
+		c.getIn("", c.home),
+	}
+}
+
+// enterLast sends a visitor to the workspace they were in last, or else to their
+// first.
+func (c *Console) enterLast(v *visit) error {
+	list, err := ask(v, c.Workspaces.List, web.Args{})
+	if err != nil {
+		return err
+	}
+	rooms, last := list.Rows(), v.cookie(workspaceCookie)
+	if len(rooms) == 0 {
+		return v.redirect("/workspaces/new")
+	}
+	target := rooms[0].ID
+	for _, room := range rooms {
+		if room.ID == last {
+			target = last
+		}
+	}
+	return v.redirect(workspacePath(target))
+}
+
+// recentRows is how much of the latest the home page shows.
+const recentRows = 10
+
+// homePage is a workspace at a glance. What the visitor may not see is empty.
+type homePage struct {
+	Stats     []stat
+	Steps     []step // while there is nobody to pay
+	Attention []attentionItem
+	Recent    []homeRow
+	Chart     *chart // nil for who may not read the audit log
+	Roleless  bool   // the visitor is a member and may do nothing
+}
+
+// stat is a number that leads to what was counted.
+type stat struct {
+	Label, Number, Path string
+}
+
+type homeRow struct {
+	auditlog.Row
+	Who  string
+	Kind string // of the badge
+}
+
+func (c *Console) home(v *visit) error {
+	page := homePage{Roleless: v.held == 0}
+	members, err := c.homeMembers(v)
+	if err != nil {
+		return err
+	}
+	keys, err := c.homeKeys(v)
+	if err != nil {
+		return err
+	}
+	if v.can(identity.DirectoryRead) {
+		counts, err := c.Directory.Counts(v.R.Context(), v.Caller, v.workspace.ID)
+		if err != nil {
+			return err
+		}
+		page.Stats = directoryStats(v, counts)
+		if counts.People.N+counts.Organizations.N == 0 {
+			page.Steps = firstSteps(v, len(members), len(keys.own))
+		}
+	}
+	if v.can(identity.MembersRead) {
+		page.Stats = append(page.Stats, stat{"Members", amount(len(members), false), v.path("members")})
+	}
+	page.Attention = append(invitations(v, members), keys.unused(v)...)
+	if v.can(identity.AuditRead) {
+		if err := c.homeActivity(v, &page); err != nil {
+			return err
+		}
+	}
+	return v.show("home", v.workspace.Name, page)
+}
+
+func (c *Console) homeMembers(v *visit) ([]api.Member, error) {
+	if !v.can(identity.MembersRead) {
+		return nil, nil
+	}
+	list, err := ask(v, c.Workspaces.Members, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+	return list.Rows(), err
+}
+
+func (c *Console) homeActivity(v *visit, page *homePage) error {
+	recent, err := c.Audit.Recent(v.R.Context(), v.Caller, v.workspace.ID, recentRows)
+	if err != nil {
+		return err
+	}
+	for _, row := range recent {
+		page.Recent = append(page.Recent, homeRow{Row: row, Who: actorName(row), Kind: outcomeKind(row.Outcome)})
+	}
+	days, err := c.Audit.Activity30(v.R.Context(), v.Caller, v.workspace.ID, v.zone)
+	if err != nil {
+		return err
+	}
+	drawn := newChart(days, v.zone)
+	page.Chart = &drawn
+	return nil
+}
+
+func directoryStats(v *visit, counts directory.Counts) []stat {
+	entries := func(name, value string) string {
+		return v.path("directory") + "?" + url.Values{name: {value}}.Encode()
+	}
+	number := func(c directory.Count) string { return amount(c.N, c.More) }
+	return []stat{
+		{"People", number(counts.People), entries("type", "person")},
+		{"Organizations", number(counts.Organizations), entries("type", "organization")},
+		{"Inactive", number(counts.Inactive), entries("status", "inactive")},
+		{"Tags", number(counts.Tags), v.path("directory", "tags")},
+	}
+}
+
+// actorName is who did something, as short as it can be said.
+func actorName(row auditlog.Row) string {
+	return cmp.Or(row.ActorName, row.ActorEmail, row.ActorID, "Bursar")
+}
+
+// outcomeKind is the look of an outcome's badge.
+func outcomeKind(outcome string) string {
+	switch outcome {
+	case "success":
+		return "good"
+	case "denied":
+		return "bad"
+	}
+	return "warn"
+}

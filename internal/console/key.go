@@ -1,0 +1,156 @@
+package console
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) keyRoutes() []Route {
+	return []Route{
+		c.getIn("/keys", c.keysPage),
+		c.getIn("/keys/new", c.newKeyPage),
+		c.postIn("/keys", c.createKey),
+		c.getIn("/keys/{id}/rotate", c.rotateKeyPage),
+		c.postIn("/keys/{id}/rotate", c.rotateKey),
+		c.postIn("/keys/{id}/revoke", c.revokeKey),
+		c.getIn("/clients/new", c.newClientPage),
+		c.postIn("/clients", c.createClient),
+		c.postIn("/clients/{id}/rotate", c.rotateClient),
+		c.postIn("/clients/{id}/revoke", c.revokeClient),
+	}
+}
+
+// keyIdle is how long a key may lie unused before that is worth a word.
+const keyIdle = 45 * 24 * time.Hour
+
+// keysPage is the visitor's own keys and the machine clients of the workspace.
+type keysPage struct {
+	Keys    []keyRow
+	Clients []clientRow
+	// Try is how a secret that was just made is put to use; the secret itself comes
+	// with the message that shows it once.
+	Try tryLine
+}
+
+// tryLine is a command line around a secret.
+type tryLine struct{ Before, After string }
+
+// keyRow is a key with how it stands.
+type keyRow struct {
+	api.APIKey
+	Idle  bool
+	Ended bool
+	Made  bool // just now
+}
+
+// clientRow is a machine client with how it stands.
+type clientRow struct {
+	identity.ClientInfo
+	Roles []api.Role
+	Idle  bool
+	Made  bool // or given a new secret, just now
+}
+
+func (c *Console) keysPage(v *visit) error {
+	data, err := v.keysData()
+	if err != nil {
+		return err
+	}
+	return v.show("keys", "Keys", data)
+}
+
+func (v *visit) keysData() (keysPage, error) {
+	var data keysPage
+	keys, err := v.keys()
+	if err != nil {
+		return data, err
+	}
+	now, made := v.console.site.DB.Now(), v.R.URL.Query().Get("made")
+	address := strings.TrimRight(v.console.config.PublicURL, "/") + "/v1/auth/token"
+	for _, k := range keys {
+		row := keyRow{APIKey: k, Ended: k.ExpiresAt != 0 && k.ExpiresAt <= now, Made: k.ID == made}
+		row.Idle = !row.Ended && idle(now, k.CreatedAt, k.LastUsedAt)
+		data.Keys = append(data.Keys, row)
+		if row.Made {
+			data.Try = tryLine{"curl -X POST " + address + " -H 'Authorization: Bearer ", "'"}
+		}
+	}
+	if !v.can(identity.KeysRead) {
+		return data, nil
+	}
+	if data.Clients, err = v.clientRows(now, made); err != nil {
+		return data, err
+	}
+	for _, row := range data.Clients {
+		if row.Made {
+			data.Try = tryLine{"curl -X POST " + address + " -u '" + row.ID + ":", "'"}
+		}
+	}
+	return data, nil
+}
+
+// keys are the visitor's own.
+func (v *visit) keys() ([]api.APIKey, error) {
+	list, err := ask(v, v.console.Identity.APIKeys, web.Args{})
+	return list.Rows(), err
+}
+
+func idle(now, createdAt, lastUsedAt int64) bool {
+	return now-max(createdAt, lastUsedAt) > keyIdle.Milliseconds()
+}
+
+func (v *visit) clientRows(now int64, made string) ([]clientRow, error) {
+	clients, err := ask(v, v.console.Clients.List, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+	if err != nil {
+		return nil, err
+	}
+	held, err := v.rolesOfMembers()
+	if err != nil {
+		return nil, err
+	}
+	var rows []clientRow
+	for _, client := range clients {
+		rows = append(rows, clientRow{ClientInfo: client, Roles: held[client.ID], Idle: idle(now, client.CreatedAt, client.LastUsedAt), Made: client.ID == made})
+	}
+	return rows, nil
+}
+
+// rolesOfMembers is who holds which roles, as far as the visitor may see it.
+func (v *visit) rolesOfMembers() (map[string][]api.Role, error) {
+	if !v.can(identity.MembersRead) {
+		return nil, nil
+	}
+	members, err := v.members()
+	if err != nil {
+		return nil, err
+	}
+	roles, err := v.roles()
+	if err != nil {
+		return nil, err
+	}
+	held := map[string][]api.Role{}
+	for _, m := range members {
+		for _, key := range m.Roles {
+			held[m.ID] = append(held[m.ID], roleCalled(roles, key))
+		}
+	}
+	return held, nil
+}
+
+// liveKey finds one of the visitor's keys that has not ended.
+func (v *visit) liveKey(id string) (api.APIKey, error) {
+	keys, err := v.keys()
+	if err != nil {
+		return api.APIKey{}, err
+	}
+	i := slices.IndexFunc(keys, func(k api.APIKey) bool { return k.ID == id })
+	if i < 0 || keys[i].ExpiresAt != 0 && keys[i].ExpiresAt <= v.console.site.DB.Now() {
+		return api.APIKey{}, errNoPage
+	}
+	return keys[i], nil
+}

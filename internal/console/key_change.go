@@ -1,0 +1,114 @@
+package console
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/web"
+)
+
+// newKeyPage is the form for a key, with what was typed.
+type newKeyPage struct {
+	Name     string
+	Expires  string // a number of days, "date" or "never"
+	Until    string
+	Networks string
+}
+
+func (c *Console) newKeyPage(v *visit) error {
+	return v.show("keys_new", "New API key", newKeyPage{Expires: "90"})
+}
+
+func (c *Console) createKey(v *visit) error {
+	typed := newKeyPage{v.field("name"), v.field("expires"), v.field("until"), v.form.Get("allowed_cidrs")}
+	body := map[string]any{"name": typed.Name}
+	if at, ends := typed.end(v); ends {
+		body["expires_at"] = at
+	}
+	if networks := strings.Fields(typed.Networks); len(networks) > 0 {
+		body["allowed_cidrs"] = networks
+	}
+	key, err := act(v, audit.KeyCreated, c.Identity.CreateKey, web.Args{Body: body})
+	if p, status, ok := mend(err, "name", "expires_at", "allowed_cidrs"); ok {
+		if p.Of("expires_at") != "" {
+			p.Fields["expires_at"] = "Choose a day in the future."
+		}
+		return v.showAgain(status, "keys_new", "New API key", p, typed)
+	}
+	if err != nil {
+		return err
+	}
+	return v.tellKey(key, "The key "+key.Name+" is made.")
+}
+
+// end is when the key ends, in Unix milliseconds: at the end of the chosen day. A
+// day that cannot be read is one in the past, which the service refuses.
+func (p newKeyPage) end(v *visit) (at int64, ends bool) {
+	if p.Expires == "never" {
+		return 0, false
+	}
+	if days, err := strconv.Atoi(p.Expires); err == nil {
+		return v.console.site.DB.Now() + int64(days)*(24*time.Hour).Milliseconds(), true
+	}
+	day, err := time.ParseInLocation(time.DateOnly, p.Until, v.zone)
+	if err != nil {
+		return 0, true
+	}
+	return day.AddDate(0, 0, 1).UnixMilli(), true
+}
+
+// tellKey shows the secret of a key, this once.
+func (v *visit) tellKey(key api.NewAPIKey, text string) error {
+	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
+		Label: "API key " + key.Name, Value: key.APIKey, Note: "Copy it now: it is shown this once and cannot be read again.",
+	}}); err != nil {
+		return err
+	}
+	return v.redirect(v.path("keys") + "?made=" + key.ID)
+}
+
+// rotateKeyPage asks how long the old key stays good.
+type rotateKeyPage struct{ Key api.APIKey }
+
+func (c *Console) rotateKeyPage(v *visit) error {
+	key, err := v.liveKey(v.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.show("keys_rotate", "Rotate "+key.Name, rotateKeyPage{key})
+}
+
+func (c *Console) rotateKey(v *visit) error {
+	grace, err := strconv.ParseInt(v.field("grace_seconds"), 10, 64)
+	if err != nil {
+		grace = -1 // which the service refuses
+	}
+	next, err := act(v, audit.KeyRotated, c.Identity.RotateKey, web.Args{
+		Path: map[string]string{"id": v.R.PathValue("id")}, Body: map[string]any{"grace_seconds": grace},
+	})
+	if p, status, ok := mend(err, "grace_seconds"); ok {
+		key, err := v.liveKey(v.R.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		return v.showAgain(status, "keys_rotate", "Rotate "+key.Name, p, rotateKeyPage{key})
+	}
+	if err != nil {
+		return err
+	}
+	text := "The key " + next.Name + " is replaced. The old one has ended."
+	if left := time.Duration(next.Previous.ExpiresAt-v.console.site.DB.Now()) * time.Millisecond; left > 0 {
+		text = "The key " + next.Name + " is replaced. The old one is good for " + roughly(left.Round(time.Minute)) + "."
+	}
+	return v.tellKey(next, text)
+}
+
+func (c *Console) revokeKey(v *visit) error {
+	if _, err := act(v, audit.KeyRevoked, c.Identity.RevokeKey, web.Args{Path: map[string]string{"id": v.R.PathValue("id")}}); err != nil {
+		return err
+	}
+	return v.done("The key is revoked, and the sessions that it began are ended.", v.path("keys"))
+}

@@ -1,0 +1,92 @@
+package console
+
+import (
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// newClientPage is the form for a machine client, with what was typed.
+type newClientPage struct {
+	Name  string
+	Role  string
+	Roles []api.Role // that the visitor can give to it
+}
+
+func (c *Console) newClientPage(v *visit) error {
+	if err := v.need(identity.KeysWrite); err != nil {
+		return err
+	}
+	data, err := v.newClientData("", "viewer")
+	if err != nil {
+		return err
+	}
+	return v.show("keys_client", "New machine client", data)
+}
+
+// newClientData finds the roles to choose from. Who may not see the roles of the
+// workspace can still give the built-in ones.
+func (v *visit) newClientData(name, role string) (newClientPage, error) {
+	data := newClientPage{Name: name, Role: role}
+	if !v.can(identity.MembersRead) {
+		for _, r := range identity.BuiltInRoles() {
+			if _, lacks := v.held.Lacks(r.Permissions); !lacks {
+				data.Roles = append(data.Roles, api.Role{Key: r.Key, Name: r.Name, Color: r.Color})
+			}
+		}
+		return data, nil
+	}
+	roles, err := v.roles()
+	data.Roles = v.grantable(roles)
+	return data, err
+}
+
+func (c *Console) createClient(v *visit) error {
+	made, err := act(v, audit.ClientCreated, c.Clients.Create, web.Args{
+		Path: map[string]string{"id": v.workspace.ID},
+		Body: map[string]any{"name": v.field("name"), "role": v.field("role")},
+	})
+	if p, status, ok := mend(err, "name", "role"); ok {
+		data, err := v.newClientData(v.field("name"), v.field("role"))
+		if err != nil {
+			return err
+		}
+		return v.showAgain(status, "keys_client", "New machine client", p, data)
+	}
+	if err != nil {
+		return err
+	}
+	return v.tellClient(made, "The machine client "+made.Name+" is made.")
+}
+
+// tellClient shows the secret of a machine client, this once.
+func (v *visit) tellClient(made identity.NewClient, text string) error {
+	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
+		Label: "Secret of " + made.Name, Value: made.Secret,
+		Note: "Its user name is " + made.ID + ". Copy the secret now: it is shown this once and cannot be read again.",
+	}}); err != nil {
+		return err
+	}
+	return v.redirect(v.path("keys") + "?made=" + made.ID)
+}
+
+// clientPath names the machine client that a form is about.
+func (v *visit) clientPath() map[string]string {
+	return map[string]string{"workspace": v.workspace.ID, "id": v.R.PathValue("id")}
+}
+
+func (c *Console) rotateClient(v *visit) error {
+	next, err := act(v, audit.ClientRotated, c.Clients.Rotate, web.Args{Path: v.clientPath()})
+	if err != nil {
+		return err
+	}
+	return v.tellClient(next, "The machine client "+next.Name+" has a new secret. The old one, and the sessions that it began, are ended.")
+}
+
+func (c *Console) revokeClient(v *visit) error {
+	if _, err := act(v, audit.ClientRevoked, c.Clients.Revoke, web.Args{Path: v.clientPath()}); err != nil {
+		return err
+	}
+	return v.done("The machine client is revoked for good.", v.path("keys"))
+}

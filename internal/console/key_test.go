@@ -1,0 +1,236 @@
+package console_test
+
+import (
+	"encoding/base64"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/identity"
+	"bursar/internal/server/servertest"
+)
+
+func TestAKeyIsMadeRotatedAndRevoked(t *testing.T) {
+	n := start(t)
+	page := open(t, n, adminEmail, "/keys")
+	page.Accessible("keys")
+	page.ClickText("New API key")
+	page.Accessible("a new key")
+	page.Fill("Name", "Laptop")
+	page.Select("Expires", "In 30 days")
+	page.Fill("Allowed networks (optional)", "127.0.0.0/8\n::1/128")
+	page.Shoot("keys-new")
+	page.ClickText("Create the key")
+	page.WaitText("The key Laptop is made.")
+	first := page.Value("API key Laptop")
+	n.Exchange(t, "Bearer "+first).OK()
+	if line := page.Text("#try-line"); line != "curl -X POST "+n.PublicURL+"/v1/auth/token -H 'Authorization: Bearer "+first+"'" {
+		t.Errorf("the line to try it is %q", line)
+	}
+	page.Accessible("keys with a secret")
+	page.Shoot("keys-made")
+	page.ClickText("Copy the command")
+	page.Reload()
+	if page.Has("#shown-once") || page.Has("#try-line") || strings.Contains(page.Text("body"), first) {
+		t.Error("the secret is still there")
+	}
+
+	page.ClickText("Rotate the key Laptop")
+	page.Accessible("a key to rotate")
+	page.Shoot("keys-rotate")
+	page.Select("The old key expires", "in 1 hour")
+	page.ClickText("Rotate the key")
+	page.WaitText("The key Laptop is replaced. The old one is good for 1 hour.")
+	second := page.Value("API key Laptop")
+	n.Exchange(t, "Bearer "+first).OK()
+	n.Exchange(t, "Bearer "+second).OK()
+	n.Clock.Advance(61 * time.Minute)
+	n.Exchange(t, "Bearer "+first).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
+
+	page = open(t, n, adminEmail, "/keys")
+	page.WaitText("Expired")
+	page.Click("tr:not(.off):nth-child(3) .danger")
+	page.ClickText("Revoke")
+	page.WaitText("The key is revoked")
+	n.Exchange(t, "Bearer "+second).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
+}
+
+func TestAKeyEndsWhenItIsToldTo(t *testing.T) {
+	n := start(t)
+	visitor := browse(t, n, adminEmail)
+	tomorrow := n.Clock.Now().AddDate(0, 0, 1).UTC()
+	visitor.post(room(n, "/keys"), "name", "dated", "expires", "date", "until", tomorrow.Format(time.DateOnly))
+	visitor.post(room(n, "/keys"), "name", "endless", "expires", "never")
+	visitor.post(room(n, "/keys"), "name", "year", "expires", "365")
+	ends := map[string]int64{}
+	for _, row := range n.Admin(t).Get("/v1/api-keys").OK().List() {
+		at, _ := row["expires_at"].(float64)
+		ends[row["name"].(string)] = int64(at)
+	}
+	midnight := time.Date(tomorrow.Year(), tomorrow.Month(), tomorrow.Day()+1, 0, 0, 0, 0, time.UTC)
+	if ends["dated"] != midnight.UnixMilli() || ends["endless"] != 0 {
+		t.Errorf("want the end of tomorrow and none, got %v", ends)
+	}
+	if left := time.Until(time.UnixMilli(ends["year"])); left < 364*24*time.Hour || left > 366*24*time.Hour {
+		t.Errorf("want a year, got %s", left)
+	}
+	for _, until := range []string{"", "2020-01-01", "tomorrow"} {
+		wrong := visitor.post(room(n, "/keys"), "name", "", "expires", "date", "until", until, "allowed_cidrs", "10.0.0.1\nhere")
+		if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, "Choose a day in the future.") ||
+			!strings.Contains(wrong.body, "Must be networks such as") || !strings.Contains(wrong.body, "10.0.0.1\nhere") {
+			t.Errorf("%q: want all that is wrong and what was typed, got %d\n%s", until, wrong.status, wrong.body)
+		}
+	}
+	page := open(t, n, adminEmail, "/keys/new")
+	page.ExpectStatus(http.StatusBadRequest)
+	page.Fill("Name", "Laptop")
+	page.Select("Expires", "On a date")
+	page.Fill("Allowed networks (optional)", "everywhere")
+	page.ClickText("Create the key")
+	page.WaitText("Choose a day in the future.")
+	page.Accessible("a wrong key")
+	page.Shoot("keys-wrong")
+}
+
+func TestKeysThatNobodyUsesAreMarked(t *testing.T) {
+	n := start(t)
+	browse(t, n, adminEmail).post(room(n, "/clients"), "name", "Nightly import", "role", "auditor")
+	n.Clock.Advance(44 * 24 * time.Hour)
+	if got := browse(t, n, adminEmail).get(room(n, "/keys")).body; strings.Contains(got, "Unused for 45 days") {
+		t.Error("44 days are not 45")
+	}
+	n.Clock.Advance(2 * 24 * time.Hour)
+	if got := browse(t, n, adminEmail).get(room(n, "/keys")).body; strings.Count(got, "Unused for 45 days") != 2 {
+		t.Error("want the key and the client to be marked")
+	}
+	n.Admin(t)
+	if got := browse(t, n, adminEmail).get(room(n, "/keys")).body; strings.Count(got, "Unused for 45 days") != 1 {
+		t.Error("the key was used since")
+	}
+	page := open(t, n, adminEmail, "/keys")
+	page.Accessible("keys, some unused")
+	page.Shoot("keys")
+}
+
+func basic(id, secret string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
+}
+
+func TestAMachineClientIsMadeRotatedAndRevoked(t *testing.T) {
+	n := start(t)
+	page := open(t, n, adminEmail, "/keys")
+	page.ClickText("New machine client")
+	page.Accessible("a new machine client")
+	page.Shoot("keys-client")
+	page.Fill("Name", "Nightly import")
+	page.Select("Role", "Directory manager")
+	page.ClickText("Create the client")
+	page.WaitText("The machine client Nightly import is made.")
+	first := page.Value("Secret of Nightly import")
+	id := page.Text("tr[id^=cli_] small")
+	if line := page.Text("#try-line"); !strings.HasSuffix(line, " -u '"+id+":"+first+"'") {
+		t.Errorf("the line to try it is %q", line)
+	}
+	if page.Text("tr[id^=cli_] .chip") != "Directory manager" {
+		t.Error("want its role")
+	}
+	token := n.Exchange(t, basic(id, first)).OK().Text("token")
+	n.Holder(t, token).Entries().OK()
+	page.Accessible("keys with a client's secret")
+	page.Shoot("keys-client-made")
+	page.Reload()
+	if page.Has("#shown-once") {
+		t.Error("the secret is still there")
+	}
+
+	page.ClickText("Rotate the secret of Nightly import")
+	page.ClickText("New secret")
+	page.WaitText("has a new secret")
+	second := page.Value("Secret of Nightly import")
+	n.Exchange(t, basic(id, first)).Fails(http.StatusUnauthorized, "INVALID_CREDENTIALS")
+	n.Holder(t, token).Get("/v1/auth/me").Fails(http.StatusUnauthorized, "UNAUTHORIZED")
+	n.Exchange(t, basic(id, second)).OK()
+
+	page.ClickText("Revoke the machine client Nightly import")
+	page.ClickText("Revoke")
+	page.WaitText("The machine client is revoked for good.")
+	n.Exchange(t, basic(id, second)).Fails(http.StatusUnauthorized, "INVALID_CREDENTIALS")
+	if page.Has("tr[id^=cli_]") {
+		t.Error("a revoked client is listed")
+	}
+}
+
+func TestWhoMayNotMakeMachineClientsIsNotOfferedIt(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := startOn(t, store)
+		admin := browse(t, n, adminEmail)
+		made := admin.post(room(n, "/clients"), "name", "Nightly import", "role", "viewer")
+		id := regexp.MustCompile(`cli_\w+`).FindString(made.body)
+		if id == "" {
+			t.Fatalf("no machine client was made: %d", made.status)
+		}
+		n.Member(t, "vic@example.com", "viewer")
+		vic := browse(t, n, "vic@example.com")
+		if seen := vic.get(room(n, "/keys")); seen.status != http.StatusOK || strings.Contains(seen.body, "cli_") || strings.Contains(seen.body, "/clients") {
+			t.Errorf("a viewer sees their own keys alone: %d", seen.status)
+		}
+		refused(t, vic.get(room(n, "/clients/new")), "ws.keys.write")
+		for _, try := range []struct{ path, action string }{
+			{"/clients", "auth.client.created"},
+			{"/clients/" + id + "/rotate", "auth.client.rotated"},
+			{"/clients/" + id + "/revoke", "auth.client.revoked"},
+		} {
+			refused(t, vic.post(room(n, try.path), "name", "Mine", "role", "viewer"), "ws.keys.write")
+			if denied(t, n, try.action) != 1 {
+				t.Errorf("the refusal of %s is not on record", try.action)
+			}
+		}
+	})
+}
+
+func TestNobodyHandsAMachineMoreThanTheyHold(t *testing.T) {
+	n := start(t)
+	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/operator", servertest.Body{
+		"name": "Operator", "permissions": []string{"ws.read", "ws.keys.read", "ws.keys.write", "ws.members.read", "ws.directory.read", "ws.payouts.read"},
+	}).OK()
+	n.Member(t, "otto@example.com", "operator")
+	otto := browse(t, n, "otto@example.com")
+	form := otto.get(room(n, "/clients/new")).body
+	if !strings.Contains(form, `value="viewer"`) || !strings.Contains(form, `value="operator"`) || strings.Contains(form, `value="admin"`) {
+		t.Error("want only roles that the visitor holds all of")
+	}
+	refused(t, otto.post(room(n, "/clients"), "name", "Mine", "role", "admin"), "ws.write")
+	wrong := otto.post(room(n, "/clients"), "name", "", "role", "viewer")
+	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `id="name-problem"`) {
+		t.Errorf("want the problem at the field, got %d", wrong.status)
+	}
+}
+
+func TestKeysOfOthersAreNotThere(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := startOn(t, store)
+		tenant := n.Tenant(t)
+		client, _, err := n.Identity.CreateClient(t.Context(), db.Caller{}, tenant.WorkspaceID, "Theirs", "viewer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, _, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, "admin@example.com", identity.NewKey{Name: "Mine"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Member(t, "vic@example.com", "admin")
+		vic := browse(t, n, "vic@example.com")
+		for _, path := range []string{"/clients/" + client + "/rotate", "/clients/" + client + "/revoke", "/keys/" + key + "/rotate", "/keys/" + key + "/revoke"} {
+			if got := vic.post(room(n, path), "grace_seconds", "0"); got.status != http.StatusNotFound {
+				t.Errorf("POST %s answers %d", path, got.status)
+			}
+		}
+		if got := vic.get(room(n, "/keys/"+key+"/rotate")); got.status != http.StatusNotFound {
+			t.Errorf("somebody else's key opens: %d", got.status)
+		}
+	})
+}

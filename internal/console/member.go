@@ -1,0 +1,157 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) memberRoutes() []Route {
+	return append([]Route{
+		c.getIn("/members", c.membersPage),
+		c.postIn("/members", c.invite),
+		c.postIn("/members/{id}/link", c.reinvite),
+		c.postIn("/members/{id}/roles", c.assignRole),
+		c.postIn("/members/{id}/roles/{role}/remove", c.removeRole),
+		c.postIn("/members/{id}/remove", c.removeMember),
+	}, c.roleRoutes()...)
+}
+
+// membersShown is how many members stand on a page.
+const membersShown = 50
+
+// membersPage is who is in a workspace.
+type membersPage struct {
+	Rows       []memberRow
+	Everybody  int // before the filter
+	Found      int // by the filter
+	Filter     memberFilter
+	Roles      []api.Role
+	Grantable  []api.Role
+	Invitation invitation
+	Newer      string // the page before, empty where there is none
+	Older      string // the page after
+}
+
+// invitation is what was typed to invite somebody.
+type invitation struct{ Email, Role string }
+
+// memberRow is a member with what can be done about them.
+type memberRow struct {
+	api.Member
+	Held      []api.Role
+	Addable   []api.Role
+	Machine   bool
+	Self      bool
+	OnlyAdmin bool
+}
+
+// Called is what a member is called where there is room for one name.
+func (m memberRow) Called() string { return cmp.Or(m.Name, m.Email, m.ID) }
+
+// memberFilter is which members are asked for.
+type memberFilter struct{ Text, Role, Status string }
+
+// Any says whether it leaves anybody out.
+func (f memberFilter) Any() bool { return f != memberFilter{} }
+
+func (f memberFilter) keeps(m api.Member) bool {
+	return strings.Contains(strings.ToLower(m.Name+"\n"+m.Email), strings.ToLower(f.Text)) &&
+		(f.Role == "" || slices.Contains(m.Roles, f.Role)) && (f.Status == "" || m.Status == f.Status)
+}
+
+func (c *Console) membersPage(v *visit) error {
+	data, err := v.membersData()
+	if err != nil {
+		return err
+	}
+	return v.show("members", "Members", data)
+}
+
+// showMembers shows the members again, with what went wrong.
+func (v *visit) showMembers(err error, known ...string) error {
+	p, status, ok := mend(err, known...)
+	if !ok {
+		return err
+	}
+	data, failed := v.membersData()
+	if failed != nil {
+		return failed
+	}
+	if len(known) > 0 {
+		data.Invitation = invitation{v.field("email"), v.field("role")}
+	}
+	return v.showAgain(status, "members", "Members", p, data)
+}
+
+func (v *visit) membersData() (membersPage, error) {
+	members, err := v.members()
+	if err != nil {
+		return membersPage{}, err
+	}
+	roles, err := v.roles()
+	if err != nil {
+		return membersPage{}, err
+	}
+	query := v.R.URL.Query()
+	data := membersPage{
+		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Invitation: invitation{Role: "member"},
+		Filter: memberFilter{strings.TrimSpace(query.Get("q")), query.Get("role"), query.Get("status")},
+	}
+	shown := slices.DeleteFunc(slices.Clone(members), func(m api.Member) bool { return !data.Filter.keeps(m) })
+	data.Found = len(shown)
+	for _, m := range data.cut(shown, query, v.path("members")) {
+		data.Rows = append(data.Rows, v.memberRow(m, members, roles, data.Grantable))
+	}
+	return data, nil
+}
+
+// cut finds the page that is asked for, and where those beside it are.
+func (p *membersPage) cut(members []api.Member, query url.Values, path string) []api.Member {
+	last := max(1, (len(members)+membersShown-1)/membersShown)
+	number, _ := strconv.Atoi(query.Get("page"))
+	number = min(max(1, number), last)
+	beside := func(n int) string {
+		if n < 1 || n > last {
+			return ""
+		}
+		query.Set("page", strconv.Itoa(n))
+		return path + "?" + query.Encode()
+	}
+	p.Newer, p.Older = beside(number-1), beside(number+1)
+	return members[(number-1)*membersShown : min(number*membersShown, len(members))]
+}
+
+func (v *visit) memberRow(m api.Member, all []api.Member, roles, grantable []api.Role) memberRow {
+	row := memberRow{Member: m, Machine: isMachine(m), Self: m.ID == v.Caller.ID, OnlyAdmin: onlyAdmin(m, all)}
+	for _, key := range m.Roles {
+		row.Held = append(row.Held, roleCalled(roles, key))
+	}
+	row.Addable = slices.DeleteFunc(slices.Clone(grantable), func(r api.Role) bool { return slices.Contains(m.Roles, r.Key) })
+	return row
+}
+
+// members is everybody in the workspace.
+func (v *visit) members() ([]api.Member, error) {
+	list, err := ask(v, v.console.Workspaces.Members, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+	return list.Rows(), err
+}
+
+func isMachine(m api.Member) bool { return strings.HasPrefix(m.ID, "cli_") }
+
+// onlyAdmin says whether the workspace would be without an admin if a member were
+// not one. It is the service that decides: this is why its answer is foreseen.
+func onlyAdmin(m api.Member, all []api.Member) bool {
+	if !slices.Contains(m.Roles, identity.Admin) {
+		return false
+	}
+	return !slices.ContainsFunc(all, func(other api.Member) bool {
+		return other.ID != m.ID && !isMachine(other) && other.Status == "active" && slices.Contains(other.Roles, identity.Admin)
+	})
+}

@@ -1,0 +1,106 @@
+package console
+
+import (
+	"net/url"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) invite(v *visit) error {
+	added, err := act(v, audit.MemberAdded, c.Workspaces.AddMember, web.Args{
+		Path: map[string]string{"id": v.workspace.ID},
+		Body: map[string]any{"email": v.field("email"), "role": v.field("role")},
+	})
+	if err != nil {
+		return v.showMembers(err, "email", "role")
+	}
+	if added.InvitationURL == "" {
+		return v.done(added.Email+" is in the workspace, with the role "+v.roleName(added.Role)+".", v.membersPath())
+	}
+	return v.tellInvitation(added)
+}
+
+func (c *Console) reinvite(v *visit) error {
+	again, err := act(v, audit.MemberInvited, c.Workspaces.Reinvite, web.Args{Path: v.memberPath()})
+	if err != nil {
+		return v.showMembers(err)
+	}
+	return v.tellInvitation(again)
+}
+
+// tellInvitation shows the link of an invitation, this once.
+func (v *visit) tellInvitation(m api.MemberAdded) error {
+	note := "Hand it over yourself: it is shown here once, works once and is good for 7 days."
+	if v.console.SignIn.Recovers() {
+		note = "Another link is on its way to " + m.Email + " by mail. This one is shown here once, works once and is good for 7 days."
+	}
+	if err := v.tell(flash{
+		Kind: "good", Text: m.Email + " is invited.",
+		Secret: &secret{Label: "Invitation link for " + m.Email, Value: m.InvitationURL, Note: note},
+	}); err != nil {
+		return err
+	}
+	return v.redirect(v.membersPath())
+}
+
+func (c *Console) assignRole(v *visit) error {
+	given, err := act(v, audit.MemberRoleAssigned, c.Workspaces.Assign, web.Args{
+		Path: map[string]string{"id": v.workspace.ID},
+		Body: map[string]any{"user_id": v.R.PathValue("id"), "role": v.field("role")},
+	})
+	if err != nil {
+		return v.showMembers(err)
+	}
+	return v.done("The role "+v.roleName(given.Role)+" is given.", v.membersPath())
+}
+
+func (c *Console) removeRole(v *visit) error {
+	path := v.memberPath()
+	path["role"] = v.R.PathValue("role")
+	name := v.roleName(path["role"])
+	if _, err := act(v, audit.MemberRoleRemoved, c.Workspaces.Unassign, web.Args{Path: path}); err != nil {
+		return v.showMembers(err)
+	}
+	return v.leaveMembers("The role " + name + " is taken away.")
+}
+
+func (c *Console) removeMember(v *visit) error {
+	if _, err := act(v, audit.MemberRemoved, c.Workspaces.RemoveMember, web.Args{Path: v.memberPath()}); err != nil {
+		return v.showMembers(err)
+	}
+	if v.R.PathValue("id") == v.Caller.ID {
+		return v.done("You have left "+v.workspace.Name+".", "/")
+	}
+	return v.done("The member is removed.", v.membersPath())
+}
+
+// leaveMembers goes back to the members, or home where the visitor has just lost
+// the right to see them.
+func (v *visit) leaveMembers(text string) error {
+	held, err := v.console.Authority.Held(v.R.Context(), v.Caller.Actor, v.workspace.ID)
+	if err != nil {
+		return err
+	}
+	if !held.Has(identity.MembersRead) {
+		return v.done(text, v.path())
+	}
+	return v.done(text, v.membersPath())
+}
+
+// memberPath names the member that a form is about.
+func (v *visit) memberPath() map[string]string {
+	return map[string]string{"id": v.workspace.ID, "userId": v.R.PathValue("id")}
+}
+
+// membersPath is the list of members, filtered as it was where a form was sent.
+func (v *visit) membersPath() string {
+	path := v.path("members")
+	from, err := url.Parse(v.R.Referer())
+	if err != nil || from.EscapedPath() != path || from.RawQuery == "" {
+		return path
+	}
+	return path + "?" + from.RawQuery
+}

@@ -1,0 +1,329 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"bursar/internal/browsertest"
+	"bursar/internal/config"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/mail/smtptest"
+	"bursar/internal/server/servertest"
+)
+
+// members is the roles of everybody in the first workspace, by email.
+func members(t testing.TB, n *servertest.Node) map[string][]string {
+	t.Helper()
+	var list []struct {
+		Email string
+		Roles []string
+	}
+	n.Admin(t).Get("/v1/workspaces/" + n.First.WorkspaceID + "/members").OK().Data(&list)
+	found := map[string][]string{}
+	for _, m := range list {
+		found[m.Email] = m.Roles
+	}
+	return found
+}
+
+// denied counts the refusals of an action that are on record in the first workspace.
+func denied(t testing.TB, n *servertest.Node, action string) int {
+	t.Helper()
+	return n.Count(t, `SELECT count(*) FROM audit_log WHERE workspace_id = $1 AND action = $2 AND outcome = 'denied'`, n.First.WorkspaceID, action)
+}
+
+// refused demands a page that names a missing permission.
+func refused(t testing.TB, a answer, permission string) {
+	t.Helper()
+	if a.status != http.StatusForbidden || !strings.Contains(a.body, "<code>"+permission+"</code>") {
+		t.Errorf("want a refusal that names %s, got %d:\n%s", permission, a.status, a.body)
+	}
+}
+
+func TestSomebodyNewIsInvitedByALinkThatIsShownOnce(t *testing.T) {
+	n := start(t)
+	page := open(t, n, adminEmail, "/members")
+	page.Accessible("members")
+	page.Fill("Email address", "newcomer@example.com")
+	page.Select("Role", "Directory manager")
+	page.ClickText("Invite")
+	page.WaitText("newcomer@example.com is invited.")
+	invitation := page.Value("Invitation link for newcomer@example.com")
+	page.Accessible("members with an invitation")
+	page.Shoot("members-invited")
+	page.ClickText("Copy")
+	page.WaitText("Copied")
+
+	page.Reload()
+	if page.Has("#shown-once") || page.Text("tbody tr:nth-child(2) .badge") != "Invited" {
+		t.Error("the link must be gone and the member be there, invited")
+	}
+
+	newcomer := browsertest.Open(t)
+	newcomer.Goto(invitation)
+	newcomer.Fill("Your name", "Nora Newcomer")
+	newcomer.Fill("Password", password)
+	newcomer.ClickText("Continue with a password")
+	newcomer.WaitURL("/w/" + n.First.WorkspaceID)
+
+	page.Reload()
+	page.WaitText("Nora Newcomer")
+	if status := page.Text("tbody tr:nth-child(2) .badge"); status != "Active" {
+		t.Errorf("want the newcomer to be active, got %q", status)
+	}
+	if got := members(t, n)["newcomer@example.com"]; !slices.Equal(got, []string{"directory_manager"}) {
+		t.Errorf("want the role of the invitation, got %v", got)
+	}
+}
+
+func TestAnInvitationIsMadeAnew(t *testing.T) {
+	n := start(t)
+	n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "late@example.com", "role": "viewer"}).OK()
+	page := open(t, n, adminEmail, "/members")
+	page.ClickText("New link for late@example.com")
+	page.ClickText("New link")
+	page.WaitText("late@example.com is invited.")
+	again := stranger(t, n).get(strings.TrimPrefix(page.Value("Invitation link for late@example.com"), n.PublicURL))
+	if again.status != http.StatusOK || !strings.Contains(again.body, "late@example.com") {
+		t.Errorf("the new link does not lead to the invitation: %d", again.status)
+	}
+}
+
+func TestSomebodyKnownJoinsAtOnce(t *testing.T) {
+	n := start(t)
+	n.User(t, "ana@example.com")
+	page := open(t, n, adminEmail, "/members")
+	page.Fill("Email address", "ana@example.com")
+	page.Select("Role", "Auditor")
+	page.ClickText("Invite")
+	page.WaitText("ana@example.com is in the workspace, with the role Auditor.")
+
+	page.ExpectStatus(http.StatusBadRequest)
+	page.Fill("Email address", "nobody@example")
+	page.Eval(`document.querySelector("#email").form.noValidate = true`, nil)
+	page.Fill("Email address", "no address")
+	page.ClickText("Invite")
+	page.WaitText("Must be an email address.")
+	if page.Value("Email address") != "no address" {
+		t.Error("what was typed is lost")
+	}
+	page.Accessible("members with a wrong invitation")
+	page.Shoot("members-wrong")
+}
+
+func TestRolesAreGivenAndTaken(t *testing.T) {
+	n := start(t)
+	n.Member(t, "ana@example.com", "viewer")
+	page := open(t, n, adminEmail, "/members")
+	page.ClickText("Add a role for User ana@example.com")
+	page.Select("Role for User ana@example.com", "Auditor")
+	page.Accessible("members with a role to add")
+	page.Shoot("members-add-role")
+	page.ClickText("Add the role to User ana@example.com")
+	page.WaitText("The role Auditor is given.")
+	if got := members(t, n)["ana@example.com"]; !slices.Equal(got, []string{"viewer", "auditor"}) {
+		t.Fatalf("want both roles, got %v", got)
+	}
+	page.ClickText("Remove the role Viewer from User ana@example.com")
+	page.WaitText("The role Viewer is taken away.")
+	if got := members(t, n)["ana@example.com"]; !slices.Equal(got, []string{"auditor"}) {
+		t.Fatalf("want one role, got %v", got)
+	}
+	page.ClickText("Remove User ana@example.com")
+	page.WaitText("Remove User ana@example.com from Treasury?")
+	page.Shoot("members-remove")
+	page.ClickText("Remove")
+	page.WaitText("The member is removed.")
+	if _, in := members(t, n)["ana@example.com"]; in {
+		t.Error("the member is still there")
+	}
+}
+
+func TestTheOnlyAdminCannotLeave(t *testing.T) {
+	n := start(t)
+	n.Member(t, "ana@example.com", "admin")
+	n.Member(t, "cy@example.com", "viewer")
+	page := open(t, n, adminEmail, "/members")
+	if page.Has("#only-admin") || page.Has("tbody button:disabled") {
+		t.Error("with two admins nothing is off")
+	}
+	page.ClickText("Remove the role Admin from User ana@example.com")
+	page.WaitText("The only admin cannot leave or lose the role.")
+	var off []string
+	page.Eval(`[...document.querySelectorAll('button:disabled[aria-describedby="only-admin"]')].map((b) => b.ariaLabel)`, &off)
+	if want := []string{"Remove the role Admin from User " + adminEmail, "Leave the workspace"}; !slices.Equal(off, want) {
+		t.Errorf("want %q to be off, got %q", want, off)
+	}
+	page.Accessible("members with one admin")
+	page.Shoot("members")
+
+	visitor := browse(t, n, adminEmail)
+	for _, path := range []string{"/roles/admin/remove", "/remove"} {
+		got := visitor.post(room(n, "/members/"+n.First.UserID+path))
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "The last admin of a workspace can neither leave nor lose the role.") {
+			t.Errorf("%s: want a message, got %d", path, got.status)
+		}
+	}
+}
+
+func TestWhoLeavesIsGone(t *testing.T) {
+	n := start(t)
+	n.Member(t, "ana@example.com", "admin")
+	page := open(t, n, "ana@example.com", "/members")
+	page.ClickText("Leave the workspace")
+	page.ClickText("Leave")
+	page.WaitText("You have left Treasury.")
+	page.ExpectStatus(http.StatusNotFound)
+	page.Goto(n.PublicURL + room(n, "/members"))
+	page.WaitText("Not found")
+}
+
+func TestWhoGivesUpTheRightToSeeMembersGoesHome(t *testing.T) {
+	n := start(t)
+	n.Member(t, "ana@example.com", "admin")
+	ana := browse(t, n, "ana@example.com")
+	id := memberID(t, n, "ana@example.com")
+	got := ana.post(room(n, "/members/"+id+"/roles/admin/remove"))
+	if got.path != room(n, "") {
+		t.Errorf("want the home page, got %d at %s", got.status, got.path)
+	}
+}
+
+func memberID(t testing.TB, n *servertest.Node, email string) string {
+	t.Helper()
+	for _, row := range n.Admin(t).Get("/v1/workspaces/" + n.First.WorkspaceID + "/members").OK().List() {
+		if row["email"] == email {
+			return row["id"].(string)
+		}
+	}
+	t.Fatalf("%s is no member", email)
+	return ""
+}
+
+func TestManyMembersAreFilteredAndPaged(t *testing.T) {
+	n := start(t)
+	admin := n.Admin(t)
+	for i := range 60 {
+		role := "viewer"
+		if i == 42 {
+			role = "auditor"
+		}
+		admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": fmt.Sprintf("person%02d@example.com", i), "role": role}).OK()
+	}
+	page := open(t, n, adminEmail, "/members")
+	page.WaitText("61 members")
+	page.ClickText("Next")
+	page.WaitText("person59@example.com")
+	page.ClickText("Remove the role Viewer from person59@example.com")
+	page.WaitText("The role Viewer is taken away.")
+	page.WaitURL("page=2")
+	page.ClickText("Previous")
+	page.Fill("Name or email", "PERSON3")
+	page.WaitText("10 of 61 members")
+	page.WaitURL("q=PERSON3")
+	page.Shoot("members-filtered")
+	page.Fill("Name or email", "")
+	page.Select("#with-role", "Auditor")
+	page.WaitText("1 of 61 members")
+	page.Select("#status", "Disabled")
+	page.WaitText("Nobody fits")
+	page.Accessible("members, filtered to none")
+	page.Shoot("members-none")
+	page.Reload() // the filter is in the address
+	page.WaitText("Nobody fits")
+	page.ClickText("Show all")
+	page.WaitText("61 members")
+}
+
+func TestWhoMayNotChangeMembersIsNotOfferedIt(t *testing.T) {
+	n := start(t)
+	n.Member(t, "vic@example.com", "viewer")
+	vic := browse(t, n, "vic@example.com")
+	seen := vic.get(room(n, "/members"))
+	if seen.status != http.StatusOK || !strings.Contains(seen.body, adminEmail) {
+		t.Fatalf("a viewer sees the members: %d", seen.status)
+	}
+	if strings.Contains(seen.body, "/members/usr_") || strings.Contains(seen.body, `id="invite"`) {
+		t.Error("a viewer is offered what they may not do")
+	}
+	page := open(t, n, "vic@example.com", "/members")
+	page.Accessible("members for a viewer")
+	page.Shoot("members-viewer")
+
+	vic = browse(t, n, "vic@example.com")
+	admin := n.First.UserID
+	for _, try := range []struct{ path, action string }{
+		{"/members", "iam.member.added"},
+		{"/members/" + admin + "/link", "iam.member.invited"},
+		{"/members/" + admin + "/roles", "iam.member.role_assigned"},
+		{"/members/" + admin + "/roles/admin/remove", "iam.member.role_removed"},
+		{"/members/" + admin + "/remove", "iam.member.removed"},
+	} {
+		refused(t, vic.post(room(n, try.path), "email", "x@example.com", "role", "viewer"), "ws.members.write")
+		if denied(t, n, try.action) != 1 {
+			t.Errorf("the refusal of %s is not on record", try.action)
+		}
+	}
+}
+
+func TestNobodyGrantsWhatTheyDoNotHold(t *testing.T) {
+	n := start(t)
+	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/greeter", servertest.Body{
+		"name": "Greeter", "permissions": []string{"ws.read", "ws.members.read", "ws.members.write", "ws.directory.read", "ws.payouts.read"},
+	}).OK()
+	n.Member(t, "gil@example.com", "greeter")
+	gil := browse(t, n, "gil@example.com")
+	body := gil.get(room(n, "/members")).body
+	if !strings.Contains(body, `<option value="viewer"`) || strings.Contains(body, `<option value="admin"`) || strings.Contains(body, `<option value="member"`) {
+		t.Error("want only roles that the visitor holds all of")
+	}
+	refused(t, gil.post(room(n, "/members"), "email", "x@example.com", "role", "admin"), "ws.write")
+	refused(t, gil.post(room(n, "/members/"+memberID(t, n, "gil@example.com")+"/roles"), "role", "admin"), "ws.write")
+}
+
+func TestMembersOfOthersAreNotThere(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := startOn(t, store)
+		tenant := n.Tenant(t)
+		visitor := browse(t, n, adminEmail)
+		for _, path := range []string{"/members", "/roles", "/roles/new", "/organization", "/keys"} {
+			if got := visitor.get("/w/" + tenant.WorkspaceID + path); got.status != http.StatusNotFound {
+				t.Errorf("%s of another workspace answers %d", path, got.status)
+			}
+		}
+		for _, path := range []string{"/link", "/roles", "/roles/admin/remove", "/remove"} {
+			if got := visitor.post(room(n, "/members/"+tenant.Owner.UserID+path), "role", "viewer"); got.status != http.StatusNotFound {
+				t.Errorf("%s of somebody else's member answers %d", path, got.status)
+			}
+		}
+	})
+}
+
+func TestMachineClientsAreMarkedAmongMembers(t *testing.T) {
+	n := start(t)
+	visitor := browse(t, n, adminEmail)
+	visitor.post(room(n, "/clients"), "name", "Nightly import", "role", "admin")
+	page := visitor.get(room(n, "/members")).body
+	if !strings.Contains(page, "Machine client") || !strings.Contains(page, "Nightly import") {
+		t.Error("the machine client is not among the members")
+	}
+	if !strings.Contains(page, `id="only-admin"`) {
+		t.Error("a machine does not count as an admin")
+	}
+}
+
+func TestAnInvitationIsMailedWhereMailIsConfigured(t *testing.T) {
+	mailbox := smtptest.Start(t, smtptest.Options{})
+	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = mailbox.URL, "bursar@example.com" })
+	n.Keep(t)
+	got := browse(t, n, adminEmail).post(room(n, "/members"), "email", "newcomer@example.com", "role", "viewer")
+	if !strings.Contains(got.body, "Another link is on its way to newcomer@example.com by mail.") {
+		t.Errorf("want to be told of the mail, got %d", got.status)
+	}
+	if received := mailbox.Wait(t, 1); !strings.Contains(fmt.Sprint(received), "newcomer@example.com") {
+		t.Errorf("want the invitation, got %v", received)
+	}
+}

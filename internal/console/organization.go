@@ -1,0 +1,119 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) organizationRoutes() []Route {
+	return []Route{
+		c.getIn("/organization", c.organizationPage),
+		c.postIn("/organization", c.updateOrganization),
+		c.postIn("/organization/workspace", c.updateWorkspace),
+		c.get("/workspaces/new", c.newWorkspacePage),
+		c.post("/workspaces/new", c.createWorkspace),
+	}
+}
+
+// organizationPage is the organization of a workspace, and the workspace itself.
+type organizationPage struct {
+	Organization namedForm
+	Workspace    namedForm
+	Owner        bool            // the visitor is one
+	Siblings     []api.Workspace // of the organization, where the visitor is in them
+	ID           string          // of the organization
+}
+
+// namedForm is a form for a name and a slug, with what is wrong with it.
+type namedForm struct {
+	Name, Slug string
+	Wrong      problems
+}
+
+func (c *Console) organizationPage(v *visit) error {
+	data, err := v.organizationData()
+	if err != nil {
+		return err
+	}
+	return v.show("organization", "Organization", data)
+}
+
+func (v *visit) organizationData() (organizationPage, error) {
+	id := v.workspace.OrganizationID
+	org, err := ask(v, v.console.Organizations.Get, web.Args{Path: map[string]string{"id": id}})
+	if err != nil {
+		return organizationPage{}, err
+	}
+	data := organizationPage{
+		ID: id, Owner: v.owns(id),
+		Organization: namedForm{Name: org.Name, Slug: org.Slug},
+		Workspace:    namedForm{Name: v.workspace.Name, Slug: v.workspace.Slug},
+	}
+	for _, w := range v.workspaces {
+		if w.OrganizationID == id {
+			data.Siblings = append(data.Siblings, w)
+		}
+	}
+	return data, nil
+}
+
+// owns says whether the visitor may change an organization. It is only a question:
+// what is refused is refused by the service.
+func (v *visit) owns(organizationID string) bool {
+	return v.console.Authority.Organization(v.R.Context(), v.Caller.Actor, organizationID, identity.OrgSettingsWrite) == nil
+}
+
+func (c *Console) updateOrganization(v *visit) error {
+	_, err := act(v, audit.OrganizationSettingsUpdated, c.Organizations.UpdateSettings, web.Args{
+		Path: map[string]string{"id": v.workspace.OrganizationID}, Body: v.nameAndSlug(),
+	})
+	if err != nil {
+		return v.showOrganization(err, func(p *organizationPage) *namedForm { return &p.Organization })
+	}
+	return v.done("The organization is saved.", v.path("organization"))
+}
+
+func (c *Console) updateWorkspace(v *visit) error {
+	_, err := act(v, audit.WorkspaceUpdated, c.Workspaces.Update, web.Args{
+		Path: map[string]string{"id": v.workspace.ID}, Body: v.nameAndSlug(),
+	})
+	if err != nil {
+		return v.showOrganization(err, func(p *organizationPage) *namedForm { return &p.Workspace })
+	}
+	return v.done("The workspace is saved.", v.path("organization"))
+}
+
+func (v *visit) nameAndSlug() map[string]any {
+	return map[string]any{"name": v.field("name"), "slug": v.field("slug")}
+}
+
+// showOrganization shows the page again, with what was typed into one of its forms
+// and what is wrong with it.
+func (v *visit) showOrganization(err error, which func(*organizationPage) *namedForm) error {
+	p, status, ok := mendSlug(err)
+	if !ok {
+		return err
+	}
+	data, failed := v.organizationData()
+	if failed != nil {
+		return failed
+	}
+	*which(&data) = namedForm{v.field("name"), v.field("slug"), p}
+	return v.showAgain(status, "organization", "Organization", p, data)
+}
+
+// mendSlug is mend for a form with a name and a slug: that a slug is taken stands
+// with its field.
+func mendSlug(err error) (problems, int, bool) {
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Code == fault.SlugTaken {
+		return problems{Fields: map[string]string{"slug": sentence(f.Message)}}, http.StatusUnprocessableEntity, true
+	}
+	return mend(err, "name", "slug")
+}

@@ -1,0 +1,138 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"bursar/internal/browsertest"
+	"bursar/internal/server/servertest"
+)
+
+func TestOrganizationAndWorkspaceAreRenamed(t *testing.T) {
+	n := start(t)
+	n.Admin(t).Post("/v1/workspaces", servertest.Body{"name": "Payroll", "organization_id": n.First.OrganizationID}).OK()
+	n.User(t, "rival@example.com").Post("/v1/organizations", servertest.Body{"name": "Rival", "slug": "rival"}).OK()
+	page := open(t, n, adminEmail, "/organization")
+	page.Accessible("organization")
+	page.Shoot("organization")
+	page.Fill("Organization name", "Acme Holding")
+	page.Fill("Organization slug", "acme-holding")
+	page.ClickText("Save the organization")
+	page.WaitText("The organization is saved.")
+	org := n.Admin(t).Get("/v1/organizations/" + n.First.OrganizationID).OK()
+	if org.Text("name") != "Acme Holding" || org.Text("slug") != "acme-holding" {
+		t.Errorf("want the new name, got %s", org.Body)
+	}
+	page.Fill("Workspace name", "Main treasury")
+	page.Fill("Workspace slug", "main")
+	page.ClickText("Save the workspace")
+	page.WaitText("The workspace is saved.")
+	if page.Text(".switcher summary") != "Main treasury" {
+		t.Error("the switcher has the old name")
+	}
+
+	page.ExpectStatus(http.StatusUnprocessableEntity)
+	page.Fill("Organization slug", "rival")
+	page.ClickText("Save the organization")
+	page.WaitText(`The slug "rival" is taken.`)
+	if page.Text("#organization-slug-problem") == "" || page.Value("Organization slug") != "rival" || page.Value("Workspace slug") != "main" {
+		t.Error("want the problem at the field, and what was typed")
+	}
+	page.Accessible("organization with a slug that is taken")
+	page.Shoot("organization-taken")
+	page.Fill("Workspace slug", "payroll")
+	page.ClickText("Save the workspace")
+	page.WaitText(`The slug "payroll" is taken.`)
+	if page.Text("#workspace-slug-problem") == "" || page.Has("#organization-slug-problem") {
+		t.Error("want the problem at the field of the workspace")
+	}
+}
+
+func TestWhoMayNotChangeTheOrganizationReadsIt(t *testing.T) {
+	n := start(t)
+	n.Member(t, "vic@example.com", "viewer")
+	page := open(t, n, "vic@example.com", "/organization")
+	page.WaitText("Only an owner of the organization can change these")
+	page.WaitText("Your roles do not allow changing these")
+	if page.Has("main form") || page.Has(`main a[href^="/workspaces/new"]`) {
+		t.Error("a viewer is offered what they may not do")
+	}
+	page.Accessible("organization for a viewer")
+	page.Shoot("organization-viewer")
+	vic := browse(t, n, "vic@example.com")
+	refused(t, vic.post(room(n, "/organization"), "name", "Mine", "slug", "mine"), "org.settings.write")
+	refused(t, vic.post(room(n, "/organization/workspace"), "name", "Mine", "slug", "mine"), "ws.write")
+	if denied(t, n, "iam.workspace.updated") != 1 {
+		t.Error("the refusal is not on record")
+	}
+	if n.Count(t, `SELECT count(*) FROM audit_log WHERE organization_id = $1 AND action = 'iam.organization.settings_updated' AND outcome = 'denied'`,
+		n.First.OrganizationID) != 1 {
+		t.Error("the refusal is not on record for the organization")
+	}
+	if n.Count(t, `SELECT count(*) FROM audit_log WHERE action = 'iam.access.denied'`) != 0 {
+		t.Error("looking at the page is no refusal")
+	}
+	refused(t, vic.post("/workspaces/new", "organization", n.First.OrganizationID, "name", "Mine"), "org.settings.write")
+}
+
+func TestAnOwnerMakesAWorkspace(t *testing.T) {
+	n := start(t)
+	page := open(t, n, adminEmail, "/organization")
+	page.ClickText("New workspace")
+	page.WaitURL("/workspaces/new")
+	page.Accessible("a new workspace")
+	page.Shoot("workspace-new")
+	page.Fill("Name of the workspace", "Payroll")
+	page.ClickText("Create the workspace")
+	page.WaitText("The workspace Payroll is ready.")
+	if page.Text(".switcher summary") != "Payroll" {
+		t.Error("want to be in the new workspace")
+	}
+	page.Goto(n.PublicURL + "/workspaces/new")
+	page.Select("Organization", "A new organization")
+	page.Fill("Name of the new organization (only for a new one)", "Beta")
+	page.Fill("Name of the workspace", "Lab")
+	page.ClickText("Create the workspace")
+	page.WaitText("The workspace Lab is ready.")
+	if n.Count(t, `SELECT count(*) FROM workspace w JOIN organization o ON o.id = w.organization_id WHERE w.slug = 'lab' AND o.slug = 'beta'`) != 1 {
+		t.Error("want a workspace in a new organization")
+	}
+}
+
+func TestWhoIsInNoWorkspaceIsToldWhatToDo(t *testing.T) {
+	n := start(t)
+	n.User(t, "solo@example.com")
+	page := browsertest.Open(t)
+	enter(t, n, page, "solo@example.com")
+	page.Goto(n.PublicURL + "/workspaces/new")
+	page.WaitText("You are not in any workspace yet.")
+	page.WaitText("invite solo@example.com")
+	page.Accessible("no workspace")
+	page.Shoot("workspace-none")
+	page.Fill("Name of the organization", "Solo")
+	page.Fill("Name of the workspace", "Desk")
+	page.ClickText("Create the workspace")
+	page.WaitText("The workspace Desk is ready.")
+}
+
+func TestAWorkspaceThatCannotBeMadeLosesNothing(t *testing.T) {
+	n := start(t)
+	n.User(t, "solo@example.com")
+	solo := browse(t, n, "solo@example.com")
+	nameless := solo.post("/workspaces/new", "organization_name", "", "name", "Desk")
+	if nameless.status != http.StatusBadRequest || !strings.Contains(nameless.body, `id="organization_name-problem"`) || !strings.Contains(nameless.body, `value="Desk"`) {
+		t.Errorf("want the problem at the organization, got %d", nameless.status)
+	}
+	roomless := solo.post("/workspaces/new", "once", "one", "organization_name", "Solo", "name", " ")
+	if roomless.status != http.StatusBadRequest || !strings.Contains(roomless.body, `id="name-problem"`) || !strings.Contains(roomless.body, "selected>Solo</option>") {
+		t.Errorf("want the problem at the workspace and the organization chosen, got %d", roomless.status)
+	}
+	twice := []answer{
+		solo.post("/workspaces/new", "once", "two", "organization", "new", "organization_name", "Pair", "name", "Desk"),
+		solo.post("/workspaces/new", "once", "two", "organization", "new", "organization_name", "Pair", "name", "Desk"),
+	}
+	if twice[0].path != twice[1].path || n.Count(t, `SELECT count(*) FROM organization WHERE name = 'Pair'`) != 1 {
+		t.Errorf("a form sent twice acts once: %s and %s", twice[0].path, twice[1].path)
+	}
+}

@@ -1,0 +1,146 @@
+package console_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+
+	"bursar/internal/browsertest"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/identity"
+	"bursar/internal/server/servertest"
+)
+
+// password is what everybody in these tests signs in with.
+const password = "seven quiet lanterns"
+
+// adminEmail is the address of the first admin.
+const adminEmail = "admin@example.com"
+
+// start runs a server at an address where browsers allow passkeys.
+func start(t testing.TB, options ...servertest.Option) *servertest.Node {
+	t.Helper()
+	return startOn(t, dbtest.SQLite(t), options...)
+}
+
+func startOn(t testing.TB, store dbtest.Store, options ...servertest.Option) *servertest.Node {
+	t.Helper()
+	return servertest.Start(t, store, append([]servertest.Option{servertest.AtLocalhost()}, options...)...)
+}
+
+// link makes the link by which somebody sets up how they sign in.
+func link(t testing.TB, n *servertest.Node, email string) string {
+	t.Helper()
+	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email)
+	if err != nil {
+		t.Fatalf("make a link for %s: %v", email, err)
+	}
+	return made.URL
+}
+
+// enter signs somebody in at a browser, who gets the password on the way.
+func enter(t testing.TB, n *servertest.Node, page *browsertest.Page, email string) {
+	t.Helper()
+	visitor := browse(t, n, email)
+	for _, cookie := range visitor.cookies() {
+		page.SetCookie(n.PublicURL, cookie)
+	}
+	page.Goto(n.PublicURL + "/")
+}
+
+// open shows somebody, who is signed in, a page of the first workspace.
+func open(t testing.TB, n *servertest.Node, email, path string, options ...browsertest.Option) *browsertest.Page {
+	t.Helper()
+	page := browsertest.Open(t, options...)
+	enter(t, n, page, email)
+	page.Goto(n.PublicURL + "/w/" + n.First.WorkspaceID + path)
+	return page
+}
+
+// visitor is a browser without a window.
+type visitor struct {
+	node   *servertest.Node
+	client *http.Client
+	t      testing.TB
+}
+
+// stranger is a visitor who is not signed in.
+func stranger(t testing.TB, n *servertest.Node) *visitor {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &visitor{node: n, client: &http.Client{Jar: jar}, t: t}
+}
+
+// browse is a visitor who is signed in, with the password.
+func browse(t testing.TB, n *servertest.Node, email string) *visitor {
+	t.Helper()
+	v := stranger(t, n)
+	answer := v.post(strings.TrimPrefix(link(t, n, email), n.PublicURL), "name", "User "+email, "password", password)
+	if answer.status != http.StatusOK {
+		t.Fatalf("%s could not sign in: %d at %s", email, answer.status, answer.path)
+	}
+	return v
+}
+
+func (v *visitor) cookies() []*http.Cookie {
+	address, err := url.Parse(v.node.PublicURL)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return v.client.Jar.Cookies(address)
+}
+
+// answer is a page, after redirects.
+type answer struct {
+	status int
+	path   string // with the query, where redirects led
+	header http.Header
+	body   string
+}
+
+func (v *visitor) get(path string, headers ...string) answer {
+	v.t.Helper()
+	return v.do(http.MethodGet, path, nil, headers...)
+}
+
+// post sends a form, given as pairs.
+func (v *visitor) post(path string, pairs ...string) answer {
+	v.t.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		form.Add(pairs[i], pairs[i+1])
+	}
+	return v.do(http.MethodPost, path, strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
+}
+
+func (v *visitor) do(method, path string, body io.Reader, headers ...string) answer {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.node.PublicURL+path, body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/html")
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := v.client.Do(request)
+	if err != nil {
+		v.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		v.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer{response.StatusCode, response.Request.URL.RequestURI(), response.Header, string(data)}
+}
+
+// room is a path in the first workspace.
+func room(n *servertest.Node, path string) string { return "/w/" + n.First.WorkspaceID + path }

@@ -1,0 +1,286 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // a machine may have none of its own
+
+	"bursar/api"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// pages are the templates by the name of their file. Every page has the frame
+// that it names: app for the console, plain for a single card.
+type pages map[string]*template.Template
+
+func loadPages(a assets) (pages, error) {
+	shared, err := template.New("").Funcs(functions(a)).ParseFS(templateFiles, "templates/frame_*.html")
+	if err != nil {
+		return nil, fmt.Errorf("read the frames of pages: %w", err)
+	}
+	files, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("list the pages: %w", err)
+	}
+	all := pages{}
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(file, "templates/"), ".html")
+		if strings.HasPrefix(name, "frame_") {
+			continue
+		}
+		own, err := shared.Clone()
+		if err != nil {
+			return nil, fmt.Errorf("read page %s: %w", name, err)
+		}
+		if all[name], err = own.ParseFS(templateFiles, file); err != nil {
+			return nil, fmt.Errorf("read page %s: %w", name, err)
+		}
+	}
+	return all, nil
+}
+
+// view is what a template sees.
+type view struct {
+	Page       string // its file, for the navigation
+	Title      string
+	User       *api.User
+	Workspaces []api.Workspace
+	Workspace  *api.Workspace
+	Flash      *flash
+	Problems   problems
+	RequestID  string
+	Data       any
+
+	held identity.Set
+	zone *time.Location
+	now  time.Time
+}
+
+// Can says whether the visitor may do something in the workspace.
+func (v view) Can(permission string) bool { return v.held.Has(identity.Permission(permission)) }
+
+// W is an address within the workspace.
+func (v view) W(parts ...string) string { return workspacePath(v.Workspace.ID, parts...) }
+
+// Once makes a form that is sent twice do what it does once.
+func (v view) Once() template.HTML {
+	return template.HTML(`<input type="hidden" name="once" value="` + identity.RandomCode(20) + `">`)
+}
+
+// Ago, Short and Full write a time, in Unix milliseconds, as people read it. A
+// script writes it again in the reader's own zone and language.
+func (v view) Ago(at int64) template.HTML   { return v.time(at, "ago") }
+func (v view) Short(at int64) template.HTML { return v.time(at, "short") }
+func (v view) Full(at int64) template.HTML  { return v.time(at, "full") }
+
+func (v view) time(at int64, form string) template.HTML {
+	if at == 0 {
+		return ""
+	}
+	when := time.UnixMilli(at)
+	local := when.In(v.zone)
+	text := local.Format("2 Jan 2006, 15:04")
+	switch form {
+	case "ago":
+		text = ago(v.now.Sub(when), local)
+	case "full":
+		text = local.Format("2 Jan 2006, 15:04:05 MST")
+	}
+	exact := when.UTC().Format("2006-01-02T15:04:05.000Z")
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-time="%s" title="%s">%s</time>`, exact, form,
+		template.HTMLEscapeString(local.Format("2 Jan 2006, 15:04:05 MST")+" ("+exact+")"), template.HTMLEscapeString(text)))
+}
+
+// Stamp is a time as plain text, where no element can stand.
+func (v view) Stamp(at int64) string {
+	return time.UnixMilli(at).In(v.zone).Format("2 Jan 2006, 15:04 MST")
+}
+
+func ago(d time.Duration, at time.Time) string {
+	switch {
+	case d < 0:
+		return "in " + roughly(-d)
+	case d < 45*time.Second:
+		return "just now"
+	case d < 7*24*time.Hour:
+		return roughly(d) + " ago"
+	}
+	return at.Format("2 Jan 2006")
+}
+
+// roughly is a span of time in words.
+func roughly(d time.Duration) string {
+	count := func(n float64, unit string) string {
+		whole := int(math.Ceil(n))
+		if whole == 1 {
+			return "1 " + unit
+		}
+		return strconv.Itoa(whole) + " " + unit + "s"
+	}
+	switch {
+	case d < time.Minute:
+		return count(max(1, d.Seconds()), "second")
+	case d < time.Hour:
+		return count(math.Floor(d.Minutes()), "minute")
+	case d < 48*time.Hour:
+		return count(math.Floor(d.Hours()), "hour")
+	}
+	return count(math.Floor(d.Hours()/24), "day")
+}
+
+func functions(a assets) template.FuncMap {
+	return template.FuncMap{
+		"asset":    a.path,
+		"join":     strings.Join,
+		"segment":  url.PathEscape,
+		"query":    url.QueryEscape,
+		"sentence": sentence,
+		"initials": initials,
+		"section":  section,
+		"method":   methodName,
+		"program":  programName,
+	}
+}
+
+// section says whether a page belongs to a part of the navigation, which begins
+// the name of its file.
+func section(page, part string) bool { return page == part || strings.HasPrefix(page, part+"_") }
+
+// initials stand for somebody where there is little room.
+func initials(name string) string {
+	var out []rune
+	for _, word := range strings.Fields(name) {
+		if len(out) < 2 {
+			out = append(out, []rune(strings.ToUpper(word))[0])
+		}
+	}
+	return string(out)
+}
+
+// show renders a page.
+func (v *visit) show(page, title string, data any) error {
+	return v.showStatus(http.StatusOK, page, title, problems{}, data)
+}
+
+// showAgain renders a form again, with what is wrong with it.
+func (v *visit) showAgain(status int, page, title string, p problems, data any) error {
+	v.retryAfter(p.wait)
+	return v.showStatus(status, page, title, p, data)
+}
+
+func (v *visit) showStatus(status int, page, title string, p problems, data any) error {
+	view := v.view(page, title, p, data)
+	name := "page"
+	if fragment := v.R.Header.Get("X-Fragment"); fragment != "" {
+		if v.console.pages[page].Lookup("fragment_"+fragment) == nil {
+			return errNoPage
+		}
+		name = "fragment_" + fragment
+	}
+	var body bytes.Buffer
+	if err := v.console.pages[page].ExecuteTemplate(&body, name, view); err != nil {
+		return fmt.Errorf("render page %s: %w", page, err)
+	}
+	h := v.W.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	v.W.WriteHeader(status)
+	if v.R.Method != http.MethodHead {
+		_, _ = v.W.Write(body.Bytes()) // a client that went away is no concern of ours
+	}
+	return nil
+}
+
+func (v *visit) view(page, title string, p problems, data any) view {
+	out := view{
+		Page: page, Title: title, Workspaces: v.workspaces, Workspace: v.workspace, Flash: v.told(), Problems: p,
+		RequestID: v.RequestID, Data: data, held: v.held, zone: v.zone, now: time.UnixMilli(v.console.site.DB.Now()),
+	}
+	if v.browser.Actor.ID != "" {
+		out.User = &api.User{ID: v.Caller.ID, Email: v.Caller.Email, Name: v.Caller.Name}
+	}
+	return out
+}
+
+// setHeaders guards every page: nothing runs, loads or frames it but what is ours.
+func (c *Console) setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=()")
+	h.Set("Cache-Control", "no-store")
+}
+
+func (v *visit) retryAfter(wait time.Duration) {
+	if wait > 0 {
+		v.W.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+	}
+}
+
+// errorPage is what went wrong, for people.
+type errorPage struct {
+	Status     int
+	Heading    string
+	Text       string
+	Permission string
+	Home       string
+}
+
+// fail shows an error as a page.
+func (v *visit) fail(err error) {
+	f := v.Explain(err)
+	page := errorPage{Status: f.Code.Status(), Text: sentence(f.Message), Home: "/"}
+	switch page.Status {
+	case http.StatusNotFound:
+		page.Heading, page.Text = "Not found", "There is nothing at this address, or it is not yours to see."
+		if errors.Is(err, errNoPage) {
+			page.Text = "There is nothing at this address."
+		}
+	case http.StatusForbidden:
+		page.Heading = "Not allowed"
+		if details, ok := f.Details.(fault.PermissionDetails); ok {
+			page.Permission = details.Permission
+			page.Text = "Your roles do not allow this."
+		}
+	case http.StatusTooManyRequests:
+		page.Heading, page.Text = "Slow down", "That was too much at once. Try again in "+roughly(f.RetryAfter)+"."
+		v.retryAfter(f.RetryAfter)
+	case http.StatusInternalServerError, http.StatusServiceUnavailable:
+		page.Heading = "Something went wrong"
+	default:
+		page.Heading = "That did not work"
+	}
+	v.R.Header.Del("X-Fragment")
+	if err := v.showStatus(page.Status, "error", page.Heading, problems{}, page); err != nil {
+		v.Exchange.Fail(err)
+	}
+}
+
+// WantsPage says whether a request is a person's, who should see a page and not JSON.
+func WantsPage(r *http.Request) bool {
+	return !strings.HasPrefix(r.URL.Path, "/v") && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// NotFound is the page at an address where there is nothing.
+func (c *Console) NotFound(x *web.Exchange) { c.Fail(x, errNoPage) }
+
+// Fail shows an error as a page to a person who asked for something outside of the
+// API.
+func (c *Console) Fail(x *web.Exchange, err error) { c.open(func(*visit) error { return err })(x) }

@@ -1,0 +1,131 @@
+package console
+
+import (
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) roleRoutes() []Route {
+	return []Route{
+		c.getIn("/roles", c.rolesPage),
+		c.getIn("/roles/new", c.newRolePage),
+		c.postIn("/roles", c.createRole),
+		c.getIn("/roles/{role}/edit", c.rolePage),
+		c.postIn("/roles/{role}", c.updateRole),
+		c.postIn("/roles/{role}/delete", c.deleteRole),
+	}
+}
+
+// rolesPage is the matrix of roles and permissions.
+type rolesPage struct {
+	Areas   []permissionArea
+	Columns []roleColumn
+	Defined []roleColumn // those of the workspace alone
+}
+
+// Width is how many columns the matrix has, with the one that names permissions.
+func (p rolesPage) Width() int { return len(p.Columns) + 1 }
+
+// roleColumn is a role with how many hold it.
+type roleColumn struct {
+	api.Role
+	Holders  int
+	Editable bool // by the visitor, who holds all that it allows
+}
+
+// Allows says whether the role holds a permission.
+func (r roleColumn) Allows(permission string) bool { return slices.Contains(r.Permissions, permission) }
+
+// FirstWord of the name stands beside the role's dot; the others may go below.
+func (r roleColumn) FirstWord() string { first, _, _ := strings.Cut(r.Name, " "); return first }
+
+// OtherWords are the rest of the name.
+func (r roleColumn) OtherWords() string { _, rest, _ := strings.Cut(r.Name, " "); return rest }
+
+func (c *Console) rolesPage(v *visit) error {
+	data, err := v.rolesData()
+	if err != nil {
+		return err
+	}
+	return v.show("roles", "Roles", data)
+}
+
+func (v *visit) rolesData() (rolesPage, error) {
+	roles, err := v.roles()
+	if err != nil {
+		return rolesPage{}, err
+	}
+	members, err := v.members()
+	if err != nil {
+		return rolesPage{}, err
+	}
+	data := rolesPage{Areas: permissionAreas()}
+	for _, role := range roles {
+		column := roleColumn{Role: role, Editable: v.can(identity.RolesWrite) && v.canGrant(role)}
+		for _, m := range members {
+			if slices.Contains(m.Roles, role.Key) {
+				column.Holders++
+			}
+		}
+		data.Columns = append(data.Columns, column)
+		if !role.BuiltIn {
+			data.Defined = append(data.Defined, column)
+		}
+	}
+	return data, nil
+}
+
+// roles are all roles of the workspace.
+func (v *visit) roles() ([]api.Role, error) {
+	list, err := ask(v, v.console.Workspaces.Roles, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+	return list.Rows(), err
+}
+
+// canGrant says whether the visitor holds all that a role allows: nobody can hand
+// out more than that.
+func (v *visit) canGrant(r api.Role) bool {
+	_, lacks := v.held.Lacks(permissionSet(r.Permissions))
+	return !lacks
+}
+
+// grantable are the roles that the visitor can give to somebody.
+func (v *visit) grantable(roles []api.Role) []api.Role {
+	return slices.DeleteFunc(slices.Clone(roles), func(r api.Role) bool { return !v.canGrant(r) })
+}
+
+func permissionSet(names []string) identity.Set {
+	var set identity.Set
+	for _, name := range names {
+		set |= identity.SetOf(identity.Permission(name))
+	}
+	return set
+}
+
+// roleCalled finds a role by its key.
+func roleCalled(roles []api.Role, key string) api.Role {
+	for _, r := range roles {
+		if r.Key == key {
+			return r
+		}
+	}
+	return api.Role{Key: key, Name: key}
+}
+
+// roleName is the name of a role, or its key where the name is not known.
+func (v *visit) roleName(key string) string {
+	if role, ok := identity.BuiltInRole(key); ok {
+		return role.Name
+	}
+	if !v.can(identity.MembersRead) {
+		return key
+	}
+	roles, err := v.roles()
+	if err != nil {
+		return key
+	}
+	return roleCalled(roles, key).Name
+}

@@ -1,0 +1,434 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/signin"
+	"bursar/internal/web"
+)
+
+func (c *Console) signInRoutes() []Route {
+	open := func(method, path string, page func(v *visit) error) Route { return Route{method, path, c.open(page)} }
+	return []Route{
+		open("GET", "/signin", c.signInPage),
+		open("POST", "/signin", c.signInByPassword),
+		open("GET", "/signin/code", c.codePage),
+		open("POST", "/signin/code", c.signInByCode),
+		open("POST", "/signin/passkey", c.askPasskey),
+		open("POST", "/signin/passkey/finish", c.signInByPasskey),
+		open("GET", "/signin/sso", c.startSSO),
+		open("GET", signin.CallbackPath, c.finishSSO),
+		open("GET", "/signin/recover", c.recoverPage),
+		open("POST", "/signin/recover", c.recover),
+		open("POST", "/signout", c.signOut),
+		open("GET", "/invite/{link}", c.invitePage),
+		open("POST", "/invite/{link}", c.redeem),
+		open("POST", "/invite/{link}/passkey", c.offerLinkPasskey),
+		open("POST", "/invite/{link}/passkey/finish", c.redeemByPasskey),
+		c.post("/invite/{link}/accept", c.accept),
+	}
+}
+
+// signInPage is the page where somebody shows who they are.
+type signInPage struct {
+	Next     string
+	Email    string
+	Again    bool // by somebody who is signed in
+	Passkeys bool
+	Provider string
+	Recovery bool
+}
+
+func (v *visit) signInData(next, email string) signInPage {
+	in := v.console.SignIn
+	return signInPage{Next: inner(next), Email: email, Again: v.browser.Actor.ID != "",
+		Passkeys: in.TakesPasskeys(), Provider: in.ProviderName(), Recovery: in.Recovers()}
+}
+
+// signInFirst sends somebody to sign in and come back, to where they were or to
+// another page.
+func (v *visit) signInFirst(next string) error {
+	if next == "" && v.R.Method == http.MethodGet {
+		next = v.R.URL.RequestURI()
+	}
+	if v.R.Header.Get("X-Fragment") != "" {
+		v.W.WriteHeader(http.StatusUnauthorized)
+		return nil
+	}
+	path := "/signin"
+	if next = inner(next); next != "/" {
+		path += "?next=" + url.QueryEscape(next)
+	}
+	return v.redirect(path)
+}
+
+// freshFor is how long after signing in somebody may change how they sign in.
+const freshFor = 15 * time.Minute
+
+// fresh demands that somebody has signed in a short while ago.
+func (v *visit) fresh() bool {
+	return v.console.site.DB.Now()-v.browser.SignedInAt < freshFor.Milliseconds()
+}
+
+func (c *Console) signInPage(v *visit) error {
+	next := v.R.URL.Query().Get("next")
+	if v.browser.Actor.ID != "" && next == "" {
+		return v.redirect("/")
+	}
+	data := v.signInData(next, "")
+	if data.Again {
+		data.Email = v.Caller.Email
+	}
+	return v.show("signin", "Sign in", data)
+}
+
+// signInWrong shows the sign-in page again with what was wrong.
+func (v *visit) signInWrong(err error, next, email string) error {
+	p, status, ok := mend(err)
+	if !ok {
+		return err
+	}
+	if signin.Unreachable(err) {
+		return err
+	}
+	return v.showAgain(status, "signin", "Sign in", p, v.signInData(next, email))
+}
+
+func (c *Console) signInByPassword(v *visit) error {
+	proven, err := c.SignIn.Password(v.R.Context(), v.Caller, v.field("email"), v.form.Get("password"))
+	if err != nil {
+		return v.signInWrong(err, v.form.Get("next"), v.field("email"))
+	}
+	path, err := v.admit(proven, v.form.Get("next"))
+	if err != nil {
+		return err
+	}
+	return v.redirect(path)
+}
+
+// halfway is somebody who has given the password and not yet the code.
+type halfway struct {
+	AccountID string
+	Method    identity.Method
+	Next      string
+}
+
+const purposeCode = "code"
+
+// admit lets somebody in who has shown who they are, or asks for the second
+// factor, and says where to go.
+func (v *visit) admit(proven signin.Proven, next string) (path string, err error) {
+	if proven.NeedsCode {
+		return "/signin/code", keep(v, purposeCode, halfway{proven.AccountID, proven.Method, inner(next)})
+	}
+	by := v.Caller
+	session, err := v.console.Identity.BeginWeb(v.R.Context(), by, proven.AccountID, proven.Method, v.R.UserAgent(), v.cookie(sessionCookie))
+	if err != nil {
+		return "", err
+	}
+	v.setCookie(sessionCookie, session.Secret, time.Duration(session.ExpiresAt-v.console.site.DB.Now())*time.Millisecond)
+	v.dropCookie(stateCookie)
+	return inner(next), nil
+}
+
+func (c *Console) codePage(v *visit) error {
+	if _, ok := kept[halfway](v, purposeCode); !ok {
+		return v.redirect("/signin")
+	}
+	return v.show("signin_code", "Enter your code", nil)
+}
+
+func (c *Console) signInByCode(v *visit) error {
+	half, ok := kept[halfway](v, purposeCode)
+	if !ok {
+		return v.redirect("/signin")
+	}
+	if err := c.SignIn.Code(v.R.Context(), v.Caller, half.AccountID, v.form.Get("code")); err != nil {
+		p, status, ok := mend(err)
+		if !ok {
+			return err
+		}
+		return v.showAgain(status, "signin_code", "Enter your code", p, nil)
+	}
+	method := half.Method
+	if method == identity.ByPassword {
+		method = identity.ByTwoFactors
+	}
+	path, err := v.admit(signin.Proven{AccountID: half.AccountID, Method: method}, half.Next)
+	if err != nil {
+		return err
+	}
+	return v.redirect(path)
+}
+
+// underway is a passkey ceremony that a browser has begun.
+type underway struct {
+	State []byte
+	Next  string
+	Who   string // the account or the link that it is for
+}
+
+const (
+	purposePasskeySignIn = "passkey sign-in"
+	purposePasskeyLink   = "passkey by link"
+	purposePasskeyAdd    = "passkey to add"
+)
+
+func (c *Console) askPasskey(v *visit) error {
+	ceremony, err := c.SignIn.AskPasskey(v.Caller)
+	if err != nil {
+		return v.answerError(err)
+	}
+	return v.begin(purposePasskeySignIn, ceremony, underway{Next: inner(v.R.URL.Query().Get("next"))})
+}
+
+// begin sends a browser what it is asked for.
+func (v *visit) begin(purpose string, ceremony signin.Ceremony, u underway) error {
+	u.State = ceremony.State
+	if err := keep(v, purpose, u); err != nil {
+		return err
+	}
+	return v.answer(http.StatusOK, json.RawMessage(ceremony.Options))
+}
+
+var errCeremonyOver = fault.New(fault.Validation, "that took too long: try again")
+
+// ended reads what a browser made of what it was asked for.
+func (v *visit) ended(purpose string) (underway, []byte, error) {
+	u, ok := kept[underway](v, purpose)
+	if !ok {
+		return u, nil, errCeremonyOver
+	}
+	answer, err := io.ReadAll(http.MaxBytesReader(v.W, v.R.Body, 64<<10))
+	if err != nil {
+		return u, nil, fault.New(fault.Validation, "the answer of the browser could not be read")
+	}
+	v.dropCookie(stateCookie)
+	return u, answer, nil
+}
+
+func (c *Console) signInByPasskey(v *visit) error {
+	u, answer, err := v.ended(purposePasskeySignIn)
+	if err != nil {
+		return v.answerError(err)
+	}
+	proven, err := c.SignIn.Passkey(v.R.Context(), v.Caller, u.State, answer)
+	if err != nil {
+		return v.answerError(err)
+	}
+	return v.admitAndAnswer(proven, u.Next)
+}
+
+func (v *visit) admitAndAnswer(proven signin.Proven, next string) error {
+	path, err := v.admit(proven, next)
+	if err != nil {
+		return v.answerError(err)
+	}
+	return v.answer(http.StatusOK, map[string]string{"location": path})
+}
+
+// answer writes what a script asked for.
+func (v *visit) answer(status int, value any) error {
+	v.W.Header().Set("Content-Type", "application/json")
+	v.W.WriteHeader(status)
+	return json.NewEncoder(v.W).Encode(value)
+}
+
+// answerError tells a script what to show.
+func (v *visit) answerError(err error) error {
+	f := v.Explain(err)
+	text := sentence(f.Message)
+	if f.RetryAfter > 0 {
+		text = "Too many attempts. Try again in " + roughly(f.RetryAfter) + "."
+	}
+	return v.answer(f.Code.Status(), map[string]string{"error": text})
+}
+
+const purposeSSO = "single sign-on"
+
+type ssoUnderway struct {
+	State signin.SSOState
+	Next  string
+}
+
+func (c *Console) startSSO(v *visit) error {
+	location, state, err := c.SignIn.StartSSO(v.R.Context())
+	if err != nil {
+		return v.ssoFailed(err, v.R.URL.Query().Get("next"))
+	}
+	if err := keep(v, purposeSSO, ssoUnderway{state, inner(v.R.URL.Query().Get("next"))}); err != nil {
+		return err
+	}
+	return v.redirect(location)
+}
+
+func (c *Console) finishSSO(v *visit) error {
+	u, _ := kept[ssoUnderway](v, purposeSSO)
+	v.dropCookie(stateCookie)
+	proven, err := c.SignIn.FinishSSO(v.R.Context(), v.Caller, u.State, v.R.URL.Query())
+	if err != nil {
+		return v.ssoFailed(err, u.Next)
+	}
+	path, err := v.admit(proven, u.Next)
+	if err != nil {
+		return err
+	}
+	return v.redirect(path)
+}
+
+func (v *visit) ssoFailed(err error, next string) error {
+	if signin.Unreachable(err) {
+		v.Log.Error("the identity provider failed", "request_id", v.RequestID, "error", err.Error())
+		err = fault.New(fault.InvalidCredentials, "the identity provider does not answer: try again later, or sign in another way")
+	}
+	return v.signInWrong(err, next, "")
+}
+
+type recoverPage struct{ Sent bool }
+
+func (c *Console) recoverPage(v *visit) error {
+	if !c.SignIn.Recovers() {
+		return errNoPage
+	}
+	return v.show("recover", "Recover your account", recoverPage{})
+}
+
+func (c *Console) recover(v *visit) error {
+	if !c.SignIn.Recovers() {
+		return errNoPage
+	}
+	err := fault.Invalid("email", web.EmailRule)
+	if web.IsEmail(v.field("email")) {
+		err = c.SignIn.Recover(v.Caller, v.field("email"))
+	}
+	if p, status, ok := mend(err); ok {
+		return v.showAgain(status, "recover", "Recover your account", p, recoverPage{})
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("recover", "Look in your mailbox", recoverPage{Sent: true})
+}
+
+func (c *Console) signOut(v *visit) error {
+	v.dropCookie(sessionCookie)
+	v.dropCookie(flashCookie)
+	if v.browser.Actor.ID != "" {
+		if _, err := c.Identity.Logout(v.R.Context(), v.Caller, struct{}{}); err != nil {
+			return err
+		}
+	}
+	return v.redirect("/signin")
+}
+
+// invitePage is what a link leads to.
+type invitePage struct {
+	Link     identity.Opened
+	Secret   string
+	Name     string
+	Mine     bool // the visitor is signed in as whom it is for
+	Passkeys bool
+	Provider string
+}
+
+func (v *visit) openLink() (invitePage, error) {
+	secret := v.R.PathValue("link")
+	link, err := v.console.Identity.OpenLink(v.R.Context(), secret)
+	return invitePage{Link: link, Secret: secret, Name: link.Name, Mine: link.AccountID == v.Caller.ID,
+		Passkeys: v.console.SignIn.TakesPasskeys(), Provider: v.console.SignIn.ProviderName()}, err
+}
+
+func (c *Console) invitePage(v *visit) error {
+	data, err := v.openLink()
+	if gone(err) {
+		return v.showStatus(http.StatusNotFound, "error", "This link is no longer good", problems{}, errorPage{
+			Status: http.StatusNotFound, Heading: "This link is no longer good", Home: "/",
+			Text: "It has been used, has expired, or was replaced by a newer one. Ask whoever sent it for another."})
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("invite", "Welcome", data)
+}
+
+func gone(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && f.Code == fault.NotFound
+}
+
+func (c *Console) redeem(v *visit) error {
+	data, err := v.openLink()
+	if err != nil {
+		return c.invitePage(v)
+	}
+	data.Name = v.field("name")
+	proven, err := c.SignIn.RedeemWithPassword(v.R.Context(), v.Caller, data.Secret, data.Name, v.form.Get("password"))
+	if p, status, ok := mend(err, "name", "password"); ok {
+		return v.showAgain(status, "invite", "Welcome", p, data)
+	}
+	if err != nil {
+		return err
+	}
+	path, err := v.admit(proven, v.afterLink(data))
+	if err != nil {
+		return err
+	}
+	return v.redirect(path)
+}
+
+func (v *visit) afterLink(data invitePage) string {
+	if id := data.Link.WorkspaceID(); id != "" {
+		return workspacePath(id)
+	}
+	return "/"
+}
+
+func (c *Console) offerLinkPasskey(v *visit) error {
+	data, err := v.openLink()
+	if err != nil {
+		return v.answerError(err)
+	}
+	ceremony, err := c.SignIn.OfferLinkPasskey(v.R.Context(), data.Secret)
+	if err != nil {
+		return v.answerError(err)
+	}
+	return v.begin(purposePasskeyLink, ceremony, underway{Who: data.Secret})
+}
+
+func (c *Console) redeemByPasskey(v *visit) error {
+	data, err := v.openLink()
+	if err != nil {
+		return v.answerError(err)
+	}
+	u, answer, err := v.ended(purposePasskeyLink)
+	if err == nil && u.Who != data.Secret {
+		err = errCeremonyOver
+	}
+	if err != nil {
+		return v.answerError(err)
+	}
+	proven, err := c.SignIn.RedeemWithPasskey(v.R.Context(), v.Caller, data.Secret, strings.TrimSpace(v.R.URL.Query().Get("name")), u.State, answer)
+	if err != nil {
+		return v.answerError(err)
+	}
+	return v.admitAndAnswer(proven, v.afterLink(data))
+}
+
+func (c *Console) accept(v *visit) error {
+	workspaceID, err := c.Identity.Accept(v.R.Context(), v.Caller, v.R.PathValue("link"))
+	if gone(err) {
+		return c.invitePage(v)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(workspacePath(workspaceID))
+}

@@ -1,0 +1,451 @@
+package console_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"bursar/internal/browsertest"
+	"bursar/internal/browsertest/oidctest"
+	"bursar/internal/config"
+	"bursar/internal/mail/smtptest"
+	"bursar/internal/server/servertest"
+)
+
+// signInWithPassword fills the sign-in form.
+func signInWithPassword(page *browsertest.Page, n *servertest.Node, email string) {
+	page.Goto(n.PublicURL + "/signin")
+	page.Fill("Email address", email)
+	page.Fill("Password", password)
+	page.ClickText("Sign in")
+}
+
+func TestFirstAdminSetsUpAPasswordByTheLink(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	page.Goto(n.First.Link)
+	page.Accessible("link")
+	page.Shoot("link")
+	page.Fill("Your name", "Ada Lovelace")
+	page.Fill("Password", password)
+	page.ClickText("Continue with a password")
+	page.WaitURL("/w/" + n.First.WorkspaceID)
+	page.WaitText("Ada Lovelace")
+
+	other := browsertest.Open(t)
+	other.ExpectStatus(http.StatusNotFound)
+	other.Goto(n.First.Link)
+	other.WaitText("This link is no longer good")
+	other.Accessible("link-dead")
+	other.Shoot("link-dead")
+}
+
+func TestPasskeyMadeByALinkSignsInLater(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	key := page.AddAuthenticator()
+	page.Goto(n.First.Link)
+	page.Fill("Your name", "Ada")
+	page.ClickText("Continue with a passkey")
+	page.WaitURL("/w/")
+	if made := key.Credentials(); len(made) != 1 || !made[0].Resident {
+		t.Fatalf("the browser holds %v", made)
+	}
+
+	page.Goto(n.PublicURL + "/account")
+	signOut(page)
+	page.WaitURL("/signin")
+	page.ClickText("Sign in with a passkey")
+	page.WaitURL("/w/")
+	page.Goto(n.PublicURL + "/account")
+	page.WaitText("First passkey")
+	page.WaitText("Passkey")
+}
+
+func signOut(page *browsertest.Page) {
+	page.Click("details.account summary")
+	page.ClickText("Sign out")
+}
+
+func TestSignInPageOffersWhatThereIs(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	page.Goto(n.PublicURL)
+	page.WaitURL("/signin")
+	page.WaitText("Sign in with a passkey")
+	page.Accessible("signin")
+	page.Shoot("signin")
+}
+
+func TestPasskeyOfSomebodyElseIsRefused(t *testing.T) {
+	t.Parallel()
+	there, here := start(t), start(t)
+	page := browsertest.Open(t)
+	page.AddAuthenticator()
+	page.Goto(there.First.Link)
+	page.Fill("Your name", "Ada")
+	page.ClickText("Continue with a passkey")
+	page.WaitURL("/w/")
+
+	// Both servers are at localhost, so the browser offers the same passkey.
+	page.Allow("401")
+	page.Goto(here.PublicURL + "/signin")
+	page.ClickText("Sign in with a passkey")
+	page.WaitText("This passkey is not known here.")
+}
+
+func TestPasskeysAreAddedAndRemovedInTheAccount(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	page.AddAuthenticator()
+	enter(t, n, page, adminEmail)
+	page.Goto(n.PublicURL + "/account")
+	page.Fill("Name of the new passkey", "Work laptop")
+	page.ClickText("Add a passkey")
+	page.WaitText("The passkey is added.")
+	page.WaitText("Work laptop")
+	page.Accessible("account")
+	page.Shoot("account")
+	page.Click("button[aria-label='Remove passkey Work laptop']")
+	page.ClickText("Confirm")
+	page.WaitText("The passkey is removed.")
+	page.WaitGone("Work laptop")
+}
+
+func TestPasswordAndCodeSignIn(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	enter(t, n, page, adminEmail)
+	page.Goto(n.PublicURL + "/account/totp")
+	page.Accessible("totp")
+	page.Shoot("totp")
+	secret := strings.ReplaceAll(page.Text("main p.mono"), " ", "")
+	page.Fill("Then type the six digits that it shows", code(t, n, secret))
+	page.ClickText("Turn it on")
+	page.WaitText("Keep your recovery codes")
+	page.Accessible("recovery-codes")
+	page.Shoot("recovery-codes")
+	recovery := page.Texts(".recovery li")
+	if len(recovery) != 10 {
+		t.Fatalf("there are %d recovery codes", len(recovery))
+	}
+
+	fresh := browsertest.Open(t)
+	signInWithPassword(fresh, n, adminEmail)
+	fresh.WaitText("Enter your code")
+	fresh.Accessible("code")
+	fresh.Shoot("code")
+	fresh.ExpectStatus(http.StatusUnauthorized)
+	fresh.Fill("Code", "000000")
+	fresh.ClickText("Continue")
+	fresh.WaitText("The code is not right.")
+	n.Clock.Advance(time.Minute)
+	fresh.ExpectStatus(http.StatusOK)
+	fresh.Fill("Code", code(t, n, secret))
+	fresh.ClickText("Continue")
+	fresh.WaitURL("/w/")
+
+	lost := browsertest.Open(t)
+	signInWithPassword(lost, n, adminEmail)
+	lost.Fill("Code", strings.ToLower(recovery[3]))
+	lost.ClickText("Continue")
+	lost.WaitURL("/w/")
+	lost.Goto(n.PublicURL + "/account")
+	lost.WaitText("9 left")
+}
+
+func code(t *testing.T, n *servertest.Node, secret string) string {
+	t.Helper()
+	text, err := totp.GenerateCode(secret, n.Clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestWrongPasswordSaysNothingAboutTheAccount(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	browse(t, n, adminEmail)
+	page := browsertest.Open(t)
+	page.ExpectStatus(http.StatusUnauthorized)
+	texts := map[string]bool{}
+	for _, email := range []string{adminEmail, "nobody@example.com"} {
+		page.Goto(n.PublicURL + "/signin")
+		page.Fill("Email address", email)
+		page.Fill("Password", "not the password at all")
+		page.ClickText("Sign in")
+		page.WaitText("is not right")
+		texts[page.Text(".notice.bad")] = true
+	}
+	if len(texts) != 1 {
+		t.Errorf("the answers differ: %v", texts)
+	}
+	page.Accessible("signin-wrong")
+	page.Shoot("signin-wrong")
+}
+
+func TestCompanyPeopleSignInAtTheirProvider(t *testing.T) {
+	t.Parallel()
+	provider := oidctest.Start(t, oidctest.User{Subject: "1", Email: "Grace@Example.com", Verified: true, Name: "Grace Hopper", Password: "cobol"})
+	n := start(t, withProvider(provider))
+	provider.Redirect(n.PublicURL + "/signin/sso/callback")
+	invited := n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "grace@example.com", "role": "viewer"}).OK()
+	if invited.Text("invitation_url") == "" {
+		t.Error("somebody who is not known got no invitation")
+	}
+	page := browsertest.Open(t)
+	page.Goto(n.PublicURL + room(n, "/members"))
+	page.WaitURL("/signin")
+	page.Accessible("signin-sso")
+	page.Shoot("signin-sso")
+	page.ClickText("Continue with Example Inc")
+	page.Fill("Email", "Grace@Example.com")
+	page.Fill("Password", "cobol")
+	page.ClickText("Sign in")
+	page.WaitURL(room(n, "/members"))
+	page.WaitText("Grace Hopper")
+}
+
+func TestProviderVouchesForNobodyWeKnow(t *testing.T) {
+	t.Parallel()
+	provider := oidctest.Start(t, oidctest.User{Subject: "1", Email: adminEmail, Verified: false, Name: "Mallory", Password: "m"})
+	provider.Add(oidctest.User{Subject: "2", Email: "stranger@example.com", Verified: true, Name: "Stranger", Password: "s"})
+	n := start(t, withProvider(provider))
+	provider.Redirect(n.PublicURL + "/signin/sso/callback")
+	for _, person := range []struct{ email, password, told string }{
+		{adminEmail, "m", "does not vouch for your email address"},
+		{"stranger@example.com", "s", "ask to be invited"},
+	} {
+		page := browsertest.Open(t)
+		page.ExpectStatus(http.StatusUnauthorized)
+		page.Goto(n.PublicURL + "/signin")
+		page.ClickText("Continue with Example Inc")
+		page.Fill("Email", person.email)
+		page.Fill("Password", person.password)
+		page.ClickText("Sign in")
+		page.WaitText(person.told)
+	}
+}
+
+func withProvider(p *oidctest.Provider) servertest.Option {
+	return func(c *config.Serve) {
+		c.OIDC = config.OIDC{Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Name: "Example Inc"}
+	}
+}
+
+func TestInvitationArrivesByMailAndIsTaken(t *testing.T) {
+	t.Parallel()
+	post := smtptest.Start(t, smtptest.Options{})
+	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = post.URL, "Bursar <bursar@example.com>" })
+	n.Keep(t)
+	n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "grace@example.com", "role": "viewer"}).OK()
+	letter := post.Wait(t, 1)[0]
+	if !strings.Contains(letter.Text, "Treasury") || letter.To[0] != "grace@example.com" {
+		t.Errorf("the letter to %v says:\n%s", letter.To, letter.Text)
+	}
+	_, rest, found := strings.Cut(letter.Text, n.PublicURL+"/invite/")
+	if !found {
+		t.Fatalf("there is no link in the letter:\n%s", letter.Text)
+	}
+	page := browsertest.Open(t)
+	page.Goto(n.PublicURL + "/invite/" + strings.Fields(rest)[0])
+	page.WaitText("Join Treasury")
+	page.Accessible("invitation")
+	page.Shoot("invitation")
+	page.Fill("Your name", "Grace Hopper")
+	page.Fill("Password", password)
+	page.ClickText("Continue with a password")
+	page.WaitURL(room(n, ""))
+	page.WaitText("Grace Hopper")
+}
+
+func TestInvitationToSomebodyWithAnAccountIsTakenAfterSigningIn(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	first := admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url")
+	bob := stranger(t, n)
+	bob.post(strings.TrimPrefix(first, n.PublicURL), "name", "Bob", "password", password)
+	tenant := n.Tenant(t)
+	second := tenant.Owner.Post("/v1/workspaces/"+tenant.WorkspaceID+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url")
+	if second == "" {
+		t.Fatal("another organization's invitation has no link")
+	}
+	page := browsertest.Open(t)
+	page.Goto(second)
+	page.WaitText("You have an account already")
+	page.Accessible("invitation-known")
+	page.Shoot("invitation-known")
+	page.ClickText("Sign in as bob@example.com")
+	page.Fill("Email address", "bob@example.com")
+	page.Fill("Password", password)
+	page.ClickText("Sign in")
+	page.WaitURL("/invite/")
+	page.Click("main form button")
+	page.WaitURL("/w/" + tenant.WorkspaceID)
+}
+
+// askForCode begins a device login as a command line does.
+func askForCode(t *testing.T, n *servertest.Node, verifier string) (code, verificationURL string) {
+	t.Helper()
+	sum := sha256.Sum256([]byte(verifier))
+	asked := n.Stranger(t).Do(http.MethodPost, "/v1/auth/device-code",
+		servertest.Body{"intent": "sign in to bursar", "code_challenge": base64.RawURLEncoding.EncodeToString(sum[:])}, "User-Agent", "bursar/1.0 (laptop)").OK()
+	return asked.Text("code"), asked.Text("verification_url")
+}
+
+func TestDeviceIsLetInFromTheBrowser(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	browse(t, n, adminEmail)
+	verifier := "a verifier that only the command line knows"
+	code, address := askForCode(t, n, verifier)
+	page := browsertest.Open(t)
+	page.Goto(address)
+	page.WaitURL("/signin?next=")
+	page.Fill("Email address", adminEmail)
+	page.Fill("Password", password)
+	page.ClickText("Sign in")
+	page.WaitURL("/device?code=" + code)
+	for _, told := range []string{code, "sign in to bursar", "bursar/1.0 (laptop)", "127.0.0.1", "Never approve a code that you did not start yourself."} {
+		page.WaitText(told)
+	}
+	page.Accessible("device")
+	page.Shoot("device")
+	page.ClickText("Approve")
+	page.WaitText("The device is let in")
+	page.Accessible("device-approved")
+	page.Shoot("device-approved")
+
+	polled := n.Stranger(t).Do(http.MethodGet, "/v1/auth/device-code/"+code, nil, "X-Code-Verifier", verifier).OK()
+	if polled.Text("status") != "approved" {
+		t.Fatalf("the poll says %s", polled.Text("status"))
+	}
+	if me := n.Holder(t, polled.Text("token")).Get("/v1/auth/me").OK(); me.Text("email") != adminEmail {
+		t.Errorf("the device acts as %s", me.Text("email"))
+	}
+	page.Goto(address)
+	page.WaitText("This code has been used")
+	page.Shoot("device-used")
+	page.Goto(n.PublicURL + "/account")
+	page.WaitText("Device code")
+}
+
+func TestDeviceIsTurnedAway(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	enter(t, n, page, adminEmail)
+	code, _ := askForCode(t, n, "v")
+	page.Goto(n.PublicURL + "/device")
+	page.Accessible("device-code")
+	page.Shoot("device-code")
+	page.Fill("Code", strings.ToLower(code[:3]+" - "+code[3:]))
+	page.ClickText("Continue")
+	page.WaitText(code)
+	page.ClickText("Deny")
+	page.WaitText("The device was turned away")
+	if status := n.Stranger(t).Get("/v1/auth/device-code/" + code).OK().Text("status"); status != "denied" {
+		t.Errorf("the poll says %s", status)
+	}
+	page.Goto(n.PublicURL + "/device?code=" + code)
+	page.WaitText("This code was denied")
+	page.Shoot("device-denied")
+}
+
+func TestExpiredAndUnknownCodesAreExplained(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	code, _ := askForCode(t, n, "v")
+	n.Clock.Advance(11 * time.Minute)
+	enter(t, n, page, adminEmail)
+	page.Goto(n.PublicURL + "/device?code=" + code)
+	page.WaitText("This code has expired")
+	page.Shoot("device-expired")
+	page.ExpectStatus(http.StatusBadRequest)
+	page.Goto(n.PublicURL + "/device?code=ZZZZZZ")
+	page.WaitText("There is no such code")
+	page.Shoot("device-unknown")
+}
+
+func TestOpeningTheApprovalPageDecidesNothing(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	visitor := browse(t, n, adminEmail)
+	code, _ := askForCode(t, n, "v")
+	for _, query := range []string{"code=" + code, "code=" + code + "&decision=approve"} {
+		visitor.get("/device?" + query)
+	}
+	if status := n.Stranger(t).Get("/v1/auth/device-code/" + code).OK().Text("status"); status != "pending" {
+		t.Errorf("after looking at the page the code is %s", status)
+	}
+}
+
+func TestSignInAndApprovalWorkWithoutScripts(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t, browsertest.WithoutScripts())
+	page.Goto(n.First.Link)
+	page.Fill("Your name", "Ada")
+	page.Fill("Password", password)
+	page.ClickText("Continue with a password")
+	page.WaitURL("/w/")
+	code, address := askForCode(t, n, "v")
+	signOut(page)
+	page.Goto(address)
+	page.Fill("Email address", adminEmail)
+	page.Fill("Password", password)
+	page.ClickText("Sign in")
+	page.WaitText(code)
+	page.ClickText("Approve")
+	page.WaitText("The device is let in")
+}
+
+func TestSignInPageIsUsedByKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	browse(t, n, adminEmail)
+	page := browsertest.Open(t)
+	page.Goto(n.PublicURL + "/signin")
+	for _, control := range []string{"#email", "#password", "form.form button"} {
+		if !page.KeyboardReaches(control) || !page.FocusShows() {
+			t.Errorf("%s cannot be reached by keyboard, or does not show it", control)
+		}
+	}
+	page.Fill("Email address", adminEmail)
+	page.Fill("Password", password)
+	page.Press("Enter")
+	page.WaitURL("/w/")
+}
+
+func TestSomebodySeesAndEndsTheirSessions(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	enter(t, n, page, adminEmail)
+	elsewhere := stranger(t, n)
+	elsewhere.post("/signin", "email", adminEmail, "password", password)
+	page.Goto(n.PublicURL + "/account")
+	page.WaitText("This browser")
+	page.ClickText("End all other sessions")
+	page.ClickText("Confirm")
+	page.WaitText("All other sessions are ended.")
+	if got := elsewhere.get("/account").path; got != "/signin?next="+url.QueryEscape("/account") {
+		t.Errorf("the other browser is at %s", got)
+	}
+	page.Click("button[aria-label^='End the session']")
+	page.WaitURL("/signin")
+}

@@ -1,0 +1,445 @@
+// The console's only script. Every behaviour hangs on a data attribute, named
+// in the comment above it, and adds to a page that already works without.
+(() => {
+  "use strict";
+
+  const doc = document;
+  doc.documentElement.classList.add("js");
+
+  const find = (selector) => {
+    try { return selector ? doc.querySelector(selector) : null; } catch { return null; }
+  };
+  const make = (tag, attributes = {}, ...children) => {
+    const node = doc.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  };
+  const submitForm = (form, button) => HTMLFormElement.prototype.requestSubmit.call(form, button);
+  const parse = (html) => new DOMParser().parseFromString(html, "text/html").body;
+  const get = (url, headers, signal) => fetch(url, { headers, signal, credentials: "same-origin", cache: "no-store" });
+  const signedOut = (response) =>
+    response.status === 401 || (response.redirected && new URL(response.url).pathname.startsWith("/signin"));
+
+  // announce says a short text to a screen reader without moving anything.
+  let speaker = null;
+  function announce(text) {
+    if (!speaker) {
+      speaker = make("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+      doc.body.append(speaker);
+    }
+    speaker.textContent = "";
+    setTimeout(() => { speaker.textContent = text; }, 60);
+  }
+
+  // ---- <time datetime data-time="ago|short|full|date">
+  const formats = {
+    short: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
+    full: new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" }),
+    date: new Intl.DateTimeFormat(undefined, { dateStyle: "medium" }),
+    exact: new Intl.DateTimeFormat(undefined, {
+      year: "numeric", month: "short", day: "numeric",
+      hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "longOffset",
+    }),
+  };
+  const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+  const steps = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [7 * 86400, "day", 86400]];
+
+  function ago(when) {
+    const seconds = (when - Date.now()) / 1000;
+    const size = Math.abs(seconds);
+    if (size < 45) return relative.format(0, "second");
+    for (const [limit, unit, length] of steps) {
+      const count = Math.round(seconds / length);
+      if (size < limit && Math.abs(count) * length < limit) return relative.format(count, unit);
+    }
+    return formats.date.format(when);
+  }
+
+  function times(scope = doc) {
+    for (const node of scope.querySelectorAll("time[datetime][data-time]")) {
+      const when = new Date(node.getAttribute("datetime"));
+      if (Number.isNaN(when.getTime())) continue;
+      const style = node.dataset.time;
+      const text = style === "ago" ? ago(when) : (formats[style] || formats.short).format(when);
+      if (node.textContent !== text) node.textContent = text;
+      if (!node.title) node.title = `${formats.exact.format(when)} \u00b7 ${when.toISOString().replace(/\.\d+Z$/, "Z")}`;
+    }
+  }
+
+  // zone tells the server the reader's time zone for the pages to come.
+  function zone() {
+    const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (!name || !/^[\w+\-/]+$/.test(name)) return;
+    if (doc.cookie.split("; ").includes(`tz=${name}`)) return;
+    doc.cookie = `tz=${name}; Path=/; SameSite=Lax; Max-Age=31536000${location.protocol === "https:" ? "; Secure" : ""}`;
+  }
+
+  // ---- <form data-live="#results">: results follow the filters as one types
+  const lives = new WeakMap();
+
+  function formURL(form) {
+    // getAttribute: a field called "action" shadows form.action.
+    const url = new URL(form.getAttribute("action") || location.pathname, location.href);
+    url.search = url.hash = "";
+    for (const [name, value] of new FormData(form)) {
+      if (typeof value === "string" && value.trim() !== "") url.searchParams.append(name, value);
+    }
+    return url;
+  }
+
+  function liveSoon(form, wait) {
+    const live = lives.get(form) || { timer: 0, request: null, shown: location.href };
+    lives.set(form, live);
+    clearTimeout(live.timer);
+    live.timer = setTimeout(() => liveNow(form, live), wait);
+  }
+
+  async function liveNow(form, live) {
+    const target = find(form.dataset.live);
+    const url = formURL(form);
+    if (!target || url.href === live.shown) return;
+    if (live.request) live.request.abort();
+    const request = (live.request = new AbortController());
+    live.shown = url.href;
+    target.setAttribute("aria-busy", "true");
+    try {
+      const response = await get(url, { "X-Fragment": "results" }, request.signal);
+      if (signedOut(response)) { location.assign(url.href); return; }
+      if (!response.ok && response.status !== 422) throw new Error(`The server answered ${response.status}.`);
+      const body = parse(await response.text());
+      if (live.request !== request) return;
+      target.replaceChildren(...body.childNodes);
+      history.replaceState(history.state, "", url);
+      enhance(target);
+      sayCount(target);
+    } catch (problem) {
+      if (live.request !== request || problem.name === "AbortError") return;
+      live.shown = "";
+      const retry = make("button", { type: "button", class: "button small" }, "Retry");
+      retry.addEventListener("click", () => liveNow(form, live));
+      const text = problem instanceof TypeError ? "The server could not be reached." : problem.message;
+      target.replaceChildren(make("div", { class: "notice bad", role: "alert" },
+        make("p", {}, `The list could not be loaded. ${text}`), make("div", { class: "actions" }, retry)));
+    } finally {
+      if (live.request === request) { live.request = null; target.removeAttribute("aria-busy"); }
+    }
+  }
+
+  function sayCount(target) {
+    const source = target.querySelector("[data-count], .count, .empty h2");
+    const text = source ? source.dataset.count || source.textContent.trim() : "";
+    const place = find("[data-announce]");
+    if (place) { if (place !== source) place.textContent = text; } else if (text) announce(text);
+  }
+
+  // ---- <button data-copy="#id">
+  async function copy(button) {
+    const target = find(button.dataset.copy);
+    if (!target) return;
+    const text = "value" in target ? target.value : target.textContent.trim();
+    let said = "Copied";
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // No clipboard for us (plain http): select it for the person's own copy key.
+      said = "Selected, press copy";
+      if ("select" in target) target.select(); else getSelection().selectAllChildren(target);
+    }
+    announce(said);
+    if (button.dataset.said) return;
+    const label = [...button.childNodes];
+    button.dataset.said = "1";
+    button.replaceChildren(said);
+    setTimeout(() => { button.replaceChildren(...label); delete button.dataset.said; }, 2000);
+  }
+
+  // ---- <tbody data-poll="URL" data-every="4000">: new rows arrive at the top.
+  // [data-poll-state] says how it goes, button[data-poll-toggle] pauses it, and
+  // [data-poll-empty] is hidden once there is a row.
+  const polls = new Map();
+  const pollPaused = () => doc.hidden || Boolean(find('[data-poll-toggle][aria-pressed="true"]'));
+
+  function pollState(name, ...content) {
+    const node = find("[data-poll-state]");
+    if (!node || node.dataset.pollState === name) return;
+    node.dataset.pollState = name;
+    node.replaceChildren(...content);
+  }
+
+  // pollLook starts or rests every poll after the page or the toggle changed.
+  function pollLook() {
+    for (const [body, poll] of polls) {
+      clearTimeout(poll.timer);
+      if (!body.isConnected) polls.delete(body);
+      else if (pollPaused()) pollState("paused", "Paused");
+      else pollTurn(body, poll);
+    }
+  }
+
+  async function pollTurn(body, poll) {
+    if (!body.isConnected || pollPaused()) return;
+    try {
+      const response = await get(body.dataset.poll, { "X-Fragment": "rows", "X-Background": "1" });
+      if (signedOut(response)) {
+        polls.delete(body);
+        pollState("out", "Signed out. ", make("a", { href: location.pathname + location.search }, "Sign in again"));
+        return;
+      }
+      if (response.status === 403) {
+        polls.delete(body);
+        pollState("out", "No longer allowed");
+        return;
+      }
+      if (!response.ok) throw new Error(String(response.status));
+      const rows = parse(`<table><tbody>${await response.text()}</tbody></table>`).querySelectorAll("tr[id]");
+      if (!body.isConnected || pollPaused()) return;
+      const fresh = [...rows].filter((row) => !doc.getElementById(row.id));
+      for (const row of fresh) row.classList.add("new");
+      body.prepend(...fresh);
+      while (body.rows.length > 500) body.rows[body.rows.length - 1].remove();
+      if (fresh.length) for (const node of doc.querySelectorAll("[data-poll-empty]")) node.hidden = true;
+      times(body);
+      poll.failures = 0;
+      pollState("live", "Live");
+    } catch {
+      poll.failures += 1;
+      if (!pollPaused()) pollState("offline", "Offline, retrying");
+    }
+    const every = Math.max(1000, Number(body.dataset.every) || 4000);
+    clearTimeout(poll.timer);
+    poll.timer = setTimeout(pollTurn, Math.min(60000, every * 2 ** Math.min(poll.failures, 5)), body, poll);
+  }
+
+  // ---- <button data-add="#template" data-to="#container">, <button data-remove=".pair">
+  function addFrom(button) {
+    const template = find(button.dataset.add), container = find(button.dataset.to);
+    if (!template || !container) return;
+    const piece = template.content.cloneNode(true);
+    const first = piece.querySelector("input, select, textarea");
+    container.append(piece);
+    enhance(container);
+    if (first) first.focus();
+  }
+
+  function removeClosest(button) {
+    const piece = button.closest(button.dataset.remove);
+    if (!piece) return;
+    const near = piece.nextElementSibling || piece.previousElementSibling;
+    const next = (near && near.querySelector("[data-remove], input")) || find(`[data-to="#${piece.parentElement.id}"]`);
+    piece.remove();
+    if (next) next.focus();
+  }
+
+  // ---- <form data-confirm="Question?">: ask first (a button may ask for itself)
+  const confirmed = new WeakSet();
+
+  function ask(question, button, done) {
+    const yes = make("button", { type: "button", class: "button primary" }, (button && button.dataset.confirmLabel) || "Confirm");
+    if (button && button.classList.contains("danger")) yes.classList.add("danger");
+    const no = make("button", { type: "button", class: "button" }, "Cancel");
+    const heading = make("h2", { id: "confirm-question" }, question);
+    const dialog = make("dialog", { class: "dialog", "aria-labelledby": heading.id }, heading, make("div", { class: "actions" }, no, yes));
+    no.addEventListener("click", () => dialog.close("no"));
+    yes.addEventListener("click", () => dialog.close("yes"));
+    dialog.addEventListener("close", () => { dialog.remove(); done(dialog.returnValue === "yes"); });
+    doc.body.append(dialog);
+    dialog.showModal();
+    no.focus();
+  }
+
+  function onSubmitFirst(event) {
+    const form = event.target, button = event.submitter;
+    const question = (button && button.dataset.confirm) || form.dataset.confirm;
+    if (!question || confirmed.delete(form)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    ask(question, button, (yes) => {
+      if (yes) { confirmed.add(form); submitForm(form, button); }
+      else if ("autosubmit" in form.dataset) form.reset();
+    });
+  }
+
+  // ---- every form: sent once. Buttons go dead only after the browser has read
+  // the form, so the pressed button's name and value are still sent.
+  const busy = new Set();
+
+  function onSubmit(event) {
+    const form = event.target;
+    if (event.defaultPrevented) return;
+    if (form.dataset.live) { event.preventDefault(); liveSoon(form, 0); return; }
+    if (busy.has(form)) { event.preventDefault(); return; }
+    if ("download" in form.dataset || form.getAttribute("target") || form.getAttribute("method") === "dialog") return;
+    busy.add(form);
+    setTimeout(() => {
+      for (const button of form.elements) {
+        if (button.type !== "submit" || button.disabled) continue;
+        if (!event.submitter || button === event.submitter) button.setAttribute("aria-busy", "true");
+        button.disabled = true;
+        button.dataset.sent = "1";
+      }
+    }, 0);
+  }
+
+  function release() {
+    busy.clear();
+    for (const button of doc.querySelectorAll("[data-sent], [data-passkey][aria-busy]")) {
+      if (button.dataset.sent) button.disabled = false;
+      button.removeAttribute("aria-busy");
+      delete button.dataset.sent;
+    }
+  }
+
+  // ---- <button data-passkey="signin|register" data-begin data-finish data-status>
+  const toBytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+  const toText = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+
+  function readOptions(options, register) {
+    const native = register ? "parseCreationOptionsFromJSON" : "parseRequestOptionsFromJSON";
+    if (PublicKeyCredential[native]) return PublicKeyCredential[native](options);
+    const ids = (list) => (list || []).map((one) => ({ ...one, id: toBytes(one.id) }));
+    const read = { ...options, challenge: toBytes(options.challenge) };
+    if (register) {
+      read.user = { ...options.user, id: toBytes(options.user.id) };
+      read.excludeCredentials = ids(options.excludeCredentials);
+    } else read.allowCredentials = ids(options.allowCredentials);
+    return read;
+  }
+
+  function writeCredential(credential) {
+    if (credential.toJSON) return credential.toJSON();
+    const response = {};
+    for (const name of ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"]) {
+      if (credential.response[name]) response[name] = toText(credential.response[name]);
+    }
+    if (credential.response.getTransports) response.transports = credential.response.getTransports();
+    return {
+      id: credential.id, rawId: toText(credential.rawId), type: credential.type, response,
+      authenticatorAttachment: credential.authenticatorAttachment || undefined,
+      clientExtensionResults: credential.getClientExtensionResults(),
+    };
+  }
+
+  async function post(url, value) {
+    const response = await fetch(url, {
+      method: "POST", credentials: "same-origin", cache: "no-store", body: JSON.stringify(value),
+      headers: { "Content-Type": "application/json", Accept: "application/json" },
+    });
+    const answer = await response.json().catch(() => ({}));
+    if (answer.error) throw new Error(typeof answer.error === "string" ? answer.error : answer.error.message);
+    if (!response.ok || response.redirected) throw new Error("That did not work. Reload the page and try again.");
+    return answer;
+  }
+
+  async function passkey(button) {
+    const register = button.dataset.passkey === "register";
+    const status = find(button.dataset.status);
+    const say = (text, kind) => {
+      if (!status) return announce(text);
+      status.setAttribute("role", "alert");
+      status.className = text ? `notice ${kind}` : "";
+      status.hidden = !text;
+      status.textContent = text;
+    };
+    const form = button.closest("form");
+    const name = register && form ? form.querySelector('[name="name"]') : null;
+    if (button.getAttribute("aria-busy") === "true" || (name && !name.reportValidity())) return;
+    button.setAttribute("aria-busy", "true");
+    say("");
+    try {
+      const begun = await post(button.dataset.begin, {});
+      const publicKey = readOptions(begun.publicKey, register);
+      const credential = await (register ? navigator.credentials.create({ publicKey }) : navigator.credentials.get({ publicKey }));
+      const finish = new URL(button.dataset.finish, location.href);
+      if (name && name.value.trim()) finish.searchParams.set("name", name.value.trim());
+      const answer = await post(finish, writeCredential(credential));
+      const place = new URL(answer.location || location.href, location.href);
+      location.assign(place.origin === location.origin ? place.href : "/");
+    } catch (problem) {
+      button.removeAttribute("aria-busy");
+      if (problem.name === "NotAllowedError" || problem.name === "AbortError") say("No passkey was used. You can try again, or go on another way.", "");
+      else if (problem.name === "InvalidStateError") say("This device already has a passkey for your account.", "warn");
+      else say(problem instanceof TypeError ? "The server could not be reached. Try again." : problem.message, "bad");
+    }
+  }
+
+  // ---- details.menu: one open at a time; closes on Escape, outside, focus gone
+  function closeMenus(except) {
+    for (const menu of doc.querySelectorAll("details.menu[open]")) {
+      if (!except || !menu.contains(except)) menu.open = false;
+    }
+  }
+
+  // ---- input[data-filter="#list"]: keep the items that contain the text
+  function filterList(input) {
+    const list = find(input.dataset.filter);
+    const words = input.value.trim().toLowerCase().split(/\s+/);
+    for (const item of list ? list.children : []) {
+      item.hidden = !words.every((word) => item.textContent.toLowerCase().includes(word));
+    }
+  }
+
+  // enhance prepares markup, at the start and whenever a piece arrives.
+  function enhance(scope) {
+    times(scope);
+    for (const button of scope.querySelectorAll("[data-passkey]")) button.hidden = !window.PublicKeyCredential;
+    for (const body of scope.querySelectorAll("tbody[data-poll]")) {
+      if (!polls.has(body)) { polls.set(body, { timer: 0, failures: 0 }); pollLook(); }
+    }
+    for (const wrap of scope.querySelectorAll(".tablewrap")) {
+      if (wrap.scrollWidth > wrap.clientWidth + 1) wrap.tabIndex = 0;
+    }
+  }
+
+  doc.addEventListener("click", (event) => {
+    closeMenus(event.target);
+    const button = event.target.closest("button");
+    if (!button) return;
+    if (button.dataset.copy) copy(button);
+    else if (button.dataset.add) addFrom(button);
+    else if (button.dataset.remove) removeClosest(button);
+    else if ("pollToggle" in button.dataset) {
+      button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));
+      pollLook();
+    }
+    else if (button.dataset.passkey) { event.preventDefault(); passkey(button); }
+  });
+  doc.addEventListener("input", (event) => {
+    const input = event.target;
+    if (input.dataset.filter) filterList(input);
+    else if (input.form && input.form.dataset.live) liveSoon(input.form, 180);
+  });
+  doc.addEventListener("change", (event) => {
+    const { form } = event.target;
+    if (form && form.dataset.live) liveSoon(form, 180);
+    else if (form && "autosubmit" in form.dataset && event.target.matches("select")) submitForm(form);
+  });
+  doc.addEventListener("reset", (event) => { if (event.target.dataset.live) liveSoon(event.target, 0); });
+  doc.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("input[data-filter]")) {
+      event.preventDefault();
+      const hit = find(`${event.target.dataset.filter} > :not([hidden]) a, ${event.target.dataset.filter} > a:not([hidden])`);
+      if (hit) hit.click();
+    }
+    const menu = event.key === "Escape" && event.target.closest("details.menu[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+    else if (event.key === "Escape") closeMenus();
+  });
+  doc.addEventListener("focusout", (event) => {
+    const menu = event.target.closest("details.menu[open]");
+    if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+  });
+  doc.addEventListener("toggle", (event) => {
+    if (event.target.matches("details.menu[open]")) closeMenus(event.target);
+  }, true);
+  doc.addEventListener("submit", onSubmitFirst, true);
+  doc.addEventListener("submit", onSubmit);
+  doc.addEventListener("visibilitychange", pollLook);
+  window.addEventListener("pageshow", release);
+  setInterval(times, 30000);
+  zone();
+  enhance(doc);
+  // On a phone the navigation is a strip: bring the present page into it.
+  const strip = find(".sidebar"), here = find(".sidebar [aria-current]");
+  if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
+})();

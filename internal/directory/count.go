@@ -1,0 +1,44 @@
+package directory
+
+import (
+	"context"
+
+	"bursar/internal/db"
+	"bursar/internal/identity"
+)
+
+// maxCount is how far things are counted: beyond it a number tells nobody more,
+// and costs as much as there are things.
+const maxCount = 10_000
+
+// Count is how many there are, up to 10,000. More says that there are more.
+type Count struct {
+	N    int
+	More bool
+}
+
+// Counts is how much there is in the directory of a workspace. Inactive are
+// people and organizations alike.
+type Counts struct{ People, Organizations, Inactive, Tags Count }
+
+// Counts counts what is in the directory of a workspace.
+func (s *Service) Counts(ctx context.Context, by db.Caller, workspaceID string) (Counts, error) {
+	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.DirectoryRead); err != nil {
+		return Counts{}, err
+	}
+	var people, organizations, inactive, tags int
+	err := s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(countAll, workspaceID, maxCount+1, typePerson, typeOrganization, statusInactive).
+			Scan(&people, &organizations, &inactive, &tags)
+		return err
+	})
+	return Counts{People: bounded(people), Organizations: bounded(organizations), Inactive: bounded(inactive), Tags: bounded(tags)}, err
+}
+
+func bounded(n int) Count { return Count{N: min(n, maxCount), More: n > maxCount} }
+
+const countAll = `SELECT
+	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_id = $1 AND type = $3 AND deleted_at IS NULL LIMIT $2) p),
+	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_id = $1 AND type = $4 AND deleted_at IS NULL LIMIT $2) o),
+	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_id = $1 AND status = $5 AND deleted_at IS NULL LIMIT $2) i),
+	(SELECT count(*) FROM (SELECT 1 FROM directory_tag WHERE workspace_id = $1 LIMIT $2) t)`

@@ -1,0 +1,39 @@
+package directory
+
+import (
+	"context"
+
+	"bursar/internal/db"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// DeletedEntry is an entry that was deleted and can still be restored.
+type DeletedEntry struct {
+	ID        string `json:"id"`
+	Type      string `json:"type"`
+	Label     string `json:"label"`
+	DeletedAt int64  `json:"deleted_at"`
+	PurgedAt  int64  `json:"purged_at"` // when it can no longer be restored
+}
+
+// Deleted is a page of the entries of a workspace that can be restored, newest
+// first.
+func (s *Service) Deleted(ctx context.Context, by db.Caller, in deletedInput) (web.List[DeletedEntry], error) {
+	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryDelete); err != nil {
+		return web.List[DeletedEntry]{}, err
+	}
+	window, err := s.cursors.Paged(in.Page, web.Descending, "deleted", in.WorkspaceID)
+	if err != nil {
+		return web.List[DeletedEntry]{}, err
+	}
+	var rows []DeletedEntry
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		rows, err = restorable(q, in.WorkspaceID, s.db.Now(), window)
+		return err
+	})
+	if err != nil {
+		return web.List[DeletedEntry]{}, err
+	}
+	return web.Cut(window, rows, func(e DeletedEntry) string { return e.ID }), nil
+}

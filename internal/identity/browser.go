@@ -1,0 +1,242 @@
+package identity
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// Method says how a session began.
+type Method string
+
+const (
+	ByAPIKey       Method = "api_key"
+	ByClientSecret Method = "client"
+	ByDevice       Method = "device"
+	ByPassword     Method = "password"
+	ByTwoFactors   Method = "password_totp"
+	ByPasskey      Method = "passkey"
+	BySSO          Method = "sso"
+	ByLink         Method = "link"
+)
+
+const webSecretPrefix = "bws_"
+
+// WebSession is the session of a browser. Its secret is kept in a cookie.
+type WebSession struct {
+	Secret    string
+	ExpiresAt int64
+}
+
+// browser is what is remembered about a browser's session.
+type browser struct {
+	state atomic.Pointer[browserState]
+	seen  atomic.Int64
+}
+
+type browserState struct {
+	sessionState
+	signedInAt int64
+}
+
+// Browser is who sits before a browser, and since when.
+type Browser struct {
+	Actor      audit.Actor
+	SignedInAt int64
+}
+
+// BeginWeb starts the session of somebody at a browser, who has shown who they
+// are. The session that the browser had before ends: an old cookie is worth
+// nothing once somebody has signed in.
+func (s *Service) BeginWeb(ctx context.Context, by db.Caller, accountID string, method Method, agent, before string) (WebSession, error) {
+	if before != "" {
+		if old, err := s.Browser(ctx, before, false); err == nil {
+			old.Actor.RequestID, old.Actor.IP = by.RequestID, by.IP
+			if _, err := s.Logout(ctx, db.Caller{Actor: old.Actor}, struct{}{}); err != nil {
+				return WebSession{}, err
+			}
+		}
+	}
+	web := WebSession{Secret: newSecret(webSecretPrefix)}
+	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
+		actor, err := findActor(tx.Q, accountID, "")
+		if err != nil {
+			return session{}, audit.Event{}, err
+		}
+		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: method, ip: by.IP, agent: agent, secret: web.Secret})
+		event := sessionEvent(new, actor)
+		event.Description = "Signed in at a browser " + method.words()
+		return new, event, err
+	})
+	web.ExpiresAt = started.expiresAt
+	return web, err
+}
+
+func (m Method) words() string {
+	switch m {
+	case ByPassword:
+		return "with a password"
+	case ByTwoFactors:
+		return "with a password and a second factor"
+	case ByPasskey:
+		return "with a passkey"
+	case BySSO:
+		return "by single sign-on"
+	case ByLink:
+		return "by a link"
+	}
+	return "with " + string(m)
+}
+
+// seenEvery is how exactly the last use of a browser's session is kept.
+const seenEvery = time.Minute
+
+// Browser finds out who holds the secret of a browser's session. used says that
+// a person did something, which keeps the session from ending by itself; a page
+// that only asks for news does not.
+func (s *Service) Browser(ctx context.Context, secret string, used bool) (Browser, error) {
+	if !wellFormed(webSecretPrefix, secret) {
+		return Browser{}, errNotAuthenticated
+	}
+	known, ok := s.browsers.GetIfPresent(secret)
+	if !ok {
+		known = &browser{}
+	}
+	state := known.state.Load()
+	now := s.db.Now()
+	if state == nil || state.epoch != s.db.Epoch() || s.idle(known, now) {
+		var err error
+		if state, err = s.loadBrowser(ctx, known, secret); err != nil {
+			return Browser{}, err
+		}
+	}
+	if !state.live || now >= state.until || s.idle(known, now) {
+		return Browser{}, errNotAuthenticated
+	}
+	if !ok {
+		s.browsers.Set(secret, known)
+	}
+	if seen := known.seen.Load(); used && now-seen >= seenEvery.Milliseconds() && known.seen.CompareAndSwap(seen, now) {
+		if err := s.see(ctx, state.actor.SessionID, now); err != nil {
+			return Browser{}, err
+		}
+	}
+	return Browser{Actor: state.actor, SignedInAt: state.signedInAt}, nil
+}
+
+func (s *Service) idle(b *browser, now int64) bool {
+	return now-b.seen.Load() >= s.config.WebIdle.Milliseconds()
+}
+
+func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string) (*browserState, error) {
+	epoch := s.db.Epoch()
+	state := &browserState{}
+	err := s.db.Read(ctx, func(q db.Q) error {
+		var id string
+		var seen int64
+		found, err := q.Row(`SELECT id, created_at, last_seen_at FROM session WHERE secret_hash = $1`, hashSecret(secret)).
+			Scan(&id, &state.signedInAt, &seen)
+		if err != nil || !found {
+			return err
+		}
+		session, err := loadSession(q, id)
+		if err != nil {
+			return err
+		}
+		state.sessionState = *session
+		// Another node may have seen it since.
+		if last := known.seen.Load(); seen > last {
+			known.seen.CompareAndSwap(last, seen)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	state.epoch = epoch
+	known.state.Store(state)
+	return state, nil
+}
+
+func (s *Service) see(ctx context.Context, sessionID string, now int64) error {
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("being seen is not an act"),
+			tx.Exec(`UPDATE session SET last_seen_at = $2 WHERE id = $1`, sessionID, now)
+	})
+	return err
+}
+
+// SessionInfo is what somebody sees of a session of theirs.
+type SessionInfo struct {
+	ID         string
+	Method     Method
+	KeyName    string
+	IP         string
+	Agent      string
+	CreatedAt  int64
+	LastSeenAt int64 // of a browser's session
+	ExpiresAt  int64
+	Current    bool
+}
+
+// shownSessions bounds how many sessions are shown: a machine makes a new one
+// with every key exchange.
+const shownSessions = 100
+
+// Sessions lists the live sessions of the caller, newest first.
+func (s *Service) Sessions(ctx context.Context, by db.Caller) ([]SessionInfo, error) {
+	var list []SessionInfo
+	now := s.db.Now()
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		list, err = db.Collect(q, func(r db.Rows) SessionInfo {
+			info := SessionInfo{ID: r.Text(0), Method: Method(r.Text(1)), IP: r.Text(2), Agent: r.Text(3),
+				CreatedAt: r.Int(4), ExpiresAt: r.Int(5), KeyName: r.Text(7), Current: r.Text(0) == by.SessionID}
+			if !r.Null(8) {
+				info.LastSeenAt = r.Int(6)
+			}
+			return info
+		}, `SELECT s.id, s.method, s.ip, s.agent, s.created_at, s.expires_at, s.last_seen_at, k.name, s.secret_hash
+			FROM session s LEFT JOIN api_key k ON k.id = s.api_key_id
+			WHERE s.account_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2
+				AND (s.secret_hash IS NULL OR s.last_seen_at > $3)
+			ORDER BY s.id DESC LIMIT $4`, by.ID, now, now-s.config.WebIdle.Milliseconds(), shownSessions)
+		return err
+	})
+	return list, err
+}
+
+// EndSession ends a session of the caller.
+func (s *Service) EndSession(ctx context.Context, by db.Caller, id string) (ended bool, err error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (bool, audit.Event, error) {
+		mine, err := tx.Row(`UPDATE session SET revoked_at = $3 WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL RETURNING id`,
+			id, by.ID, tx.Now()).Scan(new(string))
+		if err == nil && !mine {
+			err = fault.Missing("session")
+		}
+		return mine, audit.Event{Action: audit.SessionRevoked, ResourceID: id, Description: "Ended a session"}, err
+	})
+}
+
+// EndOtherSessions ends all sessions of the caller but this one.
+func (s *Service) EndOtherSessions(ctx context.Context, by db.Caller) error {
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.Event{Action: audit.SessionRevoked, ResourceID: by.SessionID, Description: "Ended all other sessions"},
+			RevokeSessions(tx, by.ID, by.SessionID)
+	})
+	return err
+}
+
+// RevokeSessions ends the sessions of an account, but for one, and those that a
+// device which was let in has yet to begin.
+func RevokeSessions(tx *db.Tx, accountID, but string) error {
+	if err := tx.Exec(`UPDATE device_code SET status = 'denied', finished_at = $2 WHERE account_id = $1 AND status = 'approved'`,
+		accountID, tx.Now()); err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE session SET revoked_at = $3 WHERE account_id = $1 AND id <> $2 AND revoked_at IS NULL`, accountID, but, tx.Now())
+}

@@ -1,0 +1,247 @@
+package identity
+
+import (
+	"context"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/mail"
+)
+
+const (
+	linkPrefix         = "bln_"
+	invitationLifetime = 7 * 24 * time.Hour
+	accountLinkLife    = 24 * time.Hour
+)
+
+// Links makes the links that let somebody in once: invitations, and what an
+// operator hands to somebody who cannot sign in.
+type Links struct {
+	publicURL string
+	mail      *mail.Mailer
+}
+
+// NewLinks makes links to the server at an address. Without a mailer they are
+// only shown to whoever made them.
+func NewLinks(publicURL string, m *mail.Mailer) *Links { return &Links{publicURL: publicURL, mail: m} }
+
+// Mails says whether links are sent by mail as well.
+func (l *Links) Mails() bool { return l.mail.Configured() }
+
+// Link is a link that was just made. It is shown to whoever made it; the copy
+// that is mailed is another one, since only that one proves whose the address is.
+type Link struct {
+	URL       string
+	ExpiresAt int64
+
+	mailedURL string
+}
+
+// Invite makes the link by which an account takes a place in a workspace.
+// Earlier ones for the same place end.
+func (l *Links) Invite(tx *db.Tx, accountID, workspaceID, madeBy string) (Link, error) {
+	return l.make(tx, accountID, workspaceID, madeBy, invitationLifetime)
+}
+
+// Account makes the link by which somebody sets up how they sign in.
+func (l *Links) Account(tx *db.Tx, accountID, madeBy string) (Link, error) {
+	return l.make(tx, accountID, "", madeBy, accountLinkLife)
+}
+
+func (l *Links) make(tx *db.Tx, accountID, workspaceID, madeBy string, life time.Duration) (Link, error) {
+	now := tx.Now()
+	if err := endLinks(tx, accountID, workspaceID); err != nil {
+		return Link{}, err
+	}
+	link := Link{ExpiresAt: now + life.Milliseconds()}
+	store := func(mailed bool) (url string, err error) {
+		secret := newSecret(linkPrefix)
+		return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			tx.NewID("inv"), accountID, db.NullText(workspaceID), hashSecret(secret), mailed, madeBy, now, link.ExpiresAt)
+	}
+	var err error
+	if link.URL, err = store(false); err == nil && l.Mails() {
+		link.mailedURL, err = store(true)
+	}
+	return link, err
+}
+
+func endLinks(tx *db.Tx, accountID, workspaceID string) error {
+	return tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND COALESCE(workspace_id, '') = $2 AND used_at IS NULL`,
+		accountID, workspaceID, tx.Now())
+}
+
+// SendInvitation mails an invitation, where mail is configured.
+func (l *Links) SendInvitation(link Link, to, inviter, workspace, organization string) {
+	if link.mailedURL != "" {
+		l.mail.Send(mail.Invitation{To: to, Inviter: inviter, Workspace: workspace, Organization: organization,
+			Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
+	}
+}
+
+// SendAccount mails a link to set up how somebody signs in, where mail is configured.
+func (l *Links) SendAccount(link Link, to string) {
+	if link.mailedURL != "" {
+		l.mail.Send(mail.AccountLink{To: to, Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
+	}
+}
+
+// Opened is what a link is found to be when it is opened.
+type Opened struct {
+	AccountID    string
+	Email        string
+	Name         string
+	Workspace    string // empty for a link to set up an account
+	Organization string
+	Inviter      string
+	ExpiresAt    int64
+	// SetsUp says that whoever has the link decides how the account signs in. Who
+	// can sign in already does so to take an invitation.
+	SetsUp bool
+
+	workspaceID    string
+	organizationID string
+	mailed         bool
+}
+
+var errDeadLink = fault.New(fault.NotFound, "this link has been used, has expired or never was")
+
+// OpenLink finds out what a link is for, and leaves it unused.
+func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
+	var o Opened
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		o, err = FindLink(q, secret, s.db.Now())
+		return err
+	})
+	return o, err
+}
+
+// FindLink finds out what a link is for, if it is still good.
+func FindLink(q db.Q, secret string, now int64) (Opened, error) {
+	var o Opened
+	var status string
+	if !wellFormed(linkPrefix, secret) {
+		return o, errDeadLink
+	}
+	found, err := q.Row(`SELECT l.account_id, a.email, a.name, a.status, l.mailed, l.expires_at, l.workspace_id, w.name, w.organization_id, o.name, l.made_by
+		FROM account_link l JOIN account a ON a.id = l.account_id
+		LEFT JOIN workspace_member m ON m.workspace_id = l.workspace_id AND m.account_id = l.account_id
+		LEFT JOIN workspace w ON w.id = m.workspace_id LEFT JOIN organization o ON o.id = w.organization_id
+		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
+			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)`, hashSecret(secret), now).
+		Scan(&o.AccountID, &o.Email, &o.Name, &status, &o.mailed, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization, &o.Inviter)
+	if err == nil && !found {
+		err = errDeadLink
+	}
+	o.SetsUp = o.workspaceID == "" || status == statusInvited
+	return o, err
+}
+
+// spend makes a link used, and all others of the same purpose.
+func spend(tx *db.Tx, secret string) (Opened, error) {
+	// Two links of one account must not both find it as it was.
+	if _, err := tx.Row(`UPDATE account SET name = name WHERE id = (SELECT account_id FROM account_link WHERE hash = $1) RETURNING id`,
+		hashSecret(secret)).Scan(new(string)); err != nil {
+		return Opened{}, err
+	}
+	o, err := FindLink(tx.Q, secret, tx.Now())
+	if err != nil {
+		return o, err
+	}
+	first, err := tx.Row(`UPDATE account_link SET used_at = $2 WHERE hash = $1 AND used_at IS NULL RETURNING id`,
+		hashSecret(secret), tx.Now()).Scan(new(string))
+	if err == nil && !first {
+		err = errDeadLink
+	}
+	if err != nil {
+		return o, err
+	}
+	return o, endLinks(tx, o.AccountID, o.workspaceID)
+}
+
+// takePlace makes whom a link invites a member, and tells of it.
+func (o Opened) takePlace(tx *db.Tx) (audit.Event, error) {
+	if o.workspaceID != "" {
+		if err := TakePlace(tx, o.workspaceID, o.AccountID); err != nil {
+			return audit.Event{}, err
+		}
+	}
+	home, err := SettleHome(tx, o.AccountID)
+	if err != nil {
+		return audit.Event{}, err
+	}
+	actor, err := findActor(tx.Q, o.AccountID, "")
+	if o.workspaceID != "" {
+		return audit.Event{Action: audit.MemberAccepted, WorkspaceID: o.workspaceID, ResourceID: o.AccountID, Actor: &actor,
+			Description: o.Email + " took the invitation"}, err
+	}
+	return audit.Event{Action: audit.AccountRecovered, OrganizationID: home, ResourceID: o.AccountID, Actor: &actor,
+		Description: o.Email + " used a link to set up how they sign in"}, err
+}
+
+// UseLink spends a link that sets an account up: the account is complete with it,
+// and the place in the workspace is taken. The event is what it did; secrets that
+// go with it are for the caller to store in the same transaction.
+func UseLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
+	o, err := spend(tx, secret)
+	if err != nil {
+		return o, audit.Event{}, err
+	}
+	// An operator's link, or one that came by mail, settles whose the address is.
+	if o.mailed || o.workspaceID == "" {
+		if _, err := settle(tx, o.AccountID); err != nil {
+			return o, audit.Event{}, err
+		}
+	}
+	if err := tx.Exec(`UPDATE account SET status = 'active', name = $2, email_proof = CASE WHEN email_proof = '' THEN $3 ELSE email_proof END
+		WHERE id = $1 AND status <> 'disabled'`, o.AccountID, name, o.organizationID); err != nil {
+		return o, audit.Event{}, err
+	}
+	event, err := o.takePlace(tx)
+	return o, event, err
+}
+
+// Accept takes the caller's place in a workspace that a link invites to. What the
+// account is set up with stays: whoever has it takes the place by their own will.
+func (s *Service) Accept(ctx context.Context, by db.Caller, secret string) (workspaceID string, err error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+		o, err := spend(tx, secret)
+		if err == nil && (o.AccountID != by.ID || o.SetsUp) {
+			err = errDeadLink
+		}
+		if err != nil {
+			return "", audit.Event{}, err
+		}
+		event, err := o.takePlace(tx)
+		return o.workspaceID, event, err
+	})
+}
+
+// WorkspaceID is the workspace that a link invites to.
+func (o Opened) WorkspaceID() string { return o.workspaceID }
+
+// CreateLink makes a link for an operator to hand to the person with an email
+// address, by which they set up how they sign in.
+func (s *Service) CreateLink(ctx context.Context, by db.Caller, links *Links, email string) (Link, error) {
+	var link Link
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+		var id, org string
+		found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' AND status <> 'disabled' RETURNING id, home_org_id`,
+			NormalEmail(email)).Scan(&id, &org)
+		if err == nil && !found {
+			err = fault.Missing("active user " + email)
+		}
+		if err == nil {
+			link, err = links.Account(tx, id, by.Name)
+		}
+		if err == nil {
+			org, err = FiledUnder(tx.Q, org)
+		}
+		return id, audit.Event{Action: audit.LinkCreated, OrganizationID: org, ResourceID: id,
+			Description: "Made a link for " + NormalEmail(email) + " to set up how they sign in"}, err
+	})
+	return link, err
+}

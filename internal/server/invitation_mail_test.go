@@ -1,0 +1,165 @@
+package server_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"bursar/internal/config"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/identity"
+	"bursar/internal/mail/smtptest"
+	"bursar/internal/server/servertest"
+)
+
+// operatorsLink is what `bursar admin` makes for somebody who cannot sign in.
+func operatorsLink(t testing.TB, n *servertest.Node, email string) string {
+	t.Helper()
+	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.URL
+}
+
+// withMail runs a test on every engine with a server that sends mail.
+func withMail(t *testing.T, run func(t *testing.T, n *servertest.Node, box *smtptest.Server)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		box := smtptest.Start(t, smtptest.Options{})
+		n := servertest.Start(t, store, func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "Bursar <bursar@example.com>" })
+		n.Keep(t)
+		run(t, n, box)
+	})
+}
+
+var linkForm = regexp.MustCompile(`http://bursar\.test/invite/bln_[0-9A-Za-z]+`)
+
+// mailed is the link in the newest of so many messages.
+func mailed(t testing.TB, box *smtptest.Server, count int) string {
+	t.Helper()
+	got := box.Wait(t, count)[count-1]
+	link := linkForm.FindString(got.Text)
+	if link == "" || !strings.Contains(got.HTML, link) {
+		t.Fatalf("the message says %q", got.Text)
+	}
+	return link
+}
+
+// deadLink says whether a link sets nothing up.
+func deadLink(t testing.TB, n *servertest.Node, link string) bool {
+	t.Helper()
+	status, _, session := form(t, n, strings.TrimPrefix(link, n.PublicURL), "", "name", "Mallory", "password", goodPassword)
+	return status == http.StatusNotFound && session == ""
+}
+
+func TestInvitationIsMailedToTheAddress(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, email := n.Tenant(t), servertest.NewEmail()
+		shown := invitation(t, x, email, "viewer").Text("invitation_url")
+		got := box.Wait(t, 1)[0]
+		if len(got.To) != 1 || got.To[0] != email || got.From != "bursar@example.com" || !strings.Contains(got.Text, "Payroll") || !strings.Contains(got.Text, "Tenant") {
+			t.Errorf("sent to %v from %s: %q", got.To, got.From, got.Text)
+		}
+		if strings.Contains(got.Text+got.HTML, shown) {
+			t.Error("the link that is shown is mailed")
+		}
+		if strings.Contains(n.Log.String(), mailed(t, box, 1)) || strings.Contains(n.Log.String(), email) {
+			t.Error("the link or the address is logged")
+		}
+	})
+}
+
+func TestInvitationIsMailedOnceForARepeatedRequest(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, email, last := n.Tenant(t), servertest.NewEmail(), servertest.NewEmail()
+		for range 3 {
+			once(x.Owner, "invite", "POST", x.Path("/members"), body{"email": email, "role": "viewer"}).OK()
+		}
+		invitation(t, x, last, "viewer")
+		if got := box.Wait(t, 2); got[0].To[0] != email || got[1].To[0] != last {
+			t.Errorf("sent to %v and %v", got[0].To, got[1].To)
+		}
+	})
+}
+
+// The message for the last one, who is new, shows that there was none for the others.
+func TestNobodyIsMailedWhoIsInAlready(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, known, last := n.Tenant(t), servertest.NewEmail(), servertest.NewEmail()
+		n.User(t, known)
+		invitation(t, x, known, "viewer")
+		invitation(t, x, last, "viewer")
+		if got := box.Wait(t, 1); got[0].To[0] != last {
+			t.Errorf("sent to %v", got[0].To)
+		}
+	})
+}
+
+func TestUsingOneOfTwoLinksEndsTheOther(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x := n.Tenant(t)
+		shown := invitation(t, x, servertest.NewEmail(), "viewer").Text("invitation_url")
+		arrived := mailed(t, box, 1)
+		complete(t, n, arrived)
+		if !deadLink(t, n, shown) {
+			t.Error("the one that was shown is good after the mailed one was used")
+		}
+		shown = invitation(t, x, servertest.NewEmail(), "viewer").Text("invitation_url")
+		arrived = mailed(t, box, 2)
+		complete(t, n, shown)
+		if !deadLink(t, n, arrived) {
+			t.Error("the one that was mailed is good after the shown one was used")
+		}
+	})
+}
+
+// Only the mailbox proves whose the address is.
+func TestMailedInvitationCountsForEveryOrganization(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		a, b, email := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
+		id := invitation(t, a, email, "viewer").Text("user_id")
+		arrived := mailed(t, box, 1)
+		invitation(t, b, email, "viewer")
+		bob := atCommandLine(t, n, complete(t, n, arrived))
+		for _, x := range []*servertest.Tenant{a, b} {
+			bob.Get(x.Path("")).OK()
+			if got := memberOf(t, x, id).Status; got != "active" {
+				t.Errorf("listed as %q", got)
+			}
+		}
+	})
+}
+
+// The owner of the mailbox takes the account back from whoever completed it first:
+// neither session, password nor API key of theirs opens anything any more.
+func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		h := invitedByTwo(t, n)
+		key := h.caller.Post("/v1/api-keys", body{"name": "kept for later"}).OK().Text("api_key")
+		form(t, n, "/signin/recover", "", "email", h.email)
+		link := mailed(t, box, 3)
+		status, _, session := form(t, n, strings.TrimPrefix(link, n.PublicURL), "", "name", "Bob", "password", "eleven green umbrellas")
+		if status != http.StatusSeeOther {
+			t.Fatalf("the link is answered %d", status)
+		}
+		bob := atCommandLine(t, n, session)
+		bob.Get(h.a.Path("")).OK()
+		bob.Get(h.b.Path("")).OK()
+		t.Run("the program is out", func(t *testing.T) { h.caller.On(t).Get("/v1/auth/me").Fails(401, "UNAUTHORIZED") })
+		t.Run("the browser is out", func(t *testing.T) {
+			if got := page(t, n, "/account", h.session); got != http.StatusSeeOther {
+				t.Errorf("answered %d", got)
+			}
+		})
+		t.Run("the API key is over", func(t *testing.T) { n.Exchange(t, "Bearer "+key).Fails(401, "UNAUTHORIZED") })
+		t.Run("the password is another", func(t *testing.T) {
+			if status, _, session := form(t, n, "/signin", "", "email", h.email, "password", goodPassword); status != http.StatusUnauthorized || session != "" {
+				t.Errorf("answered %d", status)
+			}
+		})
+	})
+}

@@ -1,0 +1,324 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"bursar/internal/db"
+	"bursar/internal/server/servertest"
+)
+
+const goodPassword = "seven quiet lanterns"
+
+// invitation is the answer to adding somebody to a tenant's workspace.
+func invitation(t testing.TB, x *servertest.Tenant, email, role string) *servertest.Answer {
+	t.Helper()
+	return x.Owner.On(t).Post(x.Path("/members"), body{"email": email, "role": role}).OK()
+}
+
+// form sends a form of the console, as a browser does that is signed in with a
+// cookie, and returns the status, where it leads and the cookie that it sets.
+func form(t testing.TB, n *servertest.Node, path, session string, pairs ...string) (status int, location, cookie string) {
+	t.Helper()
+	values := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	request, err := http.NewRequestWithContext(t.Context(), "POST", n.URL+path, strings.NewReader(values.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if session != "" {
+		request.Header.Set("Cookie", "bursar_session="+session)
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range response.Cookies() {
+		if c.Name == "bursar_session" {
+			cookie = c.Value
+		}
+	}
+	return response.StatusCode, response.Header.Get("Location"), cookie
+}
+
+// complete sets an account up by a link and returns the session of the browser.
+func complete(t testing.TB, n *servertest.Node, link string) (session string) {
+	t.Helper()
+	status, _, session := form(t, n, strings.TrimPrefix(link, n.PublicURL), "", "name", "Bob", "password", goodPassword)
+	if status != http.StatusSeeOther || session == "" {
+		t.Fatalf("the link is answered %d", status)
+	}
+	return session
+}
+
+// atCommandLine lets a program act as whoever is signed in at a browser.
+func atCommandLine(t testing.TB, n *servertest.Node, session string) *servertest.Client {
+	t.Helper()
+	code := newDeviceCode(t, n, nil)
+	if status, _, _ := form(t, n, "/device", session, "code", code, "decision", "approve"); status != http.StatusOK {
+		t.Fatalf("the device is answered %d", status)
+	}
+	return n.Holder(t, pollDevice(t, n, code).OK().Text("token"))
+}
+
+// page is how the console answers whoever is signed in at a browser.
+func page(t testing.TB, n *servertest.Node, path, session string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), "GET", n.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/html")
+	request.Header.Set("Cookie", "bursar_session="+session)
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return response.StatusCode
+}
+
+func TestInvitationIsShownToWhoeverInvites(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		t.Run("an address that nobody has", func(t *testing.T) {
+			link := invitation(t, x, servertest.NewEmail(), "viewer").Text("invitation_url")
+			if !strings.HasPrefix(link, n.PublicURL+"/invite/bln_") {
+				t.Errorf("shown is %q", link)
+			}
+		})
+		t.Run("not for whom there is an account", func(t *testing.T) {
+			email := servertest.NewEmail()
+			n.User(t, email)
+			if _, shown := invitation(t, x, email, "viewer").Object()["invitation_url"]; shown {
+				t.Error("it is shown")
+			}
+		})
+		t.Run("not for another role of an invited member", func(t *testing.T) {
+			email := servertest.NewEmail()
+			invitation(t, x, email, "viewer")
+			if _, shown := invitation(t, x, email, "member").Object()["invitation_url"]; shown {
+				t.Error("it is shown")
+			}
+		})
+		t.Run("to each of several who invite the same address", func(t *testing.T) {
+			email, y := servertest.NewEmail(), n.Tenant(t)
+			one, two := invitation(t, x, email, "viewer").Text("invitation_url"), invitation(t, y, email, "viewer").Text("invitation_url")
+			if one == "" || two == "" || one == two {
+				t.Errorf("shown are %q and %q", one, two)
+			}
+		})
+	})
+}
+
+func TestInvitationIsTheSameWhenARequestIsRepeated(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		request := body{"email": servertest.NewEmail(), "role": "viewer"}
+		first := once(x.Owner, "invite", "POST", x.Path("/members"), request).OK()
+		again := once(x.Owner, "invite", "POST", x.Path("/members"), request).OK()
+		replayed(t, first, again)
+		if first.Text("invitation_url") == "" {
+			t.Error("there is no link")
+		}
+		complete(t, n, again.Text("invitation_url"))
+	})
+}
+
+func TestInvitationIsKnownToWhoeverHasItAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		answer := once(x.Owner, "invite", "POST", x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK()
+		link := answer.Text("invitation_url")
+		_, secret, _ := strings.Cut(link, "/invite/")
+		complete(t, n, link)
+		page(t, n, "/invite/"+secret, "")
+		if strings.Contains(dump(t, n), secret) {
+			t.Error("it is stored as it is")
+		}
+		if strings.Contains(n.Log.String(), secret) {
+			t.Error("it is logged")
+		}
+		for _, row := range x.Audit("") {
+			for name, value := range row {
+				if text, _ := value.(string); strings.Contains(text, secret) {
+					t.Errorf("the audit log tells it as %s", name)
+				}
+			}
+		}
+	})
+}
+
+func TestInvitationThatIsTakenIsOnRecordInTheWorkspace(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		x, email := n.Tenant(t), servertest.NewEmail()
+		added := invitation(t, x, email, "viewer")
+		session := complete(t, n, added.Text("invitation_url"))
+		row := lastRow(t, x.Owner.Get(auditPath(x)+"&action=iam.member.accepted").OK(), "iam.member.accepted")
+		if row["actor_id"] != added.Text("user_id") || row["actor_email"] != email || row["actor_type"] != "user" || row["resource_id"] != added.Text("user_id") {
+			t.Errorf("the row is %v", row)
+		}
+		t.Run("and the sign-in is the person's own activity", func(t *testing.T) {
+			own := atCommandLine(t, n, session).Get("/v1/auth/activity").OK()
+			if got := own.Column("action"); !slices.Contains(got, "auth.session.created") || slices.Contains(got, "iam.member.accepted") {
+				t.Errorf("it says %v", got)
+			}
+		})
+	})
+}
+
+// hijack is an account that two organizations invite, completed by the link that
+// the first one's admin was shown.
+type hijack struct {
+	a, b    *servertest.Tenant
+	email   string
+	userID  string
+	linkB   string
+	session string
+	caller  *servertest.Client
+}
+
+func invitedByTwo(t testing.TB, n *servertest.Node) hijack {
+	t.Helper()
+	h := hijack{a: n.Tenant(t), b: n.Tenant(t), email: servertest.NewEmail()}
+	first := invitation(t, h.a, h.email, "viewer")
+	h.userID = first.Text("user_id")
+	h.linkB = invitation(t, h.b, h.email, "directory_manager").Text("invitation_url")
+	h.session = complete(t, n, first.Text("invitation_url"))
+	h.caller = atCommandLine(t, n, h.session)
+	return h
+}
+
+func TestInvitationOfOneOrganizationOpensNothingOfAnother(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		h := invitedByTwo(t, n)
+		entry := h.b.Entry("Secret supplier")
+		t.Run("by the API", func(t *testing.T) {
+			bob := h.caller.On(t)
+			bob.Get(h.a.Path("")).OK()
+			if got := bob.Get("/v1/workspaces").OK().Column("id"); !slices.Equal(got, []string{h.a.WorkspaceID}) {
+				t.Errorf("workspaces are %v", got)
+			}
+			if got := bob.Get("/v1/organizations").OK().Column("id"); !slices.Equal(got, []string{h.a.OrganizationID}) {
+				t.Errorf("organizations are %v", got)
+			}
+			for _, path := range []string{h.b.Path(""), h.b.Path("/members"), h.b.Path("/roles"), "/v1/organizations/" + h.b.OrganizationID,
+				"/v1/directory?workspace_id=" + h.b.WorkspaceID, auditPath(h.b)} {
+				bob.Get(path).Fails(404, "RESOURCE_NOT_FOUND")
+			}
+			if answer := bob.Get("/v1/directory/" + entry); answer.Status != 404 {
+				t.Errorf("an entry is answered %d", answer.Status)
+			}
+			if answer := bob.Delete("/v1/directory/" + entry); answer.Status != 404 {
+				t.Errorf("deleting an entry is answered %d", answer.Status)
+			}
+			bob.Post(h.b.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).Fails(404, "RESOURCE_NOT_FOUND")
+		})
+		t.Run("in the console", func(t *testing.T) {
+			for path, want := range map[string]int{
+				"/w/" + h.a.WorkspaceID:                         200,
+				"/w/" + h.b.WorkspaceID:                         404,
+				"/w/" + h.b.WorkspaceID + "/members":            404,
+				"/w/" + h.b.WorkspaceID + "/directory":          404,
+				"/w/" + h.b.WorkspaceID + "/directory/" + entry: 404,
+				"/w/" + h.a.WorkspaceID + "/directory/" + entry: 404,
+				"/w/" + h.b.WorkspaceID + "/organization":       404,
+			} {
+				if got := page(t, n, path, h.session); got != want {
+					t.Errorf("%s is answered %d, want %d", path, got, want)
+				}
+			}
+		})
+		t.Run("the list of members tells that it is invited", func(t *testing.T) {
+			if a, b := memberOf(t, h.a, h.userID), memberOf(t, h.b, h.userID); a.Status != "active" || b.Status != "invited" {
+				t.Errorf("listed as %q and %q", a.Status, b.Status)
+			}
+		})
+		t.Run("what it does is the first one's to see", func(t *testing.T) {
+			for path, want := range map[string]bool{
+				"/v1/audit?limit=100&organization_id=" + h.a.OrganizationID: true,
+				"/v1/audit?limit=100&organization_id=" + h.b.OrganizationID: false,
+			} {
+				owner := h.a.Owner
+				if !want {
+					owner = h.b.Owner
+				}
+				seen := 0
+				for _, row := range owner.On(t).Get(path + "&actor=" + h.userID).OK().List() {
+					if row["action"] == "auth.session.created" {
+						seen++
+					}
+				}
+				if (seen > 0) != want {
+					t.Errorf("%s tells of %d sign-ins", path, seen)
+				}
+			}
+		})
+	})
+}
+
+func TestInvitationThatIsTakenOpensTheWorkspaceAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		h := invitedByTwo(t, n)
+		h.caller.Get(h.b.Path("")).Fails(404, "RESOURCE_NOT_FOUND") // remembered
+		status, location, _ := form(t, n, strings.TrimPrefix(h.linkB, n.PublicURL)+"/accept", h.session)
+		if status != http.StatusSeeOther || location != "/w/"+h.b.WorkspaceID {
+			t.Fatalf("it is answered %d %s", status, location)
+		}
+		h.caller.Get(h.b.Path("")).OK()
+		h.caller.Post("/v1/directory", body{"workspace_id": h.b.WorkspaceID, "type": "person", "fields": body{}, "name": "Mine"}).OK()
+		h.caller.Get(auditPath(h.b)).Fails(403, "FORBIDDEN")
+		if got := memberOf(t, h.b, h.userID).Status; got != "active" {
+			t.Errorf("listed as %q", got)
+		}
+		if got := page(t, n, "/w/"+h.b.WorkspaceID, h.session); got != 200 {
+			t.Errorf("the console answers %d", got)
+		}
+	})
+}
+
+func TestInvitedAdminsDoNotCountAsAdmins(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		h := invitedByTwo(t, n)
+		h.b.Owner.Post(h.b.Path("/roles"), body{"user_id": h.userID, "role": "admin"}).OK()
+		leave := func(t *testing.T) *servertest.Answer {
+			return h.b.Owner.On(t).Delete(h.b.Path("/members/" + h.b.Owner.UserID))
+		}
+		t.Run("neither may the last one leave", func(t *testing.T) { leave(t).Fails(422, "LAST_ADMIN") })
+		t.Run("nor give up the role", func(t *testing.T) {
+			h.b.Owner.On(t).Delete(h.b.Path("/roles/"+h.b.Owner.UserID+"/admin")).Fails(422, "LAST_ADMIN")
+		})
+		t.Run("until the invitation is taken", func(t *testing.T) {
+			form(t, n, strings.TrimPrefix(h.linkB, n.PublicURL)+"/accept", h.session)
+			leave(t).OK()
+		})
+	})
+}
+
+// The operator says whose the address is: then every invitation to it counts.
+func TestInvitationsCountOnceAnOperatorMakesTheUser(t *testing.T) {
+	onEach(t, func(t *testing.T, n *servertest.Node) {
+		a, b, email := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
+		invitation(t, a, email, "viewer")
+		invitation(t, b, email, "viewer")
+		if _, err := n.Identity.CreateUser(t.Context(), db.Caller{}, email, "Bob"); err != nil {
+			t.Fatal(err)
+		}
+		session := complete(t, n, operatorsLink(t, n, email))
+		bob := atCommandLine(t, n, session)
+		for _, x := range []*servertest.Tenant{a, b} {
+			bob.Get(x.Path("")).OK()
+		}
+	})
+}

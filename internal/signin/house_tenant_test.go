@@ -1,0 +1,144 @@
+package signin_test
+
+import (
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+)
+
+// tenant is an organization with a workspace and its admin.
+type tenant struct {
+	house          *house
+	admin          db.Caller
+	organizationID string
+	workspaceID    string
+}
+
+func (h *house) tenant(adminEmail string) *tenant {
+	h.t.Helper()
+	admin, _ := h.enter(h.person(adminEmail))
+	org, err := call(h, admin, h.organizations.Create, nil, map[string]any{"name": "Org of " + adminEmail})
+	must(h.t, err)
+	ws, err := call(h, admin, h.workspaces.Create, nil, map[string]any{"name": "Place of " + adminEmail, "organization_id": org.ID})
+	must(h.t, err)
+	return &tenant{h, admin, org.ID, ws.ID}
+}
+
+// invite brings somebody in and returns the account and the secret of the link,
+// empty where there is none.
+func (x *tenant) invite(email, role string) (accountID, link string) {
+	x.house.t.Helper()
+	added, err := call(x.house, x.admin, x.house.workspaces.AddMember,
+		map[string]string{"id": x.workspaceID}, map[string]any{"email": email, "role": role})
+	must(x.house.t, err)
+	return added.UserID, secretOf(added.InvitationURL)
+}
+
+// status is how the tenant's list of members shows an account, empty where it
+// does not.
+func (x *tenant) status(accountID string) string {
+	x.house.t.Helper()
+	list, err := call(x.house, x.admin, x.house.workspaces.Members, map[string]string{"id": x.workspaceID}, nil)
+	must(x.house.t, err)
+	for _, m := range list.Rows() {
+		if m.ID == accountID {
+			return m.Status
+		}
+	}
+	return ""
+}
+
+// held is what somebody may do in the tenant's workspace; member says whether
+// they are told that it exists.
+func (x *tenant) held(accountID string) (held identity.Set, member bool) {
+	x.house.t.Helper()
+	held, err := x.house.authority.Held(x.house.t.Context(), audit.Actor{ID: accountID}, x.workspaceID)
+	if err != nil {
+		refused(x.house.t, err, fault.NotFound)
+	}
+	return held, err == nil
+}
+
+// opensTo says whether an account is a member here.
+func (x *tenant) opensTo(accountID string) bool {
+	x.house.t.Helper()
+	_, member := x.held(accountID)
+	return member
+}
+
+// workspacesOf lists the ids of the workspaces that an account sees.
+func (h *house) workspacesOf(accountID string) []string {
+	h.t.Helper()
+	list, err := call(h, db.Caller{Actor: audit.Actor{ID: accountID}}, h.workspaces.List, nil, nil)
+	must(h.t, err)
+	return column(list.Rows(), func(w api.Workspace) string { return w.ID })
+}
+
+func (h *house) organizationsOf(accountID string) []string {
+	h.t.Helper()
+	list, err := call(h, db.Caller{Actor: audit.Actor{ID: accountID}}, h.organizations.List, nil, nil)
+	must(h.t, err)
+	return column(list.Rows(), func(o api.Organization) string { return o.ID })
+}
+
+func column[T any](rows []T, cell func(T) string) []string {
+	list := []string{}
+	for _, row := range rows {
+		list = append(list, cell(row))
+	}
+	return list
+}
+
+// row is what the audit log says about an event.
+type row struct {
+	Action, Outcome, Description          string
+	ActorType, ActorID, ActorEmail        string
+	WorkspaceID, OrganizationID, Resource string
+	IP, RequestID                         string
+}
+
+// trail are the rows of an action, oldest first.
+func (h *house) trail(action audit.Action) []row {
+	h.t.Helper()
+	var rows []row
+	err := h.db.Read(h.t.Context(), func(q db.Q) (err error) {
+		rows, err = db.Collect(q, func(r db.Rows) row {
+			return row{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Text(7), r.Text(8), r.Text(9), r.Text(10)}
+		}, `SELECT action, outcome, description, actor_type, actor_id, actor_email, workspace_id, organization_id, resource_id, ip, request_id
+			FROM audit_log WHERE action = $1 ORDER BY id`, string(action))
+		return err
+	})
+	must(h.t, err)
+	return rows
+}
+
+// last is the newest row of an action.
+func (h *house) last(action audit.Action) row {
+	h.t.Helper()
+	rows := h.trail(action)
+	if len(rows) == 0 {
+		h.t.Fatalf("there is no row %s", action)
+	}
+	return rows[len(rows)-1]
+}
+
+// text is one text in the store, empty where there is none.
+func (h *house) text(sql string, args ...any) (value string) {
+	h.t.Helper()
+	must(h.t, h.db.Read(h.t.Context(), func(q db.Q) error {
+		_, err := q.Row(sql, args...).Scan(&value)
+		return err
+	}))
+	return value
+}
+
+func (h *house) count(sql string, args ...any) (n int) {
+	h.t.Helper()
+	must(h.t, h.db.Read(h.t.Context(), func(q db.Q) error {
+		_, err := q.Row(sql, args...).Scan(&n)
+		return err
+	}))
+	return n
+}

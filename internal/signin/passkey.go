@@ -1,0 +1,297 @@
+package signin
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// maxPasskeys bounds how many passkeys somebody can have.
+const maxPasskeys = 20
+
+// Ceremony is what a browser is asked for, and what is to be kept, out of its
+// sight, until it answers.
+type Ceremony struct {
+	Options []byte // JSON, for the browser
+	State   []byte // JSON, for us
+}
+
+// owner is an account as the WebAuthn library sees it.
+type owner struct {
+	id, email, name string
+	keys            []webauthn.Credential
+}
+
+func (o owner) WebAuthnID() []byte                         { return []byte(o.id) }
+func (o owner) WebAuthnName() string                       { return o.email }
+func (o owner) WebAuthnDisplayName() string                { return o.name }
+func (o owner) WebAuthnCredentials() []webauthn.Credential { return o.keys }
+
+func (s *Service) available() error {
+	if s.passkeys == nil {
+		return fault.New(fault.NotFound, "passkeys need a host name: this server has only an address")
+	}
+	return nil
+}
+
+func credentialID(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
+
+// keysOf reads the passkeys of an account.
+func keysOf(q db.Q, accountID string) ([]webauthn.Credential, error) {
+	var keys []webauthn.Credential
+	err := q.Each(func(r db.Rows) error {
+		var key webauthn.Credential
+		if err := json.Unmarshal(r.Raw(0), &key); err != nil {
+			return fmt.Errorf("read a stored passkey: %w", err)
+		}
+		keys = append(keys, key)
+		return nil
+	}, `SELECT credential FROM passkey WHERE account_id = $1 ORDER BY id`, accountID)
+	return keys, err
+}
+
+// AskPasskey begins a sign-in by passkey.
+func (s *Service) AskPasskey(by db.Caller) (Ceremony, error) {
+	if err := s.available(); err != nil {
+		return Ceremony{}, err
+	}
+	options, state, err := s.passkeys.BeginDiscoverableLogin()
+	if err != nil {
+		return Ceremony{}, fmt.Errorf("begin a sign-in by passkey: %w", err)
+	}
+	return ceremony(options, state)
+}
+
+func ceremony(options any, state *webauthn.SessionData) (Ceremony, error) {
+	text, err := json.Marshal(options)
+	if err != nil {
+		return Ceremony{}, fmt.Errorf("encode what a browser is asked for: %w", err)
+	}
+	kept, err := json.Marshal(state)
+	if err != nil {
+		return Ceremony{}, fmt.Errorf("encode what is kept of a ceremony: %w", err)
+	}
+	return Ceremony{Options: text, State: kept}, nil
+}
+
+// begun reads what was kept of a ceremony.
+func begun(state []byte) (webauthn.SessionData, error) {
+	var data webauthn.SessionData
+	if err := json.Unmarshal(state, &data); err != nil {
+		return data, fmt.Errorf("read what was kept of a ceremony: %w", err)
+	}
+	return data, nil
+}
+
+var errWrongPasskey = fault.New(fault.InvalidCredentials, "this passkey is not known here")
+
+// Passkey checks a browser's answer to AskPasskey. A passkey is two factors in
+// one: the device, and the person that it has verified.
+func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byte) (Proven, error) {
+	if err := s.available(); err != nil {
+		return Proven{}, err
+	}
+	if err := s.attempt(by, ""); err != nil {
+		return Proven{}, err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return Proven{}, fault.Invalid("credential", "is malformed")
+	}
+	session, err := begun(state)
+	if err != nil {
+		return Proven{}, err
+	}
+	var p person
+	_, key, err := s.passkeys.ValidatePasskeyLogin(func(rawID, handle []byte) (webauthn.User, error) {
+		return s.ownerOf(ctx, rawID, handle, &p)
+	}, session, parsed)
+	var refused *protocol.Error
+	switch {
+	case errors.As(err, &refused) || errors.Is(err, errWrongPasskey):
+		return Proven{}, s.fail(ctx, by, p.actor, "passkey refused", errWrongPasskey)
+	case err != nil:
+		return Proven{}, err
+	case p.status != "active":
+		return Proven{}, s.fail(ctx, by, p.actor, "the account is "+p.status, errWrongPasskey)
+	case key.Authenticator.CloneWarning:
+		return Proven{}, s.fail(ctx, by, p.actor, "the passkey may have been copied", errWrongPasskey)
+	}
+	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey}, s.notePasskey(ctx, by, key)
+}
+
+func (s *Service) ownerOf(ctx context.Context, rawID, handle []byte, p *person) (webauthn.User, error) {
+	var o owner
+	err := s.db.Read(ctx, func(q db.Q) error {
+		found, err := q.Row(`SELECT account_id FROM passkey WHERE credential_id = $1 AND account_id = $2`, credentialID(rawID), string(handle)).Scan(&o.id)
+		if err != nil || !found {
+			return errors.Join(err, errWrongPasskey)
+		}
+		if *p, err = findPerson(q.Row(personColumns+`a.id = $1`, o.id)); err != nil {
+			return err
+		}
+		o.keys, err = keysOf(q, o.id)
+		return err
+	})
+	return o, err
+}
+
+// notePasskey keeps the signature counter and when the passkey was used.
+func (s *Service) notePasskey(ctx context.Context, by db.Caller, key *webauthn.Credential) error {
+	text, err := json.Marshal(key)
+	if err != nil {
+		return fmt.Errorf("encode a passkey: %w", err)
+	}
+	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("using a passkey is part of the sign-in that follows"),
+			tx.Exec(`UPDATE passkey SET credential = $2, last_used_at = $3 WHERE credential_id = $1`, credentialID(key.ID), string(text), tx.Now())
+	})
+	return err
+}
+
+// OfferPasskey begins to make a passkey for the caller.
+func (s *Service) OfferPasskey(ctx context.Context, by db.Caller) (Ceremony, error) {
+	return s.offer(ctx, owner{id: by.ID, email: by.Email, name: by.Name})
+}
+
+// OfferLinkPasskey begins to make the passkey by which a link sets an account up.
+func (s *Service) OfferLinkPasskey(ctx context.Context, link string) (Ceremony, error) {
+	opened, err := s.opened(ctx, link)
+	if err != nil {
+		return Ceremony{}, err
+	}
+	return s.offer(ctx, owner{id: opened.AccountID, email: opened.Email, name: cmp.Or(opened.Name, opened.Email)})
+}
+
+func (s *Service) offer(ctx context.Context, o owner) (Ceremony, error) {
+	if err := s.available(); err != nil {
+		return Ceremony{}, err
+	}
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		o.keys, err = keysOf(q, o.id)
+		return err
+	})
+	if err != nil {
+		return Ceremony{}, err
+	}
+	options, state, err := s.passkeys.BeginRegistration(o, webauthn.WithExclusions(webauthn.Credentials(o.keys).CredentialDescriptors()))
+	if err != nil {
+		return Ceremony{}, fmt.Errorf("begin to make a passkey: %w", err)
+	}
+	return ceremony(options, state)
+}
+
+// made checks a browser's answer to an offer and returns the passkey.
+func (s *Service) made(o owner, state, answer []byte) (*webauthn.Credential, string, error) {
+	if err := s.available(); err != nil {
+		return nil, "", err
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	if err != nil {
+		return nil, "", fault.Invalid("credential", "is malformed")
+	}
+	session, err := begun(state)
+	if err != nil {
+		return nil, "", err
+	}
+	key, err := s.passkeys.CreateCredential(o, session, parsed)
+	if err != nil {
+		return nil, "", fault.Invalid("credential", "was refused: try again")
+	}
+	text, err := json.Marshal(key)
+	if err != nil {
+		return nil, "", fmt.Errorf("encode a passkey: %w", err)
+	}
+	return key, string(text), nil
+}
+
+// AddPasskey stores the passkey that a browser made for the caller.
+func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, state, answer []byte) error {
+	var v fault.Violations
+	web.CheckText(&v, "name", name, 1, 100)
+	if err := v.Err(); err != nil {
+		return err
+	}
+	key, text, err := s.made(owner{id: by.ID}, state, answer)
+	if err != nil {
+		return err
+	}
+	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		id, err := insertPasskey(tx, by.ID, name, key, text)
+		return struct{}{}, audit.Event{Action: audit.PasskeyAdded, ResourceID: id, Description: "Added passkey " + name}, err
+	})
+	if db.IsUnique(err) {
+		return fault.Invalid("credential", "is a passkey that is known already")
+	}
+	return err
+}
+
+func insertPasskey(tx *db.Tx, accountID, name string, key *webauthn.Credential, text string) (id string, err error) {
+	if err := lockPerson(tx, accountID); err != nil {
+		return "", err
+	}
+	var n int
+	if _, err := tx.Row(`SELECT count(*) FROM passkey WHERE account_id = $1`, accountID).Scan(&n); err != nil {
+		return "", err
+	}
+	if n >= maxPasskeys {
+		return "", fault.New(fault.TooMany, "at most %d passkeys: remove one first", maxPasskeys)
+	}
+	id = tx.NewID("psk")
+	return id, tx.Exec(`INSERT INTO passkey (id, account_id, credential_id, name, credential, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		id, accountID, credentialID(key.ID), name, text, tx.Now())
+}
+
+// RedeemWithPasskey spends a link: the account is set up with a name and a passkey.
+func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, name string, state, answer []byte) (Proven, error) {
+	opened, err := s.setUp(ctx, link, name, func(*fault.Violations, string) {})
+	if err != nil {
+		return Proven{}, err
+	}
+	key, text, err := s.made(owner{id: opened.AccountID}, state, answer)
+	if err != nil {
+		return Proven{}, err
+	}
+	return s.redeem(ctx, by, link, name, opened, func(tx *db.Tx) error {
+		_, err := insertPasskey(tx, opened.AccountID, "First passkey", key, text)
+		return err
+	})
+}
+
+// RemovePasskey takes a passkey of the caller away. The last way to sign in stays.
+func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) error {
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		event := audit.Event{Action: audit.PasskeyRemoved, ResourceID: id}
+		if err := lockPerson(tx, by.ID); err != nil {
+			return struct{}{}, event, err
+		}
+		var name string
+		mine, err := tx.Row(`DELETE FROM passkey WHERE id = $1 AND account_id = $2 RETURNING name`, id, by.ID).Scan(&name)
+		if err == nil && !mine {
+			err = fault.Missing("passkey")
+		}
+		if err != nil {
+			return struct{}{}, event, err
+		}
+		event.Description = "Removed passkey " + name
+		other, err := tx.Row(`SELECT a.id FROM account a WHERE a.id = $1 AND (a.password_hash IS NOT NULL OR
+			EXISTS (SELECT 1 FROM passkey p WHERE p.account_id = a.id))`, by.ID).Scan(new(string))
+		if err == nil && !other && s.provider == nil {
+			err = fault.New(fault.LastWayIn, "this is the only way you can sign in: add another one first")
+		}
+		return struct{}{}, event, err
+	})
+	return err
+}

@@ -1,0 +1,192 @@
+package signin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+)
+
+// Argon2id as OWASP recommends it: 19 MiB, two passes, one lane.
+const (
+	argonMemory  = 19 * 1024
+	argonPasses  = 2
+	argonLanes   = 1
+	argonSalt    = 16
+	argonKey     = 32
+	argonEncoded = "$argon2id$v=19$m=19456,t=2,p=1$"
+
+	minPassword = 12
+	maxPassword = 200
+)
+
+// maxWaiting bounds how many wait for their turn to be checked.
+const maxWaiting = 64
+
+// hasher turns passwords into what is stored of them. Each takes 19 MiB and some
+// tens of milliseconds, so few are made at once.
+type hasher struct {
+	turns chan struct{}
+	queue chan struct{}
+}
+
+func newHasher(atOnce int) *hasher {
+	return &hasher{turns: make(chan struct{}, atOnce), queue: make(chan struct{}, maxWaiting)}
+}
+
+func (h *hasher) key(ctx context.Context, password string, salt []byte) ([]byte, error) {
+	select {
+	case h.queue <- struct{}{}:
+		defer func() { <-h.queue }()
+	default:
+		return nil, fault.New(fault.Unavailable, "too many people are signing in: try again in a moment")
+	}
+	select {
+	case h.turns <- struct{}{}:
+		defer func() { <-h.turns }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
+}
+
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, argonSalt)
+	rand.Read(salt)
+	key, err := h.key(ctx, password, salt)
+	if err != nil {
+		return "", err
+	}
+	return argonEncoded + base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key), nil
+}
+
+// matches compares a password with what is stored. Where nothing is stored it
+// does the same work and says no.
+func (h *hasher) matches(ctx context.Context, password, stored string) (bool, error) {
+	salt, want := make([]byte, argonSalt), make([]byte, argonKey)
+	known := stored != ""
+	if known {
+		rest, ok := strings.CutPrefix(stored, argonEncoded)
+		saltText, keyText, cut := strings.Cut(rest, "$")
+		var err, bad error
+		salt, err = base64.RawStdEncoding.DecodeString(saltText)
+		want, bad = base64.RawStdEncoding.DecodeString(keyText)
+		if !ok || !cut || err != nil || bad != nil || len(want) != argonKey {
+			return false, fmt.Errorf("read a stored password: it is malformed")
+		}
+	}
+	if len(password) > maxPassword*utf8.UTFMax {
+		password, known = "", false
+	}
+	got, err := h.key(ctx, password, salt)
+	return known && subtle.ConstantTimeCompare(got, want) == 1, err
+}
+
+// checkPassword says what is wrong with a new password: it must be long and not
+// one that everybody tries first. There are no other rules.
+func checkPassword(v *fault.Violations, password, email string) {
+	password = norm.NFKC.String(password)
+	switch n := utf8.RuneCountInString(password); {
+	case !utf8.ValidString(password) || strings.ContainsRune(password, 0):
+		v.Add("password", "must be valid text")
+	case n < minPassword:
+		v.Add("password", fmt.Sprintf("must have at least %d characters; several words make a good one", minPassword))
+	case n > maxPassword:
+		v.Add("password", fmt.Sprintf("must have at most %d characters", maxPassword))
+	case isCommon(password, email):
+		v.Add("password", "is one of those that are tried first: choose another")
+	}
+}
+
+var errWrongPair = fault.New(fault.InvalidCredentials, "the email address or the password is not right")
+
+// Password checks an email address and a password. It does the same work, and
+// says the same, whether there is such an account or not.
+func (s *Service) Password(ctx context.Context, by db.Caller, email, password string) (Proven, error) {
+	if err := s.attempt(by, identity.NormalEmail(email)); err != nil {
+		return Proven{}, err
+	}
+	p, err := s.byEmail(ctx, email)
+	if err != nil {
+		return Proven{}, err
+	}
+	match, err := s.hasher.matches(ctx, password, p.passwordHash)
+	if err != nil {
+		return Proven{}, err
+	}
+	if !match || p.status != "active" {
+		why := "wrong password"
+		if match {
+			why = "the account is " + p.status
+		}
+		return Proven{}, s.fail(ctx, by, p.actor, why, errWrongPair)
+	}
+	return Proven{AccountID: p.actor.ID, Method: identity.ByPassword, NeedsCode: p.hasTOTP}, nil
+}
+
+// ChangePassword sets a new password of the caller, who knows the present one if
+// there is one. All other sessions end.
+func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, next string) error {
+	p, err := s.byID(ctx, by.ID)
+	if err != nil {
+		return err
+	}
+	var v fault.Violations
+	checkPassword(&v, next, p.actor.Email)
+	if err := v.Err(); err != nil {
+		return err
+	}
+	if p.passwordHash != "" {
+		if err := s.attempt(by, p.actor.Email); err != nil {
+			return err
+		}
+		match, err := s.hasher.matches(ctx, current, p.passwordHash)
+		if err != nil {
+			return err
+		}
+		if !match {
+			return s.fail(ctx, by, p.actor, "wrong password when changing it", fault.Invalid("current", "is not right").(*fault.Fault))
+		}
+	}
+	hash, err := s.hasher.hash(ctx, next)
+	if err != nil {
+		return err
+	}
+	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		event := audit.Event{Action: audit.PasswordChanged, ResourceID: by.ID, Description: "Changed the password"}
+		if err := setPassword(tx, by.ID, hash); err != nil {
+			return struct{}{}, event, err
+		}
+		return struct{}{}, event, identity.RevokeSessions(tx, by.ID, by.SessionID)
+	})
+	return err
+}
+
+func setPassword(tx *db.Tx, accountID, hash string) error {
+	return tx.Exec(`UPDATE account SET password_hash = $2 WHERE id = $1`, accountID, hash)
+}
+
+// RedeemWithPassword spends a link: the account is set up with a name and a
+// password. Sessions that there were end.
+func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, name, password string) (Proven, error) {
+	opened, err := s.setUp(ctx, link, name, func(v *fault.Violations, email string) { checkPassword(v, password, email) })
+	if err != nil {
+		return Proven{}, err
+	}
+	hash, err := s.hasher.hash(ctx, password)
+	if err != nil {
+		return Proven{}, err
+	}
+	return s.redeem(ctx, by, link, name, opened, func(tx *db.Tx) error { return setPassword(tx, opened.AccountID, hash) })
+}

@@ -1,0 +1,108 @@
+package signin
+
+import (
+	"context"
+	"strings"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// Factors are the ways in which somebody can sign in.
+type Factors struct {
+	HasPassword   bool
+	Passkeys      []PasskeyInfo
+	TOTPSince     int64 // 0 where it is off
+	RecoveryCodes int   // that are left
+}
+
+// PasskeyInfo is what somebody sees of a passkey of theirs.
+type PasskeyInfo struct {
+	ID         string
+	Name       string
+	CreatedAt  int64
+	LastUsedAt int64
+}
+
+// Factors tells the caller how they can sign in.
+func (s *Service) Factors(ctx context.Context, by db.Caller) (Factors, error) {
+	var f Factors
+	err := s.db.Read(ctx, func(q db.Q) error {
+		if err := q.Snapshot(); err != nil {
+			return err
+		}
+		var hash string
+		if _, err := q.Row(`SELECT a.password_hash, t.created_at FROM account a LEFT JOIN totp t ON t.account_id = a.id WHERE a.id = $1`, by.ID).
+			Scan(&hash, &f.TOTPSince); err != nil {
+			return err
+		}
+		f.HasPassword = hash != ""
+		var err error
+		if f.Passkeys, err = db.Collect(q, func(r db.Rows) PasskeyInfo {
+			return PasskeyInfo{ID: r.Text(0), Name: r.Text(1), CreatedAt: r.Int(2), LastUsedAt: r.Int(3)}
+		}, `SELECT id, name, created_at, last_used_at FROM passkey WHERE account_id = $1 ORDER BY id`, by.ID); err != nil {
+			return err
+		}
+		_, err = q.Row(`SELECT count(*) FROM recovery_code WHERE account_id = $1 AND used_at IS NULL`, by.ID).Scan(&f.RecoveryCodes)
+		return err
+	})
+	return f, err
+}
+
+// Rename changes what the caller is called.
+func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
+	var v fault.Violations
+	name = strings.TrimSpace(name)
+	web.CheckText(&v, "name", name, 1, 100)
+	if err := v.Err(); err != nil {
+		return err
+	}
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		changed, err := tx.Row(`UPDATE account SET name = $2 WHERE id = $1 AND name <> $2 RETURNING id`, by.ID, name).Scan(new(string))
+		if err != nil || !changed {
+			return struct{}{}, audit.None("nothing changed"), err
+		}
+		return struct{}{}, audit.Event{Action: audit.UserRenamed, ResourceID: by.ID, Description: "Is now called " + name}, nil
+	})
+	return err
+}
+
+// Reset takes all ways to sign in from the person with an email address, for an
+// operator who has been told that they are lost, ends every session, and makes a
+// link to begin anew.
+func (s *Service) Reset(ctx context.Context, by db.Caller, email string) (identity.Link, error) {
+	p, err := s.byEmail(ctx, email)
+	if err == nil && (p.status == "" || p.status == "disabled") {
+		err = fault.Missing("active user " + email)
+	}
+	if err != nil {
+		return identity.Link{}, err
+	}
+	var link identity.Link
+	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		event := audit.Event{Action: audit.FactorsReset, ResourceID: p.actor.ID,
+			Description: "Took all ways to sign in from " + p.actor.Email}
+		if err := lockPerson(tx, p.actor.ID); err != nil {
+			return struct{}{}, event, err
+		}
+		if err := identity.DropFactors(tx, p.actor.ID); err != nil {
+			return struct{}{}, event, err
+		}
+		if err := identity.RevokeSessions(tx, p.actor.ID, ""); err != nil {
+			return struct{}{}, event, err
+		}
+		var err error
+		if event.OrganizationID, err = identity.FiledUnder(tx.Q, p.actor.HomeOrgID); err != nil {
+			return struct{}{}, event, err
+		}
+		link, err = s.links.Account(tx, p.actor.ID, by.Name)
+		return struct{}{}, event, err
+	})
+	if err == nil {
+		s.links.SendAccount(link, p.actor.Email)
+	}
+	return link, err
+}

@@ -1,0 +1,66 @@
+package signin
+
+import (
+	"context"
+	"log/slog"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/identity"
+)
+
+// maxRecoveries bounds how many wait to be seen to.
+const maxRecoveries = 64
+
+type recovery struct {
+	by    db.Caller
+	email string
+}
+
+// Recovers says whether somebody can have a link mailed to begin anew.
+func (s *Service) Recovers() bool { return s.links.Mails() }
+
+// Recover mails a link to the person with an email address, if there is one. It
+// answers before it looks, so that nobody can tell from the answer or its time.
+func (s *Service) Recover(by db.Caller, email string) error {
+	if err := s.attempt(by, "recover "+identity.NormalEmail(email)); err != nil {
+		return err
+	}
+	select {
+	case s.recoveries <- recovery{by, email}:
+	default: // too many at once: this one is forgotten, as an unknown address is
+	}
+	return nil
+}
+
+// Run sees to recoveries until ctx ends.
+func (s *Service) Run(ctx context.Context, log *slog.Logger) {
+	for {
+		select {
+		case r := <-s.recoveries:
+			if err := s.recover(ctx, r); err != nil && ctx.Err() == nil {
+				log.Warn("a link could not be made", "request_id", r.by.RequestID, "error", err.Error())
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Service) recover(ctx context.Context, r recovery) error {
+	p, err := s.byEmail(ctx, r.email)
+	if err != nil || p.status != "active" {
+		return err
+	}
+	var link identity.Link
+	_, err = db.Write(ctx, s.db, r.by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		var err error
+		link, err = s.links.Account(tx, p.actor.ID, "")
+		return struct{}{}, audit.Event{Action: audit.LinkCreated, ResourceID: p.actor.ID, Actor: &p.actor,
+			Description: "Asked for a link to set up how they sign in"}, err
+	})
+	if err == nil {
+		s.links.SendAccount(link, p.actor.Email)
+	}
+	return err
+}

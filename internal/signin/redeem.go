@@ -1,0 +1,60 @@
+package signin
+
+import (
+	"context"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+var errSignInFirst = fault.New(fault.Forbidden, "this account can sign in already: sign in to take the invitation")
+
+// opened is a link that may set an account up.
+func (s *Service) opened(ctx context.Context, link string) (opened identity.Opened, err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		opened, err = identity.FindLink(q, link, s.db.Now())
+		return err
+	})
+	if err == nil && !opened.SetsUp {
+		err = errSignInFirst
+	}
+	return opened, err
+}
+
+// setUp checks a link that is about to set an account up, and what it is to be
+// set up with.
+func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fault.Violations, email string)) (identity.Opened, error) {
+	opened, err := s.opened(ctx, link)
+	if err != nil {
+		return opened, err
+	}
+	var v fault.Violations
+	web.CheckText(&v, "name", name, 1, 100)
+	more(&v, opened.Email)
+	return opened, v.Err()
+}
+
+// redeem spends a link and stores what the account is set up with. Whoever knew
+// the account before is signed out.
+func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, store func(tx *db.Tx) error) (Proven, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
+		now, event, err := identity.UseLink(tx, link, name)
+		if err == nil && (now.AccountID != opened.AccountID || !now.SetsUp) {
+			err = errSignInFirst
+		}
+		if err == nil {
+			err = store(tx)
+		}
+		if err == nil {
+			err = identity.RevokeSessions(tx, opened.AccountID, "")
+		}
+		if err != nil {
+			return Proven{}, audit.Event{}, err
+		}
+		needsCode, err := tx.Row(`SELECT account_id FROM totp WHERE account_id = $1`, opened.AccountID).Scan(new(string))
+		return Proven{AccountID: opened.AccountID, Method: identity.ByLink, NeedsCode: needsCode}, event, err
+	})
+}

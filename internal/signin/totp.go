@@ -1,0 +1,175 @@
+package signin
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/hotp"
+	"github.com/pquerna/otp/totp"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+)
+
+const (
+	totpPeriod = 30
+	// totpSkew is by how many steps a person's clock may be off.
+	totpSkew      = 1
+	recoveryCodes = 10
+)
+
+var errWrongCode = fault.New(fault.InvalidCredentials, "the code is not right")
+
+// NewTOTP proposes a secret for the caller's authenticator app. Nothing is
+// stored until a code shows that the app has it.
+func (s *Service) NewTOTP(by db.Caller) (*otp.Key, error) {
+	key, err := totp.Generate(totp.GenerateOpts{Issuer: "Bursar", AccountName: by.Email, SecretSize: 20})
+	if err != nil {
+		return nil, fmt.Errorf("make a secret for an authenticator app: %w", err)
+	}
+	return key, nil
+}
+
+// matchStep finds the time step of a code, near the present and after last.
+func matchStep(secret, code string, now, last int64) (step int64, ok bool) {
+	present := now / 1000 / totpPeriod
+	for candidate := max(present-totpSkew, last+1); candidate <= present+totpSkew; candidate++ {
+		want, err := hotp.GenerateCode(secret, uint64(candidate))
+		if err == nil && subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
+			return candidate, true
+		}
+	}
+	return 0, false
+}
+
+// typedCode is a code as a person types it.
+func typedCode(text string) string {
+	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "\t", "").Replace(text))
+}
+
+// EnableTOTP turns the second factor on, with a secret that a code proves, and
+// makes the recovery codes. They are shown here and never again.
+func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code string) ([]string, error) {
+	if err := s.attempt(by, by.Email); err != nil {
+		return nil, err
+	}
+	step, ok := matchStep(secret, typedCode(code), s.db.Now(), 0)
+	if !ok {
+		return nil, fault.Invalid("code", "is not the one that the app shows now")
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
+		event := audit.Event{Action: audit.TOTPEnabled, ResourceID: by.ID, Description: "Turned two-step sign-in on"}
+		if err := lockPerson(tx, by.ID); err != nil {
+			return nil, event, err
+		}
+		first, err := tx.Row(`INSERT INTO totp (account_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (account_id) DO NOTHING RETURNING account_id`, by.ID, secret, step, tx.Now()).Scan(new(string))
+		if err == nil && !first {
+			err = fault.Invalid("code", "is not needed: two-step sign-in is on already")
+		}
+		if err != nil {
+			return nil, event, err
+		}
+		codes, err := replaceRecoveryCodes(tx, by.ID)
+		return codes, event, err
+	})
+}
+
+// DisableTOTP turns the second factor off, for a caller who shows that they have it.
+func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) error {
+	if err := s.Code(ctx, by, by.ID, code); err != nil {
+		return fault.Instead(err, fault.InvalidCredentials, fault.Invalid("code", "is not right").(*fault.Fault))
+	}
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.Event{Action: audit.TOTPDisabled, ResourceID: by.ID, Description: "Turned two-step sign-in off"}, dropTOTP(tx, by.ID)
+	})
+	return err
+}
+
+func dropTOTP(tx *db.Tx, accountID string) error {
+	if err := tx.Exec(`DELETE FROM totp WHERE account_id = $1`, accountID); err != nil {
+		return err
+	}
+	return tx.Exec(`DELETE FROM recovery_code WHERE account_id = $1`, accountID)
+}
+
+// NewRecoveryCodes replaces the recovery codes of the caller.
+func (s *Service) NewRecoveryCodes(ctx context.Context, by db.Caller) ([]string, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
+		event := audit.Event{Action: audit.RecoveryCodesMade, ResourceID: by.ID, Description: "Made new recovery codes"}
+		if err := lockPerson(tx, by.ID); err != nil {
+			return nil, event, err
+		}
+		on, err := tx.Row(`SELECT account_id FROM totp WHERE account_id = $1`, by.ID).Scan(new(string))
+		if err == nil && !on {
+			err = fault.Missing("second factor")
+		}
+		if err != nil {
+			return nil, event, err
+		}
+		codes, err := replaceRecoveryCodes(tx, by.ID)
+		return codes, event, err
+	})
+}
+
+func replaceRecoveryCodes(tx *db.Tx, accountID string) ([]string, error) {
+	if err := tx.Exec(`DELETE FROM recovery_code WHERE account_id = $1`, accountID); err != nil {
+		return nil, err
+	}
+	var codes []string
+	for range recoveryCodes {
+		code := identity.RandomCode(16)
+		codes = append(codes, code[:4]+"-"+code[4:8]+"-"+code[8:12]+"-"+code[12:])
+		if err := tx.Exec(`INSERT INTO recovery_code (account_id, hash) VALUES ($1, $2)`, accountID, hashRecovery(accountID, code)); err != nil {
+			return nil, err
+		}
+	}
+	return codes, nil
+}
+
+func hashRecovery(accountID, code string) string {
+	sum := sha256.Sum256([]byte(accountID + " " + code))
+	return hex.EncodeToString(sum[:])
+}
+
+// Code checks the second factor of an account: what its authenticator app shows,
+// or a recovery code. Neither is good twice.
+func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed string) error {
+	p, err := s.byID(ctx, accountID)
+	if err != nil {
+		return err
+	}
+	if err := s.attempt(by, "code "+accountID); err != nil {
+		return err
+	}
+	code := typedCode(typed)
+	good, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (bool, audit.Event, error) {
+		var secret string
+		var last int64
+		found, err := tx.Row(`SELECT secret, last_step FROM totp WHERE account_id = $1`, accountID).Scan(&secret, &last)
+		if err != nil || !found {
+			return false, audit.None("a code that is wrong changes nothing"), err
+		}
+		if step, ok := matchStep(secret, code, tx.Now(), last); ok {
+			fresh, err := tx.Row(`UPDATE totp SET last_step = $2 WHERE account_id = $1 AND last_step < $2 RETURNING account_id`, accountID, step).Scan(new(string))
+			return fresh, audit.None("a code is part of the sign-in that follows"), err
+		}
+		unused, err := tx.Row(`UPDATE recovery_code SET used_at = $3 WHERE account_id = $1 AND hash = $2 AND used_at IS NULL RETURNING hash`,
+			accountID, hashRecovery(accountID, code), tx.Now()).Scan(new(string))
+		if err != nil || !unused {
+			return false, audit.None("a code that is wrong changes nothing"), err
+		}
+		return true, audit.Event{Action: audit.RecoveryCodeUsed, ResourceID: accountID, Actor: &p.actor, Description: "Used a recovery code"}, nil
+	})
+	if err == nil && (!good || p.status != "active") {
+		return s.fail(ctx, by, p.actor, "wrong code", errWrongCode)
+	}
+	return err
+}
