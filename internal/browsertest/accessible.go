@@ -47,10 +47,20 @@ func (v violation) String() string {
 	return b.String()
 }
 
-// Accessible holds the page against WCAG 2.2 AA and the best practices that
-// axe knows, and fails the test with every violation. name tells which state
-// of the page was looked at.
+// Accessible fails the test with every violation that axe finds on the page, as it
+// is and as on a phone in the dark.
 func (p *Page) Accessible(name string) {
+	p.t.Helper()
+	p.violationFree(name)
+	width, height, scheme := p.settings.width, p.settings.height, p.settings.scheme
+	p.SetViewport(375, 812)
+	p.SetScheme("dark")
+	p.violationFree(name + ", on a phone in the dark,")
+	p.SetViewport(width, height)
+	p.SetScheme(scheme)
+}
+
+func (p *Page) violationFree(name string) {
 	p.t.Helper()
 	var found []violation
 	p.until("check that "+name+" is accessible", func(ctx context.Context) error {

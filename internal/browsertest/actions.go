@@ -243,7 +243,7 @@ func (p *Page) SetViewport(width, height int) {
 // SetScheme changes the colours that the user prefers: "light" or "dark".
 func (p *Page) SetScheme(scheme string) {
 	p.t.Helper()
-	if err := p.within(func(ctx context.Context) error { return emulateScheme(ctx, scheme) }); err != nil {
+	if err := p.within(func(ctx context.Context) error { return errors.Join(emulateScheme(ctx, scheme), p.drawn(ctx)) }); err != nil {
 		p.fail("set the scheme", err)
 	}
 	p.settings.scheme = scheme

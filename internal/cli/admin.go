@@ -147,7 +147,11 @@ shown once. A second factor that they have stays; see 'bursar admin user reset'.
 		example: `  bursar admin user link --email grace@example.com --public-url https://pay.example.com`,
 		needs:   []string{"email", "public-url"},
 		run: func(c *cobra.Command, id opened) (any, string, error) {
-			link, err := id.CreateLink(c.Context(), operator(), identity.NewLinks(strings.TrimRight(publicURL, "/"), nil), email)
+			address, err := config.PublicURL(publicURL)
+			if err != nil {
+				return nil, "", usageError{err}
+			}
+			link, err := id.CreateLink(c.Context(), operator(), identity.NewLinks(address, nil), email)
 			return linkResult(link, err)
 		},
 	}.command(t)
@@ -158,24 +162,30 @@ shown once. A second factor that they have stays; see 'bursar admin user reset'.
 
 func newUserReset(t Terminal) *cobra.Command {
 	var email, publicURL string
+	var keysToo bool
 	c := task{
 		use: "reset", short: "Take all ways to sign in from a user and make a link to begin anew",
 		long: `Take the password, the passkeys and the second factor from a user, end all their
 sessions, and make a link by which they begin anew: for somebody who has lost a
-device, or whose account somebody else got into. Their API keys stay.`,
+device, or whose account somebody else got into. Their API keys stay, unless
+--revoke-keys says otherwise.`,
 		example: `  bursar admin user reset --email grace@example.com --public-url https://pay.example.com`,
 		needs:   []string{"email", "public-url"},
 		run: func(c *cobra.Command, id opened) (any, string, error) {
-			address := strings.TrimRight(publicURL, "/")
+			address, err := config.PublicURL(publicURL)
+			if err != nil {
+				return nil, "", usageError{err}
+			}
 			people, err := signin.New(id.db, identity.NewLinks(address, nil), signin.Config{PublicURL: address})
 			if err != nil {
 				return nil, "", err
 			}
-			link, err := people.Reset(c.Context(), operator(), email)
+			link, err := people.Reset(c.Context(), operator(), email, keysToo)
 			return linkResult(link, err)
 		},
 	}.command(t)
 	c.Flags().StringVar(&email, "email", "", "email address of the user")
+	c.Flags().BoolVar(&keysToo, "revoke-keys", false, "revoke the user's API keys as well")
 	bindPublicURL(c, &publicURL)
 	return c
 }

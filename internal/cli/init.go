@@ -33,6 +33,11 @@ left as it is, and the command fails.`,
 			if err := require(c, "email", "name", "organization", "workspace"); err != nil {
 				return err
 			}
+			address, err := config.PublicURL(first.PublicURL)
+			if err != nil {
+				return usageError{err}
+			}
+			first.PublicURL = address
 			return withStore(c.Context(), store, func(d *db.DB, _ *identity.Service) error {
 				made, err := setup.Run(c.Context(), d, operator(), first)
 				if errors.Is(err, setup.ErrDone) {

@@ -126,14 +126,23 @@ func (s Store) Missing() error {
 	return nil
 }
 
+// PublicURL reads the address that people and clients use.
+func PublicURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("--public-url must be an http or https address, such as https://pay.example.com")
+	}
+	return strings.TrimRight(text, "/"), nil
+}
+
 // Check says what is wrong with the settings of a server.
 func (s *Serve) Check() error {
 	if s.PublicURL != "" {
-		u, err := url.Parse(s.PublicURL)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("--public-url must be an http or https address, such as https://pay.example.com")
+		address, err := PublicURL(s.PublicURL)
+		if err != nil {
+			return err
 		}
-		s.PublicURL = strings.TrimRight(s.PublicURL, "/")
+		s.PublicURL = address
 	}
 	if s.DatabaseURL != "" {
 		u, err := url.Parse(s.DatabaseURL)

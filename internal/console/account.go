@@ -181,6 +181,7 @@ const purposeTOTP = "authenticator app of "
 type totpPage struct {
 	Picture template.HTML
 	Secret  string
+	Address template.URL // for an app on the same device
 }
 
 func (c *Console) totpPage(v *visit) error {
@@ -199,7 +200,7 @@ func (v *visit) showTOTP(address string, wrong error) error {
 	if err != nil {
 		return err
 	}
-	data := totpPage{picture, spaced(secret)}
+	data := totpPage{picture, spaced(secret), template.URL(address)}
 	if wrong == nil {
 		return v.show("account_totp", "Two-step sign-in", data)
 	}

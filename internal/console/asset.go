@@ -55,11 +55,16 @@ func (c *Console) assetRoutes() []Route {
 	return []Route{{http.MethodGet, "/assets/{file}", c.asset}, {http.MethodGet, "/favicon.ico", c.icon}}
 }
 
-func (c *Console) asset(x *web.Exchange) { c.serveAsset(x, x.R.PathValue("file")) }
+func (c *Console) asset(x *web.Exchange) {
+	c.serveAsset(x, x.R.PathValue("file"), "public, max-age=31536000, immutable")
+}
 
-func (c *Console) icon(x *web.Exchange) { c.serveAsset(x, c.assets.names["icon.svg"]) }
+// icon is what browsers ask for by a fixed address.
+func (c *Console) icon(x *web.Exchange) {
+	c.serveAsset(x, c.assets.names["icon.svg"], "public, max-age=86400")
+}
 
-func (c *Console) serveAsset(x *web.Exchange, name string) {
+func (c *Console) serveAsset(x *web.Exchange, name, cache string) {
 	data, ok := c.assets.files[name]
 	if !ok {
 		c.NotFound(x)
@@ -67,7 +72,7 @@ func (c *Console) serveAsset(x *web.Exchange, name string) {
 	}
 	h := x.W.Header()
 	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Cache-Control", cache)
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	if x.R.Method != http.MethodHead {
 		_, _ = x.W.Write(data)

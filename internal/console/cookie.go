@@ -54,7 +54,7 @@ func keep[T any](v *visit, purpose string, value T) error {
 	return nil
 }
 
-// kept is what the browser held for a step. It is good for one try.
+// kept is what the browser held for a step. It is good until its time is over.
 func kept[T any](v *visit, purpose string) (value T, ok bool) {
 	return web.Unseal[T](v.console.config.Sealer, purpose, v.cookie(stateCookie))
 }

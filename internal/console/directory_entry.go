@@ -2,6 +2,9 @@ package console
 
 import (
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"bursar/api"
@@ -84,15 +87,34 @@ func (c *Console) entryPage(v *visit) error {
 		SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, v.R.URL.Query().Get("reveal")),
 	}
 	if v.can(identity.AuditRead) {
-		page, err := ask(v, c.Audit.Page, web.Args{Query: url.Values{
-			"workspace_id": {v.workspace.ID}, "resource_id": {e.ID}, "limit": {"5"},
-		}})
-		if err != nil {
+		if data.History, err = c.history(v, data); err != nil {
 			return err
 		}
-		data.History = page.Rows
 	}
 	return v.show("directory_entry", e.Label, data)
+}
+
+// shownHistory is how much of what was done the page of an entry shows.
+const shownHistory = 8
+
+// history is what was done to an entry and to the ways to pay it, newest first.
+func (c *Console) history(v *visit, e entryPage) ([]auditlog.Row, error) {
+	var all []auditlog.Row
+	about := []string{e.ID}
+	for _, m := range e.Methods {
+		about = append(about, m.ID)
+	}
+	for _, id := range about {
+		page, err := ask(v, c.Audit.Page, web.Args{Query: url.Values{
+			"workspace_id": {v.workspace.ID}, "resource_id": {id}, "limit": {strconv.Itoa(shownHistory)},
+		}})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Rows...)
+	}
+	slices.SortFunc(all, func(a, b auditlog.Row) int { return strings.Compare(b.ID, a.ID) })
+	return all[:min(len(all), shownHistory)], nil
 }
 
 func (c *Console) setEntryStatus(v *visit) error {

@@ -145,32 +145,17 @@ func roughly(d time.Duration) string {
 
 func functions(a assets) template.FuncMap {
 	return template.FuncMap{
-		"asset":    a.path,
-		"join":     strings.Join,
-		"segment":  url.PathEscape,
-		"query":    url.QueryEscape,
-		"sentence": sentence,
-		"initials": initials,
-		"section":  section,
-		"method":   methodName,
-		"program":  programName,
+		"asset":   a.path,
+		"query":   url.QueryEscape,
+		"section": section,
+		"method":  methodName,
+		"program": programName,
 	}
 }
 
 // section says whether a page belongs to a part of the navigation, which begins
 // the name of its file.
 func section(page, part string) bool { return page == part || strings.HasPrefix(page, part+"_") }
-
-// initials stand for somebody where there is little room.
-func initials(name string) string {
-	var out []rune
-	for _, word := range strings.Fields(name) {
-		if len(out) < 2 {
-			out = append(out, []rune(strings.ToUpper(word))[0])
-		}
-	}
-	return string(out)
-}
 
 // show renders a page.
 func (v *visit) show(page, title string, data any) error {

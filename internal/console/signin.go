@@ -96,9 +96,6 @@ func (v *visit) signInWrong(err error, next, email string) error {
 	if !ok {
 		return err
 	}
-	if signin.Unreachable(err) {
-		return err
-	}
 	return v.showAgain(status, "signin", "Sign in", p, v.signInData(next, email))
 }
 
@@ -260,7 +257,7 @@ type ssoUnderway struct {
 }
 
 func (c *Console) startSSO(v *visit) error {
-	location, state, err := c.SignIn.StartSSO(v.R.Context())
+	location, state, err := c.SignIn.StartSSO(v.R.Context(), v.browser.Actor.ID != "")
 	if err != nil {
 		return v.ssoFailed(err, v.R.URL.Query().Get("next"))
 	}

@@ -338,6 +338,7 @@ func TestDeviceIsLetInFromTheBrowser(t *testing.T) {
 	}
 	page.Goto(address)
 	page.WaitText("This code has been used")
+	page.Accessible("device-used")
 	page.Shoot("device-used")
 	page.Goto(n.PublicURL + "/account")
 	page.WaitText("Device code")
@@ -357,11 +358,14 @@ func TestDeviceIsTurnedAway(t *testing.T) {
 	page.WaitText(code)
 	page.ClickText("Deny")
 	page.WaitText("The device was turned away")
+	page.Accessible("device-turned-away")
+	page.Shoot("device-turned-away")
 	if status := n.Stranger(t).Get("/v1/auth/device-code/" + code).OK().Text("status"); status != "denied" {
 		t.Errorf("the poll says %s", status)
 	}
 	page.Goto(n.PublicURL + "/device?code=" + code)
 	page.WaitText("This code was denied")
+	page.Accessible("device-denied")
 	page.Shoot("device-denied")
 }
 
@@ -374,10 +378,12 @@ func TestExpiredAndUnknownCodesAreExplained(t *testing.T) {
 	enter(t, n, page, adminEmail)
 	page.Goto(n.PublicURL + "/device?code=" + code)
 	page.WaitText("This code has expired")
+	page.Accessible("device-expired")
 	page.Shoot("device-expired")
 	page.ExpectStatus(http.StatusBadRequest)
 	page.Goto(n.PublicURL + "/device?code=ZZZZZZ")
 	page.WaitText("There is no such code")
+	page.Accessible("device-unknown")
 	page.Shoot("device-unknown")
 }
 
@@ -448,4 +454,87 @@ func TestSomebodySeesAndEndsTheirSessions(t *testing.T) {
 	}
 	page.Click("button[aria-label^='End the session']")
 	page.WaitURL("/signin")
+}
+
+func TestPasswordIsChangedInTheAccount(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	enter(t, n, page, adminEmail)
+	page.Goto(n.PublicURL + "/account/password")
+	page.Accessible("password")
+	page.Shoot("password")
+	page.ExpectStatus(http.StatusBadRequest)
+	page.Fill("Present password", password)
+	page.Fill("New password", "password1234")
+	page.ClickText("Save")
+	page.WaitText("Is one of those that are tried first")
+	page.Accessible("password-wrong")
+	page.Shoot("password-wrong")
+	page.ExpectStatus(http.StatusOK)
+	page.Fill("Present password", password)
+	page.Fill("New password", "eleven green umbrellas")
+	page.ClickText("Save")
+	page.WaitText("The password is changed.")
+	other := stranger(t, n)
+	if got := other.post("/signin", "email", adminEmail, "password", "eleven green umbrellas"); got.status != http.StatusOK {
+		t.Errorf("the new password is answered %d", got.status)
+	}
+}
+
+func TestTwoStepSignInIsTurnedOff(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	enter(t, n, page, adminEmail)
+	page.Goto(n.PublicURL + "/account/totp")
+	secret := strings.ReplaceAll(page.Text("main p.mono"), " ", "")
+	page.Fill("Then type the six digits that it shows", code(t, n, secret))
+	page.ClickText("Turn it on")
+	page.ClickText("I have kept them")
+	page.ClickText("Turn it off")
+	page.WaitURL("/account/totp/off")
+	page.Accessible("totp-off")
+	page.Shoot("totp-off")
+	n.Clock.Advance(time.Minute)
+	page.Fill("Code of your app, or a recovery code", code(t, n, secret))
+	page.ClickText("Turn it off")
+	page.WaitText("Two-step sign-in is off.")
+}
+
+func TestLinkToRecoverIsMailed(t *testing.T) {
+	t.Parallel()
+	post := smtptest.Start(t, smtptest.Options{})
+	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = post.URL, "bursar@example.com" })
+	n.Keep(t)
+	page := browsertest.Open(t)
+	page.Goto(n.PublicURL + "/signin")
+	page.ClickText("Forgot your password?")
+	page.Accessible("recover")
+	page.Shoot("recover")
+	page.Fill("Email address", adminEmail)
+	page.ClickText("Send the link")
+	page.WaitText("Look in your mailbox")
+	page.Accessible("recover-sent")
+	page.Shoot("recover-sent")
+	if letter := post.Wait(t, 1)[0]; letter.To[0] != adminEmail || !strings.Contains(letter.Text, n.PublicURL+"/invite/") {
+		t.Errorf("the letter to %v says:\n%s", letter.To, letter.Text)
+	}
+}
+
+func TestDeviceIsLetInByKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := browsertest.Open(t)
+	enter(t, n, page, adminEmail)
+	asked, address := askForCode(t, n, "v")
+	page.Goto(address)
+	if !page.KeyboardReaches("button[value=approve]") || !page.FocusShows() {
+		t.Fatal("Approve cannot be reached by keyboard, or does not show it")
+	}
+	page.Press("Enter")
+	page.WaitText("The device is let in")
+	if status := n.Stranger(t).Get("/v1/auth/device-code/" + asked).OK().Text("status"); status != "approved" && status != "consumed" {
+		t.Errorf("the poll says %s", status)
+	}
 }

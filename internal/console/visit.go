@@ -80,7 +80,12 @@ func (v *visit) prepare() error {
 	}
 	if v.R.Method == http.MethodPost && strings.HasPrefix(v.R.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxForm)
-		if err := v.R.ParseForm(); err != nil {
+		err := v.R.ParseForm()
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return fault.New(fault.BodyTooLarge, "the form is larger than a megabyte")
+		}
+		if err != nil {
 			return fault.New(fault.Validation, "the form could not be read")
 		}
 		v.form = v.R.PostForm
@@ -197,6 +202,9 @@ func mend(err error, known ...string) (problems, int, bool) {
 		details, ok := f.Details.(fault.ViolationDetails)
 		if !ok {
 			p.Text = sentence(f.Message)
+			if f.Code == fault.Conflict {
+				p.Text = "This form was sent already, with other content. See whether it was done, then send it again if you meant to."
+			}
 			if f.RetryAfter > 0 {
 				p.Text, p.wait = "Too many attempts. Try again in "+roughly(f.RetryAfter)+".", f.RetryAfter
 			}

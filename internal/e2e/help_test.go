@@ -20,7 +20,7 @@ var flagsOf = map[string][]string{
 	"admin user disable":   {"data", "database-url", "email", "json"},
 	"admin user enable":    {"data", "database-url", "email", "json"},
 	"admin user link":      {"data", "database-url", "email", "json", "public-url"},
-	"admin user reset":     {"data", "database-url", "email", "json", "public-url"},
+	"admin user reset":     {"data", "database-url", "email", "json", "public-url", "revoke-keys"},
 	"admin api-key":        nil,
 	"admin api-key create": {"data", "database-url", "expires-in", "json", "name", "user"},
 	"admin api-key revoke": {"data", "database-url", "id", "json"},

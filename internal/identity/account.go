@@ -180,49 +180,58 @@ func FiledUnder(q db.Q, organizationID string) (string, error) {
 }
 
 // Settle completes an invited account, and settles for everybody that the address
-// is the person's. It says under which organization that is filed, and whether
-// anything changed.
-func Settle(tx *db.Tx, accountID, name string) (home string, changed bool, err error) {
-	settled, err := settle(tx, accountID)
+// is the person's. It says under which organization that is filed, and what changed,
+// in words; nothing where nothing did.
+func Settle(tx *db.Tx, accountID, name string) (home, changed string, err error) {
+	changed, err = settle(tx, accountID)
 	if err != nil {
-		return "", false, err
+		return "", "", err
 	}
 	completed, err := tx.Row(`UPDATE account SET status = 'active', name = CASE WHEN name = '' THEN $2 ELSE name END
 		WHERE id = $1 AND status = 'invited' RETURNING id`, accountID, name).Scan(new(string))
-	if err == nil && (settled || completed) {
+	if changed == "" && completed {
+		changed = "completed the account"
+	}
+	if err == nil && changed != "" {
 		home, err = SettleHome(tx, accountID)
 	}
-	return home, settled || completed, err
+	return home, changed, err
 }
 
 // settle makes it settled for everybody that an account's address is the person's.
 // Where only one organization vouched for that until now, its people may have set
 // the account up themselves: whatever opens it is void, before others trust it.
-func settle(tx *db.Tx, accountID string) (changed bool, err error) {
+func settle(tx *db.Tx, accountID string) (changed string, err error) {
 	var proof string
 	found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING email_proof`, accountID).Scan(&proof)
 	if err != nil || !found || proof == provenToAll {
-		return false, err
+		return "", err
 	}
+	changed = "settled whose the address is"
 	if proof != "" {
+		changed += "; password, passkeys, second factor, sessions and API keys from before are void"
 		if err := void(tx, accountID); err != nil {
-			return false, err
+			return "", err
 		}
 	}
-	return true, tx.Exec(`UPDATE account SET email_proof = '*' WHERE id = $1`, accountID)
+	return changed, tx.Exec(`UPDATE account SET email_proof = '*' WHERE id = $1`, accountID)
 }
 
 // void takes everything away that opens an account: password, passkeys, second
 // factor, sessions and API keys.
 func void(tx *db.Tx, accountID string) error {
-	now := tx.Now()
 	if err := DropFactors(tx, accountID); err != nil {
 		return err
 	}
-	if err := tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, now); err != nil {
+	if err := RevokeKeys(tx, accountID); err != nil {
 		return err
 	}
 	return RevokeSessions(tx, accountID, "")
+}
+
+// RevokeKeys ends all API keys of an account.
+func RevokeKeys(tx *db.Tx, accountID string) error {
+	return tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
 }
 
 // DropFactors takes every way to sign in at a browser from an account.

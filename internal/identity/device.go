@@ -235,6 +235,7 @@ type DeviceLogin struct {
 	Status    string
 	CreatedAt int64
 	ExpiresAt int64
+	Mine      bool // the caller decided about it
 }
 
 // Pending says whether there is still something to decide.
@@ -250,7 +251,8 @@ func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (Devic
 		return DeviceLogin{}, err
 	}
 	status, _ := c.stateAt(s.db.Now())
-	return DeviceLogin{Code: c.code, Intent: c.intent, Agent: c.agent, IP: c.ip, Status: status, CreatedAt: c.createdAt, ExpiresAt: c.expiresAt}, nil
+	return DeviceLogin{Code: c.code, Intent: c.intent, Agent: c.agent, IP: c.ip, Status: status, CreatedAt: c.createdAt, ExpiresAt: c.expiresAt,
+		Mine: c.accountID == by.ID}, nil
 }
 
 // Approve lets the command line that shows the code in, as the caller.

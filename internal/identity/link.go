@@ -50,23 +50,49 @@ func (l *Links) Account(tx *db.Tx, accountID, madeBy string) (Link, error) {
 	return l.make(tx, accountID, "", madeBy, accountLinkLife)
 }
 
+// madeByRecovery marks links that anybody can have mailed to an address. They end
+// nobody else's.
+const madeByRecovery = "recovery"
+
+// recoveryPause is how long after one such link no other is made: a stranger must
+// not be able to fill somebody's mailbox, or to end the link they are about to use.
+const recoveryPause = 15 * time.Minute
+
+// Recover makes a link that is mailed alone, unless there is a young one.
+func (l *Links) Recover(tx *db.Tx, accountID string) (link Link, made bool, err error) {
+	now := tx.Now()
+	young, err := tx.Row(`SELECT id FROM account_link WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL AND created_at > $3`,
+		accountID, madeByRecovery, now-recoveryPause.Milliseconds()).Scan(new(string))
+	if err != nil || young {
+		return Link{}, false, err
+	}
+	if err := tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL`,
+		accountID, madeByRecovery, now); err != nil {
+		return Link{}, false, err
+	}
+	link = Link{ExpiresAt: now + accountLinkLife.Milliseconds()}
+	link.mailedURL, err = l.store(tx, accountID, "", madeByRecovery, true, link.ExpiresAt)
+	return link, true, err
+}
+
 func (l *Links) make(tx *db.Tx, accountID, workspaceID, madeBy string, life time.Duration) (Link, error) {
 	now := tx.Now()
 	if err := endLinks(tx, accountID, workspaceID); err != nil {
 		return Link{}, err
 	}
 	link := Link{ExpiresAt: now + life.Milliseconds()}
-	store := func(mailed bool) (url string, err error) {
-		secret := newSecret(linkPrefix)
-		return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			tx.NewID("inv"), accountID, db.NullText(workspaceID), hashSecret(secret), mailed, madeBy, now, link.ExpiresAt)
-	}
 	var err error
-	if link.URL, err = store(false); err == nil && l.Mails() {
-		link.mailedURL, err = store(true)
+	if link.URL, err = l.store(tx, accountID, workspaceID, madeBy, false, link.ExpiresAt); err == nil && l.Mails() {
+		link.mailedURL, err = l.store(tx, accountID, workspaceID, madeBy, true, link.ExpiresAt)
 	}
 	return link, err
+}
+
+func (l *Links) store(tx *db.Tx, accountID, workspaceID, madeBy string, mailed bool, expiresAt int64) (url string, err error) {
+	secret := newSecret(linkPrefix)
+	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		tx.NewID("inv"), accountID, db.NullText(workspaceID), hashSecret(secret), mailed, madeBy, tx.Now(), expiresAt)
 }
 
 func endLinks(tx *db.Tx, accountID, workspaceID string) error {
@@ -101,6 +127,8 @@ type Opened struct {
 	// SetsUp says that whoever has the link decides how the account signs in. Who
 	// can sign in already does so to take an invitation.
 	SetsUp bool
+	// SecondFactor says that a code is asked for after the password.
+	SecondFactor bool
 
 	workspaceID    string
 	organizationID string
@@ -122,21 +150,23 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 // FindLink finds out what a link is for, if it is still good.
 func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	var o Opened
-	var status string
+	var status, totp string
 	if !wellFormed(linkPrefix, secret) {
 		return o, errDeadLink
 	}
-	found, err := q.Row(`SELECT l.account_id, a.email, a.name, a.status, l.mailed, l.expires_at, l.workspace_id, w.name, w.organization_id, o.name, l.made_by
+	found, err := q.Row(`SELECT l.account_id, a.email, a.name, a.status, l.mailed, l.expires_at, l.workspace_id, w.name, w.organization_id, o.name, l.made_by, t.account_id
 		FROM account_link l JOIN account a ON a.id = l.account_id
 		LEFT JOIN workspace_member m ON m.workspace_id = l.workspace_id AND m.account_id = l.account_id
 		LEFT JOIN workspace w ON w.id = m.workspace_id LEFT JOIN organization o ON o.id = w.organization_id
+		LEFT JOIN totp t ON t.account_id = l.account_id
 		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
 			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)`, hashSecret(secret), now).
-		Scan(&o.AccountID, &o.Email, &o.Name, &status, &o.mailed, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization, &o.Inviter)
+		Scan(&o.AccountID, &o.Email, &o.Name, &status, &o.mailed, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization, &o.Inviter, &totp)
 	if err == nil && !found {
 		err = errDeadLink
 	}
 	o.SetsUp = o.workspaceID == "" || status == statusInvited
+	o.SecondFactor = totp != ""
 	return o, err
 }
 
@@ -191,8 +221,9 @@ func UseLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 		return o, audit.Event{}, err
 	}
 	// An operator's link, or one that came by mail, settles whose the address is.
+	var changed string
 	if o.mailed || o.workspaceID == "" {
-		if _, err := settle(tx, o.AccountID); err != nil {
+		if changed, err = settle(tx, o.AccountID); err != nil {
 			return o, audit.Event{}, err
 		}
 	}
@@ -201,6 +232,9 @@ func UseLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 		return o, audit.Event{}, err
 	}
 	event, err := o.takePlace(tx)
+	if changed != "" {
+		event.Description += ", which " + changed
+	}
 	return o, event, err
 }
 

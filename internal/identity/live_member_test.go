@@ -26,7 +26,7 @@ func TestWhoIsAMember(t *testing.T) {
 			{"", true, true},
 			{elsewhere, false, false},
 			{elsewhere, true, true},
-			{home, false, true},
+			{home, false, false},
 			{home, true, true},
 			{"*", false, true},
 			{"*", true, true},
@@ -94,7 +94,7 @@ func TestWhereWhatSomebodyDoesIsFiled(t *testing.T) {
 			{"active", "", ""},
 			{"active", "org_elsewhere", ""},
 			{"active", "*", p.admin.HomeOrgID},
-			{"active", p.admin.HomeOrgID, p.admin.HomeOrgID},
+			{"active", p.admin.HomeOrgID, ""}, // the place is yet to be taken
 		} {
 			if got := settle(c.status, c.proof); got != c.home {
 				t.Errorf("%s, proven to %q: filed under %q, want %q", c.status, c.proof, got, c.home)

@@ -24,9 +24,8 @@ func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bo
 	return organizationID, found, err
 }
 
-// Join makes an account a member of a workspace with a role. Who did not ask to
-// join is only a member once it is settled whose address the account has: see the
-// view live_member.
+// Join makes an account a member of a workspace with a role. Whoever the address
+// is not settled for has yet to take the place: see the view live_member.
 func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, joined_at) VALUES ($1, $2, $3)
 		ON CONFLICT (workspace_id, account_id) DO NOTHING`, workspaceID, accountID, tx.Now()); err != nil {
@@ -40,6 +39,14 @@ func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 // settled for that the address is theirs.
 func TakePlace(tx *db.Tx, workspaceID, accountID string) error {
 	return tx.Exec(`UPDATE workspace_member SET accepted = TRUE WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+}
+
+// JoinKnown makes a member of who has an account that the workspace's organization
+// knows: it was completed by one of its links, and is live.
+func JoinKnown(tx *db.Tx, workspaceID, accountID string) error {
+	return tx.Exec(`UPDATE workspace_member SET accepted = TRUE WHERE workspace_id = $1 AND account_id = $2 AND EXISTS (
+		SELECT 1 FROM account a JOIN workspace w ON w.organization_id = a.email_proof
+		WHERE a.id = $2 AND a.status = 'active' AND w.id = $1)`, workspaceID, accountID)
 }
 
 // Awaited says whether a member of a workspace has yet to take the invitation.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
@@ -320,5 +321,34 @@ func TestInvitationsCountOnceAnOperatorMakesTheUser(t *testing.T) {
 		for _, x := range []*servertest.Tenant{a, b} {
 			bob.Get(x.Path("")).OK()
 		}
+	})
+}
+
+// The link of one workspace must not open what another of the same organization
+// has prepared: who invites to the one may not invite to the other.
+func TestLinkOfOneWorkspaceTakesNoPlaceInAnother(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin := n.Admin(t)
+		second := admin.Post("/v1/workspaces", servertest.Body{"name": "Payroll", "organization_id": n.First.OrganizationID}).OK().Text("id")
+		admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "bob@example.com", "role": "admin"}).OK()
+		link := admin.Post("/v1/workspaces/"+second+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url")
+		bob := atCommandLine(t, n, complete(t, n, link))
+		bob.Get("/v1/workspaces/" + second).OK()
+		bob.Get("/v1/workspaces/"+n.First.WorkspaceID).Fails(404, "RESOURCE_NOT_FOUND")
+	})
+}
+
+func TestWhoIsKnownToTheOrganizationJoinsItsOtherWorkspacesAtOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin := n.Admin(t)
+		link := admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url")
+		bob := atCommandLine(t, n, complete(t, n, link))
+		second := admin.Post("/v1/workspaces", servertest.Body{"name": "Payroll", "organization_id": n.First.OrganizationID}).OK().Text("id")
+		if link := admin.Post("/v1/workspaces/"+second+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url"); link != "" {
+			t.Error("somebody who is known got an invitation")
+		}
+		bob.Get("/v1/workspaces/" + second).OK()
 	})
 }

@@ -165,7 +165,7 @@ func TestRequestsForRecoveryAreLimited(t *testing.T) {
 						refused(t, err, fault.RateLimited)
 					}
 				}
-				within(t, asked, accountBudget, accountsPerMin, since)
+				within(t, asked, 3, 1, since)
 			})
 		}
 	}, limited)

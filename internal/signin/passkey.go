@@ -115,11 +115,18 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 		return Proven{}, err
 	}
 	var p person
+	var failed error // which the library would take for a refusal
 	_, key, err := s.passkeys.ValidatePasskeyLogin(func(rawID, handle []byte) (webauthn.User, error) {
-		return s.ownerOf(ctx, rawID, handle, &p)
+		o, err := s.ownerOf(ctx, rawID, handle, &p)
+		if err != nil && !errors.Is(err, errWrongPasskey) {
+			failed = err
+		}
+		return o, err
 	}, session, parsed)
 	var refused *protocol.Error
 	switch {
+	case failed != nil:
+		return Proven{}, failed
 	case errors.As(err, &refused) || errors.Is(err, errWrongPasskey):
 		return Proven{}, s.fail(ctx, by, p.actor, "passkey refused", errWrongPasskey)
 	case err != nil:
@@ -137,7 +144,10 @@ func (s *Service) ownerOf(ctx context.Context, rawID, handle []byte, p *person) 
 	err := s.db.Read(ctx, func(q db.Q) error {
 		found, err := q.Row(`SELECT account_id FROM passkey WHERE credential_id = $1 AND account_id = $2`, credentialID(rawID), string(handle)).Scan(&o.id)
 		if err != nil || !found {
-			return errors.Join(err, errWrongPasskey)
+			if err == nil {
+				err = errWrongPasskey
+			}
+			return err
 		}
 		if *p, err = findPerson(q.Row(personColumns+`a.id = $1`, o.id)); err != nil {
 			return err
@@ -166,9 +176,16 @@ func (s *Service) OfferPasskey(ctx context.Context, by db.Caller) (Ceremony, err
 	return s.offer(ctx, owner{id: by.ID, email: by.Email, name: by.Name})
 }
 
+// A passkey is asked for no code, so a link alone must not make one for an account
+// that has a second factor.
+var errCodeFirst = fault.New(fault.Validation, "this account has a second step: choose a password, sign in with it and your code, then add a passkey")
+
 // OfferLinkPasskey begins to make the passkey by which a link sets an account up.
 func (s *Service) OfferLinkPasskey(ctx context.Context, link string) (Ceremony, error) {
 	opened, err := s.opened(ctx, link)
+	if err == nil && opened.SecondFactor {
+		err = errCodeFirst
+	}
 	if err != nil {
 		return Ceremony{}, err
 	}
@@ -264,7 +281,10 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 	if err != nil {
 		return Proven{}, err
 	}
-	return s.redeem(ctx, by, link, name, opened, func(tx *db.Tx) error {
+	return s.redeem(ctx, by, link, name, opened, func(tx *db.Tx, needsCode bool) error {
+		if needsCode {
+			return errCodeFirst
+		}
 		_, err := insertPasskey(tx, opened.AccountID, "First passkey", key, text)
 		return err
 	})

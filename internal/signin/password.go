@@ -29,6 +29,7 @@ const (
 
 	minPassword = 12
 	maxPassword = 200
+	maxTyped    = 16 << 10 // bytes, before it is in its normal form
 )
 
 // maxWaiting bounds how many wait for their turn to be checked.
@@ -58,10 +59,21 @@ func (h *hasher) key(ctx context.Context, password string, salt []byte) ([]byte,
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
+	return argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
+}
+
+// normal is a password as it is compared: however it was typed, it is the same
+// text. What is too long to be one is not.
+func normal(password string) (text string, ok bool) {
+	if len(password) > maxTyped {
+		return "", false
+	}
+	text = norm.NFKC.String(password)
+	return text, utf8.RuneCountInString(text) <= maxPassword
 }
 
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	password, _ = normal(password)
 	salt := make([]byte, argonSalt)
 	rand.Read(salt)
 	key, err := h.key(ctx, password, salt)
@@ -86,9 +98,8 @@ func (h *hasher) matches(ctx context.Context, password, stored string) (bool, er
 			return false, fmt.Errorf("read a stored password: it is malformed")
 		}
 	}
-	if len(password) > maxPassword*utf8.UTFMax {
-		password, known = "", false
-	}
+	password, fits := normal(password)
+	known = known && fits
 	got, err := h.key(ctx, password, salt)
 	return known && subtle.ConstantTimeCompare(got, want) == 1, err
 }
@@ -96,14 +107,14 @@ func (h *hasher) matches(ctx context.Context, password, stored string) (bool, er
 // checkPassword says what is wrong with a new password: it must be long and not
 // one that everybody tries first. There are no other rules.
 func checkPassword(v *fault.Violations, password, email string) {
-	password = norm.NFKC.String(password)
+	password, fits := normal(password)
 	switch n := utf8.RuneCountInString(password); {
+	case !fits:
+		v.Add("password", fmt.Sprintf("must have at most %d characters", maxPassword))
 	case !utf8.ValidString(password) || strings.ContainsRune(password, 0):
 		v.Add("password", "must be valid text")
 	case n < minPassword:
 		v.Add("password", fmt.Sprintf("must have at least %d characters; several words make a good one", minPassword))
-	case n > maxPassword:
-		v.Add("password", fmt.Sprintf("must have at most %d characters", maxPassword))
 	case isCommon(password, email):
 		v.Add("password", "is one of those that are tried first: choose another")
 	}
@@ -188,5 +199,5 @@ func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, na
 	if err != nil {
 		return Proven{}, err
 	}
-	return s.redeem(ctx, by, link, name, opened, func(tx *db.Tx) error { return setPassword(tx, opened.AccountID, hash) })
+	return s.redeem(ctx, by, link, name, opened, func(tx *db.Tx, _ bool) error { return setPassword(tx, opened.AccountID, hash) })
 }

@@ -73,7 +73,7 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 // Reset takes all ways to sign in from the person with an email address, for an
 // operator who has been told that they are lost, ends every session, and makes a
 // link to begin anew.
-func (s *Service) Reset(ctx context.Context, by db.Caller, email string) (identity.Link, error) {
+func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keysToo bool) (identity.Link, error) {
 	p, err := s.byEmail(ctx, email)
 	if err == nil && (p.status == "" || p.status == "disabled") {
 		err = fault.Missing("active user " + email)
@@ -90,6 +90,12 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string) (identi
 		}
 		if err := identity.DropFactors(tx, p.actor.ID); err != nil {
 			return struct{}{}, event, err
+		}
+		if keysToo {
+			if err := identity.RevokeKeys(tx, p.actor.ID); err != nil {
+				return struct{}{}, event, err
+			}
+			event.Description += ", API keys included"
 		}
 		if err := identity.RevokeSessions(tx, p.actor.ID, ""); err != nil {
 			return struct{}{}, event, err

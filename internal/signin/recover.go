@@ -6,6 +6,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/fault"
 	"bursar/internal/identity"
 )
 
@@ -23,8 +24,12 @@ func (s *Service) Recovers() bool { return s.links.Mails() }
 // Recover mails a link to the person with an email address, if there is one. It
 // answers before it looks, so that nobody can tell from the answer or its time.
 func (s *Service) Recover(by db.Caller, email string) error {
-	if err := s.attempt(by, "recover "+identity.NormalEmail(email)); err != nil {
+	if err := s.attempt(by, ""); err != nil {
 		return err
+	}
+	email = identity.NormalEmail(email)
+	if v := s.mailboxes.Take(email[:min(len(email), maxBucketKey)]); !v.OK {
+		return fault.Limited(v.Wait)
 	}
 	select {
 	case s.recoveries <- recovery{by, email}:
@@ -54,8 +59,14 @@ func (s *Service) recover(ctx context.Context, r recovery) error {
 	}
 	var link identity.Link
 	_, err = db.Write(ctx, s.db, r.by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		var made bool
 		var err error
-		link, err = s.links.Account(tx, p.actor.ID, "")
+		if err = lockPerson(tx, p.actor.ID); err == nil {
+			link, made, err = s.links.Recover(tx, p.actor.ID)
+		}
+		if err != nil || !made {
+			return struct{}{}, audit.None("a link was mailed a moment ago"), err
+		}
 		return struct{}{}, audit.Event{Action: audit.LinkCreated, ResourceID: p.actor.ID, Actor: &p.actor,
 			Description: "Asked for a link to set up how they sign in"}, err
 	})

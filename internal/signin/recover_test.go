@@ -169,7 +169,7 @@ func TestAnOperatorTakesAllWaysInAway(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		id := h.resident(bobsAddress)
 		s := h.seize(id)
-		link, err := h.Reset(t.Context(), db.Caller{Actor: audit.SystemActor("operator")}, "BOB@x.example")
+		link, err := h.Reset(t.Context(), db.Caller{Actor: audit.SystemActor("operator")}, "BOB@x.example", false)
 		must(t, err)
 		f, err := h.Factors(t.Context(), db.Caller{Actor: audit.Actor{ID: id}})
 		if err != nil || f.HasPassword || len(f.Passkeys) != 0 || f.TOTPSince != 0 || f.RecoveryCodes != 0 || h.signedIn(s.browser) {
@@ -182,7 +182,7 @@ func TestAnOperatorTakesAllWaysInAway(t *testing.T) {
 		if row := h.last(audit.FactorsReset); row.ActorType != "system" || row.Resource != id || row.OrganizationID != h.first.OrganizationID {
 			t.Errorf("the audit log says %+v", row)
 		}
-		_, err = h.Reset(t.Context(), db.Caller{}, "nobody@example.com")
+		_, err = h.Reset(t.Context(), db.Caller{}, "nobody@example.com", false)
 		refused(t, err, fault.NotFound)
 	})
 }

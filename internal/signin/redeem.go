@@ -39,22 +39,22 @@ func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fau
 
 // redeem spends a link and stores what the account is set up with. Whoever knew
 // the account before is signed out.
-func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, store func(tx *db.Tx) error) (Proven, error) {
+func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, store func(tx *db.Tx, needsCode bool) error) (Proven, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
 		now, event, err := identity.UseLink(tx, link, name)
 		if err == nil && (now.AccountID != opened.AccountID || !now.SetsUp) {
 			err = errSignInFirst
 		}
-		if err == nil {
-			err = store(tx)
-		}
-		if err == nil {
-			err = identity.RevokeSessions(tx, opened.AccountID, "")
-		}
 		if err != nil {
 			return Proven{}, audit.Event{}, err
 		}
 		needsCode, err := tx.Row(`SELECT account_id FROM totp WHERE account_id = $1`, opened.AccountID).Scan(new(string))
+		if err == nil {
+			err = store(tx, needsCode)
+		}
+		if err == nil {
+			err = identity.RevokeSessions(tx, opened.AccountID, "")
+		}
 		return Proven{AccountID: opened.AccountID, Method: identity.ByLink, NeedsCode: needsCode}, event, err
 	})
 }

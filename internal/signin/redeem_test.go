@@ -301,6 +301,16 @@ func TestALinkDoesNotGoAroundTheSecondFactor(t *testing.T) {
 	})
 }
 
+func TestALinkMakesNoPasskeyThatGoesAroundTheSecondFactor(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		id := h.resident("ada@example.com")
+		me, _ := h.enter(id)
+		h.secondFactor(me)
+		_, err := h.OfferLinkPasskey(t.Context(), h.accountLink("ada@example.com"))
+		refused(t, err, fault.Validation)
+	})
+}
+
 func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		// A's invitation completed the account, so that it is B's turn to be taken.

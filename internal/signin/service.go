@@ -40,15 +40,17 @@ type Service struct {
 
 	accounts  *limit.Buckets // attempts, by the address that was typed
 	addresses *limit.Buckets // attempts, by network address
+	mailboxes *limit.Buckets // links that are mailed, by the address that was typed
 }
 
 // New makes the service.
 func New(d *db.DB, links *identity.Links, c Config) (*Service, error) {
-	s := &Service{db: d, links: links, hasher: newHasher(runtime.GOMAXPROCS(0)), provider: newProvider(c),
+	s := &Service{db: d, links: links, hasher: newHasher(runtime.GOMAXPROCS(0)), provider: newProvider(c, d.Now),
 		recoveries: make(chan recovery, maxRecoveries)}
 	if !c.LimitsOff {
 		s.accounts = limit.New(1.0/60, 10, time.Now)
 		s.addresses = limit.New(30.0/60, 30, time.Now)
+		s.mailboxes = limit.New(3.0/3600, 3, time.Now)
 	}
 	public, err := url.Parse(c.PublicURL)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -40,16 +41,28 @@ type provider struct {
 	redirectURL string
 	client      *http.Client
 
-	mu       sync.Mutex
+	asking singleflight.Group
+	mu     sync.Mutex
+	known  *discovered
+	failed error // the last time it was asked
+	until  int64 // it is left alone, Unix milliseconds
+	now    func() int64
+}
+
+// discovered is what the issuer said about itself.
+type discovered struct {
 	verifier *oidc.IDTokenVerifier
 	oauth    *oauth2.Config
 }
 
-func newProvider(c Config) *provider {
+// failurePause is how long a provider that does not answer is left alone.
+const failurePause = 5 * time.Second
+
+func newProvider(c Config, now func() int64) *provider {
 	if c.Provider.Issuer == "" {
 		return nil
 	}
-	return &provider{Provider: c.Provider, redirectURL: c.PublicURL + CallbackPath, client: &http.Client{Timeout: providerTimeout}}
+	return &provider{Provider: c.Provider, redirectURL: c.PublicURL + CallbackPath, client: &http.Client{Timeout: providerTimeout}, now: now}
 }
 
 var errNoProvider = fault.New(fault.NotFound, "single sign-on is not set up here")
@@ -58,21 +71,52 @@ func (p *provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenV
 	if p == nil {
 		return nil, nil, errNoProvider
 	}
+	if known, err := p.remembered(); known != nil || err != nil {
+		return known.parts(err)
+	}
+	// One asks, whoever waits for it; nobody waits for longer than they want to.
+	answer := p.asking.DoChan("", func() (any, error) { return p.ask(context.WithoutCancel(ctx)) })
+	select {
+	case got := <-answer:
+		known, _ := got.Val.(*discovered)
+		return known.parts(got.Err)
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+func (d *discovered) parts(err error) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.oauth, d.verifier, nil
+}
+
+func (p *provider) remembered() (*discovered, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.oauth != nil {
-		return p.oauth, p.verifier, nil
+	if p.known == nil && p.now() < p.until {
+		return nil, p.failed
 	}
-	// The provider's keys are fetched later with the same client, not with the
-	// context of whoever came first.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.Issuer)
+	return p.known, nil
+}
+
+// ask asks the issuer about itself. Its keys are fetched later with the same client,
+// not with the context of whoever came first.
+func (p *provider) ask(ctx context.Context) (*discovered, error) {
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.Issuer)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if err != nil {
-		return nil, nil, &unreachable{fmt.Errorf("ask the identity provider about itself: %w", err)}
+		p.failed, p.until = &unreachable{fmt.Errorf("ask the identity provider about itself: %w", err)}, p.now()+failurePause.Milliseconds()
+		return nil, p.failed
 	}
-	p.oauth = &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: found.Endpoint(),
-		RedirectURL: p.redirectURL, Scopes: []string{oidc.ScopeOpenID, "email", "profile"}}
-	p.verifier = found.Verifier(&oidc.Config{ClientID: p.ClientID})
-	return p.oauth, p.verifier, nil
+	p.known = &discovered{
+		oauth: &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: found.Endpoint(),
+			RedirectURL: p.redirectURL, Scopes: []string{oidc.ScopeOpenID, "email", "profile"}},
+		verifier: found.Verifier(&oidc.Config{ClientID: p.ClientID}),
+	}
+	return p.known, nil
 }
 
 // unreachable is a provider that does not answer: whoever runs Bursar is to know
@@ -101,22 +145,31 @@ type SSOState struct {
 	State    string
 	Nonce    string
 	Verifier string
+	Since    int64 // where the person must have shown anew who they are, after this time
 }
 
-// StartSSO is where to send a browser that is to sign in at the provider.
-func (s *Service) StartSSO(ctx context.Context) (location string, state SSOState, err error) {
+// StartSSO is where to send a browser that is to sign in at the provider. Somebody
+// who is signed in already, and is to show again that it is them, must not be let
+// through by the provider's own session.
+func (s *Service) StartSSO(ctx context.Context, again bool) (location string, state SSOState, err error) {
 	oauth, _, err := s.provider.discover(ctx)
 	if err != nil {
 		return "", SSOState{}, err
 	}
 	state = SSOState{State: identity.RandomCode(26), Nonce: identity.RandomCode(26), Verifier: oauth2.GenerateVerifier()}
-	return oauth.AuthCodeURL(state.State, oidc.Nonce(state.Nonce), oauth2.S256ChallengeOption(state.Verifier)), state, nil
+	options := []oauth2.AuthCodeOption{oidc.Nonce(state.Nonce), oauth2.S256ChallengeOption(state.Verifier)}
+	if again {
+		state.Since = s.db.Now()
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	return oauth.AuthCodeURL(state.State, options...), state, nil
 }
 
 var (
 	errSSOFailed   = fault.New(fault.InvalidCredentials, "signing in at the identity provider did not succeed")
 	errSSOUnknown  = fault.New(fault.InvalidCredentials, "nobody here has the email address that your identity provider vouches for: ask to be invited")
 	errUnverified  = fault.New(fault.InvalidCredentials, "your identity provider does not vouch for your email address")
+	errNotAgain    = fault.New(fault.InvalidCredentials, "your identity provider did not ask you to sign in again: sign in another way to go on")
 	errSSOTampered = fault.New(fault.InvalidCredentials, "this sign-in was not begun in this browser, or took too long: try again")
 )
 
@@ -136,6 +189,9 @@ func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, q
 	claims, err := s.exchange(ctx, oauth, verifier, state, query)
 	if err != nil {
 		return Proven{}, s.failUnlessUnreachable(ctx, by, audit.Actor{}, err)
+	}
+	if claims.AuthTime*1000 < state.Since-clockSkew.Milliseconds() {
+		return Proven{}, s.fail(ctx, by, audit.Actor{}, "the identity provider did not ask to sign in again", errNotAgain)
 	}
 	if claims.Email == "" || !claims.EmailVerified {
 		return Proven{}, s.fail(ctx, by, audit.Actor{}, "the identity provider does not vouch for the email address", errUnverified)
@@ -157,14 +213,19 @@ func (s *Service) failUnlessUnreachable(ctx context.Context, by db.Caller, who a
 	if Unreachable(err) {
 		return err
 	}
-	return s.fail(ctx, by, who, "the identity provider's answer was refused: "+err.Error(), errSSOFailed)
+	text := err.Error()
+	return s.fail(ctx, by, who, "the identity provider's answer was refused: "+text[:min(len(text), 300)], errSSOFailed)
 }
 
 type ssoClaims struct {
 	Email         string `json:"email"`
 	EmailVerified truth  `json:"email_verified"`
 	Name          string `json:"name"`
+	AuthTime      int64  `json:"auth_time"`
 }
+
+// clockSkew is by how much the clocks of two machines may differ.
+const clockSkew = time.Minute
 
 // truth is a boolean that some providers write as a string.
 type truth bool
@@ -191,7 +252,7 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 	raw, _ := token.Extra("id_token").(string)
 	id, err := verifier.Verify(ctx, raw)
 	if err != nil {
-		return claims, errors.New("the ID token is not good")
+		return claims, fmt.Errorf("the ID token is not good: %w", err)
 	}
 	if err := id.Claims(&claims); err != nil {
 		return claims, errors.New("the ID token is malformed")
@@ -208,10 +269,10 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, name string
 	proven := Proven{AccountID: p.actor.ID, Method: identity.BySSO}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
 		home, changed, err := identity.Settle(tx, p.actor.ID, name)
-		if err != nil || !changed {
+		if err != nil || changed == "" {
 			return proven, audit.None("single sign-on found the account as it was"), err
 		}
 		return proven, audit.Event{Action: audit.UserEnabled, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID,
-			Description: "The identity provider vouches for " + p.actor.Email}, nil
+			Description: "The identity provider vouches for " + p.actor.Email + ": " + changed}, nil
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"bursar/internal/audit"
 	"bursar/internal/browsertest/oidctest"
@@ -86,7 +87,7 @@ func atProvider(t testing.TB, location, email string) url.Values {
 // bySSO signs somebody in by way of the provider.
 func (h *house) bySSO(email string) (signin.Proven, error) {
 	h.t.Helper()
-	location, state, err := h.StartSSO(h.t.Context())
+	location, state, err := h.StartSSO(h.t.Context(), false)
 	must(h.t, err)
 	return h.FinishSSO(h.t.Context(), stranger(), state, atProvider(h.t, location, email))
 }
@@ -106,7 +107,7 @@ func TestTheProviderProvesWhoSomebodyIs(t *testing.T) {
 
 func TestTheProviderIsAskedSafely(t *testing.T) {
 	eachWithProvider(t, []oidctest.User{vouched("ada@example.com", true)}, func(t *testing.T, h *house) {
-		location, state, err := h.StartSSO(t.Context())
+		location, state, err := h.StartSSO(t.Context(), false)
 		must(t, err)
 		address, err := url.Parse(location)
 		must(t, err)
@@ -118,7 +119,7 @@ func TestTheProviderIsAskedSafely(t *testing.T) {
 		if strings.Contains(location, state.Verifier) {
 			t.Error("the verifier is in the address")
 		}
-		_, again, err := h.StartSSO(t.Context())
+		_, again, err := h.StartSSO(t.Context(), false)
 		if must(t, err); again.State == state.State || again.Nonce == state.Nonce || again.Verifier == state.Verifier || len(state.State) < 20 {
 			t.Error("what is asked with can be guessed")
 		}
@@ -211,13 +212,13 @@ func TestAnAnswerThatWasNotAskedForIsRefused(t *testing.T) {
 		h.person("ada@example.com")
 		begin := func(t *testing.T) (signin.SSOState, url.Values) {
 			t.Helper()
-			location, state, err := h.StartSSO(t.Context())
+			location, state, err := h.StartSSO(t.Context(), false)
 			must(t, err)
 			return state, atProvider(t, location, "ada@example.com")
 		}
 		another := func(t *testing.T) signin.SSOState {
 			t.Helper()
-			_, state, err := h.StartSSO(t.Context())
+			_, state, err := h.StartSSO(t.Context(), false)
 			must(t, err)
 			return state
 		}
@@ -268,7 +269,7 @@ func TestAProviderThatIsDownIsSaidToBe(t *testing.T) {
 	for name, issuer := range map[string]string{"it does not answer": down.URL, "it answers nonsense": broken.URL} {
 		t.Run(name, func(t *testing.T) {
 			h := build(t, dbtest.SQLite(t), trusting(issuer, "bursar", "secret"))
-			_, _, err := h.StartSSO(t.Context())
+			_, _, err := h.StartSSO(t.Context(), false)
 			if !signin.Unreachable(err) {
 				t.Errorf("beginning: %v", err)
 			}
@@ -297,11 +298,12 @@ func TestAProviderThatWasDownIsAskedAgain(t *testing.T) {
 	t.Cleanup(front.Close)
 	issuer = front.URL
 	h := build(t, dbtest.SQLite(t), trusting(issuer, "bursar", "secret"))
-	if _, _, err := h.StartSSO(t.Context()); !signin.Unreachable(err) {
+	if _, _, err := h.StartSSO(t.Context(), false); !signin.Unreachable(err) {
 		t.Fatalf("while it is down: %v", err)
 	}
 	up.Store(true)
-	if _, _, err := h.StartSSO(t.Context()); err != nil {
+	h.clock.advance(10 * time.Second) // it is left alone for a moment
+	if _, _, err := h.StartSSO(t.Context(), false); err != nil {
 		t.Errorf("once it is up: %v", err)
 	}
 }
@@ -311,9 +313,32 @@ func TestWithoutAProviderThereIsNoSingleSignOn(t *testing.T) {
 		if name := h.ProviderName(); name != "" {
 			t.Errorf("the button says %q", name)
 		}
-		_, _, err := h.StartSSO(t.Context())
+		_, _, err := h.StartSSO(t.Context(), false)
 		refused(t, err, fault.NotFound)
 		_, err = h.FinishSSO(t.Context(), stranger(), signin.SSOState{}, nil)
 		refused(t, err, fault.NotFound)
+	})
+}
+
+// Who is signed in already, and is to show again that it is them, is not let through
+// by the session that they have at the provider.
+func TestTheProviderIsAskedToAskAgain(t *testing.T) {
+	eachWithProvider(t, []oidctest.User{vouched("ada@example.com", true)}, func(t *testing.T, h *house) {
+		h.resident("ada@example.com")
+		location, state, err := h.StartSSO(t.Context(), true)
+		must(t, err)
+		asked, err := url.Parse(location)
+		must(t, err)
+		if asked.Query().Get("prompt") != "login" || asked.Query().Get("max_age") != "0" {
+			t.Errorf("the provider is asked %s", location)
+		}
+		if _, err := h.FinishSSO(t.Context(), stranger(), state, atProvider(t, location, "ada@example.com")); err != nil {
+			t.Errorf("who has just signed in there is refused: %v", err)
+		}
+		location, state, err = h.StartSSO(t.Context(), true)
+		must(t, err)
+		state.Since += time.Hour.Milliseconds() // as if the provider's session were old
+		_, err = h.FinishSSO(t.Context(), stranger(), state, atProvider(t, location, "ada@example.com"))
+		refused(t, err, fault.InvalidCredentials)
 	})
 }

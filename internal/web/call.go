@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,7 +58,7 @@ func once[In, Out any](s *Site, x *Exchange, action audit.Action, fn Func[In, Ou
 	if err != nil {
 		return out, err
 	}
-	done, err := s.DB.Start(once)
+	done, err := s.wait(x.R.Context(), once)
 	if err != nil {
 		return out, err
 	}
@@ -68,6 +69,23 @@ func once[In, Out any](s *Site, x *Exchange, action audit.Action, fn Func[In, Ou
 	x.Caller.Once = once
 	defer func() { x.Caller.Once = nil }()
 	return invoke(s, x, action, fn, args)
+}
+
+// wait claims a key as soon as a call that has it has ended: a person who sent a
+// form twice is to see what the first one did.
+func (s *Site) wait(ctx context.Context, once *db.Once) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		if done, err = s.DB.Start(once); err == nil {
+			return done, nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // replayed reads the answer that was given to the same call before.

@@ -57,6 +57,11 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput
 		if err := identity.Join(tx, in.ID, id, in.Role); err != nil {
 			return added, audit.Event{}, err
 		}
+		if !member {
+			if err := identity.JoinKnown(tx, in.ID, id); err != nil {
+				return added, audit.Event{}, err
+			}
+		}
 		if _, err := identity.SettleHome(tx, id); err != nil || member {
 			return added, event, err
 		}
@@ -78,6 +83,18 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in memberInput) (a
 	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersWrite); err != nil {
 		return api.MemberAdded{}, err
 	}
+	// Whoever has the link can become whom it invites.
+	var promised identity.Set
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		promised, err = permissionsOf(q, in.ID, in.UserID)
+		return err
+	})
+	if err == nil {
+		err = s.authority.Grant(ctx, by.Actor, in.ID, promised)
+	}
+	if err != nil {
+		return api.MemberAdded{}, err
+	}
 	var link identity.Link
 	again, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		again := api.MemberAdded{WorkspaceID: in.ID, UserID: in.UserID}
@@ -92,6 +109,12 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in memberInput) (a
 			err = fault.Missing("invited member")
 		}
 		if err != nil {
+			return again, audit.Event{}, err
+		}
+		if now, err := permissionsOf(tx.Q, in.ID, in.UserID); err != nil || now != promised {
+			if err == nil {
+				err = fault.New(fault.Conflict, "the roles of the member have just changed: try again")
+			}
 			return again, audit.Event{}, err
 		}
 		if again.Email, err = nameOf(tx.Q, in.UserID); err != nil {

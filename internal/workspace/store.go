@@ -68,7 +68,8 @@ func lockMembers(tx *db.Tx, id string) error {
 	return err
 }
 
-// members reads one row for each role that a member holds.
+// members reads one row for each role that a member holds. The rule of the view
+// live_member is said again, since joining it would make the list quadratic.
 func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) {
 	list := []api.Member{}
 	err := q.Each(func(r db.Rows) error {
@@ -79,10 +80,9 @@ func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) 
 			last.Roles = append(last.Roles, r.Text(4))
 		}
 		return nil
-	}, `SELECT a.id, a.name, a.email, CASE WHEN a.status = 'active' AND l.account_id IS NULL THEN 'invited' ELSE a.status END, m.role
-		FROM (SELECT account_id FROM workspace_member WHERE workspace_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3) w
+	}, `SELECT a.id, a.name, a.email, CASE WHEN a.status = 'active' AND NOT (w.accepted = TRUE OR a.email_proof = '*') THEN 'invited' ELSE a.status END, m.role
+		FROM (SELECT account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3) w
 		JOIN account a ON a.id = w.account_id
-		LEFT JOIN live_member l ON l.workspace_id = $1 AND l.account_id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = $1 AND m.account_id = w.account_id
 		ORDER BY a.id, m.role`, workspaceID, after, take)
 	for i := range list {
@@ -118,6 +118,21 @@ func rolesOf(q db.Q, workspaceID, accountID string) (roles map[string]bool, memb
 		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
 		WHERE w.workspace_id = $1 AND w.account_id = $2`, workspaceID, accountID)
 	return roles, member, err
+}
+
+// permissionsOf is what the roles of a member allow, whether the place is taken or
+// not.
+func permissionsOf(q db.Q, workspaceID, accountID string) (identity.Set, error) {
+	var held identity.Set
+	roles, _, err := rolesOf(q, workspaceID, accountID)
+	for key := range roles {
+		role, _, failed := identity.FindRole(q, workspaceID, key)
+		if failed != nil {
+			return 0, failed
+		}
+		held |= role.Permissions
+	}
+	return held, err
 }
 
 // nameOf is what an account is called in a description.

@@ -8,16 +8,17 @@ UPDATE account SET email_proof = '*' WHERE status <> 'invited';
 ALTER TABLE account ADD COLUMN password_hash TEXT;
 ALTER TABLE account ADD COLUMN last_used_at BIGINT;
 
--- accepted is true for who created the workspace or took its invitation.
+-- accepted is true for who created the workspace, took its invitation, or was
+-- known to its organization when they were added.
 ALTER TABLE workspace_member ADD COLUMN accepted BOOLEAN NOT NULL DEFAULT FALSE;
 
 -- Who is a member and may act as one. Anybody can invite any address: an account
--- that was made by one organization's invitation must not open what another one
--- has prepared for the same address.
+-- that was completed by the link of one workspace must not open what others have
+-- prepared for the same address.
 CREATE VIEW live_member AS
     SELECT m.workspace_id, m.account_id, m.joined_at, w.organization_id
     FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id JOIN account a ON a.id = m.account_id
-    WHERE m.accepted = TRUE OR a.email_proof = '*' OR a.email_proof = w.organization_id;
+    WHERE m.accepted = TRUE OR a.email_proof = '*';
 
 -- Sessions of browsers have a secret in a cookie in place of a signed token, and
 -- end when they are not used.
