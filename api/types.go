@@ -199,3 +199,30 @@ type Entry struct {
 	CreatedAt        int64              `json:"created_at"`
 	UpdatedAt        int64              `json:"updated_at"`
 }
+
+// EntrySummary is an entry as lists show it.
+type EntrySummary struct {
+	ID     string          `json:"id"`
+	Type   string          `json:"type"`
+	Label  string          `json:"label"`
+	Status string          `json:"status"`
+	Fields json.RawMessage `json:"fields"`
+}
+
+// AuditEntry is a row of the audit log: who did what, when, and whether it was
+// allowed.
+type AuditEntry struct {
+	ID           string `json:"id"`
+	Action       string `json:"action"`
+	ActorName    string `json:"actor_name"`
+	ActorEmail   string `json:"actor_email"`
+	Description  string `json:"description"`
+	Outcome      string `json:"outcome"`
+	Timestamp    int64  `json:"timestamp"`
+	ActorID      string `json:"actor_id"`
+	ActorType    string `json:"actor_type"`
+	ResourceType string `json:"resource_type"`
+	ResourceID   string `json:"resource_id"`
+	RequestID    string `json:"request_id"`
+	IP           string `json:"ip"`
+}

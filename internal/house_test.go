@@ -17,6 +17,7 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"api"},
+		{"client"},
 		{"internal/fault", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db"},
 		{"internal/web", "internal/config"},

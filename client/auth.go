@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+
+	"bursar/api"
+)
+
+// AuthService is about whoever calls: sessions and activity.
+type AuthService struct{ c *Client }
+
+// Me tells who the client is signed in as.
+func (s *AuthService) Me(ctx context.Context) (*User, error) {
+	return read[User](ctx, s.c, "/auth/me")
+}
+
+// Activity reads one page of the caller's own rows of the audit log that belong to
+// no workspace, such as sign-ins and changes of API keys, newest first. It always
+// comes in pages, of 25 rows unless told.
+func (s *AuthService) Activity(ctx context.Context, p ListParams) (*Page[AuditEntry], error) {
+	return list[AuditEntry](ctx, s.c, p.query(), "/auth/activity")
+}
+
+// AllActivity walks over what [AuthService.Activity] reads page by page.
+func (s *AuthService) AllActivity(ctx context.Context, p ListParams) iter.Seq2[AuditEntry, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[AuditEntry], error) {
+		return s.Activity(ctx, p.at(cursor))
+	})
+}
+
+// Exchange signs in now and uses the new session from here on. There is no need
+// for it, since a client signs in by itself; it tells when the session ends, and
+// whether the credential is good.
+func (s *AuthService) Exchange(ctx context.Context) (*Session, error) {
+	if s.c.session.exchange == nil {
+		return nil, errors.New("bursar: there is nothing to exchange: use WithAPIKey or WithClientSecret")
+	}
+	got, err := s.c.session.renew(ctx)
+	if err != nil {
+		return nil, err
+	}
+	copied := *got
+	return &copied, nil
+}
+
+// Logout ends the session. A client with a credential signs in again when it is
+// used again.
+func (s *AuthService) Logout(ctx context.Context) (*Logout, error) {
+	op := &call{method: http.MethodPost, path: "/auth/logout", final: true}
+	token, err := s.c.session.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	response, attempts, err := s.c.send(ctx, op)
+	if IsUnauthorized(err) && attempts > 1 {
+		// An attempt whose answer was lost has ended the session.
+		s.c.session.drop(token)
+		return &Logout{Revoked: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.c.session.drop(token)
+	var done api.Logout
+	return &done, decode(op, response, &envelope{Data: &done})
+}

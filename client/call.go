@@ -1,0 +1,163 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// call is one operation on its way, whatever number of attempts it takes.
+type call struct {
+	method string
+	path   string // below the version, escaped
+	query  url.Values
+	header http.Header
+	body   []byte // nil where there is none
+
+	authorization string // in place of the session's
+	open          bool   // for strangers: sent without a session
+	once          bool   // may only be repeated if it was never sent
+	final         bool   // ends the session, which is not to be renewed for it
+}
+
+func (c *call) changes() bool {
+	return c.method != http.MethodGet && c.method != http.MethodHead
+}
+
+// route joins segments of a path, of which those after the first are the caller's,
+// alternating with literals: route("/directory", id, "restore").
+func route(first string, rest ...string) (string, error) {
+	var path strings.Builder
+	path.WriteString(first)
+	for _, segment := range rest {
+		// A proxy would take dots for a way to another resource.
+		if segment == "" || segment == "." || segment == ".." {
+			return "", fmt.Errorf("bursar: %q cannot be part of a path below %s: an id is missing", segment, first)
+		}
+		path.WriteByte('/')
+		path.WriteString(url.PathEscape(segment))
+	}
+	return path.String(), nil
+}
+
+// encode makes a body of what the caller gave: bytes as they are, anything else as
+// JSON. It is encoded once, so that a repeat sends the same bytes.
+func encode(body any) ([]byte, error) {
+	switch body := body.(type) {
+	case nil:
+		return nil, nil
+	case []byte:
+		return body, nil
+	case json.RawMessage:
+		return body, nil
+	case io.Reader:
+		text, err := io.ReadAll(body)
+		if err != nil {
+			return nil, fmt.Errorf("bursar: read the body: %w", err)
+		}
+		return text, nil
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		return nil, fmt.Errorf("bursar: encode the body: %w", err)
+	}
+	return bytes.TrimRight(text.Bytes(), "\n"), nil
+}
+
+type idempotencyKey struct{}
+
+// WithIdempotencyKey makes the changes that are called with the context happen at
+// most once for the key: 1 to 255 visible ASCII characters. The same call with the
+// same key returns the first answer for 24 hours, from any process; a different
+// call with it is refused as [CodeIdempotencyConflict]. Without it each call makes
+// a key of its own.
+//
+//	ctx := client.WithIdempotencyKey(ctx, "import-2026-05-line-17")
+//	created, err := c.Directory.Create(ctx, …)
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
+
+const maxIdempotencyKey = 255
+
+func idempotencyKeyOf(ctx context.Context) (string, error) {
+	key, chosen := ctx.Value(idempotencyKey{}).(string)
+	if !chosen {
+		return rand.Text(), nil
+	}
+	if !visible(key) || len(key) > maxIdempotencyKey {
+		return "", errors.New("bursar: an idempotency key must be 1 to 255 visible ASCII characters")
+	}
+	return key, nil
+}
+
+// visible says whether a text can be sent in a header as it is.
+func visible(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// address is where a call goes.
+func (c *Client) address(op *call) (string, error) {
+	text := c.base.String() + version + op.path
+	if len(op.query) > 0 {
+		text += "?" + op.query.Encode()
+	}
+	target, err := url.Parse(text)
+	if err != nil || target.Host != c.base.Host || target.Scheme != c.base.Scheme {
+		return "", fmt.Errorf("bursar: %q is not a path of the API", op.path)
+	}
+	return text, nil
+}
+
+var errUnsendable = errors.New("the request cannot be made")
+
+// request makes the request of an attempt.
+func (c *Client) request(ctx context.Context, op *call, address, authorization, key string) (*http.Request, error) {
+	var body io.Reader
+	if op.body != nil {
+		body = bytes.NewReader(op.body)
+	}
+	request, err := http.NewRequestWithContext(ctx, op.method, address, body)
+	if err != nil {
+		return nil, fmt.Errorf("bursar: %w: %w", errUnsendable, err)
+	}
+	for name, values := range op.header {
+		request.Header[name] = values
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", c.agent)
+	if op.body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	if key != "" {
+		request.Header.Set("Idempotency-Key", key)
+	}
+	return request, nil
+}
+
+// shown is a path as logs and errors may show it: a device code is as good as a
+// key, and a query may hold what somebody searched for.
+func shown(path string) string {
+	const codes = "/auth/device-code/"
+	path, _, _ = strings.Cut(path, "?")
+	if code, ok := strings.CutPrefix(path, codes); ok {
+		_, rest, more := strings.Cut(code, "/")
+		path = codes + "{code}"
+		if more {
+			path += "/" + rest
+		}
+	}
+	return version + path
+}

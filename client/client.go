@@ -1,0 +1,118 @@
+package client
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Client talks to one Bursar server. Make it with [New]; it is safe for use by
+// many goroutines.
+type Client struct {
+	// Auth is about whoever calls: sessions and device logins.
+	Auth *AuthService
+	// Keys are one's own API keys.
+	Keys *KeyService
+	// Directory holds the people and organizations of a workspace.
+	Directory *DirectoryService
+	// Tags sort the directory.
+	Tags *TagService
+	// ReceivingMethods are the accounts at which an entry receives money.
+	ReceivingMethods *ReceivingMethodService
+	// Workspaces are where the work is done.
+	Workspaces *WorkspaceService
+	// Members are the people in a workspace.
+	Members *MemberService
+	// Roles say what members may do.
+	Roles *RoleService
+	// Organizations own workspaces.
+	Organizations *OrganizationService
+	// Audit is the record of who did what.
+	Audit *AuditService
+
+	base    *url.URL // without the version
+	http    *http.Client
+	agent   string
+	timeout time.Duration // of an attempt, 0 where the http.Client has its own
+	retries retryPolicy
+	log     *slog.Logger
+	session *session
+}
+
+// version is the first segment of every path.
+const version = "/v1"
+
+// defaultTimeout bounds an attempt, unless the http.Client does.
+const defaultTimeout = 30 * time.Second
+
+// New makes a client of the server at baseURL, such as https://bursar.example,
+// with or without the /v1 at its end. It does not connect yet. Without a credential
+// only what strangers may do works, such as a device login.
+func New(baseURL string, opts ...Option) (*Client, error) {
+	base, err := parseBase(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	set := defaults()
+	for _, opt := range opts {
+		opt(&set)
+	}
+	if err := set.check(); err != nil {
+		return nil, err
+	}
+	c := &Client{
+		base:    base,
+		http:    stayingHome(set.http),
+		agent:   set.agent,
+		timeout: defaultTimeout,
+		retries: set.retries,
+		log:     cmp.Or(set.log, slog.New(slog.DiscardHandler)),
+	}
+	if set.http.Timeout > 0 {
+		c.timeout = 0
+	}
+	c.session = newSession(c, set)
+	c.Auth = &AuthService{c}
+	c.Keys = &KeyService{c}
+	c.Directory = &DirectoryService{c}
+	c.Tags = &TagService{c}
+	c.ReceivingMethods = &ReceivingMethodService{c}
+	c.Workspaces = &WorkspaceService{c}
+	c.Members = &MemberService{c}
+	c.Roles = &RoleService{c}
+	c.Organizations = &OrganizationService{c}
+	c.Audit = &AuditService{c}
+	return c, nil
+}
+
+// BaseURL is the address of the server, without the version.
+func (c *Client) BaseURL() string { return c.base.String() }
+
+// String names the server and nothing secret.
+func (c *Client) String() string { return "bursar client of " + c.base.String() }
+
+// GoString names the server and nothing secret.
+func (c *Client) GoString() string { return c.String() }
+
+func parseBase(text string) (*url.URL, error) {
+	base, err := url.Parse(strings.TrimSpace(text))
+	if err != nil {
+		return nil, errors.New("bursar: the base URL is malformed")
+	}
+	switch {
+	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
+		return nil, fmt.Errorf("bursar: the base URL must be an address such as https://bursar.example, not %q", base.Redacted())
+	case base.User != nil:
+		return nil, errors.New("bursar: the base URL must not carry a credential: use WithAPIKey or WithClientSecret")
+	case base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("bursar: the base URL must have neither a query nor a fragment")
+	}
+	path := strings.TrimRight(base.Path, "/")
+	path = strings.TrimRight(strings.TrimSuffix(path, version), "/")
+	return &url.URL{Scheme: base.Scheme, Host: base.Host, Path: path}, nil
+}

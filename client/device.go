@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+)
+
+// The states of a device login.
+const (
+	DevicePending  = "pending"  // nobody has decided yet: poll again after the interval
+	DeviceApproved = "approved" // with the token, unless the verifier is missing
+	DeviceConsumed = "consumed" // the token was picked up
+	DeviceDenied   = "denied"   // somebody said no
+	DeviceExpired  = "expired"  // nobody decided in time
+)
+
+// NewCodeVerifier makes the secret that binds a device login to this process, and
+// its challenge: give the challenge to [AuthService.DeviceCode] and the verifier to
+// [AuthService.PollDeviceCode].
+func NewCodeVerifier() (verifier, challenge string) {
+	verifier = rand.Text() + rand.Text()
+	sum := sha256.Sum256([]byte(verifier))
+	return verifier, base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// DeviceCode begins a sign-in that a person completes in a browser: show them the
+// code and the address, then poll. intent is shown to whoever approves; it and the
+// challenge may be empty. No credential is needed.
+func (s *AuthService) DeviceCode(ctx context.Context, intent, challenge string) (*DeviceCode, error) {
+	body, err := encode(struct {
+		Intent        string `json:"intent,omitzero"`
+		CodeChallenge string `json:"code_challenge,omitzero"`
+	}{intent, challenge})
+	if err != nil {
+		return nil, err
+	}
+	return fetch[DeviceCode](ctx, s.c, &call{method: http.MethodPost, path: "/auth/device-code", body: body, open: true, once: true})
+}
+
+// PollDeviceCode tells how far a device login has come. The token is there exactly
+// once, on the first poll after the approval; make a client of it with [WithToken].
+// No credential is needed.
+func (s *AuthService) PollDeviceCode(ctx context.Context, code, verifier string) (*DeviceCodeStatus, error) {
+	path, err := route("/auth/device-code", code)
+	if err != nil {
+		return nil, err
+	}
+	op := &call{method: http.MethodGet, path: path, open: true}
+	if verifier != "" {
+		if err := checkSecret("verifier", verifier); err != nil {
+			return nil, err
+		}
+		op.header = http.Header{"X-Code-Verifier": {verifier}}
+	}
+	return fetch[DeviceCodeStatus](ctx, s.c, op)
+}
+
+// ApproveDevice lets the device that shows the code sign in as the caller.
+func (s *AuthService) ApproveDevice(ctx context.Context, code string) (*DeviceDecision, error) {
+	return change[DeviceDecision](ctx, s.c, http.MethodPost, nil, "/auth/device-code", code, "approve")
+}
+
+// DenyDevice refuses the device that shows the code.
+func (s *AuthService) DenyDevice(ctx context.Context, code string) (*DeviceDecision, error) {
+	return change[DeviceDecision](ctx, s.c, http.MethodPost, nil, "/auth/device-code", code, "deny")
+}

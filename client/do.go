@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Do calls any path of the API with the client's session, as the other methods do:
+// it signs in, carries an idempotency key with what changes something, and repeats
+// what is safe to repeat. The path may have a query and may begin with /v1.
+//
+// body is nil, []byte, [json.RawMessage] or [io.Reader] as it is, or anything else
+// as JSON. out, unless it is nil, gets what stands in `data` of the answer; the
+// Response holds all of it. A refusal comes as an [*Error] together with the
+// Response; where there was no answer, the Response is nil.
+func (c *Client) Do(ctx context.Context, method, path string, body, out any) (*Response, error) {
+	method = strings.ToUpper(method)
+	path = strings.TrimPrefix("/"+strings.TrimLeft(path, "/"), version+"/")
+	path, query, hasQuery := strings.Cut("/"+strings.TrimLeft(path, "/"), "?")
+	text, err := encode(body)
+	if err != nil {
+		return nil, err
+	}
+	op := &call{method: method, path: path, body: text}
+	if hasQuery {
+		op.path += "?" + query
+	}
+	if method == http.MethodPost && (path == "/auth/device-code" || path == "/auth/token") {
+		op.once, op.final = true, true // these know no idempotency key and no session
+	}
+	response, _, err := c.send(ctx, op)
+	if err != nil {
+		return response, err
+	}
+	if out != nil {
+		err = decode(op, response, &envelope{Data: out})
+	}
+	return response, err
+}
+
+// envelope is what stands around the data of an answer.
+type envelope struct {
+	Data    any    `json:"data"`
+	Cursor  string `json:"cursor"`
+	HasMore bool   `json:"has_more"`
+}
+
+func decode(op *call, r *Response, into *envelope) error {
+	if err := json.Unmarshal(r.Body, into); err != nil {
+		return fmt.Errorf("bursar: %s %s: the answer (request %s) cannot be read: %w", op.method, shown(op.path), r.RequestID, err)
+	}
+	return nil
+}
+
+// fetch runs a call and reads its data.
+func fetch[T any](ctx context.Context, c *Client, op *call) (*T, error) {
+	response, _, err := c.send(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	var data T
+	if err := decode(op, response, &envelope{Data: &data}); err != nil {
+		return nil, err
+	}
+	return &data, nil
+}
+
+// read gets one thing.
+func read[T any](ctx context.Context, c *Client, first string, rest ...string) (*T, error) {
+	return change[T](ctx, c, http.MethodGet, nil, first, rest...)
+}
+
+// change sends a body to a path.
+func change[T any](ctx context.Context, c *Client, method string, body any, first string, rest ...string) (*T, error) {
+	path, err := route(first, rest...)
+	if err != nil {
+		return nil, err
+	}
+	text, err := encode(body)
+	if err != nil {
+		return nil, err
+	}
+	return fetch[T](ctx, c, &call{method: method, path: path, body: text})
+}

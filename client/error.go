@@ -1,0 +1,183 @@
+package client
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The codes that the API answers with. Decide by them; further ones may be added.
+const (
+	CodeValidation          = "VALIDATION_ERROR"     // see Error.Fields
+	CodeUnauthorized        = "UNAUTHORIZED"         // the credential is missing, expired or revoked
+	CodeInvalidCredentials  = "INVALID_CREDENTIALS"  // the client id or secret is wrong
+	CodeForbidden           = "FORBIDDEN"            // see Error.Permission
+	CodeEntryNotFound       = "NOT_FOUND"            // there is no such directory entry
+	CodeNotFound            = "RESOURCE_NOT_FOUND"   // there is no such thing of another kind
+	CodeMethodNotAllowed    = "METHOD_NOT_ALLOWED"   // the path has no such method
+	CodeIdempotencyConflict = "IDEMPOTENCY_CONFLICT" // the key was used for another request
+	CodeBodyTooLarge        = "BODY_TOO_LARGE"       // more than 1 MiB
+	CodeRateLimited         = "RATE_LIMITED"         // see Error.RetryAfter
+	CodeInternal            = "INTERNAL_ERROR"       // quote Error.RequestID
+	CodeUnavailable         = "UNAVAILABLE"          // try again later
+	CodeLastAdmin           = "LAST_ADMIN"           // a workspace keeps at least one admin
+	CodeSlugTaken           = "SLUG_TAKEN"           // the slug is in use
+	CodeRoleInUse           = "ROLE_IN_USE"          // somebody holds the role
+	CodeNotPending          = "CODE_NOT_PENDING"     // the device code was decided or has expired
+	CodeTagExists           = "TAG_EXISTS"           // there is a tag of this name
+	CodeTagInUse            = "TAG_IN_USE"           // entries of another type carry the tag
+	CodeTooMany             = "TOO_MANY"             // there are as many as there can be
+)
+
+// Error is a refusal by the server.
+type Error struct {
+	// Code is the machine-readable identifier, such as [CodeSlugTaken]. It is empty
+	// where the answer did not come from Bursar but, for example, from a proxy.
+	Code string
+	// Status is the HTTP status.
+	Status int
+	// Message is for logs.
+	Message string
+	// Details depend on the code: see Fields and Permission. They may be nil.
+	Details json.RawMessage
+	// RequestID names the request in the server's log and in the audit log.
+	RequestID string
+	// RetryAfter is how long the server asks to wait, 0 where it does not say.
+	RetryAfter time.Duration
+
+	stillRunning bool // the first request with the idempotency key
+}
+
+// FieldError is one thing that is wrong with a request.
+type FieldError struct {
+	Field      string `json:"field"`
+	Constraint string `json:"constraint"`
+}
+
+// Error is the code, the message, the status and the request id in one line.
+func (e *Error) Error() string {
+	var text strings.Builder
+	text.WriteString("bursar: ")
+	if e.Code != "" {
+		text.WriteString(e.Code + ": ")
+	}
+	fmt.Fprintf(&text, "%s (status %d", e.Message, e.Status)
+	if e.RequestID != "" {
+		text.WriteString(", request " + e.RequestID)
+	}
+	text.WriteString(")")
+	return text.String()
+}
+
+// Fields lists all that is wrong with a request that was refused as
+// [CodeValidation]; it is empty for other errors.
+func (e *Error) Fields() []FieldError {
+	var details struct {
+		Fields []FieldError `json:"fields"`
+	}
+	if json.Unmarshal(e.Details, &details) != nil {
+		return nil
+	}
+	return details.Fields
+}
+
+// Permission is the one that is missing, of an error with [CodeForbidden]; it is
+// empty where none is named.
+func (e *Error) Permission() string {
+	var details struct {
+		Permission string `json:"permission"`
+	}
+	if json.Unmarshal(e.Details, &details) != nil {
+		return ""
+	}
+	return details.Permission
+}
+
+// IsNotFound says whether something does not exist, or not for the caller.
+func IsNotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
+
+// IsForbidden says whether a permission is missing.
+func IsForbidden(err error) bool { return hasStatus(err, http.StatusForbidden) }
+
+// IsUnauthorized says whether the credential is missing or no longer good.
+func IsUnauthorized(err error) bool { return hasStatus(err, http.StatusUnauthorized) }
+
+// IsRateLimited says whether there were too many requests.
+func IsRateLimited(err error) bool { return hasStatus(err, http.StatusTooManyRequests) }
+
+func hasStatus(err error, status int) bool {
+	var refused *Error
+	return errors.As(err, &refused) && refused.Status == status
+}
+
+// refusal is the error that an answer tells of, nil for a success.
+func refusal(op *call, r *Response) error {
+	var body struct {
+		OK    bool `json:"ok"`
+		Error *struct {
+			Code    string          `json:"code"`
+			Message string          `json:"message"`
+			Details json.RawMessage `json:"details"`
+		} `json:"error"`
+	}
+	bad := json.Unmarshal(r.Body, &body)
+	good := r.Status >= 200 && r.Status < 300
+	if good && (op.method == http.MethodHead || (bad == nil && body.OK)) {
+		return nil
+	}
+	wait, given := retryAfter(r.Header, time.Now())
+	refused := &Error{Status: r.Status, RequestID: r.RequestID, RetryAfter: wait}
+	if bad == nil && body.Error != nil && body.Error.Code != "" && !good {
+		refused.Code, refused.Message, refused.Details = body.Error.Code, body.Error.Message, body.Error.Details
+		refused.stillRunning = given
+		return refused
+	}
+	refused.Message = foreign(r)
+	return refused
+}
+
+// foreign describes an answer that is not one of Bursar's.
+func foreign(r *Response) string {
+	if to, err := url.Parse(r.Header.Get("Location")); err == nil && to.Host != "" && r.Status >= 300 && r.Status < 400 {
+		return fmt.Sprintf("the server redirects to %s://%s, where the credential is not sent: check the base URL", to.Scheme, to.Host)
+	}
+	text := cmp.Or(http.StatusText(r.Status), "unknown status")
+	if r.Status >= 200 && r.Status < 300 {
+		text = "this is not an answer of Bursar: check the base URL"
+	}
+	if excerpt := excerpt(r); excerpt != "" {
+		text += ": " + excerpt
+	}
+	return text
+}
+
+const maxExcerpt = 200
+
+// excerpt is the beginning of a text, or the title of a page.
+func excerpt(r *Response) string {
+	text := strings.ToValidUTF8(string(r.Body[:min(len(r.Body), 16<<10)]), "\uFFFD")
+	if strings.Contains(r.Header.Get("Content-Type"), "html") || strings.HasPrefix(strings.TrimSpace(text), "<") {
+		title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(text)
+		if title == nil {
+			return ""
+		}
+		text = html.UnescapeString(title[1])
+	}
+	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f }), " ")
+	if len(text) > maxExcerpt {
+		cut := maxExcerpt
+		for !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "…"
+	}
+	return text
+}

@@ -1,0 +1,11 @@
+package client
+
+// Waiting is how many wait for an exchange.
+func (c *Client) Waiting() int {
+	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
+	if c.session.flight == nil {
+		return 0
+	}
+	return c.session.flight.waiting
+}

@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// KeyService manages the caller's own API keys.
+type KeyService struct{ c *Client }
+
+// KeyCreateParams describe a new API key.
+type KeyCreateParams struct {
+	Name string
+	// ExpiresAt is when the key ends; zero for never.
+	ExpiresAt time.Time
+	// AllowedCIDRs are the networks that the key works from; none for any.
+	AllowedCIDRs []string
+}
+
+// KeyRotateParams say how a key is replaced.
+type KeyRotateParams struct {
+	// Grace is how long the old key lives on: a day where it is nil, not at all
+	// where it is 0.
+	Grace *time.Duration
+}
+
+// List reads the caller's keys, without their secrets.
+func (s *KeyService) List(ctx context.Context, p ListParams) (*Page[APIKey], error) {
+	return list[APIKey](ctx, s.c, p.query(), "/api-keys")
+}
+
+// All walks over the caller's keys.
+func (s *KeyService) All(ctx context.Context, p ListParams) iter.Seq2[APIKey, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[APIKey], error) {
+		return s.List(ctx, p.at(cursor))
+	})
+}
+
+// Create makes a key. The answer holds its secret, which is shown this once.
+func (s *KeyService) Create(ctx context.Context, p KeyCreateParams) (*NewAPIKey, error) {
+	body := struct {
+		Name         string   `json:"name"`
+		ExpiresAt    int64    `json:"expires_at,omitzero"`
+		AllowedCIDRs []string `json:"allowed_cidrs,omitempty"`
+	}{Name: p.Name, AllowedCIDRs: p.AllowedCIDRs}
+	if !p.ExpiresAt.IsZero() {
+		body.ExpiresAt = p.ExpiresAt.UnixMilli()
+	}
+	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys")
+}
+
+// Rotate replaces a key by a new one of the same name. The old one lives on for the
+// grace period.
+func (s *KeyService) Rotate(ctx context.Context, id string, p KeyRotateParams) (*NewAPIKey, error) {
+	var body struct {
+		GraceSeconds *int64 `json:"grace_seconds,omitzero"`
+	}
+	if p.Grace != nil {
+		seconds := int64(*p.Grace / time.Second)
+		body.GraceSeconds = &seconds
+	}
+	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys", id, "rotate")
+}
+
+// Revoke ends a key and the sessions that it made.
+func (s *KeyService) Revoke(ctx context.Context, id string) (*Revoked, error) {
+	return change[Revoked](ctx, s.c, http.MethodDelete, nil, "/api-keys", id)
+}

@@ -1,0 +1,268 @@
+package client_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"bursar/client"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+// Every operation of the contract has a method. The tap holds the answers against
+// the contract and notes which operations were called.
+func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
+		n := servertest.Start(t, s)
+		c, way := admin(t, n)
+		t.Run("login", func(t *testing.T) { walkLogin(t, n, c) })
+		t.Run("keys", func(t *testing.T) { walkKeys(t, c) })
+		t.Run("directory", func(t *testing.T) { walkDirectory(t, c, n.First.WorkspaceID) })
+		t.Run("tags", func(t *testing.T) { walkTags(t, c, n.First.WorkspaceID) })
+		t.Run("methods", func(t *testing.T) { walkMethods(t, c, n.First.WorkspaceID) })
+		t.Run("workspaces", func(t *testing.T) { walkWorkspaces(t, c, n.First.OrganizationID) })
+		t.Run("people", func(t *testing.T) { walkPeople(t, c, n.First.WorkspaceID) })
+		t.Run("organizations", func(t *testing.T) { walkOrganizations(t, c) })
+		t.Run("audit", func(t *testing.T) { walkAudit(t, c, n) })
+		if done := must[*client.Logout](t)(c.Auth.Logout(t.Context())); !done.Revoked || done.SessionID == "" {
+			t.Errorf("logout: %+v", done)
+		}
+		operations := way.checker.Operations()
+		if len(operations) < 43 {
+			t.Fatalf("the contract has only %d operations", len(operations))
+		}
+		called := map[string]bool{}
+		for _, request := range way.sent() {
+			// A literal wins over a parameter, and comes first.
+			if i := slices.IndexFunc(operations, func(o string) bool { return matches(o, request) }); i >= 0 {
+				called[operations[i]] = true
+			}
+		}
+		for _, operation := range operations {
+			if !called[operation] {
+				t.Errorf("no method of the client calls %s", operation)
+			}
+		}
+	})
+}
+
+func walkLogin(t *testing.T, n *servertest.Node, c *client.Client) {
+	ctx := t.Context()
+	session := must[*client.Session](t)(c.Auth.Exchange(ctx))
+	if session.Token == "" || session.UserID != n.First.UserID || session.ExpiresAt == 0 {
+		t.Errorf("exchange: %+v", session)
+	}
+	if me := must[*client.User](t)(c.Auth.Me(ctx)); me.ID != n.First.UserID || me.Email != "admin@example.com" {
+		t.Errorf("me: %+v", me)
+	}
+	if page := must[*client.Page[client.AuditEntry]](t)(c.Auth.Activity(ctx, client.ListParams{Limit: 1})); len(page.Items) != 1 {
+		t.Errorf("activity: %+v", page)
+	}
+	device := dial(t, n.URL)
+	verifier, challenge := client.NewCodeVerifier()
+	code := must[*client.DeviceCode](t)(device.Auth.DeviceCode(ctx, "tests", challenge))
+	must[*client.DeviceCode](t)(c.Auth.DeviceCode(ctx, "", ""))
+	poll := func(verifier string) *client.DeviceCodeStatus {
+		t.Helper()
+		must[*client.DeviceCodeStatus](t)(c.Auth.PollDeviceCode(ctx, code.Code, ""))
+		return must[*client.DeviceCodeStatus](t)(device.Auth.PollDeviceCode(ctx, code.Code, verifier))
+	}
+	if got := poll(verifier); got.Status != client.DevicePending {
+		t.Errorf("before the decision: %+v", got)
+	}
+	if done := must[*client.DeviceDecision](t)(c.Auth.ApproveDevice(ctx, code.Code)); done.Status != client.DeviceApproved {
+		t.Errorf("approve: %+v", done)
+	}
+	if got := poll(""); got.Token != "" {
+		t.Error("a token without the verifier")
+	}
+	got := poll(verifier)
+	if got.Status != client.DeviceApproved || got.Token == "" {
+		t.Fatalf("after the approval: %+v", got)
+	}
+	if me := must[*client.User](t)(dial(t, n.URL, client.WithToken(got.Token)).Auth.Me(ctx)); me.ID != n.First.UserID {
+		t.Errorf("the device is signed in as %+v", me)
+	}
+	other := must[*client.DeviceCode](t)(device.Auth.DeviceCode(ctx, "", ""))
+	if done := must[*client.DeviceDecision](t)(c.Auth.DenyDevice(ctx, other.Code)); done.Status != client.DeviceDenied {
+		t.Errorf("deny: %+v", done)
+	}
+}
+
+func walkKeys(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	ends := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	made := must[*client.NewAPIKey](t)(c.Keys.Create(ctx, client.KeyCreateParams{Name: "CI", ExpiresAt: ends, AllowedCIDRs: []string{"127.0.0.0/8"}}))
+	if made.APIKey == "" || made.ExpiresAt != ends.UnixMilli() || !slices.Equal(made.AllowedCIDRs, []string{"127.0.0.0/8"}) {
+		t.Errorf("create: %+v", made)
+	}
+	if page := must[*client.Page[client.APIKey]](t)(c.Keys.List(ctx, client.ListParams{})); len(page.Items) != 2 || page.HasMore {
+		t.Errorf("list: %+v", page)
+	}
+	next := must[*client.NewAPIKey](t)(c.Keys.Rotate(ctx, made.ID, client.KeyRotateParams{Grace: client.Duration(time.Minute)}))
+	if next.APIKey == made.APIKey || next.Previous == nil || next.Previous.ID != made.ID {
+		t.Errorf("rotate: %+v", next)
+	}
+	last := must[*client.NewAPIKey](t)(c.Keys.Rotate(ctx, next.ID, client.KeyRotateParams{}))
+	if done := must[*client.Revoked](t)(c.Keys.Revoke(ctx, last.ID)); !done.Revoked {
+		t.Errorf("revoke: %+v", done)
+	}
+}
+
+func walkDirectory(t *testing.T, c *client.Client, ws string) {
+	ctx := t.Context()
+	id := must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{
+		WorkspaceID: ws, Type: client.TypePerson, Name: "Ada", Tags: []string{"vip"}, Label: "Countess",
+		Fields: json.RawMessage(`{"phone":"<+44>","rate":1.50,"email":"ada@example.com"}`),
+	})).ID
+	entry := must[*client.Entry](t)(c.Directory.Get(ctx, id))
+	if entry.Label != "Countess" || string(entry.Fields) != `{"phone":"<+44>","rate":1.50,"email":"ada@example.com"}` || !slices.Equal(entry.Tags, []string{"vip"}) {
+		t.Errorf("get: %+v %s", entry, entry.Fields)
+	}
+	must[*client.Created](t)(c.Directory.Update(ctx, id, client.EntryUpdateParams{
+		Fields: map[string]any{"phone": nil, "city": "London"}, Name: client.String("Ada L."), Tags: []string{},
+		Label: client.String("Ada Lovelace"), Status: client.String(client.StatusInactive),
+	}))
+	must[*client.Created](t)(c.Directory.Update(ctx, id, client.EntryUpdateParams{}))
+	var none map[string]any
+	must[*client.Created](t)(c.Directory.Update(ctx, id, client.EntryUpdateParams{Fields: none}))
+	entry = must[*client.Entry](t)(c.Directory.Get(ctx, id))
+	if entry.Label != "Ada Lovelace" || entry.Status != client.StatusInactive || len(entry.Tags) != 0 ||
+		string(entry.Fields) != `{"rate":1.50,"email":"ada@example.com","city":"London"}` {
+		t.Errorf("update: %+v %s", entry, entry.Fields)
+	}
+	page := must[*client.Page[client.EntrySummary]](t)(c.Directory.List(ctx, client.DirectoryListParams{
+		WorkspaceID: ws, Type: client.TypePerson, Status: client.StatusInactive, Query: "love",
+	}))
+	if len(page.Items) != 1 || page.Items[0].ID != id {
+		t.Errorf("list: %+v", page)
+	}
+	if gone := must[*client.Deleted](t)(c.Directory.Delete(ctx, id)); !gone.Deleted {
+		t.Errorf("delete: %+v", gone)
+	}
+	if _, err := c.Directory.Get(ctx, id); !client.IsNotFound(err) {
+		t.Errorf("get what is deleted: %v", err)
+	}
+	if back := must[*client.Restored](t)(c.Directory.Restore(ctx, id)); !back.Restored {
+		t.Errorf("restore: %+v", back)
+	}
+	must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: ws, Type: client.TypeOrganization}))
+}
+
+func walkTags(t *testing.T, c *client.Client, ws string) {
+	ctx := t.Context()
+	tag := must[*client.Tag](t)(c.Tags.Create(ctx, client.TagCreateParams{WorkspaceID: ws, Name: "supplier", AppliesTo: client.TypeOrganization}))
+	tag = must[*client.Tag](t)(c.Tags.Update(ctx, tag.ID, client.TagUpdateParams{AppliesTo: client.String(client.AppliesToAll)}))
+	if tag.Name != "supplier" || tag.AppliesTo != client.AppliesToAll {
+		t.Errorf("update: %+v", tag)
+	}
+	id := must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: ws, Type: client.TypePerson, Tags: []string{tag.ID}})).ID
+	if page := must[*client.Page[client.EntrySummary]](t)(c.Directory.List(ctx, client.DirectoryListParams{WorkspaceID: ws, Tag: "supplier"})); len(page.Items) != 1 || page.Items[0].ID != id {
+		t.Errorf("list by tag: %+v", page)
+	}
+	if page := must[*client.Page[client.Tag]](t)(c.Tags.List(ctx, ws, client.ListParams{})); !slices.Contains(page.Items, *tag) {
+		t.Errorf("list: %+v", page)
+	}
+	if gone := must[*client.Deleted](t)(c.Tags.Delete(ctx, tag.ID)); !gone.Deleted {
+		t.Errorf("delete: %+v", gone)
+	}
+}
+
+func walkMethods(t *testing.T, c *client.Client, ws string) {
+	ctx := t.Context()
+	id := must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: ws, Type: client.TypePerson, Name: "Grace"})).ID
+	method := must[*client.ReceivingMethod](t)(c.ReceivingMethods.Add(ctx, id, client.ReceivingMethodParams{Provider: "bank", AccountName: "Grace", AccountID: "1"}))
+	method = must[*client.ReceivingMethod](t)(c.ReceivingMethods.Update(ctx, id, method.ID, client.ReceivingMethodUpdateParams{AccountID: client.String("2"), IsDefault: client.Bool(true)}))
+	entry := must[*client.Entry](t)(c.Directory.Get(ctx, id))
+	if entry.ReceivingMethods == nil || !slices.Equal(*entry.ReceivingMethods, []client.ReceivingMethod{*method}) || method.AccountID != "2" || !method.IsDefault {
+		t.Errorf("update: %+v, %+v", method, entry)
+	}
+	if gone := must[*client.Deleted](t)(c.ReceivingMethods.Remove(ctx, id, method.ID)); !gone.Deleted {
+		t.Errorf("remove: %+v", gone)
+	}
+}
+
+func walkWorkspaces(t *testing.T, c *client.Client, org string) {
+	ctx := t.Context()
+	made := must[*client.Workspace](t)(c.Workspaces.Create(ctx, client.WorkspaceCreateParams{Name: "Payroll", OrganizationID: org}))
+	made = must[*client.Workspace](t)(c.Workspaces.Update(ctx, made.ID, client.WorkspaceUpdateParams{Slug: client.String("pay")}))
+	if got := must[*client.Workspace](t)(c.Workspaces.Get(ctx, made.ID)); *got != *made || got.Slug != "pay" || got.Name != "Payroll" {
+		t.Errorf("get: %+v", got)
+	}
+	if page := must[*client.Page[client.Workspace]](t)(c.Workspaces.List(ctx, client.ListParams{})); len(page.Items) != 2 {
+		t.Errorf("list: %+v", page)
+	}
+}
+
+func walkPeople(t *testing.T, c *client.Client, ws string) {
+	ctx := t.Context()
+	added := must[*client.MemberAdded](t)(c.Members.Add(ctx, ws, client.MemberAddParams{Email: "grace@example.com", Role: "viewer"}))
+	if added.UserID == "" || added.InvitationURL == "" {
+		t.Errorf("add: %+v", added)
+	}
+	role := must[*client.Role](t)(c.Roles.Define(ctx, ws, "clerk", client.RoleParams{Name: "Clerk", Color: "#0f766e", Permissions: []string{"ws.read"}}))
+	must[*client.Role](t)(c.Roles.Define(ctx, ws, "nobody", client.RoleParams{Name: "Nobody"}))
+	if role.Key != "clerk" || role.BuiltIn {
+		t.Errorf("define: %+v", role)
+	}
+	if got := must[*client.RoleAssignment](t)(c.Roles.Assign(ctx, ws, added.UserID, "clerk")); got.Role != "clerk" {
+		t.Errorf("assign: %+v", got)
+	}
+	members := must[*client.Page[client.Member]](t)(c.Members.List(ctx, ws, client.ListParams{})).Items
+	if i := slices.IndexFunc(members, func(m client.Member) bool { return m.ID == added.UserID }); i < 0 || !slices.Equal(members[i].Roles, []string{"viewer", "clerk"}) {
+		t.Errorf("members: %+v", members)
+	}
+	if roles := must[*client.Page[client.Role]](t)(c.Roles.List(ctx, ws, client.ListParams{})).Items; len(roles) != 9 {
+		t.Errorf("%d roles", len(roles))
+	}
+	if got := must[*client.RoleAssignment](t)(c.Roles.Unassign(ctx, ws, added.UserID, "clerk")); got.Role != "clerk" {
+		t.Errorf("unassign: %+v", got)
+	}
+	if gone := must[*client.RoleDeleted](t)(c.Roles.Delete(ctx, ws, "clerk")); !gone.Deleted {
+		t.Errorf("delete: %+v", gone)
+	}
+	if gone := must[*client.MemberRemoved](t)(c.Members.Remove(ctx, ws, added.UserID)); gone.UserID != added.UserID {
+		t.Errorf("remove: %+v", gone)
+	}
+}
+
+func walkOrganizations(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	made := must[*client.Organization](t)(c.Organizations.Create(ctx, client.OrganizationCreateParams{Name: "Globex", Slug: "globex"}))
+	changed := must[*client.Organization](t)(c.Organizations.UpdateSettings(ctx, made.ID, client.OrganizationUpdateParams{Name: client.String("Globex Ltd")}))
+	if changed.Name != "Globex Ltd" || changed.Slug != "globex" {
+		t.Errorf("update: %+v", changed)
+	}
+	if got := must[*client.Organization](t)(c.Organizations.Get(ctx, made.ID)); *got != *changed {
+		t.Errorf("get: %+v", got)
+	}
+	if got := must[*client.Organization](t)(c.Organizations.Settings(ctx, made.ID)); *got != *changed {
+		t.Errorf("settings: %+v", got)
+	}
+	if page := must[*client.Page[client.Organization]](t)(c.Organizations.List(ctx, client.ListParams{})); len(page.Items) != 2 {
+		t.Errorf("list: %+v", page)
+	}
+}
+
+func walkAudit(t *testing.T, c *client.Client, n *servertest.Node) {
+	ctx := t.Context()
+	page := must[*client.Page[client.AuditEntry]](t)(c.Audit.List(ctx, client.AuditListParams{
+		WorkspaceID: n.First.WorkspaceID, Actor: n.First.UserID, Action: "directory.entry.created", ResourceType: "directory_entry",
+		Outcome: client.OutcomeSuccess, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour),
+	}))
+	if len(page.Items) == 0 || page.Items[0].ActorEmail != "admin@example.com" || page.Items[0].RequestID == "" || page.Items[0].Timestamp == 0 {
+		t.Errorf("list: %+v", page)
+	}
+	one := page.Items[0]
+	if page := must[*client.Page[client.AuditEntry]](t)(c.Audit.List(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, ResourceID: one.ResourceID})); len(page.Items) == 0 {
+		t.Error("no row of the resource")
+	}
+	if page := must[*client.Page[client.AuditEntry]](t)(c.Audit.List(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, To: time.UnixMilli(1)})); len(page.Items) != 0 {
+		t.Errorf("rows before all time: %+v", page)
+	}
+	if page := must[*client.Page[client.AuditEntry]](t)(c.Audit.List(ctx, client.AuditListParams{OrganizationID: n.First.OrganizationID})); page.HasMore {
+		t.Errorf("rows of the organization: %+v", page)
+	}
+}

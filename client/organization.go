@@ -1,0 +1,54 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+)
+
+// OrganizationService is about the organizations that the caller belongs to.
+type OrganizationService struct{ c *Client }
+
+// OrganizationCreateParams describe a new organization.
+type OrganizationCreateParams struct {
+	Name string `json:"name"`
+	Slug string `json:"slug,omitzero"` // derived from the name where it is empty
+}
+
+// OrganizationUpdateParams say what to change. What is nil stays as it is.
+type OrganizationUpdateParams struct {
+	Name *string `json:"name,omitzero"`
+	Slug *string `json:"slug,omitzero"`
+}
+
+// List reads the caller's organizations.
+func (s *OrganizationService) List(ctx context.Context, p ListParams) (*Page[Organization], error) {
+	return list[Organization](ctx, s.c, p.query(), "/organizations")
+}
+
+// All walks over the caller's organizations.
+func (s *OrganizationService) All(ctx context.Context, p ListParams) iter.Seq2[Organization, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[Organization], error) {
+		return s.List(ctx, p.at(cursor))
+	})
+}
+
+// Get reads an organization.
+func (s *OrganizationService) Get(ctx context.Context, id string) (*Organization, error) {
+	return read[Organization](ctx, s.c, "/organizations", id)
+}
+
+// Create makes an organization, of which the caller is the owner.
+func (s *OrganizationService) Create(ctx context.Context, p OrganizationCreateParams) (*Organization, error) {
+	return change[Organization](ctx, s.c, http.MethodPost, p, "/organizations")
+}
+
+// Settings reads the settings of an organization.
+func (s *OrganizationService) Settings(ctx context.Context, id string) (*Organization, error) {
+	return read[Organization](ctx, s.c, "/organizations", id, "settings")
+}
+
+// UpdateSettings changes the settings of an organization.
+func (s *OrganizationService) UpdateSettings(ctx context.Context, id string, p OrganizationUpdateParams) (*Organization, error) {
+	return change[Organization](ctx, s.c, http.MethodPatch, p, "/organizations", id, "settings")
+}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Page is a piece of a list.
+type Page[T any] struct {
+	Items []T
+	// Cursor gets the next page of the same list with the same filters. It is empty
+	// on the last one.
+	Cursor string
+	// HasMore says whether there is a next page.
+	HasMore bool
+}
+
+// ListParams ask for a piece of a list that otherwise comes whole.
+type ListParams struct {
+	// Limit is how many items a page has at most, 1 to 100. Without Limit and Cursor
+	// the whole list comes at once.
+	Limit int
+	// Cursor is that of the page before.
+	Cursor string
+}
+
+// maxLimit is the largest page there is: the fewest requests for a whole list.
+const maxLimit = 100
+
+func (p ListParams) query() query { return query{}.number("limit", p.Limit).text("cursor", p.Cursor) }
+
+// at asks for the page at a cursor, of a list that is walked over.
+func (p ListParams) at(cursor string) ListParams { return ListParams{pageSize(p.Limit), cursor} }
+
+// pageSize is how large pages are that are walked over: as they can be, unless told.
+func pageSize(limit int) int { return cmp.Or(limit, maxLimit) }
+
+// query leaves out what is empty.
+type query url.Values
+
+func (q query) text(name, value string) query {
+	if value != "" {
+		url.Values(q).Set(name, value)
+	}
+	return q
+}
+
+func (q query) number(name string, value int) query {
+	if value != 0 {
+		url.Values(q).Set(name, strconv.Itoa(value))
+	}
+	return q
+}
+
+func (q query) time(name string, value time.Time) query {
+	if !value.IsZero() {
+		url.Values(q).Set(name, strconv.FormatInt(value.UnixMilli(), 10))
+	}
+	return q
+}
+
+// list reads one page.
+func list[T any](ctx context.Context, c *Client, q query, first string, rest ...string) (*Page[T], error) {
+	path, err := route(first, rest...)
+	if err != nil {
+		return nil, err
+	}
+	op := &call{method: http.MethodGet, path: path, query: url.Values(q)}
+	response, _, err := c.send(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[T]{}
+	around := envelope{Data: &page.Items}
+	if err := decode(op, response, &around); err != nil {
+		return nil, err
+	}
+	page.Cursor, page.HasMore = around.Cursor, around.HasMore
+	return page, nil
+}
+
+// walk yields the items of all pages. An error is the last thing that it yields.
+func walk[T any](cursor string, next func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for cursor := cursor; ; {
+			page, err := next(cursor)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if !page.HasMore {
+				return
+			}
+			if page.Cursor == "" || page.Cursor == cursor {
+				var none T
+				yield(none, errors.New("bursar: the list has more, but the server does not say where"))
+				return
+			}
+			cursor = page.Cursor
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Response is a whole answer, as [Client.Do] returns it.
+type Response struct {
+	Status    int
+	Header    http.Header
+	Body      []byte
+	RequestID string
+}
+
+// maxAnswer bounds an answer. A page has 2 MiB at most; whole lists have more.
+const maxAnswer = 64 << 20
+
+var errAnswerTooLarge = fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
+
+// send runs a call to its end: it signs in, repeats what failed and can be
+// repeated, and renews a session that has ended. A refusal comes with its answer.
+func (c *Client) send(ctx context.Context, op *call) (*Response, int, error) {
+	address, err := c.address(op)
+	if err != nil {
+		return nil, 0, err
+	}
+	var key string
+	if op.changes() && !op.open {
+		if key, err = idempotencyKeyOf(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	renewed := false
+	for attempt := 1; ; attempt++ {
+		authorization, token := op.authorization, ""
+		if !op.open {
+			if token, err = c.session.get(ctx); err != nil {
+				return nil, attempt, err
+			}
+			if token != "" {
+				authorization = "Bearer " + token
+			}
+		}
+		response, err := c.attempt(ctx, op, attempt, address, authorization, key)
+		if err == nil {
+			return response, attempt, nil
+		}
+		if IsUnauthorized(err) && !renewed && !op.open && !op.final && c.session.drop(token) {
+			renewed = true
+			attempt--
+			continue
+		}
+		wait, again := c.retries.next(op, attempt, err)
+		if !again || !c.pause(ctx, op, attempt, wait, err) {
+			return response, attempt, interrupted(ctx, err)
+		}
+	}
+}
+
+// interrupted adds to an error that the context was done before a repeat.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", err, ctx.Err())
+}
+
+// attempt sends a request once and reads the whole answer, so that the connection
+// can be used again.
+func (c *Client) attempt(ctx context.Context, op *call, number int, address, authorization, key string) (*Response, error) {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if c.timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, c.timeout)
+	}
+	defer cancel()
+	request, err := c.request(limited, op, address, authorization, key)
+	if err != nil {
+		return nil, err
+	}
+	started := time.Now()
+	response, err := c.exchange(request)
+	if err != nil {
+		err = c.explain(ctx, limited, op, err)
+		c.log.LogAttrs(ctx, slog.LevelDebug, "bursar request failed", slog.String("method", op.method), slog.String("path", shown(op.path)),
+			slog.Int("attempt", number), slog.Duration("duration", time.Since(started)), slog.String("error", err.Error()))
+		return nil, err
+	}
+	c.log.LogAttrs(ctx, slog.LevelDebug, "bursar request", slog.String("method", op.method), slog.String("path", shown(op.path)),
+		slog.Int("attempt", number), slog.Int("status", response.Status), slog.Duration("duration", time.Since(started)),
+		slog.String("request_id", response.RequestID))
+	return response, refusal(op, response)
+}
+
+func (c *Client) exchange(request *http.Request) (*Response, error) {
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	if len(body) > maxAnswer {
+		return nil, errAnswerTooLarge
+	}
+	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, RequestID: answer.Header.Get("X-Request-Id")}, nil
+}
+
+// explain says which call had no answer, and why, without its address: that may
+// hold a device code.
+func (c *Client) explain(ctx, limited context.Context, op *call, err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case limited.Err() != nil:
+		err = fmt.Errorf("no answer within %s: %w", c.timeout, limited.Err())
+	}
+	return fmt.Errorf("bursar: %s %s: %w", op.method, shown(op.path), err)
+}
+
+// pause waits before a repeat. It says false where the context is done before.
+func (c *Client) pause(ctx context.Context, op *call, attempt int, wait time.Duration, reason error) bool {
+	if end, ok := ctx.Deadline(); ctx.Err() != nil || (ok && time.Until(end) <= wait) {
+		return false
+	}
+	c.log.LogAttrs(ctx, slog.LevelDebug, "bursar request is repeated", slog.String("method", op.method), slog.String("path", shown(op.path)),
+		slog.Int("attempt", attempt), slog.Duration("wait", wait), slog.String("reason", reason.Error()))
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// stayingHome is an HTTP client that follows no redirect to another host, nor one
+// that would make another request of the call: neither the credential nor the body
+// goes anywhere else.
+func stayingHome(given *http.Client) *http.Client {
+	own := *given
+	own.CheckRedirect = func(next *http.Request, before []*http.Request) error {
+		first := before[0]
+		if next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme || next.Method != first.Method {
+			return http.ErrUseLastResponse
+		}
+		if given.CheckRedirect != nil {
+			return given.CheckRedirect(next, before)
+		}
+		if len(before) >= 10 {
+			return errRedirects
+		}
+		return nil
+	}
+	return &own
+}
+
+var errRedirects = errors.New("the server redirects in a circle")

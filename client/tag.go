@@ -1,0 +1,54 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+)
+
+// TagService is about the tags that sort a directory.
+type TagService struct{ c *Client }
+
+// AppliesToAll is for tags that entries of any type may carry. The others apply to
+// [TypePerson] or [TypeOrganization].
+const AppliesToAll = "all"
+
+// TagCreateParams describe a new tag.
+type TagCreateParams struct {
+	WorkspaceID string `json:"workspace_id"`
+	Name        string `json:"name"`
+	AppliesTo   string `json:"applies_to,omitzero"` // AppliesToAll where it is empty
+}
+
+// TagUpdateParams say what to change. What is nil stays as it is.
+type TagUpdateParams struct {
+	Name      *string `json:"name,omitzero"`
+	AppliesTo *string `json:"applies_to,omitzero"`
+}
+
+// List reads the tags of a workspace.
+func (s *TagService) List(ctx context.Context, workspaceID string, p ListParams) (*Page[Tag], error) {
+	return list[Tag](ctx, s.c, p.query().text("workspace_id", workspaceID), "/directory/tags")
+}
+
+// All walks over the tags of a workspace.
+func (s *TagService) All(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Tag, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[Tag], error) {
+		return s.List(ctx, workspaceID, p.at(cursor))
+	})
+}
+
+// Create makes a tag.
+func (s *TagService) Create(ctx context.Context, p TagCreateParams) (*Tag, error) {
+	return change[Tag](ctx, s.c, http.MethodPost, p, "/directory/tags")
+}
+
+// Update changes a tag.
+func (s *TagService) Update(ctx context.Context, id string, p TagUpdateParams) (*Tag, error) {
+	return change[Tag](ctx, s.c, http.MethodPatch, p, "/directory/tags", id)
+}
+
+// Delete takes a tag off all entries and removes it.
+func (s *TagService) Delete(ctx context.Context, id string) (*Deleted, error) {
+	return change[Deleted](ctx, s.c, http.MethodDelete, nil, "/directory/tags", id)
+}
