@@ -24,6 +24,8 @@ func newAdmin(t Terminal) *cobra.Command {
 		Long: `Administer a store directly, for operators. The commands work on the store
 itself, also while servers run on it, which notice within a second. What they
 change is audited with the system as actor.`,
+		Example: `  bursar admin user create --email grace@example.com --name "Grace Hopper"
+  bursar admin api-key create --user grace@example.com --name laptop`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -39,7 +41,7 @@ change is audited with the system as actor.`,
 }
 
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := &cobra.Command{Use: use, Short: short, Example: commands[0].Example, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(commands...)
 	return c
 }
@@ -204,7 +206,8 @@ func newKeyCreate(t Terminal) *cobra.Command {
 	var expires time.Duration
 	c := task{
 		use: "create", short: "Create an API key for a user",
-		long:    "Create an API key for a user. The key is shown once. The account of an invited user is complete with it.",
+		long: `Create an API key for a user. The key is shown once. The account of an invited
+user is complete with it.`,
 		example: `  bursar admin api-key create --user grace@example.com --name laptop --expires-in 2160h`,
 		needs:   []string{"user", "name"},
 		run: func(c *cobra.Command, id opened) (any, string, error) {
@@ -299,7 +302,8 @@ func newClientRevoke(t Terminal) *cobra.Command {
 func newKeysRotate(t Terminal) *cobra.Command {
 	return task{
 		use: "rotate", short: "Make a new signing key",
-		long:    "Make a new signing key, which signs session tokens from now on. Tokens signed with earlier keys stay good until they expire.",
+		long: `Make a new signing key, which signs session tokens from now on. Tokens signed with
+earlier keys stay good until they expire.`,
 		example: `  bursar admin keys rotate`,
 		run: func(c *cobra.Command, id opened) (any, string, error) {
 			key, err := id.RotateSigningKey(c.Context(), operator())

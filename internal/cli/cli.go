@@ -8,29 +8,30 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"bursar/client"
 	"bursar/internal/audit"
 	"bursar/internal/config"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/web"
 )
-
-// Terminal is the world as a command sees it.
-type Terminal struct {
-	In  io.Reader
-	Out io.Writer
-	Err io.Writer
-	Env func(string) (string, bool)
-}
 
 const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitNoUser = 4
+)
+
+// Commands are listed by what they are for.
+const (
+	groupSession = "session"
+	groupWork    = "work"
+	groupServer  = "server"
 )
 
 // usageError is a command that was typed wrong.
@@ -54,17 +55,16 @@ func Run(ctx context.Context, args []string, t Terminal) int {
 		fmt.Fprintf(t.Err, "bursar: %v\nRun '%s --help' for how it is used.\n", err, command.CommandPath())
 		return exitUsage
 	}
-	fmt.Fprintf(t.Err, "bursar: %s\n", explain(err))
-	return exitFailed
-}
-
-// explain is an error without the code that only programs care for.
-func explain(err error) string {
-	var f *fault.Fault
-	if errors.As(err, &f) {
-		return f.Message
+	for i, line := range strings.Split(explain(err), "\n") {
+		if i == 0 {
+			line = "bursar: " + line
+		}
+		fmt.Fprintln(t.Err, printable(line))
 	}
-	return err.Error()
+	if errors.Is(err, errSignedOut) || client.IsUnauthorized(err) {
+		return exitNoUser
+	}
+	return exitFailed
 }
 
 func newRoot(t Terminal) *cobra.Command {
@@ -73,29 +73,83 @@ func newRoot(t Terminal) *cobra.Command {
 		Short: "The front office of a payments platform",
 		Long: `Bursar logs people and machines in, keeps a directory of whom a workspace pays,
 and leaves an audit entry for every action. It is one program: the server, its
-administration and its command line.`,
+administration and its command line.
+
+For CI, BURSAR_URL, BURSAR_API_KEY or BURSAR_TOKEN, and BURSAR_WORKSPACE stand in
+for what 'bursar login' and 'bursar workspaces use' remember.
+
+Exit codes: 0 done, 1 failed, 2 typed wrong, 4 not signed in.`,
 		Example: `  bursar serve
-  bursar init --email ada@example.com --name "Ada Lovelace" --organization Acme --workspace Treasury
-  bursar admin api-key create --user ada@example.com --name laptop`,
+  bursar login http://127.0.0.1:8080
+  bursar directory list --type person
+  bursar directory import people.csv --dry-run`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(t), newInit(t), newAdmin(t))
+	r := &remote{terminal: t}
+	root.PersistentFlags().StringVar(&r.contextName, "context", "", "work with this server of 'bursar context list'")
+	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Signing in:"}, &cobra.Group{ID: groupWork, Title: "Daily work:"}, &cobra.Group{ID: groupServer, Title: "Running a server:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupSession, newLogin(r), newLogout(r), newWhoami(r), newStatus(r), newContext(r))
+	add(groupWork, newDirectory(r), newMethods(r), newWorkspaces(r), newMembers(r), newRoles(r), newOrganizations(r), newKeys(r), newAudit(r), newAPI(r))
+	add(groupServer, newServe(t), newInit(t), newAdmin(t))
+	root.SuggestionsMinimumDistance = 2
+	_ = root.RegisterFlagCompletionFunc("context", r.contextNames)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	eachCommand(root, func(c *cobra.Command) {
-		if args := c.Args; args != nil {
-			c.Args = func(c *cobra.Command, given []string) error {
-				if err := args(c, given); err != nil {
-					return usageError{err}
+		args := c.Args
+		if !c.Runnable() {
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			args = cobra.NoArgs
+		}
+		if args == nil {
+			args = cobra.ArbitraryArgs
+		}
+		if c.Name() == "help" && c.Parent() == root {
+			args = knownTopic
+		}
+		// Whatever is typed wrong is told as such, whoever finds it.
+		c.Args = func(c *cobra.Command, given []string) error {
+			for _, check := range []error{args(c, given), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
+				if check != nil {
+					return usageError{check}
 				}
-				return nil
 			}
+			return nil
 		}
 	})
 	return root
+}
+
+// knownCommand refuses what is no command, and says what may be meant.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("there is no command %q", args[0])
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return errors.New(text)
+}
+
+// knownTopic refuses to help with what is no command.
+func knownTopic(c *cobra.Command, args []string) error {
+	found, rest, err := c.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		return knownCommand(found, rest)
+	}
+	return err
 }
 
 // version is that of the module, or of the commit that it was built from.

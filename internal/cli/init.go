@@ -21,8 +21,8 @@ func newInit(t Terminal) *cobra.Command {
 		Short: "Make the first organization, workspace and admin of a store",
 		Long: `Make the first organization, workspace and admin of an empty store, an API key for
 the admin, and a link by which the admin sets up how to sign in to the console.
-Both are shown once; the link is good once, for a day. A store that has been initialised is
-left as it is, and the command fails.`,
+Both are shown once; the link is good once, for a day. A store that has been
+initialised is left as it is, and the command fails.`,
 		Example: `  bursar init --email ada@example.com --name "Ada Lovelace" --organization Acme --workspace Treasury
   bursar init --email ops@example.com --name Ops --organization Acme --workspace Main --json --database-url postgres://localhost/bursar`,
 		Args: cobra.NoArgs,

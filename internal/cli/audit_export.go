@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/internal/auditlog"
+)
+
+const (
+	exportCSV    = "csv"
+	exportNDJSON = "ndjson"
+)
+
+func newAuditExport(r *remote) *cobra.Command {
+	var q auditQuery
+	var form string
+	c := &cobra.Command{
+		Use: "export FILE|-", Short: "Write the audit log to a file",
+		Long: "Write entries of the audit log, newest first, to a file or to standard output (-).\nThe form is that of --format, else of the file's name: .ndjson and .jsonl are JSON,\na line an entry; everything else is CSV with a head, safe to open as a spreadsheet.\nThe file appears when it is complete, readable by you alone; a file that was there\nis replaced.\n" + auditFilters,
+		Example: `  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31
+  bursar audit export audit.ndjson --action directory.entry.deleted
+  bursar audit export - --format ndjson | gzip > audit.ndjson.gz`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			form, err := exportForm(form, args[0])
+			if err != nil {
+				return err
+			}
+			a, err := q.source(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			n := 0
+			write := func(w io.Writer) error {
+				out := newAuditWriter(w, form)
+				for row, err := range a.rows(c.Context(), time.Time{}, 100) {
+					if err != nil {
+						return err
+					}
+					if err := out.row(row); err != nil {
+						return err
+					}
+					n++
+				}
+				return out.flush()
+			}
+			if args[0] == "-" {
+				err = write(r.terminal.Out)
+			} else {
+				err = writeWhole(args[0], write)
+			}
+			if err != nil {
+				return fmt.Errorf("export the audit log: %w", err)
+			}
+			if args[0] != "-" {
+				fmt.Fprintf(r.terminal.Err, "Exported %s to %s.\n", counted(n, "entry", "entries"), args[0])
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&form, "format", "", "csv or ndjson")
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{exportCSV, exportNDJSON}, cobra.ShellCompDirectiveNoFileComp))
+	q.bind(r, c)
+	return c
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}
+
+func exportForm(form, file string) (string, error) {
+	switch form {
+	case exportCSV, exportNDJSON:
+		return form, nil
+	case "":
+		if end := strings.ToLower(filepath.Ext(file)); end == ".ndjson" || end == ".jsonl" {
+			return exportNDJSON, nil
+		}
+		return exportCSV, nil
+	}
+	return "", usageError{fmt.Errorf("--format is csv or ndjson, not %q", form)}
+}
+
+// auditWriter writes entries one by one.
+type auditWriter struct {
+	row   func(api.AuditEntry) error
+	flush func() error
+}
+
+func newAuditWriter(w io.Writer, form string) auditWriter {
+	if form == exportNDJSON {
+		out := bufio.NewWriter(w)
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		return auditWriter{func(row api.AuditEntry) error { return encoder.Encode(row) }, out.Flush}
+	}
+	out := csv.NewWriter(w)
+	begun := false
+	head := func() error {
+		if begun {
+			return nil
+		}
+		begun = true
+		return out.Write(auditlog.Columns())
+	}
+	return auditWriter{
+		row: func(row api.AuditEntry) error {
+			return errors.Join(head(), out.Write(auditlog.Row(row).Record()))
+		},
+		flush: func() error {
+			err := head()
+			out.Flush()
+			return errors.Join(err, out.Error())
+		},
+	}
+}
+
+// writeWhole writes a file that appears only when it is complete. What is no plain
+// file, such as a device or a pipe, is written as it is.
+func writeWhole(path string, write func(io.Writer) error) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return unwritable(path, err)
+		}
+		return errors.Join(write(file), file.Close())
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // of mode 0600
+	if err != nil {
+		return unwritable(path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err = write(file); err == nil {
+		err = unwritable(path, file.Sync())
+	}
+	if err = errors.Join(err, unwritable(path, file.Close())); err != nil {
+		return err
+	}
+	return unwritable(path, os.Rename(file.Name(), path))
+}
+
+// unwritable names the file that was asked for, not the one beside it.
+func unwritable(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var at *fs.PathError
+	var moved *os.LinkError
+	if errors.As(err, &at) {
+		err = at.Err
+	} else if errors.As(err, &moved) {
+		err = moved.Err
+	}
+	return fmt.Errorf("write %s: %w", path, err)
+}

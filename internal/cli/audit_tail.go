@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+)
+
+const (
+	pollEvery   = 2 * time.Second
+	pollAtLeast = time.Minute // where the server cannot be reached
+
+	// lookBack is how far behind the newest entry is looked for others. Entries get
+	// their place when they are made and are seen when they are committed, so one
+	// may appear below another that was seen before.
+	lookBack = 30 * time.Second
+)
+
+func newAuditTail(r *remote) *cobra.Command {
+	var f format
+	var q auditQuery
+	var n int
+	var follow bool
+	c := &cobra.Command{
+		Use: "tail", Short: "Show the newest entries, and follow the log",
+		Long: "Show the newest entries of the audit log, the newest last. With --follow it goes on\nwith what happens, until Ctrl-C; where the server cannot be reached it tries again.\nWith --json every entry is a line of its own, and --jq works on each.\n" + auditFilters,
+		Example: `  bursar audit tail
+  bursar audit tail -f --outcome denied
+  bursar audit tail -n 0 -f --json | while read -r entry; do notify "$entry"; done`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if n < 0 {
+				return usageError{fmt.Errorf("--lines must be 0 or more, not %d", n)}
+			}
+			a, err := q.source(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			t := &tail{
+				rows: func(ctx context.Context, from time.Time) iter.Seq2[api.AuditEntry, error] {
+					return a.rows(ctx, from, 100)
+				},
+				print:  (&auditPrinter{terminal: r.terminal, format: f}).print,
+				say:    func(text string) { fmt.Fprintln(r.terminal.Err, text) },
+				every:  pollEvery,
+				follow: follow,
+			}
+			return t.run(c.Context(), n)
+		},
+	}
+	c.Flags().IntVarP(&n, "lines", "n", 20, "how many entries to begin with")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens")
+	q.bind(r, c)
+	f.bind(c, false)
+	return c
+}
+
+// tail shows the end of the log, every entry once.
+type tail struct {
+	rows   func(ctx context.Context, from time.Time) iter.Seq2[api.AuditEntry, error]
+	print  func([]api.AuditEntry) error
+	say    func(text string)
+	every  time.Duration
+	follow bool
+
+	seen   map[string]int64 // when those happened that may be met again
+	newest int64
+}
+
+func (t *tail) run(ctx context.Context, n int) error {
+	t.seen = map[string]int64{}
+	first, err := t.begin(ctx, n)
+	switch {
+	case err != nil && t.follow && ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the audit log: %w", err)
+	case len(first) == 0 && n > 0 && !t.follow:
+		t.say("Nothing in the log is like that.")
+	}
+	if err := t.print(first); err != nil || !t.follow {
+		return err
+	}
+	return t.goOn(ctx)
+}
+
+// begin takes the newest n entries, and notes those that the first poll meets.
+func (t *tail) begin(ctx context.Context, n int) ([]api.AuditEntry, error) {
+	var first []api.AuditEntry
+	if n == 0 && !t.follow {
+		return nil, nil
+	}
+	for row, err := range t.rows(ctx, time.Time{}) {
+		if err != nil {
+			return nil, err
+		}
+		t.newest = max(t.newest, row.Timestamp)
+		met := t.follow && row.Timestamp >= t.newest-lookBack.Milliseconds()
+		if len(first) >= n && !met {
+			break
+		}
+		if met {
+			t.seen[row.ID] = row.Timestamp
+		}
+		if len(first) < n {
+			first = append(first, row)
+		}
+		if len(first) >= n && !t.follow {
+			break
+		}
+	}
+	slices.Reverse(first)
+	return first, nil
+}
+
+// goOn polls until the context is done. A server that cannot answer now is asked
+// again, ever more slowly.
+func (t *tail) goOn(ctx context.Context) error {
+	wait, failing := t.every, false
+	for {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		fresh, err := t.poll(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !passing(err):
+			return fmt.Errorf("follow the audit log: %w", err)
+		case err != nil:
+			if !failing {
+				t.say("The log cannot be read now, trying again: " + explain(err))
+			}
+			wait, failing = min(2*wait, max(pollAtLeast, t.every)), true
+			continue
+		case failing:
+			t.say("The log can be read again.")
+		}
+		wait, failing = t.every, false
+		if err := t.print(fresh); err != nil {
+			return err
+		}
+	}
+}
+
+// poll takes what was not seen yet, the newest last. What it met counts as seen only
+// when all of it was read.
+func (t *tail) poll(ctx context.Context) ([]api.AuditEntry, error) {
+	var from time.Time
+	if t.newest > 0 {
+		from = time.UnixMilli(t.newest).Add(-lookBack)
+	}
+	var fresh []api.AuditEntry
+	for row, err := range t.rows(ctx, from) {
+		if err != nil {
+			return nil, err
+		}
+		if _, known := t.seen[row.ID]; !known {
+			fresh = append(fresh, row)
+		}
+	}
+	for _, row := range fresh {
+		t.seen[row.ID] = row.Timestamp
+		t.newest = max(t.newest, row.Timestamp)
+	}
+	for id, at := range t.seen {
+		if at < t.newest-lookBack.Milliseconds() {
+			delete(t.seen, id)
+		}
+	}
+	slices.Reverse(fresh)
+	return fresh, nil
+}
+
+// passing says whether a failure may be over soon.
+func passing(err error) bool {
+	var refused *client.Error
+	return !errors.As(err, &refused) || refused.Status == 429 || refused.Status >= 500
+}
+
+// auditPrinter writes entries as they come, in columns that stay where they are.
+type auditPrinter struct {
+	terminal Terminal
+	format   format
+	widths   []int
+}
+
+func (p *auditPrinter) print(rows []api.AuditEntry) error {
+	for _, row := range rows {
+		var err error
+		switch {
+		case p.format.jq != "":
+			err = writeJQ(p.terminal.Out, p.format.jq, row)
+		case p.format.json:
+			encoder := json.NewEncoder(p.terminal.Out)
+			encoder.SetEscapeHTML(false)
+			err = encoder.Encode(row)
+		default:
+			_, err = fmt.Fprintln(p.terminal.Out, p.line(rows, clean(auditCells(row))))
+		}
+		if err != nil {
+			return fmt.Errorf("write the entries: %w", err)
+		}
+	}
+	return nil
+}
+
+// line is an entry on one line: fitted to a screen, else separated by tabs.
+func (p *auditPrinter) line(batch []api.AuditEntry, cells []string) string {
+	screen := p.terminal.width()
+	if screen == 0 {
+		return strings.Join(cells, "\t")
+	}
+	if p.widths == nil {
+		// What comes later is not known yet: this is what it usually needs.
+		sample := [][]string{{localForm, strings.Repeat("x", 16), strings.Repeat("x", 26), strings.Repeat("x", 60), client.OutcomeSuccess}}
+		for _, row := range batch {
+			sample = append(sample, clean(auditCells(row)))
+		}
+		p.widths = fit(sample, screen)
+	}
+	ascii := !p.terminal.unicode()
+	var line strings.Builder
+	for k, cell := range cells {
+		if ascii {
+			cell = toASCII(cell)
+		}
+		cell = shortened(cell, p.widths[k], ascii)
+		pad := strings.Repeat(" ", max(0, p.widths[k]-runewidth.StringWidth(cell))+gap)
+		if k == len(cells)-1 {
+			pad = ""
+			if cells[k] != client.OutcomeSuccess && p.terminal.coloured(p.terminal.Out) {
+				cell = "\x1b[31m" + cell + "\x1b[0m"
+			}
+		}
+		line.WriteString(cell + pad)
+	}
+	return line.String()
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+)
+
+func newDirectory(r *remote) *cobra.Command {
+	return family(&cobra.Command{
+		Use:   "directory",
+		Short: "Work with the people and organizations that a workspace pays",
+		Long: `The directory holds the people and organizations that a workspace pays.
+
+ENTRY is the id of an entry, or its label, whatever the case. Where a label fits
+several entries you are asked which one is meant; a script is told their ids.`,
+		Example: `  bursar directory list --type person --tag speaker
+  bursar directory create --name "Ada Lovelace" --field email=ada@example.com
+  bursar directory get "Ada Lovelace"
+  bursar directory update "Ada Lovelace" --add-tag vip`,
+	}, newEntryList(r), newEntrySearch(r), newEntryGet(r), newEntryCreate(r), newEntryUpdate(r), newEntryDelete(r), newEntryRestore(r),
+		newTags(r), newDirectoryImport(r), newDirectoryExport(r))
+}
+
+func entryTypes() []string    { return []string{client.TypePerson, client.TypeOrganization} }
+func entryStatuses() []string { return []string{client.StatusActive, client.StatusInactive} }
+
+// oneOf holds a flag to what there is: the API answers a filter that nothing fits
+// with an empty list, which hides a slip of the finger.
+func oneOf(flag, value string, options []string) error {
+	if value == "" || slices.Contains(options, value) {
+		return nil
+	}
+	return usageError{fmt.Errorf("--%s must be %s, not %q", flag, strings.Join(options, " or "), value)}
+}
+
+// completeWords completes a flag from a list that never changes.
+func completeWords(c *cobra.Command, flag string, words []string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeFlag completes a flag from the server.
+func completeFlag(c *cobra.Command, flag string, fn cobra.CompletionFunc) {
+	_ = c.RegisterFlagCompletionFunc(flag, fn)
+}
+
+// say tells a person what was done. It goes to standard error, so that standard
+// output holds results alone.
+func (r *remote) say(format string, args ...any) error {
+	_, err := fmt.Fprintln(r.terminal.Err, printable(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// named is how messages call an entry.
+func named(e *api.Entry) string { return e.Label + " (" + e.ID + ")" }

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// exportFile is a file that appears when it is complete, or standard output.
+type exportFile struct {
+	io.Writer
+	name string
+	temp *os.File
+}
+
+func newExportFile(name string, stdout io.Writer) (*exportFile, error) {
+	if name == "-" {
+		return &exportFile{Writer: stdout, name: name}, nil
+	}
+	temp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", name, err)
+	}
+	return &exportFile{temp, name, temp}, nil
+}
+
+func (f *exportFile) title() string {
+	if f.temp == nil {
+		return "standard output"
+	}
+	return f.name
+}
+
+func (f *exportFile) folder() string {
+	if f.temp == nil {
+		return ""
+	}
+	return filepath.Dir(f.name)
+}
+
+func (f *exportFile) keep() error {
+	if f.temp == nil {
+		return nil
+	}
+	if err := errors.Join(f.temp.Sync(), f.temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.temp.Name(), f.name)
+}
+
+// abandon leaves nothing behind of what was not kept.
+func (f *exportFile) abandon() {
+	if f.temp != nil {
+		_ = f.temp.Close()
+		_ = os.Remove(f.temp.Name()) // it is gone where it was kept
+	}
+}
+
+// spool holds entries until it is known which columns there are.
+type spool struct {
+	file *os.File
+	out  *bufio.Writer
+}
+
+func newSpool(folder string) (*spool, error) {
+	file, err := os.CreateTemp(folder, ".bursar-export-*")
+	if err != nil {
+		return nil, fmt.Errorf("keep the entries until all are known: %w", err)
+	}
+	return &spool{file, bufio.NewWriter(file)}, nil
+}
+
+func (s *spool) close() {
+	_ = s.file.Close()
+	_ = os.Remove(s.file.Name())
+}
+
+func (s *spool) add(e *exportedEntry) error {
+	_, err := s.out.Write(append(encoded(e), '\n'))
+	return err
+}
+
+// each reads the entries back.
+func (s *spool) each(fn func(e *exportedEntry) error) error {
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	in := json.NewDecoder(bufio.NewReader(s.file))
+	for {
+		var line struct {
+			exportedEntry
+			Fields json.RawMessage `json:"fields"`
+		}
+		if err := in.Decode(&line); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		fields, err := readFields(line.Fields)
+		if err != nil {
+			return err
+		}
+		line.exportedEntry.Fields = fields
+		if err := fn(&line.exportedEntry); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+)
+
+func newEntryGet(r *remote) *cobra.Command {
+	var out format
+	var numbers bool
+	c := &cobra.Command{
+		Use: "get ENTRY", Aliases: []string{"show", "view"},
+		Short: "Show an entry with its fields, tags and receiving methods",
+		Long: `Show everything about an entry. Account numbers are masked but for the last four
+digits, unless --show-numbers asks for them; --json and --jq write the data of the
+API, where nothing is masked.`,
+		Example: `  bursar directory get "Ada Lovelace"
+  bursar directory get entry_01jd2q4h6k8m0n2p4r6s8t0v2w --show-numbers
+  bursar directory get "Ada Lovelace" --jq .fields.email`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			e, err := r.findEntry(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			return out.write(r.terminal, e, func(w io.Writer) error { return r.writeEntry(w, e, numbers) })
+		},
+	}
+	c.Flags().BoolVar(&numbers, "show-numbers", false, "show account numbers in full")
+	out.bind(c, false)
+	return r.inWorkspace(c)
+}
+
+func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
+	pairs := []string{"Label", e.Label, "Type", e.Type, "Status", e.Status}
+	if e.Name != "" && e.Name != e.Label {
+		pairs = append(pairs, "Name", e.Name)
+	}
+	if len(e.Tags) > 0 {
+		pairs = append(pairs, "Tags", strings.Join(e.Tags, ", "))
+	}
+	pairs = append(pairs, "Id", e.ID, "Workspace", e.WorkspaceID, "Created", localTime(e.CreatedAt), "Updated", localTime(e.UpdatedAt))
+	fields, err := readFields(e.Fields)
+	if err != nil {
+		return err
+	}
+	if len(fields) > 0 {
+		pairs = append(pairs, "Fields", "")
+	}
+	for _, one := range fields {
+		pairs = append(pairs, "  "+printable(one.key), one.text())
+	}
+	if e.ReceivingMethods == nil {
+		pairs = append(pairs, "Receiving methods", "not shown: you need the permission ws.receiving.read")
+	} else if len(*e.ReceivingMethods) > 0 {
+		pairs = append(pairs, "Receiving methods", "")
+		for _, m := range *e.ReceivingMethods {
+			pairs = append(pairs, "  "+printable(m.Provider), r.methodText(m, numbers))
+		}
+	}
+	return writePairs(r.terminal, w, pairs...)
+}

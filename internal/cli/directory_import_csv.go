@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRow bounds a row of a file: the API takes no more at a time, and a quote that
+// is never closed must not swallow the file.
+const maxRow = 1 << 20
+
+var errLongRow = errors.New("a line has more than 1 MiB; maybe a quote is not closed")
+
+// tape keeps what was read since the last cut.
+type tape struct {
+	from  io.Reader
+	text  []byte
+	start int64
+}
+
+func (t *tape) Read(p []byte) (int, error) {
+	if len(t.text) > maxRow {
+		return 0, errLongRow
+	}
+	n, err := t.from.Read(p)
+	t.text = append(t.text, p[:n]...)
+	return n, err
+}
+
+// cut returns what was read up to a position, and forgets it.
+func (t *tape) cut(to int64) string {
+	n := int(to - t.start)
+	text := string(t.text[:n])
+	t.text, t.start = append(t.text[:0], t.text[n:]...), to
+	return text
+}
+
+// csvReader reads a CSV file.
+type csvReader struct {
+	tape        *tape
+	csv         *csv.Reader
+	columns     []column
+	defaultType string
+	number      int
+}
+
+func newCSVReader(in *bufio.Reader, comma rune, m mapping, defaultType string) (*csvReader, error) {
+	if comma == 0 {
+		var err error
+		if comma, err = findDelimiter(in); err != nil {
+			return nil, err
+		}
+	}
+	t := &tape{from: in}
+	r := &csvReader{tape: t, csv: csv.NewReader(t), defaultType: defaultType}
+	r.csv.Comma, r.csv.FieldsPerRecord = comma, -1
+	header, err := r.csv.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("the file is empty: its first line must name the columns")
+	case err != nil:
+		return nil, fmt.Errorf("read the header: %w", err)
+	}
+	t.cut(r.csv.InputOffset())
+	for _, name := range header {
+		if !utf8.ValidString(name) {
+			return nil, errors.New("the header is not UTF-8: save the file as UTF-8")
+		}
+	}
+	r.columns, err = columnsOf(header, m, defaultType)
+	return r, err
+}
+
+// findDelimiter looks at no more than the first line: what comes by a pipe may take
+// its time.
+func findDelimiter(in *bufio.Reader) (rune, error) {
+	for n := 1; ; n = min(in.Buffered()+1, in.Size()) {
+		_, err := in.Peek(n)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		text, _ := in.Peek(in.Buffered())
+		if comma, whole := delimiterOf(text); whole || err != nil || len(text) == in.Size() {
+			return comma, nil
+		}
+	}
+}
+
+// delimiterOf finds what separates the columns of the first line, and whether that
+// is whole.
+func delimiterOf(text []byte) (comma rune, whole bool) {
+	counts, quotes, begun := map[byte]int{}, false, false
+	for _, c := range text {
+		switch {
+		case c == '\n' && begun && !quotes:
+			return mostOf(counts), true
+		case c == '"':
+			quotes, begun = !quotes, true
+		case quotes || c == '\r' || c == '\n':
+		case c == ',' || c == ';' || c == '\t':
+			counts[c]++
+			begun = true
+		default:
+			begun = true
+		}
+	}
+	return mostOf(counts), false
+}
+
+func mostOf(counts map[byte]int) rune {
+	best := byte(',')
+	for _, c := range []byte{';', '\t'} {
+		if counts[c] > counts[best] {
+			best = c
+		}
+	}
+	return rune(best)
+}
+
+func (r *csvReader) next() (*importRow, error) {
+	cells, err := r.csv.Read()
+	var malformed *csv.ParseError
+	if err != nil && !errors.As(err, &malformed) {
+		return nil, err
+	}
+	end := r.csv.InputOffset()
+	text := r.tape.cut(end)
+	r.number++
+	row := &importRow{number: r.number, end: end, cells: cells}
+	if malformed != nil {
+		row.line, row.text, row.cells = malformed.StartLine, strings.TrimRight(text, "\r\n"), nil
+		row.problem = "is not CSV: " + malformed.Err.Error()
+		return row, nil
+	}
+	row.line, _ = r.csv.FieldPos(0)
+	if len(cells) != len(r.columns) {
+		row.problem = fmt.Sprintf("has %d columns, and the header has %d", len(cells), len(r.columns))
+		return row, nil
+	}
+	for i, cell := range cells {
+		if problem := row.put(r.columns[i], cell); problem != "" && row.problem == "" {
+			row.problem = problem
+		}
+	}
+	if row.kind == "" && row.id == "" {
+		row.kind = r.defaultType
+	}
+	return row, nil
+}
+
+// put puts a cell where it belongs. An empty one says nothing.
+func (row *importRow) put(to column, cell string) (problem string) {
+	if cell == "" {
+		return ""
+	}
+	if !utf8.ValidString(cell) {
+		return "is not UTF-8: save the file as UTF-8"
+	}
+	switch to.to {
+	case toID:
+		row.id = strings.TrimSpace(cell)
+	case toType:
+		row.kind = strings.TrimSpace(cell)
+	case toLabel:
+		row.label = &cell
+	case toName:
+		row.name = &cell
+	case toStatus:
+		status := strings.TrimSpace(cell)
+		row.status = &status
+	case toTags:
+		row.tags = splitTags(cell)
+	case toTextField:
+		row.fields.set(fieldValue{to.key, quoted(cell)})
+	case toJSONField:
+		if !json.Valid([]byte(cell)) {
+			return to.header + " must be JSON"
+		}
+		row.fields.set(fieldValue{to.key, json.RawMessage(cell)})
+	case toNowhere:
+		if strings.TrimSpace(cell) != "" {
+			return fmt.Sprintf("has %q in a column without a header", cell)
+		}
+	}
+	return ""
+}
+
+func (r *csvReader) refusals() refusalWriter {
+	return &csvRefusals{comma: r.csv.Comma, columns: r.columns}
+}
+
+// csvRefusals writes refused lines with their columns, so that they can be mended
+// and imported.
+type csvRefusals struct {
+	comma   rune
+	columns []column
+	out     *csv.Writer
+}
+
+func (w *csvRefusals) extension() string { return ".csv" }
+
+// kept leaves out what was written beside lines that were refused before.
+func (w *csvRefusals) kept(cells func(i int) string) (out []string) {
+	for i, c := range w.columns {
+		if c.header != refusedLine && c.header != refusedReason {
+			out = append(out, cells(i))
+		}
+	}
+	return out
+}
+
+func (w *csvRefusals) begin(to io.Writer) error {
+	w.out = csv.NewWriter(to)
+	w.out.Comma = w.comma
+	header := w.kept(func(i int) string { return w.columns[i].header })
+	return w.out.Write(append(header, refusedLine, refusedReason))
+}
+
+func (w *csvRefusals) write(row *importRow, reason string) error {
+	cells := w.kept(func(i int) string {
+		switch {
+		case i < len(row.cells):
+			return row.cells[i]
+		case i == 0:
+			return row.text
+		}
+		return ""
+	})
+	cells = append(cells, fmt.Sprint(row.line), reason)
+	if len(row.cells) > len(w.columns) {
+		cells = append(cells, row.cells[len(w.columns):]...) // what has no header is not lost
+	}
+	return w.out.Write(cells)
+}
+
+func (w *csvRefusals) flush() error {
+	w.out.Flush()
+	return w.out.Error()
+}

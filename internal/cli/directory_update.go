@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+)
+
+// entryChange is what a line wants changed.
+type entryChange struct {
+	name, label, status     string
+	fields                  fieldFlags
+	tags, addTags, dropTags []string
+}
+
+func newEntryUpdate(r *remote) *cobra.Command {
+	var out format
+	var change entryChange
+	c := &cobra.Command{
+		Use: "update ENTRY", Aliases: []string{"edit", "set"},
+		Short: "Change an entry",
+		Long: `Change what is given and leave the rest. Fields are merged by key: --field sets
+one, --remove-field takes one away. --tag replaces all tags (--tag '' takes them
+all away), while --add-tag and --remove-tag change the present ones.`,
+		Example: `  bursar directory update "Ada Lovelace" --field phone="+44 20 7946 0000"
+  bursar directory update "Ada Lovelace" --add-tag vip --remove-tag speaker
+  bursar directory update "Ada Lovelace" --remove-field phone --field employees:=13
+  bursar directory update entry_01jd2q4h6k8m0n2p4r6s8t0v2w --status inactive`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := change.params(c, r.terminal.In)
+			if err != nil {
+				return err
+			}
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			e, err := r.findEntry(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			if p.Tags == nil {
+				if p.Tags, err = s.changedTags(c.Context(), e, change.addTags, change.dropTags); err != nil {
+					return err
+				}
+			}
+			updated, err := s.Directory.Update(c.Context(), e.ID, p)
+			if err != nil {
+				return fmt.Errorf("update %s: %w", printable(named(e)), err)
+			}
+			if err := r.say("Updated %s.", named(e)); err != nil {
+				return err
+			}
+			return out.write(r.terminal, updated, func(io.Writer) error { return nil })
+		},
+	}
+	change.bind(r, c)
+	out.bind(c, false)
+	return r.inWorkspace(c)
+}
+
+func (e *entryChange) bind(r *remote, c *cobra.Command) {
+	c.Flags().StringVar(&e.name, "name", "", "the name")
+	c.Flags().StringVar(&e.label, "label", "", "what lists call the entry")
+	c.Flags().StringVar(&e.status, "status", "", "active or inactive")
+	e.fields.bind(c)
+	c.Flags().StringArrayVar(&e.fields.remove, "remove-field", nil, "take the field with this `key` away; repeatable")
+	c.Flags().StringArrayVar(&e.tags, "tag", nil, "a `tag` in place of the present ones, by name or id; repeatable")
+	c.Flags().StringArrayVar(&e.addTags, "add-tag", nil, "a further `tag`; repeatable")
+	c.Flags().StringArrayVar(&e.dropTags, "remove-tag", nil, "a `tag` to take away; repeatable")
+	c.MarkFlagsMutuallyExclusive("tag", "add-tag")
+	c.MarkFlagsMutuallyExclusive("tag", "remove-tag")
+	completeWords(c, "status", entryStatuses())
+	for _, flag := range []string{"tag", "add-tag", "remove-tag"} {
+		completeFlag(c, flag, r.completeTags())
+	}
+}
+
+// params are the changes that need no look at the entry.
+func (e *entryChange) params(c *cobra.Command, stdin io.Reader) (p client.EntryUpdateParams, err error) {
+	given := func(flag string, value *string) *string {
+		if c.Flags().Changed(flag) {
+			return value
+		}
+		return nil
+	}
+	p.Name, p.Label, p.Status = given("name", &e.name), given("label", &e.label), given("status", &e.status)
+	list, err := e.fields.list(stdin)
+	if err != nil {
+		return p, err
+	}
+	if list != nil {
+		p.Fields = list
+	}
+	if c.Flags().Changed("tag") {
+		p.Tags = slices.DeleteFunc(append([]string{}, e.tags...), func(tag string) bool { return tag == "" })
+	}
+	if p.Name == nil && p.Label == nil && p.Status == nil && list == nil && p.Tags == nil && len(e.addTags)+len(e.dropTags) == 0 {
+		return p, usageError{errors.New("say what to change: --name, --label, --status, --field, --fields-json, --remove-field, --tag, --add-tag or --remove-tag")}
+	}
+	return p, oneOf("status", e.status, entryStatuses())
+}
+
+// changedTags are the tags of an entry with some more and some less, nil where
+// nothing is asked for. The API knows only the whole list.
+func (s *session) changedTags(ctx context.Context, e *api.Entry, add, drop []string) ([]string, error) {
+	if len(add)+len(drop) == 0 {
+		return nil, nil
+	}
+	names, err := s.tagNames(ctx, e.WorkspaceID, append(slices.Clone(add), drop...))
+	if err != nil {
+		return nil, err
+	}
+	add, drop = names[:len(add)], names[len(add):]
+	same := func(tag string) func(string) bool {
+		return func(other string) bool { return strings.EqualFold(tag, other) }
+	}
+	tags := append([]string{}, e.Tags...)
+	for _, tag := range drop {
+		if !slices.ContainsFunc(e.Tags, same(tag)) {
+			return nil, fmt.Errorf("%s does not carry the tag %q", printable(named(e)), tag)
+		}
+		tags = slices.DeleteFunc(tags, same(tag))
+	}
+	for _, tag := range add {
+		if !slices.ContainsFunc(tags, same(tag)) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags, nil
+}

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cli/browser"
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+)
+
+// defaultURL is the server that is meant where none is named.
+const defaultURL = "http://127.0.0.1:8080"
+
+func newLogin(r *remote) *cobra.Command {
+	var withToken, noBrowser bool
+	var name string
+	c := &cobra.Command{
+		Use:   "login [URL]",
+		Short: "Sign in to a server",
+		Long: `Sign in to a server. The command shows a code and opens a browser, where you sign
+in and approve it; it waits until you have, or ten minutes. Only this command can
+pick the session up, whoever else sees the code.
+
+With --with-token it reads an API key or a session token from standard input
+instead, for scripts.
+
+The credential is kept in the keyring of the system where there is one, else in a
+file that only you can read. BURSAR_KEYRING=off always takes the file. Signing in
+to another server adds a context; see 'bursar context'.`,
+		Example: `  bursar login https://pay.example.com
+  bursar login https://pay.example.com --no-browser
+  bursar login https://pay.example.com --with-token < key.txt`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			f, err := r.files()
+			if err != nil {
+				return err
+			}
+			url, err := r.loginURL(f.profile, args)
+			if err != nil {
+				return err
+			}
+			var held credential
+			if withToken {
+				held, err = r.readToken()
+			} else {
+				held, err = r.deviceLogin(c.Context(), url, noBrowser)
+			}
+			if err != nil {
+				return err
+			}
+			return r.remember(c.Context(), f, name, url, held)
+		},
+	}
+	c.Flags().BoolVar(&withToken, "with-token", false, "read an API key or a session token from standard input")
+	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only show the address, open nothing")
+	c.Flags().StringVar(&name, "name", "", "name of the context; default the host of the server")
+	return c
+}
+
+func (r *remote) loginURL(p *profile, args []string) (string, error) {
+	_, chosen, err := r.target(p)
+	if err != nil {
+		return "", err
+	}
+	url := r.terminal.env("BURSAR_URL")
+	switch {
+	case len(args) == 1:
+		url = args[0]
+	case url == "" && chosen != nil:
+		url = chosen.URL
+	case url == "":
+		url = defaultURL
+	}
+	return serverURL(url), nil
+}
+
+func (r *remote) readToken() (credential, error) {
+	text, err := io.ReadAll(io.LimitReader(r.terminal.In, 64<<10))
+	if err != nil {
+		return credential{}, fmt.Errorf("read standard input: %w", err)
+	}
+	held, err := readCredential(string(text))
+	if err != nil {
+		return credential{}, usageError{err}
+	}
+	return held, nil
+}
+
+// deviceLogin asks for a code, shows it, and waits until it is decided.
+func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (credential, error) {
+	c, err := newClient(url, credential{})
+	if err != nil {
+		return credential{}, err
+	}
+	verifier, challenge := client.NewCodeVerifier()
+	code, err := c.Auth.DeviceCode(ctx, "sign in to the bursar command line", challenge)
+	if err != nil {
+		return credential{}, fmt.Errorf("ask %s for a code: %w", url, err)
+	}
+	out := r.terminal.Err
+	fmt.Fprintf(out, "To sign in, open\n\n  %s\n\nand approve the code  %s\n\n", code.VerificationURL, code.Code)
+	if !noBrowser && r.terminal.interactive() {
+		openBrowser(out, code.VerificationURL)
+	}
+	token, err := r.awaitApproval(ctx, c, code, verifier)
+	if err != nil {
+		return credential{}, err
+	}
+	return credential{Token: token, ExpiresAt: expiryOf(token)}, nil
+}
+
+// openBrowser opens an address where there is a browser. Some openers last as long
+// as the browser does, so nobody waits for them.
+func openBrowser(out io.Writer, url string) {
+	browser.Stdout, browser.Stderr = io.Discard, io.Discard
+	opened := make(chan error, 1)
+	go func() { opened <- browser.OpenURL(url) }()
+	select {
+	case err := <-opened:
+		if err != nil {
+			fmt.Fprintln(out, "No browser could be opened: open the address yourself.")
+		}
+	case <-time.After(2 * time.Second):
+	}
+}
+
+// awaitApproval polls until the code is decided, with a countdown on a screen.
+func (r *remote) awaitApproval(ctx context.Context, c *client.Client, code *client.DeviceCode, verifier string) (string, error) {
+	live := isTerminal(r.terminal.Err)
+	deadline := time.Unix(code.ExpiresAt, 0)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	defer func() {
+		if live {
+			fmt.Fprint(r.terminal.Err, "\r\x1b[K")
+		}
+	}()
+	interval := max(1, code.Interval)
+	for n := 0; ; n++ {
+		if n%interval == 0 {
+			polled, err := c.Auth.PollDeviceCode(ctx, code.Code, verifier)
+			switch {
+			case err != nil && !transient(err):
+				return "", fmt.Errorf("wait for the approval: %w", err)
+			case err == nil && polled.Token != "":
+				return polled.Token, nil
+			case err == nil && polled.Status == "denied":
+				return "", errors.New("the code was denied in the browser: nobody is signed in")
+			case err == nil && polled.Status != "pending":
+				return "", fmt.Errorf("the code is %s: run 'bursar login' again", polled.Status)
+			}
+		}
+		left := time.Until(deadline).Round(time.Second)
+		if left <= 0 {
+			return "", errors.New("nobody approved the code in time: run 'bursar login' again")
+		}
+		if live {
+			fmt.Fprintf(r.terminal.Err, "\r\x1b[KWaiting for the approval, %d:%02d left", int(left.Minutes()), int(left.Seconds())%60)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return "", fmt.Errorf("wait for the approval: %w", ctx.Err())
+		}
+	}
+}
+
+// transient says whether a poll may simply be tried again.
+func transient(err error) bool {
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		return refused.Status == 429 || refused.Status >= 500
+	}
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// remember tries a credential, keeps it, and greets its owner.
+func (r *remote) remember(ctx context.Context, f files, name, url string, held credential) error {
+	c, err := newClient(url, held)
+	if err != nil {
+		return err
+	}
+	me, err := c.Auth.Me(ctx)
+	if err != nil {
+		return fmt.Errorf("sign in to %s: %w", url, err)
+	}
+	if name == "" {
+		name = contextName(url)
+	}
+	where, err := f.vault.store(name, held)
+	if err != nil {
+		return err
+	}
+	chosen := f.profile.Contexts[name]
+	if chosen == nil || chosen.URL != url {
+		chosen = &target{URL: url}
+		f.profile.Contexts[name] = chosen
+	}
+	chosen.User = me.Email
+	f.profile.Current = name
+	if err := f.profile.save(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(r.terminal.Err, "Welcome, %s. You are signed in to %s; the credential is in %s.\n", printable(called(*me)), url, where)
+	return err
+}
+
+// called is how somebody is addressed.
+func called(u api.User) string {
+	switch {
+	case u.Name != "":
+		return u.Name
+	case u.Email != "":
+		return u.Email
+	}
+	return u.ID
+}
+
+// expiryOf reads when a session token ends, 0 where it does not say.
+func expiryOf(token string) int64 {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return 0
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Expires int64 `json:"exp"`
+	}
+	if err != nil || json.Unmarshal(text, &claims) != nil {
+		return 0
+	}
+	return claims.Expires * 1000
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+)
+
+func newMethods(r *remote) *cobra.Command {
+	return family(&cobra.Command{
+		Use: "receiving-methods", Aliases: []string{"receiving-method", "methods"},
+		Short: "Work with the accounts at which entries receive money",
+		Long: `Receiving methods are the accounts at which an entry of the directory receives
+money. One of them is the default.
+
+ENTRY is the id or the label of an entry. METHOD is the id of one of its methods,
+or the provider or account name of one. Account numbers are masked but for the
+last four digits; --show-numbers, --json and --jq show them in full.`,
+		Example: `  bursar receiving-methods list "Ada Lovelace"
+  bursar receiving-methods add "Ada Lovelace" --provider first-harbour-bank --account-name "A. Lovelace" --account-id -
+  bursar receiving-methods default "Ada Lovelace" first-harbour-bank`,
+	}, newMethodList(r), newMethodAdd(r), newMethodUpdate(r), newMethodRemove(r), newMethodDefault(r))
+}
+
+func newMethodList(r *remote) *cobra.Command {
+	var out format
+	var numbers bool
+	c := &cobra.Command{
+		Use: "list ENTRY", Aliases: []string{"ls"},
+		Short: "List the receiving methods of an entry",
+		Example: `  bursar receiving-methods list "Ada Lovelace"
+  bursar receiving-methods list "Ada Lovelace" --show-numbers
+  bursar receiving-methods list "Ada Lovelace" --jq '.[] | select(.is_default).account_id'`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			e, err := r.findEntry(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			if e.ReceivingMethods == nil {
+				return errMethodsHidden
+			}
+			rows := &table{columns: []string{"provider", "account name", "account", "default", "id"}, empty: printable(e.Label) + " has no receiving methods yet: see 'bursar receiving-methods add'."}
+			for _, m := range *e.ReceivingMethods {
+				mark := ""
+				if m.IsDefault {
+					mark = "yes"
+				}
+				rows.add(m.Provider, m.AccountName, r.accountText(m, numbers), mark, m.ID)
+			}
+			return out.writeTable(r.terminal, *e.ReceivingMethods, rows)
+		},
+	}
+	c.Flags().BoolVar(&numbers, "show-numbers", false, "show account numbers in full")
+	out.bind(c, true)
+	return r.inWorkspace(c)
+}
+
+// accountFlags are the parts of a receiving method as they are given on a line.
+type accountFlags struct {
+	provider, name, id string
+	isDefault          bool
+}
+
+func (a *accountFlags) bind(c *cobra.Command) {
+	c.Flags().StringVar(&a.provider, "provider", "", "the bank or service that holds the account")
+	c.Flags().StringVar(&a.name, "account-name", "", "whose account it is")
+	c.Flags().StringVar(&a.id, "account-id", "", "the number of the account, - to read it from standard input")
+	c.Flags().BoolVar(&a.isDefault, "default", false, "make it the default")
+	for _, flag := range []string{"provider", "account-name", "account-id"} {
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
+	}
+}
+
+// read reads the account number from standard input where the line says so: that
+// keeps it out of the history of the shell and the list of processes.
+func (a *accountFlags) read(t Terminal) (err error) {
+	if a.id != "-" {
+		return nil
+	}
+	if t.interactive() {
+		a.id, err = t.ask("Account id: ")
+	} else {
+		var text []byte
+		text, err = readSome("standard input", t.In)
+		a.id = strings.TrimSpace(string(text))
+	}
+	switch {
+	case err != nil:
+		return err
+	case a.id == "":
+		return usageError{errors.New("--account-id -: standard input holds no account number")}
+	case strings.ContainsAny(a.id, "\r\n"):
+		return usageError{errors.New("--account-id -: standard input holds more than one line")}
+	}
+	return nil
+}
+
+func newMethodAdd(r *remote) *cobra.Command {
+	var out format
+	var account accountFlags
+	c := &cobra.Command{
+		Use:   "add ENTRY --provider PROVIDER --account-name NAME --account-id ID",
+		Short: "Give an entry a receiving method",
+		Long: `Give an entry a receiving method and write its id. The first one is the default; a
+later one becomes it with --default.
+
+With '--account-id -' the number is read from standard input, or asked for, so that
+it stays out of the history of your shell.`,
+		Example: `  bursar receiving-methods add "Ada Lovelace" --provider first-harbour-bank --account-name "A. Lovelace" --account-id -
+  pass bank/ada | bursar receiving-methods add "Ada Lovelace" --provider wallet --account-name Ada --account-id - --default`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := require(c, "provider", "account-name", "account-id"); err != nil {
+				return err
+			}
+			if err := account.read(r.terminal); err != nil {
+				return err
+			}
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			e, err := r.findEntry(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			m, err := s.ReceivingMethods.Add(c.Context(), e.ID, client.ReceivingMethodParams{
+				Provider: account.provider, AccountName: account.name, AccountID: account.id, IsDefault: account.isDefault,
+			})
+			if err != nil {
+				return fmt.Errorf("add the receiving method: %w", err)
+			}
+			if err := r.say("Added a receiving method to %s: %s, %s.", e.Label, m.Provider, r.methodText(*m, false)); err != nil {
+				return err
+			}
+			return out.write(r.terminal, m, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, m.ID)
+				return err
+			})
+		},
+	}
+	account.bind(c)
+	out.bind(c, false)
+	return r.inWorkspace(c)
+}
+
+// mask hides an account number but for what tells it from others, as the console
+// does.
+func mask(t Terminal, account string) string {
+	const shown, least = 4, 8
+	dots := "••••"
+	if isTerminal(t.Out) && !t.unicode() {
+		dots = "****"
+	}
+	runes := []rune(account)
+	if len(runes) < least {
+		return dots
+	}
+	return dots + " " + string(runes[len(runes)-shown:])
+}
+
+func (r *remote) accountText(m api.ReceivingMethod, number bool) string {
+	if number {
+		return m.AccountID
+	}
+	return mask(r.terminal, m.AccountID)
+}
+
+// methodText tells a receiving method from the others of its provider.
+func (r *remote) methodText(m api.ReceivingMethod, number bool) string {
+	text := m.AccountName + ", " + r.accountText(m, number)
+	if m.IsDefault {
+		text += ", default"
+	}
+	return text + " (" + m.ID + ")"
+}

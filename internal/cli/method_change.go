@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+)
+
+const methodPrefix = "rm_"
+
+var errMethodsHidden = errors.New("the receiving methods are not shown to you: you need the permission ws.receiving.read here; an admin of the workspace can give you a role that holds it")
+
+func newMethodUpdate(r *remote) *cobra.Command {
+	var out format
+	var account accountFlags
+	c := &cobra.Command{
+		Use: "update ENTRY METHOD", Aliases: []string{"edit"},
+		Short: "Change a receiving method",
+		Long:  `Change what is given and leave the rest.`,
+		Example: `  bursar receiving-methods update "Ada Lovelace" first-harbour-bank --account-name "Augusta Ada Lovelace"
+  bursar receiving-methods update "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --account-id - < number.txt`,
+		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := account.changes(c, r.terminal)
+			if err != nil {
+				return err
+			}
+			return r.updateMethod(c.Context(), args, p, out)
+		},
+	}
+	account.bind(c)
+	out.bind(c, false)
+	return r.inWorkspace(c)
+}
+
+// changes are the parts that the line gives.
+func (a *accountFlags) changes(c *cobra.Command, t Terminal) (p client.ReceivingMethodUpdateParams, err error) {
+	for flag, value := range map[string]func(){
+		"provider":     func() { p.Provider = &a.provider },
+		"account-name": func() { p.AccountName = &a.name },
+		"account-id":   func() { p.AccountID = &a.id },
+		"default":      func() { p.IsDefault = &a.isDefault },
+	} {
+		if c.Flags().Changed(flag) {
+			value()
+		}
+	}
+	if p == (client.ReceivingMethodUpdateParams{}) {
+		return p, usageError{errors.New("say what to change: --provider, --account-name, --account-id or --default")}
+	}
+	return p, a.read(t)
+}
+
+func newMethodDefault(r *remote) *cobra.Command {
+	var out format
+	c := &cobra.Command{
+		Use:   "default ENTRY METHOD",
+		Short: "Make a receiving method the default",
+		Long:  `Make a receiving method the default of its entry, in place of the one that is.`,
+		Example: `  bursar receiving-methods default "Ada Lovelace" first-harbour-bank
+  bursar receiving-methods default "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e`,
+		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),
+		RunE: func(c *cobra.Command, args []string) error {
+			return r.updateMethod(c.Context(), args, client.ReceivingMethodUpdateParams{IsDefault: client.Bool(true)}, out)
+		},
+	}
+	out.bind(c, false)
+	return r.inWorkspace(c)
+}
+
+func (r *remote) updateMethod(ctx context.Context, args []string, p client.ReceivingMethodUpdateParams, out format) error {
+	s, err := r.connect()
+	if err != nil {
+		return err
+	}
+	e, m, err := r.findMethod(ctx, s, args[0], args[1])
+	if err != nil {
+		return err
+	}
+	updated, err := s.ReceivingMethods.Update(ctx, e.ID, m.ID, p)
+	if err != nil {
+		return fmt.Errorf("update the receiving method: %w", err)
+	}
+	if err := r.say("Updated a receiving method of %s: %s, %s.", e.Label, updated.Provider, r.methodText(*updated, false)); err != nil {
+		return err
+	}
+	return out.write(r.terminal, updated, func(io.Writer) error { return nil })
+}
+
+func newMethodRemove(r *remote) *cobra.Command {
+	var out format
+	var yes bool
+	c := &cobra.Command{
+		Use: "remove ENTRY METHOD", Aliases: []string{"rm", "delete"},
+		Short: "Take a receiving method away",
+		Long: `Take a receiving method away from an entry. There is no way back, so it asks first,
+unless --yes is given. Where it was the default, the oldest of the others takes its
+place.`,
+		Example: `  bursar receiving-methods remove "Ada Lovelace" first-harbour-bank
+  bursar receiving-methods remove "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --yes`,
+		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			e, m, err := r.findMethod(c.Context(), s, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			text := m.ID
+			if m.Provider != "" {
+				text = m.Provider + ", " + r.methodText(m, false)
+			}
+			if err := r.terminal.confirm(printable("Remove "+text+" from "+e.Label+" for good?"), yes); err != nil {
+				return err
+			}
+			removed, err := s.ReceivingMethods.Remove(c.Context(), e.ID, m.ID)
+			if err != nil {
+				return fmt.Errorf("remove the receiving method: %w", err)
+			}
+			if err := r.say("Removed %s from %s.", text, e.Label); err != nil {
+				return err
+			}
+			return out.write(r.terminal, removed, func(io.Writer) error { return nil })
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	out.bind(c, false)
+	return r.inWorkspace(c)
+}
+
+// findMethod is the receiving method of an entry that an id, a provider or an
+// account name means. Who may change methods but not see them can give an id.
+func (r *remote) findMethod(ctx context.Context, s *session, entry, ref string) (*api.Entry, api.ReceivingMethod, error) {
+	e, err := r.findEntry(ctx, s, entry)
+	if err != nil {
+		return nil, api.ReceivingMethod{}, err
+	}
+	if e.ReceivingMethods == nil {
+		if strings.HasPrefix(ref, methodPrefix) {
+			return e, api.ReceivingMethod{ID: ref}, nil
+		}
+		return nil, api.ReceivingMethod{}, errMethodsHidden
+	}
+	list := make([]candidate[api.ReceivingMethod], len(*e.ReceivingMethods))
+	for i, m := range *e.ReceivingMethods {
+		list[i] = candidate[api.ReceivingMethod]{m, m.ID, []string{m.Provider, m.AccountName}, printable(m.Provider + ", " + r.methodText(m, false))}
+	}
+	m, err := pick(s.terminal, "receiving method", ref, list)
+	return e, m, err
+}
+
+// completeMethod completes an entry, then one of its receiving methods.
+func (r *remote) completeMethod() cobra.CompletionFunc {
+	return byPosition(r.completeEntry(false), func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return r.complete(func(ctx context.Context, s *session) ([]string, error) {
+			s.terminal.In = nil // nobody is asked in the middle of a word
+			e, err := r.findEntry(ctx, s, args[0])
+			if err != nil || e.ReceivingMethods == nil {
+				return nil, err
+			}
+			var words []string
+			for _, m := range *e.ReceivingMethods {
+				words = append(words, described(m.ID, m.Provider+", "+m.AccountName+", "+mask(r.terminal, m.AccountID)))
+			}
+			return words, nil
+		})(c, args, begun)
+	})
+}

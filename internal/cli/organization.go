@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+)
+
+func newOrganizations(r *remote) *cobra.Command {
+	return family(&cobra.Command{
+		Use:     "orgs",
+		Aliases: []string{"org", "organizations", "organization"},
+		Short:   "See, make and set up organizations",
+		Long: `An organization owns workspaces. You are in one as its owner, as its member, or
+because you are in one of its workspaces. Owners change its settings.`,
+		Example: `  bursar orgs list
+  bursar orgs settings acme
+  bursar orgs settings acme --name "Acme Group"`,
+	}, newOrganizationsList(r), newOrganizationsGet(r), newOrganizationsCreate(r), newOrganizationsSettings(r))
+}
+
+func newOrganizationsList(r *remote) *cobra.Command {
+	var f format
+	var rows span
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the organizations that you are in",
+		Example: `  bursar orgs list
+  bursar orgs list --jq '.[].slug'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := rows.check(); err != nil {
+				return err
+			}
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			list, err := take(r.terminal, rows, s.Organizations.All(c.Context(), client.ListParams{Limit: rows.page()}))
+			if err != nil {
+				return fmt.Errorf("list the organizations: %w", err)
+			}
+			shown := &table{columns: []string{"name", "slug", "id"}, empty: "You are in no organization yet: make one with 'bursar orgs create NAME'."}
+			for _, o := range list {
+				shown.add(o.Name, o.Slug, o.ID)
+			}
+			return f.writeTable(r.terminal, list, shown)
+		},
+	}
+	rows.bind(c)
+	f.bind(c, true)
+	return c
+}
+
+func newOrganizationsGet(r *remote) *cobra.Command {
+	var f format
+	c := &cobra.Command{
+		Use: "get [ORG]", Short: "Show an organization",
+		Long: `Show an organization, by id, slug or name; else the only one that you are in.`,
+		Example: `  bursar orgs get acme
+  bursar orgs get acme --jq .id`,
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			o, err := s.findOrganization(c.Context(), strings.Join(args, ""), "ORG")
+			if err != nil {
+				return err
+			}
+			got, err := s.Organizations.Get(c.Context(), o.ID)
+			if err != nil {
+				return fmt.Errorf("get the organization: %w", err)
+			}
+			return r.writeOrganization(f, got)
+		},
+	}
+	f.bind(c, false)
+	return c
+}
+
+func (r *remote) writeOrganization(f format, o *api.Organization) error {
+	return f.write(r.terminal, o, func(w io.Writer) error {
+		return writePairs(r.terminal, w, "Name", o.Name, "Slug", o.Slug, "Id", o.ID)
+	})
+}
+
+func newOrganizationsCreate(r *remote) *cobra.Command {
+	var f format
+	var slug string
+	c := &cobra.Command{
+		Use: "create NAME", Short: "Make an organization",
+		Long: `Make an organization. You are its owner. Without --slug one is made of the name.`,
+		Example: `  bursar orgs create Acme
+  bursar orgs create "Acme Group" --slug acme-group`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			made, err := s.Organizations.Create(c.Context(), client.OrganizationCreateParams{Name: args[0], Slug: slug})
+			if err != nil {
+				return fmt.Errorf("make the organization: %w", err)
+			}
+			fmt.Fprintf(r.terminal.Err, "Made the organization %s. Make a workspace in it with 'bursar workspaces create NAME --organization %s'.\n", printable(made.Name), made.Slug)
+			return r.writeOrganization(f, made)
+		},
+	}
+	c.Flags().StringVar(&slug, "slug", "", "short name for addresses and commands: a-z, 0-9 and dashes")
+	f.bind(c, false)
+	return c
+}
+
+func newOrganizationsSettings(r *remote) *cobra.Command {
+	var f format
+	var name, slug string
+	c := &cobra.Command{
+		Use: "settings [ORG]", Short: "Show or change the settings of an organization",
+		Long: `Show the settings of an organization; with --name or --slug change them, which
+its owners may. Without ORG it is the only one that you are in. A new name leaves
+the slug as it is.`,
+		Example: `  bursar orgs settings
+  bursar orgs settings acme --name "Acme Group" --slug acme-group`,
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			o, err := s.findOrganization(c.Context(), strings.Join(args, ""), "ORG")
+			if err != nil {
+				return err
+			}
+			change := client.OrganizationUpdateParams{Name: given(c, "name", name), Slug: given(c, "slug", slug)}
+			if change.Name == nil && change.Slug == nil {
+				got, err := s.Organizations.Settings(c.Context(), o.ID)
+				if err != nil {
+					return fmt.Errorf("get the settings: %w", err)
+				}
+				return r.writeOrganization(f, got)
+			}
+			changed, err := s.Organizations.UpdateSettings(c.Context(), o.ID, change)
+			if err != nil {
+				return fmt.Errorf("change the settings: %w", err)
+			}
+			fmt.Fprintf(r.terminal.Err, "Changed the settings of %s (%s).\n", printable(changed.Name), changed.ID)
+			return r.writeOrganization(f, changed)
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "new name")
+	c.Flags().StringVar(&slug, "slug", "", "new slug: a-z, 0-9 and dashes")
+	f.bind(c, false)
+	return c
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"bursar/client"
+)
+
+// pages follows the cursors of a list.
+func (call *rawCall) pages(ctx context.Context, s *session) error {
+	path, text, _ := strings.Cut(call.path, "?")
+	query, err := url.ParseQuery(text)
+	if err != nil {
+		return usageError{fmt.Errorf("read the query of the path: %w", err)}
+	}
+	if !query.Has("limit") {
+		query.Set("limit", "100")
+	}
+	all := []json.RawMessage{}
+	for {
+		response, err := s.Do(ctx, call.method, path+"?"+query.Encode(), nil, nil)
+		if err != nil {
+			return call.answer(response, err)
+		}
+		var page struct {
+			Data    []json.RawMessage `json:"data"`
+			Cursor  string            `json:"cursor"`
+			HasMore bool              `json:"has_more"`
+		}
+		if err := json.Unmarshal(response.Body, &page); err != nil {
+			return fmt.Errorf("%s %s does not answer with a list: leave --paginate out", call.method, path)
+		}
+		all = append(all, page.Data...)
+		if !page.HasMore || page.Cursor == "" {
+			break
+		}
+		query.Set("cursor", page.Cursor)
+	}
+	if call.jq != "" {
+		return writeJQ(call.r.terminal.Out, call.jq, all)
+	}
+	return writeJSON(call.r.terminal, all)
+}
+
+// answer writes what came back, whatever it is.
+func (call *rawCall) answer(response *client.Response, err error) error {
+	doing := call.method + " " + strings.SplitN(call.path, "?", 2)[0]
+	if response == nil {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", doing, err)
+		}
+		return err
+	}
+	refused := response.Status >= http.StatusMultipleChoices
+	out := call.r.terminal.Out
+	if call.include {
+		fmt.Fprintf(out, "HTTP %d %s\n", response.Status, http.StatusText(response.Status))
+		for _, name := range slices.Sorted(maps.Keys(response.Header)) {
+			fmt.Fprintf(out, "%s: %s\n", name, printable(strings.Join(response.Header[name], ", ")))
+		}
+		fmt.Fprintln(out)
+	}
+	var failed error
+	if call.jq != "" && !refused {
+		failed = writeJQ(out, call.jq, json.RawMessage(response.Body))
+	} else {
+		failed = writeBody(call.r.terminal, response.Body)
+	}
+	if refused && err != nil {
+		failed = errors.Join(failed, fmt.Errorf("%s: %w", doing, err))
+	}
+	return failed
+}
+
+// writeBody writes an answer as it is, or for people on a screen.
+func writeBody(t Terminal, body []byte) error {
+	if isTerminal(t.Out) {
+		var pretty bytes.Buffer
+		if json.Indent(&pretty, body, "", "  ") == nil {
+			body = pretty.Bytes()
+		}
+		lines := strings.Split(string(body), "\n")
+		body = []byte(strings.Join(clean(lines), "\n"))
+	}
+	if len(body) > 0 && body[len(body)-1] != '\n' {
+		body = append(body, '\n')
+	}
+	if _, err := t.Out.Write(body); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}

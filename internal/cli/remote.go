@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+	"bursar/internal/fault"
+)
+
+// remote is a command's way to a server: which one, as whom, in which workspace.
+type remote struct {
+	terminal    Terminal
+	contextName string // --context
+	workspace   string // --workspace
+}
+
+var (
+	errSignedOut = errors.New("you are not signed in")
+	errStopped   = errors.New("nothing was done")
+)
+
+// session is a connection to a server.
+type session struct {
+	*client.Client
+	terminal  Terminal
+	url       string
+	name      string // of the context; empty where variables say everything
+	workspace string // id or name of the default workspace
+	expiresAt int64
+	held      credential
+}
+
+// files are what the command line remembers.
+type files struct {
+	profile *profile
+	vault   vault
+}
+
+func (r *remote) files() (files, error) {
+	dir, err := settingsFolder(r.terminal.Env)
+	if err != nil {
+		return files{}, err
+	}
+	p, err := loadProfile(dir)
+	return files{p, openVault(dir, r.terminal.Env)}, err
+}
+
+// connect opens the way to the chosen server as whoever is signed in there.
+func (r *remote) connect() (*session, error) {
+	f, err := r.files()
+	if err != nil {
+		return nil, err
+	}
+	s := &session{terminal: r.terminal, workspace: r.terminal.env("BURSAR_WORKSPACE")}
+	name, chosen, err := r.target(f.profile)
+	if err != nil {
+		return nil, err
+	}
+	if url := r.terminal.env("BURSAR_URL"); url != "" && r.contextName == "" {
+		s.url = serverURL(url)
+		name, _ = f.profile.named(s.url)
+		chosen = f.profile.Contexts[name]
+	} else if chosen == nil {
+		return nil, fmt.Errorf("%w: run 'bursar login URL', or set BURSAR_URL and BURSAR_API_KEY", errSignedOut)
+	}
+	if chosen != nil {
+		s.url, s.name = chosen.URL, name
+		s.workspace = cmp.Or(s.workspace, chosen.Workspace)
+	}
+	held := credential{APIKey: r.terminal.env("BURSAR_API_KEY"), Token: r.terminal.env("BURSAR_TOKEN")}
+	if held.empty() {
+		if held, err = f.vault.load(s.name); err != nil {
+			return nil, err
+		}
+	}
+	s.expiresAt, s.held = held.ExpiresAt, held
+	if held.empty() {
+		return nil, fmt.Errorf("%w to %s: run 'bursar login %s'", errSignedOut, s.url, s.url)
+	}
+	if held.APIKey == "" && held.ExpiresAt != 0 && time.Now().UnixMilli() >= held.ExpiresAt {
+		return nil, fmt.Errorf("%w to %s any more, the session has expired: run 'bursar login %s'", errSignedOut, s.url, s.url)
+	}
+	s.Client, err = newClient(s.url, held)
+	return s, err
+}
+
+// target is the context that is asked for, or the current one; nil where there is
+// none.
+func (r *remote) target(p *profile) (string, *target, error) {
+	name := r.contextName
+	if name == "" {
+		return p.Current, p.Contexts[p.Current], nil
+	}
+	chosen, ok := p.Contexts[name]
+	if !ok {
+		return "", nil, fmt.Errorf("there is no context %s: see 'bursar context list'", name)
+	}
+	return name, chosen, nil
+}
+
+func newClient(url string, c credential, options ...client.Option) (*client.Client, error) {
+	options = append(options, client.WithUserAgent("bursar/"+version()))
+	switch {
+	case c.APIKey != "":
+		options = append(options, client.WithAPIKey(c.APIKey))
+	case c.Token != "":
+		options = append(options, client.WithToken(c.Token))
+	}
+	made, err := client.New(url, options...)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return made, nil
+}
+
+// inWorkspace adds the flag by which a command is told its workspace.
+func (r *remote) inWorkspace(c *cobra.Command) *cobra.Command {
+	c.Flags().StringVarP(&r.workspace, "workspace", "w", "", "id, slug or name of the workspace; else that of 'bursar workspaces use' or BURSAR_WORKSPACE")
+	_ = c.RegisterFlagCompletionFunc("workspace", r.complete(func(ctx context.Context, s *session) ([]string, error) { return s.workspaceNames(ctx) }))
+	return c
+}
+
+// here is the workspace that a command works in.
+func (r *remote) here(ctx context.Context, s *session) (api.Workspace, error) {
+	ref := r.workspace
+	if ref == "" {
+		ref = s.workspace
+	}
+	if ref != "" {
+		return s.findWorkspace(ctx, ref)
+	}
+	all, err := s.workspaces(ctx)
+	switch {
+	case err != nil:
+		return api.Workspace{}, err
+	case len(all) == 0:
+		return api.Workspace{}, errors.New("you are in no workspace yet: ask to be invited, or make one with 'bursar workspaces create'")
+	case len(all) == 1:
+		return all[0], nil
+	}
+	return s.pickWorkspace("Which workspace? ('bursar workspaces use NAME' remembers one)", all)
+}
+
+// explain says what failed, why, and what to do next.
+func explain(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "stopped"
+	}
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		return plainText(err)
+	}
+	text := strings.TrimSuffix(err.Error(), refused.Error())
+	text += refused.Message
+	for _, field := range refused.Fields() {
+		if !strings.Contains(refused.Message, field.Field+" "+field.Constraint) {
+			text += "\n  " + field.Field + " " + field.Constraint
+		}
+	}
+	if next := nextStep(refused); next != "" {
+		text += "\n" + next
+	}
+	if refused.RequestID != "" {
+		text += "\nRequest id: " + refused.RequestID
+	}
+	return text
+}
+
+func nextStep(e *client.Error) string {
+	switch {
+	case client.IsUnauthorized(e):
+		return "Your session has ended or the key is not good: run 'bursar login'."
+	case e.Permission() != "":
+		return "You need the permission " + e.Permission() + " here: an admin of the workspace can give you a role that holds it."
+	case e.Status == 429:
+		return "Wait a moment and try again."
+	case e.Status >= 500:
+		return "The server failed. Try again; if it stays so, tell whoever runs it the request id."
+	}
+	return ""
+}
+
+// plainText is an error without the code that only programs care for.
+func plainText(err error) string {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return f.Message
+	}
+	return err.Error()
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"bursar/api"
+)
+
+var someWorkspaces = []api.Workspace{
+	{ID: "ws_1", Name: "Treasury", Slug: "treasury"},
+	{ID: "ws_2", Name: "Payroll", Slug: "payroll"},
+	{ID: "ws_3", Name: "Payroll", Slug: "payroll-2"},
+	{ID: "ws_4", Name: "ws_1", Slug: "trap"},
+	{ID: "ws_5", Name: "PAYROLL", Slug: "loud"},
+}
+
+func TestThingsAreMeantByIDSlugOrName(t *testing.T) {
+	terminal, _, _ := pipes()
+	for ref, want := range map[string]string{
+		"ws_2":      "ws_2",
+		"treasury":  "ws_1",
+		"Treasury":  "ws_1",
+		"TREASURY":  "ws_1",
+		"payroll":   "ws_2", // exactly its slug
+		"PAYROLL":   "ws_5", // exactly its name
+		"payroll-2": "ws_3",
+		"ws_1":      "ws_1", // an id beats a name
+		"trap":      "ws_4",
+	} {
+		if got, err := pick(terminal, "workspace", ref, workspaceCandidates(someWorkspaces)); err != nil || got.ID != want {
+			t.Errorf("%s means %s, %v", ref, got.ID, err)
+		}
+	}
+}
+
+func TestNothingIsMeantByWhatIsNotThere(t *testing.T) {
+	terminal, _, _ := pipes()
+	for _, ref := range []string{"nowhere", "", "treasur", "ws_"} {
+		if got, err := pick(terminal, "workspace", ref, workspaceCandidates(someWorkspaces)); err == nil {
+			t.Errorf("%q means %s", ref, got.ID)
+		}
+	}
+}
+
+func TestAmbiguousNameIsToldWithItsCandidates(t *testing.T) {
+	terminal, _, _ := pipes()
+	for _, ref := range []string{"Payroll", "PayRoll"} {
+		_, err := pick(terminal, "workspace", ref, workspaceCandidates(someWorkspaces))
+		if err == nil || !strings.Contains(err.Error(), "ws_2") || !strings.Contains(err.Error(), "ws_3") {
+			t.Errorf("%s: %v", ref, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "ws_1") {
+			t.Errorf("%s: what does not fit is offered: %v", ref, err)
+		}
+	}
+}
+
+func TestAmbiguousNameIsAskedAbout(t *testing.T) {
+	s := newScreen(t, 80)
+	s.types("2")
+	var got api.Workspace
+	var err error
+	shown := s.shows(func() { got, err = pick(s.Terminal, "workspace", "Payroll", workspaceCandidates(someWorkspaces)) })
+	if err != nil || got.ID != "ws_3" {
+		t.Errorf("chose %s, %v", got.ID, err)
+	}
+	if !strings.Contains(shown, `"Payroll" can mean several. Which workspace?`) || !strings.Contains(shown, "  2  Payroll  payroll-2  ws_3\n") {
+		t.Errorf("the screen shows:\n%s", shown)
+	}
+}
+
+func TestCandidatesAreShownHarmlessly(t *testing.T) {
+	terminal, _, _ := pipes()
+	twins := []api.Workspace{{ID: "ws_1", Name: "\x1b[2Ja", Slug: "x"}, {ID: "ws_2", Name: "\x1b[2Ja", Slug: "y"}}
+	_, err := pick(terminal, "workspace", "\x1b[2Ja", workspaceCandidates(twins))
+	if err == nil || strings.Contains(explain(err), "\x1b") {
+		t.Errorf("the error is %q", explain(err))
+	}
+}

@@ -1,0 +1,151 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+	"bursar/internal/setup"
+)
+
+// scriptServer is a server that a script works with.
+type scriptServer struct {
+	*process
+	name  string
+	store dbtest.Store
+	made  setup.Result
+	node  *servertest.Node
+}
+
+// startServer starts a server on a fresh store and tells the script about it.
+func (s *stage) startServer(name string, setenv func(name, value string)) {
+	at := &scriptServer{name: name, store: s.store(s.t)}
+	at.made = initialise(s.t, at.store)
+	at.process = start(s.t, at.store)
+	at.node = servertest.Remote(s.t, at.URL, at.made)
+	s.servers[name] = at
+	prefix := ""
+	if name != "" {
+		prefix = name + "_"
+	}
+	s.tokens[name] = at.node.Admin(s.t).Token
+	for _, pair := range [][2]string{
+		{"URL", at.URL}, {"HOST", at.host()}, {"KEY", at.made.APIKey}, {"TOKEN", at.node.Admin(s.t).Token},
+		{"USER_ID", at.made.UserID}, {"WS", at.made.WorkspaceID}, {"ORG", at.made.OrganizationID},
+	} {
+		setenv(prefix+pair[0], pair[1])
+	}
+}
+
+func (s *scriptServer) host() string { return strings.TrimPrefix(s.URL, "http://") }
+
+// signIn signs the admin in, as a person would.
+func (s *stage) signIn(vars []string) error {
+	at := s.servers[""]
+	login := exec.Command(program, "login", at.URL, "--with-token")
+	login.Env, login.Stdin = vars, strings.NewReader(at.made.APIKey)
+	if out, err := login.CombinedOutput(); err != nil {
+		return fmt.Errorf("bursar login: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: server NAME")
+	}
+	stageOf(ts).startServer(args[0], ts.Setenv)
+}
+
+func cmdStopServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: stopserver [NAME]")
+	}
+	at := stageOf(ts).servers[strings.Join(args, "")]
+	if at == nil {
+		ts.Fatalf("there is no server %s", args[0])
+	}
+	at.terminate(stageOf(ts).t)
+}
+
+// cmdAs makes a user with a role in the first workspace.
+func cmdAs(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: as EMAIL ROLE [NAME]")
+	}
+	email, role := args[0], args[1]
+	who, _, _ := strings.Cut(email, "@")
+	name := strings.ToUpper(who[:1]) + who[1:]
+	if len(args) == 3 {
+		name = args[2]
+	}
+	s := stageOf(ts)
+	own := s.servers[""]
+	admin := func(line ...string) string {
+		return succeed(s.t, append(append([]string{"admin"}, line...), at(own.store)...)...)
+	}
+	id := pick(s.t, admin("user", "create", "--email", email, "--name", name), "usr")
+	if role != "none" {
+		s.caller(ts, "").Post("/v1/workspaces/"+own.made.WorkspaceID+"/members", servertest.Body{"email": email, "role": role}).OK()
+	}
+	key := apiKey.FindString(admin("api-key", "create", "--user", email, "--name", "script"))
+	s.tokens[who] = own.node.Login(s.t, key).Token
+	ts.Setenv(strings.ToUpper(who)+"_ID", id)
+	ts.Setenv(strings.ToUpper(who)+"_KEY", key)
+	ts.Setenv(strings.ToUpper(who)+"_TOKEN", own.node.Login(s.t, key).Token)
+}
+
+// caller calls the API as the admin ("", or the name of another server), as
+// somebody whom the script made, or with a token.
+func (s *stage) caller(ts *testscript.TestScript, who string) *servertest.Client {
+	token, known := s.tokens[who]
+	if strings.Count(who, ".") == 2 {
+		token, known = who, true
+	}
+	if !known {
+		ts.Fatalf("nobody is called %s: make them with 'as'", who)
+	}
+	node := s.servers[""].node
+	if other := s.servers[who]; other != nil {
+		node = other.node
+	}
+	return node.Holder(s.t, token)
+}
+
+func cmdAPI(ts *testscript.TestScript, neg bool, args []string) {
+	who := ""
+	if len(args) > 0 {
+		if as, ok := strings.CutPrefix(args[0], "-as="); ok {
+			who, args = as, args[1:]
+		}
+	}
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: api [-as=WHO] METHOD PATH [BODY]")
+	}
+	var body any
+	if len(args) == 3 {
+		text := args[2]
+		if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+			text = ts.ReadFile(text)
+		}
+		body = os.Expand(text, ts.Getenv)
+	}
+	answer := stageOf(ts).caller(ts, who).Do(args[0], args[1], body)
+	if failed := answer.Status != http.StatusOK; failed != neg {
+		ts.Fatalf("%s %s answers %d %s", args[0], args[1], answer.Status, answer.Body)
+	}
+	out := answer.Body
+	if !neg {
+		var envelope struct{ Data json.RawMessage }
+		answer.Envelope(&envelope)
+		out = envelope.Data
+	}
+	fmt.Fprintf(ts.Stdout(), "%s\n", out)
+}

@@ -1,0 +1,126 @@
+package e2e_test
+
+// Scripts are sessions at the command line, written down in
+// testdata/script/*.txtar (github.com/rogpeppe/go-internal/testscript): commands
+// first, then files. Each runs on SQLite and on PostgreSQL, against the real
+// program and a server of its own on a fresh store, with the admin Ada Lovelace
+// <ada@example.com>, the organization Acme and the workspace Treasury. She is
+// signed in, unless the first line of the script is "# signed out".
+//
+//	go test ./internal/e2e -run 'Script/sqlite/^login$'   one script
+//	go test ./internal/e2e -run Script -update            write the golden files anew
+//
+// Variables: URL and HOST of the server, KEY (the admin's API key), TOKEN (a
+// session of hers), USER_ID, WS, ORG. The program's settings are in
+// $BURSAR_CONFIG_DIR, its home is $HOME; neither is shared between scripts.
+//
+// Commands beside those of testscript (exec, stdin, stdout, stderr, cmp, grep,
+// env, cp, exists, wait, kill …). [!] marks those that may be demanded to fail:
+//
+//	[!] bursar ARGS…              run the program. In the background:
+//	                              'exec bursar ARGS… &name&', then 'kill -INT name', 'wait name'
+//	exitcode N                    what the last 'bursar' or 'tty' ended with
+//	[!] tty [-cols=N] FILE ARGS…  run 'bursar ARGS…' on a terminal, type the lines of FILE
+//	                              ("-" types nothing); stdout is the screen
+//	stdoutmasked FILE             compare stdout with a file of the archive, where ids, secrets,
+//	stderrmasked FILE             addresses and times are masked: see mask. -update writes the
+//	cmpmasked ACTUAL FILE         file, and adds it where it is missing
+//	[!] api [-as=WHO] METHOD PATH [BODY]
+//	                              call the API as the admin; or as WHO: the grace of 'as', the NAME
+//	                              of 'server', a token. BODY is JSON or a file; variables in it are
+//	                              replaced. stdout is the data, or the whole answer where it fails
+//	as EMAIL ROLE [NAME]          make a user with a role ("none" for no membership) in $WS. For
+//	                              grace@example.com it sets GRACE_KEY, GRACE_TOKEN
+//	                              and GRACE_ID; 'env BURSAR_API_KEY=$GRACE_KEY' acts as her
+//	capture NAME JQ               set a variable to what jq makes of the JSON in stdout
+//	server NAME                   start another server; sets NAME_URL, NAME_HOST, NAME_KEY, …
+//	stopserver [NAME]             end a server, the script's own where none is named
+//	filemode MODE FILE…           demand permissions, in octal
+//	[!] secretfree FILE…          demand that files (or stdout, stderr) hold no key and no token
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"bursar/internal/db/dbtest"
+)
+
+var update = flag.Bool("update", false, "write the golden files of the scripts anew")
+
+func TestScripts(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		runScripts(t, func(t *testing.T) dbtest.Store { return dbtest.SQLite(t) })
+	})
+	t.Run("postgres", func(t *testing.T) { runScripts(t, postgres) })
+}
+
+func runScripts(t *testing.T, store func(t *testing.T) dbtest.Store) {
+	store(t) // skips all at once where there is no engine
+	deadline, _ := t.Deadline()
+	testscript.RunT(scriptT{t}, testscript.Params{
+		Dir:                filepath.Join("testdata", "script"),
+		Deadline:           deadline,
+		RequireUniqueNames: true,
+		Cmds:               scriptCommands,
+		Setup: func(env *testscript.Env) error {
+			return prepareScript(env.T().(scriptT).T, env, store)
+		},
+	})
+}
+
+// scriptT lets a script's set-up use the helpers of the other tests.
+type scriptT struct{ *testing.T }
+
+func (t scriptT) Run(name string, run func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { run(scriptT{t}) })
+}
+
+func (t scriptT) Verbose() bool { return testing.Verbose() }
+
+// stage is what a script plays on.
+type stage struct {
+	t       *testing.T
+	store   func(t *testing.T) dbtest.Store
+	servers map[string]*scriptServer // by name; "" is the script's own
+	tokens  map[string]string        // sessions for the api command, by who holds them
+	code    int                      // what the last command ended with
+	goldens map[string]string        // files of the archive to be written anew
+}
+
+type stageKey struct{}
+
+func stageOf(ts *testscript.TestScript) *stage { return ts.Value(stageKey{}).(*stage) }
+
+func prepareScript(t *testing.T, env *testscript.Env, store func(t *testing.T) dbtest.Store) error {
+	s := &stage{t: t, store: store, servers: map[string]*scriptServer{}, tokens: map[string]string{}, goldens: map[string]string{}}
+	env.Values[stageKey{}] = s
+	file := filepath.Join("testdata", "script", filepath.Base(t.Name())+".txtar")
+	env.Defer(func() { s.writeGoldens(file) })
+
+	home := filepath.Join(env.WorkDir, "home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	for _, pair := range [][2]string{
+		{"PATH", filepath.Dir(program) + string(filepath.ListSeparator) + env.Getenv("PATH")},
+		{"HOME", home}, {"BURSAR_CONFIG_DIR", filepath.Join(home, "bursar")}, {"BURSAR_KEYRING", "off"},
+		{"LANG", "C.UTF-8"}, {"TZ", "UTC"}, {"TERM", "xterm-256color"}, {"GORACE", "atexit_sleep_ms=0"}, {"GOTRACEBACK", "single"},
+	} {
+		env.Setenv(pair[0], pair[1])
+	}
+	s.startServer("", env.Setenv)
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if firstLine, _, _ := strings.Cut(string(text), "\n"); firstLine == "# signed out" {
+		return nil
+	}
+	return s.signIn(env.Vars)
+}
