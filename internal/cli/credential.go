@@ -17,6 +17,7 @@ type credential struct {
 	APIKey    string `json:"api_key,omitempty"`
 	Token     string `json:"token,omitempty"`
 	ExpiresAt int64  `json:"expires_at,omitempty"` // of the token, Unix milliseconds; 0 where it is not known
+	URL       string `json:"url,omitempty"`        // of the server that it is for, and for no other
 }
 
 func (c credential) empty() bool { return c.APIKey == "" && c.Token == "" }
@@ -49,19 +50,22 @@ func openVault(dir string, env func(string) (string, bool)) vault {
 	return vault{file: filepath.Join(dir, "credentials.json"), keyring: mode != "off"}
 }
 
-func (v vault) load(name string) (credential, error) {
-	var c credential
-	if v.keyring {
-		text, err := keyring.Get(keyringService, name)
-		if err == nil {
+// load finds the credential of a context. One that was kept for another server is
+// none.
+func (v vault) load(name, url string) (credential, error) {
+	all, err := v.loadFile()
+	c := all[name]
+	if err == nil && c.empty() && v.keyring {
+		if text, found := keyring.Get(keyringService, name); found == nil {
 			if err := json.Unmarshal([]byte(text), &c); err != nil {
-				return c, fmt.Errorf("read the credential in the keyring: %w", err)
+				return credential{}, fmt.Errorf("read the credential in the keyring: %w", err)
 			}
-			return c, nil
 		}
 	}
-	all, err := v.loadFile()
-	return all[name], err
+	if c.URL != url {
+		return credential{}, err
+	}
+	return c, err
 }
 
 func (v vault) loadFile() (map[string]credential, error) {
@@ -108,10 +112,16 @@ func (v vault) saveFile(all map[string]credential) error {
 }
 
 func (v vault) forget(name string) error {
-	if v.keyring {
-		_ = keyring.Delete(keyringService, name) // it may be in the file alone
+	if err := v.forgetInFile(name); err != nil || !v.keyring {
+		return err
 	}
-	return v.forgetInFile(name)
+	if _, err := keyring.Get(keyringService, name); err != nil {
+		return nil // there is no keyring, or it does not hold this
+	}
+	if err := keyring.Delete(keyringService, name); err != nil {
+		return fmt.Errorf("take the credential out of the keyring: %w", err)
+	}
+	return nil
 }
 
 func (v vault) forgetInFile(name string) error {

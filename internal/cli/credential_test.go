@@ -46,23 +46,23 @@ func inKeyring(t *testing.T) vault {
 
 func TestKeyringKeepsCredentialsWhereThereIsOne(t *testing.T) {
 	v := inKeyring(t)
-	where, err := v.store(testURL, credential{APIKey: testKey})
+	where, err := v.store(testURL, credential{APIKey: testKey, URL: testURL})
 	if err != nil || !strings.Contains(where, "keyring") {
 		t.Fatalf("stored in %s: %v", where, err)
 	}
 	if _, err := os.Stat(v.file); err == nil {
 		t.Error("there is a file as well")
 	}
-	if got, err := v.load(testURL); err != nil || got.APIKey != testKey {
+	if got, err := v.load(testURL, testURL); err != nil || got.APIKey != testKey {
 		t.Errorf("loaded %+v, %v", got, err)
 	}
-	if got, err := v.load("https://other.example.com"); err != nil || !got.empty() {
+	if got, err := v.load("https://other.example.com", "https://other.example.com"); err != nil || !got.empty() {
 		t.Errorf("another server gets %+v, %v", got, err)
 	}
 	if err := v.forget(testURL); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := v.load(testURL); err != nil || !got.empty() {
+	if got, err := v.load(testURL, testURL); err != nil || !got.empty() {
 		t.Errorf("after it was forgotten: %+v, %v", got, err)
 	}
 	if err := v.forget(testURL); err != nil {
@@ -74,16 +74,16 @@ func TestKeyringTakesOverFromTheFile(t *testing.T) {
 	v := inKeyring(t)
 	file := v
 	file.keyring = false
-	if _, err := file.store(testURL, credential{APIKey: "bk_old"}); err != nil {
+	if _, err := file.store(testURL, credential{APIKey: "bk_old", URL: testURL}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := file.store("https://other.example.com", credential{APIKey: "bk_other"}); err != nil {
+	if _, err := file.store("https://other.example.com", credential{APIKey: "bk_other", URL: "https://other.example.com"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := v.load(testURL); err != nil || got.APIKey != "bk_old" {
+	if got, err := v.load(testURL, testURL); err != nil || got.APIKey != "bk_old" {
 		t.Errorf("what is in the file is not found: %+v, %v", got, err)
 	}
-	if _, err := v.store(testURL, credential{APIKey: testKey}); err != nil {
+	if _, err := v.store(testURL, credential{APIKey: testKey, URL: testURL}); err != nil {
 		t.Fatal(err)
 	}
 	text := string(must(os.ReadFile(v.file)))
@@ -95,11 +95,11 @@ func TestKeyringTakesOverFromTheFile(t *testing.T) {
 func TestFileKeepsCredentialsWhereThereIsNoKeyring(t *testing.T) {
 	keyring.MockInitWithError(errors.New("no such bus"))
 	v := openVault(t.TempDir(), variables())
-	where, err := v.store(testURL, credential{APIKey: testKey})
+	where, err := v.store(testURL, credential{APIKey: testKey, URL: testURL})
 	if err != nil || where != v.file {
 		t.Fatalf("stored in %s: %v", where, err)
 	}
-	if got, err := v.load(testURL); err != nil || got.APIKey != testKey {
+	if got, err := v.load(testURL, testURL); err != nil || got.APIKey != testKey {
 		t.Errorf("loaded %+v, %v", got, err)
 	}
 	if err := v.forget(testURL); err != nil {
@@ -113,7 +113,7 @@ func TestFileKeepsCredentialsWhereThereIsNoKeyring(t *testing.T) {
 func TestKeyringCanBeSwitchedOff(t *testing.T) {
 	keyring.MockInit()
 	v := openVault(t.TempDir(), variables("BURSAR_KEYRING", "off"))
-	if where, err := v.store(testURL, credential{APIKey: testKey}); err != nil || where != v.file {
+	if where, err := v.store(testURL, credential{APIKey: testKey, URL: testURL}); err != nil || where != v.file {
 		t.Fatalf("stored in %s: %v", where, err)
 	}
 	if _, err := keyring.Get(keyringService, testURL); err == nil {
@@ -126,7 +126,7 @@ func TestDamagedKeyringEntryIsAnError(t *testing.T) {
 	if err := keyring.Set(keyringService, testURL, "{"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.load(testURL); err == nil || !strings.Contains(err.Error(), "keyring") {
+	if _, err := v.load(testURL, testURL); err == nil || !strings.Contains(err.Error(), "keyring") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -136,7 +136,17 @@ func TestCredentialsFileOfAnotherUserIsAnError(t *testing.T) {
 	if err := os.Mkdir(v.file, 0o700); err != nil { // a folder cannot be read as a file by anybody
 		t.Fatal(err)
 	}
-	if _, err := v.load(testURL); err == nil || !strings.Contains(err.Error(), v.file) {
+	if _, err := v.load(testURL, testURL); err == nil || !strings.Contains(err.Error(), v.file) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestCredentialIsForItsServerAlone(t *testing.T) {
+	v := vault{file: filepath.Join(t.TempDir(), "credentials.json")}
+	if _, err := v.store("work", credential{APIKey: testKey, URL: testURL}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := v.load("work", "https://other.example.com"); err != nil || !got.empty() {
+		t.Errorf("another server gets %v, %v", got, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,9 +98,27 @@ func (f *importFlags) file(r *remote, name string) (*importFile, error) {
 	err = errors.Join(err, badMap, oneOf("format", f.format, fileFormats()), oneOf("type", f.kind, entryTypes()), checkParallel(f.parallel))
 	file := &importFile{name: name, stdin: r.terminal.In, format: f.format, comma: comma, mapping: moves, defaultType: f.kind}
 	if !file.isStdin() && f.journal == "" {
-		f.journal = name + ".bursar-import"
+		f.journal = name + journalSuffix
+	}
+	for flag, other := range map[string]string{"--refused": f.refused, "--journal": f.journal} {
+		if !file.isStdin() && sameFile(name, other) {
+			err = errors.Join(err, usageError{fmt.Errorf("%s must not be the file that is imported", flag)})
+		}
+	}
+	if f.refused != "" && sameFile(f.refused, f.journal) {
+		err = errors.Join(err, usageError{errors.New("--refused and --journal must be two files")})
 	}
 	return file, err
+}
+
+// sameFile says whether two names mean one file.
+func sameFile(a, b string) bool {
+	if a == b {
+		return true
+	}
+	first, err := os.Stat(a)
+	second, other := os.Stat(b)
+	return err == nil && other == nil && os.SameFile(first, second)
 }
 
 func checkParallel(n int) error {

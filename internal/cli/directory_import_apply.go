@@ -80,7 +80,7 @@ func (im *importer) apply(ctx context.Context, row *importRow) (outcome, error) 
 	if im.dry {
 		return outcome{row: row, action: actionCreate}, nil
 	}
-	return im.create(ctx, later, row)
+	return im.create(ctx, later, row, known)
 }
 
 type changedError int
@@ -109,10 +109,13 @@ func (im *importer) uncertain(row *importRow, known note) string {
 	return ""
 }
 
-func (im *importer) create(ctx, later context.Context, row *importRow) (outcome, error) {
+func (im *importer) create(ctx, later context.Context, row *importRow, known note) (outcome, error) {
 	digest, key := row.mark(), row.key(im.workspace.ID, im.salt)
-	if err := im.journal.put(row.number, rowSent, digest); err != nil {
-		return outcome{}, err
+	// The server's memory of the key begins with the first time that it was sent.
+	if known.mark != rowSent || known.digest != digest {
+		if err := im.journal.put(row.number, rowSent, digest); err != nil {
+			return outcome{}, err
+		}
 	}
 	var made api.Created
 	var answer *client.Response

@@ -50,6 +50,9 @@ const (
 	rowUnchanged byte = '='
 )
 
+// journalSuffix names the journal of a file.
+const journalSuffix = ".bursar-import"
+
 // note is what the journal says about a row.
 type note struct {
 	mark   byte

@@ -123,9 +123,9 @@ func TestLinesThatCannotBeImportedSayWhy(t *testing.T) {
 	got, err = rowsIn(t, "a.ndjson", strings.Join([]string{
 		`{"type":"person","nmae":"Ada"}`, `{"type":"person","type":"person"}`, `{"type":1}`, `[1]`, `nothing`,
 		`{"type":"person","fields":{"email":1}}`, `{"type":"person","workspace_id":"ws_2"}`, `{"type":"person","receiving_methods":[{}]}`,
-		`{"type":"person","fields":[]}`, `{"type":"person","refused.line":7,"refused.reason":"why"}`,
+		`{"type":"person","fields":[]}`, `{"type":"person","name":"Ada","refused.line":7,"refused.reason":"why"}`, `{"type":"person"}`,
 	}, "\n"), importFlags{})
-	for i, part := range []string{`unknown key "nmae"`, "twice", "wrong type", "cannot be read", "cannot be read", "fields.email", "another workspace", "receiving methods", "fields: ", `"type":"person"`} {
+	for i, part := range []string{`unknown key "nmae"`, "twice", "wrong type", "cannot be read", "cannot be read", "fields.email", "another workspace", "receiving methods", "fields: ", `"type":"person"`, "says nothing"} {
 		if i >= len(got) || !strings.Contains(got[i], part) {
 			t.Errorf("line %d has no %q in %q, %v", i+1, part, got, err)
 		}

@@ -51,12 +51,22 @@ func (f *refusedFile) create() (err error) {
 	return f.form.begin(f.file)
 }
 
+// putAway moves an older file aside, and the journal of its own import with it: the
+// next one has other lines. What is no plain file, such as /dev/null, stays.
 func (f *refusedFile) putAway() error {
-	err := os.Rename(f.name, f.name+"~")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	for _, name := range []string{f.name, f.name + journalSuffix} {
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		if err == nil {
+			err = os.Rename(name, name+"~")
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // close writes the rest. Where a whole run refused nothing, the file of an earlier

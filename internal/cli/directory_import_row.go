@@ -53,6 +53,9 @@ func (r *importRow) check() string {
 	if r.problem != "" {
 		return r.problem
 	}
+	if r.id == "" && r.label == nil && r.name == nil && len(r.fields) == 0 {
+		return "says nothing about whom it is: it has no label, no name and no field"
+	}
 	var v fault.Violations
 	if r.kind == "" && r.id == "" {
 		v.Add("type", "is missing: fill the column, or give --type")

@@ -108,7 +108,10 @@ func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (c
 		return credential{}, fmt.Errorf("ask %s for a code: %w", url, err)
 	}
 	out := r.terminal.Err
-	fmt.Fprintf(out, "To sign in, open\n\n  %s\n\nand approve the code  %s\n\n", code.VerificationURL, code.Code)
+	if !strings.HasPrefix(code.VerificationURL, "http://") && !strings.HasPrefix(code.VerificationURL, "https://") {
+		return credential{}, fmt.Errorf("%s does not say where to approve the code: is it a Bursar server?", url)
+	}
+	fmt.Fprintf(out, "To sign in, open\n\n  %s\n\nand approve the code  %s\n\n", printable(code.VerificationURL), printable(code.Code))
 	if !noBrowser && r.terminal.interactive() {
 		openBrowser(out, code.VerificationURL)
 	}
@@ -150,7 +153,7 @@ func (r *remote) awaitApproval(ctx context.Context, c *client.Client, code *clie
 		if n%interval == 0 {
 			polled, err := c.Auth.PollDeviceCode(ctx, code.Code, verifier)
 			switch {
-			case err != nil && !transient(err):
+			case err != nil && (ctx.Err() != nil || !transient(err)):
 				return "", fmt.Errorf("wait for the approval: %w", err)
 			case err == nil && polled.Token != "":
 				return polled.Token, nil
@@ -181,7 +184,7 @@ func transient(err error) bool {
 	if errors.As(err, &refused) {
 		return refused.Status == 429 || refused.Status >= 500
 	}
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return !errors.Is(err, context.Canceled)
 }
 
 // remember tries a credential, keeps it, and greets its owner.
@@ -197,6 +200,7 @@ func (r *remote) remember(ctx context.Context, f files, name, url string, held c
 	if name == "" {
 		name = contextName(url)
 	}
+	held.URL = url
 	where, err := f.vault.store(name, held)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ func (r *remote) connect() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{terminal: r.terminal, workspace: r.terminal.env("BURSAR_WORKSPACE")}
+	s := &session{terminal: r.terminal}
 	name, chosen, err := r.target(f.profile)
 	if err != nil {
 		return nil, err
@@ -73,11 +74,16 @@ func (r *remote) connect() (*session, error) {
 	}
 	if chosen != nil {
 		s.url, s.name = chosen.URL, name
-		s.workspace = cmp.Or(s.workspace, chosen.Workspace)
+		s.workspace = chosen.Workspace
 	}
-	held := credential{APIKey: r.terminal.env("BURSAR_API_KEY"), Token: r.terminal.env("BURSAR_TOKEN")}
+	// --context names a server: what the environment says of another must not go there.
+	var held credential
+	if r.contextName == "" {
+		held = credential{APIKey: r.terminal.env("BURSAR_API_KEY"), Token: r.terminal.env("BURSAR_TOKEN")}
+		s.workspace = cmp.Or(r.terminal.env("BURSAR_WORKSPACE"), s.workspace)
+	}
 	if held.empty() {
-		if held, err = f.vault.load(s.name); err != nil {
+		if held, err = f.vault.load(s.name, s.url); err != nil {
 			return nil, err
 		}
 	}
@@ -156,7 +162,12 @@ func explain(err error) string {
 	}
 	var refused *client.Error
 	if !errors.As(err, &refused) {
-		return plainText(err)
+		text := strings.ReplaceAll(plainText(err), "bursar: ", "")
+		var network *net.OpError
+		if errors.As(err, &network) {
+			text += "\nIs the server running, and is the address right? See 'bursar context list'."
+		}
+		return text
 	}
 	text := strings.TrimSuffix(err.Error(), refused.Error())
 	text += refused.Message

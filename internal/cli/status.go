@@ -35,7 +35,7 @@ stays good at the server; revoke it with 'bursar keys revoke'.`,
 			if chosen == nil {
 				return fmt.Errorf("%w anywhere: there is nothing to do", errSignedOut)
 			}
-			held, err := f.vault.load(name)
+			held, err := f.vault.load(name, chosen.URL)
 			if err != nil {
 				return err
 			}
