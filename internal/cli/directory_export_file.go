@@ -21,11 +21,23 @@ func newExportFile(name string, stdout io.Writer) (*exportFile, error) {
 	if name == "-" {
 		return &exportFile{Writer: stdout, name: name}, nil
 	}
+	if err := plainTarget(name); err != nil {
+		return nil, err
+	}
 	temp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	return &exportFile{temp, name, temp}, nil
+}
+
+// plainTarget refuses to put a new file in the place of what is no plain one, such
+// as a device or a link.
+func plainTarget(name string) error {
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return usageError{fmt.Errorf("%s is not a plain file: write to standard output with - instead", name)}
+	}
+	return nil
 }
 
 func (f *exportFile) title() string {
