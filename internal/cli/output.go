@@ -211,7 +211,8 @@ func (t *table) print(term Terminal, w io.Writer) error {
 }
 
 // fit decides how wide columns are: as wide as their content where there is room,
-// else the widest give way, but not below a readable minimum, and ids never.
+// else the widest give way, but not below a readable minimum, and ids last: one that
+// is cut cannot be copied.
 func fit(rows [][]string, screen int) []int {
 	const least = 8
 	widths := make([]int, len(rows[0]))
@@ -222,19 +223,20 @@ func fit(rows [][]string, screen int) []int {
 		}
 		total += widths[k]
 	}
-	for total > screen {
-		widest := -1
-		for k := range widths {
-			// An id that is cut cannot be copied.
-			if rows[0][k] != "ID" && widths[k] > least && (widest < 0 || widths[k] > widths[widest]) {
-				widest = k
+	for _, spared := range []string{"ID", ""} {
+		for total > screen {
+			widest := -1
+			for k := range widths {
+				if rows[0][k] != spared && widths[k] > least && (widest < 0 || widths[k] > widths[widest]) {
+					widest = k
+				}
 			}
+			if widest < 0 {
+				break
+			}
+			widths[widest]--
+			total--
 		}
-		if widest < 0 {
-			break
-		}
-		widths[widest]--
-		total--
 	}
 	return widths
 }
