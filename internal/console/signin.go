@@ -2,11 +2,9 @@ package console
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"bursar/internal/fault"
@@ -324,108 +322,4 @@ func (c *Console) signOut(v *visit) error {
 		}
 	}
 	return v.redirect("/signin")
-}
-
-// invitePage is what a link leads to.
-type invitePage struct {
-	Link     identity.Opened
-	Secret   string
-	Name     string
-	Mine     bool // the visitor is signed in as whom it is for
-	Passkeys bool
-	Provider string
-}
-
-func (v *visit) openLink() (invitePage, error) {
-	secret := v.R.PathValue("link")
-	link, err := v.console.Identity.OpenLink(v.R.Context(), secret)
-	return invitePage{Link: link, Secret: secret, Name: link.Name, Mine: link.AccountID == v.Caller.ID,
-		Passkeys: v.console.SignIn.TakesPasskeys(), Provider: v.console.SignIn.ProviderName()}, err
-}
-
-func (c *Console) invitePage(v *visit) error {
-	data, err := v.openLink()
-	if gone(err) {
-		return v.showStatus(http.StatusNotFound, "error", "This link is no longer good", problems{}, errorPage{
-			Status: http.StatusNotFound, Heading: "This link is no longer good", Home: "/",
-			Text: "It has been used, has expired, or was replaced by a newer one. Ask whoever sent it for another."})
-	}
-	if err != nil {
-		return err
-	}
-	return v.show("invite", "Welcome", data)
-}
-
-func gone(err error) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == fault.NotFound
-}
-
-func (c *Console) redeem(v *visit) error {
-	data, err := v.openLink()
-	if err != nil {
-		return c.invitePage(v)
-	}
-	data.Name = v.field("name")
-	proven, err := c.SignIn.RedeemWithPassword(v.R.Context(), v.Caller, data.Secret, data.Name, v.form.Get("password"))
-	if p, status, ok := mend(err, "name", "password"); ok {
-		return v.showAgain(status, "invite", "Welcome", p, data)
-	}
-	if err != nil {
-		return err
-	}
-	path, err := v.admit(proven, v.afterLink(data))
-	if err != nil {
-		return err
-	}
-	return v.redirect(path)
-}
-
-func (v *visit) afterLink(data invitePage) string {
-	if id := data.Link.WorkspaceID(); id != "" {
-		return workspacePath(id)
-	}
-	return "/"
-}
-
-func (c *Console) offerLinkPasskey(v *visit) error {
-	data, err := v.openLink()
-	if err != nil {
-		return v.answerError(err)
-	}
-	ceremony, err := c.SignIn.OfferLinkPasskey(v.R.Context(), data.Secret)
-	if err != nil {
-		return v.answerError(err)
-	}
-	return v.begin(purposePasskeyLink, ceremony, underway{Who: data.Secret})
-}
-
-func (c *Console) redeemByPasskey(v *visit) error {
-	data, err := v.openLink()
-	if err != nil {
-		return v.answerError(err)
-	}
-	u, answer, err := v.ended(purposePasskeyLink)
-	if err == nil && u.Who != data.Secret {
-		err = errCeremonyOver
-	}
-	if err != nil {
-		return v.answerError(err)
-	}
-	proven, err := c.SignIn.RedeemWithPasskey(v.R.Context(), v.Caller, data.Secret, strings.TrimSpace(v.R.URL.Query().Get("name")), u.State, answer)
-	if err != nil {
-		return v.answerError(err)
-	}
-	return v.admitAndAnswer(proven, v.afterLink(data))
-}
-
-func (c *Console) accept(v *visit) error {
-	workspaceID, err := c.Identity.Accept(v.R.Context(), v.Caller, v.R.PathValue("link"))
-	if gone(err) {
-		return c.invitePage(v)
-	}
-	if err != nil {
-		return err
-	}
-	return v.redirect(workspacePath(workspaceID))
 }
