@@ -72,6 +72,13 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *slog.Log
 	if err := welcome(ctx, t, d, settings.PublicURL); err != nil {
 		return err
 	}
+	if settings.Pprof != "" {
+		stop, err := serveProfiles(settings.Pprof, log)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	log.Info("listening", "address", listener.Addr().String(), "public_url", settings.PublicURL)
 	return run(ctx, srv, listener, settings.DrainTimeout, log)
 }

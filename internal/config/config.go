@@ -42,6 +42,7 @@ type Serve struct {
 	MailFrom         string
 	DrainTimeout     time.Duration
 	LogLevel         string
+	Pprof            string
 }
 
 // OIDC is a company's identity provider.
@@ -77,6 +78,7 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.MailFrom, "mail-from", "", "address that mail comes from [BURSAR_MAIL_FROM]")
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long SIGTERM waits for requests under way [BURSAR_DRAIN_TIMEOUT]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
+	flags.StringVar(&s.Pprof, "pprof", "", "loopback address that serves profiles to go tool pprof, as 127.0.0.1:6060 [BURSAR_PPROF]")
 }
 
 // FromEnvironment sets every flag that was not given from its variable: --data
@@ -153,6 +155,12 @@ func (s *Serve) Check() error {
 	_, port, err := net.SplitHostPort(s.Listen)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
 		return fmt.Errorf("--listen must be an address and a port, such as 127.0.0.1:8080, not %q", s.Listen)
+	}
+	if s.Pprof != "" {
+		host, port, err := net.SplitHostPort(s.Pprof)
+		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || !loopback(host) {
+			return fmt.Errorf("--pprof must be a loopback address and a port, such as 127.0.0.1:6060, not %q: profiles are nobody else's to see", s.Pprof)
+		}
 	}
 	if s.DrainTimeout < 0 {
 		return errors.New("--drain-timeout must not be negative")

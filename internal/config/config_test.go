@@ -88,6 +88,7 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		"BURSAR_MAIL_FROM":          "bursar@example.com",
 		"BURSAR_DRAIN_TIMEOUT":      "3s",
 		"BURSAR_LOG_LEVEL":          "warn",
+		"BURSAR_PPROF":              "127.0.0.1:6060",
 	})
 	want := config.Serve{
 		Store:            config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"},
@@ -104,6 +105,7 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		MailFrom:         "bursar@example.com",
 		DrainTimeout:     3 * time.Second,
 		LogLevel:         "warn",
+		Pprof:            "127.0.0.1:6060",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

@@ -19,6 +19,10 @@ type Config struct {
 	URL string // postgres://…
 
 	Clock func() time.Time // time.Now where nil
+
+	// Trace is told every statement that Read and Write send; nil costs nothing.
+	// It may be called by several at once and must not keep args.
+	Trace func(sql string, args []any)
 }
 
 // DB is an open store.
@@ -41,6 +45,9 @@ type engine interface {
 	// announce is a statement that makes other nodes forget what they know
 	// about access; empty where they find out by themselves.
 	announce() string
+	// shared is what keeps others from changing or deleting the rows that a
+	// SELECT finds; empty where there are no others.
+	shared() string
 	close() error
 }
 
@@ -72,6 +79,9 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	}
 	if err := d.engine.migrate(ctx, d.Now()); err != nil {
 		return nil, errors.Join(fmt.Errorf("bring the schema up to date: %w", err), d.engine.close())
+	}
+	if c.Trace != nil {
+		d.engine = traced{d.engine, c.Trace}
 	}
 	return d, nil
 }

@@ -25,12 +25,10 @@ func postgresSchema(text string) string {
 
 // Shared makes a SELECT keep others from changing or deleting the rows that it
 // finds until the end of the transaction. On SQLite there are no others.
-func (tx *Tx) Shared(sql string) string {
-	if _, ok := tx.c.(*pgConn); ok {
-		return sql + " FOR SHARE"
-	}
-	return sql
-}
+func (tx *Tx) Shared(sql string) string { return sql + tx.db.engine.shared() }
+
+func (*sqlite) shared() string   { return "" }
+func (*postgres) shared() string { return " FOR SHARE" }
 
 const (
 	pgUniqueViolation      = "23505"

@@ -133,7 +133,7 @@ func TestBadUsageExitsWith2(t *testing.T) {
 		"frobnicate", "admin frobnicate", "admin user frobnicate", "serve now", "serve --frobnicate",
 		"serve --rate-limit fast", "serve --rate-limit 0/s", "serve --public-url pay.example.com", "serve --log-level loud",
 		"serve --trusted-proxies nonsense", "serve --key-session-ttl soon", "serve --key-session-ttl 1s", "serve --drain-timeout -1s",
-		"serve --listen nonsense", "serve --listen 127.0.0.1:99999", "serve --database-url nonsense",
+		"serve --listen nonsense", "serve --pprof 0.0.0.0:6060", "serve --pprof :6060", "serve --pprof pay.example.com:6060", "serve --listen 127.0.0.1:99999", "serve --database-url nonsense",
 		"admin api-key create --user a@example.com --name n --expires-in soon",
 	} {
 		t.Run(line, func(t *testing.T) {
