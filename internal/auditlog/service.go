@@ -127,7 +127,7 @@ func (s *Service) encoded(ctx context.Context, f filter, p web.Page) (*web.Encod
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
-	page := web.NewEncoded(window)
+	page := window.NewEncoded()
 	err = s.db.Read(ctx, func(q db.Q) error { return f.encode(q, window, page) })
 	return page, err
 }

@@ -16,15 +16,18 @@ type idSource struct {
 	clock func() time.Time
 	mu    sync.Mutex
 	last  uint64
+
+	// Random bits are drawn for many ids at once: asking for eight bytes costs
+	// nearly as much as asking for hundreds.
+	random [512]byte
+	left   int
 }
 
 func newIDSource(clock func() time.Time) *idSource { return &idSource{clock: clock} }
 
 func (s *idSource) next(prefix string) (id string, at int64) {
-	var tail [8]byte
-	rand.Read(tail[:]) // never fails: crypto/rand ends the program instead
-	tick := s.tick()
-	return encodeID(prefix, tick, binary.BigEndian.Uint64(tail[:])), int64(tick >> 16)
+	tick, tail := s.draw()
+	return encodeID(prefix, tick, tail), int64(tick >> 16)
 }
 
 // FirstID is the least id that can be made at a time: ids sort by creation, so a
@@ -43,11 +46,17 @@ func encodeID(prefix string, hi, lo uint64) string {
 	return string(out)
 }
 
-// tick never repeats and never goes back, even where the clock does.
-func (s *idSource) tick() uint64 {
+// draw is a tick that never repeats and never goes back, even where the clock
+// does, and random bits.
+func (s *idSource) draw() (tick, random uint64) {
 	now := uint64(s.clock().UnixMilli()) << 16
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = max(s.last+1, now)
-	return s.last
+	if s.left == 0 {
+		rand.Read(s.random[:]) // never fails: crypto/rand ends the program instead
+		s.left = len(s.random)
+	}
+	s.left -= 8
+	return s.last, binary.BigEndian.Uint64(s.random[s.left:])
 }

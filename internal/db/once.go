@@ -23,6 +23,7 @@ type Once struct {
 	fingerprint string
 	seal        cipher.AEAD
 	encode      func(out any) (status int, body []byte, err error)
+	expired     bool // an answer is stored whose time is over
 }
 
 // Replay is the answer that was given to the same request before.
@@ -76,7 +77,8 @@ func (o *Once) Recall(q Q, now int64) error {
 	var status, created int64
 	found, err := q.Row(`SELECT fingerprint, status, answer, created_at FROM idempotency WHERE id = $1`, o.id).
 		Scan(&fingerprint, &status, &answer, &created)
-	if err != nil || !found || created <= now-onceLifetime.Milliseconds() {
+	o.expired = found && created <= now-onceLifetime.Milliseconds()
+	if err != nil || !found || o.expired {
 		return err
 	}
 	if subtle.ConstantTimeCompare([]byte(fingerprint), []byte(o.fingerprint)) != 1 {
@@ -113,8 +115,10 @@ func (o *Once) keep(tx *Tx, out any) error {
 	rand.Read(nonce)
 	answer := base64.StdEncoding.EncodeToString(o.seal.Seal(nonce, nonce, body, []byte(o.id)))
 	now := tx.Now()
-	if err := tx.Exec(`DELETE FROM idempotency WHERE id = $1 AND created_at <= $2`, o.id, now-onceLifetime.Milliseconds()); err != nil {
-		return err
+	if o.expired {
+		if err := tx.Exec(`DELETE FROM idempotency WHERE id = $1 AND created_at <= $2`, o.id, now-onceLifetime.Milliseconds()); err != nil {
+			return err
+		}
 	}
 	return tx.Exec(`INSERT INTO idempotency (id, fingerprint, status, answer, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		o.id, o.fingerprint, status, answer, now)

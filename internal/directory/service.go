@@ -44,7 +44,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.En
 	if err != nil {
 		return nil, err
 	}
-	page := web.NewEncoded(window)
+	page := window.NewEncoded()
 	f := filter{workspaceID: in.WorkspaceID, kind: in.Type, status: in.Status, after: window.After, take: window.Take}
 	if in.Q != nil {
 		f.words = in.words

@@ -46,15 +46,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	rec := &recorder{ResponseWriter: w}
 	x := &rec.exchange
-	*x = web.Exchange{W: rec, R: r, RequestID: s.requestID(r), IP: s.clientIP(r), Route: "unknown", Log: s.log}
-	h := w.Header()
-	h["X-Request-Id"] = []string{x.RequestID}
-	h["X-Content-Type-Options"] = []string{"nosniff"}
+	x.W, x.R, x.RequestID, x.IP, x.Route, x.Log = rec, r, s.requestID(r), s.clientIP(r), "unknown", s.log
+	x.SetHeader("X-Request-Id", x.RequestID)
+	x.SetHeader("X-Content-Type-Options", "nosniff")
 	if s.strict {
-		h["Strict-Transport-Security"] = []string{"max-age=31536000"}
+		x.SetHeader("Strict-Transport-Security", "max-age=31536000")
 	}
 	if s.draining.Load() {
-		h["Connection"] = []string{"close"}
+		x.SetHeader("Connection", "close")
 	}
 	defer s.finish(rec, r.Method, start)
 	defer s.catch(rec)
@@ -124,7 +123,14 @@ func (s *Server) finish(rec *recorder, method string, start time.Time) {
 	x := &rec.exchange
 	took := time.Since(start)
 	s.metrics.observe(x.Route, x.Status, took)
-	s.log.LogAttrs(x.R.Context(), slog.LevelInfo, "request",
+	handler := s.log.Handler()
+	if !handler.Enabled(x.R.Context(), slog.LevelInfo) {
+		return
+	}
+	// Straight to the handler: the logger would look up the line of code that this
+	// is, only for it to be left out.
+	line := slog.NewRecord(start.Add(took), slog.LevelInfo, "request", 0)
+	line.AddAttrs(
 		slog.String("request_id", x.RequestID),
 		slog.String("method", method),
 		slog.String("route", x.Route),
@@ -132,6 +138,7 @@ func (s *Server) finish(rec *recorder, method string, start time.Time) {
 		slog.Duration("duration", took),
 		slog.String("actor", x.Caller.ID),
 		slog.String("ip", x.IP))
+	_ = handler.Handle(x.R.Context(), line) // there is nowhere else to tell
 }
 
 const maxRequestID = 128

@@ -39,9 +39,8 @@ func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
 		return nil
 	}
 	reset := int(math.Ceil(float64(l.rate.Burst-v.Remaining) / l.rate.PerSecond))
-	h := x.W.Header()
-	h["Ratelimit-Policy"] = []string{l.policy}
-	h["Ratelimit"] = []string{`"default";r=` + strconv.Itoa(v.Remaining) + `;t=` + strconv.Itoa(reset)}
+	x.SetHeader("Ratelimit-Policy", l.policy)
+	x.SetHeader("Ratelimit", `"default";r=`+strconv.Itoa(v.Remaining)+`;t=`+strconv.Itoa(reset))
 	if !v.OK {
 		return fault.Limited(v.Wait)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +16,13 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	routes   sync.Map // string → *routeMetrics
+}
+
+// routeMetrics are those of one route, so that most requests look up nothing.
+type routeMetrics struct {
+	succeeded prometheus.Counter
+	duration  prometheus.Observer
 }
 
 func newMetrics() *metrics {
@@ -36,8 +44,20 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) observe(route string, status int, took time.Duration) {
+	known, ok := m.routes.Load(route)
+	if !ok {
+		known, _ = m.routes.LoadOrStore(route, &routeMetrics{
+			succeeded: m.requests.WithLabelValues(route, "200"),
+			duration:  m.duration.WithLabelValues(route),
+		})
+	}
+	of := known.(*routeMetrics)
+	of.duration.Observe(took.Seconds())
+	if status == http.StatusOK {
+		of.succeeded.Inc()
+		return
+	}
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-	m.duration.WithLabelValues(route).Observe(took.Seconds())
 }
 
 func (m *metrics) handler() http.Handler {

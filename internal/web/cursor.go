@@ -4,8 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"hash"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // macLength is how much of the MAC a cursor carries: forging one means guessing
@@ -14,10 +16,15 @@ const macLength = 16
 
 // Cursors makes and opens the opaque positions in lists. One is good only for
 // the endpoint, the workspace and the filters that it was made for.
-type Cursors struct{ key []byte }
+type Cursors struct {
+	macs  sync.Pool // of hash.Hash: keying one costs more than using it
+	pages buffers
+}
 
 // NewCursors takes the key that all nodes share.
-func NewCursors(key []byte) *Cursors { return &Cursors{key: key} }
+func NewCursors(key []byte) *Cursors {
+	return &Cursors{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
 
 func (c *Cursors) make(scope, position string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.mac(scope, position), position...))
@@ -38,11 +45,13 @@ func decodeCursor(cursor string) (raw []byte, ok bool) {
 }
 
 func (c *Cursors) mac(scope, position string) []byte {
-	h := hmac.New(sha256.New, c.key)
-	h.Write([]byte(scope))
-	h.Write([]byte{0})
-	h.Write([]byte(position))
-	return h.Sum(nil)[:macLength]
+	h := c.macs.Get().(hash.Hash)
+	defer c.macs.Put(h)
+	h.Reset()
+	text := make([]byte, 0, 256)
+	text = append(append(append(text, scope...), 0), position...)
+	h.Write(text)
+	return h.Sum(text[:0])[:macLength]
 }
 
 // scopeText joins parts so that no two lists of parts give the same text.

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,18 +25,26 @@ func appendAnswer(dst []byte, out any) ([]byte, error) {
 	if list, ok := out.(listing); ok {
 		return list.appendListing(dst)
 	}
-	data, err := json.Marshal(out, jsontext.PreserveRawStrings(true))
-	if err != nil {
-		return nil, fmt.Errorf("encode an answer: %w", err)
-	}
 	dst = append(dst, `{"ok":true,`...)
 	if _, ok := out.(Flat); ok {
-		dst = append(dst, data[1:len(data)-1]...)
-		dst = append(dst, ',')
+		var err error
+		start := len(dst)
+		if dst, err = appendJSON(dst, out); err != nil {
+			return nil, err
+		}
+		dst[len(dst)-1] = ',' // in place of the closing brace
+		dst = slices.Delete(dst, start, start+1)
 	}
-	dst = append(dst, `"data":`...)
-	dst = append(dst, data...)
-	return append(dst, '}'), nil
+	dst, err := appendJSON(append(dst, `"data":`...), out)
+	return append(dst, '}'), err
+}
+
+func appendJSON(dst []byte, out any) ([]byte, error) {
+	buffer := bytes.NewBuffer(dst)
+	if err := json.MarshalWrite(buffer, out, jsontext.PreserveRawStrings(true)); err != nil {
+		return nil, fmt.Errorf("encode an answer: %w", err)
+	}
+	return buffer.Bytes(), nil
 }
 
 type failure struct {

@@ -31,17 +31,32 @@ type Exchange struct {
 	Status    int
 
 	Log *slog.Logger
+
+	// Where the values of headers are: each in a slice of its own would be an
+	// allocation of its own.
+	values [8]string
+	used   int
 }
 
 // Endpoint answers one operation.
 type Endpoint func(x *Exchange)
 
+// SetHeader sets a header, whose name must be in canonical form.
+func (x *Exchange) SetHeader(name, value string) {
+	if x.used == len(x.values) {
+		x.W.Header()[name] = []string{value}
+		return
+	}
+	x.values[x.used] = value
+	x.used++
+	x.W.Header()[name] = x.values[x.used-1 : x.used : x.used]
+}
+
 // send writes an answer whose body is complete.
 func (x *Exchange) send(status int, body []byte) {
-	h := x.W.Header()
-	h["Content-Type"] = []string{"application/json"}
-	h["Cache-Control"] = []string{"no-store"}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.SetHeader("Content-Type", "application/json")
+	x.SetHeader("Cache-Control", "no-store")
+	x.SetHeader("Content-Length", strconv.Itoa(len(body)))
 	x.Status = status
 	x.W.WriteHeader(status)
 	if x.R.Method != http.MethodHead {
@@ -54,13 +69,13 @@ func (x *Exchange) Fail(err error) {
 	f := x.Explain(err)
 	if f.RetryAfter > 0 {
 		seconds := max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
-		x.W.Header()["Retry-After"] = []string{strconv.FormatInt(seconds, 10)}
+		x.SetHeader("Retry-After", strconv.FormatInt(seconds, 10))
 	}
 	switch f.Code {
 	case fault.Unauthorized:
-		x.W.Header()["Www-Authenticate"] = []string{`Bearer realm="bursar"`}
+		x.SetHeader("Www-Authenticate", `Bearer realm="bursar"`)
 	case fault.InvalidCredentials:
-		x.W.Header()["Www-Authenticate"] = []string{`Basic realm="bursar"`}
+		x.SetHeader("Www-Authenticate", `Basic realm="bursar"`)
 	}
 	x.send(f.Code.Status(), appendFault(nil, f))
 }
@@ -103,7 +118,7 @@ func (x *Exchange) body() ([]byte, error) {
 const replayHeader = "Idempotent-Replayed"
 
 func (x *Exchange) replay(r *db.Replay) {
-	x.W.Header()[replayHeader] = []string{"true"}
+	x.SetHeader(replayHeader, "true")
 	x.send(r.Status, r.Body)
 }
 

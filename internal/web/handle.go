@@ -17,6 +17,8 @@ type Site struct {
 	Authenticate func(x *Exchange) (audit.Actor, error)
 	// Admit decides whether a stranger may call so often.
 	Admit func(x *Exchange) error
+
+	answers buffers
 }
 
 func (s *Site) now() int64 { return s.DB.Now() }
@@ -41,7 +43,7 @@ func Read[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
 			s.refuse(x, audit.AccessDenied, err)
 			return
 		}
-		x.answer(out)
+		s.answer(x, out)
 	}
 }
 
@@ -74,7 +76,7 @@ func Change[In, Out any](s *Site, action audit.Action, fn Func[In, Out]) Endpoin
 			s.refuse(x, action, err)
 			return
 		}
-		x.answer(out)
+		s.answer(x, out)
 	}
 }
 
@@ -108,7 +110,7 @@ func Open[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
 		if known, ok := any(out).(actor); ok {
 			x.Caller.ID = known.ActorID()
 		}
-		x.answer(out)
+		s.answer(x, out)
 	}
 }
 
@@ -123,8 +125,8 @@ func (s *Site) identify(x *Exchange) bool {
 	return true
 }
 
-// once prepares for an idempotency key, if there is one: an earlier answer comes
-// back as the error.
+// once prepares for an idempotency key, if there is one. Whether there is an earlier
+// answer is asked in the transaction of the mutation, or when it is refused.
 func (s *Site) once(x *Exchange, action audit.Action, body []byte) (done func(), err error) {
 	nothing := func() {}
 	key, err := idempotencyKey(x.R)
@@ -136,11 +138,6 @@ func (s *Site) once(x *Exchange, action audit.Action, body []byte) (done func(),
 		return nothing, err
 	}
 	if done, err = s.DB.Start(once); err != nil {
-		return nothing, err
-	}
-	err = s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Recall(q, s.DB.Now()) })
-	if err != nil {
-		done()
 		return nothing, err
 	}
 	x.Caller.Once = once
@@ -160,10 +157,16 @@ func (s *Site) refuse(x *Exchange, action audit.Action, err error) {
 	if f.Code == fault.Forbidden {
 		event = refusal(x, action, x, f)
 	}
-	if event.Exempt() == "" || (x.Caller.Once != nil && worthKeeping(f)) {
-		if !worthKeeping(f) {
-			x.Caller.Once = nil
+	if once := x.Caller.Once; once != nil && !worthKeeping(f) {
+		// It may be that only the retry of something done met what stands in its way now.
+		earlier := s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Recall(q, s.DB.Now()) })
+		if errors.As(earlier, &replay) {
+			x.replay(replay)
+			return
 		}
+		x.Caller.Once = nil
+	}
+	if event.Exempt() == "" || x.Caller.Once != nil {
 		// The refusal must be on record even if the caller hangs up.
 		kept := db.Record(context.WithoutCancel(x.R.Context()), s.DB, x.Caller, event, f)
 		if errors.As(kept, &replay) {
@@ -212,11 +215,18 @@ func pathName(r audit.ResourceType) string {
 }
 
 // answer writes a success.
-func (x *Exchange) answer(out any) {
-	body, err := appendAnswer(nil, out)
-	if err != nil {
+func (s *Site) answer(x *Exchange, out any) {
+	if page, ok := out.(*Encoded); ok {
+		x.send(http.StatusOK, page.finish())
+		page.release()
+		return
+	}
+	body := s.answers.get()
+	defer s.answers.put(body)
+	var err error
+	if *body, err = appendAnswer(*body, out); err != nil {
 		x.Fail(err)
 		return
 	}
-	x.send(http.StatusOK, body)
+	x.send(http.StatusOK, *body)
 }

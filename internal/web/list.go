@@ -173,6 +173,7 @@ func (l List[T]) appendListing(dst []byte) ([]byte, error) {
 // the store.
 type Encoded struct {
 	window Window
+	lent   *[]byte
 	body   []byte
 	read   int
 	last   []byte
@@ -181,8 +182,9 @@ type Encoded struct {
 const listingStart = `{"ok":true,"data":[`
 
 // NewEncoded begins an encoded list.
-func NewEncoded(w Window) *Encoded {
-	return &Encoded{window: w, body: append(make([]byte, 0, 4096), listingStart...)}
+func (w Window) NewEncoded() *Encoded {
+	lent := w.cursors.pages.get()
+	return &Encoded{window: w, lent: lent, body: append(*lent, listingStart...)}
 }
 
 // Row adds a row: write appends its JSON. A row past the end of the page is only
@@ -207,11 +209,15 @@ func (e *Encoded) Rows() []byte {
 // Next is the cursor of the next piece; more says whether there is one.
 func (e *Encoded) Next() (cursor string, more bool) { return e.window.next(e.read, string(e.last)) }
 
-func (e *Encoded) appendListing(dst []byte) ([]byte, error) {
-	body := append(e.body, ']')
-	body = e.window.tail(body, e.read, string(e.last))
-	if dst == nil {
-		return body, nil
-	}
-	return append(dst, body...), nil
+// finish is the whole answer, good until release.
+func (e *Encoded) finish() []byte {
+	e.body = e.window.tail(append(e.body, ']'), e.read, string(e.last))
+	return e.body
+}
+
+// release gives the memory of the piece to the next one.
+func (e *Encoded) release() {
+	*e.lent = e.body
+	e.window.cursors.pages.put(e.lent)
+	e.lent, e.body = nil, nil
 }

@@ -53,14 +53,14 @@ type envelope struct {
 
 // answers are the two ways to make a page of numbers from the rows that a store
 // found for a window.
-var answers = map[string]func(w Window, rows []int) any{
-	"rows": func(w Window, rows []int) any { return Cut(w, rows, strconv.Itoa) },
-	"encoded": func(w Window, rows []int) any {
-		page := NewEncoded(w)
+var answers = map[string]func(w Window, rows []int) ([]byte, error){
+	"rows": func(w Window, rows []int) ([]byte, error) { return appendAnswer(nil, Cut(w, rows, strconv.Itoa)) },
+	"encoded": func(w Window, rows []int) ([]byte, error) {
+		page := w.NewEncoded()
 		for _, row := range rows {
 			page.Row([]byte(strconv.Itoa(row)), func(dst []byte) []byte { return strconv.AppendInt(dst, int64(row), 10) })
 		}
-		return page
+		return page.finish(), nil
 	},
 }
 
@@ -95,7 +95,7 @@ func TestPagesShowEveryRowOnce(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						body, err := appendAnswer(nil, answer(w, numbers(w, length)))
+						body, err := answer(w, numbers(w, length))
 						var page envelope
 						if err := json.Unmarshal(body, &page); err != nil {
 							t.Fatalf("%s: %v", body, err)
@@ -132,7 +132,7 @@ func TestWholeListPagesOnlyWhenAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := appendAnswer(nil, answers["rows"](w, numbers(w, 130)))
+	body, err := answers["rows"](w, numbers(w, 130))
 	if err != nil {
 		t.Fatal(err)
 	}
