@@ -1,9 +1,7 @@
 package auditlog
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -42,45 +40,46 @@ func (f filter) scope() []string {
 }
 
 // newest asks for the columns of rows below a position, newest first.
-func (f filter) newest(below string, take int) (question string, args []any) {
+func (f filter) newest(below string, take int) *db.Statement {
 	// Ids carry their time: the span of time is a span of ids.
 	if f.to != web.LastMillisecond {
 		below = min(below, db.FirstID("aud", f.to+1))
 	}
-	args = []any{f.value, below}
-	var sql strings.Builder
-	sql.WriteString(`SELECT ` + columns + ` FROM audit_log WHERE ` + f.column + ` = $1 AND id < $2`)
-	arg := func(condition, value string) {
-		args = append(args, value)
-		fmt.Fprintf(&sql, " AND %s $%d", condition, len(args))
-	}
+	sql := db.NewStatement(`SELECT ` + columns + ` FROM audit_log WHERE `)
+	sql.Add(f.column+` = `, f.value)
+	sql.Add(` AND id < `, below)
 	if f.own {
-		sql.WriteString(` AND workspace_id IS NULL`)
+		sql.Add(` AND workspace_id IS NULL`)
 	}
 	if f.from > 0 {
-		arg("id >=", db.FirstID("aud", f.from))
+		sql.Add(` AND id >= `, db.FirstID("aud", f.from))
 	}
 	for _, e := range f.equals {
-		arg(e[0]+" =", e[1])
+		sql.Add(` AND `+e[0]+` = `, e[1])
 	}
-	args = append(args, take)
-	fmt.Fprintf(&sql, " ORDER BY id DESC LIMIT $%d", len(args))
-	return sql.String(), args
+	sql.Add(` ORDER BY id DESC LIMIT `, take)
+	return sql
 }
 
 // encode adds the rows of a page as they are sent.
 func (f filter) encode(q db.Q, w web.Window, page *web.Encoded) error {
-	sql, args := f.newest(w.After, w.Take)
-	return q.Each(func(r db.Rows) error {
-		page.Row(r.Raw(0), func(dst []byte) []byte { return appendRow(dst, r) })
+	var row db.Rows
+	write := func(dst []byte) []byte { return appendRow(dst, row) }
+	return q.EachOf(f.newest(w.After, w.Take), func(r db.Rows) error {
+		row = r
+		page.Row(r.Raw(0), write)
 		return nil
-	}, sql, args...)
+	})
 }
 
 // rows gathers rows below a position.
 func (f filter) rows(q db.Q, below string, take int) ([]Row, error) {
-	sql, args := f.newest(below, take)
-	return db.Collect(q, readRow, sql, args...)
+	all := []Row{}
+	err := q.EachOf(f.newest(below, take), func(r db.Rows) error {
+		all = append(all, readRow(r))
+		return nil
+	})
+	return all, err
 }
 
 func find(q db.Q, workspaceID, id string) (row Row, found bool, err error) {
@@ -101,6 +100,7 @@ func countSpan(q db.Q, workspaceID, first, past string, limit int) (count, refus
 	return count, refused, err
 }
 
+// appendRow writes a row as it is sent. What we named ourselves needs no quoting.
 func appendRow(dst []byte, r db.Rows) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, r.Raw(0)...)
@@ -116,11 +116,17 @@ func appendRow(dst []byte, r db.Rows) []byte {
 	dst = append(dst, r.Raw(5)...)
 	dst = append(dst, `","timestamp":`...)
 	dst = strconv.AppendInt(dst, r.Int(6), 10)
-	for i, name := range [...]string{"actor_id", "actor_type", "resource_type", "resource_id", "request_id", "ip"} {
-		dst = append(dst, `,"`...)
-		dst = append(dst, name...)
-		dst = append(dst, `":`...)
-		dst = web.AppendString(dst, r.Raw(7+i))
-	}
+	dst = append(dst, `,"actor_id":"`...)
+	dst = append(dst, r.Raw(7)...)
+	dst = append(dst, `","actor_type":"`...)
+	dst = append(dst, r.Raw(8)...)
+	dst = append(dst, `","resource_type":"`...)
+	dst = append(dst, r.Raw(9)...)
+	dst = append(dst, `","resource_id":`...) // of a refused request it is what the path said
+	dst = web.AppendString(dst, r.Raw(10))
+	dst = append(dst, `,"request_id":"`...)
+	dst = append(dst, r.Raw(11)...)
+	dst = append(dst, `","ip":`...)
+	dst = web.AppendString(dst, r.Raw(12))
 	return append(dst, '}')
 }

@@ -38,7 +38,11 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("open the data file: %w", err)
 	}
-	writing, err := openSQLiteConn(ctx, s.path, "")
+	path, err := gatheringPath(s.path)
+	if err != nil {
+		return nil, err
+	}
+	writing, err := openSQLiteConn(ctx, path, "PRAGMA cache_size = -32768;")
 	if err != nil {
 		return nil, err
 	}
@@ -121,13 +125,15 @@ type sqliteConn struct {
 // appears, not by its digits: order says which argument each place takes.
 type sqliteStmt struct {
 	*sqlite3.Stmt
-	order []int
+	order    []int
+	values   []any // bound last, which stay bound until others are
+	readOnly bool
 }
 
 func openSQLiteConn(ctx context.Context, path, extra string) (*sqliteConn, error) {
 	db, err := sqlite3.OpenContext(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", filepath.Base(path), err)
+		return nil, fmt.Errorf("open %s: %w", SQLiteFile, err)
 	}
 	if err := db.BusyTimeout(busyTimeout); err != nil {
 		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
@@ -149,8 +155,8 @@ func configureSQLite(ctx context.Context, db *sqlite3.Conn, extra string) error 
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	for {
-		err := db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-			PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;` + extra)
+		err := db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;
+			PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;` + extra)
 		if !errors.Is(err, sqlite3.BUSY) {
 			return err
 		}
@@ -222,14 +228,14 @@ func (c *sqliteConn) bound(sql string, args []any) (*sqlite3.Stmt, error) {
 	if stmt.Busy() {
 		return nil, errors.New("a statement is used inside its own answer")
 	}
-	if !stmt.ReadOnly() {
+	if !stmt.readOnly {
 		c.wrote = true
 	}
 	for i, n := range stmt.order {
 		if n >= len(args) {
 			return nil, fmt.Errorf("parameter $%d has no value", n+1)
 		}
-		if err := bindSQLite(stmt.Stmt, i+1, args[n]); err != nil {
+		if err := stmt.bind(i, args[n]); err != nil {
 			return nil, fmt.Errorf("bind parameter $%d: %w", n+1, err)
 		}
 	}
@@ -241,31 +247,49 @@ func (c *sqliteConn) prepare(sql string) (*sqliteStmt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
-	stmt := &sqliteStmt{Stmt: raw}
+	stmt := &sqliteStmt{Stmt: raw, readOnly: raw.ReadOnly()}
 	for i := range raw.BindCount() {
 		n, err := strconv.Atoi(strings.TrimPrefix(raw.BindName(i+1), "$"))
 		if err != nil || n < 1 {
 			return nil, errors.Join(errors.New("parameters are named $1, $2 and so on"), raw.Close())
 		}
 		stmt.order = append(stmt.order, n-1)
+		stmt.values = append(stmt.values, unbound{})
 	}
 	return stmt, nil
 }
 
-func bindSQLite(stmt *sqlite3.Stmt, i int, arg any) error {
-	switch v := arg.(type) {
+// unbound is the value of a parameter that has none yet.
+type unbound struct{}
+
+// bind gives a place its value. Most statements run again with some of the values
+// that they had before, such as the workspace: those are not copied anew.
+func (s *sqliteStmt) bind(place int, value any) (err error) {
+	switch v := value.(type) {
 	case nil:
-		return stmt.BindNull(i)
+		if s.values[place] == nil {
+			return nil
+		}
+		err = s.BindNull(place + 1)
 	case string:
-		return stmt.BindText(i, v)
+		if s.values[place] == value {
+			return nil
+		}
+		err = s.BindText(place+1, v)
 	case int64:
-		return stmt.BindInt64(i, v)
+		err = s.BindInt64(place+1, v)
 	case int:
-		return stmt.BindInt(i, v)
+		err = s.BindInt(place+1, v)
 	case bool:
-		return stmt.BindBool(i, v)
+		err = s.BindBool(place+1, v)
+	default:
+		return fmt.Errorf("unsupported %T", value)
 	}
-	return fmt.Errorf("unsupported %T", arg)
+	s.values[place] = value
+	if err != nil {
+		s.values[place] = unbound{}
+	}
+	return err
 }
 
 type sqliteRows struct{ stmt *sqlite3.Stmt }

@@ -1,9 +1,6 @@
 package directory
 
 import (
-	"fmt"
-	"strings"
-
 	"bursar/internal/db"
 	"bursar/internal/web"
 )
@@ -29,47 +26,48 @@ func (f filter) each(q db.Q, page *web.Encoded) error {
 	if err != nil {
 		return err
 	}
-	var sql strings.Builder
-	args := []any{}
-	arg := func(v any) string {
-		args = append(args, v)
-		return fmt.Sprintf("$%d", len(args))
-	}
-	sql.WriteString(`SELECT e.id, e.type, e.label, e.status, e.fields FROM `)
+	sql := db.NewStatement(`SELECT e.id, e.type, e.label, e.status, e.fields FROM `)
 	switch source {
 	case byTag:
-		sql.WriteString(`directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = ` + arg(f.tagID) +
-			` AND t.live = TRUE AND t.entry_id < ` + arg(f.after))
+		sql.Add(`directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = `, f.tagID)
+		sql.Add(` AND t.live = TRUE AND t.entry_id < `, f.after)
 	case byWord:
 		low, high := wordRange(rest[0])
-		sql.WriteString(`(SELECT DISTINCT entry_id FROM directory_word WHERE workspace_id = ` + arg(f.workspaceID) +
-			` AND word >= ` + arg(low) + ` AND word < ` + arg(high) + ` AND entry_id < ` + arg(f.after) +
-			`) t JOIN directory_entry e ON e.id = t.entry_id WHERE e.deleted_at IS NULL`)
+		sql.Add(`(SELECT DISTINCT entry_id FROM directory_word WHERE workspace_id = `, f.workspaceID)
+		sql.Add(` AND word >= `, low)
+		sql.Add(` AND word < `, high)
+		sql.Add(` AND entry_id < `, f.after)
+		sql.Add(`) t JOIN directory_entry e ON e.id = t.entry_id WHERE e.deleted_at IS NULL`)
 		rest = rest[1:]
 	default:
-		sql.WriteString(`directory_entry e WHERE e.workspace_id = ` + arg(f.workspaceID) + ` AND e.deleted_at IS NULL AND e.id < ` + arg(f.after))
+		sql.Add(`directory_entry e WHERE e.workspace_id = `, f.workspaceID)
+		sql.Add(` AND e.deleted_at IS NULL AND e.id < `, f.after)
 	}
 	if f.kind != nil {
-		sql.WriteString(` AND e.type = ` + arg(*f.kind))
+		sql.Add(` AND e.type = `, *f.kind)
 	}
 	if f.status != nil {
-		sql.WriteString(` AND e.status = ` + arg(*f.status))
+		sql.Add(` AND e.status = `, *f.status)
 	}
 	for _, word := range rest {
-		sql.WriteString(` AND e.words LIKE ` + arg("% "+word+"%"))
+		sql.Add(` AND e.words LIKE `, "% "+word+"%")
 	}
 	if source == byWord && f.tagID != "" {
-		sql.WriteString(` AND EXISTS (SELECT 1 FROM directory_entry_tag x WHERE x.entry_id = e.id AND x.tag_id = ` + arg(f.tagID) + `)`)
+		sql.Add(` AND EXISTS (SELECT 1 FROM directory_entry_tag x WHERE x.entry_id = e.id AND x.tag_id = `, f.tagID)
+		sql.Add(`)`)
 	}
-	order := "e.id"
-	if source != byNewest {
-		order = "t.entry_id"
+	if source == byNewest {
+		sql.Add(` ORDER BY e.id DESC LIMIT `, f.take)
+	} else {
+		sql.Add(` ORDER BY t.entry_id DESC LIMIT `, f.take)
 	}
-	sql.WriteString(` ORDER BY ` + order + ` DESC LIMIT ` + arg(f.take))
-	return q.Each(func(r db.Rows) error {
-		page.Row(r.Raw(0), func(dst []byte) []byte { return appendEntry(dst, r) })
+	var row db.Rows
+	write := func(dst []byte) []byte { return appendEntry(dst, row) }
+	return q.EachOf(sql, func(r db.Rows) error {
+		row = r
+		page.Row(r.Raw(0), write)
 		return nil
-	}, sql.String(), args...)
+	})
 }
 
 type source int

@@ -1,0 +1,35 @@
+package db
+
+import "strconv"
+
+// Statement is a question whose text depends on what is asked. Its text is made of
+// constants alone: values go in as parameters.
+type Statement struct {
+	text []byte
+	args []any
+}
+
+// NewStatement begins a statement.
+func NewStatement(text string, args ...any) *Statement {
+	s := &Statement{text: make([]byte, 0, 512), args: make([]any, 0, 8)}
+	s.Add(text, args...)
+	return s
+}
+
+// Add appends a piece of the text, followed by a parameter for each argument.
+func (s *Statement) Add(text string, args ...any) {
+	s.text = append(s.text, text...)
+	for i, arg := range args {
+		if i > 0 {
+			s.text = append(s.text, ", "...)
+		}
+		s.args = append(s.args, arg)
+		s.text = append(s.text, '$')
+		s.text = strconv.AppendInt(s.text, int64(len(s.args)), 10)
+	}
+}
+
+// EachOf runs fn on every row of the answer to a statement.
+func (q Q) EachOf(s *Statement, fn func(r Rows) error) error {
+	return q.Each(fn, string(s.text), s.args...)
+}
