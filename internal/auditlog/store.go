@@ -39,6 +39,16 @@ func (f filter) scope() []string {
 	return parts
 }
 
+// first is the least id that belongs. Rows come newest first, so that those before
+// it are the end: where a filter has an index it is not asked for, since SQLite
+// would prefer the index of a span with both ends.
+func (f filter) first() string {
+	if f.from == 0 {
+		return ""
+	}
+	return db.FirstID("aud", f.from)
+}
+
 // newest asks for the columns of rows below a position, newest first.
 func (f filter) newest(below string, take int) *db.Statement {
 	// Ids carry their time: the span of time is a span of ids.
@@ -51,8 +61,8 @@ func (f filter) newest(below string, take int) *db.Statement {
 	if f.own {
 		sql.Add(` AND workspace_id IS NULL`)
 	}
-	if f.from > 0 {
-		sql.Add(` AND id >= `, db.FirstID("aud", f.from))
+	if f.from > 0 && (len(f.equals) != 1 || f.column != "workspace_id") {
+		sql.Add(` AND id >= `, f.first())
 	}
 	for _, e := range f.equals {
 		sql.Add(` AND `+e[0]+` = `, e[1])
@@ -65,7 +75,11 @@ func (f filter) newest(below string, take int) *db.Statement {
 func (f filter) encode(q db.Q, w web.Window, page *web.Encoded) error {
 	var row db.Rows
 	write := func(dst []byte) []byte { return appendRow(dst, row) }
+	first := f.first()
 	return q.EachOf(f.newest(w.After, w.Take), func(r db.Rows) error {
+		if string(r.Raw(0)) < first {
+			return nil
+		}
 		row = r
 		page.Row(r.Raw(0), write)
 		return nil
@@ -75,7 +89,11 @@ func (f filter) encode(q db.Q, w web.Window, page *web.Encoded) error {
 // rows gathers rows below a position.
 func (f filter) rows(q db.Q, below string, take int) ([]Row, error) {
 	all := []Row{}
+	first := f.first()
 	err := q.EachOf(f.newest(below, take), func(r db.Rows) error {
+		if string(r.Raw(0)) < first {
+			return nil
+		}
 		all = append(all, readRow(r))
 		return nil
 	})

@@ -2,7 +2,7 @@ package db
 
 import "strconv"
 
-// Statement is a question whose text depends on what is asked. Its text is made of
+// Statement is a question or a change whose text depends on what it is about. Its text is made of
 // constants alone: values go in as parameters.
 type Statement struct {
 	text []byte
@@ -33,3 +33,6 @@ func (s *Statement) Add(text string, args ...any) {
 func (q Q) EachOf(s *Statement, fn func(r Rows) error) error {
 	return q.Each(fn, string(s.text), s.args...)
 }
+
+// ExecOf runs a statement whose answer does not matter. See Exec.
+func (tx *Tx) ExecOf(s *Statement) error { return tx.Exec(string(s.text), s.args...) }

@@ -31,6 +31,11 @@ func (f filter) each(q db.Q, page *web.Encoded) error {
 	case byTag:
 		sql.Add(`directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = `, f.tagID)
 		sql.Add(` AND t.live = TRUE AND t.entry_id < `, f.after)
+		if f.kind != nil || f.status != nil {
+			// What a tag says already, in the words of the indexes of type and status.
+			sql.Add(` AND e.deleted_at IS NULL AND e.workspace_id = `, f.workspaceID)
+			sql.Add(` AND e.id < `, f.after)
+		}
 	case byWord:
 		low, high := wordRange(rest[0])
 		sql.Add(`(SELECT DISTINCT entry_id FROM directory_word WHERE workspace_id = `, f.workspaceID)

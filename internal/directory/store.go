@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"slices"
 	"strings"
 
 	"bursar/internal/db"
@@ -82,9 +83,20 @@ func without(words, others []string) []string {
 	return left
 }
 
+// wordsAtOnce is how many words a statement adds: there are as many texts of it.
+const wordsAtOnce = 16
+
 func addWords(tx *db.Tx, e entry, words []string) error {
-	for _, word := range words {
-		if err := tx.Exec(`INSERT INTO directory_word (workspace_id, word, entry_id) VALUES ($1, $2, $3)`, e.workspaceID, word, e.id); err != nil {
+	for some := range slices.Chunk(words, wordsAtOnce) {
+		sql := db.NewStatement(`INSERT INTO directory_word (workspace_id, word, entry_id) VALUES `)
+		for i, word := range some {
+			if i > 0 {
+				sql.Add(`, `)
+			}
+			sql.Add(`(`, e.workspaceID, word, e.id)
+			sql.Add(`)`)
+		}
+		if err := tx.ExecOf(sql); err != nil {
 			return err
 		}
 	}

@@ -120,6 +120,7 @@ type login struct {
 	refused error
 	why     string // for the audit row
 	agent   string
+	noted   bool // that the key is in use
 }
 
 func (s *Service) credential(ctx context.Context, by db.Caller, authorization string) (login, error) {
@@ -161,7 +162,7 @@ func (s *Service) apiKeyLogin(ctx context.Context, by db.Caller, secret string) 
 	case !allowedFrom(key.allowedCIDRs, by.IP):
 		refused.why = "address is not allowed for this API key"
 	default:
-		return login{actor: key.actor}, nil
+		return login{actor: key.actor, noted: key.usedAt > s.db.Now()-noteInterval.Milliseconds()}, nil
 	}
 	return refused, nil
 }
@@ -218,7 +219,7 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 // begin starts the session of a credential that was found good.
 func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
-		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: Method(who.actor.Type), ip: by.IP, agent: who.agent})
+		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: Method(who.actor.Type), ip: by.IP, agent: who.agent, noted: who.noted})
 		return new, sessionEvent(new, who.actor), err
 	})
 	if err != nil {

@@ -34,7 +34,12 @@ type opening struct {
 	ip     string
 	agent  string
 	secret string // of a browser's session
+	noted  bool   // that account and key are in use was stored a moment ago
 }
+
+// noteInterval is how often it is stored that a key is in use: a key that many use
+// at once would have them wait for each other otherwise.
+const noteInterval = time.Second
 
 func loadSession(q db.Q, id string) (*sessionState, error) {
 	var state sessionState
@@ -62,6 +67,7 @@ type storedKey struct {
 	allowedCIDRs []string
 	expiresAt    int64
 	revoked      bool
+	usedAt       int64
 }
 
 func findKey(q db.Q, hash string) (storedKey, error) {
@@ -69,9 +75,9 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 	var cidrs string
 	var revokedAt int64
 	a := &k.actor
-	_, err := q.Row(`SELECT k.id, k.allowed_cidrs, k.expires_at, k.revoked_at, a.id, a.email, a.name, a.status, a.home_org_id
+	_, err := q.Row(`SELECT k.id, k.allowed_cidrs, k.expires_at, k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.status, a.home_org_id
 		FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.hash = $1`, hash).
-		Scan(&k.id, &cidrs, &k.expiresAt, &revokedAt, &a.ID, &a.Email, &a.Name, &k.status, &a.HomeOrgID)
+		Scan(&k.id, &cidrs, &k.expiresAt, &revokedAt, &k.usedAt, &a.ID, &a.Email, &a.Name, &k.status, &a.HomeOrgID)
 	a.KeyID, a.Type = k.id, audit.APIKey
 	k.allowedCIDRs = strings.Fields(cidrs)
 	k.revoked = revokedAt != 0
@@ -82,28 +88,21 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 // An account or a key that has ended since it was looked at is refused, and the
 // session ends with the key at the latest.
 func startSession(tx *db.Tx, by audit.Actor, o opening) (session, error) {
-	live, err := tx.Row(`UPDATE account SET last_used_at = $2 WHERE id = $1 AND status = 'active' RETURNING id`, by.ID, tx.Now()).Scan(new(string))
+	now := tx.Now()
+	s := session{id: tx.NewID("ses"), accountID: by.ID, createdAt: now, expiresAt: now + o.ttl.Milliseconds()}
+	live, err := useAccount(tx, by.ID, o.noted).Scan(new(string))
+	if err == nil && live && by.KeyID != "" {
+		var end int64
+		live, err = useKey(tx, by.KeyID, o.noted).Scan(&end)
+		if end != 0 {
+			s.expiresAt = min(s.expiresAt, end)
+		}
+	}
 	if err == nil && !live {
 		err = errNotAuthenticated
 	}
 	if err != nil {
 		return session{}, err
-	}
-	now := tx.Now()
-	s := session{id: tx.NewID("ses"), accountID: by.ID, createdAt: now, expiresAt: now + o.ttl.Milliseconds()}
-	if by.KeyID != "" {
-		var end int64
-		live, err := tx.Row(`UPDATE api_key SET last_used_at = $2
-			WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) RETURNING expires_at`, by.KeyID, now).Scan(&end)
-		if err == nil && !live {
-			err = errNotAuthenticated
-		}
-		if err != nil {
-			return session{}, err
-		}
-		if end != 0 {
-			s.expiresAt = min(s.expiresAt, end)
-		}
 	}
 	var hash any
 	if o.secret != "" {
@@ -113,6 +112,25 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (session, error) {
 			secret_hash, method, ip, agent, last_seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $5)`,
 		s.id, s.accountID, db.NullText(by.KeyID), string(by.Type), s.createdAt, s.expiresAt,
 		hash, string(o.method), o.ip, shorten(o.agent, maxAgent))
+}
+
+// useAccount finds an account that may begin a session, and keeps it from ending
+// before the session is stored.
+func useAccount(tx *db.Tx, id string, noted bool) db.Row {
+	if noted {
+		return tx.Row(tx.Shared(`SELECT id FROM account WHERE id = $1 AND status = 'active'`), id)
+	}
+	return tx.Row(`UPDATE account SET last_used_at = $2 WHERE id = $1 AND status = 'active' RETURNING id`, id, tx.Now())
+}
+
+// useKey does the same for a key, and finds when it ends.
+func useKey(tx *db.Tx, id string, noted bool) db.Row {
+	if noted {
+		return tx.Row(tx.Shared(`SELECT expires_at FROM api_key
+			WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`), id, tx.Now())
+	}
+	return tx.Row(`UPDATE api_key SET last_used_at = $2
+		WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) RETURNING expires_at`, id, tx.Now())
 }
 
 type storedClient struct {
