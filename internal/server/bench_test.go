@@ -70,3 +70,26 @@ func BenchmarkCreateEntry(b *testing.B) {
 		benchmark(b, n, admin.Token, "POST", "/v1/directory", newEntry(n.First.WorkspaceID))
 	})
 }
+
+// A token that was seen before, as nearly all are.
+func BenchmarkTokenCheck(b *testing.B) {
+	n := servertest.Start(b, dbtest.SQLite(b))
+	authorization := "Bearer " + n.Admin(b).Token
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := n.Identity.Authenticate(b.Context(), authorization, func() error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAuditList(b *testing.B) {
+	eachEngine(b, func(b *testing.B, n *servertest.Node, admin *servertest.Client) {
+		entry := newEntry(n.First.WorkspaceID)
+		for i := range 100 {
+			admin.Post("/v1/directory", entry(int64(i))).OK()
+		}
+		b.ResetTimer()
+		benchmark(b, n, admin.Token, "GET", "/v1/audit?workspace_id="+n.First.WorkspaceID, noBody)
+	})
+}
