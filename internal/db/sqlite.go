@@ -93,6 +93,9 @@ func (s *sqlite) read(ctx context.Context, fn func(conn) error) error {
 
 func (s *sqlite) write(ctx context.Context, fn func(conn) error) error { return s.writer.do(ctx, fn) }
 
+// failsAlone: who shares a group with a write that fails is run again.
+func (s *sqlite) failsAlone() bool { return false }
+
 func (s *sqlite) announce() string { return "" }
 
 func (s *sqlite) migrate(ctx context.Context, now int64) error {

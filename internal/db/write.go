@@ -21,10 +21,15 @@ type Caller struct {
 func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
 	var out T
 	var event audit.Event
+	// Where a transaction that fails is nobody else's loss, it is taken for granted that
+	// a key is new: if it is not, storing the answer fails. That saves a round trip.
+	granted := by.Once != nil && d.engine.failsAlone()
 	attempt := func(c conn) error {
 		tx := &Tx{Q: Q{c}, db: d}
-		if err := by.Once.recall(tx); err != nil {
-			return err
+		if !granted {
+			if err := by.Once.recall(tx); err != nil {
+				return err
+			}
 		}
 		var err error
 		if out, event, err = fn(tx); err != nil {
@@ -36,8 +41,10 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		return tx.record(by.Actor, event)
 	}
 	err := d.engine.write(ctx, attempt)
-	if by.Once != nil && lostRace(err) {
-		// Another node committed the same key first: its answer is the answer.
+	if err != nil && granted && ctx.Err() == nil {
+		// It may have failed because the same was done before: then that answer, or the
+		// one of another node that was quicker, is the answer.
+		granted = false
 		err = d.engine.write(ctx, attempt)
 	}
 	if err != nil {
