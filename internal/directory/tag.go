@@ -312,12 +312,13 @@ func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]str
 		fmt.Fprintf(&places, "$%d", len(args))
 	}
 	names := map[string][]string{}
-	// CROSS keeps SQLite from trying every tag of the workspace on every entry.
+	// CROSS keeps SQLite, and COALESCE PostgreSQL, from beginning with all tags of the
+	// workspace and everything that carries them.
 	err := q.Each(func(r db.Rows) error {
 		id := r.Text(0)
 		names[id] = append(names[id], r.Text(1))
 		return nil
 	}, `SELECT x.entry_id, t.name FROM directory_entry_tag x CROSS JOIN directory_tag t
-		WHERE t.id = x.tag_id AND t.workspace_id = $1 AND x.entry_id IN (`+places.String()+`) AND x.live = TRUE ORDER BY x.entry_id, t.name_key`, args...)
+		WHERE t.id = x.tag_id AND COALESCE(t.workspace_id, '') = $1 AND x.entry_id IN (`+places.String()+`) AND x.live = TRUE ORDER BY x.entry_id, t.name_key`, args...)
 	return names, err
 }

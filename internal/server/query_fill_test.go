@@ -1,0 +1,314 @@
+package server_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+// size is how many rows a filled store holds.
+type size struct{ accounts, tenants, members, entries, tags, audit, sessions, others int }
+
+// sizes are such that a full scan shows. PostgreSQL's plans depend on how many rows
+// there are and how they are spread. SQLite's do not, since it is never told: a
+// store that is filled sooner does, with as many entries as make a word a common one.
+func sizes(engine string) size {
+	if engine == "sqlite" {
+		return size{accounts: 900, tenants: 500, members: 100, entries: 4_800, tags: 400, audit: 4_000, sessions: 1_500, others: 500}
+	}
+	return size{accounts: 8_000, tenants: 5_000, members: 200, entries: 25_000, tags: 5_000, audit: 30_000, sessions: 10_000, others: 5_000}
+}
+
+// town is a filled store and the tenants in it that the walk acts in: one has half
+// of all rows, one a tenth, one next to none.
+type town struct {
+	large, middle, small *servertest.Tenant
+
+	t    testing.TB
+	d    *db.DB // whose statements nobody records
+	now  int64
+	many size
+
+	accounts, organizations, workspaces []string
+	entries, tags, keys                 []string
+}
+
+// populate fills a store in which nothing but the tenants is.
+func populate(t testing.TB, store dbtest.Store, n *servertest.Node) *town {
+	t.Helper()
+	c := &town{large: n.Tenant(t), middle: n.Tenant(t), small: n.Tenant(t),
+		t: t, d: store.Open(t), now: time.Now().UnixMilli(), many: sizes(store.Engine)}
+	c.people()
+	c.credentials()
+	c.directory()
+	c.history()
+	return c
+}
+
+// spread deals row i to a tenant: half to the large one, a tenth to the middle one,
+// a thousandth to the small one, the rest to a few others.
+func (c *town) spread(i int) int {
+	switch {
+	case i%2 == 0:
+		return 0
+	case i%10 == 1:
+		return 1
+	case i%1000 == 3:
+		return 2
+	}
+	return 3 + i%17
+}
+
+// mixed is a number that tells nothing about the tenant that row i went to.
+func mixed(i int) int { return i * 7919 % 100_003 }
+
+// past is the time of row i of many, over sixty days.
+func (c *town) past(i, many int) int64 {
+	const span = 60 * 24 * int64(time.Hour/time.Millisecond)
+	return c.now - span + span*int64(i)/int64(many)
+}
+
+func (c *town) ids(prefix string, many int) []string {
+	list := make([]string, many)
+	for i := range list {
+		list[i] = db.FirstID(prefix, c.past(i, many)) // of distinct milliseconds
+	}
+	return list
+}
+
+// insert stores what row makes of the numbers below many, where it makes something,
+// several rows to a statement.
+func (c *town) insert(table, columns string, many int, row func(i int) []any) {
+	c.t.Helper()
+	const perStatement = 40
+	width := strings.Count(columns, ",") + 1
+	c.write(func(tx *db.Tx) error {
+		var args []any
+		for i := range many {
+			args = append(args, row(i)...)
+			if len(args) == width*perStatement || i == many-1 && len(args) > 0 {
+				if err := tx.Exec("INSERT INTO "+table+" ("+columns+") VALUES "+places(width, len(args)), args...); err != nil {
+					return err
+				}
+				args = nil // which may not have been sent yet
+			}
+		}
+		return nil
+	})
+}
+
+// change runs a statement that nobody records.
+func (c *town) change(sql string, args ...any) {
+	c.t.Helper()
+	c.write(func(tx *db.Tx) error { return tx.Exec(sql, args...) })
+}
+
+func (c *town) write(fn func(tx *db.Tx) error) {
+	c.t.Helper()
+	_, err := db.Write(c.t.Context(), c.d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("what fills a store is nobody's doing"), fn(tx)
+	})
+	if err != nil {
+		c.t.Fatalf("fill the store: %v", err)
+	}
+}
+
+// places is "($1, $2), ($3, $4)" for a width of 2 and 4 values.
+func places(width, values int) string {
+	var text []byte
+	for i := range values {
+		switch {
+		case i == 0:
+			text = append(text, "($"...)
+		case i%width == 0:
+			text = append(text, "), ($"...)
+		default:
+			text = append(text, ", $"...)
+		}
+		text = strconv.AppendInt(text, int64(i+1), 10)
+	}
+	return string(append(text, ')'))
+}
+
+func (c *town) people() {
+	c.organizations = append([]string{c.large.OrganizationID, c.middle.OrganizationID, c.small.OrganizationID}, c.ids("org", c.many.tenants)...)
+	c.workspaces = append([]string{c.large.WorkspaceID, c.middle.WorkspaceID, c.small.WorkspaceID}, c.ids("ws", c.many.tenants)...)
+	c.accounts = c.ids("usr", c.many.accounts)
+	c.insert("organization", "id, name, slug, created_at", c.many.tenants, func(i int) []any {
+		return []any{c.organizations[3+i], "Organization", fmt.Sprintf("organization-%d", i), c.now}
+	})
+	c.insert("workspace", "id, organization_id, name, slug, member_version, created_at", c.many.tenants, func(i int) []any {
+		return []any{c.workspaces[3+i], c.organizations[3+i], "Workspace", fmt.Sprintf("workspace-%d", i), 0, c.now}
+	})
+	c.insert("account", "id, kind, email, name, status, home_org_id, email_proof, created_at", c.many.accounts, func(i int) []any {
+		if i%20 == 7 {
+			return []any{c.accounts[i], "client", "", "Client", "active", c.organizations[3+i%c.many.tenants], "*", c.now}
+		}
+		return []any{c.accounts[i], "person", fmt.Sprintf("person%d@crowd.example", i), "Person", "active", c.organizations[3+i%c.many.tenants], "*", c.now}
+	})
+	c.insert("organization_member", "organization_id, account_id, role", c.many.tenants, func(i int) []any {
+		return []any{c.organizations[3+i], c.accounts[i], "owner"}
+	})
+	member := func(i int) (workspace string) {
+		if i < c.many.members {
+			return c.large.WorkspaceID
+		}
+		return c.workspaces[3+i%c.many.tenants]
+	}
+	c.insert("workspace_member", "workspace_id, account_id, joined_at, accepted", c.many.accounts, func(i int) []any {
+		return []any{member(i), c.accounts[i], c.now, i%10 > 0}
+	})
+	c.insert("member_role", "workspace_id, account_id, role", c.many.accounts, func(i int) []any {
+		return []any{member(i), c.accounts[i], []string{"viewer", "member", "auditor", "payer"}[i%4]}
+	})
+	c.insert("workspace_role", "workspace_id, role, name, color, permissions, created_at", c.many.others, func(i int) []any {
+		return []any{c.workspaces[i%len(c.workspaces)], fmt.Sprintf("role%d", i), "Role", "", "ws.read", c.now}
+	})
+}
+
+func (c *town) credentials() {
+	// A machine makes a session with every exchange: one account has half of them.
+	owner := func(i int) string {
+		if i%2 == 0 {
+			return c.large.Owner.UserID
+		}
+		return c.accounts[i%c.many.accounts]
+	}
+	secret := func(i int) string { return fmt.Sprintf("%064x", i) }
+	c.keys = c.ids("key", c.many.others)
+	later, earlier := c.now+time.Hour.Milliseconds(), c.now-time.Hour.Milliseconds()
+	c.insert("api_key", "id, account_id, name, hash, allowed_cidrs, created_at, revoked_at", c.many.others, func(i int) []any {
+		var revoked any
+		if i%100 > 0 {
+			revoked = c.now
+		}
+		return []any{c.keys[i], owner(i), "Key", secret(i), "", c.now, revoked}
+	})
+	sessions := c.ids("ses", c.many.sessions)
+	c.insert("session", "id, account_id, api_key_id, actor_type, created_at, expires_at, revoked_at, secret_hash, last_seen_at", c.many.sessions, func(i int) []any {
+		switch { // of a browser, live; of a key, live; revoked; expired
+		case i%4 == 1:
+			return []any{sessions[i], owner(i), nil, "user", c.now, later, nil, secret(i), c.now}
+		case i%40 == 2:
+			return []any{sessions[i], owner(i), c.keys[i%c.many.others], "api_key", c.now, later, nil, nil, nil}
+		case i%2 == 0:
+			return []any{sessions[i], owner(i), c.keys[i%c.many.others], "api_key", c.now, later, c.now, nil, nil}
+		}
+		return []any{sessions[i], owner(i), nil, "user", earlier, earlier, nil, secret(i), earlier}
+	})
+	c.insert("device_code", "code, id, intent, challenge, ip, agent, status, account_id, created_at, expires_at", c.many.others, func(i int) []any {
+		status, account := "pending", any(nil)
+		if i%3 > 0 {
+			status, account = []string{"consumed", "approved"}[i%3-1], owner(i/200)
+		}
+		return []any{fmt.Sprintf("C%05d", i), secret(i), "login", "", "192.0.2.1", "", status, account, c.now, later}
+	})
+	c.insert("idempotency", "id, fingerprint, status, answer, created_at", c.many.others, func(i int) []any {
+		return []any{secret(i), secret(i), 200, "answer", c.now - int64(i)}
+	})
+	c.insert("passkey", "id, account_id, credential_id, name, credential, created_at", c.many.others, func(i int) []any {
+		return []any{fmt.Sprintf("psk_%d", i), c.accounts[i], secret(i), "Passkey", "{}", c.now}
+	})
+	c.insert("totp", "account_id, secret, last_step, created_at", c.many.others, func(i int) []any {
+		return []any{c.accounts[i], "secret", 0, c.now}
+	})
+	c.insert("recovery_code", "account_id, hash", c.many.others, func(i int) []any { return []any{c.accounts[i/10], secret(i)} })
+	c.insert("account_link", "id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at, used_at", c.many.others, func(i int) []any {
+		return []any{fmt.Sprintf("inv_%d", i), c.accounts[i/3], c.workspaces[i%len(c.workspaces)], secret(i), i%2 == 0, "Admin", c.now, later, c.now}
+	})
+}
+
+func (c *town) directory() {
+	c.tags = c.ids("tag", c.many.tags)
+	c.insert("directory_tag", "id, workspace_id, name, name_key, applies_to, created_at", c.many.tags, func(i int) []any {
+		if i < 20 { // one for each tenant, on every third entry
+			return []any{c.tags[i], c.workspaces[i], "common", "common", "all", c.now}
+		}
+		name := fmt.Sprintf("tag%d", i)
+		return []any{c.tags[i], c.workspaces[i%len(c.workspaces)], name, name, "all", c.now}
+	})
+	c.entries = c.ids("entry", c.many.entries)
+	deleted := func(i int) any {
+		switch {
+		case i < 40:
+			return c.past(0, 1)
+		case mixed(i)%10 == 4:
+			return c.now - int64(i) // lately
+		}
+		return nil
+	}
+	fields := `{"first-name":"Payee","note":"` + strings.Repeat("as long as people write ", 12) + `"}`
+	c.insert("directory_entry", "id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at, deleted_at", c.many.entries, func(i int) []any {
+		kind, status := "person", "active"
+		if mixed(i)%100 > 80 {
+			kind = "organization"
+		}
+		if mixed(i)%50 < 2 {
+			status = "inactive"
+		}
+		return []any{c.entries[i], c.workspaces[c.spread(i)], kind, "Payee", false, "", status, fields, " " + strings.Join(words(i), " "), c.now, c.now, deleted(i)}
+	})
+	c.insert("directory_word", "workspace_id, word, entry_id", 2*c.many.entries, func(i int) []any {
+		if deleted(i/2) != nil {
+			return nil
+		}
+		return []any{c.workspaces[c.spread(i/2)], words(i / 2)[i%2], c.entries[i/2]}
+	})
+	c.insert("directory_entry_tag", "entry_id, tag_id, live", c.many.entries, func(i int) []any {
+		tag := 20 + i%(c.many.tags-20)
+		if i%3 == 0 {
+			tag = c.spread(i)
+		}
+		return []any{c.entries[i], c.tags[tag], deleted(i) == nil}
+	})
+	methods := c.ids("rm", c.many.entries/3)
+	c.insert("receiving_method", "id, entry_id, provider, account_name, account_id, is_default, created_at", c.many.entries/3, func(i int) []any {
+		return []any{methods[i], c.entries[2*i], "bank", "Payee", "0001", true, c.now}
+	})
+}
+
+// words are what entry i is found by: one that some have and one that all have.
+func words(i int) []string { return []string{fmt.Sprintf("batch%02d", mixed(i)%100), "payee"} }
+
+func (c *town) history() {
+	ids := c.ids("aud", c.many.audit)
+	c.insert("audit_log", "id, workspace_id, organization_id, action, outcome, description, actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at", c.many.audit, func(i int) []any {
+		tenant := c.spread(i)
+		workspace, organization := any(c.workspaces[tenant]), any(nil)
+		switch mixed(i) % 20 {
+		case 0:
+			workspace, organization = nil, c.organizations[tenant]
+		case 1:
+			workspace = nil
+		}
+		outcome := "success"
+		if mixed(i)%200 == 37 {
+			outcome = "denied"
+		}
+		action, resource, actor := c.deed(i)
+		return []any{ids[i], workspace, organization, action, outcome, "Did something", "user", actor, "Person", "person@crowd.example",
+			resource, c.entries[mixed(i)%1000], "req", "192.0.2.1", c.past(i, c.many.audit)}
+	})
+}
+
+// Of actions, kinds of resources and actors some are common and some are rare.
+func (c *town) deed(i int) (action, resource, actor string) {
+	action, resource, actor = "directory.entry.created", "directory_entry", c.accounts[mixed(i)%300]
+	switch mixed(i) % 500 {
+	case 99:
+		action, resource = "iam.role.deleted", "role"
+	case 100:
+		action, resource = "directory.tag.created", "directory_tag"
+	}
+	if mixed(i)%3 == 1 {
+		action, actor = "directory.entry.updated", c.large.Owner.UserID
+	}
+	return action, resource, actor
+}

@@ -1,0 +1,212 @@
+package server_test
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/identity"
+	"bursar/internal/server/servertest"
+	"bursar/internal/signin"
+)
+
+// must ends the walk at what did not go as it should.
+func (w *tour) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("%s: %v", w.step, err)
+	}
+}
+
+// corners does what operations do only when asked in a certain way.
+func (w *tour) corners() {
+	x, owner := w.town.large, w.town.large.Owner
+	w.begin("a change that is asked for again, and once more the day after")
+	create := body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "tags": []string{"common", "new"}}
+	once(owner, "walk", "POST", "/v1/directory", create).OK()
+	once(owner, "walk", "POST", "/v1/directory", create).OK()
+	w.town.change(`UPDATE idempotency SET created_at = 1 WHERE created_at >= $1`, w.town.now)
+	once(owner, "walk", "POST", "/v1/directory", create).OK()
+	w.begin("changes of an entry")
+	id := owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{"first-name": "Ada"}, "tags": []string{"common"}}).OK().Text("id")
+	owner.Patch("/v1/directory/"+id, body{"fields": body{"first-name": "Grace"}, "tags": []string{"other", w.town.tags[0]}}).OK()
+	owner.Patch("/v1/directory/"+id, body{"tags": []string{}}).OK()
+	for range 2 { // of which the second one becomes the default once the first is gone
+		owner.Post("/v1/directory/"+id+"/receiving-methods", bankAccount()).OK()
+	}
+	first := owner.Get("/v1/directory/" + id).OK().Object()["receiving_methods"].([]any)[0].(map[string]any)["id"].(string)
+	owner.Delete("/v1/directory/" + id + "/receiving-methods/" + first).OK()
+	w.begin("a role of the workspace for a member")
+	x.Define("walker", "ws.read")
+	member := x.Add(servertest.NewEmail(), "walker")
+	owner.Put(x.Path("/roles/walker"), body{"name": "Walker", "permissions": []string{"ws.read", "ws.write"}}).OK()
+	owner.Delete(x.Path("/roles/walker")).Fails(http.StatusUnprocessableEntity, "ROLE_IN_USE")
+	owner.Post(x.Path("/roles"), body{"user_id": member, "role": "admin"}).OK()
+	owner.Delete(x.Path("/roles/" + member + "/admin")).OK()
+	w.begin("a key that is in use")
+	w.town.change(`UPDATE api_key SET last_used_at = $1 WHERE account_id = $2`, w.town.now+time.Hour.Milliseconds(), w.node.First.UserID)
+	w.node.Admin(w.t)
+	w.begin("probes")
+	for _, path := range []string{"/readyz", "/.well-known/jwks.json"} {
+		w.node.Outside(w.t, path)
+	}
+	w.begin("housekeeping")
+	w.must(w.node.Server.Tidy(w.t.Context()))
+}
+
+// console opens every page of the console and sends what forms the API has not.
+func (w *tour) console() {
+	t, n, x := w.t, w.node, w.town.large
+	w.begin("the link of an operator")
+	email := servertest.NewEmail()
+	n.User(t, email)
+	x.Add(email, "admin")
+	session := complete(t, n, operatorsLink(t, n, email))
+	open := func(path string) {
+		t.Helper()
+		w.begin("the page " + path)
+		if status := page(t, n, path, session); status != http.StatusOK {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	send := func(path string, pairs ...string) {
+		t.Helper()
+		w.begin("the form " + path)
+		if status, _, _ := form(t, n, path, session, pairs...); status >= http.StatusBadRequest {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	room := func(path string) string { return "/w/" + x.WorkspaceID + path }
+	row := x.Audit("")[0]["id"].(string)
+	for _, path := range []string{"", "/directory", "/directory?tag=common", "/directory/new", "/directory/deleted", "/directory/tags", "/directory/tags/" + w.town.tags[0],
+		"/members", "/organization", "/keys", "/keys/new", "/clients/new", "/roles", "/roles/new", "/audit", "/audit/" + row} {
+		open(room(path))
+	}
+	for _, path := range []string{"/workspaces/new", "/account", "/account/password", "/account/totp", "/device?code=" + newDeviceCode(t, n, nil)} {
+		open(path)
+	}
+	send(room("/audit/export"), "format", "csv", "outcome", "denied")
+	invited := x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK()
+	send(room("/members/" + invited.Text("user_id") + "/link"))
+	w.begin("an invitation is taken")
+	complete(t, n, x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK().Text("invitation_url"))
+	send("/account/name", "name", "Walker")
+	atCommandLine(t, n, session)
+	send("/account/sessions/" + w.value(`SELECT id FROM session WHERE account_id = $1 AND secret_hash IS NULL AND revoked_at IS NULL`, w.account(email)) + "/end")
+	n.Clock.Advance(2 * time.Minute)
+	open("/account")
+	send("/account/sessions/end-others")
+	send(room("/clients"), "name", "Walker", "role", "viewer")
+	client := w.value(`SELECT id FROM account WHERE kind = 'client' AND name = $1`, "Walker")
+	send(room("/clients/" + client + "/rotate"))
+	send(room("/clients/" + client + "/revoke"))
+	send("/signin", "email", email, "password", goodPassword)
+}
+
+// value is the first one of an answer, which nobody records.
+func (w *tour) value(sql string, args ...any) (value string) {
+	w.t.Helper()
+	w.must(w.town.d.Read(w.t.Context(), func(q db.Q) error {
+		_, err := q.Row(sql, args...).Scan(&value)
+		return err
+	}))
+	return value
+}
+
+func (w *tour) account(email string) string {
+	w.t.Helper()
+	return w.value(`SELECT id FROM account WHERE email = $1`, email)
+}
+
+// people signs somebody in by everything but a password.
+func (w *tour) people() {
+	t, ctx := w.t, w.t.Context()
+	links := identity.NewLinks(w.node.PublicURL, nil)
+	door, err := signin.New(w.node.DB, links, signin.Config{PublicURL: w.node.PublicURL, LimitsOff: true})
+	w.must(err)
+	email := servertest.NewEmail()
+	w.node.User(t, email)
+	me := db.Caller{Actor: audit.Actor{Type: audit.User, ID: w.account(email), Email: email, Name: "Walker"}}
+
+	w.begin("a passkey")
+	device := newAuthenticator(t, w.node.PublicURL, "localhost")
+	offer, err := door.OfferPasskey(ctx, me)
+	w.must(err)
+	w.must(door.AddPasskey(ctx, me, "Walker", offer.State, device.make(offer.Options, me.ID)))
+	question, err := door.AskPasskey(me)
+	w.must(err)
+	_, err = door.Passkey(ctx, me, question.State, device.sign(question.Options))
+	w.must(err)
+
+	w.begin("a second factor")
+	key, err := door.NewTOTP(me)
+	w.must(err)
+	code := func(later time.Duration) string {
+		text, err := totp.GenerateCode(key.Secret(), w.node.Clock.Now().Add(later))
+		w.must(err)
+		return text
+	}
+	_, err = door.EnableTOTP(ctx, me, key.Secret(), code(0))
+	w.must(err)
+	_, err = door.NewRecoveryCodes(ctx, me)
+	w.must(err)
+	if err := door.Code(ctx, me, me.ID, "no code"); err == nil {
+		t.Error("any code is good")
+	}
+	_, err = door.Factors(ctx, me)
+	w.must(err)
+	w.must(door.DisableTOTP(ctx, me, code(30*time.Second)))
+	w.must(door.ChangePassword(ctx, me, "", goodPassword))
+	w.must(door.RemovePasskey(ctx, me, w.value(`SELECT id FROM passkey WHERE account_id = $1`, me.ID)))
+
+	w.begin("single sign-on, and a link that is asked for")
+	invited := w.town.large.Add(servertest.NewEmail(), "viewer")
+	_, err = db.Write(ctx, w.node.DB, me, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		_, _, err := identity.Settle(tx, invited, "Walker")
+		if err == nil {
+			_, _, err = links.Recover(tx, me.ID)
+		}
+		return struct{}{}, audit.None("a step of a test"), err
+	})
+	w.must(err)
+	_, err = door.Reset(ctx, me, email, true)
+	w.must(err)
+}
+
+// operator runs what `bursar admin` does.
+func (w *tour) operator() {
+	ctx, by, id := w.t.Context(), db.Caller{}, w.node.Identity
+	email := servertest.NewEmail()
+	w.begin("bursar admin user")
+	_, err := id.CreateUser(ctx, by, email, "Operated")
+	w.must(err)
+	_, err = id.DisableUser(ctx, by, email)
+	w.must(err)
+	_, err = id.EnableUser(ctx, by, email)
+	w.must(err)
+	invited := servertest.NewEmail()
+	w.town.large.Add(invited, "viewer")
+	_, err = id.CreateUser(ctx, by, invited, "Completed")
+	w.must(err)
+
+	w.begin("bursar admin key")
+	key, _, err := id.CreateKeyFor(ctx, by, email, identity.NewKey{Name: "one"})
+	w.must(err)
+	_, err = id.RevokeAnyKey(ctx, by, key)
+	w.must(err)
+	_, leaked, err := id.CreateKeyFor(ctx, by, email, identity.NewKey{Name: "other"})
+	w.must(err)
+	_, err = id.RevokeAnyKey(ctx, by, leaked)
+	w.must(err)
+	_, err = id.RotateSigningKey(ctx, by)
+	w.must(err)
+
+	w.begin("bursar admin client")
+	client, secret, err := id.CreateClient(ctx, by, w.town.large.WorkspaceID, "Operated", "viewer")
+	w.must(err)
+	w.node.Exchange(w.t, basic(client, secret)).OK()
+	w.must(id.RevokeClient(ctx, by, client))
+}

@@ -1,0 +1,192 @@
+package server_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"bursar/internal/config"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/mail/smtptest"
+	"bursar/internal/server/servertest"
+)
+
+// grows says whether a table has more rows the more people use the store.
+func grows(table string) bool {
+	return table != "" && !slices.Contains([]string{
+		"setting",          // as many as there are names in the source
+		"signing_key",      // one for each time that an operator asks for another
+		"schema_migration", // as many as there are files
+	}, table)
+}
+
+const (
+	// freeRows is how many rows a statement may look at for nothing, and
+	// rowsForOne how many for each that it returns or changes.
+	freeRows   = 300
+	rowsForOne = 10
+)
+
+// exception is a kind of statement that a rule does not hold for, and why.
+type exception struct {
+	form *regexp.Regexp
+	why  string
+}
+
+// mayScan are the statements that may walk a table or an index from its end.
+var mayScan = []exception{
+	{regexp.MustCompile(`^SELECT id FROM organization ORDER BY id LIMIT 1$`), "it takes the first"},
+}
+
+const equal = `(actor_id|action|resource_type|resource_id|outcome) = \$\d+`
+
+// mayLook are the statements that may look at more rows than they return.
+var mayLook = []exception{
+	{regexp.MustCompile(`^SELECT (\(SELECT )?count\(\*\) FROM \(SELECT 1 FROM .* LIMIT \$\d+\)`), "it counts as far as a limit"},
+	{regexp.MustCompile(`FROM audit_log WHERE workspace_id = .* AND ` + equal + `.* AND ` + equal), "filters that are common each and rare together: no index answers for both"},
+	{regexp.MustCompile(`FROM audit_log WHERE organization_id = .* AND ` + equal), "the log of an organization, which is short beside those of its workspaces, has one index"},
+	{regexp.MustCompile(`FROM directory_entry_tag t JOIN directory_entry e .* AND e\.(type|status|words) `), "filters that are common each and rare together"},
+	{regexp.MustCompile(`FROM \(SELECT DISTINCT entry_id FROM directory_word `), "it gathers all that have a word, which are 2,000 at most"},
+	{regexp.MustCompile(`FROM workspace_member m JOIN account a .* a\.kind = 'client'`), "it looks among the members, whom the same page shows"},
+}
+
+func (e exception) covers(sql string) bool {
+	return e.form.MatchString(strings.Join(strings.Fields(sql), " "))
+}
+
+func excepted(list []exception, sql string) bool {
+	return slices.ContainsFunc(list, func(e exception) bool { return e.covers(sql) })
+}
+
+// unsent is SQL that no request sends.
+func unsent(f fragment, engine string) bool {
+	return f.file == "db/migrate.go" || f.file == "db/postgres.go" || // while the store is opened
+		f.file == "db/dialect.go" && engine == "sqlite" // FOR SHARE
+}
+
+// reading is how an engine runs a statement.
+type reading struct {
+	how    string
+	plan   []string
+	faults []string
+	rows   int // that it returned or changed
+	work   int // rows that it looked at
+}
+
+// sample is what a statement was sent with, and what for.
+type sample struct {
+	step string
+	args []any
+}
+
+// recorder keeps what the product sends, once for every step of the walk.
+type recorder struct {
+	mu   sync.Mutex
+	step string
+	sent map[string][]sample
+}
+
+func (r *recorder) tell(sql string, args []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.sent[sql]
+	if n := len(known); n == 0 || known[n-1].step != r.step {
+		r.sent[sql] = append(known, sample{r.step, slices.Clone(args)})
+	}
+}
+
+func (r *recorder) begin(step string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step = step
+}
+
+// engineOf is what tells how a store's engine runs a statement.
+type engineOf interface {
+	tables() []string
+	explain(sql string, args []any) []reading
+}
+
+func plansOf(t testing.TB, store dbtest.Store, c *town) engineOf {
+	t.Helper()
+	if store.Engine == "sqlite" {
+		return newSQLitePlans(t, c.d, store.Config.Dir)
+	}
+	return newPostgresPlans(t, c.d, store.Config.URL)
+}
+
+func TestEveryQueryIsOnAnIndex(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		r := &recorder{step: "setting up", sent: map[string][]sample{}}
+		traced, box := store, smtptest.Start(t, smtptest.Options{})
+		traced.Config.Trace = r.tell
+		n := servertest.Start(t, traced, servertest.AtLocalhost(), func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "Bursar <bursar@example.com>" })
+		w := &tour{r, n, populate(t, store, n), t}
+		w.everything()
+
+		plans, statements := plansOf(t, store, w.town), r.statements()
+		for _, table := range plans.tables() {
+			if grows(table) && w.value(`SELECT id FROM (SELECT 1 AS id FROM `+table+` LIMIT 300) x LIMIT 1 OFFSET 299`) == "" {
+				t.Errorf("%s is as good as empty: a scan of it would not show", table)
+			}
+		}
+		for _, sql := range statements {
+			for _, s := range r.sent[sql] {
+				for _, got := range plans.explain(sql, s.args) {
+					if faults := got.wrong(sql); len(faults) > 0 {
+						t.Errorf("%s, %s: %s\n%s\n%q\n%s", s.step, got.how, strings.Join(faults, ", "), sql, s.args, strings.Join(got.plan, "\n"))
+					}
+				}
+			}
+		}
+		for _, f := range fragments(t, "..") {
+			if !unsent(f, store.Engine) && !slices.ContainsFunc(statements, f.in) {
+				t.Errorf("nothing in this test sends what is in %s", f)
+			}
+		}
+		for _, e := range slices.Concat(mayScan, mayLook) {
+			if !slices.ContainsFunc(statements, e.covers) {
+				t.Errorf("nothing is sent that is excepted since %s", e.why)
+			}
+		}
+		// Rules that find nothing wrong with anything would pass as well.
+		for _, sql := range []string{
+			`SELECT id FROM account WHERE name = $1`,
+			`SELECT id FROM directory_entry WHERE workspace_id = $1 AND deleted_at IS NULL AND name = 'nobody' ORDER BY id DESC LIMIT 25`,
+		} {
+			for _, got := range plans.explain(sql, []any{w.town.large.WorkspaceID}) {
+				if len(got.wrong(sql)) == 0 {
+					t.Errorf("nothing is found wrong with %s", sql)
+				}
+			}
+		}
+	})
+}
+
+// statements are all that were sent, but for those that ask nothing.
+func (r *recorder) statements() []string {
+	var list []string
+	for sql := range r.sent {
+		if !strings.HasPrefix(sql, "NOTIFY ") {
+			list = append(list, sql)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// wrong is what is wrong with how a statement is run.
+func (r reading) wrong(sql string) []string {
+	var faults []string
+	if !excepted(mayScan, sql) {
+		faults = r.faults
+	}
+	if r.work > freeRows+rowsForOne*r.rows && !excepted(mayLook, sql) {
+		faults = append(faults, fmt.Sprintf("looks at %d rows for %d", r.work, r.rows))
+	}
+	return faults
+}

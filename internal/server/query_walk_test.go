@@ -1,0 +1,100 @@
+package server_test
+
+import (
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"bursar/internal/server/servertest"
+)
+
+// tour does everything that the product can do, in a filled store.
+type tour struct {
+	*recorder
+	node *servertest.Node
+	town *town
+	t    *testing.T
+}
+
+func (w *tour) everything() {
+	for _, o := range operations() {
+		w.begin(o.route)
+		o.do(w.town.large.Owner, o.ask(w.town.large, w.town.large.Owner))
+	}
+	for share, x := range map[string]*servertest.Tenant{"half of all": w.town.large, "a tenth of all": w.town.middle, "next to nothing": w.town.small} {
+		w.directory(x, share)
+		w.audit(x, share)
+	}
+	w.lists()
+	w.corners()
+	w.console()
+	w.people()
+	w.operator()
+}
+
+// list asks for the first two pages of a list. What has no value is left out.
+func (w *tour) list(who *servertest.Client, path, share string, pairs ...string) {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	address := path + "?" + query.Encode()
+	w.begin("GET " + address + " with " + share)
+	if cursor, more := who.Get(address).OK().Page(); more {
+		query.Set("cursor", cursor)
+		w.begin("GET " + address + ", the next page, with " + share)
+		who.Get(path + "?" + query.Encode()).OK()
+	}
+}
+
+// directory asks for entries by every combination of filters.
+func (w *tour) directory(x *servertest.Tenant, share string) {
+	for _, kind := range []string{"", "organization"} {
+		for _, status := range []string{"", "inactive"} {
+			for _, tag := range []string{"", "common"} {
+				for _, words := range []string{"", "payee", "batch07", "payee batch07"} {
+					w.list(x.Owner, "/v1/directory", share, "workspace_id", x.WorkspaceID, "type", kind, "status", status, "tag", tag, "q", words)
+				}
+			}
+		}
+	}
+	w.list(x.Owner, "/v1/directory", share, "workspace_id", x.WorkspaceID, "tag", w.town.tags[0])
+}
+
+// audit asks for the log by every filter, of which some values are common and some
+// are rare, and, where there is most, by every two of them.
+func (w *tour) audit(x *servertest.Tenant, share string) {
+	ago := func(days int) string {
+		return strconv.FormatInt(w.town.now-int64(days)*24*time.Hour.Milliseconds(), 10)
+	}
+	filters := [][2]string{
+		{"actor", ""}, {"actor", w.town.accounts[7]}, {"actor", w.town.large.Owner.UserID},
+		{"action", "iam.role.deleted"}, {"action", "directory.entry.created"},
+		{"resource_type", "role"}, {"resource_type", "directory_entry"}, {"resource_id", w.town.entries[99]},
+		{"outcome", "denied"}, {"outcome", "success"}, {"from", ago(50)}, {"to", ago(10)},
+	}
+	for i, one := range filters {
+		for _, other := range filters[i+1:] {
+			if x != w.town.large && i > 0 {
+				break
+			}
+			w.list(x.Owner, "/v1/audit", share, "workspace_id", x.WorkspaceID, one[0], one[1], other[0], other[1])
+		}
+		w.list(x.Owner, "/v1/audit", share, "organization_id", x.OrganizationID, one[0], one[1])
+		w.list(x.Owner, "/v1/audit", share, "workspace_id", x.WorkspaceID, one[0], one[1], "from", ago(50), "to", ago(10))
+	}
+}
+
+// lists asks for the other lists, page by page and whole.
+func (w *tour) lists() {
+	x := w.town.large
+	for _, path := range []string{"/v1/api-keys", "/v1/workspaces", "/v1/organizations", "/v1/auth/activity", x.Path("/members"), x.Path("/roles")} {
+		w.list(x.Owner, path, "half of all", "limit", "25")
+		w.list(x.Owner, path, "half of all")
+	}
+	w.list(w.town.small.Owner, "/v1/auth/activity", "next to nothing")
+	w.list(x.Owner, "/v1/directory/tags", "half of all", "workspace_id", x.WorkspaceID, "limit", "25")
+}
