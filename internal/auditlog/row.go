@@ -5,25 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 )
 
-// Row is a row of the log, with the names that the API gives its fields.
-type Row struct {
-	ID           string `json:"id"`
-	Action       string `json:"action"`
-	ActorName    string `json:"actor_name"`
-	ActorEmail   string `json:"actor_email"`
-	Description  string `json:"description"`
-	Outcome      string `json:"outcome"`
-	Timestamp    int64  `json:"timestamp"`
-	ActorID      string `json:"actor_id"`
-	ActorType    string `json:"actor_type"`
-	ResourceType string `json:"resource_type"`
-	ResourceID   string `json:"resource_id"`
-	RequestID    string `json:"request_id"`
-	IP           string `json:"ip"`
-}
+// Row is a row of the log.
+type Row = audit.Row
 
 // readRow reads a row of columns.
 func readRow(r db.Rows) Row {
@@ -46,9 +33,9 @@ const timeForm = "2006-01-02T15:04:05.000Z07:00"
 
 func timeText(at int64) string { return time.UnixMilli(at).UTC().Format(timeForm) }
 
-// Record is the row as a line of such a table. Its cells are safe to open as a
+// Record is a row as a line of such a table. Its cells are safe to open as a
 // spreadsheet: see plainCell.
-func (r Row) Record() []string {
+func Record(r Row) []string {
 	record := []string{timeText(r.Timestamp), r.ID, r.Action, r.ActorName, r.ActorEmail, r.Description, r.Outcome, strconv.FormatInt(r.Timestamp, 10),
 		r.ActorID, r.ActorType, r.ResourceType, r.ResourceID, r.RequestID, r.IP}
 	for i, cell := range record {

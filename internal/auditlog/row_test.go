@@ -17,7 +17,7 @@ func TestRecordHasACellForEveryColumn(t *testing.T) {
 		ResourceType: "directory_entry", ResourceID: "entry_1", RequestID: "req", IP: "127.0.0.1",
 	}
 	got := map[string]string{}
-	for i, cell := range row.Record() {
+	for i, cell := range auditlog.Record(row) {
 		got[auditlog.Columns()[i]] = cell
 	}
 	want := map[string]string{
@@ -41,7 +41,7 @@ func TestRecordHasNoFormulas(t *testing.T) {
 		"=1+1": "'=1+1", "+63 2 555": "'+63 2 555", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
 		"": "", "Ada": "Ada", "a=1": "a=1", "'=1": "'=1", " =1": " =1", "é": "é", "\u00bd": "\u00bd",
 	} {
-		record := auditlog.Row{ActorName: text, Description: text, RequestID: text}.Record()
+		record := auditlog.Record(auditlog.Row{ActorName: text, Description: text, RequestID: text})
 		for _, column := range []string{"actor_name", "description", "request_id"} {
 			if got := record[slices.Index(auditlog.Columns(), column)]; got != want {
 				t.Errorf("%s %q became %q, want %q", column, text, got, want)

@@ -49,14 +49,17 @@ func (f filter) first() string {
 	return db.FirstID("aud", f.from)
 }
 
-// newest asks for the columns of rows below a position, newest first.
-func (f filter) newest(below string, take int) *db.Statement {
+// newest asks for columns of the rows below a position, newest first.
+func (f filter) newest(columns, below string, take int) *db.Statement {
 	// Ids carry their time: the span of time is a span of ids.
 	if f.to != web.LastMillisecond {
 		below = min(below, db.FirstID("aud", f.to+1))
 	}
-	sql := db.NewStatement(`SELECT ` + columns + ` FROM audit_log WHERE `)
-	sql.Add(f.column+` = `, f.value)
+	sql := db.NewStatement(`SELECT `)
+	sql.Add(columns)
+	sql.Add(` FROM audit_log WHERE `)
+	sql.Add(f.column)
+	sql.Add(` = `, f.value)
 	sql.Add(` AND id < `, below)
 	if f.own {
 		sql.Add(` AND workspace_id IS NULL`)
@@ -71,7 +74,9 @@ func (f filter) newest(below string, take int) *db.Statement {
 			sql.Add(` AND outcome NOT IN ('denied', 'failure')`)
 			continue
 		}
-		sql.Add(` AND `+e[0]+` = `, e[1])
+		sql.Add(` AND `)
+		sql.Add(e[0])
+		sql.Add(` = `, e[1])
 	}
 	sql.Add(` ORDER BY id DESC LIMIT `, take)
 	return sql
@@ -79,24 +84,34 @@ func (f filter) newest(below string, take int) *db.Statement {
 
 // encode adds the rows of a page as they are sent.
 func (f filter) encode(q db.Q, w web.Window, page *web.Encoded) error {
-	var row db.Rows
-	write := func(dst []byte) []byte { return appendRow(dst, row) }
-	first := f.first()
-	return q.EachOf(f.newest(w.After, w.Take), func(r db.Rows) error {
-		if string(r.Raw(0)) < first {
+	var sent []byte
+	write := func(dst []byte) []byte { return append(dst, sent...) }
+	first, old := f.first(), false
+	err := q.EachOf(f.newest(`id, sent`, w.After, w.Take), func(r db.Rows) error {
+		if old || string(r.Raw(0)) < first {
 			return nil
 		}
-		row = r
+		sent = r.Raw(1)
+		old = len(sent) == 0
 		page.Row(r.Raw(0), write)
 		return nil
 	})
+	if err != nil || !old {
+		return err
+	}
+	page.Clear()
+	rows, err := f.rows(q, w.After, w.Take)
+	for _, row := range rows {
+		page.Row([]byte(row.ID), row.Append)
+	}
+	return err
 }
 
 // rows gathers rows below a position.
 func (f filter) rows(q db.Q, below string, take int) ([]Row, error) {
 	all := []Row{}
 	first := f.first()
-	err := q.EachOf(f.newest(below, take), func(r db.Rows) error {
+	err := q.EachOf(f.newest(columns, below, take), func(r db.Rows) error {
 		if string(r.Raw(0)) < first {
 			return nil
 		}
@@ -122,35 +137,4 @@ func countSpan(q db.Q, workspaceID, first, past string, limit int) (count, refus
 		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE workspace_id = $1 AND outcome IN ($5, $6) AND id >= $2 AND id < $3 LIMIT $4) r)`,
 		workspaceID, first, past, limit, string(audit.Denied), string(audit.Failure)).Scan(&count, &refused)
 	return count, refused, err
-}
-
-// appendRow writes a row as it is sent. What we named ourselves needs no quoting.
-func appendRow(dst []byte, r db.Rows) []byte {
-	dst = append(dst, `{"id":"`...)
-	dst = append(dst, r.Raw(0)...)
-	dst = append(dst, `","action":"`...)
-	dst = append(dst, r.Raw(1)...)
-	dst = append(dst, `","actor_name":`...)
-	dst = web.AppendString(dst, r.Raw(2))
-	dst = append(dst, `,"actor_email":`...)
-	dst = web.AppendString(dst, r.Raw(3))
-	dst = append(dst, `,"description":`...)
-	dst = web.AppendString(dst, r.Raw(4))
-	dst = append(dst, `,"outcome":"`...)
-	dst = append(dst, r.Raw(5)...)
-	dst = append(dst, `","timestamp":`...)
-	dst = strconv.AppendInt(dst, r.Int(6), 10)
-	dst = append(dst, `,"actor_id":"`...)
-	dst = append(dst, r.Raw(7)...)
-	dst = append(dst, `","actor_type":"`...)
-	dst = append(dst, r.Raw(8)...)
-	dst = append(dst, `","resource_type":"`...)
-	dst = append(dst, r.Raw(9)...)
-	dst = append(dst, `","resource_id":`...) // of a refused request it is what the path said
-	dst = web.AppendString(dst, r.Raw(10))
-	dst = append(dst, `,"request_id":"`...)
-	dst = append(dst, r.Raw(11)...)
-	dst = append(dst, `","ip":`...)
-	dst = web.AppendString(dst, r.Raw(12))
-	return append(dst, '}')
 }

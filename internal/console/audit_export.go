@@ -85,7 +85,7 @@ func (e *export) asCSV() {
 	table := csv.NewWriter(e.out)
 	e.kind = "text/csv; charset=utf-8"
 	e.head = func() error { return table.Write(auditlog.Columns()) }
-	e.write = func(row auditlog.Row) error { return table.Write(row.Record()) }
+	e.write = func(row auditlog.Row) error { return table.Write(auditlog.Record(row)) }
 	e.flush = func() error { table.Flush(); return table.Error() }
 }
 

@@ -48,6 +48,13 @@ func IsForeignKey(err error) bool {
 	return errors.Is(err, sqlite3.CONSTRAINT_FOREIGNKEY) || pgCode(err) == pgForeignKeyViolation
 }
 
+// lostRace says that another node committed the same idempotency key first. On
+// SQLite one writer decides, so it cannot happen there.
+func lostRace(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == pgUniqueViolation && pg.TableName == "idempotency"
+}
+
 func worthRetrying(err error) bool {
 	code := pgCode(err)
 	return code == pgSerializationFailure || code == pgDeadlock

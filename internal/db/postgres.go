@@ -130,6 +130,10 @@ func (p *postgres) migrate(ctx context.Context, now int64) error {
 		return err
 	}
 	return p.write(ctx, func(c conn) error {
+		// Changing the schema of a large store takes as long as it takes.
+		if err := c.(*pgConn).script(`SET LOCAL statement_timeout = 0`); err != nil {
+			return fmt.Errorf("lift the time limit: %w", err)
+		}
 		if err := c.(*pgConn).script(schemaLock); err != nil {
 			return fmt.Errorf("lock the schema: %w", err)
 		}

@@ -38,21 +38,23 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("open the data file: %w", err)
 	}
-	path, err := gatheringPath(s.path)
+	log, err := newGatherer()
 	if err != nil {
 		return nil, err
 	}
-	writing, err := openSQLiteConn(ctx, path, "PRAGMA cache_size = -32768;")
+	writing, err := openSQLiteConn(ctx, log.address(s.path), "PRAGMA cache_size = -32768;")
 	if err != nil {
+		log.close()
 		return nil, err
 	}
 	if err := s.keepPrivate(); err != nil {
+		defer log.close()
 		return nil, errors.Join(err, writing.close())
 	}
 	for range readers {
 		s.readers <- nil
 	}
-	s.writer = startSQLiteWriter(writing, e)
+	s.writer = startSQLiteWriter(writing, log, e)
 	return s, nil
 }
 

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -8,44 +9,77 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// gatheringVFS is the operating system's, but for the write-ahead log: SQLite
-// writes a page there in two pieces, each a call of the system. What follows on
-// one another is gathered and written at once, before it is synced and before
-// anything else is done to the file: nothing is committed that is not on disk.
-type gatheringVFS struct{ vfs.VFSFilename }
-
-const gathering = "bursar-gathering"
-
-// gatheringPath is the address of a database whose log is written so.
-func gatheringPath(path string) (string, error) {
-	system, ok := vfs.Find("os").(vfs.VFSFilename)
-	if !ok {
-		return "", fmt.Errorf("the files of the system cannot be opened by name")
-	}
-	vfs.Register(gathering, gatheringVFS{system})
-	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?vfs=" + gathering, nil
+// gatherer opens files as the operating system does, but for the write-ahead log of
+// the connection that writes. SQLite writes a page there in two pieces, each by a
+// call of the system; while a commit is under way they are gathered, and written at
+// once before the log is synced and before anything else is done to it. Outside of
+// a commit nothing waits: whoever else may write the log then finds it as it is.
+//
+// It belongs to one connection and is used by one goroutine at a time.
+type gatherer struct {
+	vfs.VFSFilename
+	name string
+	log  *gatheringFile
 }
 
-func (g gatheringVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+func newGatherer() (*gatherer, error) {
+	system, ok := vfs.Find("os").(vfs.VFSFilename)
+	if !ok {
+		return nil, errors.New("files of the system cannot be opened by name")
+	}
+	g := &gatherer{VFSFilename: system}
+	g.name = fmt.Sprintf("bursar-%p", g)
+	vfs.Register(g.name, g)
+	return g, nil
+}
+
+func (g *gatherer) close() { vfs.Unregister(g.name) }
+
+// address is that of a database whose log is written so.
+func (g *gatherer) address(path string) string {
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?vfs=" + g.name
+}
+
+func (g *gatherer) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	file, flags, err := g.VFSFilename.OpenFilename(name, flags)
 	if err == nil && flags&vfs.OPEN_WAL != 0 {
-		file = &gatheringFile{File: file}
+		g.log = &gatheringFile{File: file}
+		file = g.log
 	}
 	return file, flags, err
+}
+
+// during gathers what commit writes to the log. What a commit that failed has left
+// is forgotten, as SQLite has given it up.
+func (g *gatherer) during(commit func() error) error {
+	if g.log == nil {
+		return commit()
+	}
+	g.log.gathering = true
+	err := commit()
+	g.log.gathering = false
+	if len(g.log.waiting) > 0 && err == nil {
+		err = errors.New("the log was not synced")
+	}
+	g.log.waiting = g.log.waiting[:0]
+	return err
 }
 
 // maxGathered bounds the memory that a large transaction takes.
 const maxGathered = 1 << 20
 
-// gatheringFile is the log. SQLite uses it from one connection alone; others read
-// a file of their own, and learn of new pages only after they were synced.
+// gatheringFile is the log.
 type gatheringFile struct {
 	vfs.File
-	waiting []byte
-	at      int64 // where in the file waiting belongs
+	gathering bool
+	waiting   []byte
+	at        int64 // where in the file waiting belongs
 }
 
 func (f *gatheringFile) WriteAt(p []byte, at int64) (int, error) {
+	if !f.gathering {
+		return f.File.WriteAt(p, at)
+	}
 	if at != f.at+int64(len(f.waiting)) || len(f.waiting)+len(p) > maxGathered {
 		if err := f.flush(); err != nil {
 			return 0, err
@@ -56,8 +90,8 @@ func (f *gatheringFile) WriteAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// flush writes what is waiting. What could not be written is forgotten, as SQLite
-// is told and writes it again, or gives up the transaction.
+// flush writes what is waiting. What could not be written is forgotten: SQLite is
+// told, and gives up the transaction.
 func (f *gatheringFile) flush() error {
 	if len(f.waiting) == 0 {
 		return nil
@@ -94,12 +128,4 @@ func (f *gatheringFile) Size() (int64, error) {
 		return 0, err
 	}
 	return f.File.Size()
-}
-
-func (f *gatheringFile) Close() error {
-	if err := f.flush(); err != nil {
-		_ = f.File.Close() // the file is of no use any more
-		return err
-	}
-	return f.File.Close()
 }

@@ -23,6 +23,7 @@ var errClosed = errors.New("the store is closed")
 // waiting and commits them together: one fsync serves the group.
 type sqliteWriter struct {
 	conn  *sqliteConn
+	log   *gatherer
 	epoch *epoch
 	queue chan *writeJob
 	quit  chan struct{}
@@ -39,9 +40,9 @@ type writeJob struct {
 	done chan struct{}
 }
 
-func startSQLiteWriter(c *sqliteConn, e *epoch) *sqliteWriter {
+func startSQLiteWriter(c *sqliteConn, log *gatherer, e *epoch) *sqliteWriter {
 	w := &sqliteWriter{
-		conn: c, epoch: e,
+		conn: c, log: log, epoch: e,
 		queue: make(chan *writeJob, 2*maxGroup),
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
@@ -82,7 +83,10 @@ func (w *sqliteWriter) stop() error {
 
 func (w *sqliteWriter) loop() {
 	defer close(w.done)
-	defer func() { w.err = w.conn.close() }()
+	defer func() {
+		w.err = w.conn.close()
+		w.log.close()
+	}()
 	w.noticeOthers()
 	watch := time.NewTicker(watchInterval)
 	defer watch.Stop()
@@ -149,7 +153,7 @@ func (w *sqliteWriter) transact(group []*writeJob, run func(*writeJob) (again bo
 		}
 	}
 	if !again {
-		if err = w.conn.exec("COMMIT", nil); err == nil {
+		if err = w.log.during(func() error { return w.conn.exec("COMMIT", nil) }); err == nil {
 			return false, nil
 		}
 		err = fmt.Errorf("commit: %w", err)

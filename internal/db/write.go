@@ -41,9 +41,9 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		return tx.record(by.Actor, event)
 	}
 	err := d.engine.write(ctx, attempt)
-	if err != nil && granted && ctx.Err() == nil {
-		// It may have failed because the same was done before: then that answer, or the
-		// one of another node that was quicker, is the answer.
+	for again := 0; again < 2 && err != nil && ctx.Err() == nil && (granted || lostRace(err)); again++ {
+		// It may have failed because the same was done before, or another node was quicker:
+		// then the answer of that time is the answer.
 		granted = false
 		err = d.engine.write(ctx, attempt)
 	}
@@ -65,8 +65,8 @@ func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any
 }
 
 const insertAudit = `INSERT INTO audit_log (id, workspace_id, organization_id, action, outcome, description,
-	actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+	actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at, sent)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	if e.Empty() {
@@ -88,10 +88,14 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	// The time of the row is the one in its id, so that a span of time is a span
 	// of ids and needs no index of its own.
 	id, at := tx.db.ids.next("aud")
-	if err := tx.Exec(insertAudit, id, NullText(e.WorkspaceID), NullText(e.OrganizationID),
-		string(e.Action), string(e.Outcome), e.Description,
-		string(actor.Type), actor.ID, actor.Name, actor.Email,
-		string(e.Action.Resource()), e.ResourceID, actor.RequestID, actor.IP, at); err != nil {
+	row := audit.Row{
+		ID: id, Action: string(e.Action), Outcome: string(e.Outcome), Description: e.Description, Timestamp: at,
+		ActorType: string(actor.Type), ActorID: actor.ID, ActorName: actor.Name, ActorEmail: actor.Email,
+		ResourceType: string(e.Action.Resource()), ResourceID: e.ResourceID, RequestID: actor.RequestID, IP: actor.IP,
+	}
+	if err := tx.Exec(insertAudit, row.ID, NullText(e.WorkspaceID), NullText(e.OrganizationID),
+		row.Action, row.Outcome, row.Description, row.ActorType, row.ActorID, row.ActorName, row.ActorEmail,
+		row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.Append(make([]byte, 0, 512)))); err != nil {
 		return fmt.Errorf("write the audit row: %w", err)
 	}
 	if notice := tx.db.engine.announce(); notice != "" && e.ChangesAccess() {

@@ -201,6 +201,11 @@ func (e *Encoded) Row(position []byte, write func(dst []byte) []byte) {
 	e.last = append(e.last[:0], position...)
 }
 
+// Clear takes all rows out again.
+func (e *Encoded) Clear() {
+	e.body, e.read, e.last = e.body[:len(listingStart)], 0, e.last[:0]
+}
+
 // Rows are the rows of the piece, as a JSON array.
 func (e *Encoded) Rows() []byte {
 	return append(e.body[len(listingStart)-1:len(e.body):len(e.body)], ']')

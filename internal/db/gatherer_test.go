@@ -1,0 +1,99 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func mustExec(t *testing.T, c *sqliteConn, sql string, args ...any) {
+	t.Helper()
+	if err := c.exec(sql, args); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func openForTest(t *testing.T, address, extra string) *sqliteConn {
+	t.Helper()
+	c, err := openSQLiteConn(t.Context(), address, extra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func oneText(t *testing.T, c *sqliteConn, sql string) string {
+	t.Helper()
+	var text string
+	if _, err := (Q{c}).Row(sql).Scan(&text); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return text
+}
+
+// The pages of a transaction that does not fit into memory go to the log before
+// it ends. When it is given up, another process may write its own in their place.
+func TestAnotherProcessMayWriteAfterALargeTransactionWasGivenUp(t *testing.T) {
+	log, err := newGatherer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(log.close)
+	path := filepath.Join(t.TempDir(), "a b?c#d%41.db")
+	ours := openForTest(t, log.address(path), "PRAGMA cache_size = -256;")
+	mustExec(t, ours, "CREATE TABLE pair (name TEXT PRIMARY KEY, value TEXT)")
+	theirs := openForTest(t, "file:"+strings.NewReplacer("?", "%3f", "#", "%23", "%", "%25").Replace(path), "")
+	mustExec(t, theirs, "INSERT INTO pair VALUES ('first', '')")
+	mustExec(t, ours, "INSERT INTO pair VALUES ('second', '')")
+	mustExec(t, theirs, "PRAGMA wal_checkpoint(RESTART)")
+
+	mustExec(t, ours, "BEGIN IMMEDIATE")
+	for i := range 200 {
+		mustExec(t, ours, "INSERT INTO pair VALUES ($1, $2)", fmt.Sprint("given up ", i), strings.Repeat("x", 3000))
+	}
+	mustExec(t, ours, "ROLLBACK")
+	for i := range 20 {
+		mustExec(t, theirs, "INSERT INTO pair VALUES ($1, $2)", fmt.Sprint("kept ", i), strings.Repeat("y", 3000))
+	}
+
+	for name, c := range map[string]*sqliteConn{"ours": ours, "theirs": theirs} {
+		if got := oneText(t, c, "SELECT count(*) FROM pair"); got != "22" {
+			t.Errorf("%s has %s rows, want 22", name, got)
+		}
+		if got := oneText(t, c, "PRAGMA integrity_check"); got != "ok" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestWhatAFailedCommitLeftIsForgotten(t *testing.T) {
+	failed := errors.New("failed")
+	g := &gatherer{log: &gatheringFile{}}
+	err := g.during(func() error {
+		if _, err := g.log.WriteAt([]byte("page"), 0); err != nil {
+			t.Fatal(err)
+		}
+		return failed
+	})
+	if !errors.Is(err, failed) || len(g.log.waiting) > 0 {
+		t.Errorf("got %v, and %q is still waiting", err, g.log.waiting)
+	}
+}
+
+func TestACommitThatWasNotSyncedIsNone(t *testing.T) {
+	g := &gatherer{log: &gatheringFile{}}
+	err := g.during(func() error {
+		_, err := g.log.WriteAt([]byte("page"), 0)
+		return err
+	})
+	if err == nil {
+		t.Error("a commit whose pages are only in memory counts as done")
+	}
+}
