@@ -78,7 +78,8 @@ func (f filter) newest(columns, below string, take int) *db.Statement {
 		sql.Add(e[0])
 		sql.Add(` = `, e[1])
 	}
-	sql.Add(` ORDER BY id DESC LIMIT `, take)
+	sql.Add(` ORDER BY id DESC`)
+	sql.Limit(take)
 	return sql
 }
 
@@ -112,7 +113,7 @@ func (f filter) rows(q db.Q, below string, take int) ([]Row, error) {
 	all := []Row{}
 	first := f.first()
 	err := q.EachOf(f.newest(columns, below, take), func(r db.Rows) error {
-		if string(r.Raw(0)) < first {
+		if len(all) == take || string(r.Raw(0)) < first {
 			return nil
 		}
 		all = append(all, readRow(r))

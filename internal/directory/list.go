@@ -62,10 +62,11 @@ func (f filter) each(q db.Q, page *web.Encoded) error {
 		sql.Add(`)`)
 	}
 	if source == byNewest {
-		sql.Add(` ORDER BY e.id DESC LIMIT `, f.take)
+		sql.Add(` ORDER BY e.id DESC`)
 	} else {
-		sql.Add(` ORDER BY t.entry_id DESC LIMIT `, f.take)
+		sql.Add(` ORDER BY t.entry_id DESC`)
 	}
+	sql.Limit(f.take)
 	var row db.Rows
 	write := func(dst []byte) []byte { return appendEntry(dst, row) }
 	return q.EachOf(sql, func(r db.Rows) error {

@@ -187,11 +187,11 @@ func (w Window) NewEncoded() *Encoded {
 	return &Encoded{window: w, lent: lent, body: append(*lent, listingStart...)}
 }
 
-// Row adds a row: write appends its JSON. A row past the end of the page is only
+// Row adds a row: write appends its JSON. Rows past the end of the page are only
 // counted.
 func (e *Encoded) Row(position []byte, write func(dst []byte) []byte) {
 	e.read++
-	if e.read == e.window.Take {
+	if e.read >= e.window.Take {
 		return
 	}
 	if e.read > 1 {
