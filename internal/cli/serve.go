@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,8 +46,7 @@ SIGINT drain: requests under way are answered, then the store is closed.`,
 			if err := level.UnmarshalText([]byte(settings.LogLevel)); err != nil {
 				return usageError{fmt.Errorf("--log-level must be debug, info, warn or error")}
 			}
-			log := slog.New(slog.NewJSONHandler(t.Err, &slog.HandlerOptions{Level: level}))
-			return serve(c.Context(), t, settings, log)
+			return serve(c.Context(), t, settings, server.NewLog(t.Err, level))
 		},
 	}
 	settings.BindServe(c.Flags())
@@ -57,10 +58,13 @@ SIGINT drain: requests under way are answered, then the store is closed.`,
 // few more, a hundred times a second under load.
 const headroom = 64 << 20
 
-func serve(ctx context.Context, t Terminal, settings config.Serve, log *slog.Logger) (err error) {
-	// Memory that nobody touches: it counts for the collector, which waits until as
-	// much again was allocated, and takes no room in the machine.
-	ballast := make([]byte, headroom)
+func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.Log) (err error) {
+	var ballast []byte
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // an operator who set GOMEMLIMIT has decided
+		// Memory that nobody touches: it counts for the collector, which waits until as
+		// much again was allocated, and takes no room in the machine.
+		ballast = make([]byte, headroom)
+	}
 	defer runtime.KeepAlive(ballast)
 	d, err := db.Open(ctx, settings.DB())
 	if err != nil {
@@ -83,7 +87,7 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *slog.Log
 		return err
 	}
 	if settings.Pprof != "" {
-		stop, err := serveProfiles(settings.Pprof, log)
+		stop, err := serveProfiles(settings.Pprof, log.Logger)
 		if err != nil {
 			return err
 		}
@@ -137,7 +141,7 @@ const turnAway = 500 * time.Millisecond
 const emptyQueue = 50 * time.Millisecond
 
 // run serves until ctx ends, then drains.
-func run(ctx context.Context, srv *server.Server, listener net.Listener, drain time.Duration, log *slog.Logger) error {
+func run(ctx context.Context, srv *server.Server, listener net.Listener, drain time.Duration, log *server.Log) error {
 	web := &http.Server{
 		Handler:           srv,
 		ReadHeaderTimeout: 10 * time.Second,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"bursar/internal/audit"
+	"bursar/internal/fault"
 )
 
 // Caller is who asks for a mutation, and whether it may happen only once.
@@ -41,9 +42,9 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		return tx.record(by.Actor, event)
 	}
 	err := d.engine.write(ctx, attempt)
-	for again := 0; again < 2 && err != nil && ctx.Err() == nil && (granted || lostRace(err)); again++ {
-		// It may have failed because the same was done before, or another node was quicker:
-		// then the answer of that time is the answer.
+	for again := 0; again < 2 && err != nil && ctx.Err() == nil && (lostRace(err) || granted && refused(err)); again++ {
+		// It may have been refused because the same was done before, or another node was
+		// quicker: then the answer of that time is the answer.
 		granted = false
 		err = d.engine.write(ctx, attempt)
 	}
@@ -55,6 +56,13 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		d.epoch.bump()
 	}
 	return out, nil
+}
+
+// refused says that a mutation was turned down by a rule, ours or the store's, and
+// did not fail for want of a store.
+func refused(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) || IsUnique(err) || IsForeignKey(err)
 }
 
 // Record stores an event that goes with no other change, such as a refusal,

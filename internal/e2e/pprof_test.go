@@ -51,3 +51,10 @@ func TestProfilesAreNotServedUnderAnotherName(t *testing.T) {
 		t.Errorf("a profile under a foreign name is answered with %d", got)
 	}
 }
+
+func TestProfilesDoNotTellTheCommandLine(t *testing.T) {
+	p := start(t, dbtest.SQLite(t), "--pprof", "127.0.0.1:0")
+	if got := askedAs(t, profiles(t, p)+"/debug/pprof/cmdline", ""); got != http.StatusNotFound {
+		t.Errorf("the command line is answered with %d", got)
+	}
+}

@@ -162,7 +162,8 @@ func (s *Service) apiKeyLogin(ctx context.Context, by db.Caller, secret string) 
 	case !allowedFrom(key.allowedCIDRs, by.IP):
 		refused.why = "address is not allowed for this API key"
 	default:
-		return login{actor: key.actor, noted: key.usedAt > s.db.Now()-noteInterval.Milliseconds()}, nil
+		now := s.db.Now()
+		return login{actor: key.actor, noted: key.usedAt <= now && key.usedAt > now-noteInterval.Milliseconds()}, nil
 	}
 	return refused, nil
 }

@@ -155,6 +155,41 @@ func TestAPIKeyUseIsNoted(t *testing.T) {
 	})
 }
 
+// Use is noted once a second; in between nobody waits for it, and nobody gets in
+// who would not have.
+func TestAPIKeyThatWasUsedAMomentAgoIsCheckedAllTheSame(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		user := n.User(t, servertest.NewEmail())
+		id, secret := createKey(user, servertest.Body{})
+		n.Login(t, secret)
+		n.Login(t, secret)
+		user.Delete("/v1/api-keys/" + id).OK()
+		n.Exchange(t, "Bearer "+secret).Fails(401, "UNAUTHORIZED")
+	})
+}
+
+func TestAPIKeyUseIsNotedAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		user := n.User(t, servertest.NewEmail())
+		id, secret := createKey(user, servertest.Body{})
+		n.Login(t, secret)
+		first := listed(user, id)["last_used_at"].(float64)
+		for _, step := range []time.Duration{2 * time.Second, -time.Minute} { // a clock may also be set back
+			n.Clock.Advance(step)
+			n.Login(t, secret)
+			again := listed(user, id)["last_used_at"].(float64)
+			if again == first {
+				t.Errorf("%s later last_used_at is still %v", step, first)
+			}
+			first = again
+		}
+	})
+}
+
 func TestAPIKeyChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

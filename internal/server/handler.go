@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -46,7 +45,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	rec := &recorder{ResponseWriter: w}
 	x := &rec.exchange
-	x.W, x.R, x.RequestID, x.IP, x.Route, x.Log = rec, r, s.requestID(r), s.clientIP(r), "unknown", s.log
+	x.W, x.R, x.RequestID, x.IP, x.Route, x.Log = rec, r, s.requestID(r), s.clientIP(r), "unknown", s.log.Logger
 	x.SetHeader("X-Request-Id", x.RequestID)
 	x.SetHeader("X-Content-Type-Options", "nosniff")
 	if s.strict {
@@ -123,22 +122,7 @@ func (s *Server) finish(rec *recorder, method string, start time.Time) {
 	x := &rec.exchange
 	took := time.Since(start)
 	s.metrics.observe(x.Route, x.Status, took)
-	handler := s.log.Handler()
-	if !handler.Enabled(x.R.Context(), slog.LevelInfo) {
-		return
-	}
-	// Straight to the handler: the logger would look up the line of code that this
-	// is, only for it to be left out.
-	line := slog.NewRecord(start.Add(took), slog.LevelInfo, "request", 0)
-	line.AddAttrs(
-		slog.String("request_id", x.RequestID),
-		slog.String("method", method),
-		slog.String("route", x.Route),
-		slog.Int("status", x.Status),
-		slog.Duration("duration", took),
-		slog.String("actor", x.Caller.ID),
-		slog.String("ip", x.IP))
-	_ = handler.Handle(x.R.Context(), line) // there is nowhere else to tell
+	s.log.request(x, method, start.Add(took), took)
 }
 
 const maxRequestID = 128

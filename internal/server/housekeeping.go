@@ -17,7 +17,7 @@ const housekeepingInterval = time.Minute
 func (s *Server) Keep(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
-	others.Go(func() { s.signin.Run(ctx, s.log) })
+	others.Go(func() { s.signin.Run(ctx, s.log.Logger) })
 	defer others.Wait()
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()

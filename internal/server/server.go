@@ -31,7 +31,7 @@ import (
 // Server answers requests.
 type Server struct {
 	db            *db.DB
-	log           *slog.Logger
+	log           *Log
 	identity      *identity.Service
 	directory     *directory.Service
 	workspaces    *workspace.Service
@@ -52,7 +52,7 @@ type Server struct {
 }
 
 // New wires the services over an open store.
-func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Server, error) {
+func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, error) {
 	cursorKey, err := identity.Prepare(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the store: %w", err)
@@ -67,7 +67,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *slog.Logger) (*Serv
 	}
 	cursors := web.NewCursors(cursorKey)
 	authority := identity.NewAuthority(d)
-	mailer, err := mailerFor(c, log)
+	mailer, err := mailerFor(c, log.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	_, port, _ := net.SplitHostPort(listener.Listener.Addr().String())
 	settings.PublicURL = strings.Replace(settings.PublicURL, "PORT", port, 1)
 	var err error
-	if n.Server, err = server.New(t.Context(), n.DB, settings, slog.New(slog.NewJSONHandler(n.Log, nil))); err != nil {
+	if n.Server, err = server.New(t.Context(), n.DB, settings, server.NewLog(n.Log, slog.LevelInfo)); err != nil {
 		t.Fatalf("make the server: %v", err)
 	}
 	if n.checker, err = loadContract(); err != nil {

@@ -1,0 +1,42 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bursar/internal/web"
+)
+
+// A line of a request is what slog would have made of it.
+func TestLineOfARequestIsAsAllOthersAre(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
+	x := &web.Exchange{RequestID: "req_1", Route: "GET /v1/auth/me", Status: 404, IP: `fe80::1%"\x`}
+	x.Caller.ID = "usr_1"
+	var got, want bytes.Buffer
+	NewLog(&got, slog.LevelInfo).request(x, "GET", at, 1500*time.Microsecond)
+	line := slog.NewRecord(at, slog.LevelInfo, "request", 0)
+	line.Add("request_id", "req_1", "method", "GET", "route", "GET /v1/auth/me", "status", 404,
+		"duration", 1500*time.Microsecond, "actor", "usr_1", "ip", `fe80::1%"\x`)
+	if err := slog.NewJSONHandler(&want, nil).Handle(t.Context(), line); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.String(), got.String()); diff != "" {
+		t.Errorf("slog's line and ours: %s", diff)
+	}
+	if !json.Valid(got.Bytes()) {
+		t.Errorf("not JSON: %s", &got)
+	}
+}
+
+func TestRequestsAreNotLoggedBelowTheLevel(t *testing.T) {
+	var got bytes.Buffer
+	NewLog(&got, slog.LevelWarn).request(&web.Exchange{}, "GET", time.Now(), 0)
+	if got.Len() > 0 {
+		t.Errorf("logged: %s", &got)
+	}
+}
