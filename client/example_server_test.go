@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -32,7 +33,7 @@ func startServer() demo {
 	s, err := server.New(ctx, store, config.Serve{
 		PublicURL: publicURL, RateLimit: "off", DeviceSessionTTL: 12 * time.Hour, KeySessionTTL: time.Hour,
 		WebSessionTTL: time.Hour, WebSessionIdle: time.Hour,
-	}, slog.New(slog.DiscardHandler))
+	}, server.NewLog(io.Discard, slog.LevelError))
 	check(err)
 	first, err := setup.Run(ctx, store, db.Caller{}, setup.First{
 		Email: "ada@example.com", Name: "Ada Lovelace", Organization: "Acme", Workspace: "Treasury", PublicURL: publicURL,

@@ -20,8 +20,10 @@ type Log struct {
 	lines sync.Pool // of *[]byte
 }
 
-// NewLog writes lines of a level and above. Each is one call of out.Write.
+// NewLog writes lines of a level and above. Each is one call of out.Write, and they
+// come one after another.
 func NewLog(out io.Writer, level slog.Level) *Log {
+	out = &oneAtATime{out: out}
 	return &Log{
 		Logger: slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level})),
 		out:    out,
@@ -55,4 +57,16 @@ func (l *Log) request(x *web.Exchange, method string, at time.Time, took time.Du
 	line = append(line, "}\n"...)
 	*kept = line
 	_, _ = l.out.Write(line) // there is nowhere else to tell
+}
+
+// oneAtATime is a writer that many may use.
+type oneAtATime struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *oneAtATime) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
 }

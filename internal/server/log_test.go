@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,5 +39,34 @@ func TestRequestsAreNotLoggedBelowTheLevel(t *testing.T) {
 	NewLog(&got, slog.LevelWarn).request(&web.Exchange{}, "GET", time.Now(), 0)
 	if got.Len() > 0 {
 		t.Errorf("logged: %s", &got)
+	}
+}
+
+func TestLinesDoNotMix(t *testing.T) {
+	const each = 200
+	var got bytes.Buffer
+	log := NewLog(&got, slog.LevelInfo)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range each {
+				log.request(&web.Exchange{RequestID: "req_1"}, "GET", time.Now(), 0)
+			}
+		})
+		all.Go(func() {
+			for range each {
+				log.Info("something else")
+			}
+		})
+	}
+	all.Wait()
+	lines := bytes.Split(bytes.TrimSuffix(got.Bytes(), []byte("\n")), []byte("\n"))
+	if len(lines) != 8*each {
+		t.Errorf("%d lines, want %d", len(lines), 8*each)
+	}
+	for _, line := range lines {
+		if !json.Valid(line) {
+			t.Fatalf("not JSON: %s", line)
+		}
 	}
 }

@@ -29,6 +29,8 @@ const (
 type Options struct {
 	TCP     bool // listen on 127.0.0.1 besides the unix socket, and use it in URLs
 	Durable bool // keep every committed transaction through Kill
+	// Settings are further ones of the server, as name=value; they win.
+	Settings []string
 }
 
 // Cluster is one PostgreSQL server with its own data. Its methods may be

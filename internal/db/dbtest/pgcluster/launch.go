@@ -65,7 +65,7 @@ func (c *Cluster) arguments() []string {
 		durable = "on"
 	}
 	args := []string{"-D", c.dataDir()}
-	for _, setting := range []string{
+	for _, setting := range append([]string{
 		"listen_addresses=" + listen,
 		"port=" + strconv.Itoa(c.port),
 		"unix_socket_directories=" + c.sockets,
@@ -76,7 +76,7 @@ func (c *Cluster) arguments() []string {
 		"shared_buffers=16MB",
 		// In the data folder, where it goes with the cluster, not in /dev/shm.
 		"dynamic_shared_memory_type=mmap",
-	} {
+	}, c.opts.Settings...) {
 		args = append(args, "-c", setting)
 	}
 	return args

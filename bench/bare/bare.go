@@ -1,0 +1,121 @@
+// Package bare is the yardstick: the least that a Go server on the same driver
+// can do to answer. It knows no callers, checks nothing and keeps no log.
+package bare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Config is what the yardstick serves.
+type Config struct {
+	Listen      string
+	Path        string // of a SQLite store that the product has set up
+	WorkspaceID string
+	Me          string // the body that GET /me writes
+}
+
+// Serve answers until ctx ends:
+//
+//	GET  /me      the given bytes
+//	GET  /list    the newest 25 entries, by the query that the product runs
+//	POST /create  an entry and its audit row, on disk before the answer
+func Serve(ctx context.Context, c Config, ready func(address string)) error {
+	s := &server{config: c, readers: make(chan *reader, 2*max(2, runtime.GOMAXPROCS(0)))}
+	for range cap(s.readers) {
+		r, err := openReader(c)
+		if err != nil {
+			return err
+		}
+		defer r.close()
+		s.readers <- r
+	}
+	var err error
+	if s.writer, err = startWriter(c); err != nil {
+		return err
+	}
+	defer s.writer.stop()
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /me", s.me)
+	mux.HandleFunc("GET /list", s.list)
+	mux.HandleFunc("POST /create", s.create)
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }()
+	ready(listener.Addr().String())
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		return web.Close()
+	}
+}
+
+type server struct {
+	config  Config
+	readers chan *reader
+	writer  *writer
+}
+
+func write(w http.ResponseWriter, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = []string{"application/json"}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	_, _ = w.Write(body) // a client that went away is no concern of ours
+}
+
+func (s *server) me(w http.ResponseWriter, _ *http.Request) { write(w, []byte(s.config.Me)) }
+
+func (s *server) list(w http.ResponseWriter, _ *http.Request) {
+	r := <-s.readers
+	body, err := r.page(s.config.WorkspaceID)
+	s.readers <- r
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	write(w, body)
+}
+
+func (s *server) create(w http.ResponseWriter, r *http.Request) {
+	fields, err := io.ReadAll(r.Body)
+	if err == nil {
+		var id string
+		if id, err = s.writer.create(string(fields)); err == nil {
+			write(w, []byte(`{"ok":true,"data":{"id":"`+id+`"}}`))
+			return
+		}
+	}
+	http.Error(w, err.Error(), http.StatusInternalServerError)
+}
+
+func open(path string) (*sqlite3.Conn, error) {
+	conn, err := sqlite3.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	err = conn.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 4000`)
+	if err == nil {
+		err = conn.BusyTimeout(10 * time.Second)
+	}
+	if err == nil {
+		_, err = conn.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("configure the store: %w", err), conn.Close())
+	}
+	return conn, nil
+}

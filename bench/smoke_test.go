@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bursar/bench/report"
+	"bursar/bench/subject"
+)
+
+// TestMain is also the yardstick, which is this program once more.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == subject.BareCommand {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestARunFromEndToEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds Bursar and puts it under load")
+	}
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	var out, log bytes.Buffer
+	kept := filepath.Join(t.TempDir(), "kept")
+	err := execute(t.Context(), []string{"--quick", "--rows", "200,400", "--minute", "3s", "--subjects", "bursar-sqlite|bare",
+		"--only", "whoami|deep/400|create/64|mixed|size|disk", "--out", kept}, &out, &log)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &log)
+	}
+	r, err := report.ReadJSON(filepath.Join(kept, "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Skipped) > 0 || len(r.Subjects) != 2 {
+		t.Errorf("skipped: %q, subjects: %v", r.Skipped, r.Subjects)
+	}
+	for _, work := range []string{"whoami", "create/64", "mixed/half", "deep/400", "size/binary", "disk/entry"} {
+		c, ok := r.Cell(work, "bursar-sqlite")
+		if !ok || c.Errors > 0 || c.Value.Median <= 0 {
+			t.Errorf("%s: %+v", work, c)
+		}
+		if !strings.Contains(out.String(), c.Title) {
+			t.Errorf("%s is not in the table", c.Title)
+		}
+	}
+	for _, name := range []string{"bench-throughput.svg", "bench-latency.svg", "bench-cost.svg", "results.md"} {
+		if _, err := os.Stat(filepath.Join(kept, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
