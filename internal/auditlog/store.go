@@ -40,13 +40,18 @@ func (f filter) scope() []string {
 }
 
 // first is the least id that belongs. Rows come newest first, so that those before
-// it are the end: where a filter has an index it is not asked for, since SQLite
-// would prefer the index of a span with both ends.
+// it are the end: where an index answers it is not asked for, since with both ends of
+// a span SQLite would prefer its index and PostgreSQL plan anew for every page.
 func (f filter) first() string {
 	if f.from == 0 {
 		return ""
 	}
 	return db.FirstID("aud", f.from)
+}
+
+// indexed says whether an index has all rows that belong, one after another.
+func (f filter) indexed() bool {
+	return len(f.equals) == 0 || len(f.equals) == 1 && f.column == "workspace_id"
 }
 
 // newest asks for columns of the rows below a position, newest first.
@@ -64,7 +69,7 @@ func (f filter) newest(columns, below string, take int) *db.Statement {
 	if f.own {
 		sql.Add(` AND workspace_id IS NULL`)
 	}
-	if f.from > 0 && (len(f.equals) != 1 || f.column != "workspace_id") {
+	if f.from > 0 && !f.indexed() {
 		sql.Add(` AND id >= `, f.first())
 	}
 	for _, e := range f.equals {

@@ -33,7 +33,7 @@ func openPostgres(ctx context.Context, url string, e *epoch) (*postgres, error) 
 		return nil, errors.New("the database URL is malformed") // pgx would repeat it, password and all
 	}
 	if !strings.Contains(url, "pool_max_conns=") {
-		config.MaxConns = int32(4 * max(1, runtime.GOMAXPROCS(0)))
+		config.MaxConns = int32(8 * max(1, runtime.GOMAXPROCS(0)))
 	}
 	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
 	config.ConnConfig.RuntimeParams["application_name"] = "bursar"

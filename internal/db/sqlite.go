@@ -42,7 +42,7 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 	if err != nil {
 		return nil, err
 	}
-	writing, err := openSQLiteConn(ctx, log.address(s.path), "PRAGMA cache_size = -32768;")
+	writing, err := openSQLiteConn(ctx, log.address(s.path), "PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;")
 	if err != nil {
 		log.close()
 		return nil, err
@@ -54,7 +54,7 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 	for range readers {
 		s.readers <- nil
 	}
-	s.writer = startSQLiteWriter(writing, log, e)
+	s.writer = startSQLiteWriter(writing, log, startFolder(s.path), e)
 	return s, nil
 }
 
@@ -161,7 +161,7 @@ func configureSQLite(ctx context.Context, db *sqlite3.Conn, extra string) error 
 	defer cancel()
 	for {
 		err := db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;
-			PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;` + extra)
+			PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;` + extra)
 		if !errors.Is(err, sqlite3.BUSY) {
 			return err
 		}

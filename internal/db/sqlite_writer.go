@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 const (
@@ -24,12 +26,14 @@ var errClosed = errors.New("the store is closed")
 type sqliteWriter struct {
 	conn  *sqliteConn
 	log   *gatherer
+	fold  *folder
 	epoch *epoch
 	queue chan *writeJob
 	quit  chan struct{}
 	done  chan struct{}
 	err   error // of closing, valid after done
 
+	pages   int   // in the log after the last commit
 	version int64 // PRAGMA data_version: changes when another process commits
 }
 
@@ -40,13 +44,17 @@ type writeJob struct {
 	done chan struct{}
 }
 
-func startSQLiteWriter(c *sqliteConn, log *gatherer, e *epoch) *sqliteWriter {
+func startSQLiteWriter(c *sqliteConn, log *gatherer, fold *folder, e *epoch) *sqliteWriter {
 	w := &sqliteWriter{
-		conn: c, log: log, epoch: e,
+		conn: c, log: log, fold: fold, epoch: e,
 		queue: make(chan *writeJob, 2*maxGroup),
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
 	}
+	c.db.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		w.pages = pages
+		return nil
+	})
 	go w.loop()
 	return w
 }
@@ -84,7 +92,7 @@ func (w *sqliteWriter) stop() error {
 func (w *sqliteWriter) loop() {
 	defer close(w.done)
 	defer func() {
-		w.err = w.conn.close()
+		w.err = errors.Join(w.fold.stop(), w.conn.close())
 		w.log.close()
 	}()
 	w.noticeOthers()
@@ -132,6 +140,7 @@ func (w *sqliteWriter) commitGroup(group []*writeJob) {
 		}
 		close(job.done)
 	}
+	w.fold.after(w.conn.db, w.pages)
 }
 
 func (w *sqliteWriter) transact(group []*writeJob, run func(*writeJob) (again bool)) (again bool, err error) {

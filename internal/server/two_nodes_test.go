@@ -97,3 +97,28 @@ func TestNodeThatLosesTheRaceGivesTheWinnersAnswer(t *testing.T) {
 		t.Errorf("%d answers were replays, %d rows were written", replays, len(rows))
 	}
 }
+
+// An answer that is a day old is not given again: what comes with its key is done
+// anew, once, whichever node hears of it.
+func TestKeyWhoseTimeIsOverIsGoodForOneMore(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Postgres(t)
+	x, clients := twoNodes(t, store)
+	path := "/v1/workspaces/" + x.WorkspaceID
+	for round := range 5 {
+		key := fmt.Sprint("key-", round)
+		once(clients[0], key, "PATCH", path, body{"name": "First " + key}).OK()
+		_, err := db.Write(t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE idempotency SET created_at = created_at - 90000000`)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := heldUp(t, x, 2, func(i int) *servertest.Answer {
+			return once(clients[i], key, "PATCH", path, body{"name": "Second " + key})
+		})
+		if got := statuses(answers); got["200"] != 2 {
+			t.Errorf("answered %v", got)
+		}
+	}
+}
