@@ -11,7 +11,7 @@ const (
 	// foldAfter is how many pages the log has when they begin to be copied to the
 	// database.
 	foldAfter = 4000
-	// foldNow is how many make everybody wait for it, should copying not keep up.
+	// foldNow is how many the writer copies itself, should copying not keep up.
 	foldNow = 4 * foldAfter
 )
 
@@ -25,7 +25,7 @@ type folder struct {
 	err  error // of closing, valid after done
 
 	copying atomic.Bool
-	copied  atomic.Bool // since the log began anew
+	copied  atomic.Bool // most of the log, since it began
 }
 
 func startFolder(path string) *folder {
@@ -50,11 +50,13 @@ func (f *folder) loop() {
 		if c == nil {
 			c, err = openSQLiteConn(context.Background(), f.path, "PRAGMA cache_size = -64;")
 		}
+		length, copied := 0, 0
 		if err == nil {
-			_, _, err = c.db.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+			length, copied, err = c.db.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 		}
-		// Where it failed the writer does all of it, in its time.
-		f.copied.Store(err == nil)
+		// Where it failed, or a reader of older pages kept most of it back, it is tried
+		// again, until the log is so long that the writer does all of it.
+		f.copied.Store(err == nil && length-copied < foldAfter)
 		f.copying.Store(false)
 	}
 	if c != nil {
@@ -62,19 +64,18 @@ func (f *folder) loop() {
 	}
 }
 
-// after is called by the writer when a group is answered, with how long the log is.
+// after is called by the writer when a group is answered, with how long the log is
+// by what the group has written; 0 where it has written nothing.
 func (f *folder) after(writer *sqlite3.Conn, pages int) {
-	if pages < foldAfter || f.copying.Load() && pages < foldNow {
-		return
-	}
-	if f.copied.Swap(false) || pages >= foldNow {
+	switch {
+	case pages == 0 || f.copying.Load():
+	case pages < foldAfter:
+		f.copied.Store(false) // the log began anew
+	case f.copied.Swap(false) || pages >= foldNow:
 		// The rest. Readers of older pages may keep some of it for the next time.
 		_, _, _ = writer.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
-		return
-	}
-	f.copying.Store(true)
-	select {
-	case f.wake <- struct{}{}:
 	default:
+		f.copying.Store(true)
+		f.wake <- struct{}{} // which is empty: nothing is being copied
 	}
 }

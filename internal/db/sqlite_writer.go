@@ -33,7 +33,7 @@ type sqliteWriter struct {
 	done  chan struct{}
 	err   error // of closing, valid after done
 
-	pages   int   // in the log after the last commit
+	pages   int   // in the log after the commit of the group, 0 where it wrote nothing
 	version int64 // PRAGMA data_version: changes when another process commits
 }
 
@@ -130,6 +130,7 @@ func (w *sqliteWriter) gather(first *writeJob) []*writeJob {
 // fail after it has written, all is undone and done again, each job behind a
 // savepoint, so that the one that fails takes down only itself.
 func (w *sqliteWriter) commitGroup(group []*writeJob) {
+	w.pages = 0
 	again, err := w.transact(group, w.runPlain)
 	if again {
 		_, err = w.transact(group, w.runGuarded)
