@@ -21,9 +21,6 @@ func TestMain(m *testing.M) {
 }
 
 func TestARunFromEndToEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds Bursar and puts it under load")
-	}
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	var out, log bytes.Buffer

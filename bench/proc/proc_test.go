@@ -17,7 +17,7 @@ func shell(t *testing.T, script string) Command {
 	t.Helper()
 	path, err := exec.LookPath("sh")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	return Command{Path: path, Args: []string{"-c", script}}
 }
@@ -25,7 +25,7 @@ func shell(t *testing.T, script string) Command {
 func TestStopEndsAllThatAServerStarted(t *testing.T) {
 	held := filepath.Join(t.TempDir(), "held")
 	if err := syscall.Mkfifo(held, 0o600); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	p, err := Start(shell(t, "exec 9>"+held+"; sleep 1000 & wait"))
 	if err != nil {
