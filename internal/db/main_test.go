@@ -79,10 +79,10 @@ func eventually(t testing.TB, what string, holds func() bool) {
 // written meanwhile shares one commit.
 func occupied(t *testing.T, d *db.DB) (release func()) {
 	t.Helper()
-	busy, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	busy, free, done := make(chan struct{}, 2), make(chan struct{}), make(chan error, 1)
 	go func() {
 		done <- change(t.Context(), d, happened, func(*db.Tx) error {
-			close(busy)
+			busy <- struct{}{} // twice, should what shares its commit fail
 			<-free
 			return nil
 		})

@@ -69,7 +69,16 @@ func (s *sqlite) keepPrivate() error {
 	return nil
 }
 
+// read answers when what fn may have seen is on disk.
 func (s *sqlite) read(ctx context.Context, fn func(conn) error) error {
+	err := s.look(ctx, fn)
+	if failed := s.writer.air.await(ctx); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return err
+}
+
+func (s *sqlite) look(ctx context.Context, fn func(conn) error) error {
 	var c *sqliteConn
 	select {
 	case c = <-s.readers:

@@ -15,7 +15,11 @@ import (
 // once before the log is synced and before anything else is done to it. Outside of
 // a commit nothing waits: whoever else may write the log then finds it as it is.
 //
-// It belongs to one connection and is used by one goroutine at a time.
+// The sync that ends a commit is left to the caller, who can do it while the next
+// transaction is under way. Until it is done, the commit may be lost with the power,
+// though never in part.
+//
+// It belongs to one connection and is used by one goroutine at a time, but for sync.
 type gatherer struct {
 	vfs.VFSFilename
 	name string
@@ -55,7 +59,7 @@ func (g *gatherer) during(commit func() error) error {
 	if g.log == nil {
 		return commit()
 	}
-	g.log.gathering = true
+	g.log.gathering, g.log.owed = true, 0
 	err := commit()
 	g.log.gathering = false
 	if len(g.log.waiting) > 0 && err == nil {
@@ -64,6 +68,13 @@ func (g *gatherer) during(commit func() error) error {
 	g.log.waiting = g.log.waiting[:0]
 	return err
 }
+
+// owesSync says whether the last commit wrote to the log.
+func (g *gatherer) owesSync() bool { return g.log != nil && g.log.owed != 0 }
+
+// sync does what owesSync says. Another transaction may be under way meanwhile, but
+// no commit.
+func (g *gatherer) sync() error { return g.log.File.Sync(g.log.owed) }
 
 // maxGathered bounds the memory that a large transaction takes.
 const maxGathered = 1 << 20
@@ -74,12 +85,16 @@ type gatheringFile struct {
 	gathering bool
 	waiting   []byte
 	at        int64 // where in the file waiting belongs
+	owed      vfs.SyncFlag
+	begun     bool // the log, and its first page is yet to be synced
+	known     bool // to be on disk: it has been synced before
 }
 
 func (f *gatheringFile) WriteAt(p []byte, at int64) (int, error) {
 	if !f.gathering {
 		return f.File.WriteAt(p, at)
 	}
+	f.begun = f.begun || at == 0
 	if at != f.at+int64(len(f.waiting)) || len(f.waiting)+len(p) > maxGathered {
 		if err := f.flush(); err != nil {
 			return 0, err
@@ -120,6 +135,13 @@ func (f *gatheringFile) Sync(flags vfs.SyncFlag) error {
 	if err := f.flush(); err != nil {
 		return err
 	}
+	// The head of a log has to be on disk before its first page is written; and the
+	// first sync of all is that of the folder too.
+	if f.gathering && !f.begun && f.known {
+		f.owed = flags
+		return nil
+	}
+	f.begun, f.known = false, true
 	return f.File.Sync(flags)
 }
 

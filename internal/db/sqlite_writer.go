@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -21,18 +24,21 @@ const (
 
 var errClosed = errors.New("the store is closed")
 
-// sqliteWriter owns the one connection that writes. It takes all writes that are
-// waiting and commits them together: one fsync serves the group.
+// sqliteWriter owns the one connection that writes. It runs writes as they come, and
+// commits them together when the disk has taken the group before them: one fsync
+// serves a group, and the next group is under way meanwhile.
 type sqliteWriter struct {
 	conn  *sqliteConn
 	log   *gatherer
 	fold  *folder
+	air   *flights
 	epoch *epoch
 	queue chan *writeJob
 	quit  chan struct{}
 	done  chan struct{}
 	err   error // of closing, valid after done
 
+	landing sync.WaitGroup
 	pages   int   // in the log after the commit of the group, 0 where it wrote nothing
 	version int64 // PRAGMA data_version: changes when another process commits
 }
@@ -46,7 +52,7 @@ type writeJob struct {
 
 func startSQLiteWriter(c *sqliteConn, log *gatherer, fold *folder, e *epoch) *sqliteWriter {
 	w := &sqliteWriter{
-		conn: c, log: log, fold: fold, epoch: e,
+		conn: c, log: log, fold: fold, air: newFlights(), epoch: e,
 		queue: make(chan *writeJob, 2*maxGroup),
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
@@ -92,6 +98,7 @@ func (w *sqliteWriter) stop() error {
 func (w *sqliteWriter) loop() {
 	defer close(w.done)
 	defer func() {
+		w.landing.Wait()
 		w.err = errors.Join(w.fold.stop(), w.conn.close())
 		w.log.close()
 	}()
@@ -101,54 +108,86 @@ func (w *sqliteWriter) loop() {
 	for {
 		select {
 		case job := <-w.queue:
-			w.commitGroup(w.gather(job))
+			w.commitGroup(job)
 		case <-watch.C:
 			w.noticeOthers()
 		case <-w.quit:
 			for len(w.queue) > 0 {
-				w.commitGroup(w.gather(<-w.queue))
+				w.commitGroup(<-w.queue)
 			}
 			return
 		}
 	}
 }
 
-func (w *sqliteWriter) gather(first *writeJob) []*writeJob {
-	group := []*writeJob{first}
-	for len(group) < maxGroup {
-		select {
-		case job := <-w.queue:
-			group = append(group, job)
-		default:
-			return group
-		}
-	}
-	return group
-}
-
 // commitGroup runs the jobs without savepoints, which is fastest. Should one
 // fail after it has written, all is undone and done again, each job behind a
 // savepoint, so that the one that fails takes down only itself.
-func (w *sqliteWriter) commitGroup(group []*writeJob) {
+func (w *sqliteWriter) commitGroup(first *writeJob) {
 	w.pages = 0
-	again, err := w.transact(group, w.runPlain)
+	var group []*writeJob
+	f, again, err := w.transact(w.arriving(first, &group), w.runPlain)
 	if again {
-		_, err = w.transact(group, w.runGuarded)
+		f, _, err = w.transact(slices.Values(group), w.runGuarded)
 	}
+	switch {
+	case err != nil:
+		finish(group, err)
+	case !w.log.owesSync():
+		finish(group, f.land(nil))
+	default:
+		w.landing.Go(func() { finish(group, f.land(w.log.sync())) })
+	}
+	w.fold.after(w.conn.db, w.pages)
+}
+
+func finish(group []*writeJob, err error) {
 	for _, job := range group {
 		if job.err == nil {
 			job.err = err
 		}
 		close(job.done)
 	}
-	w.fold.after(w.conn.db, w.pages)
 }
 
-func (w *sqliteWriter) transact(group []*writeJob, run func(*writeJob) (again bool)) (again bool, err error) {
-	if err := w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
-		return false, fmt.Errorf("begin: %w", err)
+// arriving are the first job and those that come while the group before them is on
+// its way to the disk.
+func (w *sqliteWriter) arriving(first *writeJob, group *[]*writeJob) iter.Seq[*writeJob] {
+	return func(yield func(*writeJob) bool) {
+		for job := first; job != nil; job = w.next(len(*group)) {
+			*group = append(*group, job)
+			if !yield(job) {
+				return
+			}
+		}
 	}
-	for _, job := range group {
+}
+
+// next is nil when it is time to commit.
+func (w *sqliteWriter) next(taken int) *writeJob {
+	if taken == maxGroup {
+		return nil
+	}
+	select {
+	case job := <-w.queue:
+		return job
+	default:
+	}
+	select {
+	case job := <-w.queue:
+		return job
+	case <-w.air.last.Load().landed:
+		return nil
+	}
+}
+
+// transact returns the flight of what it has committed, which the caller has to land.
+func (w *sqliteWriter) transact(group iter.Seq[*writeJob], run func(*writeJob) (again bool)) (f *flight, again bool, err error) {
+	began := w.conn.exec("BEGIN IMMEDIATE", nil)
+	for job := range group {
+		if began != nil {
+			continue // all of them hear of it
+		}
 		if job.err = job.ctx.Err(); job.err != nil {
 			continue
 		}
@@ -156,24 +195,37 @@ func (w *sqliteWriter) transact(group []*writeJob, run func(*writeJob) (again bo
 		if w.conn.db.GetAutocommit() {
 			// SQLite gives up the whole transaction when the disk is full or
 			// fails: nothing of the group is left to commit.
-			return false, fmt.Errorf("the transaction was given up: %w", job.err)
+			return nil, false, fmt.Errorf("the transaction was given up: %w", job.err)
 		}
 		if again {
 			break
 		}
 	}
+	if began != nil {
+		return nil, false, fmt.Errorf("begin: %w", began)
+	}
 	if !again {
-		if err = w.log.during(func() error { return w.conn.exec("COMMIT", nil) }); err == nil {
-			return false, nil
+		if f, err = w.commit(); err == nil {
+			return f, false, nil
 		}
-		err = fmt.Errorf("commit: %w", err)
 	}
 	if !w.conn.db.GetAutocommit() { // a commit that fails may have rolled back
 		if failed := w.conn.exec("ROLLBACK", nil); failed != nil {
-			return false, errors.Join(err, fmt.Errorf("roll back: %w", failed))
+			return nil, false, errors.Join(err, fmt.Errorf("roll back: %w", failed))
 		}
 	}
-	return again, err
+	return nil, again, err
+}
+
+func (w *sqliteWriter) commit() (*flight, error) {
+	if err := w.air.await(context.Background()); err != nil {
+		return nil, err
+	}
+	f := w.air.begin()
+	if err := w.log.during(func() error { return w.conn.exec("COMMIT", nil) }); err != nil {
+		return nil, errors.Join(fmt.Errorf("commit: %w", err), f.land(nil)) // nobody has seen it
+	}
+	return f, nil
 }
 
 func (w *sqliteWriter) runPlain(job *writeJob) (again bool) {
