@@ -124,7 +124,17 @@ func (o *Once) keep(tx *Tx, out any) error {
 		o.id, o.fingerprint, status, answer, now)
 }
 
-// ForgetAnswers removes idempotency records past their time.
+// ForgetAnswers removes idempotency records past their time, of all keys once a day:
+// every minute of the day has its slice of the ids, which are spread evenly.
 func (tx *Tx) ForgetAnswers() error {
-	return tx.Exec(`DELETE FROM idempotency WHERE created_at <= $1`, tx.Now()-onceLifetime.Milliseconds())
+	const minutes = 24 * 60
+	slice := func(minute int64) string {
+		if minute == minutes {
+			return "g" // past the last digit
+		}
+		return fmt.Sprintf("%04x", minute*0x10000/minutes)
+	}
+	minute := tx.Now() / time.Minute.Milliseconds() % minutes
+	return tx.Exec(`DELETE FROM idempotency WHERE id >= $1 AND id < $2 AND created_at <= $3`,
+		slice(minute), slice(minute+1), tx.Now()-onceLifetime.Milliseconds())
 }

@@ -54,9 +54,19 @@ func parseFields(object []byte) fields {
 	return out
 }
 
+// size is the length of text.
+func (f fields) size() int {
+	n := len(`{}`) + max(0, len(f)-1)
+	for _, one := range f {
+		n += len(one.quote) + len(`:`) + len(one.value)
+	}
+	return n
+}
+
 // text puts the object together again.
 func (f fields) text() string {
 	var out strings.Builder
+	out.Grow(f.size())
 	out.WriteByte('{')
 	for i, one := range f {
 		if i > 0 {
@@ -85,7 +95,7 @@ func (f fields) check(v *fault.Violations) {
 			}
 		}
 	}
-	if len(f.text()) > maxFieldBytes {
+	if f.size() > maxFieldBytes {
 		v.Add("fields", fmt.Sprintf("must be at most %d bytes of JSON", maxFieldBytes))
 	}
 }
@@ -148,15 +158,23 @@ func (f field) string() (string, bool) {
 	if f.value.Kind() != '"' {
 		return "", false
 	}
+	if bytes.IndexByte(f.value, '\\') < 0 {
+		return string(f.value[1 : len(f.value)-1]), true
+	}
 	text, err := jsontext.AppendUnquote(nil, []byte(f.value))
 	return string(text), err == nil
 }
 
 // deriveLabel finds what to call an entry that was given no label.
 func deriveLabel(kind, name string, f fields) string {
-	person := strings.TrimSpace(f.get("first-name") + " " + f.get("last-name"))
-	for _, candidate := range []string{name, f.get("name"), person, f.get("email"), f.get("phone")} {
-		if label := tidy(candidate); label != "" {
+	for _, candidate := range []func() string{
+		func() string { return name },
+		func() string { return f.get("name") },
+		func() string { return f.get("first-name") + " " + f.get("last-name") },
+		func() string { return f.get("email") },
+		func() string { return f.get("phone") },
+	} {
+		if label := tidy(candidate()); label != "" {
 			return label
 		}
 	}

@@ -110,6 +110,11 @@ func (f filter) source(q db.Q) (source, []string, error) {
 // frequency counts the entries with a word, as far as it matters.
 func frequency(q db.Q, workspaceID, word string) (n int, err error) {
 	low, high := wordRange(word)
+	common, err := q.Row(`SELECT word FROM directory_common_word WHERE workspace_id = $1 AND word >= $2 AND word < $3 LIMIT 1`,
+		workspaceID, low, high).Scan(new(string))
+	if err != nil || common {
+		return dense, err
+	}
 	_, err = q.Row(`SELECT count(*) FROM (SELECT 1 FROM directory_word WHERE workspace_id = $1 AND word >= $2 AND word < $3 LIMIT $4) w`,
 		workspaceID, low, high, dense).Scan(&n)
 	return n, err

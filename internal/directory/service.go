@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"bursar/api"
@@ -27,11 +28,12 @@ type Service struct {
 	db        *db.DB
 	authority *identity.Authority
 	cursors   *web.Cursors
+	common    *commonWords
 }
 
 // New makes the service.
 func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, authority: a, cursors: c}
+	return &Service{db: d, authority: a, cursors: c, common: newCommonWords()}
 }
 
 // List is a page of the entries of a workspace, newest first.
@@ -145,18 +147,27 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 		e.name = *in.Name
 	}
 	e.setLabel(in.Label)
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
+	words, doubtful := s.common.split(e.workspaceID, strings.Fields(e.words))
+	var common []string
+	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		e := e
 		e.id = tx.NewID("entry")
 		tags, err := resolveTags(tx, e, in.Tags)
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		if err := insert(tx, e); err != nil {
+		if err := insert(tx, e, words); err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
+		if common, err = declareCommon(tx, e.workspaceID, doubtful); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
 		return api.Created{ID: e.id}, e.event(audit.EntryCreated, "Created"), attach(tx, e.id, tags)
 	})
+	if err == nil {
+		s.common.learn(e.workspaceID, common)
+	}
+	return created, err
 }
 
 // Update changes what is given and leaves the rest.

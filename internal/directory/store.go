@@ -40,13 +40,14 @@ func lock(tx *db.Tx, id string) (entry, error) {
 	return e, err
 }
 
-func insert(tx *db.Tx, e entry) error {
+// insert files the entry under some of its words; see commonWords.
+func insert(tx *db.Tx, e entry, words []string) error {
 	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
 		e.id, e.workspaceID, e.kind, e.label, e.labelSent, e.name, e.status, e.fields.text(), e.words, tx.Now()); err != nil {
 		return err
 	}
-	return addWords(tx, e, strings.Fields(e.words))
+	return addWords(tx, e, words)
 }
 
 func update(tx *db.Tx, before, after entry) error {

@@ -35,6 +35,10 @@ func split(text string) []string {
 func wordsOf(label string, f fields) []string {
 	words := split(label)
 	for _, one := range f {
+		if text, ok := one.string(); ok {
+			words = append(words, split(text)...)
+			continue
+		}
 		dec := jsontext.NewDecoder(bytes.NewBuffer(one.value))
 		for {
 			token, err := dec.ReadToken()

@@ -196,3 +196,46 @@ func TestSearchForACommonWordFindsWhatARareOneWould(t *testing.T) {
 		})
 	})
 }
+
+// Entries are not filed under a word any more that very many have: nobody must
+// notice that either, nor another process, nor when such an entry comes back.
+func TestEntriesAreFoundByAWordThatTheyAreNotFiledUnder(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin := n.Admin(t)
+		tag := admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "fifth"}).OK().Text("id")
+		crowd(t, n, 2100, tag)
+		filed := func() int {
+			return n.Count(t, `SELECT count(*) FROM directory_word WHERE workspace_id = $1 AND word = $2`, n.First.WorkspaceID, "common")
+		}
+		for i := range 520 {
+			admin.Entry(servertest.Body{"label": fmt.Sprint("Common later", i)})
+		}
+		before := filed()
+		last := admin.Entry(servertest.Body{"label": "Common rarest"})
+		if after := filed(); after != before {
+			t.Fatalf("%d entries were filed under the word, and then %d", before, after)
+		}
+		find := func(by *servertest.Client, q string) []string { return by.Entries("q", q).OK().Column("id") }
+		other := admin.On(t)
+		other.Node = servertest.Start(t, store)
+		other.Node.First = n.First
+		for _, by := range []*servertest.Client{admin, other} {
+			for _, q := range []string{"common", "comm", "rarest", "common rarest", "rar com"} {
+				if found := find(by, q); len(found) == 0 || found[0] != last {
+					t.Errorf("%q finds %v", q, found)
+				}
+			}
+		}
+		admin.Delete("/v1/directory/" + last).OK()
+		if found := find(admin, "common rarest"); len(found) != 0 {
+			t.Errorf("what is deleted is found: %v", found)
+		}
+		admin.Post("/v1/directory/"+last+"/restore", nil).OK()
+		admin.Patch("/v1/directory/"+last, servertest.Body{"label": "Common rarer"}).OK()
+		if found := find(other, "common rarer"); !slices.Equal(found, []string{last}) {
+			t.Errorf("what came back is not found: %v", found)
+		}
+	})
+}

@@ -261,6 +261,9 @@ func (c *town) directory() {
 		}
 		return []any{c.workspaces[c.spread(i/2)], words(i / 2)[i%2], c.entries[i/2]}
 	})
+	c.insert("directory_common_word", "workspace_id, word", 3000, func(i int) []any {
+		return []any{c.workspaces[i%len(c.workspaces)], fmt.Sprint("usual", i)}
+	})
 	c.insert("directory_entry_tag", "entry_id, tag_id, live", c.many.entries, func(i int) []any {
 		tag := 20 + i%(c.many.tags-20)
 		if i%3 == 0 {

@@ -30,6 +30,10 @@ func (w *tour) corners() {
 	once(owner, "walk", "POST", "/v1/directory", create).OK()
 	w.town.change(`UPDATE idempotency SET created_at = 1 WHERE created_at >= $1`, w.town.now)
 	once(owner, "walk", "POST", "/v1/directory", create).OK()
+	w.begin("entries with a word that very many have")
+	for range 520 {
+		owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "label": "Payee"}).OK()
+	}
 	w.begin("changes of an entry")
 	id := owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{"first-name": "Ada"}, "tags": []string{"common"}}).OK().Text("id")
 	owner.Patch("/v1/directory/"+id, body{"fields": body{"first-name": "Grace"}, "tags": []string{"other", w.town.tags[0]}}).OK()
