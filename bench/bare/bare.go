@@ -21,12 +21,12 @@ type Config struct {
 	Listen      string
 	Path        string // of a SQLite store that the product has set up
 	WorkspaceID string
-	Me          string // the body that GET /me writes
+	Me          string // the body that GET /me writes, with the headers that the product sends
 }
 
 // Serve answers until ctx ends:
 //
-//	GET  /me      the given bytes
+//	GET  /me      the bytes that the product answers with
 //	GET  /list    the newest 25 entries, by the query that the product runs
 //	POST /create  an entry and its audit row, on disk before the answer
 func Serve(ctx context.Context, c Config, ready func(address string)) error {
@@ -77,7 +77,13 @@ func write(w http.ResponseWriter, body []byte) {
 	_, _ = w.Write(body) // a client that went away is no concern of ours
 }
 
-func (s *server) me(w http.ResponseWriter, _ *http.Request) { write(w, []byte(s.config.Me)) }
+func (s *server) me(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h["Cache-Control"] = []string{"no-store"}
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	h["X-Request-Id"] = []string{"req_01m7f4dmeb000sgqgd6d7veyf4"}
+	write(w, []byte(s.config.Me))
+}
 
 func (s *server) list(w http.ResponseWriter, _ *http.Request) {
 	r := <-s.readers

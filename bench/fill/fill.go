@@ -60,6 +60,15 @@ func words(i int) []string {
 	return []string{n, "ada" + n, "com", "example", "lovelace"}
 }
 
+// common is how many entries are filed under a word that all have, before the
+// product takes it for common.
+const common = 2000
+
+// filed says whether an entry is filed under one of its words.
+func filed(i int, word string) bool { return i < common || !slices.Contains(commonWords(), word) }
+
+func commonWords() []string { return []string{"com", "example", "lovelace"} }
+
 // sink takes rows of a table, in the order of its primary key.
 type sink interface {
 	rows(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error
@@ -87,10 +96,12 @@ func (p Plan) words(ctx context.Context, s sink) error {
 		word  string
 		entry int
 	}
-	places := make([]place, 0, 5*p.Entries)
+	var places []place
 	for i := range p.Entries {
 		for _, word := range words(i) {
-			places = append(places, place{word, i})
+			if filed(i, word) {
+				places = append(places, place{word, i})
+			}
 		}
 	}
 	slices.SortFunc(places, func(a, b place) int {
@@ -99,8 +110,14 @@ func (p Plan) words(ctx context.Context, s sink) error {
 		}
 		return a.entry - b.entry
 	})
-	return s.rows(ctx, "directory_word", []string{"workspace_id", "word", "entry_id"}, len(places), func(i int) []any {
+	err := s.rows(ctx, "directory_word", []string{"workspace_id", "word", "entry_id"}, len(places), func(i int) []any {
 		return []any{p.WorkspaceID, places[i].word, p.EntryID(places[i].entry)}
+	})
+	if err != nil || p.Entries < common {
+		return err
+	}
+	return s.rows(ctx, "directory_common_word", []string{"workspace_id", "word"}, len(commonWords()), func(i int) []any {
+		return []any{p.WorkspaceID, commonWords()[i]}
 	})
 }
 

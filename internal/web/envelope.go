@@ -20,6 +20,11 @@ type listing interface {
 	appendListing(dst []byte) ([]byte, error)
 }
 
+// appender is an answer that encodes itself.
+type appender interface {
+	AppendJSON(dst []byte) []byte
+}
+
 // appendAnswer appends the envelope of a success.
 func appendAnswer(dst []byte, out any) ([]byte, error) {
 	if list, ok := out.(listing); ok {
@@ -40,6 +45,9 @@ func appendAnswer(dst []byte, out any) ([]byte, error) {
 }
 
 func appendJSON(dst []byte, out any) ([]byte, error) {
+	if a, ok := out.(appender); ok {
+		return a.AppendJSON(dst), nil
+	}
 	buffer := bytes.NewBuffer(dst)
 	if err := json.MarshalWrite(buffer, out, jsontext.PreserveRawStrings(true)); err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)

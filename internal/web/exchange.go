@@ -52,11 +52,17 @@ func (x *Exchange) SetHeader(name, value string) {
 	x.W.Header()[name] = x.values[x.used-1 : x.used : x.used]
 }
 
+// maxCounted is how long a body can be whose length net/http tells by itself, which
+// costs less than a header.
+const maxCounted = 2000
+
 // send writes an answer whose body is complete.
 func (x *Exchange) send(status int, body []byte) {
 	x.SetHeader("Content-Type", "application/json")
 	x.SetHeader("Cache-Control", "no-store")
-	x.SetHeader("Content-Length", strconv.Itoa(len(body)))
+	if len(body) > maxCounted || x.R.Method == http.MethodHead {
+		x.SetHeader("Content-Length", strconv.Itoa(len(body)))
+	}
 	x.Status = status
 	x.W.WriteHeader(status)
 	if x.R.Method != http.MethodHead {

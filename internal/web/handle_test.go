@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -82,7 +81,7 @@ func FuzzJSONBody(f *testing.F) {
 			default:
 				t.Fatalf("%q is answered by %d %s", body, w.Code, got)
 			}
-			if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Content-Length") != strconv.Itoa(len(got)) {
+			if w.Header().Get("Content-Type") != "application/json" {
 				t.Fatalf("%q is answered with %v", body, w.Header())
 			}
 			if i > 0 && got != first {
