@@ -30,8 +30,9 @@ func (d *disk) Sync(flags vfs.SyncFlag) error {
 	return d.File.Sync(flags)
 }
 
-// heldUp is a store whose disk waits for the test.
-func heldUp(t *testing.T) (*sqlite, *disk) {
+// heldUp is a store whose disk waits for the test, and where so many writes are
+// worth running the next ones meanwhile.
+func heldUp(t *testing.T, many int) (*sqlite, *disk) {
 	t.Helper()
 	s, err := openSQLite(t.Context(), t.TempDir(), new(epoch), 2)
 	if err != nil {
@@ -50,6 +51,7 @@ func heldUp(t *testing.T) (*sqlite, *disk) {
 	must(t, s.write(t.Context(), func(c conn) error {
 		d.File = s.writer.log.log.File
 		s.writer.log.log.File = d
+		s.writer.many = many
 		return nil
 	}))
 	return s, d
@@ -84,7 +86,7 @@ func pairs(ctx context.Context, s *sqlite) (n int, err error) {
 func answered(done <-chan error) bool { return len(done) > 0 }
 
 func TestNobodyIsAnsweredBeforeTheDisk(t *testing.T) {
-	s, disk := heldUp(t)
+	s, disk := heldUp(t, 1)
 	first := insertPair(s, "first", func() {})
 	<-disk.syncing
 	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -104,8 +106,27 @@ func TestNobodyIsAnsweredBeforeTheDisk(t *testing.T) {
 	}
 }
 
+func TestFewWritesAreNotSeenBeforeTheyAreOnDisk(t *testing.T) {
+	s, disk := heldUp(t, 2)
+	first := insertPair(s, "first", func() {})
+	<-disk.syncing
+	if n, err := pairs(t.Context(), s); n != 0 || err != nil {
+		t.Errorf("who reads is told %d, %v", n, err)
+	}
+	if answered(first) {
+		t.Error("who wrote was answered before it was on disk")
+	}
+	disk.answer <- nil
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if n, err := pairs(t.Context(), s); n != 1 || err != nil {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
 func TestNextGroupRunsWhileTheDiskIsBusy(t *testing.T) {
-	s, disk := heldUp(t)
+	s, disk := heldUp(t, 1)
 	first := insertPair(s, "first", func() {})
 	<-disk.syncing
 	ran := make(chan struct{}, 2)
@@ -131,7 +152,7 @@ func TestNextGroupRunsWhileTheDiskIsBusy(t *testing.T) {
 }
 
 func TestRefusalsDoNotWaitForTheDisk(t *testing.T) {
-	s, disk := heldUp(t)
+	s, disk := heldUp(t, 1)
 	refusal := errors.New("refused")
 	for range 3 {
 		if err := s.write(t.Context(), func(conn) error { return refusal }); !errors.Is(err, refusal) {
@@ -146,7 +167,7 @@ func TestRefusalsDoNotWaitForTheDisk(t *testing.T) {
 // What a disk that fails has kept is not known: nobody is told anything about it any
 // more, until a new start reads what is there.
 func TestStoreIsSilentAfterTheDiskHasFailed(t *testing.T) {
-	s, disk := heldUp(t)
+	s, disk := heldUp(t, 1)
 	broken := errors.New("broken")
 	first := insertPair(s, "first", func() {})
 	<-disk.syncing
@@ -166,7 +187,7 @@ func TestStoreIsSilentAfterTheDiskHasFailed(t *testing.T) {
 // pages: a sync in between is not put off.
 func TestHeadOfALogIsSyncedBeforeItsPages(t *testing.T) {
 	synced := 0
-	f := &gatheringFile{File: countingFile{synced: &synced}, gathering: true, known: true}
+	f := &gatheringFile{File: countingFile{synced: &synced}, gathering: true, putOff: true, known: true}
 	write := func(at int64) {
 		_, err := f.WriteAt([]byte("some"), at)
 		must(t, err)
@@ -229,6 +250,7 @@ func TestWhatIsAnsweredSurvivesALossOfPower(t *testing.T) {
 	files := &powerless{dir: dir}
 	must(t, s.write(t.Context(), func(c conn) error {
 		files.File, s.writer.log.log.File = s.writer.log.log.File, files
+		s.writer.many = 3 // some groups are larger and some are not
 		return nil
 	}))
 	type answer struct {

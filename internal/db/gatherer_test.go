@@ -76,7 +76,7 @@ func TestAnotherProcessMayWriteAfterALargeTransactionWasGivenUp(t *testing.T) {
 func TestWhatAFailedCommitLeftIsForgotten(t *testing.T) {
 	failed := errors.New("failed")
 	g := &gatherer{log: &gatheringFile{}}
-	err := g.during(func() error {
+	_, err := g.during(false, func() error {
 		if _, err := g.log.WriteAt([]byte("page"), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestWhatAFailedCommitLeftIsForgotten(t *testing.T) {
 
 func TestACommitThatWasNotSyncedIsNone(t *testing.T) {
 	g := &gatherer{log: &gatheringFile{}}
-	err := g.during(func() error {
+	_, err := g.during(false, func() error {
 		_, err := g.log.WriteAt([]byte("page"), 0)
 		return err
 	})

@@ -20,7 +20,7 @@ type flight struct {
 
 func newFlights() *flights {
 	s := &flights{}
-	s.begin().land(nil)
+	_ = s.begin().land(nil)
 	return s
 }
 

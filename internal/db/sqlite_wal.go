@@ -15,7 +15,7 @@ import (
 // once before the log is synced and before anything else is done to it. Outside of
 // a commit nothing waits: whoever else may write the log then finds it as it is.
 //
-// The sync that ends a commit is left to the caller, who can do it while the next
+// The sync that ends a commit can be put off: the caller does it while the next
 // transaction is under way. Until it is done, the commit may be lost with the power,
 // though never in part.
 //
@@ -54,26 +54,24 @@ func (g *gatherer) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.Fil
 }
 
 // during gathers what commit writes to the log. What a commit that failed has left
-// is forgotten, as SQLite has given it up.
-func (g *gatherer) during(commit func() error) error {
+// is forgotten, as SQLite has given it up. Where the sync at its end was put off, it
+// is owed.
+func (g *gatherer) during(putOff bool, commit func() error) (owed bool, err error) {
 	if g.log == nil {
-		return commit()
+		return false, commit()
 	}
-	g.log.gathering, g.log.owed = true, 0
-	err := commit()
+	g.log.gathering, g.log.putOff, g.log.owed = true, putOff, 0
+	err = commit()
 	g.log.gathering = false
 	if len(g.log.waiting) > 0 && err == nil {
 		err = errors.New("the log was not synced")
 	}
 	g.log.waiting = g.log.waiting[:0]
-	return err
+	return g.log.owed != 0 && err == nil, err
 }
 
-// owesSync says whether the last commit wrote to the log.
-func (g *gatherer) owesSync() bool { return g.log != nil && g.log.owed != 0 }
-
-// sync does what owesSync says. Another transaction may be under way meanwhile, but
-// no commit.
+// sync does what is owed. Another transaction may be under way meanwhile, but no
+// commit.
 func (g *gatherer) sync() error { return g.log.File.Sync(g.log.owed) }
 
 // maxGathered bounds the memory that a large transaction takes.
@@ -83,6 +81,7 @@ const maxGathered = 1 << 20
 type gatheringFile struct {
 	vfs.File
 	gathering bool
+	putOff    bool // the sync that ends a commit
 	waiting   []byte
 	at        int64 // where in the file waiting belongs
 	owed      vfs.SyncFlag
@@ -137,7 +136,7 @@ func (f *gatheringFile) Sync(flags vfs.SyncFlag) error {
 	}
 	// The head of a log has to be on disk before its first page is written; and the
 	// first sync of all is that of the folder too.
-	if f.gathering && !f.begun && f.known {
+	if f.gathering && f.putOff && !f.begun && f.known {
 		f.owed = flags
 		return nil
 	}

@@ -17,6 +17,9 @@ const (
 	// maxGroup bounds how many writes share a commit, and so how long the
 	// first of them waits for the last.
 	maxGroup = 256
+	// manyWrites is how many are worth running the next ones before they are on disk.
+	// Who reads then waits for the disk too, which would be a poor bargain for one.
+	manyWrites = 16
 	// watchInterval is how often the writer looks for changes that another
 	// process made. They have to be noticed within a second.
 	watchInterval = 250 * time.Millisecond
@@ -24,9 +27,9 @@ const (
 
 var errClosed = errors.New("the store is closed")
 
-// sqliteWriter owns the one connection that writes. It runs writes as they come, and
-// commits them together when the disk has taken the group before them: one fsync
-// serves a group, and the next group is under way meanwhile.
+// sqliteWriter owns the one connection that writes. It runs all writes that wait and
+// commits them together: one fsync serves the group. After a large group it runs the
+// next writes while that is on its way to the disk, and commits them when it is there.
 type sqliteWriter struct {
 	conn  *sqliteConn
 	log   *gatherer
@@ -38,6 +41,7 @@ type sqliteWriter struct {
 	done  chan struct{}
 	err   error // of closing, valid after done
 
+	many    int // see manyWrites
 	landing sync.WaitGroup
 	pages   int   // in the log after the commit of the group, 0 where it wrote nothing
 	version int64 // PRAGMA data_version: changes when another process commits
@@ -53,6 +57,7 @@ type writeJob struct {
 func startSQLiteWriter(c *sqliteConn, log *gatherer, fold *folder, e *epoch) *sqliteWriter {
 	w := &sqliteWriter{
 		conn: c, log: log, fold: fold, air: newFlights(), epoch: e,
+		many:  manyWrites,
 		queue: make(chan *writeJob, 2*maxGroup),
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
@@ -126,16 +131,17 @@ func (w *sqliteWriter) loop() {
 func (w *sqliteWriter) commitGroup(first *writeJob) {
 	w.pages = 0
 	var group []*writeJob
-	f, again, err := w.transact(w.arriving(first, &group), w.runPlain)
+	again, err := w.transact(w.arriving(first, &group), w.runPlain)
 	if again {
-		f, _, err = w.transact(slices.Values(group), w.runGuarded)
+		_, err = w.transact(slices.Values(group), w.runGuarded)
 	}
-	switch {
-	case err != nil:
+	var f *flight
+	if err == nil {
+		f, err = w.commit(len(group) >= w.many)
+	}
+	if f == nil {
 		finish(group, err)
-	case !w.log.owesSync():
-		finish(group, f.land(nil))
-	default:
+	} else {
 		w.landing.Go(func() { finish(group, f.land(w.log.sync())) })
 	}
 	w.fold.after(w.conn.db, w.pages)
@@ -181,12 +187,14 @@ func (w *sqliteWriter) next(taken int) *writeJob {
 	}
 }
 
-// transact returns the flight of what it has committed, which the caller has to land.
-func (w *sqliteWriter) transact(group iter.Seq[*writeJob], run func(*writeJob) (again bool)) (f *flight, again bool, err error) {
-	began := w.conn.exec("BEGIN IMMEDIATE", nil)
+// transact runs the group in a transaction, which is left open where it went well.
+func (w *sqliteWriter) transact(group iter.Seq[*writeJob], run func(*writeJob) (again bool)) (again bool, err error) {
+	if err = w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
+		err = fmt.Errorf("begin: %w", err)
+	}
 	for job := range group {
-		if began != nil {
-			continue // all of them hear of it
+		if err != nil {
+			continue // all that have come hear of it
 		}
 		if job.err = job.ctx.Err(); job.err != nil {
 			continue
@@ -195,37 +203,43 @@ func (w *sqliteWriter) transact(group iter.Seq[*writeJob], run func(*writeJob) (
 		if w.conn.db.GetAutocommit() {
 			// SQLite gives up the whole transaction when the disk is full or
 			// fails: nothing of the group is left to commit.
-			return nil, false, fmt.Errorf("the transaction was given up: %w", job.err)
+			return false, fmt.Errorf("the transaction was given up: %w", job.err)
 		}
 		if again {
-			break
+			return true, w.rollBack()
 		}
 	}
-	if began != nil {
-		return nil, false, fmt.Errorf("begin: %w", began)
-	}
-	if !again {
-		if f, err = w.commit(); err == nil {
-			return f, false, nil
-		}
-	}
-	if !w.conn.db.GetAutocommit() { // a commit that fails may have rolled back
-		if failed := w.conn.exec("ROLLBACK", nil); failed != nil {
-			return nil, false, errors.Join(err, fmt.Errorf("roll back: %w", failed))
-		}
-	}
-	return nil, again, err
+	return false, err
 }
 
-func (w *sqliteWriter) commit() (*flight, error) {
+func (w *sqliteWriter) rollBack() error {
+	if w.conn.db.GetAutocommit() { // a commit that fails may have rolled back
+		return nil
+	}
+	if err := w.conn.exec("ROLLBACK", nil); err != nil {
+		return fmt.Errorf("roll back: %w", err)
+	}
+	return nil
+}
+
+// commit returns once the group is on disk, or with a flight where that is put off.
+func (w *sqliteWriter) commit(putOff bool) (*flight, error) {
 	if err := w.air.await(context.Background()); err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.rollBack())
 	}
-	f := w.air.begin()
-	if err := w.log.during(func() error { return w.conn.exec("COMMIT", nil) }); err != nil {
-		return nil, errors.Join(fmt.Errorf("commit: %w", err), f.land(nil)) // nobody has seen it
+	var f *flight
+	if putOff {
+		f = w.air.begin()
 	}
-	return f, nil
+	owed, err := w.log.during(putOff, func() error { return w.conn.exec("COMMIT", nil) })
+	if err != nil {
+		err = errors.Join(fmt.Errorf("commit: %w", err), w.rollBack())
+	}
+	if f != nil && !owed { // also where it failed: nobody has seen it
+		_ = f.land(nil)
+		f = nil
+	}
+	return f, err
 }
 
 func (w *sqliteWriter) runPlain(job *writeJob) (again bool) {
