@@ -59,6 +59,9 @@ SIGINT drain: requests under way are answered, then the store is closed.`,
 const headroom = 64 << 20
 
 func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.Log) (err error) {
+	if settings.Pprof == "" {
+		runtime.MemProfileRate = 0 // nobody can ask for it
+	}
 	var ballast []byte
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // an operator who set GOMEMLIMIT has decided
 		// Memory that nobody touches: it counts for the collector, which waits until as

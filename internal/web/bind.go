@@ -241,6 +241,10 @@ func setValue(field reflect.Value, value jsontext.Value) (rule string) {
 		if kind != '"' {
 			return "must be a string"
 		}
+		if bytes.IndexByte(value, '\\') < 0 { // most have nothing to take apart
+			field.SetString(string(value[1 : len(value)-1]))
+			return ""
+		}
 	case bool:
 		if kind != 't' && kind != 'f' {
 			return "must be true or false"
