@@ -25,6 +25,7 @@ const (
 type postgres struct {
 	pool     *pgxpool.Pool
 	listener *listener
+	groups   pgGroups
 }
 
 func openPostgres(ctx context.Context, url string, e *epoch) (*postgres, error) {
@@ -75,7 +76,7 @@ func (p *postgres) read(ctx context.Context, fn func(conn) error) error {
 	if err := fn(c); err != nil {
 		return err
 	}
-	if c.open {
+	if c.begin != "" {
 		c.queue("COMMIT", nil)
 		return c.flush()
 	}
@@ -96,24 +97,20 @@ func (p *postgres) write(ctx context.Context, fn func(conn) error) error {
 	}
 }
 
-func (p *postgres) transact(ctx context.Context, fn func(conn) error) (err error) {
-	lent, err := p.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer lent.Release()
-	c := &pgConn{ctx: ctx, db: lent.Conn(), open: true}
-	c.queue("BEGIN READ WRITE", nil)
+func (p *postgres) transact(ctx context.Context, fn func(conn) error) error {
+	c := &pgConn{ctx: ctx, from: p, begin: "BEGIN READ WRITE"}
+	defer c.release()
 	if err := guarded(fn, c); err != nil {
 		c.abandon()
 		return err
 	}
-	c.queue("COMMIT", nil)
-	if err := c.flush(); err != nil {
-		c.abandon()
-		return fmt.Errorf("commit: %w", err)
+	if c.onlyInserts() {
+		done, err := p.together(ctx, c.queued)
+		if done {
+			return err
+		}
 	}
-	return nil
+	return c.commit()
 }
 
 func (p *postgres) failsAlone() bool { return true }
@@ -150,14 +147,21 @@ func (p *postgres) close() error {
 // pgConn sends statements whose answer nobody waits for together with the next
 // one that matters: most mutations take one round trip, BEGIN and COMMIT included.
 type pgConn struct {
-	ctx   context.Context
-	db    *pgx.Conn
-	batch pgx.Batch
-	open  bool // a transaction is, or is about to be
-	sent  bool // the server knows about it
+	ctx    context.Context
+	from   *postgres // where to borrow a connection from once one is needed
+	lent   *pgxpool.Conn
+	db     *pgx.Conn
+	begin  string // what begins the transaction, where there is to be one
+	sent   bool   // the server knows about it
+	queued []pgStatement
 }
 
-func (c *pgConn) queue(sql string, args []any) { c.batch.Queue(sql, args...) }
+type pgStatement struct {
+	sql  string
+	args []any
+}
+
+func (c *pgConn) queue(sql string, args []any) { c.queued = append(c.queued, pgStatement{sql, args}) }
 
 func (c *pgConn) exec(sql string, args []any) error {
 	c.queue(sql, args)
@@ -165,13 +169,32 @@ func (c *pgConn) exec(sql string, args []any) error {
 }
 
 func (c *pgConn) snapshot() error {
-	c.open = true
-	c.queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil)
+	c.begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 	return nil
 }
 
+func (c *pgConn) reach() error {
+	if c.db != nil {
+		return nil
+	}
+	lent, err := c.from.acquire(c.ctx)
+	if err == nil {
+		c.lent, c.db = lent, lent.Conn()
+	}
+	return err
+}
+
+func (c *pgConn) release() {
+	if c.lent != nil {
+		c.lent.Release()
+	}
+}
+
 func (c *pgConn) query(sql string, args []any) (Rows, error) {
-	if c.batch.Len() == 0 {
+	if err := c.reach(); err != nil {
+		return nil, err
+	}
+	if len(c.queued) == 0 && (c.begin == "" || c.sent) {
 		rows, err := c.db.Query(c.ctx, sql, args...)
 		if err != nil {
 			return nil, err
@@ -191,6 +214,18 @@ func (c *pgConn) query(sql string, args []any) (Rows, error) {
 	return &pgRows{rows: rows, batch: results}, nil
 }
 
+func (c *pgConn) commit() error {
+	if err := c.reach(); err != nil {
+		return err
+	}
+	c.queue("COMMIT", nil)
+	if err := c.flush(); err != nil {
+		c.abandon()
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
 func (c *pgConn) flush() error {
 	results, err := c.send(0)
 	if err != nil {
@@ -201,9 +236,14 @@ func (c *pgConn) flush() error {
 
 // send sends what is queued and reads all answers but the last few.
 func (c *pgConn) send(keep int) (pgx.BatchResults, error) {
-	batch := c.batch
-	c.batch = pgx.Batch{}
-	c.sent = true
+	var batch pgx.Batch
+	if c.begin != "" && !c.sent {
+		batch.Queue(c.begin)
+	}
+	for _, s := range c.queued {
+		batch.Queue(s.sql, s.args...)
+	}
+	c.queued, c.sent = nil, true
 	results := c.db.SendBatch(c.ctx, &batch)
 	for range batch.Len() - keep {
 		if _, err := results.Exec(); err != nil {
@@ -228,7 +268,10 @@ func (c *pgConn) abandon() {
 }
 
 func (c *pgConn) script(sql string) error {
-	if c.batch.Len() > 0 {
+	if err := c.reach(); err != nil {
+		return err
+	}
+	if len(c.queued) > 0 || !c.sent {
 		if err := c.flush(); err != nil {
 			return err
 		}

@@ -1,0 +1,133 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// maxTogether bounds how many writes share a commit on PostgreSQL.
+	maxTogether = 32
+	// groupsAtOnce is how many groups are under way: while one waits for the disk,
+	// the next is carried out.
+	groupsAtOnce = 2
+	// groupTimeout bounds what a group may take, should the server fall silent.
+	groupTimeout = time.Minute
+)
+
+// pgGroups are the writes that wait to be committed together.
+type pgGroups struct {
+	mu      sync.Mutex
+	waiting []*pgJob
+	leaders int
+}
+
+type pgJob struct {
+	ctx    context.Context
+	queued []pgStatement
+	done   chan struct{}
+	alone  bool // it has to be done by itself; nothing of it has happened
+	err    error
+}
+
+// onlyInserts says whether a write adds rows, blindly, and does nothing else: it can
+// share a transaction with others like it, since it waits for nobody's row and makes
+// nobody wait for long.
+func (c *pgConn) onlyInserts() bool {
+	if c.sent || len(c.queued) == 0 {
+		return false
+	}
+	for _, s := range c.queued {
+		if !strings.HasPrefix(s.sql, "INSERT ") {
+			return false
+		}
+	}
+	return true
+}
+
+// together commits a write in one transaction with all that are waiting: one
+// round trip and one flush of the server's log serve the group. It reports false
+// where the group failed, which undoes all of it: then each is done by itself, so that
+// the one that fails takes down only itself.
+func (p *postgres) together(ctx context.Context, queued []pgStatement) (done bool, err error) {
+	job := &pgJob{ctx: ctx, queued: queued, done: make(chan struct{})}
+	g := &p.groups
+	g.mu.Lock()
+	g.waiting = append(g.waiting, job)
+	lead := g.leaders < groupsAtOnce
+	if lead {
+		g.leaders++
+	}
+	g.mu.Unlock()
+	if lead {
+		go p.lead()
+	}
+	select {
+	case <-job.done:
+		return !job.alone, job.err
+	case <-ctx.Done(): // as with a commit of its own, it may be there or not
+		return true, fmt.Errorf("commit: %w", ctx.Err())
+	}
+}
+
+// lead commits groups until nobody waits.
+func (p *postgres) lead() {
+	g := &p.groups
+	for {
+		g.mu.Lock()
+		group := g.waiting
+		if len(group) == 0 {
+			g.leaders--
+			g.mu.Unlock()
+			return
+		}
+		if len(group) > maxTogether {
+			group, g.waiting = group[:maxTogether:maxTogether], group[maxTogether:]
+		} else {
+			g.waiting = nil
+		}
+		g.mu.Unlock()
+		p.commitGroup(group)
+		for _, job := range group {
+			close(job.done)
+		}
+	}
+}
+
+func (p *postgres) commitGroup(group []*pgJob) {
+	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
+	defer cancel()
+	c := &pgConn{ctx: ctx, from: p, begin: "BEGIN READ WRITE"}
+	defer c.release()
+	for _, job := range group {
+		if job.err = job.ctx.Err(); job.err == nil {
+			c.queued = append(c.queued, job.queued...)
+		}
+	}
+	if len(c.queued) == 0 {
+		return
+	}
+	err := c.commit()
+	if err == nil {
+		return
+	}
+	// Where the server refused a statement, nothing has happened; otherwise nobody knows.
+	var pg *pgconn.PgError
+	refused := len(group) > 1 && errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR"
+	for _, job := range group {
+		if job.err != nil {
+			continue
+		}
+		if refused {
+			job.alone = true
+		} else {
+			job.err = err
+		}
+	}
+}
