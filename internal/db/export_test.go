@@ -2,3 +2,11 @@ package db
 
 // Waiting is how many writes wait for SQLite's writer.
 func Waiting(d *DB) int { return len(d.engine.(*sqlite).writer.queue) }
+
+// WaitingTogether is how many writes wait to share a transaction on PostgreSQL.
+func WaitingTogether(d *DB) int {
+	g := &d.engine.(*postgres).groups
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.waiting)
+}
