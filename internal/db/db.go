@@ -41,7 +41,8 @@ type engine interface {
 	// write runs fn in a transaction and returns once its commit is on disk.
 	// It may run fn again after undoing what it did.
 	write(ctx context.Context, fn func(conn) error) error
-	// failsAlone says whether a write that fails costs no other one anything.
+	// failsAlone says whether a key that was used before is better found out by failing
+	// than by looking first: what shares a group with a write that fails is done again.
 	failsAlone() bool
 	migrate(ctx context.Context, now int64) error
 	// announce is a statement that makes other nodes forget what they know

@@ -52,7 +52,11 @@ func openPostgres(ctx context.Context, url string, e *epoch) (*postgres, error) 
 		pool.Close()
 		return nil, fmt.Errorf("reach PostgreSQL: %w", err)
 	}
-	return &postgres{pool: pool, listener: listen(config.ConnConfig, e)}, nil
+	return &postgres{
+		pool:     pool,
+		listener: listen(config.ConnConfig, e),
+		groups:   pgGroups{atOnce: max(2, runtime.GOMAXPROCS(0))},
+	}, nil
 }
 
 // acquire waits for a connection, but not for as long as a client might.

@@ -14,15 +14,14 @@ import (
 const (
 	// maxTogether bounds how many writes share a commit on PostgreSQL.
 	maxTogether = 32
-	// groupsAtOnce is how many groups are under way: while one waits for the disk,
-	// the next is carried out.
-	groupsAtOnce = 2
 	// groupTimeout bounds what a group may take, should the server fall silent.
 	groupTimeout = time.Minute
 )
 
 // pgGroups are the writes that wait to be committed together.
 type pgGroups struct {
+	atOnce int // how many groups may be under way: while one waits for the disk, the next is carried out
+
 	mu      sync.Mutex
 	waiting []*pgJob
 	leaders int
@@ -60,7 +59,7 @@ func (p *postgres) together(ctx context.Context, queued []pgStatement) (done boo
 	g := &p.groups
 	g.mu.Lock()
 	g.waiting = append(g.waiting, job)
-	lead := g.leaders < groupsAtOnce
+	lead := g.leaders < g.atOnce
 	if lead {
 		g.leaders++
 	}

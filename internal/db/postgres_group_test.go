@@ -39,8 +39,7 @@ func gathered(t *testing.T, store dbtest.Store, d *db.DB, writes []func()) {
 	t.Helper()
 	release := held(t, store)
 	var all sync.WaitGroup
-	const underWay = 2
-	for i := range underWay {
+	for i := range db.GroupsAtOnce(d) {
 		all.Go(func() {
 			if err := put(t.Context(), d, fmt.Sprint("under way ", i)); err != nil {
 				t.Errorf("a write before the group: %v", err)
@@ -107,8 +106,8 @@ func TestInsertThatIsRefusedTakesDownOnlyItself(t *testing.T) {
 			}
 		}
 	}
-	if got := auditRows(t, d) - before; got != good+2 {
-		t.Errorf("%d audit rows, want %d and those of the 2 before", got, good)
+	if got := auditRows(t, d) - before; got != good+db.GroupsAtOnce(d) {
+		t.Errorf("%d audit rows, want %d and those of the %d before", got, good, db.GroupsAtOnce(d))
 	}
 }
 

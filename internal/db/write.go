@@ -22,8 +22,8 @@ type Caller struct {
 func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
 	var out T
 	var event audit.Event
-	// Where a transaction that fails is nobody else's loss, it is taken for granted that
-	// a key is new: if it is not, storing the answer fails. That saves a round trip.
+	// Where to look costs a round trip, it is taken for granted that a key is new: if it
+	// is not, storing the answer fails.
 	granted := by.Once != nil && d.engine.failsAlone()
 	attempt := func(c conn) error {
 		tx := &Tx{Q: Q{c}, db: d}
