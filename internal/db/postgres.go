@@ -109,10 +109,7 @@ func (p *postgres) transact(ctx context.Context, fn func(conn) error) error {
 		return err
 	}
 	if c.onlyInserts() {
-		done, err := p.together(ctx, c.queued)
-		if done {
-			return err
-		}
+		return p.together(c)
 	}
 	return c.commit()
 }

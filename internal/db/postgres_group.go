@@ -51,27 +51,41 @@ func (c *pgConn) onlyInserts() bool {
 }
 
 // together commits a write in one transaction with all that are waiting: one
-// round trip and one flush of the server's log serve the group. It reports false
-// where the group failed, which undoes all of it: then each is done by itself, so that
-// the one that fails takes down only itself.
-func (p *postgres) together(ctx context.Context, queued []pgStatement) (done bool, err error) {
-	job := &pgJob{ctx: ctx, queued: queued, done: make(chan struct{})}
+// round trip and one flush of the server's log serve the group. Where the group fails
+// nothing of it has happened, and each is done by itself, so that the one that fails takes
+// down only itself.
+func (p *postgres) together(c *pgConn) error {
 	g := &p.groups
 	g.mu.Lock()
-	g.waiting = append(g.waiting, job)
-	lead := g.leaders < g.atOnce
-	if lead {
+	if g.leaders < g.atOnce { // then nobody waits
 		g.leaders++
+		g.mu.Unlock()
+		defer p.handOver()
+		return c.commit()
 	}
+	job := &pgJob{ctx: c.ctx, queued: c.queued, done: make(chan struct{})}
+	g.waiting = append(g.waiting, job)
 	g.mu.Unlock()
-	if lead {
-		go p.lead()
-	}
 	select {
 	case <-job.done:
-		return !job.alone, job.err
-	case <-ctx.Done(): // as with a commit of its own, it may be there or not
-		return true, fmt.Errorf("commit: %w", ctx.Err())
+		if job.alone {
+			return c.commit()
+		}
+		return job.err
+	case <-c.ctx.Done(): // as with a commit of its own, it may be there or not
+		return fmt.Errorf("commit: %w", c.ctx.Err())
+	}
+}
+
+// handOver has those committed who came meanwhile.
+func (p *postgres) handOver() {
+	g := &p.groups
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) > 0 {
+		go p.lead()
+	} else {
+		g.leaders--
 	}
 }
 
