@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,6 +40,12 @@ func (r Row) Append(dst []byte) []byte {
 	dst = appendText(dst, `,"request_id":`, r.RequestID)
 	dst = appendText(dst, `,"ip":`, r.IP)
 	return append(dst, '}')
+}
+
+// SentID finds the id in what Append wrote: it is the first of all, and plain.
+func SentID(row []byte) []byte {
+	id := row[min(len(row), len(`{"id":"`)):]
+	return id[:max(0, bytes.IndexByte(id, '"'))]
 }
 
 func appendText(dst []byte, name, text string) []byte {

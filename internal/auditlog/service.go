@@ -125,8 +125,11 @@ func (s *Service) encoded(ctx context.Context, f filter, p web.Page) (*web.Encod
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
-	defer cancel()
+	if !f.indexed() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, pageTimeout)
+		defer cancel()
+	}
 	page := window.NewEncoded()
 	err = s.db.Read(ctx, func(q db.Q) error { return f.encode(q, window, page) })
 	return page, err

@@ -93,13 +93,15 @@ func (f filter) encode(q db.Q, w web.Window, page *web.Encoded) error {
 	var sent []byte
 	write := func(dst []byte) []byte { return append(dst, sent...) }
 	first, old := f.first(), false
-	err := q.EachOf(f.newest(`id, sent`, w.After, w.Take), func(r db.Rows) error {
-		if old || string(r.Raw(0)) < first {
+	err := q.EachOf(f.newest(`sent`, w.After, w.Take), func(r db.Rows) error {
+		sent = r.Raw(0)
+		old = old || len(sent) == 0
+		if old {
 			return nil
 		}
-		sent = r.Raw(1)
-		old = len(sent) == 0
-		page.Row(r.Raw(0), write)
+		if id := audit.SentID(sent); string(id) >= first {
+			page.Row(id, write)
+		}
 		return nil
 	})
 	if err != nil || !old {

@@ -141,6 +141,7 @@ func (p *postgres) migrate(ctx context.Context, now int64) error {
 
 func (p *postgres) close() error {
 	p.listener.stop()
+	p.groups.leading.Wait()
 	p.pool.Close()
 	return nil
 }

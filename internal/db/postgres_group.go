@@ -25,6 +25,7 @@ type pgGroups struct {
 	mu      sync.Mutex
 	waiting []*pgJob
 	leaders int
+	leading sync.WaitGroup // those that have no caller of their own
 }
 
 type pgJob struct {
@@ -83,7 +84,7 @@ func (p *postgres) handOver() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting) > 0 {
-		go p.lead()
+		g.leading.Go(p.lead)
 	} else {
 		g.leaders--
 	}
