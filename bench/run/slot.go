@@ -49,14 +49,15 @@ func (r *Run) measureGroups(ctx context.Context) error {
 	return nil
 }
 
-// slots are ordered by work, so that subjects of the same work stand side by side.
+// slots are ordered by subject, so that works of the same subject stand side by side:
+// where there are several in a group, those are compared with each other the closest.
 func (r *Run) slots(ctx context.Context, group plan.Group) ([]*slot, error) {
 	var out []*slot
-	for _, w := range group {
-		if !r.wanted(w.Name()) {
-			continue
-		}
-		for _, s := range r.Subjects {
+	for _, s := range r.Subjects {
+		for _, w := range group {
+			if !r.wanted(w.Name()) {
+				continue
+			}
 			task, ok, err := s.Ask(ctx, w)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
