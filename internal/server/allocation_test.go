@@ -47,9 +47,9 @@ func TestHotPathsAllocateNoMoreThanTheyDid(t *testing.T) {
 		admin.Post("/v1/directory", entry(int64(i))).OK()
 	}
 	for path, limit := range map[string]float64{
-		"/v1/auth/me": 8,
-		"/v1/directory?workspace_id=" + n.First.WorkspaceID: 30,
-		"/v1/audit?workspace_id=" + n.First.WorkspaceID:     37,
+		"/v1/auth/me": 4,
+		"/v1/directory?workspace_id=" + n.First.WorkspaceID: 29,
+		"/v1/audit?workspace_id=" + n.First.WorkspaceID:     31,
 	} {
 		got := allocations(t, n, admin.Token, path)
 		if got > limit+raceAllocations {
