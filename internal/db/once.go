@@ -47,14 +47,21 @@ func NewOnce(caller, key string, request []byte, encode func(out any) (int, []by
 	}
 	return &Once{
 		id:          hex.EncodeToString(digest("id", caller, key)),
-		fingerprint: hex.EncodeToString(digest("request", caller, string(request))),
+		fingerprint: hex.EncodeToString(digest("request", caller, request)),
 		seal:        seal,
 		encode:      encode,
 	}, nil
 }
 
-func digest(use, caller, text string) []byte {
-	sum := sha256.Sum256([]byte("bursar once " + use + "\x00" + caller + "\x00" + text))
+func digest[T ~string | ~[]byte](use, caller string, text T) []byte {
+	whole := make([]byte, 0, 512)
+	whole = append(whole, "bursar once "...)
+	whole = append(whole, use...)
+	whole = append(whole, 0)
+	whole = append(whole, caller...)
+	whole = append(whole, 0)
+	whole = append(whole, text...)
+	sum := sha256.Sum256(whole)
 	return sum[:]
 }
 

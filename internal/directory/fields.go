@@ -28,30 +28,46 @@ type field struct {
 	value jsontext.Value
 }
 
-// parseFields takes a valid JSON object apart. The binder has checked it.
+// parseFields takes a valid JSON object without white space apart, as the binder hands
+// it on and the store keeps it.
 func parseFields(object []byte) fields {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(object))
-	if _, err := dec.ReadToken(); err != nil {
+	if len(object) <= len(`{}`) {
 		return nil
 	}
-	var out fields
-	for dec.PeekKind() == '"' {
-		quote, err := dec.ReadValue()
-		if err != nil {
-			break
-		}
-		quote = quote.Clone()
-		name, err := jsontext.AppendUnquote(nil, []byte(quote))
-		if err != nil {
-			break
-		}
-		value, err := dec.ReadValue()
-		if err != nil {
-			break
-		}
-		out = append(out, field{string(name), quote, value.Clone()})
+	object = bytes.Clone(object)
+	out := make(fields, 0, 8)
+	for at := 1; at < len(object); {
+		colon := at + length(object[at:])
+		value := min(colon+1, len(object))
+		end := value + length(object[value:])
+		name := field{value: object[at:colon]}
+		one := field{quote: object[at:colon], value: object[value:end]}
+		one.name, _ = name.string()
+		out = append(out, one)
+		at = end + 1
 	}
 	return out
+}
+
+// length is that of the value that a text begins with.
+func length(text []byte) int {
+	level, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			level++
+		case level == 0 && (c == ',' || c == ':' || c == '}' || c == ']'):
+			return i
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return len(text)
 }
 
 // size is the length of text.

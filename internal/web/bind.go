@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -36,6 +37,30 @@ type binder[In any] struct {
 	body   map[string]param
 	names  []string // of the body, in order
 	now    func() int64
+
+	readers sync.Pool // of *reader
+}
+
+// reader takes a body apart.
+type reader struct {
+	jsontext.Decoder
+	body bytes.Buffer
+}
+
+// read lends a reader, which is to be put back into readers.
+func (b *binder[In]) read(body []byte) *reader {
+	r, ok := b.readers.Get().(*reader)
+	if !ok {
+		r = new(reader)
+	}
+	r.body = *bytes.NewBuffer(body)
+	r.Reset(&r.body)
+	return r
+}
+
+func (b *binder[In]) putBack(r *reader) {
+	r.body = bytes.Buffer{} // it is the caller's
+	b.readers.Put(r)
 }
 
 type param struct {
@@ -162,7 +187,8 @@ func (b *binder[In]) bindBody(body []byte, in reflect.Value, v *fault.Violations
 }
 
 func (b *binder[In]) readObject(body []byte, in reflect.Value, seen map[string]bool, v *fault.Violations) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
+	dec := b.read(body)
+	defer b.putBack(dec)
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
 		if err := dec.SkipValue(); err != nil {
 			return malformed(err)

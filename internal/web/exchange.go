@@ -5,10 +5,10 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -157,7 +157,7 @@ func onceFor(x *Exchange, action audit.Action, key string, body []byte) (*db.Onc
 	if action == audit.SessionRevoked {
 		scope = x.Caller.SessionID
 	}
-	request := fmt.Appendf(nil, "%s %s\n%s", x.R.Method, x.R.URL.EscapedPath(), body)
+	request := slices.Concat([]byte(x.R.Method), []byte(" "), []byte(x.R.URL.EscapedPath()), []byte("\n"), body)
 	return db.NewOnce(scope, key, request, func(out any) (int, []byte, error) {
 		if f, ok := out.(*fault.Fault); ok {
 			return f.Code.Status(), appendFault(nil, f), nil
