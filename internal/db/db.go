@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,8 @@ type DB struct {
 	clock   func() time.Time
 	ids     *idSource
 	epoch   *epoch
-	running sync.Map // idempotency keys of requests under way on this node
+	running sync.Map      // idempotency keys of requests under way on this node
+	slice   atomic.Uint64 // of the ids of idempotency records that was looked through last
 }
 
 // engine is what SQLite and PostgreSQL each do in their own way.
@@ -68,6 +70,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		c.Clock = time.Now
 	}
 	d := &DB{clock: c.Clock, ids: newIDSource(c.Clock), epoch: new(epoch)}
+	d.slice.Store(rand.Uint64N(1 << 32)) // a process that never lives for a day gets everywhere too
 	var err error
 	switch {
 	case c.URL != "":

@@ -35,6 +35,7 @@ const (
 	pgForeignKeyViolation  = "23503"
 	pgSerializationFailure = "40001"
 	pgDeadlock             = "40P01"
+	pgLockNotAvailable     = "55P03"
 )
 
 // IsUnique says that a value is taken.
@@ -59,6 +60,9 @@ func worthRetrying(err error) bool {
 	code := pgCode(err)
 	return code == pgSerializationFailure || code == pgDeadlock
 }
+
+// isLockTimeout says that somebody else's lock was in the way for too long.
+func isLockTimeout(err error) bool { return pgCode(err) == pgLockNotAvailable }
 
 func pgCode(err error) string {
 	var pg *pgconn.PgError

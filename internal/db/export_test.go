@@ -13,3 +13,6 @@ func WaitingTogether(d *DB) int {
 	defer g.mu.Unlock()
 	return len(g.waiting)
 }
+
+// Patient makes groups of writes on PostgreSQL wait for locks as long as others do.
+func Patient(d *DB) { d.engine.(*postgres).groups.patience = `SET LOCAL lock_timeout = 0` }

@@ -40,7 +40,10 @@ func heldUp(t *testing.T, many int) (*sqlite, *disk) {
 	}
 	d := &disk{syncing: make(chan struct{}, 1), answer: make(chan error, 1)}
 	t.Cleanup(func() {
-		d.answer <- nil // for closing
+		select {
+		case d.answer <- nil: // for closing
+		default:
+		}
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
@@ -180,6 +183,42 @@ func TestStoreIsSilentAfterTheDiskHasFailed(t *testing.T) {
 	}
 	if n, err := pairs(t.Context(), s); !errors.Is(err, broken) {
 		t.Errorf("who reads was told %d, %v", n, err)
+	}
+}
+
+// An answer that was kept in a group that may be lost must not be given again, nor a
+// refusal for something that may not be there.
+func TestNothingIsConcludedFromWhatMayBeLost(t *testing.T) {
+	s, disk := heldUp(t, 1)
+	broken, conclusion := errors.New("broken"), errors.New("it is there already")
+	first := insertPair(s, "first", func() {})
+	<-disk.syncing
+	refused := make(chan error, 1)
+	go func() { refused <- s.write(context.Background(), func(conn) error { return conclusion }) }()
+	disk.answer <- broken
+	<-first
+	if err := <-refused; !errors.Is(err, broken) || errors.Is(err, conclusion) {
+		t.Errorf("who was refused is told %v", err)
+	}
+	if err := s.read(t.Context(), func(conn) error { return conclusion }); !errors.Is(err, broken) || errors.Is(err, conclusion) {
+		t.Errorf("who reads is told %v", err)
+	}
+}
+
+// The system tells of a failure once: whoever hears of it, the group is lost.
+func TestFailureThatACheckpointHeardIsNotForgotten(t *testing.T) {
+	s, disk := heldUp(t, 1)
+	broken := errors.New("broken")
+	disk.answer <- broken
+	must(t, s.write(t.Context(), func(conn) error {
+		if err := s.writer.log.log.Sync(vfs.SYNC_NORMAL); !errors.Is(err, broken) {
+			t.Errorf("the sync ends with %v", err)
+		}
+		return nil
+	}))
+	<-disk.syncing
+	if err := <-insertPair(s, "first", func() {}); !errors.Is(err, broken) {
+		t.Errorf("who writes is told %v", err)
 	}
 }
 

@@ -131,17 +131,18 @@ func (o *Once) keep(tx *Tx, out any) error {
 		o.id, o.fingerprint, status, answer, now)
 }
 
-// ForgetAnswers removes idempotency records past their time, of all keys once a day:
-// every minute of the day has its slice of the ids, which are spread evenly.
+// ForgetAnswers removes idempotency records past their time. It goes through the ids,
+// which are spread evenly, a slice each time: called every minute, it meets all of them
+// in a day.
 func (tx *Tx) ForgetAnswers() error {
-	const minutes = 24 * 60
-	slice := func(minute int64) string {
-		if minute == minutes {
+	const slices = 24 * 60
+	bound := func(slice uint64) string {
+		if slice == slices {
 			return "g" // past the last digit
 		}
-		return fmt.Sprintf("%04x", minute*0x10000/minutes)
+		return fmt.Sprintf("%04x", slice*0x10000/slices)
 	}
-	minute := tx.Now() / time.Minute.Milliseconds() % minutes
+	slice := tx.db.slice.Add(1) % slices
 	return tx.Exec(`DELETE FROM idempotency WHERE id >= $1 AND id < $2 AND created_at <= $3`,
-		slice(minute), slice(minute+1), tx.Now()-onceLifetime.Milliseconds())
+		bound(slice), bound(slice+1), tx.Now()-onceLifetime.Milliseconds())
 }

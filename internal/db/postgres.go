@@ -55,13 +55,13 @@ func openPostgres(ctx context.Context, url string, e *epoch) (*postgres, error) 
 	return &postgres{
 		pool:     pool,
 		listener: listen(config.ConnConfig, e),
-		groups:   pgGroups{atOnce: max(2, runtime.GOMAXPROCS(0))},
+		groups:   pgGroups{atOnce: max(2, runtime.GOMAXPROCS(0)), patience: groupPatience},
 	}, nil
 }
 
 // acquire waits for a connection, but not for as long as a client might.
-func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
+func (p *postgres) acquire(ctx context.Context, deadline time.Time) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	lent, err := p.pool.Acquire(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 }
 
 func (p *postgres) read(ctx context.Context, fn func(conn) error) error {
-	lent, err := p.acquire(ctx)
+	lent, err := p.acquire(ctx, time.Now().Add(acquireTimeout))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (p *postgres) migrate(ctx context.Context, now int64) error {
 
 func (p *postgres) close() error {
 	p.listener.stop()
-	p.groups.leading.Wait()
+	p.groups.close()
 	p.pool.Close()
 	return nil
 }
@@ -175,11 +175,13 @@ func (c *pgConn) snapshot() error {
 	return nil
 }
 
-func (c *pgConn) reach() error {
+func (c *pgConn) reach() error { return c.reachBy(time.Now().Add(acquireTimeout)) }
+
+func (c *pgConn) reachBy(deadline time.Time) error {
 	if c.db != nil {
 		return nil
 	}
-	lent, err := c.from.acquire(c.ctx)
+	lent, err := c.from.acquire(c.ctx, deadline)
 	if err == nil {
 		c.lent, c.db = lent, lent.Conn()
 	}
@@ -221,9 +223,26 @@ func (c *pgConn) commit() error {
 		return err
 	}
 	c.queue("COMMIT", nil)
-	if err := c.flush(); err != nil {
+	if err := c.end(); err != nil {
 		c.abandon()
 		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// end sends what is queued, COMMIT last. Where a statement had failed before and nobody
+// took notice, the server rolls back, and calls that no error.
+func (c *pgConn) end() error {
+	results, err := c.send(1)
+	if err != nil {
+		return err
+	}
+	tag, err := results.Exec()
+	if err = errors.Join(err, results.Close()); err != nil {
+		return err
+	}
+	if tag.String() != "COMMIT" {
+		return pgx.ErrTxCommitRollback
 	}
 	return nil
 }

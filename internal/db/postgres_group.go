@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -16,29 +17,33 @@ const (
 	maxTogether = 32
 	// groupTimeout bounds what a group may take, should the server fall silent.
 	groupTimeout = time.Minute
+	// groupPatience makes a group wait this long for somebody else's lock: an insert does
+	// where another transaction has the same key, or takes away what it refers to.
+	groupPatience = `SET LOCAL lock_timeout = '50ms'`
 )
 
 // pgGroups are the writes that wait to be committed together.
 type pgGroups struct {
-	atOnce int // how many groups may be under way: while one waits for the disk, the next is carried out
+	atOnce   int // how many groups may be under way: while one waits for the disk, the next is carried out
+	patience string
 
 	mu      sync.Mutex
 	waiting []*pgJob
 	leaders int
-	leading sync.WaitGroup // those that have no caller of their own
+	closed  chan struct{} // nil while open; closed when the last leader is done
 }
 
 type pgJob struct {
 	ctx    context.Context
 	queued []pgStatement
+	since  time.Time
 	done   chan struct{}
 	alone  bool // it has to be done by itself; nothing of it has happened
 	err    error
 }
 
 // onlyInserts says whether a write adds rows, blindly, and does nothing else: it can
-// share a transaction with others like it, since it waits for nobody's row and makes
-// nobody wait for long.
+// share a transaction with others like it, since it reads nothing that they change.
 func (c *pgConn) onlyInserts() bool {
 	if c.sent || len(c.queued) == 0 {
 		return false
@@ -56,26 +61,31 @@ func (c *pgConn) onlyInserts() bool {
 // nothing of it has happened, and each is done by itself, so that the one that fails takes
 // down only itself.
 func (p *postgres) together(c *pgConn) error {
+	job := &pgJob{ctx: c.ctx, queued: c.queued, since: time.Now(), done: make(chan struct{})}
 	g := &p.groups
 	g.mu.Lock()
-	if g.leaders < g.atOnce { // then nobody waits
+	switch {
+	case g.closed != nil:
+		g.mu.Unlock()
+		return errClosed
+	case g.leaders < g.atOnce: // then nobody waits
 		g.leaders++
 		g.mu.Unlock()
-		defer p.handOver()
+		p.commitGroup([]*pgJob{job})
+		p.handOver()
+	default:
+		g.waiting = append(g.waiting, job)
+		g.mu.Unlock()
+		select {
+		case <-job.done:
+		case <-c.ctx.Done(): // as with a commit of its own, it may be there or not
+			return fmt.Errorf("commit: %w", c.ctx.Err())
+		}
+	}
+	if job.alone {
 		return c.commit()
 	}
-	job := &pgJob{ctx: c.ctx, queued: c.queued, done: make(chan struct{})}
-	g.waiting = append(g.waiting, job)
-	g.mu.Unlock()
-	select {
-	case <-job.done:
-		if job.alone {
-			return c.commit()
-		}
-		return job.err
-	case <-c.ctx.Done(): // as with a commit of its own, it may be there or not
-		return fmt.Errorf("commit: %w", c.ctx.Err())
-	}
+	return job.err
 }
 
 // handOver has those committed who came meanwhile.
@@ -84,10 +94,29 @@ func (p *postgres) handOver() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting) > 0 {
-		g.leading.Go(p.lead)
+		go p.lead()
 	} else {
-		g.leaders--
+		g.leave()
 	}
+}
+
+// leave ends a leader; the caller holds mu.
+func (g *pgGroups) leave() {
+	if g.leaders--; g.leaders == 0 && g.closed != nil {
+		close(g.closed)
+	}
+}
+
+// close lets nobody in any more and waits for those who are.
+func (g *pgGroups) close() {
+	g.mu.Lock()
+	last := make(chan struct{})
+	g.closed = last
+	if g.leaders == 0 {
+		close(last)
+	}
+	g.mu.Unlock()
+	<-last
 }
 
 // lead commits groups until nobody waits.
@@ -97,7 +126,7 @@ func (p *postgres) lead() {
 		g.mu.Lock()
 		group := g.waiting
 		if len(group) == 0 {
-			g.leaders--
+			g.leave()
 			g.mu.Unlock()
 			return
 		}
@@ -117,31 +146,44 @@ func (p *postgres) lead() {
 func (p *postgres) commitGroup(group []*pgJob) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
+	if len(group) == 1 {
+		ctx = group[0].ctx
+	}
 	c := &pgConn{ctx: ctx, from: p, begin: "BEGIN READ WRITE"}
 	defer c.release()
+	c.queue(p.groups.patience, nil)
+	going := 0
 	for _, job := range group {
 		if job.err = job.ctx.Err(); job.err == nil {
 			c.queued = append(c.queued, job.queued...)
+			going++
 		}
 	}
-	if len(c.queued) == 0 {
+	if going == 0 {
 		return
 	}
-	err := c.commit()
+	err := c.reachBy(group[0].since.Add(acquireTimeout))
 	if err == nil {
-		return
+		err = c.commit()
 	}
-	// Where the server refused a statement, nothing has happened; otherwise nobody knows.
-	var pg *pgconn.PgError
-	refused := len(group) > 1 && errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR"
 	for _, job := range group {
-		if job.err != nil {
-			continue
-		}
-		if refused {
+		switch {
+		case err == nil || job.err != nil:
+		case changedNothing(err) && (going > 1 || isLockTimeout(err)):
 			job.alone = true
-		} else {
+		default:
 			job.err = err
 		}
 	}
+}
+
+// changedNothing says that the server refused a statement, or never heard of it. After
+// any other error nobody knows what has happened.
+func changedNothing(err error) bool {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return refused.SeverityUnlocalized == "ERROR"
+	}
+	var unsaid pgx.ErrPreprocessingBatch
+	return errors.As(err, &unsaid)
 }

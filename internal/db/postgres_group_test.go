@@ -37,6 +37,7 @@ func held(t *testing.T, store dbtest.Store) (release func()) {
 // proceed, and lets them proceed once all of the others wait.
 func gathered(t *testing.T, store dbtest.Store, d *db.DB, writes []func()) {
 	t.Helper()
+	db.Patient(d)
 	release := held(t, store)
 	var all sync.WaitGroup
 	for i := range db.GroupsAtOnce(d) {
@@ -159,5 +160,95 @@ func TestCallerWhoLeavesTheGroupIsSkipped(t *testing.T) {
 	}
 	if !errors.Is(left, context.Canceled) || has(t, d, "left") {
 		t.Errorf("who left before their turn is told %v, stored: %v", left, has(t, d, "left"))
+	}
+}
+
+// Who waits for another's lock waits alone: a key that another node is about to use,
+// or a row that it takes away, is no reason for all others to wait.
+func TestWriteThatWaitsForALockHoldsNobodyUp(t *testing.T) {
+	store := dbtest.Postgres(t)
+	d := store.Open(t)
+	conn, err := pgx.Connect(t.Context(), store.Config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	if _, err := conn.Exec(t.Context(), `BEGIN; INSERT INTO setting SELECT 'held ' || n, '' FROM generate_series(0, 9) n`); err != nil {
+		t.Fatal(err)
+	}
+	var waiting sync.WaitGroup
+	errs := make([]error, db.GroupsAtOnce(d)+1)
+	for i := range errs {
+		waiting.Go(func() { errs[i] = put(t.Context(), d, fmt.Sprint("held ", i)) })
+	}
+	eventually(t, "they wait for the lock", func() bool {
+		return count(t, d, `SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`) == len(errs)
+	})
+	mustPut(t, d, "unrelated")
+	if _, err := conn.Exec(t.Context(), `ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	waiting.Wait()
+	for i, err := range errs {
+		if err != nil || !has(t, d, fmt.Sprint("held ", i)) {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+}
+
+func TestWriteThatCannotBeSaidTakesDownOnlyItself(t *testing.T) {
+	store := dbtest.Postgres(t)
+	d := store.Open(t)
+	type secret struct{ of string }
+	var good, bad error
+	gathered(t, store, d, []func(){
+		func() { good = put(t.Context(), d, "good") },
+		func() {
+			bad = change(t.Context(), d, happened, func(tx *db.Tx) error { return tx.Exec(insertSetting, "bad", secret{"somebody"}) })
+		},
+	})
+	if good != nil || !has(t, d, "good") {
+		t.Errorf("the good one is told %v", good)
+	}
+	if bad == nil || has(t, d, "bad") {
+		t.Errorf("the bad one is told %v", bad)
+	}
+}
+
+func TestCommitThatRollsBackIsAnError(t *testing.T) {
+	store := dbtest.Postgres(t)
+	d := store.Open(t)
+	err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error {
+		_, _ = tx.Row(`SELECT 1 / length($1)`, "").Scan(new(int64)) // and takes no notice
+		return nil
+	})
+	if err == nil {
+		t.Error("a transaction that was rolled back counts as done")
+	}
+}
+
+func TestClosingWaitsForGroups(t *testing.T) {
+	store := dbtest.Postgres(t)
+	reader := store.Open(t)
+	for round := range 5 {
+		d, err := db.Open(t.Context(), store.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var writers sync.WaitGroup
+		for w := range 10 {
+			writers.Go(func() {
+				for i := range 20 {
+					name := fmt.Sprint(round, "-", w, "-", i)
+					if put(t.Context(), d, name) == nil && !has(t, reader, name) {
+						t.Errorf("%s was answered and is not there", name)
+					}
+				}
+			})
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		writers.Wait()
 	}
 }

@@ -69,11 +69,12 @@ func (s *sqlite) keepPrivate() error {
 	return nil
 }
 
-// read answers when what fn may have seen is on disk.
+// read answers when what fn may have seen is on disk. Where that is not known, also
+// what fn made of it, an error perhaps, is not told.
 func (s *sqlite) read(ctx context.Context, fn func(conn) error) error {
 	err := s.look(ctx, fn)
 	if failed := s.writer.air.await(ctx); failed != nil {
-		return errors.Join(err, failed)
+		return failed
 	}
 	return err
 }

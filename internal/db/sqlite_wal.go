@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"sync"
 
 	"github.com/ncruces/go-sqlite3/vfs"
 )
@@ -72,7 +73,17 @@ func (g *gatherer) during(putOff bool, commit func() error) (owed bool, err erro
 
 // sync does what is owed. Another transaction may be under way meanwhile, but no
 // commit.
-func (g *gatherer) sync() error { return g.log.File.Sync(g.log.owed) }
+func (g *gatherer) sync() error { return g.log.syncNow(g.log.owed) }
+
+// failure is why the log could not be synced, if it ever could not.
+func (g *gatherer) failure() error {
+	if g.log == nil {
+		return nil
+	}
+	g.log.mu.Lock()
+	defer g.log.mu.Unlock()
+	return g.log.failed
+}
 
 // maxGathered bounds the memory that a large transaction takes.
 const maxGathered = 1 << 20
@@ -87,6 +98,9 @@ type gatheringFile struct {
 	owed      vfs.SyncFlag
 	begun     bool // the log, and its first page is yet to be synced
 	known     bool // to be on disk: it has been synced before
+
+	mu     sync.Mutex // of syncs: a checkpoint of the writer may sync while a group is on its way
+	failed error
 }
 
 func (f *gatheringFile) WriteAt(p []byte, at int64) (int, error) {
@@ -141,7 +155,18 @@ func (f *gatheringFile) Sync(flags vfs.SyncFlag) error {
 		return nil
 	}
 	f.begun, f.known = false, true
-	return f.File.Sync(flags)
+	return f.syncNow(flags)
+}
+
+// syncNow remembers a failure: the system tells each open file once of what it could
+// not write, and the next sync would say that all is well.
+func (f *gatheringFile) syncNow(flags vfs.SyncFlag) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failed == nil {
+		f.failed = f.File.Sync(flags)
+	}
+	return f.failed
 }
 
 func (f *gatheringFile) Size() (int64, error) {

@@ -105,7 +105,7 @@ func (w *sqliteWriter) loop() {
 	defer close(w.done)
 	defer func() {
 		w.landing.Wait()
-		w.err = errors.Join(w.fold.stop(), w.conn.close())
+		w.err = errors.Join(w.fold.stop(), w.leaveLog(), w.conn.close())
 		w.log.close()
 	}()
 	w.noticeOthers()
@@ -145,12 +145,28 @@ func (w *sqliteWriter) commitGroup(first *writeJob) {
 	} else {
 		w.landing.Go(func() { finish(group, f.land(w.log.sync())) })
 	}
-	w.fold.after(w.conn.db, w.pages)
+	if w.log.failure() == nil {
+		w.fold.after(w.conn.db, w.pages)
+	}
 }
 
+// leaveLog keeps a log that could not be synced from being copied when the last
+// connection closes: the next start looks which pages of it are whole.
+func (w *sqliteWriter) leaveLog() error {
+	if w.log.failure() == nil {
+		return nil
+	}
+	if _, err := w.conn.db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
+		return fmt.Errorf("leave the log as it is: %w", err)
+	}
+	return nil
+}
+
+// finish tells everybody how it went. Where the group has failed, a job was refused for
+// what may not be there: it hears the same as the others.
 func finish(group []*writeJob, err error) {
 	for _, job := range group {
-		if job.err == nil {
+		if err != nil {
 			job.err = err
 		}
 		close(job.done)
