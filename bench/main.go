@@ -17,6 +17,7 @@ import (
 )
 
 func main() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads along may leave: that is an error, not the end
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

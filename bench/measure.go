@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -55,10 +56,11 @@ func measure(ctx context.Context, o options, out, log io.Writer) (err error) {
 	}
 	r.Took = time.Since(r.Started).Seconds()
 	r.Goals = goal.Goals(r, o.sizes)
-	if err := r.Table(out, columns(out)); err != nil {
-		return err
+	err = o.publishable(skipped)
+	if err == nil {
+		err = o.keep(r, root)
 	}
-	if err := o.keep(r, root); err != nil {
+	if err = errors.Join(err, r.Table(out, columns(out))); err != nil {
 		return err
 	}
 	return o.judge(r)
@@ -77,16 +79,31 @@ func columns(w io.Writer) int {
 	return width
 }
 
-// judge fails where goals are to be met and are not.
+// publishable refuses to put a run in which Bursar itself failed in the place of one
+// in which it did not.
+func (o *options) publishable(skipped []string) error {
+	for _, line := range skipped {
+		if o.out == "" && (o.whole() || o.docs) && strings.Contains(line, "Bursar on ") {
+			return fmt.Errorf("the results are not kept: %s", line)
+		}
+	}
+	return nil
+}
+
+// judge fails where goals are to be met and are not, or not known to be in a run that
+// leaves nothing out.
 func (o *options) judge(r report.Report) error {
-	missed := 0
+	missed, absent := 0, 0
 	for _, g := range r.Goals {
-		if g.Absent == "" && !g.Met {
+		switch {
+		case g.Absent != "":
+			absent++
+		case !g.Met:
 			missed++
 		}
 	}
-	if o.strict && missed > 0 {
-		return fmt.Errorf("%d goals are missed", missed)
+	if o.strict && (missed > 0 || absent > 0 && o.whole()) {
+		return fmt.Errorf("%d goals are missed, %d could not be measured", missed, absent)
 	}
 	return nil
 }

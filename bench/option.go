@@ -57,7 +57,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	flags.BoolVar(&o.quick, "quick", false, "a look in about a minute: --repeats 1 --minute 6s --rows 1000,100000")
 	flags.StringVar(&o.out, "out", "", "`folder` to write results.json, results.md and the charts to")
 	flags.BoolVar(&o.docs, "docs", false, "also put the tables into docs/performance.md, between its lines <!-- bench --> and <!-- /bench -->")
-	flags.BoolVar(&o.strict, "strict", false, "fail where a goal is missed")
+	flags.BoolVar(&o.strict, "strict", false, "fail where a goal is missed, or could not be measured in a whole run")
 	flags.Usage = func() {
 		fmt.Fprint(log, usage)
 		flags.PrintDefaults()

@@ -45,8 +45,9 @@ func operations(r report.Report) []string {
 	sizes := map[plan.Kind]int{}
 	for _, c := range r.Cells {
 		for _, kind := range []plan.Kind{plan.List, plan.Audit} {
-			// PocketBase has the main size alone, so its list is the one to show.
-			if c.Subject == "pocketbase" && c.Work == (plan.Work{Kind: kind, Store: c.Rows}).Name() {
+			// PocketBase has the main size alone, so its list is the one to show. Without
+			// it the first of Bursar's is that of the main size too.
+			if c.Work == (plan.Work{Kind: kind, Store: c.Rows}).Name() && (c.Subject == "pocketbase" || sizes[kind] == 0) {
 				sizes[kind] = c.Rows
 			}
 		}

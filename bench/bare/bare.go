@@ -3,6 +3,7 @@
 package bare
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ type Config struct {
 	Listen      string
 	Path        string // of a SQLite store that the product has set up
 	WorkspaceID string
-	Me          string // the body that GET /me writes, with the headers that the product sends
+	Me          string // the body that GET /me writes
 }
 
 // Serve answers until ctx ends:
@@ -70,20 +71,18 @@ type server struct {
 	writer  *writer
 }
 
+// write sends the headers that the product sends.
 func write(w http.ResponseWriter, body []byte) {
 	h := w.Header()
+	h["Cache-Control"] = []string{"no-store"}
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	h["X-Request-Id"] = []string{"req_01m7f4dmeb000sgqgd6d7veyf4"}
 	h["Content-Type"] = []string{"application/json"}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	_, _ = w.Write(body) // a client that went away is no concern of ours
 }
 
-func (s *server) me(w http.ResponseWriter, _ *http.Request) {
-	h := w.Header()
-	h["Cache-Control"] = []string{"no-store"}
-	h["X-Content-Type-Options"] = []string{"nosniff"}
-	h["X-Request-Id"] = []string{"req_01m7f4dmeb000sgqgd6d7veyf4"}
-	write(w, []byte(s.config.Me))
-}
+func (s *server) me(w http.ResponseWriter, _ *http.Request) { write(w, []byte(s.config.Me)) }
 
 func (s *server) list(w http.ResponseWriter, _ *http.Request) {
 	r := <-s.readers
@@ -97,10 +96,11 @@ func (s *server) list(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *server) create(w http.ResponseWriter, r *http.Request) {
-	fields, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		var id string
-		if id, err = s.writer.create(string(fields)); err == nil {
+		_, fields, _ := bytes.Cut(body, []byte(`"fields":`)) // which come last
+		if id, err = s.writer.create(string(bytes.TrimSuffix(fields, []byte("}")))); err == nil {
 			write(w, []byte(`{"ok":true,"data":{"id":"`+id+`"}}`))
 			return
 		}

@@ -12,6 +12,8 @@ type reader struct {
 	stmt *sqlite3.Stmt
 }
 
+const shown = 25
+
 const newest = `SELECT e.id, e.type, e.label, e.status, e.fields FROM directory_entry e
 	WHERE e.workspace_id = $1 AND e.deleted_at IS NULL AND e.id < $2 ORDER BY e.id DESC LIMIT $3`
 
@@ -39,11 +41,11 @@ func (r *reader) page(workspaceID string) ([]byte, error) {
 			return nil, fmt.Errorf("bind: %w", err)
 		}
 	}
-	if err := r.stmt.BindInt(3, 25); err != nil {
+	if err := r.stmt.BindInt(3, shown+1); err != nil { // one more tells whether there are more
 		return nil, fmt.Errorf("bind: %w", err)
 	}
 	body := append(make([]byte, 0, 8192), `{"ok":true,"data":[`...)
-	for r.stmt.Step() {
+	for rows := 0; r.stmt.Step() && rows < shown; rows++ {
 		if body[len(body)-1] == '}' {
 			body = append(body, ',')
 		}

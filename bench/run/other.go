@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"bursar/bench/load"
@@ -32,13 +33,15 @@ func (r *Run) measurePeaks(context.Context) error {
 	}
 	for _, s := range r.Subjects {
 		var peak int64
+		var failed error
 		for _, server := range s.Servers {
 			memory, err := server.Memory()
-			if err != nil {
-				r.skip("Memory under load, %s: %v", s.Title, err)
-				continue
-			}
+			failed = errors.Join(failed, err)
 			peak = max(peak, memory.Peak)
+		}
+		if failed != nil {
+			r.skip("Memory under load, %s: %v", s.Title, failed)
+			continue
 		}
 		r.add(plan.MemoryLoad, "Highest under load of 64 callers", s, "MiB", mebibytes(peak))
 	}
