@@ -101,8 +101,13 @@ func (o *options) check() (err error) {
 	if o.works, err = expression("--only", o.only); err != nil {
 		return err
 	}
-	o.programs, err = expression("--subjects", o.subjects)
-	return err
+	if o.programs, err = expression("--subjects", o.subjects); err != nil {
+		return err
+	}
+	if o.docs && !o.whole() {
+		return errors.New("--docs is for a whole run: it takes nothing that leaves something out")
+	}
+	return nil
 }
 
 // whole says whether nothing is left out, so that results are worth keeping.

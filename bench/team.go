@@ -31,7 +31,8 @@ func (t *team) gather(ctx context.Context) error {
 	}
 	cache = filepath.Join(cache, "bursar-bench")
 	t.progress.Say("building Bursar")
-	bursar, err := build.Bursar(t.root).Into(ctx, cache)
+	// Not into the cache, which other copies of the source share.
+	bursar, err := build.Bursar(t.root).Into(ctx, t.dir)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,13 @@ func (t *team) gather(ctx context.Context) error {
 	if err := t.gatherPocketBase(ctx, cache); err != nil {
 		return err
 	}
-	return t.gatherKratos(ctx, cache)
+	if err := t.gatherKratos(ctx, cache); err != nil {
+		return err
+	}
+	if len(t.subjects) == 0 && len(t.skipped) == 0 {
+		return fmt.Errorf("--subjects: no subject has a name that matches %s", t.options.subjects)
+	}
+	return nil
 }
 
 func (t *team) startPostgres(ctx context.Context) (err error) {

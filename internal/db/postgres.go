@@ -156,6 +156,8 @@ type pgConn struct {
 	begin  string // what begins the transaction, where there is to be one
 	sent   bool   // the server knows about it
 	queued []pgStatement
+
+	refused int // which of the statements sent last, -1 where none was or it is not known
 }
 
 type pgStatement struct {
@@ -261,13 +263,15 @@ func (c *pgConn) send(keep int) (pgx.BatchResults, error) {
 	if c.begin != "" && !c.sent {
 		batch.Queue(c.begin)
 	}
+	begun := batch.Len()
 	for _, s := range c.queued {
 		batch.Queue(s.sql, s.args...)
 	}
-	c.queued, c.sent = nil, true
+	c.queued, c.sent, c.refused = nil, true, -1
 	results := c.db.SendBatch(c.ctx, &batch)
-	for range batch.Len() - keep {
+	for i := range batch.Len() - keep {
 		if _, err := results.Exec(); err != nil {
+			c.refused = i - begun
 			_ = results.Close() // repeats the error
 			return nil, err
 		}

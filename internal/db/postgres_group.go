@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -143,38 +144,59 @@ func (p *postgres) lead() {
 	}
 }
 
+// groupTries is how often a group is sent, each time without the one that was refused.
+const groupTries = 3
+
 func (p *postgres) commitGroup(group []*pgJob) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
 	if len(group) == 1 {
 		ctx = group[0].ctx
 	}
+	var going []*pgJob
+	for _, job := range group {
+		if job.err = job.ctx.Err(); job.err == nil {
+			going = append(going, job)
+		}
+	}
+	for try := 1; len(going) > 0; try++ {
+		refused, err := p.commitOnce(ctx, going)
+		switch {
+		case err == nil:
+			return
+		case !changedNothing(err) || len(going) == 1 && !isLockTimeout(err):
+			for _, job := range going {
+				job.err = err
+			}
+			return
+		case refused < 0 || try == groupTries:
+			for _, job := range going {
+				job.alone = true
+			}
+			return
+		}
+		going[refused].alone = true
+		going = slices.Delete(going, refused, refused+1)
+	}
+}
+
+// commitOnce sends a group. Where a statement is refused it says whose, else -1.
+func (p *postgres) commitOnce(ctx context.Context, group []*pgJob) (refused int, err error) {
 	c := &pgConn{ctx: ctx, from: p, begin: "BEGIN READ WRITE"}
 	defer c.release()
 	c.queue(p.groups.patience, nil)
-	going := 0
-	for _, job := range group {
-		if job.err = job.ctx.Err(); job.err == nil {
-			c.queued = append(c.queued, job.queued...)
-			going++
-		}
+	ends := make([]int, len(group)) // of the statements of each
+	for i, job := range group {
+		c.queued = append(c.queued, job.queued...)
+		ends[i] = len(c.queued)
 	}
-	if going == 0 {
-		return
-	}
-	err := c.reachBy(group[0].since.Add(acquireTimeout))
-	if err == nil {
+	if err = c.reachBy(group[0].since.Add(acquireTimeout)); err == nil {
 		err = c.commit()
 	}
-	for _, job := range group {
-		switch {
-		case err == nil || job.err != nil:
-		case changedNothing(err) && (going > 1 || isLockTimeout(err)):
-			job.alone = true
-		default:
-			job.err = err
-		}
+	if err == nil || c.refused < 1 {
+		return -1, err
 	}
+	return slices.IndexFunc(ends, func(end int) bool { return c.refused < end }), err
 }
 
 // changedNothing says that the server refused a statement, or never heard of it. After

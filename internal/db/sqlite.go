@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -115,7 +116,24 @@ func (s *sqlite) migrate(ctx context.Context, now int64) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, func(c conn) error { return applyPending(c.(*sqliteConn), all, now) })
+	if err := s.write(ctx, func(c conn) error { return applyPending(c.(*sqliteConn), all, now) }); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(s.path))
+}
+
+// syncFolder puts the names of new files on disk, without which a loss of power could
+// take a file whose content is there.
+func syncFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("open the data folder: %w", err)
+	}
+	defer folder.Close()
+	if err := folder.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return fmt.Errorf("sync the data folder: %w", err)
+	}
+	return nil
 }
 
 func (s *sqlite) close() error {

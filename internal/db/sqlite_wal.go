@@ -97,7 +97,7 @@ type gatheringFile struct {
 	at        int64 // where in the file waiting belongs
 	owed      vfs.SyncFlag
 	begun     bool // the log, and its first page is yet to be synced
-	known     bool // to be on disk: it has been synced before
+	known     bool // to the disk: it has been synced before
 
 	mu     sync.Mutex // of syncs: a checkpoint of the writer may sync while a group is on its way
 	failed error
@@ -149,7 +149,7 @@ func (f *gatheringFile) Sync(flags vfs.SyncFlag) error {
 		return err
 	}
 	// The head of a log has to be on disk before its first page is written; and the
-	// first sync of all is that of the folder too.
+	// first sync of all changes the file that does it.
 	if f.gathering && f.putOff && !f.begun && f.known {
 		f.owed = flags
 		return nil

@@ -12,9 +12,9 @@
 //	list, counted  the same without skipTotal
 //	read           GET   /api/collections/directory/records/{id}
 //	create         POST  /api/collections/directory/records
-//	               {"workspace":"{workspace}","type":"person","label":"Ada {n}","status":"active","fields":{"email":"ada{n}@example.com"}}
+//	               a record of the directory, as fill makes them
 //	update         PATCH /api/collections/directory/records/{id}
-//	               {"label":"Ada {n}"}
+//	               a change of one of its fields
 //	refresh        POST  /api/collections/users/auth-refresh
 //	log            GET   /api/logs?perPage=25&sort=-@rowid&skipTotal=1
 //	log, filtered  the same with filter=(level=8)
