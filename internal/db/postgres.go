@@ -240,7 +240,10 @@ func (c *pgConn) end() error {
 		return err
 	}
 	tag, err := results.Exec()
-	if err = errors.Join(err, results.Close()); err != nil {
+	if failed := results.Close(); err == nil {
+		err = failed // else it repeats the error
+	}
+	if err != nil {
 		return err
 	}
 	if tag.String() != "COMMIT" {

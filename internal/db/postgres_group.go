@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -72,8 +73,7 @@ func (p *postgres) together(c *pgConn) error {
 	case g.leaders < g.atOnce: // then nobody waits
 		g.leaders++
 		g.mu.Unlock()
-		p.commitGroup([]*pgJob{job})
-		p.handOver()
+		p.leadOnce(job)
 	default:
 		g.waiting = append(g.waiting, job)
 		g.mu.Unlock()
@@ -87,6 +87,11 @@ func (p *postgres) together(c *pgConn) error {
 		return c.commit()
 	}
 	return job.err
+}
+
+func (p *postgres) leadOnce(job *pgJob) {
+	defer p.handOver()
+	p.commitGroup([]*pgJob{job})
 }
 
 // handOver has those committed who came meanwhile.
@@ -111,11 +116,13 @@ func (g *pgGroups) leave() {
 // close lets nobody in any more and waits for those who are.
 func (g *pgGroups) close() {
 	g.mu.Lock()
-	last := make(chan struct{})
-	g.closed = last
-	if g.leaders == 0 {
-		close(last)
+	if g.closed == nil {
+		g.closed = make(chan struct{})
+		if g.leaders == 0 {
+			close(g.closed)
+		}
 	}
+	last := g.closed
 	g.mu.Unlock()
 	<-last
 }
@@ -148,11 +155,19 @@ func (p *postgres) lead() {
 const groupTries = 3
 
 func (p *postgres) commitGroup(group []*pgJob) {
-	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
-	defer cancel()
+	ctx := context.Background()
 	if len(group) == 1 {
 		ctx = group[0].ctx
 	}
+	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
+	defer cancel()
+	defer func() {
+		if r := recover(); r != nil { // it serves others too and must not die of one
+			for _, job := range group {
+				job.err = fmt.Errorf("panic in a commit: %v\n%s", r, debug.Stack())
+			}
+		}
+	}()
 	var going []*pgJob
 	for _, job := range group {
 		if job.err = job.ctx.Err(); job.err == nil {
@@ -190,7 +205,13 @@ func (p *postgres) commitOnce(ctx context.Context, group []*pgJob) (refused int,
 		c.queued = append(c.queued, job.queued...)
 		ends[i] = len(c.queued)
 	}
-	if err = c.reachBy(group[0].since.Add(acquireTimeout)); err == nil {
+	// Who has waited for long does not wait as long again for a connection, if none is
+	// to be had; it is not refused one that is free.
+	deadline := time.Now().Add(time.Second)
+	if patient := group[0].since.Add(acquireTimeout); patient.After(deadline) {
+		deadline = patient
+	}
+	if err = c.reachBy(deadline); err == nil {
 		err = c.commit()
 	}
 	if err == nil || c.refused < 1 {

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
@@ -251,4 +252,21 @@ func TestClosingWaitsForGroups(t *testing.T) {
 		}
 		writers.Wait()
 	}
+}
+
+// panicking is a value that pgx fails to encode in the worst way.
+type panicking struct{}
+
+func (panicking) Value() (driver.Value, error) { panic("on purpose") }
+
+func TestWriteThatPanicsOnItsWayHoldsNobodyUp(t *testing.T) {
+	store := dbtest.Postgres(t)
+	d := store.Open(t)
+	for range 2*db.GroupsAtOnce(d) + 1 {
+		err := change(t.Context(), d, happened, func(tx *db.Tx) error { return tx.Exec(insertSetting, "bad", panicking{}) })
+		if err == nil {
+			t.Error("it counts as done")
+		}
+	}
+	mustPut(t, d, "good")
 }
