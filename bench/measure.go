@@ -42,10 +42,10 @@ func measure(ctx context.Context, o options, out, log io.Writer) (err error) {
 	all := &run.Run{
 		Options:  run.Options{Sizes: o.sizes, Seconds: o.seconds, Repeats: o.repeats, Minute: o.minute, Within: o.within, Only: o.works},
 		Subjects: team.subjects, Progress: team.progress,
-		Closed: load.Pick(numbers), Open: load.NewOpen(numbers),
+		Closed: load.Pick(numbers), Turns: load.NewClosed(numbers), Open: load.NewOpen(numbers),
 	}
 	defer all.Stop()
-	r.Generator = all.Closed.Name() + ", mixed load by " + all.Open.Name()
+	r.Generator = all.Closed.Name() + ", quick turns by " + all.Turns.Name() + ", mixed load by " + all.Open.Name()
 	if err := all.All(ctx); err != nil {
 		return err
 	}

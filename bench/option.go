@@ -35,8 +35,8 @@ type options struct {
 
 const usage = `Measure Bursar against the physical limit and against what a user would pick instead.
 
-Every subject gets fresh data and runs on loopback. The subjects take turns: each
-work is measured once of each of them, then once more in reverse, and so on. The
+Every subject gets fresh data and runs on loopback. Works that are compared take
+turns: each is measured once, then once more in reverse, and so on. The
 table goes to standard output. A whole run also writes bench/results.json and
 docs/images/bench-*.svg; one that leaves anything out writes only where --out says.
 

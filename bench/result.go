@@ -23,7 +23,7 @@ func write(r report.Report, data, charts string, page bool) error {
 	files := map[string][]byte{
 		filepath.Join(charts, "bench-throughput.svg"): report.Throughput(r, operations(r)),
 		filepath.Join(charts, "bench-latency.svg"):    report.Latencies(r, []string{plan.MixedHalf}),
-		filepath.Join(charts, "bench-cost.svg"):       report.Cost(r, []string{"list", "list/type", "list/status", "list/tag"}),
+		filepath.Join(charts, "bench-cost.svg"):       report.Cost(r, []string{"list/plain", "list/type", "list/status", "list/tag"}),
 	}
 	if page {
 		text, err := markdown(r)

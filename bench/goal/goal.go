@@ -53,7 +53,7 @@ func (g *goals) requests() {
 		{"POST /directory, 64 callers, against a bare group commit of the same rows", create, bare, 0.60},
 		{"POST /auth/token against PocketBase's token refresh", string(plan.Token), peer, 1.5},
 	} {
-		g.atLeast(c.text, c.want, pair{side{c.work, sqlite}, side{c.work, c.other}, ""})
+		g.atLeast(c.text, c.want, pair{of: side{c.work, sqlite}, by: side{c.work, c.other}})
 	}
 }
 
@@ -67,18 +67,18 @@ func (g *goals) pages() {
 	for _, engine := range []side{{"SQLite", sqlite}, {"PostgreSQL", postgres}} {
 		var deep, grown []pair
 		add := func(filter string, size int) {
-			deep = append(deep, pair{
-				side{plan.Work{Kind: plan.Deep, Store: size, Filter: filter}.Name(), engine.subject},
-				side{plan.Work{Kind: plan.List, Store: size, Filter: filter}.Name(), engine.subject}, filter})
+			deep = append(deep, pair{filter: filter,
+				of: side{plan.Work{Kind: plan.Deep, Store: size, Filter: filter}.Name(), engine.subject},
+				by: side{plan.Work{Kind: plan.List, Store: size, Filter: filter}.Name(), engine.subject}})
 		}
-		add("", g.sizes.Main)
+		add(plan.Plain, g.sizes.Main)
 		for _, filter := range plan.Filters() {
 			if g.sizes.Large > 0 {
 				add(filter, g.sizes.Large)
 			}
-			grown = append(grown, pair{
-				side{plan.Work{Kind: plan.List, Store: g.usualLarge(), Filter: filter}.Name(), engine.subject},
-				side{plan.Work{Kind: plan.List, Store: g.sizes.Small, Filter: filter}.Name(), engine.subject}, filter})
+			grown = append(grown, pair{filter: filter,
+				of: side{plan.Work{Kind: plan.List, Store: g.usualLarge(), Filter: filter}.Name(), engine.subject},
+				by: side{plan.Work{Kind: plan.List, Store: g.sizes.Small, Filter: filter}.Name(), engine.subject}})
 		}
 		depth := plan.Work{Kind: plan.Deep, Store: g.sizes.Main}.Before()
 		g.atLeast(fmt.Sprintf("%s: a page %s rows deep against the first, each filter", engine.work, plan.Number(depth)), 0.95, deep...)
@@ -93,7 +93,7 @@ func (g *goals) audit() {
 	pairs := func(subject string, other side) []pair {
 		var out []pair
 		for _, filter := range plan.AuditFilters() {
-			out = append(out, pair{side{name(filter), subject}, other, filter})
+			out = append(out, pair{of: side{name(filter), subject}, by: other, filter: filter, apart: other.subject != subject})
 		}
 		return out
 	}
@@ -109,6 +109,6 @@ func (g *goals) kratos() {
 		{"list", plan.Work{Kind: plan.List, Store: g.sizes.Main}.Name()},
 		{"create, 64 callers", plan.Work{Kind: plan.Create, Callers: plan.Callers}.Name()},
 	} {
-		g.atLeast("PostgreSQL: "+c.text+" against Kratos", 10, pair{side{c.work, postgres}, side{c.work, kratosPG}, ""})
+		g.atLeast("PostgreSQL: "+c.text+" against Kratos", 10, pair{of: side{c.work, postgres}, by: side{c.work, kratosPG}})
 	}
 }

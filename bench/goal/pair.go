@@ -2,8 +2,10 @@ package goal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"bursar/bench/plan"
 	"bursar/bench/report"
 )
 
@@ -11,6 +13,7 @@ import (
 type pair struct {
 	of, by side
 	filter string
+	apart  bool // not measured in turns
 }
 
 // atLeast is met where all pairs reach want. It shows the pair that comes closest
@@ -38,7 +41,7 @@ func (g *goals) atLeast(text string, want float64, pairs ...pair) {
 
 func filterText(filter string) string {
 	switch filter {
-	case "":
+	case "", plan.Plain:
 		return "no filter"
 	case "span":
 		return "span of time"
@@ -56,6 +59,10 @@ func (g *goals) ratio(p pair) (ratio report.Spread, absent string) {
 	by, ok := g.report.Cell(p.by.work, p.by.subject)
 	if !ok {
 		return ratio, missing(p.by)
+	}
+	if p.apart && by.Value.Median > 0 { // measured at another time, against which it hardly counts
+		ratio = report.Ratio(of, report.Cell{Value: report.SpreadOf(slices.Repeat([]float64{by.Value.Median}, len(of.Value.All)))})
+		return ratio, ""
 	}
 	if len(of.Value.All) != len(by.Value.All) {
 		return ratio, fmt.Sprintf("%d repeats against %d", len(of.Value.All), len(by.Value.All))

@@ -4,6 +4,7 @@ package plan
 const (
 	Counted   = "counted"   // with the number of all rows
 	Directory = "directory" // not of the log but of the directory, to compare the two
+	Plain     = "plain"     // without a filter, to compare with those that have one
 )
 
 // Sizes are those of the stores, in rows. Large is 0 where it is left out.
@@ -24,7 +25,7 @@ func (s Sizes) All() []int {
 func (s Sizes) Largest() int { return max(s.Main, s.Large) }
 
 // Filters are those of the directory; the first is none.
-func Filters() []string { return []string{"", "type", "status", "tag"} }
+func Filters() []string { return []string{Plain, "type", "status", "tag"} }
 
 // AuditFilters are those of the audit log; the first is none.
 func AuditFilters() []string {
@@ -33,16 +34,31 @@ func AuditFilters() []string {
 
 // Group is what is compared with each other: its works are measured in turn, so
 // that what slows the machine down for a while slows all of them.
-type Group []Work
+type Group struct {
+	Works []Work
+	// Quick turns are for works that hardly differ: a machine moves by more than that
+	// from second to second.
+	Quick bool
+}
 
 // Groups are all works in their order. What writes comes after what reads, so that
 // lists are of stores of a known size.
 func Groups(s Sizes) []Group {
-	groups := []Group{{{Kind: WhoAmI, Store: s.Main, Callers: Callers}}}
-	for _, filter := range Filters() {
-		groups = append(groups, lists(s, filter))
+	groups := []Group{
+		{Works: []Work{{Kind: WhoAmI, Store: s.Main, Callers: Callers}}},
+		{Works: []Work{
+			{Kind: List, Store: s.Main, Callers: Callers},
+			{Kind: Deep, Store: s.Main, Callers: Callers},
+			{Kind: List, Store: s.Main, Filter: Counted, Callers: Callers},
+		}},
 	}
-	groups = append(groups, audits(s))
+	for _, filter := range Filters() {
+		groups = append(groups, Group{lists(s, filter), true})
+	}
+	groups = append(groups, Group{audits(s), true}, Group{Works: []Work{
+		{Kind: Audit, Store: s.Largest(), Filter: "level", Callers: Callers},
+		{Kind: Audit, Store: s.Largest(), Filter: Counted, Callers: Callers},
+	}})
 	for _, w := range []Work{
 		{Kind: Read, Callers: Callers},
 		{Kind: Token, Callers: Callers},
@@ -51,20 +67,19 @@ func Groups(s Sizes) []Group {
 		{Kind: Create, Callers: Callers},
 	} {
 		w.Store = s.Main
-		groups = append(groups, Group{w})
+		groups = append(groups, Group{Works: []Work{w}})
 	}
 	return groups
 }
 
-func lists(s Sizes, filter string) Group {
-	var out Group
+func lists(s Sizes, filter string) []Work {
+	var out []Work
 	add := func(kind Kind, size int, filter string) {
 		out = append(out, Work{Kind: kind, Store: size, Filter: filter, Callers: Callers})
 	}
 	add(List, s.Main, filter)
-	if filter == "" {
-		add(Deep, s.Main, "")
-		add(List, s.Main, Counted)
+	if filter == Plain {
+		add(Deep, s.Main, filter)
 	}
 	add(List, s.Small, filter)
 	if s.Large > 0 {
@@ -74,9 +89,9 @@ func lists(s Sizes, filter string) Group {
 	return out
 }
 
-func audits(s Sizes) Group {
-	out := Group{{Kind: Audit, Store: s.Largest(), Filter: Directory, Callers: Callers}}
-	for _, filter := range append(AuditFilters(), "level", Counted) {
+func audits(s Sizes) []Work {
+	out := []Work{{Kind: Audit, Store: s.Largest(), Filter: Directory, Callers: Callers}}
+	for _, filter := range AuditFilters() {
 		out = append(out, Work{Kind: Audit, Store: s.Largest(), Filter: filter, Callers: Callers})
 	}
 	return out

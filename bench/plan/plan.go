@@ -71,7 +71,7 @@ func (w Work) Before() int {
 	switch {
 	case w.Kind != Deep:
 		return 0
-	case w.Filter != "":
+	case w.Filter != "" && w.Filter != Plain:
 		return min(Depth, w.Store*9/20)
 	}
 	return min(Depth, w.Store*9/10)
@@ -112,6 +112,8 @@ func filterTitle(filter string) string {
 		return ""
 	case Counted:
 		return ", with a count"
+	case Plain:
+		return " without a filter"
 	case "span":
 		return " of a span of time"
 	}

@@ -9,7 +9,7 @@ func TestNamesTellWorksApart(t *testing.T) {
 	met := map[string]bool{}
 	titles := map[string]bool{}
 	for _, group := range Groups(Sizes{Small: 1000, Main: 100_000, Large: 1_000_000}) {
-		for _, w := range group {
+		for _, w := range group.Works {
 			if met[w.Name()] || titles[w.Title()] || w.Callers < 1 {
 				t.Errorf("%+v: %s, %s", w, w.Name(), w.Title())
 			}
@@ -17,7 +17,7 @@ func TestNamesTellWorksApart(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"whoami", "list/1000", "list/100000/type", "list/1000000/tag", "deep/100000", "deep/1000000/status", "audit/1000000",
+		"whoami", "list/100000", "list/1000/plain", "list/100000/type", "list/1000000/tag", "deep/100000", "deep/100000/plain", "deep/1000000/status", "audit/1000000",
 		"audit/1000000/resource_id", "create/1", "create/64", "update", "read", "token",
 	} {
 		if !met[name] {
@@ -29,7 +29,7 @@ func TestNamesTellWorksApart(t *testing.T) {
 func TestWritesComeAfterReads(t *testing.T) {
 	var kinds []Kind
 	for _, group := range Groups(Sizes{Small: 1000, Main: 100_000}) {
-		for _, w := range group {
+		for _, w := range group.Works {
 			kinds = append(kinds, w.Kind)
 		}
 	}
@@ -45,7 +45,7 @@ func TestWritesComeAfterReads(t *testing.T) {
 
 func TestNoLargeStoreIsAskedForWhereThereIsNone(t *testing.T) {
 	for _, group := range Groups(Sizes{Small: 1000, Main: 100_000}) {
-		for _, w := range group {
+		for _, w := range group.Works {
 			if w.Store != 1000 && w.Store != 100_000 {
 				t.Errorf("%s", w.Name())
 			}

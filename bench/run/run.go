@@ -31,6 +31,7 @@ type Run struct {
 	Subjects []*subject.Subject
 	Progress *progress.Progress
 	Closed   load.Generator
+	Turns    load.Generator // closed loops of less than a second
 	Open     load.Generator
 
 	began   time.Time

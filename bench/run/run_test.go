@@ -39,7 +39,7 @@ func named(name string) *subject.Subject {
 func newRun(out *bytes.Buffer, g load.Generator, subjects ...*subject.Subject) *Run {
 	return &Run{
 		Options:  Options{Sizes: plan.Sizes{Small: 100, Main: 200}, Seconds: 1, Repeats: 3},
-		Subjects: subjects, Progress: progress.New(out, 0), Closed: g,
+		Subjects: subjects, Progress: progress.New(out, 0), Closed: g, Turns: g,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 // slot is a work of one subject, measured once in each repeat.
 type slot struct {
 	work    plan.Work
+	quick   bool // see plan.Group
 	subject *subject.Subject
 	task    subject.Task
 	results []load.Result
@@ -33,9 +34,13 @@ func (r *Run) measureGroups(ctx context.Context) error {
 		count += len(slots)
 	}
 	r.fit(count)
-	r.Progress.Phase(count*r.Repeats, time.Duration(count*r.Repeats)*r.slotTime(), r.timeOfOthers())
+	steps := 0
 	for _, slots := range groups {
-		for repeat := range r.Repeats {
+		steps += len(slots) * r.rounds(slots)
+	}
+	r.Progress.Phase(steps, time.Duration(count*r.Repeats)*r.slotTime(), r.timeOfOthers())
+	for _, slots := range groups {
+		for repeat := range r.rounds(slots) {
 			if err := r.round(ctx, slots, repeat); err != nil {
 				return err
 			}
@@ -54,7 +59,7 @@ func (r *Run) measureGroups(ctx context.Context) error {
 func (r *Run) slots(ctx context.Context, group plan.Group) ([]*slot, error) {
 	var out []*slot
 	for _, s := range r.Subjects {
-		for _, w := range group {
+		for _, w := range group.Works {
 			if !r.wanted(w.Name()) {
 				continue
 			}
@@ -67,11 +72,22 @@ func (r *Run) slots(ctx context.Context, group plan.Group) ([]*slot, error) {
 				continue
 			}
 			if ok {
-				out = append(out, &slot{work: w, subject: s, task: task})
+				out = append(out, &slot{work: w, quick: group.Quick, subject: s, task: task})
 			}
 		}
 	}
 	return out, nil
+}
+
+// quickTurns is into how many turns a measurement is taken apart where turns are quick.
+const quickTurns = 5
+
+// rounds is how often the slots of a group are measured.
+func (r *Run) rounds(slots []*slot) int {
+	if len(slots) > 0 && slots[0].quick {
+		return r.Repeats * quickTurns
+	}
+	return r.Repeats
 }
 
 // round measures each slot once, there and back again from repeat to repeat: who is
@@ -82,11 +98,15 @@ func (r *Run) round(ctx context.Context, slots []*slot, repeat int) error {
 		slices.Reverse(order)
 	}
 	for _, s := range order {
-		r.Progress.Step(r.slotTime(), "%s · %s · repeat %d of %d", s.work.Title(), s.subject.Title, repeat+1, r.Repeats)
+		takes, generator := r.slotTime(), r.Closed
+		if s.quick {
+			takes, generator = takes/quickTurns, r.Turns
+		}
+		r.Progress.Step(takes, "%s · %s · repeat %d of %d", s.work.Title(), s.subject.Title, repeat+1, r.rounds(slots))
 		if s.failed {
 			continue
 		}
-		result, err := r.Closed.Run(ctx, r.load(s, repeat))
+		result, err := generator.Run(ctx, r.load(s, repeat))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -107,6 +127,9 @@ func (r *Run) load(s *slot, repeat int) load.Work {
 	w := load.Work{
 		Base: s.task.Base, Calls: s.task.Calls, Connections: s.work.Callers,
 		Duration: time.Duration(r.Seconds) * time.Second,
+	}
+	if s.quick {
+		w.Duration /= quickTurns
 	}
 	if s.work.Slow() {
 		w.Duration *= slowFactor

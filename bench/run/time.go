@@ -48,7 +48,7 @@ func (r *Run) fit(slots int) {
 func (r *Run) timeOfGroups() time.Duration {
 	works := 0
 	for _, group := range plan.Groups(r.Sizes) {
-		for _, w := range group {
+		for _, w := range group.Works {
 			if r.wanted(w.Name()) {
 				works++
 			}

@@ -111,7 +111,7 @@ func (b *bursar) ids() []string {
 func (b *bursar) query(filter string, limit int) (url.Values, bool) {
 	query := url.Values{"workspace_id": {b.plan.WorkspaceID}, "limit": {strconv.Itoa(limit)}}
 	switch filter {
-	case "":
+	case "", plan.Plain:
 	case "type":
 		query.Set("type", "person")
 	case "status":

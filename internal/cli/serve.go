@@ -46,7 +46,10 @@ SIGINT drain: requests under way are answered, then the store is closed.`,
 			if err := level.UnmarshalText([]byte(settings.LogLevel)); err != nil {
 				return usageError{fmt.Errorf("--log-level must be debug, info, warn or error")}
 			}
-			return serve(c.Context(), t, settings, server.NewLog(t.Err, level))
+			log := server.NewLog(t.Err, level)
+			log.Gather(2 * time.Millisecond)
+			defer log.Flush()
+			return serve(c.Context(), t, settings, log)
 		},
 	}
 	settings.BindServe(c.Flags())

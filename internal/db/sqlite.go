@@ -43,7 +43,7 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 	if err != nil {
 		return nil, err
 	}
-	writing, err := openSQLiteConn(ctx, log.address(s.path), "PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;")
+	writing, err := openSQLiteConn(ctx, log.address(s.path), "PRAGMA wal_autocheckpoint = 0;")
 	if err != nil {
 		log.close()
 		return nil, err
@@ -55,7 +55,7 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 	for range readers {
 		s.readers <- nil
 	}
-	s.writer = startSQLiteWriter(writing, log, startFolder(s.path), e)
+	s.writer = startSQLiteWriter(writing, log, startFolder(s.path), e, func() bool { return len(s.readers) < cap(s.readers) })
 	return s, nil
 }
 

@@ -18,8 +18,8 @@ const (
 	// maxGroup bounds how many writes share a commit, and so how long the
 	// first of them waits for the last.
 	maxGroup = 256
-	// manyWrites is how many are worth running the next ones before they are on disk.
-	// Who reads then waits for the disk too, which would be a poor bargain for one.
+	// manyWrites is how many are worth running the next ones before they are on disk,
+	// while nobody reads: who does then waits for the disk too.
 	manyWrites = 16
 	// watchInterval is how often the writer looks for changes that another
 	// process made. They have to be noticed within a second.
@@ -42,7 +42,8 @@ type sqliteWriter struct {
 	done  chan struct{}
 	err   error // of closing, valid after done
 
-	many    int // see manyWrites
+	reading func() bool // whether anybody is
+	many    int         // see manyWrites
 	landing sync.WaitGroup
 	pages   int   // in the log after the commit of the group, 0 where it wrote nothing
 	version int64 // PRAGMA data_version: changes when another process commits
@@ -55,10 +56,10 @@ type writeJob struct {
 	done chan struct{}
 }
 
-func startSQLiteWriter(c *sqliteConn, log *gatherer, fold *folder, e *epoch) *sqliteWriter {
+func startSQLiteWriter(c *sqliteConn, log *gatherer, fold *folder, e *epoch, reading func() bool) *sqliteWriter {
 	w := &sqliteWriter{
 		conn: c, log: log, fold: fold, air: newFlights(), epoch: e,
-		many:  manyWrites,
+		reading: reading, many: manyWrites,
 		queue: make(chan *writeJob, 2*maxGroup),
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
@@ -138,7 +139,7 @@ func (w *sqliteWriter) commitGroup(first *writeJob) {
 	}
 	var f *flight
 	if err == nil {
-		f, err = w.commit(len(group) >= w.many)
+		f, err = w.commit(len(group) >= w.many && !w.reading())
 	}
 	if f == nil {
 		finish(group, err)

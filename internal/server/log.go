@@ -16,28 +16,35 @@ import (
 // all others have from slog.
 type Log struct {
 	*slog.Logger
-	out   io.Writer
-	lines sync.Pool // of *[]byte
+	out   *lines
+	spare sync.Pool // of *[]byte
 }
 
-// NewLog writes lines of a level and above. Each is one call of out.Write, and they
-// come one after another.
+// NewLog writes lines of a level and above, whole and one after another.
 func NewLog(out io.Writer, level slog.Level) *Log {
-	out = &oneAtATime{out: out}
+	all := &lines{out: out}
 	return &Log{
-		Logger: slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level})),
-		out:    out,
-		lines:  sync.Pool{New: func() any { return new([]byte) }},
+		Logger: slog.New(slog.NewJSONHandler(all, &slog.HandlerOptions{Level: level})),
+		out:    all,
+		spare:  sync.Pool{New: func() any { return new([]byte) }},
 	}
 }
+
+// Gather has lines of requests that follow each other closely wait for more, for so
+// long at most: a call of the system for each would cost more than making the line.
+// What waits in the end is written by Flush.
+func (l *Log) Gather(most time.Duration) { l.out.gather = most }
+
+// Flush writes what waits.
+func (l *Log) Flush() { l.out.flush() }
 
 // request tells of a request that was answered.
 func (l *Log) request(x *web.Exchange, method string, at time.Time, took time.Duration) {
 	if !l.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	kept := l.lines.Get().(*[]byte)
-	defer l.lines.Put(kept)
+	kept := l.spare.Get().(*[]byte)
+	defer l.spare.Put(kept)
 	line := append((*kept)[:0], `{"time":"`...)
 	line = at.AppendFormat(line, time.RFC3339Nano)
 	line = append(line, `","level":"INFO","msg":"request","request_id":`...)
@@ -56,17 +63,69 @@ func (l *Log) request(x *web.Exchange, method string, at time.Time, took time.Du
 	line = web.AppendString(line, x.IP)
 	line = append(line, "}\n"...)
 	*kept = line
-	_, _ = l.out.Write(line) // there is nowhere else to tell
+	l.out.add(line, at)
 }
 
-// oneAtATime is a writer that many may use.
-type oneAtATime struct {
-	mu  sync.Mutex
-	out io.Writer
+// maxGathered is how much may wait.
+const maxGathered = 32 << 10
+
+// lines is a writer of lines that many may use.
+type lines struct {
+	mu      sync.Mutex
+	out     io.Writer
+	gather  time.Duration
+	waiting []byte
+	wrote   time.Time   // when a line of a request was written last
+	timer   *time.Timer // runs while lines wait
 }
 
-func (w *oneAtATime) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(p)
+// Write writes a line at once, after those that wait.
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.write(line)
+	return len(line), nil
+}
+
+// add writes the line of a request that was answered at that time, or has it wait
+// where another was written a moment ago.
+func (l *lines) add(line []byte, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gather == 0 || len(l.waiting) == 0 && at.Sub(l.wrote) >= l.gather || len(l.waiting)+len(line) > maxGathered {
+		l.wrote = at
+		l.write(line)
+		return
+	}
+	if len(l.waiting) == 0 {
+		l.wake()
+	}
+	l.waiting = append(l.waiting, line...)
+}
+
+func (l *lines) wake() {
+	if l.timer == nil {
+		l.timer = time.AfterFunc(l.gather, l.flush)
+		return
+	}
+	l.timer.Reset(l.gather)
+}
+
+func (l *lines) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrote = time.Now()
+	l.write(nil)
+}
+
+// write is called by who holds mu. There is nowhere to tell that it failed.
+func (l *lines) write(line []byte) {
+	if len(l.waiting) == 0 && len(line) > 0 {
+		_, _ = l.out.Write(line)
+		return
+	}
+	if l.waiting = append(l.waiting, line...); len(l.waiting) > 0 {
+		_, _ = l.out.Write(l.waiting)
+		l.waiting = l.waiting[:0]
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -69,4 +71,65 @@ func TestLinesDoNotMix(t *testing.T) {
 			t.Fatalf("not JSON: %s", line)
 		}
 	}
+}
+
+// Lines that follow each other closely share a write; none waits for long, none is
+// out of order, and what is not of a request takes those before it along.
+func TestLinesOfRequestsShareAWrite(t *testing.T) {
+	var out writes
+	log := NewLog(&out, slog.LevelInfo)
+	log.Gather(time.Minute)
+	at := time.Now()
+	say := func(id string, after time.Duration) {
+		log.request(&web.Exchange{RequestID: id}, "GET", at.Add(after), 0)
+	}
+	say("first", 0)
+	say("second", time.Microsecond)
+	say("third", 2*time.Microsecond)
+	if got := out.ids(); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("written at once: %v", got)
+	}
+	log.Info("something", "request_id", "fourth")
+	say("fifth", 3*time.Microsecond)
+	log.Flush()
+	if got := out.ids(); !slices.Equal(got, []string{"first", "second,third,fourth", "fifth"}) {
+		t.Errorf("written in the end: %v", got)
+	}
+	log.Gather(time.Millisecond)
+	say("sixth", time.Hour)
+	say("seventh", time.Hour+time.Microsecond)
+	for end := time.Now().Add(10 * time.Second); len(out.ids()) < 5; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("what waits is not written: %v", out.ids())
+		}
+	}
+}
+
+// writes notes what each call of Write brought.
+type writes struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	var ids []string
+	for line := range bytes.Lines(p) {
+		var fields struct {
+			ID string `json:"request_id"`
+		}
+		if err := json.Unmarshal(line, &fields); err != nil {
+			return 0, err
+		}
+		ids = append(ids, fields.ID)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, strings.Join(ids, ","))
+	return len(p), nil
+}
+
+func (w *writes) ids() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.all)
 }
