@@ -20,6 +20,7 @@ type mixer struct {
 	subject *subject.Subject
 	work    load.Work
 	results []load.Result
+	memory  []float64 // in the course of the load
 }
 
 // turn is one load at a fixed rate.
@@ -28,10 +29,15 @@ type turn struct {
 	last time.Duration
 }
 
-// turns has the yardstick before and after the minute that is held against it, so
-// that a machine that became slower or faster meanwhile shows in both.
+// turns takes the minute apart, with the yardstick that it is held against in between,
+// so that a machine that becomes slower or faster meanwhile shows in both.
 func (r *Run) turns() []turn {
-	return []turn{{yardstick, r.Minute / 6}, {paceSetter, r.Minute}, {yardstick, r.Minute / 6}, {"bursar-postgres", r.Minute / 4}}
+	const parts = 6
+	var out []turn
+	for range parts {
+		out = append(out, turn{paceSetter, r.Minute / parts}, turn{yardstick, r.Minute / parts / 3})
+	}
+	return append(out, turn{"bursar-postgres", r.Minute / 4})
 }
 
 // measureMixed finds the highest rate of the mixed load, and then asks for half of
@@ -56,6 +62,9 @@ func (r *Run) measureMixed(ctx context.Context) error {
 	for _, m := range mixers {
 		if len(m.results) > 0 {
 			r.addLoad(plan.MixedHalf, "Half of the highest rate", m.subject, m.results...)
+		}
+		if growth, ok := growth(m.memory); ok && m.subject.Name != yardstick {
+			r.add(plan.MemoryGrowth, "At the end of the mixed load against its start", m.subject, "×", growth)
 		}
 	}
 	return nil
@@ -119,8 +128,6 @@ func (r *Run) half(ctx context.Context, m *mixer, last time.Duration) error {
 	if memoryErr != nil {
 		r.skip("Memory over the mixed load, %s: %v", m.subject.Title, memoryErr)
 	}
-	if growth, ok := growth(memory); ok && m.subject.Name != yardstick {
-		r.add(plan.MemoryGrowth, "At the end of the mixed load against its start", m.subject, "×", growth)
-	}
+	m.memory = append(m.memory, memory...)
 	return nil
 }

@@ -10,9 +10,11 @@ import (
 const (
 	// foldAfter is how many pages the log has when they begin to be copied to the
 	// database.
-	foldAfter = 4000
+	foldAfter = 12000
+	// foldRest is how many are few enough for the writer to copy, while all wait.
+	foldRest = 1000
 	// foldNow is how many the writer copies itself, should copying not keep up.
-	foldNow = 4 * foldAfter
+	foldNow = 2 * foldAfter
 )
 
 // folder copies the log into the database beside the writes: who waits for a commit
@@ -56,7 +58,7 @@ func (f *folder) loop() {
 		}
 		// Where it failed, or a reader of older pages kept most of it back, it is tried
 		// again, until the log is so long that the writer does all of it.
-		f.copied.Store(err == nil && length-copied < foldAfter)
+		f.copied.Store(err == nil && length-copied < foldRest)
 		f.copying.Store(false)
 	}
 	if c != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -191,9 +190,6 @@ func (w *sqliteWriter) arriving(first *writeJob, group *[]*writeJob) iter.Seq[*w
 func (w *sqliteWriter) next(taken int) *writeJob {
 	if taken == maxGroup {
 		return nil
-	}
-	if len(w.queue) == 0 {
-		runtime.Gosched() // to those who are about to write
 	}
 	select {
 	case job := <-w.queue:
