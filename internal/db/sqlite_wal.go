@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ncruces/go-sqlite3/vfs"
 )
@@ -80,9 +81,7 @@ func (g *gatherer) failure() error {
 	if g.log == nil {
 		return nil
 	}
-	g.log.mu.Lock()
-	defer g.log.mu.Unlock()
-	return g.log.failed
+	return g.log.failure()
 }
 
 // maxGathered bounds the memory that a large transaction takes.
@@ -100,7 +99,7 @@ type gatheringFile struct {
 	known     bool // to the disk: it has been synced before
 
 	mu     sync.Mutex // of syncs: a checkpoint of the writer may sync while a group is on its way
-	failed error
+	failed atomic.Pointer[error]
 }
 
 func (f *gatheringFile) WriteAt(p []byte, at int64) (int, error) {
@@ -163,10 +162,21 @@ func (f *gatheringFile) Sync(flags vfs.SyncFlag) error {
 func (f *gatheringFile) syncNow(flags vfs.SyncFlag) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.failed == nil {
-		f.failed = f.File.Sync(flags)
+	if err := f.failure(); err != nil {
+		return err
 	}
-	return f.failed
+	err := f.File.Sync(flags)
+	if err != nil {
+		f.failed.Store(&err)
+	}
+	return err
+}
+
+func (f *gatheringFile) failure() error {
+	if err := f.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 func (f *gatheringFile) Size() (int64, error) {
