@@ -46,8 +46,8 @@ type Group struct {
 func Groups(s Sizes) []Group {
 	groups := []Group{
 		{Works: []Work{{Kind: WhoAmI, Store: s.Main, Callers: Callers}}},
+		{Works: []Work{{Kind: List, Store: s.Main, Callers: Callers}}},
 		{Works: []Work{
-			{Kind: List, Store: s.Main, Callers: Callers},
 			{Kind: Deep, Store: s.Main, Callers: Callers},
 			{Kind: List, Store: s.Main, Filter: Counted, Callers: Callers},
 		}},
