@@ -37,20 +37,20 @@ func parseFields(object []byte) fields {
 	object = bytes.Clone(object)
 	out := make(fields, 0, 8)
 	for at := 1; at < len(object); {
-		colon := at + length(object[at:])
-		value := min(colon+1, len(object))
-		end := value + length(object[value:])
-		name := field{value: object[at:colon]}
-		one := field{quote: object[at:colon], value: object[value:end]}
-		one.name, _ = name.string()
-		out = append(out, one)
-		at = end + 1
+		n, _ := measure(object[at:])
+		quote := object[at : at+n]
+		object = object[min(at+n+1, len(object)):] // past the colon
+		n, _ = measure(object)
+		name, _ := field{value: quote}.string()
+		out = append(out, field{name, quote, object[:n]})
+		at = n + 1 // past the comma
 	}
 	return out
 }
 
-// length is that of the value that a text begins with.
-func length(text []byte) int {
+// measure finds how long the value is that a text begins with, and how many levels
+// of objects and arrays it has.
+func measure(text []byte) (length, depth int) {
 	level, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -61,13 +61,14 @@ func length(text []byte) int {
 		case quoted:
 		case c == '{' || c == '[':
 			level++
+			depth = max(depth, level)
 		case level == 0 && (c == ',' || c == ':' || c == '}' || c == ']'):
-			return i
+			return i, depth
 		case c == '}' || c == ']':
 			level--
 		}
 	}
-	return len(text)
+	return len(text), depth
 }
 
 // size is the length of text.
@@ -102,7 +103,7 @@ func (f fields) check(v *fault.Violations) {
 		v.Add("fields", fmt.Sprintf("must have at most %d keys", maxFieldKeys))
 	}
 	for _, one := range f {
-		if depth(one.value)+1 > maxFieldDepth {
+		if _, depth := measure(one.value); depth+1 > maxFieldDepth {
 			v.Add("fields", fmt.Sprintf("must be at most %d levels deep", maxFieldDepth))
 		}
 		if one.name == "email" && one.value.Kind() != 'n' {
@@ -114,26 +115,6 @@ func (f fields) check(v *fault.Violations) {
 	if f.size() > maxFieldBytes {
 		v.Add("fields", fmt.Sprintf("must be at most %d bytes of JSON", maxFieldBytes))
 	}
-}
-
-// depth counts the levels of objects and arrays in a value.
-func depth(value jsontext.Value) int {
-	deepest, level, quoted := 0, 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			level++
-			deepest = max(deepest, level)
-		case c == '}' || c == ']':
-			level--
-		}
-	}
-	return deepest
 }
 
 // merge puts a change over the fields: keys keep their place, null removes one.

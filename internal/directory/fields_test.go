@@ -153,7 +153,7 @@ func TestDepthCountsLevelsOutsideOfTexts(t *testing.T) {
 	for value, want := range map[string]int{
 		`1`: 0, `"[{"`: 0, `"\"[{"`: 0, `"\\"`: 0, `[]`: 1, `{}`: 1, `[[],[[]]]`: 3, `{"[":"{"}`: 1, `{"a":[{"b":"\\"}]}`: 3, `["\\\"",[]]`: 2,
 	} {
-		if got := depth(jsontext.Value(value)); got != want {
+		if _, got := measure([]byte(value)); got != want {
 			t.Errorf("%s has %d levels, want %d", value, got, want)
 		}
 	}
