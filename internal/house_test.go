@@ -22,6 +22,8 @@ func layers() [][]string {
 		{"internal/fault", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db"},
 		{"internal/web", "internal/config"},
+		{"internal/access"},
+		{"internal/token"},
 		{"internal/slug", "internal/identity"},
 		{"internal/signin"},
 		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},

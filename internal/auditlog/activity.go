@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"bursar/internal/access"
 	"bursar/internal/db"
-	"bursar/internal/identity"
 )
 
 const (
@@ -28,7 +28,7 @@ type Day struct {
 // Activity30 is how much happened in a workspace on each of 30 days, of which the
 // last is today, as days are in a zone.
 func (s *Service) Activity30(ctx context.Context, by db.Caller, workspaceID string, zone *time.Location) ([]Day, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.AuditRead); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
 		return nil, err
 	}
 	today := time.UnixMilli(s.db.Now()).In(zone)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -17,7 +17,7 @@ const exportChunk = 500
 // beforehand that it does: whoever got a row is on record. Rows that arrive
 // meanwhile do not belong. Nothing of the store is held while each takes a row.
 func (s *Service) Export(ctx context.Context, by db.Caller, in exportInput, each func(Row) error) error {
-	f, err := s.may(ctx, by, in.filters, identity.AuditExport)
+	f, err := s.may(ctx, by, in.filters, access.AuditExport)
 	if err != nil {
 		return err
 	}

@@ -48,11 +48,11 @@ func checkTime(v *fault.Violations, field string, text *string, absent int64) in
 
 type listInput struct {
 	filters
-	web.Page
+	web.PageParams
 }
 
 func (in *listInput) Validate(v *fault.Violations) {
-	in.Page.Validate(v)
+	in.PageParams.Validate(v)
 	in.check(v)
 }
 
@@ -79,4 +79,4 @@ func (in *exportInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "outcome", in.Outcome, 0, maxFilter)
 }
 
-type activityInput struct{ web.Page }
+type activityInput struct{ web.PageParams }

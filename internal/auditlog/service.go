@@ -6,9 +6,9 @@ import (
 	"context"
 	"time"
 
+	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -22,23 +22,23 @@ const maxRecent = 50
 // Service answers for the audit log.
 type Service struct {
 	db        *db.DB
-	authority *identity.Authority
+	authority *access.Authority
 	cursors   *web.Cursors
 }
 
 // New makes the service.
-func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
+func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 	return &Service{db: d, authority: a, cursors: c}
 }
 
 // List is a page of what happened in a workspace, or of what happened in an
 // organization outside of its workspaces, newest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.Encoded, error) {
-	f, err := s.may(ctx, by, in.filters, identity.AuditRead)
+func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.JSONPage, error) {
+	f, err := s.may(ctx, by, in.filters, access.AuditRead)
 	if err != nil {
 		return nil, err
 	}
-	return s.encoded(ctx, f, in.Page)
+	return s.encoded(ctx, f, in.PageParams)
 }
 
 // Page is a piece of the log, as rows. Cursor is empty where there are no more.
@@ -50,19 +50,19 @@ type Page struct {
 
 // Page is what List is, as rows.
 func (s *Service) Page(ctx context.Context, by db.Caller, in listInput) (Page, error) {
-	f, err := s.may(ctx, by, in.filters, identity.AuditRead)
+	f, err := s.may(ctx, by, in.filters, access.AuditRead)
 	if err != nil {
 		return Page{}, err
 	}
-	window, err := s.cursors.Paged(in.Page, web.Descending, f.scope()...)
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, f.scope()...)
 	if err != nil {
 		return Page{}, err
 	}
-	rows, err := s.rows(ctx, f, window.After, window.Take)
+	rows, err := s.rows(ctx, f, window.After, window.Limit)
 	if err != nil {
 		return Page{}, err
 	}
-	list := web.Cut(window, rows, func(r Row) string { return r.ID })
+	list := web.NewPage(window, rows, func(r Row) string { return r.ID })
 	page := Page{Rows: list.Rows()}
 	page.Cursor, page.More = list.Next()
 	return page, nil
@@ -70,7 +70,7 @@ func (s *Service) Page(ctx context.Context, by db.Caller, in listInput) (Page, e
 
 // Recent is the newest rows of a workspace, 50 at most.
 func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, n int) ([]Row, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.AuditRead); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
 		return nil, err
 	}
 	return s.rows(ctx, all(workspaceID), string(web.Descending), max(0, min(n, maxRecent)))
@@ -78,7 +78,7 @@ func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, 
 
 // Get is one row of a workspace.
 func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string) (Row, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.AuditRead); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
 		return Row{}, err
 	}
 	var row Row
@@ -95,22 +95,22 @@ func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string)
 
 // Activity is a page of what the caller did outside of workspaces: logins, keys,
 // organizations.
-func (s *Service) Activity(ctx context.Context, by db.Caller, in activityInput) (*web.Encoded, error) {
-	return s.encoded(ctx, filter{column: "actor_id", value: by.ID, own: true, to: web.LastMillisecond}, in.Page)
+func (s *Service) Activity(ctx context.Context, by db.Caller, in activityInput) (*web.JSONPage, error) {
+	return s.encoded(ctx, filter{column: "actor_id", value: by.ID, own: true, to: web.LastMillisecond}, in.PageParams)
 }
 
 // may demands a permission in the workspace whose rows are asked for, or to be an
 // owner of the organization, and makes the filter.
-func (s *Service) may(ctx context.Context, by db.Caller, in filters, need identity.Permission) (filter, error) {
+func (s *Service) may(ctx context.Context, by db.Caller, in filters, need access.Permission) (filter, error) {
 	f := filter{column: "workspace_id", from: in.from, to: in.to}
 	var err error
 	if in.WorkspaceID != nil && *in.WorkspaceID != "" {
 		f.value = *in.WorkspaceID
-		err = s.authority.Workspace(ctx, by.Actor, f.value, need)
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, f.value, need)
 	} else {
 		f.column, f.value = "organization_id", *in.OrganizationID
 		// Only an owner reads it, and that is who may write settings.
-		err = s.authority.Organization(ctx, by.Actor, f.value, identity.OrgSettingsWrite)
+		err = s.authority.RequireInOrganization(ctx, by.Actor, f.value, access.OrgSettingsWrite)
 	}
 	f.equal("actor_id", in.Actor)
 	f.equal("action", in.Action)
@@ -120,7 +120,7 @@ func (s *Service) may(ctx context.Context, by db.Caller, in filters, need identi
 	return f, err
 }
 
-func (s *Service) encoded(ctx context.Context, f filter, p web.Page) (*web.Encoded, error) {
+func (s *Service) encoded(ctx context.Context, f filter, p web.PageParams) (*web.JSONPage, error) {
 	window, err := s.cursors.Paged(p, web.Descending, f.scope()...)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *Service) encoded(ctx context.Context, f filter, p web.Page) (*web.Encod
 		ctx, cancel = context.WithTimeout(ctx, pageTimeout)
 		defer cancel()
 	}
-	page := window.NewEncoded()
+	page := window.NewJSONPage()
 	err = s.db.Read(ctx, func(q db.Q) error { return f.encode(q, window, page) })
 	return page, err
 }

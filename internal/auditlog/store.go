@@ -89,11 +89,11 @@ func (f filter) newest(columns, below string, take int) *db.Statement {
 }
 
 // encode adds the rows of a page as they are sent.
-func (f filter) encode(q db.Q, w web.Window, page *web.Encoded) error {
+func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
 	var sent []byte
 	write := func(dst []byte) []byte { return append(dst, sent...) }
 	first, old := f.first(), false
-	err := q.EachOf(f.newest(`sent`, w.After, w.Take), func(r db.Rows) error {
+	err := q.EachOf(f.newest(`sent`, w.After, w.Limit), func(r db.Rows) error {
 		sent = r.Raw(0)
 		old = old || len(sent) == 0
 		if old {
@@ -108,7 +108,7 @@ func (f filter) encode(q db.Q, w web.Window, page *web.Encoded) error {
 		return err
 	}
 	page.Clear()
-	rows, err := f.rows(q, w.After, w.Take)
+	rows, err := f.rows(q, w.After, w.Limit)
 	for _, row := range rows {
 		page.Row([]byte(row.ID), row.Append)
 	}

@@ -306,7 +306,7 @@ func newKeysRotate(t Terminal) *cobra.Command {
 earlier keys stay good until they expire.`,
 		example: `  bursar admin keys rotate`,
 		run: func(c *cobra.Command, id opened) (any, string, error) {
-			key, err := id.RotateSigningKey(c.Context(), operator())
+			key, err := id.Tokens().Rotate(c.Context(), operator())
 			return map[string]string{"key_id": key}, "Signing key " + key, err
 		},
 	}.command(t)

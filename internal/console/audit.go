@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -115,7 +115,7 @@ func stale(err error, f auditFilter) bool {
 }
 
 func (p *auditPage) fill(v *visit, list auditlog.Page) {
-	f, path, now := p.Filter, v.path("audit"), v.console.site.DB.Now()
+	f, path, now := p.Filter, v.path("audit"), v.console.endpoints.DB.Now()
 	p.Now = now
 	for _, row := range list.Rows {
 		p.Rows = append(p.Rows, newAuditRow(v, f, row))
@@ -142,7 +142,7 @@ func (c *Console) frameAudit(v *visit, p *auditPage) error {
 		return err
 	}
 	scope := p.Filter.Scope
-	if v.can(identity.AuditRead) {
+	if v.can(access.AuditRead) {
 		p.Scopes = append(p.Scopes, scopeLink{"This workspace", v.path("audit"), scope == scopeWorkspace})
 	}
 	if owner {
@@ -152,7 +152,7 @@ func (c *Console) frameAudit(v *visit, p *auditPage) error {
 	if scope == scopeOwn {
 		return nil
 	}
-	p.Exportable = scope == scopeOrganization && owner || scope == scopeWorkspace && v.can(identity.AuditExport)
+	p.Exportable = scope == scopeOrganization && owner || scope == scopeWorkspace && v.can(access.AuditExport)
 	members, err := c.homeMembers(v)
 	p.Members = memberChoices(members, p.Filter.Actor)
 	p.Actions, p.Resources, p.Outcomes = actionChoices(p.Filter.Action), resourceChoices(p.Filter.ResourceType), outcomeChoices(p.Filter.Outcome)
@@ -162,7 +162,7 @@ func (c *Console) frameAudit(v *visit, p *auditPage) error {
 // ownsOrganization says whether the visitor may read what happened outside of
 // workspaces.
 func (c *Console) ownsOrganization(v *visit) (bool, error) {
-	err := c.Authority.Organization(v.R.Context(), v.Caller.Actor, v.workspace.OrganizationID, identity.OrgSettingsWrite)
+	err := c.Authority.RequireInOrganization(v.R.Context(), v.Caller.Actor, v.workspace.OrganizationID, access.OrgSettingsWrite)
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		return false, nil

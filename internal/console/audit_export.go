@@ -67,7 +67,7 @@ type export struct {
 }
 
 func newExport(v *visit, format, scope string) *export {
-	today := time.UnixMilli(v.console.site.DB.Now()).In(v.zone).Format(time.DateOnly)
+	today := time.UnixMilli(v.console.endpoints.DB.Now()).In(v.zone).Format(time.DateOnly)
 	about := v.workspace.Slug
 	if scope == scopeOrganization {
 		about = "organization"

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
-	"bursar/internal/identity"
 )
 
 // auditRow is a row of the log and where it leads.
@@ -85,23 +85,23 @@ func resourcePath(v *visit, row auditlog.Row) string {
 	}
 	switch audit.ResourceType(row.ResourceType) {
 	case audit.DirectoryEntry:
-		if v.can(identity.DirectoryRead) {
+		if v.can(access.DirectoryRead) {
 			return v.path("directory", row.ResourceID)
 		}
 	case audit.DirectoryTag:
-		if v.can(identity.DirectoryRead) {
+		if v.can(access.DirectoryRead) {
 			return v.path("directory", "tags")
 		}
 	case audit.Member:
-		if v.can(identity.MembersRead) {
+		if v.can(access.MembersRead) {
 			return v.path("members")
 		}
 	case audit.Role:
-		if v.can(identity.MembersRead) {
+		if v.can(access.MembersRead) {
 			return v.path("roles")
 		}
 	case audit.ClientAccount:
-		if v.can(identity.KeysRead) {
+		if v.can(access.KeysRead) {
 			return v.path("keys")
 		}
 	case audit.Organization:
@@ -114,7 +114,7 @@ func resourcePath(v *visit, row auditlog.Row) string {
 type auditRowPage struct{ Row auditRow }
 
 func (c *Console) auditRowPage(v *visit) error {
-	if err := v.need(identity.AuditRead); err != nil {
+	if err := v.need(access.AuditRead); err != nil {
 		return err
 	}
 	row, err := c.Audit.Get(v.R.Context(), v.Caller, v.workspace.ID, v.R.PathValue("id"))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
 	"bursar/internal/identity"
@@ -21,7 +22,7 @@ import (
 // Services are what the pages show and change.
 type Services struct {
 	Identity      *identity.Service
-	Authority     *identity.Authority
+	Authority     *access.Authority
 	Clients       *identity.Clients
 	SignIn        *signin.Service
 	Directory     *directory.Service
@@ -33,7 +34,7 @@ type Services struct {
 // Config is what the console needs to know about the server around it.
 type Config struct {
 	PublicURL string
-	Site      *web.Site
+	Endpoints *web.Endpoints
 	Sealer    *web.Sealer
 	// Count decides whether somebody who is signed in may ask so often.
 	Count func(x *web.Exchange, callerID string) error
@@ -42,12 +43,12 @@ type Config struct {
 // Console answers browsers.
 type Console struct {
 	Services
-	config  Config
-	site    *web.Site
-	secure  bool // served over TLS, to the browser at least
-	pages   pages
-	assets  assets
-	foreign *http.CrossOriginProtection
+	config    Config
+	endpoints *web.Endpoints
+	secure    bool // served over TLS, to the browser at least
+	pages     pages
+	assets    assets
+	foreign   *http.CrossOriginProtection
 }
 
 // New makes the console.
@@ -56,7 +57,7 @@ func New(s Services, c Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the public URL: %w", err)
 	}
-	console := &Console{Services: s, config: c, site: c.Site, secure: public.Scheme == "https", foreign: http.NewCrossOriginProtection()}
+	console := &Console{Services: s, config: c, endpoints: c.Endpoints, secure: public.Scheme == "https", foreign: http.NewCrossOriginProtection()}
 	if err := console.foreign.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 		return nil, fmt.Errorf("trust the public URL: %w", err)
 	}
@@ -120,7 +121,7 @@ func (c *Console) postIn(path string, do func(v *visit) error) Route {
 
 // enter finds the workspace of a page and what the visitor may do in it.
 func (v *visit) enter(ctx context.Context, id string) error {
-	held, err := v.console.Authority.Held(ctx, v.Caller.Actor, id)
+	held, err := v.console.Authority.Permissions(ctx, v.Caller.Actor, id)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (c *Console) decideDevice(v *visit) error {
 		return v.showDevice(v.field("code"))
 	}
 	var f *fault.Fault
-	if errors.As(err, &f) && (f.Code == fault.CodeNotPending || f.Code == fault.NotFound) {
+	if errors.As(err, &f) && (f.Code == fault.CodeNotPending || f.Code == fault.ResourceNotFound) {
 		return v.showDevice(v.field("code")) // which tells what became of it
 	}
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"net/url"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
 func (c *Console) newEntryPage(v *visit) error {
-	if err := v.need(identity.DirectoryWrite); err != nil {
+	if err := v.need(access.DirectoryWrite); err != nil {
 		return err
 	}
 	tags, err := v.tags()
@@ -70,7 +70,7 @@ func (c *Console) createEntry(v *visit) error {
 func (c *Console) editEntryPage(v *visit) error {
 	e, err := v.entry()
 	if err == nil {
-		err = v.need(identity.DirectoryWrite)
+		err = v.need(access.DirectoryWrite)
 	}
 	if err != nil {
 		return err

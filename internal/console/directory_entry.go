@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -86,7 +86,7 @@ func (c *Console) entryPage(v *visit) error {
 		CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt,
 		SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, v.R.URL.Query().Get("reveal")),
 	}
-	if v.can(identity.AuditRead) {
+	if v.can(access.AuditRead) {
 		if data.History, err = c.history(v, data); err != nil {
 			return err
 		}

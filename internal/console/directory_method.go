@@ -2,8 +2,8 @@ package console
 
 import (
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -43,7 +43,7 @@ func (v *visit) readMethod(f *methodForm) {
 func (c *Console) newMethodPage(v *visit) error {
 	e, err := v.entry()
 	if err == nil {
-		err = v.need(identity.ReceivingWrite)
+		err = v.need(access.ReceivingWrite)
 	}
 	if err != nil {
 		return err
@@ -88,10 +88,10 @@ func (v *visit) method() (api.Entry, api.ReceivingMethod, error) {
 func (c *Console) methodPage(v *visit) error {
 	e, m, err := v.method()
 	if err == nil {
-		err = v.need(identity.ReceivingWrite)
+		err = v.need(access.ReceivingWrite)
 	}
 	if err == nil {
-		err = v.need(identity.ReceivingRead)
+		err = v.need(access.ReceivingRead)
 	}
 	if err != nil {
 		return err

@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -83,7 +83,7 @@ func (v *visit) tag() (api.Tag, error) {
 func (c *Console) tagPage(v *visit) error {
 	t, err := v.tag()
 	if err == nil {
-		err = v.need(identity.TagsWrite)
+		err = v.need(access.TagsWrite)
 	}
 	if err != nil {
 		return err

@@ -5,9 +5,9 @@ import (
 	"net/url"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -72,7 +72,7 @@ func (c *Console) home(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if v.can(identity.DirectoryRead) {
+	if v.can(access.DirectoryRead) {
 		counts, err := c.Directory.Counts(v.R.Context(), v.Caller, v.workspace.ID)
 		if err != nil {
 			return err
@@ -82,11 +82,11 @@ func (c *Console) home(v *visit) error {
 			page.Steps = firstSteps(v, len(members), len(keys.own))
 		}
 	}
-	if v.can(identity.MembersRead) {
+	if v.can(access.MembersRead) {
 		page.Stats = append(page.Stats, stat{"Members", amount(len(members), false), v.path("members")})
 	}
 	page.Attention = append(invitations(v, members), keys.unused(v)...)
-	if v.can(identity.AuditRead) {
+	if v.can(access.AuditRead) {
 		if err := c.homeActivity(v, &page); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *Console) home(v *visit) error {
 }
 
 func (c *Console) homeMembers(v *visit) ([]api.Member, error) {
-	if !v.can(identity.MembersRead) {
+	if !v.can(access.MembersRead) {
 		return nil, nil
 	}
 	list, err := ask(v, c.Workspaces.Members, web.Args{Path: map[string]string{"id": v.workspace.ID}})

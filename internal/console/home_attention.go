@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/identity"
 	"bursar/internal/web"
 )
@@ -30,7 +31,7 @@ type homeKeys struct {
 func (c *Console) homeKeys(v *visit) (homeKeys, error) {
 	list, err := ask(v, c.Identity.APIKeys, web.Args{})
 	keys := homeKeys{own: list.Rows()}
-	if err == nil && v.can(identity.KeysRead) {
+	if err == nil && v.can(access.KeysRead) {
 		keys.clients, err = ask(v, c.Clients.List, web.Args{Path: map[string]string{"id": v.workspace.ID}})
 	}
 	return keys, err
@@ -50,7 +51,7 @@ func invitations(v *visit, members []api.Member) []attentionItem {
 
 // unused are the keys and clients that nobody has used for long.
 func (k homeKeys) unused(v *visit) []attentionItem {
-	now := v.console.site.DB.Now()
+	now := v.console.endpoints.DB.Now()
 	var keys, clients []attentionItem
 	for _, key := range k.own {
 		if key.ExpiresAt == 0 || key.ExpiresAt > now {
@@ -95,10 +96,10 @@ type step struct {
 // firstSteps are what the visitor can do in a workspace that is still empty.
 func firstSteps(v *visit, members, keys int) []step {
 	var steps []step
-	if v.can(identity.DirectoryWrite) {
+	if v.can(access.DirectoryWrite) {
 		steps = append(steps, step{Title: "Add a payee", Text: "A person or an organization that you pay.", Path: v.path("directory", "new"), Label: "Add a payee"})
 	}
-	if v.can(identity.MembersWrite) {
+	if v.can(access.MembersWrite) {
 		steps = append(steps, step{Title: "Invite someone", Text: "Somebody to work with, in the role that fits.", Path: v.path("members"), Label: "Invite someone", Done: members > 1})
 	}
 	steps = append(steps, step{Title: "Make an API key", Text: "Programs use it to act as you.", Path: v.path("keys", "new"), Label: "Make a key", Done: keys > 0})

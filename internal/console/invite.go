@@ -41,7 +41,7 @@ func (c *Console) invitePage(v *visit) error {
 
 func gone(err error) bool {
 	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == fault.NotFound
+	return errors.As(err, &f) && f.Code == fault.ResourceNotFound
 }
 
 func (c *Console) redeem(v *visit) error {

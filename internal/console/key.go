@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/identity"
 	"bursar/internal/web"
 )
@@ -70,7 +71,7 @@ func (v *visit) keysData() (keysPage, error) {
 	if err != nil {
 		return data, err
 	}
-	now, made := v.console.site.DB.Now(), v.R.URL.Query().Get("made")
+	now, made := v.console.endpoints.DB.Now(), v.R.URL.Query().Get("made")
 	address := strings.TrimRight(v.console.config.PublicURL, "/") + "/v1/auth/token"
 	for _, k := range keys {
 		row := keyRow{APIKey: k, Ended: k.ExpiresAt != 0 && k.ExpiresAt <= now, Made: k.ID == made}
@@ -80,7 +81,7 @@ func (v *visit) keysData() (keysPage, error) {
 			data.Try = tryLine{"curl -X POST " + address + " -H 'Authorization: Bearer ", "'"}
 		}
 	}
-	if !v.can(identity.KeysRead) {
+	if !v.can(access.KeysRead) {
 		return data, nil
 	}
 	if data.Clients, err = v.clientRows(now, made); err != nil {
@@ -122,7 +123,7 @@ func (v *visit) clientRows(now int64, made string) ([]clientRow, error) {
 
 // rolesOfMembers is who holds which roles, as far as the visitor may see it.
 func (v *visit) rolesOfMembers() (map[string][]api.Role, error) {
-	if !v.can(identity.MembersRead) {
+	if !v.can(access.MembersRead) {
 		return nil, nil
 	}
 	members, err := v.members()
@@ -149,7 +150,7 @@ func (v *visit) liveKey(id string) (api.APIKey, error) {
 		return api.APIKey{}, err
 	}
 	i := slices.IndexFunc(keys, func(k api.APIKey) bool { return k.ID == id })
-	if i < 0 || keys[i].ExpiresAt != 0 && keys[i].ExpiresAt <= v.console.site.DB.Now() {
+	if i < 0 || keys[i].ExpiresAt != 0 && keys[i].ExpiresAt <= v.console.endpoints.DB.Now() {
 		return api.APIKey{}, errNoPage
 	}
 	return keys[i], nil

@@ -51,7 +51,7 @@ func (p newKeyPage) end(v *visit) (at int64, ends bool) {
 		return 0, false
 	}
 	if days, err := strconv.Atoi(p.Expires); err == nil {
-		return v.console.site.DB.Now() + int64(days)*(24*time.Hour).Milliseconds(), true
+		return v.console.endpoints.DB.Now() + int64(days)*(24*time.Hour).Milliseconds(), true
 	}
 	day, err := time.ParseInLocation(time.DateOnly, p.Until, v.zone)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *Console) rotateKey(v *visit) error {
 		return err
 	}
 	text := "The key " + next.Name + " is replaced. The old one has ended."
-	if left := time.Duration(next.Previous.ExpiresAt-v.console.site.DB.Now()) * time.Millisecond; left > 0 {
+	if left := time.Duration(next.Previous.ExpiresAt-v.console.endpoints.DB.Now()) * time.Millisecond; left > 0 {
 		text = "The key " + next.Name + " is replaced. The old one is good for " + roughly(left.Round(time.Minute)) + "."
 	}
 	return v.tellKey(next, text)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/identity"
 	"bursar/internal/web"
@@ -15,7 +16,7 @@ type newClientPage struct {
 }
 
 func (c *Console) newClientPage(v *visit) error {
-	if err := v.need(identity.KeysWrite); err != nil {
+	if err := v.need(access.KeysWrite); err != nil {
 		return err
 	}
 	data, err := v.newClientData("", "viewer")
@@ -29,8 +30,8 @@ func (c *Console) newClientPage(v *visit) error {
 // workspace can still give the built-in ones.
 func (v *visit) newClientData(name, role string) (newClientPage, error) {
 	data := newClientPage{Name: name, Role: role}
-	if !v.can(identity.MembersRead) {
-		for _, r := range identity.BuiltInRoles() {
+	if !v.can(access.MembersRead) {
+		for _, r := range access.BuiltInRoles() {
 			if _, lacks := v.held.Lacks(r.Permissions); !lacks {
 				data.Roles = append(data.Roles, api.Role{Key: r.Key, Name: r.Name, Color: r.Color})
 			}

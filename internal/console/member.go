@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"bursar/api"
-	"bursar/internal/identity"
+	"bursar/internal/access"
 	"bursar/internal/web"
 )
 
@@ -148,10 +148,10 @@ func isMachine(m api.Member) bool { return strings.HasPrefix(m.ID, "cli_") }
 // onlyAdmin says whether the workspace would be without an admin if a member were
 // not one. It is the service that decides: this is why its answer is foreseen.
 func onlyAdmin(m api.Member, all []api.Member) bool {
-	if !slices.Contains(m.Roles, identity.Admin) {
+	if !slices.Contains(m.Roles, access.Admin) {
 		return false
 	}
 	return !slices.ContainsFunc(all, func(other api.Member) bool {
-		return other.ID != m.ID && !isMachine(other) && other.Status == "active" && slices.Contains(other.Roles, identity.Admin)
+		return other.ID != m.ID && !isMachine(other) && other.Status == "active" && slices.Contains(other.Roles, access.Admin)
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"net/url"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -80,11 +80,11 @@ func (c *Console) removeMember(v *visit) error {
 // leaveMembers goes back to the members, or home where the visitor has just lost
 // the right to see them.
 func (v *visit) leaveMembers(text string) error {
-	held, err := v.console.Authority.Held(v.R.Context(), v.Caller.Actor, v.workspace.ID)
+	held, err := v.console.Authority.Permissions(v.R.Context(), v.Caller.Actor, v.workspace.ID)
 	if err != nil {
 		return err
 	}
-	if !held.Has(identity.MembersRead) {
+	if !held.Has(access.MembersRead) {
 		return v.done(text, v.path())
 	}
 	return v.done(text, v.membersPath())

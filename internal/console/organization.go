@@ -5,9 +5,9 @@ import (
 	"net/http"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -66,7 +66,7 @@ func (v *visit) organizationData() (organizationPage, error) {
 // owns says whether the visitor may change an organization. It is only a question:
 // what is refused is refused by the service.
 func (v *visit) owns(organizationID string) bool {
-	return v.console.Authority.Organization(v.R.Context(), v.Caller.Actor, organizationID, identity.OrgSettingsWrite) == nil
+	return v.console.Authority.RequireInOrganization(v.R.Context(), v.Caller.Actor, organizationID, access.OrgSettingsWrite) == nil
 }
 
 func (c *Console) updateOrganization(v *visit) error {

@@ -16,6 +16,7 @@ import (
 	_ "time/tzdata" // a machine may have none of its own
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/web"
@@ -66,13 +67,13 @@ type view struct {
 	RequestID  string
 	Data       any
 
-	held identity.Set
+	held access.Set
 	zone *time.Location
 	now  time.Time
 }
 
 // Can says whether the visitor may do something in the workspace.
-func (v view) Can(permission string) bool { return v.held.Has(identity.Permission(permission)) }
+func (v view) Can(permission string) bool { return v.held.Has(access.Permission(permission)) }
 
 // W is an address within the workspace.
 func (v view) W(parts ...string) string { return workspacePath(v.Workspace.ID, parts...) }
@@ -194,7 +195,7 @@ func (v *visit) showStatus(status int, page, title string, p problems, data any)
 func (v *visit) view(page, title string, p problems, data any) view {
 	out := view{
 		Page: page, Title: title, Workspaces: v.workspaces, Workspace: v.workspace, Flash: v.told(), Problems: p,
-		RequestID: v.RequestID, Data: data, held: v.held, zone: v.zone, now: time.UnixMilli(v.console.site.DB.Now()),
+		RequestID: v.RequestID, Data: data, held: v.held, zone: v.zone, now: time.UnixMilli(v.console.endpoints.DB.Now()),
 	}
 	if v.browser.Actor.ID != "" {
 		out.User = &api.User{ID: v.Caller.ID, Email: v.Caller.Email, Name: v.Caller.Name}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bursar/api"
-	"bursar/internal/identity"
+	"bursar/internal/access"
 	"bursar/internal/web"
 )
 
@@ -65,7 +65,7 @@ func (v *visit) rolesData() (rolesPage, error) {
 	}
 	data := rolesPage{Areas: permissionAreas()}
 	for _, role := range roles {
-		column := roleColumn{Role: role, Editable: v.can(identity.RolesWrite) && v.canGrant(role)}
+		column := roleColumn{Role: role, Editable: v.can(access.RolesWrite) && v.canGrant(role)}
 		for _, m := range members {
 			if slices.Contains(m.Roles, role.Key) {
 				column.Holders++
@@ -97,10 +97,10 @@ func (v *visit) grantable(roles []api.Role) []api.Role {
 	return slices.DeleteFunc(slices.Clone(roles), func(r api.Role) bool { return !v.canGrant(r) })
 }
 
-func permissionSet(names []string) identity.Set {
-	var set identity.Set
+func permissionSet(names []string) access.Set {
+	var set access.Set
 	for _, name := range names {
-		set |= identity.SetOf(identity.Permission(name))
+		set |= access.SetOf(access.Permission(name))
 	}
 	return set
 }
@@ -117,10 +117,10 @@ func roleCalled(roles []api.Role, key string) api.Role {
 
 // roleName is the name of a role, or its key where the name is not known.
 func (v *visit) roleName(key string) string {
-	if role, ok := identity.BuiltInRole(key); ok {
+	if role, ok := access.BuiltInRole(key); ok {
 		return role.Name
 	}
-	if !v.can(identity.MembersRead) {
+	if !v.can(access.MembersRead) {
 		return key
 	}
 	roles, err := v.roles()

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
-	"bursar/internal/identity"
 	"bursar/internal/slug"
 	"bursar/internal/web"
 )
@@ -35,7 +35,7 @@ func (v *visit) roleForm(key string) rolePage {
 func (v *visit) heldAreas() []permissionArea {
 	var areas []permissionArea
 	for _, area := range permissionAreas() {
-		area.Permissions = slices.DeleteFunc(area.Permissions, func(p permission) bool { return !v.can(identity.Permission(p.Key)) })
+		area.Permissions = slices.DeleteFunc(area.Permissions, func(p permission) bool { return !v.can(access.Permission(p.Key)) })
 		if len(area.Permissions) > 0 {
 			areas = append(areas, area)
 		}
@@ -44,14 +44,14 @@ func (v *visit) heldAreas() []permissionArea {
 }
 
 func (c *Console) newRolePage(v *visit) error {
-	if err := v.need(identity.RolesWrite); err != nil {
+	if err := v.need(access.RolesWrite); err != nil {
 		return err
 	}
 	return v.show("roles_edit", "New role", v.roleForm(""))
 }
 
 func (c *Console) rolePage(v *visit) error {
-	if err := v.need(identity.RolesWrite); err != nil {
+	if err := v.need(access.RolesWrite); err != nil {
 		return err
 	}
 	role, err := v.definedRole(v.R.PathValue("role"))
@@ -83,7 +83,7 @@ func (v *visit) definedRole(key string) (api.Role, error) {
 func (c *Console) createRole(v *visit) error {
 	data := v.roleForm("")
 	key := cmp.Or(v.field("role"), strings.ReplaceAll(slug.From(v.field("name"), "role"), "-", "_"))
-	if v.can(identity.RolesWrite) && v.otherRole(key) {
+	if v.can(access.RolesWrite) && v.otherRole(key) {
 		data.Key = key
 		taken := problems{Fields: map[string]string{"role": "There is a role with the key " + key + " already."}}
 		return v.showRole(data, taken, http.StatusUnprocessableEntity)
@@ -101,7 +101,7 @@ func (v *visit) otherRole(key string) bool {
 
 func (c *Console) updateRole(v *visit) error {
 	key := v.R.PathValue("role")
-	if _, err := v.definedRole(key); err != nil && v.can(identity.RolesWrite) {
+	if _, err := v.definedRole(key); err != nil && v.can(access.RolesWrite) {
 		return err
 	}
 	return c.defineRole(v, v.roleForm(key), audit.RoleUpdated, key)

@@ -1,6 +1,6 @@
 package console
 
-import "bursar/internal/identity"
+import "bursar/internal/access"
 
 // permissionArea is what a few permissions have in common.
 type permissionArea struct {
@@ -18,10 +18,10 @@ type permission struct {
 // nobody has described yet stands at the end under its own name.
 func permissionAreas() []permissionArea {
 	areas := describedAreas()
-	var seen identity.Set
+	var seen access.Set
 	for _, area := range areas {
 		for _, p := range area.Permissions {
-			seen |= identity.SetOf(identity.Permission(p.Key))
+			seen |= access.SetOf(access.Permission(p.Key))
 		}
 	}
 	var others []permission
@@ -35,45 +35,45 @@ func permissionAreas() []permissionArea {
 }
 
 // allPermissions are what the admin holds: everything.
-func allPermissions() identity.Set {
-	admin, _ := identity.BuiltInRole(identity.Admin)
+func allPermissions() access.Set {
+	admin, _ := access.BuiltInRole(access.Admin)
 	return admin.Permissions
 }
 
 func describedAreas() []permissionArea {
-	say := func(p identity.Permission, text string) permission { return permission{string(p), text} }
+	say := func(p access.Permission, text string) permission { return permission{string(p), text} }
 	return []permissionArea{
 		{"Workspace", []permission{
-			say(identity.WSRead, "See the workspace"),
-			say(identity.WSWrite, "Rename it"),
+			say(access.WSRead, "See the workspace"),
+			say(access.WSWrite, "Rename it"),
 		}},
 		{"Members and roles", []permission{
-			say(identity.MembersRead, "See members and roles"),
-			say(identity.MembersWrite, "Invite, remove, give and take roles"),
-			say(identity.RolesWrite, "Define roles"),
+			say(access.MembersRead, "See members and roles"),
+			say(access.MembersWrite, "Invite, remove, give and take roles"),
+			say(access.RolesWrite, "Define roles"),
 		}},
 		{"Directory", []permission{
-			say(identity.DirectoryRead, "See entries and tags"),
-			say(identity.DirectoryWrite, "Add and change entries"),
-			say(identity.DirectoryDelete, "Delete and restore entries"),
-			say(identity.TagsWrite, "Make, rename and delete tags"),
-			say(identity.ReceivingRead, "See how somebody is paid"),
-			say(identity.ReceivingWrite, "Change how somebody is paid"),
+			say(access.DirectoryRead, "See entries and tags"),
+			say(access.DirectoryWrite, "Add and change entries"),
+			say(access.DirectoryDelete, "Delete and restore entries"),
+			say(access.TagsWrite, "Make, rename and delete tags"),
+			say(access.ReceivingRead, "See how somebody is paid"),
+			say(access.ReceivingWrite, "Change how somebody is paid"),
 		}},
 		{"Payouts", []permission{
-			say(identity.PayoutsRead, "See payouts"),
-			say(identity.PayoutsCreate, "Prepare payouts"),
-			say(identity.PayoutsApprove, "Approve payouts"),
+			say(access.PayoutsRead, "See payouts"),
+			say(access.PayoutsCreate, "Prepare payouts"),
+			say(access.PayoutsApprove, "Approve payouts"),
 		}},
 		{"Audit", []permission{
-			say(identity.AuditRead, "Read the audit log"),
-			say(identity.AuditExport, "Export the audit log"),
+			say(access.AuditRead, "Read the audit log"),
+			say(access.AuditExport, "Export the audit log"),
 		}},
 		{"Keys and webhooks", []permission{
-			say(identity.KeysRead, "See machine clients"),
-			say(identity.KeysWrite, "Make, rotate and revoke machine clients"),
-			say(identity.WebhooksRead, "See webhooks"),
-			say(identity.WebhooksWrite, "Change webhooks"),
+			say(access.KeysRead, "See machine clients"),
+			say(access.KeysWrite, "Make, rotate and revoke machine clients"),
+			say(access.WebhooksRead, "See webhooks"),
+			say(access.WebhooksWrite, "Change webhooks"),
 		}},
 	}
 }

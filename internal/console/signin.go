@@ -73,7 +73,7 @@ const freshFor = 15 * time.Minute
 
 // fresh demands that somebody has signed in a short while ago.
 func (v *visit) fresh() bool {
-	return v.console.site.DB.Now()-v.browser.SignedInAt < freshFor.Milliseconds()
+	return v.console.endpoints.DB.Now()-v.browser.SignedInAt < freshFor.Milliseconds()
 }
 
 func (c *Console) signInPage(v *visit) error {
@@ -129,7 +129,7 @@ func (v *visit) admit(proven signin.Proven, next string) (path string, err error
 	if err != nil {
 		return "", err
 	}
-	v.setCookie(sessionCookie, session.Secret, time.Duration(session.ExpiresAt-v.console.site.DB.Now())*time.Millisecond)
+	v.setCookie(sessionCookie, session.Secret, time.Duration(session.ExpiresAt-v.console.endpoints.DB.Now())*time.Millisecond)
 	v.dropCookie(stateCookie)
 	return inner(next), nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
@@ -26,13 +27,13 @@ type visit struct {
 	browser    identity.Browser // who sits before it, if they are signed in
 	workspaces []api.Workspace
 	workspace  *api.Workspace
-	held       identity.Set
+	held       access.Set
 }
 
 const maxForm = 1 << 20
 
 var (
-	errNoPage  = fault.New(fault.NotFound, "there is nothing at this address")
+	errNoPage  = fault.New(fault.ResourceNotFound, "there is nothing at this address")
 	errForeign = fault.New(fault.Forbidden, "this form was sent from another site")
 )
 
@@ -42,7 +43,7 @@ func (c *Console) open(page func(v *visit) error) web.Endpoint {
 		v := c.visit(x)
 		err := v.prepare()
 		if err == nil && v.browser.Actor.ID == "" {
-			err = c.site.Admit(x)
+			err = c.endpoints.Admit(x)
 		}
 		if err == nil {
 			err = page(v)
@@ -122,7 +123,7 @@ func (v *visit) identify() error {
 
 // ask calls a service method that changes nothing.
 func ask[In, Out any](v *visit, fn web.Func[In, Out], args web.Args) (Out, error) {
-	return web.Ask(v.console.site, v.Exchange, fn, args)
+	return web.Ask(v.console.endpoints, v.Exchange, fn, args)
 }
 
 // act calls a service method that changes something. A form that is sent twice
@@ -132,19 +133,19 @@ func act[In, Out any](v *visit, action audit.Action, fn web.Func[In, Out], args 
 		args.Key = "console " + key
 		args.Key = strings.ReplaceAll(args.Key, " ", "-")
 	}
-	return web.Act(v.console.site, v.Exchange, action, fn, args)
+	return web.Act(v.console.endpoints, v.Exchange, action, fn, args)
 }
 
 // can says whether the visitor may do something in the workspace.
-func (v *visit) can(p identity.Permission) bool { return v.held.Has(p) }
+func (v *visit) can(p access.Permission) bool { return v.held.Has(p) }
 
 // need refuses a page to a visitor who lacks a permission, and puts that on record
 // as the API does.
-func (v *visit) need(p identity.Permission) error {
+func (v *visit) need(p access.Permission) error {
 	if v.can(p) {
 		return nil
 	}
-	return web.Refuse(v.console.site, v.Exchange, fault.Denied(string(p), fault.Scope{WorkspaceID: v.workspace.ID}))
+	return web.Refuse(v.console.endpoints, v.Exchange, fault.Denied(string(p), fault.Scope{WorkspaceID: v.workspace.ID}))
 }
 
 // field is a value of the form without the space around it.
@@ -202,7 +203,7 @@ func mend(err error, known ...string) (problems, int, bool) {
 		details, ok := f.Details.(fault.ViolationDetails)
 		if !ok {
 			p.Text = sentence(f.Message)
-			if f.Code == fault.Conflict {
+			if f.Code == fault.IdempotencyConflict {
 				p.Text = "This form was sent already, with other content. See whether it was done, then send it again if you meant to."
 			}
 			if f.RetryAfter > 0 {

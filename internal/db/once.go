@@ -70,7 +70,7 @@ func digest[T ~string | ~[]byte](use, caller string, text T) []byte {
 func (d *DB) Start(o *Once) (done func(), err error) {
 	if _, taken := d.running.LoadOrStore(o.id, struct{}{}); taken {
 		return nil, &fault.Fault{
-			Code:       fault.Conflict,
+			Code:       fault.IdempotencyConflict,
 			Message:    "the first request with this idempotency key is still running",
 			RetryAfter: time.Second,
 		}
@@ -89,7 +89,7 @@ func (o *Once) Recall(q Q, now int64) error {
 		return err
 	}
 	if subtle.ConstantTimeCompare([]byte(fingerprint), []byte(o.fingerprint)) != 1 {
-		return fault.New(fault.Conflict, "this idempotency key was used for a different request")
+		return fault.New(fault.IdempotencyConflict, "this idempotency key was used for a different request")
 	}
 	sealed, err := base64.StdEncoding.DecodeString(answer)
 	if err != nil || len(sealed) < o.seal.NonceSize() {

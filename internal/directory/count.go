@@ -3,8 +3,8 @@ package directory
 import (
 	"context"
 
+	"bursar/internal/access"
 	"bursar/internal/db"
-	"bursar/internal/identity"
 )
 
 // maxCount is how far things are counted: beyond it a number tells nobody more,
@@ -23,7 +23,7 @@ type Counts struct{ People, Organizations, Inactive, Tags Count }
 
 // Counts counts what is in the directory of a workspace.
 func (s *Service) Counts(ctx context.Context, by db.Caller, workspaceID string) (Counts, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.DirectoryRead); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.DirectoryRead); err != nil {
 		return Counts{}, err
 	}
 	var people, organizations, inactive, tags int

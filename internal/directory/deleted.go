@@ -3,8 +3,8 @@ package directory
 import (
 	"context"
 
+	"bursar/internal/access"
 	"bursar/internal/db"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -19,13 +19,13 @@ type DeletedEntry struct {
 
 // Deleted is a page of the entries of a workspace that can be restored, newest
 // first.
-func (s *Service) Deleted(ctx context.Context, by db.Caller, in deletedInput) (web.List[DeletedEntry], error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryDelete); err != nil {
-		return web.List[DeletedEntry]{}, err
+func (s *Service) Deleted(ctx context.Context, by db.Caller, in deletedInput) (web.Page[DeletedEntry], error) {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
+		return web.Page[DeletedEntry]{}, err
 	}
-	window, err := s.cursors.Paged(in.Page, web.Descending, "deleted", in.WorkspaceID)
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "deleted", in.WorkspaceID)
 	if err != nil {
-		return web.List[DeletedEntry]{}, err
+		return web.Page[DeletedEntry]{}, err
 	}
 	var rows []DeletedEntry
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
@@ -33,7 +33,7 @@ func (s *Service) Deleted(ctx context.Context, by db.Caller, in deletedInput) (w
 		return err
 	})
 	if err != nil {
-		return web.List[DeletedEntry]{}, err
+		return web.Page[DeletedEntry]{}, err
 	}
-	return web.Cut(window, rows, func(e DeletedEntry) string { return e.ID }), nil
+	return web.NewPage(window, rows, func(e DeletedEntry) string { return e.ID }), nil
 }

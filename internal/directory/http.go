@@ -28,13 +28,13 @@ type listInput struct {
 	Status      *string `query:"status"`
 	Tag         *string `query:"tag"`
 	Q           *string `query:"q"`
-	web.Page
+	web.PageParams
 
 	words []string
 }
 
 func (in *listInput) Validate(v *fault.Violations) {
-	in.Page.Validate(v)
+	in.PageParams.Validate(v)
 	if in.Q == nil {
 		return
 	}
@@ -87,7 +87,7 @@ type oneInput struct {
 
 type deletedInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true"`
-	web.Page
+	web.PageParams
 }
 
 type restoreInInput struct {
@@ -121,7 +121,7 @@ func (in *updateInput) Validate(v *fault.Violations) {
 
 type tagsInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true"`
-	web.Page
+	web.PageParams
 }
 
 type createTagInput struct {

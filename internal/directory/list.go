@@ -21,7 +21,7 @@ type filter struct {
 const dense = 2000
 
 // each adds the entries of the page, newest first.
-func (f filter) each(q db.Q, page *web.Encoded) error {
+func (f filter) each(q db.Q, page *web.JSONPage) error {
 	source, rest, err := f.source(q)
 	if err != nil {
 		return err

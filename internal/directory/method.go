@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 )
 
 // maxMethods bounds how many receiving methods an entry can have.
@@ -15,7 +15,7 @@ const maxMethods = 50
 
 // mayReceive demands the right to change the receiving methods of an entry.
 func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) error {
-	_, err := s.may(ctx, by, entryID, identity.ReceivingWrite)
+	_, err := s.may(ctx, by, entryID, access.ReceivingWrite)
 	return asPart(err)
 }
 
@@ -24,7 +24,7 @@ func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) 
 func lockForMethods(tx *db.Tx, entryID string) (entry, []api.ReceivingMethod, error) {
 	e, err := lock(tx, entryID)
 	if err != nil {
-		return e, nil, fault.Instead(err, fault.EntryNotFound, fault.Missing("directory entry"))
+		return e, nil, fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
 	}
 	methods, err := methodsOf(tx.Q, entryID)
 	return e, methods, err

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -26,28 +26,28 @@ const searchTimeout = 5 * time.Second
 // Service answers for directories.
 type Service struct {
 	db        *db.DB
-	authority *identity.Authority
+	authority *access.Authority
 	cursors   *web.Cursors
 	common    *commonWords
 }
 
 // New makes the service.
-func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
+func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 	return &Service{db: d, authority: a, cursors: c, common: newCommonWords()}
 }
 
 // List is a page of the entries of a workspace, newest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.Encoded, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryRead); err != nil {
+func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.JSONPage, error) {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil {
 		return nil, err
 	}
-	window, err := s.cursors.Paged(in.Page, web.Descending, "directory", in.WorkspaceID,
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "directory", in.WorkspaceID,
 		scope(in.Type), scope(in.Status), scope(in.Tag), scope(in.Q))
 	if err != nil {
 		return nil, err
 	}
-	page := window.NewEncoded()
-	f := filter{workspaceID: in.WorkspaceID, kind: in.Type, status: in.Status, after: window.After, take: window.Take}
+	page := window.NewJSONPage()
+	f := filter{workspaceID: in.WorkspaceID, kind: in.Type, status: in.Status, after: window.After, take: window.Limit}
 	if in.Q != nil {
 		f.words = in.words
 		var cancel context.CancelFunc
@@ -82,7 +82,7 @@ func scope(filter *string) string {
 
 // Get is one entry in full.
 func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Entry, error) {
-	held, err := s.may(ctx, by, in.ID, identity.DirectoryRead)
+	held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
 	if err != nil {
 		return api.Entry{}, asEntry(err)
 	}
@@ -99,7 +99,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Entry
 			return err
 		}
 		answer = e.wire()
-		if answer.Tags, err = tagNames(q, e.id); err != nil || !held.Has(identity.ReceivingRead) {
+		if answer.Tags, err = tagNames(q, e.id); err != nil || !held.Has(access.ReceivingRead) {
 			return err
 		}
 		methods, err := methodsOf(q, e.id)
@@ -109,20 +109,20 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Entry
 	return answer, err
 }
 
-var errNoEntry = fault.New(fault.EntryNotFound, "directory entry not found")
+var errNoEntry = fault.New(fault.NotFound, "directory entry not found")
 
 // asEntry makes an entry in somebody else's workspace look like none at all.
-func asEntry(err error) error { return fault.Instead(err, fault.NotFound, errNoEntry) }
+func asEntry(err error) error { return fault.Instead(err, fault.ResourceNotFound, errNoEntry) }
 
 // asPart does the same below an entry, where the code is another.
 func asPart(err error) error {
-	return fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
+	return fault.Instead(err, fault.ResourceNotFound, fault.Missing("directory entry"))
 }
 
 // may demands a permission in the workspace of an entry, and tells all that the
 // caller holds there. An entry that does not exist costs the same question as one
 // that is somebody else's.
-func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need identity.Permission) (identity.Set, error) {
+func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need access.Permission) (access.Set, error) {
 	var workspaceID string
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		workspaceID, err = workspaceOf(q, entryID)
@@ -131,15 +131,15 @@ func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need id
 	if err != nil {
 		return 0, err
 	}
-	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, need); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, need); err != nil {
 		return 0, err
 	}
-	return s.authority.Held(ctx, by.Actor, workspaceID)
+	return s.authority.Permissions(ctx, by.Actor, workspaceID)
 }
 
 // Create makes an entry.
 func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api.Created, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite); err != nil {
 		return api.Created{}, err
 	}
 	e := entry{workspaceID: in.WorkspaceID, kind: in.Type, status: statusActive, fields: in.fields}
@@ -172,7 +172,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 
 // Update changes what is given and leaves the rest.
 func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api.Created, error) {
-	if _, err := s.may(ctx, by, in.ID, identity.DirectoryWrite); err != nil {
+	if _, err := s.may(ctx, by, in.ID, access.DirectoryWrite); err != nil {
 		return api.Created{}, asEntry(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
@@ -224,7 +224,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api
 
 // Delete puts an entry away. It can be restored for 30 days.
 func (s *Service) Delete(ctx context.Context, by db.Caller, in oneInput) (api.Deleted, error) {
-	if _, err := s.may(ctx, by, in.ID, identity.DirectoryDelete); err != nil {
+	if _, err := s.may(ctx, by, in.ID, access.DirectoryDelete); err != nil {
 		return api.Deleted{}, asEntry(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
@@ -238,7 +238,7 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in oneInput) (api.De
 
 // Restore brings a deleted entry back.
 func (s *Service) Restore(ctx context.Context, by db.Caller, in oneInput) (api.Restored, error) {
-	if _, err := s.may(ctx, by, in.ID, identity.DirectoryDelete); err != nil {
+	if _, err := s.may(ctx, by, in.ID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, asPart(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
@@ -259,7 +259,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in oneInput) (api.R
 
 // RestoreIn brings a deleted entry of a workspace back.
 func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in restoreInInput) (api.Restored, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryDelete); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, err
 	}
 	var home string

@@ -144,7 +144,7 @@ func restorable(q db.Q, workspaceID string, now int64, w web.Window) ([]DeletedE
 		return DeletedEntry{ID: r.Text(0), Type: r.Text(1), Label: r.Text(2), DeletedAt: r.Int(3), PurgedAt: r.Int(3) + keepDeleted.Milliseconds()}
 	}, `SELECT id, type, label, deleted_at FROM directory_entry
 		WHERE workspace_id = $1 AND deleted_at IS NOT NULL AND id < $2 AND deleted_at + $3 > $4 ORDER BY id DESC LIMIT $5`,
-		workspaceID, w.After, keepDeleted.Milliseconds(), now, w.Take)
+		workspaceID, w.After, keepDeleted.Milliseconds(), now, w.Limit)
 }
 
 const purgeBatch = 100

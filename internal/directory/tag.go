@@ -7,19 +7,19 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
 // Tags lists the tags of a workspace, oldest first.
-func (s *Service) Tags(ctx context.Context, by db.Caller, in tagsInput) (web.List[api.Tag], error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.DirectoryRead); err != nil {
-		return web.List[api.Tag]{}, err
+func (s *Service) Tags(ctx context.Context, by db.Caller, in tagsInput) (web.Page[api.Tag], error) {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil {
+		return web.Page[api.Tag]{}, err
 	}
-	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(t api.Tag) string { return t.ID },
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(t api.Tag) string { return t.ID },
 		func(q db.Q, after string, take int) ([]api.Tag, error) { return tagsOf(q, in.WorkspaceID, after, take) }, "tags", in.WorkspaceID)
 }
 
@@ -35,7 +35,7 @@ const maxTagged = 100
 // TagNames are the names of the tags of entries in a workspace, by the entry's
 // id. What is no live entry of the workspace has none.
 func (s *Service) TagNames(ctx context.Context, by db.Caller, workspaceID string, entryIDs []string) (map[string][]string, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.DirectoryRead); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.DirectoryRead); err != nil {
 		return nil, err
 	}
 	if len(entryIDs) > maxTagged {
@@ -54,7 +54,7 @@ func (s *Service) TagNames(ctx context.Context, by db.Caller, workspaceID string
 
 // CreateTag makes a tag.
 func (s *Service) CreateTag(ctx context.Context, by db.Caller, in createTagInput) (api.Tag, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID, identity.TagsWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.TagsWrite); err != nil {
 		return api.Tag{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Tag, audit.Event, error) {
@@ -87,8 +87,8 @@ func (s *Service) mayTag(ctx context.Context, by db.Caller, tagID string) (works
 	if err != nil {
 		return "", err
 	}
-	err = s.authority.Workspace(ctx, by.Actor, workspaceID, identity.TagsWrite)
-	return workspaceID, fault.Instead(err, fault.NotFound, fault.Missing("tag"))
+	err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.TagsWrite)
+	return workspaceID, fault.Instead(err, fault.ResourceNotFound, fault.Missing("tag"))
 }
 
 // UpdateTag renames a tag or changes what it applies to.

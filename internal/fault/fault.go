@@ -13,23 +13,24 @@ import (
 type Code string
 
 const (
-	Validation         Code = "VALIDATION_ERROR"
-	Unauthorized       Code = "UNAUTHORIZED"
-	InvalidCredentials Code = "INVALID_CREDENTIALS"
-	Forbidden          Code = "FORBIDDEN"
-	EntryNotFound      Code = "NOT_FOUND"
-	NotFound           Code = "RESOURCE_NOT_FOUND"
-	MethodNotAllowed   Code = "METHOD_NOT_ALLOWED"
-	Conflict           Code = "IDEMPOTENCY_CONFLICT"
-	BodyTooLarge       Code = "BODY_TOO_LARGE"
-	RateLimited        Code = "RATE_LIMITED"
-	Internal           Code = "INTERNAL_ERROR"
-	Unavailable        Code = "UNAVAILABLE"
+	Validation          Code = "VALIDATION_ERROR"
+	Unauthorized        Code = "UNAUTHORIZED"
+	InvalidCredentials  Code = "INVALID_CREDENTIALS"
+	Forbidden           Code = "FORBIDDEN"
+	NotFound            Code = "NOT_FOUND" // of a directory entry; everything else is RESOURCE_NOT_FOUND
+	ResourceNotFound    Code = "RESOURCE_NOT_FOUND"
+	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
+	IdempotencyConflict Code = "IDEMPOTENCY_CONFLICT"
+	BodyTooLarge        Code = "BODY_TOO_LARGE"
+	RateLimited         Code = "RATE_LIMITED"
+	Internal            Code = "INTERNAL_ERROR"
+	Unavailable         Code = "UNAVAILABLE"
 
 	LastAdmin      Code = "LAST_ADMIN"
 	LastWayIn      Code = "LAST_WAY_IN"
 	SlugTaken      Code = "SLUG_TAKEN"
 	RoleInUse      Code = "ROLE_IN_USE"
+	RolesChanged   Code = "ROLES_CHANGED"
 	CodeNotPending Code = "CODE_NOT_PENDING"
 	TagExists      Code = "TAG_EXISTS"
 	TagInUse       Code = "TAG_IN_USE"
@@ -46,11 +47,11 @@ func (c Code) Status() int {
 		return http.StatusUnauthorized
 	case Forbidden:
 		return http.StatusForbidden
-	case EntryNotFound, NotFound:
+	case NotFound, ResourceNotFound:
 		return http.StatusNotFound
 	case MethodNotAllowed:
 		return http.StatusMethodNotAllowed
-	case Conflict:
+	case IdempotencyConflict:
 		return http.StatusConflict
 	case BodyTooLarge:
 		return http.StatusRequestEntityTooLarge
@@ -87,7 +88,7 @@ func New(code Code, format string, args ...any) *Fault {
 
 // Missing is the answer for what does not exist or is not the caller's to see:
 // the two must not be told apart.
-func Missing(what string) *Fault { return New(NotFound, "%s not found", what) }
+func Missing(what string) *Fault { return New(ResourceNotFound, "%s not found", what) }
 
 // Instead replaces a fault of one code by another, and leaves other errors.
 func Instead(err error, code Code, other *Fault) error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -17,8 +18,8 @@ type NewAccount struct {
 	Invited bool
 }
 
-// NormalEmail is an address as it is stored and compared.
-func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+// NormalizeEmail returns an address in the form in which it is stored and compared.
+func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // EnsureAccount finds the person with an email address or makes one. It says
 // which of the two happened.
@@ -27,7 +28,7 @@ func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 	if a.Invited {
 		status, proof = statusInvited, ""
 	}
-	email := NormalEmail(a.Email)
+	email := NormalizeEmail(a.Email)
 	made, err = tx.Row(`INSERT INTO account (id, kind, email, email_proof, name, status, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (email) WHERE email <> '' DO NOTHING RETURNING id`,
 		tx.NewID("usr"), kindPerson, email, proof, a.Name, status, tx.Now()).Scan(&id)
@@ -60,17 +61,17 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 			completed, err = tx.Row(`UPDATE account SET name = $2, status = 'active', email_proof = '*' WHERE id = $1 AND status = 'invited' RETURNING id`,
 				id, name).Scan(new(string))
 			if err == nil && !completed {
-				err = fault.New(fault.Validation, "there is a user with the email %s already", NormalEmail(email))
+				err = fault.New(fault.Validation, "there is a user with the email %s already", NormalizeEmail(email))
 			}
 		}
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		home, err := SettleHome(tx, id)
+		home, err := access.UpdateHomeOrg(tx, id)
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		home, err = FiledUnder(tx.Q, home)
+		home, err = access.AuditOrganization(tx.Q, home)
 		return id, audit.Event{Action: audit.UserCreated, OrganizationID: home, ResourceID: id, Description: "Created user " + name}, err
 	})
 }
@@ -89,7 +90,7 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		var id, name, org, before string
 		found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' RETURNING id, name, home_org_id, status`,
-			NormalEmail(email)).Scan(&id, &name, &org, &before)
+			NormalizeEmail(email)).Scan(&id, &name, &org, &before)
 		if err == nil && !found {
 			err = fault.Missing("user " + email)
 		}
@@ -109,7 +110,7 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 				return "", audit.Event{}, err
 			}
 		}
-		org, err = FiledUnder(tx.Q, org)
+		org, err = access.AuditOrganization(tx.Q, org)
 		return id, audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}, err
 	})
 }
@@ -120,22 +121,22 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
 		found, err := tx.Row(`UPDATE account SET status = 'active', email_proof = CASE WHEN status = 'invited' THEN '*' ELSE email_proof END
 			WHERE email = $1 AND email <> '' AND status <> 'disabled'
-			RETURNING id`, NormalEmail(email)).Scan(&key.AccountID)
+			RETURNING id`, NormalizeEmail(email)).Scan(&key.AccountID)
 		if err == nil && !found {
 			err = fault.Missing("active user " + email)
 		}
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
-		org, err := SettleHome(tx, key.AccountID)
+		org, err := access.UpdateHomeOrg(tx, key.AccountID)
 		if err == nil {
-			org, err = FiledUnder(tx.Q, org)
+			org, err = access.AuditOrganization(tx.Q, org)
 		}
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		made, err := InsertKey(tx, key)
-		event := keyEvent(audit.KeyCreated, made.ID, "Created API key "+key.Name+" for "+NormalEmail(email))
+		event := keyEvent(audit.KeyCreated, made.ID, "Created API key "+key.Name+" for "+NormalizeEmail(email))
 		event.OrganizationID = org
 		return made, event, err
 	})
@@ -164,26 +165,16 @@ func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 			return "", audit.Event{}, err
 		}
 		event := keyEvent(audit.KeyRevoked, id, "Revoked API key "+name)
-		event.OrganizationID, err = FiledUnder(tx.Q, org)
+		event.OrganizationID, err = access.AuditOrganization(tx.Q, org)
 		return id, event, err
 	})
 }
 
-// FiledUnder is where an operator's deed is filed: under the organization that it
-// concerns, or else the first one of the store, which is the operator's own.
-func FiledUnder(q db.Q, organizationID string) (string, error) {
-	if organizationID != "" {
-		return organizationID, nil
-	}
-	_, err := q.Row(`SELECT id FROM organization ORDER BY id LIMIT 1`).Scan(&organizationID)
-	return organizationID, err
-}
-
-// Settle completes an invited account, and settles for everybody that the address
-// is the person's. It says under which organization that is filed, and what changed,
-// in words; nothing where nothing did.
-func Settle(tx *db.Tx, accountID, name string) (home, changed string, err error) {
-	changed, err = settle(tx, accountID)
+// VerifyEmail records for every organization that an account's address belongs to the
+// person, and completes the account if it was only invited. It returns the organization
+// whose audit log records that and what changed, in words, or "" if nothing did.
+func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, err error) {
+	changed, err = markEmailVerified(tx, accountID)
 	if err != nil {
 		return "", "", err
 	}
@@ -193,34 +184,34 @@ func Settle(tx *db.Tx, accountID, name string) (home, changed string, err error)
 		changed = "completed the account"
 	}
 	if err == nil && changed != "" {
-		home, err = SettleHome(tx, accountID)
+		home, err = access.UpdateHomeOrg(tx, accountID)
 	}
 	return home, changed, err
 }
 
-// settle makes it settled for everybody that an account's address is the person's.
-// Where only one organization vouched for that until now, its people may have set
-// the account up themselves: whatever opens it is void, before others trust it.
-func settle(tx *db.Tx, accountID string) (changed string, err error) {
+// markEmailVerified records that an account's address belongs to the person. If only
+// one organization vouched for the address until now, its own people may have set up
+// the account, so every credential is revoked before others trust it.
+func markEmailVerified(tx *db.Tx, accountID string) (changed string, err error) {
 	var proof string
 	found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING email_proof`, accountID).Scan(&proof)
 	if err != nil || !found || proof == provenToAll {
 		return "", err
 	}
-	changed = "settled whose the address is"
+	changed = "verified the address"
 	if proof != "" {
-		changed += "; password, passkeys, second factor, sessions and API keys from before are void"
-		if err := void(tx, accountID); err != nil {
+		changed += "; password, passkeys, second factor, sessions and API keys from before were revoked"
+		if err := revokeCredentials(tx, accountID); err != nil {
 			return "", err
 		}
 	}
 	return changed, tx.Exec(`UPDATE account SET email_proof = '*' WHERE id = $1`, accountID)
 }
 
-// void takes everything away that opens an account: password, passkeys, second
+// revokeCredentials removes every way into an account: password, passkeys, second
 // factor, sessions and API keys.
-func void(tx *db.Tx, accountID string) error {
-	if err := DropFactors(tx, accountID); err != nil {
+func revokeCredentials(tx *db.Tx, accountID string) error {
+	if err := DeleteFactors(tx, accountID); err != nil {
 		return err
 	}
 	if err := RevokeKeys(tx, accountID); err != nil {
@@ -229,13 +220,13 @@ func void(tx *db.Tx, accountID string) error {
 	return RevokeSessions(tx, accountID, "")
 }
 
-// RevokeKeys ends all API keys of an account.
+// RevokeKeys revokes all API keys of an account.
 func RevokeKeys(tx *db.Tx, accountID string) error {
 	return tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
 }
 
-// DropFactors takes every way to sign in at a browser from an account.
-func DropFactors(tx *db.Tx, accountID string) error {
+// DeleteFactors removes every way to sign in to an account in a browser.
+func DeleteFactors(tx *db.Tx, accountID string) error {
 	for _, statement := range []string{
 		`UPDATE account SET password_hash = NULL WHERE id = $1`,
 		`DELETE FROM passkey WHERE account_id = $1`,

@@ -8,6 +8,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/token"
 )
 
 // Method says how a session began.
@@ -62,17 +63,17 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, accountID string, 
 		}
 	}
 	web := WebSession{Secret: newSecret(webSecretPrefix)}
-	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
+	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		actor, err := findActor(tx.Q, accountID, "")
 		if err != nil {
-			return session{}, audit.Event{}, err
+			return token.Session{}, audit.Event{}, err
 		}
 		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: method, ip: by.IP, agent: agent, secret: web.Secret})
 		event := sessionEvent(new, actor)
 		event.Description = "Signed in at a browser " + method.words()
 		return new, event, err
 	})
-	web.ExpiresAt = started.expiresAt
+	web.ExpiresAt = started.ExpiresAt
 	return web, err
 }
 
@@ -200,11 +201,11 @@ func (s *Service) Sessions(ctx context.Context, by db.Caller) ([]SessionInfo, er
 				info.LastSeenAt = r.Int(6)
 			}
 			return info
-		}, `SELECT s.id, s.method, s.ip, s.agent, s.created_at, s.expires_at, s.last_seen_at, k.name, s.secret_hash
+		}, `SELECT s.ID, s.method, s.ip, s.agent, s.created_at, s.expires_at, s.last_seen_at, k.name, s.secret_hash
 			FROM session s LEFT JOIN api_key k ON k.id = s.api_key_id
 			WHERE s.account_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2
 				AND (s.secret_hash IS NULL OR s.last_seen_at > $3)
-			ORDER BY s.id DESC LIMIT $4`, by.ID, now, now-s.config.WebIdle.Milliseconds(), shownSessions)
+			ORDER BY s.ID DESC LIMIT $4`, by.ID, now, now-s.config.WebIdle.Milliseconds(), shownSessions)
 		return err
 	})
 	return list, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -46,7 +47,7 @@ func (c *clock) advance(d time.Duration) {
 type node struct {
 	*identity.Service
 	db        *db.DB
-	authority *identity.Authority
+	authority *access.Authority
 	clients   *identity.Clients
 	clock     *clock
 	t         testing.TB
@@ -60,7 +61,7 @@ func open(t testing.TB, store dbtest.Store, c *clock) *node {
 	n.Service = identity.New(n.db, web.NewCursors(key), identity.Config{
 		PublicURL: "http://bursar.test", KeyTTL: time.Hour, DeviceTTL: time.Hour, WebTTL: webTTL, WebIdle: webIdle, LimitsOff: true,
 	})
-	n.authority = identity.NewAuthority(n.db)
+	n.authority = access.NewAuthority(n.db)
 	n.clients = identity.NewClients(n.db, n.authority)
 	return n
 }
@@ -171,5 +172,5 @@ func (n *node) last(action audit.Action) row {
 func call[In, Out any](n *node, by db.Caller, fn web.Func[In, Out], path map[string]string, body map[string]any) (Out, error) {
 	request := httptest.NewRequest(http.MethodPost, "/", nil).WithContext(n.t.Context())
 	x := &web.Exchange{W: httptest.NewRecorder(), R: request, Caller: by, RequestID: by.RequestID, IP: by.IP}
-	return web.Act(&web.Site{DB: n.db}, x, audit.AccessDenied, fn, web.Args{Path: path, Body: body})
+	return web.Act(&web.Endpoints{DB: n.db}, x, audit.AccessDenied, fn, web.Args{Path: path, Body: body})
 }

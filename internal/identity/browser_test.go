@@ -257,14 +257,14 @@ func TestSomebodyEndsTheirSessionsAndNoOthers(t *testing.T) {
 				t.Errorf("the audit log says %+v", r)
 			}
 			_, err = n.EndSession(t.Context(), me, other.SessionID)
-			refused(t, err, fault.NotFound)
+			refused(t, err, fault.ResourceNotFound)
 		})
 		t.Run("somebody else's is not there", func(t *testing.T) {
 			n := n.on(t)
 			me, theirs := n.use(n.begin(ada, "").Secret), n.begin(bob, "").Secret
 			for _, id := range []string{n.use(theirs).SessionID, "ses_unknown", ""} {
 				_, err := n.EndSession(t.Context(), me, id)
-				refused(t, err, fault.NotFound)
+				refused(t, err, fault.ResourceNotFound)
 			}
 			if !n.live(theirs) {
 				t.Error("it is ended")

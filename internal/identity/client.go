@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -33,14 +34,14 @@ func (s *Service) CreateClient(ctx context.Context, by db.Caller, workspaceID, n
 
 func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name, role string) (NewClient, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (NewClient, audit.Event, error) {
-		org, found, err := LockMembers(tx, workspaceID)
+		org, found, err := access.LockMembers(tx, workspaceID)
 		if err == nil && !found {
 			err = fault.Missing("workspace " + workspaceID)
 		}
 		if err != nil {
 			return NewClient{}, audit.Event{}, err
 		}
-		if _, known, err := FindRole(tx.Q, workspaceID, role); err != nil || !known {
+		if _, known, err := access.FindRole(tx.Q, workspaceID, role); err != nil || !known {
 			if err == nil {
 				err = fault.Invalid("role", "is not a role of the workspace")
 			}
@@ -57,7 +58,7 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 			WorkspaceID: workspaceID,
 			ResourceID:  made.ID,
 			Description: "Created machine client " + name + " with role " + role,
-		}, Join(tx, workspaceID, made.ID, role)
+		}, access.Join(tx, workspaceID, made.ID, role)
 	})
 }
 
@@ -91,11 +92,11 @@ func revokeClient(tx *db.Tx, id string) (name, organizationID string, err error)
 // Clients answers for the machine clients of workspaces.
 type Clients struct {
 	db        *db.DB
-	authority *Authority
+	authority *access.Authority
 }
 
 // NewClients makes the service.
-func NewClients(d *db.DB, a *Authority) *Clients { return &Clients{db: d, authority: a} }
+func NewClients(d *db.DB, a *access.Authority) *Clients { return &Clients{db: d, authority: a} }
 
 type clientsInput struct {
 	WorkspaceID string `path:"id"`
@@ -103,7 +104,7 @@ type clientsInput struct {
 
 // List is the live machine clients of a workspace, oldest first.
 func (c *Clients) List(ctx context.Context, by db.Caller, in clientsInput) ([]ClientInfo, error) {
-	if err := c.authority.Workspace(ctx, by.Actor, in.WorkspaceID, KeysRead); err != nil {
+	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysRead); err != nil {
 		return nil, err
 	}
 	var list []ClientInfo
@@ -131,16 +132,16 @@ func (in *createClientInput) Validate(v *fault.Violations) {
 // Create makes a machine client with one role. Nobody can hand out what they do
 // not hold.
 func (c *Clients) Create(ctx context.Context, by db.Caller, in createClientInput) (NewClient, error) {
-	if err := c.authority.Workspace(ctx, by.Actor, in.WorkspaceID, KeysWrite); err != nil {
+	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return NewClient{}, err
 	}
-	var role Role
+	var role access.Role
 	err := c.db.Read(ctx, func(q db.Q) (err error) {
-		role, _, err = FindRole(q, in.WorkspaceID, in.Role)
+		role, _, err = access.FindRole(q, in.WorkspaceID, in.Role)
 		return err
 	})
 	if err == nil {
-		err = c.authority.Grant(ctx, by.Actor, in.WorkspaceID, role.Permissions)
+		err = c.authority.RequireToGrant(ctx, by.Actor, in.WorkspaceID, role.Permissions)
 	}
 	if err != nil {
 		return NewClient{}, err
@@ -156,15 +157,15 @@ type clientInput struct {
 // Rotate gives a machine client a new secret. The old one, and the sessions that
 // it began, end at once.
 func (c *Clients) Rotate(ctx context.Context, by db.Caller, in clientInput) (NewClient, error) {
-	if err := c.authority.Workspace(ctx, by.Actor, in.WorkspaceID, KeysWrite); err != nil {
+	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return NewClient{}, err
 	}
 	// Whoever sees the secret can do what the client can.
-	held, err := c.authority.Held(ctx, audit.Actor{ID: in.ID}, in.WorkspaceID)
+	held, err := c.authority.Permissions(ctx, audit.Actor{ID: in.ID}, in.WorkspaceID)
 	if err != nil {
-		return NewClient{}, fault.Instead(err, fault.NotFound, fault.Missing("client"))
+		return NewClient{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("client"))
 	}
-	if err := c.authority.Grant(ctx, by.Actor, in.WorkspaceID, held); err != nil {
+	if err := c.authority.RequireToGrant(ctx, by.Actor, in.WorkspaceID, held); err != nil {
 		return NewClient{}, err
 	}
 	return db.Write(ctx, c.db, by, func(tx *db.Tx) (NewClient, audit.Event, error) {
@@ -186,7 +187,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in clientInput) (New
 
 // Revoke turns a machine client off for good and ends its sessions.
 func (c *Clients) Revoke(ctx context.Context, by db.Caller, in clientInput) (struct{}, error) {
-	if err := c.authority.Workspace(ctx, by.Actor, in.WorkspaceID, KeysWrite); err != nil {
+	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return struct{}{}, err
 	}
 	return db.Write(ctx, c.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -141,8 +142,8 @@ func TestAMachineClientDoesWhatItsRoleAllows(t *testing.T) {
 		if err != nil || actor.Type != audit.Client || actor.ID != made.ID {
 			t.Errorf("is %+v, %v", actor, err)
 		}
-		auditor, _ := identity.BuiltInRole("auditor")
-		if held, err := n.authority.Held(t.Context(), actor, p.workspaceID); err != nil || held != auditor.Permissions {
+		auditor, _ := access.BuiltInRole("auditor")
+		if held, err := n.authority.Permissions(t.Context(), actor, p.workspaceID); err != nil || held != auditor.Permissions {
 			t.Errorf("holds %s, %v", held, err)
 		}
 		if c := n.count(`SELECT count(*) FROM account WHERE secret_hash = $1`, made.Secret); c != 0 {
@@ -180,7 +181,7 @@ func TestWhoMayDoWhatWithMachineClients(t *testing.T) {
 		p.define("keeper", "ws.keys.read", "ws.keys.write", "ws.read", "ws.directory.read", "ws.members.read", "ws.payouts.read")
 		c := p.client("one", "viewer")
 		outsider := db.Caller{Actor: audit.Actor{Type: audit.User, ID: n.person("outsider@example.com")}}
-		const no, missing = fault.Forbidden, fault.NotFound
+		const no, missing = fault.Forbidden, fault.ResourceNotFound
 		for name, want := range map[string]struct {
 			by           db.Caller
 			read, change fault.Code // empty where it is allowed
@@ -309,9 +310,9 @@ func TestARevokedMachineClientIsOverForGood(t *testing.T) {
 		if got := p.names(); len(got) != 0 {
 			t.Errorf("listed are %v", got)
 		}
-		refused(t, p.revoke(p.admin, c.ID), fault.NotFound)
+		refused(t, p.revoke(p.admin, c.ID), fault.ResourceNotFound)
 		_, err = p.rotate(p.admin, c.ID)
-		refused(t, err, fault.NotFound)
+		refused(t, err, fault.ResourceNotFound)
 	})
 }
 
@@ -323,8 +324,8 @@ func TestMachineClientsOfAnotherWorkspaceAreNotThere(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				p := p.in(t)
 				_, err := p.rotate(p.admin, id)
-				refused(t, err, fault.NotFound)
-				refused(t, p.revoke(p.admin, id), fault.NotFound)
+				refused(t, err, fault.ResourceNotFound)
+				refused(t, p.revoke(p.admin, id), fault.ResourceNotFound)
 			})
 		}
 		if _, err := n.login(there); err != nil {

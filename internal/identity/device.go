@@ -15,6 +15,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/limit"
+	"bursar/internal/token"
 )
 
 const (
@@ -199,19 +200,19 @@ func findCode(q db.Q, code string) (c deviceCode, err error) {
 }
 
 func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.DeviceCodeStatus, error) {
-	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
+	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		now := tx.Now()
 		first, err := tx.Row(`UPDATE device_code SET status = 'consumed', finished_at = $2
 			WHERE code = $1 AND status = 'approved' AND expires_at > $2 RETURNING code`, c.code, now).Scan(new(string))
 		if err != nil {
-			return session{}, audit.Event{}, err
+			return token.Session{}, audit.Event{}, err
 		}
 		if !first {
-			return session{}, audit.None("another poll picked the token up"), nil
+			return token.Session{}, audit.None("another poll picked the token up"), nil
 		}
 		actor, err := findActor(tx.Q, c.accountID, c.keyID)
 		if err != nil {
-			return session{}, audit.Event{}, err
+			return token.Session{}, audit.Event{}, err
 		}
 		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, ip: c.ip, agent: c.agent})
 		return new, sessionEvent(new, actor), err
@@ -219,10 +220,10 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 	if err != nil {
 		return api.DeviceCodeStatus{}, err
 	}
-	if started.id == "" {
+	if started.ID == "" {
 		return api.DeviceCodeStatus{Status: codeConsumed}, nil
 	}
-	token, err := s.keys.sign(ctx, started)
+	token, err := s.tokens.Sign(ctx, started)
 	return api.DeviceCodeStatus{Status: codeApproved, Token: token}, err
 }
 

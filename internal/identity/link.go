@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -135,7 +136,7 @@ type Opened struct {
 	mailed         bool
 }
 
-var errDeadLink = fault.New(fault.NotFound, "this link has been used, has expired or never was")
+var errDeadLink = fault.New(fault.ResourceNotFound, "this link has been used, has expired or never was")
 
 // OpenLink finds out what a link is for, and leaves it unused.
 func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
@@ -170,8 +171,8 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	return o, err
 }
 
-// spend makes a link used, and all others of the same purpose.
-func spend(tx *db.Tx, secret string) (Opened, error) {
+// redeem marks a link as used, together with all other links of the same purpose.
+func redeem(tx *db.Tx, secret string) (Opened, error) {
 	// Two links of one account must not both find it as it was.
 	if _, err := tx.Row(`UPDATE account SET name = name WHERE id = (SELECT account_id FROM account_link WHERE hash = $1) RETURNING id`,
 		hashSecret(secret)).Scan(new(string)); err != nil {
@@ -192,38 +193,38 @@ func spend(tx *db.Tx, secret string) (Opened, error) {
 	return o, endLinks(tx, o.AccountID, o.workspaceID)
 }
 
-// takePlace makes whom a link invites a member, and tells of it.
-func (o Opened) takePlace(tx *db.Tx) (audit.Event, error) {
+// acceptMembership makes the invited person a member, and returns the audit event for it.
+func (o Opened) acceptMembership(tx *db.Tx) (audit.Event, error) {
 	if o.workspaceID != "" {
-		if err := TakePlace(tx, o.workspaceID, o.AccountID); err != nil {
+		if err := access.AcceptMembership(tx, o.workspaceID, o.AccountID); err != nil {
 			return audit.Event{}, err
 		}
 	}
-	home, err := SettleHome(tx, o.AccountID)
+	home, err := access.UpdateHomeOrg(tx, o.AccountID)
 	if err != nil {
 		return audit.Event{}, err
 	}
 	actor, err := findActor(tx.Q, o.AccountID, "")
 	if o.workspaceID != "" {
 		return audit.Event{Action: audit.MemberAccepted, WorkspaceID: o.workspaceID, ResourceID: o.AccountID, Actor: &actor,
-			Description: o.Email + " took the invitation"}, err
+			Description: o.Email + " accepted the invitation"}, err
 	}
 	return audit.Event{Action: audit.AccountRecovered, OrganizationID: home, ResourceID: o.AccountID, Actor: &actor,
 		Description: o.Email + " used a link to set up how they sign in"}, err
 }
 
-// UseLink spends a link that sets an account up: the account is complete with it,
+// RedeemLink spends a link that sets an account up: the account is complete with it,
 // and the place in the workspace is taken. The event is what it did; secrets that
 // go with it are for the caller to store in the same transaction.
-func UseLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
-	o, err := spend(tx, secret)
+func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
+	o, err := redeem(tx, secret)
 	if err != nil {
 		return o, audit.Event{}, err
 	}
 	// An operator's link, or one that came by mail, settles whose the address is.
 	var changed string
 	if o.mailed || o.workspaceID == "" {
-		if changed, err = settle(tx, o.AccountID); err != nil {
+		if changed, err = markEmailVerified(tx, o.AccountID); err != nil {
 			return o, audit.Event{}, err
 		}
 	}
@@ -231,7 +232,7 @@ func UseLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 		WHERE id = $1 AND status <> 'disabled'`, o.AccountID, name, o.organizationID); err != nil {
 		return o, audit.Event{}, err
 	}
-	event, err := o.takePlace(tx)
+	event, err := o.acceptMembership(tx)
 	if changed != "" {
 		event.Description += ", which " + changed
 	}
@@ -242,14 +243,14 @@ func UseLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 // account is set up with stays: whoever has it takes the place by their own will.
 func (s *Service) Accept(ctx context.Context, by db.Caller, secret string) (workspaceID string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-		o, err := spend(tx, secret)
+		o, err := redeem(tx, secret)
 		if err == nil && (o.AccountID != by.ID || o.SetsUp) {
 			err = errDeadLink
 		}
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		event, err := o.takePlace(tx)
+		event, err := o.acceptMembership(tx)
 		return o.workspaceID, event, err
 	})
 }
@@ -264,7 +265,7 @@ func (s *Service) CreateLink(ctx context.Context, by db.Caller, links *Links, em
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		var id, org string
 		found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' AND status <> 'disabled' RETURNING id, home_org_id`,
-			NormalEmail(email)).Scan(&id, &org)
+			NormalizeEmail(email)).Scan(&id, &org)
 		if err == nil && !found {
 			err = fault.Missing("active user " + email)
 		}
@@ -272,10 +273,10 @@ func (s *Service) CreateLink(ctx context.Context, by db.Caller, links *Links, em
 			link, err = links.Account(tx, id, by.Name)
 		}
 		if err == nil {
-			org, err = FiledUnder(tx.Q, org)
+			org, err = access.AuditOrganization(tx.Q, org)
 		}
 		return id, audit.Event{Action: audit.LinkCreated, OrganizationID: org, ResourceID: id,
-			Description: "Made a link for " + NormalEmail(email) + " to set up how they sign in"}, err
+			Description: "Made a link for " + NormalizeEmail(email) + " to set up how they sign in"}, err
 	})
 	return link, err
 }

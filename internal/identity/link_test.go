@@ -20,7 +20,7 @@ func exchange(n *node, authorization string) (token string, err error) {
 	request := httptest.NewRequest(http.MethodPost, "/v1/auth/token", nil).WithContext(n.t.Context())
 	request.Header.Set("Authorization", authorization)
 	answer := httptest.NewRecorder()
-	site := &web.Site{DB: n.db, Admit: func(*web.Exchange) error { return nil }}
+	site := &web.Endpoints{DB: n.db, Admit: func(*web.Exchange) error { return nil }}
 	web.Open(site, n.Exchange)(&web.Exchange{W: answer, R: request, IP: "203.0.113.7"})
 	var got struct {
 		Data  struct{ Token string }
@@ -65,7 +65,7 @@ func TestAnOperatorMakesALink(t *testing.T) {
 			must(t, err)
 			for _, email := range []string{"nobody@example.com", "gone@example.com", ""} {
 				_, err := n.makeLink(operator, email)
-				refused(t, err, fault.NotFound)
+				refused(t, err, fault.ResourceNotFound)
 			}
 		})
 	})
@@ -80,7 +80,7 @@ func TestALinkThatFailedToBeUsedIsStillGood(t *testing.T) {
 		secret := strings.TrimPrefix(link.URL, "http://bursar.test/invite/")
 		use := func(fail error) error {
 			_, err := db.Write(t.Context(), n.db, stranger(), func(tx *db.Tx) (struct{}, audit.Event, error) {
-				_, event, err := identity.UseLink(tx, secret, "Ada")
+				_, event, err := identity.RedeemLink(tx, secret, "Ada")
 				if err == nil {
 					err = fail
 				}
@@ -90,6 +90,6 @@ func TestALinkThatFailedToBeUsedIsStillGood(t *testing.T) {
 		}
 		refused(t, use(fault.New(fault.Validation, "changed my mind")), fault.Validation)
 		must(t, use(nil))
-		refused(t, use(nil), fault.NotFound)
+		refused(t, use(nil), fault.ResourceNotFound)
 	})
 }

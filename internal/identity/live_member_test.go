@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -38,20 +39,20 @@ func TestWhoIsAMember(t *testing.T) {
 					if err := tx.Exec(`UPDATE account SET email_proof = $2 WHERE id = $1`, id, c.proof); err != nil {
 						return err
 					}
-					if err := identity.Join(tx, p.workspaceID, id, "viewer"); err != nil || !c.accepted {
+					if err := access.Join(tx, p.workspaceID, id, "viewer"); err != nil || !c.accepted {
 						return err
 					}
-					return identity.TakePlace(tx, p.workspaceID, id)
+					return access.AcceptMembership(tx, p.workspaceID, id)
 				})
 				who := audit.Actor{ID: id}
-				held, err := p.authority.Held(t.Context(), who, p.workspaceID)
-				org := p.authority.Organization(t.Context(), who, home, identity.OrgRead)
+				held, err := p.authority.Permissions(t.Context(), who, p.workspaceID)
+				org := p.authority.RequireInOrganization(t.Context(), who, home, access.OrgRead)
 				if !c.member {
-					refused(t, err, fault.NotFound)
-					refused(t, org, fault.NotFound)
+					refused(t, err, fault.ResourceNotFound)
+					refused(t, org, fault.ResourceNotFound)
 					return
 				}
-				viewer, _ := identity.BuiltInRole("viewer")
+				viewer, _ := access.BuiltInRole("viewer")
 				if err != nil || org != nil || held != viewer.Permissions {
 					t.Errorf("holds %s, %v, %v", held, err, org)
 				}
@@ -72,7 +73,7 @@ func (n *node) change(fn func(tx *db.Tx) error) {
 func TestWhereWhatSomebodyDoesIsFiled(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()
-		settle := func(status, proof string) (home string) {
+		homeOf := func(status, proof string) (home string) {
 			t.Helper()
 			p.change(func(tx *db.Tx) error {
 				id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: status + proof + "@example.com", Invited: true})
@@ -80,10 +81,10 @@ func TestWhereWhatSomebodyDoesIsFiled(t *testing.T) {
 					err = tx.Exec(`UPDATE account SET status = $2, email_proof = $3 WHERE id = $1`, id, status, proof)
 				}
 				if err == nil {
-					err = identity.Join(tx, p.workspaceID, id, "viewer")
+					err = access.Join(tx, p.workspaceID, id, "viewer")
 				}
 				if err == nil {
-					home, err = identity.SettleHome(tx, id)
+					home, err = access.UpdateHomeOrg(tx, id)
 				}
 				return err
 			})
@@ -96,7 +97,7 @@ func TestWhereWhatSomebodyDoesIsFiled(t *testing.T) {
 			{"active", "*", p.admin.HomeOrgID},
 			{"active", p.admin.HomeOrgID, ""}, // the place is yet to be taken
 		} {
-			if got := settle(c.status, c.proof); got != c.home {
+			if got := homeOf(c.status, c.proof); got != c.home {
 				t.Errorf("%s, proven to %q: filed under %q, want %q", c.status, c.proof, got, c.home)
 			}
 		}

@@ -1,5 +1,5 @@
 // Package identity knows who calls: people and machine clients, their sessions,
-// API keys and device codes, and what their roles allow.
+// API keys, device codes and links.
 package identity
 
 import (
@@ -14,6 +14,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/limit"
+	"bursar/internal/token"
 	"bursar/internal/web"
 )
 
@@ -32,7 +33,7 @@ type Config struct {
 type Service struct {
 	db       *db.DB
 	config   Config
-	keys     *keyring
+	tokens   *token.Keyring
 	cursors  *web.Cursors
 	verified *otter.Cache[string, *verified]
 	browsers *otter.Cache[string, *browser]
@@ -56,7 +57,7 @@ func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
 	s := &Service{
 		db:       d,
 		config:   c,
-		keys:     &keyring{db: d, issuer: c.PublicURL},
+		tokens:   token.NewKeyring(d, c.PublicURL),
 		cursors:  cursors,
 		verified: otter.Must(&otter.Options[string, *verified]{MaximumSize: rememberedTokens}),
 		browsers: otter.Must(&otter.Options[string, *browser]{MaximumSize: rememberedTokens}),
@@ -76,6 +77,9 @@ func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
 	}
 	return s
 }
+
+// Tokens is the keyring that signs the service's session tokens.
+func (s *Service) Tokens() *token.Keyring { return s.tokens }
 
 // cursorKeySetting is where the key of list cursors is stored.
 const cursorKeySetting = "cursor_key"
@@ -116,6 +120,6 @@ func makeSecrets(tx *db.Tx) (struct{}, audit.Event, error) {
 	if err != nil || !won {
 		return struct{}{}, exempt, err
 	}
-	_, err = insertSigningKey(tx)
+	_, err = token.InsertKey(tx)
 	return struct{}{}, exempt, err
 }

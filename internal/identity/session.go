@@ -13,6 +13,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/limit"
+	"bursar/internal/token"
 )
 
 // verified is a token whose signature was found good. Whether its session still
@@ -46,7 +47,7 @@ func (s *Service) Authenticate(ctx context.Context, authorization string, admit 
 	}
 	known, ok := s.verified.GetIfPresent(token)
 	if !ok {
-		c, good, err := s.keys.verify(ctx, token, admit)
+		c, good, err := s.tokens.Verify(ctx, token, admit)
 		if err != nil {
 			return audit.Actor{}, err
 		}
@@ -219,22 +220,22 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
 // begin starts the session of a credential that was found good.
 func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
-	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (session, audit.Event, error) {
+	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: Method(who.actor.Type), ip: by.IP, agent: who.agent, noted: who.noted})
 		return new, sessionEvent(new, who.actor), err
 	})
 	if err != nil {
 		return api.Session{}, err
 	}
-	token, err := s.keys.sign(ctx, started)
-	return api.Session{Token: token, UserID: started.accountID, ExpiresAt: started.expiresAt}, err
+	token, err := s.tokens.Sign(ctx, started)
+	return api.Session{Token: token, UserID: started.AccountID, ExpiresAt: started.ExpiresAt}, err
 }
 
-func sessionEvent(s session, actor audit.Actor) audit.Event {
+func sessionEvent(s token.Session, actor audit.Actor) audit.Event {
 	return audit.Event{
 		Action:      audit.SessionCreated,
 		Actor:       &actor,
-		ResourceID:  s.id,
+		ResourceID:  s.ID,
 		Description: "Started a session",
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/token"
 )
 
 const (
@@ -19,13 +20,6 @@ const (
 
 // provenToAll is the email_proof of an address that is settled for everybody.
 const provenToAll = "*"
-
-type session struct {
-	id        string
-	accountID string
-	createdAt int64
-	expiresAt int64
-}
 
 // opening says how a session begins.
 type opening struct {
@@ -87,22 +81,22 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 // startSession stores a session of an actor, which hangs on a key if there is one.
 // An account or a key that has ended since it was looked at is refused, and the
 // session ends with the key at the latest.
-func startSession(tx *db.Tx, by audit.Actor, o opening) (session, error) {
+func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 	now := tx.Now()
-	s := session{id: tx.NewID("ses"), accountID: by.ID, createdAt: now, expiresAt: now + o.ttl.Milliseconds()}
+	s := token.Session{ID: tx.NewID("ses"), AccountID: by.ID, CreatedAt: now, ExpiresAt: now + o.ttl.Milliseconds()}
 	live, err := useAccount(tx, by.ID, o.noted).Scan(new(string))
 	if err == nil && live && by.KeyID != "" {
 		var end int64
 		live, err = useKey(tx, by.KeyID, o.noted).Scan(&end)
 		if end != 0 {
-			s.expiresAt = min(s.expiresAt, end)
+			s.ExpiresAt = min(s.ExpiresAt, end)
 		}
 	}
 	if err == nil && !live {
 		err = errNotAuthenticated
 	}
 	if err != nil {
-		return session{}, err
+		return token.Session{}, err
 	}
 	var hash any
 	if o.secret != "" {
@@ -110,7 +104,7 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (session, error) {
 	}
 	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at,
 			secret_hash, method, ip, agent, last_seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $5)`,
-		s.id, s.accountID, db.NullText(by.KeyID), string(by.Type), s.createdAt, s.expiresAt,
+		s.ID, s.AccountID, db.NullText(by.KeyID), string(by.Type), s.CreatedAt, s.ExpiresAt,
 		hash, string(o.method), o.ip, shorten(o.agent, maxAgent))
 }
 

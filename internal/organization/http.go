@@ -6,7 +6,7 @@ import (
 	"bursar/internal/web"
 )
 
-type listInput struct{ web.Page }
+type listInput struct{ web.PageParams }
 
 type createInput struct {
 	Name string  `json:"name" required:"true"`

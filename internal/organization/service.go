@@ -5,10 +5,10 @@ import (
 	"context"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/slug"
 	"bursar/internal/web"
 )
@@ -16,33 +16,33 @@ import (
 // Service answers for organizations.
 type Service struct {
 	db        *db.DB
-	authority *identity.Authority
+	authority *access.Authority
 	cursors   *web.Cursors
 }
 
 // New makes the service.
-func New(d *db.DB, a *identity.Authority, c *web.Cursors) *Service {
+func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 	return &Service{db: d, authority: a, cursors: c}
 }
 
 // List is the organizations that the caller belongs to, oldest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.List[api.Organization], error) {
-	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(o api.Organization) string { return o.ID },
+func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.Page[api.Organization], error) {
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(o api.Organization) string { return o.ID },
 		func(q db.Q, after string, take int) ([]api.Organization, error) { return listOf(q, by.ID, after, take) }, "organizations", by.ID)
 }
 
 // Get is one organization.
 func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Organization, error) {
-	return s.read(ctx, by, in.ID, identity.OrgRead)
+	return s.read(ctx, by, in.ID, access.OrgRead)
 }
 
 // Settings is what can be changed about an organization.
 func (s *Service) Settings(ctx context.Context, by db.Caller, in oneInput) (api.Organization, error) {
-	return s.read(ctx, by, in.ID, identity.OrgSettingsRead)
+	return s.read(ctx, by, in.ID, access.OrgSettingsRead)
 }
 
-func (s *Service) read(ctx context.Context, by db.Caller, id string, need identity.Permission) (api.Organization, error) {
-	if err := s.authority.Organization(ctx, by.Actor, id, need); err != nil {
+func (s *Service) read(ctx context.Context, by db.Caller, id string, need access.Permission) (api.Organization, error) {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, id, need); err != nil {
 		return api.Organization{}, err
 	}
 	var o api.Organization
@@ -74,7 +74,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 
 // UpdateSettings changes the name and the slug.
 func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in settingsInput) (api.Organization, error) {
-	if err := s.authority.Organization(ctx, by.Actor, in.ID, identity.OrgSettingsWrite); err != nil {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Organization{}, err
 	}
 	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Organization, audit.Event, error) {

@@ -2,9 +2,9 @@ package organization
 
 import (
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/slug"
 )
 
@@ -62,10 +62,10 @@ func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 // SetOwner makes somebody the owner of an organization.
 func SetOwner(tx *db.Tx, organizationID, accountID string) error {
 	if err := tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)`,
-		organizationID, accountID, identity.Owner); err != nil {
+		organizationID, accountID, access.Owner); err != nil {
 		return err
 	}
-	_, err := identity.SettleHome(tx, accountID)
+	_, err := access.UpdateHomeOrg(tx, accountID)
 	return err
 }
 

@@ -82,7 +82,7 @@ func TestSigningKeyRotation(t *testing.T) {
 		n := servertest.Start(t, store)
 		before := n.Admin(t)
 		oldKey, _ := verified(t, n, before.Token)
-		newKey, err := n.Identity.RotateSigningKey(t.Context(), db.Caller{})
+		newKey, err := n.Identity.Tokens().Rotate(t.Context(), db.Caller{})
 		if err != nil {
 			t.Fatalf("rotate: %v", err)
 		}

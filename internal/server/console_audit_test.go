@@ -129,7 +129,7 @@ func TestConsoleRecentAndSingleRows(t *testing.T) {
 			"a row of another workspace": {y, all[0].ID}, "a row of no workspace": {x, ofOrganization},
 			"no row": {x, "aud_nothing"}, "no id": {x, ""},
 		} {
-			if _, err := s.audit.Get(t.Context(), callerOf(c.z.Owner), c.z.WorkspaceID, c.id); faultCode(err) != fault.NotFound {
+			if _, err := s.audit.Get(t.Context(), callerOf(c.z.Owner), c.z.WorkspaceID, c.id); faultCode(err) != fault.ResourceNotFound {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -149,7 +149,7 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 		expect(want[1:])
 		now = now.Add(time.Millisecond)
 		expect([]directory.DeletedEntry{}) // though it is not purged yet
-		if _, err := invokeOn(t, s, x.Owner, s.directory.Restore, older); faultCode(err) != fault.NotFound {
+		if _, err := invokeOn(t, s, x.Owner, s.directory.Restore, older); faultCode(err) != fault.ResourceNotFound {
 			t.Errorf("too late: %v", err)
 		}
 		if err := s.directory.Purge(t.Context()); err != nil {

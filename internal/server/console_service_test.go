@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/db"
@@ -31,7 +32,7 @@ func servicesOf(t *testing.T, d *db.DB) services {
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority, cursors := identity.NewAuthority(d), web.NewCursors(key)
+	authority, cursors := access.NewAuthority(d), web.NewCursors(key)
 	return services{d, directory.New(d, authority, cursors), auditlog.New(d, authority, cursors)}
 }
 
@@ -47,13 +48,13 @@ func invoke[In, Out any](t *testing.T, s services, c *servertest.Client, method 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return web.Ask(&web.Site{DB: s.db}, exchange(t, c), method, web.Args{Query: values})
+	return web.Ask(&web.Endpoints{DB: s.db}, exchange(t, c), method, web.Args{Query: values})
 }
 
 // invokeOn does the same for a method that takes an id.
 func invokeOn[In, Out any](t *testing.T, s services, c *servertest.Client, method web.Func[In, Out], id string) (Out, error) {
 	t.Helper()
-	return web.Ask(&web.Site{DB: s.db}, exchange(t, c), method, web.Args{Path: map[string]string{"id": id}})
+	return web.Ask(&web.Endpoints{DB: s.db}, exchange(t, c), method, web.Args{Path: map[string]string{"id": id}})
 }
 
 func exchange(t *testing.T, c *servertest.Client) *web.Exchange {
@@ -151,7 +152,7 @@ func TestConsoleServicesForEveryRole(t *testing.T) {
 							t.Errorf("%s: %v", c.name, err)
 						}
 					case 404:
-						if faultCode(err) != fault.NotFound {
+						if faultCode(err) != fault.ResourceNotFound {
 							t.Errorf("%s: want not found, got %v", c.name, err)
 						}
 					case 403:

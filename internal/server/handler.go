@@ -86,7 +86,7 @@ func (s *Server) notFound(x *web.Exchange) {
 		x.Fail(err)
 		return
 	}
-	x.Fail(fault.New(fault.NotFound, "there is nothing at this path"))
+	x.Fail(fault.New(fault.ResourceNotFound, "there is nothing at this path"))
 }
 
 func (s *Server) wrongMethod(x *web.Exchange, allow string) {

@@ -78,7 +78,7 @@ func (s *Server) contract(x *web.Exchange) {
 }
 
 func (s *Server) publicKeys(x *web.Exchange) {
-	set, err := s.identity.PublicKeys(x.R.Context())
+	set, err := s.identity.Tokens().Public(x.R.Context())
 	if err != nil {
 		x.Fail(err)
 		return

@@ -171,7 +171,7 @@ func (w *tour) people() {
 	w.begin("single sign-on, and a link that is asked for")
 	invited := w.town.large.Add(servertest.NewEmail(), "viewer")
 	_, err = db.Write(ctx, w.node.DB, me, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		_, _, err := identity.Settle(tx, invited, "Walker")
+		_, _, err := identity.VerifyEmail(tx, invited, "Walker")
 		if err == nil {
 			_, _, err = links.Recover(tx, me.ID)
 		}
@@ -207,7 +207,7 @@ func (w *tour) operator() {
 	w.must(err)
 	_, err = id.RevokeAnyKey(ctx, by, leaked)
 	w.must(err)
-	_, err = id.RotateSigningKey(ctx, by)
+	_, err = id.Tokens().Rotate(ctx, by)
 	w.must(err)
 
 	w.begin("bursar admin client")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/config"
 	"bursar/internal/console"
@@ -66,7 +67,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		return nil, err
 	}
 	cursors := web.NewCursors(cursorKey)
-	authority := identity.NewAuthority(d)
+	authority := access.NewAuthority(d)
 	mailer, err := mailerFor(c, log.Logger)
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 	s.console, err = console.New(console.Services{
 		Identity: s.identity, Authority: authority, Clients: identity.NewClients(d, authority), SignIn: s.signin,
 		Directory: s.directory, Workspaces: s.workspaces, Organizations: s.organizations, Audit: s.audit,
-	}, console.Config{PublicURL: c.PublicURL, Site: s.site(), Sealer: sealer, Count: s.count})
+	}, console.Config{PublicURL: c.PublicURL, Endpoints: s.endpoints(), Sealer: sealer, Count: s.count})
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +135,8 @@ func (s *Server) consoleRoutes() []route {
 	return list
 }
 
-func (s *Server) site() *web.Site {
-	return &web.Site{DB: s.db, Authenticate: s.authenticate, Admit: s.admit}
+func (s *Server) endpoints() *web.Endpoints {
+	return &web.Endpoints{DB: s.db, Authenticate: s.authenticate, Admit: s.admit}
 }
 
 // Drain makes every answer the last on its connection and the node not ready,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -94,7 +95,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	if err := identity.Join(tx, ws.ID, user, identity.Admin); err != nil {
+	if err := access.Join(tx, ws.ID, user, access.Admin); err != nil {
 		return Result{}, audit.Event{}, err
 	}
 	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: "first key"})

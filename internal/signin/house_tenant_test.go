@@ -2,10 +2,10 @@ package signin_test
 
 import (
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 )
 
 // tenant is an organization with a workspace and its admin.
@@ -52,11 +52,11 @@ func (x *tenant) status(accountID string) string {
 
 // held is what somebody may do in the tenant's workspace; member says whether
 // they are told that it exists.
-func (x *tenant) held(accountID string) (held identity.Set, member bool) {
+func (x *tenant) held(accountID string) (held access.Set, member bool) {
 	x.house.t.Helper()
-	held, err := x.house.authority.Held(x.house.t.Context(), audit.Actor{ID: accountID}, x.workspaceID)
+	held, err := x.house.authority.Permissions(x.house.t.Context(), audit.Actor{ID: accountID}, x.workspaceID)
 	if err != nil {
-		refused(x.house.t, err, fault.NotFound)
+		refused(x.house.t, err, fault.ResourceNotFound)
 	}
 	return held, err == nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -60,11 +61,11 @@ type house struct {
 	db            *db.DB
 	clock         *clock
 	identity      *identity.Service
-	authority     *identity.Authority
+	authority     *access.Authority
 	links         *identity.Links
 	workspaces    *workspace.Service
 	organizations *organization.Service
-	site          *web.Site
+	site          *web.Endpoints
 	first         setup.Result
 	t             testing.TB
 }
@@ -104,11 +105,11 @@ func build(t testing.TB, store dbtest.Store, options ...option) *house {
 	h.identity = identity.New(h.db, cursors, identity.Config{
 		PublicURL: publicURL, KeyTTL: time.Hour, DeviceTTL: time.Hour, WebTTL: 12 * time.Hour, WebIdle: 30 * time.Minute, LimitsOff: true,
 	})
-	h.authority = identity.NewAuthority(h.db)
+	h.authority = access.NewAuthority(h.db)
 	h.links = identity.NewLinks(publicURL, h.mailer(config.mail))
 	h.workspaces = workspace.New(h.db, h.authority, cursors, h.links)
 	h.organizations = organization.New(h.db, h.authority, cursors)
-	h.site = &web.Site{DB: h.db}
+	h.site = &web.Endpoints{DB: h.db}
 	h.Service, err = signin.New(h.db, h.links, config.Config)
 	must(t, err)
 	h.first, err = setup.Run(t.Context(), h.db, db.Caller{}, setup.First{

@@ -41,7 +41,7 @@ func (o owner) WebAuthnCredentials() []webauthn.Credential { return o.keys }
 
 func (s *Service) available() error {
 	if s.passkeys == nil {
-		return fault.New(fault.NotFound, "passkeys need a host name: this server has only an address")
+		return fault.New(fault.ResourceNotFound, "passkeys need a host name: this server has only an address")
 	}
 	return nil
 }

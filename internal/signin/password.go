@@ -125,7 +125,7 @@ var errWrongPair = fault.New(fault.InvalidCredentials, "the email address or the
 // Password checks an email address and a password. It does the same work, and
 // says the same, whether there is such an account or not.
 func (s *Service) Password(ctx context.Context, by db.Caller, email, password string) (Proven, error) {
-	if err := s.attempt(by, identity.NormalEmail(email)); err != nil {
+	if err := s.attempt(by, identity.NormalizeEmail(email)); err != nil {
 		return Proven{}, err
 	}
 	p, err := s.byEmail(ctx, email)

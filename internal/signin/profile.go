@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -88,7 +89,7 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keysToo
 		if err := lockPerson(tx, p.actor.ID); err != nil {
 			return struct{}{}, event, err
 		}
-		if err := identity.DropFactors(tx, p.actor.ID); err != nil {
+		if err := identity.DeleteFactors(tx, p.actor.ID); err != nil {
 			return struct{}{}, event, err
 		}
 		if keysToo {
@@ -101,7 +102,7 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keysToo
 			return struct{}{}, event, err
 		}
 		var err error
-		if event.OrganizationID, err = identity.FiledUnder(tx.Q, p.actor.HomeOrgID); err != nil {
+		if event.OrganizationID, err = access.AuditOrganization(tx.Q, p.actor.HomeOrgID); err != nil {
 			return struct{}{}, event, err
 		}
 		link, err = s.links.Account(tx, p.actor.ID, by.Name)

@@ -27,7 +27,7 @@ func (s *Service) Recover(by db.Caller, email string) error {
 	if err := s.attempt(by, ""); err != nil {
 		return err
 	}
-	email = identity.NormalEmail(email)
+	email = identity.NormalizeEmail(email)
 	if v := s.mailboxes.Take(email[:min(len(email), maxBucketKey)]); !v.OK {
 		return fault.Limited(v.Wait)
 	}

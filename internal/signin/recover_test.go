@@ -183,6 +183,6 @@ func TestAnOperatorTakesAllWaysInAway(t *testing.T) {
 			t.Errorf("the audit log says %+v", row)
 		}
 		_, err = h.Reset(t.Context(), db.Caller{}, "nobody@example.com", false)
-		refused(t, err, fault.NotFound)
+		refused(t, err, fault.ResourceNotFound)
 	})
 }

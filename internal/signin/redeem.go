@@ -41,7 +41,7 @@ func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fau
 // the account before is signed out.
 func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, store func(tx *db.Tx, needsCode bool) error) (Proven, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
-		now, event, err := identity.UseLink(tx, link, name)
+		now, event, err := identity.RedeemLink(tx, link, name)
 		if err == nil && (now.AccountID != opened.AccountID || !now.SetsUp) {
 			err = errSignInFirst
 		}

@@ -107,8 +107,8 @@ func TestALinkNeedsANameAndAGoodPassword(t *testing.T) {
 func (h *house) dead(link string) {
 	h.t.Helper()
 	_, err := h.identity.OpenLink(h.t.Context(), link)
-	refused(h.t, err, fault.NotFound)
-	refused(h.t, h.redeem(link, newPassword), fault.NotFound)
+	refused(h.t, err, fault.ResourceNotFound)
+	refused(h.t, h.redeem(link, newPassword), fault.ResourceNotFound)
 }
 
 func TestALinkIsGoodOnce(t *testing.T) {
@@ -337,7 +337,7 @@ func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 			other, _ := h.enter(h.person("carla@example.com"))
 			for _, by := range []db.Caller{other, a.admin, b.admin} {
 				_, err := h.identity.Accept(t.Context(), by, link)
-				refused(t, err, fault.NotFound)
+				refused(t, err, fault.ResourceNotFound)
 			}
 			if b.opensTo(id) || b.opensTo(other.ID) {
 				t.Error("it was taken")
@@ -350,7 +350,7 @@ func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 				t.Fatalf("took %q, %v", workspaceID, err)
 			}
 			_, err = h.identity.Accept(t.Context(), bob, link)
-			refused(t, err, fault.NotFound)
+			refused(t, err, fault.ResourceNotFound)
 			row := h.last(audit.MemberAccepted)
 			if row.ActorID != id || row.WorkspaceID != b.workspaceID || row.ActorEmail != "bob@example.com" {
 				t.Errorf("the audit log says %+v", row)
@@ -359,7 +359,7 @@ func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 		t.Run("an account link is nothing to take", func(t *testing.T) {
 			h := h.on(t)
 			_, err := h.identity.Accept(t.Context(), bob, h.accountLink("bob@example.com"))
-			refused(t, err, fault.NotFound)
+			refused(t, err, fault.ResourceNotFound)
 		})
 	})
 }

@@ -108,7 +108,7 @@ func findPerson(row db.Row) (p person, err error) {
 
 func (s *Service) byEmail(ctx context.Context, email string) (p person, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		p, err = findPerson(q.Row(personColumns+`a.email = $1 AND a.email <> ''`, identity.NormalEmail(email)))
+		p, err = findPerson(q.Row(personColumns+`a.email = $1 AND a.email <> ''`, identity.NormalizeEmail(email)))
 		return err
 	})
 	return p, err

@@ -65,7 +65,7 @@ func newProvider(c Config, now func() int64) *provider {
 	return &provider{Provider: c.Provider, redirectURL: c.PublicURL + CallbackPath, client: &http.Client{Timeout: providerTimeout}, now: now}
 }
 
-var errNoProvider = fault.New(fault.NotFound, "single sign-on is not set up here")
+var errNoProvider = fault.New(fault.ResourceNotFound, "single sign-on is not set up here")
 
 func (p *provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
 	if p == nil {
@@ -268,7 +268,7 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 func (s *Service) admit(ctx context.Context, by db.Caller, p person, name string) (Proven, error) {
 	proven := Proven{AccountID: p.actor.ID, Method: identity.BySSO}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
-		home, changed, err := identity.Settle(tx, p.actor.ID, name)
+		home, changed, err := identity.VerifyEmail(tx, p.actor.ID, name)
 		if err != nil || changed == "" {
 			return proven, audit.None("single sign-on found the account as it was"), err
 		}

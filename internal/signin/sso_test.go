@@ -314,9 +314,9 @@ func TestWithoutAProviderThereIsNoSingleSignOn(t *testing.T) {
 			t.Errorf("the button says %q", name)
 		}
 		_, _, err := h.StartSSO(t.Context(), false)
-		refused(t, err, fault.NotFound)
+		refused(t, err, fault.ResourceNotFound)
 		_, err = h.FinishSSO(t.Context(), stranger(), signin.SSOState{}, nil)
-		refused(t, err, fault.NotFound)
+		refused(t, err, fault.ResourceNotFound)
 	})
 }
 

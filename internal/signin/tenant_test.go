@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -49,7 +50,7 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 			}
 		})
 		t.Run("that of the second is not there", func(t *testing.T) {
-			refused(t, h.authority.Organization(t.Context(), audit.Actor{ID: w.accountID}, w.b.organizationID, identity.OrgRead), fault.NotFound)
+			refused(t, h.authority.RequireInOrganization(t.Context(), audit.Actor{ID: w.accountID}, w.b.organizationID, access.OrgRead), fault.ResourceNotFound)
 			if w.b.opensTo(w.accountID) {
 				t.Error("the workspace is")
 			}
@@ -122,7 +123,7 @@ func TestTakingTheInvitationOpensTheWorkspaceAtOnce(t *testing.T) {
 		bob, _ := h.enter(w.accountID)
 		_, err := h.identity.Accept(t.Context(), bob, w.linkB)
 		must(t, err)
-		member, _ := identity.BuiltInRole("member")
+		member, _ := access.BuiltInRole("member")
 		if held, _ := w.b.held(w.accountID); held != member.Permissions {
 			t.Errorf("holds %s", held)
 		}
@@ -253,7 +254,7 @@ func (h *house) exchanges(apiKey string) bool {
 	request := httptest.NewRequest(http.MethodPost, "/v1/auth/token", nil).WithContext(h.t.Context())
 	request.Header.Set("Authorization", "Bearer "+apiKey)
 	answer := httptest.NewRecorder()
-	site := &web.Site{DB: h.db, Admit: func(*web.Exchange) error { return nil }}
+	site := &web.Endpoints{DB: h.db, Admit: func(*web.Exchange) error { return nil }}
 	web.Open(site, h.identity.Exchange)(&web.Exchange{W: answer, R: request, IP: home})
 	if answer.Code != http.StatusOK && answer.Code != http.StatusUnauthorized {
 		h.t.Fatalf("the exchange is answered %d %s", answer.Code, answer.Body)

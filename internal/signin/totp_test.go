@@ -257,7 +257,7 @@ func TestRecoveryCodes(t *testing.T) {
 			h := h.on(t)
 			plain, _ := h.enter(h.person("carla@example.com"))
 			_, err := h.NewRecoveryCodes(t.Context(), plain)
-			refused(t, err, fault.NotFound)
+			refused(t, err, fault.ResourceNotFound)
 		})
 	})
 }

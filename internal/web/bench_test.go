@@ -30,7 +30,7 @@ func BenchmarkBindQuery(b *testing.B) {
 	x := &Exchange{R: httptest.NewRequest("GET", "/v1/directory?workspace_id=ws_1&limit=50", nil)}
 	bind := newBinder[struct {
 		WorkspaceID string `query:"workspace_id" required:"true"`
-		Page
+		PageParams
 	}](func() int64 { return 0 })
 	b.ReportAllocs()
 	for b.Loop() {
@@ -61,12 +61,12 @@ func BenchmarkListEncoder(b *testing.B) {
 	position := []byte("entry_" + strconv.Itoa(1))
 	b.ReportAllocs()
 	for b.Loop() {
-		window, err := cursors.Paged(Page{}, Descending, "directory", "ws_1")
+		window, err := cursors.Paged(PageParams{}, Descending, "directory", "ws_1")
 		if err != nil {
 			b.Fatal(err)
 		}
-		page := window.NewEncoded()
-		for range window.Take {
+		page := window.NewJSONPage()
+		for range window.Limit {
 			page.Row(position, write)
 		}
 		page.finish()

@@ -162,7 +162,7 @@ type located struct {
 	Must   string  `query:"must" required:"true"`
 	May    *string `query:"may"`
 	Header *string `header:"X-Proof"`
-	Page
+	PageParams
 }
 
 func TestParametersAreBound(t *testing.T) {

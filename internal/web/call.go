@@ -31,13 +31,13 @@ func (a Args) queryValues() (url.Values, error) { return a.Query, nil }
 
 // Ask calls a service method that changes nothing, for the caller of an exchange.
 // A refusal leaves its audit row.
-func Ask[In, Out any](s *Site, x *Exchange, fn Func[In, Out], args Args) (Out, error) {
+func Ask[In, Out any](s *Endpoints, x *Exchange, fn Func[In, Out], args Args) (Out, error) {
 	return invoke(s, x, audit.AccessDenied, fn, args)
 }
 
 // Act calls a service method that changes something, for the caller of an
 // exchange. The action names what a refused attempt is filed under.
-func Act[In, Out any](s *Site, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (Out, error) {
+func Act[In, Out any](s *Endpoints, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (Out, error) {
 	if args.Key == "" {
 		return invoke(s, x, action, fn, args)
 	}
@@ -49,7 +49,7 @@ func Act[In, Out any](s *Site, x *Exchange, action audit.Action, fn Func[In, Out
 	return replayed[Out](replay)
 }
 
-func once[In, Out any](s *Site, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (out Out, err error) {
+func once[In, Out any](s *Endpoints, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (out Out, err error) {
 	body, err := args.body()
 	if err != nil {
 		return out, err
@@ -73,7 +73,7 @@ func once[In, Out any](s *Site, x *Exchange, action audit.Action, fn Func[In, Ou
 
 // wait claims a key as soon as a call that has it has ended: a person who sent a
 // form twice is to see what the first one did.
-func (s *Site) wait(ctx context.Context, once *db.Once) (done func(), err error) {
+func (s *Endpoints) wait(ctx context.Context, once *db.Once) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
@@ -113,7 +113,7 @@ func (a Args) body() ([]byte, error) {
 	return body, nil
 }
 
-func invoke[In, Out any](s *Site, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (out Out, err error) {
+func invoke[In, Out any](s *Endpoints, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (out Out, err error) {
 	body, err := args.body()
 	if err != nil {
 		return out, err
@@ -129,7 +129,7 @@ func invoke[In, Out any](s *Site, x *Exchange, action audit.Action, fn Func[In, 
 }
 
 // noteRefusal puts a refusal on record, even if the caller hangs up.
-func (s *Site) noteRefusal(x *Exchange, action audit.Action, from source, err error) error {
+func (s *Endpoints) noteRefusal(x *Exchange, action audit.Action, from source, err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != fault.Forbidden {
 		return err
@@ -142,6 +142,6 @@ func (s *Site) noteRefusal(x *Exchange, action audit.Action, from source, err er
 }
 
 // Refuse puts a refusal on record that no service method had to speak.
-func Refuse(s *Site, x *Exchange, f *fault.Fault) error {
+func Refuse(s *Endpoints, x *Exchange, f *fault.Fault) error {
 	return s.noteRefusal(x, audit.AccessDenied, x, f)
 }

@@ -23,8 +23,8 @@ func TestSuccessEnvelope(t *testing.T) {
 		"an object":     {struct{ ID string }{"a<b>\u2028"}, `{"ok":true,"data":{"ID":"a<b>` + "\u2028" + `"}}`},
 		"raw JSON":      {json.RawMessage(`{"z":1.00,"a":"\u0041\/<","n":1E400}`), `{"ok":true,"data":{"z":1.00,"a":"\u0041\/<","n":1E400}}`},
 		"a flat one":    {flatAnswer{"ABC", 5}, `{"ok":true,"code":"ABC","at":5,"data":{"code":"ABC","at":5}}`},
-		"an empty list": {Cut(Window{Take: everything}, []string{}, func(s string) string { return s }), `{"ok":true,"data":[]}`},
-		"a nil list":    {Cut(Window{Take: everything}, []string(nil), func(s string) string { return s }), `{"ok":true,"data":[]}`},
+		"an empty list": {NewPage(Window{Limit: everything}, []string{}, func(s string) string { return s }), `{"ok":true,"data":[]}`},
+		"a nil list":    {NewPage(Window{Limit: everything}, []string(nil), func(s string) string { return s }), `{"ok":true,"data":[]}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

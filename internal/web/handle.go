@@ -10,8 +10,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// Site is what all endpoints share.
-type Site struct {
+// Endpoints is what all endpoints share: the store, authentication and rate limits.
+type Endpoints struct {
 	DB *db.DB
 	// Authenticate finds out who calls, and whether they may call so often.
 	Authenticate func(x *Exchange) (audit.Actor, error)
@@ -21,13 +21,13 @@ type Site struct {
 	answers buffers
 }
 
-func (s *Site) now() int64 { return s.DB.Now() }
+func (s *Endpoints) now() int64 { return s.DB.Now() }
 
 // Func is a service method: who asks comes before what is asked.
 type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, error)
 
 // Read makes an endpoint that changes nothing, for a caller with a session.
-func Read[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
+func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
 		if !s.identify(x) {
@@ -49,7 +49,7 @@ func Read[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
 
 // Change makes an endpoint that changes something, for a caller with a session.
 // The action names what a refused attempt is filed under.
-func Change[In, Out any](s *Site, action audit.Action, fn Func[In, Out]) Endpoint {
+func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
 		if !s.identify(x) {
@@ -84,7 +84,7 @@ func Change[In, Out any](s *Site, action audit.Action, fn Func[In, Out]) Endpoin
 type actor interface{ ActorID() string }
 
 // Open makes an endpoint for strangers.
-func Open[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
+func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
 		x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP}
@@ -114,7 +114,7 @@ func Open[In, Out any](s *Site, fn Func[In, Out]) Endpoint {
 	}
 }
 
-func (s *Site) identify(x *Exchange) bool {
+func (s *Endpoints) identify(x *Exchange) bool {
 	actor, err := s.Authenticate(x)
 	if err != nil {
 		x.Fail(err)
@@ -127,7 +127,7 @@ func (s *Site) identify(x *Exchange) bool {
 
 // once prepares for an idempotency key, if there is one. Whether there is an earlier
 // answer is asked in the transaction of the mutation, or when it is refused.
-func (s *Site) once(x *Exchange, action audit.Action, body []byte) (done func(), err error) {
+func (s *Endpoints) once(x *Exchange, action audit.Action, body []byte) (done func(), err error) {
 	nothing := func() {}
 	key, err := idempotencyKey(x.R)
 	if err != nil || key == "" {
@@ -146,7 +146,7 @@ func (s *Site) once(x *Exchange, action audit.Action, body []byte) (done func(),
 
 // refuse answers a request that did not succeed. A refusal leaves an audit row;
 // with an idempotency key the answer is kept, so that a retry hears the same.
-func (s *Site) refuse(x *Exchange, action audit.Action, err error) {
+func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	var replay *db.Replay
 	if errors.As(err, &replay) {
 		x.replay(replay)
@@ -185,7 +185,7 @@ func (s *Site) refuse(x *Exchange, action audit.Action, err error) {
 // failed on our side, or by bad timing, deserves a second try.
 func worthKeeping(f *fault.Fault) bool {
 	status := f.Code.Status()
-	return status < 500 && status != http.StatusTooManyRequests && f.Code != fault.Conflict
+	return status < 500 && status != http.StatusTooManyRequests && f.Code != fault.IdempotencyConflict
 }
 
 func refusal(x *Exchange, action audit.Action, from source, f *fault.Fault) audit.Event {
@@ -215,8 +215,8 @@ func pathName(r audit.ResourceType) string {
 }
 
 // answer writes a success.
-func (s *Site) answer(x *Exchange, out any) {
-	if page, ok := out.(*Encoded); ok {
+func (s *Endpoints) answer(x *Exchange, out any) {
+	if page, ok := out.(*JSONPage); ok {
 		x.send(http.StatusOK, page.finish())
 		page.release()
 		return

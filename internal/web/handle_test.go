@@ -19,8 +19,8 @@ import (
 
 // tinySite lets everybody in and has no store: what is refused for its form must
 // not need one.
-func tinySite() *Site {
-	return &Site{
+func tinySite() *Endpoints {
+	return &Endpoints{
 		Authenticate: func(*Exchange) (audit.Actor, error) { return audit.Actor{Type: audit.User, ID: "usr_1"}, nil },
 		Admit:        func(*Exchange) error { return nil },
 	}

@@ -19,8 +19,8 @@ const (
 	everything = 1 << 30
 )
 
-// Page is the part of a request that asks for a piece of a list.
-type Page struct {
+// PageParams is the part of a request that asks for a piece of a list.
+type PageParams struct {
 	Limit  *string `query:"limit"`
 	Cursor *string `query:"cursor"`
 
@@ -31,7 +31,7 @@ const cursorRule = "must be a cursor from a previous answer to the same list and
 
 // Validate checks the limit and the form of the cursor. Whether it belongs to the
 // list is for the list to say.
-func (p *Page) Validate(v *fault.Violations) {
+func (p *PageParams) Validate(v *fault.Violations) {
 	if p.Cursor != nil {
 		if _, ok := decodeCursor(*p.Cursor); !ok {
 			v.Add("cursor", cursorRule)
@@ -51,7 +51,7 @@ func (p *Page) Validate(v *fault.Violations) {
 // Window is the piece of a list that a request asks for.
 type Window struct {
 	After string // the position behind which it begins
-	Take  int    // how many rows to read: one more than are shown tells if there are more
+	Limit int    // how many rows to read: one more than are shown tells if there are more
 
 	paged   bool
 	scope   string
@@ -68,12 +68,12 @@ const (
 	Descending Order = "~"
 )
 
-// Paged is the window of a list that always comes in pages.
-func (c *Cursors) Paged(p Page, order Order, scope ...string) (Window, error) {
+// Paged returns the window of a list that is always paged.
+func (c *Cursors) Paged(p PageParams, order Order, scope ...string) (Window, error) {
 	w := Window{After: string(order), paged: true, scope: scopeText(scope), cursors: c}
-	w.Take = defaultLimit + 1
+	w.Limit = defaultLimit + 1
 	if p.size > 0 {
-		w.Take = p.size + 1
+		w.Limit = p.size + 1
 	}
 	if p.Cursor != nil {
 		after, ok := c.open(w.scope, *p.Cursor)
@@ -85,16 +85,16 @@ func (c *Cursors) Paged(p Page, order Order, scope ...string) (Window, error) {
 	return w, nil
 }
 
-// Whole is the window of a list that comes in pages only when asked to.
-func (c *Cursors) Whole(p Page, order Order, scope ...string) (Window, error) {
+// Unpaged returns the window of a list that is paged only when the request asks for it.
+func (c *Cursors) Unpaged(p PageParams, order Order, scope ...string) (Window, error) {
 	if p.Limit == nil && p.Cursor == nil {
-		return Window{After: string(order), Take: everything}, nil
+		return Window{After: string(order), Limit: everything}, nil
 	}
 	return c.Paged(p, order, scope...)
 }
 
 // Shown is how many of the rows that were read belong to the page.
-func (w Window) Shown(read int) int { return min(read, w.Take-1) }
+func (w Window) Shown(read int) int { return min(read, w.Limit-1) }
 
 // tail appends what follows the rows of a page.
 func (w Window) tail(dst []byte, read int, last string) []byte {
@@ -111,55 +111,55 @@ func (w Window) tail(dst []byte, read int, last string) []byte {
 }
 
 func (w Window) next(read int, last string) (cursor string, more bool) {
-	if !w.paged || read < w.Take {
+	if !w.paged || read < w.Limit {
 		return "", false
 	}
 	return w.cursors.make(w.scope, last), true
 }
 
-// List is a piece of a list, as rows.
-type List[T any] struct {
+// Page is one page of a list, as rows.
+type Page[T any] struct {
 	rows   []T
 	window Window
 	read   int
 	last   string
 }
 
-// Cut makes a List of the rows that were read for a window.
-func Cut[T any](w Window, rows []T, position func(T) string) List[T] {
-	l := List[T]{rows: rows[:w.Shown(len(rows))], window: w, read: len(rows)}
+// NewPage makes a List of the rows that were read for a window.
+func NewPage[T any](w Window, rows []T, position func(T) string) Page[T] {
+	l := Page[T]{rows: rows[:w.Shown(len(rows))], window: w, read: len(rows)}
 	if len(l.rows) > 0 {
 		l.last = position(l.rows[len(l.rows)-1])
 	}
 	return l
 }
 
-// ReadWhole reads a list that comes in pages only when asked to, oldest first.
+// ReadUnpaged reads a list that comes in pages only when asked to, oldest first.
 // load gets the position to begin behind and how many rows to read.
-func ReadWhole[T any](ctx context.Context, d *db.DB, c *Cursors, p Page, position func(T) string,
-	load func(q db.Q, after string, take int) ([]T, error), scope ...string) (List[T], error) {
-	window, err := c.Whole(p, Ascending, scope...)
+func ReadUnpaged[T any](ctx context.Context, d *db.DB, c *Cursors, p PageParams, position func(T) string,
+	load func(q db.Q, after string, take int) ([]T, error), scope ...string) (Page[T], error) {
+	window, err := c.Unpaged(p, Ascending, scope...)
 	if err != nil {
-		return List[T]{}, err
+		return Page[T]{}, err
 	}
 	var rows []T
 	err = d.Read(ctx, func(q db.Q) (err error) {
-		rows, err = load(q, window.After, window.Take)
+		rows, err = load(q, window.After, window.Limit)
 		return err
 	})
 	if err != nil {
-		return List[T]{}, err
+		return Page[T]{}, err
 	}
-	return Cut(window, rows, position), nil
+	return NewPage(window, rows, position), nil
 }
 
 // Rows are the rows of the piece.
-func (l List[T]) Rows() []T { return l.rows }
+func (l Page[T]) Rows() []T { return l.rows }
 
 // Next is the cursor of the next piece; more says whether there is one.
-func (l List[T]) Next() (cursor string, more bool) { return l.window.next(l.read, l.last) }
+func (l Page[T]) Next() (cursor string, more bool) { return l.window.next(l.read, l.last) }
 
-func (l List[T]) appendListing(dst []byte) ([]byte, error) {
+func (l Page[T]) appendListing(dst []byte) ([]byte, error) {
 	data, err := json.Marshal(l.rows)
 	if err != nil {
 		return nil, fmt.Errorf("encode a list: %w", err)
@@ -169,9 +169,9 @@ func (l List[T]) appendListing(dst []byte) ([]byte, error) {
 	return l.window.tail(dst, l.read, l.last), nil
 }
 
-// Encoded is a piece of a list whose rows were written as JSON straight from
+// JSONPage is a piece of a list whose rows were written as JSON straight from
 // the store.
-type Encoded struct {
+type JSONPage struct {
 	window Window
 	lent   *[]byte
 	body   []byte
@@ -181,17 +181,17 @@ type Encoded struct {
 
 const listingStart = `{"ok":true,"data":[`
 
-// NewEncoded begins an encoded list.
-func (w Window) NewEncoded() *Encoded {
+// NewJSONPage begins an encoded list.
+func (w Window) NewJSONPage() *JSONPage {
 	lent := w.cursors.pages.get()
-	return &Encoded{window: w, lent: lent, body: append(*lent, listingStart...)}
+	return &JSONPage{window: w, lent: lent, body: append(*lent, listingStart...)}
 }
 
 // Row adds a row: write appends its JSON. Rows past the end of the page are only
 // counted.
-func (e *Encoded) Row(position []byte, write func(dst []byte) []byte) {
+func (e *JSONPage) Row(position []byte, write func(dst []byte) []byte) {
 	e.read++
-	if e.read >= e.window.Take {
+	if e.read >= e.window.Limit {
 		return
 	}
 	if e.read > 1 {
@@ -202,26 +202,26 @@ func (e *Encoded) Row(position []byte, write func(dst []byte) []byte) {
 }
 
 // Clear takes all rows out again.
-func (e *Encoded) Clear() {
+func (e *JSONPage) Clear() {
 	e.body, e.read, e.last = e.body[:len(listingStart)], 0, e.last[:0]
 }
 
 // Rows are the rows of the piece, as a JSON array.
-func (e *Encoded) Rows() []byte {
+func (e *JSONPage) Rows() []byte {
 	return append(e.body[len(listingStart)-1:len(e.body):len(e.body)], ']')
 }
 
 // Next is the cursor of the next piece; more says whether there is one.
-func (e *Encoded) Next() (cursor string, more bool) { return e.window.next(e.read, string(e.last)) }
+func (e *JSONPage) Next() (cursor string, more bool) { return e.window.next(e.read, string(e.last)) }
 
 // finish is the whole answer, good until release.
-func (e *Encoded) finish() []byte {
+func (e *JSONPage) finish() []byte {
 	e.body = e.window.tail(append(e.body, ']'), e.read, string(e.last))
 	return e.body
 }
 
 // release gives the memory of the piece to the next one.
-func (e *Encoded) release() {
+func (e *JSONPage) release() {
 	*e.lent = e.body
 	e.window.cursors.pages.put(e.lent)
 	e.lent, e.body = nil, nil

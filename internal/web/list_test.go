@@ -10,9 +10,9 @@ import (
 )
 
 // pageOf asks for a page as a request would.
-func pageOf(t *testing.T, limit, cursor string) Page {
+func pageOf(t *testing.T, limit, cursor string) PageParams {
 	t.Helper()
-	var p Page
+	var p PageParams
 	if limit != "" {
 		p.Limit = &limit
 	}
@@ -33,7 +33,7 @@ func TestLimitRule(t *testing.T) {
 		"0": false, "101": false, "-1": false, "1.5": false, "": false, "+5": false, "007": false, " 5": false, "1e1": false, "0x10": false, "١": false,
 	} {
 		t.Run(limit, func(t *testing.T) {
-			p := Page{Limit: &limit}
+			p := PageParams{Limit: &limit}
 			var v fault.Violations
 			p.Validate(&v)
 			if v.Has("limit") == good {
@@ -54,9 +54,9 @@ type envelope struct {
 // answers are the two ways to make a page of numbers from the rows that a store
 // found for a window.
 var answers = map[string]func(w Window, rows []int) ([]byte, error){
-	"rows": func(w Window, rows []int) ([]byte, error) { return appendAnswer(nil, Cut(w, rows, strconv.Itoa)) },
+	"rows": func(w Window, rows []int) ([]byte, error) { return appendAnswer(nil, NewPage(w, rows, strconv.Itoa)) },
 	"encoded": func(w Window, rows []int) ([]byte, error) {
-		page := w.NewEncoded()
+		page := w.NewJSONPage()
 		for _, row := range rows {
 			page.Row([]byte(strconv.Itoa(row)), func(dst []byte) []byte { return strconv.AppendInt(dst, int64(row), 10) })
 		}
@@ -73,7 +73,7 @@ func numbers(w Window, length int) []int {
 		from = n + 1
 	}
 	rows := []int{}
-	for n := from; n < 10+length && len(rows) < w.Take; n++ {
+	for n := from; n < 10+length && len(rows) < w.Limit; n++ {
 		rows = append(rows, n)
 	}
 	return rows
@@ -128,7 +128,7 @@ func TestPagesShowEveryRowOnce(t *testing.T) {
 
 func TestWholeListPagesOnlyWhenAsked(t *testing.T) {
 	cursors := NewCursors([]byte("key"))
-	w, err := cursors.Whole(pageOf(t, "", ""), Ascending, "list")
+	w, err := cursors.Unpaged(pageOf(t, "", ""), Ascending, "list")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,11 +143,11 @@ func TestWholeListPagesOnlyWhenAsked(t *testing.T) {
 	if rows, _ := whole["data"].([]any); len(whole) != 2 || len(rows) != 130 {
 		t.Errorf("the whole list is %s", body)
 	}
-	if w, err = cursors.Whole(pageOf(t, "3", ""), Ascending, "list"); err != nil || w.Take != 4 || !w.paged {
+	if w, err = cursors.Unpaged(pageOf(t, "3", ""), Ascending, "list"); err != nil || w.Limit != 4 || !w.paged {
 		t.Errorf("with a limit of 3 the window is %+v, %v", w, err)
 	}
 	cursor := cursors.make(scopeText([]string{"list"}), "12")
-	if w, err = cursors.Whole(pageOf(t, "", cursor), Ascending, "list"); err != nil || w.Take != defaultLimit+1 || w.After != "12" {
+	if w, err = cursors.Unpaged(pageOf(t, "", cursor), Ascending, "list"); err != nil || w.Limit != defaultLimit+1 || w.After != "12" {
 		t.Errorf("with a cursor the window is %+v, %v", w, err)
 	}
 }
@@ -155,8 +155,8 @@ func TestWholeListPagesOnlyWhenAsked(t *testing.T) {
 func TestWindowBeginsWhereTheOrderSays(t *testing.T) {
 	cursors := NewCursors([]byte("key"))
 	for _, order := range []Order{Ascending, Descending} {
-		w, err := cursors.Paged(Page{}, order, "list")
-		if err != nil || w.After != string(order) || w.Take != defaultLimit+1 {
+		w, err := cursors.Paged(PageParams{}, order, "list")
+		if err != nil || w.After != string(order) || w.Limit != defaultLimit+1 {
 			t.Errorf("the window is %+v, %v", w, err)
 		}
 	}
@@ -164,7 +164,7 @@ func TestWindowBeginsWhereTheOrderSays(t *testing.T) {
 		t.Error("an id lies outside the list")
 	}
 	wrong := cursors.make(scopeText([]string{"other"}), "x")
-	if _, err := cursors.Paged(Page{Cursor: &wrong}, Ascending, "list"); wrongFields(t, err)["cursor"] == "" {
+	if _, err := cursors.Paged(PageParams{Cursor: &wrong}, Ascending, "list"); wrongFields(t, err)["cursor"] == "" {
 		t.Errorf("a cursor of another list: %v", err)
 	}
 }

@@ -3,13 +3,13 @@ package workspace
 import (
 	"regexp"
 
+	"bursar/internal/access"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/slug"
 	"bursar/internal/web"
 )
 
-type listInput struct{ web.Page }
+type listInput struct{ web.PageParams }
 
 type oneInput struct {
 	ID string `path:"id"`
@@ -40,7 +40,7 @@ func (in *updateInput) Validate(v *fault.Violations) {
 
 type membersInput struct {
 	ID string `path:"id"`
-	web.Page
+	web.PageParams
 }
 
 type addMemberInput struct {
@@ -90,12 +90,12 @@ type defineRoleInput struct {
 	Color       *string  `json:"color"`
 	Permissions []string `json:"permissions" required:"true"`
 
-	set identity.Set
+	set access.Set
 }
 
 func (in *defineRoleInput) Validate(v *fault.Violations) {
 	web.CheckMatch(v, "role", &in.Role, roleForm, "must be 2 to 48 of a-z, 0-9 and _, beginning with a letter")
-	if _, builtIn := identity.BuiltInRole(in.Role); builtIn {
+	if _, builtIn := access.BuiltInRole(in.Role); builtIn {
 		v.Add("role", builtInRule)
 	}
 	web.CheckText(v, "name", in.Name, 1, 100)
@@ -105,7 +105,7 @@ func (in *defineRoleInput) Validate(v *fault.Violations) {
 		return
 	}
 	for _, name := range in.Permissions {
-		one := identity.SetOf(identity.Permission(name))
+		one := access.SetOf(access.Permission(name))
 		if one == 0 {
 			v.Add("permissions", "must be names of workspace permissions")
 		}
@@ -121,7 +121,7 @@ type deleteRoleInput struct {
 }
 
 func (in *deleteRoleInput) Validate(v *fault.Violations) {
-	if _, builtIn := identity.BuiltInRole(in.Role); builtIn {
+	if _, builtIn := access.BuiltInRole(in.Role); builtIn {
 		v.Add("role", builtInRule)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -12,11 +13,11 @@ import (
 )
 
 // Members lists who is in a workspace, in the order in which they came to Bursar.
-func (s *Service) Members(ctx context.Context, by db.Caller, in membersInput) (web.List[api.Member], error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersRead); err != nil {
-		return web.List[api.Member]{}, err
+func (s *Service) Members(ctx context.Context, by db.Caller, in membersInput) (web.Page[api.Member], error) {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
+		return web.Page[api.Member]{}, err
 	}
-	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(m api.Member) string { return m.ID },
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(m api.Member) string { return m.ID },
 		func(q db.Q, after string, take int) ([]api.Member, error) { return members(q, in.ID, after, take) }, "members", in.ID)
 }
 
@@ -26,7 +27,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput
 	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
 		return api.MemberAdded{}, err
 	}
-	email := identity.NormalEmail(in.Email)
+	email := identity.NormalizeEmail(in.Email)
 	var link identity.Link
 	added, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		added := api.MemberAdded{WorkspaceID: in.ID, Email: email, Role: in.Role}
@@ -54,18 +55,18 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput
 			event.Action = audit.MemberRoleAssigned
 			event.Description = "Assigned role " + in.Role + " to " + email
 		}
-		if err := identity.Join(tx, in.ID, id, in.Role); err != nil {
+		if err := access.Join(tx, in.ID, id, in.Role); err != nil {
 			return added, audit.Event{}, err
 		}
 		if !member {
-			if err := identity.JoinKnown(tx, in.ID, id); err != nil {
+			if err := access.AcceptIfKnown(tx, in.ID, id); err != nil {
 				return added, audit.Event{}, err
 			}
 		}
-		if _, err := identity.SettleHome(tx, id); err != nil || member {
+		if _, err := access.UpdateHomeOrg(tx, id); err != nil || member {
 			return added, event, err
 		}
-		awaited, err := identity.Awaited(tx.Q, in.ID, id)
+		awaited, err := access.InvitationPending(tx.Q, in.ID, id)
 		if err == nil && awaited {
 			link, err = s.links.Invite(tx, id, in.ID, by.Name)
 			added.InvitationURL = link.URL
@@ -80,17 +81,17 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput
 
 // Reinvite makes a new link for a member who has yet to take the invitation.
 func (s *Service) Reinvite(ctx context.Context, by db.Caller, in memberInput) (api.MemberAdded, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.MemberAdded{}, err
 	}
 	// Whoever has the link can become whom it invites.
-	var promised identity.Set
+	var promised access.Set
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		promised, err = permissionsOf(q, in.ID, in.UserID)
 		return err
 	})
 	if err == nil {
-		err = s.authority.Grant(ctx, by.Actor, in.ID, promised)
+		err = s.authority.RequireToGrant(ctx, by.Actor, in.ID, promised)
 	}
 	if err != nil {
 		return api.MemberAdded{}, err
@@ -103,7 +104,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in memberInput) (a
 		}
 		_, member, err := rolesOf(tx.Q, in.ID, in.UserID)
 		if err == nil && member {
-			member, err = identity.Awaited(tx.Q, in.ID, in.UserID)
+			member, err = access.InvitationPending(tx.Q, in.ID, in.UserID)
 		}
 		if err == nil && !member {
 			err = fault.Missing("invited member")
@@ -113,7 +114,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in memberInput) (a
 		}
 		if now, err := permissionsOf(tx.Q, in.ID, in.UserID); err != nil || now != promised {
 			if err == nil {
-				err = fault.New(fault.Conflict, "the roles of the member have just changed: try again")
+				err = fault.New(fault.RolesChanged, "the roles of this member have just changed; check them and try again")
 			}
 			return again, audit.Event{}, err
 		}
@@ -148,7 +149,7 @@ func (s *Service) sendInvitation(ctx context.Context, by db.Caller, workspaceID,
 
 // RemoveMember takes somebody out, with all their roles.
 func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in memberInput) (api.MemberRemoved, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.MemberRemoved{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberRemoved, audit.Event, error) {
@@ -160,7 +161,7 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in memberInput
 		if err == nil && !member {
 			err = fault.Missing("member")
 		}
-		if err == nil && roles[identity.Admin] {
+		if err == nil && roles[access.Admin] {
 			err = notLastAdmin(tx.Q, in.ID, in.UserID)
 		}
 		if err != nil {
@@ -182,10 +183,10 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in memberInput
 // mayGrant demands the right to change members, a role that exists, and that
 // the caller holds all that the role allows.
 func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key string) error {
-	if err := s.authority.Workspace(ctx, by.Actor, workspaceID, identity.MembersWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.MembersWrite); err != nil {
 		return err
 	}
-	var role identity.Role
+	var role access.Role
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		role, err = knownRole(q, workspaceID, key)
 		return err
@@ -193,11 +194,11 @@ func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key s
 	if err != nil {
 		return err
 	}
-	return s.authority.Grant(ctx, by.Actor, workspaceID, role.Permissions)
+	return s.authority.RequireToGrant(ctx, by.Actor, workspaceID, role.Permissions)
 }
 
-func knownRole(q db.Q, workspaceID, key string) (identity.Role, error) {
-	role, found, err := identity.FindRole(q, workspaceID, key)
+func knownRole(q db.Q, workspaceID, key string) (access.Role, error) {
+	role, found, err := access.FindRole(q, workspaceID, key)
 	if err == nil && !found {
 		err = fault.Invalid("role", "is not a role of this workspace")
 	}

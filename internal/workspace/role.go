@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -18,13 +18,13 @@ const (
 )
 
 // Roles lists the built-in roles, then those that the workspace defines.
-func (s *Service) Roles(ctx context.Context, by db.Caller, in membersInput) (web.List[api.Role], error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersRead); err != nil {
-		return web.List[api.Role]{}, err
+func (s *Service) Roles(ctx context.Context, by db.Caller, in membersInput) (web.Page[api.Role], error) {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
+		return web.Page[api.Role]{}, err
 	}
-	window, err := s.cursors.Whole(in.Page, web.Ascending, "roles", in.ID)
+	window, err := s.cursors.Unpaged(in.PageParams, web.Ascending, "roles", in.ID)
 	if err != nil {
-		return web.List[api.Role]{}, err
+		return web.Page[api.Role]{}, err
 	}
 	var defined []api.Role
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
@@ -32,14 +32,14 @@ func (s *Service) Roles(ctx context.Context, by db.Caller, in membersInput) (web
 		return err
 	})
 	if err != nil {
-		return web.List[api.Role]{}, err
+		return web.Page[api.Role]{}, err
 	}
 	var list []api.Role
-	for _, role := range identity.BuiltInRoles() {
+	for _, role := range access.BuiltInRoles() {
 		list = append(list, wire(role))
 	}
 	list = after(append(list, defined...), window.After)
-	return web.Cut(window, list[:min(len(list), window.Take)], func(r api.Role) string { return r.Key }), nil
+	return web.NewPage(window, list[:min(len(list), window.Limit)], func(r api.Role) string { return r.Key }), nil
 }
 
 func after(list []api.Role, key string) []api.Role {
@@ -60,7 +60,7 @@ func after(list []api.Role, key string) []api.Role {
 	return list
 }
 
-func wire(r identity.Role) api.Role {
+func wire(r access.Role) api.Role {
 	out := api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: []string{}, BuiltIn: r.BuiltIn}
 	for _, p := range r.Permissions.List() {
 		out.Permissions = append(out.Permissions, string(p))
@@ -100,13 +100,13 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in assignInput) (api
 			WorkspaceID: in.ID,
 			ResourceID:  in.UserID,
 			Description: "Assigned role " + in.Role + " to " + name,
-		}, identity.Join(tx, in.ID, in.UserID, in.Role)
+		}, access.Join(tx, in.ID, in.UserID, in.Role)
 	})
 }
 
 // Unassign takes a role from a member.
 func (s *Service) Unassign(ctx context.Context, by db.Caller, in unassignInput) (api.RoleAssignment, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.MembersWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.RoleAssignment{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
@@ -118,7 +118,7 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in unassignInput) 
 		if err == nil && !roles[in.Role] {
 			err = fault.Missing("role assignment")
 		}
-		if err == nil && in.Role == identity.Admin {
+		if err == nil && in.Role == access.Admin {
 			err = notLastAdmin(tx.Q, in.ID, in.UserID)
 		}
 		if err != nil {
@@ -139,19 +139,19 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in unassignInput) 
 
 // DefineRole makes a role of the workspace, or changes it.
 func (s *Service) DefineRole(ctx context.Context, by db.Caller, in defineRoleInput) (api.Role, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.RolesWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
 		return api.Role{}, err
 	}
-	if err := s.authority.Grant(ctx, by.Actor, in.ID, in.set); err != nil {
+	if err := s.authority.RequireToGrant(ctx, by.Actor, in.ID, in.set); err != nil {
 		return api.Role{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Role, audit.Event, error) {
 		event := audit.Event{Action: audit.RoleUpdated, WorkspaceID: in.ID, ResourceID: in.Role, Description: "Updated role " + in.Name}
-		role := identity.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
+		role := access.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
 		if err := lockMembers(tx, in.ID); err != nil {
 			return api.Role{}, event, err
 		}
-		before, exists, err := identity.FindRole(tx.Q, in.ID, in.Role)
+		before, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
 		if err != nil {
 			return api.Role{}, event, err
 		}
@@ -178,7 +178,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in defineRoleInp
 
 // DeleteRole removes a role that nobody holds.
 func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in deleteRoleInput) (api.RoleDeleted, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.RolesWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
 		return api.RoleDeleted{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleDeleted, audit.Event, error) {
@@ -186,7 +186,7 @@ func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in deleteRoleInp
 		if err := lockMembers(tx, in.ID); err != nil {
 			return deleted, audit.Event{}, err
 		}
-		role, exists, err := identity.FindRole(tx.Q, in.ID, in.Role)
+		role, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
 		if err == nil && !exists {
 			err = fault.Missing("role")
 		}

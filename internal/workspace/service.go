@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/identity"
@@ -15,25 +16,25 @@ import (
 // Service answers for workspaces.
 type Service struct {
 	db        *db.DB
-	authority *identity.Authority
+	authority *access.Authority
 	cursors   *web.Cursors
 	links     *identity.Links
 }
 
 // New makes the service.
-func New(d *db.DB, a *identity.Authority, c *web.Cursors, l *identity.Links) *Service {
+func New(d *db.DB, a *access.Authority, c *web.Cursors, l *identity.Links) *Service {
 	return &Service{db: d, authority: a, cursors: c, links: l}
 }
 
 // List is the workspaces that the caller is a member of, oldest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.List[api.Workspace], error) {
-	return web.ReadWhole(ctx, s.db, s.cursors, in.Page, func(w api.Workspace) string { return w.ID },
+func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.Page[api.Workspace], error) {
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(w api.Workspace) string { return w.ID },
 		func(q db.Q, after string, take int) ([]api.Workspace, error) { return listOf(q, by.ID, after, take) }, "workspaces", by.ID)
 }
 
 // Get is one workspace.
 func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Workspace, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.WSRead); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSRead); err != nil {
 		return api.Workspace{}, err
 	}
 	var w api.Workspace
@@ -47,16 +48,16 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Works
 // Create makes a workspace, whose first admin is the caller. It takes an owner
 // of the organization.
 func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api.Workspace, error) {
-	if err := s.authority.Organization(ctx, by.Actor, in.OrganizationID, identity.OrgSettingsWrite); err != nil {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.OrganizationID, access.OrgSettingsWrite); err != nil {
 		return api.Workspace{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Workspace, audit.Event, error) {
 		w, err := Insert(tx, in.OrganizationID, in.Name, in.Slug)
 		if err == nil {
-			err = identity.Join(tx, w.ID, by.ID, identity.Admin)
+			err = access.Join(tx, w.ID, by.ID, access.Admin)
 		}
 		if err == nil {
-			err = identity.TakePlace(tx, w.ID, by.ID)
+			err = access.AcceptMembership(tx, w.ID, by.ID)
 		}
 		return w, audit.Event{
 			Action:      audit.WorkspaceCreated,
@@ -69,7 +70,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 
 // Update changes the name and the slug.
 func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api.Workspace, error) {
-	if err := s.authority.Workspace(ctx, by.Actor, in.ID, identity.WSWrite); err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSWrite); err != nil {
 		return api.Workspace{}, err
 	}
 	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Workspace, audit.Event, error) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/slug"
 )
 
@@ -61,7 +61,7 @@ func update(tx *db.Tx, w api.Workspace) error {
 }
 
 func lockMembers(tx *db.Tx, id string) error {
-	_, found, err := identity.LockMembers(tx, id)
+	_, found, err := access.LockMembers(tx, id)
 	if err == nil && !found {
 		err = fault.Missing("workspace")
 	}
@@ -94,9 +94,9 @@ func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) 
 // byRank puts built-in roles first, the mightiest at the head.
 func byRank(a, b string) int {
 	rank := func(key string) int {
-		i := slices.IndexFunc(identity.BuiltInRoles(), func(r identity.Role) bool { return r.Key == key })
+		i := slices.IndexFunc(access.BuiltInRoles(), func(r access.Role) bool { return r.Key == key })
 		if i < 0 {
-			return len(identity.BuiltInRoles())
+			return len(access.BuiltInRoles())
 		}
 		return i
 	}
@@ -122,11 +122,11 @@ func rolesOf(q db.Q, workspaceID, accountID string) (roles map[string]bool, memb
 
 // permissionsOf is what the roles of a member allow, whether the place is taken or
 // not.
-func permissionsOf(q db.Q, workspaceID, accountID string) (identity.Set, error) {
-	var held identity.Set
+func permissionsOf(q db.Q, workspaceID, accountID string) (access.Set, error) {
+	var held access.Set
 	roles, _, err := rolesOf(q, workspaceID, accountID)
 	for key := range roles {
-		role, _, failed := identity.FindRole(q, workspaceID, key)
+		role, _, failed := access.FindRole(q, workspaceID, key)
 		if failed != nil {
 			return 0, failed
 		}
@@ -150,7 +150,7 @@ func leave(tx *db.Tx, workspaceID, accountID string) error {
 	if err := tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID); err != nil {
 		return err
 	}
-	_, err := identity.SettleHome(tx, accountID)
+	_, err := access.UpdateHomeOrg(tx, accountID)
 	return err
 }
 
@@ -160,11 +160,11 @@ func dropRole(tx *db.Tx, workspaceID, accountID, role string) error {
 
 func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
 	return db.Collect(q, func(r db.Rows) api.Role {
-		return wire(identity.Role{Key: r.Text(0), Name: r.Text(1), Color: r.Text(2), Permissions: identity.ParseSet(r.Text(3))})
+		return wire(access.Role{Key: r.Text(0), Name: r.Text(1), Color: r.Text(2), Permissions: access.ParseSet(r.Text(3))})
 	}, `SELECT role, name, color, permissions FROM workspace_role WHERE workspace_id = $1 ORDER BY role`, workspaceID)
 }
 
-func saveRole(tx *db.Tx, workspaceID string, r identity.Role) error {
+func saveRole(tx *db.Tx, workspaceID string, r access.Role) error {
 	return tx.Exec(`INSERT INTO workspace_role (workspace_id, role, name, color, permissions, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (workspace_id, role) DO UPDATE SET name = excluded.name, color = excluded.color, permissions = excluded.permissions`,
 		workspaceID, r.Key, r.Name, r.Color, r.Permissions.String(), tx.Now())

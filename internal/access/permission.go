@@ -1,4 +1,4 @@
-package identity
+package access
 
 import (
 	"slices"
@@ -34,8 +34,8 @@ const (
 	OrgSettingsWrite Permission = "org.settings.write"
 )
 
-// workspacePermissions are the ones that a role can hold, in the order in which
-// they are shown. Their place in the list is their bit in a Set.
+// workspacePermissions are the permissions that a role can hold, in the order in which
+// they are shown. The index of a permission is its bit in a Set.
 func workspacePermissions() []Permission {
 	return []Permission{
 		WSRead, WSWrite, MembersRead, MembersWrite, RolesWrite,
@@ -48,7 +48,7 @@ func workspacePermissions() []Permission {
 // Set is a set of workspace permissions.
 type Set uint64
 
-// SetOf gathers permissions. What is not a workspace permission is left out.
+// SetOf makes a set of permissions. It ignores what is not a workspace permission.
 func SetOf(list ...Permission) Set {
 	var s Set
 	for _, p := range list {
@@ -59,7 +59,7 @@ func SetOf(list ...Permission) Set {
 	return s
 }
 
-// ParseSet reads what String wrote.
+// ParseSet reads the form that String writes.
 func ParseSet(text string) Set {
 	var s Set
 	for name := range strings.FieldsSeq(text) {
@@ -68,10 +68,10 @@ func ParseSet(text string) Set {
 	return s
 }
 
-// Has says whether the permission is in the set.
+// Has reports whether the permission is in the set.
 func (s Set) Has(p Permission) bool { one := SetOf(p); return one != 0 && s&one == one }
 
-// Lacks is the first permission of other that is not in s.
+// Lacks returns the first permission of other that is not in s, if there is one.
 func (s Set) Lacks(other Set) (Permission, bool) {
 	for _, p := range (other &^ s).List() {
 		return p, true
@@ -79,7 +79,7 @@ func (s Set) Lacks(other Set) (Permission, bool) {
 	return "", false
 }
 
-// List is the set in the order of workspacePermissions.
+// List returns the permissions in the order of workspacePermissions.
 func (s Set) List() []Permission {
 	list := []Permission{}
 	for i, p := range workspacePermissions() {
@@ -107,7 +107,7 @@ type Role struct {
 	BuiltIn     bool
 }
 
-// Admin is the role that a workspace is never without.
+// Admin is the key of the role that at least one member of a workspace always holds.
 const Admin = "admin"
 
 // BuiltInRoles are the roles that every workspace has.

@@ -1,4 +1,6 @@
-package identity
+// Package token signs the JWTs that sessions are carried in and verifies them. The
+// keys live in the store, so that every node verifies what any node has signed.
+package token
 
 import (
 	"context"
@@ -12,13 +14,14 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 )
 
-// keyring signs session tokens and knows the keys that signed earlier ones. A
-// key that was rotated out stays until no token of its time can be alive.
-type keyring struct {
+// Keyring signs session tokens and keeps the keys that signed earlier ones. A key
+// that was rotated out stays until every token that it signed has expired.
+type Keyring struct {
 	db     *db.DB
 	issuer string
 
@@ -33,17 +36,29 @@ type signingKey struct {
 	private ed25519.PrivateKey
 }
 
-// claims are what a session token says.
-type claims struct {
+// NewKeyring makes a keyring whose tokens name an issuer.
+func NewKeyring(d *db.DB, issuer string) *Keyring { return &Keyring{db: d, issuer: issuer} }
+
+// Session is the session that a token is issued for. Times are Unix milliseconds.
+type Session struct {
+	ID        string
+	AccountID string
+	CreatedAt int64
+	ExpiresAt int64
+}
+
+// Claims are what a session token says.
+type Claims struct {
 	Session string `json:"sid"`
 	jwt.RegisteredClaims
 }
 
-// reloadInterval is when a key that has expired is forgotten at the latest.
+// reloadInterval is how long the keys are used before they are read again, so that
+// this node forgets a key that has expired.
 const reloadInterval = time.Minute
 
-// current is the list of keys, read again when access changed anywhere.
-func (k *keyring) current(ctx context.Context) ([]signingKey, error) {
+// current returns the keys, and reads them again when access has changed anywhere.
+func (k *Keyring) current(ctx context.Context) ([]signingKey, error) {
 	epoch := k.db.Epoch()
 	k.mu.Lock()
 	keys, fresh := k.keys, k.epoch == epoch && time.Since(k.at) < reloadInterval
@@ -54,7 +69,7 @@ func (k *keyring) current(ctx context.Context) ([]signingKey, error) {
 	return k.reload(ctx, epoch)
 }
 
-func (k *keyring) reload(ctx context.Context, epoch uint64) ([]signingKey, error) {
+func (k *Keyring) reload(ctx context.Context, epoch uint64) ([]signingKey, error) {
 	var keys []signingKey
 	err := k.db.Read(ctx, func(q db.Q) (err error) {
 		keys, err = db.Collect(q, readSigningKey, `SELECT id, seed FROM signing_key ORDER BY id DESC`)
@@ -69,9 +84,9 @@ func (k *keyring) reload(ctx context.Context, epoch uint64) ([]signingKey, error
 	return keys, nil
 }
 
-// find is the key with an id. One that is not known may have been made on another
-// node a moment ago, so the store is asked, if admit lets whoever sent it cause that.
-func (k *keyring) find(ctx context.Context, id string, admit func() error) (ed25519.PublicKey, error) {
+// find returns the key with an id. Another node may have made an unknown key a moment
+// ago, so find asks the store; admit keeps strangers from causing such reads at will.
+func (k *Keyring) find(ctx context.Context, id string, admit func() error) (ed25519.PublicKey, error) {
 	keys, err := k.current(ctx)
 	if err != nil {
 		return nil, err
@@ -103,7 +118,8 @@ func readSigningKey(r db.Rows) signingKey {
 	return signingKey{r.Text(0), ed25519.NewKeyFromSeed(seed)}
 }
 
-func (k *keyring) sign(ctx context.Context, s session) (string, error) {
+// Sign issues the token of a session.
+func (k *Keyring) Sign(ctx context.Context, s Session) (string, error) {
 	keys, err := k.current(ctx)
 	if err != nil {
 		return "", err
@@ -111,13 +127,13 @@ func (k *keyring) sign(ctx context.Context, s session) (string, error) {
 	if len(keys) == 0 || keys[0].private == nil {
 		return "", fmt.Errorf("sign a token: the store has no usable signing key")
 	}
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{
-		Session: s.id,
+	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, Claims{
+		Session: s.ID,
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer:    k.issuer,
-			Subject:   s.accountID,
-			IssuedAt:  jwt.NewNumericDate(time.UnixMilli(s.createdAt)),
-			ExpiresAt: jwt.NewNumericDate(time.UnixMilli(s.expiresAt)),
+			Subject:   s.AccountID,
+			IssuedAt:  jwt.NewNumericDate(time.UnixMilli(s.CreatedAt)),
+			ExpiresAt: jwt.NewNumericDate(time.UnixMilli(s.ExpiresAt)),
 		},
 	})
 	token.Header["kid"] = keys[0].id
@@ -128,9 +144,9 @@ func (k *keyring) sign(ctx context.Context, s session) (string, error) {
 	return text, nil
 }
 
-// verify checks the signature and the form of a token, not yet its session. A
-// token that is not good is told from a store that does not answer.
-func (k *keyring) verify(ctx context.Context, token string, admit func() error) (c claims, good bool, err error) {
+// Verify checks the signature, the form and the expiry of a token, but not whether its
+// session is still alive. It returns an error only when the store does not answer.
+func (k *Keyring) Verify(ctx context.Context, token string, admit func() error) (c Claims, good bool, err error) {
 	var failed error
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
@@ -165,9 +181,9 @@ type JWKS struct {
 	Keys []JWK `json:"keys"`
 }
 
-// PublicKeys are the keys that verify session tokens.
-func (s *Service) PublicKeys(ctx context.Context) (JWKS, error) {
-	keys, err := s.keys.current(ctx)
+// Public returns the keys that verify session tokens.
+func (k *Keyring) Public(ctx context.Context) (JWKS, error) {
+	keys, err := k.current(ctx)
 	if err != nil {
 		return JWKS{}, err
 	}
@@ -182,11 +198,11 @@ func (s *Service) PublicKeys(ctx context.Context) (JWKS, error) {
 	return set, nil
 }
 
-// RotateSigningKey makes a new key, which signs from now on. Tokens signed with
-// earlier ones stay good.
-func (s *Service) RotateSigningKey(ctx context.Context, by db.Caller) (id string, err error) {
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-		id, err := insertSigningKey(tx)
+// Rotate makes a new key, which signs from now on. Tokens signed with earlier keys
+// stay valid until they expire.
+func (k *Keyring) Rotate(ctx context.Context, by db.Caller) (id string, err error) {
+	return db.Write(ctx, k.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+		id, err := InsertKey(tx)
 		if err != nil {
 			return "", audit.Event{}, err
 		}
@@ -194,7 +210,7 @@ func (s *Service) RotateSigningKey(ctx context.Context, by db.Caller) (id string
 		if err := tx.Exec(`UPDATE signing_key SET retired_at = $1 WHERE id <> $2 AND retired_at IS NULL`, now, id); err != nil {
 			return "", audit.Event{}, err
 		}
-		org, err := FiledUnder(tx.Q, "")
+		org, err := access.AuditOrganization(tx.Q, "")
 		return id, audit.Event{
 			Action:         audit.SigningKeyRotated,
 			OrganizationID: org,
@@ -204,7 +220,8 @@ func (s *Service) RotateSigningKey(ctx context.Context, by db.Caller) (id string
 	})
 }
 
-func insertSigningKey(tx *db.Tx) (id string, err error) {
+// InsertKey stores a new signing key.
+func InsertKey(tx *db.Tx) (id string, err error) {
 	seed := make([]byte, ed25519.SeedSize)
 	rand.Read(seed)
 	id = tx.NewID("sig")

@@ -1,4 +1,6 @@
-package identity
+// Package access decides who may do what: permissions, roles, memberships, and the
+// checks that every service method begins with.
+package access
 
 import (
 	"context"
@@ -10,24 +12,24 @@ import (
 	"bursar/internal/fault"
 )
 
-// rememberedAccess bounds how many answers about access are kept in memory.
-const rememberedAccess = 50_000
+// maxCachedAccess bounds the cache of access decisions.
+const maxCachedAccess = 50_000
 
-// maxID is longer than any id.
+// maxID is longer than any id that Bursar makes.
 const maxID = 64
 
-// Authority decides who may do what, from what is stored now. It remembers
-// answers for as long as nothing about access has changed anywhere.
+// Authority decides who may do what. It caches what it reads from the store until the
+// epoch of the store changes, which happens when access changes on any node.
 type Authority struct {
 	db     *db.DB
 	access *otter.Cache[accessKey, access]
 }
 
-// Owner is the role of whoever may change an organization.
+// Owner is the role of a person who may change an organization.
 const Owner = "owner"
 
-// accessKey tells workspaces and organizations apart: an id of the one kind asked
-// for as the other must not answer for it later.
+// accessKey holds the kind of tenant as well as its id, so that asking for a workspace
+// by an organization's id can never fill the cache for that organization.
 type accessKey struct {
 	kind            tenantKind
 	account, tenant string
@@ -51,14 +53,14 @@ type access struct {
 func NewAuthority(d *db.DB) *Authority {
 	return &Authority{
 		db:     d,
-		access: otter.Must(&otter.Options[accessKey, access]{MaximumSize: rememberedAccess}),
+		access: otter.Must(&otter.Options[accessKey, access]{MaximumSize: maxCachedAccess}),
 	}
 }
 
-// Workspace demands a permission in a workspace. Somebody who is not a member is
-// told that there is no such workspace.
-func (a *Authority) Workspace(ctx context.Context, by audit.Actor, workspaceID string, need Permission) error {
-	held, err := a.Held(ctx, by, workspaceID)
+// RequireInWorkspace returns an error unless the caller holds a permission in a
+// workspace. Someone who is not a member is told that the workspace does not exist.
+func (a *Authority) RequireInWorkspace(ctx context.Context, by audit.Actor, workspaceID string, need Permission) error {
+	held, err := a.Permissions(ctx, by, workspaceID)
 	if err != nil {
 		return err
 	}
@@ -68,8 +70,8 @@ func (a *Authority) Workspace(ctx context.Context, by audit.Actor, workspaceID s
 	return nil
 }
 
-// Held is what the caller may do in a workspace.
-func (a *Authority) Held(ctx context.Context, by audit.Actor, workspaceID string) (Set, error) {
+// Permissions returns what the caller may do in a workspace.
+func (a *Authority) Permissions(ctx context.Context, by audit.Actor, workspaceID string) (Set, error) {
 	got, err := a.lookUp(ctx, accessKey{aWorkspace, by.ID, workspaceID}, workspaceAccess)
 	if err != nil {
 		return 0, err
@@ -80,9 +82,10 @@ func (a *Authority) Held(ctx context.Context, by audit.Actor, workspaceID string
 	return got.held, nil
 }
 
-// Grant demands that the caller holds everything they are about to hand out.
-func (a *Authority) Grant(ctx context.Context, by audit.Actor, workspaceID string, given Set) error {
-	held, err := a.Held(ctx, by, workspaceID)
+// RequireToGrant returns an error unless the caller holds every permission that they
+// are about to grant.
+func (a *Authority) RequireToGrant(ctx context.Context, by audit.Actor, workspaceID string, given Set) error {
+	held, err := a.Permissions(ctx, by, workspaceID)
 	if err != nil {
 		return err
 	}
@@ -94,8 +97,9 @@ func (a *Authority) Grant(ctx context.Context, by audit.Actor, workspaceID strin
 	return nil
 }
 
-// Organization demands a permission in an organization.
-func (a *Authority) Organization(ctx context.Context, by audit.Actor, organizationID string, need Permission) error {
+// RequireInOrganization returns an error unless the caller holds a permission in an
+// organization. Someone who is not a member is told that it does not exist.
+func (a *Authority) RequireInOrganization(ctx context.Context, by audit.Actor, organizationID string, need Permission) error {
 	got, err := a.lookUp(ctx, accessKey{anOrganization, by.ID, organizationID}, organizationAccess)
 	if err != nil {
 		return err
@@ -111,7 +115,7 @@ func (a *Authority) Organization(ctx context.Context, by audit.Actor, organizati
 
 func (a *Authority) lookUp(ctx context.Context, key accessKey, load func(db.Q, accessKey) (access, error)) (access, error) {
 	if len(key.tenant) > maxID {
-		return access{}, nil // no tenant has such an id, and it must not be remembered
+		return access{}, nil // no tenant has such an id, and strangers must not fill the cache with them
 	}
 	epoch := a.db.Epoch()
 	if got, ok := a.access.GetIfPresent(key); ok && got.epoch == epoch {

@@ -1,10 +1,8 @@
-package identity
+package access
 
-import (
-	"bursar/internal/db"
-)
+import "bursar/internal/db"
 
-// FindRole finds a role of a workspace by its key, built in or defined there.
+// FindRole finds a role of a workspace by its key, either built in or defined there.
 func FindRole(q db.Q, workspaceID, key string) (role Role, found bool, err error) {
 	if role, found = BuiltInRole(key); found {
 		return role, true, nil
@@ -16,16 +14,16 @@ func FindRole(q db.Q, workspaceID, key string) (role Role, found bool, err error
 	return role, found, err
 }
 
-// LockMembers lets one change of a workspace's members and roles go on at a time:
-// rules about who is left, and what a role is, cannot be decided side by side.
+// LockMembers serializes changes of a workspace's members and roles. Rules such as
+// "a workspace keeps an admin" cannot be decided by two transactions at once.
 func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bool, err error) {
 	found, err = tx.Row(`UPDATE workspace SET member_version = member_version + 1 WHERE id = $1 RETURNING organization_id`, workspaceID).
 		Scan(&organizationID)
 	return organizationID, found, err
 }
 
-// Join makes an account a member of a workspace with a role. Whoever the address
-// is not settled for has yet to take the place: see the view live_member.
+// Join makes an account a member of a workspace with a role. An account whose address
+// is not verified has no access until it accepts: see the view live_member.
 func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, joined_at) VALUES ($1, $2, $3)
 		ON CONFLICT (workspace_id, account_id) DO NOTHING`, workspaceID, accountID, tx.Now()); err != nil {
@@ -35,32 +33,33 @@ func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role)
 }
 
-// TakePlace makes a member of a workspace one by their own will, whoever it is
-// settled for that the address is theirs.
-func TakePlace(tx *db.Tx, workspaceID, accountID string) error {
+// AcceptMembership records that an invited person accepted their membership. It counts
+// whether or not their address is verified.
+func AcceptMembership(tx *db.Tx, workspaceID, accountID string) error {
 	return tx.Exec(`UPDATE workspace_member SET accepted = TRUE WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
 }
 
-// JoinKnown makes a member of who has an account that the workspace's organization
-// knows: it was completed by one of its links, and is live.
-func JoinKnown(tx *db.Tx, workspaceID, accountID string) error {
+// AcceptIfKnown accepts the membership for an active account that was completed by a
+// link of the workspace's own organization.
+func AcceptIfKnown(tx *db.Tx, workspaceID, accountID string) error {
 	return tx.Exec(`UPDATE workspace_member SET accepted = TRUE WHERE workspace_id = $1 AND account_id = $2 AND EXISTS (
 		SELECT 1 FROM account a JOIN workspace w ON w.organization_id = a.email_proof
 		WHERE a.id = $2 AND a.status = 'active' AND w.id = $1)`, workspaceID, accountID)
 }
 
-// Awaited says whether a member of a workspace has yet to take the invitation.
-func Awaited(q db.Q, workspaceID, accountID string) (bool, error) {
+// InvitationPending reports whether a member of a workspace has yet to accept.
+func InvitationPending(q db.Q, workspaceID, accountID string) (bool, error) {
 	live, err := q.Row(`SELECT l.account_id FROM live_member l JOIN account a ON a.id = l.account_id
 		WHERE l.workspace_id = $1 AND l.account_id = $2 AND a.status <> 'invited'`, workspaceID, accountID).Scan(new(string))
 	return !live, err
 }
 
-// SettleHome decides under which organization is filed what somebody does outside
-// of workspaces, and returns it: the one it was, for as long as they belong to it,
-// else the one that they joined first. Whoever is only invited has none: anybody
-// can invite anybody, and that must not open a view on their logins.
-func SettleHome(tx *db.Tx, accountID string) (organizationID string, err error) {
+// UpdateHomeOrg chooses the organization whose owners read what an account does outside
+// of workspaces, such as its logins, and returns it: the present one while the account
+// belongs to it, else the one that it joined first. An account that is only invited
+// gets none: anybody can invite any address, and an invitation must not show the
+// inviter somebody's logins.
+func UpdateHomeOrg(tx *db.Tx, accountID string) (organizationID string, err error) {
 	_, err = tx.Row(`UPDATE account SET home_org_id = COALESCE(
 			(SELECT o.id FROM organization o WHERE o.id = account.home_org_id AND (
 				EXISTS (SELECT 1 FROM organization_member x WHERE x.account_id = account.id AND x.organization_id = o.id) OR
@@ -68,5 +67,16 @@ func SettleHome(tx *db.Tx, accountID string) (organizationID string, err error) 
 			(SELECT m.organization_id FROM live_member m WHERE m.account_id = account.id ORDER BY m.joined_at, m.workspace_id LIMIT 1),
 			(SELECT x.organization_id FROM organization_member x WHERE x.account_id = account.id ORDER BY x.organization_id LIMIT 1))
 		WHERE id = $1 AND status <> 'invited' RETURNING home_org_id`, accountID).Scan(&organizationID)
+	return organizationID, err
+}
+
+// AuditOrganization is the organization whose audit log records what an operator
+// did: the one that it concerns, or else the first one of the store, which is the
+// operator's own.
+func AuditOrganization(q db.Q, organizationID string) (string, error) {
+	if organizationID != "" {
+		return organizationID, nil
+	}
+	_, err := q.Row(`SELECT id FROM organization ORDER BY id LIMIT 1`).Scan(&organizationID)
 	return organizationID, err
 }
