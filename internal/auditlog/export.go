@@ -25,7 +25,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in exportInput, each
 	if err != nil {
 		return err
 	}
-	by.Once = nil // rows are not kept to be handed over again: a repeated export is another one
+	by.IdempotencyKey = nil // rows are not kept to be handed over again: a repeated export is another one
 	if err := db.Record(ctx, s.db, by, f.exported(in.Format), nil); err != nil || len(newest) == 0 {
 		return err
 	}

@@ -32,8 +32,9 @@ type DB struct {
 	clock   func() time.Time
 	ids     *idSource
 	epoch   *epoch
-	running sync.Map      // idempotency keys of requests under way on this node
-	slice   atomic.Uint64 // of the ids of idempotency records that was looked through last
+	claimed sync.Map // idempotency keys of requests that run on this node
+
+	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
 }
 
 // engine is what SQLite and PostgreSQL each do in their own way.
@@ -43,16 +44,17 @@ type engine interface {
 	// write runs fn in a transaction and returns once its commit is on disk.
 	// It may run fn again after undoing what it did.
 	write(ctx context.Context, fn func(conn) error) error
-	// failsAlone says whether a key that was used before is better found out by failing
-	// than by looking first: what shares a group with a write that fails is done again.
-	failsAlone() bool
+	// detectReuseOnInsert says whether Write should leave it to the unique index
+	// to find out that an idempotency key was used before. It pays where a lookup
+	// costs a round trip, and not where a failed insert makes a group run again.
+	detectReuseOnInsert() bool
 	migrate(ctx context.Context, now int64) error
 	// announce is a statement that makes other nodes forget what they know
 	// about access; empty where they find out by themselves.
 	announce() string
-	// shared is what keeps others from changing or deleting the rows that a
-	// SELECT finds; empty where there are no others.
-	shared() string
+	// forShare is the clause that makes a SELECT lock its rows against changes;
+	// empty where there is only one writer.
+	forShare() string
 	close() error
 }
 
@@ -70,7 +72,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		c.Clock = time.Now
 	}
 	d := &DB{clock: c.Clock, ids: newIDSource(c.Clock), epoch: new(epoch)}
-	d.slice.Store(rand.Uint64N(1 << 32)) // a process that never lives for a day gets everywhere too
+	d.expiryRange.Store(rand.Uint64N(1 << 32)) // so that processes that live less than a day cover all ranges together
 	var err error
 	switch {
 	case c.URL != "":

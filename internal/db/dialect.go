@@ -23,12 +23,13 @@ func postgresSchema(text string) string {
 	return text
 }
 
-// Shared makes a SELECT keep others from changing or deleting the rows that it
-// finds until the end of the transaction. On SQLite there are no others.
-func (tx *Tx) Shared(sql string) string { return sql + tx.db.engine.shared() }
+// ForShare makes a SELECT lock the rows it finds, so that nobody changes or
+// deletes them before the transaction ends. SQLite has one writer and needs no
+// such lock.
+func (tx *Tx) ForShare(sql string) string { return sql + tx.db.engine.forShare() }
 
-func (*sqlite) shared() string   { return "" }
-func (*postgres) shared() string { return " FOR SHARE" }
+func (*sqlite) forShare() string   { return "" }
+func (*postgres) forShare() string { return " FOR SHARE" }
 
 const (
 	pgUniqueViolation      = "23505"
@@ -49,9 +50,9 @@ func IsForeignKey(err error) bool {
 	return errors.Is(err, sqlite3.CONSTRAINT_FOREIGNKEY) || pgCode(err) == pgForeignKeyViolation
 }
 
-// lostRace says that another node committed the same idempotency key first. On
+// lostKeyRace says that another node committed the same idempotency key first. On
 // SQLite one writer decides, so it cannot happen there.
-func lostRace(err error) bool {
+func lostKeyRace(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == pgUniqueViolation && pg.TableName == "idempotency"
 }

@@ -114,7 +114,7 @@ func (p *postgres) transact(ctx context.Context, fn func(conn) error) error {
 	return c.commit()
 }
 
-func (p *postgres) failsAlone() bool { return true }
+func (p *postgres) detectReuseOnInsert() bool { return true }
 
 func (p *postgres) announce() string { return "NOTIFY " + accessChannel }
 

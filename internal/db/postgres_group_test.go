@@ -116,15 +116,15 @@ func TestInsertThatIsRefusedTakesDownOnlyItself(t *testing.T) {
 func TestKeyOfOneGroupIsUsedOnce(t *testing.T) {
 	store := dbtest.Postgres(t)
 	d, other := store.Open(t), store.Open(t)
-	once := func() *db.Once {
-		o, err := db.NewOnce("caller", "key", []byte("request"), func(out any) (int, []byte, error) { return 200, []byte(out.(string)), nil })
+	once := func() *db.IdempotencyKey {
+		o, err := db.NewIdempotencyKey("caller", "key", []byte("request"), func(out any) (int, []byte, error) { return 200, []byte(out.(string)), nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return o
 	}
 	write := func(d *db.DB, name string) error {
-		_, err := db.Write(t.Context(), d, db.Caller{Once: once()}, func(tx *db.Tx) (string, audit.Event, error) {
+		_, err := db.Write(t.Context(), d, db.Caller{IdempotencyKey: once()}, func(tx *db.Tx) (string, audit.Event, error) {
 			return name, happened, tx.Exec(insertSetting, name, "v")
 		})
 		return err

@@ -106,8 +106,7 @@ func (s *sqlite) look(ctx context.Context, fn func(conn) error) error {
 
 func (s *sqlite) write(ctx context.Context, fn func(conn) error) error { return s.writer.do(ctx, fn) }
 
-// failsAlone: who shares a group with a write that fails is run again.
-func (s *sqlite) failsAlone() bool { return false }
+func (s *sqlite) detectReuseOnInsert() bool { return false }
 
 func (s *sqlite) announce() string { return "" }
 

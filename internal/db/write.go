@@ -9,26 +9,27 @@ import (
 	"bursar/internal/fault"
 )
 
-// Caller is who asks for a mutation, and whether it may happen only once.
+// Caller is who asks for a mutation, and the idempotency key of the request, if
+// it has one.
 type Caller struct {
 	audit.Actor
-	Once *Once
+	IdempotencyKey *IdempotencyKey
 }
 
-// Write runs fn in a transaction and commits what it did together with the
-// event it returns and, where the caller asked for it, the idempotency record
-// of the answer. Nobody is answered before all of it is on disk. fn may run more
-// than once and must have no effect but through tx.
+// Write runs fn in a transaction and commits its changes together with the
+// audit event that it returns and, if the request has an idempotency key, the
+// stored answer. Write returns only after all of it is on disk. fn may run more
+// than once, so it must have no effects other than through tx.
 func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
 	var out T
 	var event audit.Event
-	// Where to look costs a round trip, it is taken for granted that a key is new: if it
-	// is not, storing the answer fails.
-	granted := by.Once != nil && d.engine.failsAlone()
+	// A lookup costs a round trip, so assume the key is new; the unique index
+	// catches reuse.
+	assumeNewKey := by.IdempotencyKey != nil && d.engine.detectReuseOnInsert()
 	attempt := func(c conn) error {
 		tx := &Tx{Q: Q{c}, db: d}
-		if !granted {
-			if err := by.Once.recall(tx); err != nil {
+		if !assumeNewKey {
+			if err := by.IdempotencyKey.lookup(tx); err != nil {
 				return err
 			}
 		}
@@ -36,16 +37,16 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		if out, event, err = fn(tx); err != nil {
 			return err
 		}
-		if err := by.Once.keep(tx, out); err != nil {
+		if err := by.IdempotencyKey.store(tx, out); err != nil {
 			return err
 		}
 		return tx.record(by.Actor, event)
 	}
 	err := d.engine.write(ctx, attempt)
-	for again := 0; again < 2 && err != nil && ctx.Err() == nil && (lostRace(err) || granted && refused(err)); again++ {
-		// It may have been refused because the same was done before, or another node was
-		// quicker: then the answer of that time is the answer.
-		granted = false
+	for retry := 0; retry < 2 && err != nil && ctx.Err() == nil && (lostKeyRace(err) || assumeNewKey && refused(err)); retry++ {
+		// The request may have failed because it succeeded before, or because another
+		// node has just carried it out. Look the key up this time, and replay that answer.
+		assumeNewKey = false
 		err = d.engine.write(ctx, attempt)
 	}
 	if err != nil {
@@ -58,15 +59,15 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 	return out, nil
 }
 
-// refused says that a mutation was turned down by a rule, ours or the store's, and
-// did not fail for want of a store.
+// refused reports whether a rule rejected the mutation: one of a service, or a
+// constraint of the database. Other errors say that the store did not work.
 func refused(err error) bool {
 	var f *fault.Fault
 	return errors.As(err, &f) || IsUnique(err) || IsForeignKey(err)
 }
 
-// Record stores an event that goes with no other change, such as a refusal,
-// and the answer that it was refused with.
+// Record stores an event that belongs to no other change, such as a refusal, and
+// the answer that the caller gets, if the request has an idempotency key.
 func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any) error {
 	_, err := Write(ctx, d, by, func(*Tx) (any, audit.Event, error) { return answer, event, nil })
 	return err

@@ -152,12 +152,12 @@ func TestSameKeyOnTwoNodesHappensOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i, node := range nodes {
 			all.Go(func() {
-				once, err := db.NewOnce("usr_1", "key", []byte("request"), encode)
+				once, err := db.NewIdempotencyKey("usr_1", "key", []byte("request"), encode)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				answers[i], err = db.Write(context.Background(), node, db.Caller{Once: once}, func(tx *db.Tx) (string, audit.Event, error) {
+				answers[i], err = db.Write(context.Background(), node, db.Caller{IdempotencyKey: once}, func(tx *db.Tx) (string, audit.Event, error) {
 					name := tx.NewID("tag")
 					return name, happened, tx.Exec(insertSetting, name, "v")
 				})

@@ -192,7 +192,7 @@ func byIDOrName(text string) (sql, value string) {
 // transaction.
 func findTag(tx *db.Tx, workspaceID, text string) (t api.Tag, found bool, err error) {
 	sql, value := byIDOrName(text)
-	found, err = tx.Row(tx.Shared(sql), workspaceID, value).Scan(&t.ID, &t.Name, &t.AppliesTo)
+	found, err = tx.Row(tx.ForShare(sql), workspaceID, value).Scan(&t.ID, &t.Name, &t.AppliesTo)
 	return t, found, err
 }
 

@@ -112,7 +112,7 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 // before the session is stored.
 func useAccount(tx *db.Tx, id string, noted bool) db.Row {
 	if noted {
-		return tx.Row(tx.Shared(`SELECT id FROM account WHERE id = $1 AND status = 'active'`), id)
+		return tx.Row(tx.ForShare(`SELECT id FROM account WHERE id = $1 AND status = 'active'`), id)
 	}
 	return tx.Row(`UPDATE account SET last_used_at = $2 WHERE id = $1 AND status = 'active' RETURNING id`, id, tx.Now())
 }
@@ -120,7 +120,7 @@ func useAccount(tx *db.Tx, id string, noted bool) db.Row {
 // useKey does the same for a key, and finds when it ends.
 func useKey(tx *db.Tx, id string, noted bool) db.Row {
 	if noted {
-		return tx.Row(tx.Shared(`SELECT expires_at FROM api_key
+		return tx.Row(tx.ForShare(`SELECT expires_at FROM api_key
 			WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`), id, tx.Now())
 	}
 	return tx.Row(`UPDATE api_key SET last_used_at = $2

@@ -38,7 +38,7 @@ func (s *Server) Tidy(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("what has expired ends by itself")
-		if err := tx.ForgetAnswers(); err != nil {
+		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}
 		return struct{}{}, exempt, s.identity.Expire(tx)

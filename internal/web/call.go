@@ -63,21 +63,21 @@ func once[In, Out any](s *Endpoints, x *Exchange, action audit.Action, fn Func[I
 		return out, err
 	}
 	defer done()
-	if err := s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Recall(q, s.DB.Now()) }); err != nil {
+	if err := s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Lookup(q, s.DB.Now()) }); err != nil {
 		return out, err
 	}
-	x.Caller.Once = once
-	defer func() { x.Caller.Once = nil }()
+	x.Caller.IdempotencyKey = once
+	defer func() { x.Caller.IdempotencyKey = nil }()
 	return invoke(s, x, action, fn, args)
 }
 
 // wait claims a key as soon as a call that has it has ended: a person who sent a
 // form twice is to see what the first one did.
-func (s *Endpoints) wait(ctx context.Context, once *db.Once) (done func(), err error) {
+func (s *Endpoints) wait(ctx context.Context, once *db.IdempotencyKey) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
-		if done, err = s.DB.Start(once); err == nil {
+		if done, err = s.DB.Claim(once); err == nil {
 			return done, nil
 		}
 		select {

@@ -152,13 +152,13 @@ func idempotencyKey(r *http.Request) (string, error) {
 
 // onceFor binds a key to the caller and the request. Ending one's session is about
 // this session, though every such request of a caller looks the same.
-func onceFor(x *Exchange, action audit.Action, key string, body []byte) (*db.Once, error) {
+func onceFor(x *Exchange, action audit.Action, key string, body []byte) (*db.IdempotencyKey, error) {
 	scope := x.Caller.ID
 	if action == audit.SessionRevoked {
 		scope = x.Caller.SessionID
 	}
 	request := slices.Concat([]byte(x.R.Method), []byte(" "), []byte(x.R.URL.EscapedPath()), []byte("\n"), body)
-	return db.NewOnce(scope, key, request, func(out any) (int, []byte, error) {
+	return db.NewIdempotencyKey(scope, key, request, func(out any) (int, []byte, error) {
 		if f, ok := out.(*fault.Fault); ok {
 			return f.Code.Status(), appendFault(nil, f), nil
 		}

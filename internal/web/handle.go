@@ -137,10 +137,10 @@ func (s *Endpoints) once(x *Exchange, action audit.Action, body []byte) (done fu
 	if err != nil {
 		return nothing, err
 	}
-	if done, err = s.DB.Start(once); err != nil {
+	if done, err = s.DB.Claim(once); err != nil {
 		return nothing, err
 	}
-	x.Caller.Once = once
+	x.Caller.IdempotencyKey = once
 	return done, nil
 }
 
@@ -157,16 +157,16 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	if f.Code == fault.Forbidden {
 		event = refusal(x, action, x, f)
 	}
-	if once := x.Caller.Once; once != nil && !worthKeeping(f) {
+	if once := x.Caller.IdempotencyKey; once != nil && !worthKeeping(f) {
 		// It may be that only the retry of something done met what stands in its way now.
-		earlier := s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Recall(q, s.DB.Now()) })
+		earlier := s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Lookup(q, s.DB.Now()) })
 		if errors.As(earlier, &replay) {
 			x.replay(replay)
 			return
 		}
-		x.Caller.Once = nil
+		x.Caller.IdempotencyKey = nil
 	}
-	if event.Exempt() == "" || x.Caller.Once != nil {
+	if event.Exempt() == "" || x.Caller.IdempotencyKey != nil {
 		// The refusal must be on record even if the caller hangs up.
 		kept := db.Record(context.WithoutCancel(x.R.Context()), s.DB, x.Caller, event, f)
 		if errors.As(kept, &replay) {

@@ -1,0 +1,155 @@
+package db
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"bursar/internal/fault"
+)
+
+// idempotencyLifetime is how long a stored answer can be replayed.
+const idempotencyLifetime = 24 * time.Hour
+
+// IdempotencyKey makes a mutation happen at most once: the answer is stored
+// with the mutation, and a repeated request gets the stored answer. Answers may
+// hold secrets, so each is encrypted with a key that is derived from the
+// caller's idempotency key, which is not stored.
+type IdempotencyKey struct {
+	id          string
+	fingerprint string // of the request
+	seal        cipher.AEAD
+	encode      func(out any) (status int, body []byte, err error)
+	expired     bool // Lookup found an answer that is too old to be replayed
+}
+
+// Replay is an error that carries the answer to the first request with the same
+// idempotency key.
+type Replay struct {
+	Status int
+	Body   []byte
+}
+
+func (*Replay) Error() string { return "answered before" }
+
+// NewIdempotencyKey binds a caller's key to one request. encode makes the bytes
+// of the answer that are stored, which are the bytes that are sent.
+func NewIdempotencyKey(caller, key string, request []byte, encode func(out any) (int, []byte, error)) (*IdempotencyKey, error) {
+	block, err := aes.NewCipher(digest("seal", caller, key))
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of an idempotency record: %w", err)
+	}
+	seal, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of an idempotency record: %w", err)
+	}
+	return &IdempotencyKey{
+		id:          hex.EncodeToString(digest("id", caller, key)),
+		fingerprint: hex.EncodeToString(digest("request", caller, request)),
+		seal:        seal,
+		encode:      encode,
+	}, nil
+}
+
+func digest[T ~string | ~[]byte](use, caller string, text T) []byte {
+	whole := make([]byte, 0, 512)
+	whole = append(whole, "bursar once "...) // part of every stored id: never change it
+	whole = append(whole, use...)
+	whole = append(whole, 0)
+	whole = append(whole, caller...)
+	whole = append(whole, 0)
+	whole = append(whole, text...)
+	sum := sha256.Sum256(whole)
+	return sum[:]
+}
+
+// Claim reserves the key for a request on this node. Other requests with the
+// same key get a conflict until the first one calls done.
+func (d *DB) Claim(k *IdempotencyKey) (done func(), err error) {
+	if _, taken := d.claimed.LoadOrStore(k.id, struct{}{}); taken {
+		return nil, &fault.Fault{
+			Code:       fault.IdempotencyConflict,
+			Message:    "the first request with this idempotency key is still running",
+			RetryAfter: time.Second,
+		}
+	}
+	return func() { d.claimed.Delete(k.id) }, nil
+}
+
+// Lookup looks for a stored answer. It returns a *Replay if there is one, an
+// IDEMPOTENCY_CONFLICT if the key was used for another request, and nil if the
+// key is new.
+func (k *IdempotencyKey) Lookup(q Q, now int64) error {
+	var fingerprint, answer string
+	var status, created int64
+	found, err := q.Row(`SELECT fingerprint, status, answer, created_at FROM idempotency WHERE id = $1`, k.id).
+		Scan(&fingerprint, &status, &answer, &created)
+	k.expired = found && created <= now-idempotencyLifetime.Milliseconds()
+	if err != nil || !found || k.expired {
+		return err
+	}
+	if subtle.ConstantTimeCompare([]byte(fingerprint), []byte(k.fingerprint)) != 1 {
+		return fault.New(fault.IdempotencyConflict, "this idempotency key was used for a different request")
+	}
+	sealed, err := base64.StdEncoding.DecodeString(answer)
+	if err != nil || len(sealed) < k.seal.NonceSize() {
+		return fmt.Errorf("read an idempotency record: malformed answer")
+	}
+	n := k.seal.NonceSize()
+	body, err := k.seal.Open(nil, sealed[:n], sealed[n:], []byte(k.id))
+	if err != nil {
+		return fmt.Errorf("open an idempotency record: %w", err)
+	}
+	return &Replay{Status: int(status), Body: body}
+}
+
+func (k *IdempotencyKey) lookup(tx *Tx) error {
+	if k == nil {
+		return nil
+	}
+	return k.Lookup(tx.Q, tx.Now())
+}
+
+func (k *IdempotencyKey) store(tx *Tx, out any) error {
+	if k == nil {
+		return nil
+	}
+	status, body, err := k.encode(out)
+	if err != nil {
+		return fmt.Errorf("encode the answer to store: %w", err)
+	}
+	nonce := make([]byte, k.seal.NonceSize())
+	rand.Read(nonce)
+	answer := base64.StdEncoding.EncodeToString(k.seal.Seal(nonce, nonce, body, []byte(k.id)))
+	now := tx.Now()
+	if k.expired {
+		if err := tx.Exec(`DELETE FROM idempotency WHERE id = $1 AND created_at <= $2`, k.id, now-idempotencyLifetime.Milliseconds()); err != nil {
+			return err
+		}
+	}
+	return tx.Exec(`INSERT INTO idempotency (id, fingerprint, status, answer, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		k.id, k.fingerprint, status, answer, now)
+}
+
+// DeleteExpiredIdempotencyKeys deletes some of the idempotency records that are
+// too old to be replayed. There is no index on their age. Ids are hashes and so
+// spread evenly: each call scans one of 1440 ranges of ids, and a caller that
+// comes every minute covers all of them in a day.
+func (tx *Tx) DeleteExpiredIdempotencyKeys() error {
+	const ranges = 24 * 60
+	bound := func(n uint64) string {
+		if n == ranges {
+			return "g" // sorts after every hexadecimal digit
+		}
+		return fmt.Sprintf("%04x", n*0x10000/ranges)
+	}
+	n := tx.db.expiryRange.Add(1) % ranges
+	return tx.Exec(`DELETE FROM idempotency WHERE id >= $1 AND id < $2 AND created_at <= $3`,
+		bound(n), bound(n+1), tx.Now()-idempotencyLifetime.Milliseconds())
+}
