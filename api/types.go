@@ -1,3 +1,6 @@
+// Package api holds the wire types: what the server answers, and what the client
+// package and the command line decode. It depends on no YAML parser; the contract
+// itself, with its parser, is package openapi.
 package api
 
 import "encoding/json"

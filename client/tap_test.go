@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"bursar/api"
+	"bursar/api/openapi"
 	"bursar/client"
 	"bursar/internal/contract"
 	"bursar/internal/server/servertest"
@@ -27,7 +27,7 @@ type tap struct {
 	seen []*http.Request
 }
 
-var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(api.YAML()) })
+var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.YAML()) })
 
 func newTap(t testing.TB) *tap {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // from lower layers alone: never its own, never a higher one.
 func layers() [][]string {
 	return [][]string{
-		{"api"},
+		{"api", "api/openapi"},
 		{"client"},
 		{"internal/fault", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db"},
@@ -131,6 +132,23 @@ func TestTheProgramStartsTheCommandLineAlone(t *testing.T) {
 	for _, imported := range imports(t)["cmd/bursar"] {
 		if own, ok := strings.CutPrefix(imported, module); ok && path.Base(own) != "cli" {
 			t.Errorf("cmd/bursar imports %s", own)
+		}
+	}
+}
+
+// Whoever imports the client would otherwise link a parser that only the server needs.
+func TestTheClientNeedsNoYAMLParser(t *testing.T) {
+	list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"client").Output()
+	if err != nil {
+		t.Fatalf("list what the client imports: %v", err)
+	}
+	packages := strings.Fields(string(list))
+	if !slices.Contains(packages, module+"api") {
+		t.Fatalf("the client does not import the wire types; go list printed %q", list)
+	}
+	for _, name := range packages {
+		if strings.Contains(name, "yaml") || name == module+"api/openapi" {
+			t.Errorf("the client imports %s", name)
 		}
 	}
 }

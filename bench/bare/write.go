@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 )
@@ -101,13 +102,13 @@ func (w *writer) insert(j *job) error {
 	if err := run(w.entry, j.id, w.workspaceID, "person", label, false, "", "active", j.fields, " ada com example lovelace", w.at, w.at); err != nil {
 		return fmt.Errorf("write the entry: %w", err)
 	}
-	row := audit.Row{
+	row := api.AuditEntry{
 		ID: db.FirstID("aud", w.at), Action: string(audit.EntryCreated), ActorName: "Ada Lovelace", ActorEmail: "ada@example.com",
 		Description: "Created person " + label, Outcome: string(audit.Success), Timestamp: w.at, ActorID: "usr_01m7f4dmeb000sgqgd6d7veyf4", ActorType: string(audit.User),
 		ResourceType: "directory_entry", ResourceID: j.id, RequestID: "req_01m7f4dmeb000sgqgd6d7veyf4", IP: "127.0.0.1",
 	}
 	if err := run(w.row, row.ID, w.workspaceID, row.Action, row.Outcome, row.Description, row.ActorType, row.ActorID, row.ActorName, row.ActorEmail,
-		row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.Append(nil))); err != nil {
+		row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.AppendJSON(nil))); err != nil {
 		return fmt.Errorf("write the audit row: %w", err)
 	}
 	return nil

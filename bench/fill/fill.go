@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bursar/internal/audit"
+	"bursar/api"
 	"bursar/internal/db"
 )
 
@@ -144,13 +144,13 @@ func (p Plan) audit(ctx context.Context, s sink) error {
 		"actor_name", "actor_email", "resource_type", "resource_id", "request_id", "ip", "at", "sent"}
 	return s.rows(ctx, "audit_log", columns, p.Entries, func(i int) []any {
 		deed := p.Deed(i)
-		row := audit.Row{
+		row := api.AuditEntry{
 			ID: db.FirstID("aud", p.at(i)), Action: deed.Action, ActorName: "Ada Lovelace", ActorEmail: "ada@example.com",
 			Description: "Created " + kind(i) + " " + label(i), Outcome: deed.Outcome, Timestamp: p.at(i), ActorID: deed.ActorID, ActorType: "user",
 			ResourceType: deed.ResourceType, ResourceID: deed.ResourceID, RequestID: db.FirstID("req", p.at(i)), IP: "127.0.0.1",
 		}
 		return []any{row.ID, p.WorkspaceID, nil, row.Action, row.Outcome, row.Description, row.ActorType, row.ActorID,
-			row.ActorName, row.ActorEmail, row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.Append(nil))}
+			row.ActorName, row.ActorEmail, row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.AppendJSON(nil))}
 	})
 }
 

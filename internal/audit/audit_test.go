@@ -134,15 +134,3 @@ func TestOnlyAnEventWithoutActionAndExcuseIsEmpty(t *testing.T) {
 		}
 	}
 }
-
-func TestIDIsFoundInARowAsItIsSent(t *testing.T) {
-	row := audit.Row{ID: "aud_01m7fersya000ekg2krtm4xs30", Action: "directory.entry.created", Description: `{"id":"x"}`}
-	if got := audit.SentID(row.Append(nil)); string(got) != row.ID {
-		t.Errorf("found %q", got)
-	}
-	for _, odd := range []string{"", "{", `{"id":"`, `{"id":"x`} {
-		if got := audit.SentID([]byte(odd)); len(got) > 0 {
-			t.Errorf("found %q in %s", got, odd)
-		}
-	}
-}

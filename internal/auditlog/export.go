@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -16,7 +17,7 @@ const exportChunk = 500
 // Export hands over every row that List would show, newest first, and notes
 // beforehand that it does: whoever got a row is on record. Rows that arrive
 // meanwhile do not belong. Nothing of the store is held while each takes a row.
-func (s *Service) Export(ctx context.Context, by db.Caller, in exportInput, each func(Row) error) error {
+func (s *Service) Export(ctx context.Context, by db.Caller, in exportInput, each func(api.AuditEntry) error) error {
 	f, err := s.may(ctx, by, in.filters, access.AuditExport)
 	if err != nil {
 		return err

@@ -1,20 +1,18 @@
 package auditlog
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
 
-	"bursar/internal/audit"
+	"bursar/api"
 	"bursar/internal/db"
 )
 
-// Row is a row of the log.
-type Row = audit.Row
-
 // readRow reads a row of columns.
-func readRow(r db.Rows) Row {
-	return Row{
+func readRow(r db.Rows) api.AuditEntry {
+	return api.AuditEntry{
 		ID: r.Text(0), Action: r.Text(1), ActorName: r.Text(2), ActorEmail: r.Text(3), Description: r.Text(4),
 		Outcome: r.Text(5), Timestamp: r.Int(6), ActorID: r.Text(7), ActorType: r.Text(8),
 		ResourceType: r.Text(9), ResourceID: r.Text(10), RequestID: r.Text(11), IP: r.Text(12),
@@ -35,7 +33,7 @@ func timeText(at int64) string { return time.UnixMilli(at).UTC().Format(timeForm
 
 // Record is a row as a line of such a table. Its cells are safe to open as a
 // spreadsheet: see plainCell.
-func Record(r Row) []string {
+func Record(r api.AuditEntry) []string {
 	record := []string{timeText(r.Timestamp), r.ID, r.Action, r.ActorName, r.ActorEmail, r.Description, r.Outcome, strconv.FormatInt(r.Timestamp, 10),
 		r.ActorID, r.ActorType, r.ResourceType, r.ResourceID, r.RequestID, r.IP}
 	for i, cell := range record {
@@ -52,4 +50,11 @@ func plainCell(cell string) string {
 		return "'" + cell
 	}
 	return cell
+}
+
+// encodedID returns the id of a row that AuditEntry.AppendJSON wrote. The id is its
+// first property and never needs escaping.
+func encodedID(row []byte) []byte {
+	id := row[min(len(row), len(`{"id":"`)):]
+	return id[:max(0, bytes.IndexByte(id, '"'))]
 }

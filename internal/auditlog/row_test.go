@@ -7,11 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bursar/api"
 	"bursar/internal/auditlog"
 )
 
 func TestRecordHasACellForEveryColumn(t *testing.T) {
-	row := auditlog.Row{
+	row := api.AuditEntry{
 		ID: "aud_1", Action: "directory.entry.created", ActorName: "Ada", ActorEmail: "ada@example.com", Description: "Created person Ada",
 		Outcome: "success", Timestamp: 1_700_000_000_001, ActorID: "usr_1", ActorType: "user",
 		ResourceType: "directory_entry", ResourceID: "entry_1", RequestID: "req", IP: "127.0.0.1",
@@ -28,7 +29,7 @@ func TestRecordHasACellForEveryColumn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
-	kind := reflect.TypeFor[auditlog.Row]()
+	kind := reflect.TypeFor[api.AuditEntry]()
 	for i := range kind.NumField() {
 		if name := kind.Field(i).Tag.Get("json"); !slices.Contains(auditlog.Columns(), name) {
 			t.Errorf("%s is no column", name)
@@ -41,11 +42,23 @@ func TestRecordHasNoFormulas(t *testing.T) {
 		"=1+1": "'=1+1", "+63 2 555": "'+63 2 555", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
 		"": "", "Ada": "Ada", "a=1": "a=1", "'=1": "'=1", " =1": " =1", "é": "é", "\u00bd": "\u00bd",
 	} {
-		record := auditlog.Record(auditlog.Row{ActorName: text, Description: text, RequestID: text})
+		record := auditlog.Record(api.AuditEntry{ActorName: text, Description: text, RequestID: text})
 		for _, column := range []string{"actor_name", "description", "request_id"} {
 			if got := record[slices.Index(auditlog.Columns(), column)]; got != want {
 				t.Errorf("%s %q became %q, want %q", column, text, got, want)
 			}
+		}
+	}
+}
+
+func TestTheIDIsFoundInAnEncodedRow(t *testing.T) {
+	row := api.AuditEntry{ID: "aud_01m7fersya000ekg2krtm4xs30", Action: "directory.entry.created", Description: `{"id":"x"}`}
+	if got := auditlog.EncodedID(row.AppendJSON(nil)); string(got) != row.ID {
+		t.Errorf("found %q", got)
+	}
+	for _, odd := range []string{"", "{", `{"id":"`, `{"id":"x`} {
+		if got := auditlog.EncodedID([]byte(odd)); len(got) > 0 {
+			t.Errorf("found %q in %s", got, odd)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -43,7 +44,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.JS
 
 // Page is a piece of the log, as rows. Cursor is empty where there are no more.
 type Page struct {
-	Rows   []Row
+	Rows   []api.AuditEntry
 	Cursor string
 	More   bool
 }
@@ -62,14 +63,14 @@ func (s *Service) Page(ctx context.Context, by db.Caller, in listInput) (Page, e
 	if err != nil {
 		return Page{}, err
 	}
-	list := web.NewPage(window, rows, func(r Row) string { return r.ID })
+	list := web.NewPage(window, rows, func(r api.AuditEntry) string { return r.ID })
 	page := Page{Rows: list.Rows()}
 	page.Cursor, page.More = list.Next()
 	return page, nil
 }
 
 // Recent is the newest rows of a workspace, 50 at most.
-func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, n int) ([]Row, error) {
+func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, n int) ([]api.AuditEntry, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
 		return nil, err
 	}
@@ -77,11 +78,11 @@ func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, 
 }
 
 // Get is one row of a workspace.
-func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string) (Row, error) {
+func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string) (api.AuditEntry, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
-		return Row{}, err
+		return api.AuditEntry{}, err
 	}
-	var row Row
+	var row api.AuditEntry
 	err := s.db.Read(ctx, func(q db.Q) error {
 		var found bool
 		var err error
@@ -135,10 +136,10 @@ func (s *Service) encoded(ctx context.Context, f filter, p web.PageParams) (*web
 	return page, err
 }
 
-func (s *Service) rows(ctx context.Context, f filter, below string, take int) ([]Row, error) {
+func (s *Service) rows(ctx context.Context, f filter, below string, take int) ([]api.AuditEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
-	var rows []Row
+	var rows []api.AuditEntry
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		rows, err = f.rows(q, below, take)
 		return err

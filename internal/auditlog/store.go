@@ -3,6 +3,7 @@ package auditlog
 import (
 	"strconv"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/web"
@@ -99,7 +100,7 @@ func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
 		if old {
 			return nil
 		}
-		if id := audit.SentID(sent); string(id) >= first {
+		if id := encodedID(sent); string(id) >= first {
 			page.Row(id, write)
 		}
 		return nil
@@ -110,14 +111,14 @@ func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
 	page.Clear()
 	rows, err := f.rows(q, w.After, w.Limit)
 	for _, row := range rows {
-		page.Row([]byte(row.ID), row.Append)
+		page.Row([]byte(row.ID), row.AppendJSON)
 	}
 	return err
 }
 
 // rows gathers rows below a position.
-func (f filter) rows(q db.Q, below string, take int) ([]Row, error) {
-	all := []Row{}
+func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
+	all := []api.AuditEntry{}
 	first := f.first()
 	err := q.EachOf(f.newest(columns, below, take), func(r db.Rows) error {
 		if len(all) == take || string(r.Raw(0)) < first {
@@ -129,7 +130,7 @@ func (f filter) rows(q db.Q, below string, take int) ([]Row, error) {
 	return all, err
 }
 
-func find(q db.Q, workspaceID, id string) (row Row, found bool, err error) {
+func find(q db.Q, workspaceID, id string) (row api.AuditEntry, found bool, err error) {
 	err = q.Each(func(r db.Rows) error {
 		row, found = readRow(r), true
 		return nil

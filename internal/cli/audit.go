@@ -283,7 +283,7 @@ func newAuditList(r *remote) *cobra.Command {
 			}
 			for _, row := range list {
 				if f.csv {
-					shown.add(auditlog.Record(auditlog.Row(row))...)
+					shown.add(auditlog.Record(row)...)
 				} else {
 					shown.add(auditCells(row)...)
 				}

@@ -121,7 +121,7 @@ func newAuditWriter(w io.Writer, form string) auditWriter {
 	}
 	return auditWriter{
 		row: func(row api.AuditEntry) error {
-			return errors.Join(head(), out.Write(auditlog.Record(auditlog.Row(row))))
+			return errors.Join(head(), out.Write(auditlog.Record(row)))
 		},
 		flush: func() error {
 			err := head()

@@ -12,7 +12,7 @@ import (
 	"github.com/itchyny/gojq"
 	"github.com/spf13/cobra"
 
-	"bursar/api"
+	"bursar/api/openapi"
 )
 
 // rawCall is a call of the API as it was typed.
@@ -138,7 +138,7 @@ var pathLine = regexp.MustCompile(`(?m)^  (/\S+):$`)
 // pathWords completes the paths of the contract.
 func pathWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var words []string
-	for _, found := range pathLine.FindAllSubmatch(api.YAML(), -1) {
+	for _, found := range pathLine.FindAllSubmatch(openapi.YAML(), -1) {
 		words = append(words, string(found[1]))
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/db"
@@ -45,7 +46,7 @@ func (c *Console) exportAudit(v *visit) error {
 }
 
 // exporting makes a service method of an export, whose rows go elsewhere.
-func exporting[In any](export func(context.Context, db.Caller, In, func(auditlog.Row) error) error, each func(auditlog.Row) error) web.Func[In, struct{}] {
+func exporting[In any](export func(context.Context, db.Caller, In, func(api.AuditEntry) error) error, each func(api.AuditEntry) error) web.Func[In, struct{}] {
 	return func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
 		return struct{}{}, export(ctx, by, in, each)
 	}
@@ -62,7 +63,7 @@ type export struct {
 	wire  *http.ResponseController
 	out   *bufio.Writer
 	head  func() error
-	write func(auditlog.Row) error
+	write func(api.AuditEntry) error
 	flush func() error
 }
 
@@ -85,14 +86,14 @@ func (e *export) asCSV() {
 	table := csv.NewWriter(e.out)
 	e.kind = "text/csv; charset=utf-8"
 	e.head = func() error { return table.Write(auditlog.Columns()) }
-	e.write = func(row auditlog.Row) error { return table.Write(auditlog.Record(row)) }
+	e.write = func(row api.AuditEntry) error { return table.Write(auditlog.Record(row)) }
 	e.flush = func() error { table.Flush(); return table.Error() }
 }
 
 func (e *export) asNDJSON() {
 	e.kind = "application/x-ndjson; charset=utf-8"
 	e.head = func() error { return nil }
-	e.write = func(row auditlog.Row) error {
+	e.write = func(row api.AuditEntry) error {
 		line, err := json.Marshal(row)
 		if err == nil {
 			_, err = e.out.Write(append(line, '\n'))
@@ -115,7 +116,7 @@ func (e *export) begin() error {
 	return e.head()
 }
 
-func (e *export) row(row auditlog.Row) error {
+func (e *export) row(row api.AuditEntry) error {
 	if err := e.begin(); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/db"
@@ -51,9 +52,9 @@ func TestAuditExportsWhatIsFiltered(t *testing.T) {
 		if name != "audit-treasury-"+today+".ndjson" {
 			t.Errorf("the file is called %s", name)
 		}
-		var rows []auditlog.Row
+		var rows []api.AuditEntry
 		for line := range strings.Lines(string(data)) {
-			var row auditlog.Row
+			var row api.AuditEntry
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}

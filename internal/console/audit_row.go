@@ -4,14 +4,14 @@ import (
 	"strings"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
-	"bursar/internal/auditlog"
 )
 
 // auditRow is a row of the log and where it leads.
 type auditRow struct {
-	auditlog.Row
+	api.AuditEntry
 	Who    string
 	Kind   string   // of the outcome's badge
 	Parts  []string // of the action, between which a line may break
@@ -31,8 +31,8 @@ type auditField struct {
 // alike leads to rows that have something in common with one.
 type alike struct{ Text, Path string }
 
-func newAuditRow(v *visit, f auditFilter, row auditlog.Row) auditRow {
-	out := auditRow{Row: row, Who: actorName(row), Kind: outcomeKind(row.Outcome), Parts: strings.SplitAfter(row.Action, ".")}
+func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
+	out := auditRow{AuditEntry: row, Who: actorName(row), Kind: outcomeKind(row.Outcome), Parts: strings.SplitAfter(row.Action, ".")}
 	id := auditField{Label: "Id", Text: row.ID, Code: true}
 	if f.Scope == scopeWorkspace {
 		id.Path = v.path("audit", row.ID)
@@ -59,7 +59,7 @@ func newAuditRow(v *visit, f auditFilter, row auditlog.Row) auditRow {
 
 // alikeRows narrow what is shown to what a row has. One's own activity cannot be
 // narrowed.
-func alikeRows(v *visit, f auditFilter, row auditlog.Row) []alike {
+func alikeRows(v *visit, f auditFilter, row api.AuditEntry) []alike {
 	if f.Scope == scopeOwn {
 		return nil
 	}
@@ -79,7 +79,7 @@ func alikeRows(v *visit, f auditFilter, row auditlog.Row) []alike {
 
 // resourcePath is the page of what a row is about, where there is one that the
 // visitor may see.
-func resourcePath(v *visit, row auditlog.Row) string {
+func resourcePath(v *visit, row api.AuditEntry) string {
 	if row.ResourceID == "" {
 		return ""
 	}

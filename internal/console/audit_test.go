@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"bursar/internal/auditlog"
+	"bursar/api"
 	"bursar/internal/browsertest"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -29,14 +29,14 @@ func busy(t *testing.T) *servertest.Node {
 }
 
 // logged are the rows that the API lists with the same filters.
-func logged(t *testing.T, n *servertest.Node, pairs ...string) []auditlog.Row {
+func logged(t *testing.T, n *servertest.Node, pairs ...string) []api.AuditEntry {
 	t.Helper()
 	admin := n.Admin(t)
-	var rows []auditlog.Row
+	var rows []api.AuditEntry
 	query := servertest.Query(append([]string{"limit", "100", "workspace_id", n.First.WorkspaceID}, pairs...)...)
 	for next := query; ; {
 		answer := admin.Get("/v1/audit?" + next).OK()
-		var page []auditlog.Row
+		var page []api.AuditEntry
 		answer.Data(&page)
 		rows = append(rows, page...)
 		cursor, more := answer.Page()
@@ -195,7 +195,7 @@ func TestAuditPages(t *testing.T) {
 	var got []string
 	for range 3 {
 		page.Eval(`[...document.querySelectorAll("tbody tr")].map((r) => r.id)`, &got)
-		if !slices.EqualFunc(got, want[:min(25, len(want))], func(id string, row auditlog.Row) bool { return id == row.ID }) {
+		if !slices.EqualFunc(got, want[:min(25, len(want))], func(id string, row api.AuditEntry) bool { return id == row.ID }) {
 			t.Fatalf("a page has %v", got)
 		}
 		want = want[len(got):]

@@ -10,7 +10,6 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
-	"bursar/internal/auditlog"
 	"bursar/internal/web"
 )
 
@@ -73,7 +72,7 @@ type entryPage struct {
 
 	SeesMethods bool
 	Methods     []method
-	History     []auditlog.Row
+	History     []api.AuditEntry
 }
 
 func (c *Console) entryPage(v *visit) error {
@@ -98,8 +97,8 @@ func (c *Console) entryPage(v *visit) error {
 const shownHistory = 8
 
 // history is what was done to an entry and to the ways to pay it, newest first.
-func (c *Console) history(v *visit, e entryPage) ([]auditlog.Row, error) {
-	var all []auditlog.Row
+func (c *Console) history(v *visit, e entryPage) ([]api.AuditEntry, error) {
+	var all []api.AuditEntry
 	about := []string{e.ID}
 	for _, m := range e.Methods {
 		about = append(about, m.ID)
@@ -113,7 +112,7 @@ func (c *Console) history(v *visit, e entryPage) ([]auditlog.Row, error) {
 		}
 		all = append(all, page.Rows...)
 	}
-	slices.SortFunc(all, func(a, b auditlog.Row) int { return strings.Compare(b.ID, a.ID) })
+	slices.SortFunc(all, func(a, b api.AuditEntry) int { return strings.Compare(b.ID, a.ID) })
 	return all[:min(len(all), shownHistory)], nil
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/auditlog"
 	"bursar/internal/directory"
 	"bursar/internal/web"
 )
@@ -57,7 +56,7 @@ type stat struct {
 }
 
 type homeRow struct {
-	auditlog.Row
+	api.AuditEntry
 	Who  string
 	Kind string // of the badge
 }
@@ -108,7 +107,7 @@ func (c *Console) homeActivity(v *visit, page *homePage) error {
 		return err
 	}
 	for _, row := range recent {
-		page.Recent = append(page.Recent, homeRow{Row: row, Who: actorName(row), Kind: outcomeKind(row.Outcome)})
+		page.Recent = append(page.Recent, homeRow{AuditEntry: row, Who: actorName(row), Kind: outcomeKind(row.Outcome)})
 	}
 	days, err := c.Audit.Activity30(v.R.Context(), v.Caller, v.workspace.ID, v.zone)
 	if err != nil {
@@ -133,7 +132,7 @@ func directoryStats(v *visit, counts directory.Counts) []stat {
 }
 
 // actorName is who did something, as short as it can be said.
-func actorName(row auditlog.Row) string {
+func actorName(row api.AuditEntry) string {
 	return cmp.Or(row.ActorName, row.ActorEmail, row.ActorID, "Bursar")
 }
 

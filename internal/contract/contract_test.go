@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bursar/api"
+	"bursar/api/openapi"
 	"bursar/internal/contract"
 )
 
@@ -114,7 +114,7 @@ func TestNewRefusesWhatIsNoDocument(t *testing.T) {
 }
 
 func BenchmarkCheckResponse(b *testing.B) {
-	checker, err := contract.New(api.YAML())
+	checker, err := contract.New(openapi.YAML())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func BenchmarkCheckResponse(b *testing.B) {
 
 func newChecker(t *testing.T) *contract.Checker {
 	t.Helper()
-	checker, err := contract.New(api.YAML())
+	checker, err := contract.New(openapi.YAML())
 	if err != nil {
 		t.Fatal(err)
 	}

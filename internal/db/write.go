@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
 )
@@ -97,14 +98,14 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	// The time of the row is the one in its id, so that a span of time is a span
 	// of ids and needs no index of its own.
 	id, at := tx.db.ids.next("aud")
-	row := audit.Row{
+	row := api.AuditEntry{
 		ID: id, Action: string(e.Action), Outcome: string(e.Outcome), Description: e.Description, Timestamp: at,
 		ActorType: string(actor.Type), ActorID: actor.ID, ActorName: actor.Name, ActorEmail: actor.Email,
 		ResourceType: string(e.Action.Resource()), ResourceID: e.ResourceID, RequestID: actor.RequestID, IP: actor.IP,
 	}
 	if err := tx.Exec(insertAudit, row.ID, NullText(e.WorkspaceID), NullText(e.OrganizationID),
 		row.Action, row.Outcome, row.Description, row.ActorType, row.ActorID, row.ActorName, row.ActorEmail,
-		row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.Append(make([]byte, 0, 512)))); err != nil {
+		row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.AppendJSON(make([]byte, 0, 512)))); err != nil {
 		return fmt.Errorf("write the audit row: %w", err)
 	}
 	if notice := tx.db.engine.announce(); notice != "" && e.ChangesAccess() {

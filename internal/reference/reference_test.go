@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"bursar/api"
+	"bursar/api/openapi"
 	"bursar/internal/contract"
 	"bursar/internal/reference"
 )
 
 func TestPageNamesEveryOperation(t *testing.T) {
-	checker, err := contract.New(api.YAML())
+	checker, err := contract.New(openapi.YAML())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestBrokenDocumentIsAnHonestFailure(t *testing.T) {
 
 func handler(t *testing.T) http.Handler {
 	t.Helper()
-	return reference.New(api.YAML()).Handler()
+	return reference.New(openapi.YAML()).Handler()
 }
 
 func get(t *testing.T, pages http.Handler, path string) *httptest.ResponseRecorder {

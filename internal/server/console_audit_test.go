@@ -9,18 +9,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bursar/internal/auditlog"
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/server/servertest"
 )
 
 // throughAPI reads the log page by page over HTTP. query comes in pairs.
-func throughAPI(c *servertest.Client, query ...string) []auditlog.Row {
-	all := []auditlog.Row{}
+func throughAPI(c *servertest.Client, query ...string) []api.AuditEntry {
+	all := []api.AuditEntry{}
 	path := "/v1/audit?limit=7&" + servertest.Query(query...)
 	for next := path; ; {
 		answer := c.Get(next).OK()
-		all = append(all, decoded[[]auditlog.Row](answer)...)
+		all = append(all, decoded[[]api.AuditEntry](answer)...)
 		cursor, more := answer.Page()
 		if !more {
 			return all
@@ -30,7 +30,7 @@ func throughAPI(c *servertest.Client, query ...string) []auditlog.Row {
 }
 
 // selections are filters of all kinds that fit the log of a tenant, in pairs.
-func selections(x *servertest.Tenant, rows []auditlog.Row) [][]string {
+func selections(x *servertest.Tenant, rows []api.AuditEntry) [][]string {
 	ws := []string{"workspace_id", x.WorkspaceID}
 	middle := rows[len(rows)/2]
 	at := strconv.FormatInt(middle.Timestamp, 10)
@@ -56,7 +56,7 @@ func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 					t.Fatalf("%v: %v", next, err)
 				}
 				answer := x.Owner.Get("/v1/audit?" + servertest.Query(next...)).OK()
-				if diff := cmp.Diff(decoded[[]auditlog.Row](answer), page.Rows); diff != "" {
+				if diff := cmp.Diff(decoded[[]api.AuditEntry](answer), page.Rows); diff != "" {
 					t.Fatalf("%v: the API (-) and the page (+) differ:\n%s", next, diff)
 				}
 				cursor, more := answer.Page()

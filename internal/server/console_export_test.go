@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bursar/api"
 	"bursar/internal/audit"
-	"bursar/internal/auditlog"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/server/servertest"
@@ -63,7 +63,7 @@ func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 		exports := func() []body { return x.Audit("&action=audit.exported") }
 		before := len(exports())
 		var during []int
-		rows, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(auditlog.Row) error {
+		rows, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(api.AuditEntry) error {
 			during = append(during, len(exports())-before)
 			return nil
 		}), "workspace_id", x.WorkspaceID, "format", "csv", "resource_id", entry, "from", "1000", "to", "253402300799999")
@@ -102,7 +102,7 @@ func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 		t.Run("also where the receiver goes away", func(t *testing.T) {
 			gone := errors.New("gone")
 			leaves(t, n, func() {
-				rows, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(auditlog.Row) error { return gone }), "workspace_id", x.WorkspaceID, "format", "csv")
+				rows, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(api.AuditEntry) error { return gone }), "workspace_id", x.WorkspaceID, "format", "csv")
 				if !errors.Is(err, gone) || len(rows) != 1 {
 					t.Errorf("%d rows, %v", len(rows), err)
 				}
@@ -151,7 +151,7 @@ func TestConsoleExportOfManyRowsWhileMoreArrive(t *testing.T) {
 				want = append(want, row.ID)
 			}
 			var got []string
-			_, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(r auditlog.Row) error {
+			_, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(r api.AuditEntry) error {
 				got = append(got, r.ID)
 				if len(got)%100 == 1 {
 					happen(t, n.DB, x.WorkspaceID, audit.Success, audit.Denied)
@@ -181,7 +181,7 @@ func TestConsoleExportHoldsNothingWhileItsReceiverIsSlow(t *testing.T) {
 					arrived <- nil
 					<-goOn
 				})
-				_, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(auditlog.Row) error { first(); return nil }),
+				_, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(api.AuditEntry) error { first(); return nil }),
 					"workspace_id", x.WorkspaceID, "format", "csv")
 				arrived <- err
 			})
@@ -207,7 +207,7 @@ func TestConsoleExportEndsWithItsContext(t *testing.T) {
 		happen(t, n.DB, x.WorkspaceID, slices.Repeat([]audit.Outcome{audit.Success}, 501)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		seen := 0
-		err := bound(ctx, t, s, x.Owner, s.audit.Export, func(auditlog.Row) error {
+		err := bound(ctx, t, s, x.Owner, s.audit.Export, func(api.AuditEntry) error {
 			if seen++; seen == 500 {
 				cancel()
 			}
@@ -221,7 +221,7 @@ func TestConsoleExportEndsWithItsContext(t *testing.T) {
 
 // bound exports with a context of its own.
 func bound[In any](ctx context.Context, t *testing.T, s services, c *servertest.Client,
-	export func(context.Context, db.Caller, In, func(auditlog.Row) error) error, each func(auditlog.Row) error, query ...string) error {
+	export func(context.Context, db.Caller, In, func(api.AuditEntry) error) error, each func(api.AuditEntry) error, query ...string) error {
 	t.Helper()
 	_, err := invoke(t, s, c, func(_ context.Context, by db.Caller, in In) (struct{}, error) {
 		return struct{}{}, export(ctx, by, in, each)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
@@ -63,10 +64,10 @@ func exchange(t *testing.T, c *servertest.Client) *web.Exchange {
 }
 
 // exporting makes of Export a method whose answer is the rows.
-func exporting[In any](method func(context.Context, db.Caller, In, func(auditlog.Row) error) error, each func(auditlog.Row) error) web.Func[In, []auditlog.Row] {
-	return func(ctx context.Context, by db.Caller, in In) ([]auditlog.Row, error) {
-		rows := []auditlog.Row{}
-		err := method(ctx, by, in, func(r auditlog.Row) error {
+func exporting[In any](method func(context.Context, db.Caller, In, func(api.AuditEntry) error) error, each func(api.AuditEntry) error) web.Func[In, []api.AuditEntry] {
+	return func(ctx context.Context, by db.Caller, in In) ([]api.AuditEntry, error) {
+		rows := []api.AuditEntry{}
+		err := method(ctx, by, in, func(r api.AuditEntry) error {
 			rows = append(rows, r)
 			if each != nil {
 				return each(r)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bursar/api"
+	"bursar/api/openapi"
 	"bursar/internal/audit"
 	"bursar/internal/contract"
 	"bursar/internal/db/dbtest"
@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
 func TestRoutesAndContractNameTheSameOperations(t *testing.T) {
-	checker, err := contract.New(api.YAML())
+	checker, err := contract.New(openapi.YAML())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestFiveMinuteTour(t *testing.T) {
 }
 
 func TestContractNamesEveryActionThatIsAudited(t *testing.T) {
-	contract := string(api.YAML())
+	contract := string(openapi.YAML())
 	_, list, _ := strings.Cut(contract, "\n    AuditAction:\n")
 	list, _, _ = strings.Cut(list, "\n    AuditEntry:\n")
 	for _, action := range audit.Actions() {

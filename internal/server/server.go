@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bursar/api"
+	"bursar/api/openapi"
 	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/config"
@@ -88,8 +88,8 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		workspaces:    workspace.New(d, authority, cursors, links),
 		organizations: organization.New(d, authority, cursors),
 		audit:         auditlog.New(d, authority, cursors),
-		reference:     reference.New(api.YAML()),
-		contractJSON:  sync.OnceValues(api.JSON),
+		reference:     reference.New(openapi.YAML()),
+		contractJSON:  sync.OnceValues(openapi.JSON),
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
 		metrics:       newMetrics(),

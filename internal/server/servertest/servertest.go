@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"bursar/api"
+	"bursar/api/openapi"
 	"bursar/internal/config"
 	"bursar/internal/contract"
 	"bursar/internal/db"
@@ -80,7 +80,7 @@ func (l *LogBuffer) String() string {
 }
 
 // Compiling the contract takes longer than starting a server.
-var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(api.YAML()) })
+var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.YAML()) })
 
 // Option changes the settings of a server.
 type Option func(*config.Serve)

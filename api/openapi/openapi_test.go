@@ -1,4 +1,4 @@
-package api_test
+package openapi_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bursar/api"
+	"bursar/api/openapi"
 
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
@@ -17,7 +17,7 @@ import (
 )
 
 func TestDocumentIsValidOpenAPI31(t *testing.T) {
-	document, err := libopenapi.NewDocument(api.YAML())
+	document, err := libopenapi.NewDocument(openapi.YAML())
 	if err != nil {
 		t.Fatalf("read the document: %v", err)
 	}
@@ -44,7 +44,7 @@ func TestDocumentIsValidOpenAPI31(t *testing.T) {
 }
 
 func TestJSONKeepsTheOrderOfKeys(t *testing.T) {
-	document, err := api.JSON()
+	document, err := openapi.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 
 func parse(t *testing.T) map[string]any {
 	t.Helper()
-	document, err := api.JSON()
+	document, err := openapi.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}

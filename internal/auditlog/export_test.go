@@ -1,0 +1,4 @@
+package auditlog
+
+// EncodedID lets tests call encodedID.
+func EncodedID(row []byte) []byte { return encodedID(row) }
