@@ -100,7 +100,7 @@ func TestPasskeyOfSomebodyElseIsRefused(t *testing.T) {
 	page.Allow("401")
 	page.Goto(here.PublicURL + "/signin")
 	page.ClickText("Sign in with a passkey")
-	page.WaitText("This passkey is not known here.")
+	page.WaitText("This passkey is not registered here.")
 }
 
 func TestPasskeysAreAddedAndRemovedInTheAccount(t *testing.T) {
@@ -149,7 +149,7 @@ func TestPasswordAndCodeSignIn(t *testing.T) {
 	fresh.ExpectStatus(http.StatusUnauthorized)
 	fresh.Fill("Code", "000000")
 	fresh.ClickText("Continue")
-	fresh.WaitText("The code is not right.")
+	fresh.WaitText("The code is incorrect.")
 	n.Clock.Advance(time.Minute)
 	fresh.ExpectStatus(http.StatusOK)
 	fresh.Fill("Code", code(t, n, secret))
@@ -186,7 +186,7 @@ func TestWrongPasswordSaysNothingAboutTheAccount(t *testing.T) {
 		page.Fill("Email address", email)
 		page.Fill("Password", "not the password at all")
 		page.ClickText("Sign in")
-		page.WaitText("is not right")
+		page.WaitText("is incorrect")
 		texts[page.Text(".notice.bad")] = true
 	}
 	if len(texts) != 1 {
@@ -225,7 +225,7 @@ func TestProviderVouchesForNobodyWeKnow(t *testing.T) {
 	n := start(t, withProvider(provider))
 	provider.Redirect(n.PublicURL + "/signin/sso/callback")
 	for _, person := range []struct{ email, password, told string }{
-		{adminEmail, "m", "does not vouch for your email address"},
+		{adminEmail, "m", "has not verified your email address"},
 		{"stranger@example.com", "s", "ask to be invited"},
 	} {
 		page := browsertest.Open(t)
@@ -468,7 +468,7 @@ func TestPasswordIsChangedInTheAccount(t *testing.T) {
 	page.Fill("Present password", password)
 	page.Fill("New password", "password1234")
 	page.ClickText("Save")
-	page.WaitText("Is one of those that are tried first")
+	page.WaitText("Is too common")
 	page.Accessible("password-wrong")
 	page.Shoot("password-wrong")
 	page.ExpectStatus(http.StatusOK)

@@ -1,5 +1,5 @@
-// Package fault holds the one error type that callers of Bursar get to see,
-// and the one table that says which HTTP status belongs to which code.
+// Package fault holds the one error type that callers of Bursar see, and the one table
+// from code to HTTP status.
 package fault
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Code is the machine-readable identifier of an error: clients decide by it.
+// Code is the machine-readable identifier of an error, which clients act on.
 type Code string
 
 const (
@@ -37,8 +37,8 @@ const (
 	TooMany        Code = "TOO_MANY"
 )
 
-// Status is the table code → HTTP status. A code that is not in it is a
-// business rule.
+// Status is the table from code to HTTP status. A code that is not in it is a business
+// rule, which is a 422.
 func (c Code) Status() int {
 	switch c {
 	case Validation:
@@ -65,18 +65,18 @@ func (c Code) Status() int {
 	return http.StatusUnprocessableEntity
 }
 
-// Fault is an error that is meant for the caller: its text is sent as it is.
+// Fault is an error for the caller: its message is sent as it is.
 type Fault struct {
 	Code       Code
 	Message    string
 	Details    any
 	RetryAfter time.Duration
 
-	// Scope says where a refusal happened, so that it can be audited there.
+	// Scope is the tenant in whose audit log a refusal is recorded.
 	Scope Scope
 }
 
-// Scope names the tenant that a refusal belongs to.
+// Scope names a workspace or an organization.
 type Scope struct{ WorkspaceID, OrganizationID string }
 
 func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
@@ -86,11 +86,11 @@ func New(code Code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Missing is the answer for what does not exist or is not the caller's to see:
-// the two must not be told apart.
+// Missing is the answer for something that does not exist or that the caller may not
+// see: the caller must not be able to tell the two apart.
 func Missing(what string) *Fault { return New(ResourceNotFound, "%s not found", what) }
 
-// Instead replaces a fault of one code by another, and leaves other errors.
+// Instead replaces a fault that has the code by another, and returns other errors as they are.
 func Instead(err error, code Code, other *Fault) error {
 	var f *Fault
 	if errors.As(err, &f) && f.Code == code {
@@ -109,7 +109,7 @@ func Denied(permission string, scope Scope) *Fault {
 	}
 }
 
-// PermissionDetails tells a refused caller which permission is missing.
+// PermissionDetails names the permission that a refused caller lacks.
 type PermissionDetails struct {
 	Permission string `json:"permission"`
 }

@@ -11,8 +11,8 @@ type Violation struct {
 	Constraint string `json:"constraint"`
 }
 
-// Violations collects everything that is wrong with a request, so that it can
-// be mended in one go. The first complaint about a field is the one that counts.
+// Violations collects everything that is wrong with a request, so that the caller can
+// fix it in one go. Only the first violation of a field is kept.
 type Violations struct{ list []Violation }
 
 // ViolationDetails is the shape of `details` of a VALIDATION_ERROR.
@@ -20,13 +20,13 @@ type ViolationDetails struct {
 	Fields []Violation `json:"fields"`
 }
 
-// An answer stays readable, and small, however much is wrong.
+// maxViolations keeps an answer readable and small, however much is wrong.
 const (
 	maxViolations = 32
 	maxFieldName  = 80
 )
 
-// Add notes a violation unless the field has one already.
+// Add records a violation unless the field already has one.
 func (v *Violations) Add(field, constraint string) {
 	if len(field) > maxFieldName {
 		field = strings.ToValidUTF8(field[:maxFieldName], "") + "…"
@@ -36,12 +36,12 @@ func (v *Violations) Add(field, constraint string) {
 	}
 }
 
-// Has says whether the field is known to be wrong.
+// Has reports whether the field has a violation.
 func (v *Violations) Has(field string) bool {
 	return slices.ContainsFunc(v.list, func(x Violation) bool { return x.Field == field })
 }
 
-// Err is the VALIDATION_ERROR with all that was noted, or nil.
+// Err returns the VALIDATION_ERROR with all violations, or nil if there are none.
 func (v *Violations) Err() error {
 	if len(v.list) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// NewAccount is what an account of a person is made from.
+// NewAccount describes a person's account to create.
 type NewAccount struct {
 	Email   string
 	Name    string
@@ -21,7 +21,7 @@ type NewAccount struct {
 // NormalizeEmail returns an address in the form in which it is stored and compared.
 func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// EnsureAccount finds the person with an email address or makes one. It says
+// EnsureAccount finds the account with an email address, or creates it. It reports
 // which of the two happened.
 func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 	status, proof := statusActive, provenToAll
@@ -39,8 +39,8 @@ func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 	return id, false, err
 }
 
-// findActor is an account as an actor at a device that a session let in: a person
-// is then there in person, whatever key the session hangs on.
+// findActor returns an account as the actor of a device login. The person approved the
+// device themselves, so the actor is a user even if the session depends on a key.
 func findActor(q db.Q, accountID, keyID string) (audit.Actor, error) {
 	a := audit.Actor{Type: audit.User, KeyID: keyID}
 	var kind string
@@ -52,7 +52,7 @@ func findActor(q db.Q, accountID, keyID string) (audit.Actor, error) {
 	return a, err
 }
 
-// CreateUser makes a person's account, or completes an invited one.
+// CreateUser creates a person's account, or completes an invited one.
 func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name string) (id string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		id, made, err := EnsureAccount(tx, NewAccount{Email: email, Name: name})
@@ -61,7 +61,7 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 			completed, err = tx.Row(`UPDATE account SET name = $2, status = 'active', email_proof = '*' WHERE id = $1 AND status = 'invited' RETURNING id`,
 				id, name).Scan(new(string))
 			if err == nil && !completed {
-				err = fault.New(fault.Validation, "there is a user with the email %s already", NormalizeEmail(email))
+				err = fault.New(fault.Validation, "a user with the email address %s already exists", NormalizeEmail(email))
 			}
 		}
 		if err != nil {
@@ -76,12 +76,12 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 	})
 }
 
-// DisableUser turns a person's access off. Their sessions end with it.
+// DisableUser turns off a person's access and ends their sessions.
 func (s *Service) DisableUser(ctx context.Context, by db.Caller, email string) (id string, err error) {
 	return s.setStatus(ctx, by, email, statusDisabled, audit.UserDisabled, "Disabled user ")
 }
 
-// EnableUser turns a disabled person's access on again.
+// EnableUser turns a disabled person's access back on.
 func (s *Service) EnableUser(ctx context.Context, by db.Caller, email string) (id string, err error) {
 	return s.setStatus(ctx, by, email, statusActive, audit.UserEnabled, "Enabled user ")
 }
@@ -100,7 +100,7 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 		if before == status || (status == statusActive && before != statusDisabled) {
 			return id, audit.None("nothing changed"), nil
 		}
-		// Who never completed the account is still invited.
+		// An account that was never completed goes back to being invited.
 		if err := tx.Exec(`UPDATE account SET status = CASE WHEN $2 = 'active' AND email_proof = '' THEN 'invited' ELSE $2 END WHERE id = $1`,
 			id, status); err != nil {
 			return "", audit.Event{}, err
@@ -115,8 +115,8 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 	})
 }
 
-// CreateKeyFor makes an API key for the person with an email address. An invited
-// person's account is complete with it.
+// CreateKeyFor creates an API key for the person with an email address, on an
+// operator's behalf. It completes the account if it was only invited.
 func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, key NewKey) (id, secret string, err error) {
 	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
 		found, err := tx.Row(`UPDATE account SET status = 'active', email_proof = CASE WHEN status = 'invited' THEN '*' ELSE email_proof END
@@ -143,8 +143,8 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 	return got.ID, got.APIKey, err
 }
 
-// RevokeAnyKey ends anybody's key, for an operator, who may have its id or, where
-// it has leaked, the key itself.
+// RevokeAnyKey revokes anybody's key on an operator's behalf. The operator has its id
+// or, if the key has leaked, the key itself.
 func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string) (id string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		column, value := "id", idOrSecret

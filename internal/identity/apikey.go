@@ -13,7 +13,7 @@ import (
 	"bursar/internal/web"
 )
 
-// maxKeys bounds how many live keys somebody can have.
+// maxKeys bounds how many live keys one account can have.
 const maxKeys = 100
 
 // APIKeys lists the caller's keys, oldest first.
@@ -30,16 +30,16 @@ func keysOf(q db.Q, accountID, after string, take int) ([]api.APIKey, error) {
 		WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 ORDER BY id LIMIT $3`, accountID, after, take)
 }
 
-// NewKey is what an API key is made from.
+// NewKey describes an API key to create.
 type NewKey struct {
 	AccountID    string
 	Name         string
-	CreatedAt    int64 // now, where it is 0
+	CreatedAt    int64 // 0 means now
 	ExpiresAt    int64
 	AllowedCIDRs []string
 }
 
-// InsertKey makes an API key. The secret is in the answer and nowhere else.
+// InsertKey stores a new API key. Only the answer holds its secret.
 func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	made := api.NewAPIKey{
 		ID: tx.NewID("key"), Name: k.Name, APIKey: newSecret(apiKeyPrefix),
@@ -55,7 +55,7 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt))
 }
 
-// CreateKey makes an API key for the caller.
+// CreateKey creates an API key for the caller.
 func (s *Service) CreateKey(ctx context.Context, by db.Caller, in newKeyInput) (api.NewAPIKey, error) {
 	if by.Type == audit.Client {
 		return api.NewAPIKey{}, fault.New(fault.Forbidden, "a machine client cannot have API keys")
@@ -76,26 +76,26 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in newKeyInput) (
 	})
 }
 
-// lockKeys lets one change of somebody's keys go on at a time. Time is to be
-// asked for after it: it may have to wait.
+// lockKeys serializes changes of an account's keys. Call it before asking for the
+// time, because it may have to wait.
 func lockKeys(tx *db.Tx, accountID string) error {
 	_, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, accountID).Scan(new(string))
 	return err
 }
 
-// roomForKey refuses one live key too many.
+// roomForKey returns an error if the account has as many live keys as it may.
 func roomForKey(q db.Q, accountID string, now int64) error {
 	var live int
 	_, err := q.Row(`SELECT count(*) FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 		accountID, now).Scan(&live)
 	if err == nil && live >= maxKeys {
-		err = fault.New(fault.TooMany, "at most %d API keys: revoke one first", maxKeys)
+		err = fault.New(fault.TooMany, "you have %d API keys already, which is the limit: revoke one first", maxKeys)
 	}
 	return err
 }
 
-// normalCIDRs writes networks in their shortest form, and those that IPv6 has for
-// IPv4 addresses as what they stand for.
+// normalCIDRs writes networks in their shortest form, and IPv4-mapped IPv6 networks
+// as IPv4.
 func normalCIDRs(list []string) []string {
 	out := []string{}
 	for _, text := range list {
@@ -113,7 +113,7 @@ func keyEvent(action audit.Action, id, description string) audit.Event {
 	return audit.Event{Action: action, ResourceID: id, Description: description}
 }
 
-// RotateKey replaces a key by a new one; the old one stays good for a while.
+// RotateKey replaces a key with a new one. The old key stays valid for a grace period.
 func (s *Service) RotateKey(ctx context.Context, by db.Caller, in rotateInput) (api.NewAPIKey, error) {
 	grace := int64(defaultGrace)
 	if in.GraceSeconds != nil {
@@ -136,8 +136,8 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in rotateInput) (
 	})
 }
 
-// retireKey lets a live key end after the grace period, or when it would have
-// ended anyway, and says what its successor is like.
+// retireKey makes a live key expire after the grace period, or earlier if it would have
+// expired anyway, and returns the properties that its successor inherits.
 func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end int64, err error) {
 	now := tx.Now()
 	var cidrs string
@@ -162,7 +162,7 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 	return next, end, tx.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, id, end)
 }
 
-// RevokeKey ends a key of the caller, and the sessions that it made.
+// RevokeKey revokes a key of the caller and ends the sessions that depend on it.
 func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in keyInput) (api.Revoked, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
 		name, err := revokeKey(tx, in.ID, by.ID)

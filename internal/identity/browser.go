@@ -33,7 +33,7 @@ type WebSession struct {
 	ExpiresAt int64
 }
 
-// browser is what is remembered about a browser's session.
+// browser is the cached state of a browser's session.
 type browser struct {
 	state atomic.Pointer[browserState]
 	seen  atomic.Int64
@@ -44,15 +44,15 @@ type browserState struct {
 	signedInAt int64
 }
 
-// Browser is who sits before a browser, and since when.
+// Browser is who is signed in at a browser, and since when.
 type Browser struct {
 	Actor      audit.Actor
 	SignedInAt int64
 }
 
-// BeginWeb starts the session of somebody at a browser, who has shown who they
-// are. The session that the browser had before ends: an old cookie is worth
-// nothing once somebody has signed in.
+// BeginWeb starts a browser's session for a person who has just signed in. It ends the
+// session that the browser had before, so that a cookie planted before the sign-in is
+// worthless (session fixation).
 func (s *Service) BeginWeb(ctx context.Context, by db.Caller, accountID string, method Method, agent, before string) (WebSession, error) {
 	if before != "" {
 		if old, err := s.Browser(ctx, before, false); err == nil {
@@ -93,12 +93,12 @@ func (m Method) words() string {
 	return "with " + string(m)
 }
 
-// seenEvery is how exactly the last use of a browser's session is kept.
+// seenEvery is how often the last use of a browser's session is stored.
 const seenEvery = time.Minute
 
-// Browser finds out who holds the secret of a browser's session. used says that
-// a person did something, which keeps the session from ending by itself; a page
-// that only asks for news does not.
+// Browser returns who is signed in with the secret of a browser's session. used means
+// that a person did something, which resets the idle timeout; a page that polls for
+// news does not.
 func (s *Service) Browser(ctx context.Context, secret string, used bool) (Browser, error) {
 	if !wellFormed(webSecretPrefix, secret) {
 		return Browser{}, errNotAuthenticated
@@ -149,7 +149,7 @@ func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string
 			return err
 		}
 		state.sessionState = *session
-		// Another node may have seen it since.
+		// Another node may have stored a later use.
 		if last := known.seen.Load(); seen > last {
 			known.seen.CompareAndSwap(last, seen)
 		}
@@ -172,7 +172,7 @@ func (s *Service) see(ctx context.Context, sessionID string, now int64) error {
 	return err
 }
 
-// SessionInfo is what somebody sees of a session of theirs.
+// SessionInfo is a session as its owner sees it.
 type SessionInfo struct {
 	ID         string
 	Method     Method
@@ -185,8 +185,8 @@ type SessionInfo struct {
 	Current    bool
 }
 
-// shownSessions bounds how many sessions are shown: a machine makes a new one
-// with every key exchange.
+// shownSessions bounds how many sessions are listed, because a machine starts a new
+// one with every key exchange.
 const shownSessions = 100
 
 // Sessions lists the live sessions of the caller, newest first.
@@ -223,7 +223,7 @@ func (s *Service) EndSession(ctx context.Context, by db.Caller, id string) (ende
 	})
 }
 
-// EndOtherSessions ends all sessions of the caller but this one.
+// EndOtherSessions ends all sessions of the caller except this one.
 func (s *Service) EndOtherSessions(ctx context.Context, by db.Caller) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.Event{Action: audit.SessionRevoked, ResourceID: by.SessionID, Description: "Ended all other sessions"},
@@ -232,8 +232,8 @@ func (s *Service) EndOtherSessions(ctx context.Context, by db.Caller) error {
 	return err
 }
 
-// RevokeSessions ends the sessions of an account, but for one, and those that a
-// device which was let in has yet to begin.
+// RevokeSessions ends the sessions of an account, except for one, and cancels approved
+// device logins whose session has not begun yet.
 func RevokeSessions(tx *db.Tx, accountID, but string) error {
 	if err := tx.Exec(`UPDATE device_code SET status = 'denied', finished_at = $2 WHERE account_id = $1 AND status = 'approved'`,
 		accountID, tx.Now()); err != nil {

@@ -22,11 +22,11 @@ type ClientInfo struct {
 	ID         string
 	Name       string
 	CreatedAt  int64
-	LastUsedAt int64 // 0 where it never was
+	LastUsedAt int64 // 0 if it never was used
 }
 
-// CreateClient makes a machine client that holds one role in a workspace, for an
-// operator. The secret is shown here and never again.
+// CreateClient creates a machine client with one role in a workspace, on an operator's
+// behalf. The secret is returned here and never again.
 func (s *Service) CreateClient(ctx context.Context, by db.Caller, workspaceID, name, role string) (id, secret string, err error) {
 	made, err := createClient(ctx, s.db, by, workspaceID, name, role)
 	return made.ID, made.Secret, err
@@ -62,8 +62,8 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 	})
 }
 
-// RevokeClient turns a machine client off for good and ends its sessions, for an
-// operator.
+// RevokeClient disables a machine client for good and ends its sessions, on an
+// operator's behalf.
 func (s *Service) RevokeClient(ctx context.Context, by db.Caller, id string) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		name, org, err := revokeClient(tx, id)
@@ -89,7 +89,7 @@ func revokeClient(tx *db.Tx, id string) (name, organizationID string, err error)
 	return name, organizationID, RevokeSessions(tx, id, "")
 }
 
-// Clients answers for the machine clients of workspaces.
+// Clients manages the machine clients of workspaces.
 type Clients struct {
 	db        *db.DB
 	authority *access.Authority
@@ -102,7 +102,7 @@ type clientsInput struct {
 	WorkspaceID string `path:"id"`
 }
 
-// List is the live machine clients of a workspace, oldest first.
+// List returns the live machine clients of a workspace, oldest first.
 func (c *Clients) List(ctx context.Context, by db.Caller, in clientsInput) ([]ClientInfo, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysRead); err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func (in *createClientInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "role", in.Role, 1, 48)
 }
 
-// Create makes a machine client with one role. Nobody can hand out what they do
-// not hold.
+// Create creates a machine client with one role. The caller must hold every permission
+// of that role.
 func (c *Clients) Create(ctx context.Context, by db.Caller, in createClientInput) (NewClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return NewClient{}, err
@@ -154,13 +154,13 @@ type clientInput struct {
 	ID          string `path:"id"`
 }
 
-// Rotate gives a machine client a new secret. The old one, and the sessions that
-// it began, end at once.
+// Rotate gives a machine client a new secret. The old secret and the sessions that it
+// began end at once.
 func (c *Clients) Rotate(ctx context.Context, by db.Caller, in clientInput) (NewClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return NewClient{}, err
 	}
-	// Whoever sees the secret can do what the client can.
+	// Whoever sees the secret can act as the client, so they must hold what it holds.
 	held, err := c.authority.Permissions(ctx, audit.Actor{ID: in.ID}, in.WorkspaceID)
 	if err != nil {
 		return NewClient{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("client"))
@@ -170,7 +170,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in clientInput) (New
 	}
 	return db.Write(ctx, c.db, by, func(tx *db.Tx) (NewClient, audit.Event, error) {
 		next := NewClient{ID: in.ID, Secret: newSecret(clientSecretPrefix)}
-		if err := c.here(tx, in); err != nil {
+		if err := c.requireInWorkspace(tx, in); err != nil {
 			return next, audit.Event{}, err
 		}
 		found, err := tx.Row(`UPDATE account SET secret_hash = $2 WHERE id = $1 AND kind = 'client' AND status = 'active' RETURNING name`,
@@ -185,13 +185,13 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in clientInput) (New
 	})
 }
 
-// Revoke turns a machine client off for good and ends its sessions.
+// Revoke disables a machine client for good and ends its sessions.
 func (c *Clients) Revoke(ctx context.Context, by db.Caller, in clientInput) (struct{}, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return struct{}{}, err
 	}
 	return db.Write(ctx, c.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		if err := c.here(tx, in); err != nil {
+		if err := c.requireInWorkspace(tx, in); err != nil {
 			return struct{}{}, audit.Event{}, err
 		}
 		name, _, err := revokeClient(tx, in.ID)
@@ -199,8 +199,8 @@ func (c *Clients) Revoke(ctx context.Context, by db.Caller, in clientInput) (str
 	})
 }
 
-// here demands that a client belongs to the workspace.
-func (c *Clients) here(tx *db.Tx, in clientInput) error {
+// requireInWorkspace returns an error unless the client belongs to the workspace.
+func (c *Clients) requireInWorkspace(tx *db.Tx, in clientInput) error {
 	member, err := tx.Row(`SELECT account_id FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, in.WorkspaceID, in.ID).Scan(new(string))
 	if err == nil && !member {
 		err = fault.Missing("client")

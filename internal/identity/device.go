@@ -20,7 +20,7 @@ import (
 
 const (
 	codeLifetime = 600 * time.Second
-	// codeMemory is how long a finished code still tells how it ended.
+	// codeMemory is how long a finished code keeps answering with its final status.
 	codeMemory   = time.Hour
 	pollInterval = 5
 
@@ -34,7 +34,7 @@ const (
 // deviceCode is a login that a command line asked for.
 type deviceCode struct {
 	code      string
-	id        string // what the audit log calls it: whoever has the code can pick up the token
+	id        string // the audit log names this id, because whoever has the code can pick up the token
 	intent    string
 	challenge string
 	ip        string
@@ -47,8 +47,8 @@ type deviceCode struct {
 	finished  int64
 }
 
-// stateAt is the status with time taken into account; gone is a code that is no
-// longer spoken of.
+// stateAt returns the status at a time. gone means that the code is so old that it
+// answers as if it had never existed.
 func (c deviceCode) stateAt(now int64) (status string, gone bool) {
 	status = c.status
 	end := c.finished
@@ -61,7 +61,7 @@ func (c deviceCode) stateAt(now int64) (status string, gone bool) {
 	return status, now >= end+codeMemory.Milliseconds()
 }
 
-// NewDeviceCode begins a login from a command line.
+// NewDeviceCode begins a device login.
 func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in deviceInput) (api.DeviceCode, error) {
 	if v := s.budgets.newCodes.Take(limit.Address(by.IP)); !v.OK {
 		return api.DeviceCode{}, fault.Limited(v.Wait)
@@ -80,7 +80,7 @@ func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in deviceInpu
 		c.createdAt = tx.Now()
 		c.expiresAt = (c.createdAt + codeLifetime.Milliseconds()) / 1000 * 1000
 		made, err := insertCode(tx, c)
-		return made, audit.None("a device code is nobody's act until somebody decides on it"), err
+		return made, audit.None("a device code is not an action until somebody approves or denies it"), err
 	})
 	if err != nil {
 		return api.DeviceCode{}, err
@@ -93,7 +93,7 @@ func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in deviceInpu
 	}, nil
 }
 
-// maxAgent bounds what is kept of the name of a client program.
+// maxAgent bounds how much of a User-Agent header is stored.
 const maxAgent = 200
 
 func shorten(text string, most int) string {
@@ -116,8 +116,8 @@ func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 	return c, errors.New("no free device code was found")
 }
 
-// Poll tells how a device login stands. The first poll after approval starts
-// the session and carries its token; no other does.
+// Poll returns the status of a device login. The first poll after approval starts the
+// session and returns its token; no other poll does.
 func (s *Service) Poll(ctx context.Context, by db.Caller, in pollInput) (api.DeviceCodeStatus, error) {
 	c, err := s.seek(ctx, limit.Address(by.IP), in.Code)
 	if err == nil {
@@ -136,7 +136,7 @@ func (s *Service) Poll(ctx context.Context, by db.Caller, in pollInput) (api.Dev
 	return s.consume(ctx, by, c)
 }
 
-// proves says whether the poller is the one who asked for the code.
+// proves reports whether the caller is the one who asked for the code.
 func (c deviceCode) proves(verifier *string) bool {
 	if c.challenge == "" {
 		return true
@@ -148,8 +148,8 @@ func (c deviceCode) proves(verifier *string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(c.challenge)) == 1
 }
 
-// seek finds a code for somebody whose guesses are counted under guesser. One
-// that is not known, or no longer spoken of, is empty.
+// seek finds a code and counts failed guesses under guesser. It returns an empty code
+// if there is none, or if it is long over.
 func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, error) {
 	if v := s.budgets.unknownCodes.Peek(guesser); !v.OK {
 		return deviceCode{}, fault.Limited(v.Wait)
@@ -173,9 +173,9 @@ func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, 
 	return c, nil
 }
 
-// mayHear decides what a stranger is told about a code. Once the guesses of the
-// whole service are used up, only the address that asked for a code still hears
-// about it: being refused then tells nothing.
+// mayHear decides whether a stranger learns anything about a code. Once the service's
+// budget of wrong guesses is used up, only the address that asked for a code may poll
+// it, so that a refusal does not reveal whether a guess was right.
 func (s *Service) mayHear(c deviceCode, ip string) error {
 	if c.code != "" && c.ip == ip {
 		return nil
@@ -208,7 +208,7 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 			return token.Session{}, audit.Event{}, err
 		}
 		if !first {
-			return token.Session{}, audit.None("another poll picked the token up"), nil
+			return token.Session{}, audit.None("another poll has picked up the token"), nil
 		}
 		actor, err := findActor(tx.Q, c.accountID, c.keyID)
 		if err != nil {
@@ -227,7 +227,7 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 	return api.DeviceCodeStatus{Status: codeApproved, Token: token}, err
 }
 
-// DeviceLogin is what somebody who is to decide about a device code sees of it.
+// DeviceLogin is a device code as the person sees it who is asked to approve it.
 type DeviceLogin struct {
 	Code      string
 	Intent    string
@@ -236,13 +236,13 @@ type DeviceLogin struct {
 	Status    string
 	CreatedAt int64
 	ExpiresAt int64
-	Mine      bool // the caller decided about it
+	Mine      bool // the caller has approved or denied it
 }
 
-// Pending says whether there is still something to decide.
+// Pending reports whether the code can still be approved or denied.
 func (d DeviceLogin) Pending() bool { return d.Status == codePending }
 
-// Device tells the caller about a code that they are asked to decide about.
+// Device returns a code to the person who is asked to approve it.
 func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (DeviceLogin, error) {
 	c, err := s.seek(ctx, by.ID, typed)
 	if err == nil && c.code == "" {
@@ -256,12 +256,12 @@ func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (Devic
 		Mine: c.accountID == by.ID}, nil
 }
 
-// Approve lets the command line that shows the code in, as the caller.
+// Approve signs in, as the caller, the command line that shows the code.
 func (s *Service) Approve(ctx context.Context, by db.Caller, in codeInput) (api.DeviceDecision, error) {
 	return s.decide(ctx, by, in.Code, codeApproved, audit.DeviceApproved)
 }
 
-// Deny turns the command line that shows the code away.
+// Deny refuses the command line that shows the code.
 func (s *Service) Deny(ctx context.Context, by db.Caller, in codeInput) (api.DeviceDecision, error) {
 	return s.decide(ctx, by, in.Code, codeDenied, audit.DeviceDenied)
 }
@@ -280,8 +280,8 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 		if status == codeDenied {
 			finished = now
 		}
-		// The new session hangs on the same key as the approver's: revoking
-		// the key must end both.
+		// The new session depends on the same key as the approver's session, so that
+		// revoking the key ends both.
 		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5
 			WHERE code = $1 AND status = 'pending' AND expires_at > $6 RETURNING code`,
 			c.code, status, by.ID, db.NullText(by.KeyID), finished, now).Scan(new(string))

@@ -17,22 +17,23 @@ const (
 	accountLinkLife    = 24 * time.Hour
 )
 
-// Links makes the links that let somebody in once: invitations, and what an
-// operator hands to somebody who cannot sign in.
+// Links makes links that work once: invitations, and account links that an operator
+// hands to a person who cannot sign in.
 type Links struct {
 	publicURL string
 	mail      *mail.Mailer
 }
 
-// NewLinks makes links to the server at an address. Without a mailer they are
-// only shown to whoever made them.
+// NewLinks makes links to the server at publicURL. Without a mailer they are only shown
+// to the person who made them.
 func NewLinks(publicURL string, m *mail.Mailer) *Links { return &Links{publicURL: publicURL, mail: m} }
 
-// Mails says whether links are sent by mail as well.
+// Mails reports whether links are also sent by mail.
 func (l *Links) Mails() bool { return l.mail.Configured() }
 
-// Link is a link that was just made. It is shown to whoever made it; the copy
-// that is mailed is another one, since only that one proves whose the address is.
+// Link is a link that was just made. URL is shown to the person who made it. The link
+// that is mailed is a different one, because only that one proves that the person who
+// uses it can read the mailbox.
 type Link struct {
 	URL       string
 	ExpiresAt int64
@@ -40,26 +41,27 @@ type Link struct {
 	mailedURL string
 }
 
-// Invite makes the link by which an account takes a place in a workspace.
-// Earlier ones for the same place end.
+// Invite makes the link by which an account accepts an invitation to a workspace.
+// Earlier links for the same invitation stop working.
 func (l *Links) Invite(tx *db.Tx, accountID, workspaceID, madeBy string) (Link, error) {
 	return l.make(tx, accountID, workspaceID, madeBy, invitationLifetime)
 }
 
-// Account makes the link by which somebody sets up how they sign in.
+// Account makes the link by which a person sets up how they sign in.
 func (l *Links) Account(tx *db.Tx, accountID, madeBy string) (Link, error) {
 	return l.make(tx, accountID, "", madeBy, accountLinkLife)
 }
 
-// madeByRecovery marks links that anybody can have mailed to an address. They end
-// nobody else's.
+// madeByRecovery marks links that anybody can have mailed to an address by asking for
+// recovery. They do not invalidate other links.
 const madeByRecovery = "recovery"
 
-// recoveryPause is how long after one such link no other is made: a stranger must
-// not be able to fill somebody's mailbox, or to end the link they are about to use.
+// recoveryPause is the least time between two recovery links for an account. Otherwise
+// a stranger could flood the mailbox, or invalidate the link that its owner is about to
+// use.
 const recoveryPause = 15 * time.Minute
 
-// Recover makes a link that is mailed alone, unless there is a young one.
+// Recover makes a link that is only mailed, unless a recent one is still unused.
 func (l *Links) Recover(tx *db.Tx, accountID string) (link Link, made bool, err error) {
 	now := tx.Now()
 	young, err := tx.Row(`SELECT id FROM account_link WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL AND created_at > $3`,
@@ -101,7 +103,7 @@ func endLinks(tx *db.Tx, accountID, workspaceID string) error {
 		accountID, workspaceID, tx.Now())
 }
 
-// SendInvitation mails an invitation, where mail is configured.
+// SendInvitation mails an invitation if mail is configured.
 func (l *Links) SendInvitation(link Link, to, inviter, workspace, organization string) {
 	if link.mailedURL != "" {
 		l.mail.Send(mail.Invitation{To: to, Inviter: inviter, Workspace: workspace, Organization: organization,
@@ -109,14 +111,14 @@ func (l *Links) SendInvitation(link Link, to, inviter, workspace, organization s
 	}
 }
 
-// SendAccount mails a link to set up how somebody signs in, where mail is configured.
+// SendAccount mails an account link if mail is configured.
 func (l *Links) SendAccount(link Link, to string) {
 	if link.mailedURL != "" {
 		l.mail.Send(mail.AccountLink{To: to, Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
 	}
 }
 
-// Opened is what a link is found to be when it is opened.
+// Opened describes what a link is for.
 type Opened struct {
 	AccountID    string
 	Email        string
@@ -125,10 +127,10 @@ type Opened struct {
 	Organization string
 	Inviter      string
 	ExpiresAt    int64
-	// SetsUp says that whoever has the link decides how the account signs in. Who
-	// can sign in already does so to take an invitation.
+	// SetsUp means that the link lets its holder choose how the account signs in. A
+	// person who can already sign in does so to accept an invitation.
 	SetsUp bool
-	// SecondFactor says that a code is asked for after the password.
+	// SecondFactor means that the account needs a code after the password.
 	SecondFactor bool
 
 	workspaceID    string
@@ -136,9 +138,9 @@ type Opened struct {
 	mailed         bool
 }
 
-var errDeadLink = fault.New(fault.ResourceNotFound, "this link has been used, has expired or never was")
+var errDeadLink = fault.New(fault.ResourceNotFound, "this link has been used, has expired or does not exist")
 
-// OpenLink finds out what a link is for, and leaves it unused.
+// OpenLink returns what a link is for without using it up.
 func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 	var o Opened
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
@@ -148,7 +150,7 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 	return o, err
 }
 
-// FindLink finds out what a link is for, if it is still good.
+// FindLink returns what a link is for, if it is still valid.
 func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	var o Opened
 	var status, totp string
@@ -173,7 +175,7 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 
 // redeem marks a link as used, together with all other links of the same purpose.
 func redeem(tx *db.Tx, secret string) (Opened, error) {
-	// Two links of one account must not both find it as it was.
+	// Lock the account, so that two links for it cannot be redeemed at the same time.
 	if _, err := tx.Row(`UPDATE account SET name = name WHERE id = (SELECT account_id FROM account_link WHERE hash = $1) RETURNING id`,
 		hashSecret(secret)).Scan(new(string)); err != nil {
 		return Opened{}, err
@@ -213,15 +215,15 @@ func (o Opened) acceptMembership(tx *db.Tx) (audit.Event, error) {
 		Description: o.Email + " used a link to set up how they sign in"}, err
 }
 
-// RedeemLink spends a link that sets an account up: the account is complete with it,
-// and the place in the workspace is taken. The event is what it did; secrets that
-// go with it are for the caller to store in the same transaction.
+// RedeemLink uses up a link that sets up an account: it completes the account and
+// accepts the invitation. It returns the audit event. The caller stores the new
+// password or passkey in the same transaction.
 func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	o, err := redeem(tx, secret)
 	if err != nil {
 		return o, audit.Event{}, err
 	}
-	// An operator's link, or one that came by mail, settles whose the address is.
+	// A link from an operator, or one that came by mail, verifies the address.
 	var changed string
 	if o.mailed || o.workspaceID == "" {
 		if changed, err = markEmailVerified(tx, o.AccountID); err != nil {
@@ -239,8 +241,8 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	return o, event, err
 }
 
-// Accept takes the caller's place in a workspace that a link invites to. What the
-// account is set up with stays: whoever has it takes the place by their own will.
+// Accept accepts an invitation for the signed-in caller. It does not change how the
+// account signs in.
 func (s *Service) Accept(ctx context.Context, by db.Caller, secret string) (workspaceID string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		o, err := redeem(tx, secret)

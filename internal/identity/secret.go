@@ -16,19 +16,19 @@ const (
 	apiKeyPrefix       = "bk_"
 	clientSecretPrefix = "bcs_"
 
-	// codeAlphabet has no letters that look like another.
+	// codeAlphabet has no characters that are easily confused.
 	codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 	codeLength   = 6
 )
 
-// newSecret makes a random secret with a checksum, so that a scanner can tell a
-// real one from something that only looks like it.
+// newSecret makes a random secret with a checksum, so that a secret scanner can tell a
+// real one from a look-alike.
 func newSecret(prefix string) string {
 	body := randomText(base62, secretLength)
 	return prefix + body + checksum(body)
 }
 
-// wellFormed says whether a text can be a secret with the prefix at all.
+// wellFormed reports whether a text has the form of a secret with the prefix.
 func wellFormed(prefix, text string) bool {
 	body, ok := strings.CutPrefix(text, prefix)
 	if !ok || len(body) != secretLength+checkLength {
@@ -47,14 +47,14 @@ func checksum(body string) string {
 	return string(out)
 }
 
-// hashSecret is what is stored of a secret. The secret is random and long, so a
-// plain hash cannot be reversed.
+// hashSecret returns the form in which a secret is stored. Secrets are long and random,
+// so a plain hash is enough.
 func hashSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// randomText draws each character evenly from the alphabet.
+// randomText draws each character from the alphabet with equal probability.
 func randomText(alphabet string, n int) string {
 	limit := 256 - 256%len(alphabet)
 	out := make([]byte, 0, n)
@@ -84,5 +84,5 @@ func normalizeCode(typed string) (code string, ok bool) {
 	return code, true
 }
 
-// RandomCode makes a code that people can read and type, five bits a character.
+// RandomCode makes a code that people can read and type. Each character holds five bits.
 func RandomCode(length int) string { return randomText(codeAlphabet, length) }

@@ -23,13 +23,13 @@ type Config struct {
 	PublicURL  string
 	DeviceTTL  time.Duration // of a session after device login
 	KeyTTL     time.Duration // of a session after key exchange
-	WebTTL     time.Duration // of a browser's session, however much it is used
-	WebIdle    time.Duration // of a browser's session that is not used
+	WebTTL     time.Duration // of a browser's session, even if it is in use
+	WebIdle    time.Duration // of a browser's session that is idle
 	LimitsOff  bool
 	LimitClock func() time.Time
 }
 
-// Service logs people and machines in.
+// Service authenticates people and machines.
 type Service struct {
 	db       *db.DB
 	config   Config
@@ -40,7 +40,7 @@ type Service struct {
 	budgets  budgets
 }
 
-// budgets bound what strangers can try.
+// budgets bound how often strangers can try.
 type budgets struct {
 	newCodes     *limit.Buckets // device codes made, by address
 	failedLogins *limit.Buckets // failed key exchanges, by address
@@ -49,8 +49,8 @@ type budgets struct {
 	allUnknown   *limit.Buckets // the same for the whole service
 }
 
-// rememberedTokens bounds how many verified tokens are kept in memory.
-const rememberedTokens = 20_000
+// maxCachedTokens bounds the cache of verified tokens.
+const maxCachedTokens = 20_000
 
 // New makes the service. Prepare must have run on the store.
 func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
@@ -59,8 +59,8 @@ func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
 		config:   c,
 		tokens:   token.NewKeyring(d, c.PublicURL),
 		cursors:  cursors,
-		verified: otter.Must(&otter.Options[string, *verified]{MaximumSize: rememberedTokens}),
-		browsers: otter.Must(&otter.Options[string, *browser]{MaximumSize: rememberedTokens}),
+		verified: otter.Must(&otter.Options[string, *verified]{MaximumSize: maxCachedTokens}),
+		browsers: otter.Must(&otter.Options[string, *browser]{MaximumSize: maxCachedTokens}),
 	}
 	if !c.LimitsOff {
 		clock := c.LimitClock
@@ -78,14 +78,14 @@ func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
 	return s
 }
 
-// Tokens is the keyring that signs the service's session tokens.
+// Tokens returns the keyring that signs the service's session tokens.
 func (s *Service) Tokens() *token.Keyring { return s.tokens }
 
-// cursorKeySetting is where the key of list cursors is stored.
+// cursorKeySetting is the name of the setting that holds the key of list cursors.
 const cursorKeySetting = "cursor_key"
 
-// Prepare makes the secrets that a store needs before its first request, and
-// returns the key of list cursors. Several nodes may do so at once: one wins.
+// Prepare creates the secrets that a store needs before its first request, and returns
+// the key of list cursors. Several nodes may do so at once: one of them wins.
 func Prepare(ctx context.Context, d *db.DB) (cursorKey []byte, err error) {
 	var text string
 	load := func(q db.Q) (err error) {
@@ -112,7 +112,7 @@ func Prepare(ctx context.Context, d *db.DB) (cursorKey []byte, err error) {
 }
 
 func makeSecrets(tx *db.Tx) (struct{}, audit.Event, error) {
-	exempt := audit.None("the secrets of a new store are nobody's doing")
+	exempt := audit.None("nobody asked for the secrets of a new store")
 	key := make([]byte, 32)
 	rand.Read(key)
 	won, err := tx.Row(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING name`,

@@ -16,8 +16,8 @@ import (
 	"bursar/internal/token"
 )
 
-// verified is a token whose signature was found good. Whether its session still
-// stands is asked again whenever access changed anywhere.
+// verified is a token whose signature has been verified. Its session is checked again
+// whenever the epoch of the store changes.
 type verified struct {
 	session   string
 	expiresAt int64
@@ -33,8 +33,8 @@ type sessionState struct {
 
 var errNotAuthenticated = fault.New(fault.Unauthorized, "not authenticated: send a valid session token as Authorization: Bearer")
 
-// Authenticate finds out who holds a session token. admit says whether whoever
-// sends one may make us look for a signing key that we do not know.
+// Authenticate returns who holds a session token. A token that names an unknown signing
+// key causes a read of the store; admit limits how often a stranger may cause that.
 func (s *Service) Authenticate(ctx context.Context, authorization string, admit func() error) (audit.Actor, error) {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	switch {
@@ -115,7 +115,7 @@ func (s *Service) Exchange(ctx context.Context, by db.Caller, in exchangeInput) 
 	return s.begin(ctx, by, who)
 }
 
-// login is what a credential was found to be.
+// login is the result of checking a credential.
 type login struct {
 	actor   audit.Actor
 	refused error
@@ -199,7 +199,7 @@ func (s *Service) clientLogin(ctx context.Context, encoded string) (login, error
 	if err != nil {
 		return login{}, err
 	}
-	// An unknown client costs the same comparison as a known one.
+	// Compare even for an unknown client, so that the time does not tell whether it exists.
 	match := subtle.ConstantTimeCompare([]byte(client.secretHash), []byte(hashSecret(secret))) == 1
 	if match && client.status == statusActive {
 		return login{actor: client.actor}, nil
@@ -218,7 +218,7 @@ func (s *Service) clientLogin(ctx context.Context, encoded string) (login, error
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
-// begin starts the session of a credential that was found good.
+// begin starts a session for a valid credential.
 func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: Method(who.actor.Type), ip: by.IP, agent: who.agent, noted: who.noted})
@@ -240,7 +240,7 @@ func sessionEvent(s token.Session, actor audit.Actor) audit.Event {
 	}
 }
 
-// Me is the caller.
+// Me returns the caller.
 func (s *Service) Me(_ context.Context, by db.Caller, _ struct{}) (api.User, error) {
 	return api.User{ID: by.ID, Email: by.Email, Name: by.Name}, nil
 }

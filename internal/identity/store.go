@@ -18,21 +18,21 @@ const (
 	kindClient = "client"
 )
 
-// provenToAll is the email_proof of an address that is settled for everybody.
+// provenToAll is the email_proof of an address that is verified for every organization.
 const provenToAll = "*"
 
-// opening says how a session begins.
+// opening describes how a session begins.
 type opening struct {
 	ttl    time.Duration
 	method Method
 	ip     string
 	agent  string
 	secret string // of a browser's session
-	noted  bool   // that account and key are in use was stored a moment ago
+	noted  bool   // the last use of account and key was stored a moment ago
 }
 
-// noteInterval is how often it is stored that a key is in use: a key that many use
-// at once would have them wait for each other otherwise.
+// noteInterval is how often the last use of a key is stored. Without it, many callers
+// who use one key would wait for each other's row locks.
 const noteInterval = time.Second
 
 func loadSession(q db.Q, id string) (*sessionState, error) {
@@ -78,9 +78,9 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 	return k, err
 }
 
-// startSession stores a session of an actor, which hangs on a key if there is one.
-// An account or a key that has ended since it was looked at is refused, and the
-// session ends with the key at the latest.
+// startSession stores a session of an actor. If the actor used a key, the session
+// depends on it and expires no later than it. startSession returns an error if the
+// account or the key was disabled since it was read.
 func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 	now := tx.Now()
 	s := token.Session{ID: tx.NewID("ses"), AccountID: by.ID, CreatedAt: now, ExpiresAt: now + o.ttl.Milliseconds()}
@@ -108,8 +108,8 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 		hash, string(o.method), o.ip, shorten(o.agent, maxAgent))
 }
 
-// useAccount finds an account that may begin a session, and keeps it from ending
-// before the session is stored.
+// useAccount finds an active account and locks it, so that nobody can disable it before
+// the session is stored.
 func useAccount(tx *db.Tx, id string, noted bool) db.Row {
 	if noted {
 		return tx.Row(tx.ForShare(`SELECT id FROM account WHERE id = $1 AND status = 'active'`), id)
@@ -117,7 +117,7 @@ func useAccount(tx *db.Tx, id string, noted bool) db.Row {
 	return tx.Row(`UPDATE account SET last_used_at = $2 WHERE id = $1 AND status = 'active' RETURNING id`, id, tx.Now())
 }
 
-// useKey does the same for a key, and finds when it ends.
+// useKey does the same for a key, and returns when it expires.
 func useKey(tx *db.Tx, id string, noted bool) db.Row {
 	if noted {
 		return tx.Row(tx.ForShare(`SELECT expires_at FROM api_key
@@ -133,7 +133,7 @@ type storedClient struct {
 	status     string
 }
 
-// noHash is as long as a hash and equals none.
+// noHash is as long as a hash and equal to none.
 var noHash = strings.Repeat("-", 64)
 
 func findClient(q db.Q, id string) (storedClient, error) {
@@ -145,11 +145,10 @@ func findClient(q db.Q, id string) (storedClient, error) {
 	return c, err
 }
 
-// sessionMemory is how long an ended session is kept, for whoever asks what
-// became of it.
+// sessionMemory is how long a session is kept after it has expired.
 const sessionMemory = 7 * 24 * time.Hour
 
-// Expire removes device codes, sessions and signing keys whose time is over.
+// Expire deletes device codes, sessions, links and signing keys that are long expired.
 func (s *Service) Expire(tx *db.Tx) error {
 	now := tx.Now()
 	if err := tx.Exec(`DELETE FROM device_code WHERE expires_at <= $1`, now-2*codeMemory.Milliseconds()); err != nil {
@@ -161,7 +160,7 @@ func (s *Service) Expire(tx *db.Tx) error {
 	if err := tx.Exec(`DELETE FROM account_link WHERE expires_at <= $1`, now-sessionMemory.Milliseconds()); err != nil {
 		return err
 	}
-	// No token outlives the key that signed it by more than its own lifetime.
+	// A token expires at most one lifetime after its signing key was retired.
 	longest := max(s.config.DeviceTTL, s.config.KeyTTL) + time.Hour
 	return tx.Exec(`DELETE FROM signing_key WHERE retired_at IS NOT NULL AND retired_at <= $1`, now-longest.Milliseconds())
 }

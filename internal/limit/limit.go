@@ -1,5 +1,5 @@
-// Package limit bounds how often something may happen. It keeps a token bucket
-// for each key in a map that forgets: its memory is bounded whoever knocks.
+// Package limit bounds how often something may happen. It keeps a token bucket for each
+// key in a map that evicts old keys, so that strangers cannot fill the memory.
 package limit
 
 import (
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxKeys bounds how many buckets of a kind are remembered at once.
+// maxKeys bounds how many buckets of a kind are kept at once.
 const maxKeys = 20_000
 
-// Address is the key of a network address. Whoever has one IPv6 address has
-// 2^64 of them, so those count as one.
+// Address returns the key of a network address. Somebody who has one IPv6 address
+// usually has the whole /64, so all of it counts as one.
 func Address(ip string) string {
 	address, err := netip.ParseAddr(ip)
 	if err != nil || address.Unmap().Is4() {
@@ -45,17 +45,17 @@ func New(perSecond float64, burst int, clock func() time.Time) *Buckets {
 	}
 }
 
-// Verdict is what a bucket says.
+// Verdict is the answer of a bucket.
 type Verdict struct {
 	OK        bool
 	Remaining int           // tokens left
-	Wait      time.Duration // until there is one again, where not OK
+	Wait      time.Duration // until there is one again, if not OK
 }
 
 // Take takes a token.
 func (b *Buckets) Take(key string) Verdict { return b.ask(key, 1) }
 
-// Peek says whether there is a token, and leaves it there.
+// Peek reports whether there is a token without taking it.
 func (b *Buckets) Peek(key string) Verdict { return b.ask(key, 0) }
 
 func (b *Buckets) ask(key string, tokens int) Verdict {

@@ -2,14 +2,14 @@ package mail
 
 import "time"
 
-// AccountLink lets somebody set up or recover how they sign in.
+// AccountLink is the mail by which a person sets up or recovers how they sign in.
 type AccountLink struct {
 	To        string
 	Link      string
 	ExpiresAt time.Time
 }
 
-// Message is the link as mail.
+// Message returns the mail.
 func (a AccountLink) Message() Message {
 	return Message{
 		To:      a.To,

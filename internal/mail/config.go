@@ -16,15 +16,15 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Config says how mail goes out. The zero Config means that none does.
+// Config says how mail is sent. The zero Config means that none is sent.
 type Config struct {
 	URL     string          // smtp://user:password@mail.example.com:587 or smtps://…
 	From    string          // bursar@example.com or Bursar <bursar@example.com>
-	RootCAs *x509.CertPool  // who may vouch for the server; nil for those that the system trusts
-	Backoff []time.Duration // pauses before the further attempts; nil for the usual ones
+	RootCAs *x509.CertPool  // trusted for the server's certificate; nil for the system's
+	Backoff []time.Duration // pauses before further attempts; nil for the defaults
 }
 
-// Parse checks an operator's settings. The password is in no error.
+// Parse checks an operator's settings. No error contains the password.
 func Parse(url, from string) (Config, error) {
 	c := Config{URL: url, From: from}
 	if c.Empty() {
@@ -39,10 +39,10 @@ func Parse(url, from string) (Config, error) {
 	return c, nil
 }
 
-// Empty is whether nothing is set.
+// Empty reports whether nothing is set.
 func (c Config) Empty() bool { return c.URL == "" && c.From == "" }
 
-// String leaves the password out, so that printing settings does not tell it.
+// String leaves out the password, so that printing settings does not reveal it.
 func (c Config) String() string {
 	s, err := parseServer(c.URL)
 	if err != nil {
@@ -51,10 +51,10 @@ func (c Config) String() string {
 	return "mail from " + c.From + " by " + s.address
 }
 
-// LogValue is String.
+// LogValue returns String.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// server is where mail is handed over.
+// server is the mail server that takes our mail.
 type server struct {
 	host, address  string
 	user, password string
@@ -63,8 +63,8 @@ type server struct {
 	loopback       bool
 }
 
-// The errors of parseServer repeat nothing of what they are about: where a
-// password has a character that must be escaped, any part may be a piece of it.
+// The errors of parseServer never quote the address: if a password has a character that
+// should have been escaped, any part of the address may be a piece of it.
 func parseServer(text string) (server, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" || (u.Path != "" && u.Path != "/") {

@@ -15,15 +15,15 @@ import (
 // patience bounds the wait for a connection, and then for each message.
 const patience = 15 * time.Second
 
-// connection is an SMTP session in which the client has signed in.
+// connection is an authenticated SMTP session.
 type connection struct {
 	client  *gomail.Client
 	session *smtp.Client
 	release func()
 }
 
-// connect opens a connection that breaks when ctx ends. The library would leave a
-// connection open on which signing in failed, so it is dialed here.
+// connect opens a connection that is closed when ctx ends. We dial it ourselves, because
+// the library leaves the connection open if authentication fails.
 func (m *Mailer) connect(ctx context.Context) (*connection, error) {
 	release := func() {}
 	dial := func(within context.Context, network, _ string) (net.Conn, error) {
@@ -74,8 +74,8 @@ func (m *Mailer) options(dial gomail.DialContextFunc) []gomail.Option {
 	if m.server.user == "" {
 		return options
 	}
-	// Without TLS the library sends a password to localhost, 127.0.0.1 and ::1
-	// alone; the NOENC mechanisms add the rest of 127.0.0.0/8.
+	// Without TLS the library sends a password only to localhost, 127.0.0.1 and ::1;
+	// the NOENC mechanisms add the rest of 127.0.0.0/8.
 	mechanisms := []gomail.SMTPAuthType{gomail.SMTPAuthPlain, gomail.SMTPAuthLogin}
 	if m.server.loopback {
 		mechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
@@ -89,7 +89,7 @@ func (c *connection) send(l *letter) error {
 	c.session.SkipSMTPUTF8(!l.needsUTF)
 	err := c.client.SendWithSMTPClient(c.session, l.content)
 	if l.content.IsDelivered() {
-		return nil // whatever went wrong afterwards
+		return nil // the server has accepted the message, so later errors do not matter
 	}
 	if err == nil {
 		return errors.New("the message was not offered to the mail server")
@@ -97,7 +97,7 @@ func (c *connection) send(l *letter) error {
 	return fmt.Errorf("send a message: %w", err)
 }
 
-// close says goodbye. That nobody answers changes nothing.
+// close ends the session. It does not matter if the server fails to answer.
 func (c *connection) close() {
 	_ = c.client.CloseWithSMTPClient(c.session)
 	c.release()

@@ -2,8 +2,8 @@ package mail
 
 import "time"
 
-// Invitation asks somebody to join. Inviter, Workspace and Organization are names
-// that people chose; an empty one is left out.
+// Invitation is the mail that invites a person to a workspace. People chose the names
+// Inviter, Workspace and Organization freely; an empty one is left out.
 type Invitation struct {
 	To           string
 	Inviter      string
@@ -13,7 +13,7 @@ type Invitation struct {
 	ExpiresAt    time.Time
 }
 
-// Message is the invitation as mail.
+// Message returns the mail.
 func (i Invitation) Message() Message {
 	opening := "You are invited to join "
 	if inviter := plainName(i.Inviter); inviter != "" {

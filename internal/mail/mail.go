@@ -1,10 +1,9 @@
-// Package mail sends invitations and account links by SMTP. What is sent waits
-// in a bounded queue in memory, and one goroutine delivers it: a slow mail server
-// holds up no request. Nothing of it is stored. A link that does not arrive can
-// be asked for again.
+// Package mail sends invitations and account links by SMTP. Messages wait in a bounded
+// queue in memory and one goroutine delivers them, so that a slow mail server delays no
+// request. Messages are not stored: a link that does not arrive can be requested again.
 //
-// Links are as good as passwords, so neither they nor addresses are logged, and
-// the connection is encrypted unless it stays on the machine.
+// A link is as powerful as a password, so neither links nor addresses are logged, and the
+// connection is encrypted unless it stays on the machine.
 package mail
 
 import (
@@ -31,12 +30,12 @@ type Mailer struct {
 	grace   time.Duration
 }
 
-// usualBackoff makes for five attempts over about seven minutes.
+// usualBackoff gives five attempts over about seven minutes.
 func usualBackoff() []time.Duration {
 	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 4 * time.Minute}
 }
 
-// New makes a mailer, and none of an empty Config. It sends nothing until Run.
+// New makes a mailer, or nil for an empty Config. It sends nothing until Run is called.
 func New(config Config, log *slog.Logger) (*Mailer, error) {
 	if config.Empty() {
 		return nil, nil
@@ -60,11 +59,11 @@ func New(config Config, log *slog.Logger) (*Mailer, error) {
 	return m, nil
 }
 
-// Configured is whether mail can be sent.
+// Configured reports whether mail can be sent.
 func (m *Mailer) Configured() bool { return m != nil }
 
-// Send queues a message and does not wait. It says false where the message cannot
-// be sent: it is malformed, the queue is full, or Run has ended.
+// Send queues a message and does not wait. It returns false if the message cannot be
+// sent because it is malformed, the queue is full or Run has ended.
 func (m *Mailer) Send(message Message) bool {
 	if m == nil {
 		return false

@@ -12,12 +12,12 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Message is a letter to one person.
+// Message is a mail to one person.
 type Message struct {
 	To      string // an address without a name
 	Subject string
-	Text    string // paragraphs parted by empty lines
-	Button  Button // stands in the HTML for the paragraph of Text that is its link
+	Text    string // paragraphs separated by empty lines
+	Button  Button // replaces, in the HTML, the paragraph of Text that is its link
 }
 
 // Button is a link that a message asks to open.
@@ -34,7 +34,7 @@ func paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
 
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006 at 15:04 UTC") }
 
-// check refuses what could become another header or another recipient.
+// check refuses whatever could inject another header or another recipient.
 func (m Message) check() error {
 	if strings.ContainsFunc(m.To, unicode.IsControl) || strings.ContainsFunc(m.Subject, unicode.IsControl) {
 		return errors.New("the recipient and the subject must have no line breaks or other control characters")
@@ -63,7 +63,7 @@ func (m *Mailer) compose(message Message) (*letter, error) {
 	content.Subject(message.Subject)
 	content.SetDateWithValue(time.Now().UTC())
 	content.SetMessageIDWithValue(rand.Text() + "@" + domainOf(m.from.Address))
-	content.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody's vacation notice answers it
+	content.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: keeps vacation notices from answering
 	content.SetBodyString(gomail.TypeTextPlain, strings.ToValidUTF8(message.Text, "\uFFFD"))
 	content.AddAlternativeString(gomail.TypeTextHTML, page)
 	return &letter{
@@ -83,7 +83,7 @@ func (m *Mailer) render(message Message) (string, error) {
 	return out.String(), err
 }
 
-// domainOf is as much of an address as may be logged.
+// domainOf returns the part of an address that may be logged.
 func domainOf(address string) string {
 	return address[strings.LastIndexByte(address, '@')+1:]
 }

@@ -5,13 +5,12 @@ import (
 	"unicode"
 )
 
-// maxName bounds how much of a name stands in a message, in characters.
+// maxName bounds how much of a name a message shows, in characters.
 const maxName = 64
 
-// plainName is a name that people chose, as it may stand in a message that
-// others receive in Bursar's name. It is one line without invisible characters.
-// Mail programs make links of text that looks like an address, so a space after
-// each dot and colon sees to it that no name does.
+// plainName makes a name that people chose safe to show in mail that Bursar sends to
+// others: one line without invisible characters. Mail programs turn text that looks like
+// an address into a link, so a space follows each dot and colon.
 func plainName(name string) string {
 	var out strings.Builder
 	breakable := false

@@ -10,18 +10,18 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// capacity bounds how many messages are held, those between two attempts included.
+// capacity bounds how many messages are held, including those between two attempts.
 const capacity = 256
 
 var (
-	errFull   = errors.New("too many messages wait already")
+	errFull   = errors.New("the mail queue is full")
 	errClosed = errors.New("the server is shutting down")
 )
 
-// letter is a message on its way. Its Message-ID is the same at every attempt.
+// letter is a queued message. Its Message-ID is the same at every attempt.
 type letter struct {
 	domain   string
-	needsUTF bool // of the protocol, for addresses beyond ASCII
+	needsUTF bool // the server must support SMTPUTF8, for addresses beyond ASCII
 	content  *gomail.Msg
 	attempts int
 	due      time.Time
@@ -54,8 +54,8 @@ func (q *queue) add(l *letter) error {
 	return nil
 }
 
-// due finds the letters whose time has come, oldest first. If there are none, it
-// tells when the next one is due, or the zero time.
+// due returns the letters whose next attempt is due, oldest first. If there are none, it
+// returns when the next one is due, or the zero time.
 func (q *queue) due(now time.Time) (ready []*letter, next time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +88,7 @@ func (q *queue) remove(l *letter) {
 	q.letters = slices.DeleteFunc(q.letters, func(other *letter) bool { return other == l })
 }
 
-// postpone keeps a letter for another attempt. A closed queue does not.
+// postpone keeps a letter for another attempt, unless the queue is closed.
 func (q *queue) postpone(l *letter, until time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,7 +96,7 @@ func (q *queue) postpone(l *letter, until time.Time) bool {
 	return !q.closed
 }
 
-// close ends the queue and returns what was in it.
+// close closes the queue and returns what was left in it.
 func (q *queue) close() []*letter {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Run delivers what is sent until ctx ends. Then it tries once more, for a few
-// seconds, whatever is still queued.
+// Run delivers queued messages until ctx ends. Then it tries what is still queued once
+// more, for a few seconds.
 func (m *Mailer) Run(ctx context.Context) {
 	if m == nil {
 		return
@@ -25,8 +25,8 @@ func (m *Mailer) Run(ctx context.Context) {
 	m.deliver(working, m.queue.close())
 }
 
-// outlive makes a context that ends a while after ctx: a message that the server
-// has half received when the program is told to stop would otherwise go out twice.
+// outlive returns a context that ends a while after ctx. Otherwise a message that the
+// server has half received when the program stops could be sent twice.
 func outlive(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
@@ -36,9 +36,8 @@ func outlive(ctx context.Context, grace time.Duration) (context.Context, context
 	}
 }
 
-// deliver offers letters to the server over one connection. Where there is no
-// connection, that was an attempt for each of them: a server that does not answer
-// is not asked 256 times.
+// deliver sends letters over one connection. A failed connection counts as an attempt
+// for each of them, so that a server that is down is not asked once per letter.
 func (m *Mailer) deliver(ctx context.Context, letters []*letter) {
 	if len(letters) == 0 {
 		return
@@ -56,7 +55,7 @@ func (m *Mailer) deliver(ctx context.Context, letters []*letter) {
 	}
 }
 
-// settle decides what becomes of a letter after an attempt.
+// settle drops a letter after an attempt, or keeps it for the next one.
 func (m *Mailer) settle(l *letter, err error) {
 	l.attempts++
 	log := m.log.With("domain", l.domain, "attempts", l.attempts)
@@ -77,8 +76,8 @@ func (m *Mailer) settle(l *letter, err error) {
 	log.Error("mail was not delivered", "reason", f.reason)
 }
 
-// jitter is a pause within a quarter of the given one, so that the nodes of an
-// installation do not return to a server in step.
+// jitter varies a pause by up to a quarter, so that the nodes of an installation do not
+// retry in step.
 func jitter(pause time.Duration) time.Duration {
 	return pause*3/4 + rand.N(pause/2+1)
 }

@@ -21,7 +21,7 @@ type effect struct {
 const (
 	ownOnly    = "it is about the caller's own"
 	noCaller   = "it has no caller"
-	noRowSince = "a device code is nobody's act until somebody decides on it"
+	noRowSince = "a device code is not an action until somebody approves or denies it"
 )
 
 // effects is every route that changes something.

@@ -15,7 +15,7 @@ import (
 	"bursar/internal/web"
 )
 
-// recorder is an exchange whose status is noted.
+// recorder is an exchange that notes the status of its response.
 type recorder struct {
 	http.ResponseWriter
 	exchange web.Exchange
@@ -40,7 +40,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// ServeHTTP does what all requests have in common, then looks for the route.
+// ServeHTTP does what all requests have in common, then finds the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	rec := &recorder{ResponseWriter: w}
@@ -59,8 +59,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.dispatch(x)
 }
 
-// dispatch matches the path first and the method after, so that a known path
-// with a wrong method is told what it allows.
+// dispatch matches the path first and then the method, so that a known path with a wrong
+// method is answered with the methods that it allows.
 func (s *Server) dispatch(x *web.Exchange) {
 	node := s.router.find(x.R)
 	if node == nil {
@@ -127,7 +127,7 @@ func (s *Server) finish(rec *recorder, method string, start time.Time) {
 
 const maxRequestID = 128
 
-// requestID keeps a well-formed id of the client.
+// requestID returns the client's X-Request-Id if it is well formed, or a new id.
 func (s *Server) requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if id == "" || len(id) > maxRequestID || strings.ContainsFunc(id, notInRequestID) {
@@ -140,8 +140,9 @@ func notInRequestID(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
 }
 
-// clientIP is the address of the client: that of the connection, or what
-// trusted proxies say about it.
+// clientIP returns the address of the client: the remote address of the connection or,
+// if that is a trusted proxy, the nearest address in X-Forwarded-For that is not one.
+// Addresses further left could have been sent by the client itself.
 func (s *Server) clientIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

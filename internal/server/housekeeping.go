@@ -9,7 +9,7 @@ import (
 	"bursar/internal/db"
 )
 
-// housekeepingInterval is how often what has expired is removed.
+// housekeepingInterval is how often expired rows are removed.
 const housekeepingInterval = time.Minute
 
 // Keep removes what has expired, sends mail and sees to recoveries until ctx ends.
@@ -33,7 +33,7 @@ func (s *Server) Keep(ctx context.Context) {
 	}
 }
 
-// Tidy removes what has expired, once.
+// Tidy removes expired rows once.
 func (s *Server) Tidy(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {

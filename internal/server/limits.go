@@ -33,7 +33,7 @@ func newLimits(r config.Rate, clock func() time.Time) limits {
 	}
 }
 
-// tell puts the state of a bucket into the headers.
+// tell puts the state of a bucket into the RateLimit headers.
 func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
 	if l.policy == "" {
 		return nil
@@ -47,8 +47,8 @@ func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
 	return nil
 }
 
-// authenticate finds out who calls, and whether they may call so often. Somebody
-// whom we do not know is counted by address.
+// authenticate returns who calls, and checks their rate limit. A caller who cannot be
+// authenticated counts against the limit of their address.
 func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 	actor, err := s.identity.Authenticate(x.R.Context(), x.R.Header.Get("Authorization"), func() error {
 		if v := s.limits.strangers.Peek(limit.Address(x.IP)); !v.OK {
@@ -65,12 +65,12 @@ func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 	return actor, s.count(x, actor.ID)
 }
 
-// count decides whether a caller may call so often.
+// count checks the rate limit of a caller.
 func (s *Server) count(x *web.Exchange, callerID string) error {
 	return s.limits.tell(x, s.limits.callers.Take(callerID))
 }
 
-// admit decides whether a stranger may call so often.
+// admit checks the rate limit of an address without a caller.
 func (s *Server) admit(x *web.Exchange) error {
 	return s.limits.tell(x, s.limits.strangers.Take(limit.Address(x.IP)))
 }

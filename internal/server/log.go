@@ -11,16 +11,15 @@ import (
 	"bursar/internal/web"
 )
 
-// Log is where the server tells what it does, a line of JSON each. The lines of
-// requests are by far the most, so they are put together by hand, in the form that
-// all others have from slog.
+// Log writes the server's log, one line of JSON per event. Almost all lines are about
+// requests, so these are appended by hand, in the same form that slog gives the others.
 type Log struct {
 	*slog.Logger
 	out   *lines
 	spare sync.Pool // of *[]byte
 }
 
-// NewLog writes lines of a level and above, whole and one after another.
+// NewLog writes lines of a level and above, one write per line.
 func NewLog(out io.Writer, level slog.Level) *Log {
 	all := &lines{out: out}
 	return &Log{
@@ -30,15 +29,15 @@ func NewLog(out io.Writer, level slog.Level) *Log {
 	}
 }
 
-// Gather has lines of requests that follow each other closely wait for more, for so
-// long at most: a call of the system for each would cost more than making the line.
-// What waits in the end is written by Flush.
+// Gather buffers the lines of requests that follow each other closely for at most this
+// long, because a system call per line costs more than making the line. Call Flush at
+// the end.
 func (l *Log) Gather(most time.Duration) { l.out.gather = most }
 
-// Flush writes what waits.
+// Flush writes buffered lines.
 func (l *Log) Flush() { l.out.flush() }
 
-// request tells of a request that was answered.
+// request logs a request that was answered.
 func (l *Log) request(x *web.Exchange, method string, at time.Time, took time.Duration) {
 	if !l.Enabled(context.Background(), slog.LevelInfo) {
 		return
@@ -66,20 +65,20 @@ func (l *Log) request(x *web.Exchange, method string, at time.Time, took time.Du
 	l.out.add(line, at)
 }
 
-// maxGathered is how much may wait.
+// maxGathered bounds the buffer.
 const maxGathered = 32 << 10
 
-// lines is a writer of lines that many may use.
+// lines is a writer of lines that is safe for concurrent use.
 type lines struct {
 	mu      sync.Mutex
 	out     io.Writer
 	gather  time.Duration
 	waiting []byte
-	wrote   time.Time   // when a line of a request was written last
-	timer   *time.Timer // runs while lines wait
+	wrote   time.Time   // when a request's line was last written
+	timer   *time.Timer // runs while lines are buffered
 }
 
-// Write writes a line at once, after those that wait.
+// Write writes a line at once, after the buffered ones.
 func (l *lines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,8 +86,8 @@ func (l *lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// add writes the line of a request that was answered at that time, or has it wait
-// where another was written a moment ago.
+// add writes the line of a request that was answered at that time, or buffers it if
+// another line was written a moment ago.
 func (l *lines) add(line []byte, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +117,7 @@ func (l *lines) flush() {
 	l.write(nil)
 }
 
-// write is called by who holds mu. There is nowhere to tell that it failed.
+// write needs mu held. A failure is ignored, because there is nowhere to report it.
 func (l *lines) write(line []byte) {
 	if len(l.waiting) == 0 && len(line) > 0 {
 		_, _ = l.out.Write(line)

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics counts requests by route, never by path: paths carry ids.
+// metrics counts requests by route, never by path, because paths contain ids.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -19,7 +19,7 @@ type metrics struct {
 	routes   sync.Map // string → *routeMetrics
 }
 
-// routeMetrics are those of one route, so that most requests look up nothing.
+// routeMetrics holds the metrics of one route, so that most requests look up nothing.
 type routeMetrics struct {
 	succeeded prometheus.Counter
 	duration  prometheus.Observer

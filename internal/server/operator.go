@@ -12,7 +12,7 @@ import (
 	"bursar/internal/web"
 )
 
-// operatorRoutes are not part of the API: they are for whoever runs it.
+// operatorRoutes are not part of the API: they are for the operator.
 func (s *Server) operatorRoutes() []route {
 	docs := wrap(s.reference.Handler())
 	return []route{

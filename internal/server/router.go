@@ -61,7 +61,7 @@ func (n *router) child(segment string) *router {
 		if n.param == nil {
 			n.param = &router{name: strings.TrimSuffix(name, "}")}
 		}
-		// Two routes may call the same segment differently.
+		// Two routes may name the same segment differently.
 		if n.param.name != strings.TrimSuffix(name, "}") {
 			n.param.name += "|" + strings.TrimSuffix(name, "}")
 		}
@@ -76,8 +76,7 @@ func (n *router) child(segment string) *router {
 	return n.literals[segment]
 }
 
-// find walks to the node of a path and notes its parameters in the request. It
-// returns nil where there is none.
+// find returns the node of a path, or nil, and sets its parameters in the request.
 func (n *router) find(r *http.Request) *router {
 	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/")
 	for more := true; ok && more; {

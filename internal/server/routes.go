@@ -12,8 +12,8 @@ type route struct {
 	endpoint web.Endpoint
 }
 
-// routes is the whole API. Read changes nothing, Change may be audited under the
-// action that it names, Open takes strangers.
+// routes is the whole API. Read endpoints change nothing. A Change endpoint names the
+// action under which a refused attempt is audited. Open endpoints need no session.
 func (s *Server) routes() []route {
 	var (
 		api   = s.endpoints()
@@ -75,7 +75,7 @@ func (s *Server) routes() []route {
 	}
 }
 
-// Operations names the operations of the API, as "METHOD /path".
+// Operations lists the operations of the API as "METHOD /path".
 func (s *Server) Operations() []string {
 	var names []string
 	for _, r := range s.routes() {

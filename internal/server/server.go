@@ -29,7 +29,7 @@ import (
 	"bursar/internal/workspace"
 )
 
-// Server answers requests.
+// Server is the HTTP handler of the whole program.
 type Server struct {
 	db            *db.DB
 	log           *Log
@@ -42,14 +42,14 @@ type Server struct {
 	console       *console.Console
 	mail          *mail.Mailer
 	reference     *reference.Reference
-	contractJSON  func() ([]byte, error) // once: converting it takes long
+	contractJSON  func() ([]byte, error) // computed once, because the conversion is slow
 
 	limits   limits
 	proxies  []netip.Prefix
 	metrics  *metrics
 	router   *router
 	draining atomic.Bool
-	strict   bool // browsers are to come by TLS alone
+	strict   bool // browsers must use TLS
 }
 
 // New wires the services over an open store.
@@ -139,6 +139,6 @@ func (s *Server) endpoints() *web.Endpoints {
 	return &web.Endpoints{DB: s.db, Authenticate: s.authenticate, Admit: s.admit}
 }
 
-// Drain makes every answer the last on its connection and the node not ready,
-// so that clients and load balancers turn elsewhere before it stops.
+// Drain closes each connection after its next response and reports the node as not
+// ready, so that clients and load balancers move elsewhere before it stops.
 func (s *Server) Drain() { s.draining.Store(true) }

@@ -1,4 +1,4 @@
-// Package setup makes the first organization, workspace and admin of a store.
+// Package setup creates the first organization, workspace and admin of a store.
 package setup
 
 import (
@@ -15,17 +15,17 @@ import (
 	"bursar/internal/workspace"
 )
 
-// First is whom and what a new store begins with.
+// First describes what a new store begins with.
 type First struct {
 	Email        string
 	Name         string
 	Organization string
 	Workspace    string
-	// PublicURL is where the admin's link leads.
+	// PublicURL is the address that the admin's link begins with.
 	PublicURL string
 }
 
-// Validate says what is wrong with it.
+// Validate reports what is wrong with the values.
 func (f *First) Validate(v *fault.Violations) {
 	web.CheckEmail(v, "email", f.Email)
 	web.CheckText(v, "name", f.Name, 1, 100)
@@ -33,8 +33,8 @@ func (f *First) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace", f.Workspace, 1, 100)
 }
 
-// Result names what was made. The API key and the link by which the admin sets up
-// how they sign in to the console are shown here and never again.
+// Result names what was created. The API key, and the link by which the admin sets up
+// how they sign in to the console, are returned here and never again.
 type Result struct {
 	UserID         string `json:"user_id"`
 	OrganizationID string `json:"organization_id"`
@@ -43,13 +43,13 @@ type Result struct {
 	Link           string `json:"link"`
 }
 
-// ErrDone says that the store has its first admin already.
+// ErrDone means that the store already has its first admin.
 var ErrDone = errors.New("the store is already initialised")
 
-// initialised is the setting that only one initialisation can make.
+// initialised is the setting that only one initialisation can insert.
 const initialised = "initialised"
 
-// Done says whether the store has its first admin.
+// Done reports whether the store has its first admin.
 func Done(ctx context.Context, d *db.DB) (done bool, err error) {
 	err = d.Read(ctx, func(q db.Q) (err error) {
 		done, err = q.Row(`SELECT value FROM setting WHERE name = $1`, initialised).Scan(new(string))
@@ -58,8 +58,8 @@ func Done(ctx context.Context, d *db.DB) (done bool, err error) {
 	return done, err
 }
 
-// Run makes the first organization, workspace and admin, with an API key. Of
-// several that try at once, one succeeds and the others get ErrDone.
+// Run creates the first organization, workspace and admin, with an API key. If several
+// nodes try at once, one succeeds and the others get ErrDone.
 func Run(ctx context.Context, d *db.DB, by db.Caller, f First) (Result, error) {
 	var v fault.Violations
 	f.Validate(&v)

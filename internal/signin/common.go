@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// commonText lists the passwords, and the words in passwords, that are tried
-// first, one a line in lower case.
+// commonText lists the passwords, and words in passwords, that attackers try first,
+// one per line in lower case.
 //
 //go:embed common_passwords.txt
 var commonText string
@@ -20,9 +20,9 @@ var commonSet = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// isCommon says whether a password is among those that are tried first: a listed
-// one, as it is or dressed up with digits, signs and look-alikes, said twice, one
-// character or one run of the keyboard over and over, or the email address.
+// isCommon reports whether a password is among those that attackers try first: a listed
+// one, also if decorated with digits, symbols and look-alike characters or repeated; a
+// repeated character or run of keys; or the email address.
 func isCommon(password, email string) bool {
 	text := strings.ToLower(strings.TrimSpace(password))
 	local, domain, _ := strings.Cut(strings.ToLower(email), "@")
@@ -40,8 +40,8 @@ func isCommon(password, email string) bool {
 	return false
 }
 
-// undressed is a text in the forms in which it may be listed: as it is, without
-// the digits and signs before and after it, and with look-alikes undone.
+// undressed returns the forms of a text to look up: the text itself, without leading and
+// trailing digits and symbols, and with look-alike characters replaced by letters.
 func undressed(text string) map[string]bool {
 	const dress = "0123456789!@#$%^&*()-_=+.,?~ "
 	forms := map[string]bool{}
@@ -56,12 +56,12 @@ func undressed(text string) map[string]bool {
 	return forms
 }
 
-// plain undoes the usual look-alikes; a 1 stands for one of several letters.
+// plain replaces the usual look-alikes by letters; a 1 can stand for several letters.
 func plain(text, one string) string {
 	return strings.NewReplacer("0", "o", "1", one, "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "@", "a", "$", "s", "!", "i").Replace(text)
 }
 
-// repeated is the shortest text that, said over and over, gives the whole.
+// repeated returns the shortest text whose repetition gives the whole.
 func repeated(text string) string {
 	for n := 1; n <= len(text)/2; n++ {
 		if len(text)%n == 0 && strings.Repeat(text[:n], len(text)/n) == text {
@@ -71,7 +71,7 @@ func repeated(text string) string {
 	return ""
 }
 
-// isRun says whether a text goes along the alphabet, the digits or the keyboard.
+// isRun reports whether a text is a run of the alphabet, the digits or the keyboard.
 func isRun(text string) bool {
 	if len(text) < 4 {
 		return false
@@ -94,7 +94,7 @@ func reverse(text string) string {
 	return string(runes)
 }
 
-// isPair says whether a text is two listed words put together.
+// isPair reports whether a text is two listed words in a row.
 func isPair(text string, listed func(string) bool) bool {
 	for i := 3; i+3 <= len(text); i++ {
 		if listed(text[:i]) && listed(text[i:]) {

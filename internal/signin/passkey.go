@@ -18,11 +18,11 @@ import (
 	"bursar/internal/web"
 )
 
-// maxPasskeys bounds how many passkeys somebody can have.
+// maxPasskeys bounds how many passkeys an account can have.
 const maxPasskeys = 20
 
-// Ceremony is what a browser is asked for, and what is to be kept, out of its
-// sight, until it answers.
+// Ceremony is a WebAuthn ceremony: the options that are sent to the browser, and the
+// state that is kept, sealed, until the browser answers.
 type Ceremony struct {
 	Options []byte // JSON, for the browser
 	State   []byte // JSON, for us
@@ -41,14 +41,14 @@ func (o owner) WebAuthnCredentials() []webauthn.Credential { return o.keys }
 
 func (s *Service) available() error {
 	if s.passkeys == nil {
-		return fault.New(fault.ResourceNotFound, "passkeys need a host name: this server has only an address")
+		return fault.New(fault.ResourceNotFound, "passkeys need a host name, and this server is reached by an IP address")
 	}
 	return nil
 }
 
 func credentialID(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
-// keysOf reads the passkeys of an account.
+// keysOf returns the passkeys of an account.
 func keysOf(q db.Q, accountID string) ([]webauthn.Credential, error) {
 	var keys []webauthn.Credential
 	err := q.Each(func(r db.Rows) error {
@@ -62,7 +62,7 @@ func keysOf(q db.Q, accountID string) ([]webauthn.Credential, error) {
 	return keys, err
 }
 
-// AskPasskey begins a sign-in by passkey.
+// AskPasskey begins a sign-in with a passkey.
 func (s *Service) AskPasskey(by db.Caller) (Ceremony, error) {
 	if err := s.available(); err != nil {
 		return Ceremony{}, err
@@ -86,7 +86,7 @@ func ceremony(options any, state *webauthn.SessionData) (Ceremony, error) {
 	return Ceremony{Options: text, State: kept}, nil
 }
 
-// begun reads what was kept of a ceremony.
+// begun decodes the state of a ceremony.
 func begun(state []byte) (webauthn.SessionData, error) {
 	var data webauthn.SessionData
 	if err := json.Unmarshal(state, &data); err != nil {
@@ -95,10 +95,10 @@ func begun(state []byte) (webauthn.SessionData, error) {
 	return data, nil
 }
 
-var errWrongPasskey = fault.New(fault.InvalidCredentials, "this passkey is not known here")
+var errWrongPasskey = fault.New(fault.InvalidCredentials, "this passkey is not registered here")
 
-// Passkey checks a browser's answer to AskPasskey. A passkey is two factors in
-// one: the device, and the person that it has verified.
+// Passkey checks a browser's answer to AskPasskey. A passkey counts as two factors: the
+// device, and the person whom the device has verified.
 func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byte) (Proven, error) {
 	if err := s.available(); err != nil {
 		return Proven{}, err
@@ -115,7 +115,7 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 		return Proven{}, err
 	}
 	var p person
-	var failed error // which the library would take for a refusal
+	var failed error // the library would report a store failure as a refusal
 	_, key, err := s.passkeys.ValidatePasskeyLogin(func(rawID, handle []byte) (webauthn.User, error) {
 		o, err := s.ownerOf(ctx, rawID, handle, &p)
 		if err != nil && !errors.Is(err, errWrongPasskey) {
@@ -158,29 +158,29 @@ func (s *Service) ownerOf(ctx context.Context, rawID, handle []byte, p *person) 
 	return o, err
 }
 
-// notePasskey keeps the signature counter and when the passkey was used.
+// notePasskey stores the signature counter and the last use of a passkey.
 func (s *Service) notePasskey(ctx context.Context, by db.Caller, key *webauthn.Credential) error {
 	text, err := json.Marshal(key)
 	if err != nil {
 		return fmt.Errorf("encode a passkey: %w", err)
 	}
 	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.None("using a passkey is part of the sign-in that follows"),
+		return struct{}{}, audit.None("the sign-in that follows is recorded"),
 			tx.Exec(`UPDATE passkey SET credential = $2, last_used_at = $3 WHERE credential_id = $1`, credentialID(key.ID), string(text), tx.Now())
 	})
 	return err
 }
 
-// OfferPasskey begins to make a passkey for the caller.
+// OfferPasskey begins to register a passkey for the caller.
 func (s *Service) OfferPasskey(ctx context.Context, by db.Caller) (Ceremony, error) {
 	return s.offer(ctx, owner{id: by.ID, email: by.Email, name: by.Name})
 }
 
-// A passkey is asked for no code, so a link alone must not make one for an account
-// that has a second factor.
-var errCodeFirst = fault.New(fault.Validation, "this account has a second step: choose a password, sign in with it and your code, then add a passkey")
+// A sign-in with a passkey asks for no code, so a link alone must not register one for an
+// account that has a second factor.
+var errCodeFirst = fault.New(fault.Validation, "this account has two-step sign-in: choose a password, sign in with it and your code, then add a passkey")
 
-// OfferLinkPasskey begins to make the passkey by which a link sets an account up.
+// OfferLinkPasskey begins to register the passkey with which a link sets up an account.
 func (s *Service) OfferLinkPasskey(ctx context.Context, link string) (Ceremony, error) {
 	opened, err := s.opened(ctx, link)
 	if err == nil && opened.SecondFactor {
@@ -210,7 +210,7 @@ func (s *Service) offer(ctx context.Context, o owner) (Ceremony, error) {
 	return ceremony(options, state)
 }
 
-// made checks a browser's answer to an offer and returns the passkey.
+// made checks a browser's answer to a registration and returns the passkey.
 func (s *Service) made(o owner, state, answer []byte) (*webauthn.Credential, string, error) {
 	if err := s.available(); err != nil {
 		return nil, "", err
@@ -234,7 +234,7 @@ func (s *Service) made(o owner, state, answer []byte) (*webauthn.Credential, str
 	return key, string(text), nil
 }
 
-// AddPasskey stores the passkey that a browser made for the caller.
+// AddPasskey stores the passkey that a browser has registered for the caller.
 func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, state, answer []byte) error {
 	var v fault.Violations
 	web.CheckText(&v, "name", name, 1, 100)
@@ -250,7 +250,7 @@ func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, sta
 		return struct{}{}, audit.Event{Action: audit.PasskeyAdded, ResourceID: id, Description: "Added passkey " + name}, err
 	})
 	if db.IsUnique(err) {
-		return fault.Invalid("credential", "is a passkey that is known already")
+		return fault.Invalid("credential", "is a passkey that is already registered")
 	}
 	return err
 }
@@ -264,14 +264,14 @@ func insertPasskey(tx *db.Tx, accountID, name string, key *webauthn.Credential, 
 		return "", err
 	}
 	if n >= maxPasskeys {
-		return "", fault.New(fault.TooMany, "at most %d passkeys: remove one first", maxPasskeys)
+		return "", fault.New(fault.TooMany, "you have %d passkeys already, which is the limit: remove one first", maxPasskeys)
 	}
 	id = tx.NewID("psk")
 	return id, tx.Exec(`INSERT INTO passkey (id, account_id, credential_id, name, credential, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		id, accountID, credentialID(key.ID), name, text, tx.Now())
 }
 
-// RedeemWithPasskey spends a link: the account is set up with a name and a passkey.
+// RedeemWithPasskey uses up a link and sets up the account with a name and a passkey.
 func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, name string, state, answer []byte) (Proven, error) {
 	opened, err := s.setUp(ctx, link, name, func(*fault.Violations, string) {})
 	if err != nil {
@@ -290,7 +290,7 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 	})
 }
 
-// RemovePasskey takes a passkey of the caller away. The last way to sign in stays.
+// RemovePasskey removes a passkey of the caller, unless it is the only way to sign in.
 func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event := audit.Event{Action: audit.PasskeyRemoved, ResourceID: id}
@@ -309,7 +309,7 @@ func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) er
 		other, err := tx.Row(`SELECT a.id FROM account a WHERE a.id = $1 AND (a.password_hash IS NOT NULL OR
 			EXISTS (SELECT 1 FROM passkey p WHERE p.account_id = a.id))`, by.ID).Scan(new(string))
 		if err == nil && !other && s.provider == nil {
-			err = fault.New(fault.LastWayIn, "this is the only way you can sign in: add another one first")
+			err = fault.New(fault.LastWayIn, "this is your only way to sign in: add another one first")
 		}
 		return struct{}{}, event, err
 	})

@@ -29,14 +29,14 @@ const (
 
 	minPassword = 12
 	maxPassword = 200
-	maxTyped    = 16 << 10 // bytes, before it is in its normal form
+	maxTyped    = 16 << 10 // bytes, before normalization
 )
 
-// maxWaiting bounds how many wait for their turn to be checked.
+// maxWaiting bounds how many passwords wait to be hashed.
 const maxWaiting = 64
 
-// hasher turns passwords into what is stored of them. Each takes 19 MiB and some
-// tens of milliseconds, so few are made at once.
+// hasher hashes passwords. Each hash takes 19 MiB and some tens of milliseconds, so only
+// a few are computed at once.
 type hasher struct {
 	turns chan struct{}
 	queue chan struct{}
@@ -51,7 +51,7 @@ func (h *hasher) key(ctx context.Context, password string, salt []byte) ([]byte,
 	case h.queue <- struct{}{}:
 		defer func() { <-h.queue }()
 	default:
-		return nil, fault.New(fault.Unavailable, "too many people are signing in: try again in a moment")
+		return nil, fault.New(fault.Unavailable, "too many people are signing in right now: try again in a moment")
 	}
 	select {
 	case h.turns <- struct{}{}:
@@ -62,8 +62,8 @@ func (h *hasher) key(ctx context.Context, password string, salt []byte) ([]byte,
 	return argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
 }
 
-// normal is a password as it is compared: however it was typed, it is the same
-// text. What is too long to be one is not.
+// normal returns a password in the Unicode form in which it is compared, so that the
+// same text matches on every keyboard. It refuses one that is too long.
 func normal(password string) (text string, ok bool) {
 	if len(password) > maxTyped {
 		return "", false
@@ -83,8 +83,8 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	return argonEncoded + base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key), nil
 }
 
-// matches compares a password with what is stored. Where nothing is stored it
-// does the same work and says no.
+// matches compares a password with the stored hash. If there is none, it does the same
+// work and returns false, so that the time does not tell whether the account exists.
 func (h *hasher) matches(ctx context.Context, password, stored string) (bool, error) {
 	salt, want := make([]byte, argonSalt), make([]byte, argonKey)
 	known := stored != ""
@@ -104,8 +104,8 @@ func (h *hasher) matches(ctx context.Context, password, stored string) (bool, er
 	return known && subtle.ConstantTimeCompare(got, want) == 1, err
 }
 
-// checkPassword says what is wrong with a new password: it must be long and not
-// one that everybody tries first. There are no other rules.
+// checkPassword reports what is wrong with a new password. It must be long and not
+// among those that attackers try first; there are no other rules.
 func checkPassword(v *fault.Violations, password, email string) {
 	password, fits := normal(password)
 	switch n := utf8.RuneCountInString(password); {
@@ -116,14 +116,14 @@ func checkPassword(v *fault.Violations, password, email string) {
 	case n < minPassword:
 		v.Add("password", fmt.Sprintf("must have at least %d characters; several words make a good one", minPassword))
 	case isCommon(password, email):
-		v.Add("password", "is one of those that are tried first: choose another")
+		v.Add("password", "is too common: choose another")
 	}
 }
 
-var errWrongPair = fault.New(fault.InvalidCredentials, "the email address or the password is not right")
+var errWrongPair = fault.New(fault.InvalidCredentials, "the email address or the password is incorrect")
 
-// Password checks an email address and a password. It does the same work, and
-// says the same, whether there is such an account or not.
+// Password checks an email address and a password. It does the same work and returns
+// the same error whether or not the account exists.
 func (s *Service) Password(ctx context.Context, by db.Caller, email, password string) (Proven, error) {
 	if err := s.attempt(by, identity.NormalizeEmail(email)); err != nil {
 		return Proven{}, err
@@ -146,7 +146,7 @@ func (s *Service) Password(ctx context.Context, by db.Caller, email, password st
 	return Proven{AccountID: p.actor.ID, Method: identity.ByPassword, NeedsCode: p.hasTOTP}, nil
 }
 
-// ChangePassword sets a new password of the caller, who knows the present one if
+// ChangePassword sets the caller's password. The caller must give the present one, if
 // there is one. All other sessions end.
 func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, next string) error {
 	p, err := s.byID(ctx, by.ID)
@@ -167,7 +167,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 			return err
 		}
 		if !match {
-			return s.fail(ctx, by, p.actor, "wrong password when changing it", fault.Invalid("current", "is not right").(*fault.Fault))
+			return s.fail(ctx, by, p.actor, "wrong password when changing it", fault.Invalid("current", "is incorrect").(*fault.Fault))
 		}
 	}
 	hash, err := s.hasher.hash(ctx, next)
@@ -188,8 +188,8 @@ func setPassword(tx *db.Tx, accountID, hash string) error {
 	return tx.Exec(`UPDATE account SET password_hash = $2 WHERE id = $1`, accountID, hash)
 }
 
-// RedeemWithPassword spends a link: the account is set up with a name and a
-// password. Sessions that there were end.
+// RedeemWithPassword uses up a link and sets up the account with a name and a password.
+// Earlier sessions end.
 func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, name, password string) (Proven, error) {
 	opened, err := s.setUp(ctx, link, name, func(v *fault.Violations, email string) { checkPassword(v, password, email) })
 	if err != nil {

@@ -57,7 +57,7 @@ func TestAWrongPairIsAnsweredTheSameForEverybody(t *testing.T) {
 				h := h.on(t)
 				got, err := h.Password(t.Context(), stranger(), c.email, c.password)
 				f := refused(t, err, fault.InvalidCredentials)
-				if f.Message != "the email address or the password is not right" || f.Details != nil || got != (signin.Proven{}) {
+				if f.Message != "the email address or the password is incorrect" || f.Details != nil || got != (signin.Proven{}) {
 					t.Errorf("answered %+v and %+v", f, got)
 				}
 				row := h.last(audit.LoginFailed)

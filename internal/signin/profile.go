@@ -12,15 +12,15 @@ import (
 	"bursar/internal/web"
 )
 
-// Factors are the ways in which somebody can sign in.
+// Factors are the ways in which a person can sign in.
 type Factors struct {
 	HasPassword   bool
 	Passkeys      []PasskeyInfo
-	TOTPSince     int64 // 0 where it is off
+	TOTPSince     int64 // 0 if it is off
 	RecoveryCodes int   // that are left
 }
 
-// PasskeyInfo is what somebody sees of a passkey of theirs.
+// PasskeyInfo is a passkey as its owner sees it.
 type PasskeyInfo struct {
 	ID         string
 	Name       string
@@ -28,7 +28,7 @@ type PasskeyInfo struct {
 	LastUsedAt int64
 }
 
-// Factors tells the caller how they can sign in.
+// Factors returns how the caller can sign in.
 func (s *Service) Factors(ctx context.Context, by db.Caller) (Factors, error) {
 	var f Factors
 	err := s.db.Read(ctx, func(q db.Q) error {
@@ -53,7 +53,7 @@ func (s *Service) Factors(ctx context.Context, by db.Caller) (Factors, error) {
 	return f, err
 }
 
-// Rename changes what the caller is called.
+// Rename changes the caller's name.
 func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 	var v fault.Violations
 	name = strings.TrimSpace(name)
@@ -66,14 +66,13 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 		if err != nil || !changed {
 			return struct{}{}, audit.None("nothing changed"), err
 		}
-		return struct{}{}, audit.Event{Action: audit.UserRenamed, ResourceID: by.ID, Description: "Is now called " + name}, nil
+		return struct{}{}, audit.Event{Action: audit.UserRenamed, ResourceID: by.ID, Description: "Changed their name to " + name}, nil
 	})
 	return err
 }
 
-// Reset takes all ways to sign in from the person with an email address, for an
-// operator who has been told that they are lost, ends every session, and makes a
-// link to begin anew.
+// Reset removes every way to sign in from an account and ends its sessions, on an
+// operator's behalf, for a person who has lost them. It makes a link to start over.
 func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keysToo bool) (identity.Link, error) {
 	p, err := s.byEmail(ctx, email)
 	if err == nil && (p.status == "" || p.status == "disabled") {
@@ -85,7 +84,7 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keysToo
 	var link identity.Link
 	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event := audit.Event{Action: audit.FactorsReset, ResourceID: p.actor.ID,
-			Description: "Took all ways to sign in from " + p.actor.Email}
+			Description: "Removed every way to sign in from " + p.actor.Email}
 		if err := lockPerson(tx, p.actor.ID); err != nil {
 			return struct{}{}, event, err
 		}

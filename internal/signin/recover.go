@@ -10,7 +10,7 @@ import (
 	"bursar/internal/identity"
 )
 
-// maxRecoveries bounds how many wait to be seen to.
+// maxRecoveries bounds how many recoveries wait in the queue.
 const maxRecoveries = 64
 
 type recovery struct {
@@ -18,11 +18,12 @@ type recovery struct {
 	email string
 }
 
-// Recovers says whether somebody can have a link mailed to begin anew.
+// Recovers reports whether a person can have a recovery link mailed.
 func (s *Service) Recovers() bool { return s.links.Mails() }
 
-// Recover mails a link to the person with an email address, if there is one. It
-// answers before it looks, so that nobody can tell from the answer or its time.
+// Recover mails a link to the account with an email address, if there is one. It returns
+// before the account is looked up, so that neither the answer nor its time tells whether
+// the account exists.
 func (s *Service) Recover(by db.Caller, email string) error {
 	if err := s.attempt(by, ""); err != nil {
 		return err
@@ -33,12 +34,12 @@ func (s *Service) Recover(by db.Caller, email string) error {
 	}
 	select {
 	case s.recoveries <- recovery{by, email}:
-	default: // too many at once: this one is forgotten, as an unknown address is
+	default: // the queue is full: drop this one as silently as an unknown address
 	}
 	return nil
 }
 
-// Run sees to recoveries until ctx ends.
+// Run sends recovery links until ctx ends.
 func (s *Service) Run(ctx context.Context, log *slog.Logger) {
 	for {
 		select {

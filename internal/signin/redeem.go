@@ -10,9 +10,9 @@ import (
 	"bursar/internal/web"
 )
 
-var errSignInFirst = fault.New(fault.Forbidden, "this account can sign in already: sign in to take the invitation")
+var errSignInFirst = fault.New(fault.Forbidden, "this account can already sign in: sign in to accept the invitation")
 
-// opened is a link that may set an account up.
+// opened returns a link that may set up an account.
 func (s *Service) opened(ctx context.Context, link string) (opened identity.Opened, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		opened, err = identity.FindLink(q, link, s.db.Now())
@@ -24,8 +24,7 @@ func (s *Service) opened(ctx context.Context, link string) (opened identity.Open
 	return opened, err
 }
 
-// setUp checks a link that is about to set an account up, and what it is to be
-// set up with.
+// setUp checks a link that is about to set up an account, and the name for it.
 func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fault.Violations, email string)) (identity.Opened, error) {
 	opened, err := s.opened(ctx, link)
 	if err != nil {
@@ -37,8 +36,8 @@ func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fau
 	return opened, v.Err()
 }
 
-// redeem spends a link and stores what the account is set up with. Whoever knew
-// the account before is signed out.
+// redeem uses up a link and stores the new password or passkey. It ends every earlier
+// session of the account.
 func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, store func(tx *db.Tx, needsCode bool) error) (Proven, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
 		now, event, err := identity.RedeemLink(tx, link, name)

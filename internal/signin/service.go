@@ -1,6 +1,6 @@
-// Package signin lets people in at a browser: by passkey, by password with an
-// optional second factor, by a company's identity provider, or by a link that
-// somebody made for them. Machines and command lines are package identity's.
+// Package signin signs people in at a browser: by passkey, by password with an optional
+// second factor, by a company's identity provider, or by a link. Package identity
+// authenticates machines and command lines.
 package signin
 
 import (
@@ -28,12 +28,12 @@ type Config struct {
 	LimitsOff bool
 }
 
-// Service lets people in.
+// Service signs people in.
 type Service struct {
 	db       *db.DB
 	links    *identity.Links
-	passkeys *webauthn.WebAuthn // nil where browsers allow none
-	provider *provider          // nil where none is configured
+	passkeys *webauthn.WebAuthn // nil if browsers do not allow passkeys here
+	provider *provider          // nil if none is configured
 	hasher   *hasher
 
 	recoveries chan recovery
@@ -56,7 +56,7 @@ func New(d *db.DB, links *identity.Links, c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the public URL: %w", err)
 	}
-	// Browsers make passkeys for names only, not for addresses.
+	// Browsers register passkeys for host names only, not for IP addresses.
 	if _, err := netip.ParseAddr(public.Hostname()); err == nil || public.Hostname() == "" {
 		return s, nil
 	}
@@ -76,14 +76,14 @@ func New(d *db.DB, links *identity.Links, c Config) (*Service, error) {
 	return s, nil
 }
 
-// TakesPasskeys says whether passkeys can be used at the server's address.
+// TakesPasskeys reports whether passkeys can be used at the server's address.
 func (s *Service) TakesPasskeys() bool { return s.passkeys != nil }
 
-// Proven is how somebody has shown who they are, and who they are.
+// Proven is who has signed in, and how.
 type Proven struct {
 	AccountID string
 	Method    identity.Method
-	// NeedsCode says that a second factor is to follow.
+	// NeedsCode means that the second factor is still missing.
 	NeedsCode bool
 }
 
@@ -122,12 +122,12 @@ func (s *Service) byID(ctx context.Context, id string) (p person, err error) {
 	return p, err
 }
 
-// maxBucketKey bounds what is remembered of an address that somebody typed.
+// maxBucketKey bounds how much of a typed address is kept as a key.
 const maxBucketKey = 300
 
-// attempt spends one of the tries that an account and an address have, whether
-// it will succeed or not: guesses that run side by side count too. What cannot be
-// guessed names no account.
+// attempt uses up one of the attempts of an account and a network address before it is
+// known whether it succeeds, so that parallel guesses count too. accountID is empty
+// for credentials that cannot be guessed.
 func (s *Service) attempt(by db.Caller, account string) error {
 	account = account[:min(len(account), maxBucketKey)]
 	verdict := s.addresses.Take(limit.Address(by.IP))
@@ -140,7 +140,7 @@ func (s *Service) attempt(by db.Caller, account string) error {
 	return nil
 }
 
-// fail records an attempt that did not succeed and tells nothing about why.
+// fail records a failed attempt; the caller does not learn why it failed.
 func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why string, refused *fault.Fault) error {
 	who.Type = audit.User
 	event := audit.Event{Action: audit.LoginFailed, Outcome: audit.Failure, Actor: &who, Description: "Sign-in failed: " + why}
@@ -150,8 +150,7 @@ func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why s
 	return refused
 }
 
-// lockPerson keeps others from changing how somebody signs in until the end of
-// the transaction.
+// lockPerson locks how a person signs in until the end of the transaction.
 func lockPerson(tx *db.Tx, id string) error {
 	live, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING id`, id).Scan(new(string))
 	if err == nil && !live {

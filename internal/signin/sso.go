@@ -34,8 +34,8 @@ const providerTimeout = 10 * time.Second
 // CallbackPath is where the provider sends people back to.
 const CallbackPath = "/signin/sso/callback"
 
-// provider asks the issuer about itself when it is first needed: a server starts
-// without it.
+// provider fetches the issuer's discovery document when it is first needed, so that the
+// server starts even if the provider is down.
 type provider struct {
 	Provider
 	redirectURL string
@@ -44,18 +44,18 @@ type provider struct {
 	asking singleflight.Group
 	mu     sync.Mutex
 	known  *discovered
-	failed error // the last time it was asked
-	until  int64 // it is left alone, Unix milliseconds
+	failed error // of the last discovery
+	until  int64 // do not ask again before, Unix milliseconds
 	now    func() int64
 }
 
-// discovered is what the issuer said about itself.
+// discovered is the issuer's discovery document.
 type discovered struct {
 	verifier *oidc.IDTokenVerifier
 	oauth    *oauth2.Config
 }
 
-// failurePause is how long a provider that does not answer is left alone.
+// failurePause is how long to wait before asking a provider again that did not answer.
 const failurePause = 5 * time.Second
 
 func newProvider(c Config, now func() int64) *provider {
@@ -74,7 +74,7 @@ func (p *provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenV
 	if known, err := p.remembered(); known != nil || err != nil {
 		return known.parts(err)
 	}
-	// One asks, whoever waits for it; nobody waits for longer than they want to.
+	// One goroutine asks and the others wait for it, each until its own context ends.
 	answer := p.asking.DoChan("", func() (any, error) { return p.ask(context.WithoutCancel(ctx)) })
 	select {
 	case got := <-answer:
@@ -101,8 +101,8 @@ func (p *provider) remembered() (*discovered, error) {
 	return p.known, nil
 }
 
-// ask asks the issuer about itself. Its keys are fetched later with the same client,
-// not with the context of whoever came first.
+// ask fetches the discovery document. The library fetches the issuer's keys later with
+// the same client, so it must not be bound to the context of the first request.
 func (p *provider) ask(ctx context.Context) (*discovered, error) {
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.Issuer)
 	p.mu.Lock()
@@ -119,19 +119,19 @@ func (p *provider) ask(ctx context.Context) (*discovered, error) {
 	return p.known, nil
 }
 
-// unreachable is a provider that does not answer: whoever runs Bursar is to know
-// why, who signs in only that.
+// unreachable is the error of a provider that does not answer. The log tells the
+// operator why; the person who signs in only learns that it does not answer.
 type unreachable struct{ error }
 
 func (u *unreachable) Unwrap() error { return u.error }
 
-// Unreachable says whether an error is the identity provider's.
+// Unreachable reports whether an error means that the identity provider did not answer.
 func Unreachable(err error) bool {
 	var u *unreachable
 	return errors.As(err, &u)
 }
 
-// ProviderName is what the identity provider is called, empty where there is none.
+// ProviderName is the name of the identity provider, or "" if there is none.
 func (s *Service) ProviderName() string {
 	if s.provider == nil {
 		return ""
@@ -139,18 +139,18 @@ func (s *Service) ProviderName() string {
 	return s.provider.Name
 }
 
-// SSOState is what is kept, out of the browser's sight, until the provider sends
-// it back.
+// SSOState is the state that is kept, sealed, until the provider sends the browser
+// back.
 type SSOState struct {
 	State    string
 	Nonce    string
 	Verifier string
-	Since    int64 // where the person must have shown anew who they are, after this time
+	Since    int64 // if set, the person must have signed in at the provider after this time
 }
 
-// StartSSO is where to send a browser that is to sign in at the provider. Somebody
-// who is signed in already, and is to show again that it is them, must not be let
-// through by the provider's own session.
+// StartSSO returns where to send a browser that signs in at the provider. If fresh is
+// set, the provider must ask the person to sign in again rather than rely on its own
+// session.
 func (s *Service) StartSSO(ctx context.Context, again bool) (location string, state SSOState, err error) {
 	oauth, _, err := s.provider.discover(ctx)
 	if err != nil {
@@ -166,15 +166,15 @@ func (s *Service) StartSSO(ctx context.Context, again bool) (location string, st
 }
 
 var (
-	errSSOFailed   = fault.New(fault.InvalidCredentials, "signing in at the identity provider did not succeed")
-	errSSOUnknown  = fault.New(fault.InvalidCredentials, "nobody here has the email address that your identity provider vouches for: ask to be invited")
-	errUnverified  = fault.New(fault.InvalidCredentials, "your identity provider does not vouch for your email address")
-	errNotAgain    = fault.New(fault.InvalidCredentials, "your identity provider did not ask you to sign in again: sign in another way to go on")
-	errSSOTampered = fault.New(fault.InvalidCredentials, "this sign-in was not begun in this browser, or took too long: try again")
+	errSSOFailed   = fault.New(fault.InvalidCredentials, "signing in at the identity provider failed")
+	errSSOUnknown  = fault.New(fault.InvalidCredentials, "no account here has the email address that your identity provider sent: ask for an invitation")
+	errUnverified  = fault.New(fault.InvalidCredentials, "your identity provider has not verified your email address")
+	errNotAgain    = fault.New(fault.InvalidCredentials, "your identity provider did not ask you to sign in again: sign in another way to continue")
+	errSSOTampered = fault.New(fault.InvalidCredentials, "this sign-in did not start in this browser, or took too long: try again")
 )
 
-// FinishSSO checks what the provider sent back and finds the account by the email
-// address that it vouches for. Who is invited has completed the account with it.
+// FinishSSO checks what the provider sent back and finds the account with the verified
+// email address. It completes an account that was only invited.
 func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, query url.Values) (Proven, error) {
 	oauth, verifier, err := s.provider.discover(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, q
 		return Proven{}, s.fail(ctx, by, audit.Actor{}, "the identity provider did not ask to sign in again", errNotAgain)
 	}
 	if claims.Email == "" || !claims.EmailVerified {
-		return Proven{}, s.fail(ctx, by, audit.Actor{}, "the identity provider does not vouch for the email address", errUnverified)
+		return Proven{}, s.fail(ctx, by, audit.Actor{}, "the identity provider has not verified the email address", errUnverified)
 	}
 	p, err := s.byEmail(ctx, claims.Email)
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, q
 	case "active", "invited":
 		return s.admit(ctx, by, p, claims.Name)
 	case "":
-		return Proven{}, s.fail(ctx, by, p.actor, "the identity provider vouches for somebody who is not known", errSSOUnknown)
+		return Proven{}, s.fail(ctx, by, p.actor, "the identity provider sent an address that no account has", errSSOUnknown)
 	}
 	return Proven{}, s.fail(ctx, by, p.actor, "the account is "+p.status, errSSOUnknown)
 }
@@ -224,7 +224,7 @@ type ssoClaims struct {
 	AuthTime      int64  `json:"auth_time"`
 }
 
-// clockSkew is by how much the clocks of two machines may differ.
+// clockSkew is how much the clocks of two machines may differ.
 const clockSkew = time.Minute
 
 // truth is a boolean that some providers write as a string.
@@ -263,8 +263,8 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 	return claims, nil
 }
 
-// admit lets somebody in for whom the provider vouches. From now on it is settled
-// for everybody whose the address is.
+// admit signs in a person whose address the provider has verified, and records the
+// address as verified for every organization.
 func (s *Service) admit(ctx context.Context, by db.Caller, p person, name string) (Proven, error) {
 	proven := Proven{AccountID: p.actor.ID, Method: identity.BySSO}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
@@ -273,6 +273,6 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, name string
 			return proven, audit.None("single sign-on found the account as it was"), err
 		}
 		return proven, audit.Event{Action: audit.UserEnabled, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID,
-			Description: "The identity provider vouches for " + p.actor.Email + ": " + changed}, nil
+			Description: "The identity provider confirmed " + p.actor.Email + ": " + changed}, nil
 	})
 }

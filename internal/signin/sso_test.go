@@ -134,11 +134,11 @@ func TestWhomTheProviderDoesNotProve(t *testing.T) {
 		_, err := h.identity.DisableUser(t.Context(), db.Caller{}, "gone@example.com")
 		must(t, err)
 		for name, c := range map[string]struct{ email, told, why, accountID string }{
-			"an address that it does not vouch for": {"unverified@example.com", "your identity provider does not vouch for your email address",
-				"the identity provider does not vouch for the email address", ""},
-			"an address that nobody has": {"nobody@example.com", "nobody here has the email address that your identity provider vouches for: ask to be invited",
-				"the identity provider vouches for somebody who is not known", ""},
-			"a disabled account": {"gone@example.com", "nobody here has the email address that your identity provider vouches for: ask to be invited",
+			"an address that it does not vouch for": {"unverified@example.com", "your identity provider has not verified your email address",
+				"the identity provider has not verified the email address", ""},
+			"an address that nobody has": {"nobody@example.com", "no account here has the email address that your identity provider sent: ask for an invitation",
+				"the identity provider sent an address that no account has", ""},
+			"a disabled account": {"gone@example.com", "no account here has the email address that your identity provider sent: ask for an invitation",
 				"the account is disabled", gone},
 		} {
 			t.Run(name, func(t *testing.T) {

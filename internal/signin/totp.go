@@ -20,12 +20,12 @@ import (
 
 const (
 	totpPeriod = 30
-	// totpSkew is by how many steps a person's clock may be off.
+	// totpSkew is how many time steps a person's clock may be off.
 	totpSkew      = 1
 	recoveryCodes = 10
 )
 
-var errWrongCode = fault.New(fault.InvalidCredentials, "the code is not right")
+var errWrongCode = fault.New(fault.InvalidCredentials, "the code is incorrect")
 
 // NewTOTP proposes a secret for the caller's authenticator app. Nothing is
 // stored until a code shows that the app has it.
@@ -37,7 +37,7 @@ func (s *Service) NewTOTP(by db.Caller) (*otp.Key, error) {
 	return key, nil
 }
 
-// matchStep finds the time step of a code, near the present and after last.
+// matchStep finds the time step of a code, near the present and later than last.
 func matchStep(secret, code string, now, last int64) (step int64, ok bool) {
 	present := now / 1000 / totpPeriod
 	for candidate := max(present-totpSkew, last+1); candidate <= present+totpSkew; candidate++ {
@@ -49,20 +49,20 @@ func matchStep(secret, code string, now, last int64) (step int64, ok bool) {
 	return 0, false
 }
 
-// typedCode is a code as a person types it.
+// typedCode normalizes a code that a person typed.
 func typedCode(text string) string {
 	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "\t", "").Replace(text))
 }
 
-// EnableTOTP turns the second factor on, with a secret that a code proves, and
-// makes the recovery codes. They are shown here and never again.
+// EnableTOTP turns on the second factor, once a code shows that the app has the secret,
+// and returns the recovery codes, which are never shown again.
 func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code string) ([]string, error) {
 	if err := s.attempt(by, by.Email); err != nil {
 		return nil, err
 	}
 	step, ok := matchStep(secret, typedCode(code), s.db.Now(), 0)
 	if !ok {
-		return nil, fault.Invalid("code", "is not the one that the app shows now")
+		return nil, fault.Invalid("code", "does not match the one that the app shows now")
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
 		event := audit.Event{Action: audit.TOTPEnabled, ResourceID: by.ID, Description: "Turned two-step sign-in on"}
@@ -72,7 +72,7 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 		first, err := tx.Row(`INSERT INTO totp (account_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (account_id) DO NOTHING RETURNING account_id`, by.ID, secret, step, tx.Now()).Scan(new(string))
 		if err == nil && !first {
-			err = fault.Invalid("code", "is not needed: two-step sign-in is on already")
+			err = fault.Invalid("code", "is not needed: two-step sign-in is already on")
 		}
 		if err != nil {
 			return nil, event, err
@@ -82,10 +82,10 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 	})
 }
 
-// DisableTOTP turns the second factor off, for a caller who shows that they have it.
+// DisableTOTP turns off the second factor. The caller must give a valid code.
 func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) error {
 	if err := s.Code(ctx, by, by.ID, code); err != nil {
-		return fault.Instead(err, fault.InvalidCredentials, fault.Invalid("code", "is not right").(*fault.Fault))
+		return fault.Instead(err, fault.InvalidCredentials, fault.Invalid("code", "is incorrect").(*fault.Fault))
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.Event{Action: audit.TOTPDisabled, ResourceID: by.ID, Description: "Turned two-step sign-in off"}, dropTOTP(tx, by.ID)
@@ -139,8 +139,8 @@ func hashRecovery(accountID, code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Code checks the second factor of an account: what its authenticator app shows,
-// or a recovery code. Neither is good twice.
+// Code checks the second factor of an account: a code of the authenticator app or a
+// recovery code. Neither can be used twice.
 func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed string) error {
 	p, err := s.byID(ctx, accountID)
 	if err != nil {
@@ -155,16 +155,16 @@ func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed strin
 		var last int64
 		found, err := tx.Row(`SELECT secret, last_step FROM totp WHERE account_id = $1`, accountID).Scan(&secret, &last)
 		if err != nil || !found {
-			return false, audit.None("a code that is wrong changes nothing"), err
+			return false, audit.None("a wrong code changes nothing"), err
 		}
 		if step, ok := matchStep(secret, code, tx.Now(), last); ok {
 			fresh, err := tx.Row(`UPDATE totp SET last_step = $2 WHERE account_id = $1 AND last_step < $2 RETURNING account_id`, accountID, step).Scan(new(string))
-			return fresh, audit.None("a code is part of the sign-in that follows"), err
+			return fresh, audit.None("the sign-in that follows is recorded"), err
 		}
 		unused, err := tx.Row(`UPDATE recovery_code SET used_at = $3 WHERE account_id = $1 AND hash = $2 AND used_at IS NULL RETURNING hash`,
 			accountID, hashRecovery(accountID, code), tx.Now()).Scan(new(string))
 		if err != nil || !unused {
-			return false, audit.None("a code that is wrong changes nothing"), err
+			return false, audit.None("a wrong code changes nothing"), err
 		}
 		return true, audit.Event{Action: audit.RecoveryCodeUsed, ResourceID: accountID, Actor: &p.actor, Description: "Used a recovery code"}, nil
 	})

@@ -1,4 +1,4 @@
-// Package slug makes the short names that stand in addresses.
+// Package slug makes the short names that are used in URLs.
 package slug
 
 import (
@@ -15,18 +15,18 @@ const maxLength = 48
 
 var form = regexp.MustCompile(`^[a-z0-9-]{2,48}$`)
 
-// Check demands that a slug, if there is one, has the right form.
+// Check reports a slug that does not have the right form.
 func Check(v *fault.Violations, field string, slug *string) {
 	web.CheckMatch(v, field, slug, form, "must be 2 to 48 of a-z, 0-9 and -")
 }
 
-// Taken is the answer to a slug that somebody else has.
+// Taken is the error for a slug that is already in use.
 func Taken(slug string) error {
 	return fault.New(fault.SlugTaken, "the slug %q is taken", slug)
 }
 
-// From derives a slug from a name. Where nothing of the name can stand in a
-// slug, it is the fallback.
+// From derives a slug from a name, or returns the fallback if no character of the name
+// can be used.
 func From(name, fallback string) string {
 	var out strings.Builder
 	gap := false
@@ -48,11 +48,11 @@ func From(name, fallback string) string {
 	return text
 }
 
-// numbered is how many slugs of a name are told apart by a number.
+// numbered is how many candidates get a number before random characters are used.
 const numbered = 20
 
-// Candidates tries a derived slug, then the slug with a number behind it, then
-// with random characters, until try says that one was free.
+// Candidates tries a derived slug, then the slug with a number, then with random
+// characters, until try reports that one was free.
 func Candidates(base string, try func(slug string) (free bool, err error)) error {
 	for n := 1; n <= 2*numbered; n++ {
 		candidate := base
