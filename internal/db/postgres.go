@@ -104,7 +104,7 @@ func (p *postgres) write(ctx context.Context, fn func(conn) error) error {
 func (p *postgres) transact(ctx context.Context, fn func(conn) error) error {
 	c := &pgConn{ctx: ctx, from: p, begin: "BEGIN READ WRITE"}
 	defer c.release()
-	if err := guarded(fn, c); err != nil {
+	if err := recovered(fn, c); err != nil {
 		c.abandon()
 		return err
 	}

@@ -39,23 +39,26 @@ func openSQLite(ctx context.Context, dir string, e *epoch, readers int) (*sqlite
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("open the data file: %w", err)
 	}
-	log, err := newGatherer()
+	failed := new(syncFailure)
+	vfs, err := newWALVFS(failed)
 	if err != nil {
 		return nil, err
 	}
-	writing, err := openSQLiteConn(ctx, log.address(s.path), "PRAGMA wal_autocheckpoint = 0;")
+	writing, err := openSQLiteConn(ctx, vfs.uri(s.path), "PRAGMA wal_autocheckpoint = 0;")
 	if err != nil {
-		log.close()
+		vfs.close()
 		return nil, err
 	}
-	if err := s.keepPrivate(); err != nil {
-		defer log.close()
+	// A process that was killed during a commit may have left pages in the WAL that
+	// are not on disk, and readers see them from now on.
+	if err := errors.Join(s.keepPrivate(), syncFile(s.path+"-wal")); err != nil {
+		defer vfs.close()
 		return nil, errors.Join(err, writing.close())
 	}
 	for range readers {
 		s.readers <- nil
 	}
-	s.writer = startSQLiteWriter(writing, log, startFolder(s.path), e, func() bool { return len(s.readers) < cap(s.readers) })
+	s.writer = startSQLiteWriter(writing, vfs, startCheckpointer(s.path, failed), e)
 	return s, nil
 }
 
@@ -70,17 +73,7 @@ func (s *sqlite) keepPrivate() error {
 	return nil
 }
 
-// read answers when what fn may have seen is on disk. Where that is not known, also
-// what fn made of it, an error perhaps, is not told.
 func (s *sqlite) read(ctx context.Context, fn func(conn) error) error {
-	err := s.look(ctx, fn)
-	if failed := s.writer.air.await(ctx); failed != nil {
-		return failed
-	}
-	return err
-}
-
-func (s *sqlite) look(ctx context.Context, fn func(conn) error) error {
 	var c *sqliteConn
 	select {
 	case c = <-s.readers:
@@ -118,19 +111,21 @@ func (s *sqlite) migrate(ctx context.Context, now int64) error {
 	if err := s.write(ctx, func(c conn) error { return applyPending(c.(*sqliteConn), all, now) }); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(s.path))
+	return syncFile(filepath.Dir(s.path)) // else a power loss could remove the names of new files
 }
 
-// syncFolder puts the names of new files on disk, without which a loss of power could
-// take a file whose content is there.
-func syncFolder(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("open the data folder: %w", err)
+// syncFile puts a file or a folder on disk, if there is one.
+func syncFile(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	defer folder.Close()
-	if err := folder.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return fmt.Errorf("sync the data folder: %w", err)
+	if err != nil {
+		return fmt.Errorf("open %s to sync it: %w", filepath.Base(path), err)
+	}
+	defer file.Close()
+	if err := file.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return fmt.Errorf("sync %s: %w", filepath.Base(path), err)
 	}
 	return nil
 }

@@ -5,183 +5,174 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// gatherer opens files as the operating system does, but for the write-ahead log of
-// the connection that writes. SQLite writes a page there in two pieces, each by a
-// call of the system; while a commit is under way they are gathered, and written at
-// once before the log is synced and before anything else is done to it. Outside of
-// a commit nothing waits: whoever else may write the log then finds it as it is.
+// walVFS opens files like the operating system's VFS. It adds two things to the
+// write-ahead log (WAL) of the one connection that writes:
 //
-// The sync that ends a commit can be put off: the caller does it while the next
-// transaction is under way. Until it is done, the commit may be lost with the power,
-// though never in part.
+//   - SQLite writes every page of the WAL with two system calls. During a
+//     commit, walFile buffers adjacent writes and sends them as one.
+//   - After a failed fsync, every later fsync fails too. See syncFailure.
 //
-// It belongs to one connection and is used by one goroutine at a time, but for sync.
-type gatherer struct {
+// A walVFS belongs to one connection and is used by one goroutine.
+type walVFS struct {
 	vfs.VFSFilename
-	name string
-	log  *gatheringFile
+	name   string
+	failed *syncFailure
+	wal    *walFile // nil until SQLite opens the WAL
 }
 
-func newGatherer() (*gatherer, error) {
+func newWALVFS(failed *syncFailure) (*walVFS, error) {
 	system, ok := vfs.Find("os").(vfs.VFSFilename)
 	if !ok {
-		return nil, errors.New("files of the system cannot be opened by name")
+		return nil, errors.New("the SQLite driver has no VFS that opens files by name")
 	}
-	g := &gatherer{VFSFilename: system}
-	g.name = fmt.Sprintf("bursar-%p", g)
-	vfs.Register(g.name, g)
-	return g, nil
+	v := &walVFS{VFSFilename: system, failed: failed}
+	v.name = fmt.Sprintf("bursar-%p", v)
+	vfs.Register(v.name, v)
+	return v, nil
 }
 
-func (g *gatherer) close() { vfs.Unregister(g.name) }
+func (v *walVFS) close() { vfs.Unregister(v.name) }
 
-// address is that of a database whose log is written so.
-func (g *gatherer) address(path string) string {
-	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?vfs=" + g.name
+// uri is the name under which SQLite opens the database through this VFS.
+func (v *walVFS) uri(path string) string {
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?vfs=" + v.name
 }
 
-func (g *gatherer) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
-	file, flags, err := g.VFSFilename.OpenFilename(name, flags)
+func (v *walVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	file, flags, err := v.VFSFilename.OpenFilename(name, flags)
 	if err == nil && flags&vfs.OPEN_WAL != 0 {
-		g.log = &gatheringFile{File: file}
-		file = g.log
+		v.wal = &walFile{File: file, failed: v.failed}
+		file = v.wal
 	}
 	return file, flags, err
 }
 
-// during gathers what commit writes to the log. What a commit that failed has left
-// is forgotten, as SQLite has given it up. Where the sync at its end was put off, it
-// is owed.
-func (g *gatherer) during(putOff bool, commit func() error) (owed bool, err error) {
-	if g.log == nil {
-		return false, commit()
+// commit buffers what run writes to the WAL. Outside of a commit nothing is
+// buffered, because other processes may then write to the same place.
+func (v *walVFS) commit(run func() error) error {
+	if v.wal == nil {
+		return run()
 	}
-	g.log.gathering, g.log.putOff, g.log.owed = true, putOff, 0
-	err = commit()
-	g.log.gathering = false
-	if len(g.log.waiting) > 0 && err == nil {
-		err = errors.New("the log was not synced")
-	}
-	g.log.waiting = g.log.waiting[:0]
-	return g.log.owed != 0 && err == nil, err
-}
-
-// sync does what is owed. Another transaction may be under way meanwhile, but no
-// commit.
-func (g *gatherer) sync() error { return g.log.syncNow(g.log.owed) }
-
-// failure is why the log could not be synced, if it ever could not.
-func (g *gatherer) failure() error {
-	if g.log == nil {
-		return nil
-	}
-	return g.log.failure()
-}
-
-// maxGathered bounds the memory that a large transaction takes.
-const maxGathered = 1 << 20
-
-// gatheringFile is the log.
-type gatheringFile struct {
-	vfs.File
-	gathering bool
-	putOff    bool // the sync that ends a commit
-	waiting   []byte
-	at        int64 // where in the file waiting belongs
-	owed      vfs.SyncFlag
-	begun     bool // the log, and its first page is yet to be synced
-	known     bool // to the disk: it has been synced before
-
-	mu     sync.Mutex // of syncs: a checkpoint of the writer may sync while a group is on its way
-	failed atomic.Pointer[error]
-}
-
-func (f *gatheringFile) WriteAt(p []byte, at int64) (int, error) {
-	if !f.gathering {
-		return f.File.WriteAt(p, at)
-	}
-	f.begun = f.begun || at == 0
-	if at != f.at+int64(len(f.waiting)) || len(f.waiting)+len(p) > maxGathered {
-		if err := f.flush(); err != nil {
-			return 0, err
+	v.wal.committing, v.wal.start = true, -1
+	err := run()
+	v.wal.committing = false
+	if len(v.wal.buffer) > 0 {
+		v.wal.buffer = v.wal.buffer[:0] // SQLite has given up the transaction
+		if err == nil {
+			err = errors.New("SQLite committed without a sync of the WAL")
 		}
-		f.at = at
 	}
-	f.waiting = append(f.waiting, p...)
-	return len(p), nil
-}
-
-// flush writes what is waiting. What could not be written is forgotten: SQLite is
-// told, and gives up the transaction.
-func (f *gatheringFile) flush() error {
-	if len(f.waiting) == 0 {
-		return nil
-	}
-	_, err := f.File.WriteAt(f.waiting, f.at)
-	f.at += int64(len(f.waiting))
-	f.waiting = f.waiting[:0]
 	return err
 }
 
-func (f *gatheringFile) ReadAt(p []byte, at int64) (int, error) {
+// maxBuffer bounds the memory that the commit of a large transaction takes.
+const maxBuffer = 1 << 20
+
+type walFile struct {
+	vfs.File
+	failed     *syncFailure
+	committing bool
+	start      int64  // offset of the first write of the commit, -1 before it
+	buffer     []byte // to be written
+	offset     int64  // of buffer in the file
+}
+
+func (f *walFile) WriteAt(p []byte, at int64) (int, error) {
+	if !f.committing {
+		return f.File.WriteAt(p, at)
+	}
+	if f.start < 0 {
+		f.start = at
+	}
+	if at != f.offset+int64(len(f.buffer)) || len(f.buffer)+len(p) > maxBuffer {
+		if err := f.flush(); err != nil {
+			return 0, err
+		}
+		f.offset = at
+	}
+	f.buffer = append(f.buffer, p...)
+	return len(p), nil
+}
+
+// flush empties the buffer even if the write fails: SQLite hears of the error and
+// gives up the transaction.
+func (f *walFile) flush() error {
+	if len(f.buffer) == 0 {
+		return nil
+	}
+	_, err := f.File.WriteAt(f.buffer, f.offset)
+	f.offset += int64(len(f.buffer))
+	f.buffer = f.buffer[:0]
+	return err
+}
+
+func (f *walFile) ReadAt(p []byte, at int64) (int, error) {
 	if err := f.flush(); err != nil {
 		return 0, err
 	}
 	return f.File.ReadAt(p, at)
 }
 
-func (f *gatheringFile) Truncate(size int64) error {
+func (f *walFile) Truncate(size int64) error {
 	if err := f.flush(); err != nil {
 		return err
 	}
 	return f.File.Truncate(size)
 }
 
-func (f *gatheringFile) Sync(flags vfs.SyncFlag) error {
-	if err := f.flush(); err != nil {
-		return err
-	}
-	// The head of a log has to be on disk before its first page is written; and the
-	// first sync of all changes the file that does it.
-	if f.gathering && f.putOff && !f.begun && f.known {
-		f.owed = flags
-		return nil
-	}
-	f.begun, f.known = false, true
-	return f.syncNow(flags)
-}
-
-// syncNow remembers a failure: the system tells each open file once of what it could
-// not write, and the next sync would say that all is well.
-func (f *gatheringFile) syncNow(flags vfs.SyncFlag) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.failure(); err != nil {
-		return err
-	}
-	err := f.File.Sync(flags)
-	if err != nil {
-		f.failed.Store(&err)
-	}
-	return err
-}
-
-func (f *gatheringFile) failure() error {
-	if err := f.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-func (f *gatheringFile) Size() (int64, error) {
+func (f *walFile) Size() (int64, error) {
 	if err := f.flush(); err != nil {
 		return 0, err
 	}
 	return f.File.Size()
+}
+
+func (f *walFile) Sync(flags vfs.SyncFlag) error {
+	if err := f.failed.get(); err != nil {
+		return err
+	}
+	if err := f.flush(); err != nil {
+		return err
+	}
+	err := f.File.Sync(flags)
+	if err != nil {
+		f.failed.set(err)
+		f.invalidate()
+	}
+	return err
+}
+
+// invalidate makes the commit that could not be synced unreadable. Otherwise the
+// next start would find it in the page cache and take it for committed, although
+// the disk may not have it and no later fsync would put it there. The write lock
+// is still held, so nobody else has written here. If this write fails as well,
+// the caller of the commit was still told that it failed.
+func (f *walFile) invalidate() {
+	const header = 32 // of the file; that of a page is smaller
+	if f.committing && f.start >= 0 {
+		_, _ = f.File.WriteAt(make([]byte, header), f.start)
+	}
+}
+
+// syncFailure remembers the first fsync that failed. Linux reports a failed
+// write to each open file once, drops the data and lets the next fsync succeed,
+// so a success after a failure proves nothing. No group is committed and no page
+// is copied to the database after it. The next start reads what the files hold.
+type syncFailure struct{ first atomic.Pointer[error] }
+
+func (s *syncFailure) set(err error) {
+	err = fmt.Errorf("nothing can be written until the program is restarted, because an fsync has failed: %w", err)
+	s.first.CompareAndSwap(nil, &err)
+}
+
+func (s *syncFailure) get() error {
+	if err := s.first.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

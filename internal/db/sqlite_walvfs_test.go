@@ -38,16 +38,17 @@ func oneText(t *testing.T, c *sqliteConn, sql string) string {
 	return text
 }
 
-// The pages of a transaction that does not fit into memory go to the log before
-// it ends. When it is given up, another process may write its own in their place.
-func TestAnotherProcessMayWriteAfterALargeTransactionWasGivenUp(t *testing.T) {
-	log, err := newGatherer()
+// SQLite writes pages of a transaction that does not fit into its cache to the WAL
+// before the transaction ends. After a rollback another process writes to the same
+// place, so none of them may be buffered.
+func TestAnotherProcessMayWriteAfterTheRollbackOfALargeTransaction(t *testing.T) {
+	v, err := newWALVFS(new(syncFailure))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(log.close)
+	t.Cleanup(v.close)
 	path := filepath.Join(t.TempDir(), "a b?c#d%41.db")
-	ours := openForTest(t, log.address(path), "PRAGMA cache_size = -256;")
+	ours := openForTest(t, v.uri(path), "PRAGMA cache_size = -256;")
 	mustExec(t, ours, "CREATE TABLE pair (name TEXT PRIMARY KEY, value TEXT)")
 	theirs := openForTest(t, "file:"+strings.NewReplacer("?", "%3f", "#", "%23", "%", "%25").Replace(path), "")
 	mustExec(t, theirs, "INSERT INTO pair VALUES ('first', '')")
@@ -56,7 +57,7 @@ func TestAnotherProcessMayWriteAfterALargeTransactionWasGivenUp(t *testing.T) {
 
 	mustExec(t, ours, "BEGIN IMMEDIATE")
 	for i := range 200 {
-		mustExec(t, ours, "INSERT INTO pair VALUES ($1, $2)", fmt.Sprint("given up ", i), strings.Repeat("x", 3000))
+		mustExec(t, ours, "INSERT INTO pair VALUES ($1, $2)", fmt.Sprint("rolled back ", i), strings.Repeat("x", 3000))
 	}
 	mustExec(t, ours, "ROLLBACK")
 	for i := range 20 {
@@ -73,24 +74,24 @@ func TestAnotherProcessMayWriteAfterALargeTransactionWasGivenUp(t *testing.T) {
 	}
 }
 
-func TestWhatAFailedCommitLeftIsForgotten(t *testing.T) {
+func TestTheBufferIsEmptyAfterAFailedCommit(t *testing.T) {
 	failed := errors.New("failed")
-	g := &gatherer{log: &gatheringFile{}}
-	_, err := g.during(false, func() error {
-		if _, err := g.log.WriteAt([]byte("page"), 0); err != nil {
+	v := &walVFS{wal: &walFile{failed: new(syncFailure)}}
+	err := v.commit(func() error {
+		if _, err := v.wal.WriteAt([]byte("page"), 0); err != nil {
 			t.Fatal(err)
 		}
 		return failed
 	})
-	if !errors.Is(err, failed) || len(g.log.waiting) > 0 {
-		t.Errorf("got %v, and %q is still waiting", err, g.log.waiting)
+	if !errors.Is(err, failed) || len(v.wal.buffer) > 0 {
+		t.Errorf("got %v, and %q is still in the buffer", err, v.wal.buffer)
 	}
 }
 
-func TestACommitThatWasNotSyncedIsNone(t *testing.T) {
-	g := &gatherer{log: &gatheringFile{}}
-	_, err := g.during(false, func() error {
-		_, err := g.log.WriteAt([]byte("page"), 0)
+func TestACommitWithoutASyncIsAnError(t *testing.T) {
+	v := &walVFS{wal: &walFile{failed: new(syncFailure)}}
+	err := v.commit(func() error {
+		_, err := v.wal.WriteAt([]byte("page"), 0)
 		return err
 	})
 	if err == nil {
