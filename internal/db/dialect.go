@@ -1,20 +1,48 @@
 package db
 
 import (
-	"errors"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/ncruces/go-sqlite3"
+	"bursar/internal/db/postgres"
+	"bursar/internal/db/sqlite"
 )
 
-// The few things that the engines say differently stand here and in the
-// migrations, nowhere else.
+// dialect is what SQLite and PostgreSQL spell differently. Everything of the kind
+// is in this file and in the migrations.
+type dialect struct {
+	name   string                   // of the engine, in names of migrations
+	schema func(text string) string // translates a migration that both engines share
+
+	// forShare is the clause that makes a SELECT lock its rows against changes. It
+	// is empty on SQLite, which has only one writer.
+	forShare string
+
+	// notifyAccess is the statement that tells other nodes about a change of access.
+	// It is empty on SQLite, where other processes notice every commit.
+	notifyAccess string
+
+	// detectReuseOnInsert makes Write leave it to the unique index to detect that an
+	// idempotency key was used before. It pays on PostgreSQL, where a lookup costs a
+	// round trip, and not on SQLite, where a failed insert makes a group run again.
+	detectReuseOnInsert bool
+}
+
+func sqliteDialect() dialect {
+	return dialect{name: "sqlite", schema: sqliteSchema}
+}
+
+func postgresDialect() dialect {
+	return dialect{
+		name: "postgres", schema: postgresSchema,
+		forShare: " FOR SHARE", notifyAccess: postgres.NotifyAccess, detectReuseOnInsert: true,
+	}
+}
 
 func sqliteSchema(text string) string {
 	return strings.ReplaceAll(text, "{without rowid}", "WITHOUT ROWID")
 }
 
+// postgresSchema gives all text the bytewise order that SQLite has.
 func postgresSchema(text string) string {
 	text = strings.ReplaceAll(text, "{without rowid}", "")
 	for _, end := range []string{" NOT NULL", " PRIMARY KEY", " REFERENCES", ",", ";", "\n"} {
@@ -24,51 +52,17 @@ func postgresSchema(text string) string {
 }
 
 // ForShare makes a SELECT lock the rows it finds, so that nobody changes or
-// deletes them before the transaction ends. SQLite has one writer and needs no
-// such lock.
-func (tx *Tx) ForShare(sql string) string { return sql + tx.db.engine.forShare() }
+// deletes them before the transaction ends.
+func (tx *Tx) ForShare(sql string) string { return sql + tx.db.dialect.forShare }
 
-func (*sqlite) forShare() string   { return "" }
-func (*postgres) forShare() string { return " FOR SHARE" }
+// IsUnique reports whether a write failed because a value is taken.
+func IsUnique(err error) bool { return sqlite.IsUnique(err) || postgres.IsUnique(err) }
 
-const (
-	pgUniqueViolation      = "23505"
-	pgForeignKeyViolation  = "23503"
-	pgSerializationFailure = "40001"
-	pgDeadlock             = "40P01"
-	pgLockNotAvailable     = "55P03"
-)
+// IsForeignKey reports whether a write failed because a row that it refers to does
+// not exist, or because other rows refer to the row that it deletes.
+func IsForeignKey(err error) bool { return sqlite.IsForeignKey(err) || postgres.IsForeignKey(err) }
 
-// IsUnique says that a value is taken.
-func IsUnique(err error) bool {
-	return errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) || errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY) ||
-		pgCode(err) == pgUniqueViolation
-}
-
-// IsForeignKey says that what a row refers to is not there, or still needed.
-func IsForeignKey(err error) bool {
-	return errors.Is(err, sqlite3.CONSTRAINT_FOREIGNKEY) || pgCode(err) == pgForeignKeyViolation
-}
-
-// lostKeyRace says that another node committed the same idempotency key first. On
-// SQLite one writer decides, so it cannot happen there.
-func lostKeyRace(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == pgUniqueViolation && pg.TableName == "idempotency"
-}
-
-func worthRetrying(err error) bool {
-	code := pgCode(err)
-	return code == pgSerializationFailure || code == pgDeadlock
-}
-
-// isLockTimeout says that somebody else's lock was in the way for too long.
-func isLockTimeout(err error) bool { return pgCode(err) == pgLockNotAvailable }
-
-func pgCode(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
-		return pg.Code
-	}
-	return ""
-}
+// lostKeyRace reports whether another node committed the same idempotency key
+// first. It cannot happen on SQLite, where a lookup and the insert after it are
+// in one transaction of the only writer.
+func lostKeyRace(err error) bool { return postgres.IsUniqueIn(err, "idempotency") }

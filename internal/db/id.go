@@ -7,20 +7,21 @@ import (
 	"time"
 )
 
-// crockford sorts like the bits it encodes and has no letters to confuse.
+// crockford is an alphabet that sorts like the bits it encodes and has no letters
+// that are easily confused.
 const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// idSource makes 128-bit values that grow: 48 bits of milliseconds, 16 bits that
-// count within one, 64 random bits.
+// idSource makes 128-bit values that only grow: 48 bits of milliseconds, 16 bits
+// that count within a millisecond, and 64 random bits.
 type idSource struct {
 	clock func() time.Time
 	mu    sync.Mutex
 	last  uint64
 
-	// Random bits are drawn for many ids at once: asking for eight bytes costs
-	// nearly as much as asking for hundreds.
+	// Random bits for many ids are drawn at once, because eight bytes cost nearly as
+	// much as hundreds.
 	random [512]byte
-	left   int
+	left   int // unused bytes of random
 }
 
 func newIDSource(clock func() time.Time) *idSource { return &idSource{clock: clock} }
@@ -30,8 +31,8 @@ func (s *idSource) next(prefix string) (id string, at int64) {
 	return encodeID(prefix, tick, tail), int64(tick >> 16)
 }
 
-// FirstID is the least id that can be made at a time: ids sort by creation, so a
-// span of time is a span of ids.
+// FirstID returns the smallest id of a millisecond. Ids sort by the time of their
+// creation, so a range of time is a range of ids.
 func FirstID(prefix string, at int64) string { return encodeID(prefix, uint64(at)<<16, 0) }
 
 func encodeID(prefix string, hi, lo uint64) string {
@@ -46,15 +47,15 @@ func encodeID(prefix string, hi, lo uint64) string {
 	return string(out)
 }
 
-// draw is a tick that never repeats and never goes back, even where the clock
-// does, and random bits.
+// draw returns a tick, which always grows even if the clock goes back, and random
+// bits.
 func (s *idSource) draw() (tick, random uint64) {
 	now := uint64(s.clock().UnixMilli()) << 16
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = max(s.last+1, now)
 	if s.left == 0 {
-		rand.Read(s.random[:]) // never fails: crypto/rand ends the program instead
+		rand.Read(s.random[:]) // never fails: crypto/rand would end the program
 		s.left = len(s.random)
 	}
 	s.left -= 8

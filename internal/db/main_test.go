@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// happened is the event of a change that nobody's access depends on.
+// happened is the event of a change that does not change access.
 var happened = audit.Event{Action: audit.TagCreated, WorkspaceID: "ws_1", ResourceID: "tag_1", Description: "Created a tag"}
 
 const insertSetting = `INSERT INTO setting (name, value) VALUES ($1, $2)`
@@ -38,14 +38,13 @@ func mustPut(t testing.TB, d *db.DB, name string) {
 	}
 }
 
-// has says whether a setting is there.
+// has reports whether a setting is there.
 func has(t testing.TB, d *db.DB, name string) bool {
 	t.Helper()
 	return count(t, d, `SELECT count(*) FROM setting WHERE name = $1`, name) == 1
 }
 
-// count is the number that a question answers with. It may be asked beside the
-// test's own goroutine.
+// count returns the number that a query answers with. Any goroutine may call it.
 func count(t testing.TB, d *db.DB, sql string, args ...any) (n int) {
 	t.Helper()
 	err := d.Read(t.Context(), func(q db.Q) error {
@@ -63,7 +62,7 @@ func auditRows(t testing.TB, d *db.DB) int {
 	return count(t, d, `SELECT count(*) FROM audit_log`)
 }
 
-// eventually waits until something holds.
+// eventually waits for a condition.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -72,28 +71,6 @@ func eventually(t testing.TB, what string, holds func() bool) {
 			t.Fatalf("waited in vain: %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// occupied keeps SQLite's writer busy until release is called, so that what is
-// written meanwhile shares one commit.
-func occupied(t *testing.T, d *db.DB) (release func()) {
-	t.Helper()
-	busy, free, done := make(chan struct{}, 2), make(chan struct{}), make(chan error, 1)
-	go func() {
-		done <- change(t.Context(), d, happened, func(*db.Tx) error {
-			busy <- struct{}{} // twice, should what shares its commit fail
-			<-free
-			return nil
-		})
-	}()
-	<-busy
-	return func() {
-		t.Helper()
-		close(free)
-		if err := <-done; err != nil {
-			t.Errorf("the write that kept the writer busy: %v", err)
-		}
 	}
 }
 

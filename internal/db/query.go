@@ -1,31 +1,25 @@
 package db
 
-import "fmt"
+import (
+	"fmt"
 
-// Q asks questions. It is good for the callback that it was handed to.
-type Q struct{ c conn }
+	"bursar/internal/db/engine"
+)
 
-// Rows steps through an answer. Values are read by column number; Raw is only
-// good until the next step.
-type Rows interface {
-	Next() bool
-	Err() error
-	Close()
-	Text(i int) string
-	Raw(i int) []byte
-	Int(i int) int64
-	Bool(i int) bool
-	Null(i int) bool
-}
+// Q runs queries. It is valid until the callback that got it returns.
+type Q struct{ conn engine.Conn }
 
-// Snapshot makes all further statements of a Read see the same moment.
-func (q Q) Snapshot() error { return q.c.snapshot() }
+// Rows steps through the result of a query.
+type Rows = engine.Rows
 
-// Each runs fn on every row of the answer.
+// Snapshot makes all later statements of a Read see the same state.
+func (q Q) Snapshot() error { return q.conn.Snapshot() }
+
+// Each calls fn with every row of the result.
 func (q Q) Each(fn func(r Rows) error, sql string, args ...any) error {
-	rows, err := q.c.query(sql, args)
+	rows, err := q.conn.Query(sql, args)
 	if err != nil {
-		return fmt.Errorf("ask the store: %w", err)
+		return fmt.Errorf("query the store: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -39,18 +33,18 @@ func (q Q) Each(fn func(r Rows) error, sql string, args ...any) error {
 	return nil
 }
 
-// Row is the first row of an answer, once it is scanned.
+// Row is a query of which only the first row is wanted.
 type Row struct {
 	q    Q
 	sql  string
 	args []any
 }
 
-// Row prepares a question whose first row matters.
+// Row returns a query that runs when its first row is scanned.
 func (q Q) Row(sql string, args ...any) Row { return Row{q, sql, args} }
 
-// Scan copies the row to *string, *int64, *int and *bool (NULL leaves the zero
-// value) and says whether there was one.
+// Scan runs the query, copies its first row to *string, *int64, *int and *bool
+// (NULL becomes the zero value) and reports whether there was one.
 func (r Row) Scan(dest ...any) (found bool, err error) {
 	err = r.q.Each(func(rows Rows) error {
 		if found {
@@ -62,7 +56,8 @@ func (r Row) Scan(dest ...any) (found bool, err error) {
 	return found && err == nil, err
 }
 
-// Collect gathers what fn makes of every row; an empty answer is an empty slice.
+// Collect returns what fn makes of every row. Without rows the slice is empty,
+// not nil.
 func Collect[T any](q Q, fn func(r Rows) T, sql string, args ...any) ([]T, error) {
 	all := []T{}
 	err := q.Each(func(r Rows) error {
@@ -90,29 +85,29 @@ func scan(rows Rows, dest []any) error {
 	return nil
 }
 
-// Tx can also change things. Only Write hands one out.
+// Tx also runs statements that change the store. Only Write makes one.
 type Tx struct {
 	Q
 	db *DB
 }
 
-// Exec runs a statement whose answer does not matter. It may be sent together
-// with later ones, so an error may only show at a later statement or in the
-// result of Write. What needs to know its effect uses Row with RETURNING.
+// Exec runs a statement without a result. The engine may send it together with
+// later ones, so its error may come from a later statement or from Write. Use Row
+// with RETURNING to learn what a statement did.
 func (tx *Tx) Exec(sql string, args ...any) error {
-	if err := tx.c.exec(sql, args); err != nil {
+	if err := tx.conn.Exec(sql, args); err != nil {
 		return fmt.Errorf("change the store: %w", err)
 	}
 	return nil
 }
 
-// Now is the store's time in Unix milliseconds.
+// Now returns the store's time in Unix milliseconds.
 func (tx *Tx) Now() int64 { return tx.db.Now() }
 
 // NewID makes an id. See DB.NewID.
 func (tx *Tx) NewID(prefix string) string { return tx.db.NewID(prefix) }
 
-// NullText is NULL for "".
+// NullText returns NULL for "".
 func NullText(s string) any {
 	if s == "" {
 		return nil
@@ -120,7 +115,7 @@ func NullText(s string) any {
 	return s
 }
 
-// NullInt is NULL for 0.
+// NullInt returns NULL for 0.
 func NullInt(n int64) any {
 	if n == 0 {
 		return nil

@@ -2,8 +2,8 @@ package db
 
 import "strconv"
 
-// Statement is a question or a change whose text depends on what it is about. Its text is made of
-// constants alone: values go in as parameters.
+// Statement builds SQL whose text depends on the request, such as on the filters
+// of a list. Only constants become part of the text; values become parameters.
 type Statement struct {
 	text []byte
 	args []any
@@ -29,9 +29,9 @@ func (s *Statement) Add(text string, args ...any) {
 	}
 }
 
-// Limit ends a question with how many rows are wanted, at least: the number is part
-// of the text, so that there are few of them. As a parameter it would keep PostgreSQL
-// from planning once for all: not knowing it, it reckons with a tenth of the table.
+// Limit ends the statement with a LIMIT of at least so many rows. It is part of the
+// text, because PostgreSQL assumes that a LIMIT parameter means a tenth of the
+// table. It is rounded up to a few values, so that there are few texts to prepare.
 func (s *Statement) Limit(rows int) {
 	for _, usual := range []int{26, 51, 101} {
 		if rows <= usual {
@@ -43,10 +43,10 @@ func (s *Statement) Limit(rows int) {
 	s.text = strconv.AppendInt(s.text, int64(rows), 10)
 }
 
-// EachOf runs fn on every row of the answer to a statement.
+// EachOf calls fn with every row of the result of a statement.
 func (q Q) EachOf(s *Statement, fn func(r Rows) error) error {
 	return q.Each(fn, string(s.text), s.args...)
 }
 
-// ExecOf runs a statement whose answer does not matter. See Exec.
+// ExecOf runs a statement without a result. See Exec.
 func (tx *Tx) ExecOf(s *Statement) error { return tx.Exec(string(s.text), s.args...) }

@@ -1,33 +1,36 @@
 package db
 
-import "context"
+import (
+	"context"
 
-// traced is an engine that tells somebody every statement before it is sent. It
-// stands between only where Config.Trace asks for it.
-type traced struct {
-	engine
-	tell func(sql string, args []any)
+	"bursar/internal/db/engine"
+)
+
+// tracedEngine calls trace with every statement before it is sent.
+type tracedEngine struct {
+	engine.Engine
+	trace func(sql string, args []any)
 }
 
-func (t traced) read(ctx context.Context, fn func(conn) error) error {
-	return t.engine.read(ctx, func(c conn) error { return fn(tracedConn{c, t.tell}) })
+func (e tracedEngine) Read(ctx context.Context, fn func(engine.Conn) error) error {
+	return e.Engine.Read(ctx, func(c engine.Conn) error { return fn(tracedConn{c, e.trace}) })
 }
 
-func (t traced) write(ctx context.Context, fn func(conn) error) error {
-	return t.engine.write(ctx, func(c conn) error { return fn(tracedConn{c, t.tell}) })
+func (e tracedEngine) Write(ctx context.Context, fn func(engine.Conn) error) error {
+	return e.Engine.Write(ctx, func(c engine.Conn) error { return fn(tracedConn{c, e.trace}) })
 }
 
 type tracedConn struct {
-	conn
-	tell func(sql string, args []any)
+	engine.Conn
+	trace func(sql string, args []any)
 }
 
-func (c tracedConn) query(sql string, args []any) (Rows, error) {
-	c.tell(sql, args)
-	return c.conn.query(sql, args)
+func (c tracedConn) Query(sql string, args []any) (Rows, error) {
+	c.trace(sql, args)
+	return c.Conn.Query(sql, args)
 }
 
-func (c tracedConn) exec(sql string, args []any) error {
-	c.tell(sql, args)
-	return c.conn.exec(sql, args)
+func (c tracedConn) Exec(sql string, args []any) error {
+	c.trace(sql, args)
+	return c.Conn.Exec(sql, args)
 }

@@ -7,6 +7,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/audit"
+	"bursar/internal/db/engine"
 	"bursar/internal/fault"
 )
 
@@ -26,8 +27,8 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 	var event audit.Event
 	// A lookup costs a round trip, so assume the key is new; the unique index
 	// catches reuse.
-	assumeNewKey := by.IdempotencyKey != nil && d.engine.detectReuseOnInsert()
-	attempt := func(c conn) error {
+	assumeNewKey := by.IdempotencyKey != nil && d.dialect.detectReuseOnInsert
+	attempt := func(c engine.Conn) error {
 		tx := &Tx{Q: Q{c}, db: d}
 		if !assumeNewKey {
 			if err := by.IdempotencyKey.lookup(tx); err != nil {
@@ -43,19 +44,19 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		}
 		return tx.record(by.Actor, event)
 	}
-	err := d.engine.write(ctx, attempt)
+	err := d.engine.Write(ctx, attempt)
 	for retry := 0; retry < 2 && err != nil && ctx.Err() == nil && (lostKeyRace(err) || assumeNewKey && refused(err)); retry++ {
 		// The request may have failed because it succeeded before, or because another
 		// node has just carried it out. Look the key up this time, and replay that answer.
 		assumeNewKey = false
-		err = d.engine.write(ctx, attempt)
+		err = d.engine.Write(ctx, attempt)
 	}
 	if err != nil {
 		var none T
 		return none, err
 	}
 	if event.ChangesAccess() {
-		d.epoch.bump()
+		d.epoch.Bump()
 	}
 	return out, nil
 }
@@ -108,7 +109,7 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 		row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.AppendJSON(make([]byte, 0, 512)))); err != nil {
 		return fmt.Errorf("write the audit row: %w", err)
 	}
-	if notice := tx.db.engine.announce(); notice != "" && e.ChangesAccess() {
+	if notice := tx.db.dialect.notifyAccess; notice != "" && e.ChangesAccess() {
 		return tx.Exec(notice)
 	}
 	return nil

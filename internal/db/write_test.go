@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -111,53 +112,26 @@ func TestUniqueAndForeignKeyErrorsAreToldApart(t *testing.T) {
 	})
 }
 
-func TestWritesThatDeadlockAreTriedAgain(t *testing.T) {
-	store := dbtest.Postgres(t)
-	d := store.Open(t)
-	mustPut(t, d, "one")
-	mustPut(t, d, "two")
-	var met, all sync.WaitGroup
-	met.Add(2)
-	for _, order := range [][]any{{"one", "two"}, {"two", "one"}} {
-		meet := sync.OnceFunc(func() {
-			met.Done()
-			met.Wait()
-		})
-		all.Go(func() {
-			err := change(t.Context(), d, happened, func(tx *db.Tx) error {
-				for _, name := range order {
-					if _, err := tx.Row(`UPDATE setting SET value = value || $2 WHERE name = $1 RETURNING name`, name, "+").Scan(new(string)); err != nil {
-						return err
-					}
-					meet()
-				}
-				return nil
-			})
-			if err != nil {
-				t.Errorf("a write that lost a deadlock: %v", err)
-			}
-		})
+// newKey makes an idempotency key whose answers are strings.
+func newKey(t testing.TB, key string) *db.IdempotencyKey {
+	t.Helper()
+	k, err := db.NewIdempotencyKey("usr_1", key, []byte("request"), func(out any) (int, []byte, error) { return 200, []byte(out.(string)), nil })
+	if err != nil {
+		t.Fatal(err)
 	}
-	all.Wait()
-	if got := count(t, d, `SELECT count(*) FROM setting WHERE value = $1`, "v++"); got != 2 {
-		t.Errorf("%d of 2 rows carry both writes", got)
-	}
+	return k
 }
 
-func TestSameKeyOnTwoNodesHappensOnce(t *testing.T) {
+func TestAKeyThatTwoNodesUseHappensOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		nodes := []*db.DB{store.Open(t), store.Open(t)}
-		encode := func(out any) (int, []byte, error) { return 200, []byte(out.(string)), nil }
 		answers := make([]string, len(nodes))
 		var all sync.WaitGroup
 		for i, node := range nodes {
+			key := newKey(t, "key")
 			all.Go(func() {
-				once, err := db.NewIdempotencyKey("usr_1", "key", []byte("request"), encode)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				answers[i], err = db.Write(context.Background(), node, db.Caller{IdempotencyKey: once}, func(tx *db.Tx) (string, audit.Event, error) {
+				var err error
+				answers[i], err = db.Write(context.Background(), node, db.Caller{IdempotencyKey: key}, func(tx *db.Tx) (string, audit.Event, error) {
 					name := tx.NewID("tag")
 					return name, happened, tx.Exec(insertSetting, name, "v")
 				})
@@ -175,6 +149,46 @@ func TestSameKeyOnTwoNodesHappensOnce(t *testing.T) {
 		}
 		if got := count(t, nodes[0], `SELECT count(*) FROM setting`); got != 1 {
 			t.Errorf("one key made %d rows", got)
+		}
+	})
+}
+
+// On PostgreSQL a used key is found out when the insert of a group is refused. The
+// other writes of that group must not notice.
+func TestAUsedKeyIsReplayedBesideOtherWrites(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		insert := func(key *db.IdempotencyKey, name string) error {
+			_, err := db.Write(t.Context(), d, db.Caller{IdempotencyKey: key}, func(tx *db.Tx) (string, audit.Event, error) {
+				return name, happened, tx.Exec(insertSetting, name, "v")
+			})
+			return err
+		}
+		if err := insert(newKey(t, "used"), "first"); err != nil {
+			t.Fatal(err)
+		}
+		const writers = 64
+		var all sync.WaitGroup
+		for i := range writers {
+			used := i%8 == 3
+			key := newKey(t, fmt.Sprint("new ", i))
+			if used {
+				key = newKey(t, "used")
+			}
+			all.Go(func() {
+				err := insert(key, fmt.Sprint("n", i))
+				var replay *db.Replay
+				if used && (!errors.As(err, &replay) || string(replay.Body) != "first") {
+					t.Errorf("write %d used a key again and ended with %v, want the first answer", i, err)
+				}
+				if !used && err != nil {
+					t.Errorf("write %d: %v", i, err)
+				}
+			})
+		}
+		all.Wait()
+		if got, want := count(t, d, `SELECT count(*) FROM setting`), 1+writers-writers/8; got != want {
+			t.Errorf("%d rows, want %d", got, want)
 		}
 	})
 }

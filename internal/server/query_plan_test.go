@@ -63,7 +63,7 @@ func excepted(list []exception, sql string) bool {
 
 // unsent is SQL that no request sends.
 func unsent(f fragment, engine string) bool {
-	return f.file == "db/migrate.go" || f.file == "db/postgres.go" || // while the store is opened
+	return f.file == "db/engine/migrate.go" || f.file == "db/postgres/postgres.go" || // while the store is opened
 		f.file == "db/dialect.go" && engine == "sqlite" // FOR SHARE
 }
 

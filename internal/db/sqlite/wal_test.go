@@ -1,23 +1,26 @@
-package db
+package sqlite
 
 import (
+	"bursar/internal/db/engine"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
-func mustExec(t *testing.T, c *sqliteConn, sql string, args ...any) {
+func mustExec(t *testing.T, c *conn, sql string, args ...any) {
 	t.Helper()
-	if err := c.exec(sql, args); err != nil {
+	if err := c.Exec(sql, args); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }
 
-func openForTest(t *testing.T, address, extra string) *sqliteConn {
+func openForTest(t *testing.T, address, extra string) *conn {
 	t.Helper()
-	c, err := openSQLiteConn(t.Context(), address, extra)
+	c, err := openConn(t.Context(), address, extra)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,13 +32,15 @@ func openForTest(t *testing.T, address, extra string) *sqliteConn {
 	return c
 }
 
-func oneText(t *testing.T, c *sqliteConn, sql string) string {
+func text(t *testing.T, c *conn, sql string) string {
 	t.Helper()
-	var text string
-	if _, err := (Q{c}).Row(sql).Scan(&text); err != nil {
-		t.Fatalf("%s: %v", sql, err)
+	r, err := c.Query(sql, nil)
+	must(t, err)
+	defer r.Close()
+	if !r.Next() {
+		t.Fatalf("%s: no row: %v", sql, r.Err())
 	}
-	return text
+	return r.Text(0)
 }
 
 // SQLite writes pages of a transaction that does not fit into its cache to the WAL
@@ -64,11 +69,11 @@ func TestAnotherProcessMayWriteAfterTheRollbackOfALargeTransaction(t *testing.T)
 		mustExec(t, theirs, "INSERT INTO pair VALUES ($1, $2)", fmt.Sprint("kept ", i), strings.Repeat("y", 3000))
 	}
 
-	for name, c := range map[string]*sqliteConn{"ours": ours, "theirs": theirs} {
-		if got := oneText(t, c, "SELECT count(*) FROM pair"); got != "22" {
+	for name, c := range map[string]*conn{"ours": ours, "theirs": theirs} {
+		if got := text(t, c, "SELECT count(*) FROM pair"); got != "22" {
 			t.Errorf("%s has %s rows, want 22", name, got)
 		}
-		if got := oneText(t, c, "PRAGMA integrity_check"); got != "ok" {
+		if got := text(t, c, "PRAGMA integrity_check"); got != "ok" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -96,5 +101,47 @@ func TestACommitWithoutASyncIsAnError(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("a commit whose pages are only in memory counts as done")
+	}
+}
+
+func TestATransactionLargerThanTheCacheIsWhole(t *testing.T) {
+	e := open(t)
+	const rows, size = 3000, 16 << 10
+	const count = "SELECT count(*) FROM pair WHERE length(value) = 16384"
+	must(t, e.Write(t.Context(), func(c engine.Conn) error {
+		for i := range rows {
+			if err := c.Exec("INSERT INTO pair VALUES ($1, $2)", []any{fmt.Sprint(i), strings.Repeat("x", size)}); err != nil {
+				return err
+			}
+		}
+		seen, err := c.(*conn).queryInt(count)
+		if err == nil && seen != rows {
+			t.Errorf("the transaction sees %d of its %d rows", seen, rows)
+		}
+		return err
+	}))
+	must(t, e.Read(t.Context(), func(c engine.Conn) error {
+		seen, err := c.(*conn).queryInt(count)
+		if err == nil && seen != rows {
+			t.Errorf("%d of %d rows are there after the commit", seen, rows)
+		}
+		return err
+	}))
+}
+
+// A program that knows nothing of our VFS reads every commit from the files.
+func TestAnotherProgramSeesEveryCommitInTheFiles(t *testing.T) {
+	e := open(t)
+	for i := range 50 {
+		must(t, <-startInsert(e, fmt.Sprint(i)))
+		other, err := sqlite3.OpenFlags(e.path, sqlite3.OPEN_READONLY)
+		must(t, err)
+		stmt, _, err := other.Prepare("SELECT count(*) FROM pair")
+		must(t, err)
+		if !stmt.Step() || stmt.ColumnInt(0) != i+1 {
+			t.Errorf("after %d commits another program sees %d rows", i+1, stmt.ColumnInt(0))
+		}
+		must(t, stmt.Close())
+		must(t, other.Close())
 	}
 }

@@ -1,4 +1,4 @@
-package db
+package sqlite
 
 import (
 	"context"
@@ -51,23 +51,23 @@ func (c *checkpointer) stop() error {
 // processes never write that much.
 func (c *checkpointer) loop() {
 	defer close(c.done)
-	var conn *sqliteConn
+	var own *conn
 	for range c.wake {
 		var err error
-		if conn == nil {
-			conn, err = openSQLiteConn(context.Background(), c.path, "PRAGMA cache_size = -64;")
+		if own == nil {
+			own, err = openConn(context.Background(), c.path, "PRAGMA cache_size = -64;")
 		}
 		rest := 0
 		if err == nil {
-			rest, err = c.checkpoint(conn.db)
+			rest, err = c.checkpoint(own.db)
 		}
 		// After an error, or while a reader of old pages is in the way, the next commit
 		// wakes the checkpointer again, until the WAL has checkpointNow pages.
 		c.mostlyDone.Store(err == nil && rest < checkpointRest)
 		c.running.Store(false)
 	}
-	if conn != nil {
-		c.err = conn.close()
+	if own != nil {
+		c.err = own.close()
 	}
 }
 

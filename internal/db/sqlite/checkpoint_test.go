@@ -1,21 +1,15 @@
-package db
+package sqlite
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
-)
 
-// until waits for a condition.
-func until(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !met(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
+	"bursar/internal/db/engine"
+)
 
 // After all of the WAL was copied, the next write starts it from its beginning, even
 // before the writer was asked to copy the rest. The next WAL is again the
@@ -33,7 +27,7 @@ func TestTheCheckpointerCopiesEveryWAL(t *testing.T) {
 	for round := range 3 {
 		mustExec(t, writer, "INSERT OR REPLACE INTO pair VALUES ('a', $1)", strings.Repeat(string(rune('a'+round)), (checkpointAfter+100)*4096))
 		c.afterCommit(writer.db, checkpointAfter+100)
-		until(t, "the checkpointer is done", func() bool { return !c.running.Load() })
+		eventually(t, "the checkpointer is done", func() bool { return !c.running.Load() })
 		if !c.mostlyDone.Load() {
 			t.Fatalf("the checkpointer did not copy WAL %d", round)
 		}
@@ -53,5 +47,25 @@ func TestAGroupThatWroteNothingCausesNoCheckpoint(t *testing.T) {
 	}
 	if err := c.stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The WAL starts from its beginning after it was copied, so it does not grow with
+// what is written.
+func TestTheWALDoesNotGrowWithoutBound(t *testing.T) {
+	e := open(t)
+	var written, longest int64
+	for i := 0; written < 300<<20; i++ {
+		value := strings.Repeat(strconv.Itoa(i%10), 100<<10) // SQLite does not write a value that is there already
+		must(t, e.Write(t.Context(), func(c engine.Conn) error {
+			return c.Exec("INSERT OR REPLACE INTO pair VALUES ($1, $2)", []any{fmt.Sprint("name-", i%20), value})
+		}))
+		info, err := os.Stat(e.path + "-wal")
+		must(t, err)
+		written += int64(len(value))
+		longest = max(longest, info.Size())
+	}
+	if longest > 100<<20 {
+		t.Errorf("after %d MiB the WAL has %d MiB", written>>20, longest>>20)
 	}
 }

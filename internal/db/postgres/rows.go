@@ -1,4 +1,4 @@
-package db
+package postgres
 
 import (
 	"encoding/binary"
@@ -7,15 +7,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgRows reads values as they come off the wire.
-type pgRows struct {
+// rows reads values from the bytes that the server sent.
+type rows struct {
 	rows  pgx.Rows
-	batch pgx.BatchResults // to be closed after the rows, where there is one
+	batch pgx.BatchResults // closed after the rows; nil if the query was sent alone
 	raw   [][]byte
 	err   error
 }
 
-func (r *pgRows) Next() bool {
+func (r *rows) Next() bool {
 	if !r.rows.Next() {
 		r.Close()
 		return false
@@ -24,14 +24,14 @@ func (r *pgRows) Next() bool {
 	return true
 }
 
-func (r *pgRows) Err() error {
+func (r *rows) Err() error {
 	if err := r.rows.Err(); err != nil {
 		return err
 	}
 	return r.err
 }
 
-func (r *pgRows) Close() {
+func (r *rows) Close() {
 	r.rows.Close()
 	if r.batch != nil {
 		r.err = r.batch.Close()
@@ -39,14 +39,14 @@ func (r *pgRows) Close() {
 	}
 }
 
-func (r *pgRows) Text(i int) string { return string(r.raw[i]) }
-func (r *pgRows) Raw(i int) []byte  { return r.raw[i] }
-func (r *pgRows) Null(i int) bool   { return r.raw[i] == nil }
+func (r *rows) Text(i int) string { return string(r.raw[i]) }
+func (r *rows) Raw(i int) []byte  { return r.raw[i] }
+func (r *rows) Null(i int) bool   { return r.raw[i] == nil }
 
-func (r *pgRows) Int(i int) int64 {
+func (r *rows) Int(i int) int64 {
 	v := r.raw[i]
 	if r.rows.FieldDescriptions()[i].Format == pgx.TextFormatCode {
-		n, _ := strconv.ParseInt(string(v), 10, 64) // NULL is 0, anything else is a number
+		n, _ := strconv.ParseInt(string(v), 10, 64) // NULL becomes 0, and anything else is a number
 		return n
 	}
 	switch len(v) {
@@ -60,7 +60,7 @@ func (r *pgRows) Int(i int) int64 {
 	return 0
 }
 
-func (r *pgRows) Bool(i int) bool {
+func (r *rows) Bool(i int) bool {
 	v := r.raw[i]
 	return len(v) == 1 && (v[0] == 1 || v[0] == 't')
 }

@@ -1,7 +1,6 @@
-package db
+package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"bursar/internal/db/engine"
 )
 
 // disk is a WAL whose syncs wait for the test, which decides how they end.
@@ -30,65 +31,32 @@ func (d *disk) Sync(flags vfs.SyncFlag) error {
 	return d.File.Sync(flags)
 }
 
-// openOnSlowDisk opens a store in dir whose syncs wait for the test.
-func openOnSlowDisk(t *testing.T, dir string) (*sqlite, *disk) {
+// openOnSlowDisk opens a database in dir whose syncs wait for the test.
+func openOnSlowDisk(t *testing.T, dir string) (*Engine, *disk) {
 	t.Helper()
-	s, err := openSQLite(t.Context(), dir, new(epoch), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := openEngine(t, dir)
 	d := &disk{syncing: make(chan struct{}, 1), answer: make(chan error, 1)}
 	t.Cleanup(func() {
 		select {
-		case d.answer <- nil: // for closing
+		case d.answer <- nil: // the sync of the checkpoint at the end
 		default:
 		}
-		if err := s.close(); err != nil {
+		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	must(t, s.write(t.Context(), func(c conn) error {
-		return c.(*sqliteConn).script("CREATE TABLE pair (name TEXT PRIMARY KEY, value TEXT)")
-	}))
-	must(t, s.write(t.Context(), func(c conn) error {
-		d.File, s.writer.vfs.wal.File = s.writer.vfs.wal.File, d
+	must(t, e.Write(t.Context(), func(engine.Conn) error {
+		d.File, e.writer.vfs.wal.File = e.writer.vfs.wal.File, d
 		return nil
 	}))
-	return s, d
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// insertPair starts to insert a row and returns where its result will be.
-func insertPair(s *sqlite, name string) <-chan error {
-	done := make(chan error, 1)
-	go func() {
-		done <- s.write(context.Background(), func(c conn) error {
-			return c.exec("INSERT INTO pair VALUES ($1, '')", []any{name})
-		})
-	}()
-	return done
-}
-
-func countPairs(t *testing.T, s *sqlite) (n int) {
-	t.Helper()
-	must(t, s.read(t.Context(), func(c conn) error {
-		_, err := Q{c}.Row("SELECT count(*) FROM pair").Scan(&n)
-		return err
-	}))
-	return n
+	return e, d
 }
 
 func TestAWriteIsNeitherSeenNorAnsweredBeforeItIsOnDisk(t *testing.T) {
-	s, disk := openOnSlowDisk(t, t.TempDir())
-	first := insertPair(s, "first")
+	e, disk := openOnSlowDisk(t, t.TempDir())
+	first := startInsert(e, "first")
 	<-disk.syncing
-	if n := countPairs(t, s); n != 0 {
+	if n := countPairs(t, e); n != 0 {
 		t.Errorf("a reader sees %d rows that are not on disk", n)
 	}
 	if len(first) > 0 {
@@ -96,32 +64,32 @@ func TestAWriteIsNeitherSeenNorAnsweredBeforeItIsOnDisk(t *testing.T) {
 	}
 	disk.answer <- nil
 	must(t, <-first)
-	if n := countPairs(t, s); n != 1 {
+	if n := countPairs(t, e); n != 1 {
 		t.Errorf("a reader sees %d rows after the commit, want 1", n)
 	}
 }
 
 func TestWritesQueuedDuringASyncShareTheNextOne(t *testing.T) {
-	s, disk := openOnSlowDisk(t, t.TempDir())
-	first := insertPair(s, "first")
+	e, disk := openOnSlowDisk(t, t.TempDir())
+	first := startInsert(e, "first")
 	<-disk.syncing
-	second, third := insertPair(s, "second"), insertPair(s, "third")
-	until(t, "both writes are queued", func() bool { return len(s.writer.queue) == 2 })
+	second, third := startInsert(e, "second"), startInsert(e, "third")
+	eventually(t, "both writes are queued", func() bool { return len(e.writer.queue) == 2 })
 	disk.answer <- nil
 	must(t, <-first)
 	<-disk.syncing
 	disk.answer <- nil
 	must(t, errors.Join(<-second, <-third))
-	if n := countPairs(t, s); n != 3 {
+	if n := countPairs(t, e); n != 3 {
 		t.Errorf("%d rows, want 3", n)
 	}
 }
 
 func TestAGroupThatWroteNothingIsNotSynced(t *testing.T) {
-	s, disk := openOnSlowDisk(t, t.TempDir())
+	e, disk := openOnSlowDisk(t, t.TempDir())
 	refusal := errors.New("refused")
 	for range 3 {
-		if err := s.write(t.Context(), func(conn) error { return refusal }); !errors.Is(err, refusal) {
+		if err := e.Write(t.Context(), func(engine.Conn) error { return refusal }); !errors.Is(err, refusal) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -137,11 +105,11 @@ var errBroken = errors.New("the disk is broken")
 func TestNothingIsWrittenAfterAFailedSync(t *testing.T) {
 	dir := t.TempDir()
 	t.Run("before the restart", func(t *testing.T) {
-		s, disk := openOnSlowDisk(t, dir)
-		first := insertPair(s, "first")
+		e, disk := openOnSlowDisk(t, dir)
+		first := startInsert(e, "first")
 		<-disk.syncing
 		disk.answer <- errBroken
-		for name, done := range map[string]<-chan error{"the write": first, "a later write": insertPair(s, "second")} {
+		for name, done := range map[string]<-chan error{"the write": first, "a later write": startInsert(e, "second")} {
 			if err := <-done; !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "until the program is restarted") {
 				t.Errorf("%s ended with %v", name, err)
 			}
@@ -149,20 +117,19 @@ func TestNothingIsWrittenAfterAFailedSync(t *testing.T) {
 		if len(disk.syncing) > 0 {
 			t.Error("the WAL was synced again")
 		}
-		if n := countPairs(t, s); n != 0 {
+		if n := countPairs(t, e); n != 0 {
 			t.Errorf("a reader sees %d rows of a failed commit", n)
 		}
 	})
 	// The failed commit is still complete in the page cache.
 	t.Run("after the restart", func(t *testing.T) {
-		s, err := openSQLite(t.Context(), dir, new(epoch), 2)
-		must(t, err)
-		defer func() { must(t, s.close()) }()
-		if n := countPairs(t, s); n != 0 {
+		e := openEngine(t, dir)
+		defer func() { must(t, e.Close()) }()
+		if n := countPairs(t, e); n != 0 {
 			t.Errorf("the restart brought back %d rows of a failed commit", n)
 		}
-		must(t, <-insertPair(s, "third"))
-		if n := countPairs(t, s); n != 1 {
+		must(t, <-startInsert(e, "third"))
+		if n := countPairs(t, e); n != 1 {
 			t.Errorf("%d rows, want 1", n)
 		}
 	})
@@ -171,14 +138,14 @@ func TestNothingIsWrittenAfterAFailedSync(t *testing.T) {
 // A job may be refused because of a row of its own group. If the group fails,
 // that row does not exist and the refusal would be wrong.
 func TestARefusalIsNotToldIfItsGroupFails(t *testing.T) {
-	s, disk := openOnSlowDisk(t, t.TempDir())
-	first := insertPair(s, "first")
+	e, disk := openOnSlowDisk(t, t.TempDir())
+	first := startInsert(e, "first")
 	<-disk.syncing
-	second := insertPair(s, "second")
-	until(t, "the write is queued", func() bool { return len(s.writer.queue) == 1 })
-	refusal, refused := errors.New("it exists already"), make(chan error, 1)
-	go func() { refused <- s.write(context.Background(), func(conn) error { return refusal }) }()
-	until(t, "the refused write is queued", func() bool { return len(s.writer.queue) == 2 })
+	second := startInsert(e, "second")
+	eventually(t, "the write is queued", func() bool { return len(e.writer.queue) == 1 })
+	refusal := errors.New("it exists already")
+	refused := startWrite(e, func(engine.Conn) error { return refusal })
+	eventually(t, "the refused write is queued", func() bool { return len(e.writer.queue) == 2 })
 	disk.answer <- nil
 	must(t, <-first)
 	<-disk.syncing
@@ -192,16 +159,16 @@ func TestARefusalIsNotToldIfItsGroupFails(t *testing.T) {
 }
 
 func TestNothingIsWrittenAfterACheckpointFailedToSyncTheWAL(t *testing.T) {
-	s, disk := openOnSlowDisk(t, t.TempDir())
+	e, disk := openOnSlowDisk(t, t.TempDir())
 	disk.answer <- errBroken
-	must(t, s.write(t.Context(), func(conn) error {
-		if err := s.writer.vfs.wal.Sync(vfs.SYNC_NORMAL); !errors.Is(err, errBroken) {
+	must(t, e.Write(t.Context(), func(engine.Conn) error {
+		if err := e.writer.vfs.wal.Sync(vfs.SYNC_NORMAL); !errors.Is(err, errBroken) {
 			t.Errorf("the sync ended with %v", err)
 		}
 		return nil
 	}))
 	<-disk.syncing
-	if err := <-insertPair(s, "first"); !errors.Is(err, errBroken) {
+	if err := <-startInsert(e, "first"); !errors.Is(err, errBroken) {
 		t.Errorf("a later write ended with %v", err)
 	}
 }
@@ -230,33 +197,28 @@ func (f brokenFile) Sync(vfs.SyncFlag) error        { return errBroken }
 // be lost. So the WAL must stay as it is for the next start.
 func TestTheWALIsKeptAfterACheckpointFailedToSyncTheDatabase(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openSQLite(t.Context(), dir, new(epoch), 2)
-	must(t, err)
-	must(t, s.write(t.Context(), func(c conn) error {
-		return c.(*sqliteConn).script("CREATE TABLE pair (name TEXT PRIMARY KEY, value TEXT)")
-	}))
-	must(t, <-insertPair(s, "first"))
+	e := openEngine(t, dir)
+	must(t, <-startInsert(e, "first"))
 	vfs.Register("broken", brokenVFS{vfs.Find("os").(vfs.VFSFilename)})
 	defer vfs.Unregister("broken")
-	broken, err := openSQLiteConn(t.Context(), "file:"+s.path+"?vfs=broken", "")
+	broken, err := openConn(t.Context(), "file:"+e.path+"?vfs=broken", "")
 	must(t, err)
-	if _, err := s.writer.checkpointer.checkpoint(broken.db); !errors.Is(err, sqlite3.IOERR_FSYNC) {
+	if _, err := e.writer.checkpointer.checkpoint(broken.db); !errors.Is(err, sqlite3.IOERR_FSYNC) {
 		t.Errorf("the checkpoint ended with %v", err)
 	}
 	must(t, broken.close())
-	if err := <-insertPair(s, "second"); !errors.Is(err, sqlite3.IOERR_FSYNC) {
+	if err := <-startInsert(e, "second"); !errors.Is(err, sqlite3.IOERR_FSYNC) {
 		t.Errorf("a later write ended with %v", err)
 	}
-	must(t, s.close())
-	if wal, err := os.Stat(s.path + "-wal"); err != nil || wal.Size() == 0 {
+	must(t, e.Close())
+	if wal, err := os.Stat(e.path + "-wal"); err != nil || wal.Size() == 0 {
 		t.Errorf("the WAL is gone: %v", err)
 	}
-	s, err = openSQLite(t.Context(), dir, new(epoch), 2)
-	must(t, err)
-	if n := countPairs(t, s); n != 1 {
+	e = openEngine(t, dir)
+	if n := countPairs(t, e); n != 1 {
 		t.Errorf("%d rows after the restart, want 1", n)
 	}
-	must(t, s.close())
+	must(t, e.Close())
 }
 
 // snapshotOnSync keeps a copy of the files as they were at the last sync of the WAL,
@@ -272,7 +234,7 @@ func (s *snapshotOnSync) Sync(flags vfs.SyncFlag) error {
 		return err
 	}
 	files := map[string][]byte{}
-	for _, name := range []string{SQLiteFile, SQLiteFile + "-wal"} {
+	for _, name := range []string{FileName, FileName + "-wal"} {
 		content, err := os.ReadFile(filepath.Join(s.dir, name))
 		if err != nil {
 			return err
@@ -285,15 +247,11 @@ func (s *snapshotOnSync) Sync(flags vfs.SyncFlag) error {
 
 func TestWhatIsAnsweredSurvivesAPowerLoss(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openSQLite(t.Context(), dir, new(epoch), 2)
-	must(t, err)
-	defer func() { must(t, s.close()) }()
-	must(t, s.write(t.Context(), func(c conn) error {
-		return c.(*sqliteConn).script("CREATE TABLE pair (name TEXT PRIMARY KEY, value TEXT)")
-	}))
+	e := openEngine(t, dir)
+	defer func() { must(t, e.Close()) }()
 	files := &snapshotOnSync{dir: dir}
-	must(t, s.write(t.Context(), func(c conn) error {
-		files.File, s.writer.vfs.wal.File = s.writer.vfs.wal.File, files
+	must(t, e.Write(t.Context(), func(c engine.Conn) error {
+		files.File, e.writer.vfs.wal.File = e.writer.vfs.wal.File, files
 		return nil
 	}))
 	type answer struct {
@@ -306,7 +264,7 @@ func TestWhatIsAnsweredSurvivesAPowerLoss(t *testing.T) {
 		writers.Go(func() {
 			for i := range 10 {
 				name := fmt.Sprint(w, "-", i)
-				if err := <-insertPair(s, name); err != nil {
+				if err := <-startInsert(e, name); err != nil {
 					t.Error(err)
 					return
 				}
@@ -321,9 +279,9 @@ func TestWhatIsAnsweredSurvivesAPowerLoss(t *testing.T) {
 		for name, content := range a.left {
 			must(t, os.WriteFile(filepath.Join(left, name), content, 0o600))
 		}
-		c, err := openSQLiteConn(t.Context(), filepath.Join(left, SQLiteFile), "")
+		c, err := openConn(t.Context(), filepath.Join(left, FileName), "")
 		must(t, err)
-		if got := oneText(t, c, "SELECT count(*) FROM pair WHERE name = '"+a.name+"'"); got != "1" {
+		if got := text(t, c, "SELECT count(*) FROM pair WHERE name = '"+a.name+"'"); got != "1" {
 			t.Errorf("%s was answered and is lost", a.name)
 		}
 		must(t, c.close())

@@ -1,15 +1,16 @@
-package db
+package sqlite
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"bursar/internal/db/engine"
 )
 
 const (
@@ -21,16 +22,14 @@ const (
 	watchInterval = 250 * time.Millisecond
 )
 
-var errClosed = errors.New("the store is closed")
-
-// sqliteWriter owns the one connection that writes. It runs all writes that wait
+// writer owns the one connection that writes. It runs all writes that wait
 // in one transaction and commits them together, so that one fsync serves them all.
-type sqliteWriter struct {
-	conn         *sqliteConn
+type writer struct {
+	conn         *conn
 	vfs          *walVFS
 	checkpointer *checkpointer
 	failed       *syncFailure
-	epoch        *epoch
+	epoch        *engine.Epoch
 	queue        chan *writeJob
 	quit         chan struct{}
 	done         chan struct{}
@@ -42,13 +41,13 @@ type sqliteWriter struct {
 
 type writeJob struct {
 	ctx  context.Context
-	run  func(conn) error
+	run  func(engine.Conn) error
 	err  error
 	done chan struct{}
 }
 
-func startSQLiteWriter(c *sqliteConn, vfs *walVFS, ckpt *checkpointer, e *epoch) *sqliteWriter {
-	w := &sqliteWriter{
+func startWriter(c *conn, vfs *walVFS, ckpt *checkpointer, e *engine.Epoch) *writer {
+	w := &writer{
 		conn: c, vfs: vfs, checkpointer: ckpt, failed: vfs.failed, epoch: e,
 		queue: make(chan *writeJob, 2*maxGroup),
 		quit:  make(chan struct{}),
@@ -62,14 +61,14 @@ func startSQLiteWriter(c *sqliteConn, vfs *walVFS, ckpt *checkpointer, e *epoch)
 	return w
 }
 
-func (w *sqliteWriter) do(ctx context.Context, fn func(conn) error) error {
+func (w *writer) do(ctx context.Context, fn func(engine.Conn) error) error {
 	job := &writeJob{ctx: ctx, run: fn, done: make(chan struct{})}
 	select {
 	case w.queue <- job:
 	case <-ctx.Done():
 		return fmt.Errorf("wait to write: %w", ctx.Err())
 	case <-w.done:
-		return errClosed
+		return engine.ErrClosed
 	}
 	// The writer has the job and may be running fn, which uses the caller's
 	// variables. So wait for the end, even if the caller gives up.
@@ -81,18 +80,18 @@ func (w *sqliteWriter) do(ctx context.Context, fn func(conn) error) error {
 		case <-job.done:
 			return job.err
 		default:
-			return errClosed
+			return engine.ErrClosed
 		}
 	}
 }
 
-func (w *sqliteWriter) stop() error {
+func (w *writer) stop() error {
 	close(w.quit)
 	<-w.done
 	return w.err
 }
 
-func (w *sqliteWriter) loop() {
+func (w *writer) loop() {
 	defer close(w.done)
 	defer func() {
 		w.err = errors.Join(w.checkpointer.stop(), w.conn.close())
@@ -119,7 +118,7 @@ func (w *sqliteWriter) loop() {
 // commitGroup runs the jobs without savepoints, which is fastest. If one fails
 // after it has written, it rolls back and runs all of them again with a savepoint
 // each, so that only the one that fails is undone.
-func (w *sqliteWriter) commitGroup(first *writeJob) {
+func (w *writer) commitGroup(first *writeJob) {
 	if err := w.failed.get(); err != nil {
 		finish([]*writeJob{first}, err)
 		return
@@ -151,7 +150,7 @@ func finish(group []*writeJob, err error) {
 
 // arriving yields the first job and those that are queued while the group runs,
 // and collects them in group.
-func (w *sqliteWriter) arriving(first *writeJob, group *[]*writeJob) iter.Seq[*writeJob] {
+func (w *writer) arriving(first *writeJob, group *[]*writeJob) iter.Seq[*writeJob] {
 	return func(yield func(*writeJob) bool) {
 		for job := first; job != nil; job = w.next(len(*group)) {
 			*group = append(*group, job)
@@ -163,7 +162,7 @@ func (w *sqliteWriter) arriving(first *writeJob, group *[]*writeJob) iter.Seq[*w
 }
 
 // next returns nil when it is time to commit.
-func (w *sqliteWriter) next(taken int) *writeJob {
+func (w *writer) next(taken int) *writeJob {
 	if taken == maxGroup {
 		return nil
 	}
@@ -176,8 +175,8 @@ func (w *sqliteWriter) next(taken int) *writeJob {
 }
 
 // transact runs the group in a transaction, which it leaves open if all went well.
-func (w *sqliteWriter) transact(group iter.Seq[*writeJob], run func(*writeJob) (again bool)) (again bool, err error) {
-	if err = w.conn.exec("BEGIN IMMEDIATE", nil); err != nil {
+func (w *writer) transact(group iter.Seq[*writeJob], run func(*writeJob) (again bool)) (again bool, err error) {
+	if err = w.conn.Exec("BEGIN IMMEDIATE", nil); err != nil {
 		err = fmt.Errorf("begin: %w", err)
 	}
 	for job := range group {
@@ -200,19 +199,19 @@ func (w *sqliteWriter) transact(group iter.Seq[*writeJob], run func(*writeJob) (
 	return false, err
 }
 
-func (w *sqliteWriter) rollBack() error {
+func (w *writer) rollBack() error {
 	if w.conn.db.GetAutocommit() { // a failed COMMIT may have rolled back already
 		return nil
 	}
-	if err := w.conn.exec("ROLLBACK", nil); err != nil {
+	if err := w.conn.Exec("ROLLBACK", nil); err != nil {
 		return fmt.Errorf("roll back: %w", err)
 	}
 	return nil
 }
 
 // commit returns after the group is on disk.
-func (w *sqliteWriter) commit() error {
-	err := w.vfs.commit(func() error { return w.conn.exec("COMMIT", nil) })
+func (w *writer) commit() error {
+	err := w.vfs.commit(func() error { return w.conn.Exec("COMMIT", nil) })
 	if err == nil {
 		return nil
 	}
@@ -222,47 +221,40 @@ func (w *sqliteWriter) commit() error {
 	return errors.Join(fmt.Errorf("commit: %w", err), w.rollBack())
 }
 
-func (w *sqliteWriter) runPlain(job *writeJob) (again bool) {
+func (w *writer) runPlain(job *writeJob) (again bool) {
 	w.conn.wrote = false
-	job.err = recovered(job.run, w.conn)
+	job.err = w.run(job)
 	return job.err != nil && w.conn.wrote
 }
 
-func (w *sqliteWriter) runInSavepoint(job *writeJob) bool {
-	if job.err = w.conn.exec("SAVEPOINT job", nil); job.err != nil {
+func (w *writer) run(job *writeJob) error {
+	return engine.Recover(func() error { return job.run(w.conn) })
+}
+
+func (w *writer) runInSavepoint(job *writeJob) bool {
+	if job.err = w.conn.Exec("SAVEPOINT job", nil); job.err != nil {
 		return false
 	}
-	job.err = recovered(job.run, w.conn)
+	job.err = w.run(job)
 	if job.err != nil {
-		job.err = errors.Join(job.err, w.conn.exec("ROLLBACK TO job", nil))
+		job.err = errors.Join(job.err, w.conn.Exec("ROLLBACK TO job", nil))
 	}
-	if err := w.conn.exec("RELEASE job", nil); err != nil {
+	if err := w.conn.Exec("RELEASE job", nil); err != nil {
 		job.err = errors.Join(job.err, err)
 	}
 	return false
 }
 
-// recovered turns a panic of run into an error, because the writer serves
-// everybody and must survive it.
-func recovered(run func(conn) error, c conn) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic in a write: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return run(c)
-}
-
 // checkDataVersion makes everybody forget what they remember about access if
 // another process, such as `bursar admin`, has committed something.
-func (w *sqliteWriter) checkDataVersion() {
-	var version int64
-	if _, err := (Q{w.conn}).Row("PRAGMA data_version").Scan(&version); err != nil {
-		w.epoch.bump() // it may have changed
+func (w *writer) checkDataVersion() {
+	version, err := w.conn.queryInt("PRAGMA data_version")
+	if err != nil {
+		w.epoch.Bump() // it may have changed
 		return
 	}
 	if version != w.dataVersion {
 		w.dataVersion = version
-		w.epoch.bump()
+		w.epoch.Bump()
 	}
 }

@@ -1,4 +1,4 @@
-package db
+package postgres
 
 import (
 	"context"
@@ -7,34 +7,38 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"bursar/internal/db/engine"
 )
 
 const (
 	// accessChannel is where nodes tell each other that access has changed.
 	accessChannel = "bursar_access"
-	// heartbeat bounds how long a dead connection goes unnoticed. With the
-	// time that the check itself may take it stays under a second.
+	// NotifyAccess tells other nodes, when it is committed, that access has changed.
+	NotifyAccess = "NOTIFY " + accessChannel
+	// heartbeat is how often the listener checks its connection. With the time that
+	// a check may take, a dead connection is noticed in less than a second.
 	heartbeat = 400 * time.Millisecond
 )
 
-// listener hears of changes that other nodes make. While it cannot hear, the
-// epoch is blind and nothing about access is remembered.
+// listener changes the epoch when another node has changed access. While it has no
+// connection the epoch is uncertain, so that nobody caches anything about access.
 type listener struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-func listen(config *pgx.ConnConfig, e *epoch) *listener {
+func listen(config *pgx.ConnConfig, epoch *engine.Epoch) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &listener{cancel: cancel, done: make(chan struct{})}
-	e.blind.Store(true)
+	epoch.SetUncertain(true)
 	go func() {
 		defer close(l.done)
 		for ctx.Err() == nil {
-			// Why it ended does not matter: until it hears again, it is blind,
-			// and the pool tells whoever asks that the database is gone.
-			_ = hear(ctx, config, e)
-			e.blind.Store(true)
+			// The cause does not matter: nothing is cached until the next connection, and
+			// whoever uses the pool learns that the database is away.
+			_ = listenOnce(ctx, config, epoch)
+			epoch.SetUncertain(true)
 			select {
 			case <-time.After(heartbeat):
 			case <-ctx.Done():
@@ -49,7 +53,8 @@ func (l *listener) stop() {
 	<-l.done
 }
 
-func hear(ctx context.Context, config *pgx.ConnConfig, e *epoch) error {
+// listenOnce listens until its connection fails.
+func listenOnce(ctx context.Context, config *pgx.ConnConfig, epoch *engine.Epoch) error {
 	db, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
 		return fmt.Errorf("connect to listen: %w", err)
@@ -62,26 +67,29 @@ func hear(ctx context.Context, config *pgx.ConnConfig, e *epoch) error {
 	if _, err := db.Exec(ctx, "LISTEN "+accessChannel); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	e.bump()
-	e.blind.Store(false)
+	epoch.Bump() // for changes that were made before LISTEN
+	epoch.SetUncertain(false)
 	for {
 		wait, cancel := context.WithTimeout(ctx, heartbeat)
 		_, err := db.WaitForNotification(wait)
 		cancel()
 		switch {
 		case err == nil:
-			e.bump()
+			epoch.Bump()
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded):
-			check, cancel := context.WithTimeout(ctx, heartbeat)
-			err := db.Ping(check)
-			cancel()
-			if err != nil {
+			if err := ping(ctx, db); err != nil {
 				return fmt.Errorf("check the connection: %w", err)
 			}
 		default:
 			return fmt.Errorf("wait for a notification: %w", err)
 		}
 	}
+}
+
+func ping(ctx context.Context, db *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, heartbeat)
+	defer cancel()
+	return db.Ping(ctx)
 }

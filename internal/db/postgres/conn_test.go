@@ -1,0 +1,62 @@
+package postgres_test
+
+import (
+	"sync"
+	"testing"
+
+	"bursar/internal/db/engine"
+)
+
+func TestAWriteThatLosesADeadlockRunsAgain(t *testing.T) {
+	d := open(t)
+	must(t, d.insert(t.Context(), "one"))
+	must(t, d.insert(t.Context(), "two"))
+	var met, all sync.WaitGroup
+	met.Add(2)
+	for _, order := range [][]string{{"one", "two"}, {"two", "one"}} {
+		meet := sync.OnceFunc(func() {
+			met.Done()
+			met.Wait()
+		})
+		all.Go(func() {
+			err := d.Write(t.Context(), func(c engine.Conn) error {
+				for _, name := range order {
+					rows, err := c.Query(`UPDATE pair SET value = value || '+' WHERE name = $1 RETURNING name`, []any{name})
+					if err != nil {
+						return err
+					}
+					for rows.Next() {
+					}
+					if err := rows.Err(); err != nil {
+						return err
+					}
+					meet()
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("a write that lost a deadlock: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if got := d.count(t, `SELECT count(*) FROM pair WHERE value = 'v++'`); got != 2 {
+		t.Errorf("%d of 2 rows have both changes", got)
+	}
+}
+
+// The server answers COMMIT with ROLLBACK if an earlier statement failed.
+func TestACommitThatTheServerRollsBackIsAnError(t *testing.T) {
+	d := open(t)
+	err := d.Write(t.Context(), func(c engine.Conn) error {
+		rows, err := c.Query(`SELECT 1 / length($1)`, []any{""})
+		if err == nil {
+			for rows.Next() {
+			}
+		}
+		return nil // as a caller who ignores the error
+	})
+	if err == nil {
+		t.Error("a transaction that was rolled back counts as committed")
+	}
+}

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"bursar/internal/db/engine"
+)
+
+// FileName is the name of the database file in the data folder.
+const FileName = "bursar.db"
+
+// Engine has many connections that read and one that writes.
+type Engine struct {
+	path    string
+	readers chan *conn // nil for a connection that is opened when it is needed
+	writer  *writer
+}
+
+// Open opens the database in a folder, and creates both if they do not exist.
+func Open(ctx context.Context, dir string, epoch *engine.Epoch) (*Engine, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	e := &Engine{path: filepath.Join(dir, FileName), readers: make(chan *conn, 2*max(2, runtime.GOMAXPROCS(0)))}
+	for range cap(e.readers) {
+		e.readers <- nil
+	}
+	file, err := os.OpenFile(e.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the data file: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("open the data file: %w", err)
+	}
+	if e.writer, err = openWriter(ctx, e.path, epoch); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func openWriter(ctx context.Context, path string, epoch *engine.Epoch) (*writer, error) {
+	failed := new(syncFailure)
+	vfs, err := newWALVFS(failed)
+	if err != nil {
+		return nil, err
+	}
+	c, err := openConn(ctx, vfs.uri(path), "PRAGMA wal_autocheckpoint = 0;")
+	if err != nil {
+		vfs.close()
+		return nil, err
+	}
+	// A process that was killed during a commit may have left pages in the WAL that
+	// are not on disk, and readers see them from now on.
+	if err := errors.Join(makePrivate(path), syncFile(path+"-wal")); err != nil {
+		defer vfs.close()
+		return nil, errors.Join(err, c.close())
+	}
+	return startWriter(c, vfs, startCheckpointer(path, failed), epoch), nil
+}
+
+// makePrivate takes SQLite's extra files from other users before anything is
+// written to them. The folder may have existed before, with access for others.
+func makePrivate(path string) error {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Chmod(path+suffix, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("make the data files private: %w", err)
+		}
+	}
+	return nil
+}
+
+// Read implements engine.Engine.
+func (e *Engine) Read(ctx context.Context, fn func(engine.Conn) error) error {
+	var c *conn
+	select {
+	case c = <-e.readers:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a connection: %w", ctx.Err())
+	}
+	defer func() { e.readers <- c }()
+	if c == nil {
+		opened, err := openConn(ctx, e.path, "PRAGMA query_only = ON;")
+		if err != nil {
+			return err
+		}
+		c = opened
+	}
+	c.db.SetInterrupt(ctx)
+	defer c.endRead()
+	err := fn(c)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
+// Write implements engine.Engine.
+func (e *Engine) Write(ctx context.Context, fn func(engine.Conn) error) error {
+	return e.writer.do(ctx, fn)
+}
+
+// Migrate implements engine.Engine.
+func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64) error {
+	err := e.Write(ctx, func(c engine.Conn) error { return engine.ApplyMigrations(c.(*conn), all, now) })
+	if err != nil {
+		return err
+	}
+	return syncFile(filepath.Dir(e.path)) // else a power loss could remove the names of new files
+}
+
+// syncFile puts a file or a folder on disk, if it exists.
+func syncFile(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open %s to sync it: %w", filepath.Base(path), err)
+	}
+	defer file.Close()
+	if err := file.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return fmt.Errorf("sync %s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// Close implements engine.Engine. The writer is closed last, because the last
+// connection copies the WAL to the database.
+func (e *Engine) Close() error {
+	var errs []error
+	for range cap(e.readers) {
+		if c := <-e.readers; c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	return errors.Join(append(errs, e.writer.stop())...)
+}
+
+// IsUnique reports whether a write failed because a value is taken.
+func IsUnique(err error) bool {
+	return errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) || errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY)
+}
+
+// IsForeignKey reports whether a write failed because of a row that it refers to,
+// or that refers to it.
+func IsForeignKey(err error) bool { return errors.Is(err, sqlite3.CONSTRAINT_FOREIGNKEY) }

@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"bursar/internal/db/engine"
+)
+
+// openEngine opens a database in dir and gives it an empty table of pairs.
+func openEngine(t testing.TB, dir string) *Engine {
+	t.Helper()
+	e, err := Open(context.Background(), dir, new(engine.Epoch))
+	must(t, err)
+	must(t, e.Write(t.Context(), func(c engine.Conn) error {
+		return c.(*conn).Script("CREATE TABLE IF NOT EXISTS pair (name TEXT PRIMARY KEY, value TEXT)")
+	}))
+	return e
+}
+
+// open opens a database until the end of the test.
+func open(t testing.TB) *Engine {
+	t.Helper()
+	e := openEngine(t, t.TempDir())
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually waits for a condition.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func insert(c engine.Conn, name string) error {
+	return c.Exec("INSERT INTO pair VALUES ($1, $2)", []any{name, ""})
+}
+
+// startInsert starts to insert a pair and returns where the result will be.
+func startInsert(e *Engine, name string) <-chan error {
+	return startWrite(e, func(c engine.Conn) error { return insert(c, name) })
+}
+
+func startWrite(e *Engine, fn func(engine.Conn) error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- e.Write(context.Background(), fn) }()
+	return done
+}
+
+func countPairs(t testing.TB, e *Engine) (n int64) {
+	t.Helper()
+	must(t, e.Read(t.Context(), func(c engine.Conn) (err error) {
+		n, err = c.(*conn).queryInt("SELECT count(*) FROM pair")
+		return err
+	}))
+	return n
+}
