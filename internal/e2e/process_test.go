@@ -45,11 +45,18 @@ func environment(more []string) []string {
 // test, and waits until it listens.
 func spawn(t *testing.T, env []string, flags ...string) *process {
 	t.Helper()
+	return launch(t, flags, func(cmd *exec.Cmd) { cmd.Env, cmd.Dir = environment(env), t.TempDir() })
+}
+
+// launch is spawn for a test that prepares the process itself.
+func launch(t *testing.T, flags []string, prepare func(*exec.Cmd)) *process {
+	t.Helper()
 	p := &process{
 		Out: &servertest.LogBuffer{}, Log: &servertest.LogBuffer{}, exited: make(chan struct{}),
 		cmd: exec.Command(program, append([]string{"serve"}, flags...)...),
 	}
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr, p.cmd.Dir = environment(env), p.Out, p.Log, t.TempDir()
+	p.cmd.Stdout, p.cmd.Stderr = p.Out, p.Log
+	prepare(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start the server: %v", err)
 	}
