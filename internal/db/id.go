@@ -17,11 +17,6 @@ type idSource struct {
 	clock func() time.Time
 	mu    sync.Mutex
 	last  uint64
-
-	// Random bits for many ids are drawn at once, because eight bytes cost nearly as
-	// much as hundreds.
-	random [512]byte
-	left   int // unused bytes of random
 }
 
 func newIDSource(clock func() time.Time) *idSource { return &idSource{clock: clock} }
@@ -50,14 +45,11 @@ func encodeID(prefix string, hi, lo uint64) string {
 // draw returns a tick, which always grows even if the clock goes back, and random
 // bits.
 func (s *idSource) draw() (tick, random uint64) {
+	var bits [8]byte
+	rand.Read(bits[:]) // never fails: crypto/rand would end the program
 	now := uint64(s.clock().UnixMilli()) << 16
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = max(s.last+1, now)
-	if s.left == 0 {
-		rand.Read(s.random[:]) // never fails: crypto/rand would end the program
-		s.left = len(s.random)
-	}
-	s.left -= 8
-	return s.last, binary.BigEndian.Uint64(s.random[s.left:])
+	return s.last, binary.BigEndian.Uint64(bits[:])
 }
