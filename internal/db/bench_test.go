@@ -8,8 +8,8 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-// BenchmarkCommit is one write with its audit row, on disk before it returns, by
-// one caller and by as many as share a group.
+// BenchmarkCommit measures one write with its audit row, by one caller and by 64 who
+// share commits.
 func BenchmarkCommit(b *testing.B) {
 	for name, store := range map[string]func(testing.TB) dbtest.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
 		for _, callers := range []int{1, 64} {

@@ -11,7 +11,8 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-// steps is a clock that gives each of its times in turn, then the last for ever.
+// steps returns a clock that gives each of its times once, and then the last one
+// again and again.
 func steps(millis ...int64) func() time.Time {
 	var n atomic.Int64
 	return func() time.Time {
@@ -23,7 +24,7 @@ func steps(millis ...int64) func() time.Time {
 func TestIDsHaveAPrefixAndATimeOrderedValue(t *testing.T) {
 	form := regexp.MustCompile(`^entry_[0-9a-hjkmnp-tv-z]{26}$`)
 	if id := dbtest.SQLite(t).Open(t).NewID("entry"); !form.MatchString(id) {
-		t.Errorf("id %s has not the form %s", id, form)
+		t.Errorf("id %s does not have the form %s", id, form)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-// migrations lists what the store has seen, and when.
+// migrations lists the applied migrations, with their times.
 func migrations(t *testing.T, d *db.DB) []string {
 	t.Helper()
 	var list []string
@@ -37,7 +37,7 @@ func TestOpeningAgainMigratesNothing(t *testing.T) {
 	})
 }
 
-func TestManyNodesOpenAFreshStoreAtOnce(t *testing.T) {
+func TestManyNodesOpenANewStoreAtOnce(t *testing.T) {
 	for range 3 {
 		dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 			var all sync.WaitGroup
@@ -64,7 +64,7 @@ func TestManyNodesOpenAFreshStoreAtOnce(t *testing.T) {
 	}
 }
 
-func TestStoreOfANewerProgramIsRefused(t *testing.T) {
+func TestAStoreOfANewerProgramIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error {
@@ -92,11 +92,11 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		config db.Config
 		want   string
 	}{
-		"nothing given":      {db.Config{}, "neither a data folder nor a database URL"},
-		"malformed URL":      {db.Config{URL: "postgres://user:hunter2@[broken"}, "malformed"},
-		"nobody listens":     {db.Config{URL: "postgres://user:hunter2@127.0.0.1:1/x?sslmode=disable"}, "reach PostgreSQL"},
-		"folder is a file":   {db.Config{Dir: "main_test.go"}, "data folder"},
-		"folder not to make": {db.Config{Dir: "main_test.go/below"}, "data folder"},
+		"nothing given":    {db.Config{}, "neither a data folder nor a database URL"},
+		"malformed URL":    {db.Config{URL: "postgres://user:hunter2@[broken"}, "malformed"},
+		"nobody listens":   {db.Config{URL: "postgres://user:hunter2@127.0.0.1:1/x?sslmode=disable"}, "reach PostgreSQL"},
+		"folder is a file": {db.Config{Dir: "main_test.go"}, "data folder"},
+		"folder in a file": {db.Config{Dir: "main_test.go/below"}, "data folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := db.Open(t.Context(), c.config)

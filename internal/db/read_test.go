@@ -33,7 +33,7 @@ func countAround(t *testing.T, d *db.DB, name string, prepare func(db.Q) error) 
 	return before, after
 }
 
-func TestSnapshotSeesOneMoment(t *testing.T) {
+func TestASnapshotDoesNotChange(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		if before, after := countAround(t, d, "during", db.Q.Snapshot); before != after {
@@ -45,7 +45,7 @@ func TestSnapshotSeesOneMoment(t *testing.T) {
 	})
 }
 
-func TestReadWithoutSnapshotSeesWhatIsCommitted(t *testing.T) {
+func TestAReadWithoutASnapshotSeesNewCommits(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		if before, after := countAround(t, d, "during", func(db.Q) error { return nil }); after != before+1 {
@@ -54,8 +54,8 @@ func TestReadWithoutSnapshotSeesWhatIsCommitted(t *testing.T) {
 	})
 }
 
-// TestSnapshotsAgreeUnderWrites reads two rows that every write changes together.
-func TestSnapshotsAgreeUnderWrites(t *testing.T) {
+// Every write changes two rows together, so a snapshot sees the same in both.
+func TestASnapshotNeverSeesHalfAWrite(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		mustPut(t, d, "left")
@@ -97,7 +97,7 @@ func TestSnapshotsAgreeUnderWrites(t *testing.T) {
 	})
 }
 
-// leaveDuring looks, lets the caller go away, and looks again.
+// leaveDuring runs a query, cancels the context, and runs the query again.
 func leaveDuring(t *testing.T, d *db.DB, prepare func(db.Q) error) error {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
@@ -107,7 +107,7 @@ func leaveDuring(t *testing.T, d *db.DB, prepare func(db.Q) error) error {
 			t.Fatalf("prepare the read: %v", err)
 		}
 		if _, err := q.Row(countSettings).Scan(new(int)); err != nil {
-			t.Fatalf("look: %v", err)
+			t.Fatalf("query: %v", err)
 		}
 		leave()
 		_, err := q.Row(countSettings).Scan(new(int))
@@ -115,12 +115,13 @@ func leaveDuring(t *testing.T, d *db.DB, prepare func(db.Q) error) error {
 	})
 }
 
-// manyReads is more than there are connections on a small machine.
+// manyReads is more than the connections that read on a small machine, so that each
+// of them is used.
 const manyReads = 16
 
-// TestReaderIsFreshAfterItsCallerLeft uses every connection for a snapshot whose
-// caller goes away in the middle: none may stay behind in that moment.
-func TestReaderIsFreshAfterItsCallerLeft(t *testing.T) {
+// A connection whose caller has left in the middle of a snapshot must not keep the
+// snapshot.
+func TestASnapshotEndsWhenItsCallerLeaves(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		for i := range manyReads {
@@ -128,13 +129,13 @@ func TestReaderIsFreshAfterItsCallerLeft(t *testing.T) {
 			name := fmt.Sprint("fresh", i)
 			mustPut(t, d, name)
 			if !has(t, d, name) {
-				t.Fatal("a connection still looks at the moment of a caller who left")
+				t.Fatal("a connection still has the snapshot of a caller who left")
 			}
 		}
 	})
 }
 
-func TestReadEndsWhenItsCallerLeaves(t *testing.T) {
+func TestAReadEndsWhenItsCallerLeaves(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		for range manyReads {
@@ -145,7 +146,7 @@ func TestReadEndsWhenItsCallerLeaves(t *testing.T) {
 	})
 }
 
-func TestReadForACallerWhoIsGoneEnds(t *testing.T) {
+func TestACallerWhoHasLeftReadsNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		ctx, leave := context.WithCancel(t.Context())
@@ -155,13 +156,13 @@ func TestReadForACallerWhoIsGoneEnds(t *testing.T) {
 				_, err := q.Row(countSettings).Scan(new(int))
 				return err
 			}); !errors.Is(err, context.Canceled) {
-				t.Fatalf("a read for a caller who is gone ends with %v, want context.Canceled", err)
+				t.Fatalf("the read of a caller who has left ends with %v, want context.Canceled", err)
 			}
 		}
 	})
 }
 
-func TestErrorOfACallbackIsHandedOn(t *testing.T) {
+func TestReadReturnsTheErrorOfItsCallback(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		mustPut(t, d, "row")
@@ -177,7 +178,7 @@ func TestErrorOfACallbackIsHandedOn(t *testing.T) {
 	})
 }
 
-func TestStoreAnswersPing(t *testing.T) {
+func TestTheStoreAnswersPing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		if err := store.Open(t).Ping(t.Context()); err != nil {
 			t.Error(err)

@@ -7,7 +7,7 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-func TestParametersBindByNumber(t *testing.T) {
+func TestParametersAreBoundByNumber(t *testing.T) {
 	cases := map[string]struct {
 		sql  string
 		args []any
@@ -39,7 +39,7 @@ func TestParametersBindByNumber(t *testing.T) {
 	})
 }
 
-func TestParametersOfAChangeBindByNumber(t *testing.T) {
+func TestParametersOfAChangeAreBoundByNumber(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		err := change(t.Context(), d, happened, func(tx *db.Tx) error {
@@ -54,7 +54,7 @@ func TestParametersOfAChangeBindByNumber(t *testing.T) {
 	})
 }
 
-func TestMissingParameterIsAnError(t *testing.T) {
+func TestAMissingParameterIsAnError(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		err := d.Read(t.Context(), func(q db.Q) error {
@@ -67,7 +67,7 @@ func TestMissingParameterIsAnError(t *testing.T) {
 	})
 }
 
-func TestValuesComeBackAsTheyWent(t *testing.T) {
+func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		const big = int64(1) << 53
@@ -99,7 +99,7 @@ func TestValuesComeBackAsTheyWent(t *testing.T) {
 	})
 }
 
-func TestNullIsToldFromEmpty(t *testing.T) {
+func TestNullIsDifferentFromEmpty(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		err := d.Read(t.Context(), func(q db.Q) error {
@@ -116,9 +116,10 @@ func TestNullIsToldFromEmpty(t *testing.T) {
 	})
 }
 
-// On SQLite a statement is prepared once a connection, so running it inside its
-// own answer would restart the answer; on PostgreSQL the connection is busy.
-func TestStatementInsideItsOwnAnswerIsAnError(t *testing.T) {
+// SQLite prepares a statement once for each connection, so running it again while
+// its result is being read would restart the result. On PostgreSQL the connection
+// is busy.
+func TestAStatementThatRunsWhileItsResultIsReadIsAnError(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		mustPut(t, d, "a")
@@ -134,10 +135,10 @@ func TestStatementInsideItsOwnAnswerIsAnError(t *testing.T) {
 			}, names)
 		})
 		if inner == nil {
-			t.Error("a statement inside its own answer was not refused")
+			t.Error("the inner statement was not refused")
 		}
 		if err == nil && rows != 2 {
-			t.Errorf("the outer answer has %d rows, want 2", rows)
+			t.Errorf("the outer result has %d rows, want 2", rows)
 		}
 		if !has(t, d, "a") {
 			t.Error("reads no longer work")

@@ -10,14 +10,14 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-func TestTraceIsToldWhatReadAndWriteSend(t *testing.T) {
+func TestTraceGetsWhatReadAndWriteSend(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		var mu sync.Mutex
-		var told []string
+		var sent []string
 		store.Config.Trace = func(sql string, args []any) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, fmt.Sprint(sql, args))
+			sent = append(sent, fmt.Sprint(sql, args))
 		}
 		d := store.Open(t)
 		const insert, ask = `INSERT INTO setting (name, value) VALUES ($1, $2)`, `SELECT value FROM setting WHERE name = $1`
@@ -34,8 +34,8 @@ func TestTraceIsToldWhatReadAndWriteSend(t *testing.T) {
 			t.Fatalf("read %q: %v", value, err)
 		}
 		for _, want := range []string{fmt.Sprint(insert, []any{"name", "value"}), fmt.Sprint(ask, []any{"name"})} {
-			if !slices.Contains(told, want) {
-				t.Errorf("nobody was told %q, but %q", want, told)
+			if !slices.Contains(sent, want) {
+				t.Errorf("the trace has no %q, but %q", want, sent)
 			}
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-func TestMutationWithoutAnEventIsRolledBack(t *testing.T) {
+func TestAMutationWithoutAnEventIsRolledBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		err := change(t.Context(), d, audit.Event{}, func(tx *db.Tx) error { return tx.Exec(insertSetting, "silent", "v") })
@@ -25,7 +25,7 @@ func TestMutationWithoutAnEventIsRolledBack(t *testing.T) {
 	})
 }
 
-func TestExemptMutationLeavesNoRow(t *testing.T) {
+func TestAnExemptMutationLeavesNoAuditRow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error { return tx.Exec(insertSetting, "quiet", "v") })
@@ -38,7 +38,7 @@ func TestExemptMutationLeavesNoRow(t *testing.T) {
 	})
 }
 
-func TestReadCannotWrite(t *testing.T) {
+func TestAReadCannotWrite(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		for name, prepare := range map[string]func(db.Q) error{
@@ -64,7 +64,7 @@ func TestReadCannotWrite(t *testing.T) {
 	})
 }
 
-func TestReadsWorkAfterARefusedWrite(t *testing.T) {
+func TestReadsWorkAfterARefusedChange(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		for range 20 { // more than there are connections
@@ -80,7 +80,7 @@ func TestReadsWorkAfterARefusedWrite(t *testing.T) {
 	})
 }
 
-func TestUniqueAndForeignKeyErrorsAreToldApart(t *testing.T) {
+func TestUniqueAndForeignKeyErrorsAreDifferent(t *testing.T) {
 	const insertWorkspace = `INSERT INTO workspace (id, organization_id, name, slug, member_version, created_at) VALUES ($1, $2, $3, $4, 0, 0)`
 	cases := map[string]struct {
 		sql                string
@@ -122,7 +122,7 @@ func newKey(t testing.TB, key string) *db.IdempotencyKey {
 	return k
 }
 
-func TestAKeyThatTwoNodesUseHappensOnce(t *testing.T) {
+func TestAKeyThatTwoNodesUseAtOnceWorksOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		nodes := []*db.DB{store.Open(t), store.Open(t)}
 		answers := make([]string, len(nodes))
