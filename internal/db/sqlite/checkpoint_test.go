@@ -24,7 +24,7 @@ func TestTheCheckpointerCopiesEveryWAL(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for round := range 3 {
+	for round := range 2 {
 		mustExec(t, writer, "INSERT OR REPLACE INTO pair VALUES ('a', $1)", strings.Repeat(string(rune('a'+round)), (checkpointAfter+100)*4096))
 		c.afterCommit(writer.db, checkpointAfter+100)
 		eventually(t, "the checkpointer is done", func() bool { return !c.running.Load() })
@@ -55,7 +55,7 @@ func TestAGroupThatWroteNothingCausesNoCheckpoint(t *testing.T) {
 func TestTheWALDoesNotGrowWithoutBound(t *testing.T) {
 	e := open(t)
 	var written, longest int64
-	for i := 0; written < 300<<20; i++ {
+	for i := 0; written < 150<<20; i++ {
 		value := strings.Repeat(strconv.Itoa(i%10), 100<<10) // SQLite does not write a value that is there already
 		must(t, e.Write(t.Context(), func(c engine.Conn) error {
 			return c.Exec("INSERT OR REPLACE INTO pair VALUES ($1, $2)", []any{fmt.Sprint("name-", i%20), value})
