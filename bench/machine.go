@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// machine is the computer in one line: processor, cores, memory, system, Go.
+// machine describes the computer: processor, cores, memory, system, Go.
 func machine() string {
 	parts := []string{processor(), fmt.Sprintf("%d cores", runtime.NumCPU())}
 	if memory := field("/proc/meminfo", "MemTotal"); memory != "" {
@@ -31,7 +31,7 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// field is the first value of a name in a file of "name : value" lines.
+// field returns the first value of a name in a file of "name : value" lines.
 func field(path, name string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command bench measures Bursar against the physical limit and against what a user
-// would pick instead.
+// Command bench measures Bursar beside the least that a Go server can do and beside programs
+// that could be used in its place.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads along may leave: that is an error, not the end
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is a failed write, not the end of the program
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -44,8 +44,8 @@ func execute(ctx context.Context, args []string, out, log io.Writer) error {
 }
 
 func serveBare(ctx context.Context, args []string) error {
-	if len(args) != 4 {
-		return fmt.Errorf("%s takes an address, a store, a workspace and a body", subject.BareCommand)
+	if len(args) != 5 {
+		return fmt.Errorf("%s takes an address, a store, a workspace, an entry and a body", subject.BareCommand)
 	}
-	return bare.Serve(ctx, bare.Config{Listen: args[0], Path: args[1], WorkspaceID: args[2], Me: args[3]}, func(string) {})
+	return bare.Serve(ctx, bare.Config{Listen: args[0], Path: args[1], WorkspaceID: args[2], SourceID: args[3], Me: args[4]})
 }

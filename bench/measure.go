@@ -12,17 +12,22 @@ import (
 
 	"golang.org/x/term"
 
-	"bursar/bench/build"
 	"bursar/bench/goal"
 	"bursar/bench/load"
-	"bursar/bench/progress"
+	"bursar/bench/plan"
 	"bursar/bench/report"
 	"bursar/bench/run"
+	"bursar/bench/subject"
 )
 
 // measure does a run and leaves nothing behind but its results.
 func measure(ctx context.Context, o options, out, log io.Writer) (err error) {
-	root, err := build.Root(".")
+	runs := &load.Runs{}
+	wrk, err := load.NewWrk(runs)
+	if err != nil {
+		return err
+	}
+	root, err := subject.Root(".")
 	if err != nil {
 		return err
 	}
@@ -31,42 +36,37 @@ func measure(ctx context.Context, o options, out, log io.Writer) (err error) {
 		return fmt.Errorf("make a folder for the stores: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-
-	team := &team{options: o, root: root, dir: temp, progress: progress.New(log, columns(log))}
-	defer func() { err = errors.Join(err, team.dismiss()) }()
-	if err := team.gather(ctx); err != nil {
+	started := time.Now()
+	progress := run.NewProgress(log, columns(log))
+	subjects := &subjects{options: o, root: root, dir: temp, progress: progress}
+	defer func() { err = errors.Join(err, subjects.stopPostgres()) }()
+	if err := subjects.prepare(ctx); err != nil {
 		return err
 	}
-	r := report.Report{Machine: machine(), Started: time.Now()}
-	numbers := &load.Numbers{}
 	all := &run.Run{
-		Options:  run.Options{Sizes: o.sizes, Seconds: o.seconds, Repeats: o.repeats, Minute: o.minute, Within: o.within, Only: o.works},
-		Subjects: team.subjects, Progress: team.progress,
-		Closed: load.Pick(numbers), Turns: load.NewClosed(numbers), Open: load.NewOpen(numbers),
+		Options:  run.Options{Sizes: o.sizes, Seconds: o.seconds, Repeats: o.repeats, Mixed: o.mixed, Within: o.within, Only: o.works},
+		Subjects: subjects.all, Progress: progress, Closed: wrk, Open: load.NewOpen(runs), Runs: runs,
 	}
 	defer all.Stop()
-	r.Generator = all.Closed.Name() + ", quick turns by " + all.Turns.Name() + ", mixed load by " + all.Open.Name()
 	if err := all.All(ctx); err != nil {
 		return err
 	}
-	cells, skipped := all.Results()
-	r.Cells, r.Skipped = cells, append(team.skipped, skipped...)
+	r := report.Report{
+		Machine: machine(), Started: started, Took: time.Since(started).Seconds(), Generator: "wrk " + wrk.Version + " (closed loops) and vegeta (mixed load)",
+		Measurements: all.Measurements, Skipped: append(subjects.skipped, all.Skipped...),
+	}
 	for _, s := range all.Subjects {
 		r.Subjects = append(r.Subjects, s.Subject)
 	}
-	r.Took = time.Since(r.Started).Seconds()
 	r.Goals = goal.Goals(r, o.sizes)
-	err = o.publishable(skipped)
-	if err == nil {
-		err = o.keep(r, root)
+	if err = o.publishable(r.Skipped); err == nil {
+		err = o.publish(r, root)
 	}
-	if err = errors.Join(err, r.Table(out, columns(out))); err != nil {
-		return err
-	}
-	return o.judge(r)
+	_, writeErr := out.Write(r.Markdown())
+	return errors.Join(err, writeErr, o.judge(r))
 }
 
-// columns is the width of a terminal, and 0 of anything else.
+// columns returns the width of a terminal, and 0 for anything else.
 func columns(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -79,19 +79,17 @@ func columns(w io.Writer) int {
 	return width
 }
 
-// publishable refuses to put a run in which Bursar itself failed in the place of one
-// in which it did not.
+// publishable refuses to replace published results by those of a run in which Bursar failed.
 func (o *options) publishable(skipped []string) error {
 	for _, line := range skipped {
-		if o.out == "" && (o.whole() || o.docs) && strings.Contains(line, "Bursar on ") {
-			return fmt.Errorf("the results are not kept: %s", line)
+		if o.out == "" && o.complete() && strings.Contains(line, "Bursar on ") {
+			return fmt.Errorf("the results are not published: %s", line)
 		}
 	}
 	return nil
 }
 
-// judge fails where goals are to be met and are not, or not known to be in a run that
-// leaves nothing out.
+// judge applies --strict.
 func (o *options) judge(r report.Report) error {
 	missed, absent := 0, 0
 	for _, g := range r.Goals {
@@ -102,29 +100,64 @@ func (o *options) judge(r report.Report) error {
 			missed++
 		}
 	}
-	if o.strict && (missed > 0 || absent > 0 && o.whole()) {
-		return fmt.Errorf("%d goals are missed, %d could not be measured", missed, absent)
+	if o.strict && (missed > 0 || absent > 0 && o.complete()) {
+		return fmt.Errorf("%d goals are missed, %d are not measured", missed, absent)
 	}
 	return nil
 }
 
-// keep writes the files of a run.
-func (o *options) keep(r report.Report, root string) error {
-	data, charts := o.out, o.out
-	if o.out == "" {
-		data, charts = filepath.Join(root, "bench"), filepath.Join(root, "docs", "images")
-	}
-	if o.out != "" || o.whole() {
-		if err := write(r, data, charts, o.out != ""); err != nil {
+// publish writes the files of a run.
+func (o *options) publish(r report.Report, root string) error {
+	switch {
+	case o.out != "":
+		if err := write(r, o.out, o.out, o.sizes); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(o.out, "results.md"), r.Markdown(), 0o644); err != nil {
+			return fmt.Errorf("write the tables: %w", err)
+		}
+	case o.complete():
+		if err := write(r, filepath.Join(root, "bench"), filepath.Join(root, "docs", "images"), o.sizes); err != nil {
 			return err
 		}
 	}
 	if !o.docs {
 		return nil
 	}
-	text, err := markdown(r)
-	if err != nil {
+	return report.Insert(filepath.Join(root, "docs", "performance.md"), r.Markdown())
+}
+
+// write writes results.json to one folder and the charts to another.
+func write(r report.Report, data, charts string, sizes plan.Sizes) error {
+	for _, dir := range []string{data, charts} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("write the results: %w", err)
+		}
+	}
+	if err := r.WriteJSON(filepath.Join(data, "results.json")); err != nil {
 		return err
 	}
-	return report.Insert(filepath.Join(root, "docs", "performance.md"), text)
+	throughput, err := report.Throughput(r, charted(sizes))
+	latency, latencyErr := report.Latencies(r, plan.MixedHalf)
+	cost, costErr := report.Cost(r, plan.Filters(), plan.Callers)
+	if err := errors.Join(err, latencyErr, costErr); err != nil {
+		return err
+	}
+	for name, svg := range map[string][]byte{"throughput": throughput, "latency": latency, "cost": cost} {
+		if err := os.WriteFile(filepath.Join(charts, "bench-"+name+".svg"), svg, 0o644); err != nil {
+			return fmt.Errorf("write the charts: %w", err)
+		}
+	}
+	return nil
+}
+
+// charted are the workloads in the chart of throughput, one of each kind.
+func charted(sizes plan.Sizes) (out []string) {
+	for _, w := range []plan.Workload{
+		{Kind: plan.WhoAmI}, {Kind: plan.List, Store: sizes.Main}, {Kind: plan.Read}, {Kind: plan.Create, Callers: 1},
+		{Kind: plan.Create, Callers: plan.Callers}, {Kind: plan.Update}, {Kind: plan.Audit, Store: sizes.Largest()}, {Kind: plan.Token},
+	} {
+		out = append(out, w.Name())
+	}
+	return out
 }

@@ -8,23 +8,23 @@ import (
 	"bursar/bench/plan"
 )
 
-func TestOptions(t *testing.T) {
+func TestFlagsAreChecked(t *testing.T) {
 	o, err := parse(nil, io.Discard)
-	if err != nil || !o.whole() || o.sizes != (plan.Sizes{Small: 1000, Main: 100_000, Large: 1_000_000}) || o.repeats != 3 || o.minute != time.Minute {
+	if err != nil || !o.complete() || o.sizes != (plan.Sizes{Small: 1000, Main: 100_000, Large: 1_000_000}) || o.repeats != 3 || o.mixed != time.Minute {
 		t.Errorf("%+v, %v", o, err)
 	}
 	o, err = parse([]string{"--quick", "--repeats", "2"}, io.Discard)
-	if err != nil || o.whole() || o.sizes.Large != 0 || o.repeats != 2 || o.minute >= time.Minute {
+	if err != nil || o.complete() || o.sizes.Large != 0 || o.repeats != 2 || o.mixed >= time.Minute {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for _, left := range []string{"--no-peers", "--only=list", "--subjects=bare", "--rows=1000,2000"} {
-		if o, err := parse([]string{left}, io.Discard); err != nil || o.whole() {
-			t.Errorf("%s: %v, whole: %t", left, err, o.whole())
+		if o, err := parse([]string{left}, io.Discard); err != nil || o.complete() {
+			t.Errorf("%s: %v, complete: %t", left, err, o.complete())
 		}
 	}
-	for _, wrong := range []string{"--rows=5", "--rows=2000,1000", "--rows=1000,1000", "--rows=1000,x", "--only=(", "--repeats=0", "--minute=1s", "more"} {
+	for _, wrong := range []string{"--rows=5", "--rows=2000,1000", "--rows=1000,1000", "--rows=1000,x", "--only=(", "--repeats=0", "--mixed=1s", "more"} {
 		if _, err := parse([]string{wrong}, io.Discard); err == nil {
-			t.Errorf("%s was taken", wrong)
+			t.Errorf("%s was accepted", wrong)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestPeersCanBeLeftOut(t *testing.T) {
 	for name, want := range map[string]bool{
 		"bursar-sqlite": true, "bare": true, "bursar-postgres": false, "kratos-sqlite": false, "pocketbase-full": false,
 	} {
-		if got := (&team{options: o}).asked(name); got != want {
+		if got := (&subjects{options: o}).asked(name); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

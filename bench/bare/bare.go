@@ -1,5 +1,5 @@
-// Package bare is the yardstick: the least that a Go server on the same driver
-// can do to answer. It knows no callers, checks nothing and keeps no log.
+// Package bare is the least that a Go server on the same SQLite driver can do to answer: the
+// limit that Bursar is compared with. It does not authenticate, validate or log.
 package bare
 
 import (
@@ -17,20 +17,21 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Config is what the yardstick serves.
+// Config says what to serve.
 type Config struct {
 	Listen      string
-	Path        string // of a SQLite store that the product has set up
+	Path        string // SQLite file of the product
 	WorkspaceID string
-	Me          string // the body that GET /me writes
+	SourceID    string // entry of the workspace whose rows a create copies
+	Me          string // body of GET /me
 }
 
 // Serve answers until ctx ends:
 //
-//	GET  /me      the bytes that the product answers with
-//	GET  /list    the newest 25 entries, by the query that the product runs
-//	POST /create  an entry and its audit row, on disk before the answer
-func Serve(ctx context.Context, c Config, ready func(address string)) error {
+//	GET  /me      writes the bytes that the product answers with
+//	GET  /list    writes the newest 25 entries, found by the query that the product runs
+//	POST /create  inserts an entry and its audit row, on disk before the answer
+func Serve(ctx context.Context, c Config) error {
 	s := &server{config: c, readers: make(chan *reader, 2*max(2, runtime.GOMAXPROCS(0)))}
 	for range cap(s.readers) {
 		r, err := openReader(c)
@@ -56,7 +57,6 @@ func Serve(ctx context.Context, c Config, ready func(address string)) error {
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()
-	ready(listener.Addr().String())
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
@@ -79,7 +79,7 @@ func write(w http.ResponseWriter, body []byte) {
 	h["X-Request-Id"] = []string{"req_01m7f4dmeb000sgqgd6d7veyf4"}
 	h["Content-Type"] = []string{"application/json"}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	_, _ = w.Write(body) // a client that went away is no concern of ours
+	_, _ = w.Write(body) // fails only if the client has gone
 }
 
 func (s *server) me(w http.ResponseWriter, _ *http.Request) { write(w, []byte(s.config.Me)) }
@@ -99,7 +99,7 @@ func (s *server) create(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		var id string
-		_, fields, _ := bytes.Cut(body, []byte(`"fields":`)) // which come last
+		_, fields, _ := bytes.Cut(body, []byte(`"fields":`)) // the last property
 		if id, err = s.writer.create(string(bytes.TrimSuffix(fields, []byte("}")))); err == nil {
 			write(w, []byte(`{"ok":true,"data":{"id":"`+id+`"}}`))
 			return

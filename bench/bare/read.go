@@ -31,17 +31,17 @@ func openReader(c Config) (*reader, error) {
 
 func (r *reader) close() {
 	_ = r.stmt.Close()
-	_ = r.conn.Close() // it has changed nothing
+	_ = r.conn.Close() // nothing was changed
 }
 
 func (r *reader) page(workspaceID string) ([]byte, error) {
-	defer func() { _ = r.stmt.Reset() }() // repeats the error of a step
+	defer func() { _ = r.stmt.Reset() }() // returns the error of the last step again
 	for i, value := range []string{workspaceID, "~"} {
 		if err := r.stmt.BindText(i+1, value); err != nil {
 			return nil, fmt.Errorf("bind: %w", err)
 		}
 	}
-	if err := r.stmt.BindInt(3, shown+1); err != nil { // one more tells whether there are more
+	if err := r.stmt.BindInt(3, shown+1); err != nil { // one more row tells whether there is another page
 		return nil, fmt.Errorf("bind: %w", err)
 	}
 	body := append(make([]byte, 0, 8192), `{"ok":true,"data":[`...)

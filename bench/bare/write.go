@@ -2,24 +2,29 @@ package bare
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
-	"bursar/api"
-	"bursar/internal/audit"
+	"bursar/bench/fill"
 	"bursar/internal/db"
 )
 
-// writer commits all creates that wait in one transaction.
+// writer commits all waiting creates in one transaction.
 type writer struct {
-	conn        *sqlite3.Conn
-	entry, row  *sqlite3.Stmt
-	workspaceID string
-	at          int64 // each create is a millisecond of its own
-	queue       chan *job
-	done        chan struct{}
+	conn         *sqlite3.Conn
+	entry, audit insert
+	fields       int // column of the entry
+	at           int // Unix milliseconds; each create has a millisecond of its own
+	queue        chan *job
+	done         chan struct{}
+}
+
+// insert is a prepared statement and the row that it inserts copies of.
+type insert struct {
+	row  fill.Row
+	stmt *sqlite3.Stmt
 }
 
 type job struct {
@@ -34,19 +39,28 @@ func startWriter(c Config) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{conn: conn, workspaceID: c.WorkspaceID, at: time.Now().UnixMilli(), queue: make(chan *job, 512), done: make(chan struct{})}
-	w.entry, _, err = conn.PrepareFlags(`INSERT INTO directory_entry (id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, sqlite3.PREPARE_PERSISTENT)
-	if err != nil {
-		return nil, fmt.Errorf("prepare the entry: %w", err)
+	w := &writer{conn: conn, at: int(time.Now().UnixMilli()), queue: make(chan *job, 512), done: make(chan struct{})}
+	if w.entry, err = w.prepare(c, "directory_entry", "id"); err != nil {
+		return nil, err
 	}
-	w.row, _, err = conn.PrepareFlags(`INSERT INTO audit_log (id, workspace_id, action, outcome, description, actor_type, actor_id, actor_name, actor_email,
-		resource_type, resource_id, request_id, ip, at, sent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, sqlite3.PREPARE_PERSISTENT)
-	if err != nil {
-		return nil, fmt.Errorf("prepare the audit row: %w", err)
+	if w.audit, err = w.prepare(c, "audit_log", "resource_id"); err != nil {
+		return nil, err
 	}
+	w.fields = slices.Index(w.entry.row.Columns, "fields")
 	go w.loop()
 	return w, nil
+}
+
+func (w *writer) prepare(c Config, table, column string) (insert, error) {
+	row, err := fill.ReadSQLite(w.conn, table, column, c.SourceID, fill.Vary{At: func(i int) int64 { return int64(i) }})
+	if err != nil {
+		return insert{}, fmt.Errorf("read the row to copy: %w", err)
+	}
+	stmt, _, err := w.conn.PrepareFlags(fill.InsertSQL(table, row.Columns), sqlite3.PREPARE_PERSISTENT)
+	if err != nil {
+		return insert{}, fmt.Errorf("prepare an insert into %s: %w", table, err)
+	}
+	return insert{row, stmt}, nil
 }
 
 func (w *writer) create(fields string) (id string, err error) {
@@ -56,7 +70,7 @@ func (w *writer) create(fields string) (id string, err error) {
 	return j.id, j.err
 }
 
-// stop is called when nobody creates any more.
+// stop ends the loop. There must be no create after it.
 func (w *writer) stop() {
 	close(w.queue)
 	<-w.done
@@ -75,8 +89,8 @@ func (w *writer) loop() {
 			close(j.done)
 		}
 	}
-	_ = w.entry.Close()
-	_ = w.row.Close()
+	_ = w.entry.stmt.Close()
+	_ = w.audit.stmt.Close()
 	_ = w.conn.Close()
 }
 
@@ -93,41 +107,18 @@ func (w *writer) commit(group []*job) error {
 	return w.conn.Exec(`COMMIT`)
 }
 
-// insert writes the two rows that the product writes for an entry, column by
-// column. What it would have found in the request is made up.
+// insert writes an entry and its audit row, with the columns of the product. Only ids, times
+// and fields are new.
 func (w *writer) insert(j *job) error {
 	w.at++
-	j.id = db.FirstID("entry", w.at)
-	label := "Ada Lovelace " + strconv.FormatInt(w.at%100_000, 10)
-	if err := run(w.entry, j.id, w.workspaceID, "person", label, false, "", "active", j.fields, " ada com example lovelace", w.at, w.at); err != nil {
+	j.id = db.FirstID("entry", int64(w.at))
+	entry := w.entry.row.Values(w.at)
+	entry[w.fields] = j.fields
+	if err := fill.Insert(w.entry.stmt, entry); err != nil {
 		return fmt.Errorf("write the entry: %w", err)
 	}
-	row := api.AuditEntry{
-		ID: db.FirstID("aud", w.at), Action: string(audit.EntryCreated), ActorName: "Ada Lovelace", ActorEmail: "ada@example.com",
-		Description: "Created person " + label, Outcome: string(audit.Success), Timestamp: w.at, ActorID: "usr_01m7f4dmeb000sgqgd6d7veyf4", ActorType: string(audit.User),
-		ResourceType: "directory_entry", ResourceID: j.id, RequestID: "req_01m7f4dmeb000sgqgd6d7veyf4", IP: "127.0.0.1",
-	}
-	if err := run(w.row, row.ID, w.workspaceID, row.Action, row.Outcome, row.Description, row.ActorType, row.ActorID, row.ActorName, row.ActorEmail,
-		row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.AppendJSON(nil))); err != nil {
+	if err := fill.Insert(w.audit.stmt, w.audit.row.Values(w.at)); err != nil {
 		return fmt.Errorf("write the audit row: %w", err)
 	}
 	return nil
-}
-
-func run(stmt *sqlite3.Stmt, values ...any) error {
-	for i, value := range values {
-		var err error
-		switch v := value.(type) {
-		case string:
-			err = stmt.BindText(i+1, v)
-		case int64:
-			err = stmt.BindInt64(i+1, v)
-		case bool:
-			err = stmt.BindBool(i+1, v)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return stmt.Exec()
 }

@@ -1,5 +1,6 @@
-// Package fill puts many rows into a store that the product has set up, past the
-// product: a million creates by the API would take longer than all that is measured.
+// Package fill multiplies one entry of a store, with its search words, its tag and its audit
+// row, by copying its rows: a million creates through the API would take longer than all that
+// is measured. The product itself creates the entry that is copied.
 package fill
 
 import (
@@ -9,169 +10,150 @@ import (
 	"strconv"
 	"strings"
 
-	"bursar/api"
 	"bursar/internal/db"
 )
 
-// Plan is what a store is filled with.
+// Number is the number in the texts of the entry that is copied; copies have their own.
+const Number = "777000777"
+
+// Fields are the fields of the entry that is copied.
+const Fields = `{"first-name":"Ada","last-name":"Lovelace ` + Number + `","email":"ada` + Number + `@example.com"}`
+
+// Plan says what to fill a store with.
 type Plan struct {
 	WorkspaceID string
-	ActorID     string // whose deeds the audit rows are
+	ActorID     string // creator of the entry
+	TagID       string // tag of the entry
+	SourceID    string // the entry to copy: an active person
 	Entries     int    // directory entries, and as many audit rows
-	Now         int64  // Unix milliseconds; rows are a millisecond apart and all before it
+	Now         int64  // Unix milliseconds; copies are a millisecond apart and all before it
 }
 
-// TagID is the tag that every second entry carries.
-func (p Plan) TagID() string { return db.FirstID("tag", p.Now) }
-
-// EntryID is the id of an entry, counted from the oldest.
+// EntryID is the id of the i-th entry, counted from the oldest.
 func (p Plan) EntryID(i int) string { return db.FirstID("entry", p.at(i)) }
 
 func (p Plan) at(i int) int64 { return p.Now - int64(p.Entries-i) }
 
-// Every second entry is of the first type and status, so that a filter has half
-// of the rows to go through.
-func kind(i int) string {
-	if i%2 == 0 {
-		return "person"
+// pick returns the first value for half of all i. Each period is the double of another's, so
+// that filters do not select the same half.
+func pick(i, period int, first, second string) string {
+	if i/period%2 == 0 {
+		return first
 	}
-	return "organization"
-}
-
-func status(i int) string {
-	if i/2%2 == 0 {
-		return "active"
-	}
-	return "inactive"
+	return second
 }
 
 func tagged(i int) bool { return i/4%2 == 0 }
 
-func label(i int) string { return "Ada Lovelace " + strconv.Itoa(i) }
+// Audited is what the i-th audit row can be filtered by.
+type Audited struct{ ActorID, Action, ResourceType, ResourceID, Outcome string }
 
-func fields(i int) string {
-	n := strconv.Itoa(i)
-	return `{"first-name":"Ada","last-name":"Lovelace ` + n + `","email":"ada` + n + `@example.com"}`
+// Audited returns values that are each on half of the rows, except for the resource:
+// a hundred entries share all rows.
+func (p Plan) Audited(i int) Audited {
+	return Audited{
+		ActorID:      pick(i, 1, p.ActorID, db.FirstID("usr", p.Now)),
+		Action:       pick(i, 2, "directory.entry.created", "directory.entry.updated"),
+		ResourceType: pick(i, 4, "directory_entry", "directory_tag"),
+		Outcome:      pick(i, 8, "success", "denied"),
+		ResourceID:   p.EntryID(i % min(100, p.Entries)),
+	}
 }
 
-// words are what the product would find in label and fields.
-func words(i int) []string {
-	n := strconv.Itoa(i)
-	return []string{n, "ada" + n, "com", "example", "lovelace"}
+// store reads and writes rows of one database engine.
+type store interface {
+	// read returns the rows whose column has that value.
+	read(ctx context.Context, table, column, value string) (columns []string, rows [][]any, err error)
+	// write inserts rows, which come in the order of the primary key.
+	write(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error
 }
 
-// common is how many entries are filed under a word that all have, before the
-// product takes it for common.
-const common = 2000
-
-// filed says whether an entry is filed under one of its words.
-func filed(i int, word string) bool { return i < common || !slices.Contains(commonWords(), word) }
-
-func commonWords() []string { return []string{"com", "example", "lovelace"} }
-
-// sink takes rows of a table, in the order of its primary key.
-type sink interface {
-	rows(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error
-}
-
-func (p Plan) into(ctx context.Context, s sink) error {
-	for _, step := range []func(context.Context, sink) error{p.entries, p.words, p.tags, p.audit} {
-		if err := step(ctx, s); err != nil {
-			return fmt.Errorf("fill the store: %w", err)
+func (p Plan) into(ctx context.Context, s store) error {
+	number := Text{Number, strconv.Itoa}
+	entry := Vary{At: p.at, Texts: []Text{number, {p.SourceID, p.EntryID},
+		{"person", func(i int) string { return pick(i, 1, "person", "organization") }},
+		{"active", func(i int) string { return pick(i, 2, "active", "inactive") }}}}
+	audit := Vary{At: p.at, Texts: []Text{number, {p.SourceID, func(i int) string { return p.Audited(i).ResourceID }},
+		{p.ActorID, func(i int) string { return p.Audited(i).ActorID }},
+		{"directory.entry.created", func(i int) string { return p.Audited(i).Action }},
+		{"directory_entry", func(i int) string { return p.Audited(i).ResourceType }},
+		{"success", func(i int) string { return p.Audited(i).Outcome }}}}
+	if err := p.words(ctx, s, entry); err != nil {
+		return fmt.Errorf("fill directory_word: %w", err)
+	}
+	for _, t := range []struct {
+		table, column string
+		vary          Vary
+		wanted        func(i int) bool
+	}{
+		{"directory_entry", "id", entry, func(int) bool { return true }},
+		{"directory_entry_tag", "entry_id", entry, tagged},
+		{"audit_log", "resource_id", audit, func(int) bool { return true }},
+	} {
+		rows, err := p.source(ctx, s, t.table, t.column, t.vary)
+		if err == nil && len(rows) != 1 {
+			err = fmt.Errorf("the entry to copy has %d rows", len(rows))
+		}
+		if err == nil {
+			var all []int
+			for i := range p.Entries {
+				if t.wanted(i) {
+					all = append(all, i)
+				}
+			}
+			err = s.write(ctx, t.table, rows[0].Columns, len(all), func(i int) []any { return rows[0].Values(all[i]) })
+		}
+		if err != nil {
+			return fmt.Errorf("fill %s: %w", t.table, err)
 		}
 	}
 	return nil
 }
 
-func (p Plan) entries(ctx context.Context, s sink) error {
-	columns := []string{"id", "workspace_id", "type", "label", "label_sent", "name", "status", "fields", "words", "created_at", "updated_at"}
-	return s.rows(ctx, "directory_entry", columns, p.Entries, func(i int) []any {
-		return []any{p.EntryID(i), p.WorkspaceID, kind(i), label(i), false, "", status(i), fields(i),
-			" " + strings.Join(words(i), " "), p.at(i), p.at(i)}
-	})
+func (p Plan) source(ctx context.Context, s store, table, column string, v Vary) (out []Row, err error) {
+	columns, rows, err := s.read(ctx, table, column, p.SourceID)
+	for _, values := range rows {
+		out = append(out, newRow(columns, values, v))
+	}
+	return out, err
 }
 
-func (p Plan) words(ctx context.Context, s sink) error {
-	type place struct {
+// common is the number of entries with the same word from which the product no longer files
+// entries under it.
+const common = 2000
+
+// words files the entries under their search words.
+func (p Plan) words(ctx context.Context, s store, v Vary) error {
+	rows, err := p.source(ctx, s, "directory_word", "entry_id", v)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	type filed struct {
 		word  string
 		entry int
+		row   Row
 	}
-	var places []place
-	for i := range p.Entries {
-		for _, word := range words(i) {
-			if filed(i, word) {
-				places = append(places, place{word, i})
+	var all []filed
+	var shared []string // words that all entries have
+	column := slices.Index(rows[0].Columns, "word")
+	for _, row := range rows {
+		for i := range p.Entries {
+			word := fmt.Sprint(row.values[column](i))
+			if word == fmt.Sprint(row.values[column](i+1)) && i == common {
+				shared = append(shared, word)
+				break
 			}
+			all = append(all, filed{word, i, row})
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int {
+	slices.SortFunc(all, func(a, b filed) int {
 		if c := strings.Compare(a.word, b.word); c != 0 {
 			return c
 		}
 		return a.entry - b.entry
 	})
-	err := s.rows(ctx, "directory_word", []string{"workspace_id", "word", "entry_id"}, len(places), func(i int) []any {
-		return []any{p.WorkspaceID, places[i].word, p.EntryID(places[i].entry)}
-	})
-	if err != nil || p.Entries < common {
+	if err := s.write(ctx, "directory_word", rows[0].Columns, len(all), func(i int) []any { return all[i].row.Values(all[i].entry) }); err != nil {
 		return err
 	}
-	return s.rows(ctx, "directory_common_word", []string{"workspace_id", "word"}, len(commonWords()), func(i int) []any {
-		return []any{p.WorkspaceID, commonWords()[i]}
-	})
-}
-
-func (p Plan) tags(ctx context.Context, s sink) error {
-	err := s.rows(ctx, "directory_tag", []string{"id", "workspace_id", "name", "name_key", "applies_to", "created_at"}, 1, func(int) []any {
-		return []any{p.TagID(), p.WorkspaceID, "Half", "half", "all", p.Now}
-	})
-	if err != nil {
-		return err
-	}
-	var with []int
-	for i := range p.Entries {
-		if tagged(i) {
-			with = append(with, i)
-		}
-	}
-	return s.rows(ctx, "directory_entry_tag", []string{"entry_id", "tag_id", "live"}, len(with), func(i int) []any {
-		return []any{p.EntryID(with[i]), p.TagID(), true}
-	})
-}
-
-func (p Plan) audit(ctx context.Context, s sink) error {
-	columns := []string{"id", "workspace_id", "organization_id", "action", "outcome", "description", "actor_type", "actor_id",
-		"actor_name", "actor_email", "resource_type", "resource_id", "request_id", "ip", "at", "sent"}
-	return s.rows(ctx, "audit_log", columns, p.Entries, func(i int) []any {
-		deed := p.Deed(i)
-		row := api.AuditEntry{
-			ID: db.FirstID("aud", p.at(i)), Action: deed.Action, ActorName: "Ada Lovelace", ActorEmail: "ada@example.com",
-			Description: "Created " + kind(i) + " " + label(i), Outcome: deed.Outcome, Timestamp: p.at(i), ActorID: deed.ActorID, ActorType: "user",
-			ResourceType: deed.ResourceType, ResourceID: deed.ResourceID, RequestID: db.FirstID("req", p.at(i)), IP: "127.0.0.1",
-		}
-		return []any{row.ID, p.WorkspaceID, nil, row.Action, row.Outcome, row.Description, row.ActorType, row.ActorID,
-			row.ActorName, row.ActorEmail, row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.AppendJSON(nil))}
-	})
-}
-
-// Deed is what an audit row can be filtered by.
-type Deed struct{ ActorID, Action, ResourceType, ResourceID, Outcome string }
-
-// Deed is that of the i-th audit row. Each value but the last is on half of the
-// rows; a hundred entries share all rows between them.
-func (p Plan) Deed(i int) Deed {
-	d := Deed{ActorID: p.ActorID, Action: "directory.entry.created", ResourceType: "directory_entry", ResourceID: p.EntryID(i % min(100, p.Entries)), Outcome: "success"}
-	if i%2 == 1 {
-		d.ActorID = db.FirstID("usr", p.Now)
-	}
-	if i/2%2 == 1 {
-		d.Action = "directory.entry.updated"
-	}
-	if i/4%2 == 1 {
-		d.ResourceType = "directory_tag"
-	}
-	if i/8%2 == 1 {
-		d.Outcome = "denied"
-	}
-	return d
+	return s.write(ctx, "directory_common_word", []string{"workspace_id", "word"}, len(shared), func(i int) []any { return []any{p.WorkspaceID, shared[i]} })
 }

@@ -19,27 +19,27 @@ func SQLite(ctx context.Context, dir string, p Plan) (err error) {
 		return fmt.Errorf("open the store to fill: %w", err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	// Losing this store means filling it again. With a larger cache the driver runs out
-	// of memory when it makes the indexes over a million rows.
+	// A store that is lost on the way is filled again, so nothing is synced. With a larger
+	// cache the driver runs out of memory when it indexes a million rows.
 	if err := conn.Exec(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -64000; PRAGMA foreign_keys = OFF; BEGIN`); err != nil {
 		return fmt.Errorf("prepare to fill the store: %w", err)
 	}
-	again, err := setAside(conn)
+	restore, err := dropIndexes(conn)
 	if err != nil {
-		return fmt.Errorf("set the indexes aside: %w", err)
+		return fmt.Errorf("drop the indexes: %w", err)
 	}
-	if err := p.into(ctx, sqliteSink{conn}); err != nil {
+	if err := p.into(ctx, sqliteStore{conn}); err != nil {
 		return err
 	}
-	if err := conn.Exec(again + `COMMIT; PRAGMA journal_mode = WAL`); err != nil {
-		return fmt.Errorf("end filling the store: %w", err)
+	if err := conn.Exec(restore + `COMMIT; PRAGMA journal_mode = WAL`); err != nil {
+		return fmt.Errorf("restore the indexes: %w", err)
 	}
 	return nil
 }
 
-// setAside drops indexes and triggers, which cost less when they are made over all
-// rows at once, and returns the statements that make them.
-func setAside(conn *sqlite3.Conn) (again string, err error) {
+// dropIndexes drops indexes and triggers, because indexing all rows at once is faster, and
+// returns the statements that restore them.
+func dropIndexes(conn *sqlite3.Conn) (restore string, err error) {
 	stmt, _, err := conn.Prepare(`SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL`)
 	if err != nil {
 		return "", err
@@ -47,47 +47,93 @@ func setAside(conn *sqlite3.Conn) (again string, err error) {
 	var drop strings.Builder
 	for stmt.Step() {
 		drop.WriteString("DROP " + stmt.ColumnText(0) + " " + stmt.ColumnText(1) + ";")
-		again += stmt.ColumnText(2) + ";"
+		restore += stmt.ColumnText(2) + ";"
 	}
 	if err := stmt.Close(); err != nil {
 		return "", err
 	}
-	return again, conn.Exec(drop.String())
+	return restore, conn.Exec(drop.String())
 }
 
-type sqliteSink struct{ conn *sqlite3.Conn }
+type sqliteStore struct{ conn *sqlite3.Conn }
 
-func (s sqliteSink) rows(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error {
-	places := strings.Repeat(", ?", len(columns))[2:]
-	stmt, _, err := s.conn.Prepare(`INSERT INTO ` + table + ` (` + strings.Join(columns, ", ") + `) VALUES (` + places + `)`)
-	if err != nil {
-		return fmt.Errorf("prepare rows of %s: %w", table, err)
+// ReadSQLite returns the only row of a table whose column has that value, ready to be copied.
+func ReadSQLite(conn *sqlite3.Conn, table, column, value string, v Vary) (Row, error) {
+	columns, rows, err := sqliteStore{conn}.read(context.Background(), table, column, value)
+	if err == nil && len(rows) != 1 {
+		err = fmt.Errorf("%s has %d rows with %s %s", table, len(rows), column, value)
 	}
-	defer func() { _ = stmt.Close() }() // repeats an error of Exec
-	for i := range n {
-		if i%1000 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		for column, value := range row(i) {
-			if err := bind(stmt, column+1, value); err != nil {
-				return fmt.Errorf("fill %s: %w", table, err)
+	if err != nil {
+		return Row{}, err
+	}
+	return newRow(columns, rows[0], v), nil
+}
+
+func (s sqliteStore) read(_ context.Context, table, column, value string) (columns []string, rows [][]any, err error) {
+	stmt, _, err := s.conn.Prepare(`SELECT * FROM ` + table + ` WHERE ` + column + ` = ?`)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", table, err)
+	}
+	defer func() { err = errors.Join(err, stmt.Close()) }()
+	if err := stmt.BindText(1, value); err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", table, err)
+	}
+	for i := range stmt.ColumnCount() {
+		columns = append(columns, stmt.ColumnName(i))
+	}
+	for stmt.Step() {
+		row := make([]any, len(columns))
+		for i := range row {
+			switch stmt.ColumnType(i) {
+			case sqlite3.INTEGER:
+				row[i] = stmt.ColumnInt64(i)
+			case sqlite3.TEXT:
+				row[i] = stmt.ColumnText(i)
+			case sqlite3.NULL:
+			default:
+				return nil, nil, fmt.Errorf("read %s: column %s is neither a text nor a whole number", table, columns[i])
 			}
 		}
-		if err := stmt.Exec(); err != nil {
-			return fmt.Errorf("fill %s: %w", table, err)
-		}
+		rows = append(rows, row)
 	}
-	return nil
+	return columns, rows, stmt.Err()
 }
 
-func bind(stmt *sqlite3.Stmt, i int, value any) error {
-	switch v := value.(type) {
-	case string:
-		return stmt.BindText(i, v)
-	case int64:
-		return stmt.BindInt64(i, v)
-	case bool:
-		return stmt.BindBool(i, v)
+func (s sqliteStore) write(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error {
+	stmt, _, err := s.conn.Prepare(InsertSQL(table, columns))
+	if err != nil {
+		return fmt.Errorf("prepare the insert: %w", err)
 	}
-	return stmt.BindNull(i)
+	for i := range n {
+		if i%1000 == 0 && ctx.Err() != nil {
+			return errors.Join(ctx.Err(), stmt.Close())
+		}
+		if err := Insert(stmt, row(i)); err != nil {
+			return errors.Join(err, stmt.Close())
+		}
+	}
+	return stmt.Close()
+}
+
+// InsertSQL is a statement that inserts a row.
+func InsertSQL(table string, columns []string) string {
+	return `INSERT INTO ` + table + ` (` + strings.Join(columns, ", ") + `) VALUES (` + strings.Repeat(", ?", len(columns))[2:] + `)`
+}
+
+// Insert runs a statement of InsertSQL.
+func Insert(stmt *sqlite3.Stmt, values []any) (err error) {
+	for i, value := range values {
+		switch v := value.(type) {
+		case string:
+			err = stmt.BindText(i+1, v)
+		case int64:
+			err = stmt.BindInt64(i+1, v)
+		default:
+			err = stmt.BindNull(i + 1)
+		}
+		if err != nil {
+			return fmt.Errorf("bind: %w", err)
+		}
+	}
+	return stmt.Exec()
 }

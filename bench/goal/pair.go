@@ -9,34 +9,49 @@ import (
 	"bursar/bench/report"
 )
 
-// pair is what is divided by what; filter tells pairs of one goal apart.
+// pair is a ratio: of divided by by.
 type pair struct {
 	of, by side
-	filter string
-	apart  bool // not measured in turns
+	filter string // tells the pairs of one goal apart
+	apart  bool   // the two sides were not measured in turn
 }
 
-// atLeast is met where all pairs reach want. It shows the pair that comes closest
-// to missing it; all of them are in the tables.
+// atLeast adds a goal that is met if all pairs reach want. It shows the pair with the lowest
+// ratio; the tables have all of them.
 func (g *goals) atLeast(text string, want float64, pairs ...pair) {
-	var worst report.Spread
+	var lowest report.Spread
 	var filter string
 	for _, p := range pairs {
 		ratio, absent := g.ratio(p)
 		if absent != "" {
-			goal := report.AtLeast(text, want, "×", report.Spread{})
-			goal.Absent = absent
-			g.all = append(g.all, goal)
+			g.add(report.AtLeast(text, want, "×", report.Spread{}), absent)
 			return
 		}
-		if len(worst.All) == 0 || ratio.Median < worst.Median {
-			worst, filter = ratio, p.filter
+		if len(lowest.All) == 0 || ratio.Median < lowest.Median {
+			lowest, filter = ratio, p.filter
 		}
 	}
 	if len(pairs) > 1 {
 		text += " (lowest: " + filterText(filter) + ")"
 	}
-	g.all = append(g.all, g.flagged(report.AtLeast(text, want, "×", worst), pairs...))
+	g.add(g.withoutErrors(report.AtLeast(text, want, "×", lowest), pairs...), "")
+}
+
+// atMost adds a bound on one measurement.
+func (g *goals) atMost(text string, want float64, unit string, s side) {
+	m, ok := g.report.Find(s.workload, s.subject)
+	absent := ""
+	if !ok {
+		absent = missing(s)
+	}
+	g.add(report.AtMost(text, want, unit, m.Value), absent)
+}
+
+func (g *goals) add(goal report.Goal, absent string) {
+	if absent != "" {
+		goal.Absent = absent
+	}
+	g.all = append(g.all, goal)
 }
 
 func filterText(filter string) string {
@@ -49,37 +64,36 @@ func filterText(filter string) string {
 	return strings.ReplaceAll(filter, "_", " ")
 }
 
-// ratio is that of repeats that ran side by side; a side with fewer repeats than
-// the other has none to compare.
+// ratio compares the repeats of the same rounds, so both sides need the same number of them.
 func (g *goals) ratio(p pair) (ratio report.Spread, absent string) {
-	of, ok := g.report.Cell(p.of.work, p.of.subject)
+	of, ok := g.report.Find(p.of.workload, p.of.subject)
 	if !ok {
 		return ratio, missing(p.of)
 	}
-	by, ok := g.report.Cell(p.by.work, p.by.subject)
+	by, ok := g.report.Find(p.by.workload, p.by.subject)
 	if !ok {
 		return ratio, missing(p.by)
 	}
-	if p.apart && by.Value.Median > 0 { // measured at another time, against which it hardly counts
-		ratio = report.Ratio(of, report.Cell{Value: report.SpreadOf(slices.Repeat([]float64{by.Value.Median}, len(of.Value.All)))})
-		return ratio, ""
+	divisor := by.Value
+	if p.apart { // at ratios this large it hardly matters that the sides were measured at different times
+		divisor = report.SpreadOf(slices.Repeat([]float64{by.Value.Median}, len(of.Value.All)))
 	}
-	if len(of.Value.All) != len(by.Value.All) {
-		return ratio, fmt.Sprintf("%d repeats against %d", len(of.Value.All), len(by.Value.All))
+	if len(of.Value.All) != len(divisor.All) {
+		return ratio, fmt.Sprintf("%d repeats against %d", len(of.Value.All), len(divisor.All))
 	}
-	if ratio = report.Ratio(of, by); len(ratio.All) == 0 {
-		return ratio, "no good answer of " + p.by.subject
+	if ratio = report.Ratio(of.Value, divisor); len(ratio.All) == 0 {
+		return ratio, p.by.subject + " gave no good answer"
 	}
 	return ratio, ""
 }
 
-func missing(s side) string { return "no " + s.work + " of " + s.subject }
+func missing(s side) string { return "no " + s.workload + " of " + s.subject }
 
-// flagged lets no goal be met by answers of which some were errors.
-func (g *goals) flagged(goal report.Goal, pairs ...pair) report.Goal {
+// withoutErrors marks a goal as missed if some of the answers behind it were errors.
+func (g *goals) withoutErrors(goal report.Goal, pairs ...pair) report.Goal {
 	for _, p := range pairs {
 		for _, s := range []side{p.of, p.by} {
-			if cell, ok := g.report.Cell(s.work, s.subject); ok && cell.Errors > 0 {
+			if m, ok := g.report.Find(s.workload, s.subject); ok && m.Errors > 0 {
 				goal.Text += fmt.Sprintf(", with errors of %s", s.subject)
 				goal.Met = false
 				return goal
@@ -87,14 +101,4 @@ func (g *goals) flagged(goal report.Goal, pairs ...pair) report.Goal {
 		}
 	}
 	return goal
-}
-
-// atMost is a bound on what one side measured.
-func (g *goals) atMost(text string, want float64, unit string, s side) {
-	cell, ok := g.report.Cell(s.work, s.subject)
-	goal := report.AtMost(text, want, unit, cell.Value)
-	if !ok {
-		goal.Absent = missing(s)
-	}
-	g.all = append(g.all, goal)
 }

@@ -4,84 +4,67 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
 )
 
-// Open drives open loops: requests are due at fixed times, whether or not the
-// server keeps up.
-type Open struct{ driver }
+// Open drives open loops with the library vegeta.
+type Open struct{ runs *Runs }
 
-func NewOpen(numbers *Numbers) *Open { return &Open{newDriver(numbers)} }
+// NewOpen returns an open loop whose numbers do not collide with those of other generators.
+func NewOpen(runs *Runs) *Open { return &Open{runs} }
 
-func (o *Open) Name() string { return "bursar open loop" }
-
+// Run sends requests at the rate of the work. Latency counts from the moment at which a request
+// should have been sent: waiting for a free connection, or for a generator that is behind
+// schedule, is time that a caller would have waited too.
 func (o *Open) Run(ctx context.Context, w Work) (Result, error) {
-	if w.Rate <= 0 {
-		return Result{}, errors.New("open loop: work has no rate")
+	if w.Rate < 1 {
+		return Result{}, errors.New("an open loop needs a rate of at least one request per second")
 	}
-	p, err := newPlan(w)
-	if err != nil {
-		return Result{}, fmt.Errorf("open loop: %w", err)
-	}
-	due := timetable{rate: w.Rate, start: w.Warmup, end: w.Warmup + w.Duration}
-	total, err := o.drive(ctx, p, w.Connections, func(ctx context.Context, l *lane) error {
-		return l.keep(ctx, &due)
-	})
-	if err != nil {
-		return Result{}, fmt.Errorf("open loop: %w", err)
-	}
-	return total.result(max(w.Duration, total.last-due.start)), nil
-}
-
-// timetable spreads requests evenly. What is due between start and end counts.
-type timetable struct {
-	rate       float64
-	start, end time.Duration
-	taken      atomic.Int64
-}
-
-// next is when the next request is due that no lane has taken yet. As lanes take
-// requests in order and only when they are free, one that is due while all are
-// busy waits for the first to be free.
-func (t *timetable) next() (time.Duration, bool) {
-	due := time.Duration(float64(t.taken.Add(1)-1) / t.rate * float64(time.Second))
-	return due, due < t.end
-}
-
-// keep sends what is due. Latency counts from when a request was due, not from
-// when it was sent: a server that stalls makes the next ones wait, and that
-// wait is what their senders would have met.
-func (l *lane) keep(ctx context.Context, t *timetable) error {
-	alarm, err := newAlarm(ctx)
-	if err != nil {
-		return err
-	}
-	defer alarm.close()
-	for due, more := t.next(); more; due, more = t.next() {
-		now := l.clock.now()
-		if due > now {
-			if err := alarm.wait(due - now); err != nil {
-				return err
+	attacker := vegeta.NewAttacker(vegeta.Workers(uint64(w.Connections)), vegeta.MaxBody(0), vegeta.Client(&http.Client{
+		Timeout: Timeout, CheckRedirect: noRedirects,
+		Transport: &http.Transport{MaxConnsPerHost: w.Connections, MaxIdleConnsPerHost: w.Connections, DisableCompression: true},
+	}))
+	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
+	interval := time.Second / time.Duration(w.Rate)
+	var result Result
+	var latency vegeta.LatencyMetrics
+	began := time.Now()
+	for hit := range attacker.Attack(targeter(w, o.runs.next()), vegeta.ConstantPacer{Freq: w.Rate, Per: time.Second}, w.Duration, "") {
+		intended := began.Add(interval * time.Duration(hit.Seq+1)) // vegeta waits one interval before the first request
+		latency.Add(hit.Timestamp.Add(hit.Latency).Sub(intended))
+		result.Requests++
+		if hit.Code/100 != 2 {
+			result.Errors++
+			if result.FirstError == "" {
+				result.FirstError = fmt.Sprintf("%s %s: status %d %s", hit.Method, hit.URL, hit.Code, hit.Error)
 			}
 		}
-		r, a, err := l.askInTime(ctx, now-due)
-		if err != nil && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		now = l.clock.now()
-		if due >= t.start {
-			l.tally.answered(r, now-due, now, a, err)
-		}
 	}
-	return nil
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
+	result.PerSecond = float64(result.Requests-result.Errors) / w.Duration.Seconds()
+	result.Latency = Latency{P50: latency.Quantile(0.5), P90: latency.Quantile(0.9), P99: latency.Quantile(0.99), P999: latency.Quantile(0.999), Max: latency.Max}
+	return result, nil
 }
 
-// askInTime sends the next request unless it waited too long to count anyway. So
-// a run ends soon after its last request was due, however far behind the server is.
-func (l *lane) askInTime(ctx context.Context, waited time.Duration) (*request, answer, error) {
-	if waited >= l.tally.timeout {
-		return l.plan.next(), answer{}, fmt.Errorf("no free connection for %s", l.tally.timeout)
+// targeter makes the requests of the work in the same order as wrk.lua.
+func targeter(w Work, run string) vegeta.Targeter {
+	order := schedule(w.Requests)
+	var sent atomic.Int64
+	return func(t *vegeta.Target) error {
+		n := int(sent.Add(1))
+		// The second term shifts the ids in each round of the schedule, so that all of them get their turn.
+		r := w.Requests[order[n%len(order)]].fill(number(run, 0, n), n+n/len(order))
+		t.Method, t.URL, t.Body = r.Method, w.Base+r.Path, []byte(r.Body)
+		t.Header = make(http.Header, len(r.Header))
+		for name, value := range r.Header {
+			t.Header.Set(name, value)
+		}
+		return nil
 	}
-	return l.ask(ctx)
 }

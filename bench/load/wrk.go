@@ -1,122 +1,156 @@
 package load
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// Wrk drives closed loops with the program wrk, which others know and can repeat.
+// Wrk drives closed loops with the program wrk.
 type Wrk struct {
-	numbers *Numbers
+	Version string
 	program string
-	version string
+	runs    *Runs
 }
 
 // NewWrk finds wrk; it fails where wrk is not installed.
-func NewWrk(numbers *Numbers) (*Wrk, error) {
+func NewWrk(runs *Runs) (*Wrk, error) {
 	program, err := exec.LookPath("wrk")
 	if err != nil {
-		return nil, fmt.Errorf("find wrk: %w", err)
+		return nil, fmt.Errorf("the benchmark needs wrk (apt install wrk, brew install wrk): %w", err)
 	}
-	// It tells its version together with its usage, and exits as if misused.
-	about, _ := exec.Command(program, "-v").Output()
-	w := &Wrk{numbers: numbers, program: program, version: "of unknown version"}
-	if words := bytes.Fields(about); len(words) > 1 && string(words[0]) == "wrk" {
-		w.version = string(words[1])
+	about, _ := exec.Command(program, "-v").Output() // prints its version with its usage, and exits with 1
+	w := &Wrk{Version: "of unknown version", program: program, runs: runs}
+	if words := strings.Fields(string(about)); len(words) > 1 && words[0] == "wrk" {
+		w.Version = words[1]
 	}
 	return w, nil
 }
 
-// Pick is wrk where it is installed, else Closed.
-func Pick(numbers *Numbers) Generator {
-	if w, err := NewWrk(numbers); err == nil {
-		return w
-	}
-	return NewClosed(numbers)
-}
+//go:embed wrk.lua
+var script string
 
-func (w *Wrk) Name() string { return "wrk " + w.version }
-
+// Run measures for the duration of the work. wrk takes whole seconds, but when it is
+// interrupted it stops at the next tenth of a second and reports what it has measured.
 func (w *Wrk) Run(ctx context.Context, work Work) (Result, error) {
-	if work.Rate != 0 {
-		return Result{}, errors.New("wrk: work has a rate")
-	}
-	p, err := newPlan(work)
-	if err != nil {
-		return Result{}, fmt.Errorf("wrk: %w", err)
-	}
-	var warmup Result
-	if work.Warmup > 0 {
-		warm := work
-		warm.Warmup, warm.Duration = 0, work.Warmup
-		if warmup, err = NewClosed(w.numbers).Run(ctx, warm); err != nil {
-			return Result{}, fmt.Errorf("wrk: warm up: %w", err)
-		}
-	}
-	measured, err := w.measure(ctx, p, work)
-	if err != nil {
-		return Result{}, fmt.Errorf("wrk: %w", err)
-	}
-	result, err := measured.result(work.Connections)
-	if err != nil {
-		return Result{}, fmt.Errorf("wrk: %w", err)
-	}
-	if err := w.explain(ctx, p, measured, warmup, &result); err != nil {
-		return Result{}, fmt.Errorf("wrk: %w", err)
-	}
-	return result, nil
-}
-
-// measure lets wrk run and reads what its script reports.
-func (w *Wrk) measure(ctx context.Context, p *plan, work Work) (*report, error) {
 	dir, err := os.MkdirTemp("", "bursar-wrk-")
 	if err != nil {
-		return nil, fmt.Errorf("create directory for the script: %w", err)
+		return Result{}, fmt.Errorf("make a folder for the script of wrk: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	path, out := filepath.Join(dir, "work.lua"), filepath.Join(dir, "report.json")
+	path := filepath.Join(dir, "work.lua")
 	threads := threadsFor(work.Connections)
-	text := script(p, threads, w.numbers.take(int64(threads)*scriptBlock), out)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return nil, fmt.Errorf("write script: %w", err)
+	if err := os.WriteFile(path, []byte(luaWork(work, w.runs.next(), threads)+script), 0o600); err != nil {
+		return Result{}, fmt.Errorf("write the script of wrk: %w", err)
 	}
-	seconds := int((work.Duration + time.Second - 1) / time.Second)
-	cmd := exec.CommandContext(ctx, w.program, "--threads", strconv.Itoa(threads),
-		"--connections", strconv.Itoa(work.Connections), "--duration", strconv.Itoa(seconds)+"s",
-		"--timeout", strconv.Itoa(int(answerTimeout/time.Second))+"s", "--script", path, work.Base)
-	said, err := cmd.CombinedOutput()
+	seconds := (work.Duration + time.Second - 1) / time.Second
+	cmd := exec.CommandContext(ctx, w.program, "--threads", strconv.Itoa(threads), "--connections", strconv.Itoa(work.Connections),
+		"--duration", fmt.Sprintf("%ds", seconds), "--timeout", fmt.Sprintf("%ds", Timeout/time.Second), "--script", path, work.Base)
+	if work.Duration < seconds*time.Second {
+		interrupt := time.AfterFunc(work.Duration, func() { _ = cmd.Process.Signal(os.Interrupt) }) // fails only if wrk has ended
+		defer interrupt.Stop()
+	}
+	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return Result{}, ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("run: %w: %.400s", err, oneLine(said))
+		return Result{}, fmt.Errorf("run wrk: %w: %.400s", err, out)
 	}
-	data, err := os.ReadFile(out)
-	if err != nil {
-		return nil, fmt.Errorf("read its report: %w; it said: %.400s", err, oneLine(said))
-	}
-	r := &report{}
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("parse its report: %w", err)
-	}
-	return r, nil
+	return parseWrk(string(out))
 }
 
-// threadsFor is at most two, for the server needs its share of the machine. They
-// share connections evenly, since wrk would leave out the rest of the division.
+// threadsFor returns at most two threads, because the server needs its share of the cores.
+// wrk drops the remainder when it divides the connections among its threads.
 func threadsFor(connections int) int {
 	threads := min(2, connections, runtime.NumCPU())
 	if connections%threads != 0 {
 		return 1
 	}
 	return threads
+}
+
+// luaWork writes the work as Lua variables for wrk.lua.
+func luaWork(work Work, run string, threads int) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "local run, threads, mark = %q, %d, %q\n", run, threads, numberMark)
+	s.WriteString("local requests = {\n")
+	varied := len(work.Requests) > 1
+	for _, r := range work.Requests {
+		marked := r.fill(numberMark, 0)
+		path := strings.ReplaceAll(r.Path, "{n}", numberMark) // keeps {id}
+		fmt.Fprintf(&s, "{method=%q, path=%q, body=%s, headers={", r.Method, path, luaBody(marked.Body))
+		for name, value := range marked.Header {
+			fmt.Fprintf(&s, "[%q]=%q,", name, value)
+		}
+		s.WriteString("}, ids={")
+		withID := strings.Contains(r.Path, "{id}")
+		for _, id := range r.IDs {
+			if withID {
+				fmt.Fprintf(&s, "%q,", id)
+			}
+		}
+		s.WriteString("}},\n")
+		varied = varied || withID || strings.Contains(fmt.Sprint(marked.Path, marked.Header, marked.Body), numberMark)
+	}
+	fmt.Fprintf(&s, "}\nlocal varied = %t\nlocal order = {", varied)
+	for _, i := range schedule(work.Requests) {
+		fmt.Fprintf(&s, "%d,", i+1)
+	}
+	s.WriteString("}\n")
+	return s.String()
+}
+
+func luaBody(body string) string {
+	if body == "" {
+		return "nil"
+	}
+	return strconv.Quote(body)
+}
+
+// parseWrk reads the report that wrk prints.
+func parseWrk(out string) (Result, error) {
+	find := func(pattern string) []float64 {
+		var numbers []float64
+		if match := regexp.MustCompile(pattern).FindStringSubmatch(out); match != nil {
+			for _, text := range match[1:] {
+				n, _ := strconv.ParseFloat(text, 64) // the patterns match numbers only
+				numbers = append(numbers, n)
+			}
+		}
+		return numbers
+	}
+	requests, rate := find(`(\d+) requests in `), find(`Requests/sec:\s+([\d.]+)`)
+	if requests == nil || rate == nil {
+		return Result{}, fmt.Errorf("wrk reported no requests: %.400s", out)
+	}
+	r := Result{Requests: int64(requests[0]), PerSecond: rate[0]}
+	var causes []string
+	if refused := find(`Non-2xx or 3xx responses: (\d+)`); refused != nil && r.Requests > 0 {
+		r.Errors = int64(refused[0])
+		r.PerSecond *= 1 - refused[0]/requests[0]
+		causes = append(causes, "answers with an error status")
+	}
+	if failed := find(`Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)`); failed != nil {
+		for i, cause := range []string{"failed connections", "failed reads", "failed writes", "timeouts"} {
+			if failed[i] > 0 {
+				r.Errors += int64(failed[i])
+				causes = append(causes, cause)
+			}
+		}
+	}
+	r.FirstError = strings.Join(causes, ", ")
+	if r.Requests == 0 && r.Errors == 0 {
+		return Result{}, errors.New("wrk got no answer in time")
+	}
+	return r, nil
 }

@@ -1,22 +1,15 @@
 package plan
 
-// Other ways to ask for a list, beside what it is filtered by.
-const (
-	Counted   = "counted"   // with the number of all rows
-	Directory = "directory" // not of the log but of the directory, to compare the two
-	Plain     = "plain"     // without a filter, to compare with those that have one
-)
+import "strconv"
 
-// Sizes are those of the stores, in rows. Large is 0 where it is left out.
+// Sizes are the sizes of the stores, in rows. Large is 0 where it is left out.
 type Sizes struct{ Small, Main, Large int }
 
-// All are the sizes that there are, from the small one up.
+// All returns the sizes that are used, smallest first.
 func (s Sizes) All() []int {
-	var out []int
-	for _, size := range []int{s.Small, s.Main, s.Large} {
-		if size > 0 {
-			out = append(out, size)
-		}
+	out := []int{s.Small, s.Main}
+	if s.Large > 0 {
+		out = append(out, s.Large)
 	}
 	return out
 }
@@ -24,30 +17,38 @@ func (s Sizes) All() []int {
 // Largest is the size of the largest store.
 func (s Sizes) Largest() int { return max(s.Main, s.Large) }
 
-// Filters are those of the directory; the first is none.
-func Filters() []string { return []string{Plain, "type", "status", "tag"} }
-
-// AuditFilters are those of the audit log; the first is none.
-func AuditFilters() []string {
-	return []string{"", "actor", "action", "resource_type", "resource_id", "outcome", "span"}
+// StartSizes are the sizes of the stores that servers are restarted on.
+func (s Sizes) StartSizes() []int {
+	if s.Large > 0 {
+		return []int{0, s.Large}
+	}
+	return []int{0}
 }
 
-// Group is what is compared with each other: its works are measured in turn, so
-// that what slows the machine down for a while slows all of them.
+// StartName is the name of the measured start of a server over a store of that size.
+func StartName(size int) string {
+	if size == 0 {
+		return "start/empty"
+	}
+	return "start/" + strconv.Itoa(size)
+}
+
+// Group is a set of workloads that are compared with each other. They are measured in turn,
+// so that whatever slows the machine down for a while slows all of them down.
 type Group struct {
-	Works []Work
-	// Quick turns are for works that hardly differ: a machine moves by more than that
-	// from second to second.
-	Quick bool
+	Workloads []Workload
+	// ShortTurns is set where the workloads differ by less than the speed of the machine
+	// changes from second to second: shorter turns put both sides into the same moment.
+	ShortTurns bool
 }
 
-// Groups are all works in their order. What writes comes after what reads, so that
-// lists are of stores of a known size.
+// Groups returns all workloads in their order. Writes come after reads, so that lists are
+// measured on stores of a known size.
 func Groups(s Sizes) []Group {
 	groups := []Group{
-		{Works: []Work{{Kind: WhoAmI, Store: s.Main, Callers: Callers}}},
-		{Works: []Work{{Kind: List, Store: s.Main, Callers: Callers}}},
-		{Works: []Work{
+		{Workloads: []Workload{{Kind: WhoAmI, Store: s.Main, Callers: Callers}}},
+		{Workloads: []Workload{{Kind: List, Store: s.Main, Callers: Callers}}},
+		{Workloads: []Workload{
 			{Kind: Deep, Store: s.Main, Callers: Callers},
 			{Kind: List, Store: s.Main, Filter: Counted, Callers: Callers},
 		}},
@@ -55,11 +56,11 @@ func Groups(s Sizes) []Group {
 	for _, filter := range Filters() {
 		groups = append(groups, Group{lists(s, filter), true})
 	}
-	groups = append(groups, Group{audits(s), true}, Group{Works: []Work{
+	groups = append(groups, Group{audits(s), true}, Group{Workloads: []Workload{
 		{Kind: Audit, Store: s.Largest(), Filter: "level", Callers: Callers},
 		{Kind: Audit, Store: s.Largest(), Filter: Counted, Callers: Callers},
 	}})
-	for _, w := range []Work{
+	for _, w := range []Workload{
 		{Kind: Read, Callers: Callers},
 		{Kind: Token, Callers: Callers},
 		{Kind: Update, Callers: Callers},
@@ -67,32 +68,32 @@ func Groups(s Sizes) []Group {
 		{Kind: Create, Callers: Callers},
 	} {
 		w.Store = s.Main
-		groups = append(groups, Group{Works: []Work{w}})
+		groups = append(groups, Group{Workloads: []Workload{w}})
 	}
 	return groups
 }
 
-func lists(s Sizes, filter string) []Work {
-	var out []Work
-	add := func(kind Kind, size int, filter string) {
-		out = append(out, Work{Kind: kind, Store: size, Filter: filter, Callers: Callers})
+func lists(s Sizes, filter string) []Workload {
+	var out []Workload
+	add := func(kind Kind, size int) {
+		out = append(out, Workload{Kind: kind, Store: size, Filter: filter, Callers: Callers})
 	}
-	add(List, s.Main, filter)
+	add(List, s.Main)
 	if filter == Plain {
-		add(Deep, s.Main, filter)
+		add(Deep, s.Main)
 	}
-	add(List, s.Small, filter)
+	add(List, s.Small)
 	if s.Large > 0 {
-		add(List, s.Large, filter)
-		add(Deep, s.Large, filter)
+		add(List, s.Large)
+		add(Deep, s.Large)
 	}
 	return out
 }
 
-func audits(s Sizes) []Work {
-	out := []Work{{Kind: Audit, Store: s.Largest(), Filter: Directory, Callers: Callers}}
+func audits(s Sizes) []Workload {
+	out := []Workload{{Kind: Audit, Store: s.Largest(), Filter: Directory, Callers: Callers}}
 	for _, filter := range AuditFilters() {
-		out = append(out, Work{Kind: Audit, Store: s.Largest(), Filter: filter, Callers: Callers})
+		out = append(out, Workload{Kind: Audit, Store: s.Largest(), Filter: filter, Callers: Callers})
 	}
 	return out
 }

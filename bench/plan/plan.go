@@ -1,4 +1,4 @@
-// Package plan is what the subjects are to do, and in which order.
+// Package plan lists the workloads that the subjects run, and their order.
 package plan
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind is what a request is about. It is also the family of the work in the report.
+// Kind is what the requests of a workload do.
 type Kind string
 
 const (
@@ -22,36 +22,60 @@ const (
 	Mixed  Kind = "mixed"
 )
 
-// Callers is how many ask at the same time, unless a work says otherwise.
+// Names of the measurements that are not one of the workloads in Groups.
+const (
+	MixedHighest = "mixed/highest"
+	MixedHalf    = "mixed/half"
+	MixedP99     = "mixed/p99"
+	MemoryIdle   = "memory/idle"
+	MemoryLoad   = "memory/load"
+	MemoryGrowth = "memory/growth"
+	BinarySize   = "size/binary"
+	DiskPerEntry = "disk/entry"
+)
+
+// Callers is the number of concurrent connections, unless a workload says otherwise.
 const Callers = 64
 
-// Depth is how many rows lie before a deep page.
+// Depth is the number of rows before a deep page.
 const Depth = 90_000
 
-// Work is one kind of request to a store of one size.
-type Work struct {
+// Variants of a list request that are not filters.
+const (
+	Counted   = "counted"   // the answer includes the total number of rows
+	Directory = "directory" // the directory list, measured next to the audit lists
+	Plain     = "plain"     // no filter, measured next to the filtered lists
+)
+
+// Filters returns the filters of the directory; the first one is none.
+func Filters() []string { return []string{Plain, "type", "status", "tag"} }
+
+// AuditFilters returns the filters of the audit log; the first one is none.
+func AuditFilters() []string {
+	return []string{"", "actor", "action", "resource_type", "resource_id", "outcome", "span"}
+}
+
+// Workload is one kind of request to a store of one size.
+type Workload struct {
 	Kind    Kind
-	Store   int    // the size of the store
-	Filter  string // what a list is filtered by, or another way to ask for it
+	Store   int    // rows in the store
+	Filter  string // filter or variant of a list
 	Callers int
 }
 
-// ofSize says whether the size of the store is what the work is about.
-func (w Work) ofSize() bool { return w.Kind == List || w.Kind == Deep || w.Kind == Audit }
-
-// Rows is 0 where the size of the store does not matter.
-func (w Work) Rows() int {
-	if w.ofSize() {
+// Rows is the size of the store where the workload depends on it, else 0.
+func (w Workload) Rows() int {
+	if w.Kind == List || w.Kind == Deep || w.Kind == Audit {
 		return w.Store
 	}
 	return 0
 }
 
-// Name is family/rows/filter.
-func (w Work) Name() string {
+// Name identifies the workload in results.json and on the command line: kind/rows/filter.
+func (w Workload) Name() string {
 	parts := []string{string(w.Kind)}
-	if w.ofSize() {
-		parts = append(parts, strconv.Itoa(w.Store))
+	if w.Rows() > 0 {
+		parts = append(parts, strconv.Itoa(w.Rows()))
 	}
 	if w.Kind == Create {
 		parts = append(parts, strconv.Itoa(w.Callers))
@@ -62,12 +86,11 @@ func (w Work) Name() string {
 	return strings.Join(parts, "/")
 }
 
-// Slow says that an answer may take seconds, so that a short measurement sees few.
-func (w Work) Slow() bool { return w.Kind == Audit && w.Filter == Counted }
+// Slow reports whether one answer can take seconds, so that a short run sees only a few.
+func (w Workload) Slow() bool { return w.Kind == Audit && w.Filter == Counted }
 
-// Before is how many rows lie before the page that is asked for. A filter passes
-// half of the rows.
-func (w Work) Before() int {
+// Before is the number of rows before the requested page. A filter matches half of all rows.
+func (w Workload) Before() int {
 	switch {
 	case w.Kind != Deep:
 		return 0
@@ -77,8 +100,8 @@ func (w Work) Before() int {
 	return min(Depth, w.Store*9/10)
 }
 
-// Title is the work in words.
-func (w Work) Title() string {
+// Title is the workload in words.
+func (w Workload) Title() string {
 	switch w.Kind {
 	case WhoAmI:
 		return "Who am I"
@@ -86,7 +109,7 @@ func (w Work) Title() string {
 		return fmt.Sprintf("List of 25%s, %s rows", filterTitle(w.Filter), Number(w.Store))
 	case Audit:
 		if w.Filter == Directory {
-			return fmt.Sprintf("Directory list beside it, %s rows", Number(w.Store))
+			return fmt.Sprintf("Directory list of 25, %s rows", Number(w.Store))
 		}
 		return fmt.Sprintf("Audit list of 25%s, %s rows", filterTitle(w.Filter), Number(w.Store))
 	case Deep:
@@ -111,11 +134,11 @@ func filterTitle(filter string) string {
 	case "":
 		return ""
 	case Counted:
-		return ", with a count"
+		return " with a total count"
 	case Plain:
 		return " without a filter"
 	case "span":
-		return " of a span of time"
+		return " by time span"
 	}
 	return " by " + strings.ReplaceAll(filter, "_", " ")
 }

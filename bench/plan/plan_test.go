@@ -5,22 +5,21 @@ import (
 	"testing"
 )
 
-func TestNamesTellWorksApart(t *testing.T) {
-	met := map[string]bool{}
-	titles := map[string]bool{}
+func TestNamesAndTitlesAreUnique(t *testing.T) {
+	names, titles := map[string]bool{}, map[string]bool{}
 	for _, group := range Groups(Sizes{Small: 1000, Main: 100_000, Large: 1_000_000}) {
-		for _, w := range group.Works {
-			if met[w.Name()] || titles[w.Title()] || w.Callers < 1 {
+		for _, w := range group.Workloads {
+			if names[w.Name()] || titles[w.Title()] || w.Callers < 1 {
 				t.Errorf("%+v: %s, %s", w, w.Name(), w.Title())
 			}
-			met[w.Name()], titles[w.Title()] = true, true
+			names[w.Name()], titles[w.Title()] = true, true
 		}
 	}
 	for _, name := range []string{
 		"whoami", "list/100000", "list/1000/plain", "list/100000/type", "list/1000000/tag", "deep/100000", "deep/100000/plain", "deep/1000000/status", "audit/1000000",
 		"audit/1000000/resource_id", "create/1", "create/64", "update", "read", "token",
 	} {
-		if !met[name] {
+		if !names[name] {
 			t.Errorf("%s is not in the plan", name)
 		}
 	}
@@ -29,44 +28,43 @@ func TestNamesTellWorksApart(t *testing.T) {
 func TestWritesComeAfterReads(t *testing.T) {
 	var kinds []Kind
 	for _, group := range Groups(Sizes{Small: 1000, Main: 100_000}) {
-		for _, w := range group.Works {
+		for _, w := range group.Workloads {
 			kinds = append(kinds, w.Kind)
 		}
 	}
-	for _, kind := range []Kind{Create, Update, Token} {
-		first := slices.Index(kinds, kind)
+	for _, write := range []Kind{Create, Update, Token} {
 		for _, read := range []Kind{WhoAmI, List, Deep, Audit, Read} {
-			if slices.Contains(kinds[first:], read) {
-				t.Errorf("%s comes after %s", read, kind)
+			if slices.Contains(kinds[slices.Index(kinds, write):], read) {
+				t.Errorf("%s comes after %s", read, write)
 			}
 		}
 	}
 }
 
-func TestNoLargeStoreIsAskedForWhereThereIsNone(t *testing.T) {
+func TestWithoutALargeStoreNoWorkloadNeedsOne(t *testing.T) {
 	for _, group := range Groups(Sizes{Small: 1000, Main: 100_000}) {
-		for _, w := range group.Works {
+		for _, w := range group.Workloads {
 			if w.Store != 1000 && w.Store != 100_000 {
-				t.Errorf("%s", w.Name())
+				t.Error(w.Name())
 			}
 		}
 	}
 }
 
 func TestDeepPagesLieWithinTheirList(t *testing.T) {
-	for want, w := range map[int]Work{
+	for want, w := range map[int]Workload{
 		90_000: {Kind: Deep, Store: 1_000_000, Filter: "tag"},
 		270:    {Kind: Deep, Store: 300},
 		135:    {Kind: Deep, Store: 300, Filter: "tag"},
 		0:      {Kind: List, Store: 300},
 	} {
 		if w.Before() != want {
-			t.Errorf("%s: %d rows before it, not %d", w.Name(), w.Before(), want)
+			t.Errorf("%s: %d rows before it, want %d", w.Name(), w.Before(), want)
 		}
 	}
 }
 
-func TestNumber(t *testing.T) {
+func TestNumberGroupsThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1_234_567: "1,234,567"} {
 		if got := Number(n); got != want {
 			t.Errorf("%d: %s", n, got)

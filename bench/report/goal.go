@@ -2,22 +2,33 @@ package report
 
 import "fmt"
 
+// Goal is a ratio or a bound that a run is to show.
+type Goal struct {
+	Text   string  `json:"text"` // "GET /auth/me against the bare handler"
+	Kind   string  `json:"kind"` // "at least" or "at most"
+	Want   float64 `json:"want"`
+	Unit   string  `json:"unit"` // "×", "ms", "MiB", "KiB"
+	Got    Spread  `json:"got"`
+	Met    bool    `json:"met"`
+	Absent string  `json:"absent,omitempty"` // why it could not be measured
+}
+
 const (
 	atLeast = "at least"
 	atMost  = "at most"
 )
 
-// AtLeast is met where the median of got reaches want.
+// AtLeast is met if the median of got is want or more.
 func AtLeast(text string, want float64, unit string, got Spread) Goal {
 	return newGoal(text, atLeast, want, unit, got, got.Median >= want)
 }
 
-// AtMost is met where the median of got does not exceed want.
+// AtMost is met if the median of got is want or less.
 func AtMost(text string, want float64, unit string, got Spread) Goal {
 	return newGoal(text, atMost, want, unit, got, got.Median <= want)
 }
 
-// newGoal lets nothing be met that was not measured.
+// newGoal never counts a goal as met that was not measured.
 func newGoal(text, kind string, want float64, unit string, got Spread, met bool) Goal {
 	goal := Goal{Text: text, Kind: kind, Want: want, Unit: unit, Got: got, Met: met}
 	if len(got.All) == 0 {
@@ -45,7 +56,7 @@ func (g Goal) want() string {
 	return sign + quantity(g.Want, g.Unit, plain)
 }
 
-// got has as many digits as it takes to tell a near miss from a hit.
+// got has as many digits as are needed to tell a near miss from a hit.
 func (g Goal) got() string {
 	if g.Absent != "" {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// short writes a measurement with three digits that matter: 52,100/s, 1.24 ms.
+// short writes a measurement with three significant digits: 52,100/s, 1.24 ms.
 func short(v float64, unit string) string {
 	return quantity(v, unit, significant(3))
 }
@@ -19,16 +19,10 @@ func quantity(v float64, unit string, format func(float64) string) string {
 		return format(v)
 	case "req/s":
 		return format(v) + "/s"
-	case "×", "x":
+	case "×":
 		return format(v) + "×"
-	case "s":
-		return span(v*1000, format)
 	case "ms":
 		return span(v, format)
-	case "µs":
-		return span(v/1000, format)
-	case "bytes", "B":
-		return size(v, format)
 	case "KiB":
 		return size(v*(1<<10), format)
 	case "MiB":
@@ -60,20 +54,20 @@ func size(bytes float64, format func(float64) string) string {
 	return format(bytes) + " " + names[step]
 }
 
-// significant rounds to that many digits that matter: 52,137 becomes 52,100.
+// significant rounds to that many significant digits: 52,137 becomes 52,100.
 func significant(digits int) func(float64) string {
 	return func(v float64) string {
 		if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 			return plain(v)
 		}
-		unit := math.Pow10(exponent(math.Abs(v)) + 1 - digits)
+		unit := math.Pow10(exponent(v) + 1 - digits)
 		rounded := math.Round(v/unit) * unit
-		decimals := digits - 1 - exponent(math.Abs(rounded))
+		decimals := digits - 1 - exponent(rounded)
 		return thousands(strconv.FormatFloat(rounded, 'f', max(decimals, 0), 64))
 	}
 }
 
-// plain writes all of v and no zero more: 0.8, 10, 1,000,000.
+// plain writes v without trailing zeros: 0.8, 10, 1,000,000.
 func plain(v float64) string {
 	return thousands(strconv.FormatFloat(v, 'f', -1, 64))
 }
@@ -94,7 +88,7 @@ func thousands(number string) string {
 	return sign + whole + fraction
 }
 
-// duration writes seconds for people: 8 min 12 s.
+// duration writes seconds as 8 min 12 s.
 func duration(seconds float64) string {
 	whole := int(math.Round(seconds))
 	if whole < 60 {
@@ -102,3 +96,5 @@ func duration(seconds float64) string {
 	}
 	return fmt.Sprintf("%d min %d s", whole/60, whole%60)
 }
+
+func exponent(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)) + 1e-9)) }

@@ -3,203 +3,183 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-const (
-	usualWidth = 100
-	gap        = "  "
-	narrowest  = 24 // columns left to texts that give way
-)
-
-// Table writes the report for a terminal of that many columns; 0 means 100.
-func (r Report) Table(w io.Writer, width int) error {
-	if width <= 0 {
-		width = usualWidth
-	}
+// Markdown returns the report as tables for GitHub. Their columns are padded, so that they
+// read well on a terminal too.
+func (r Report) Markdown() []byte {
 	var out bytes.Buffer
-	writeWrapped(&out, "", r.headline(), " · ", width)
-	writeWrapped(&out, "", r.versions(), " · ", width)
-	for _, s := range r.sections() {
-		fmt.Fprintf(&out, "\n%s\n", s.title)
-		for i, table := range s.table.split(width) {
-			if i > 0 {
-				out.WriteByte('\n')
-			}
-			table.write(&out, width)
-		}
-		for _, note := range s.notes {
-			writeWrapped(&out, "  ", strings.Fields(note), " ", width)
-		}
+	fmt.Fprintf(&out, "%s · %s · load by %s · took %s.\n\n", escape(r.Machine),
+		r.Started.UTC().Format("2 January 2006, 15:04 UTC"), escape(r.Generator), duration(r.Took))
+	var versions []string
+	for _, s := range r.Subjects {
+		versions = append(versions, escape(strings.TrimSpace(s.Title+" "+s.Version)))
+	}
+	fmt.Fprintf(&out, "%s.\n\nNumbers are medians of the repeats; ± is the distance of the repeat that is farthest from the median.\n", strings.Join(versions, " · "))
+	r.writeGoals(&out)
+	for _, section := range sections() {
+		r.writeSection(&out, section)
 	}
 	if len(r.Skipped) > 0 {
-		out.WriteString("\nSkipped\n")
+		out.WriteString("\n### Skipped\n\n")
 	}
 	for _, line := range r.Skipped {
-		writeWrapped(&out, "  ", strings.Fields(line), " ", width)
+		fmt.Fprintf(&out, "- %s\n", escape(line))
 	}
-	if _, err := w.Write(out.Bytes()); err != nil {
-		return fmt.Errorf("writing the table: %w", err)
-	}
-	return nil
+	return out.Bytes()
 }
 
-// split makes tables of fewer columns where one would be too wide, as few and
-// as even as can be. Each repeats the column on the left.
-func (g grid) split(width int) []grid {
-	columns := len(g.head) - g.left
-	for parts := 1; parts < columns; parts++ {
-		if tables := g.inParts(parts); !slices.ContainsFunc(tables, func(t grid) bool { return t.least() > width }) {
-			return tables
+func (r Report) writeGoals(out *bytes.Buffer) {
+	rows := [][]string{{"", "goal", "want", "got", "spread"}}
+	for _, g := range r.Goals {
+		state, text := g.state(), g.Text
+		if state == "missed" {
+			state = "**missed**"
 		}
+		if g.Absent != "" {
+			text += " (" + g.Absent + ")"
+		}
+		rows = append(rows, []string{state, escape(text), g.want(), g.got(), g.spread()})
 	}
-	return g.inParts(max(columns, 1))
+	if len(r.Goals) > 0 {
+		fmt.Fprintf(out, "\n### Goals: %s\n\n", tally(r.Goals))
+		writeTable(out, rows, 2)
+	}
 }
 
-func (g grid) inParts(parts int) []grid {
-	columns := len(g.head) - g.left
-	var out []grid
-	for i := range parts {
-		from, to := g.left+columns*i/parts, g.left+columns*(i+1)/parts
-		out = append(out, g.columns(0, g.left).beside(g.columns(from, to)))
+// section is a table: the workloads whose names begin with prefix.
+type section struct{ prefix, title string }
+
+func sections() []section {
+	return []section{
+		{"whoami", "Who am I"}, {"list", "List"}, {"deep", "Deep page"}, {"create", "Create"}, {"update", "Update"},
+		{"read", "Single read"}, {"audit", "Audit log"}, {"token", "Key exchange"}, {"mixed", "Mixed load"},
+		{"start", "Start to first answer"}, {"memory", "Memory"}, {"size", "Size of the binary"}, {"disk", "Space on disk"},
 	}
-	return out
 }
 
-// least is the width of the table when it has given way.
-func (g grid) least() int {
-	total := len(gap) * len(g.head)
-	for i := range g.head {
-		if i == g.flex {
-			total += min(g.width(i), narrowest)
+func (r Report) writeSection(out *bytes.Buffer, s section) {
+	var names []string
+	of := map[string]bool{} // the subjects of the section
+	for _, m := range r.Measurements {
+		if prefix, _, _ := strings.Cut(m.Workload, "/"); prefix != s.prefix {
 			continue
 		}
-		total += g.width(i)
-	}
-	return total
-}
-
-func (g grid) columns(from, to int) grid {
-	part := grid{head: slices.Clone(g.head[from:to]), left: g.left, flex: g.flex}
-	for _, row := range g.rows {
-		part.rows = append(part.rows, slices.Clone(row[from:to]))
-	}
-	return part
-}
-
-func (g grid) beside(other grid) grid {
-	g.head = append(g.head, other.head...)
-	for i := range g.rows {
-		g.rows[i] = append(g.rows[i], other.rows[i]...)
-	}
-	return g
-}
-
-// width is what the column's cells need; a head is wrapped to its words.
-func (g grid) width(column int) int {
-	widest := 0
-	for _, word := range strings.Fields(g.head[column]) {
-		widest = max(widest, utf8.RuneCountInString(word))
-	}
-	for _, row := range g.rows {
-		widest = max(widest, utf8.RuneCountInString(row[column]))
-	}
-	return widest
-}
-
-func (g grid) write(out *bytes.Buffer, width int) {
-	widths := make([]int, len(g.head))
-	total := len(gap) * len(g.head)
-	for i := range g.head {
-		widths[i] = g.width(i)
-		total += widths[i]
-	}
-	if over := total - width; over > 0 {
-		widths[g.flex] = max(widths[g.flex]-over, min(widths[g.flex], narrowest))
-		total = width
-	}
-	g.writeRow(out, g.head, widths, true)
-	fmt.Fprintf(out, "%s%s\n", gap, strings.Repeat("─", total-len(gap)))
-	for _, row := range g.rows {
-		g.writeRow(out, row, widths, false)
-	}
-}
-
-// writeRow wraps cells that are too wide; a head stands at its bottom line.
-func (g grid) writeRow(out *bytes.Buffer, row []string, widths []int, head bool) {
-	cells := make([][]string, len(row))
-	height := 0
-	for i, text := range row {
-		cells[i] = []string{text}
-		if utf8.RuneCountInString(text) > widths[i] {
-			cells[i] = wrap(phrases(text, widths[i]), " ", widths[i])
+		if of[m.Subject] = true; !slices.Contains(names, m.Workload) {
+			names = append(names, m.Workload)
 		}
-		height = max(height, len(cells[i]))
 	}
-	for line := range height {
-		var text strings.Builder
-		for i, lines := range cells {
-			at := line
-			if head {
-				at -= height - len(lines)
+	if len(names) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n### %s\n\n", s.title)
+	rows := [][]string{{""}}
+	for _, subject := range r.Subjects {
+		if of[subject.Name] {
+			rows[0] = append(rows[0], escape(subject.Title))
+		}
+	}
+	var notes []string
+	for _, name := range names {
+		row := []string{""}
+		for _, subject := range r.Subjects {
+			m, ok := r.Find(name, subject.Name)
+			switch {
+			case ok:
+				row[0] = escape(m.Title)
+				row = append(row, m.text())
+			case of[subject.Name]:
+				row = append(row, "")
 			}
-			cell := ""
-			if at >= 0 && at < len(lines) {
-				cell = lines[at]
+			if m.Errors > 0 {
+				notes = append(notes, fmt.Sprintf("! %s, %s: %s errors\n", escape(m.Title), escape(subject.Title), plain(float64(m.Errors))))
 			}
-			text.WriteString(gap + pad(cell, widths[i], i >= g.left))
 		}
-		out.WriteString(strings.TrimRight(text.String(), " ") + "\n")
+		rows = append(rows, row)
 	}
+	writeTable(out, rows, 1)
+	for _, note := range notes {
+		out.WriteString("\n" + note)
+	}
+	r.writeLatency(out, names)
 }
 
-func pad(text string, width int, right bool) string {
-	space := strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
-	if right {
-		return space + text
-	}
-	return text + space
-}
-
-func writeWrapped(out *bytes.Buffer, indent string, parts []string, separator string, width int) {
-	for _, line := range wrap(parts, separator, width-len(indent)) {
-		out.WriteString(indent + line + "\n")
-	}
-}
-
-// phrases parts text at its commas or, where that is too coarse, at its spaces.
-func phrases(text string, width int) []string {
-	parts := strings.SplitAfter(text, ", ")
-	for i, part := range parts {
-		parts[i] = strings.TrimSpace(part)
-		if utf8.RuneCountInString(parts[i]) > width {
-			return strings.Fields(text)
+// writeLatency writes the percentiles of open loops.
+func (r Report) writeLatency(out *bytes.Buffer, names []string) {
+	for _, name := range names {
+		rows := [][]string{append([]string{"latency"}, percentiles()...)}
+		for _, subject := range r.Subjects {
+			m, _ := r.Find(name, subject.Name)
+			if m.Latency == nil {
+				continue
+			}
+			row := []string{escape(subject.Title)}
+			for _, ms := range m.Latency.all() {
+				row = append(row, short(ms, "ms"))
+			}
+			rows = append(rows, row)
 		}
-	}
-	return parts
-}
-
-// wrap joins the parts to lines no wider than width, where no part is wider.
-func wrap(parts []string, separator string, width int) []string {
-	var lines []string
-	line := ""
-	for _, part := range parts {
-		joined := line + separator + part
-		switch {
-		case line == "":
-			line = part
-		case utf8.RuneCountInString(joined) > width:
-			lines = append(lines, line)
-			line = part
-		default:
-			line = joined
+		if len(rows) > 1 {
+			out.WriteString("\n")
+			writeTable(out, rows, 1)
 		}
 	}
-	if line != "" {
-		lines = append(lines, line)
+}
+
+func percentiles() []string { return []string{"p50", "p90", "p99", "p99.9", "slowest"} }
+
+// text is the median and the deviation; an exclamation mark says that there were errors.
+func (m Measurement) text() string {
+	text := short(m.Value.Median, m.Unit)
+	if m.Errors > 0 {
+		text = "!" + text
 	}
-	return lines
+	if percent, ok := m.Value.deviation(); ok {
+		text += fmt.Sprintf(" ±%.0f%%", percent)
+	}
+	return text
+}
+
+// writeTable writes rows, the first of which is the head. The first columns are aligned to the
+// left, as many as left says, all others to the right.
+func writeTable(out *bytes.Buffer, rows [][]string, left int) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell), 3)
+		}
+	}
+	for at, row := range rows {
+		for i, cell := range row {
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i < left {
+				cell += space
+			} else {
+				cell = space + cell
+			}
+			out.WriteString("| " + cell + " ")
+		}
+		out.WriteString("|\n")
+		for i, width := range widths {
+			switch {
+			case at > 0: // the rule comes after the head only
+			case i < left:
+				out.WriteString("|" + strings.Repeat("-", width+2))
+			default:
+				out.WriteString("|" + strings.Repeat("-", width+1) + ":")
+			}
+		}
+		if at == 0 {
+			out.WriteString("|\n")
+		}
+	}
+}
+
+// escape keeps a text on one line and hides what Markdown would take for markup.
+func escape(text string) string {
+	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;",
+		"*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]").Replace(strings.Join(strings.Fields(text), " "))
 }

@@ -12,55 +12,52 @@ import (
 	"bursar/bench/subject"
 )
 
-type done struct {
+// filling is the work on one store.
+type filling struct {
 	of     *subject.Subject
-	job    subject.Job
+	store  subject.Store
 	server *subject.Server
 	err    error
 }
 
-// fill does the jobs of all subjects, the largest first and as many at a time as
-// there are cores.
+// fill fills the stores of all subjects, the largest first and one per core at a time.
 func (r *Run) fill(ctx context.Context) error {
-	var all []*done
-	var takes time.Duration
+	var all []*filling
+	rows := 0
 	for _, s := range r.Subjects {
-		for _, job := range s.Jobs {
-			all = append(all, &done{of: s, job: job})
-			takes += jobTime(job)
+		for _, store := range s.Stores {
+			all = append(all, &filling{of: s, store: store})
+			rows += store.Rows
 		}
 	}
-	r.Progress.Phase(len(all), takes, r.timeOfGroups()+r.timeOfOthers())
-	slices.SortStableFunc(all, func(a, b *done) int { return b.job.Rows - a.job.Rows })
-	queue := make(chan *done)
-	var working sync.WaitGroup
+	r.Progress.phase(len(all), time.Duration(rows)*fillTime/time.Duration(runtime.NumCPU())+r.estimate())
+	slices.SortStableFunc(all, func(a, b *filling) int { return b.store.Rows - a.store.Rows })
+	queue := make(chan *filling)
+	var workers sync.WaitGroup
 	for range runtime.NumCPU() {
-		working.Go(func() {
-			for d := range queue {
-				r.Progress.Step(jobTime(d.job), "filling %s", d.job.Title)
-				d.server, d.err = d.job.Do(ctx)
+		workers.Go(func() {
+			for f := range queue {
+				r.Progress.next("filling %s", f.store.Title)
+				f.server, f.err = f.store.Fill(ctx)
 			}
 		})
 	}
-	for _, d := range all {
-		queue <- d
+	for _, f := range all {
+		queue <- f
 	}
 	close(queue)
-	working.Wait()
+	workers.Wait()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	for _, s := range slices.Clone(r.Subjects) {
 		var failed error
-		for _, d := range all {
-			if d.of != s {
-				continue
+		for _, f := range all {
+			if f.of == s && f.err == nil {
+				s.Servers = append(s.Servers, f.server)
+			} else if f.of == s {
+				failed = errors.Join(failed, f.err)
 			}
-			if d.err != nil {
-				failed = errors.Join(failed, d.err)
-				continue
-			}
-			s.Servers = append(s.Servers, d.server)
 		}
 		if failed != nil {
 			r.drop(s, failed)
@@ -69,7 +66,7 @@ func (r *Run) fill(ctx context.Context) error {
 	return nil
 }
 
-// start runs all servers and reads their memory when they have come to rest.
+// start starts all servers and reads their memory when they are idle.
 func (r *Run) start(ctx context.Context) error {
 	for _, s := range slices.Clone(r.Subjects) {
 		for _, server := range s.Servers {
@@ -88,10 +85,10 @@ func (r *Run) start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(settle):
+	case <-time.After(settleTime):
 	}
 	for _, s := range r.Subjects {
-		server, ok := s.Of(r.Sizes.Main)
+		server, ok := s.WithEntries(r.Sizes.Main)
 		if !ok {
 			continue
 		}

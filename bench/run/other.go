@@ -5,29 +5,16 @@ import (
 	"errors"
 	"os"
 
-	"bursar/bench/load"
 	"bursar/bench/plan"
-	"bursar/bench/report"
 	"bursar/bench/subject"
 )
 
-// starts is how often a server is started.
+// starts is how often each server is restarted.
 const starts = 5
 
-func (r *Run) add(work, title string, s *subject.Subject, unit string, values ...float64) {
-	r.cells = append(r.cells, report.Cell{Work: work, Title: title, Subject: s.Name, Unit: unit, Value: report.SpreadOf(values)})
-}
-
-func (r *Run) addLoad(work, title string, s *subject.Subject, results ...load.Result) {
-	c := cellOf(results)
-	c.Work, c.Title, c.Subject = work, title, s.Name
-	r.cells = append(r.cells, c)
-}
-
-// measurePeaks reads the highest memory of all that the subject's servers did.
+// measurePeaks reads the highest memory of each subject's servers so far.
 func (r *Run) measurePeaks(context.Context) error {
-	steps, takes := r.others()
-	r.Progress.Phase(steps, takes, 0)
+	r.Progress.phase(len(r.turns())+6+len(r.Sizes.StartSizes())*3, r.timeOfOthers())
 	if !r.wanted(plan.MemoryLoad) {
 		return nil
 	}
@@ -48,9 +35,9 @@ func (r *Run) measurePeaks(context.Context) error {
 	return nil
 }
 
-// measureStarts starts servers again, of an empty store and of the largest.
+// measureStarts restarts servers over an empty store and over the largest one.
 func (r *Run) measureStarts(ctx context.Context) error {
-	for _, size := range plan.StartSizes(r.Sizes) {
+	for _, size := range r.Sizes.StartSizes() {
 		name, title := plan.StartName(size), "Empty store"
 		if size > 0 {
 			title = "Store of " + plan.Number(size) + " rows"
@@ -59,11 +46,11 @@ func (r *Run) measureStarts(ctx context.Context) error {
 			continue
 		}
 		for _, s := range r.Subjects {
-			server, ok := s.Of(size)
+			server, ok := s.WithEntries(size)
 			if !ok {
 				continue
 			}
-			r.Progress.Step(starts*startTime, "Start to first answer · %s · %s", title, s.Title)
+			r.Progress.next("Start to first answer · %s · %s", title, s.Title)
 			times, err := restart(ctx, server)
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -93,7 +80,7 @@ func restart(ctx context.Context, server *subject.Server) ([]float64, error) {
 	return out, nil
 }
 
-// measureSizes is what needs no running server.
+// measureSizes measures binaries and stores.
 func (r *Run) measureSizes() {
 	for _, s := range r.Subjects {
 		if r.wanted(plan.BinarySize) && s.Binary != "" {
@@ -101,11 +88,11 @@ func (r *Run) measureSizes() {
 				r.add(plan.BinarySize, "Binary", s, "MiB", mebibytes(info.Size()))
 			}
 		}
-		full, ok := s.Of(r.Sizes.Main)
-		empty, alsoOK := s.Of(0)
+		full, ok := s.WithEntries(r.Sizes.Main)
+		empty, alsoOK := s.WithEntries(0)
 		if ok && alsoOK && r.wanted(plan.DiskPerEntry) {
 			perEntry := float64(full.Bytes-empty.Bytes) / float64(r.Sizes.Main)
-			r.add(plan.DiskPerEntry, "For an entry; of Bursar with its search words and its audit row", s, "bytes", perEntry)
+			r.add(plan.DiskPerEntry, "Per entry; Bursar's with its search words and its audit row", s, "KiB", perEntry/(1<<10))
 		}
 	}
 }

@@ -1,49 +1,45 @@
-// Package run measures: it fills the stores, starts the subjects and lets them work
-// in turn.
+// Package run measures: it fills the stores, starts the subjects and runs the workloads in turn.
 package run
 
 import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
-	"bursar/bench/progress"
 	"bursar/bench/report"
 	"bursar/bench/subject"
 )
 
-// Options is how thoroughly to measure.
+// Options says how thoroughly to measure.
 type Options struct {
 	Sizes   plan.Sizes
-	Seconds int
-	Repeats int
-	Minute  time.Duration  // of the mixed load
+	Seconds int            // of each measurement
+	Repeats int            // of each measurement
+	Mixed   time.Duration  // of the mixed load
 	Within  time.Duration  // repeats are left out to end within it; 0 is no limit
-	Only    *regexp.Regexp // names of works
+	Only    *regexp.Regexp // names of workloads; nil is all
 }
 
 // Run is one run of the benchmark.
 type Run struct {
 	Options
 	Subjects []*subject.Subject
-	Progress *progress.Progress
+	Progress *Progress
 	Closed   load.Generator
-	Turns    load.Generator // closed loops of less than a second
 	Open     load.Generator
+	Runs     *load.Runs
 
-	began   time.Time
-	cells   []report.Cell
-	skipped []string
+	Measurements []report.Measurement
+	Skipped      []string // what was left out, and why
 }
 
-// All does everything. What cannot be done is left out with a line; only the end of
-// ctx is an error.
+// All measures everything. What fails is skipped; only the end of ctx is an error.
 func (r *Run) All(ctx context.Context) error {
-	r.began = time.Now()
-	defer r.Progress.End()
+	defer r.Progress.end()
 	for _, step := range []func(context.Context) error{r.fill, r.start, r.measureGroups, r.measurePeaks, r.measureMixed, r.measureStarts} {
 		if err := step(ctx); err != nil {
 			return err
@@ -56,7 +52,7 @@ func (r *Run) All(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends all servers.
+// Stop stops all servers.
 func (r *Run) Stop() {
 	for _, s := range r.Subjects {
 		if err := s.Stop(); err != nil {
@@ -65,13 +61,10 @@ func (r *Run) Stop() {
 	}
 }
 
-// Results are the cells in the order of the works, and what was left out.
-func (r *Run) Results() (cells []report.Cell, skipped []string) { return r.cells, r.skipped }
-
-// skip notes what is left out and goes on.
+// skip notes what is left out.
 func (r *Run) skip(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	r.skipped = append(r.skipped, line)
+	r.Skipped = append(r.Skipped, line)
 	r.Progress.Say("skipped: %s", line)
 }
 
@@ -83,11 +76,24 @@ func (r *Run) drop(s *subject.Subject, err error) {
 	if err := s.Stop(); err != nil {
 		r.Progress.Say("%s: %v", s.Title, err)
 	}
-	var rest []*subject.Subject
-	for _, other := range r.Subjects {
-		if other != s {
-			rest = append(rest, other)
-		}
-	}
-	r.Subjects = rest
+	r.Subjects = slices.DeleteFunc(slices.Clone(r.Subjects), func(other *subject.Subject) bool { return other == s })
 }
+
+// add records a measurement that is not a rate.
+func (r *Run) add(workload, title string, s *subject.Subject, unit string, values ...float64) {
+	r.Measurements = append(r.Measurements, report.Measurement{Workload: workload, Title: title, Subject: s.Name, Unit: unit, Value: report.SpreadOf(values)})
+}
+
+// rate sums up the repeats of a load.
+func rate(results []load.Result) report.Measurement {
+	m := report.Measurement{Unit: "req/s"}
+	var rates []float64
+	for _, result := range results {
+		rates = append(rates, result.PerSecond)
+		m.Errors += result.Errors
+	}
+	m.Value = report.SpreadOf(rates)
+	return m
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -11,25 +11,25 @@ import (
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
-	"bursar/bench/progress"
 	"bursar/bench/report"
 	"bursar/bench/subject"
 )
 
-// script answers as it is told to, and notes who was asked.
-type script struct {
+// fake answers without a server and notes whom it was asked to load.
+type fake struct {
 	asked []string
 	fails string // the base that it fails for
 }
 
-func (s *script) Name() string { return "script" }
-
-func (s *script) Run(_ context.Context, w load.Work) (load.Result, error) {
-	s.asked = append(s.asked, w.Base)
-	if w.Base == s.fails {
+func (f *fake) Run(_ context.Context, w load.Work) (load.Result, error) {
+	if w.Duration == warmup {
+		return load.Result{}, nil
+	}
+	f.asked = append(f.asked, w.Base)
+	if w.Base == f.fails {
 		return load.Result{}, errors.New("out of order")
 	}
-	return load.Result{Requests: 10, PerSecond: float64(len(s.asked)), P50: time.Millisecond}, nil
+	return load.Result{Requests: 10, PerSecond: float64(len(f.asked))}, nil
 }
 
 func named(name string) *subject.Subject {
@@ -39,16 +39,16 @@ func named(name string) *subject.Subject {
 func newRun(out *bytes.Buffer, g load.Generator, subjects ...*subject.Subject) *Run {
 	return &Run{
 		Options:  Options{Sizes: plan.Sizes{Small: 100, Main: 200}, Seconds: 1, Repeats: 3},
-		Subjects: subjects, Progress: progress.New(out, 0), Closed: g, Turns: g,
+		Subjects: subjects, Progress: NewProgress(out, 0), Closed: g,
 	}
 }
 
-func TestSubjectsTakeTurns(t *testing.T) {
-	g := &script{}
+func TestSubjectsTakeTurnsInAlternatingOrder(t *testing.T) {
+	g := &fake{}
 	r := newRun(&bytes.Buffer{}, g)
 	var slots []*slot
 	for _, name := range []string{"a", "b", "c"} {
-		slots = append(slots, &slot{work: plan.Work{Kind: plan.WhoAmI, Callers: 1}, subject: named(name), task: subject.Task{Base: name}})
+		slots = append(slots, &slot{workload: plan.Workload{Kind: plan.WhoAmI, Callers: 1}, subject: named(name), work: load.Work{Base: name}})
 	}
 	for repeat := range r.Repeats {
 		if err := r.round(t.Context(), slots, repeat); err != nil {
@@ -58,51 +58,50 @@ func TestSubjectsTakeTurns(t *testing.T) {
 	if got := strings.Join(g.asked, ""); got != "abccbaabc" {
 		t.Errorf("asked in the order %s", got)
 	}
-	if c := slots[1].cell(); !slices.Equal(c.Value.All, []float64{2, 5, 8}) || c.Work != "whoami" || c.Subject != "b" || c.Latency.P50 != 1 {
+	if c := slots[1].measurement(); !slices.Equal(c.Value.All, []float64{2, 5, 8}) || c.Workload != "whoami" || c.Subject != "b" {
 		t.Errorf("%+v", c)
 	}
 }
 
-func TestAWorkThatFailsIsSkipped(t *testing.T) {
+func TestAWorkloadThatFailsIsSkippedFromThenOn(t *testing.T) {
 	var out bytes.Buffer
-	g := &script{fails: "b"}
+	g := &fake{fails: "b"}
 	r := newRun(&out, g)
 	slots := []*slot{
-		{work: plan.Work{Kind: plan.Read, Callers: 1}, subject: named("a"), task: subject.Task{Base: "a"}},
-		{work: plan.Work{Kind: plan.Read, Callers: 1}, subject: named("b"), task: subject.Task{Base: "b"}},
+		{workload: plan.Workload{Kind: plan.Read, Callers: 1}, subject: named("a"), work: load.Work{Base: "a"}},
+		{workload: plan.Workload{Kind: plan.Read, Callers: 1}, subject: named("b"), work: load.Work{Base: "b"}},
 	}
 	for repeat := range r.Repeats {
 		if err := r.round(t.Context(), slots, repeat); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, skipped := r.Results()
-	if !slices.Equal(skipped, []string{"Single read, B: out of order"}) || !strings.Contains(out.String(), "skipped: Single read, B: out of order") {
-		t.Errorf("%q, %s", skipped, out.String())
+	if !slices.Equal(r.Skipped, []string{"Single read, B: out of order"}) || !strings.Contains(out.String(), "skipped: Single read, B: out of order") {
+		t.Errorf("%q, %s", r.Skipped, out.String())
 	}
 	if slots[0].failed || !slots[1].failed || len(slots[0].results) != r.Repeats || slices.Index(g.asked, "b") != slices.Index(slices.Compact(g.asked), "b") {
 		t.Errorf("asked %v", g.asked)
 	}
 }
 
-func TestASubjectWithoutItsStoreIsSkipped(t *testing.T) {
+func TestASubjectWhoseStoreCannotBeFilledIsSkipped(t *testing.T) {
 	good, bad := named("good"), named("bad")
 	server := &subject.Server{Size: 200}
-	good.Jobs = []subject.Job{{Do: func(context.Context) (*subject.Server, error) { return server, nil }}}
-	bad.Jobs = append(slices.Clone(good.Jobs), subject.Job{Do: func(context.Context) (*subject.Server, error) { return nil, errors.New("no room") }})
-	r := newRun(&bytes.Buffer{}, &script{}, good, bad)
+	good.Stores = []subject.Store{{Fill: func(context.Context) (*subject.Server, error) { return server, nil }}}
+	bad.Stores = append(slices.Clone(good.Stores), subject.Store{Fill: func(context.Context) (*subject.Server, error) { return nil, errors.New("no room") }})
+	r := newRun(&bytes.Buffer{}, &fake{}, good, bad)
 	if err := r.fill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, skipped := r.Results(); !slices.Equal(r.Subjects, []*subject.Subject{good}) || !slices.Equal(skipped, []string{"BAD: no room"}) {
-		t.Errorf("%d subjects are left; %q", len(r.Subjects), skipped)
+	if !slices.Equal(r.Subjects, []*subject.Subject{good}) || !slices.Equal(r.Skipped, []string{"BAD: no room"}) {
+		t.Errorf("%d subjects are left; %q", len(r.Subjects), r.Skipped)
 	}
-	if _, ok := good.Of(200); !ok {
-		t.Error("the store of the good one is gone")
+	if _, ok := good.WithEntries(200); !ok {
+		t.Error("the good subject has no server")
 	}
 }
 
-func TestGrowth(t *testing.T) {
+func TestGrowthComparesTheEndOfTheLoadWithItsStart(t *testing.T) {
 	samples := slices.Repeat([]float64{100}, 50)
 	if got, ok := growth(append(samples, 120, 110)); !ok || got != 1.2 {
 		t.Errorf("%f, %t", got, ok)
@@ -111,6 +110,18 @@ func TestGrowth(t *testing.T) {
 		t.Errorf("%f, %t", got, ok)
 	}
 	if _, ok := growth([]float64{100}); ok {
-		t.Error("told from a single sample")
+		t.Error("computed from a single sample")
+	}
+}
+
+func TestProgressInALogIsSparse(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(&out, 0)
+	p.phase(3, time.Minute)
+	p.next("one")
+	p.next("two")
+	p.Say("something failed")
+	if got := out.String(); got != "  1/3  0:00 of about 1:00  one\nsomething failed\n" {
+		t.Errorf("%q", got)
 	}
 }

@@ -7,71 +7,62 @@ import (
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
-	"bursar/bench/proc"
 	"bursar/bench/report"
 	"bursar/internal/db"
 )
 
-// Bare is the yardstick: this very program, over a store that the product set up.
-// It is asked in the words of the product, so that both read the same requests.
+// BareCommand makes this program serve the bare handler. Its arguments are the address, the
+// store, the workspace, an entry to copy, and the body of GET /me.
+const BareCommand = "serve-bare"
+
+// Bare is the bare handler: this program, over a store that the product has set up. It gets
+// the same requests as the product, except for their paths.
 func Bare(self, binary, dir string, sizes plan.Sizes) *Subject {
 	s := &Subject{Subject: report.Subject{Name: "bare", Title: "Bare handler"}}
 	dir = filepath.Join(dir, "bare")
-	s.Jobs = []Job{{Title: s.Title, Size: sizes.Main, Rows: 2 * sizes.Main, Do: func(ctx context.Context) (*Server, error) {
+	s.Stores = []Store{{Title: s.Title, Rows: 2 * sizes.Main, Fill: func(ctx context.Context) (*Server, error) {
 		b, err := newSQLiteStore(ctx, binary, dir, sizes.Main)
 		if err != nil {
 			return nil, err
 		}
-		address, err := proc.FreeAddress()
+		address, err := freeAddress()
 		if err != nil {
 			return nil, err
 		}
-		b.base = "http://" + address
-		b.token = exampleToken
+		b.base, b.token = "http://"+address, exampleToken
 		me := fmt.Sprintf(`{"ok":true,"data":{"id":%q,"email":"ada@example.com","name":"Ada Lovelace"}}`, b.plan.ActorID)
 		return &Server{
-			Size: sizes.Main, speaker: bareHandler{b},
-			Command: proc.Command{Path: self, Args: []string{BareCommand, address, filepath.Join(dir, db.SQLiteFile), b.plan.WorkspaceID, me}},
-			Probe:   proc.Probe{URL: b.base + "/me"},
+			Size: sizes.Main, client: bareHandler{b}, probe: Probe{URL: b.base + "/me"},
+			path: self, args: []string{BareCommand, address, filepath.Join(dir, db.SQLiteFile), b.plan.WorkspaceID, b.plan.SourceID, me},
 		}, nil
 	}}}
 	return s
 }
 
-// BareCommand makes this program the yardstick: its arguments are the address to
-// listen at, the store, the id of the workspace and the body of GET /me.
-const BareCommand = "serve-bare"
-
-// exampleToken is as long as one of the product, which the yardstick reads past.
+// exampleToken is as long as a token of the product. The bare handler ignores it.
 const exampleToken = "eyJhbGciOiJFZERTQSIsImtpZCI6InNpZ18wMW03ZjcwOTduMDAwNWhxZjV4em5oMGZ5NSIsInR5cCI6IkpXVCJ9" +
 	".eyJzaWQiOiJzZXNfMDFtN2Y3MDlyMTAwMGNoNm16aHQ3djNudm0iLCJpc3MiOiJodHRwOi8vMTI3LjAuMC4xOjE4MDgwIiwic3ViIjoidXNyXzAxbTdmNzA5N3AwMDBwd3Y1MWduM3A4dmVxIiwiZXhwIjoxNzk0NzM2ODU0LCJpYXQiOjE3OTQ3MzMyNTR9" +
 	".k1pIeoeKBsGjgFmosrlyNH_7IpHhP9KKCQI6oTd8G8XwOBBjOIn79fl1acH3nlW40QfinOz7Fc27RWAilHnlAQ"
 
 type bareHandler struct{ like *bursar }
 
-func (h bareHandler) signIn(context.Context) (proc.Probe, error) {
-	return proc.Probe{URL: h.like.base + "/me"}, nil
+func (h bareHandler) signIn(context.Context) (Probe, error) {
+	return Probe{URL: h.like.base + "/me"}, nil
 }
 
-func (h bareHandler) ask(ctx context.Context, w plan.Work) (Task, bool, error) {
+func (h bareHandler) requests(ctx context.Context, w plan.Workload) (base string, requests []load.Request, ok bool, err error) {
 	paths := map[plan.Kind][]string{
 		plan.WhoAmI: {"/me"},
 		plan.List:   {"/list"},
 		plan.Create: {"/create"},
-		// It has no single read; who am I is the least that can stand for one.
-		plan.Mixed: {"/list", "/me", "/me", "/create"},
+		plan.Mixed:  {"/list", "/me", "/me", "/create"}, // /me stands for the single read, which it does not have
 	}
 	if w.Filter != "" || paths[w.Kind] == nil {
-		return Task{}, false, nil
+		return "", nil, false, nil
 	}
-	t, ok, err := h.like.ask(ctx, w)
+	base, requests, ok, err = h.like.requests(ctx, w)
 	for i, path := range paths[w.Kind] {
-		t.Calls[i] = at(t.Calls[i], path)
+		requests[i].Path = path
 	}
-	return t, ok, err
-}
-
-func at(c load.Call, path string) load.Call {
-	c.Path = path
-	return c
+	return base, requests, ok, err
 }

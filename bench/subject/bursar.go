@@ -2,8 +2,8 @@ package subject
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,43 +11,37 @@ import (
 
 	"bursar/bench/fill"
 	"bursar/bench/plan"
-	"bursar/bench/proc"
 	"bursar/bench/report"
 )
-
-// sharedIDs is how many entries single reads and updates go round.
-const sharedIDs = 500
 
 // BursarSQLite is the product on its embedded store.
 func BursarSQLite(binary, version, dir string, sizes plan.Sizes) *Subject {
 	s := &Subject{Binary: binary, Subject: report.Subject{Name: "bursar-sqlite", Title: "Bursar on SQLite", Version: version}}
-	for _, size := range append([]int{0}, sizes.All()...) {
-		s.Jobs = append(s.Jobs, Job{Title: fmt.Sprintf("%s, %s rows", s.Title, plan.Number(size)), Size: size, Rows: 2 * size,
-			Do: func(ctx context.Context) (*Server, error) {
-				b, err := newSQLiteStore(ctx, binary, filepath.Join(dir, fmt.Sprintf("bursar-%d", size)), size)
-				if err != nil {
-					return nil, err
-				}
-				return b.server()
-			}})
-	}
+	s.addStores(sizes, func(ctx context.Context, size int) (*bursar, error) {
+		return newSQLiteStore(ctx, binary, filepath.Join(dir, fmt.Sprintf("bursar-%d", size)), size)
+	})
 	return s
 }
 
 // BursarPostgres is the product on a PostgreSQL server, with a schema for each store.
 func BursarPostgres(binary, version string, pg *Postgres, sizes plan.Sizes) *Subject {
 	s := &Subject{Subject: report.Subject{Name: "bursar-postgres", Title: "Bursar on PostgreSQL", Version: version + ", PostgreSQL " + pg.Version}}
+	s.addStores(sizes, func(ctx context.Context, size int) (*bursar, error) { return newPostgresStore(ctx, binary, pg, size) })
+	return s
+}
+
+// addStores adds an empty store and one of each size.
+func (s *Subject) addStores(sizes plan.Sizes, make func(ctx context.Context, size int) (*bursar, error)) {
 	for _, size := range append([]int{0}, sizes.All()...) {
-		s.Jobs = append(s.Jobs, Job{Title: fmt.Sprintf("%s, %s rows", s.Title, plan.Number(size)), Size: size, Rows: 2 * size,
-			Do: func(ctx context.Context) (*Server, error) {
-				b, err := newPostgresStore(ctx, binary, pg, size)
+		s.Stores = append(s.Stores, Store{Title: fmt.Sprintf("%s, %s rows", s.Title, plan.Number(size)), Rows: 2 * size,
+			Fill: func(ctx context.Context) (*Server, error) {
+				b, err := make(ctx, size)
 				if err != nil {
 					return nil, err
 				}
 				return b.server()
 			}})
 	}
-	return s
 }
 
 // bursar is the product over one store.
@@ -59,21 +53,18 @@ type bursar struct {
 	key    string
 	base   string
 	token  string
-	deep   map[string]string // the cursor of a deep page, by filter
+	deep   map[string]string // cursors of deep pages, by filter
 }
 
 func newSQLiteStore(ctx context.Context, binary, dir string, size int) (*bursar, error) {
 	b := &bursar{binary: binary, store: []string{"--data", dir}, deep: map[string]string{}}
-	if err := b.init(ctx, size); err != nil {
-		return nil, err
+	err := b.init(ctx, size)
+	if err == nil && size > 0 {
+		err = fill.SQLite(ctx, dir, b.plan)
 	}
-	if size > 0 {
-		if err := fill.SQLite(ctx, dir, b.plan); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		b.bytes, err = folderSize(dir)
 	}
-	var err error
-	b.bytes, err = folderSize(dir)
 	return b, err
 }
 
@@ -83,21 +74,19 @@ func newPostgresStore(ctx context.Context, binary string, pg *Postgres, size int
 		return nil, err
 	}
 	b := &bursar{binary: binary, store: []string{"--database-url", url}, deep: map[string]string{}}
-	if err := b.init(ctx, size); err != nil {
-		return nil, err
+	if err = b.init(ctx, size); err == nil && size > 0 {
+		err = fill.Postgres(ctx, url, b.plan)
 	}
-	if size > 0 {
-		if err := fill.Postgres(ctx, url, b.plan); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		b.bytes, err = pg.size(ctx, url)
 	}
-	b.bytes, err = pg.size(ctx, url)
 	return b, err
 }
 
+// init sets up the store, with one entry for fill to copy unless it stays empty.
 func (b *bursar) init(ctx context.Context, size int) error {
-	out, err := proc.Output(ctx, proc.Command{Path: b.binary, Args: append([]string{"init", "--email", "ada@example.com",
-		"--name", "Ada Lovelace", "--organization", "Acme", "--workspace", "Treasury", "--json"}, b.store...)})
+	out, err := output(ctx, b.binary, append([]string{"init", "--email", "ada@example.com",
+		"--name", "Ada Lovelace", "--organization", "Acme", "--workspace", "Treasury", "--json"}, b.store...)...)
 	if err != nil {
 		return fmt.Errorf("set up the store: %w", err)
 	}
@@ -106,31 +95,63 @@ func (b *bursar) init(ctx context.Context, size int) error {
 		WorkspaceID string `json:"workspace_id"`
 		APIKey      string `json:"api_key"`
 	}
-	if err := json.Unmarshal(out, &made); err != nil {
-		return fmt.Errorf("set up the store: it printed %.200q: %w", out, err)
+	if err := decode(out, &made, "bursar init"); err != nil {
+		return err
 	}
 	b.key = made.APIKey
-	b.plan = fill.Plan{WorkspaceID: made.WorkspaceID, ActorID: made.UserID, Entries: size, Now: time.Now().UnixMilli()}
+	b.plan = fill.Plan{WorkspaceID: made.WorkspaceID, ActorID: made.UserID, Entries: size}
+	if size > 0 {
+		if err := b.createSource(ctx); err != nil {
+			return fmt.Errorf("create the entry to copy: %w", err)
+		}
+	}
+	b.plan.Now = time.Now().UnixMilli()
 	return nil
 }
 
+// createSource lets the product create an entry with a tag.
+func (b *bursar) createSource(ctx context.Context) error {
+	server, err := b.server()
+	if err != nil {
+		return err
+	}
+	err = server.SignIn(ctx)
+	if err == nil {
+		b.plan.TagID, err = b.create(ctx, "/v1/directory/tags", `{"workspace_id":"`+b.plan.WorkspaceID+`","name":"Half"}`)
+	}
+	if err == nil {
+		b.plan.SourceID, err = b.create(ctx, "/v1/directory", `{"workspace_id":"`+b.plan.WorkspaceID+
+			`","type":"person","tags":["`+b.plan.TagID+`"],"fields":`+fill.Fields+`}`)
+	}
+	if stopErr := server.Stop(); err == nil {
+		err = stopErr
+	}
+	return err
+}
+
+func (b *bursar) create(ctx context.Context, path, body string) (id string, err error) {
+	var made struct{ Data struct{ ID string } }
+	header := b.header()
+	header["Content-Type"] = "application/json"
+	err = call(ctx, http.DefaultClient, http.MethodPost, b.base+path, header, body, &made)
+	return made.Data.ID, err
+}
+
 func (b *bursar) server() (*Server, error) {
-	address, err := proc.FreeAddress()
+	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
 	b.base = "http://" + address
 	return &Server{
-		Size: b.plan.Entries, Logs: b.plan.Entries, Bytes: b.bytes, speaker: b,
-		Command: proc.Command{Path: b.binary, Args: append([]string{"serve", "--listen", address, "--rate-limit", "off"}, b.store...)},
-		Probe:   proc.Probe{URL: b.base + "/healthz"},
+		Size: b.plan.Entries, Logs: b.plan.Entries, Bytes: b.bytes, client: b, probe: Probe{URL: b.base + "/healthz"},
+		path: b.binary, args: append([]string{"serve", "--listen", address, "--rate-limit", "off"}, b.store...),
 	}, nil
 }
 
-// folderSize is that of all files in a folder.
-func folderSize(dir string) (int64, error) {
-	var total int64
-	err := filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
+// folderSize returns the size of all files in a folder, except for shared memory.
+func folderSize(dir string) (total int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasSuffix(entry.Name(), "-shm") {
 			return err
 		}

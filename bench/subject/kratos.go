@@ -2,15 +2,12 @@ package subject
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"strconv"
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
-	"bursar/bench/proc"
 	"bursar/bench/report"
 )
 
@@ -18,7 +15,7 @@ import (
 func KratosSQLite(binary, version, dir string, sizes plan.Sizes) *Subject {
 	s := &Subject{Binary: binary, Subject: report.Subject{Name: "kratos-sqlite", Title: "Kratos on SQLite", Version: version}}
 	dir = filepath.Join(dir, "kratos-sqlite")
-	s.Jobs = []Job{{Title: s.Title, Size: sizes.Main, Rows: sizes.Main, Do: func(ctx context.Context) (*Server, error) {
+	s.Stores = []Store{{Title: s.Title, Rows: sizes.Main, Fill: func(ctx context.Context) (*Server, error) {
 		return newKratos(ctx, binary, dir, "sqlite://"+filepath.Join(dir, "kratos.db")+"?_fk=true", sizes.Main)
 	}}}
 	return s
@@ -27,7 +24,7 @@ func KratosSQLite(binary, version, dir string, sizes plan.Sizes) *Subject {
 // KratosPostgres is Ory Kratos with a database of the shared server.
 func KratosPostgres(binary, version, dir string, pg *Postgres, sizes plan.Sizes) *Subject {
 	s := &Subject{Subject: report.Subject{Name: "kratos-postgres", Title: "Kratos on PostgreSQL", Version: version}}
-	s.Jobs = []Job{{Title: s.Title, Size: sizes.Main, Rows: sizes.Main, Do: func(ctx context.Context) (*Server, error) {
+	s.Stores = []Store{{Title: s.Title, Rows: sizes.Main, Fill: func(ctx context.Context) (*Server, error) {
 		dsn, err := pg.database(ctx, "kratos")
 		if err != nil {
 			return nil, err
@@ -38,26 +35,25 @@ func KratosPostgres(binary, version, dir string, pg *Postgres, sizes plan.Sizes)
 }
 
 func newKratos(ctx context.Context, binary, dir, dsn string, entries int) (*Server, error) {
-	out, err := proc.Output(ctx, proc.Command{Path: binary, Args: []string{"setup", "--dir", dir, "--dsn", dsn, "--entries", strconv.Itoa(entries)}})
+	out, err := output(ctx, binary, "setup", "--dir", dir, "--dsn", dsn, "--entries", strconv.Itoa(entries))
 	if err != nil {
 		return nil, err
 	}
 	k := &kratos{}
-	if err := json.Unmarshal(out, k); err != nil {
-		return nil, fmt.Errorf("set up Kratos: it printed %.200q: %w", out, err)
+	if err := decode(out, k, "kratos setup"); err != nil {
+		return nil, err
 	}
-	public, err := proc.FreeAddress()
+	public, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := proc.FreeAddress()
+	admin, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
 	k.public, k.admin = "http://"+public, "http://"+admin
-	return &Server{Size: entries, speaker: k, Probe: k.probe(),
-		Command: proc.Command{Path: binary, Args: []string{"serve", "--dir", dir, "--dsn", dsn, "--public", public, "--admin", admin}},
-	}, nil
+	return &Server{Size: entries, client: k, probe: k.probe(),
+		path: binary, args: []string{"serve", "--dir", dir, "--dsn", dsn, "--public", public, "--admin", admin}}, nil
 }
 
 type kratos struct {
@@ -66,34 +62,31 @@ type kratos struct {
 	public, admin string
 }
 
-func (k *kratos) probe() proc.Probe {
-	return proc.Probe{URL: k.public + "/sessions/whoami", Header: map[string]string{"X-Session-Token": k.SessionToken}}
+func (k *kratos) probe() Probe {
+	return Probe{URL: k.public + "/sessions/whoami", Header: map[string]string{"X-Session-Token": k.SessionToken}}
 }
 
-func (k *kratos) signIn(context.Context) (proc.Probe, error) { return k.probe(), nil }
+func (k *kratos) signIn(context.Context) (Probe, error) { return k.probe(), nil }
 
-func (k *kratos) ask(_ context.Context, w plan.Work) (Task, bool, error) {
-	if w.Filter != "" {
-		return Task{}, false, nil
-	}
+func (k *kratos) requests(_ context.Context, w plan.Workload) (base string, requests []load.Request, ok bool, err error) {
+	r := load.Request{Method: http.MethodGet, IDs: k.IdentityIDs}
 	json := map[string]string{"Content-Type": "application/json"}
-	c := load.Call{IDs: k.IdentityIDs}
 	switch w.Kind {
 	case plan.WhoAmI:
-		c.Method, c.Path, c.Header = http.MethodGet, "/sessions/whoami", k.probe().Header
-		return Task{Base: k.public, Calls: []load.Call{c}}, true, nil
+		r.Path, r.Header = "/sessions/whoami", k.probe().Header
+		return k.public, []load.Request{r}, true, nil
 	case plan.List:
-		c.Method, c.Path = http.MethodGet, "/admin/identities?page_size=25"
+		r.Path = "/admin/identities?page_size=25"
 	case plan.Read:
-		c.Method, c.Path = http.MethodGet, "/admin/identities/{id}"
+		r.Path = "/admin/identities/{id}"
 	case plan.Update:
-		c.Method, c.Path, c.Header = http.MethodPatch, "/admin/identities/{id}", json
-		c.Body = `[{"op":"replace","path":"/traits/name","value":"Ada {n}"}]`
+		r.Method, r.Path, r.Header = http.MethodPatch, "/admin/identities/{id}", json
+		r.Body = `[{"op":"replace","path":"/traits/name","value":"Ada {n}"}]`
 	case plan.Create:
-		c.Method, c.Path, c.Header = http.MethodPost, "/admin/identities", json
-		c.Body = `{"schema_id":"person","traits":{"email":"ada{n}@example.com","name":"Ada {n}"}}`
+		r.Method, r.Path, r.Header = http.MethodPost, "/admin/identities", json
+		r.Body = `{"schema_id":"person","traits":{"email":"ada{n}@example.com","name":"Ada {n}"}}`
 	default:
-		return Task{}, false, nil
+		return "", nil, false, nil
 	}
-	return Task{Base: k.admin, Calls: []load.Call{c}}, true, nil
+	return k.admin, []load.Request{r}, w.Filter == "", nil
 }

@@ -2,7 +2,6 @@ package subject
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,45 +11,40 @@ import (
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
-	"bursar/bench/proc"
 	"bursar/bench/report"
 )
 
-// PocketBase is PocketBase with the durability that it ships with: a commit may be
-// lost when the machine fails.
+// PocketBase is PocketBase with the durability that it ships with: a power failure may undo
+// commits.
 func PocketBase(binary, version, dir string, sizes plan.Sizes) *Subject {
 	s := &Subject{Binary: binary, Subject: report.Subject{Name: "pocketbase", Title: "PocketBase", Version: version}}
-	for _, size := range []int{0, sizes.Main} {
-		logs := 0
-		if size > 0 {
-			logs = sizes.Largest()
-		}
-		s.Jobs = append(s.Jobs, pocketBaseJob(s, binary, filepath.Join(dir, fmt.Sprintf("pocketbase-%d", size)), size, logs, "NORMAL"))
+	s.Stores = []Store{
+		pocketBaseStore(s, binary, filepath.Join(dir, "pocketbase-empty"), 0, 0, "NORMAL"),
+		pocketBaseStore(s, binary, filepath.Join(dir, "pocketbase"), sizes.Main, sizes.Largest(), "NORMAL"),
 	}
 	return s
 }
 
-// PocketBaseFull has commits on disk before the answer. It is only asked to write:
+// PocketBaseFull has commits on disk before the answer. Only its writes are measured, because
 // reads are the same.
 func PocketBaseFull(binary, version, dir string, sizes plan.Sizes) *Subject {
 	s := &Subject{Subject: report.Subject{Name: "pocketbase-full", Title: "PocketBase, synchronous=FULL", Version: version}}
-	s.Jobs = []Job{pocketBaseJob(s, binary, filepath.Join(dir, "pocketbase-full"), sizes.Main, 0, "FULL")}
+	s.Stores = []Store{pocketBaseStore(s, binary, filepath.Join(dir, "pocketbase-full"), sizes.Main, 0, "FULL")}
 	return s
 }
 
-func pocketBaseJob(s *Subject, binary, dir string, entries, logs int, synchronous string) Job {
-	return Job{Title: fmt.Sprintf("%s, %s rows", s.Title, plan.Number(entries)), Size: entries, Rows: entries + logs/8,
-		Do: func(ctx context.Context) (*Server, error) {
-			out, err := proc.Output(ctx, proc.Command{Path: binary, Args: []string{"fill", "--dir", dir,
-				"--entries", strconv.Itoa(entries), "--logs", strconv.Itoa(logs)}})
+func pocketBaseStore(s *Subject, binary, dir string, entries, logs int, synchronous string) Store {
+	return Store{Title: fmt.Sprintf("%s, %s rows", s.Title, plan.Number(entries)), Rows: entries + logs/8,
+		Fill: func(ctx context.Context) (*Server, error) {
+			out, err := output(ctx, binary, "fill", "--dir", dir, "--entries", strconv.Itoa(entries), "--logs", strconv.Itoa(logs))
 			if err != nil {
 				return nil, err
 			}
-			p := &pocketBase{writesOnly: synchronous == "FULL", entries: entries}
-			if err := json.Unmarshal(out, p); err != nil {
-				return nil, fmt.Errorf("fill %s: it printed %.200q: %w", s.Title, out, err)
+			p := &pocketBase{writesOnly: synchronous == "FULL"}
+			if err := decode(out, p, "pocketbase fill"); err != nil {
+				return nil, err
 			}
-			address, err := proc.FreeAddress()
+			address, err := freeAddress()
 			if err != nil {
 				return nil, err
 			}
@@ -59,10 +53,8 @@ func pocketBaseJob(s *Subject, binary, dir string, entries, logs int, synchronou
 			if err != nil {
 				return nil, fmt.Errorf("measure the store: %w", err)
 			}
-			return &Server{Size: entries, Logs: logs, Bytes: data.Size(), speaker: p,
-				Command: proc.Command{Path: binary, Args: []string{"serve", "--dir", dir, "--http", address, "--synchronous", synchronous}},
-				Probe:   p.probe(),
-			}, nil
+			return &Server{Size: entries, Logs: logs, Bytes: data.Size(), client: p, probe: p.probe(),
+				path: binary, args: []string{"serve", "--dir", dir, "--http", address, "--synchronous", synchronous}}, nil
 		}}
 }
 
@@ -74,62 +66,61 @@ type pocketBase struct {
 	EntryIDs       []string `json:"entry_ids"`
 
 	base       string
-	entries    int
 	writesOnly bool
 }
 
-func (p *pocketBase) probe() proc.Probe {
-	return proc.Probe{URL: p.base + "/api/collections/users/records/" + p.UserID, Header: map[string]string{"Authorization": p.Token}}
+func (p *pocketBase) probe() Probe {
+	return Probe{URL: p.base + "/api/collections/users/records/" + p.UserID, Header: map[string]string{"Authorization": p.Token}}
 }
 
-func (p *pocketBase) signIn(context.Context) (proc.Probe, error) { return p.probe(), nil }
+func (p *pocketBase) signIn(context.Context) (Probe, error) { return p.probe(), nil }
 
-func (p *pocketBase) call(method, path, body string) load.Call {
+func (p *pocketBase) request(method, path, body string) load.Request {
 	header := map[string]string{"Authorization": p.Token}
 	if body != "" {
 		header["Content-Type"] = "application/json"
 	}
-	return load.Call{Method: method, Path: path, Header: header, Body: body, IDs: p.EntryIDs}
+	return load.Request{Method: method, Path: path, Header: header, Body: body, IDs: p.EntryIDs}
 }
 
-func (p *pocketBase) ask(_ context.Context, w plan.Work) (Task, bool, error) {
+func (p *pocketBase) requests(_ context.Context, w plan.Workload) (base string, requests []load.Request, ok bool, err error) {
 	const records = "/api/collections/directory/records"
 	if p.writesOnly && w.Kind != plan.Create && w.Kind != plan.Update {
-		return Task{}, false, nil
+		return "", nil, false, nil
 	}
-	var c load.Call
+	var r load.Request
 	switch w.Kind {
 	case plan.WhoAmI:
-		c = p.call(http.MethodGet, "/api/collections/users/records/"+p.UserID, "")
+		r = p.request(http.MethodGet, "/api/collections/users/records/"+p.UserID, "")
 	case plan.List, plan.Deep:
 		query, ok := p.query(w)
 		if !ok {
-			return Task{}, false, nil
+			return "", nil, false, nil
 		}
-		c = p.call(http.MethodGet, records+"?"+query.Encode(), "")
+		r = p.request(http.MethodGet, records+"?"+query.Encode(), "")
 	case plan.Read:
-		c = p.call(http.MethodGet, records+"/{id}", "")
+		r = p.request(http.MethodGet, records+"/{id}", "")
 	case plan.Update:
-		c = p.call(http.MethodPatch, records+"/{id}", `{"fields":{"email":"ada{n}@example.com"}}`)
+		r = p.request(http.MethodPatch, records+"/{id}", `{"fields":{"email":"ada{n}@example.com"}}`)
 	case plan.Create:
-		c = p.call(http.MethodPost, records, `{"workspace":"`+p.Workspace+
+		r = p.request(http.MethodPost, records, `{"workspace":"`+p.Workspace+
 			`","type":"person","label":"Ada Lovelace {n}","status":"active","fields":{"first-name":"Ada","last-name":"Lovelace {n}","email":"ada{n}@example.com"}}`)
 	case plan.Token:
-		c = p.call(http.MethodPost, "/api/collections/users/auth-refresh", "")
+		r = p.request(http.MethodPost, "/api/collections/users/auth-refresh", "")
 	case plan.Audit:
 		query, ok := logQuery(w)
 		if !ok {
-			return Task{}, false, nil
+			return "", nil, false, nil
 		}
-		c = p.call(http.MethodGet, "/api/logs?"+query.Encode(), "")
-		c.Header = map[string]string{"Authorization": p.SuperuserToken}
+		r = p.request(http.MethodGet, "/api/logs?"+query.Encode(), "")
+		r.Header = map[string]string{"Authorization": p.SuperuserToken}
 	default:
-		return Task{}, false, nil
+		return "", nil, false, nil
 	}
-	return Task{Base: p.base, Calls: []load.Call{c}}, true, nil
+	return p.base, []load.Request{r}, true, nil
 }
 
-func (p *pocketBase) query(w plan.Work) (url.Values, bool) {
+func (p *pocketBase) query(w plan.Workload) (url.Values, bool) {
 	filter := "workspace='" + p.Workspace + "'"
 	query := url.Values{"perPage": {"25"}, "sort": {"-id"}, "skipTotal": {"1"}}
 	switch w.Filter {
@@ -150,8 +141,8 @@ func (p *pocketBase) query(w plan.Work) (url.Values, bool) {
 	return query, true
 }
 
-// logQuery asks for the log as PocketBase's own dashboard does, newest first.
-func logQuery(w plan.Work) (url.Values, bool) {
+// logQuery asks for the newest log rows, as PocketBase's own dashboard does.
+func logQuery(w plan.Workload) (url.Values, bool) {
 	query := url.Values{"perPage": {"25"}, "sort": {"-@rowid"}, "skipTotal": {"1"}}
 	switch w.Filter {
 	case "":

@@ -11,18 +11,18 @@ import (
 	"bursar/internal/db/dbtest/pgcluster"
 )
 
-// Postgres is a server that all subjects on PostgreSQL share. What is committed is
-// on disk, as PostgreSQL ships.
+// Postgres is a server that all subjects on PostgreSQL share. It syncs commits to disk, as
+// PostgreSQL does by default.
 type Postgres struct {
 	Version string
 	cluster *pgcluster.Cluster
 }
 
-// StartPostgres fails with pgcluster.ErrNotInstalled where there is none.
+// StartPostgres starts it. It fails with pgcluster.ErrNotInstalled if PostgreSQL is missing.
 func StartPostgres(ctx context.Context) (*Postgres, error) {
 	cluster, err := pgcluster.Start(ctx, "", pgcluster.Options{TCP: true, Durable: true, Settings: []string{
 		"shared_buffers=512MB", // the usual quarter of a small machine's memory
-		"max_wal_size=4GB",     // filling a store must not end in checkpoints during the measurements
+		"max_wal_size=4GB",     // no checkpoint of the filling falls into the measurements
 	}})
 	if err != nil {
 		return nil, err
@@ -32,11 +32,11 @@ func StartPostgres(ctx context.Context) (*Postgres, error) {
 	if err != nil {
 		return nil, errors.Join(err, cluster.Stop())
 	}
-	pg.Version, _, _ = strings.Cut(pg.Version, " ") // what follows is about the package
+	pg.Version, _, _ = strings.Cut(pg.Version, " ") // the rest is about the package
 	return pg, nil
 }
 
-// Stop ends the server and removes its files.
+// Stop stops the server and removes its files.
 func (p *Postgres) Stop() error { return p.cluster.Stop() }
 
 func (p *Postgres) schema(ctx context.Context) (url string, err error) {
@@ -56,7 +56,7 @@ func (p *Postgres) database(ctx context.Context, name string) (url string, err e
 	return p.cluster.URL(name, ""), nil
 }
 
-// size is that of all tables of a schema, with their indexes.
+// size returns the size of all tables of a schema and their indexes.
 func (p *Postgres) size(ctx context.Context, url string) (bytes int64, err error) {
 	err = p.query(ctx, url, `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = current_schema()`, &bytes)

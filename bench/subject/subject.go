@@ -1,65 +1,57 @@
-// Package subject knows the programs that are measured: how their stores are
-// filled, how they are started, and how each kind of work is asked of them.
+// Package subject knows the programs that are measured: how they are built, how their stores
+// are filled, how they are started, and which requests make up each workload.
 package subject
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
-	"bursar/bench/proc"
 	"bursar/bench/report"
 )
 
 // Subject is a program with a server for each of its stores.
 type Subject struct {
 	report.Subject
-	Binary string // where it is, if it is a program of its own
-	Jobs   []Job
-	// Servers are those of the jobs that were done.
-	Servers []*Server
+	Binary  string // path, for subjects whose size is shown
+	Stores  []Store
+	Servers []*Server // over the stores that were filled
 }
 
-// Job fills one store. Jobs may run side by side.
-type Job struct {
+// Store is a store to fill. Stores may be filled concurrently.
+type Store struct {
 	Title string
-	Size  int // of the store, in entries
-	Rows  int // how many it makes of all kinds, to tell how long it takes
-	Do    func(ctx context.Context) (*Server, error)
+	Rows  int // rows of all kinds; stores with many are filled first
+	Fill  func(ctx context.Context) (*Server, error)
 }
 
 // Server is a program over one store.
 type Server struct {
-	Size    int // of the store, in entries
-	Logs    int // of its log, in rows
-	Bytes   int64
-	Command proc.Command
-	Probe   proc.Probe
-	speaker speaker
-	process *proc.Process
+	Size    int   // entries in the store
+	Logs    int   // rows in its log
+	Bytes   int64 // size on disk
+	path    string
+	args    []string
+	probe   Probe
+	client  client
+	process *process
 }
 
-// speaker knows how work is asked of a server.
-type speaker interface {
-	// signIn gets what requests need, from a server that runs.
-	signIn(ctx context.Context) (proc.Probe, error)
-	// ask has ok false for work that the subject does not know.
-	ask(ctx context.Context, w plan.Work) (t Task, ok bool, err error)
+// client knows the requests of a server.
+type client interface {
+	// signIn gets the credentials that requests need from a running server.
+	signIn(ctx context.Context) (Probe, error)
+	// requests returns ok false for workloads that the subject does not support.
+	requests(ctx context.Context, w plan.Workload) (base string, requests []load.Request, ok bool, err error)
 }
 
-// Task is a work as one server understands it.
-type Task struct {
-	Base  string
-	Calls []load.Call
-}
-
-// Server is the one with the store that the work is about.
-func (s *Subject) Server(w plan.Work) (*Server, bool) {
+// Server returns the server over the store that the workload needs.
+func (s *Subject) Server(w plan.Workload) (*Server, bool) {
 	for _, server := range s.Servers {
 		size := server.Size
 		if w.Kind == plan.Audit && w.Filter != plan.Directory {
@@ -72,29 +64,26 @@ func (s *Subject) Server(w plan.Work) (*Server, bool) {
 	return nil, false
 }
 
-// Of is the server over a store of that size.
-func (s *Subject) Of(size int) (*Server, bool) {
-	return s.Server(plan.Work{Kind: plan.WhoAmI, Store: size})
+// WithEntries returns the server over a store of that size.
+func (s *Subject) WithEntries(size int) (*Server, bool) {
+	return s.Server(plan.Workload{Kind: plan.WhoAmI, Store: size})
 }
 
-// Starts says whether there is, or will be, a server over a store of that size.
-func (s *Subject) Starts(size int) bool {
-	return slices.ContainsFunc(s.Jobs, func(j Job) bool { return j.Size == size })
-}
-
-// Ask says how a work is asked of the subject, if it can do it.
-func (s *Subject) Ask(ctx context.Context, w plan.Work) (t Task, ok bool, err error) {
+// Work returns the load of a workload on the subject, if the subject supports it.
+func (s *Subject) Work(ctx context.Context, w plan.Workload) (work load.Work, ok bool, err error) {
 	server, ok := s.Server(w)
 	if !ok {
-		return Task{}, false, nil
+		return load.Work{}, false, nil
 	}
-	if t, ok, err = server.speaker.ask(ctx, w); err != nil {
-		return Task{}, false, fmt.Errorf("ask %s: %w", w.Name(), err)
+	work.Connections = w.Callers
+	work.Base, work.Requests, ok, err = server.client.requests(ctx, w)
+	if err != nil {
+		return load.Work{}, false, fmt.Errorf("prepare %s: %w", w.Name(), err)
 	}
-	return t, ok, nil
+	return work, ok, nil
 }
 
-// Stop ends all servers at once, since each may take a while to drain.
+// Stop stops all servers concurrently, because each may take a while to drain.
 func (s *Subject) Stop() error {
 	failed := make([]error, len(s.Servers))
 	var stopping sync.WaitGroup
@@ -105,55 +94,65 @@ func (s *Subject) Stop() error {
 	return errors.Join(failed...)
 }
 
-// SignIn starts the server for the first time and gets what requests need.
+// SignIn starts the server for the first time and gets the credentials that requests need.
 func (s *Server) SignIn(ctx context.Context) error {
 	if _, err := s.Start(ctx); err != nil {
 		return err
 	}
-	probe, err := s.speaker.signIn(ctx)
+	probe, err := s.client.signIn(ctx)
 	if err != nil {
 		return fmt.Errorf("sign in: %w", err)
 	}
-	s.Probe = probe
+	s.probe = probe
 	return nil
 }
 
-// Start runs the server and says how long it took to the first answer.
+// Start starts the server and returns the time until its first answer.
 func (s *Server) Start(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	process, err := proc.Start(s.Command)
+	process, err := start(s.path, s.args)
 	if err != nil {
 		return 0, err
 	}
 	s.process = process
-	if err := process.Await(ctx, s.Probe); err != nil {
+	if err := process.await(ctx, s.probe); err != nil {
 		return 0, fmt.Errorf("start: %w", err)
 	}
 	return time.Since(began), nil
 }
 
-// Stop ends the server; it can be started again.
+// Stop stops the server; it can be started again.
 func (s *Server) Stop() error {
 	if s.process == nil {
 		return nil
 	}
 	process := s.process
 	s.process = nil
-	return process.Stop()
+	return process.end()
 }
 
-// Memory is that of the server's process alone: a database beside it is not counted.
-func (s *Server) Memory() (proc.Memory, error) {
+// Memory returns the memory of the server's process, without that of a database beside it.
+func (s *Server) Memory() (Memory, error) {
 	if s.process == nil {
-		return proc.Memory{}, errors.New("read the memory of the server: it does not run")
+		return Memory{}, errors.New("read the memory of the server: it is not running")
 	}
-	return s.process.Memory()
+	return s.process.memory()
 }
 
-// Died is an error if the server runs no more.
+// Died returns an error if the server has ended by itself.
 func (s *Server) Died() error {
 	if s.process == nil {
 		return nil
 	}
-	return s.process.Died()
+	return s.process.died()
+}
+
+func decode(text []byte, into any, source string) error {
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("decode the output of %s, %.200q: %w", source, text, err)
+	}
+	return nil
 }

@@ -9,96 +9,97 @@ import (
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
-	"bursar/bench/proc"
 )
 
-func (b *bursar) signIn(ctx context.Context) (proc.Probe, error) {
+func (b *bursar) signIn(ctx context.Context) (Probe, error) {
 	var made struct {
 		Data struct {
 			Token string `json:"token"`
 		} `json:"data"`
 	}
-	if err := call(ctx, http.MethodPost, b.base+"/v1/auth/token", map[string]string{"Authorization": "Bearer " + b.key}, &made); err != nil {
-		return proc.Probe{}, err
+	if err := call(ctx, http.DefaultClient, http.MethodPost, b.base+"/v1/auth/token", map[string]string{"Authorization": "Bearer " + b.key}, "", &made); err != nil {
+		return Probe{}, err
 	}
 	b.token = made.Data.Token
-	return proc.Probe{URL: b.base + "/v1/auth/me", Header: b.header()}, nil
+	return Probe{URL: b.base + "/v1/auth/me", Header: b.header()}, nil
 }
 
 func (b *bursar) header() map[string]string {
 	return map[string]string{"Authorization": "Bearer " + b.token}
 }
 
-func (b *bursar) get(path string, query url.Values) load.Call {
+func (b *bursar) get(path string, query url.Values) load.Request {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return load.Call{Method: http.MethodGet, Path: path, Header: b.header()}
+	return load.Request{Method: http.MethodGet, Path: path, Header: b.header()}
 }
 
-func (b *bursar) change(method, path, body string) load.Call {
+func (b *bursar) change(method, path, body string) load.Request {
 	header := b.header()
 	header["Content-Type"] = "application/json"
 	header["Idempotency-Key"] = "bench-{n}"
-	return load.Call{Method: method, Path: path, Header: header, Body: body}
+	return load.Request{Method: method, Path: path, Header: header, Body: body}
 }
 
-func (b *bursar) ask(ctx context.Context, w plan.Work) (Task, bool, error) {
-	t := Task{Base: b.base}
+func (b *bursar) requests(ctx context.Context, w plan.Workload) (base string, requests []load.Request, ok bool, err error) {
+	one := func(r load.Request) (string, []load.Request, bool, error) {
+		return b.base, []load.Request{r}, true, nil
+	}
 	switch w.Kind {
 	case plan.WhoAmI:
-		t.Calls = []load.Call{b.get("/v1/auth/me", nil)}
-	case plan.List:
+		return one(b.get("/v1/auth/me", nil))
+	case plan.List, plan.Deep:
 		query, ok := b.query(w.Filter, 25)
-		t.Calls = []load.Call{b.get("/v1/directory", query)}
-		return t, ok, nil
-	case plan.Deep:
-		query, ok := b.query(w.Filter, 25)
-		cursor, err := b.cursor(ctx, w)
-		query.Set("cursor", cursor)
-		t.Calls = []load.Call{b.get("/v1/directory", query)}
-		return t, ok, err
+		if ok && w.Kind == plan.Deep {
+			cursor, err := b.cursor(ctx, w)
+			if err != nil {
+				return "", nil, false, err
+			}
+			query.Set("cursor", cursor)
+		}
+		return b.base, []load.Request{b.get("/v1/directory", query)}, ok, nil
 	case plan.Audit:
 		path, query, ok := b.auditQuery(w.Filter)
-		t.Calls = []load.Call{b.get(path, query)}
-		return t, ok, nil
+		return b.base, []load.Request{b.get(path, query)}, ok, nil
 	case plan.Read:
-		t.Calls = []load.Call{b.read()}
+		return one(b.read())
 	case plan.Update:
 		update := b.change(http.MethodPatch, "/v1/directory/{id}", `{"fields":{"email":"ada{n}@example.com"}}`)
 		update.IDs = b.ids()
-		t.Calls = []load.Call{update}
+		return one(update)
 	case plan.Create:
-		t.Calls = []load.Call{b.create()}
+		return one(b.newEntry())
 	case plan.Token:
-		t.Calls = []load.Call{{Method: http.MethodPost, Path: "/v1/auth/token", Header: map[string]string{"Authorization": "Bearer " + b.key}}}
+		return one(load.Request{Method: http.MethodPost, Path: "/v1/auth/token", Header: map[string]string{"Authorization": "Bearer " + b.key}})
 	case plan.Mixed:
 		query, _ := b.query("", 25)
-		t.Calls = mix(b.get("/v1/directory", query), b.read(), b.get("/v1/auth/me", nil), b.create())
-	default:
-		return Task{}, false, nil
+		return b.base, mix(b.get("/v1/directory", query), b.read(), b.get("/v1/auth/me", nil), b.newEntry()), true, nil
 	}
-	return t, true, nil
+	return "", nil, false, nil
 }
 
-// mix is the mixed load: nine reads, mostly lists, for each create.
-func mix(list, read, whoAmI, create load.Call) []load.Call {
-	list.Weight, read.Weight, whoAmI.Weight, create.Weight = 60, 15, 15, 10
-	return []load.Call{list, read, whoAmI, create}
+// mix is the mixed load: nine reads for each create, most of them lists.
+func mix(list, read, whoAmI, create load.Request) []load.Request {
+	list.Weight, read.Weight, whoAmI.Weight, create.Weight = 12, 3, 3, 2
+	return []load.Request{list, read, whoAmI, create}
 }
 
-func (b *bursar) create() load.Call {
+func (b *bursar) newEntry() load.Request {
 	return b.change(http.MethodPost, "/v1/directory", `{"workspace_id":"`+b.plan.WorkspaceID+
 		`","type":"person","fields":{"first-name":"Ada","last-name":"Lovelace {n}","email":"ada{n}@example.com"}}`)
 }
 
-func (b *bursar) read() load.Call {
+func (b *bursar) read() load.Request {
 	read := b.get("/v1/directory/{id}", nil)
 	read.IDs = b.ids()
 	return read
 }
 
-// ids are those of entries spread over the whole store.
+// sharedIDs is the number of entries that single reads and updates use in turn.
+const sharedIDs = 500
+
+// ids returns ids of entries that are spread over the whole store.
 func (b *bursar) ids() []string {
 	n := min(sharedIDs, b.plan.Entries)
 	out := make([]string, n)
@@ -117,7 +118,7 @@ func (b *bursar) query(filter string, limit int) (url.Values, bool) {
 	case "status":
 		query.Set("status", "active")
 	case "tag":
-		query.Set("tag", b.plan.TagID())
+		query.Set("tag", b.plan.TagID)
 	default:
 		return query, false
 	}
@@ -126,21 +127,21 @@ func (b *bursar) query(filter string, limit int) (url.Values, bool) {
 
 func (b *bursar) auditQuery(filter string) (path string, query url.Values, ok bool) {
 	query, _ = b.query("", 25)
-	deed := b.plan.Deed(0)
+	row := b.plan.Audited(0)
 	switch filter {
 	case plan.Directory:
 		return "/v1/directory", query, true
 	case "":
 	case "actor":
-		query.Set("actor", deed.ActorID)
+		query.Set("actor", row.ActorID)
 	case "action":
-		query.Set("action", deed.Action)
+		query.Set("action", row.Action)
 	case "resource_type":
-		query.Set("resource_type", deed.ResourceType)
+		query.Set("resource_type", row.ResourceType)
 	case "resource_id":
-		query.Set("resource_id", deed.ResourceID)
+		query.Set("resource_id", row.ResourceID)
 	case "outcome":
-		query.Set("outcome", deed.Outcome)
+		query.Set("outcome", row.Outcome)
 	case "span": // rows are a millisecond apart
 		query.Set("from", strconv.FormatInt(b.plan.Now-int64(b.plan.Entries/2), 10))
 		query.Set("to", strconv.FormatInt(b.plan.Now-int64(b.plan.Entries/4), 10))
@@ -150,8 +151,8 @@ func (b *bursar) auditQuery(filter string) (path string, query url.Values, ok bo
 	return "/v1/audit", query, true
 }
 
-// cursor walks to a deep page, as a client would.
-func (b *bursar) cursor(ctx context.Context, w plan.Work) (string, error) {
+// cursor follows the pages to a deep one, as a client would.
+func (b *bursar) cursor(ctx context.Context, w plan.Workload) (string, error) {
 	if cursor, ok := b.deep[w.Filter]; ok {
 		return cursor, nil
 	}
@@ -163,7 +164,7 @@ func (b *bursar) cursor(ctx context.Context, w plan.Work) (string, error) {
 			Cursor  string `json:"cursor"`
 			HasMore bool   `json:"has_more"`
 		}
-		if err := call(ctx, http.MethodGet, b.base+"/v1/directory?"+query.Encode(), b.header(), &page); err != nil {
+		if err := call(ctx, http.DefaultClient, http.MethodGet, b.base+"/v1/directory?"+query.Encode(), b.header(), "", &page); err != nil {
 			return "", fmt.Errorf("walk to a deep page: %w", err)
 		}
 		if !page.HasMore {
