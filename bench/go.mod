@@ -11,7 +11,7 @@ require (
 	github.com/ncruces/go-sqlite3 v0.35.6
 	github.com/tsenart/vegeta/v12 v12.13.0
 	golang.org/x/image v0.25.0
-	golang.org/x/term v0.47.0
+	golang.org/x/sync v0.24.0
 	gonum.org/v1/plot v0.16.0
 )
 
@@ -35,7 +35,6 @@ require (
 	github.com/rs/dnscache v0.0.0-20230804202142-fc85eb664529 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
 	golang.org/x/net v0.60.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )

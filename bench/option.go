@@ -16,18 +16,14 @@ import (
 
 // options are the flags of the command line.
 type options struct {
-	seconds  int
 	repeats  int
 	mixed    time.Duration
-	within   time.Duration
 	rows     string
 	only     string
 	subjects string
-	noPeers  bool
 	quick    bool
 	out      string
 	docs     bool
-	strict   bool
 
 	sizes           plan.Sizes
 	works, programs *regexp.Regexp // nil matches everything
@@ -51,18 +47,14 @@ func parse(args []string, log io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
-	flags.IntVar(&o.seconds, "seconds", 1, "`seconds` of each measurement")
 	flags.IntVar(&o.repeats, "repeats", 3, "number of `times` that each workload is measured")
 	flags.DurationVar(&o.mixed, "mixed", time.Minute, "`duration` of the mixed load")
-	flags.DurationVar(&o.within, "within", 9*time.Minute+30*time.Second, "`duration` within which the run should end: a slow machine leaves out repeats, unless --repeats is given")
 	flags.StringVar(&o.rows, "rows", "1000,100000,1000000", "`sizes` of the stores, small to large; with two, the large one is left out")
 	flags.StringVar(&o.only, "only", "", "measure only workloads whose name matches this `regexp`, such as ^list/100000")
-	flags.StringVar(&o.subjects, "subjects", "", "measure only subjects whose name matches this `regexp`, such as sqlite|bare")
-	flags.BoolVar(&o.noPeers, "no-peers", false, "leave out PocketBase and Kratos")
+	flags.StringVar(&o.subjects, "subjects", "", "measure only subjects whose name matches this `regexp`, such as ^bursar|^bare")
 	flags.BoolVar(&o.quick, "quick", false, "take about two minutes: --repeats 1 --mixed 6s --rows 1000,100000")
 	flags.StringVar(&o.out, "out", "", "`folder` for results.json, results.md and the charts")
 	flags.BoolVar(&o.docs, "docs", false, "also write the tables into docs/performance.md, between its lines <!-- bench --> and <!-- /bench -->")
-	flags.BoolVar(&o.strict, "strict", false, "fail if a goal is missed, or is not measured by a complete run")
 	flags.Usage = func() {
 		fmt.Fprint(log, usage)
 		flags.PrintDefaults()
@@ -77,9 +69,6 @@ func parse(args []string, log io.Writer) (options, error) {
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if o.quick {
 		o.shorten(given)
-	}
-	if given["repeats"] && !given["within"] {
-		o.within = 0
 	}
 	return o, o.check()
 }
@@ -97,8 +86,8 @@ func (o *options) shorten(given map[string]bool) {
 }
 
 func (o *options) check() (err error) {
-	if o.seconds < 1 || o.repeats < 1 || o.mixed < 3*time.Second {
-		return errors.New("--seconds and --repeats must be at least 1, --mixed at least 3s")
+	if o.repeats < 1 || o.mixed < 3*time.Second {
+		return errors.New("--repeats must be at least 1, --mixed at least 3s")
 	}
 	if o.sizes, err = parseRows(o.rows); err != nil {
 		return err
@@ -110,14 +99,14 @@ func (o *options) check() (err error) {
 		return err
 	}
 	if o.docs && !o.complete() {
-		return errors.New("--docs needs a complete run: leave out --only, --subjects, --no-peers, --quick and a shorter --rows")
+		return errors.New("--docs needs a complete run: leave out --only, --subjects, --quick and a shorter --rows")
 	}
 	return nil
 }
 
 // complete reports whether nothing is left out, so that the results can be published.
 func (o *options) complete() bool {
-	return o.works == nil && o.programs == nil && !o.noPeers && !o.quick && o.sizes.Large > 0
+	return o.works == nil && o.programs == nil && !o.quick && o.sizes.Large > 0
 }
 
 func parseRows(text string) (plan.Sizes, error) {

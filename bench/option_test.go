@@ -17,7 +17,7 @@ func TestFlagsAreChecked(t *testing.T) {
 	if err != nil || o.complete() || o.sizes.Large != 0 || o.repeats != 2 || o.mixed >= time.Minute {
 		t.Errorf("%+v, %v", o, err)
 	}
-	for _, left := range []string{"--no-peers", "--only=list", "--subjects=bare", "--rows=1000,2000"} {
+	for _, left := range []string{"--only=list", "--subjects=bare", "--rows=1000,2000"} {
 		if o, err := parse([]string{left}, io.Discard); err != nil || o.complete() {
 			t.Errorf("%s: %v, complete: %t", left, err, o.complete())
 		}
@@ -25,20 +25,6 @@ func TestFlagsAreChecked(t *testing.T) {
 	for _, wrong := range []string{"--rows=5", "--rows=2000,1000", "--rows=1000,1000", "--rows=1000,x", "--only=(", "--repeats=0", "--mixed=1s", "more"} {
 		if _, err := parse([]string{wrong}, io.Discard); err == nil {
 			t.Errorf("%s was accepted", wrong)
-		}
-	}
-}
-
-func TestPeersCanBeLeftOut(t *testing.T) {
-	o, err := parse([]string{"--no-peers", "--subjects", "sqlite|bare|full"}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]bool{
-		"bursar-sqlite": true, "bare": true, "bursar-postgres": false, "kratos-sqlite": false, "pocketbase-full": false,
-	} {
-		if got := (&subjects{options: o}).asked(name); got != want {
-			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -7,107 +7,50 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bursar/bench/run"
 	"bursar/bench/subject"
 )
 
-// subjects builds the programs that a run measures.
-type subjects struct {
-	options
-	root     string
-	dir      string // for their stores
-	progress *run.Progress
-	postgres *subject.Postgres
-	all      []*subject.Subject
-	skipped  []string
-}
-
-// prepare builds all programs. A peer that does not build is skipped, but not Bursar.
-func (s *subjects) prepare(ctx context.Context) error {
+// prepare builds the programs to measure. A peer that does not build is skipped, but not Bursar.
+func (o options) prepare(ctx context.Context, root, dir string, log func(string, ...any)) (setup subject.Setup, all []*subject.Subject, skipped []string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return fmt.Errorf("find a folder for the programs: %w", err)
+		return setup, nil, nil, fmt.Errorf("find a folder for the programs: %w", err)
 	}
-	cache = filepath.Join(cache, "bursar-bench")
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	s.progress.Say("building Bursar")
-	bursar, err := subject.BuildBursar(ctx, s.root, s.dir) // not into the cache, which other copies of the source share
-	if err != nil {
-		return err
-	}
-	if s.asked("bursar-postgres") || s.asked("kratos-postgres") {
-		if s.postgres, err = subject.StartPostgres(ctx); err != nil {
-			s.skip("everything on PostgreSQL", err)
+	setup = subject.Setup{Root: root, Dir: dir, Cache: filepath.Join(cache, "bursar-bench"), Sizes: o.sizes}
+	for _, s := range []struct {
+		name string
+		make func(context.Context, subject.Setup) (*subject.Subject, error)
+	}{
+		{"bursar-sqlite", subject.BursarSQLite}, {"bursar-postgres", subject.BursarPostgres}, {"bare", subject.Bare},
+		{"pocketbase", subject.PocketBase}, {"pocketbase-full", subject.PocketBaseFull},
+		{"kratos-sqlite", subject.KratosSQLite}, {"kratos-postgres", subject.KratosPostgres},
+	} {
+		if o.programs != nil && !o.programs.MatchString(s.name) {
+			continue
+		}
+		log("building %s", s.name)
+		var made *subject.Subject
+		var err error
+		if setup.Postgres == nil && strings.HasSuffix(s.name, "-postgres") {
+			setup.Postgres, err = subject.StartPostgres(ctx)
+		}
+		if err == nil {
+			made, err = s.make(ctx, setup)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return setup, nil, nil, ctx.Err()
+		case err != nil && s.name == "bursar-sqlite":
+			return setup, nil, nil, err
+		case err != nil:
+			skipped = append(skipped, fmt.Sprintf("%s: %v", s.name, err))
+			log("skipped %s: %v", s.name, err)
+		default:
+			all = append(all, made)
 		}
 	}
-	version := subject.Commit(ctx, s.root)
-	s.add("bursar-sqlite", func() *subject.Subject { return subject.BursarSQLite(bursar, version, s.dir, s.sizes) })
-	s.add("bursar-postgres", func() *subject.Subject { return subject.BursarPostgres(bursar, version, s.postgres, s.sizes) })
-	s.add("bare", func() *subject.Subject { return subject.Bare(self, bursar, s.dir, s.sizes) })
-	s.addPocketBase(ctx, cache)
-	s.addKratos(ctx, cache)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if len(all) == 0 && len(skipped) == 0 {
+		err = fmt.Errorf("--subjects: no subject has a name that matches %s", o.subjects)
 	}
-	if len(s.all) == 0 && len(s.skipped) == 0 {
-		return fmt.Errorf("--subjects: no subject has a name that matches %s", s.options.subjects)
-	}
-	return nil
-}
-
-func (s *subjects) addPocketBase(ctx context.Context, cache string) {
-	if !s.asked("pocketbase") && !s.asked("pocketbase-full") {
-		return
-	}
-	s.progress.Say("building PocketBase; the first time takes minutes")
-	binary, version, err := subject.BuildPocketBase(ctx, s.root, cache)
-	if err != nil {
-		s.skip("PocketBase", err)
-		return
-	}
-	s.add("pocketbase", func() *subject.Subject { return subject.PocketBase(binary, version, s.dir, s.sizes) })
-	s.add("pocketbase-full", func() *subject.Subject { return subject.PocketBaseFull(binary, version, s.dir, s.sizes) })
-}
-
-func (s *subjects) addKratos(ctx context.Context, cache string) {
-	if !s.asked("kratos-sqlite") && !s.asked("kratos-postgres") {
-		return
-	}
-	s.progress.Say("building Kratos; the first time takes minutes")
-	binary, version, err := subject.BuildKratos(ctx, s.root, cache)
-	if err != nil {
-		s.skip("Kratos", err)
-		return
-	}
-	s.add("kratos-sqlite", func() *subject.Subject { return subject.KratosSQLite(binary, version, s.dir, s.sizes) })
-	s.add("kratos-postgres", func() *subject.Subject { return subject.KratosPostgres(binary, version, s.dir, s.postgres, s.sizes) })
-}
-
-// asked reports whether a subject is to be measured.
-func (s *subjects) asked(name string) bool {
-	peer := name != "bare" && !strings.HasPrefix(name, "bursar-")
-	return !(peer && s.noPeers) && (s.programs == nil || s.programs.MatchString(name))
-}
-
-// add adds a subject that is asked for, unless it needs a PostgreSQL that is not there.
-func (s *subjects) add(name string, make func() *subject.Subject) {
-	if s.asked(name) && (s.postgres != nil || !strings.HasSuffix(name, "-postgres")) {
-		s.all = append(s.all, make())
-	}
-}
-
-func (s *subjects) skip(what string, err error) {
-	line := fmt.Sprintf("%s: %v", what, err)
-	s.skipped = append(s.skipped, line)
-	s.progress.Say("skipped: %s", line)
-}
-
-func (s *subjects) stopPostgres() error {
-	if s.postgres == nil {
-		return nil
-	}
-	return s.postgres.Stop()
+	return setup, all, skipped, err
 }

@@ -2,65 +2,49 @@ package run
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"bursar/bench/plan"
 	"bursar/bench/subject"
 )
 
-// filling is the work on one store.
-type filling struct {
-	of     *subject.Subject
-	store  subject.Store
-	server *subject.Server
-	err    error
-}
-
 // fill fills the stores of all subjects, the largest first and one per core at a time.
 func (r *Run) fill(ctx context.Context) error {
+	type filling struct {
+		of     *subject.Subject
+		store  subject.Store
+		server *subject.Server
+		err    error
+	}
 	var all []*filling
-	rows := 0
 	for _, s := range r.Subjects {
 		for _, store := range s.Stores {
 			all = append(all, &filling{of: s, store: store})
-			rows += store.Rows
 		}
 	}
-	r.Progress.phase(len(all), time.Duration(rows)*fillTime/time.Duration(runtime.NumCPU())+r.estimate())
+	r.Log("filling %d stores", len(all))
 	slices.SortStableFunc(all, func(a, b *filling) int { return b.store.Rows - a.store.Rows })
-	queue := make(chan *filling)
-	var workers sync.WaitGroup
-	for range runtime.NumCPU() {
-		workers.Go(func() {
-			for f := range queue {
-				r.Progress.next("filling %s", f.store.Title)
-				f.server, f.err = f.store.Fill(ctx)
-			}
+	var group errgroup.Group // an error of one store does not stop the others
+	group.SetLimit(runtime.NumCPU())
+	for _, f := range all {
+		group.Go(func() error {
+			f.server, f.err = f.store.Fill(ctx)
+			return nil
 		})
 	}
-	for _, f := range all {
-		queue <- f
-	}
-	close(queue)
-	workers.Wait()
+	_ = group.Wait() // the errors are in all
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, s := range slices.Clone(r.Subjects) {
-		var failed error
-		for _, f := range all {
-			if f.of == s && f.err == nil {
-				s.Servers = append(s.Servers, f.server)
-			} else if f.of == s {
-				failed = errors.Join(failed, f.err)
-			}
-		}
-		if failed != nil {
-			r.drop(s, failed)
+	for _, f := range all {
+		if f.err == nil {
+			f.of.Servers = append(f.of.Servers, f.server)
+		} else if slices.Contains(r.Subjects, f.of) {
+			r.drop(f.of, f.err)
 		}
 	}
 	return nil

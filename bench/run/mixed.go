@@ -79,7 +79,7 @@ func (r *Run) highestRates(ctx context.Context) ([]*mixedSubject, error) {
 		}
 		var highest load.Result
 		if err == nil {
-			r.Progress.next("Mixed load, highest rate · %s", s.Title)
+			r.Log("Mixed load, highest rate · %s", s.Title)
 			work.Duration = peakTime
 			highest, err = r.Closed.Run(ctx, work)
 		}
@@ -108,7 +108,7 @@ func (r *Run) highestRates(ctx context.Context) ([]*mixedSubject, error) {
 // half runs a subject at half of its highest rate and samples its memory.
 func (r *Run) half(ctx context.Context, m *mixedSubject, last time.Duration) error {
 	m.work.Duration = last
-	r.Progress.next("Mixed load for %s at %d requests per second · %s", last, m.work.Rate, m.Title)
+	r.Log("Mixed load for %s at %d requests per second · %s", last, m.work.Rate, m.Title)
 	server, _ := m.WithEntries(r.Sizes.Main)
 	stop := sampleMemory(server, &m.memory)
 	result, err := r.Open.Run(ctx, m.work)
@@ -124,7 +124,7 @@ func (r *Run) half(ctx context.Context, m *mixedSubject, last time.Duration) err
 		r.skip("Memory during the mixed load, %s: %v", m.Title, memoryErr)
 	}
 	if result.Errors > 0 {
-		r.Progress.Say("Mixed load, %s: %d of %d requests failed: %s", m.Title, result.Errors, result.Requests, result.FirstError)
+		r.Log("Mixed load, %s: %d of %d requests failed: %s", m.Title, result.Errors, result.Requests, result.FirstError)
 	}
 	m.results = append(m.results, result)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"bursar/bench/plan"
 	"bursar/bench/subject"
@@ -14,7 +15,6 @@ const starts = 5
 
 // measurePeaks reads the highest memory of each subject's servers so far.
 func (r *Run) measurePeaks(context.Context) error {
-	r.Progress.phase(len(r.turns())+6+len(r.Sizes.StartSizes())*3, r.timeOfOthers())
 	if !r.wanted(plan.MemoryLoad) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (r *Run) measureStarts(ctx context.Context) error {
 			if !ok {
 				continue
 			}
-			r.Progress.next("Start to first answer · %s · %s", title, s.Title)
+			r.Log("Start to first answer · %s · %s", title, s.Title)
 			times, err := restart(ctx, server)
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -83,7 +83,7 @@ func restart(ctx context.Context, server *subject.Server) ([]float64, error) {
 // measureSizes measures binaries and stores.
 func (r *Run) measureSizes() {
 	for _, s := range r.Subjects {
-		if r.wanted(plan.BinarySize) && s.Binary != "" {
+		if r.wanted(plan.BinarySize) && s.Binary != "" && s.Name != "pocketbase-full" && !strings.HasSuffix(s.Name, "-postgres") { // once per program
 			if info, err := os.Stat(s.Binary); err == nil {
 				r.add(plan.BinarySize, "Binary", s, "MiB", mebibytes(info.Size()))
 			}

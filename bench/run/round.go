@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -18,11 +17,6 @@ const (
 	slowFactor = 3                      // for workloads whose answers may take seconds
 	settleTime = 2 * time.Second        // from the start of the servers until they are idle
 	peakTime   = 2 * time.Second        // to find the highest rate of the mixed load
-
-	// The rest only serves estimates.
-	overhead  = 60 * time.Millisecond // of each measurement
-	startTime = 800 * time.Millisecond
-	fillTime  = 40 * time.Microsecond // per row, on one core
 )
 
 // slot is a workload of one subject, measured once in each round.
@@ -34,31 +28,26 @@ type slot struct {
 	failed   bool
 }
 
-// measureGroups measures the groups one after the other.
+// measureGroups measures the groups one after the other. A group is prepared right before.
 func (r *Run) measureGroups(ctx context.Context) error {
-	groups := plan.Groups(r.Sizes)
-	slots := make([][]*slot, len(groups))
-	count := 0
-	for i, group := range groups {
-		var err error
-		if slots[i], err = r.slots(ctx, group); err != nil {
+	for _, group := range plan.Groups(r.Sizes) {
+		slots, err := r.slots(ctx, group)
+		if err != nil {
 			return err
 		}
-		count += len(slots[i])
-	}
-	r.limitRepeats(count)
-	steps := 0
-	for i, group := range groups {
-		steps += len(slots[i]) * r.rounds(group)
-	}
-	r.Progress.phase(steps, time.Duration(count*r.Repeats)*r.slotTime()+r.timeOfOthers())
-	for i, group := range groups {
-		for round := range r.rounds(group) {
-			if err := r.round(ctx, slots[i], round); err != nil {
+		rounds := r.Repeats
+		if group.ShortTurns {
+			rounds *= shortTurns
+		}
+		if len(slots) > 0 {
+			r.Log("%s and what is compared with it: %d rounds of %d measurements", slots[0].workload.Title(), rounds, len(slots))
+		}
+		for round := range rounds {
+			if err := r.round(ctx, slots, round); err != nil {
 				return err
 			}
 		}
-		for _, s := range slots[i] {
+		for _, s := range slots {
 			if !s.failed {
 				r.Measurements = append(r.Measurements, s.measurement())
 			}
@@ -88,7 +77,7 @@ func (r *Run) slots(ctx context.Context, group plan.Group) ([]*slot, error) {
 				continue
 			}
 			if ok {
-				work.Duration = r.duration(w, group)
+				work.Duration = duration(w, group)
 				out = append(out, &slot{workload: w, subject: s, work: work})
 			}
 		}
@@ -96,22 +85,14 @@ func (r *Run) slots(ctx context.Context, group plan.Group) ([]*slot, error) {
 	return out, nil
 }
 
-func (r *Run) duration(w plan.Workload, group plan.Group) time.Duration {
-	d := time.Duration(r.Seconds) * time.Second
+func duration(w plan.Workload, group plan.Group) time.Duration {
 	switch {
 	case group.ShortTurns:
-		return d / shortTurns
+		return time.Second / shortTurns
 	case w.Slow():
-		return d * slowFactor
+		return time.Second * slowFactor
 	}
-	return d
-}
-
-func (r *Run) rounds(group plan.Group) int {
-	if group.ShortTurns {
-		return r.Repeats * shortTurns
-	}
-	return r.Repeats
+	return time.Second
 }
 
 // round measures each slot once. The order is reversed from round to round: who is first in one
@@ -122,7 +103,6 @@ func (r *Run) round(ctx context.Context, slots []*slot, round int) error {
 		slices.Reverse(order)
 	}
 	for _, s := range order {
-		r.Progress.next("%s · %s · round %d", s.workload.Title(), s.subject.Title, round+1)
 		if s.failed {
 			continue
 		}
@@ -146,14 +126,11 @@ func (r *Run) measure(ctx context.Context, s *slot, round int) error {
 		}
 	}
 	result, err := r.Closed.Run(ctx, s.work)
-	if server, ok := s.subject.Server(s.workload); ok && ctx.Err() == nil {
-		err = errors.Join(err, server.Died())
-	}
 	if err != nil {
 		return err
 	}
 	if result.Errors > 0 {
-		r.Progress.Say("%s, %s: %d of %d requests failed: %s", s.workload.Title(), s.subject.Title, result.Errors, result.Requests, result.FirstError)
+		r.Log("%s, %s: %d of %d requests failed: %s", s.workload.Title(), s.subject.Title, result.Errors, result.Requests, result.FirstError)
 	}
 	s.results = append(s.results, result)
 	return nil
@@ -163,49 +140,4 @@ func (s *slot) measurement() report.Measurement {
 	m := rate(s.results)
 	m.Workload, m.Title, m.Subject, m.Rows = s.workload.Name(), s.workload.Title(), s.subject.Name, s.workload.Rows()
 	return m
-}
-
-// slotTime is about how long one repeat of a slot takes, however many turns it has.
-func (r *Run) slotTime() time.Duration {
-	return time.Duration(r.Seconds)*time.Second + overhead*2 + warmup/time.Duration(r.Repeats)
-}
-
-// limitRepeats leaves out repeats that there is no time for: on a slow machine filling the
-// stores takes long.
-func (r *Run) limitRepeats(slots int) {
-	wanted := r.Repeats
-	left := r.Within - time.Since(r.Progress.began) - r.timeOfOthers()
-	for r.Within > 0 && r.Repeats > 1 && time.Duration(slots*r.Repeats)*r.slotTime() > left {
-		r.Repeats--
-	}
-	if r.Repeats < wanted {
-		r.Progress.Say("repeating %d times instead of %d, to end within %s", r.Repeats, wanted, r.Within)
-	}
-}
-
-// estimate is about how long everything after the filling takes. The subjects support four
-// of ten workloads on average.
-func (r *Run) estimate() time.Duration {
-	workloads := 0
-	for _, group := range plan.Groups(r.Sizes) {
-		for _, w := range group.Workloads {
-			if r.wanted(w.Name()) {
-				workloads++
-			}
-		}
-	}
-	return time.Duration(workloads*len(r.Subjects)*r.Repeats*4/10)*r.slotTime() + r.timeOfOthers()
-}
-
-// timeOfOthers is about how long the mixed load and the starts take.
-func (r *Run) timeOfOthers() (all time.Duration) {
-	if r.wanted(plan.MixedHalf) {
-		all += r.Mixed*19/12 + 3*peakTime
-	}
-	for _, size := range r.Sizes.StartSizes() {
-		if r.wanted(plan.StartName(size)) {
-			all += 3 * starts * startTime
-		}
-	}
-	return all
 }

@@ -14,21 +14,14 @@ import (
 	"bursar/bench/subject"
 )
 
-// Options says how thoroughly to measure.
-type Options struct {
-	Sizes   plan.Sizes
-	Seconds int            // of each measurement
-	Repeats int            // of each measurement
-	Mixed   time.Duration  // of the mixed load
-	Within  time.Duration  // repeats are left out to end within it; 0 is no limit
-	Only    *regexp.Regexp // names of workloads; nil is all
-}
-
 // Run is one run of the benchmark.
 type Run struct {
-	Options
+	Sizes    plan.Sizes
+	Repeats  int            // of each measurement
+	Mixed    time.Duration  // duration of the mixed load
+	Only     *regexp.Regexp // names of workloads; nil is all
 	Subjects []*subject.Subject
-	Progress *Progress
+	Log      func(format string, args ...any)
 	Closed   load.Generator
 	Open     load.Generator
 	Runs     *load.Runs
@@ -39,7 +32,6 @@ type Run struct {
 
 // All measures everything. What fails is skipped; only the end of ctx is an error.
 func (r *Run) All(ctx context.Context) error {
-	defer r.Progress.end()
 	for _, step := range []func(context.Context) error{r.fill, r.start, r.measureGroups, r.measurePeaks, r.measureMixed, r.measureStarts} {
 		if err := step(ctx); err != nil {
 			return err
@@ -65,7 +57,7 @@ func (r *Run) Stop() {
 func (r *Run) skip(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	r.Skipped = append(r.Skipped, line)
-	r.Progress.Say("skipped: %s", line)
+	r.Log("skipped: %s", line)
 }
 
 func (r *Run) wanted(name string) bool { return r.Only == nil || r.Only.MatchString(name) }
@@ -74,7 +66,7 @@ func (r *Run) wanted(name string) bool { return r.Only == nil || r.Only.MatchStr
 func (r *Run) drop(s *subject.Subject, err error) {
 	r.skip("%s: %v", s.Title, err)
 	if err := s.Stop(); err != nil {
-		r.Progress.Say("%s: %v", s.Title, err)
+		r.Log("%s: %v", s.Title, err)
 	}
 	r.Subjects = slices.DeleteFunc(slices.Clone(r.Subjects), func(other *subject.Subject) bool { return other == s })
 }

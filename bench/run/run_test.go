@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
@@ -38,8 +38,8 @@ func named(name string) *subject.Subject {
 
 func newRun(out *bytes.Buffer, g load.Generator, subjects ...*subject.Subject) *Run {
 	return &Run{
-		Options:  Options{Sizes: plan.Sizes{Small: 100, Main: 200}, Seconds: 1, Repeats: 3},
-		Subjects: subjects, Progress: NewProgress(out, 0), Closed: g,
+		Sizes: plan.Sizes{Small: 100, Main: 200}, Repeats: 3, Subjects: subjects, Closed: g,
+		Log: func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) },
 	}
 }
 
@@ -111,17 +111,5 @@ func TestGrowthComparesTheEndOfTheLoadWithItsStart(t *testing.T) {
 	}
 	if _, ok := growth([]float64{100}); ok {
 		t.Error("computed from a single sample")
-	}
-}
-
-func TestProgressInALogIsSparse(t *testing.T) {
-	var out bytes.Buffer
-	p := NewProgress(&out, 0)
-	p.phase(3, time.Minute)
-	p.next("one")
-	p.next("two")
-	p.Say("something failed")
-	if got := out.String(); got != "  1/3  0:00 of about 1:00  one\nsomething failed\n" {
-		t.Errorf("%q", got)
 	}
 }

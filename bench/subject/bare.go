@@ -3,6 +3,7 @@ package subject
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"bursar/bench/load"
@@ -17,26 +18,26 @@ const BareCommand = "serve-bare"
 
 // Bare is the bare handler: this program, over a store that the product has set up. It gets
 // the same requests as the product, except for their paths.
-func Bare(self, binary, dir string, sizes plan.Sizes) *Subject {
-	s := &Subject{Subject: report.Subject{Name: "bare", Title: "Bare handler"}}
-	dir = filepath.Join(dir, "bare")
-	s.Stores = []Store{{Title: s.Title, Rows: 2 * sizes.Main, Fill: func(ctx context.Context) (*Server, error) {
-		b, err := newSQLiteStore(ctx, binary, dir, sizes.Main)
+func Bare(ctx context.Context, setup Setup) (*Subject, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	binary, err := setup.bursar(ctx)
+	dir, size := filepath.Join(setup.Dir, "bare"), setup.Sizes.Main
+	return &Subject{Subject: report.Subject{Name: "bare", Title: "Bare handler"}, Stores: []Store{{Rows: 2 * size, Fill: func(ctx context.Context) (*Server, error) {
+		b, err := newSQLiteStore(ctx, binary, dir, size)
 		if err != nil {
 			return nil, err
 		}
 		address, err := freeAddress()
-		if err != nil {
-			return nil, err
-		}
 		b.base, b.token = "http://"+address, exampleToken
 		me := fmt.Sprintf(`{"ok":true,"data":{"id":%q,"email":"ada@example.com","name":"Ada Lovelace"}}`, b.plan.ActorID)
 		return &Server{
-			Size: sizes.Main, client: bareHandler{b}, probe: Probe{URL: b.base + "/me"},
+			Size: size, client: bareHandler{b}, probe: Probe{URL: b.base + "/me"},
 			path: self, args: []string{BareCommand, address, filepath.Join(dir, db.SQLiteFile), b.plan.WorkspaceID, b.plan.SourceID, me},
-		}, nil
-	}}}
-	return s
+		}, err
+	}}}}, err
 }
 
 // exampleToken is as long as a token of the product. The bare handler ignores it.

@@ -10,37 +10,47 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"bursar/bench/plan"
 )
 
-// program is a program to build from source.
-type program struct {
-	name string
-	dir  string // of its module
-	pkg  string
-	tags string
-	cgo  bool
+// Setup is what subjects are made of.
+type Setup struct {
+	Root     string // source of Bursar
+	Dir      string // for the stores, and for Bursar's binary
+	Cache    string // for the binaries of the peers
+	Sizes    plan.Sizes
+	Postgres *Postgres // nil if it is not installed
 }
 
-// BuildBursar builds the product as for a release.
-func BuildBursar(ctx context.Context, root, dir string) (path string, err error) {
-	return program{name: "bursar", dir: root, pkg: "./cmd/bursar"}.build(ctx, dir)
+// build compiles a program into a folder, unless it is there and up to date. Only programs
+// with a tag use cgo.
+func build(ctx context.Context, source, pkg, tag, path string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", tag, "-o", path, pkg)
+	cmd.Dir, cmd.Env = source, append(os.Environ(), "CGO_ENABLED=0")
+	if tag != "" {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
+	}
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("build %s: %w: %.400s", path, err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
-// BuildPocketBase builds a peer that is a module of its own.
-func BuildPocketBase(ctx context.Context, root, dir string) (path, version string, err error) {
-	p := program{name: "pocketbase", dir: filepath.Join(root, "bench", "peer", "pocketbase"), pkg: "."}
-	return p.versioned(ctx, dir, "github.com/pocketbase/pocketbase")
+// bursar builds the product. It does not go into the cache, which other copies of the source share.
+func (s Setup) bursar(ctx context.Context) (path string, err error) {
+	path = filepath.Join(s.Dir, "bursar")
+	return path, build(ctx, s.Root, "./cmd/bursar", "", path)
 }
 
-// BuildKratos builds a peer that is a module of its own; its SQLite driver is written in C.
-func BuildKratos(ctx context.Context, root, dir string) (path, version string, err error) {
-	p := program{name: "kratos", dir: filepath.Join(root, "bench", "peer", "kratos"), pkg: ".", tags: "sqlite", cgo: true}
-	return p.versioned(ctx, dir, "github.com/ory/kratos")
-}
-
-// versioned also returns the version of a module in the program.
-func (p program) versioned(ctx context.Context, dir, module string) (path, version string, err error) {
-	if path, err = p.build(ctx, dir); err != nil {
+// peer builds a peer, which is a module of its own, and returns the version of a module in it.
+func (s Setup) peer(ctx context.Context, name, tag, module string) (path, version string, err error) {
+	path = filepath.Join(s.Cache, name)
+	if err := build(ctx, filepath.Join(s.Root, "bench", "peer", name), ".", tag, path); err != nil {
 		return "", "", err
 	}
 	info, err := buildinfo.ReadFile(path)
@@ -49,57 +59,20 @@ func (p program) versioned(ctx context.Context, dir, module string) (path, versi
 	}
 	for _, dep := range info.Deps {
 		if dep.Path == module {
-			return path, strings.TrimPrefix(dep.Version, "v"), nil
+			version = strings.TrimPrefix(dep.Version, "v")
 		}
 	}
-	return "", "", fmt.Errorf("%s has no module %s", path, module)
+	return path, version, nil
 }
 
-// build builds the program into a folder, unless it is there and up to date.
-func (p program) build(ctx context.Context, dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("build %s: %w", p.name, err)
-	}
-	path := filepath.Join(dir, p.name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", p.tags, "-o", path, p.pkg)
-	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if p.cgo {
-		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
-	}
-	said, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	if err != nil {
-		return "", fmt.Errorf("build %s: %w: %s", p.name, err, firstLine(said))
-	}
-	return path, nil
-}
-
-// firstLine returns the first error of the compiler; the others mostly follow from it.
-func firstLine(said []byte) string {
-	for line := range bytes.Lines(said) {
-		if text := string(bytes.TrimSpace(line)); text != "" && !strings.HasPrefix(text, "#") {
-			return text
-		}
-	}
-	return "no output"
-}
-
-// Commit returns the commit that is checked out, with a plus if files differ from it, or
+// commit returns the commit that is checked out, with a plus if files differ from it, or
 // nothing if git fails.
-func Commit(ctx context.Context, root string) string {
-	commit, err := exec.CommandContext(ctx, "git", "-C", root, "rev-parse", "--short", "HEAD").Output()
+func (s Setup) commit(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "git", "-C", s.Root, "describe", "--always", "--dirty=+", "--exclude=*").Output()
 	if err != nil {
 		return ""
 	}
-	changed, err := exec.CommandContext(ctx, "git", "-C", root, "status", "--porcelain", "--", "*.go", "*.sql", "go.mod").Output()
-	text := strings.TrimSpace(string(commit))
-	if err != nil || len(changed) > 0 {
-		text += "+"
-	}
-	return text
+	return strings.TrimSpace(string(out))
 }
 
 // Root finds the source of Bursar, starting from a folder in it.

@@ -10,38 +10,41 @@ import (
 	"time"
 
 	"bursar/bench/fill"
-	"bursar/bench/plan"
 	"bursar/bench/report"
 )
 
 // BursarSQLite is the product on its embedded store.
-func BursarSQLite(binary, version, dir string, sizes plan.Sizes) *Subject {
-	s := &Subject{Binary: binary, Subject: report.Subject{Name: "bursar-sqlite", Title: "Bursar on SQLite", Version: version}}
-	s.addStores(sizes, func(ctx context.Context, size int) (*bursar, error) {
-		return newSQLiteStore(ctx, binary, filepath.Join(dir, fmt.Sprintf("bursar-%d", size)), size)
+func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
+	s := &Subject{Subject: report.Subject{Name: "bursar-sqlite", Title: "Bursar on SQLite"}}
+	return s, s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
+		return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, fmt.Sprintf("bursar-%d", size)), size)
 	})
-	return s
 }
 
 // BursarPostgres is the product on a PostgreSQL server, with a schema for each store.
-func BursarPostgres(binary, version string, pg *Postgres, sizes plan.Sizes) *Subject {
-	s := &Subject{Subject: report.Subject{Name: "bursar-postgres", Title: "Bursar on PostgreSQL", Version: version + ", PostgreSQL " + pg.Version}}
-	s.addStores(sizes, func(ctx context.Context, size int) (*bursar, error) { return newPostgresStore(ctx, binary, pg, size) })
-	return s
+func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
+	s := &Subject{Subject: report.Subject{Name: "bursar-postgres", Title: "Bursar on PostgreSQL"}}
+	err := s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
+		return newPostgresStore(ctx, s.Binary, setup.Postgres, size)
+	})
+	s.Version += ", PostgreSQL " + setup.Postgres.Version
+	return s, err
 }
 
-// addStores adds an empty store and one of each size.
-func (s *Subject) addStores(sizes plan.Sizes, make func(ctx context.Context, size int) (*bursar, error)) {
-	for _, size := range append([]int{0}, sizes.All()...) {
-		s.Stores = append(s.Stores, Store{Title: fmt.Sprintf("%s, %s rows", s.Title, plan.Number(size)), Rows: 2 * size,
-			Fill: func(ctx context.Context) (*Server, error) {
-				b, err := make(ctx, size)
-				if err != nil {
-					return nil, err
-				}
-				return b.server()
-			}})
+// addStores builds the product and adds an empty store and one of each size.
+func (s *Subject) addStores(ctx context.Context, setup Setup, make func(ctx context.Context, size int) (*bursar, error)) (err error) {
+	s.Binary, err = setup.bursar(ctx)
+	s.Version = setup.commit(ctx)
+	for _, size := range append([]int{0}, setup.Sizes.All()...) {
+		s.Stores = append(s.Stores, Store{Rows: 2 * size, Fill: func(ctx context.Context) (*Server, error) {
+			b, err := make(ctx, size)
+			if err != nil {
+				return nil, err
+			}
+			return b.server()
+		}})
 	}
+	return err
 }
 
 // bursar is the product over one store.

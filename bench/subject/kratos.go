@@ -12,26 +12,30 @@ import (
 )
 
 // KratosSQLite is Ory Kratos, whose identities stand for entries.
-func KratosSQLite(binary, version, dir string, sizes plan.Sizes) *Subject {
-	s := &Subject{Binary: binary, Subject: report.Subject{Name: "kratos-sqlite", Title: "Kratos on SQLite", Version: version}}
-	dir = filepath.Join(dir, "kratos-sqlite")
-	s.Stores = []Store{{Title: s.Title, Rows: sizes.Main, Fill: func(ctx context.Context) (*Server, error) {
-		return newKratos(ctx, binary, dir, "sqlite://"+filepath.Join(dir, "kratos.db")+"?_fk=true", sizes.Main)
-	}}}
-	return s
+func KratosSQLite(ctx context.Context, setup Setup) (*Subject, error) {
+	dir := filepath.Join(setup.Dir, "kratos-sqlite")
+	return newKratosSubject(ctx, setup, "sqlite", "SQLite", func(context.Context) (string, error) {
+		return "sqlite://" + filepath.Join(dir, "kratos.db") + "?_fk=true", nil
+	})
 }
 
 // KratosPostgres is Ory Kratos with a database of the shared server.
-func KratosPostgres(binary, version, dir string, pg *Postgres, sizes plan.Sizes) *Subject {
-	s := &Subject{Subject: report.Subject{Name: "kratos-postgres", Title: "Kratos on PostgreSQL", Version: version}}
-	s.Stores = []Store{{Title: s.Title, Rows: sizes.Main, Fill: func(ctx context.Context) (*Server, error) {
-		dsn, err := pg.database(ctx, "kratos")
+func KratosPostgres(ctx context.Context, setup Setup) (*Subject, error) {
+	return newKratosSubject(ctx, setup, "postgres", "PostgreSQL", func(ctx context.Context) (string, error) { return setup.Postgres.database(ctx, "kratos") })
+}
+
+func newKratosSubject(ctx context.Context, setup Setup, engine, title string, dsn func(context.Context) (string, error)) (*Subject, error) {
+	s := &Subject{Subject: report.Subject{Name: "kratos-" + engine, Title: "Kratos on " + title}}
+	var err error
+	s.Binary, s.Version, err = setup.peer(ctx, "kratos", "sqlite", "github.com/ory/kratos")
+	s.Stores = []Store{{Rows: setup.Sizes.Main, Fill: func(ctx context.Context) (*Server, error) {
+		dsn, err := dsn(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return newKratos(ctx, binary, filepath.Join(dir, "kratos-postgres"), dsn, sizes.Main)
+		return newKratos(ctx, s.Binary, filepath.Join(setup.Dir, s.Name), dsn, setup.Sizes.Main)
 	}}}
-	return s
+	return s, err
 }
 
 func newKratos(ctx context.Context, binary, dir, dsn string, entries int) (*Server, error) {

@@ -16,27 +16,26 @@ import (
 
 // PocketBase is PocketBase with the durability that it ships with: a power failure may undo
 // commits.
-func PocketBase(binary, version, dir string, sizes plan.Sizes) *Subject {
-	s := &Subject{Binary: binary, Subject: report.Subject{Name: "pocketbase", Title: "PocketBase", Version: version}}
-	s.Stores = []Store{
-		pocketBaseStore(s, binary, filepath.Join(dir, "pocketbase-empty"), 0, 0, "NORMAL"),
-		pocketBaseStore(s, binary, filepath.Join(dir, "pocketbase"), sizes.Main, sizes.Largest(), "NORMAL"),
-	}
-	return s
+func PocketBase(ctx context.Context, setup Setup) (*Subject, error) {
+	s := &Subject{Subject: report.Subject{Name: "pocketbase", Title: "PocketBase"}}
+	return s, s.addPocketBase(ctx, setup, "NORMAL", [2]int{0, 0}, [2]int{setup.Sizes.Main, setup.Sizes.Largest()})
 }
 
 // PocketBaseFull has commits on disk before the answer. Only its writes are measured, because
 // reads are the same.
-func PocketBaseFull(binary, version, dir string, sizes plan.Sizes) *Subject {
-	s := &Subject{Subject: report.Subject{Name: "pocketbase-full", Title: "PocketBase, synchronous=FULL", Version: version}}
-	s.Stores = []Store{pocketBaseStore(s, binary, filepath.Join(dir, "pocketbase-full"), sizes.Main, 0, "FULL")}
-	return s
+func PocketBaseFull(ctx context.Context, setup Setup) (*Subject, error) {
+	s := &Subject{Subject: report.Subject{Name: "pocketbase-full", Title: "PocketBase, synchronous=FULL"}}
+	return s, s.addPocketBase(ctx, setup, "FULL", [2]int{setup.Sizes.Main, 0})
 }
 
-func pocketBaseStore(s *Subject, binary, dir string, entries, logs int, synchronous string) Store {
-	return Store{Title: fmt.Sprintf("%s, %s rows", s.Title, plan.Number(entries)), Rows: entries + logs/8,
-		Fill: func(ctx context.Context) (*Server, error) {
-			out, err := output(ctx, binary, "fill", "--dir", dir, "--entries", strconv.Itoa(entries), "--logs", strconv.Itoa(logs))
+// addPocketBase builds PocketBase and adds stores with so many entries and log rows each.
+func (s *Subject) addPocketBase(ctx context.Context, setup Setup, synchronous string, sizes ...[2]int) (err error) {
+	s.Binary, s.Version, err = setup.peer(ctx, "pocketbase", "", "github.com/pocketbase/pocketbase")
+	for _, size := range sizes {
+		entries, logs := size[0], size[1]
+		dir := filepath.Join(setup.Dir, fmt.Sprintf("%s-%d", s.Name, entries))
+		s.Stores = append(s.Stores, Store{Rows: entries + logs/8, Fill: func(ctx context.Context) (*Server, error) {
+			out, err := output(ctx, s.Binary, "fill", "--dir", dir, "--entries", strconv.Itoa(entries), "--logs", strconv.Itoa(logs))
 			if err != nil {
 				return nil, err
 			}
@@ -54,8 +53,10 @@ func pocketBaseStore(s *Subject, binary, dir string, entries, logs int, synchron
 				return nil, fmt.Errorf("measure the store: %w", err)
 			}
 			return &Server{Size: entries, Logs: logs, Bytes: data.Size(), client: p, probe: p.probe(),
-				path: binary, args: []string{"serve", "--dir", dir, "--http", address, "--synchronous", synchronous}}, nil
-		}}
+				path: s.Binary, args: []string{"serve", "--dir", dir, "--http", address, "--synchronous", synchronous}}, nil
+		}})
+	}
+	return err
 }
 
 type pocketBase struct {

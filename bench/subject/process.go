@@ -21,7 +21,6 @@ import (
 const (
 	startLimit = time.Minute      // for a server to answer
 	stopLimit  = 15 * time.Second // for a server to end before it is killed
-	maxLog     = 16 << 20
 )
 
 // process is a running server.
@@ -29,27 +28,21 @@ type process struct {
 	cmd    *exec.Cmd
 	stop   context.CancelFunc
 	exited chan struct{}
-	log    *os.File
 }
 
+// start runs a server without its output: a log on the disk of the stores would be flushed
+// along with their commits, and where logs go is not what is measured.
 func start(path string, args []string) (*process, error) {
-	log, err := newLog()
-	if err != nil {
-		return nil, err
-	}
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := command(ctx, path, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	p := &process{cmd: cmd, stop: stop, exited: make(chan struct{}), log: log}
-	if err := cmd.Start(); err != nil {
+	p := &process{cmd: command(ctx, path, args...), stop: stop, exited: make(chan struct{})}
+	if err := p.cmd.Start(); err != nil {
 		stop()
-		return nil, errors.Join(fmt.Errorf("start %s: %w", path, err), log.Close())
+		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	go func() {
-		_ = cmd.Wait() // ProcessState has the exit status; there is no other error to see
+		_ = p.cmd.Wait() // ProcessState has the exit status; there is no other error to see
 		close(p.exited)
 	}()
-	go p.limitLog()
 	return p, nil
 }
 
@@ -74,69 +67,14 @@ func output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// newLog returns a file that takes the log of a server. It is in memory where possible: on
-// the disk of the stores, it would be flushed along with their commits.
-func newLog() (*os.File, error) {
-	dir := "/dev/shm"
-	if _, err := os.Stat(dir); err != nil {
-		dir = os.TempDir()
-	}
-	temp, err := os.CreateTemp(dir, "bursar-bench-log-")
-	if err != nil {
-		return nil, fmt.Errorf("make a log: %w", err)
-	}
-	log, err := os.OpenFile(temp.Name(), os.O_RDWR|os.O_APPEND, 0o600)
-	if err = errors.Join(err, temp.Close(), os.Remove(temp.Name())); err != nil { // it lives as long as it is open
-		return nil, fmt.Errorf("make a log: %w", err)
-	}
-	return log, nil
-}
-
-// limitLog empties a long log: a server that logs every request writes gigabytes.
-func (p *process) limitLog() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-p.exited:
-			return
-		case <-tick.C:
-		}
-		if info, err := p.log.Stat(); err == nil && info.Size() > maxLog {
-			_ = p.log.Truncate(0) // on failure the log is longer than it needs to be
-		}
-	}
-}
-
 // end stops the server.
 func (p *process) end() error {
 	p.stop()
 	<-p.exited
-	err := p.log.Close()
-	if !p.cmd.ProcessState.Exited() && p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-		err = errors.Join(err, fmt.Errorf("the server did not end within %s and was killed", stopLimit))
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGKILL {
+		return fmt.Errorf("the server did not end within %s and was killed", stopLimit)
 	}
-	return err
-}
-
-// died returns an error if the server has ended by itself.
-func (p *process) died() error {
-	select {
-	case <-p.exited:
-		return fmt.Errorf("the server ended (%s): %s", p.cmd.ProcessState, p.lastLogLine())
-	default:
-		return nil
-	}
-}
-
-func (p *process) lastLogLine() string {
-	info, err := p.log.Stat()
-	if err != nil {
-		return ""
-	}
-	from := max(info.Size()-1<<14, 0)
-	text, _ := io.ReadAll(io.NewSectionReader(p.log, from, info.Size()-from)) // what was read is enough
-	return lastLine(text)
+	return nil
 }
 
 func lastLine(text []byte) string {
@@ -163,10 +101,9 @@ func (p *process) await(ctx context.Context, probe Probe) error {
 		if err == nil {
 			return nil
 		}
-		if died := p.died(); died != nil {
-			return died
-		}
 		select {
+		case <-p.exited:
+			return fmt.Errorf("the server ended (%s); its command was %s", p.cmd.ProcessState, p.cmd)
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the first answer: %w; last: %w", ctx.Err(), err)
 		case <-tick.C:

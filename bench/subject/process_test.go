@@ -17,11 +17,11 @@ func startShell(t *testing.T, script string) *process {
 	return p
 }
 
-func TestAServerThatEndsSaysWhy(t *testing.T) {
-	p := startShell(t, "echo first; echo out of memory >&2; exit 3")
+func TestAServerThatEndsIsReportedWithItsCommand(t *testing.T) {
+	p := startShell(t, "exit 3")
 	defer p.end()
 	err := p.await(t.Context(), Probe{URL: "http://127.0.0.1:1/"})
-	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "out of memory") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "/bin/sh -c exit 3") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,16 +18,15 @@ import (
 // Subject is a program with a server for each of its stores.
 type Subject struct {
 	report.Subject
-	Binary  string // path, for subjects whose size is shown
+	Binary  string // path
 	Stores  []Store
 	Servers []*Server // over the stores that were filled
 }
 
 // Store is a store to fill. Stores may be filled concurrently.
 type Store struct {
-	Title string
-	Rows  int // rows of all kinds; stores with many are filled first
-	Fill  func(ctx context.Context) (*Server, error)
+	Rows int // rows of all kinds; stores with many are filled first
+	Fill func(ctx context.Context) (*Server, error)
 }
 
 // Server is a program over one store.
@@ -137,14 +136,6 @@ func (s *Server) Memory() (Memory, error) {
 		return Memory{}, errors.New("read the memory of the server: it is not running")
 	}
 	return s.process.memory()
-}
-
-// Died returns an error if the server has ended by itself.
-func (s *Server) Died() error {
-	if s.process == nil {
-		return nil
-	}
-	return s.process.died()
 }
 
 func decode(text []byte, into any, source string) error {
