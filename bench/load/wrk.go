@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -52,21 +53,37 @@ func (w *Wrk) Run(ctx context.Context, work Work) (Result, error) {
 	if err := os.WriteFile(path, []byte(luaWork(work, w.runs.next(), threads)+script), 0o600); err != nil {
 		return Result{}, fmt.Errorf("write the script of wrk: %w", err)
 	}
+	for range 3 {
+		var out []byte
+		if out, err = w.execute(ctx, work, threads, path); err == nil {
+			return parseWrk(string(out))
+		}
+		if ctx.Err() != nil {
+			return Result{}, ctx.Err()
+		}
+	}
+	return Result{}, fmt.Errorf("run wrk: %w", err)
+}
+
+// execute fails if the interruption comes before wrk is ready for it, which a very busy
+// machine can cause.
+func (w *Wrk) execute(ctx context.Context, work Work, threads int, path string) ([]byte, error) {
 	seconds := (work.Duration + time.Second - 1) / time.Second
 	cmd := exec.CommandContext(ctx, w.program, "--threads", strconv.Itoa(threads), "--connections", strconv.Itoa(work.Connections),
 		"--duration", fmt.Sprintf("%ds", seconds), "--timeout", fmt.Sprintf("%ds", Timeout/time.Second), "--script", path, work.Base)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
 	if work.Duration < seconds*time.Second {
 		interrupt := time.AfterFunc(work.Duration, func() { _ = cmd.Process.Signal(os.Interrupt) }) // fails only if wrk has ended
 		defer interrupt.Stop()
 	}
-	out, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		return Result{}, ctx.Err()
+	if err := cmd.Wait(); err != nil {
+		return nil, fmt.Errorf("%w: %.400s", err, out.Bytes())
 	}
-	if err != nil {
-		return Result{}, fmt.Errorf("run wrk: %w: %.400s", err, out)
-	}
-	return parseWrk(string(out))
+	return out.Bytes(), nil
 }
 
 // threadsFor returns at most two threads, because the server needs its share of the cores.
