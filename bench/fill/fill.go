@@ -5,6 +5,8 @@ package fill
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -62,8 +64,8 @@ func (p Plan) Audited(i int) Audited {
 
 // store reads and writes rows of one database engine.
 type store interface {
-	// read returns the rows whose column has that value.
-	read(ctx context.Context, table, column, value string) (columns []string, rows [][]any, err error)
+	// read returns the rows that meet a condition.
+	read(ctx context.Context, table, where string) (columns []string, rows [][]any, err error)
 	// write inserts rows, which come in the order of the primary key.
 	write(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error
 }
@@ -77,20 +79,21 @@ func (p Plan) into(ctx context.Context, s store) error {
 		{p.ActorID, func(i int) string { return p.Audited(i).ActorID }},
 		{"directory.entry.created", func(i int) string { return p.Audited(i).Action }},
 		{"directory_entry", func(i int) string { return p.Audited(i).ResourceType }},
-		{"success", func(i int) string { return p.Audited(i).Outcome }}}}
+		{"success", func(i int) string { return p.Audited(i).Outcome }}},
+		Columns: p.auditKeys()}
 	if err := p.words(ctx, s, entry); err != nil {
 		return fmt.Errorf("fill directory_word: %w", err)
 	}
 	for _, t := range []struct {
-		table, column string
-		vary          Vary
-		wanted        func(i int) bool
+		table, where string
+		vary         Vary
+		wanted       func(i int) bool
 	}{
-		{"directory_entry", "id", entry, func(int) bool { return true }},
-		{"directory_entry_tag", "entry_id", entry, tagged},
-		{"audit_log", "resource_id", audit, func(int) bool { return true }},
+		{"directory_entry", "id = '" + p.SourceID + "'", entry, func(int) bool { return true }},
+		{"directory_entry_tag", "entry_id = '" + p.SourceID + "'", entry, tagged},
+		{"audit_log", NewestAuditRow, audit, func(int) bool { return true }},
 	} {
-		rows, err := p.source(ctx, s, t.table, t.column, t.vary)
+		rows, err := source(ctx, s, t.table, t.where, t.vary)
 		if err == nil && len(rows) != 1 {
 			err = fmt.Errorf("the entry to copy has %d rows", len(rows))
 		}
@@ -110,8 +113,37 @@ func (p Plan) into(ctx context.Context, s store) error {
 	return nil
 }
 
-func (p Plan) source(ctx context.Context, s store, table, column string, v Vary) (out []Row, err error) {
-	columns, rows, err := s.read(ctx, table, column, p.SourceID)
+// NewestAuditRow is the condition for the audit row of the entry that is copied: creating it was
+// the last change of the store.
+const NewestAuditRow = "id = (SELECT max(id) FROM audit_log)"
+
+// auditKeys returns the columns by which the audit log is filtered.
+func (p Plan) auditKeys() map[string]func(int) any {
+	key := func(property string, value func(Audited) string) func(int) any {
+		return func(i int) any { return FilterKey(property, p.WorkspaceID, value(p.Audited(i))) }
+	}
+	return map[string]func(int) any{
+		"actor_id_key":      key("actor_id", func(a Audited) string { return a.ActorID }),
+		"action_key":        key("action", func(a Audited) string { return a.Action }),
+		"resource_type_key": key("resource_type", func(a Audited) string { return a.ResourceType }),
+		"resource_id_key":   key("resource_id", func(a Audited) string { return a.ResourceID }),
+		"outcome_key": func(i int) any {
+			if outcome := p.Audited(i).Outcome; outcome != "success" {
+				return FilterKey("outcome", p.WorkspaceID, outcome)
+			}
+			return nil
+		},
+	}
+}
+
+// FilterKey is the number by which the product finds audit rows of a workspace with a value.
+func FilterKey(property, workspaceID, value string) int64 {
+	digest := sha256.Sum256([]byte(property + "\n" + workspaceID + "\n" + value))
+	return int64(binary.BigEndian.Uint64(digest[:8]))
+}
+
+func source(ctx context.Context, s store, table, where string, v Vary) (out []Row, err error) {
+	columns, rows, err := s.read(ctx, table, where)
 	for _, values := range rows {
 		out = append(out, newRow(columns, values, v))
 	}
@@ -124,7 +156,7 @@ const common = 2000
 
 // words files the entries under their search words.
 func (p Plan) words(ctx context.Context, s store, v Vary) error {
-	rows, err := p.source(ctx, s, "directory_word", "entry_id", v)
+	rows, err := source(ctx, s, "directory_word", "entry_id = '"+p.SourceID+"'", v)
 	if err != nil || len(rows) == 0 {
 		return err
 	}

@@ -27,8 +27,9 @@ func (r Row) Values(i int) []any {
 
 // Vary says how the copies of a row differ from it.
 type Vary struct {
-	Texts []Text          // what to replace, wherever it occurs in a text
-	At    func(int) int64 // time of the i-th copy, in Unix milliseconds
+	Texts   []Text                   // what to replace, wherever it occurs in a text
+	At      func(int) int64          // time of the i-th copy, in Unix milliseconds
+	Columns map[string]func(int) any // values of whole columns, where a table has them
 }
 
 // Text is replaced by another in each copy.
@@ -41,15 +42,19 @@ type Text struct {
 // audit row and of the request.
 var newIDs = regexp.MustCompile(`(entry|aud|req)_[0-9a-z]{26}`)
 
-// earliest is the smallest number that is taken for a time: the year 2001.
-const earliest = 1_000_000_000_000
+// isTime reports whether a number is a time: Unix milliseconds of the years 2001 to 2286.
+func isTime(n int64) bool { return n > 1e12 && n < 1e13 }
 
 // newRow prepares copies of a row.
 func newRow(columns []string, values []any, v Vary) Row {
 	r := Row{Columns: columns}
 	texts := slices.Concat(v.Texts, derived(values, v.At))
-	for _, value := range values {
-		r.values = append(r.values, vary(value, texts, v.At))
+	for i, value := range values {
+		if column, ok := v.Columns[columns[i]]; ok {
+			r.values = append(r.values, column)
+		} else {
+			r.values = append(r.values, vary(value, texts, v.At))
+		}
 	}
 	return r
 }
@@ -64,7 +69,7 @@ func derived(values []any, at func(int) int64) (out []Text) {
 				out = append(out, Text{id, func(i int) string { return db.FirstID(prefix, at(i)) }})
 			}
 		case int64:
-			if value > earliest {
+			if isTime(value) {
 				out = append(out, Text{strconv.FormatInt(value, 10), func(i int) string { return strconv.FormatInt(at(i), 10) }})
 			}
 		}
@@ -75,7 +80,7 @@ func derived(values []any, at func(int) int64) (out []Text) {
 func vary(value any, texts []Text, at func(int) int64) func(int) any {
 	switch value := value.(type) {
 	case int64:
-		if value > earliest {
+		if isTime(value) {
 			return func(i int) any { return at(i) }
 		}
 	case string:

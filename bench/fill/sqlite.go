@@ -57,11 +57,11 @@ func dropIndexes(conn *sqlite3.Conn) (restore string, err error) {
 
 type sqliteStore struct{ conn *sqlite3.Conn }
 
-// ReadSQLite returns the only row of a table whose column has that value, ready to be copied.
-func ReadSQLite(conn *sqlite3.Conn, table, column, value string, v Vary) (Row, error) {
-	columns, rows, err := sqliteStore{conn}.read(context.Background(), table, column, value)
+// ReadSQLite returns the only row of a table that meets a condition, ready to be copied.
+func ReadSQLite(conn *sqlite3.Conn, table, where string, v Vary) (Row, error) {
+	columns, rows, err := sqliteStore{conn}.read(context.Background(), table, where)
 	if err == nil && len(rows) != 1 {
-		err = fmt.Errorf("%s has %d rows with %s %s", table, len(rows), column, value)
+		err = fmt.Errorf("%s has %d rows with %s", table, len(rows), where)
 	}
 	if err != nil {
 		return Row{}, err
@@ -69,15 +69,12 @@ func ReadSQLite(conn *sqlite3.Conn, table, column, value string, v Vary) (Row, e
 	return newRow(columns, rows[0], v), nil
 }
 
-func (s sqliteStore) read(_ context.Context, table, column, value string) (columns []string, rows [][]any, err error) {
-	stmt, _, err := s.conn.Prepare(`SELECT * FROM ` + table + ` WHERE ` + column + ` = ?`)
+func (s sqliteStore) read(_ context.Context, table, where string) (columns []string, rows [][]any, err error) {
+	stmt, _, err := s.conn.Prepare(`SELECT * FROM ` + table + ` WHERE ` + where)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", table, err)
 	}
 	defer func() { err = errors.Join(err, stmt.Close()) }()
-	if err := stmt.BindText(1, value); err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", table, err)
-	}
 	for i := range stmt.ColumnCount() {
 		columns = append(columns, stmt.ColumnName(i))
 	}

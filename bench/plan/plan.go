@@ -87,7 +87,7 @@ func (w Workload) Name() string {
 }
 
 // Slow reports whether one answer can take seconds, so that a short run sees only a few.
-func (w Workload) Slow() bool { return w.Kind == Audit && w.Filter == Counted }
+func (w Workload) Slow() bool { return w.Filter == Counted }
 
 // Before is the number of rows before the requested page. A filter matches half of all rows.
 func (w Workload) Before() int {

@@ -32,7 +32,7 @@ func newPlot(title string) *plot.Plot {
 		axis.Tick.Label.Font = sans(10, xfont.WeightNormal)
 		axis.LineStyle.Color, axis.Tick.LineStyle.Color = grey, grey
 	}
-	p.Legend.TextStyle.Font = sans(10, xfont.WeightNormal)
+	p.Legend.TextStyle.Font, p.Legend.Padding = sans(10, xfont.WeightNormal), vg.Points(3)
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = light, light
 	p.Add(grid)

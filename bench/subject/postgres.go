@@ -22,6 +22,7 @@ type Postgres struct {
 func StartPostgres(ctx context.Context) (*Postgres, error) {
 	cluster, err := pgcluster.Start(ctx, "", pgcluster.Options{TCP: true, Durable: true, Settings: []string{
 		"shared_buffers=512MB", // the usual quarter of a small machine's memory
+		"max_connections=300",  // wrk leaves without its last answers, and servers replace the connections that those had
 		"max_wal_size=4GB",     // no checkpoint of the filling falls into the measurements
 	}})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// settings is what differs from one run to the next.
+// settings differ from one run to the next.
 type settings struct {
 	dir    string
 	dsn    string
@@ -23,8 +23,7 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.StringVar(&s.dsn, "dsn", "", "sqlite:// or postgres:// address of the database")
 }
 
-// Neither verification nor recovery: with them each identity would have rows of
-// more tables.
+// There is no verification and no recovery: they would give each identity rows in more tables.
 const identitySchema = `{
   "$id": "https://bursar.example/person.schema.json",
   "$schema": "http://json-schema.org/draft-07/schema#",
@@ -48,8 +47,8 @@ const identitySchema = `{
 }
 `
 
-// The check of passwords asks a server on the internet, and the hook is what gives
-// a session to one who registers. YAML reads the values as the JSON they are.
+// The check of passwords would ask a server on the internet. The hook gives a session to
+// whoever registers. The values are JSON, which is valid YAML.
 const configuration = `dsn: %s
 log:
   level: error
@@ -81,7 +80,7 @@ session:
   lifespan: 720h
 `
 
-// write makes the files of the configuration and says where Kratos finds it.
+// write writes the files of the configuration and returns the path of the main one.
 func (s *settings) write() (string, error) {
 	if s.dir == "" || s.dsn == "" {
 		return "", fmt.Errorf("--dir and --dsn are needed")

@@ -13,8 +13,8 @@ import (
 
 const shownIDs = 500
 
-// The rows are those of POST /admin/identities with an e-mail address and a name.
-// The {…} are what the databases do not write alike.
+// The rows are like those of POST /admin/identities with an e-mail address and a name. The
+// databases differ in what stands in {…}.
 const (
 	numbers          = `WITH RECURSIVE entry (n) AS (SELECT 0 WHERE {entries} > 0 UNION ALL SELECT n + 1 FROM entry WHERE n + 1 < {entries}) `
 	insertIdentities = `INSERT INTO identities (id, schema_id, traits, state, state_changed_at, available_aal, nid, created_at, updated_at) ` +
@@ -25,13 +25,13 @@ const (
 		numbers + `SELECT {identifier}, {email}, {credential}, {password}, (SELECT id FROM networks), CURRENT_TIMESTAMP, CURRENT_TIMESTAMP FROM entry`
 )
 
-// dialect is a database, and how it takes a text as a value of another type.
+// dialect is a database and its way to convert a text to another type.
 type dialect struct {
 	driver string
 	source string
 	uuid   string // around %s
 	json   string // around %s
-	after  string // what the database does by itself, some time after many inserts
+	after  string // what the database would do by itself, some time after many inserts
 }
 
 func dialectOf(dsn string) (dialect, error) {
@@ -44,7 +44,7 @@ func dialectOf(dsn string) (dialect, error) {
 		source := "file:" + address.Host + address.Path + "?_synchronous=OFF&_cache_size=-200000"
 		return dialect{driver: "sqlite3", source: source, uuid: "%s", json: "%s", after: "PRAGMA wal_checkpoint(TRUNCATE)"}, nil
 	case "postgres", "postgresql":
-		// Those are read by Kratos alone: PostgreSQL would refuse them.
+		// Only Kratos understands these; PostgreSQL would refuse them.
 		options := address.Query()
 		for _, name := range []string{"max_conns", "max_idle_conns", "max_conn_lifetime", "max_conn_idle_time"} {
 			options.Del(name)
@@ -55,7 +55,7 @@ func dialectOf(dsn string) (dialect, error) {
 	return dialect{}, fmt.Errorf("the database %q is neither sqlite:// nor postgres://", address.Scheme)
 }
 
-// fill makes identities and says the ids of the first ones.
+// fill makes identities and returns the ids of the first ones.
 func fill(ctx context.Context, dsn string, entries int) (ids []string, err error) {
 	d, err := dialectOf(dsn)
 	if err != nil {

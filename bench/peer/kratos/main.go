@@ -1,12 +1,12 @@
-// Command kratos is Ory Kratos as a peer of the benchmark: Kratos itself, with two
-// commands of ours. It is to be built with -tags sqlite, and with cgo.
+// Command kratos is Ory Kratos as a peer of the benchmark: Kratos itself and two commands
+// of the benchmark. Build it with -tags sqlite and with cgo.
 //
 //	kratos setup --dir D --dsn DSN --entries N
 //	kratos serve --dir D --dsn DSN --public 127.0.0.1:PORT --admin 127.0.0.1:PORT
 //
 // DSN is sqlite:///D/kratos.db?_fk=true or postgres://… of an empty database. setup
 // prints one line of JSON (see ready). With its values the requests are as follows;
-// those of /admin go to the admin address, need no header, and all but GET take
+// those of /admin go to the admin address, need no credentials, and all but GET need
 // Content-Type: application/json.
 //
 //	who am I  GET   /sessions/whoami, at the public address, with X-Session-Token: <session_token>
@@ -17,7 +17,7 @@
 //	update    PATCH /admin/identities/{id}
 //	          [{"op":"replace","path":"/traits/name","value":"Ada {n}"}]
 //
-// Create is answered by 201, the others by 200.
+// The answer to a create has the status 201, all others have 200.
 package main
 
 import (
@@ -42,12 +42,12 @@ func main() {
 		err = runSetup(ctx, args[1:], os.Stdout)
 		stop()
 	case len(args) > 0 && args[0] == "serve":
-		// Kratos reads its arguments where the process has them.
+		// Kratos reads os.Args.
 		os.Args, err = serveArgs(os.Args[0], args[1:])
 		if err == nil {
 			os.Exit(cmd.Execute())
 		}
-	default: // also what Kratos starts of itself, to run Jsonnet apart
+	default: // Kratos also starts itself, to run Jsonnet in a process of its own
 		os.Exit(cmd.Execute())
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func runSetup(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// serveArgs writes the configuration and is how Kratos is told of it.
+// serveArgs writes the configuration and returns the arguments that make Kratos use it.
 func serveArgs(program string, args []string) ([]string, error) {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	var s settings

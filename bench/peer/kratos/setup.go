@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// ready is what a load generator needs to know.
+// ready is what the benchmark needs to know of the store.
 type ready struct {
 	SessionToken string   `json:"session_token"`
 	IdentityIDs  []string `json:"identity_ids"` // the first ones of the list
@@ -60,7 +60,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// signUp has a server run for as long as it takes to register.
+// signUp runs a server for as long as it takes to register.
 func signUp(ctx context.Context, self string, s settings) (token string, err error) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
@@ -75,7 +75,7 @@ func signUp(ctx context.Context, self string, s settings) (token string, err err
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Wait() // it is stopped below, and has an error to say so
+		_ = server.Wait() // it is stopped below, which is an error
 	}()
 	defer func() {
 		stop()

@@ -10,14 +10,14 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// amounts is how much fill makes.
+// amounts says how many rows fill makes.
 type amounts struct {
 	entries    int
 	logs       int
 	workspaces int
 }
 
-// filled is what a load generator needs to know.
+// filled is what the benchmark needs to know of the store.
 type filled struct {
 	Token          string   `json:"token"`
 	UserID         string   `json:"user_id"`
@@ -30,7 +30,7 @@ const shownIDs = 500
 
 func fill(ctx context.Context, dir string, want amounts) (filled, error) {
 	if want.workspaces < 1 {
-		return filled{}, fmt.Errorf("%d workspaces: there has to be one", want.workspaces)
+		return filled{}, fmt.Errorf("%d workspaces: at least one is needed", want.workspaces)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "data.db")); err == nil {
 		return filled{}, fmt.Errorf("there is a database already")
@@ -49,7 +49,7 @@ func fill(ctx context.Context, dir string, want amounts) (filled, error) {
 	return got, nil
 }
 
-// prepare makes all but the many rows, by PocketBase's own means.
+// prepare uses PocketBase's own functions for all but the many rows.
 func prepare(dir string) (got filled, err error) {
 	app := newApp(dir, nil)
 	if err := app.Bootstrap(); err != nil {
@@ -75,8 +75,8 @@ func prepare(dir string) (got filled, err error) {
 	return got, nil
 }
 
-// directory is our directory as a collection. Its rules ask for less than ours
-// do: any user reads and writes every workspace.
+// directory is Bursar's directory as a collection. Its rules are simpler than Bursar's: any
+// user may read and write every workspace.
 func directory() *core.Collection {
 	signedIn := `@request.auth.id != ""`
 	c := core.NewBaseCollection("directory")

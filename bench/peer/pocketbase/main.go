@@ -5,24 +5,24 @@
 //	pocketbase serve --dir D --http 127.0.0.1:PORT [--synchronous FULL]
 //
 // fill prints one line of JSON (see filled). With its values the requests are as
-// follows; the header of all is Authorization: <token>, without Bearer.
+// follows; all have the header Authorization: <token>, without Bearer.
 //
 //	who am I       GET   /api/collections/users/records/{user_id}
 //	list           GET   /api/collections/directory/records?perPage=25&sort=-id&skipTotal=1&filter=(workspace='{workspace}')
 //	list, counted  the same without skipTotal
 //	read           GET   /api/collections/directory/records/{id}
 //	create         POST  /api/collections/directory/records
-//	               a record of the directory, as fill makes them
+//	               a record of the directory, like those of fill
 //	update         PATCH /api/collections/directory/records/{id}
 //	               a change of one of its fields
 //	refresh        POST  /api/collections/users/auth-refresh
 //	log            GET   /api/logs?perPage=25&sort=-@rowid&skipTotal=1
 //	log, filtered  the same with filter=(level=8)
 //
-// The value of filter is to be escaped for a URL, those of the log take
-// superuser_token, and POST and PATCH take Content-Type: application/json. The
-// order of the log is the one that PocketBase's own dashboard asks for: created
-// has no index. All are answered by 200.
+// The value of filter must be escaped for a URL. Requests for the log need superuser_token,
+// and POST and PATCH need Content-Type: application/json. The log is requested in the
+// order that PocketBase's own dashboard uses, because created has no index. All answers
+// have the status 200.
 package main
 
 import (

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The id of a record has 15 letters or digits: those below are in the order of n.
+// Ids of records have 15 letters or digits. These sort in the order of n.
 const insertEntries = `
 WITH RECURSIVE entry (n) AS (SELECT 0 WHERE $1 > 0 UNION ALL SELECT n + 1 FROM entry WHERE n + 1 < $1)
 INSERT INTO directory (id, workspace, type, label, status, fields, created, updated)
@@ -21,9 +21,9 @@ SELECT printf('e%014d', n), printf('workspace%06d', n % $2),
 	$3, $3
 FROM entry`
 
-// What a row has is what PocketBase writes of a request. All are of the day
-// before $2, as it deletes those that are older than five. Of 50 one is an error.
-// Digits are cut out of a number, as printf and fractions take twice the time.
+// Rows are like those that PocketBase writes for a request. All are of the day before $2,
+// because it deletes rows that are older than five days. One of 50 is an error. Digits are cut
+// out of a number, because printf and fractions take twice the time.
 const insertLogs = `
 WITH RECURSIVE
 	row (n) AS (SELECT 0 WHERE $1 > 0 UNION ALL SELECT n + 1 FROM row WHERE n + 1 < $1),
@@ -67,9 +67,8 @@ func fillLogs(ctx context.Context, path string, rows int, until time.Time) error
 	})
 }
 
-// bulk runs insert while the table is without its indexes, for sorting once is
-// faster than inserting in place. There is no journal: a fill that breaks off is
-// done again from the start.
+// bulk drops the indexes of the table while it inserts, because sorting once is faster than
+// inserting in place. There is no journal: a fill that fails is started again.
 func bulk(ctx context.Context, path, table string, insert func(*sql.Tx) error) (err error) {
 	opened, err := openSQLite(path, "journal_mode(OFF)", "synchronous(OFF)", "temp_store(MEMORY)", "cache_size(-20000)")
 	if err != nil {

@@ -22,7 +22,7 @@ func newApp(dir string, connect core.DBConnectFunc) *pocketbase.PocketBase {
 	})
 }
 
-// serve does what PocketBase's own command does, but tells its caller of an error.
+// serve does what PocketBase's own command does, but returns errors.
 func serve(ctx context.Context, dir, address, synchronous string) error {
 	connect, err := connectWith(synchronous)
 	if err != nil {
@@ -57,8 +57,8 @@ func serve(ctx context.Context, dir, address, synchronous string) error {
 	return nil
 }
 
-// connectWith is nil, which is PocketBase's own way, for what it ships with. The
-// other pragmas are those of core.DefaultDBConnect in any case.
+// connectWith returns nil, which is PocketBase's own way, for the mode that it ships with. The
+// other pragmas are always those of core.DefaultDBConnect.
 func connectWith(synchronous string) (core.DBConnectFunc, error) {
 	switch mode := strings.ToUpper(synchronous); mode {
 	case asShipped:
