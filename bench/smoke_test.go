@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,6 +23,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestARunFromEndToEnd(t *testing.T) {
+	if _, err := exec.LookPath("wrk"); err != nil && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	var out, log bytes.Buffer

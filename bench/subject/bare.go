@@ -61,7 +61,7 @@ func (h bareHandler) requests(ctx context.Context, w plan.Workload) (base string
 	if w.Filter != "" || paths[w.Kind] == nil {
 		return "", nil, false, nil
 	}
-	base, requests, ok, err = h.like.requests(ctx, w)
+	base, requests, ok, err = h.like.build(ctx, w)
 	for i, path := range paths[w.Kind] {
 		requests[i].Path = path
 	}

@@ -43,6 +43,28 @@ func (b *bursar) change(method, path, body string) load.Request {
 }
 
 func (b *bursar) requests(ctx context.Context, w plan.Workload) (base string, requests []load.Request, ok bool, err error) {
+	base, requests, ok, err = b.build(ctx, w)
+	if err == nil && ok && w.Rows() > 0 {
+		err = b.checkPage(ctx, w, requests[0])
+	}
+	return base, requests, ok, err
+}
+
+// checkPage makes sure that a list is full: an empty one would be answered faster.
+func (b *bursar) checkPage(ctx context.Context, w plan.Workload, r load.Request) error {
+	want := 25
+	if w.Filter == "resource_id" {
+		want = min(25, w.Store/100) // a hundred resources share all rows
+	}
+	var page struct{ Data []any }
+	err := call(ctx, http.DefaultClient, r.Method, b.base+r.Path, r.Header, "", &page)
+	if err == nil && len(page.Data) < want {
+		err = fmt.Errorf("%s has %d rows instead of %d", r.Path, len(page.Data), want)
+	}
+	return err
+}
+
+func (b *bursar) build(ctx context.Context, w plan.Workload) (base string, requests []load.Request, ok bool, err error) {
 	one := func(r load.Request) (string, []load.Request, bool, error) {
 		return b.base, []load.Request{r}, true, nil
 	}
