@@ -90,7 +90,7 @@ func (c *Console) rename(v *visit) error {
 	if err := c.SignIn.Rename(v.R.Context(), v.Caller, v.field("name")); err != nil {
 		return v.showAccount(err)
 	}
-	return v.done("Your name is changed.", "/account")
+	return v.done("Name updated.", "/account")
 }
 
 func (c *Console) endSession(v *visit) error {
@@ -101,14 +101,14 @@ func (c *Console) endSession(v *visit) error {
 		v.dropCookie(sessionCookie)
 		return v.redirect("/signin")
 	}
-	return v.done("The session is ended.", "/account")
+	return v.done("Session ended.", "/account")
 }
 
 func (c *Console) endOtherSessions(v *visit) error {
 	if err := c.Identity.EndOtherSessions(v.R.Context(), v.Caller); err != nil {
 		return err
 	}
-	return v.done("All other sessions are ended.", "/account")
+	return v.done("All other sessions ended.", "/account")
 }
 
 type passwordPage struct{ HasPassword bool }
@@ -135,7 +135,7 @@ func (c *Console) changePassword(v *visit) error {
 	if err := c.SignIn.ChangePassword(v.R.Context(), v.Caller, v.form.Get("current"), v.form.Get("password")); err != nil {
 		return v.showPassword(err)
 	}
-	return v.done("The password is changed. All other sessions are ended.", "/account")
+	return v.done("Password changed. All other sessions ended.", "/account")
 }
 
 var errSignInAgain = fault.New(fault.Unauthorized, "sign in again to add a passkey")
@@ -162,7 +162,7 @@ func (c *Console) addPasskey(v *visit) error {
 	if err != nil {
 		return v.answerError(err)
 	}
-	if err := v.tell(flash{Kind: "good", Text: "The passkey is added."}); err != nil {
+	if err := v.tell(flash{Kind: "good", Text: "Passkey added."}); err != nil {
 		return err
 	}
 	return v.answer(200, map[string]string{"location": "/account"})
@@ -172,7 +172,7 @@ func (c *Console) removePasskey(v *visit) error {
 	if err := c.SignIn.RemovePasskey(v.R.Context(), v.Caller, v.R.PathValue("id")); err != nil {
 		return v.showAccount(err)
 	}
-	return v.done("The passkey is removed.", "/account")
+	return v.done("Passkey removed.", "/account")
 }
 
 const purposeTOTP = "authenticator app of "
@@ -237,7 +237,7 @@ func (c *Console) newRecoveryCodes(v *visit) error {
 }
 
 func (c *Console) totpOffPage(v *visit) error {
-	return v.show("account_totp_off", "Turn two-step sign-in off", nil)
+	return v.show("account_totp_off", "Turn off two-step sign-in", nil)
 }
 
 func (c *Console) disableTOTP(v *visit) error {
@@ -246,7 +246,7 @@ func (c *Console) disableTOTP(v *visit) error {
 		if !ok {
 			return err
 		}
-		return v.showAgain(status, "account_totp_off", "Turn two-step sign-in off", p, nil)
+		return v.showAgain(status, "account_totp_off", "Turn off two-step sign-in", p, nil)
 	}
 	return v.done("Two-step sign-in is off.", "/account")
 }

@@ -34,7 +34,7 @@ func (c *Console) devicePage(v *visit) error {
 func (v *visit) showDevice(typed string) error {
 	login, err := v.console.Identity.Device(v.R.Context(), v.Caller, typed)
 	if gone(err) {
-		err = fault.New(fault.Validation, "there is no such code: check what the program shows, or start again there")
+		err = fault.New(fault.Validation, "code not found. Check the code that the app shows, or start again there")
 	}
 	if p, status, ok := mend(err); ok {
 		return v.showAgain(status, "device", "Approve a device", p, devicePage{Typed: typed})
@@ -42,7 +42,7 @@ func (v *visit) showDevice(typed string) error {
 	if err != nil {
 		return err
 	}
-	return v.show("device", "Let a device in?", devicePage{Login: &login})
+	return v.show("device", "Approve this device?", devicePage{Login: &login})
 }
 
 type deviceDone struct{ Approved bool }

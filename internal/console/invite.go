@@ -29,9 +29,9 @@ func (v *visit) openLink() (invitePage, error) {
 func (c *Console) invitePage(v *visit) error {
 	data, err := v.openLink()
 	if gone(err) {
-		return v.showStatus(http.StatusNotFound, "error", "This link is no longer good", problems{}, errorPage{
-			Status: http.StatusNotFound, Heading: "This link is no longer good", Home: "/",
-			Text: "It has been used, has expired, or was replaced by a newer one. Ask whoever sent it for another."})
+		return v.showStatus(http.StatusNotFound, "error", "This link no longer works", problems{}, errorPage{
+			Status: http.StatusNotFound, Heading: "This link no longer works", Home: "/",
+			Text: "It has been used, has expired, or was replaced by a newer one. Ask the person who sent it for a new one."})
 	}
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (c *Console) createKey(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.tellKey(key, "The key "+key.Name+" is made.")
+	return v.tellKey(key, `API key "`+key.Name+`" created.`)
 }
 
 // end is when the key ends, in Unix milliseconds: at the end of the chosen day. A
@@ -63,7 +63,7 @@ func (p newKeyPage) end(v *visit) (at int64, ends bool) {
 // tellKey shows the secret of a key, this once.
 func (v *visit) tellKey(key api.NewAPIKey, text string) error {
 	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
-		Label: "API key " + key.Name, Value: key.APIKey, Note: "Copy it now: it is shown this once and cannot be read again.",
+		Label: "API key " + key.Name, Value: key.APIKey, Note: "Copy it now. It won't be shown again.",
 	}}); err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func (c *Console) rotateKey(v *visit) error {
 	if err != nil {
 		return err
 	}
-	text := "The key " + next.Name + " is replaced. The old one has ended."
+	text := `API key "` + next.Name + `" rotated. The old key has stopped working.`
 	if left := time.Duration(next.Previous.ExpiresAt-v.console.endpoints.DB.Now()) * time.Millisecond; left > 0 {
-		text = "The key " + next.Name + " is replaced. The old one is good for " + roughly(left.Round(time.Minute)) + "."
+		text = `API key "` + next.Name + `" rotated. The old key works for another ` + roughly(left.Round(time.Minute)) + "."
 	}
 	return v.tellKey(next, text)
 }
@@ -110,5 +110,5 @@ func (c *Console) revokeKey(v *visit) error {
 	if _, err := act(v, audit.KeyRevoked, c.Identity.RevokeKey, web.Args{Path: map[string]string{"id": v.R.PathValue("id")}}); err != nil {
 		return err
 	}
-	return v.done("The key is revoked, and the sessions that it began are ended.", v.path("keys"))
+	return v.done("API key revoked. Its sessions have ended.", v.path("keys"))
 }

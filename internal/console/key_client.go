@@ -58,14 +58,14 @@ func (c *Console) createClient(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.tellClient(made, "The machine client "+made.Name+" is made.")
+	return v.tellClient(made, `Machine client "`+made.Name+`" created.`)
 }
 
 // tellClient shows the secret of a machine client, this once.
 func (v *visit) tellClient(made identity.NewClient, text string) error {
 	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
 		Label: "Secret of " + made.Name, Value: made.Secret,
-		Note: "Its user name is " + made.ID + ". Copy the secret now: it is shown this once and cannot be read again.",
+		Note: "Its client ID is " + made.ID + ". Copy the secret now. It won't be shown again.",
 	}}); err != nil {
 		return err
 	}
@@ -82,12 +82,12 @@ func (c *Console) rotateClient(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.tellClient(next, "The machine client "+next.Name+" has a new secret. The old one, and the sessions that it began, are ended.")
+	return v.tellClient(next, `Machine client "`+next.Name+`" has a new secret. The old secret has stopped working and its sessions have ended.`)
 }
 
 func (c *Console) revokeClient(v *visit) error {
 	if _, err := act(v, audit.ClientRevoked, c.Clients.Revoke, web.Args{Path: v.clientPath()}); err != nil {
 		return err
 	}
-	return v.done("The machine client is revoked for good.", v.path("keys"))
+	return v.done("Machine client revoked.", v.path("keys"))
 }

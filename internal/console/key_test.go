@@ -24,8 +24,8 @@ func TestAKeyIsMadeRotatedAndRevoked(t *testing.T) {
 	page.Select("Expires", "In 30 days")
 	page.Fill("Allowed networks (optional)", "127.0.0.0/8\n::1/128")
 	page.Shoot("keys-new")
-	page.ClickText("Create the key")
-	page.WaitText("The key Laptop is made.")
+	page.ClickText("Create API key")
+	page.WaitText(`API key "Laptop" created.`)
 	first := page.Value("API key Laptop")
 	n.Exchange(t, "Bearer "+first).OK()
 	if line := page.Text("#try-line"); line != "curl -X POST "+n.PublicURL+"/v1/auth/token -H 'Authorization: Bearer "+first+"'" {
@@ -39,12 +39,12 @@ func TestAKeyIsMadeRotatedAndRevoked(t *testing.T) {
 		t.Error("the secret is still there")
 	}
 
-	page.ClickText("Rotate the key Laptop")
+	page.ClickText("Rotate key Laptop")
 	page.Accessible("a key to rotate")
 	page.Shoot("keys-rotate")
-	page.Select("The old key expires", "in 1 hour")
-	page.ClickText("Rotate the key")
-	page.WaitText("The key Laptop is replaced. The old one is good for 1 hour.")
+	page.Select("Old key expires", "in 1 hour")
+	page.ClickText("Rotate key")
+	page.WaitText(`API key "Laptop" rotated. The old key works for another 1 hour.`)
 	second := page.Value("API key Laptop")
 	n.Exchange(t, "Bearer "+first).OK()
 	n.Exchange(t, "Bearer "+second).OK()
@@ -55,7 +55,7 @@ func TestAKeyIsMadeRotatedAndRevoked(t *testing.T) {
 	page.WaitText("Expired")
 	page.Click("tr:not(.off):nth-child(3) .danger")
 	page.ClickText("Revoke")
-	page.WaitText("The key is revoked")
+	page.WaitText("API key revoked.")
 	n.Exchange(t, "Bearer "+second).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
 }
 
@@ -90,7 +90,7 @@ func TestAKeyEndsWhenItIsToldTo(t *testing.T) {
 	page.Fill("Name", "Laptop")
 	page.Select("Expires", "On a date")
 	page.Fill("Allowed networks (optional)", "everywhere")
-	page.ClickText("Create the key")
+	page.ClickText("Create API key")
 	page.WaitText("Choose a day in the future.")
 	page.Accessible("a wrong key")
 	page.Shoot("keys-wrong")
@@ -128,8 +128,8 @@ func TestAMachineClientIsMadeRotatedAndRevoked(t *testing.T) {
 	page.Shoot("keys-client")
 	page.Fill("Name", "Nightly import")
 	page.Select("Role", "Directory manager")
-	page.ClickText("Create the client")
-	page.WaitText("The machine client Nightly import is made.")
+	page.ClickText("Create machine client")
+	page.WaitText(`Machine client "Nightly import" created.`)
 	first := page.Value("Secret of Nightly import")
 	id := page.Text("tr[id^=cli_] small")
 	if line := page.Text("#try-line"); !strings.HasSuffix(line, " -u '"+id+":"+first+"'") {
@@ -157,7 +157,7 @@ func TestAMachineClientIsMadeRotatedAndRevoked(t *testing.T) {
 
 	page.ClickText("Revoke the machine client Nightly import")
 	page.ClickText("Revoke")
-	page.WaitText("The machine client is revoked for good.")
+	page.WaitText("Machine client revoked.")
 	n.Exchange(t, basic(id, second)).Fails(http.StatusUnauthorized, "INVALID_CREDENTIALS")
 	if page.Has("tr[id^=cli_]") {
 		t.Error("a revoked client is listed")

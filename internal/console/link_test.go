@@ -79,7 +79,7 @@ func TestADeadLinkIsAPageThatSaysSo(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				for _, r := range []*reply{knock(t, n, "GET", path, nil), knock(t, n, "POST", path, set("Mallory", "eleven green umbrellas"))} {
-					if r.StatusCode != http.StatusNotFound || !strings.Contains(r.body, "This link is no longer good") || r.set("bursar_session") != nil {
+					if r.StatusCode != http.StatusNotFound || !strings.Contains(r.body, "This link no longer works") || r.set("bursar_session") != nil {
 						t.Errorf("%s is answered %d", r.Request.Method, r.StatusCode)
 					}
 					guarded(t, r)

@@ -18,7 +18,7 @@ func (c *Console) invite(v *visit) error {
 		return v.showMembers(err, "email", "role")
 	}
 	if added.InvitationURL == "" {
-		return v.done(added.Email+" is in the workspace, with the role "+v.roleName(added.Role)+".", v.membersPath())
+		return v.done(added.Email+" joined the workspace as "+v.roleName(added.Role)+".", v.membersPath())
 	}
 	return v.tellInvitation(added)
 }
@@ -33,12 +33,12 @@ func (c *Console) reinvite(v *visit) error {
 
 // tellInvitation shows the link of an invitation, this once.
 func (v *visit) tellInvitation(m api.MemberAdded) error {
-	note := "Hand it over yourself: it is shown here once, works once and is good for 7 days."
+	note := "Send it to them yourself. It's shown only once, works once and expires in 7 days."
 	if v.console.SignIn.Recovers() {
-		note = "Another link is on its way to " + m.Email + " by mail. This one is shown here once, works once and is good for 7 days."
+		note = "We've also emailed a link to " + m.Email + ". This one is shown only once, works once and expires in 7 days."
 	}
 	if err := v.tell(flash{
-		Kind: "good", Text: m.Email + " is invited.",
+		Kind: "good", Text: m.Email + " has been invited.",
 		Secret: &secret{Label: "Invitation link for " + m.Email, Value: m.InvitationURL, Note: note},
 	}); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (c *Console) assignRole(v *visit) error {
 	if err != nil {
 		return v.showMembers(err)
 	}
-	return v.done("The role "+v.roleName(given.Role)+" is given.", v.membersPath())
+	return v.done(`Role "`+v.roleName(given.Role)+`" added.`, v.membersPath())
 }
 
 func (c *Console) removeRole(v *visit) error {
@@ -64,7 +64,7 @@ func (c *Console) removeRole(v *visit) error {
 	if _, err := act(v, audit.MemberRoleRemoved, c.Workspaces.Unassign, web.Args{Path: path}); err != nil {
 		return v.showMembers(err)
 	}
-	return v.leaveMembers("The role " + name + " is taken away.")
+	return v.leaveMembers(`Role "` + name + `" removed.`)
 }
 
 func (c *Console) removeMember(v *visit) error {
@@ -72,9 +72,9 @@ func (c *Console) removeMember(v *visit) error {
 		return v.showMembers(err)
 	}
 	if v.R.PathValue("id") == v.Caller.ID {
-		return v.done("You have left "+v.workspace.Name+".", "/")
+		return v.done("You left "+v.workspace.Name+".", "/")
 	}
-	return v.done("The member is removed.", v.membersPath())
+	return v.done("Member removed.", v.membersPath())
 }
 
 // leaveMembers goes back to the members, or home where the visitor has just lost

@@ -76,7 +76,7 @@ func (c *Console) updateOrganization(v *visit) error {
 	if err != nil {
 		return v.showOrganization(err, func(p *organizationPage) *namedForm { return &p.Organization })
 	}
-	return v.done("The organization is saved.", v.path("organization"))
+	return v.done("Organization saved.", v.path("organization"))
 }
 
 func (c *Console) updateWorkspace(v *visit) error {
@@ -86,7 +86,7 @@ func (c *Console) updateWorkspace(v *visit) error {
 	if err != nil {
 		return v.showOrganization(err, func(p *organizationPage) *namedForm { return &p.Workspace })
 	}
-	return v.done("The workspace is saved.", v.path("organization"))
+	return v.done("Workspace saved.", v.path("organization"))
 }
 
 func (v *visit) nameAndSlug() map[string]any {

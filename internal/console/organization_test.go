@@ -18,23 +18,23 @@ func TestOrganizationAndWorkspaceAreRenamed(t *testing.T) {
 	page.Shoot("organization")
 	page.Fill("Organization name", "Acme Holding")
 	page.Fill("Organization slug", "acme-holding")
-	page.ClickText("Save the organization")
-	page.WaitText("The organization is saved.")
+	page.ClickText("Save organization")
+	page.WaitText("Organization saved.")
 	org := n.Admin(t).Get("/v1/organizations/" + n.First.OrganizationID).OK()
 	if org.Text("name") != "Acme Holding" || org.Text("slug") != "acme-holding" {
 		t.Errorf("want the new name, got %s", org.Body)
 	}
 	page.Fill("Workspace name", "Main treasury")
 	page.Fill("Workspace slug", "main")
-	page.ClickText("Save the workspace")
-	page.WaitText("The workspace is saved.")
+	page.ClickText("Save workspace")
+	page.WaitText("Workspace saved.")
 	if page.Text(".switcher summary") != "Main treasury" {
 		t.Error("the switcher has the old name")
 	}
 
 	page.ExpectStatus(http.StatusUnprocessableEntity)
 	page.Fill("Organization slug", "rival")
-	page.ClickText("Save the organization")
+	page.ClickText("Save organization")
 	page.WaitText(`The slug "rival" is taken.`)
 	if page.Text("#organization-slug-problem") == "" || page.Value("Organization slug") != "rival" || page.Value("Workspace slug") != "main" {
 		t.Error("want the problem at the field, and what was typed")
@@ -42,7 +42,7 @@ func TestOrganizationAndWorkspaceAreRenamed(t *testing.T) {
 	page.Accessible("organization with a slug that is taken")
 	page.Shoot("organization-taken")
 	page.Fill("Workspace slug", "payroll")
-	page.ClickText("Save the workspace")
+	page.ClickText("Save workspace")
 	page.WaitText(`The slug "payroll" is taken.`)
 	if page.Text("#workspace-slug-problem") == "" || page.Has("#organization-slug-problem") {
 		t.Error("want the problem at the field of the workspace")
@@ -54,7 +54,7 @@ func TestWhoMayNotChangeTheOrganizationReadsIt(t *testing.T) {
 	n.Member(t, "vic@example.com", "viewer")
 	page := open(t, n, "vic@example.com", "/organization")
 	page.WaitText("Only an owner of the organization can change these")
-	page.WaitText("Your roles do not allow changing these")
+	page.WaitText("Your roles don't allow changing these")
 	if page.Has("main form") || page.Has(`main a[href^="/workspaces/new"]`) {
 		t.Error("a viewer is offered what they may not do")
 	}
@@ -83,18 +83,18 @@ func TestAnOwnerMakesAWorkspace(t *testing.T) {
 	page.WaitURL("/workspaces/new")
 	page.Accessible("a new workspace")
 	page.Shoot("workspace-new")
-	page.Fill("Name of the workspace", "Payroll")
-	page.ClickText("Create the workspace")
-	page.WaitText("The workspace Payroll is ready.")
+	page.Fill("Workspace name", "Payroll")
+	page.ClickText("Create workspace")
+	page.WaitText(`Workspace "Payroll" created.`)
 	if page.Text(".switcher summary") != "Payroll" {
 		t.Error("want to be in the new workspace")
 	}
 	page.Goto(n.PublicURL + "/workspaces/new")
 	page.Select("Organization", "A new organization")
 	page.Fill("Name of the new organization (only for a new one)", "Beta")
-	page.Fill("Name of the workspace", "Lab")
-	page.ClickText("Create the workspace")
-	page.WaitText("The workspace Lab is ready.")
+	page.Fill("Workspace name", "Lab")
+	page.ClickText("Create workspace")
+	page.WaitText(`Workspace "Lab" created.`)
 	if n.Count(t, `SELECT count(*) FROM workspace w JOIN organization o ON o.id = w.organization_id WHERE w.slug = 'lab' AND o.slug = 'beta'`) != 1 {
 		t.Error("want a workspace in a new organization")
 	}
@@ -106,14 +106,14 @@ func TestWhoIsInNoWorkspaceIsToldWhatToDo(t *testing.T) {
 	page := browsertest.Open(t)
 	enter(t, n, page, "solo@example.com")
 	page.Goto(n.PublicURL + "/workspaces/new")
-	page.WaitText("You are not in any workspace yet.")
+	page.WaitText("You're not in a workspace yet.")
 	page.WaitText("invite solo@example.com")
 	page.Accessible("no workspace")
 	page.Shoot("workspace-none")
 	page.Fill("Name of the organization", "Solo")
-	page.Fill("Name of the workspace", "Desk")
-	page.ClickText("Create the workspace")
-	page.WaitText("The workspace Desk is ready.")
+	page.Fill("Workspace name", "Desk")
+	page.ClickText("Create workspace")
+	page.WaitText(`Workspace "Desk" created.`)
 }
 
 func TestAWorkspaceThatCannotBeMadeLosesNothing(t *testing.T) {

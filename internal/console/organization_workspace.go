@@ -75,7 +75,7 @@ func (c *Console) createWorkspace(v *visit) error {
 	if err != nil {
 		return v.showNewWorkspace(err, id, "name")
 	}
-	return v.done("The workspace "+made.Name+" is ready.", workspacePath(made.ID))
+	return v.done(`Workspace "`+made.Name+`" created.`, workspacePath(made.ID))
 }
 
 // showNewWorkspace shows the form again. What the service calls the name is that

@@ -235,23 +235,23 @@ func (v *visit) fail(err error) {
 	page := errorPage{Status: f.Code.Status(), Text: sentence(f.Message), Home: "/"}
 	switch page.Status {
 	case http.StatusNotFound:
-		page.Heading, page.Text = "Not found", "There is nothing at this address, or it is not yours to see."
+		page.Heading, page.Text = "Not found", "This page doesn't exist, or you don't have access to it."
 		if errors.Is(err, errNoPage) {
-			page.Text = "There is nothing at this address."
+			page.Text = "This page doesn't exist."
 		}
 	case http.StatusForbidden:
 		page.Heading = "Not allowed"
 		if details, ok := f.Details.(fault.PermissionDetails); ok {
 			page.Permission = details.Permission
-			page.Text = "Your roles do not allow this."
+			page.Text = "Your roles don't allow this."
 		}
 	case http.StatusTooManyRequests:
-		page.Heading, page.Text = "Slow down", "That was too much at once. Try again in "+roughly(f.RetryAfter)+"."
+		page.Heading, page.Text = "Too many requests", "Please slow down. Try again in "+roughly(f.RetryAfter)+"."
 		v.retryAfter(f.RetryAfter)
 	case http.StatusInternalServerError, http.StatusServiceUnavailable:
 		page.Heading = "Something went wrong"
 	default:
-		page.Heading = "That did not work"
+		page.Heading = "That didn't work"
 	}
 	v.R.Header.Del("X-Fragment")
 	if err := v.showStatus(page.Status, "error", page.Heading, problems{}, page); err != nil {

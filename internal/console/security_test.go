@@ -524,7 +524,7 @@ func TestAProviderThatIsDownIsExplainedAndLogged(t *testing.T) {
 	})
 	for _, path := range []string{"/signin/sso", "/signin/sso?next=/account", "/signin/sso/callback?state=s&code=c"} {
 		r := knock(t, n, "GET", path, nil)
-		if r.StatusCode != http.StatusUnauthorized || !strings.Contains(r.body, "The identity provider does not answer: try again later, or sign in another way.") {
+		if r.StatusCode != http.StatusUnauthorized || !strings.Contains(r.body, "The identity provider isn&#39;t responding. Try again later, or sign in another way.") {
 			t.Errorf("%s: %d", path, r.StatusCode)
 		}
 		if !strings.Contains(r.body, `name="password"`) {

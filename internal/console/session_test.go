@@ -274,7 +274,7 @@ func TestASessionIsTheSameOnEveryNode(t *testing.T) {
 			cookie := cookieFor(t, here, adminEmail)
 			told := knock(t, here, "POST", "/account/name", url.Values{"name": {"Renamed"}}, cookie...).set("bursar_flash")
 			page := knock(t, there, "GET", "/account", nil, "Cookie", cookie[1]+"; bursar_flash="+told.Value)
-			if !strings.Contains(page.body, "Your name is changed.") {
+			if !strings.Contains(page.body, "Name updated.") {
 				t.Error("the other node does not tell it")
 			}
 		})

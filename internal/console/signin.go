@@ -194,7 +194,7 @@ func (v *visit) begin(purpose string, ceremony signin.Ceremony, u underway) erro
 	return v.answer(http.StatusOK, json.RawMessage(ceremony.Options))
 }
 
-var errCeremonyOver = fault.New(fault.Validation, "that took too long: try again")
+var errCeremonyOver = fault.New(fault.Validation, "that took too long. Try again")
 
 // ended reads what a browser made of what it was asked for.
 func (v *visit) ended(purpose string) (underway, []byte, error) {
@@ -204,7 +204,7 @@ func (v *visit) ended(purpose string) (underway, []byte, error) {
 	}
 	answer, err := io.ReadAll(http.MaxBytesReader(v.W, v.R.Body, 64<<10))
 	if err != nil {
-		return u, nil, fault.New(fault.Validation, "the answer of the browser could not be read")
+		return u, nil, fault.New(fault.Validation, "the browser's answer could not be read")
 	}
 	v.dropCookie(stateCookie)
 	return u, answer, nil
@@ -282,7 +282,7 @@ func (c *Console) finishSSO(v *visit) error {
 func (v *visit) ssoFailed(err error, next string) error {
 	if signin.Unreachable(err) {
 		v.Log.Error("the identity provider failed", "request_id", v.RequestID, "error", err.Error())
-		err = fault.New(fault.InvalidCredentials, "the identity provider does not answer: try again later, or sign in another way")
+		err = fault.New(fault.InvalidCredentials, "the identity provider isn't responding. Try again later, or sign in another way")
 	}
 	return v.signInWrong(err, next, "")
 }
@@ -310,7 +310,7 @@ func (c *Console) recover(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("recover", "Look in your mailbox", recoverPage{Sent: true})
+	return v.show("recover", "Check your email", recoverPage{Sent: true})
 }
 
 func (c *Console) signOut(v *visit) error {

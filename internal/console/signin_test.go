@@ -42,7 +42,7 @@ func TestFirstAdminSetsUpAPasswordByTheLink(t *testing.T) {
 	other := browsertest.Open(t)
 	other.ExpectStatus(http.StatusNotFound)
 	other.Goto(n.First.Link)
-	other.WaitText("This link is no longer good")
+	other.WaitText("This link no longer works")
 	other.Accessible("link-dead")
 	other.Shoot("link-dead")
 }
@@ -110,15 +110,15 @@ func TestPasskeysAreAddedAndRemovedInTheAccount(t *testing.T) {
 	page.AddAuthenticator()
 	enter(t, n, page, adminEmail)
 	page.Goto(n.PublicURL + "/account")
-	page.Fill("Name of the new passkey", "Work laptop")
-	page.ClickText("Add a passkey")
-	page.WaitText("The passkey is added.")
+	page.Fill("Passkey name", "Work laptop")
+	page.ClickText("Add passkey")
+	page.WaitText("Passkey added.")
 	page.WaitText("Work laptop")
 	page.Accessible("account")
 	page.Shoot("account")
 	page.Click("button[aria-label='Remove passkey Work laptop']")
 	page.ClickText("Confirm")
-	page.WaitText("The passkey is removed.")
+	page.WaitText("Passkey removed.")
 	page.WaitGone("Work laptop")
 }
 
@@ -131,9 +131,9 @@ func TestPasswordAndCodeSignIn(t *testing.T) {
 	page.Accessible("totp")
 	page.Shoot("totp")
 	secret := strings.ReplaceAll(page.Text("main p.mono"), " ", "")
-	page.Fill("Then type the six digits that it shows", code(t, n, secret))
-	page.ClickText("Turn it on")
-	page.WaitText("Keep your recovery codes")
+	page.Fill("6-digit code from the app", code(t, n, secret))
+	page.ClickText("Turn on")
+	page.WaitText("Save your recovery codes")
 	page.Accessible("recovery-codes")
 	page.Shoot("recovery-codes")
 	recovery := page.Texts(".recovery li")
@@ -226,7 +226,7 @@ func TestProviderVouchesForNobodyWeKnow(t *testing.T) {
 	provider.Redirect(n.PublicURL + "/signin/sso/callback")
 	for _, person := range []struct{ email, password, told string }{
 		{adminEmail, "m", "has not verified your email address"},
-		{"stranger@example.com", "s", "ask to be invited"},
+		{"stranger@example.com", "s", "ask for an invitation"},
 	} {
 		page := browsertest.Open(t)
 		page.ExpectStatus(http.StatusUnauthorized)
@@ -285,7 +285,7 @@ func TestInvitationToSomebodyWithAnAccountIsTakenAfterSigningIn(t *testing.T) {
 	}
 	page := browsertest.Open(t)
 	page.Goto(second)
-	page.WaitText("You have an account already")
+	page.WaitText("You already have an account")
 	page.Accessible("invitation-known")
 	page.Shoot("invitation-known")
 	page.ClickText("Sign in as bob@example.com")
@@ -319,13 +319,13 @@ func TestDeviceIsLetInFromTheBrowser(t *testing.T) {
 	page.Fill("Password", password)
 	page.ClickText("Sign in")
 	page.WaitURL("/device?code=" + code)
-	for _, told := range []string{code, "sign in to bursar", "bursar/1.0 (laptop)", "127.0.0.1", "Never approve a code that you did not start yourself."} {
+	for _, told := range []string{code, "sign in to bursar", "bursar/1.0 (laptop)", "127.0.0.1", "Never approve a code that you didn't request yourself."} {
 		page.WaitText(told)
 	}
 	page.Accessible("device")
 	page.Shoot("device")
 	page.ClickText("Approve")
-	page.WaitText("The device is let in")
+	page.WaitText("Device approved")
 	page.Accessible("device-approved")
 	page.Shoot("device-approved")
 
@@ -357,7 +357,7 @@ func TestDeviceIsTurnedAway(t *testing.T) {
 	page.ClickText("Continue")
 	page.WaitText(code)
 	page.ClickText("Deny")
-	page.WaitText("The device was turned away")
+	page.WaitText("Device denied")
 	page.Accessible("device-turned-away")
 	page.Shoot("device-turned-away")
 	if status := n.Stranger(t).Get("/v1/auth/device-code/" + code).OK().Text("status"); status != "denied" {
@@ -382,7 +382,7 @@ func TestExpiredAndUnknownCodesAreExplained(t *testing.T) {
 	page.Shoot("device-expired")
 	page.ExpectStatus(http.StatusBadRequest)
 	page.Goto(n.PublicURL + "/device?code=ZZZZZZ")
-	page.WaitText("There is no such code")
+	page.WaitText("Code not found.")
 	page.Accessible("device-unknown")
 	page.Shoot("device-unknown")
 }
@@ -417,7 +417,7 @@ func TestSignInAndApprovalWorkWithoutScripts(t *testing.T) {
 	page.ClickText("Sign in")
 	page.WaitText(code)
 	page.ClickText("Approve")
-	page.WaitText("The device is let in")
+	page.WaitText("Device approved")
 }
 
 func TestSignInPageIsUsedByKeyboardAlone(t *testing.T) {
@@ -448,7 +448,7 @@ func TestSomebodySeesAndEndsTheirSessions(t *testing.T) {
 	page.WaitText("This browser")
 	page.ClickText("End all other sessions")
 	page.ClickText("Confirm")
-	page.WaitText("All other sessions are ended.")
+	page.WaitText("All other sessions ended.")
 	if got := elsewhere.get("/account").path; got != "/signin?next="+url.QueryEscape("/account") {
 		t.Errorf("the other browser is at %s", got)
 	}
@@ -465,17 +465,17 @@ func TestPasswordIsChangedInTheAccount(t *testing.T) {
 	page.Accessible("password")
 	page.Shoot("password")
 	page.ExpectStatus(http.StatusBadRequest)
-	page.Fill("Present password", password)
+	page.Fill("Current password", password)
 	page.Fill("New password", "password1234")
 	page.ClickText("Save")
 	page.WaitText("Is too common")
 	page.Accessible("password-wrong")
 	page.Shoot("password-wrong")
 	page.ExpectStatus(http.StatusOK)
-	page.Fill("Present password", password)
+	page.Fill("Current password", password)
 	page.Fill("New password", "eleven green umbrellas")
 	page.ClickText("Save")
-	page.WaitText("The password is changed.")
+	page.WaitText("Password changed.")
 	other := stranger(t, n)
 	if got := other.post("/signin", "email", adminEmail, "password", "eleven green umbrellas"); got.status != http.StatusOK {
 		t.Errorf("the new password is answered %d", got.status)
@@ -489,16 +489,16 @@ func TestTwoStepSignInIsTurnedOff(t *testing.T) {
 	enter(t, n, page, adminEmail)
 	page.Goto(n.PublicURL + "/account/totp")
 	secret := strings.ReplaceAll(page.Text("main p.mono"), " ", "")
-	page.Fill("Then type the six digits that it shows", code(t, n, secret))
-	page.ClickText("Turn it on")
-	page.ClickText("I have kept them")
-	page.ClickText("Turn it off")
+	page.Fill("6-digit code from the app", code(t, n, secret))
+	page.ClickText("Turn on")
+	page.ClickText("I've saved these codes")
+	page.ClickText("Turn off")
 	page.WaitURL("/account/totp/off")
 	page.Accessible("totp-off")
 	page.Shoot("totp-off")
 	n.Clock.Advance(time.Minute)
-	page.Fill("Code of your app, or a recovery code", code(t, n, secret))
-	page.ClickText("Turn it off")
+	page.Fill("Code from your app, or a recovery code", code(t, n, secret))
+	page.ClickText("Turn off")
 	page.WaitText("Two-step sign-in is off.")
 }
 
@@ -513,8 +513,8 @@ func TestLinkToRecoverIsMailed(t *testing.T) {
 	page.Accessible("recover")
 	page.Shoot("recover")
 	page.Fill("Email address", adminEmail)
-	page.ClickText("Send the link")
-	page.WaitText("Look in your mailbox")
+	page.ClickText("Send link")
+	page.WaitText("Check your email")
 	page.Accessible("recover-sent")
 	page.Shoot("recover-sent")
 	if letter := post.Wait(t, 1)[0]; letter.To[0] != adminEmail || !strings.Contains(letter.Text, n.PublicURL+"/invite/") {
@@ -533,7 +533,7 @@ func TestDeviceIsLetInByKeyboardAlone(t *testing.T) {
 		t.Fatal("Approve cannot be reached by keyboard, or does not show it")
 	}
 	page.Press("Enter")
-	page.WaitText("The device is let in")
+	page.WaitText("Device approved")
 	if status := n.Stranger(t).Get("/v1/auth/device-code/" + asked).OK().Text("status"); status != "approved" && status != "consumed" {
 		t.Errorf("the poll says %s", status)
 	}

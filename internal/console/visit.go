@@ -33,7 +33,7 @@ type visit struct {
 const maxForm = 1 << 20
 
 var (
-	errNoPage  = fault.New(fault.ResourceNotFound, "there is nothing at this address")
+	errNoPage  = fault.New(fault.ResourceNotFound, "this page does not exist")
 	errForeign = fault.New(fault.Forbidden, "this form was sent from another site")
 )
 
@@ -204,7 +204,7 @@ func mend(err error, known ...string) (problems, int, bool) {
 		if !ok {
 			p.Text = sentence(f.Message)
 			if f.Code == fault.IdempotencyConflict {
-				p.Text = "This form was sent already, with other content. See whether it was done, then send it again if you meant to."
+				p.Text = "This form was already sent with different content. Check whether that went through before you send it again."
 			}
 			if f.RetryAfter > 0 {
 				p.Text, p.wait = "Too many attempts. Try again in "+roughly(f.RetryAfter)+".", f.RetryAfter

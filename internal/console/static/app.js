@@ -118,9 +118,9 @@
       live.shown = "";
       const retry = make("button", { type: "button", class: "button small" }, "Retry");
       retry.addEventListener("click", () => liveNow(form, live));
-      const text = problem instanceof TypeError ? "The server could not be reached." : problem.message;
+      const text = problem instanceof TypeError ? "Can't reach the server." : problem.message;
       target.replaceChildren(make("div", { class: "notice bad", role: "alert" },
-        make("p", {}, `The list could not be loaded. ${text}`), make("div", { class: "actions" }, retry)));
+        make("p", {}, `Couldn't load the list. ${text}`), make("div", { class: "actions" }, retry)));
     } finally {
       if (live.request === request) { live.request = null; target.removeAttribute("aria-busy"); }
     }
@@ -143,7 +143,7 @@
       await navigator.clipboard.writeText(text);
     } catch {
       // No clipboard for us (plain http): select it for the person's own copy key.
-      said = "Selected, press copy";
+      said = "Selected. Press Ctrl+C to copy.";
       if ("select" in target) target.select(); else getSelection().selectAllChildren(target);
     }
     announce(said);
@@ -188,7 +188,7 @@
       }
       if (response.status === 403) {
         polls.delete(body);
-        pollState("out", "No longer allowed");
+        pollState("out", "You no longer have access");
         return;
       }
       if (!response.ok) throw new Error(String(response.status));
@@ -327,7 +327,7 @@
     });
     const answer = await response.json().catch(() => ({}));
     if (answer.error) throw new Error(typeof answer.error === "string" ? answer.error : answer.error.message);
-    if (!response.ok || response.redirected) throw new Error("That did not work. Reload the page and try again.");
+    if (!response.ok || response.redirected) throw new Error("That didn't work. Reload the page and try again.");
     return answer;
   }
 
@@ -357,9 +357,9 @@
       location.assign(place.origin === location.origin ? place.href : "/");
     } catch (problem) {
       button.removeAttribute("aria-busy");
-      if (problem.name === "NotAllowedError" || problem.name === "AbortError") say("No passkey was used. You can try again, or go on another way.", "");
+      if (problem.name === "NotAllowedError" || problem.name === "AbortError") say("No passkey was used. Try again, or continue another way.", "");
       else if (problem.name === "InvalidStateError") say("This device already has a passkey for your account.", "warn");
-      else say(problem instanceof TypeError ? "The server could not be reached. Try again." : problem.message, "bad");
+      else say(problem instanceof TypeError ? "Can't reach the server. Try again." : problem.message, "bad");
     }
   }
 
