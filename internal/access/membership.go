@@ -14,6 +14,26 @@ func FindRole(q db.Q, workspaceID, key string) (role Role, found bool, err error
 	return role, found, err
 }
 
+// RolesOf are the roles of a member, whether they have accepted the invitation or not.
+func RolesOf(q db.Q, workspaceID, accountID string) ([]Role, error) {
+	keys, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT role FROM member_role WHERE workspace_id = $1 AND account_id = $2 ORDER BY role`, workspaceID, accountID)
+	if err != nil {
+		return nil, err
+	}
+	var roles []Role
+	for _, key := range keys {
+		role, found, err := FindRole(q, workspaceID, key)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			roles = append(roles, role)
+		}
+	}
+	return roles, nil
+}
+
 // LockMembers serializes changes of a workspace's members and roles. Rules such as
 // "a workspace keeps an admin" cannot be decided by two transactions at once.
 func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bool, err error) {

@@ -132,6 +132,8 @@ type Opened struct {
 	SetsUp bool
 	// SecondFactor means that the account needs a code after the password.
 	SecondFactor bool
+	// Roles are what an invitation gives. Only OpenLink finds them.
+	Roles []access.Role
 
 	workspaceID    string
 	organizationID string
@@ -144,7 +146,9 @@ var errDeadLink = fault.New(fault.ResourceNotFound, "this link has been used, ha
 func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 	var o Opened
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		o, err = FindLink(q, secret, s.db.Now())
+		if o, err = FindLink(q, secret, s.db.Now()); err == nil && o.workspaceID != "" {
+			o.Roles, err = access.RolesOf(q, o.workspaceID, o.AccountID)
+		}
 		return err
 	})
 	return o, err

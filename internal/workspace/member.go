@@ -21,6 +21,28 @@ func (s *Service) Members(ctx context.Context, by db.Caller, in membersInput) (w
 		func(q db.Q, after string, take int) ([]api.Member, error) { return members(q, in.ID, after, take) }, "members", in.ID)
 }
 
+// InvitationsExpire says when the invitations of members expire, in Unix milliseconds.
+// Members without an open invitation are left out.
+func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspaceID string, memberIDs []string) (map[string]int64, error) {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.MembersRead); err != nil {
+		return nil, err
+	}
+	ends := map[string]int64{}
+	err := s.db.Read(ctx, func(q db.Q) error {
+		for _, id := range memberIDs {
+			at, err := invitationExpires(q, workspaceID, id)
+			if err != nil {
+				return err
+			}
+			if at != 0 {
+				ends[id] = at
+			}
+		}
+		return nil
+	})
+	return ends, err
+}
+
 // AddMember brings somebody in with a role. Who is not known becomes an invited
 // user and gets a link; who is a member already gets the role as well.
 func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput) (api.MemberAdded, error) {

@@ -91,6 +91,14 @@ func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) 
 	return list, err
 }
 
+// invitationExpires is when the last open invitation of a member expires, 0 if there is
+// none.
+func invitationExpires(q db.Q, workspaceID, accountID string) (at int64, err error) {
+	_, err = q.Row(`SELECT expires_at FROM account_link WHERE account_id = $1 AND workspace_id = $2 AND used_at IS NULL
+		ORDER BY expires_at DESC LIMIT 1`, accountID, workspaceID).Scan(&at)
+	return at, err
+}
+
 // byRank puts built-in roles first, the mightiest at the head.
 func byRank(a, b string) int {
 	rank := func(key string) int {
