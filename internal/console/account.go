@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"image"
+	"net/url"
 	"strings"
 
 	"github.com/pquerna/otp"
@@ -14,27 +15,29 @@ import (
 )
 
 func (c *Console) accountRoutes() []Route {
+	get := func(path string, page func(v *visit) error) Route { return c.get(path, c.inLastWorkspace(page)) }
+	post := func(path string, do func(v *visit) error) Route { return c.post(path, c.inLastWorkspace(do)) }
 	return []Route{
-		c.get("/account", c.accountPage),
-		c.post("/account/name", c.rename),
-		c.post("/account/sessions/{id}/end", c.endSession),
-		c.post("/account/sessions/end-others", c.endOtherSessions),
-		c.get("/account/password", c.freshly(c.passwordPage)),
-		c.post("/account/password", c.freshly(c.changePassword)),
+		get("/account", c.accountPage),
+		post("/account/name", c.rename),
+		post("/account/sessions/{id}/end", c.endSession),
+		post("/account/sessions/end-others", c.endOtherSessions),
+		get("/account/password", c.recentlySignedIn(c.passwordPage)),
+		post("/account/password", c.recentlySignedIn(c.changePassword)),
 		c.post("/account/passkeys", c.offerPasskey),
 		c.post("/account/passkeys/finish", c.addPasskey),
-		c.post("/account/passkeys/{id}/remove", c.freshly(c.removePasskey)),
-		c.get("/account/totp", c.freshly(c.totpPage)),
-		c.post("/account/totp", c.freshly(c.enableTOTP)),
-		c.get("/account/totp/off", c.freshly(c.totpOffPage)),
-		c.post("/account/totp/off", c.freshly(c.disableTOTP)),
-		c.post("/account/recovery-codes", c.freshly(c.newRecoveryCodes)),
+		post("/account/passkeys/{id}/remove", c.recentlySignedIn(c.removePasskey)),
+		get("/account/totp", c.recentlySignedIn(c.totpPage)),
+		post("/account/totp", c.recentlySignedIn(c.enableTOTP)),
+		get("/account/totp/off", c.recentlySignedIn(c.totpOffPage)),
+		post("/account/totp/off", c.recentlySignedIn(c.disableTOTP)),
+		post("/account/recovery-codes", c.recentlySignedIn(c.newRecoveryCodes)),
 	}
 }
 
-// freshly makes a page for somebody who has signed in a short while ago: who finds
-// an open browser must not be able to change how its owner signs in.
-func (c *Console) freshly(page func(v *visit) error) func(v *visit) error {
+// recentlySignedIn guards a page that changes how somebody signs in. Whoever finds an
+// unattended browser must not be able to use it, so it asks for a new sign-in first.
+func (c *Console) recentlySignedIn(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		if !v.fresh() {
 			if v.R.Method == "GET" {
@@ -46,13 +49,13 @@ func (c *Console) freshly(page func(v *visit) error) func(v *visit) error {
 	}
 }
 
-// accountPage is what somebody sees of their own account.
+// accountPage is the visitor's own account.
 type accountPage struct {
 	Name     string
 	Factors  signin.Factors
 	Sessions []identity.SessionInfo
-	Passkeys bool // can be made here
-	Fresh    bool
+	Passkeys bool // the server supports them
+	Fresh    bool // the visitor signed in recently enough to add a passkey
 }
 
 func (v *visit) accountData() (accountPage, error) {
@@ -67,7 +70,7 @@ func (v *visit) accountData() (accountPage, error) {
 
 func (c *Console) accountPage(v *visit) error { return v.showAccount(nil) }
 
-// showAccount shows the account, again with what was wrong where there is an error.
+// showAccount shows the account, after an error with the form's problems.
 func (v *visit) showAccount(err error) error {
 	data, failed := v.accountData()
 	if failed != nil {
@@ -76,7 +79,7 @@ func (v *visit) showAccount(err error) error {
 	if err == nil {
 		return v.show("account", "Your account", data)
 	}
-	p, status, ok := mend(err, "name")
+	p, status, ok := formProblems(err, "name")
 	if !ok {
 		return err
 	}
@@ -124,7 +127,7 @@ func (v *visit) showPassword(err error) error {
 	if err == nil {
 		return v.show("account_password", "Password", data)
 	}
-	p, status, ok := mend(err, "current", "password")
+	p, status, ok := formProblems(err, "current", "password")
 	if !ok {
 		return err
 	}
@@ -177,11 +180,11 @@ func (c *Console) removePasskey(v *visit) error {
 
 const purposeTOTP = "authenticator app of "
 
-// totpPage shows a secret for an authenticator app, as a picture and as text.
+// totpPage shows a secret for an authenticator app, as a QR code and as text.
 type totpPage struct {
 	Picture template.HTML
 	Secret  string
-	Address template.URL // for an app on the same device
+	Address template.URL // opens an app on the same device
 }
 
 func (c *Console) totpPage(v *visit) error {
@@ -204,7 +207,7 @@ func (v *visit) showTOTP(address string, wrong error) error {
 	if wrong == nil {
 		return v.show("account_totp", "Two-step sign-in", data)
 	}
-	p, status, ok := mend(wrong, "code")
+	p, status, ok := formProblems(wrong, "code")
 	if !ok {
 		return wrong
 	}
@@ -225,7 +228,18 @@ func (c *Console) enableTOTP(v *visit) error {
 		return v.showTOTP(address, err)
 	}
 	v.dropCookie(stateCookie)
-	return v.show("account_recovery", "Recovery codes", codes)
+	return v.showRecoveryCodes(codes)
+}
+
+// recoveryPage shows recovery codes, this once.
+type recoveryPage struct {
+	Codes []string
+	File  template.URL // a text file with the codes
+}
+
+func (v *visit) showRecoveryCodes(codes []string) error {
+	text := "Bursar recovery codes for " + v.Caller.Email + "\nEach code works once.\n\n" + strings.Join(codes, "\n") + "\n"
+	return v.show("account_recovery", "Recovery codes", recoveryPage{codes, template.URL("data:text/plain;charset=utf-8," + url.PathEscape(text))})
 }
 
 func (c *Console) newRecoveryCodes(v *visit) error {
@@ -233,7 +247,7 @@ func (c *Console) newRecoveryCodes(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("account_recovery", "Recovery codes", codes)
+	return v.showRecoveryCodes(codes)
 }
 
 func (c *Console) totpOffPage(v *visit) error {
@@ -242,7 +256,7 @@ func (c *Console) totpOffPage(v *visit) error {
 
 func (c *Console) disableTOTP(v *visit) error {
 	if err := c.SignIn.DisableTOTP(v.R.Context(), v.Caller, v.form.Get("code")); err != nil {
-		p, status, ok := mend(err, "code")
+		p, status, ok := formProblems(err, "code")
 		if !ok {
 			return err
 		}
@@ -251,24 +265,25 @@ func (c *Console) disableTOTP(v *visit) error {
 	return v.done("Two-step sign-in is off.", "/account")
 }
 
-// totpPicture draws the code that an authenticator app reads, as one path of
-// squares, and finds the secret in its address.
+// totpPicture draws the QR code that an authenticator app reads as one SVG path, and
+// finds the secret in its address.
 func totpPicture(address string) (picture template.HTML, secret string, err error) {
 	key, err := otp.NewKeyFromURL(address)
 	if err != nil {
-		return "", "", fmt.Errorf("read the secret of an authenticator app: %w", err)
+		return "", "", fmt.Errorf("parse the secret for an authenticator app: %w", err)
 	}
 	img, err := key.Image(qrSize, qrSize)
 	if err != nil {
-		return "", "", fmt.Errorf("draw a code for an authenticator app: %w", err)
+		return "", "", fmt.Errorf("draw the QR code for an authenticator app: %w", err)
 	}
-	return template.HTML(`<svg class="qr" viewBox="0 0 200 200" role="img" aria-label="Code for an authenticator app" shape-rendering="crispEdges">` +
+	return template.HTML(`<svg class="qr" viewBox="0 0 200 200" role="img" aria-label="QR code for an authenticator app" shape-rendering="crispEdges">` +
 		`<rect width="200" height="200" fill="#fff"/><path fill="#000" d="` + darkRuns(img) + `"/></svg>`), key.Secret(), nil
 }
 
 const qrSize = 200
 
-// darkRuns is the dark pixels of a picture as a path, one rectangle a run.
+// darkRuns turns the dark pixels of an image into an SVG path: one rectangle for each
+// horizontal run.
 func darkRuns(img image.Image) string {
 	var path strings.Builder
 	bounds := img.Bounds()
@@ -292,7 +307,7 @@ func darkRuns(img image.Image) string {
 	return path.String()
 }
 
-// spaced writes a secret in groups that people can type.
+// spaced splits a secret into groups of four, which are easier to type.
 func spaced(secret string) string {
 	var groups []string
 	for len(secret) > 4 {

@@ -17,8 +17,8 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// assets are the static files. The address of one changes with its content, so
-// that a browser can keep it for good.
+// assets are the static files. A file's address contains a hash of its content, so
+// browsers can cache it forever.
 type assets struct {
 	names map[string]string // by file name
 	files map[string][]byte // by the name in the address
@@ -46,7 +46,7 @@ func loadAssets() (assets, error) {
 func (a assets) path(name string) (string, error) {
 	hashed, ok := a.names[name]
 	if !ok {
-		return "", fmt.Errorf("there is no static file %s", name)
+		return "", fmt.Errorf("no static file is called %s", name)
 	}
 	return "/assets/" + hashed, nil
 }
@@ -59,7 +59,7 @@ func (c *Console) asset(x *web.Exchange) {
 	c.serveAsset(x, x.R.PathValue("file"), "public, max-age=31536000, immutable")
 }
 
-// icon is what browsers ask for by a fixed address.
+// icon serves the icon, which browsers request at a fixed address.
 func (c *Console) icon(x *web.Exchange) {
 	c.serveAsset(x, c.assets.names["icon.svg"], "public, max-age=86400")
 }

@@ -1,6 +1,6 @@
-// Package console is the part that people see: sign-in, device approval and the
-// pages of a workspace, as HTML from embedded files. Its handlers call the same
-// services as the API, so rules and audit cannot differ.
+// Package console serves the web pages: sign-in, device approval and the pages of a
+// workspace. Its handlers call the same services as the API, so that both follow the
+// same rules and write the same audit log.
 package console
 
 import (
@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
@@ -19,7 +20,7 @@ import (
 	"bursar/internal/workspace"
 )
 
-// Services are what the pages show and change.
+// Services are what the pages read and change.
 type Services struct {
 	Identity      *identity.Service
 	Authority     *access.Authority
@@ -36,22 +37,22 @@ type Config struct {
 	PublicURL string
 	Endpoints *web.Endpoints
 	Sealer    *web.Sealer
-	// Count decides whether somebody who is signed in may ask so often.
+	// Count applies the rate limit of a signed-in caller.
 	Count func(x *web.Exchange, callerID string) error
 }
 
-// Console answers browsers.
+// Console serves the pages.
 type Console struct {
 	Services
 	config    Config
 	endpoints *web.Endpoints
-	secure    bool // served over TLS, to the browser at least
+	secure    bool // browsers reach us over TLS, perhaps through a proxy
 	pages     pages
 	assets    assets
 	foreign   *http.CrossOriginProtection
 }
 
-// New makes the console.
+// New loads templates and static files.
 func New(s Services, c Config) (*Console, error) {
 	public, err := url.Parse(c.PublicURL)
 	if err != nil {
@@ -68,14 +69,14 @@ func New(s Services, c Config) (*Console, error) {
 	return console, err
 }
 
-// Route is a page or what a form on it does.
+// Route is a page, or where a form is sent.
 type Route struct {
 	Method   string
 	Path     string
 	Endpoint web.Endpoint
 }
 
-// Routes are all pages.
+// Routes are all routes of the console.
 func (c *Console) Routes() []Route {
 	var all []Route
 	for _, part := range [][]Route{c.assetRoutes(), c.signInRoutes(), c.deviceRoutes(), c.accountRoutes(), c.workspaceRoutes()} {
@@ -84,10 +85,10 @@ func (c *Console) Routes() []Route {
 	return all
 }
 
-// workspaceRoutes are the pages behind the workspace switcher.
+// workspaceRoutes are the routes of a workspace's pages.
 func (c *Console) workspaceRoutes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes()} {
+	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
 		all = append(all, part...)
 	}
 	return all
@@ -101,7 +102,7 @@ func (c *Console) post(path string, do func(v *visit) error) Route {
 	return Route{http.MethodPost, path, c.signedIn(do)}
 }
 
-// inWorkspace makes a page of a workspace, whose path begins with /w/{ws}.
+// inWorkspace runs a page in the workspace that its path, /w/{ws}…, names.
 func (c *Console) inWorkspace(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		if err := v.enter(v.R.Context(), v.R.PathValue("ws")); err != nil {
@@ -119,26 +120,74 @@ func (c *Console) postIn(path string, do func(v *visit) error) Route {
 	return c.post("/w/{ws}"+path, c.inWorkspace(do))
 }
 
-// enter finds the workspace of a page and what the visitor may do in it.
+// inLastWorkspace runs a page that belongs to no workspace, such as the account. The
+// workspace that the visitor was in last stays in the navigation.
+func (c *Console) inLastWorkspace(page func(v *visit) error) func(v *visit) error {
+	return func(v *visit) error {
+		if err := v.enterLast(v.R.Context()); err != nil {
+			return err
+		}
+		return page(v)
+	}
+}
+
+// enter makes a workspace the current one and finds out what the visitor may do in
+// it.
 func (v *visit) enter(ctx context.Context, id string) error {
 	held, err := v.console.Authority.Permissions(ctx, v.Caller.Actor, id)
 	if err != nil {
 		return err
 	}
-	v.held = held
+	if err := v.listWorkspaces(); err != nil {
+		return err
+	}
+	for i := range v.workspaces {
+		if v.workspaces[i].ID == id {
+			v.workspace, v.held = &v.workspaces[i], held
+			v.rememberWorkspace(id)
+			return nil
+		}
+	}
+	return errNoPage
+}
+
+// enterLast enters the workspace that the visitor was in last, or else their first.
+// Somebody without any workspace stays outside.
+func (v *visit) enterLast(ctx context.Context) error {
+	if err := v.listWorkspaces(); err != nil {
+		return err
+	}
+	last := lastWorkspace(v.workspaces, v.cookie(workspaceCookie))
+	if last == nil {
+		return nil
+	}
+	held, err := v.console.Authority.Permissions(ctx, v.Caller.Actor, last.ID)
+	if err != nil {
+		return err
+	}
+	v.workspace, v.held = last, held
+	return nil
+}
+
+func (v *visit) listWorkspaces() error {
 	list, err := ask(v, v.console.Workspaces.List, web.Args{})
 	if err != nil {
 		return err
 	}
 	v.workspaces = list.Rows()
-	for i := range v.workspaces {
-		if v.workspaces[i].ID == id {
-			v.workspace = &v.workspaces[i]
+	return nil
+}
+
+// lastWorkspace picks the remembered workspace, or else the first; nil if there is
+// none.
+func lastWorkspace(all []api.Workspace, remembered string) *api.Workspace {
+	for i := range all {
+		if all[i].ID == remembered {
+			return &all[i]
 		}
 	}
-	if v.workspace == nil {
-		return errNoPage
+	if len(all) == 0 {
+		return nil
 	}
-	v.rememberWorkspace(id)
-	return nil
+	return &all[0]
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	sessionCookie   = "bursar_session"
-	stateCookie     = "bursar_state" // of a sign-in under way
+	stateCookie     = "bursar_state" // of a sign-in in progress
 	flashCookie     = "bursar_flash"
 	workspaceCookie = "bursar_workspace"
 
@@ -19,7 +19,8 @@ const (
 	stateLife = 10 * time.Minute
 )
 
-// cookieName marks cookies that only we can have set, where there is TLS.
+// cookieName adds the prefix __Host- under TLS: browsers then accept the cookie only
+// from this very host, not from a sibling of the same domain.
 func (c *Console) cookieName(name string) string {
 	if c.secure {
 		return "__Host-" + name
@@ -44,7 +45,7 @@ func (v *visit) setCookie(name, value string, life time.Duration) {
 
 func (v *visit) dropCookie(name string) { v.setCookie(name, "", -time.Second) }
 
-// keep lets the browser hold something until the next step of a sign-in.
+// keep stores a value, sealed, in the browser until the next step of a sign-in.
 func keep[T any](v *visit, purpose string, value T) error {
 	text, err := web.Seal(v.console.config.Sealer, purpose, value, stateLife)
 	if err != nil {
@@ -54,29 +55,29 @@ func keep[T any](v *visit, purpose string, value T) error {
 	return nil
 }
 
-// kept is what the browser held for a step. It is good until its time is over.
+// kept is the value that keep stored for this purpose, unless it has expired.
 func kept[T any](v *visit, purpose string) (value T, ok bool) {
 	return web.Unseal[T](v.console.config.Sealer, purpose, v.cookie(stateCookie))
 }
 
-// flash is something to tell on the next page.
+// flash is a message for the next page.
 type flash struct {
 	Kind string // good, warn or bad
 	Text string
-	// Undo is where a form takes back what was done; empty where nothing can.
+	// Undo is the address of a form that undoes the action, or empty.
 	Undo string
-	// Secret is something that is shown this once.
+	// Secret is shown with the message, and never again.
 	Secret *secret
 }
 
-// secret is a value that nobody can be shown again.
+// secret is a value that is stored nowhere and shown only once.
 type secret struct {
 	Label string
 	Value string
 	Note  string
 }
 
-// tell puts a message on the next page.
+// tell shows a message on the next page.
 func (v *visit) tell(f flash) error {
 	text, err := web.Seal(v.console.config.Sealer, "flash "+v.Caller.ID, f, time.Minute)
 	if err != nil {
@@ -86,7 +87,7 @@ func (v *visit) tell(f flash) error {
 	return nil
 }
 
-// done tells that something succeeded and sends the browser on.
+// done shows that something succeeded, on another page.
 func (v *visit) done(text, path string) error {
 	if err := v.tell(flash{Kind: "good", Text: text}); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (v *visit) done(text, path string) error {
 	return v.redirect(path)
 }
 
-// told is the message for this page, which is then gone.
+// told is the message for this page. It is shown once.
 func (v *visit) told() *flash {
 	text := v.cookie(flashCookie)
 	if text == "" || v.R.Header.Get("X-Fragment") != "" {
@@ -116,7 +117,8 @@ func (v *visit) rememberWorkspace(id string) {
 
 func notInPath(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f || r == utf8.RuneError }
 
-// inner is a path on this site to go to after signing in; anything else is "/".
+// inner returns a path of this site to go to after signing in. Anything that could
+// lead to another site becomes "/".
 func inner(next string) string {
 	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsFunc(next, notInPath) || len(next) > 1000 ||
 		strings.HasPrefix(next, "/signin") || strings.HasPrefix(next, "/signout") {

@@ -17,9 +17,9 @@ func (c *Console) deviceRoutes() []Route {
 	}
 }
 
-// devicePage asks whether a program may act as the visitor.
+// devicePage asks whether an app may sign in as the visitor.
 type devicePage struct {
-	Login *identity.DeviceLogin // nil until a code is given
+	Login *identity.DeviceLogin // nil until a code was entered
 	Typed string
 }
 
@@ -36,7 +36,7 @@ func (v *visit) showDevice(typed string) error {
 	if gone(err) {
 		err = fault.New(fault.Validation, "code not found. Check the code that the app shows, or start again there")
 	}
-	if p, status, ok := mend(err); ok {
+	if p, status, ok := formProblems(err); ok {
 		return v.showAgain(status, "device", "Approve a device", p, devicePage{Typed: typed})
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Console) decideDevice(v *visit) error {
 	}
 	var f *fault.Fault
 	if errors.As(err, &f) && (f.Code == fault.CodeNotPending || f.Code == fault.ResourceNotFound) {
-		return v.showDevice(v.field("code")) // which tells what became of it
+		return v.showDevice(v.field("code")) // the page says what became of it
 	}
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func (c *Console) directoryPage(v *visit) error {
 	if wrong(err, "cursor") {
 		return v.redirect(withQuery(v.path("directory"), query)) // the filters changed under it
 	}
-	if p, _, ok := mend(err, filterNames()...); ok {
+	if p, _, ok := formProblems(err, filterNames()...); ok {
 		return v.showAgain(http.StatusUnprocessableEntity, "directory", "Directory", p, data)
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ func formTitle(id, kind string) string {
 func formFields() []string { return []string{"label", "name", "tags", "fields", "fields.email"} }
 
 func (v *visit) formAgain(err error, f entryForm) error {
-	p, status, ok := mend(err, formFields()...)
+	p, status, ok := formProblems(err, formFields()...)
 	if !ok {
 		return err
 	}

@@ -28,7 +28,7 @@ func methodTitle(f methodForm) string {
 }
 
 func (v *visit) methodAgain(err error, f methodForm) error {
-	p, status, ok := mend(err, "provider", "account_name", "account_id", "is_default")
+	p, status, ok := formProblems(err, "provider", "account_name", "account_id", "is_default")
 	if !ok {
 		return err
 	}

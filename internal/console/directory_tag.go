@@ -37,7 +37,7 @@ func (c *Console) createTag(v *visit) error {
 	body := map[string]any{"workspace_id": v.workspace.ID, "name": form.Name}
 	optional(body, "applies_to", form.AppliesTo)
 	_, err := act(v, audit.TagCreated, c.Directory.CreateTag, web.Args{Body: body})
-	if p, status, ok := mendTag(err); ok {
+	if p, status, ok := tagProblems(err); ok {
 		tags, err := v.tags()
 		if err != nil {
 			return err
@@ -50,10 +50,10 @@ func (c *Console) createTag(v *visit) error {
 	return v.done("Made the tag "+form.Name+".", v.path("directory", "tags"))
 }
 
-// mendTag is mend for the form of a tag, where a rule about the tag as a whole
+// tagProblems is formProblems for the form of a tag, where a rule about the tag as a whole
 // belongs to one field.
-func mendTag(err error) (problems, int, bool) {
-	p, status, ok := mend(err, "name", "applies_to")
+func tagProblems(err error) (problems, int, bool) {
+	p, status, ok := formProblems(err, "name", "applies_to")
 	var f *fault.Fault
 	if ok && errors.As(err, &f) {
 		switch f.Code {
@@ -100,7 +100,7 @@ func (c *Console) updateTag(v *visit) error {
 	_, err = act(v, audit.TagUpdated, c.Directory.UpdateTag, web.Args{
 		Path: map[string]string{"id": t.ID}, Body: map[string]any{"name": form.Name, "applies_to": form.AppliesTo},
 	})
-	if p, status, ok := mendTag(err); ok {
+	if p, status, ok := tagProblems(err); ok {
 		return v.showAgain(status, "directory_tag", "Edit tag", p, form)
 	}
 	if err != nil {

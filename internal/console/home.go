@@ -24,17 +24,11 @@ func (c *Console) enterLast(v *visit) error {
 	if err != nil {
 		return err
 	}
-	rooms, last := list.Rows(), v.cookie(workspaceCookie)
-	if len(rooms) == 0 {
+	last := lastWorkspace(list.Rows(), v.cookie(workspaceCookie))
+	if last == nil {
 		return v.redirect("/workspaces/new")
 	}
-	target := rooms[0].ID
-	for _, room := range rooms {
-		if room.ID == last {
-			target = last
-		}
-	}
-	return v.redirect(workspacePath(target))
+	return v.redirect(workspacePath(last.ID))
 }
 
 // recentRows is how much of the latest the home page shows.

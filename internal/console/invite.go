@@ -9,12 +9,16 @@ import (
 	"bursar/internal/identity"
 )
 
-// invitePage is what a link leads to.
+// invitedRole is a role that an invitation gives.
+type invitedRole struct{ Name, Summary string }
+
+// invitePage is what an invitation or account link leads to.
 type invitePage struct {
 	Link     identity.Opened
+	Roles    []invitedRole
 	Secret   string
 	Name     string
-	Mine     bool // the visitor is signed in as whom it is for
+	Mine     bool // the visitor is signed in as the invited account
 	Passkeys bool
 	Provider string
 }
@@ -22,8 +26,16 @@ type invitePage struct {
 func (v *visit) openLink() (invitePage, error) {
 	secret := v.R.PathValue("link")
 	link, err := v.console.Identity.OpenLink(v.R.Context(), secret)
-	return invitePage{Link: link, Secret: secret, Name: link.Name, Mine: link.AccountID == v.Caller.ID,
-		Passkeys: v.console.SignIn.TakesPasskeys(), Provider: v.console.SignIn.ProviderName()}, err
+	data := invitePage{Link: link, Secret: secret, Name: link.Name, Mine: link.AccountID == v.Caller.ID,
+		Passkeys: v.console.SignIn.TakesPasskeys(), Provider: v.console.SignIn.ProviderName()}
+	for _, r := range link.Roles {
+		summary := builtInSummary(r.Key)
+		if !r.BuiltIn {
+			summary = permissionSummary(r.Permissions)
+		}
+		data.Roles = append(data.Roles, invitedRole{r.Name, summary})
+	}
+	return data, err
 }
 
 func (c *Console) invitePage(v *visit) error {
@@ -51,7 +63,7 @@ func (c *Console) redeem(v *visit) error {
 	}
 	data.Name = v.field("name")
 	proven, err := c.SignIn.RedeemWithPassword(v.R.Context(), v.Caller, data.Secret, data.Name, v.form.Get("password"))
-	if p, status, ok := mend(err, "name", "password"); ok {
+	if p, status, ok := formProblems(err, "name", "password"); ok {
 		return v.showAgain(status, "invite", "Welcome", p, data)
 	}
 	if err != nil {

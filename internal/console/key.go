@@ -26,35 +26,35 @@ func (c *Console) keyRoutes() []Route {
 	}
 }
 
-// keyIdle is how long a key may lie unused before that is worth a word.
+// keyIdle is how long a key may stay unused before the page points it out.
 const keyIdle = 45 * 24 * time.Hour
 
-// keysPage is the visitor's own keys and the machine clients of the workspace.
+// keysPage is the visitor's own API keys and the workspace's machine clients.
 type keysPage struct {
 	Keys    []keyRow
 	Clients []clientRow
-	// Try is how a secret that was just made is put to use; the secret itself comes
-	// with the message that shows it once.
+	// Try is a command that uses a secret which was just created. The secret itself
+	// comes from the message that shows it once.
 	Try tryLine
 }
 
-// tryLine is a command line around a secret.
+// tryLine is a command line with a secret in its middle.
 type tryLine struct{ Before, After string }
 
-// keyRow is a key with how it stands.
+// keyRow is an API key and its state.
 type keyRow struct {
 	api.APIKey
 	Idle  bool
 	Ended bool
-	Made  bool // just now
+	Made  bool // created just now
 }
 
-// clientRow is a machine client with how it stands.
+// clientRow is a machine client and its state.
 type clientRow struct {
 	identity.ClientInfo
 	Roles []api.Role
 	Idle  bool
-	Made  bool // or given a new secret, just now
+	Made  bool // created, or given a new secret, just now
 }
 
 func (c *Console) keysPage(v *visit) error {
@@ -95,7 +95,7 @@ func (v *visit) keysData() (keysPage, error) {
 	return data, nil
 }
 
-// keys are the visitor's own.
+// keys are the visitor's own API keys.
 func (v *visit) keys() ([]api.APIKey, error) {
 	list, err := ask(v, v.console.Identity.APIKeys, web.Args{})
 	return list.Rows(), err
@@ -121,7 +121,7 @@ func (v *visit) clientRows(now int64, made string) ([]clientRow, error) {
 	return rows, nil
 }
 
-// rolesOfMembers is who holds which roles, as far as the visitor may see it.
+// rolesOfMembers is the roles of each member, if the visitor may see them.
 func (v *visit) rolesOfMembers() (map[string][]api.Role, error) {
 	if !v.can(access.MembersRead) {
 		return nil, nil
@@ -143,7 +143,7 @@ func (v *visit) rolesOfMembers() (map[string][]api.Role, error) {
 	return held, nil
 }
 
-// liveKey finds one of the visitor's keys that has not ended.
+// liveKey finds one of the visitor's keys that has not expired.
 func (v *visit) liveKey(id string) (api.APIKey, error) {
 	keys, err := v.keys()
 	if err != nil {

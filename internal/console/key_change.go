@@ -10,7 +10,7 @@ import (
 	"bursar/internal/web"
 )
 
-// newKeyPage is the form for a key, with what was typed.
+// newKeyPage is the form for an API key, with what was typed.
 type newKeyPage struct {
 	Name     string
 	Expires  string // a number of days, "date" or "never"
@@ -32,9 +32,9 @@ func (c *Console) createKey(v *visit) error {
 		body["allowed_cidrs"] = networks
 	}
 	key, err := act(v, audit.KeyCreated, c.Identity.CreateKey, web.Args{Body: body})
-	if p, status, ok := mend(err, "name", "expires_at", "allowed_cidrs"); ok {
+	if p, status, ok := formProblems(err, "name", "expires_at", "allowed_cidrs"); ok {
 		if p.Of("expires_at") != "" {
-			p.Fields["expires_at"] = "Choose a day in the future."
+			p.Fields["expires_at"] = "Choose a date in the future."
 		}
 		return v.showAgain(status, "keys_new", "New API key", p, typed)
 	}
@@ -44,8 +44,8 @@ func (c *Console) createKey(v *visit) error {
 	return v.tellKey(key, `API key "`+key.Name+`" created.`)
 }
 
-// end is when the key ends, in Unix milliseconds: at the end of the chosen day. A
-// day that cannot be read is one in the past, which the service refuses.
+// end is when the key expires, in Unix milliseconds: at the end of the chosen day. A
+// date that cannot be parsed counts as long past, which the service refuses.
 func (p newKeyPage) end(v *visit) (at int64, ends bool) {
 	if p.Expires == "never" {
 		return 0, false
@@ -60,7 +60,7 @@ func (p newKeyPage) end(v *visit) (at int64, ends bool) {
 	return day.AddDate(0, 0, 1).UnixMilli(), true
 }
 
-// tellKey shows the secret of a key, this once.
+// tellKey shows the secret of an API key, once.
 func (v *visit) tellKey(key api.NewAPIKey, text string) error {
 	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
 		Label: "API key " + key.Name, Value: key.APIKey, Note: "Copy it now. It won't be shown again.",
@@ -70,7 +70,7 @@ func (v *visit) tellKey(key api.NewAPIKey, text string) error {
 	return v.redirect(v.path("keys") + "?made=" + key.ID)
 }
 
-// rotateKeyPage asks how long the old key stays good.
+// rotateKeyPage asks how long the old key keeps working.
 type rotateKeyPage struct{ Key api.APIKey }
 
 func (c *Console) rotateKeyPage(v *visit) error {
@@ -84,12 +84,12 @@ func (c *Console) rotateKeyPage(v *visit) error {
 func (c *Console) rotateKey(v *visit) error {
 	grace, err := strconv.ParseInt(v.field("grace_seconds"), 10, 64)
 	if err != nil {
-		grace = -1 // which the service refuses
+		grace = -1 // the service refuses it
 	}
 	next, err := act(v, audit.KeyRotated, c.Identity.RotateKey, web.Args{
 		Path: map[string]string{"id": v.R.PathValue("id")}, Body: map[string]any{"grace_seconds": grace},
 	})
-	if p, status, ok := mend(err, "grace_seconds"); ok {
+	if p, status, ok := formProblems(err, "grace_seconds"); ok {
 		key, err := v.liveKey(v.R.PathValue("id"))
 		if err != nil {
 			return err

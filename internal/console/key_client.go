@@ -12,7 +12,7 @@ import (
 type newClientPage struct {
 	Name  string
 	Role  string
-	Roles []api.Role // that the visitor can give to it
+	Roles []api.Role // that the visitor may grant
 }
 
 func (c *Console) newClientPage(v *visit) error {
@@ -26,14 +26,14 @@ func (c *Console) newClientPage(v *visit) error {
 	return v.show("keys_client", "New machine client", data)
 }
 
-// newClientData finds the roles to choose from. Who may not see the roles of the
-// workspace can still give the built-in ones.
+// newClientData finds the roles to choose from. A visitor who may not see the
+// workspace's roles can still grant the built-in ones.
 func (v *visit) newClientData(name, role string) (newClientPage, error) {
 	data := newClientPage{Name: name, Role: role}
 	if !v.can(access.MembersRead) {
 		for _, r := range access.BuiltInRoles() {
 			if _, lacks := v.held.Lacks(r.Permissions); !lacks {
-				data.Roles = append(data.Roles, api.Role{Key: r.Key, Name: r.Name, Color: r.Color})
+				data.Roles = append(data.Roles, api.Role{Key: r.Key, Name: r.Name, Color: r.Color, BuiltIn: true})
 			}
 		}
 		return data, nil
@@ -48,7 +48,7 @@ func (c *Console) createClient(v *visit) error {
 		Path: map[string]string{"id": v.workspace.ID},
 		Body: map[string]any{"name": v.field("name"), "role": v.field("role")},
 	})
-	if p, status, ok := mend(err, "name", "role"); ok {
+	if p, status, ok := formProblems(err, "name", "role"); ok {
 		data, err := v.newClientData(v.field("name"), v.field("role"))
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (c *Console) createClient(v *visit) error {
 	return v.tellClient(made, `Machine client "`+made.Name+`" created.`)
 }
 
-// tellClient shows the secret of a machine client, this once.
+// tellClient shows the secret of a machine client, once.
 func (v *visit) tellClient(made identity.NewClient, text string) error {
 	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
 		Label: "Secret of " + made.Name, Value: made.Secret,
@@ -72,7 +72,7 @@ func (v *visit) tellClient(made identity.NewClient, text string) error {
 	return v.redirect(v.path("keys") + "?made=" + made.ID)
 }
 
-// clientPath names the machine client that a form is about.
+// clientPath is the path parameters of the machine client that a form is about.
 func (v *visit) clientPath() map[string]string {
 	return map[string]string{"workspace": v.workspace.ID, "id": v.R.PathValue("id")}
 }

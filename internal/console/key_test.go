@@ -14,7 +14,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-func TestAKeyIsMadeRotatedAndRevoked(t *testing.T) {
+func TestAPIKeyIsCreatedRotatedAndRevoked(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "/keys")
 	page.Accessible("keys")
@@ -59,7 +59,7 @@ func TestAKeyIsMadeRotatedAndRevoked(t *testing.T) {
 	n.Exchange(t, "Bearer "+second).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
 }
 
-func TestAKeyEndsWhenItIsToldTo(t *testing.T) {
+func TestAPIKeyExpiresWhenChosen(t *testing.T) {
 	n := start(t)
 	visitor := browse(t, n, adminEmail)
 	tomorrow := n.Clock.Now().AddDate(0, 0, 1).UTC()
@@ -80,7 +80,7 @@ func TestAKeyEndsWhenItIsToldTo(t *testing.T) {
 	}
 	for _, until := range []string{"", "2020-01-01", "tomorrow"} {
 		wrong := visitor.post(room(n, "/keys"), "name", "", "expires", "date", "until", until, "allowed_cidrs", "10.0.0.1\nhere")
-		if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, "Choose a day in the future.") ||
+		if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, "Choose a date in the future.") ||
 			!strings.Contains(wrong.body, "Must be networks such as") || !strings.Contains(wrong.body, "10.0.0.1\nhere") {
 			t.Errorf("%q: want all that is wrong and what was typed, got %d\n%s", until, wrong.status, wrong.body)
 		}
@@ -91,12 +91,12 @@ func TestAKeyEndsWhenItIsToldTo(t *testing.T) {
 	page.Select("Expires", "On a date")
 	page.Fill("Allowed networks (optional)", "everywhere")
 	page.ClickText("Create API key")
-	page.WaitText("Choose a day in the future.")
+	page.WaitText("Choose a date in the future.")
 	page.Accessible("a wrong key")
 	page.Shoot("keys-wrong")
 }
 
-func TestKeysThatNobodyUsesAreMarked(t *testing.T) {
+func TestUnusedKeysAreMarked(t *testing.T) {
 	n := start(t)
 	browse(t, n, adminEmail).post(room(n, "/clients"), "name", "Nightly import", "role", "auditor")
 	n.Clock.Advance(44 * 24 * time.Hour)
@@ -120,7 +120,7 @@ func basic(id, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
 }
 
-func TestAMachineClientIsMadeRotatedAndRevoked(t *testing.T) {
+func TestMachineClientIsCreatedRotatedAndRevoked(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "/keys")
 	page.ClickText("New machine client")
@@ -131,7 +131,7 @@ func TestAMachineClientIsMadeRotatedAndRevoked(t *testing.T) {
 	page.ClickText("Create machine client")
 	page.WaitText(`Machine client "Nightly import" created.`)
 	first := page.Value("Secret of Nightly import")
-	id := page.Text("tr[id^=cli_] small")
+	id := page.Text("tr[id^=cli_] small .mono")
 	if line := page.Text("#try-line"); !strings.HasSuffix(line, " -u '"+id+":"+first+"'") {
 		t.Errorf("the line to try it is %q", line)
 	}
@@ -164,7 +164,7 @@ func TestAMachineClientIsMadeRotatedAndRevoked(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotMakeMachineClientsIsNotOfferedIt(t *testing.T) {
+func TestMachineClientsNeedThePermission(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)
 		admin := browse(t, n, adminEmail)
@@ -192,7 +192,7 @@ func TestWhoMayNotMakeMachineClientsIsNotOfferedIt(t *testing.T) {
 	})
 }
 
-func TestNobodyHandsAMachineMoreThanTheyHold(t *testing.T) {
+func TestMachineClientGetsNoMoreThanItsCreatorHas(t *testing.T) {
 	n := start(t)
 	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/operator", servertest.Body{
 		"name": "Operator", "permissions": []string{"ws.read", "ws.keys.read", "ws.keys.write", "ws.members.read", "ws.directory.read", "ws.payouts.read"},
@@ -210,7 +210,7 @@ func TestNobodyHandsAMachineMoreThanTheyHold(t *testing.T) {
 	}
 }
 
-func TestKeysOfOthersAreNotThere(t *testing.T) {
+func TestKeysOfOtherPeopleAreNotFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)
 		tenant := n.Tenant(t)

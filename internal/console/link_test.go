@@ -21,7 +21,7 @@ func invite(t testing.TB, x *servertest.Tenant, email, role string) (accountID, 
 
 func set(name, secret string) url.Values { return url.Values{"name": {name}, "password": {secret}} }
 
-func TestAnInvitationLeadsIntoTheWorkspace(t *testing.T) {
+func TestInvitationLeadsIntoTheWorkspace(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		x, email := n.Tenant(t), servertest.NewEmail()
 		_, path := invite(t, x, email, "viewer")
@@ -40,7 +40,7 @@ func TestAnInvitationLeadsIntoTheWorkspace(t *testing.T) {
 	})
 }
 
-func TestALinkShowsAgainWhatIsWrong(t *testing.T) {
+func TestLinkFormShowsWhatIsWrong(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		path := strings.TrimPrefix(link(t, n, adminEmail), n.PublicURL)
 		r := knock(t, n, "POST", path, set("Ada <b>", "short"))
@@ -53,7 +53,7 @@ func TestALinkShowsAgainWhatIsWrong(t *testing.T) {
 	})
 }
 
-func TestADeadLinkIsAPageThatSaysSo(t *testing.T) {
+func TestDeadLinkExplainsItself(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		path := func(link string) string { return strings.TrimPrefix(link, n.PublicURL) }
 		used := path(link(t, n, adminEmail))
@@ -92,7 +92,7 @@ func TestADeadLinkIsAPageThatSaysSo(t *testing.T) {
 	})
 }
 
-func TestAnInvitationOfAnAccountThatSignsInIsTakenSignedIn(t *testing.T) {
+func TestInvitationOfAnExistingAccountNeedsASignIn(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		a, b, email := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
 		_, first := invite(t, a, email, "viewer")
@@ -155,8 +155,9 @@ func TestAnInvitationOfAnAccountThatSignsInIsTakenSignedIn(t *testing.T) {
 	})
 }
 
-// Whoever is signed in as somebody else and opens a link is then who the link is for.
-func TestALinkSignsABrowserOverToItsAccount(t *testing.T) {
+// Somebody who is signed in as another account and uses a link becomes the link's
+// account.
+func TestLinkReplacesTheSessionOfAnotherAccount(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		email := member(t, n, "viewer")
 		before := secretFor(t, n, adminEmail)

@@ -23,10 +23,10 @@ func (c *Console) memberRoutes() []Route {
 	}, c.roleRoutes()...)
 }
 
-// membersShown is how many members stand on a page.
+// membersShown is how many members a page lists.
 const membersShown = 50
 
-// membersPage is who is in a workspace.
+// membersPage lists the members of a workspace.
 type membersPage struct {
 	Rows       []memberRow
 	Everybody  int // before the filter
@@ -35,30 +35,32 @@ type membersPage struct {
 	Roles      []api.Role
 	Grantable  []api.Role
 	Invitation invitation
-	Newer      string // the page before, empty where there is none
-	Older      string // the page after
+	Newer      string // address of the previous page, or empty
+	Older      string // address of the next page, or empty
 }
 
-// invitation is what was typed to invite somebody.
+// invitation is what was typed into the form to invite somebody.
 type invitation struct{ Email, Role string }
 
-// memberRow is a member with what can be done about them.
+// memberRow is a member and what the visitor can do about them.
 type memberRow struct {
 	api.Member
 	Held      []api.Role
 	Addable   []api.Role
 	Machine   bool
+	ExpiresAt int64 // of the invitation, 0 if there is none
+	Expired   bool  // the invitation has
 	Self      bool
 	OnlyAdmin bool
 }
 
-// Called is what a member is called where there is room for one name.
+// Called is the best single name for a member.
 func (m memberRow) Called() string { return cmp.Or(m.Name, m.Email, m.ID) }
 
-// memberFilter is which members are asked for.
+// memberFilter narrows the list of members.
 type memberFilter struct{ Text, Role, Status string }
 
-// Any says whether it leaves anybody out.
+// Any says whether the filter is set.
 func (f memberFilter) Any() bool { return f != memberFilter{} }
 
 func (f memberFilter) keeps(m api.Member) bool {
@@ -74,9 +76,9 @@ func (c *Console) membersPage(v *visit) error {
 	return v.show("members", "Members", data)
 }
 
-// showMembers shows the members again, with what went wrong.
+// showMembers shows the members again, with what is wrong.
 func (v *visit) showMembers(err error, known ...string) error {
-	p, status, ok := mend(err, known...)
+	p, status, ok := formProblems(err, known...)
 	if !ok {
 		return err
 	}
@@ -109,10 +111,29 @@ func (v *visit) membersData() (membersPage, error) {
 	for _, m := range data.cut(shown, query, v.path("members")) {
 		data.Rows = append(data.Rows, v.memberRow(m, members, roles, data.Grantable))
 	}
-	return data, nil
+	return data, v.addExpiries(data.Rows)
 }
 
-// cut finds the page that is asked for, and where those beside it are.
+// addExpiries finds out when invitations expire.
+func (v *visit) addExpiries(rows []memberRow) error {
+	var invited []string
+	for _, row := range rows {
+		if row.Status == "invited" {
+			invited = append(invited, row.ID)
+		}
+	}
+	if len(invited) == 0 {
+		return nil
+	}
+	ends, err := v.console.Workspaces.InvitationsExpire(v.R.Context(), v.Caller, v.workspace.ID, invited)
+	for i := range rows {
+		rows[i].ExpiresAt = ends[rows[i].ID]
+		rows[i].Expired = rows[i].ExpiresAt != 0 && rows[i].ExpiresAt <= v.console.endpoints.DB.Now()
+	}
+	return err
+}
+
+// cut returns the requested page of members and sets the addresses of its neighbours.
 func (p *membersPage) cut(members []api.Member, query url.Values, path string) []api.Member {
 	last := max(1, (len(members)+membersShown-1)/membersShown)
 	number, _ := strconv.Atoi(query.Get("page"))
@@ -137,7 +158,7 @@ func (v *visit) memberRow(m api.Member, all []api.Member, roles, grantable []api
 	return row
 }
 
-// members is everybody in the workspace.
+// members are all members of the workspace.
 func (v *visit) members() ([]api.Member, error) {
 	list, err := ask(v, v.console.Workspaces.Members, web.Args{Path: map[string]string{"id": v.workspace.ID}})
 	return list.Rows(), err
@@ -145,8 +166,8 @@ func (v *visit) members() ([]api.Member, error) {
 
 func isMachine(m api.Member) bool { return strings.HasPrefix(m.ID, "cli_") }
 
-// onlyAdmin says whether the workspace would be without an admin if a member were
-// not one. It is the service that decides: this is why its answer is foreseen.
+// onlyAdmin says whether a member is the workspace's last admin. The service refuses
+// to remove that one; the page only foresees it and disables the buttons.
 func onlyAdmin(m api.Member, all []api.Member) bool {
 	if !slices.Contains(m.Roles, access.Admin) {
 		return false

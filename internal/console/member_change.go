@@ -31,7 +31,7 @@ func (c *Console) reinvite(v *visit) error {
 	return v.tellInvitation(again)
 }
 
-// tellInvitation shows the link of an invitation, this once.
+// tellInvitation shows the link of an invitation, once.
 func (v *visit) tellInvitation(m api.MemberAdded) error {
 	note := "Send it to them yourself. It's shown only once, works once and expires in 7 days."
 	if v.console.SignIn.Recovers() {
@@ -77,8 +77,8 @@ func (c *Console) removeMember(v *visit) error {
 	return v.done("Member removed.", v.membersPath())
 }
 
-// leaveMembers goes back to the members, or home where the visitor has just lost
-// the right to see them.
+// leaveMembers goes back to the members, or to the home page if the visitor may no
+// longer see them.
 func (v *visit) leaveMembers(text string) error {
 	held, err := v.console.Authority.Permissions(v.R.Context(), v.Caller.Actor, v.workspace.ID)
 	if err != nil {
@@ -90,12 +90,13 @@ func (v *visit) leaveMembers(text string) error {
 	return v.done(text, v.membersPath())
 }
 
-// memberPath names the member that a form is about.
+// memberPath is the path parameters of the member that a form is about.
 func (v *visit) memberPath() map[string]string {
 	return map[string]string{"id": v.workspace.ID, "userId": v.R.PathValue("id")}
 }
 
-// membersPath is the list of members, filtered as it was where a form was sent.
+// membersPath is the address of the member list, with the filter that it had when a
+// form was sent from it.
 func (v *visit) membersPath() string {
 	path := v.path("members")
 	from, err := url.Parse(v.R.Referer())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bursar/internal/browsertest"
 	"bursar/internal/config"
@@ -29,13 +30,13 @@ func members(t testing.TB, n *servertest.Node) map[string][]string {
 	return found
 }
 
-// denied counts the refusals of an action that are on record in the first workspace.
+// denied counts the recorded refusals of an action in the first workspace.
 func denied(t testing.TB, n *servertest.Node, action string) int {
 	t.Helper()
 	return n.Count(t, `SELECT count(*) FROM audit_log WHERE workspace_id = $1 AND action = $2 AND outcome = 'denied'`, n.First.WorkspaceID, action)
 }
 
-// refused demands a page that names a missing permission.
+// refused checks that a page names the missing permission.
 func refused(t testing.TB, a answer, permission string) {
 	t.Helper()
 	if a.status != http.StatusForbidden || !strings.Contains(a.body, "<code>"+permission+"</code>") {
@@ -43,7 +44,7 @@ func refused(t testing.TB, a answer, permission string) {
 	}
 }
 
-func TestSomebodyNewIsInvitedByALinkThatIsShownOnce(t *testing.T) {
+func TestNewPersonIsInvitedByALinkThatIsShownOnce(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "/members")
 	page.Accessible("members")
@@ -58,6 +59,7 @@ func TestSomebodyNewIsInvitedByALinkThatIsShownOnce(t *testing.T) {
 	page.WaitText("Copied")
 
 	page.Reload()
+	page.WaitText("expires ")
 	if page.Has("#shown-once") || page.Text("tbody tr:nth-child(2) .badge") != "Invited" {
 		t.Error("the link must be gone and the member be there, invited")
 	}
@@ -79,10 +81,12 @@ func TestSomebodyNewIsInvitedByALinkThatIsShownOnce(t *testing.T) {
 	}
 }
 
-func TestAnInvitationIsMadeAnew(t *testing.T) {
+func TestInvitationIsRenewed(t *testing.T) {
 	n := start(t)
 	n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "late@example.com", "role": "viewer"}).OK()
+	n.Clock.Advance(8 * 24 * time.Hour)
 	page := open(t, n, adminEmail, "/members")
+	page.WaitText("Invitation expired")
 	page.ClickText("New link for late@example.com")
 	page.ClickText("New link")
 	page.WaitText("late@example.com has been invited.")
@@ -92,7 +96,7 @@ func TestAnInvitationIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestSomebodyKnownJoinsAtOnce(t *testing.T) {
+func TestExistingUserJoinsImmediately(t *testing.T) {
 	n := start(t)
 	n.User(t, "ana@example.com")
 	page := open(t, n, adminEmail, "/members")
@@ -114,7 +118,7 @@ func TestSomebodyKnownJoinsAtOnce(t *testing.T) {
 	page.Shoot("members-wrong")
 }
 
-func TestRolesAreGivenAndTaken(t *testing.T) {
+func TestRolesAreAddedAndRemoved(t *testing.T) {
 	n := start(t)
 	n.Member(t, "ana@example.com", "viewer")
 	page := open(t, n, adminEmail, "/members")
@@ -169,7 +173,7 @@ func TestTheOnlyAdminCannotLeave(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesIsGone(t *testing.T) {
+func TestLeavingAWorkspaceEndsAccess(t *testing.T) {
 	n := start(t)
 	n.Member(t, "ana@example.com", "admin")
 	page := open(t, n, "ana@example.com", "/members")
@@ -181,7 +185,7 @@ func TestWhoLeavesIsGone(t *testing.T) {
 	page.WaitText("Not found")
 }
 
-func TestWhoGivesUpTheRightToSeeMembersGoesHome(t *testing.T) {
+func TestLosingAccessToMembersLeadsHome(t *testing.T) {
 	n := start(t)
 	n.Member(t, "ana@example.com", "admin")
 	ana := browse(t, n, "ana@example.com")
@@ -238,7 +242,7 @@ func TestManyMembersAreFilteredAndPaged(t *testing.T) {
 	page.WaitText("61 members")
 }
 
-func TestWhoMayNotChangeMembersIsNotOfferedIt(t *testing.T) {
+func TestChangingMembersNeedsThePermission(t *testing.T) {
 	n := start(t)
 	n.Member(t, "vic@example.com", "viewer")
 	vic := browse(t, n, "vic@example.com")
@@ -269,7 +273,7 @@ func TestWhoMayNotChangeMembersIsNotOfferedIt(t *testing.T) {
 	}
 }
 
-func TestNobodyGrantsWhatTheyDoNotHold(t *testing.T) {
+func TestNobodyGrantsPermissionsTheyLack(t *testing.T) {
 	n := start(t)
 	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/greeter", servertest.Body{
 		"name": "Greeter", "permissions": []string{"ws.read", "ws.members.read", "ws.members.write", "ws.directory.read", "ws.payouts.read"},
@@ -284,7 +288,7 @@ func TestNobodyGrantsWhatTheyDoNotHold(t *testing.T) {
 	refused(t, gil.post(room(n, "/members/"+memberID(t, n, "gil@example.com")+"/roles"), "role", "admin"), "ws.write")
 }
 
-func TestMembersOfOthersAreNotThere(t *testing.T) {
+func TestMembersOfOtherWorkspacesAreNotFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)
 		tenant := n.Tenant(t)
@@ -315,7 +319,7 @@ func TestMachineClientsAreMarkedAmongMembers(t *testing.T) {
 	}
 }
 
-func TestAnInvitationIsMailedWhereMailIsConfigured(t *testing.T) {
+func TestInvitationIsMailedIfMailIsConfigured(t *testing.T) {
 	mailbox := smtptest.Start(t, smtptest.Options{})
 	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = mailbox.URL, "bursar@example.com" })
 	n.Keep(t)

@@ -16,8 +16,8 @@ func (c *Console) organizationRoutes() []Route {
 		c.getIn("/organization", c.organizationPage),
 		c.postIn("/organization", c.updateOrganization),
 		c.postIn("/organization/workspace", c.updateWorkspace),
-		c.get("/workspaces/new", c.newWorkspacePage),
-		c.post("/workspaces/new", c.createWorkspace),
+		c.get("/workspaces/new", c.inLastWorkspace(c.newWorkspacePage)),
+		c.post("/workspaces/new", c.inLastWorkspace(c.createWorkspace)),
 	}
 }
 
@@ -25,16 +25,13 @@ func (c *Console) organizationRoutes() []Route {
 type organizationPage struct {
 	Organization namedForm
 	Workspace    namedForm
-	Owner        bool            // the visitor is one
-	Siblings     []api.Workspace // of the organization, where the visitor is in them
+	Owner        bool            // the visitor owns the organization
+	Siblings     []api.Workspace // the visitor's workspaces in the organization
 	ID           string          // of the organization
 }
 
-// namedForm is a form for a name and a slug, with what is wrong with it.
-type namedForm struct {
-	Name, Slug string
-	Wrong      problems
-}
+// namedForm is a form for a name and a slug.
+type namedForm struct{ Name, Slug string }
 
 func (c *Console) organizationPage(v *visit) error {
 	data, err := v.organizationData()
@@ -63,8 +60,8 @@ func (v *visit) organizationData() (organizationPage, error) {
 	return data, nil
 }
 
-// owns says whether the visitor may change an organization. It is only a question:
-// what is refused is refused by the service.
+// owns says whether the visitor may change an organization. It only decides what the
+// page offers; the service checks again.
 func (v *visit) owns(organizationID string) bool {
 	return v.console.Authority.RequireInOrganization(v.R.Context(), v.Caller.Actor, organizationID, access.OrgSettingsWrite) == nil
 }
@@ -74,7 +71,7 @@ func (c *Console) updateOrganization(v *visit) error {
 		Path: map[string]string{"id": v.workspace.OrganizationID}, Body: v.nameAndSlug(),
 	})
 	if err != nil {
-		return v.showOrganization(err, func(p *organizationPage) *namedForm { return &p.Organization })
+		return v.showOrganization(err, "organization-", func(p *organizationPage) *namedForm { return &p.Organization })
 	}
 	return v.done("Organization saved.", v.path("organization"))
 }
@@ -84,7 +81,7 @@ func (c *Console) updateWorkspace(v *visit) error {
 		Path: map[string]string{"id": v.workspace.ID}, Body: v.nameAndSlug(),
 	})
 	if err != nil {
-		return v.showOrganization(err, func(p *organizationPage) *namedForm { return &p.Workspace })
+		return v.showOrganization(err, "workspace-", func(p *organizationPage) *namedForm { return &p.Workspace })
 	}
 	return v.done("Workspace saved.", v.path("organization"))
 }
@@ -93,10 +90,10 @@ func (v *visit) nameAndSlug() map[string]any {
 	return map[string]any{"name": v.field("name"), "slug": v.field("slug")}
 }
 
-// showOrganization shows the page again, with what was typed into one of its forms
-// and what is wrong with it.
-func (v *visit) showOrganization(err error, which func(*organizationPage) *namedForm) error {
-	p, status, ok := mendSlug(err)
+// showOrganization shows the page again, with what was typed into one of its two
+// forms and the problems of that form. The prefix tells the forms' fields apart.
+func (v *visit) showOrganization(err error, prefix string, which func(*organizationPage) *namedForm) error {
+	p, status, ok := slugProblems(err)
 	if !ok {
 		return err
 	}
@@ -104,16 +101,16 @@ func (v *visit) showOrganization(err error, which func(*organizationPage) *named
 	if failed != nil {
 		return failed
 	}
-	*which(&data) = namedForm{v.field("name"), v.field("slug"), p}
-	return v.showAgain(status, "organization", "Organization", p, data)
+	*which(&data) = namedForm{v.field("name"), v.field("slug")}
+	return v.showAgain(status, "organization", "Organization", p.prefixed(prefix), data)
 }
 
-// mendSlug is mend for a form with a name and a slug: that a slug is taken stands
-// with its field.
-func mendSlug(err error) (problems, int, bool) {
+// slugProblems is formProblems for a form with a name and a slug. A slug that is taken
+// is a problem of its field.
+func slugProblems(err error) (problems, int, bool) {
 	var f *fault.Fault
 	if errors.As(err, &f) && f.Code == fault.SlugTaken {
 		return problems{Fields: map[string]string{"slug": sentence(f.Message)}}, http.StatusUnprocessableEntity, true
 	}
-	return mend(err, "name", "slug")
+	return formProblems(err, "name", "slug")
 }

@@ -49,7 +49,7 @@ func TestOrganizationAndWorkspaceAreRenamed(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotChangeTheOrganizationReadsIt(t *testing.T) {
+func TestOrganizationIsReadOnlyWithoutThePermission(t *testing.T) {
 	n := start(t)
 	n.Member(t, "vic@example.com", "viewer")
 	page := open(t, n, "vic@example.com", "/organization")
@@ -76,7 +76,7 @@ func TestWhoMayNotChangeTheOrganizationReadsIt(t *testing.T) {
 	refused(t, vic.post("/workspaces/new", "organization", n.First.OrganizationID, "name", "Mine"), "org.settings.write")
 }
 
-func TestAnOwnerMakesAWorkspace(t *testing.T) {
+func TestOwnerCreatesAWorkspace(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "/organization")
 	page.ClickText("New workspace")
@@ -91,7 +91,7 @@ func TestAnOwnerMakesAWorkspace(t *testing.T) {
 	}
 	page.Goto(n.PublicURL + "/workspaces/new")
 	page.Select("Organization", "A new organization")
-	page.Fill("Name of the new organization (only for a new one)", "Beta")
+	page.Fill("Organization name", "Beta")
 	page.Fill("Workspace name", "Lab")
 	page.ClickText("Create workspace")
 	page.WaitText(`Workspace "Lab" created.`)
@@ -100,7 +100,7 @@ func TestAnOwnerMakesAWorkspace(t *testing.T) {
 	}
 }
 
-func TestWhoIsInNoWorkspaceIsToldWhatToDo(t *testing.T) {
+func TestSomebodyWithoutAWorkspaceIsToldWhatToDo(t *testing.T) {
 	n := start(t)
 	n.User(t, "solo@example.com")
 	page := browsertest.Open(t)
@@ -110,13 +110,13 @@ func TestWhoIsInNoWorkspaceIsToldWhatToDo(t *testing.T) {
 	page.WaitText("invite solo@example.com")
 	page.Accessible("no workspace")
 	page.Shoot("workspace-none")
-	page.Fill("Name of the organization", "Solo")
+	page.Fill("Organization name", "Solo")
 	page.Fill("Workspace name", "Desk")
 	page.ClickText("Create workspace")
 	page.WaitText(`Workspace "Desk" created.`)
 }
 
-func TestAWorkspaceThatCannotBeMadeLosesNothing(t *testing.T) {
+func TestRefusedWorkspaceFormKeepsItsContent(t *testing.T) {
 	n := start(t)
 	n.User(t, "solo@example.com")
 	solo := browse(t, n, "solo@example.com")

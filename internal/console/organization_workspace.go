@@ -6,12 +6,11 @@ import (
 	"bursar/internal/web"
 )
 
-// newWorkspacePage makes a workspace. It is also where somebody comes who is in
-// none.
+// newWorkspacePage creates a workspace. Somebody who is in none is sent here.
 type newWorkspacePage struct {
 	Owned        []api.Organization
-	Homeless     bool   // in no workspace
-	Organization string // the chosen one, empty for a new one
+	Homeless     bool   // the visitor is in no workspace
+	Organization string // id of the chosen one, empty for a new one
 	NewName      string // of a new organization
 	Name         string // of the workspace
 }
@@ -31,17 +30,14 @@ func (p newWorkspacePage) title() string {
 	return "New workspace"
 }
 
-// newWorkspaceData finds which organizations a workspace can be made in.
+// newWorkspaceData finds the organizations in which the visitor can create a
+// workspace.
 func (v *visit) newWorkspaceData(chosen string) (newWorkspacePage, error) {
-	rooms, err := ask(v, v.console.Workspaces.List, web.Args{})
-	if err != nil {
-		return newWorkspacePage{}, err
-	}
 	list, err := ask(v, v.console.Organizations.List, web.Args{})
 	if err != nil {
 		return newWorkspacePage{}, err
 	}
-	data := newWorkspacePage{Homeless: len(rooms.Rows()) == 0}
+	data := newWorkspacePage{Homeless: len(v.workspaces) == 0}
 	for _, o := range list.Rows() {
 		if !v.owns(o.ID) {
 			continue
@@ -56,7 +52,7 @@ func (v *visit) newWorkspaceData(chosen string) (newWorkspacePage, error) {
 	return data, nil
 }
 
-// inNew is the choice of an organization that is yet to be made.
+// inNew is the choice of a new organization.
 const inNew = "new"
 
 func (c *Console) createWorkspace(v *visit) error {
@@ -78,22 +74,22 @@ func (c *Console) createWorkspace(v *visit) error {
 	return v.done(`Workspace "`+made.Name+`" created.`, workspacePath(made.ID))
 }
 
-// showNewWorkspace shows the form again. What the service calls the name is that
-// of the organization or of the workspace.
+// showNewWorkspace shows the form again. nameField is the form's field for what the
+// service calls the name: of the organization or of the workspace.
 func (v *visit) showNewWorkspace(err error, organizationID, nameField string) error {
-	p, status, ok := mend(err, "name")
+	p, status, ok := formProblems(err, "name")
 	if !ok {
 		return err
 	}
 	if text := p.Of("name"); text != "" {
-		p.Fields = map[string]string{nameField: text}
+		p.Fields = map[string]string{nameField: text} // the only field that can be wrong
 	}
 	data, failed := v.newWorkspaceData(organizationID)
 	if failed != nil {
 		return failed
 	}
 	data.NewName, data.Name = v.field("organization_name"), v.field("name")
-	if data.Organization != "" { // it exists by now
+	if data.Organization != "" { // it was created before the workspace failed
 		data.NewName = ""
 	}
 	return v.showAgain(status, "workspace_new", data.title(), p, data)

@@ -21,7 +21,7 @@ const password = "seven quiet lanterns"
 // adminEmail is the address of the first admin.
 const adminEmail = "admin@example.com"
 
-// start runs a server at an address where browsers allow passkeys.
+// start runs a server at localhost, where browsers allow passkeys.
 func start(t testing.TB, options ...servertest.Option) *servertest.Node {
 	t.Helper()
 	return startOn(t, dbtest.SQLite(t), options...)
@@ -32,7 +32,7 @@ func startOn(t testing.TB, store dbtest.Store, options ...servertest.Option) *se
 	return servertest.Start(t, store, append([]servertest.Option{servertest.AtLocalhost()}, options...)...)
 }
 
-// link makes the link by which somebody sets up how they sign in.
+// link creates an account link for somebody.
 func link(t testing.TB, n *servertest.Node, email string) string {
 	t.Helper()
 	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email)
@@ -42,7 +42,7 @@ func link(t testing.TB, n *servertest.Node, email string) string {
 	return made.URL
 }
 
-// enter signs somebody in at a browser, who gets the password on the way.
+// enter signs somebody in in a browser. They get the password on the way.
 func enter(t testing.TB, n *servertest.Node, page *browsertest.Page, email string) {
 	t.Helper()
 	visitor := browse(t, n, email)
@@ -52,7 +52,7 @@ func enter(t testing.TB, n *servertest.Node, page *browsertest.Page, email strin
 	page.Goto(n.PublicURL + "/")
 }
 
-// open shows somebody, who is signed in, a page of the first workspace.
+// open signs somebody in and opens a page of the first workspace.
 func open(t testing.TB, n *servertest.Node, email, path string, options ...browsertest.Option) *browsertest.Page {
 	t.Helper()
 	page := browsertest.Open(t, options...)
@@ -78,7 +78,7 @@ func stranger(t testing.TB, n *servertest.Node) *visitor {
 	return &visitor{node: n, client: &http.Client{Jar: jar}, t: t}
 }
 
-// browse is a visitor who is signed in, with the password.
+// browse is a visitor who has the password and is signed in.
 func browse(t testing.TB, n *servertest.Node, email string) *visitor {
 	t.Helper()
 	v := stranger(t, n)

@@ -49,7 +49,7 @@ func askForALink(t testing.TB, n *servertest.Node, email string) *reply {
 	return knock(t, n, "POST", "/signin/recover", url.Values{"email": {email}})
 }
 
-func TestAskingForALinkLooksTheSameForEverybody(t *testing.T) {
+func TestRecoveryPageNeverTellsWhetherAnAccountExists(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		look := func(email string) string {
 			r := askForALink(t, n, email)
@@ -70,7 +70,7 @@ func TestAskingForALinkLooksTheSameForEverybody(t *testing.T) {
 	})
 }
 
-func TestAMailedLinkLetsSomebodyChooseAPasswordOnce(t *testing.T) {
+func TestMailedLinkSetsAPasswordOnce(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		before := secretFor(t, n, adminEmail)
 		askForALink(t, n, adminEmail)
@@ -92,7 +92,7 @@ func TestAMailedLinkLetsSomebodyChooseAPasswordOnce(t *testing.T) {
 	})
 }
 
-func TestOnlyAnAddressIsTaken(t *testing.T) {
+func TestRecoveryNeedsAnEmailAddress(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, n *servertest.Node, _ *smtptest.Server) {
 		for _, email := range []string{"", "nobody", "a@b\r\nBcc: c@d.example", strings.Repeat("a", 300) + "@example.com"} {
 			if r := askForALink(t, n, email); r.StatusCode != http.StatusBadRequest {
@@ -102,7 +102,7 @@ func TestOnlyAnAddressIsTaken(t *testing.T) {
 	})
 }
 
-func TestAskingForLinksIsLimited(t *testing.T) {
+func TestRecoveryRequestsAreLimited(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, n *servertest.Node, _ *smtptest.Server) {
 		for name, email := range map[string]string{"a known account": adminEmail, "an unknown account": "nobody@example.com"} {
 			t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // a machine may have none of its own
+	_ "time/tzdata" // the machine may have no time zone database
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -25,8 +25,8 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// pages are the templates by the name of their file. Every page has the frame
-// that it names: app for the console, plain for a single card.
+// pages are the templates by the name of their file. A page is shown in the frame
+// app, with the navigation, unless it names the frame plain: a single card.
 type pages map[string]*template.Template
 
 func loadPages(a assets) (pages, error) {
@@ -55,9 +55,9 @@ func loadPages(a assets) (pages, error) {
 	return all, nil
 }
 
-// view is what a template sees.
+// view is what a template can use.
 type view struct {
-	Page       string // its file, for the navigation
+	Page       string // the template's name, for the navigation
 	Title      string
 	User       *api.User
 	Workspaces []api.Workspace
@@ -72,19 +72,19 @@ type view struct {
 	now  time.Time
 }
 
-// Can says whether the visitor may do something in the workspace.
+// Can says whether the visitor has a permission in the workspace.
 func (v view) Can(permission string) bool { return v.held.Has(access.Permission(permission)) }
 
 // W is an address within the workspace.
 func (v view) W(parts ...string) string { return workspacePath(v.Workspace.ID, parts...) }
 
-// Once makes a form that is sent twice do what it does once.
+// Once is a hidden token that makes a form act once, even if it is sent twice.
 func (v view) Once() template.HTML {
 	return template.HTML(`<input type="hidden" name="once" value="` + identity.RandomCode(20) + `">`)
 }
 
-// Ago, Short and Full write a time, in Unix milliseconds, as people read it. A
-// script writes it again in the reader's own zone and language.
+// Ago, Short and Full write a time, given in Unix milliseconds, for people. A script
+// rewrites it in the reader's time zone and language.
 func (v view) Ago(at int64) template.HTML   { return v.time(at, "ago") }
 func (v view) Short(at int64) template.HTML { return v.time(at, "short") }
 func (v view) Full(at int64) template.HTML  { return v.time(at, "full") }
@@ -107,7 +107,7 @@ func (v view) time(at int64, form string) template.HTML {
 		template.HTMLEscapeString(local.Format("2 Jan 2006, 15:04:05 MST")+" ("+exact+")"), template.HTMLEscapeString(text)))
 }
 
-// Stamp is a time as plain text, where no element can stand.
+// Stamp is a time as plain text, for attributes.
 func (v view) Stamp(at int64) string {
 	return time.UnixMilli(at).In(v.zone).Format("2 Jan 2006, 15:04 MST")
 }
@@ -146,16 +146,17 @@ func roughly(d time.Duration) string {
 
 func functions(a assets) template.FuncMap {
 	return template.FuncMap{
-		"asset":   a.path,
-		"query":   url.QueryEscape,
-		"section": section,
-		"method":  methodName,
-		"program": programName,
+		"asset":       a.path,
+		"query":       url.QueryEscape,
+		"section":     section,
+		"method":      methodName,
+		"program":     programName,
+		"roleSummary": roleSummary,
 	}
 }
 
-// section says whether a page belongs to a part of the navigation, which begins
-// the name of its file.
+// section says whether a page belongs to a part of the navigation: the page's name
+// begins with it.
 func section(page, part string) bool { return page == part || strings.HasPrefix(page, part+"_") }
 
 // show renders a page.
@@ -163,7 +164,7 @@ func (v *visit) show(page, title string, data any) error {
 	return v.showStatus(http.StatusOK, page, title, problems{}, data)
 }
 
-// showAgain renders a form again, with what is wrong with it.
+// showAgain renders a form again, with its problems.
 func (v *visit) showAgain(status int, page, title string, p problems, data any) error {
 	v.retryAfter(p.wait)
 	return v.showStatus(status, page, title, p, data)
@@ -187,7 +188,7 @@ func (v *visit) showStatus(status int, page, title string, p problems, data any)
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	v.W.WriteHeader(status)
 	if v.R.Method != http.MethodHead {
-		_, _ = v.W.Write(body.Bytes()) // a client that went away is no concern of ours
+		_, _ = v.W.Write(body.Bytes()) // an error here means that the client has gone
 	}
 	return nil
 }
@@ -203,7 +204,8 @@ func (v *visit) view(page, title string, p problems, data any) view {
 	return out
 }
 
-// setHeaders guards every page: nothing runs, loads or frames it but what is ours.
+// setHeaders sets the security headers of every page: it loads only our own files,
+// runs only our own script and cannot be framed.
 func (c *Console) setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -220,7 +222,7 @@ func (v *visit) retryAfter(wait time.Duration) {
 	}
 }
 
-// errorPage is what went wrong, for people.
+// errorPage tells a person what went wrong.
 type errorPage struct {
 	Status     int
 	Heading    string
@@ -254,19 +256,31 @@ func (v *visit) fail(err error) {
 		page.Heading = "That didn't work"
 	}
 	v.R.Header.Del("X-Fragment")
+	v.keepNavigation(page.Status)
 	if err := v.showStatus(page.Status, "error", page.Heading, problems{}, page); err != nil {
 		v.Exchange.Fail(err)
 	}
 }
 
-// WantsPage says whether a request is a person's, who should see a page and not JSON.
+// keepNavigation lets an error page show the side bar. Under a rate limit or with a
+// failing store it does without, rather than ask the store for more.
+func (v *visit) keepNavigation(status int) {
+	if v.workspace != nil || v.browser.Actor.ID == "" || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
+		return
+	}
+	if err := v.enterLast(v.R.Context()); err != nil {
+		v.workspace = nil // the page says the same without a side bar
+	}
+}
+
+// WantsPage says whether a request comes from a person's browser, which should get a
+// page instead of JSON.
 func WantsPage(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/v") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// NotFound is the page at an address where there is nothing.
+// NotFound shows that a page does not exist.
 func (c *Console) NotFound(x *web.Exchange) { c.Fail(x, errNoPage) }
 
-// Fail shows an error as a page to a person who asked for something outside of the
-// API.
+// Fail shows an error as a page.
 func (c *Console) Fail(x *web.Exchange, err error) { c.open(func(*visit) error { return err })(x) }

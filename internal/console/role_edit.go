@@ -112,7 +112,7 @@ func (c *Console) defineRole(v *visit, data rolePage, action audit.Action, key s
 	body := map[string]any{"name": v.field("name"), "permissions": append([]string{}, v.form["permissions"]...)}
 	optional(body, "color", v.field("color"))
 	role, err := act(v, action, c.Workspaces.DefineRole, web.Args{Path: map[string]string{"id": v.workspace.ID, "role": key}, Body: body})
-	if p, status, ok := mend(err, "role", "name", "color", "permissions"); ok {
+	if p, status, ok := formProblems(err, "role", "name", "color", "permissions"); ok {
 		return v.showRole(data, p, status)
 	}
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Console) deleteRole(v *visit) error {
 	key := v.R.PathValue("role")
 	name := v.roleName(key)
 	_, err := act(v, audit.RoleDeleted, c.Workspaces.DeleteRole, web.Args{Path: map[string]string{"id": v.workspace.ID, "role": key}})
-	if p, status, ok := mend(err); ok {
+	if p, status, ok := formProblems(err); ok {
 		data, err := v.rolesData()
 		if err != nil {
 			return err

@@ -22,8 +22,8 @@ import (
 // behindTLS is a server that browsers reach by TLS, whatever is between.
 func behindTLS(c *config.Serve) { c.PublicURL = "https://pay.example.com" }
 
-// knock sends one request, follows no redirect and keeps no cookie. form is nil for
-// a GET.
+// knock sends one request. It follows no redirect and keeps no cookie. form is nil
+// for a GET.
 func knock(t testing.TB, n *servertest.Node, method, path string, form url.Values, headers ...string) *reply {
 	t.Helper()
 	var body io.Reader
@@ -53,13 +53,13 @@ func knock(t testing.TB, n *servertest.Node, method, path string, form url.Value
 	return &reply{response, string(data)}
 }
 
-// reply is what came back, before any redirect.
+// reply is an answer, before any redirect.
 type reply struct {
 	*http.Response
 	body string
 }
 
-// set is a cookie that was set, nil where it was not.
+// set is a cookie of the answer, or nil.
 func (r *reply) set(name string) *http.Cookie {
 	var last *http.Cookie
 	for _, c := range r.Cookies() {
@@ -76,7 +76,7 @@ func signIn(t testing.TB, n *servertest.Node, email, secret string, headers ...s
 	return knock(t, n, "POST", "/signin", url.Values{"email": {email}, "password": {secret}}, headers...)
 }
 
-// cookieFor signs somebody in, who can, and returns the header of their requests.
+// cookieFor signs somebody in by password and returns the Cookie header.
 func cookieFor(t testing.TB, n *servertest.Node, email string) []string {
 	t.Helper()
 	return []string{"Cookie", "bursar_session=" + secretFor(t, n, email)}
@@ -92,7 +92,7 @@ func secretFor(t testing.TB, n *servertest.Node, email string) string {
 	return c.Value
 }
 
-// member makes somebody of the first workspace who has the password.
+// member creates a member of the first workspace who has the password.
 func member(t testing.TB, n *servertest.Node, role string) (email string) {
 	t.Helper()
 	email = servertest.NewEmail()
@@ -117,7 +117,7 @@ var wantedHeaders = map[string]string{
 	"Cache-Control":           "no-store",
 }
 
-// guarded demands the headers that every page has.
+// guarded checks the security headers of a page.
 func guarded(t testing.TB, r *reply) {
 	t.Helper()
 	for name, want := range wantedHeaders {
@@ -130,7 +130,7 @@ func guarded(t testing.TB, r *reply) {
 	}
 }
 
-func TestEveryPageIsGuarded(t *testing.T) {
+func TestEveryPageHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	setUp(t, n, adminEmail)
@@ -183,7 +183,7 @@ func TestEveryPageIsGuarded(t *testing.T) {
 
 var assetPath = regexp.MustCompile(`/assets/[0-9a-f]{12}-[a-z.]+`)
 
-func TestAssetsAreKeptForGoodAndPagesAreNot(t *testing.T) {
+func TestBrowsersCacheAssetsButNotPages(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := knock(t, n, "GET", "/signin", nil)
@@ -200,7 +200,7 @@ func TestAssetsAreKeptForGoodAndPagesAreNot(t *testing.T) {
 	}
 }
 
-// elsewhere are the headers of a form that another site made a browser send.
+// elsewhere are the headers of forms that another site made a browser send.
 func elsewhere() map[string][]string {
 	return map[string][]string{
 		"another site":              {"Sec-Fetch-Site", "cross-site"},
@@ -211,7 +211,7 @@ func elsewhere() map[string][]string {
 	}
 }
 
-func TestFormsOfOtherSitesAreRefusedAndChangeNothing(t *testing.T) {
+func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)
@@ -246,7 +246,7 @@ func TestFormsOfOtherSitesAreRefusedAndChangeNothing(t *testing.T) {
 	})
 }
 
-func TestFormsOfOurOwnPagesAreTaken(t *testing.T) {
+func TestFormsFromOurOwnPagesAreAccepted(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	setUp(t, n, adminEmail)
@@ -262,7 +262,7 @@ func TestFormsOfOurOwnPagesAreTaken(t *testing.T) {
 	}
 }
 
-// A link from elsewhere opens a page: only what changes something is refused.
+// Links on other sites may open our pages. Only what changes something is refused.
 func TestPagesOpenFromOtherSites(t *testing.T) {
 	t.Parallel()
 	n := start(t)
@@ -271,7 +271,7 @@ func TestPagesOpenFromOtherSites(t *testing.T) {
 	}
 }
 
-func TestSigningInLeadsNowhereElse(t *testing.T) {
+func TestSigningInNeverLeadsToAnotherSite(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	setUp(t, n, adminEmail)
@@ -293,7 +293,7 @@ func TestSigningInLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-// What only looks odd stays on this host: it is a path, whatever is in it.
+// These look odd, but they are paths on this host.
 func TestSigningInStaysOnThisHost(t *testing.T) {
 	t.Parallel()
 	n := start(t)
@@ -314,7 +314,7 @@ func TestSigningInStaysOnThisHost(t *testing.T) {
 	}
 }
 
-func TestSigningInComesBack(t *testing.T) {
+func TestSigningInLeadsBackToThePage(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	setUp(t, n, adminEmail)
@@ -331,7 +331,7 @@ func TestSigningInComesBack(t *testing.T) {
 	}
 }
 
-func TestTooManyAttemptsAreToldWhenToComeBack(t *testing.T) {
+func TestTooManyAttemptsSayWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	n := start(t, servertest.RateLimit("50/s"))
 	setUp(t, n, adminEmail)
@@ -358,8 +358,8 @@ func TestTooManyAttemptsAreToldWhenToComeBack(t *testing.T) {
 	}
 }
 
-// The page says the same about every wrong pair, but for what was typed.
-func TestAWrongPairLooksTheSameForEverybody(t *testing.T) {
+// The page is the same for every wrong email and password, except for what was typed.
+func TestWrongPasswordPageNeverTellsWhetherAnAccountExists(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)
@@ -390,8 +390,9 @@ func TestAWrongPairLooksTheSameForEverybody(t *testing.T) {
 	})
 }
 
-// What no database takes, and no person types, is wrong and not our failure.
-func TestWhatIsNotTextIsRefused(t *testing.T) {
+// NUL bytes and invalid UTF-8 must be answered as the client's mistake, not as a failure
+// of the server.
+func TestInvalidTextIsRefusedWithoutAServerError(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)
@@ -447,7 +448,7 @@ func sealer(t testing.TB, key string, now *int64) *web.Sealer {
 	return s
 }
 
-func TestWhatABrowserKeepsForUsIsSealed(t *testing.T) {
+func TestValuesInTheBrowserAreSealed(t *testing.T) {
 	now := int64(1_700_000_000_000)
 	s := sealer(t, "k", &now)
 	type thing struct{ Text string }
@@ -515,7 +516,7 @@ func TestWhatABrowserKeepsForUsIsSealed(t *testing.T) {
 	})
 }
 
-func TestAProviderThatIsDownIsExplainedAndLogged(t *testing.T) {
+func TestIdentityProviderThatIsDownIsExplainedAndLogged(t *testing.T) {
 	t.Parallel()
 	down := httptest.NewServer(nil)
 	down.Close()

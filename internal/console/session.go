@@ -6,7 +6,7 @@ import (
 	"bursar/internal/identity"
 )
 
-// methodName says how a session began, for people.
+// methodName says how somebody signed in.
 func methodName(m identity.Method) string {
 	switch m {
 	case identity.ByAPIKey:
@@ -29,7 +29,7 @@ func methodName(m identity.Method) string {
 	return "Unknown"
 }
 
-// programName is the part of a User-Agent that people recognize.
+// programName is the part of a User-Agent header that people recognize.
 func programName(agent string) string {
 	system := ""
 	for _, known := range [][2]string{{"Windows", "Windows"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}} {

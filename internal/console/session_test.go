@@ -14,7 +14,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// inside says whether the secret of a session opens the account page.
+// inside says whether a session's secret opens the account page.
 func inside(t testing.TB, n *servertest.Node, secret string, headers ...string) bool {
 	t.Helper()
 	r := knock(t, n, "GET", "/account", nil, append([]string{"Cookie", "bursar_session=" + secret}, headers...)...)
@@ -35,7 +35,7 @@ func each(t *testing.T, run func(t *testing.T, n *servertest.Node), options ...s
 	})
 }
 
-func TestTheSessionCookieIsKeptFromScriptsAndOtherSites(t *testing.T) {
+func TestSessionCookieIsHiddenFromScriptsAndOtherSites(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	setUp(t, n, adminEmail)
@@ -48,7 +48,7 @@ func TestTheSessionCookieIsKeptFromScriptsAndOtherSites(t *testing.T) {
 	}
 }
 
-func TestBehindTLSCookiesAreForTLSAlone(t *testing.T) {
+func TestBehindTLSCookiesAreSecure(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t), behindTLS)
 	setUp(t, n, adminEmail)
@@ -80,7 +80,7 @@ func TestBehindTLSCookiesAreForTLSAlone(t *testing.T) {
 	})
 }
 
-func TestBehindTLSEveryAnswerSaysSo(t *testing.T) {
+func TestBehindTLSEveryAnswerHasStrictTransportSecurity(t *testing.T) {
 	t.Parallel()
 	secure, plain := servertest.Start(t, dbtest.SQLite(t), behindTLS), start(t)
 	asset := assetPath.FindString(knock(t, secure, "GET", "/signin", nil).body)
@@ -94,7 +94,7 @@ func TestBehindTLSEveryAnswerSaysSo(t *testing.T) {
 	}
 }
 
-func TestSigningInGivesANewSession(t *testing.T) {
+func TestSigningInReplacesTheSession(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		old := secretFor(t, n, adminEmail)
 		if !inside(t, n, old) {
@@ -107,9 +107,9 @@ func TestSigningInGivesANewSession(t *testing.T) {
 	})
 }
 
-// A browser that was made to keep a secret of somebody else's choice does not sign
-// in with it.
-func TestASecretIsNotChosenByTheBrowser(t *testing.T) {
+// An attacker can plant a cookie in a browser before its owner signs in. The sign-in
+// must replace it.
+func TestSessionFixationFails(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		planted := "bws_" + strings.Repeat("a", 36)
 		got := signIn(t, n, adminEmail, password, "Cookie", "bursar_session="+planted).set("bursar_session")
@@ -119,7 +119,7 @@ func TestASecretIsNotChosenByTheBrowser(t *testing.T) {
 	})
 }
 
-func TestAFailedSignInKeepsTheSessionThatThereIs(t *testing.T) {
+func TestFailedSignInKeepsTheCurrentSession(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		secret := secretFor(t, n, adminEmail)
 		signIn(t, n, adminEmail, "the wrong password", "Cookie", "bursar_session="+secret)
@@ -129,7 +129,7 @@ func TestAFailedSignInKeepsTheSessionThatThereIs(t *testing.T) {
 	})
 }
 
-func TestSigningOutEndsTheSessionAtOnce(t *testing.T) {
+func TestSigningOutEndsTheSessionImmediately(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		secret := secretFor(t, n, adminEmail)
 		r := knock(t, n, "POST", "/signout", url.Values{}, "Cookie", "bursar_session="+secret)
@@ -142,7 +142,7 @@ func TestSigningOutEndsTheSessionAtOnce(t *testing.T) {
 	})
 }
 
-func TestASessionHasAnEndHoweverMuchItIsUsed(t *testing.T) {
+func TestSessionEndsAfterTwelveHours(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		secret := secretFor(t, n, adminEmail)
 		for range 24 {
@@ -158,7 +158,7 @@ func TestASessionHasAnEndHoweverMuchItIsUsed(t *testing.T) {
 	})
 }
 
-func TestASessionThatIsNotUsedEnds(t *testing.T) {
+func TestIdleSessionEnds(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		t.Run("pages keep it", func(t *testing.T) {
 			secret := secretFor(t, n, adminEmail)
@@ -189,7 +189,7 @@ func TestASessionThatIsNotUsedEnds(t *testing.T) {
 	})
 }
 
-func TestACookieThatIsOverIsTakenBack(t *testing.T) {
+func TestExpiredSessionCookieIsDeleted(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		secret := secretFor(t, n, adminEmail)
 		n.Clock.Advance(time.Hour)
@@ -200,7 +200,7 @@ func TestACookieThatIsOverIsTakenBack(t *testing.T) {
 	})
 }
 
-func TestADisabledUserIsOutAtOnce(t *testing.T) {
+func TestDisabledUserIsSignedOutImmediately(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		email := member(t, n, "admin")
 		secret := secretFor(t, n, email)
@@ -231,8 +231,8 @@ func eventually(t *testing.T, what string, noticed func() bool) {
 	}
 }
 
-// It does not run beside others: on PostgreSQL their notices reach these nodes, too.
-func TestASessionIsTheSameOnEveryNode(t *testing.T) {
+// It runs alone: on PostgreSQL the notifications of other tests would reach its nodes.
+func TestSessionIsSharedByAllNodes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		here, there := startOn(t, store), startOn(t, store)
 		setUp(t, here, adminEmail)
@@ -325,7 +325,7 @@ func TestSessionsAreEndedOneByOne(t *testing.T) {
 	})
 }
 
-func TestACookieIsNoCredentialOfTheAPI(t *testing.T) {
+func TestSessionCookieIsRefusedByTheAPI(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		secret := secretFor(t, n, adminEmail)
 		for name, headers := range map[string][]string{
@@ -346,7 +346,7 @@ func TestACookieIsNoCredentialOfTheAPI(t *testing.T) {
 	})
 }
 
-func TestATokenOfTheAPIIsNoSessionOfABrowser(t *testing.T) {
+func TestAPITokenIsNoBrowserSession(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		token := n.Admin(t).Token
 		for name, headers := range map[string][]string{
@@ -361,7 +361,7 @@ func TestATokenOfTheAPIIsNoSessionOfABrowser(t *testing.T) {
 	})
 }
 
-func TestWhoSignedInLongAgoSignsInAgainToChangeHow(t *testing.T) {
+func TestChangingHowToSignInNeedsARecentSignIn(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		email := member(t, n, "viewer")
 		cookie := cookieFor(t, n, email)
@@ -396,8 +396,8 @@ func TestWhoSignedInLongAgoSignsInAgainToChangeHow(t *testing.T) {
 	})
 }
 
-// The password alone is half the way: what is kept of it opens nothing.
-func TestHalfASignInIsNone(t *testing.T) {
+// The state cookie between the password and the code must not open anything.
+func TestPasswordWithoutTheCodeOpensNothing(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		secret := turnOn(t, n, adminEmail)
 		r := signIn(t, n, adminEmail, password)
@@ -445,7 +445,7 @@ func TestHalfASignInIsNone(t *testing.T) {
 
 var typedSecret = regexp.MustCompile(`[A-Z2-7]{4}( [A-Z2-7]{4}){7}`)
 
-// turnOn turns the second factor of somebody on and returns its secret.
+// turnOn turns on somebody's two-step sign-in and returns its secret.
 func turnOn(t *testing.T, n *servertest.Node, email string) string {
 	t.Helper()
 	cookie := cookieFor(t, n, email)
@@ -459,8 +459,9 @@ func turnOn(t *testing.T, n *servertest.Node, email string) string {
 	return secret
 }
 
-// The secret of an app is kept until its code comes, for the account that asked.
-func TestAnAppIsForTheAccountThatAsked(t *testing.T) {
+// The secret for the app waits in the browser for its code. It must not work for
+// another account.
+func TestAuthenticatorAppBelongsToTheAccountThatRequestedIt(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		other := cookieFor(t, n, member(t, n, "viewer"))
 		page := knock(t, n, "GET", "/account/totp", nil, other...)
@@ -473,8 +474,8 @@ func TestAnAppIsForTheAccountThatAsked(t *testing.T) {
 	})
 }
 
-// Somebody can read what was done with their account, whether it succeeded or not.
-func TestWhatIsDoneWithAnAccountIsItsOwnersToRead(t *testing.T) {
+// People can read what was done with their account, successful or not.
+func TestAccountActivityIsVisibleToItsOwner(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		secret := turnOn(t, n, adminEmail)
 		signIn(t, n, adminEmail, "the wrong password")
@@ -504,8 +505,8 @@ func TestWhatIsDoneWithAnAccountIsItsOwnersToRead(t *testing.T) {
 	})
 }
 
-// A program that was let in and has yet to pick its token up is out with the sessions.
-func TestADeviceThatWasLetInIsOutWithTheSessions(t *testing.T) {
+// An approved device that has not yet fetched its token ends with the sessions.
+func TestEndingSessionsAlsoEndsApprovedDevices(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		for name, end := range map[string]func(t *testing.T, email string){
 			"by a new password": func(t *testing.T, email string) {

@@ -35,11 +35,11 @@ func (c *Console) signInRoutes() []Route {
 	}
 }
 
-// signInPage is the page where somebody shows who they are.
+// signInPage offers the ways to sign in.
 type signInPage struct {
 	Next     string
 	Email    string
-	Again    bool // by somebody who is signed in
+	Again    bool // the visitor is signed in and must confirm that it is them
 	Passkeys bool
 	Provider string
 	Recovery bool
@@ -51,8 +51,8 @@ func (v *visit) signInData(next, email string) signInPage {
 		Passkeys: in.TakesPasskeys(), Provider: in.ProviderName(), Recovery: in.Recovers()}
 }
 
-// signInFirst sends somebody to sign in and come back, to where they were or to
-// another page.
+// signInFirst sends somebody to the sign-in page, which leads on to next, or back to
+// where they were.
 func (v *visit) signInFirst(next string) error {
 	if next == "" && v.R.Method == http.MethodGet {
 		next = v.R.URL.RequestURI()
@@ -68,10 +68,10 @@ func (v *visit) signInFirst(next string) error {
 	return v.redirect(path)
 }
 
-// freshFor is how long after signing in somebody may change how they sign in.
+// freshFor is how long after a sign-in somebody may change how they sign in.
 const freshFor = 15 * time.Minute
 
-// fresh demands that somebody has signed in a short while ago.
+// fresh says whether the visitor signed in recently.
 func (v *visit) fresh() bool {
 	return v.console.endpoints.DB.Now()-v.browser.SignedInAt < freshFor.Milliseconds()
 }
@@ -88,9 +88,9 @@ func (c *Console) signInPage(v *visit) error {
 	return v.show("signin", "Sign in", data)
 }
 
-// signInWrong shows the sign-in page again with what was wrong.
+// signInWrong shows the sign-in page again with what is wrong.
 func (v *visit) signInWrong(err error, next, email string) error {
-	p, status, ok := mend(err)
+	p, status, ok := formProblems(err)
 	if !ok {
 		return err
 	}
@@ -109,7 +109,7 @@ func (c *Console) signInByPassword(v *visit) error {
 	return v.redirect(path)
 }
 
-// halfway is somebody who has given the password and not yet the code.
+// halfway is a sign-in that has the password and still needs the code.
 type halfway struct {
 	AccountID string
 	Method    identity.Method
@@ -118,14 +118,13 @@ type halfway struct {
 
 const purposeCode = "code"
 
-// admit lets somebody in who has shown who they are, or asks for the second
-// factor, and says where to go.
+// admit begins a session for somebody who has proven who they are, or asks for the
+// second factor first. It returns the path to go to.
 func (v *visit) admit(proven signin.Proven, next string) (path string, err error) {
 	if proven.NeedsCode {
 		return "/signin/code", keep(v, purposeCode, halfway{proven.AccountID, proven.Method, inner(next)})
 	}
-	by := v.Caller
-	session, err := v.console.Identity.BeginWeb(v.R.Context(), by, proven.AccountID, proven.Method, v.R.UserAgent(), v.cookie(sessionCookie))
+	session, err := v.console.Identity.BeginWeb(v.R.Context(), v.Caller, proven.AccountID, proven.Method, v.R.UserAgent(), v.cookie(sessionCookie))
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +146,7 @@ func (c *Console) signInByCode(v *visit) error {
 		return v.redirect("/signin")
 	}
 	if err := c.SignIn.Code(v.R.Context(), v.Caller, half.AccountID, v.form.Get("code")); err != nil {
-		p, status, ok := mend(err)
+		p, status, ok := formProblems(err)
 		if !ok {
 			return err
 		}
@@ -164,11 +163,11 @@ func (c *Console) signInByCode(v *visit) error {
 	return v.redirect(path)
 }
 
-// underway is a passkey ceremony that a browser has begun.
+// underway is a passkey ceremony in progress.
 type underway struct {
 	State []byte
 	Next  string
-	Who   string // the account or the link that it is for
+	Who   string // the id of the account, or the link, that the passkey is for
 }
 
 const (
@@ -185,7 +184,7 @@ func (c *Console) askPasskey(v *visit) error {
 	return v.begin(purposePasskeySignIn, ceremony, underway{Next: inner(v.R.URL.Query().Get("next"))})
 }
 
-// begin sends a browser what it is asked for.
+// begin starts a passkey ceremony: it sends the browser the options.
 func (v *visit) begin(purpose string, ceremony signin.Ceremony, u underway) error {
 	u.State = ceremony.State
 	if err := keep(v, purpose, u); err != nil {
@@ -196,7 +195,7 @@ func (v *visit) begin(purpose string, ceremony signin.Ceremony, u underway) erro
 
 var errCeremonyOver = fault.New(fault.Validation, "that took too long. Try again")
 
-// ended reads what a browser made of what it was asked for.
+// ended reads the browser's answer to a passkey ceremony.
 func (v *visit) ended(purpose string) (underway, []byte, error) {
 	u, ok := kept[underway](v, purpose)
 	if !ok {
@@ -230,14 +229,14 @@ func (v *visit) admitAndAnswer(proven signin.Proven, next string) error {
 	return v.answer(http.StatusOK, map[string]string{"location": path})
 }
 
-// answer writes what a script asked for.
+// answer writes JSON for the page's script.
 func (v *visit) answer(status int, value any) error {
 	v.W.Header().Set("Content-Type", "application/json")
 	v.W.WriteHeader(status)
 	return json.NewEncoder(v.W).Encode(value)
 }
 
-// answerError tells a script what to show.
+// answerError gives the page's script a message to show.
 func (v *visit) answerError(err error) error {
 	f := v.Explain(err)
 	text := sentence(f.Message)
@@ -287,7 +286,11 @@ func (v *visit) ssoFailed(err error, next string) error {
 	return v.signInWrong(err, next, "")
 }
 
-type recoverPage struct{ Sent bool }
+// recoverPage asks for an email address to send a link to.
+type recoverPage struct {
+	Email string
+	Sent  bool
+}
 
 func (c *Console) recoverPage(v *visit) error {
 	if !c.SignIn.Recovers() {
@@ -304,8 +307,8 @@ func (c *Console) recover(v *visit) error {
 	if web.IsEmail(v.field("email")) {
 		err = c.SignIn.Recover(v.Caller, v.field("email"))
 	}
-	if p, status, ok := mend(err); ok {
-		return v.showAgain(status, "recover", "Recover your account", p, recoverPage{})
+	if p, status, ok := formProblems(err, "email"); ok {
+		return v.showAgain(status, "recover", "Recover your account", p, recoverPage{Email: v.field("email")})
 	}
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func signInWithPassword(page *browsertest.Page, n *servertest.Node, email string
 	page.ClickText("Sign in")
 }
 
-func TestFirstAdminSetsUpAPasswordByTheLink(t *testing.T) {
+func TestFirstAdminSetsAPasswordThroughTheLink(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := browsertest.Open(t)
@@ -47,7 +47,7 @@ func TestFirstAdminSetsUpAPasswordByTheLink(t *testing.T) {
 	other.Shoot("link-dead")
 }
 
-func TestPasskeyMadeByALinkSignsInLater(t *testing.T) {
+func TestPasskeyCreatedThroughALinkSignsIn(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := browsertest.Open(t)
@@ -75,7 +75,7 @@ func signOut(page *browsertest.Page) {
 	page.ClickText("Sign out")
 }
 
-func TestSignInPageOffersWhatThereIs(t *testing.T) {
+func TestSignInPageOffersPasskeys(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := browsertest.Open(t)
@@ -110,6 +110,12 @@ func TestPasskeysAreAddedAndRemovedInTheAccount(t *testing.T) {
 	page.AddAuthenticator()
 	enter(t, n, page, adminEmail)
 	page.Goto(n.PublicURL + "/account")
+	page.ClickText("Add passkey")
+	page.WaitText("Enter a name for the passkey first.")
+	if focused := page.Focused(); !strings.Contains(focused, `id="passkey-name"`) {
+		t.Errorf("the focus is on %s", focused)
+	}
+	page.Accessible("passkey without a name")
 	page.Fill("Passkey name", "Work laptop")
 	page.ClickText("Add passkey")
 	page.WaitText("Passkey added.")
@@ -139,6 +145,14 @@ func TestPasswordAndCodeSignIn(t *testing.T) {
 	recovery := page.Texts(".recovery li")
 	if len(recovery) != 10 {
 		t.Fatalf("there are %d recovery codes", len(recovery))
+	}
+	if name, file := page.DownloadBy(func() { page.ClickText("Download") }); name != "bursar-recovery-codes.txt" || !strings.Contains(string(file), strings.Join(recovery, "\n")+"\n") {
+		t.Errorf("the file %s holds %q", name, file)
+	}
+	page.Eval(`window.print = () => { document.body.dataset.printed = "yes"; }`, nil)
+	page.ClickText("Print")
+	if !page.Has("body[data-printed]") {
+		t.Error("the page was not printed")
 	}
 
 	fresh := browsertest.Open(t)
@@ -196,7 +210,7 @@ func TestWrongPasswordSaysNothingAboutTheAccount(t *testing.T) {
 	page.Shoot("signin-wrong")
 }
 
-func TestCompanyPeopleSignInAtTheirProvider(t *testing.T) {
+func TestSingleSignOnAcceptsAnInvitedPerson(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t, oidctest.User{Subject: "1", Email: "Grace@Example.com", Verified: true, Name: "Grace Hopper", Password: "cobol"})
 	n := start(t, withProvider(provider))
@@ -218,7 +232,7 @@ func TestCompanyPeopleSignInAtTheirProvider(t *testing.T) {
 	page.WaitText("Grace Hopper")
 }
 
-func TestProviderVouchesForNobodyWeKnow(t *testing.T) {
+func TestSingleSignOnRefusesUnknownOrUnverifiedPeople(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t, oidctest.User{Subject: "1", Email: adminEmail, Verified: false, Name: "Mallory", Password: "m"})
 	provider.Add(oidctest.User{Subject: "2", Email: "stranger@example.com", Verified: true, Name: "Stranger", Password: "s"})
@@ -245,7 +259,7 @@ func withProvider(p *oidctest.Provider) servertest.Option {
 	}
 }
 
-func TestInvitationArrivesByMailAndIsTaken(t *testing.T) {
+func TestInvitationArrivesByMailAndIsAccepted(t *testing.T) {
 	t.Parallel()
 	post := smtptest.Start(t, smtptest.Options{})
 	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = post.URL, "Bursar <bursar@example.com>" })
@@ -262,6 +276,9 @@ func TestInvitationArrivesByMailAndIsTaken(t *testing.T) {
 	page := browsertest.Open(t)
 	page.Goto(n.PublicURL + "/invite/" + strings.Fields(rest)[0])
 	page.WaitText("Join Treasury")
+	page.WaitText("Your role: Viewer")
+	page.WaitText("Sees the members and the directory, and changes nothing.")
+	page.WaitText("This link works once and expires on")
 	page.Accessible("invitation")
 	page.Shoot("invitation")
 	page.Fill("Your name", "Grace Hopper")
@@ -271,7 +288,7 @@ func TestInvitationArrivesByMailAndIsTaken(t *testing.T) {
 	page.WaitText("Grace Hopper")
 }
 
-func TestInvitationToSomebodyWithAnAccountIsTakenAfterSigningIn(t *testing.T) {
+func TestSomebodyWithAnAccountSignsInToAcceptAnInvitation(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	admin := n.Admin(t)
@@ -306,7 +323,7 @@ func askForCode(t *testing.T, n *servertest.Node, verifier string) (code, verifi
 	return asked.Text("code"), asked.Text("verification_url")
 }
 
-func TestDeviceIsLetInFromTheBrowser(t *testing.T) {
+func TestDeviceIsApprovedInTheBrowser(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	browse(t, n, adminEmail)
@@ -344,7 +361,7 @@ func TestDeviceIsLetInFromTheBrowser(t *testing.T) {
 	page.WaitText("Device code")
 }
 
-func TestDeviceIsTurnedAway(t *testing.T) {
+func TestDeviceIsDenied(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := browsertest.Open(t)
@@ -522,7 +539,7 @@ func TestLinkToRecoverIsMailed(t *testing.T) {
 	}
 }
 
-func TestDeviceIsLetInByKeyboardAlone(t *testing.T) {
+func TestDeviceIsApprovedByKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := browsertest.Open(t)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,17 +16,17 @@ import (
 	"bursar/internal/web"
 )
 
-// visit is one request of a browser on its way to a page.
+// visit is one request from a browser.
 type visit struct {
 	*web.Exchange
 	console *Console
 	form    url.Values // of a POST
 	zone    *time.Location
 
-	browser    identity.Browser // who sits before it, if they are signed in
-	workspaces []api.Workspace
-	workspace  *api.Workspace
-	held       access.Set
+	browser    identity.Browser // its session, empty if nobody is signed in
+	workspaces []api.Workspace  // that the visitor is a member of
+	workspace  *api.Workspace   // the current one, nil outside of all
+	held       access.Set       // the visitor's permissions in it
 }
 
 const maxForm = 1 << 20
@@ -37,7 +36,8 @@ var (
 	errForeign = fault.New(fault.Forbidden, "this form was sent from another site")
 )
 
-// open makes a page for everybody. Who is signed in is known on it.
+// open makes an endpoint of a page that needs no sign-in. It still finds out who is
+// signed in.
 func (c *Console) open(page func(v *visit) error) web.Endpoint {
 	return func(x *web.Exchange) {
 		v := c.visit(x)
@@ -54,8 +54,8 @@ func (c *Console) open(page func(v *visit) error) web.Endpoint {
 	}
 }
 
-// signedIn makes a page for somebody who is signed in; others are sent to sign in
-// and come back.
+// signedIn makes an endpoint of a page that needs a sign-in. Everybody else is sent
+// to the sign-in page, which leads back.
 func (c *Console) signedIn(page func(v *visit) error) web.Endpoint {
 	return c.open(func(v *visit) error {
 		if v.browser.Actor.ID == "" {
@@ -99,8 +99,8 @@ func (v *visit) prepare() error {
 	return v.identify()
 }
 
-// identify finds out who is signed in. A page that only asks for news says so, and
-// does not keep the session from ending.
+// identify finds out who is signed in. A page that polls in the background says so:
+// it must not keep an idle session alive.
 func (v *visit) identify() error {
 	secret := v.cookie(sessionCookie)
 	if secret == "" {
@@ -121,17 +121,16 @@ func (v *visit) identify() error {
 	return v.console.config.Count(v.Exchange, browser.Actor.ID)
 }
 
-// ask calls a service method that changes nothing.
+// ask calls a service method that only reads.
 func ask[In, Out any](v *visit, fn web.Func[In, Out], args web.Args) (Out, error) {
 	return web.Ask(v.console.endpoints, v.Exchange, fn, args)
 }
 
-// act calls a service method that changes something. A form that is sent twice
-// does it once.
+// act calls a service method that changes something. The form's token serves as the
+// idempotency key, so a form that is sent twice acts once.
 func act[In, Out any](v *visit, action audit.Action, fn web.Func[In, Out], args web.Args) (Out, error) {
 	if key := v.form.Get("once"); len(key) > 0 && len(key) <= 100 {
-		args.Key = "console " + key
-		args.Key = strings.ReplaceAll(args.Key, " ", "-")
+		args.Key = strings.ReplaceAll("console "+key, " ", "-")
 	}
 	return web.Act(v.console.endpoints, v.Exchange, action, fn, args)
 }
@@ -139,8 +138,8 @@ func act[In, Out any](v *visit, action audit.Action, fn web.Func[In, Out], args 
 // can says whether the visitor may do something in the workspace.
 func (v *visit) can(p access.Permission) bool { return v.held.Has(p) }
 
-// need refuses a page to a visitor who lacks a permission, and puts that on record
-// as the API does.
+// need refuses a page to a visitor who lacks a permission. The refusal goes into the
+// audit log, as the API's do.
 func (v *visit) need(p access.Permission) error {
 	if v.can(p) {
 		return nil
@@ -148,17 +147,17 @@ func (v *visit) need(p access.Permission) error {
 	return web.Refuse(v.console.endpoints, v.Exchange, fault.Denied(string(p), fault.Scope{WorkspaceID: v.workspace.ID}))
 }
 
-// field is a value of the form without the space around it.
+// field is a value of the form without surrounding space.
 func (v *visit) field(name string) string { return strings.TrimSpace(v.form.Get(name)) }
 
-// optional is a value for the body of a call, absent where the form has none.
+// optional puts a value into the body of a call unless it is empty.
 func optional(body map[string]any, name, value string) {
 	if value != "" {
 		body[name] = value
 	}
 }
 
-// redirect sends the browser on with a GET.
+// redirect makes the browser GET another page.
 func (v *visit) redirect(path string) error {
 	http.Redirect(v.W, v.R, path, http.StatusSeeOther)
 	return nil
@@ -175,66 +174,7 @@ func workspacePath(id string, parts ...string) string {
 	return path
 }
 
-// problems are what is wrong with a form.
-type problems struct {
-	Text   string            // about the whole
-	Fields map[string]string // by field
-
-	wait time.Duration // until it can be tried again
-}
-
-// Any says whether something is wrong.
-func (p problems) Any() bool { return p.Text != "" || len(p.Fields) > 0 }
-
-// Of is what is wrong with a field.
-func (p problems) Of(field string) string { return p.Fields[field] }
-
-// mend tells whether an error is one that the person can mend in the form, and
-// how. known are the fields that the form shows; what is wrong elsewhere stands
-// above it.
-func mend(err error, known ...string) (problems, int, bool) {
-	var f *fault.Fault
-	if !errors.As(err, &f) {
-		return problems{}, 0, false
-	}
-	switch status := f.Code.Status(); status {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusConflict:
-		p := problems{Fields: map[string]string{}}
-		details, ok := f.Details.(fault.ViolationDetails)
-		if !ok {
-			p.Text = sentence(f.Message)
-			if f.Code == fault.IdempotencyConflict {
-				p.Text = "This form was already sent with different content. Check whether that went through before you send it again."
-			}
-			if f.RetryAfter > 0 {
-				p.Text, p.wait = "Too many attempts. Try again in "+roughly(f.RetryAfter)+".", f.RetryAfter
-			}
-			return p, status, true
-		}
-		for _, violation := range details.Fields {
-			if slices.Contains(known, violation.Field) {
-				p.Fields[violation.Field] = sentence(violation.Constraint)
-			} else {
-				p.Text = strings.TrimSpace(p.Text + " " + sentence(violation.Field+" "+violation.Constraint))
-			}
-		}
-		return p, status, true
-	}
-	return problems{}, 0, false
-}
-
-// sentence makes a text of the API one for people.
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	text = strings.ToUpper(text[:1]) + text[1:]
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return text
-}
-
+// zoneOf is the time zone that the browser's script told us of, or else UTC.
 func zoneOf(r *http.Request) *time.Location {
 	if cookie, err := r.Cookie("tz"); err == nil && cookie.Value != "" && cookie.Value != "Local" && len(cookie.Value) < 64 {
 		if name, err := url.PathUnescape(cookie.Value); err == nil {

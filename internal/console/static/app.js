@@ -1,5 +1,5 @@
-// The console's only script. Every behaviour hangs on a data attribute, named
-// in the comment above it, and adds to a page that already works without.
+// The console's only script. Each behaviour belongs to a data attribute, which the
+// comment above it names. Pages work without the script where they can.
 (() => {
   "use strict";
 
@@ -21,7 +21,7 @@
   const signedOut = (response) =>
     response.status === 401 || (response.redirected && new URL(response.url).pathname.startsWith("/signin"));
 
-  // announce says a short text to a screen reader without moving anything.
+  // announce makes screen readers say a short text.
   let speaker = null;
   function announce(text) {
     if (!speaker) {
@@ -67,7 +67,7 @@
     }
   }
 
-  // zone tells the server the reader's time zone for the pages to come.
+  // zone tells the server the reader's time zone, by a cookie.
   function zone() {
     const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (!name || !/^[\w+\-/]+$/.test(name)) return;
@@ -75,7 +75,8 @@
     doc.cookie = `tz=${name}; Path=/; SameSite=Lax; Max-Age=31536000${location.protocol === "https:" ? "; Secure" : ""}`;
   }
 
-  // ---- <form data-live="#results">: results follow the filters as one types
+  // ---- <form data-live="#results">: the results are updated while the person types.
+  // With data-stay the page keeps its address.
   const lives = new WeakMap();
 
   function formURL(form) {
@@ -110,7 +111,7 @@
       const body = parse(await response.text());
       if (live.request !== request) return;
       target.replaceChildren(...body.childNodes);
-      history.replaceState(history.state, "", url);
+      if (!("stay" in form.dataset)) history.replaceState(history.state, "", url);
       enhance(target);
       sayCount(target);
     } catch (problem) {
@@ -122,27 +123,33 @@
       target.replaceChildren(make("div", { class: "notice bad", role: "alert" },
         make("p", {}, `Couldn't load the list. ${text}`), make("div", { class: "actions" }, retry)));
     } finally {
-      if (live.request === request) { live.request = null; target.removeAttribute("aria-busy"); }
+      if (live.request === request) {
+        live.request = null;
+        target.removeAttribute("aria-busy");
+        if (live.open) { live.open = false; openFirst(form); }
+      }
     }
   }
 
   function sayCount(target) {
     const source = target.querySelector("[data-count], .count, .empty h2");
     const text = source ? source.dataset.count || source.textContent.trim() : "";
-    const place = find("[data-announce]");
+    const dialog = target.closest("dialog"); // what is outside of a modal dialog is silent
+    const place = dialog ? dialog.querySelector('[role="status"]') : find("[data-announce]");
     if (place) { if (place !== source) place.textContent = text; } else if (text) announce(text);
   }
 
-  // ---- <button data-copy="#id">
+  // ---- <button data-copy="#id"> copies an element's text, <button data-copy-text="…"> its own
   async function copy(button) {
-    const target = find(button.dataset.copy);
+    const target = button.dataset.copyText ? button.previousElementSibling : find(button.dataset.copy);
     if (!target) return;
-    const text = "value" in target ? target.value : target.textContent.trim();
+    const lines = [...target.querySelectorAll("li")].map((line) => line.textContent.trim()).join("\n");
+    const text = button.dataset.copyText || ("value" in target ? target.value : lines || target.textContent.trim());
     let said = "Copied";
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // No clipboard for us (plain http): select it for the person's own copy key.
+      // Without TLS there is no clipboard: select the text, so that the person can copy it.
       said = "Selected. Press Ctrl+C to copy.";
       if ("select" in target) target.select(); else getSelection().selectAllChildren(target);
     }
@@ -154,8 +161,8 @@
     setTimeout(() => { button.replaceChildren(...label); delete button.dataset.said; }, 2000);
   }
 
-  // ---- <tbody data-poll="URL" data-every="4000">: new rows arrive at the top.
-  // [data-poll-state] says how it goes, button[data-poll-toggle] pauses it, and
+  // ---- <tbody data-poll="URL" data-every="4000">: new rows appear at the top.
+  // [data-poll-state] shows the state, button[data-poll-toggle] pauses, and
   // [data-poll-empty] is hidden once there is a row.
   const polls = new Map();
   const pollPaused = () => doc.hidden || Boolean(find('[data-poll-toggle][aria-pressed="true"]'));
@@ -167,7 +174,7 @@
     node.replaceChildren(...content);
   }
 
-  // pollLook starts or rests every poll after the page or the toggle changed.
+  // pollLook starts or pauses every poll after the page's visibility or the toggle changed.
   function pollLook() {
     for (const [body, poll] of polls) {
       clearTimeout(poll.timer);
@@ -231,7 +238,7 @@
     if (next) next.focus();
   }
 
-  // ---- <form data-confirm="Question?">: ask first (a button may ask for itself)
+  // ---- <form data-confirm="Question?">: ask first. A button can have its own question.
   const confirmed = new WeakSet();
 
   function ask(question, button, done) {
@@ -260,8 +267,8 @@
     });
   }
 
-  // ---- every form: sent once. Buttons go dead only after the browser has read
-  // the form, so the pressed button's name and value are still sent.
+  // ---- every form is sent once. Its buttons are disabled only after the browser has
+  // read the form, so that the pressed button's name and value are still sent.
   const busy = new Set();
 
   function onSubmit(event) {
@@ -343,7 +350,14 @@
     };
     const form = button.closest("form");
     const name = register && form ? form.querySelector('[name="name"]') : null;
-    if (button.getAttribute("aria-busy") === "true" || (name && !name.reportValidity())) return;
+    if (button.getAttribute("aria-busy") === "true") return;
+    if (name && !name.value.trim()) {
+      say(`Enter ${name.dataset.what || "a name"} first.`, "bad");
+      name.setAttribute("aria-invalid", "true");
+      name.focus();
+      return;
+    }
+    if (name) name.removeAttribute("aria-invalid");
     button.setAttribute("aria-busy", "true");
     say("");
     try {
@@ -363,11 +377,57 @@
     }
   }
 
-  // ---- details.menu: one open at a time; closes on Escape, outside, focus gone
+  // ---- details.menu: one is open at a time. It closes on Escape, on a click outside and
+  // when the focus leaves it.
   function closeMenus(except) {
     for (const menu of doc.querySelectorAll("details.menu[open]")) {
       if (!except || !menu.contains(except)) menu.open = false;
     }
+  }
+
+  // ---- <a data-search href="/w/…/search">: the search as a dialog. Ctrl-K and / open it,
+  // too; the arrow keys move through the results and Enter opens one.
+  function openSearch(link) {
+    const input = make("input", {
+      type: "text", name: "q", inputmode: "search", autocomplete: "off", spellcheck: "false",
+      placeholder: "Search payees, members and pages", "aria-label": "Search payees, members and pages",
+    });
+    const form = make("form", { action: link.getAttribute("href"), role: "search", "data-live": "#search-results", "data-stay": "" }, input);
+    const dialog = make("dialog", { class: "dialog searchbox", "aria-label": "Search" }, form,
+      make("p", { class: "visually-hidden", role: "status" }), make("div", { id: "search-results" }),
+      make("p", { class: "hint", "aria-hidden": "true" }, "↑ ↓ to move, Enter to open, Esc to close"));
+    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+    dialog.addEventListener("close", () => dialog.remove());
+    dialog.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.target === input) { event.preventDefault(); openFirst(form); }
+      if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+      const stops = [input, ...dialog.querySelectorAll("a[href]")];
+      const next = stops.indexOf(doc.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+      stops[(next + stops.length) % stops.length].focus();
+      event.preventDefault();
+    });
+    doc.body.append(dialog);
+    dialog.showModal();
+    input.focus();
+    liveSoon(form, 0);
+  }
+
+  // openFirst opens the first result of a live form, once the results are current.
+  function openFirst(form) {
+    const live = lives.get(form), target = find(form.dataset.live);
+    if (live.request || formURL(form).href !== live.shown) { live.open = true; liveSoon(form, 0); return; }
+    const first = target.querySelector("a[href]");
+    if (first) first.click();
+  }
+
+  function searchKey(event) {
+    const link = find("a[data-search]");
+    const typing = event.target.closest("input, textarea, select, [contenteditable]");
+    const slash = event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+    const ctrlK = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+    if (!link || !(slash || ctrlK)) return;
+    event.preventDefault();
+    if (!find("dialog[open]")) openSearch(link);
   }
 
   // ---- input[data-filter="#list"]: keep the items that contain the text
@@ -379,7 +439,7 @@
     }
   }
 
-  // enhance prepares markup, at the start and whenever a piece arrives.
+  // enhance prepares the page, and later every piece that is added to it.
   function enhance(scope) {
     times(scope);
     for (const button of scope.querySelectorAll("[data-passkey]")) button.hidden = !window.PublicKeyCredential;
@@ -393,9 +453,12 @@
 
   doc.addEventListener("click", (event) => {
     closeMenus(event.target);
+    const search = event.target.closest("a[data-search]");
+    if (search && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); openSearch(search); return; }
     const button = event.target.closest("button");
     if (!button) return;
-    if (button.dataset.copy) copy(button);
+    if (button.dataset.copy || button.dataset.copyText) copy(button);
+    else if ("print" in button.dataset) print();
     else if (button.dataset.add) addFrom(button);
     else if (button.dataset.remove) removeClosest(button);
     else if ("pollToggle" in button.dataset) {
@@ -416,6 +479,7 @@
   });
   doc.addEventListener("reset", (event) => { if (event.target.dataset.live) liveSoon(event.target, 0); });
   doc.addEventListener("keydown", (event) => {
+    searchKey(event);
     if (event.key === "Enter" && event.target.matches("input[data-filter]")) {
       event.preventDefault();
       const hit = find(`${event.target.dataset.filter} > :not([hidden]) a, ${event.target.dataset.filter} > a:not([hidden])`);
@@ -439,7 +503,7 @@
   setInterval(times, 30000);
   zone();
   enhance(doc);
-  // On a phone the navigation is a strip: bring the present page into it.
-  const strip = find(".sidebar"), here = find(".sidebar [aria-current]");
-  if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
+  // A form that was refused: the first wrong field gets the focus.
+  const wrong = find('main [aria-invalid="true"]');
+  if (wrong && !wrong.autofocus) wrong.focus();
 })();

@@ -1,0 +1,174 @@
+package console
+
+import (
+	"errors"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"bursar/internal/fault"
+)
+
+// problems are what is wrong with a form.
+type problems struct {
+	Text   string            // about the form as a whole
+	Fields map[string]string // by field
+
+	order []string      // the form's fields from top to bottom
+	wait  time.Duration // before the form can be sent again
+}
+
+// Any says whether something is wrong.
+func (p problems) Any() bool { return p.Text != "" || len(p.Fields) > 0 }
+
+// Of is what is wrong with a field.
+func (p problems) Of(field string) string { return p.Fields[field] }
+
+// Attr is the attributes of a field's input: what describes it, and, if it is
+// wrong, that it is. The first wrong field gets the focus, without any script.
+// The input's id is the name of the field; hints are ids of further descriptions.
+func (p problems) Attr(field string, hints ...string) template.HTMLAttr {
+	text := ""
+	if p.Of(field) != "" {
+		text = ` aria-invalid="true"`
+		hints = append(slices.Clone(hints), field+"-problem")
+		if p.wrong()[0] == field {
+			text += " autofocus"
+		}
+	}
+	if len(hints) > 0 {
+		text += ` aria-describedby="` + template.HTMLEscapeString(strings.Join(hints, " ")) + `"`
+	}
+	return template.HTMLAttr(text)
+}
+
+// fieldLink leads from the summary above a form to a field that is wrong.
+type fieldLink struct{ ID, Label string }
+
+// Summary names the wrong fields, in the order of the form.
+func (p problems) Summary() []fieldLink {
+	var links []fieldLink
+	for _, field := range p.wrong() {
+		links = append(links, fieldLink{fieldID(field), fieldLabel(field)})
+	}
+	return links
+}
+
+// wrong is the wrong fields, in the order of the form.
+func (p problems) wrong() []string {
+	var fields []string
+	for field := range p.Fields {
+		fields = append(fields, field)
+	}
+	slices.SortFunc(fields, func(a, b string) int {
+		if by := slices.Index(p.order, a) - slices.Index(p.order, b); by != 0 {
+			return by
+		}
+		return strings.Compare(a, b)
+	})
+	return fields
+}
+
+// prefixed renames all fields. A page with two forms tells their fields apart by it.
+func (p problems) prefixed(prefix string) problems {
+	fields := map[string]string{}
+	for field, text := range p.Fields {
+		fields[prefix+field] = text
+	}
+	order := slices.Clone(p.order)
+	for i := range order {
+		order[i] = prefix + order[i]
+	}
+	p.Fields, p.order = fields, order
+	return p
+}
+
+// ownField is the prefix of an entry's own fields in messages of the API.
+const ownField = "fields."
+
+// fieldID is the id of a field's input.
+func fieldID(field string) string {
+	if key, ok := strings.CutPrefix(field, ownField); ok {
+		return "field-" + key
+	}
+	if field == "tags" {
+		return "more-tags"
+	}
+	return field
+}
+
+// fieldLabel is what a form calls a field.
+func fieldLabel(field string) string {
+	switch field {
+	case "email":
+		return "Email address"
+	case "current":
+		return "Current password"
+	case "expires_at":
+		return "Last day"
+	case "grace_seconds":
+		return "Old key expires"
+	case "allowed_cidrs":
+		return "Allowed networks"
+	}
+	label := strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimPrefix(field, ownField))
+	if label == "" {
+		return label
+	}
+	return strings.ToUpper(label[:1]) + label[1:]
+}
+
+// formProblems says whether the person can correct an error in the form, and what
+// is wrong. fields are those that the form shows, from top to bottom; what is wrong
+// with anything else is told above the form.
+func formProblems(err error, fields ...string) (problems, int, bool) {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return problems{}, 0, false
+	}
+	status := f.Code.Status()
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusConflict:
+	default:
+		return problems{}, 0, false
+	}
+	p := problems{Fields: map[string]string{}, order: fields}
+	details, ok := f.Details.(fault.ViolationDetails)
+	if !ok {
+		p.Text, p.wait = wholeFormProblem(f), f.RetryAfter
+		return p, status, true
+	}
+	for _, violation := range details.Fields {
+		if slices.Contains(fields, violation.Field) {
+			p.Fields[violation.Field] = sentence(violation.Constraint)
+		} else {
+			p.Text = strings.TrimSpace(p.Text + " " + sentence(violation.Field+" "+violation.Constraint))
+		}
+	}
+	return p, status, true
+}
+
+// wholeFormProblem is an error that is about no field of a form.
+func wholeFormProblem(f *fault.Fault) string {
+	switch {
+	case f.RetryAfter > 0:
+		return "Too many attempts. Try again in " + roughly(f.RetryAfter) + "."
+	case f.Code == fault.IdempotencyConflict:
+		return "This form was already sent with different content. Check whether that went through before you send it again."
+	}
+	return sentence(f.Message)
+}
+
+// sentence turns a message of the API into a sentence for people.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	text = strings.ToUpper(text[:1]) + text[1:]
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}
