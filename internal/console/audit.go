@@ -23,11 +23,11 @@ func (c *Console) auditRoutes() []Route {
 	}
 }
 
-// auditPage is a piece of the log and what it is narrowed to.
+// auditPage is a page of the audit log with its filters.
 type auditPage struct {
 	Filter    auditFilter
 	Scopes    []scopeLink
-	Members   []choice // who can be chosen as the actor
+	Members   []choice // the people to choose from as the actor
 	Actions   []choiceGroup
 	Resources []choice
 	Outcomes  []choice
@@ -35,9 +35,9 @@ type auditPage struct {
 
 	Rows   []auditRow
 	Now    int64
-	Poll   string // where new rows are; empty where none can arrive
+	Poll   string // the URL of new rows; empty if none can arrive
 	Older  string
-	Newest string // from an older page
+	Newest string // the first page, if this is an older one
 	Clear  string
 
 	Exportable bool
@@ -49,7 +49,7 @@ type scopeLink struct {
 }
 
 const (
-	// arrivals is how many new rows a page takes at once.
+	// arrivals is how many new rows one poll reads at most.
 	arrivals   = "100"
 	auditTitle = "Audit"
 )
@@ -80,7 +80,7 @@ func (c *Console) auditPage(v *visit) error {
 	return v.show("audit", auditTitle, page)
 }
 
-// auditRows reads the piece of the log that a filter asks for.
+// auditRows reads a page of the entries that match the filter.
 func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
 	query := f.ask(v)
 	if f.Cursor != "" {
@@ -104,7 +104,7 @@ func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
 	return page, nil
 }
 
-// stale says whether a page that was asked for belongs to another filter.
+// stale says whether the request's cursor belongs to another filter.
 func stale(err error, f auditFilter) bool {
 	var fa *fault.Fault
 	if f.Cursor == "" || !errors.As(err, &fa) {
@@ -135,7 +135,7 @@ func (p *auditPage) fill(v *visit, list auditlog.Page) {
 	}
 }
 
-// frameAudit adds what stands around the rows.
+// frameAudit adds the scopes and filters around the rows.
 func (c *Console) frameAudit(v *visit, p *auditPage) error {
 	owner, err := c.ownsOrganization(v)
 	if err != nil {
@@ -146,9 +146,9 @@ func (c *Console) frameAudit(v *visit, p *auditPage) error {
 		p.Scopes = append(p.Scopes, scopeLink{"This workspace", v.path("audit"), scope == scopeWorkspace})
 	}
 	if owner {
-		p.Scopes = append(p.Scopes, scopeLink{"The organization", v.path("audit") + "?scope=" + scopeOrganization, scope == scopeOrganization})
+		p.Scopes = append(p.Scopes, scopeLink{"Organization", v.path("audit") + "?scope=" + scopeOrganization, scope == scopeOrganization})
 	}
-	p.Scopes = append(p.Scopes, scopeLink{"Your own activity", v.path("audit") + "?scope=" + scopeOwn, scope == scopeOwn})
+	p.Scopes = append(p.Scopes, scopeLink{"Your activity", v.path("audit") + "?scope=" + scopeOwn, scope == scopeOwn})
 	if scope == scopeOwn {
 		return nil
 	}
@@ -159,8 +159,8 @@ func (c *Console) frameAudit(v *visit, p *auditPage) error {
 	return err
 }
 
-// ownsOrganization says whether the visitor may read what happened outside of
-// workspaces.
+// ownsOrganization says whether the visitor may read the organization's own audit
+// log.
 func (c *Console) ownsOrganization(v *visit) (bool, error) {
 	err := c.Authority.RequireInOrganization(v.R.Context(), v.Caller.Actor, v.workspace.OrganizationID, access.OrgSettingsWrite)
 	var f *fault.Fault
@@ -170,8 +170,8 @@ func (c *Console) ownsOrganization(v *visit) (bool, error) {
 	return err == nil, err
 }
 
-// memberChoices are who can be chosen as the actor; somebody else who is asked
-// for is among them.
+// memberChoices lists the members as filter options. An actor in the URL who is not
+// a member is added, so that the filter stays visible.
 func memberChoices(members []api.Member, chosen string) []choice {
 	var list []choice
 	known := chosen == ""

@@ -6,20 +6,20 @@ import (
 	"bursar/internal/audit"
 )
 
-// choice is something that a filter can be set to.
+// choice is an option of a filter.
 type choice struct {
 	Value, Text string
 	Chosen      bool
 }
 
-// choiceGroup is choices with something in common.
+// choiceGroup is a group of options with a label.
 type choiceGroup struct {
 	Label   string
 	Choices []choice
 }
 
-// actionChoices are the actions to choose from. One that is not known, but asked
-// for, is among them.
+// actionChoices lists the actions as filter options. An unknown action in the URL
+// is added, so that the filter stays visible.
 func actionChoices(chosen string) []choiceGroup {
 	groups := []choiceGroup{{Label: "Directory"}, {Label: "People and roles"}, {Label: "Sign-in and keys"}, {Label: "Audit log"}}
 	place := map[string]int{"directory": 0, "iam": 1, "auth": 2, "audit": 3}
@@ -43,7 +43,7 @@ func actionWords(name string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// resourceTypes are all kinds of things that rows are about.
+// resourceTypes lists the resource types of audit entries.
 func resourceTypes() []audit.ResourceType {
 	return []audit.ResourceType{
 		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.Member, audit.Role, audit.Workspace, audit.Organization,

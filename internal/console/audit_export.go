@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// exportChunk is how many rows go out at once.
+	// exportChunk is how many rows are sent at once.
 	exportChunk = 500
-	// chunkTime is how long the receiver may take for them.
+	// chunkTime is how long the browser may take to receive a chunk.
 	chunkTime = time.Minute
 )
 
-// exportAudit sends all rows that the filter shows, as a file.
+// exportAudit downloads all rows that match the filter.
 func (c *Console) exportAudit(v *visit) error {
 	filter := readFilter(v.form, v.zone)
 	if len(filter.problems.Fields) > 0 {
@@ -40,19 +40,21 @@ func (c *Console) exportAudit(v *visit) error {
 	if err == nil || !out.begun {
 		return err
 	}
-	// Half a file must not look like a whole one.
-	v.Log.Error("an export broke off", "request_id", v.RequestID, "route", v.Route, "rows", out.rows, "error", err.Error())
+	// Break the connection, so that the browser does not take half a file for a whole
+	// one.
+	v.Log.Error("audit export failed", "request_id", v.RequestID, "route", v.Route, "rows", out.rows, "error", err.Error())
 	panic(http.ErrAbortHandler)
 }
 
-// exporting makes a service method of an export, whose rows go elsewhere.
+// exporting adapts an export to a service method. The rows go to each instead of
+// into the answer.
 func exporting[In any](export func(context.Context, db.Caller, In, func(api.AuditEntry) error) error, each func(api.AuditEntry) error) web.Func[In, struct{}] {
 	return func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
 		return struct{}{}, export(ctx, by, in, each)
 	}
 }
 
-// export is a file on its way to the browser.
+// export is a download in progress.
 type export struct {
 	v     *visit
 	name  string
@@ -103,8 +105,8 @@ func (e *export) asNDJSON() {
 	e.flush = func() error { return nil }
 }
 
-// begin sends what comes before the first row, once it is sure that there is a
-// file at all.
+// begin sends the headers. It waits for the first row or the end, because until
+// then the export can still fail with an error page.
 func (e *export) begin() error {
 	if e.begun {
 		return nil
@@ -136,8 +138,8 @@ func (e *export) end() error {
 	return e.send()
 }
 
-// send pushes a chunk out. The server's own time limit is for a page; here every
-// chunk has its own.
+// send flushes a chunk. The server's write timeout is meant for pages and would end
+// a long download, so every chunk gets a timeout of its own.
 func (e *export) send() error {
 	if err := e.wire.SetWriteDeadline(time.Now().Add(chunkTime)); err != nil {
 		return err

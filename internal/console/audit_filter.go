@@ -9,22 +9,22 @@ import (
 	"bursar/internal/web"
 )
 
-// The scopes of the audit log: whose rows are shown.
+// The scopes of the audit page: which log it shows.
 const (
 	scopeWorkspace    = ""
 	scopeOrganization = "organization"
 	scopeOwn          = "own"
 )
 
-// auditFilter is which rows are asked for, as it stands in the address.
+// auditFilter is the filter of the audit page, as it stands in the URL.
 type auditFilter struct {
 	Scope                                            string
 	Actor, Action, ResourceType, ResourceID, Outcome string
 	From, To                                         string // as typed
 	Cursor                                           string
-	since                                            int64 // the rows that arrived after those on the page
+	since                                            int64 // only rows from this time on, for polling
 
-	from, to int64 // 0 where not given
+	from, to int64 // 0 if not given
 	problems problems
 }
 
@@ -33,8 +33,7 @@ const (
 	fieldSecond = "2006-01-02T15:04:05"
 )
 
-// readFilter reads a filter from an address or a form. Times without a zone are
-// the reader's.
+// readFilter reads the filter from a URL or a form. Times are in the reader's zone.
 func readFilter(values url.Values, zone *time.Location) auditFilter {
 	get := func(name string) string { return strings.TrimSpace(values.Get(name)) }
 	f := auditFilter{
@@ -46,7 +45,7 @@ func readFilter(values url.Values, zone *time.Location) auditFilter {
 	}
 	switch f.Scope {
 	case scopeOrganization:
-	case scopeOwn: // which the service does not narrow
+	case scopeOwn: // the service has no filters for it
 		return auditFilter{Scope: scopeOwn, Cursor: f.Cursor}
 	default:
 		f.Scope = scopeWorkspace
@@ -60,19 +59,19 @@ func (f *auditFilter) readSpan(zone *time.Location) {
 	f.problems = problems{Fields: map[string]string{}}
 	var ok bool
 	if f.From, f.from, _, ok = readMoment(f.From, zone); !ok {
-		f.problems.Fields["from"] = "“From” is no time: write it as 2025-11-12T09:30."
+		f.problems.Fields["from"] = "“From” must be a date and time, such as 2025-11-12T09:30."
 	}
 	if f.To, _, f.to, ok = readMoment(f.To, zone); !ok {
-		f.problems.Fields["to"] = "“To” is no time: write it as 2025-11-12T09:30."
+		f.problems.Fields["to"] = "“To” must be a date and time, such as 2025-11-12T09:30."
 	}
 	if f.from > 0 && f.to > 0 && f.from > f.to {
-		f.problems.Fields["to"] = "“To” lies before “From”."
+		f.problems.Fields["to"] = "“To” must be later than “From”."
 	}
 }
 
-// readMoment reads a time as a form has it, or in Unix milliseconds. It gives the
-// text for the form again, and the first and the last millisecond that are meant:
-// who asks for rows up to 9:30 wants those of that minute too.
+// readMoment reads a time from a form, or in Unix milliseconds. It returns the text
+// to show in the form, and the first and last millisecond that the text covers: a
+// filter up to 9:30 includes that whole minute.
 func readMoment(text string, zone *time.Location) (shown string, first, last int64, ok bool) {
 	if text == "" {
 		return "", 0, 0, true
@@ -100,13 +99,12 @@ func readMoment(text string, zone *time.Location) (shown string, first, last int
 	return text, 0, 0, false
 }
 
-// Narrow says whether the filter leaves rows of its scope out.
+// Narrow says whether the filter restricts the rows of its scope.
 func (f auditFilter) Narrow() bool {
 	return f.Actor+f.Action+f.ResourceType+f.ResourceID+f.Outcome+f.From+f.To != ""
 }
 
-// Fields are the filter as an address or a form has it, without the place in
-// the list.
+// Fields is the filter as query parameters, without the cursor.
 func (f auditFilter) Fields() []nameValue {
 	var list []nameValue
 	for _, one := range []nameValue{
@@ -122,7 +120,7 @@ func (f auditFilter) Fields() []nameValue {
 
 type nameValue struct{ Name, Value string }
 
-// address is where the filter is shown, with further pairs.
+// address is the URL of the filtered page. more are additional names and values.
 func (f auditFilter) address(path string, more ...string) string {
 	var parts []string
 	for _, one := range f.Fields() {
@@ -137,7 +135,7 @@ func (f auditFilter) address(path string, more ...string) string {
 	return path + "?" + strings.Join(parts, "&")
 }
 
-// ask is the filter as the service takes it.
+// ask is the filter as query parameters of the service.
 func (f auditFilter) ask(v *visit) url.Values {
 	query := url.Values{}
 	set := func(name, value string) {

@@ -9,26 +9,26 @@ import (
 	"bursar/internal/audit"
 )
 
-// auditRow is a row of the log and where it leads.
+// auditRow is an audit entry as the page shows it.
 type auditRow struct {
 	api.AuditEntry
 	Who    string
-	Kind   string   // of the outcome's badge
-	Parts  []string // of the action, between which a line may break
+	Kind   string   // the style of the outcome's badge
+	Parts  []string // of the action's dotted name, so that a line can break after a dot
 	Fields []auditField
 	Alike  []alike
 }
 
-// auditField is a field of a row as people read it.
+// auditField is a labelled value of an audit entry.
 type auditField struct {
 	Label string
 	Text  string
-	Code  bool   // it is for machines
-	Path  string // what it names
-	At    int64  // a time, in place of the text
+	Code  bool   // an identifier, shown in a fixed-width font
+	Path  string // the page of what it names
+	At    int64  // a time, instead of Text
 }
 
-// alike leads to rows that have something in common with one.
+// alike links to entries with the same actor, action or resource.
 type alike struct{ Text, Path string }
 
 func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
@@ -57,8 +57,8 @@ func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
 	return out
 }
 
-// alikeRows narrow what is shown to what a row has. One's own activity cannot be
-// narrowed.
+// alikeRows links to the entries that share a value with this one. One's own
+// activity cannot be filtered.
 func alikeRows(v *visit, f auditFilter, row api.AuditEntry) []alike {
 	if f.Scope == scopeOwn {
 		return nil
@@ -77,7 +77,7 @@ func alikeRows(v *visit, f auditFilter, row api.AuditEntry) []alike {
 	return list
 }
 
-// resourcePath is the page of what a row is about, where there is one that the
+// resourcePath is the page of the entry's resource, or "" if there is none that the
 // visitor may see.
 func resourcePath(v *visit, row api.AuditEntry) string {
 	if row.ResourceID == "" {
@@ -110,7 +110,7 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 	return ""
 }
 
-// auditRowPage is one row by itself.
+// auditRowPage is the page of a single audit entry.
 type auditRowPage struct{ Row auditRow }
 
 func (c *Console) auditRowPage(v *visit) error {

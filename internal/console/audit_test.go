@@ -55,25 +55,25 @@ func TestAuditFiltersAreInTheAddress(t *testing.T) {
 	page.Shoot("audit")
 	page.Select("Outcome", "Denied")
 	page.WaitURL("outcome=denied")
-	page.WaitText("1 row")
+	page.WaitText("1 event")
 	page.WaitGone("Ada Lovelace")
 	page.Accessible("audit-filtered")
 	page.Shoot("audit-filtered")
 	page.Reload()
-	page.WaitText("1 row")
+	page.WaitText("1 event")
 	if got := page.Value("Outcome"); got != "denied" {
 		t.Errorf("after a reload the outcome is %q", got)
 	}
 	page.Select("Action", "Entry updated")
-	page.WaitText("Nothing fits these filters")
+	page.WaitText("No matching entries")
 	page.Accessible("audit-none")
 	page.Shoot("audit-none")
 	page.Select("Outcome", "Any")
 	page.WaitGone("outcome=denied")
-	page.WaitText("4 rows")
+	page.WaitText("4 events")
 	page.Select("Actor", "User viewer@example.com")
-	page.WaitText("Nothing fits these filters")
-	page.ClickText("Clear the filters")
+	page.WaitText("No matching entries")
+	page.ClickText("Clear filters")
 	page.WaitText("Ada Lovelace")
 	if strings.Contains(page.URL(), "?") {
 		t.Errorf("without filters the address is %s", page.URL())
@@ -81,10 +81,10 @@ func TestAuditFiltersAreInTheAddress(t *testing.T) {
 	created := logged(t, n, "action", "directory.entry.created", "outcome", "success")
 	page.Fill("Resource id", created[0].ResourceID)
 	page.WaitURL("resource_id=" + created[0].ResourceID)
-	page.WaitText("2 rows")
+	page.WaitText("2 events")
 	page.Fill("Resource id", "")
 	page.Fill("Actor id", "usr_nobody")
-	page.WaitText("Nothing fits these filters")
+	page.WaitText("No matching entries")
 	page.Reload()
 	if got := page.Value("Actor"); got != "usr_nobody" {
 		t.Errorf("the actor is %q", got)
@@ -106,12 +106,12 @@ func TestAuditFiltersByTimeInTheReadersZone(t *testing.T) {
 	minute := at.In(manila).Format("2006-01-02T15:04")
 
 	page := open(t, n, adminEmail, "/audit", browsertest.Zone("Asia/Manila"))
-	page.WaitText("Times are those of Asia/Manila")
+	page.WaitText("Times are in Asia/Manila")
 	page.Fill("From", minute)
 	page.WaitURL("from=" + at.In(manila).Format("2006-01-02"))
-	page.WaitText("3 rows")
+	page.WaitText("3 events")
 	page.Fill("To", minute)
-	page.WaitText("1 row")
+	page.WaitText("1 event")
 	if got := page.Texts("tbody summary"); !slices.Equal(got, []string{"Updated person number 1"}) {
 		t.Errorf("in that minute there are %q", got)
 	}
@@ -122,16 +122,16 @@ func TestAuditFiltersByTimeInTheReadersZone(t *testing.T) {
 		t.Errorf("a row of %s, which is %s in Manila, is shown as %+v", exact, minute, when)
 	}
 	page.Reload()
-	page.WaitText("1 row")
+	page.WaitText("1 event")
 	if got := page.Value("From"); got != minute {
 		t.Errorf("after a reload the beginning is %q, want %q", got, minute)
 	}
 	page.Fill("To", at.In(manila).AddDate(0, 0, -1).Format("2006-01-02T15:04"))
 	page.Allow("422")
-	page.WaitText("“To” lies before “From”.")
+	page.WaitText("“To” must be later than “From”.")
 	page.ExpectStatus(http.StatusUnprocessableEntity)
 	page.Reload()
-	page.WaitText("“To” lies before “From”.")
+	page.WaitText("“To” must be later than “From”.")
 	page.Accessible("audit-wrong-span")
 	page.Shoot("audit-wrong-span")
 }
@@ -211,7 +211,7 @@ func TestAuditPages(t *testing.T) {
 	page.ClickText("Newest")
 	page.Select("Outcome", "Denied")
 	page.ClickText("Filter")
-	page.WaitText("5 rows")
+	page.WaitText("5 events")
 
 	visitor := browse(t, n, adminEmail)
 	body := visitor.get(room(n, "/audit?outcome=success")).body
@@ -246,12 +246,12 @@ func TestAuditShowsNewRowsByItself(t *testing.T) {
 	page.WaitText("Created person Mary Jackson")
 
 	page.Goto(n.PublicURL + room(n, "/audit?action=directory.tag.deleted"))
-	page.WaitText("Nothing fits these filters")
+	page.WaitText("No matching entries")
 	page.WaitText("Live")
 	tag := admin.Get("/v1/directory/tags?workspace_id=" + n.First.WorkspaceID).OK().Column("id")[0]
 	admin.Delete("/v1/directory/tags/" + tag).OK()
 	page.WaitText("Deleted tag")
-	page.WaitGone("Nothing fits these filters")
+	page.WaitGone("No matching entries")
 }
 
 // More arrives between two looks than a page has.
@@ -295,7 +295,7 @@ func TestAuditForRolesThatMayOnlyRead(t *testing.T) {
 	n.Member(t, "auditor@example.com", "auditor")
 	page := open(t, n, "auditor@example.com", "/audit")
 	page.WaitText("Ada Lovelace")
-	if got := page.Texts(".tabs a"); !slices.Equal(got, []string{"This workspace", "Your own activity"}) {
+	if got := page.Texts(".tabs a"); !slices.Equal(got, []string{"This workspace", "Your activity"}) {
 		t.Errorf("an auditor can choose %q", got)
 	}
 	if !page.Has(`form[action$="/audit/export"]`) {
@@ -347,7 +347,7 @@ func TestAuditOfTheOrganizationIsForItsOwner(t *testing.T) {
 	t.Parallel()
 	n := busy(t)
 	page := open(t, n, adminEmail, "/audit")
-	page.ClickText("The organization")
+	page.Click(`.tabs a[href$="scope=organization"]`)
 	page.WaitText("Signed in at a browser")
 	page.Select("Action", "Session created")
 	page.WaitURL("scope=organization&action=auth.session.created")

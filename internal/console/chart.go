@@ -9,44 +9,46 @@ import (
 	"bursar/internal/auditlog"
 )
 
-// The chart's measures, in units of its viewBox. Its days are a whole number of
-// units wide, so that bars have sharp edges where it is shown at its own size.
+// The chart's measures, in units of its viewBox. A day is a whole number of units
+// wide, so that bars have sharp edges when the chart is shown at its natural size.
 const (
 	chartLeft   = 40
 	chartTop    = 12
 	chartHeight = 160
 	dayWidth    = 20
 	barWidth    = 14
-	// leastBar is how high the bar of a single row is at least: it must be seen.
+	// leastBar is the lowest height of a bar, so that a day with a single event is
+	// visible.
 	leastBar = 2
-	// labelEvery is how many days lie between two dates below the chart.
+	// labelEvery is the number of days between two dates on the axis.
 	labelEvery = 7
 )
 
-// chart is how much happened on each of some days, ready to be drawn.
+// chart is the number of events on each day, laid out for the SVG template.
 type chart struct {
 	Width, Height int
-	Left, Base    int // where the plot begins, and where its bars stand
+	Left, Base    int // the left edge of the plot, and the line its bars stand on
 	Days          []chartDay
 	Ticks         []chartTick
 	Labels        []chartLabel
 
-	Total, Refused string
-	Busiest        *chartDay // nil where nothing happened
-	Zone           string
+	Summary string
+	Some    bool // there is anything to show
+	Zone    string
 }
 
-// chartDay is a day and its bars: what was done, and on top what was refused.
+// chartDay is a day with its bars: successful events, and on top of them the
+// refused ones.
 type chartDay struct {
-	X                  int // of the bars
-	Slot               int // of the whole day
+	X                  int // left edge of the bars
+	Slot               int // left edge of the day
 	Y, Tall            float64
 	BadY, BadTall      float64
-	Date               string // as in 12 Nov
+	Date               string // such as 12 Nov
 	Count, Refused     string
 	Title              string
 	Some               bool
-	From, To           string // the day, as a form has it
+	From, To           string // the day's limits, as the audit filter takes them
 	SlotWidth, BarWide int
 }
 
@@ -63,15 +65,9 @@ type chartLabel struct {
 
 func newChart(days []auditlog.Day, zone *time.Location) chart {
 	c := chart{Left: chartLeft, Base: chartTop + chartHeight, Width: chartLeft + dayWidth*len(days), Height: chartTop + chartHeight + 28, Zone: zone.String()}
-	highest, total, refused, busiest := 0, 0, 0, -1
-	more := false
-	for i, day := range days {
-		total += day.Count
-		refused += day.Refused
-		more = more || day.More
-		if day.Count > highest {
-			highest, busiest = day.Count, i
-		}
+	highest := 0
+	for _, day := range days {
+		highest = max(highest, day.Count)
 	}
 	top := niceTop(highest)
 	for i, day := range days {
@@ -80,9 +76,6 @@ func newChart(days []auditlog.Day, zone *time.Location) chart {
 			c.Labels = append(c.Labels, c.label(i, len(days)))
 		}
 	}
-	if busiest >= 0 {
-		c.Busiest = &c.Days[busiest]
-	}
 	scale := []int{0, top / 2, top}
 	if highest == 0 {
 		scale = scale[:1]
@@ -90,11 +83,45 @@ func newChart(days []auditlog.Day, zone *time.Location) chart {
 	for _, part := range scale {
 		c.Ticks = append(c.Ticks, chartTick{Y: c.height(0) - barHeight(part, top), Text: compact(part)})
 	}
-	c.Total, c.Refused = amount(total, more), amount(refused, false)
+	c.Summary, c.Some = summarize(days), highest > 0
 	return c
 }
 
-// height is the place of something so far above the base.
+// summarize says in words what the chart shows: how many events there were, how many
+// were refused, and which day had the most.
+func summarize(days []auditlog.Day) string {
+	var total, refused, active int
+	var more bool
+	var busiest auditlog.Day
+	for _, day := range days {
+		total += day.Count
+		refused += day.Refused
+		more = more || day.More
+		if day.Count > 0 {
+			active++
+		}
+		if day.Count > busiest.Count {
+			busiest = day
+		}
+	}
+	if total == 0 {
+		return "No activity in the last 30 days."
+	}
+	text := amount(total, more) + " " + nounFor(total, "event", "events")
+	if refused > 0 {
+		text += ", " + amount(refused, more) + " refused (red)"
+	}
+	date := busiest.Date.Format("2 Jan")
+	switch {
+	case active > 1:
+		return fmt.Sprintf("%s. Busiest day: %s (%s).", text, date, amount(busiest.Count, busiest.More))
+	case total > 1:
+		return text + ", all on " + date + "."
+	}
+	return text + ", on " + date + "."
+}
+
+// height is the y coordinate of a point that lies above the base line.
 func (c chart) height(above float64) float64 { return float64(c.Base) - above }
 
 func (c chart) day(i int, day auditlog.Day, top int) chartDay {
@@ -109,20 +136,21 @@ func (c chart) day(i int, day auditlog.Day, top int) chartDay {
 	d.Tall = max(0, whole-d.BadTall)
 	d.Y = c.height(d.Tall)
 	d.BadY = c.height(d.Tall + d.BadTall)
-	d.Title = fmt.Sprintf("%s: %s %s", date, d.Count, nounFor(day.Count, "action", "actions"))
+	d.Title = fmt.Sprintf("%s: %s %s", date, d.Count, nounFor(day.Count, "event", "events"))
 	if day.Refused > 0 {
 		d.Title += fmt.Sprintf(", %s refused", d.Refused)
 	}
 	return d
 }
 
-// lastMinute is the last minute of the day that begins at a time.
+// lastMinute is the last minute of the day that starts at the given time.
 func lastMinute(start time.Time) time.Time {
 	year, month, day := start.Date()
 	return time.Date(year, month, day, 23, 59, 0, 0, start.Location())
 }
 
-// label is the date below a day. The last one ends with the chart.
+// label is the date below a day. The last one is aligned with the right edge of
+// the chart, so that it is not cut off.
 func (c chart) label(i, days int) chartLabel {
 	label := chartLabel{X: chartLeft + dayWidth*i + dayWidth/2, Anchor: "middle", Text: c.Days[i].Date}
 	if i == days-1 {
@@ -131,7 +159,7 @@ func (c chart) label(i, days int) chartLabel {
 	return label
 }
 
-// barHeight is how high so many rows are, where top reaches the top.
+// barHeight is the height of a bar for n events, on a scale that ends at top.
 func barHeight(n, top int) float64 {
 	if n <= 0 {
 		return 0
@@ -140,7 +168,8 @@ func barHeight(n, top int) float64 {
 	return max(leastBar, math.Round(exact*10)/10)
 }
 
-// niceTop is an even number with one digit that counts, at or above another.
+// niceTop is the upper end of the scale: an even number with one significant digit
+// that is at least as large as the highest count.
 func niceTop(highest int) int {
 	if highest <= 10 {
 		return max(2, highest+highest%2)
@@ -157,7 +186,7 @@ func niceTop(highest int) int {
 	return 10 * unit
 }
 
-// compact writes a round number in little room.
+// compact shortens round thousands, such as 3k, to fit beside the axis.
 func compact(n int) string {
 	if n >= 1000 && n%100 == 0 {
 		return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) + "k"
@@ -165,7 +194,8 @@ func compact(n int) string {
 	return strconv.Itoa(n)
 }
 
-// amount writes a number as people read it, with a plus where it is only the least.
+// amount writes a number with thousands separators. A plus says that counting
+// stopped there.
 func amount(n int, more bool) string {
 	text := strconv.Itoa(n)
 	for at := len(text) - 3; at > 0; at -= 3 {

@@ -48,16 +48,16 @@ const (
 	entryOrganization = "organization"
 )
 
-// directoryFilters are what the list is narrowed by, as in its address.
+// directoryFilters are the list's filters, as they stand in its URL.
 type directoryFilters struct{ Q, Type, Status, Tag string }
 
-// filterNames are the parts of the address that narrow the list.
+// filterNames are the query parameters that filter the list.
 func filterNames() []string { return []string{"q", "type", "status", "tag"} }
 
-// Any says whether the list is narrowed at all.
+// Any says whether a filter is set.
 func (f directoryFilters) Any() bool { return f != directoryFilters{} }
 
-// Chosen says whether a tag is the one that is filtered by.
+// Chosen says whether a tag is the one the list is filtered by.
 func (f directoryFilters) Chosen(t api.Tag) bool {
 	return t.ID == f.Tag || strings.EqualFold(t.Name, f.Tag)
 }
@@ -72,7 +72,7 @@ type entryRow struct {
 	Tags   []string
 }
 
-// Text is a field of the entry, "" where it has none.
+// Text is the value of a field, "" if the entry does not have it.
 func (r entryRow) Text(key string) string { return readFields(r.Fields).text(key) }
 
 // directoryPage is the list of entries.
@@ -80,7 +80,7 @@ type directoryPage struct {
 	Filters directoryFilters
 	Entries []entryRow
 	Tags    []api.Tag
-	Unknown bool // the tag that is filtered by is none of Tags
+	Unknown bool // the list is filtered by a tag that does not exist
 	Pages   steps
 }
 
@@ -95,7 +95,7 @@ func (c *Console) directoryPage(v *visit) error {
 	data.Unknown = data.Filters.Tag != "" && !slices.ContainsFunc(tags, data.Filters.Chosen)
 	next, err := v.entries(query, &data)
 	if wrong(err, "cursor") {
-		return v.redirect(withQuery(v.path("directory"), query)) // the filters changed under it
+		return v.redirect(withQuery(v.path("directory"), query)) // the cursor belongs to other filters
 	}
 	if p, _, ok := formProblems(err, filterNames()...); ok {
 		return v.showAgain(http.StatusUnprocessableEntity, "directory", "Directory", p, data)
@@ -107,7 +107,8 @@ func (c *Console) directoryPage(v *visit) error {
 	return v.show("directory", "Directory", data)
 }
 
-// entries reads a page of the list, and the cursor of the next one.
+// entries reads a page of the list into data and returns the cursor of the next
+// page.
 func (v *visit) entries(query url.Values, data *directoryPage) (next string, err error) {
 	c := v.console
 	list, err := ask(v, c.Directory.List, web.Args{Query: v.listQuery(query)})
@@ -129,7 +130,7 @@ func (v *visit) entries(query url.Values, data *directoryPage) (next string, err
 	return next, err
 }
 
-// tags are all tags of the workspace, by name.
+// tags lists the workspace's tags, sorted by name.
 func (v *visit) tags() ([]api.Tag, error) {
 	list, err := ask(v, v.console.Directory.Tags, web.Args{Query: url.Values{"workspace_id": {v.workspace.ID}}})
 	if err != nil {
@@ -140,7 +141,7 @@ func (v *visit) tags() ([]api.Tag, error) {
 	return tags, nil
 }
 
-// wrong says whether an error is about a field of the request.
+// wrong says whether an error reports a problem with the given field.
 func wrong(err error, field string) bool {
 	var f *fault.Fault
 	if !errors.As(err, &f) {

@@ -6,7 +6,7 @@ import (
 	"bursar/internal/web"
 )
 
-// deletedPage is what can be restored.
+// deletedPage lists the deleted entries that can still be restored.
 type deletedPage struct {
 	Entries []directory.DeletedEntry
 	Pages   steps
@@ -29,5 +29,5 @@ func (c *Console) restoreEntry(v *visit) error {
 	if _, err := act(v, audit.EntryRestored, c.Directory.RestoreIn, web.Args{Path: map[string]string{"id": id, "workspace": v.workspace.ID}}); err != nil {
 		return err
 	}
-	return v.done("Restored.", v.path("directory", id))
+	return v.done("Entry restored.", v.path("directory", id))
 }

@@ -21,7 +21,8 @@ func (c *Console) newEntryPage(v *visit) error {
 	return v.show("directory_form", formTitle("", kind), newForm(api.Entry{Type: kind, Fields: []byte("{}")}, tags))
 }
 
-// entryKind is the type of a new entry.
+// entryKind is the type of a new entry: a person unless the request asks for an
+// organization.
 func entryKind(from url.Values) string {
 	if from.Get("type") == entryOrganization {
 		return entryOrganization
@@ -36,7 +37,7 @@ func formTitle(id, kind string) string {
 	return "Edit " + kind
 }
 
-// formFields are the fields whose problems the form shows where they are.
+// formFields are the fields whose problems the form shows beside the input.
 func formFields() []string { return []string{"label", "name", "tags", "fields", "fields.email"} }
 
 func (v *visit) formAgain(err error, f entryForm) error {
@@ -99,11 +100,11 @@ func (c *Console) updateEntry(v *visit) error {
 	if _, err := v.change(e, body); err != nil {
 		return v.formAgain(err, form)
 	}
-	return v.done("Saved.", v.path("directory", e.ID))
+	return v.done("Changes saved.", v.path("directory", e.ID))
 }
 
-// update is what an update of the entry is sent: what the person changed and
-// nothing else, so that two people can edit one entry.
+// update builds the update request. It contains only what the person changed, so
+// that two people who edit the same entry do not undo each other's changes.
 func (f entryForm) update(current []string) (map[string]any, error) {
 	changes, err := f.changes()
 	body := map[string]any{}

@@ -13,7 +13,8 @@ import (
 	"bursar/internal/web"
 )
 
-// entry is the entry that the address names, if it is in this workspace.
+// entry reads the entry named in the URL. An entry of another workspace is not
+// found.
 func (v *visit) entry() (api.Entry, error) {
 	e, err := ask(v, v.console.Directory.Get, web.Args{Path: map[string]string{"id": v.R.PathValue("id")}})
 	if err == nil && e.WorkspaceID != v.workspace.ID {
@@ -22,17 +23,18 @@ func (v *visit) entry() (api.Entry, error) {
 	return e, err
 }
 
-// method is a receiving method as a page shows it.
+// method is a receiving method as the page shows it.
 type method struct {
 	ID          string
 	Provider    string
 	AccountName string
-	Account     string // masked, unless the visitor asked to see it
+	Account     string // masked unless the visitor chose to see it
 	Clear       bool
 	IsDefault   bool
 }
 
-// mask hides an account number but for what tells it from others.
+// mask hides an account number except for its last four characters. A short number
+// is hidden completely, because those four would be most of it.
 func mask(account string) string {
 	const shown, least = 4, 8
 	if utf8.RuneCountInString(account) < least {
@@ -42,7 +44,8 @@ func mask(account string) string {
 	return "•••• " + string(runes[len(runes)-shown:])
 }
 
-// shownMethods are the receiving methods of an entry, with one number in clear.
+// shownMethods are the receiving methods of an entry. Account numbers are masked,
+// except for the method whose id is reveal.
 func shownMethods(e api.Entry, reveal string) []method {
 	if e.ReceivingMethods == nil {
 		return nil
@@ -58,7 +61,7 @@ func shownMethods(e api.Entry, reveal string) []method {
 	return all
 }
 
-// entryPage is one entry in full.
+// entryPage is the data of an entry's page.
 type entryPage struct {
 	ID        string
 	Type      string
@@ -93,10 +96,11 @@ func (c *Console) entryPage(v *visit) error {
 	return v.show("directory_entry", e.Label, data)
 }
 
-// shownHistory is how much of what was done the page of an entry shows.
+// shownHistory is how many audit entries the page shows.
 const shownHistory = 8
 
-// history is what was done to an entry and to the ways to pay it, newest first.
+// history lists the audit entries about an entry and its receiving methods, newest
+// first.
 func (c *Console) history(v *visit, e entryPage) ([]api.AuditEntry, error) {
 	var all []api.AuditEntry
 	about := []string{e.ID}
@@ -125,7 +129,7 @@ func (c *Console) setEntryStatus(v *visit) error {
 	if _, err := v.change(e, map[string]any{"status": status}); err != nil {
 		return err
 	}
-	return v.done("The entry is "+status+" now.", v.path("directory", e.ID))
+	return v.done("Entry is now "+status+".", v.path("directory", e.ID))
 }
 
 func (c *Console) deleteEntry(v *visit) error {
@@ -136,7 +140,7 @@ func (c *Console) deleteEntry(v *visit) error {
 	if _, err := act(v, audit.EntryDeleted, c.Directory.Delete, web.Args{Path: map[string]string{"id": e.ID}}); err != nil {
 		return err
 	}
-	told := flash{Kind: "good", Text: "Deleted " + e.Label + ". It can be restored for 30 days.", Undo: v.path("directory", e.ID, "restore")}
+	told := flash{Kind: "good", Text: e.Label + " was deleted. You can restore it within 30 days.", Undo: v.path("directory", e.ID, "restore")}
 	if err := v.tell(told); err != nil {
 		return err
 	}

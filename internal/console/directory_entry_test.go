@@ -40,11 +40,11 @@ func TestEntryIsEdited(t *testing.T) {
 	page.Uncheck("payroll")
 	page.Fill("Other tags", "navy, remote team")
 	page.ClickText("Remove the field remote")
-	page.ClickText("Add a field")
+	page.ClickText("Add field")
 	page.Fill(`.pair:last-child [name="key"]`, "rank")
 	page.Fill(`.pair:last-child [name="value"]`, "007")
 	page.ClickText("Save")
-	page.WaitText("Saved.")
+	page.WaitText("Changes saved.")
 	if got := page.Text("h1"); !strings.HasPrefix(got, "Grace Murray Hopper") {
 		t.Errorf("the label did not follow the name: %q", got)
 	}
@@ -58,10 +58,10 @@ func TestEntryIsEdited(t *testing.T) {
 	}
 
 	page.ClickText("Deactivate")
-	page.WaitText("The entry is inactive now.")
+	page.WaitText("Entry is now inactive.")
 	page.Accessible("an inactive entry")
 	page.ClickText("Activate")
-	page.WaitText("The entry is active now.")
+	page.WaitText("Entry is now active.")
 	if got := n.Audited(t, id); len(got) != 4 {
 		t.Errorf("the audit log has %q", got)
 	}
@@ -78,10 +78,10 @@ func TestEntryFormShowsWhatIsWrong(t *testing.T) {
 	page.Fill("First name", "Ada")
 	page.Fill("Email", "not an address")
 	page.Fill("Tags", "blue")
-	page.ClickText("Add a field")
+	page.ClickText("Add field")
 	page.Fill("Field", "shoe-size")
 	page.Fill("Value", "38")
-	page.ClickText("Add to the directory")
+	page.ClickText("Add to directory")
 	page.WaitText("Must be an email address.")
 	page.Accessible("a form with a problem")
 	page.Shoot("directory-form-problem")
@@ -92,13 +92,13 @@ func TestEntryFormShowsWhatIsWrong(t *testing.T) {
 	}
 	page.Fill("Email", "ada@example.com")
 	page.Fill("Field", "email")
-	page.ClickText("Add to the directory")
+	page.ClickText("Add to directory")
 	page.WaitText("Two fields have the same name")
 	page.Fill("Field", "")
-	page.ClickText("Add to the directory")
-	page.WaitText("A value has no name")
+	page.ClickText("Add to directory")
+	page.WaitText("A field has a value but no name")
 	page.Fill("Field", "shoe-size")
-	page.ClickText("Add to the directory")
+	page.ClickText("Add to directory")
 	page.WaitText("Added to the directory.")
 }
 
@@ -110,7 +110,7 @@ func TestAccountNumbersAreMasked(t *testing.T) {
 	page := open(t, n, adminEmail, "/directory/"+id)
 	html := func() (text string) { page.Eval("document.documentElement.outerHTML", &text); return text }
 
-	page.ClickText("Add a method")
+	page.ClickText("Add method")
 	page.Accessible("the form of a receiving method")
 	page.Shoot("directory-method")
 	page.Fill("Provider", "BPI")
@@ -122,7 +122,7 @@ func TestAccountNumbersAreMasked(t *testing.T) {
 	if strings.Contains(html(), number[:8]) {
 		t.Error("the page holds a whole account number")
 	}
-	page.ClickText("Add a method")
+	page.ClickText("Add method")
 	page.Fill("Provider", "GCash")
 	page.Fill("Account name", "Jose Reyes")
 	page.Fill("Account number", "5551234")
@@ -145,7 +145,7 @@ func TestAccountNumbersAreMasked(t *testing.T) {
 	page.WaitGone(number)
 
 	page.ClickText("Make default: GCash")
-	page.WaitText("Payments go there by default now.")
+	page.WaitText("Default receiving method changed.")
 	page.ClickText("Edit BPI")
 	if strings.Contains(html(), number) || page.Value("New account number") != "" {
 		t.Error("the form holds a whole account number")

@@ -10,7 +10,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// entryField is a field of an entry, as it is kept.
+// entryField is a field of an entry, with its value as stored.
 type entryField struct {
 	Key   string
 	Value jsontext.Value
@@ -18,13 +18,13 @@ type entryField struct {
 
 type entryFields []entryField
 
-// readFields takes the fields of an entry apart, in their order.
+// readFields parses an entry's fields and keeps their order.
 func readFields(object []byte) entryFields {
 	dec := jsontext.NewDecoder(bytes.NewReader(object))
 	if dec.PeekKind() != '{' {
 		return nil
 	}
-	_, _ = dec.ReadToken() // which is the brace
+	_, _ = dec.ReadToken() // the opening brace
 	var all entryFields
 	for dec.PeekKind() == '"' {
 		name, err := dec.ReadToken()
@@ -55,26 +55,26 @@ func (all entryFields) text(key string) string {
 	return f.Text()
 }
 
-// Text is the value as a person reads and writes it: a text bare, anything else
-// as JSON.
+// Text is the value as people read and type it: strings without quotes, anything
+// else as JSON.
 func (f entryField) Text() string {
 	if len(f.Value) == 0 || f.Value.Kind() != '"' {
 		return string(f.Value)
 	}
-	text, _ := jsontext.AppendUnquote(nil, []byte(f.Value)) // it was read from valid JSON
+	text, _ := jsontext.AppendUnquote(nil, []byte(f.Value)) // cannot fail: the value came from valid JSON
 	return string(text)
 }
 
-// Plain says whether the value is a text, not something else in JSON.
+// Plain says whether the value is a string.
 func (f entryField) Plain() bool { return len(f.Value) > 0 && f.Value.Kind() == '"' }
 
-// Long says whether the value needs more than a line.
+// Long says whether the value has more than one line.
 func (f entryField) Long() bool { return strings.ContainsAny(f.Text(), "\r\n") }
 
-// Nested says whether the value holds others.
+// Nested says whether the value is an object or an array.
 func (f entryField) Nested() bool { return f.Value.Kind() == '{' || f.Value.Kind() == '[' }
 
-// Indented is a nested value over several lines.
+// Indented formats a nested value over several lines.
 func (f entryField) Indented() string {
 	value := f.Value.Clone()
 	if err := value.Indent(jsontext.WithIndent("  "), jsontext.PreserveRawStrings(false)); err != nil {
@@ -83,7 +83,7 @@ func (f entryField) Indented() string {
 	return string(value)
 }
 
-// Caption is what people call the field.
+// Caption is the field's name for people.
 func (f entryField) Caption() string { return caption(f.Key) }
 
 func caption(key string) string {
@@ -104,7 +104,7 @@ func caption(key string) string {
 	return key
 }
 
-// usualFields are the fields that fit a type of entry.
+// usualFields are the well-known fields of an entry type, in the order of the form.
 func usualFields(kind string) []string {
 	if kind == entryOrganization {
 		return []string{"name", "industry", "email", "phone"}
@@ -112,8 +112,8 @@ func usualFields(kind string) []string {
 	return []string{"first-name", "last-name", "email", "phone"}
 }
 
-// sameText says whether a field of a form was left as it was shown. Browsers
-// change the ends of lines.
+// sameText says whether a form field was left as it was shown. Line endings do not
+// count, because browsers change them.
 func sameText(sent, shown string) bool { return tidyText(sent) == tidyText(shown) }
 
 func tidyText(text string) string {
@@ -121,8 +121,8 @@ func tidyText(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, "\r", "\n"))
 }
 
-// retyped is what a person wrote, in place of an older value: a text, unless the
-// older value was something else in JSON and this is such a thing too.
+// retyped converts what a person typed to JSON. It becomes a string, unless the old
+// value was a number, boolean, object or array and the new text is one as well.
 func retyped(text string, old entryField) jsontext.Value {
 	text = tidyText(text)
 	if len(old.Value) > 0 && !old.Plain() && old.Value.Kind() != 'n' {
@@ -139,14 +139,13 @@ func quoted(text string) jsontext.Value {
 	return out
 }
 
-// fieldChanges are the fields that a form changes: a value, or null for what is
-// removed.
+// fieldChanges are the fields that a form changes. null removes a field.
 type fieldChanges struct {
 	keys   []string
 	values map[string]jsontext.Value
 }
 
-var errTwice = fault.Invalid("fields", "two fields have the same name: give each a name of its own")
+var errTwice = fault.Invalid("fields", "two fields have the same name: give each its own name")
 
 func (c *fieldChanges) set(key string, value jsontext.Value) error {
 	if slices.Contains(c.keys, key) {
@@ -160,7 +159,7 @@ func (c *fieldChanges) set(key string, value jsontext.Value) error {
 	return nil
 }
 
-// object is the change as JSON, in the order of the form.
+// object is the JSON object of the changes, in the order of the form.
 func (c *fieldChanges) object() jsontext.Value {
 	out := []byte{'{'}
 	for i, key := range c.keys {
@@ -173,12 +172,13 @@ func (c *fieldChanges) object() jsontext.Value {
 	return append(out, '}')
 }
 
-var errNameless = fault.Invalid("fields", "a value has no name: give it one")
+var errNameless = fault.Invalid("fields", "a field has a value but no name: enter a name or remove the field")
 
-// remove notes that a field is gone.
+// remove records that a field was deleted.
 func (c *fieldChanges) remove(key string) error { return c.set(key, jsontext.Value("null")) }
 
-// replace notes what became of one field. old is empty where there was none.
+// replace records the change of one field, if there is one. old is empty for a new
+// field.
 func (c *fieldChanges) replace(key, text string, old entryField) error {
 	same := sameText(text, old.Text())
 	switch {
@@ -189,7 +189,7 @@ func (c *fieldChanges) replace(key, text string, old entryField) error {
 	case tidyText(text) == "":
 		return nil
 	case same:
-		return c.set(key, old.Value) // it has another name now
+		return c.set(key, old.Value) // only the name changed
 	}
 	return c.set(key, retyped(text, old))
 }

@@ -8,27 +8,27 @@ import (
 	"bursar/api"
 )
 
-// entryForm is an entry as a person writes it. What it was when it was shown goes
-// along, so that only what the person changed is changed.
+// entryForm is the form of an entry. It carries the values that were shown (Was…)
+// in hidden inputs, so that saving changes only what the person edited.
 type entryForm struct {
-	ID       string // "" for a new one
+	ID       string // "" for a new entry
 	Type     string
 	Label    string
 	WasLabel string
 	Name     string
-	WasName  string // "" where the entry has no name beside its fields
-	Was      string // the fields, as JSON
+	WasName  string // "" if the entry has no name outside its fields
+	Was      string // the fields as JSON
 	Usual    []usualField
 	Further  []furtherField
 	Tags     []tagChoice
-	MoreTags string // by name, between commas
+	MoreTags string // names separated by commas
 	WasTags  []string
-	Known    []string // names of tags that are not among Tags
+	Known    []string // existing tags beyond those in Tags, offered as suggestions
 }
 
 type usualField struct{ Key, Value string }
 
-// Caption and Kind say how the field is asked for.
+// Caption is the label of the input, Kind its type.
 func (f usualField) Caption() string { return caption(f.Key) }
 
 func (f usualField) Kind() string {
@@ -41,13 +41,13 @@ func (f usualField) Kind() string {
 	return "text"
 }
 
-// furtherField is a field that does not belong to the type.
+// furtherField is a custom field: any field that is not one of the usual ones.
 type furtherField struct {
 	Key, Value string
-	From       string // its place among the fields as they were, "" for a new one
+	From       string // its index among the fields as shown, "" for a new field
 }
 
-// Long says whether the value needs more than a line.
+// Long says whether the value has more than one line.
 func (f furtherField) Long() bool { return strings.ContainsAny(f.Value, "\r\n") }
 
 type tagChoice struct {
@@ -55,7 +55,7 @@ type tagChoice struct {
 	On   bool
 }
 
-// newForm is the form of an entry, of a new one where e has no id.
+// newForm fills the form from an entry. An entry without an id is a new one.
 func newForm(e api.Entry, tags []api.Tag) entryForm {
 	f := entryForm{
 		ID: e.ID, Type: e.Type, Label: e.Label, WasLabel: e.Label, Name: e.Name, WasName: e.Name,
@@ -74,11 +74,11 @@ func newForm(e api.Entry, tags []api.Tag) entryForm {
 	return f
 }
 
-// maxChips is how many tags are offered side by side. What is left is suggested
-// as one types.
+// maxChips is how many tags the form offers as checkboxes. The rest are suggested
+// while typing.
 const maxChips = 40
 
-// offer shows the tags that can be chosen, with those that are.
+// offer fills in the tags to choose from and ticks the chosen ones.
 func (f *entryForm) offer(tags []api.Tag, chosen []string) {
 	for _, name := range chosen {
 		f.Tags = append(f.Tags, tagChoice{name, true})
@@ -99,7 +99,7 @@ func containsFold(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(one string) bool { return strings.EqualFold(one, name) })
 }
 
-// sentForm is the form as a person filled it in.
+// sentForm reads the form that was sent.
 func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 	f := entryForm{
 		ID: id, Type: kind, Label: v.field("label"), WasLabel: v.field("was-label"), Name: v.field("name"), WasName: v.field("was-name"),
@@ -118,7 +118,7 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 	return f
 }
 
-// changes are the fields that the person changed.
+// changes compares the form with the values that were shown.
 func (f entryForm) changes() (fieldChanges, error) {
 	was := readFields([]byte(f.Was))
 	var out fieldChanges
@@ -167,7 +167,7 @@ func (all entryFields) at(place string) entryField {
 	return all[i]
 }
 
-// chosen are the tags that the person wants.
+// chosen lists the ticked and the typed tags.
 func (f entryForm) chosen() []string {
 	var names []string
 	for _, tag := range f.Tags {
@@ -183,7 +183,8 @@ func (f entryForm) chosen() []string {
 	return names
 }
 
-// retag puts what the person changed over the tags that the entry has by now.
+// retag applies the person's tag changes to the entry's current tags, which somebody
+// else may have changed meanwhile.
 func (f entryForm) retag(current []string) (tags []string, changed bool) {
 	chosen := f.chosen()
 	tags = []string{}

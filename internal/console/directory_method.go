@@ -7,17 +7,17 @@ import (
 	"bursar/internal/web"
 )
 
-// methodForm is a receiving method as a person writes it.
+// methodForm is the form of a receiving method.
 type methodForm struct {
 	EntryID     string
 	EntryLabel  string
-	ID          string // "" for a new one
+	ID          string // "" for a new method
 	Provider    string
 	AccountName string
-	Account     string // what the person wrote, never what is kept
-	Masked      string // what is kept, masked
+	Account     string // what the person typed, never the stored number
+	Masked      string // the stored number, masked
 	IsDefault   bool
-	First       bool // the entry has no other
+	First       bool // the entry has no other method
 }
 
 func methodTitle(f methodForm) string {
@@ -35,7 +35,7 @@ func (v *visit) methodAgain(err error, f methodForm) error {
 	return v.showAgain(status, "directory_method", methodTitle(f), p, f)
 }
 
-// readMethod fills in what a person sent.
+// readMethod copies the submitted values into the form.
 func (v *visit) readMethod(f *methodForm) {
 	f.Provider, f.AccountName, f.Account = v.field("provider"), v.field("account_name"), v.field("account_id")
 }
@@ -71,7 +71,7 @@ func (c *Console) addMethod(v *visit) error {
 	return v.done("Receiving method added.", v.path("directory", e.ID))
 }
 
-// method is the entry and the receiving method of it that the address names.
+// method reads the entry and the receiving method named in the URL.
 func (v *visit) method() (api.Entry, api.ReceivingMethod, error) {
 	e, err := v.entry()
 	if err != nil || e.ReceivingMethods == nil {
@@ -133,7 +133,7 @@ func (c *Console) makeMethodDefault(v *visit) error {
 	if err := v.changeMethod(e, m, map[string]any{"is_default": true}); err != nil {
 		return err
 	}
-	return v.done("Payments go there by default now.", v.path("directory", e.ID))
+	return v.done("Default receiving method changed.", v.path("directory", e.ID))
 }
 
 func (c *Console) removeMethod(v *visit) error {

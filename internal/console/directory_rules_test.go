@@ -135,7 +135,7 @@ func TestEntriesOfOtherWorkspacesAreNotFound(t *testing.T) {
 	admin.Delete("/v1/directory/" + mine).OK()
 	holds(t, "restoring it from elsewhere", v.post(room(n, "/directory/"+mine+"/restore")), http.StatusNotFound)
 	admin.Get("/v1/directory/"+mine).Fails(http.StatusNotFound, "NOT_FOUND")
-	holds(t, "restoring it where it is", v.post("/w/"+other+"/directory/"+mine+"/restore"), http.StatusOK, "Restored.")
+	holds(t, "restoring it where it is", v.post("/w/"+other+"/directory/"+mine+"/restore"), http.StatusOK, "Entry restored.")
 	holds(t, "its tag", v.get(room(n, "/directory/tags/"+tag)), http.StatusNotFound)
 	holds(t, "deleting its tag", v.post(room(n, "/directory/tags/"+tag+"/delete")), http.StatusNotFound)
 }
@@ -175,7 +175,7 @@ func TestTwoPeopleCanEditOneEntry(t *testing.T) {
 		for _, pair := range [][2]string{{"amount", "7"}, {"old", "x"}} { // in the order of the form: count, renamed, and old
 			sent = append(sent, "key", pair[0], "value", pair[1])
 		}
-		holds(t, "saving", v.post(room(n, "/directory/"+id), sent...), http.StatusOK, "Saved.", "Ada Lovelace")
+		holds(t, "saving", v.post(room(n, "/directory/"+id), sent...), http.StatusOK, "Changes saved.", "Ada Lovelace")
 		entry := admin.Get("/v1/directory/" + id).OK().Object()
 		fields := entry["fields"].(map[string]any)
 		want := map[string]any{"first-name": "Ada", "last-name": "Lovelace", "phone": "+1", "email": "ada@example.com", "old": "x", "amount": 7.0}
@@ -226,7 +226,7 @@ func TestFieldsKeepTheirKind(t *testing.T) {
 		for i, key := range []string{"a", "b", "c", "d", "e", "f"} {
 			sent = append(sent, "key", key, "value", values[i])
 		}
-		holds(t, "saving", v.post(room(n, "/directory/"+id), sent...), http.StatusOK, "Saved.")
+		holds(t, "saving", v.post(room(n, "/directory/"+id), sent...), http.StatusOK, "Changes saved.")
 		return fieldsOf(t, n, id)
 	}
 	untouched := `{"a":1.50,"b":[1,2],"c":"3","d":null,"e":"","f":true}`

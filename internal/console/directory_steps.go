@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// pageSize is how many rows a page of the directory has.
+	// pageSize is the number of rows on a page.
 	pageSize = "25"
 
-	// maxSteps bounds how far one can go back page by page. Beyond, the way back
-	// is to the first page.
+	// maxSteps limits how many earlier pages the URL remembers. Beyond that, only the
+	// first page can be reached.
 	maxSteps = 50
 )
 
-// steps lead from a page of a list to others; "" where there is none.
+// steps are the links to other pages of a list; "" if there is no such page.
 type steps struct{ First, Previous, Next string }
 
-// filters are the named parts of the address that are not empty.
+// filters returns the named query parameters that are not empty.
 func (v *visit) filters(names ...string) url.Values {
 	given := v.R.URL.Query()
 	query := url.Values{}
@@ -30,7 +30,7 @@ func (v *visit) filters(names ...string) url.Values {
 	return query
 }
 
-// listQuery asks a service for the page of a list that the address names.
+// listQuery is the service query for the page of a list that the URL names.
 func (v *visit) listQuery(filters url.Values) url.Values {
 	query := url.Values{"workspace_id": {v.workspace.ID}, "limit": {pageSize}}
 	for name, values := range filters {
@@ -42,8 +42,8 @@ func (v *visit) listQuery(filters url.Values) url.Values {
 	return query
 }
 
-// steps make the addresses of the pages around this one. A list only knows the
-// way on, so the address remembers the cursors that led here.
+// steps builds the links to the neighbouring pages. A list only has a cursor for
+// its next page, so the URL carries the cursors of the pages before this one.
 func (v *visit) steps(path string, filters url.Values, next string) steps {
 	given := v.R.URL.Query()
 	here, been := given.Get("cursor"), given["before"]

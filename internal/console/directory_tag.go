@@ -10,15 +10,15 @@ import (
 	"bursar/internal/web"
 )
 
-// tagForm is a tag as a person writes it.
+// tagForm is the form of a tag.
 type tagForm struct {
 	ID        string
-	Called    string // its name so far
+	Called    string // the current name
 	Name      string
 	AppliesTo string
 }
 
-// tagsPage is all tags, and the form for another one.
+// tagsPage lists all tags and has the form for a new one.
 type tagsPage struct {
 	Tags []api.Tag
 	New  tagForm
@@ -47,7 +47,7 @@ func (c *Console) createTag(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.done("Made the tag "+form.Name+".", v.path("directory", "tags"))
+	return v.done("Tag \""+form.Name+"\" created.", v.path("directory", "tags"))
 }
 
 // tagProblems is formProblems for the form of a tag, where a rule about the tag as a whole
@@ -66,7 +66,7 @@ func tagProblems(err error) (problems, int, bool) {
 	return p, status, ok
 }
 
-// tag is the tag that the address names, if it is in this workspace.
+// tag finds the tag named in the URL.
 func (v *visit) tag() (api.Tag, error) {
 	tags, err := v.tags()
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Console) updateTag(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.done("Saved the tag "+form.Name+".", v.path("directory", "tags"))
+	return v.done("Tag \""+form.Name+"\" saved.", v.path("directory", "tags"))
 }
 
 func (c *Console) deleteTag(v *visit) error {
@@ -117,5 +117,5 @@ func (c *Console) deleteTag(v *visit) error {
 	if _, err := act(v, audit.TagDeleted, c.Directory.DeleteTag, web.Args{Path: map[string]string{"id": t.ID}}); err != nil {
 		return err
 	}
-	return v.done("Deleted the tag "+t.Name+". It is off every entry.", v.path("directory", "tags"))
+	return v.done("Tag \""+t.Name+"\" deleted and removed from all entries.", v.path("directory", "tags"))
 }

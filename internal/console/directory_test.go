@@ -27,10 +27,10 @@ func TestDirectoryStartsEmptyAndTakesAPersonAndAnOrganization(t *testing.T) {
 	page.Fill("Email", "ada@engine.example")
 	page.Fill("Phone", "+63 917 555 0101")
 	page.Fill("Tags", "contractor, maths")
-	page.ClickText("Add a field")
+	page.ClickText("Add field")
 	page.Fill("Field", "tax-id")
 	page.Fill("Value", "123-456-789")
-	page.ClickText("Add to the directory")
+	page.ClickText("Add to directory")
 	page.WaitText("Added to the directory.")
 	if got := page.Text("h1"); !strings.HasPrefix(got, "Ada Lovelace") {
 		t.Errorf("the entry is called %q", got)
@@ -50,7 +50,7 @@ func TestDirectoryStartsEmptyAndTakesAPersonAndAnOrganization(t *testing.T) {
 	page.Fill("Name", "Babbage & Co")
 	page.Fill("Industry", "Machinery")
 	page.Check("contractor")
-	page.ClickText("Add to the directory")
+	page.ClickText("Add to directory")
 	page.WaitText("Babbage & Co")
 	if got := page.Texts(".chip"); !slices.Equal(got, []string{"contractor"}) {
 		t.Errorf("the tags of the organization are %q", got)
@@ -102,7 +102,7 @@ func TestDirectorySearchesAsOneTypes(t *testing.T) {
 	page.WaitGone("Manila Freight")
 
 	page.Fill("Search", "nobody at all")
-	page.WaitText("Nothing found")
+	page.WaitText("No matching entries")
 	page.Accessible("a search that finds nothing")
 	page.Shoot("directory-nothing-found")
 	page.ClickText("Show all entries")
@@ -134,7 +134,7 @@ func TestDirectoryFiltersStandInTheAddress(t *testing.T) {
 	if page.Value("Type") != "organization" || page.Value("Tag") != "logistics" {
 		t.Errorf("after a reload the filters are %q and %q", page.Value("Type"), page.Value("Tag"))
 	}
-	page.ClickText("Reset the filters")
+	page.ClickText("Clear filters")
 	page.Select("Status", "Inactive")
 	page.WaitGone("Manila Freight")
 	page.WaitURL("status=inactive")
@@ -142,7 +142,7 @@ func TestDirectoryFiltersStandInTheAddress(t *testing.T) {
 		t.Errorf("the inactive ones are %q", got)
 	}
 	page.Goto(n.PublicURL + room(n, "/directory?tag=gone"))
-	page.WaitText("Nothing found")
+	page.WaitText("No matching entries")
 	if got := page.Value("Tag"); got != "gone" {
 		t.Errorf("a tag that does not exist is shown as %q", got)
 	}
@@ -193,10 +193,10 @@ func TestDirectoryWorksWithoutScripts(t *testing.T) {
 	page.Fill(`.nojs .pair:nth-child(2) [name="key"]`, "founded")
 	page.Fill(`.nojs .pair:nth-child(2) [name="value"]`, "1999")
 	page.Shoot("directory-new-without-scripts")
-	page.ClickText("Add to the directory")
+	page.ClickText("Add to directory")
 	page.WaitText("Plain Works")
 	if got := page.Text("section:first-child .kv"); !strings.Contains(got, "founded") || !strings.Contains(got, "1999") {
-		t.Errorf("the further field is missing: %q", got)
+		t.Errorf("the custom field is missing: %q", got)
 	}
 }
 
@@ -207,14 +207,14 @@ func TestDeletingCanBeUndone(t *testing.T) {
 	page := open(t, n, adminEmail, "/directory?q=maria")
 	page.ClickText("Maria Santos")
 	page.ClickText("Delete")
-	page.WaitText("Deleted Maria Santos.")
+	page.WaitText("Maria Santos was deleted.")
 	if slices.Contains(page.Texts("tbody th a"), "Maria Santos") {
 		t.Error("a deleted entry is still listed")
 	}
 	page.Accessible("the directory after deleting")
 	page.Shoot("directory-undo")
 	page.ClickText("Undo")
-	page.WaitText("Restored.")
+	page.WaitText("Entry restored.")
 	if got := page.Texts(".chip"); !slices.Equal(got, []string{"payroll", "remote"}) {
 		t.Errorf("after undo the tags are %q", got)
 	}
@@ -225,9 +225,9 @@ func TestDeletingCanBeUndone(t *testing.T) {
 	page.Accessible("the deleted entries")
 	page.Shoot("directory-deleted")
 	page.ClickText("Restore Maria Santos")
-	page.WaitText("Restored.")
+	page.WaitText("Entry restored.")
 	page.Goto(n.PublicURL + room(n, "/directory/deleted"))
-	page.WaitText("Nothing deleted")
+	page.WaitText("No deleted entries")
 	page.Accessible("no deleted entries")
 	page.Shoot("directory-deleted-empty")
 }
@@ -261,9 +261,9 @@ func TestTagsAreMadeRenamedAndDeleted(t *testing.T) {
 	page.Accessible("no tags")
 	page.Shoot("directory-tags-empty")
 	page.Fill("Name", "vendor")
-	page.Select("For", "Organizations")
-	page.ClickText("Make the tag")
-	page.WaitText("Made the tag vendor.")
+	page.Select("Used for", "Organizations")
+	page.ClickText("Create tag")
+	page.WaitText(`Tag "vendor" created.`)
 	some(t, n)
 	page.Reload()
 	page.Accessible("the tags")
@@ -271,31 +271,31 @@ func TestTagsAreMadeRenamedAndDeleted(t *testing.T) {
 
 	page.ExpectStatus(422)
 	page.Fill("Name", "VENDOR")
-	page.ClickText("Make the tag")
+	page.ClickText("Create tag")
 	page.WaitText("There is a tag")
 	page.Accessible("a tag that exists")
 	page.Shoot("directory-tags-problem")
 
-	page.ClickText("Edit the tag payroll")
+	page.ClickText("Edit tag payroll")
 	page.Accessible("the form of a tag")
 	page.Shoot("directory-tag")
-	page.Select("For", "Organizations")
+	page.Select("Used for", "Organizations")
 	page.ClickText("Save")
 	page.WaitText("Entries that are not of type organization carry the tag")
-	page.Select("For", "People")
+	page.Select("Used for", "People")
 	page.Fill("Name", "staff")
 	page.ClickText("Save")
-	page.WaitText("Saved the tag staff.")
+	page.WaitText(`Tag "staff" saved.`)
 	page.ClickText("Entries tagged staff")
 	page.WaitURL("tag=staff")
 	page.WaitText("2 entries shown")
 
 	page.ClickText("Tags")
-	page.ClickText("Delete the tag staff")
-	page.WaitText("Delete the tag staff and take it off every entry?")
+	page.ClickText("Delete tag staff")
+	page.WaitText("Delete tag staff and remove it from all entries?")
 	page.Accessible("the question before a tag is deleted")
 	page.ClickText("Delete")
-	page.WaitText("Deleted the tag staff.")
+	page.WaitText(`Tag "staff" deleted and removed from all entries.`)
 	if tags := n.Admin(t).Get("/v1/directory/tags?" + url.Values{"workspace_id": {n.First.WorkspaceID}}.Encode()).OK().Column("name"); slices.Contains(tags, "staff") {
 		t.Errorf("the tags are %q", tags)
 	}

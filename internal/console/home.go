@@ -17,8 +17,8 @@ func (c *Console) homeRoutes() []Route {
 	}
 }
 
-// enterLast sends a visitor to the workspace they were in last, or else to their
-// first.
+// enterLast redirects to the workspace that the visitor opened last, or else to
+// the first one in their list.
 func (c *Console) enterLast(v *visit) error {
 	list, err := ask(v, c.Workspaces.List, web.Args{})
 	if err != nil {
@@ -31,20 +31,21 @@ func (c *Console) enterLast(v *visit) error {
 	return v.redirect(workspacePath(last.ID))
 }
 
-// recentRows is how much of the latest the home page shows.
+// recentRows is how many of the latest audit entries the home page lists.
 const recentRows = 10
 
-// homePage is a workspace at a glance. What the visitor may not see is empty.
+// homePage is the data of a workspace's home page. Parts that the visitor may not
+// see stay empty.
 type homePage struct {
 	Stats     []stat
 	Steps     []step // while there is nobody to pay
 	Attention []attentionItem
 	Recent    []homeRow
-	Chart     *chart // nil for who may not read the audit log
-	Roleless  bool   // the visitor is a member and may do nothing
+	Chart     *chart // nil if the visitor may not read the audit log
+	Roleless  bool   // the visitor is a member without any permission
 }
 
-// stat is a number that leads to what was counted.
+// stat is a count that links to the list of what was counted.
 type stat struct {
 	Label, Number, Path string
 }
@@ -52,7 +53,7 @@ type stat struct {
 type homeRow struct {
 	api.AuditEntry
 	Who  string
-	Kind string // of the badge
+	Kind string // the style of the outcome's badge
 }
 
 func (c *Console) home(v *visit) error {
@@ -125,12 +126,12 @@ func directoryStats(v *visit, counts directory.Counts) []stat {
 	}
 }
 
-// actorName is who did something, as short as it can be said.
+// actorName is the shortest readable name of whoever caused an audit entry.
 func actorName(row api.AuditEntry) string {
 	return cmp.Or(row.ActorName, row.ActorEmail, row.ActorID, "Bursar")
 }
 
-// outcomeKind is the look of an outcome's badge.
+// outcomeKind is the style of the badge that shows an outcome.
 func outcomeKind(outcome string) string {
 	switch outcome {
 	case "success":

@@ -10,19 +10,19 @@ import (
 	"bursar/internal/web"
 )
 
-// shownAlike is how many things of a kind want attention by name.
+// shownAlike is how many items of one kind are listed by name; the rest are counted.
 const shownAlike = 5
 
-// attentionItem is something that somebody should look at.
+// attentionItem is one line of the list "Needs attention".
 type attentionItem struct {
-	Subject string // what it is about
-	Text    string // what is the matter with it
+	Subject string // what the line is about
+	Text    string // why it needs attention
 	Path    string
-	At      int64 // since when; 0 where it does not matter
-	Since   string
+	At      int64  // when it was last used or created; 0 to show no time
+	Since   string // what At tells, such as "last used"
 }
 
-// homeKeys are the credentials whose use the visitor may see.
+// homeKeys are the API keys and machine clients that the visitor may see.
 type homeKeys struct {
 	own     []api.APIKey
 	clients []identity.ClientInfo
@@ -37,19 +37,19 @@ func (c *Console) homeKeys(v *visit) (homeKeys, error) {
 	return keys, err
 }
 
-// invitations are the members who have yet to come.
+// invitations lists the members who have not accepted their invitation yet.
 func invitations(v *visit, members []api.Member) []attentionItem {
 	var items []attentionItem
 	path := v.path("members") + "?status=invited"
 	for _, m := range members {
 		if m.Status == "invited" {
-			items = append(items, attentionItem{Subject: m.Email, Text: "was invited and has not joined yet", Path: path})
+			items = append(items, attentionItem{Subject: m.Email, Text: "hasn't accepted the invitation yet", Path: path})
 		}
 	}
-	return fewAlike(items, "have not joined yet", path)
+	return fewAlike(items, "haven't accepted their invitations yet", path)
 }
 
-// unused are the keys and clients that nobody has used for long.
+// unused lists the keys and clients that have not been used for a long time.
 func (k homeKeys) unused(v *visit) []attentionItem {
 	now := v.console.endpoints.DB.Now()
 	var keys, clients []attentionItem
@@ -61,24 +61,25 @@ func (k homeKeys) unused(v *visit) []attentionItem {
 	for _, client := range k.clients {
 		clients = append(clients, idleKey(now, "Machine client "+client.Name, client.CreatedAt, client.LastUsedAt, v.path("keys"))...)
 	}
-	return append(fewAlike(keys, "API keys of yours are not used either", v.path("keys")),
-		fewAlike(clients, "machine clients are not used either", v.path("keys"))...)
+	return append(fewAlike(keys, "of your API keys are unused too", v.path("keys")),
+		fewAlike(clients, "machine clients are unused too", v.path("keys"))...)
 }
 
-// idleKey is what to say of a credential, if anything.
+// idleKey makes the line for a credential if it has been idle for too long.
 func idleKey(now int64, subject string, made, used int64, path string) []attentionItem {
 	if !idle(now, made, used) {
 		return nil
 	}
 	unused := time.Duration(now-used) * time.Millisecond
-	item := attentionItem{Subject: subject, Text: "has not been used for " + roughly(unused), Path: path, At: used, Since: "last used"}
+	item := attentionItem{Subject: subject, Text: "hasn't been used for " + roughly(unused), Path: path, At: used, Since: "last used"}
 	if used == 0 {
-		item.Text, item.At, item.Since = "was never used", made, "made"
+		item.Text, item.At, item.Since = "has never been used", made, "created"
 	}
 	return []attentionItem{item}
 }
 
-// fewAlike names some and counts the rest.
+// fewAlike keeps the first items and replaces the others by one line that counts
+// them.
 func fewAlike(items []attentionItem, rest, path string) []attentionItem {
 	if len(items) <= shownAlike {
 		return items
@@ -87,21 +88,21 @@ func fewAlike(items []attentionItem, rest, path string) []attentionItem {
 	return append(items[:shownAlike:shownAlike], attentionItem{Subject: fmt.Sprintf("%d more", more), Text: rest, Path: path})
 }
 
-// step is something to begin with.
+// step is one of the tasks that set up a new workspace.
 type step struct {
 	Title, Text, Path, Label string
 	Done                     bool
 }
 
-// firstSteps are what the visitor can do in a workspace that is still empty.
+// firstSteps are the tasks that the visitor is allowed to do.
 func firstSteps(v *visit, members, keys int) []step {
 	var steps []step
 	if v.can(access.DirectoryWrite) {
-		steps = append(steps, step{Title: "Add a payee", Text: "A person or an organization that you pay.", Path: v.path("directory", "new"), Label: "Add a payee"})
+		steps = append(steps, step{Title: "Add a payee", Text: "Someone you pay: a person or an organization.", Path: v.path("directory", "new"), Label: "Add a payee"})
 	}
 	if v.can(access.MembersWrite) {
-		steps = append(steps, step{Title: "Invite someone", Text: "Somebody to work with, in the role that fits.", Path: v.path("members"), Label: "Invite someone", Done: members > 1})
+		steps = append(steps, step{Title: "Invite a colleague", Text: "Choose a role that covers what they need to do.", Path: v.path("members"), Label: "Invite a colleague", Done: members > 1})
 	}
-	steps = append(steps, step{Title: "Make an API key", Text: "Programs use it to act as you.", Path: v.path("keys", "new"), Label: "Make a key", Done: keys > 0})
+	steps = append(steps, step{Title: "Create an API key", Text: "For scripts and programs that act on your behalf.", Path: v.path("keys", "new"), Label: "Create a key", Done: keys > 0})
 	return steps
 }

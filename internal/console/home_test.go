@@ -43,7 +43,7 @@ func TestHomeOfAnEmptyWorkspaceSaysHowToBegin(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "")
 	page.WaitText("First steps")
-	page.WaitText("All quiet")
+	page.WaitText("Nothing needs your attention")
 	page.Accessible("home-empty")
 	page.Shoot("home-empty")
 	if got := page.Texts(".stat"); strings.Join(got, " ") != "0 People 0 Organizations 0 Inactive 0 Tags 1 Members" {
@@ -115,7 +115,7 @@ func TestHomeChartShowsThirtyDays(t *testing.T) {
 		title     string
 		tall, bad float64
 	}{
-		29 - 21: {"40 actions, 10 refused", 120, 40}, 29 - 22: {"14 actions", 56, 0}, 29 - 20: {"0 actions", 0, 0}, 29 - 2: {"4 actions, 4 refused", 0, 16},
+		29 - 21: {"40 events, 10 refused", 120, 40}, 29 - 22: {"14 events", 56, 0}, 29 - 20: {"0 events", 0, 0}, 29 - 2: {"4 events, 4 refused", 0, 16},
 	} {
 		date := n.Clock.Now().UTC().AddDate(0, 0, i-29).Format("2 Jan")
 		if got := bars[i]; got.Title != date+": "+want.title || got.Tall != want.tall || got.Bad != want.bad {
@@ -131,19 +131,19 @@ func TestHomeChartShowsThirtyDays(t *testing.T) {
 			t.Errorf("at %d the chart is %+v", width, drawn)
 		}
 	}
-	page.WaitText("katherine@example.com was invited and has not joined yet")
+	page.WaitText("katherine@example.com hasn't accepted the invitation yet")
 	page.Accessible("home-chart")
-	page.ClickText("The numbers, day by day")
+	page.ClickText("Numbers by day")
 	page.Accessible("home-numbers")
 	page.Eval("scrollTo(0, 0)", nil)
 	page.Shoot("home-numbers")
-	page.ClickText("The numbers, day by day")
+	page.ClickText("Numbers by day")
 	page.Eval("scrollTo(0, 0)", nil)
 	page.Shoot("home")
-	page.ClickText("The numbers, day by day")
+	page.ClickText("Numbers by day")
 	page.Click(`.chart + details tbody tr:nth-child(3) a`)
 	page.WaitURL("/audit?from=")
-	if got := page.Text(".count"); !strings.HasPrefix(got, "14 rows") {
+	if got := page.Text(".count"); !strings.HasPrefix(got, "14 events") {
 		t.Errorf("the numbers of a day lead to %q", got)
 	}
 }
@@ -162,22 +162,22 @@ func TestHomeTellsOfKeysThatNobodyUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	visitor := browse(t, n, adminEmail)
-	if body := visitor.get(room(n, "")).body; !strings.Contains(body, "All quiet") {
-		t.Errorf("fresh keys want attention: %s", body)
+	if body := visitor.get(room(n, "")).body; !strings.Contains(body, "Nothing needs your attention") {
+		t.Errorf("fresh keys need attention: %s", body)
 	}
 	n.Clock.Advance(46 * 24 * time.Hour)
 	n.Admin(t) // whose key is used
 	page := open(t, n, adminEmail, "")
-	page.WaitText("Your API key nightly export was never used")
-	page.WaitText("Machine client payroll job was never used")
+	page.WaitText("Your API key nightly export has never been used")
+	page.WaitText("Machine client payroll job has never been used")
 	if got := page.Texts(".attention > li"); len(got) != 2 {
-		t.Errorf("what wants attention is %q", got)
+		t.Errorf("what needs attention is %q", got)
 	}
 	page.Accessible("home-attention")
 	page.Shoot("home-attention")
 
 	n.Member(t, "auditor@example.com", "auditor")
-	if body := browse(t, n, "auditor@example.com").get(room(n, "")).body; strings.Contains(body, "was never used") {
+	if body := browse(t, n, "auditor@example.com").get(room(n, "")).body; strings.Contains(body, "has never been used") {
 		t.Error("an auditor sees keys of others")
 	}
 }
@@ -196,7 +196,7 @@ func TestHomeMakesSenseForEveryRole(t *testing.T) {
 
 	n.Admin(t).Delete("/v1/workspaces/" + n.First.WorkspaceID + "/roles/" + viewer.UserID + "/viewer").OK()
 	page.Reload()
-	page.WaitText("hold no role in it yet")
+	page.WaitText("don't have a role in it yet")
 	if page.Has(".stats") {
 		t.Error("somebody without a role sees numbers")
 	}

@@ -20,30 +20,31 @@ func (c *Console) roleRoutes() []Route {
 	}
 }
 
-// rolesPage is the matrix of roles and permissions.
+// rolesPage is the data of the page with the matrix of roles and permissions.
 type rolesPage struct {
 	Areas   []permissionArea
 	Columns []roleColumn
-	Defined []roleColumn // those of the workspace alone
+	Defined []roleColumn // the workspace's own roles
 }
 
-// Width is how many columns the matrix has, with the one that names permissions.
+// Width is the number of columns of the matrix, including the permission names.
 func (p rolesPage) Width() int { return len(p.Columns) + 1 }
 
-// roleColumn is a role with how many hold it.
+// roleColumn is a role and the number of members who have it.
 type roleColumn struct {
 	api.Role
 	Holders  int
-	Editable bool // by the visitor, who holds all that it allows
+	Editable bool // the visitor may define roles and has all permissions of this one
 }
 
-// Allows says whether the role holds a permission.
+// Allows says whether the role has a permission.
 func (r roleColumn) Allows(permission string) bool { return slices.Contains(r.Permissions, permission) }
 
-// FirstWord of the name stands beside the role's dot; the others may go below.
+// FirstWord of the name stays on one line with the role's dot; the other words may
+// wrap below.
 func (r roleColumn) FirstWord() string { first, _, _ := strings.Cut(r.Name, " "); return first }
 
-// OtherWords are the rest of the name.
+// OtherWords is the rest of the name.
 func (r roleColumn) OtherWords() string { _, rest, _ := strings.Cut(r.Name, " "); return rest }
 
 func (c *Console) rolesPage(v *visit) error {
@@ -79,20 +80,20 @@ func (v *visit) rolesData() (rolesPage, error) {
 	return data, nil
 }
 
-// roles are all roles of the workspace.
+// roles lists all roles of the workspace.
 func (v *visit) roles() ([]api.Role, error) {
 	list, err := ask(v, v.console.Workspaces.Roles, web.Args{Path: map[string]string{"id": v.workspace.ID}})
 	return list.Rows(), err
 }
 
-// canGrant says whether the visitor holds all that a role allows: nobody can hand
-// out more than that.
+// canGrant says whether the visitor has all permissions of a role. Nobody can grant
+// permissions that they do not have.
 func (v *visit) canGrant(r api.Role) bool {
 	_, lacks := v.held.Lacks(permissionSet(r.Permissions))
 	return !lacks
 }
 
-// grantable are the roles that the visitor can give to somebody.
+// grantable lists the roles that the visitor can assign.
 func (v *visit) grantable(roles []api.Role) []api.Role {
 	return slices.DeleteFunc(slices.Clone(roles), func(r api.Role) bool { return !v.canGrant(r) })
 }
@@ -115,7 +116,7 @@ func roleCalled(roles []api.Role, key string) api.Role {
 	return api.Role{Key: key, Name: key}
 }
 
-// roleName is the name of a role, or its key where the name is not known.
+// roleName is the name of a role, or its key if the visitor may not read roles.
 func (v *visit) roleName(key string) string {
 	if role, ok := access.BuiltInRole(key); ok {
 		return role.Name

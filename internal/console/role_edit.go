@@ -13,25 +13,25 @@ import (
 	"bursar/internal/web"
 )
 
-// rolePage is the form that defines a role.
+// rolePage is the form of a role.
 type rolePage struct {
 	New   bool
 	Key   string
 	Name  string
 	Color string
-	Areas []permissionArea // what the visitor holds, and so can put into a role
+	Areas []permissionArea // the permissions that the visitor can grant
 
 	Chosen []string
 }
 
-// Has says whether a permission is chosen.
+// Has says whether a permission is ticked.
 func (p rolePage) Has(permission string) bool { return slices.Contains(p.Chosen, permission) }
 
 func (v *visit) roleForm(key string) rolePage {
 	return rolePage{New: key == "", Key: key, Color: "#475467", Areas: v.heldAreas()}
 }
 
-// heldAreas are the permissions that the visitor holds.
+// heldAreas lists the permissions that the visitor has.
 func (v *visit) heldAreas() []permissionArea {
 	var areas []permissionArea
 	for _, area := range permissionAreas() {
@@ -66,7 +66,7 @@ func (c *Console) rolePage(v *visit) error {
 	return v.show("roles_edit", "Role "+role.Name, data)
 }
 
-// definedRole finds a role that the workspace has defined itself.
+// definedRole finds one of the workspace's own roles.
 func (v *visit) definedRole(key string) (api.Role, error) {
 	roles, err := v.roles()
 	if err != nil {
@@ -85,14 +85,14 @@ func (c *Console) createRole(v *visit) error {
 	key := cmp.Or(v.field("role"), strings.ReplaceAll(slug.From(v.field("name"), "role"), "-", "_"))
 	if v.can(access.RolesWrite) && v.otherRole(key) {
 		data.Key = key
-		taken := problems{Fields: map[string]string{"role": "There is a role with the key " + key + " already."}}
+		taken := problems{Fields: map[string]string{"role": "A role with the key " + key + " already exists."}}
 		return v.showRole(data, taken, http.StatusUnprocessableEntity)
 	}
 	return c.defineRole(v, data, audit.RoleCreated, key)
 }
 
-// otherRole says whether making a role would in truth change one that exists.
-// The same form sent twice is no change.
+// otherRole says whether creating a role would overwrite a different one that has
+// the same key. Sending the same form twice is harmless.
 func (v *visit) otherRole(key string) bool {
 	role, err := v.definedRole(key)
 	return err == nil && (role.Name != v.field("name") || !strings.EqualFold(role.Color, v.field("color")) ||
@@ -118,10 +118,10 @@ func (c *Console) defineRole(v *visit, data rolePage, action audit.Action, key s
 	if err != nil {
 		return err
 	}
-	return v.done("The role "+role.Name+" is saved.", v.path("roles"))
+	return v.done("Role \""+role.Name+"\" saved.", v.path("roles"))
 }
 
-// showRole shows the form again with what was typed.
+// showRole shows the form again with what the person entered.
 func (v *visit) showRole(data rolePage, p problems, status int) error {
 	data.Name, data.Color, data.Chosen = v.field("name"), v.field("color"), v.form["permissions"]
 	title := "New role"
@@ -145,5 +145,5 @@ func (c *Console) deleteRole(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.done("The role "+name+" is deleted.", v.path("roles"))
+	return v.done("Role \""+name+"\" deleted.", v.path("roles"))
 }

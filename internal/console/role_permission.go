@@ -2,20 +2,20 @@ package console
 
 import "bursar/internal/access"
 
-// permissionArea is what a few permissions have in common.
+// permissionArea is a group of permissions.
 type permissionArea struct {
 	Name        string
 	Permissions []permission
 }
 
-// permission is what a role can allow, in words.
+// permission is a permission and what it allows, in words.
 type permission struct {
 	Key  string
 	Text string
 }
 
-// permissionAreas are all permissions of a workspace, as they are shown. One that
-// nobody has described yet stands at the end under its own name.
+// permissionAreas lists all workspace permissions in groups. Permissions without a
+// description come last, under their own names.
 func permissionAreas() []permissionArea {
 	areas := describedAreas()
 	var seen access.Set
@@ -34,7 +34,7 @@ func permissionAreas() []permissionArea {
 	return areas
 }
 
-// allPermissions are what the admin holds: everything.
+// allPermissions is every workspace permission: what the admin role has.
 func allPermissions() access.Set {
 	admin, _ := access.BuiltInRole(access.Admin)
 	return admin.Permissions
@@ -45,20 +45,20 @@ func describedAreas() []permissionArea {
 	return []permissionArea{
 		{"Workspace", []permission{
 			say(access.WSRead, "See the workspace"),
-			say(access.WSWrite, "Rename it"),
+			say(access.WSWrite, "Rename the workspace"),
 		}},
 		{"Members and roles", []permission{
 			say(access.MembersRead, "See members and roles"),
-			say(access.MembersWrite, "Invite, remove, give and take roles"),
-			say(access.RolesWrite, "Define roles"),
+			say(access.MembersWrite, "Invite and remove members, assign roles"),
+			say(access.RolesWrite, "Create, edit and delete roles"),
 		}},
 		{"Directory", []permission{
 			say(access.DirectoryRead, "See entries and tags"),
-			say(access.DirectoryWrite, "Add and change entries"),
+			say(access.DirectoryWrite, "Add and edit entries"),
 			say(access.DirectoryDelete, "Delete and restore entries"),
-			say(access.TagsWrite, "Make, rename and delete tags"),
-			say(access.ReceivingRead, "See how somebody is paid"),
-			say(access.ReceivingWrite, "Change how somebody is paid"),
+			say(access.TagsWrite, "Create, rename and delete tags"),
+			say(access.ReceivingRead, "See receiving methods"),
+			say(access.ReceivingWrite, "Add, edit and remove receiving methods"),
 		}},
 		{"Payouts", []permission{
 			say(access.PayoutsRead, "See payouts"),
@@ -66,14 +66,14 @@ func describedAreas() []permissionArea {
 			say(access.PayoutsApprove, "Approve payouts"),
 		}},
 		{"Audit", []permission{
-			say(access.AuditRead, "Read the audit log"),
+			say(access.AuditRead, "See the audit log"),
 			say(access.AuditExport, "Export the audit log"),
 		}},
 		{"Keys and webhooks", []permission{
 			say(access.KeysRead, "See machine clients"),
-			say(access.KeysWrite, "Make, rotate and revoke machine clients"),
+			say(access.KeysWrite, "Create, rotate and revoke machine clients"),
 			say(access.WebhooksRead, "See webhooks"),
-			say(access.WebhooksWrite, "Change webhooks"),
+			say(access.WebhooksWrite, "Edit webhooks"),
 		}},
 	}
 }

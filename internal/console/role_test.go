@@ -51,7 +51,7 @@ func TestTheMatrixShowsWhatEachRoleAllows(t *testing.T) {
 	if page.Has(`tbody small.mono:empty`) || slices.Contains(page.Texts("tbody th[scope=rowgroup]"), "Other") {
 		t.Error("every permission is described")
 	}
-	if held := page.Text(`a[aria-label="1 with the role Night shift"]`); held != "1" {
+	if held := page.Text(`a[aria-label="1 member with the role Night shift"]`); held != "1" {
 		t.Errorf("want one holder, got %s", held)
 	}
 	page.Accessible("roles")
@@ -67,39 +67,39 @@ func TestARoleIsDefinedChangedAndDeleted(t *testing.T) {
 	page.Fill("Name", "Night shift")
 	page.Fill("Color", "#c11574")
 	page.Check("See the workspace")
-	page.Check("Read the audit log")
+	page.Check("See the audit log")
 	page.Eval("scrollTo(0, 0)", nil)
 	page.Shoot("roles-new")
-	page.ClickText("Create the role")
-	page.WaitText("The role Night shift is saved.")
+	page.ClickText("Create role")
+	page.WaitText(`Role "Night shift" saved.`)
 	made := roles(t, n)["night_shift"]
 	if made.Name != "Night shift" || made.Color != "#c11574" || !slices.Equal(made.Permissions, []string{"ws.read", "ws.audit.read"}) {
 		t.Fatalf("want what was chosen, got %+v", made)
 	}
 
-	page.ClickText("Edit the role Night shift")
+	page.ClickText("Edit role Night shift")
 	page.Accessible("a role")
 	page.Shoot("roles-edit")
 	page.Fill("Name", "Late shift")
-	page.Uncheck("Read the audit log")
+	page.Uncheck("See the audit log")
 	page.Check("See entries and tags")
 	page.ClickText("Save")
-	page.WaitText("The role Late shift is saved.")
+	page.WaitText(`Role "Late shift" saved.`)
 	if changed := roles(t, n)["night_shift"]; changed.Name != "Late shift" || !slices.Equal(changed.Permissions, []string{"ws.read", "ws.directory.read"}) {
 		t.Fatalf("want what was changed, got %+v", changed)
 	}
 
 	n.Member(t, "ana@example.com", "night_shift")
 	page.ExpectStatus(http.StatusUnprocessableEntity)
-	page.ClickText("Delete the role Late shift")
+	page.ClickText("Delete role Late shift")
 	page.ClickText("Delete")
 	page.WaitText("Somebody holds the role night_shift: take it from them first.")
 	page.Accessible("roles with one in use")
 	page.Shoot("roles-in-use")
 	n.Admin(t).Delete("/v1/workspaces/" + n.First.WorkspaceID + "/roles/" + memberID(t, n, "ana@example.com") + "/night_shift").OK()
-	page.ClickText("Delete the role Late shift")
+	page.ClickText("Delete role Late shift")
 	page.ClickText("Delete")
-	page.WaitText("The role Late shift is deleted.")
+	page.WaitText(`Role "Late shift" deleted.`)
 	if _, there := roles(t, n)["night_shift"]; there {
 		t.Error("the role is still there")
 	}
@@ -115,7 +115,7 @@ func TestWhatIsWrongWithARoleStandsWithItsFields(t *testing.T) {
 		t.Errorf("the same form sent twice does no harm, got %d at %s", again.status, again.path)
 	}
 	other := visitor.post(room(n, "/roles"), "name", "Nightly", "role", "night", "color", "#c11574", "permissions", "ws.audit.read")
-	if other.status != http.StatusUnprocessableEntity || !strings.Contains(other.body, "There is a role with the key night already.") {
+	if other.status != http.StatusUnprocessableEntity || !strings.Contains(other.body, "A role with the key night already exists.") {
 		t.Errorf("want that the key is taken, got %d", other.status)
 	}
 	if roles(t, n)["night"].Name != "Night shift" {
@@ -126,7 +126,7 @@ func TestWhatIsWrongWithARoleStandsWithItsFields(t *testing.T) {
 	page.ExpectStatus(http.StatusBadRequest)
 	page.Fill("Key (optional)", "Not A Key")
 	page.Check("See payouts")
-	page.ClickText("Create the role")
+	page.ClickText("Create role")
 	page.WaitText("Must be 2 to 48 of a-z, 0-9 and _, beginning with a letter.")
 	page.WaitText("Must be 1 to 100 characters.")
 	if page.Value("Key (optional)") != "Not A Key" || !page.Has(`input[value="ws.payouts.read"]:checked`) {
@@ -186,7 +186,7 @@ func TestNobodyDefinesMoreThanTheyHold(t *testing.T) {
 	if !strings.Contains(form, `value="ws.roles.write"`) || strings.Contains(form, `value="ws.audit.read"`) {
 		t.Error("want only permissions that the visitor holds")
 	}
-	if list := cleo.get(room(n, "/roles")).body; strings.Contains(list, "/roles/night/edit") || !strings.Contains(list, "It allows more than you hold.") {
+	if list := cleo.get(room(n, "/roles")).body; strings.Contains(list, "/roles/night/edit") || !strings.Contains(list, "includes permissions you don") {
 		t.Error("a role beyond the visitor is offered for editing")
 	}
 	refused(t, cleo.get(room(n, "/roles/night/edit")), "ws.audit.read")

@@ -48,7 +48,7 @@
   function ago(when) {
     const seconds = (when - Date.now()) / 1000;
     const size = Math.abs(seconds);
-    if (size < 45) return relative.format(0, "second");
+    if (size < 45) return "just now";
     for (const [limit, unit, length] of steps) {
       const count = Math.round(seconds / length);
       if (size < limit && Math.abs(count) * length < limit) return relative.format(count, unit);
