@@ -14,6 +14,7 @@ func (c *Console) homeRoutes() []Route {
 	return []Route{
 		c.get("/", c.enterLast),
 		c.getIn("", c.home),
+		c.postIn("/steps/dismiss", c.dismissSteps),
 	}
 }
 
@@ -38,7 +39,7 @@ const recentRows = 10
 // see stay empty.
 type homePage struct {
 	Stats     []stat
-	Steps     []step // while there is nobody to pay
+	Steps     []step // until all are done or the visitor dismisses them
 	Attention []attentionItem
 	Recent    []homeRow
 	Chart     *chart // nil if the visitor may not read the audit log
@@ -66,18 +67,18 @@ func (c *Console) home(v *visit) error {
 	if err != nil {
 		return err
 	}
+	payees := 0
 	if v.can(access.DirectoryRead) {
 		counts, err := c.Directory.Counts(v.R.Context(), v.Caller, v.workspace.ID)
 		if err != nil {
 			return err
 		}
 		page.Stats = directoryStats(v, counts)
-		if counts.People.N+counts.Organizations.N == 0 {
-			page.Steps = firstSteps(v, len(members), len(keys.own))
-		}
+		payees = counts.People.N + counts.Organizations.N
 	}
+	page.Steps = v.firstSteps(payees, len(members), keys.own)
 	if v.can(access.MembersRead) {
-		page.Stats = append(page.Stats, stat{"Members", amount(len(members), false), v.path("members")})
+		page.Stats = append(page.Stats, stat{nounFor(len(members), "Member", "Members"), amount(len(members), false), v.path("members")})
 	}
 	page.Attention = append(invitations(v, members), keys.unused(v)...)
 	if v.can(access.AuditRead) {
@@ -119,10 +120,10 @@ func directoryStats(v *visit, counts directory.Counts) []stat {
 	}
 	number := func(c directory.Count) string { return amount(c.N, c.More) }
 	return []stat{
-		{"People", number(counts.People), entries("type", "person")},
-		{"Organizations", number(counts.Organizations), entries("type", "organization")},
+		{nounFor(counts.People.N, "Person", "People"), number(counts.People), entries("type", "person")},
+		{nounFor(counts.Organizations.N, "Organization", "Organizations"), number(counts.Organizations), entries("type", "organization")},
 		{"Inactive", number(counts.Inactive), entries("status", "inactive")},
-		{"Tags", number(counts.Tags), v.path("directory", "tags")},
+		{nounFor(counts.Tags.N, "Tag", "Tags"), number(counts.Tags), v.path("directory", "tags")},
 	}
 }
 

@@ -87,22 +87,3 @@ func fewAlike(items []attentionItem, rest, path string) []attentionItem {
 	more := len(items) - shownAlike
 	return append(items[:shownAlike:shownAlike], attentionItem{Subject: fmt.Sprintf("%d more", more), Text: rest, Path: path})
 }
-
-// step is one of the tasks that set up a new workspace.
-type step struct {
-	Title, Text, Path, Label string
-	Done                     bool
-}
-
-// firstSteps are the tasks that the visitor is allowed to do.
-func firstSteps(v *visit, members, keys int) []step {
-	var steps []step
-	if v.can(access.DirectoryWrite) {
-		steps = append(steps, step{Title: "Add a payee", Text: "Someone you pay: a person or an organization.", Path: v.path("directory", "new"), Label: "Add a payee"})
-	}
-	if v.can(access.MembersWrite) {
-		steps = append(steps, step{Title: "Invite a colleague", Text: "Choose a role that covers what they need to do.", Path: v.path("members"), Label: "Invite a colleague", Done: members > 1})
-	}
-	steps = append(steps, step{Title: "Create an API key", Text: "For scripts and programs that act on your behalf.", Path: v.path("keys", "new"), Label: "Create a key", Done: keys > 0})
-	return steps
-}

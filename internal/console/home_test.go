@@ -2,12 +2,14 @@ package console_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"bursar/internal/audit"
+	"bursar/internal/browsertest"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -38,6 +40,63 @@ func outcomes(good, bad int) []audit.Outcome {
 	return list
 }
 
+// steps are the first steps on the home page, each with whether it is done.
+func steps(page *browsertest.Page) map[string]bool {
+	var list []struct {
+		Title string
+		Done  bool
+	}
+	page.Eval(`[...document.querySelectorAll("section[aria-labelledby=steps-title] li")].map((li) => (
+		{Title: li.querySelector("strong").textContent, Done: li.querySelector(".badge") !== null}))`, &list)
+	found := map[string]bool{}
+	for _, step := range list {
+		found[step.Title] = step.Done
+	}
+	return found
+}
+
+func TestHomeShowsTheFirstStepsUntilAllAreDone(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := open(t, n, adminEmail, "")
+	admin := n.Admin(t)
+	want := map[string]bool{"Add a payee": false, "Invite a colleague": false, "Create an API key": false} // the key of the setup does not count
+	if got := steps(page); !maps.Equal(got, want) {
+		t.Errorf("at the start the steps are %v, want %v", got, want)
+	}
+	admin.Entry(servertest.Body{"name": "Ada"})
+	admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "katherine@example.com", "role": "member"}).OK()
+	page.Reload()
+	want["Add a payee"], want["Invite a colleague"] = true, true
+	if got := steps(page); !maps.Equal(got, want) {
+		t.Errorf("after two steps they are %v, want %v", got, want)
+	}
+	page.Accessible("home-steps")
+	page.Shoot("home-steps")
+	admin.Post("/v1/api-keys", servertest.Body{"name": "nightly export"}).OK()
+	page.Reload()
+	page.WaitGone("First steps")
+}
+
+func TestFirstStepsCanBeDismissedInOneWorkspace(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	other := n.Admin(t).Post("/v1/workspaces", servertest.Body{"name": "Grants", "organization_id": n.First.OrganizationID}).OK().Text("id")
+	page := open(t, n, adminEmail, "", browsertest.WithoutScripts())
+	page.ClickText("Dismiss first steps")
+	page.WaitText("Recent activity")
+	page.WaitGone("First steps")
+	page.Reload()
+	page.WaitGone("First steps")
+	page.Goto(n.PublicURL + "/w/" + other)
+	page.WaitText("First steps")
+
+	n.Member(t, "viewer@example.com", "viewer")
+	if body := browse(t, n, "viewer@example.com").get(room(n, "")).body; strings.Contains(body, "First steps") {
+		t.Error("a viewer, who cannot set up the workspace, sees the first steps")
+	}
+}
+
 func TestHomeOfAnEmptyWorkspaceSaysHowToBegin(t *testing.T) {
 	t.Parallel()
 	n := start(t)
@@ -46,7 +105,7 @@ func TestHomeOfAnEmptyWorkspaceSaysHowToBegin(t *testing.T) {
 	page.WaitText("Nothing needs your attention")
 	page.Accessible("home-empty")
 	page.Shoot("home-empty")
-	if got := page.Texts(".stat"); strings.Join(got, " ") != "0 People 0 Organizations 0 Inactive 0 Tags 1 Members" {
+	if got := page.Texts(".stat"); strings.Join(got, " ") != "0 People 0 Organizations 0 Inactive 0 Tags 1 Member" {
 		t.Errorf("the numbers are %q", got)
 	}
 	page.ClickText("Add a payee")
@@ -67,14 +126,13 @@ func TestHomeShowsWhatThereIsAndWhatHappened(t *testing.T) {
 	viewer.Post("/v1/directory", servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{}}).Fails(http.StatusForbidden, "FORBIDDEN")
 
 	page := open(t, n, adminEmail, "")
-	if got := page.Texts(".stat"); strings.Join(got, " ") != "4 People 1 Organizations 1 Inactive 1 Tags 2 Members" {
+	if got := page.Texts(".stat"); strings.Join(got, " ") != "4 People 1 Organization 1 Inactive 1 Tag 2 Members" {
 		t.Errorf("the numbers are %q", got)
 	}
-	feed := page.Texts(".feed > li")
+	feed := page.Texts("section[aria-labelledby=recent-title] li")
 	if len(feed) < 8 || !strings.Contains(feed[0], "denied") || !strings.Contains(feed[0], "User viewer@example.com") {
 		t.Errorf("what happened last is %q", feed)
 	}
-	page.WaitGone("First steps")
 	page.Accessible("home")
 	page.ClickText("Analytical Engines Ltd")
 	page.WaitURL("/audit/aud_")

@@ -30,7 +30,11 @@ func keysOf(q db.Q, accountID, after string, take int) ([]api.APIKey, error) {
 		WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 ORDER BY id LIMIT $3`, accountID, after, take)
 }
 
-// NewKey describes an API key to create.
+// SetupKeyName is the name of the API key that the setup of a store creates for the
+// first admin.
+const SetupKeyName = "first key"
+
+// NewKey is what an API key is made from.
 type NewKey struct {
 	AccountID    string
 	Name         string

@@ -98,7 +98,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err := access.Join(tx, ws.ID, user, access.Admin); err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: "first key"})
+	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: identity.SetupKeyName})
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
