@@ -23,7 +23,7 @@ func (c *Console) roleRoutes() []Route {
 // rolesPage is the data of the page with the matrix of roles and permissions.
 type rolesPage struct {
 	Areas   []permissionArea
-	Columns []roleColumn
+	Columns []roleColumn // the workspace's own roles first
 	Defined []roleColumn // the workspace's own roles
 }
 
@@ -64,8 +64,9 @@ func (v *visit) rolesData() (rolesPage, error) {
 	if err != nil {
 		return rolesPage{}, err
 	}
-	data := rolesPage{Areas: permissionAreas()}
-	for _, role := range roles {
+	var data rolesPage
+	var inUse access.Set // permissions of the workspace's own roles
+	for _, role := range ownFirst(roles) {
 		column := roleColumn{Role: role, Editable: v.can(access.RolesWrite) && v.canGrant(role)}
 		for _, m := range members {
 			if slices.Contains(m.Roles, role.Key) {
@@ -75,8 +76,10 @@ func (v *visit) rolesData() (rolesPage, error) {
 		data.Columns = append(data.Columns, column)
 		if !role.BuiltIn {
 			data.Defined = append(data.Defined, column)
+			inUse |= permissionSet(role.Permissions)
 		}
 	}
+	data.Areas = areasOf(usablePermissions() | inUse)
 	return data, nil
 }
 
@@ -84,6 +87,19 @@ func (v *visit) rolesData() (rolesPage, error) {
 func (v *visit) roles() ([]api.Role, error) {
 	list, err := ask(v, v.console.Workspaces.Roles, web.Args{Path: map[string]string{"id": v.workspace.ID}})
 	return list.Rows(), err
+}
+
+// ownFirst sorts the workspace's own roles before the built-in ones.
+func ownFirst(roles []api.Role) []api.Role {
+	var own, builtIn []api.Role
+	for _, role := range roles {
+		if role.BuiltIn {
+			builtIn = append(builtIn, role)
+		} else {
+			own = append(own, role)
+		}
+	}
+	return append(own, builtIn...)
 }
 
 // canGrant says whether the visitor has all permissions of a role. Nobody can grant

@@ -15,39 +15,57 @@ import (
 
 // rolePage is the form of a role.
 type rolePage struct {
-	New   bool
-	Key   string
-	Name  string
-	Color string
-	Areas []permissionArea // the permissions that the visitor can grant
-
+	New    bool
+	Called string // the current name, "" for a new role
+	Key    string
+	Name   string
+	Color  string
+	Areas  []permissionArea // the permissions to choose from
 	Chosen []string
+
+	From      string // the key of the role that a new one starts from
+	Templates []api.Role
 }
 
 // Has says whether a permission is ticked.
 func (p rolePage) Has(permission string) bool { return slices.Contains(p.Chosen, permission) }
 
-func (v *visit) roleForm(key string) rolePage {
-	return rolePage{New: key == "", Key: key, Color: "#475467", Areas: v.heldAreas()}
+// roleForm is the form of a role, or of a new one if the role has no key. It offers
+// the permissions that the visitor can grant and that are of use, besides those that
+// the role has.
+func (v *visit) roleForm(role api.Role) rolePage {
+	return rolePage{
+		New: role.Key == "", Called: role.Name, Key: role.Key, Name: role.Name, Color: cmp.Or(role.Color, "#475467"),
+		Areas: areasOf(v.held & (usablePermissions() | permissionSet(role.Permissions))), Chosen: role.Permissions,
+	}
 }
 
-// heldAreas lists the permissions that the visitor has.
-func (v *visit) heldAreas() []permissionArea {
-	var areas []permissionArea
-	for _, area := range permissionAreas() {
-		area.Permissions = slices.DeleteFunc(area.Permissions, func(p permission) bool { return !v.can(access.Permission(p.Key)) })
-		if len(area.Permissions) > 0 {
-			areas = append(areas, area)
-		}
+// newRoleForm is the form of a new role, with the roles that it can start from.
+func (v *visit) newRoleForm() (rolePage, error) {
+	data := v.roleForm(api.Role{})
+	roles, err := v.roles()
+	if err != nil {
+		return data, err
 	}
-	return areas
+	data.Templates = ownFirst(v.grantable(roles))
+	return data, nil
 }
 
 func (c *Console) newRolePage(v *visit) error {
 	if err := v.need(access.RolesWrite); err != nil {
 		return err
 	}
-	return v.show("roles_edit", "New role", v.roleForm(""))
+	data, err := v.newRoleForm()
+	if err != nil {
+		return err
+	}
+	data.From = v.R.URL.Query().Get("from")
+	for _, role := range data.Templates {
+		if role.Key == data.From {
+			data.Color, data.Chosen = cmp.Or(role.Color, data.Color), role.Permissions
+		}
+	}
+	return v.show("roles_edit", "New role", data)
 }
 
 func (c *Console) rolePage(v *visit) error {
@@ -61,9 +79,7 @@ func (c *Console) rolePage(v *visit) error {
 	if missing, lacks := v.held.Lacks(permissionSet(role.Permissions)); lacks {
 		return v.need(missing)
 	}
-	data := v.roleForm(role.Key)
-	data.Name, data.Color, data.Chosen = role.Name, role.Color, role.Permissions
-	return v.show("roles_edit", "Role "+role.Name, data)
+	return v.show("roles_edit", "Role "+role.Name, v.roleForm(role))
 }
 
 // definedRole finds one of the workspace's own roles.
@@ -81,12 +97,19 @@ func (v *visit) definedRole(key string) (api.Role, error) {
 }
 
 func (c *Console) createRole(v *visit) error {
-	data := v.roleForm("")
+	data := v.roleForm(api.Role{})
 	key := cmp.Or(v.field("role"), strings.ReplaceAll(slug.From(v.field("name"), "role"), "-", "_"))
-	if v.can(access.RolesWrite) && v.otherRole(key) {
-		data.Key = key
-		taken := problems{Fields: map[string]string{"role": "A role with the key " + key + " already exists."}}
-		return v.showRole(data, taken, http.StatusUnprocessableEntity)
+	if v.can(access.RolesWrite) {
+		var err error
+		if data, err = v.newRoleForm(); err != nil {
+			return err
+		}
+		data.Key = v.field("role")
+		if v.otherRole(key) {
+			data.Key = key
+			taken := problems{Fields: map[string]string{"role": "A role with the key " + key + " already exists."}}
+			return v.showRole(data, taken, http.StatusUnprocessableEntity)
+		}
 	}
 	return c.defineRole(v, data, audit.RoleCreated, key)
 }
@@ -95,21 +118,29 @@ func (c *Console) createRole(v *visit) error {
 // the same key. Sending the same form twice is harmless.
 func (v *visit) otherRole(key string) bool {
 	role, err := v.definedRole(key)
+	permissions, _ := withImplied(v.form["permissions"])
 	return err == nil && (role.Name != v.field("name") || !strings.EqualFold(role.Color, v.field("color")) ||
-		permissionSet(role.Permissions) != permissionSet(v.form["permissions"]))
+		permissionSet(role.Permissions) != permissionSet(permissions))
 }
 
 func (c *Console) updateRole(v *visit) error {
 	key := v.R.PathValue("role")
-	if _, err := v.definedRole(key); err != nil && v.can(access.RolesWrite) {
+	role, err := v.definedRole(key)
+	if err != nil && v.can(access.RolesWrite) {
 		return err
 	}
-	return c.defineRole(v, v.roleForm(key), audit.RoleUpdated, key)
+	return c.defineRole(v, v.roleForm(role), audit.RoleUpdated, key)
 }
 
+// defineRole saves a role. It refuses a role without permissions, and adds those that
+// the chosen ones need: the API accepts such roles, but nobody who clicks wants one.
 func (c *Console) defineRole(v *visit, data rolePage, action audit.Action, key string) error {
-	data.Key = key
-	body := map[string]any{"name": v.field("name"), "permissions": append([]string{}, v.form["permissions"]...)}
+	permissions, added := withImplied(v.form["permissions"])
+	if len(permissions) == 0 && v.can(access.RolesWrite) {
+		none := problems{Fields: map[string]string{"permissions": "Choose at least one permission."}}
+		return v.showRole(data, none, http.StatusUnprocessableEntity)
+	}
+	body := map[string]any{"name": v.field("name"), "permissions": permissions}
 	optional(body, "color", v.field("color"))
 	role, err := act(v, action, c.Workspaces.DefineRole, web.Args{Path: map[string]string{"id": v.workspace.ID, "role": key}, Body: body})
 	if p, status, ok := formProblems(err, "role", "name", "color", "permissions"); ok {
@@ -118,7 +149,11 @@ func (c *Console) defineRole(v *visit, data rolePage, action audit.Action, key s
 	if err != nil {
 		return err
 	}
-	return v.done("Role \""+role.Name+"\" saved.", v.path("roles"))
+	text := "Role \"" + role.Name + "\" saved."
+	if added != 0 {
+		text += " Added because other permissions need them: " + describe(added) + "."
+	}
+	return v.done(text, v.path("roles"))
 }
 
 // showRole shows the form again with what the person entered.
@@ -126,7 +161,7 @@ func (v *visit) showRole(data rolePage, p problems, status int) error {
 	data.Name, data.Color, data.Chosen = v.field("name"), v.field("color"), v.form["permissions"]
 	title := "New role"
 	if !data.New {
-		title = "Role " + data.Key
+		title = "Role " + data.Called
 	}
 	return v.showAgain(status, "roles_edit", title, p, data)
 }

@@ -1,6 +1,11 @@
 package console
 
-import "bursar/internal/access"
+import (
+	"slices"
+	"strings"
+
+	"bursar/internal/access"
+)
 
 // permissionArea is a group of permissions.
 type permissionArea struct {
@@ -14,18 +19,26 @@ type permission struct {
 	Text string
 }
 
-// permissionAreas lists all workspace permissions in groups. Permissions without a
-// description come last, under their own names.
-func permissionAreas() []permissionArea {
-	areas := describedAreas()
-	var seen access.Set
-	for _, area := range areas {
+// Needs lists the permissions that this one is useless without, separated by spaces.
+// The form's script ticks them along.
+func (p permission) Needs() string { return impliedBy(access.Permission(p.Key)).String() }
+
+// areasOf groups the permissions of a set. Permissions without a description come
+// last, under their own names.
+func areasOf(set access.Set) []permissionArea {
+	var areas []permissionArea
+	var described access.Set
+	for _, area := range describedAreas() {
 		for _, p := range area.Permissions {
-			seen |= access.SetOf(access.Permission(p.Key))
+			described |= access.SetOf(access.Permission(p.Key))
+		}
+		area.Permissions = slices.DeleteFunc(area.Permissions, func(p permission) bool { return !set.Has(access.Permission(p.Key)) })
+		if len(area.Permissions) > 0 {
+			areas = append(areas, area)
 		}
 	}
 	var others []permission
-	for _, p := range (allPermissions() &^ seen).List() {
+	for _, p := range (set &^ described).List() {
 		others = append(others, permission{string(p), string(p)})
 	}
 	if len(others) > 0 {
@@ -38,6 +51,63 @@ func permissionAreas() []permissionArea {
 func allPermissions() access.Set {
 	admin, _ := access.BuiltInRole(access.Admin)
 	return admin.Permissions
+}
+
+// usablePermissions are those that something in Bursar asks for. Webhooks and payouts
+// do not exist yet, so offering their permissions would only confuse.
+func usablePermissions() access.Set {
+	return allPermissions() &^ access.SetOf(access.WebhooksRead, access.WebhooksWrite,
+		access.PayoutsRead, access.PayoutsCreate, access.PayoutsApprove)
+}
+
+// impliedBy is the set of permissions that a permission is useless without. Nothing
+// can be done in a workspace that one cannot see, and nothing can be changed without
+// seeing it.
+func impliedBy(p access.Permission) access.Set {
+	switch p {
+	case access.WSRead:
+		return 0
+	case access.MembersWrite, access.RolesWrite:
+		return access.SetOf(access.WSRead, access.MembersRead)
+	case access.DirectoryWrite, access.DirectoryDelete, access.TagsWrite, access.ReceivingRead:
+		return access.SetOf(access.WSRead, access.DirectoryRead)
+	case access.ReceivingWrite:
+		return access.SetOf(access.WSRead, access.DirectoryRead, access.ReceivingRead)
+	case access.AuditExport:
+		return access.SetOf(access.WSRead, access.AuditRead)
+	case access.KeysWrite:
+		return access.SetOf(access.WSRead, access.KeysRead)
+	case access.WebhooksWrite:
+		return access.SetOf(access.WSRead, access.WebhooksRead)
+	case access.PayoutsCreate, access.PayoutsApprove:
+		return access.SetOf(access.WSRead, access.PayoutsRead)
+	}
+	return access.SetOf(access.WSRead)
+}
+
+// withImplied adds what the named permissions need, and returns what was added. It
+// keeps unknown names, so that the service can refuse them.
+func withImplied(names []string) (all []string, added access.Set) {
+	chosen := permissionSet(names)
+	for _, p := range chosen.List() {
+		added |= impliedBy(p) &^ chosen
+	}
+	all = append([]string{}, names...)
+	for _, p := range added.List() {
+		all = append(all, string(p))
+	}
+	return all, added
+}
+
+// describe lists permissions in words, such as "See the workspace, See the audit log".
+func describe(set access.Set) string {
+	var texts []string
+	for _, area := range areasOf(set) {
+		for _, p := range area.Permissions {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 func describedAreas() []permissionArea {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/browsertest"
 	"bursar/internal/server/servertest"
 )
 
@@ -40,8 +41,21 @@ func TestTheMatrixShowsWhatEachRoleAllows(t *testing.T) {
 	page.Eval(`[...document.querySelectorAll("td[data-permission]")].map((td) => ({
 		Role: td.dataset.role, Permission: td.dataset.permission, Yes: td.textContent.trim() === "Yes" }))`, &cells)
 	all := roles(t, n)
-	if want := len(all) * len(all["admin"].Permissions); len(cells) != want {
+	shown := map[string]bool{}
+	for _, cell := range cells {
+		shown[cell.Permission] = true
+	}
+	for _, permission := range all["admin"].Permissions {
+		useless := strings.HasPrefix(permission, "ws.webhooks.") || strings.HasPrefix(permission, "ws.payouts.")
+		if shown[permission] == useless {
+			t.Errorf("the row of %s is shown: %v", permission, shown[permission])
+		}
+	}
+	if want := len(all) * len(shown); len(cells) != want {
 		t.Errorf("want %d cells, got %d", want, len(cells))
+	}
+	if first := page.Text("table.matrix thead th:nth-child(2)"); first != "Night shift" {
+		t.Errorf("the workspace's own role is not first, but %s", first)
 	}
 	for _, cell := range cells {
 		if slices.Contains(all[cell.Role].Permissions, cell.Permission) != cell.Yes {
@@ -66,8 +80,7 @@ func TestARoleIsDefinedChangedAndDeleted(t *testing.T) {
 	page.Accessible("a new role")
 	page.Fill("Name", "Night shift")
 	page.Fill("Color", "#c11574")
-	page.Check("See the workspace")
-	page.Check("See the audit log")
+	page.Check("See the audit log") // which ticks "See the workspace" along
 	page.Eval("scrollTo(0, 0)", nil)
 	page.Shoot("roles-new")
 	page.ClickText("Create role")
@@ -125,15 +138,92 @@ func TestWhatIsWrongWithARoleStandsWithItsFields(t *testing.T) {
 	page.Eval(`document.querySelector("#role").form.noValidate = true`, nil)
 	page.ExpectStatus(http.StatusBadRequest)
 	page.Fill("Key (optional)", "Not A Key")
-	page.Check("See payouts")
+	page.Check("See entries and tags")
 	page.ClickText("Create role")
 	page.WaitText("Must be 2 to 48 of a-z, 0-9 and _, beginning with a letter.")
 	page.WaitText("Must be 1 to 100 characters.")
-	if page.Value("Key (optional)") != "Not A Key" || !page.Has(`input[value="ws.payouts.read"]:checked`) {
+	if page.Value("Key (optional)") != "Not A Key" || !page.Has(`input[value="ws.directory.read"]:checked`) {
 		t.Error("what was typed is lost")
 	}
 	page.Accessible("a wrong role")
 	page.Shoot("roles-wrong")
+}
+
+func TestPermissionsAreTickedWithThoseTheyNeed(t *testing.T) {
+	n := start(t)
+	page := open(t, n, adminEmail, "/roles/new")
+	ticked := func() string {
+		var keys []string
+		page.Eval(`[...document.querySelectorAll("input[name=permissions]:checked")].map((box) => box.value)`, &keys)
+		return strings.Join(keys, " ")
+	}
+	page.Check("Add, edit and remove receiving methods")
+	if got := ticked(); got != "ws.read ws.directory.read ws.receiving.read ws.receiving.write" {
+		t.Errorf("ticking one leads to %s", got)
+	}
+	page.Check("See the audit log")
+	page.Uncheck("See entries and tags")
+	if got := ticked(); got != "ws.read ws.audit.read" {
+		t.Errorf("clearing one leaves %s", got)
+	}
+	page.Uncheck("See the workspace")
+	if got := ticked(); got != "" {
+		t.Errorf("without seeing the workspace there is %s", got)
+	}
+	page.ExpectStatus(http.StatusUnprocessableEntity)
+	page.Fill("Name", "Nothing at all")
+	page.ClickText("Create role")
+	page.WaitText("Choose at least one permission.")
+	page.Accessible("a role without permissions")
+	page.Shoot("roles-no-permissions")
+	if _, there := roles(t, n)["nothing_at_all"]; there {
+		t.Error("a role without permissions was saved")
+	}
+}
+
+func TestWhatAPermissionNeedsIsAddedWithoutScripts(t *testing.T) {
+	n := start(t)
+	page := open(t, n, adminEmail, "/roles/new", browsertest.WithoutScripts())
+	page.Fill("Name", "Editor")
+	page.Check("Add and edit entries")
+	page.ClickText("Create role")
+	page.WaitText(`Role "Editor" saved. Added because other permissions need them: See the workspace, See entries and tags.`)
+	if got := roles(t, n)["editor"].Permissions; !slices.Equal(got, []string{"ws.read", "ws.directory.read", "ws.directory.write"}) {
+		t.Errorf("the role has %v", got)
+	}
+	visitor := browse(t, n, adminEmail)
+	if got := visitor.post(room(n, "/roles/editor"), "name", "Editor"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Choose at least one permission.") {
+		t.Errorf("taking all permissions away answers %d", got.status)
+	}
+	if got := visitor.post(room(n, "/roles/editor"), "name", "Editor", "permissions", "ws.flying"); got.status != http.StatusBadRequest {
+		t.Errorf("an unknown permission answers %d", got.status)
+	}
+}
+
+func TestANewRoleStartsFromAnother(t *testing.T) {
+	n := start(t)
+	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/night_shift", servertest.Body{
+		"name": "Night shift", "color": "#c11574", "permissions": []string{"ws.read", "ws.audit.read", "ws.payouts.read"},
+	}).OK()
+	page := open(t, n, adminEmail, "/roles/new")
+	if got := page.Texts("#from option"); len(got) < 3 || got[1] != "Night shift" || !slices.Contains(got, "Viewer") {
+		t.Errorf("a role can start from %q", got)
+	}
+	page.Select("Start from", "Auditor")
+	page.WaitURL("from=auditor")
+	page.Fill("Name", "Reviewer")
+	page.Accessible("a role that starts from another")
+	page.Shoot("roles-start-from")
+	page.ClickText("Create role")
+	page.WaitText(`Role "Reviewer" saved.`)
+	want := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.audit.read", "ws.audit.export"}
+	if got := roles(t, n)["reviewer"].Permissions; !slices.Equal(got, want) {
+		t.Errorf("the role has %v, want %v", got, want)
+	}
+	page.ClickText("Edit role Night shift")
+	if !page.Has(`input[value="ws.payouts.read"]:checked`) || page.Has(`input[value="ws.payouts.create"]`) {
+		t.Error("want the permission that the role has, and no other for payouts")
+	}
 }
 
 func TestBuiltInRolesCannotBeChanged(t *testing.T) {

@@ -439,6 +439,17 @@
     }
   }
 
+  // ---- <input type="checkbox" value="a" data-needs="b c">: ticking a ticks b and c,
+  // clearing b clears a
+  function tickNeeded(box) {
+    const all = [...box.form.querySelectorAll("[data-needs]")];
+    const needs = (one) => one.dataset.needs.split(" ");
+    const along = all.filter((one) => one.checked !== box.checked &&
+      (box.checked ? needs(box).includes(one.value) : needs(one).includes(box.value)));
+    for (const one of along) one.checked = box.checked;
+    if (along.length) announce(`${box.checked ? "Also selected" : "Also cleared"}: ${along.map((one) => one.value).join(", ")}`);
+  }
+
   // enhance prepares the page, and later every piece that is added to it.
   function enhance(scope) {
     times(scope);
@@ -474,6 +485,7 @@
   });
   doc.addEventListener("change", (event) => {
     const { form } = event.target;
+    if ("needs" in event.target.dataset) tickNeeded(event.target);
     if (form && form.dataset.live) liveSoon(form, 180);
     else if (form && "autosubmit" in form.dataset && event.target.matches("select")) submitForm(form);
   });
