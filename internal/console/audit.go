@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -31,6 +32,7 @@ type auditPage struct {
 	Actions   []choiceGroup
 	Resources []choice
 	Outcomes  []choice
+	Periods   []choice
 	Zone      string
 
 	Rows   []auditRow
@@ -55,7 +57,7 @@ const (
 )
 
 func (c *Console) auditPage(v *visit) error {
-	filter := readFilter(v.R.URL.Query(), v.zone)
+	filter := readFilter(v.R.URL.Query(), v.localTime())
 	page := auditPage{Filter: filter, Zone: v.zone.String(), Clear: auditFilter{Scope: filter.Scope}.address(v.path("audit"))}
 	if len(filter.problems.Fields) > 0 {
 		if err := c.frameAudit(v, &page); err != nil {
@@ -79,6 +81,9 @@ func (c *Console) auditPage(v *visit) error {
 	}
 	return v.show("audit", auditTitle, page)
 }
+
+// localTime is the current time in the visitor's zone.
+func (v *visit) localTime() time.Time { return time.UnixMilli(v.console.endpoints.DB.Now()).In(v.zone) }
 
 // auditRows reads a page of the entries that match the filter.
 func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
@@ -156,6 +161,7 @@ func (c *Console) frameAudit(v *visit, p *auditPage) error {
 	members, err := c.homeMembers(v)
 	p.Members = memberChoices(members, p.Filter.Actor)
 	p.Actions, p.Resources, p.Outcomes = actionChoices(p.Filter.Action), resourceChoices(p.Filter.ResourceType), outcomeChoices(p.Filter.Outcome)
+	p.Periods = periodChoices(p.Filter.Period)
 	return err
 }
 

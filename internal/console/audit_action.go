@@ -25,9 +25,9 @@ func actionChoices(chosen string) []choiceGroup {
 	place := map[string]int{"directory": 0, "iam": 1, "auth": 2, "audit": 3}
 	known := false
 	for _, action := range audit.Actions() {
-		area, rest, _ := strings.Cut(string(action), ".")
+		area, _, _ := strings.Cut(string(action), ".")
 		group := &groups[place[area]]
-		group.Choices = append(group.Choices, choice{string(action), actionWords(rest), string(action) == chosen})
+		group.Choices = append(group.Choices, choice{string(action), actionText(string(action)), string(action) == chosen})
 		known = known || string(action) == chosen
 	}
 	if chosen != "" && !known {
@@ -36,11 +36,66 @@ func actionChoices(chosen string) []choiceGroup {
 	return groups
 }
 
-// actionWords says an action as people do, as in "Role assigned".
-func actionWords(name string) string {
-	text := strings.NewReplacer(".", " ", "_", " ").Replace(name)
-	text = strings.Replace(text, "totp", "TOTP", 1)
-	return strings.ToUpper(text[:1]) + text[1:]
+// actionText says what was done, such as "Added member" for iam.member.added. It is
+// derived from the name of the action, except where that would read oddly.
+func actionText(action string) string {
+	switch audit.Action(action) {
+	case audit.MemberAccepted:
+		return "Accepted invitation"
+	case audit.MemberRoleAssigned:
+		return "Assigned role"
+	case audit.MemberRoleRemoved:
+		return "Removed role"
+	case audit.OrganizationSettingsUpdated:
+		return "Updated organization settings"
+	case audit.AccessDenied:
+		return "Access denied"
+	case audit.EntryPurged:
+		return "Permanently deleted entry"
+	case audit.SessionCreated:
+		return "Signed in"
+	case audit.SessionRevoked:
+		return "Ended session"
+	case audit.LoginFailed:
+		return "Failed sign-in"
+	case audit.LinkCreated:
+		return "Created sign-in link"
+	case audit.FactorsReset:
+		return "Reset sign-in methods"
+	case audit.RecoveryCodeUsed:
+		return "Used recovery code"
+	case audit.AuditExported:
+		return "Exported audit log"
+	}
+	parts := strings.Split(action, ".")
+	if len(parts) != 3 {
+		return action
+	}
+	return capitalized(parts[2]) + " " + thing(parts[1])
+}
+
+// thing is the middle part of an action's name in words, such as "API key" for key.
+func thing(name string) string {
+	switch name {
+	case "key":
+		return "API key"
+	case "client":
+		return "machine client"
+	case "totp":
+		return "authenticator app"
+	}
+	return withSpaces(name)
+}
+
+// withSpaces replaces the underscores of a name by spaces.
+func withSpaces(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// capitalized is a name in words that begin with a capital letter.
+func capitalized(name string) string {
+	if name == "" {
+		return ""
+	}
+	return strings.ToUpper(name[:1]) + withSpaces(name[1:])
 }
 
 // resourceTypes lists the resource types of audit entries.
@@ -73,14 +128,33 @@ func resourceWords(kind string) string {
 	case audit.Log:
 		return "Audit log"
 	}
-	return actionWords(kind)
+	return capitalized(kind)
+}
+
+// actorTypeText is the type of an actor in words.
+func actorTypeText(kind string) string {
+	switch audit.ActorType(kind) {
+	case audit.APIKey:
+		return "API key"
+	case audit.Client:
+		return "Machine client"
+	}
+	return capitalized(kind)
+}
+
+// outcomeText is an outcome in words.
+func outcomeText(outcome string) string {
+	if outcome == string(audit.Failure) {
+		return "Failed"
+	}
+	return capitalized(outcome)
 }
 
 func outcomeChoices(chosen string) []choice {
 	list := []choice{}
 	known := chosen == ""
 	for _, outcome := range []audit.Outcome{audit.Success, audit.Denied, audit.Failure} {
-		list = append(list, choice{string(outcome), actionWords(string(outcome)), string(outcome) == chosen})
+		list = append(list, choice{string(outcome), outcomeText(string(outcome)), string(outcome) == chosen})
 		known = known || string(outcome) == chosen
 	}
 	if !known {

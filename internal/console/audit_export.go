@@ -26,7 +26,7 @@ const (
 
 // exportAudit downloads all rows that match the filter.
 func (c *Console) exportAudit(v *visit) error {
-	filter := readFilter(v.form, v.zone)
+	filter := readFilter(v.form, v.localTime())
 	if len(filter.problems.Fields) > 0 {
 		return v.redirect(filter.address(v.path("audit")))
 	}
@@ -70,7 +70,7 @@ type export struct {
 }
 
 func newExport(v *visit, format, scope string) *export {
-	today := time.UnixMilli(v.console.endpoints.DB.Now()).In(v.zone).Format(time.DateOnly)
+	today := v.localTime().Format(time.DateOnly)
 	about := v.workspace.Slug
 	if scope == scopeOrganization {
 		about = "organization"

@@ -20,7 +20,8 @@ const (
 type auditFilter struct {
 	Scope                                            string
 	Actor, Action, ResourceType, ResourceID, Outcome string
-	From, To                                         string // as typed
+	Period                                           string // one of the periods below, "" for all times
+	From, To                                         string // as typed, for periodCustom
 	Cursor                                           string
 	since                                            int64 // only rows from this time on, for polling
 
@@ -28,17 +29,26 @@ type auditFilter struct {
 	problems problems
 }
 
+// The periods to choose from.
+const (
+	periodToday  = "today"
+	periodWeek   = "7d"
+	periodMonth  = "30d"
+	periodCustom = "custom"
+)
+
 const (
 	fieldMinute = "2006-01-02T15:04"
 	fieldSecond = "2006-01-02T15:04:05"
 )
 
-// readFilter reads the filter from a URL or a form. Times are in the reader's zone.
-func readFilter(values url.Values, zone *time.Location) auditFilter {
+// readFilter reads the filter from a URL or a form. now is in the reader's zone, in
+// which times without a zone are read.
+func readFilter(values url.Values, now time.Time) auditFilter {
 	get := func(name string) string { return strings.TrimSpace(values.Get(name)) }
 	f := auditFilter{
 		Scope: get("scope"), Actor: get("actor"), Action: get("action"), ResourceType: get("resource_type"),
-		ResourceID: get("resource_id"), Outcome: get("outcome"), From: get("from"), To: get("to"), Cursor: get("cursor"),
+		ResourceID: get("resource_id"), Outcome: get("outcome"), Period: get("period"), From: get("from"), To: get("to"), Cursor: get("cursor"),
 	}
 	if id := get("actor_id"); id != "" {
 		f.Actor = id
@@ -51,12 +61,25 @@ func readFilter(values url.Values, zone *time.Location) auditFilter {
 		f.Scope = scopeWorkspace
 	}
 	f.since, _ = strconv.ParseInt(get("since"), 10, 64)
-	f.readSpan(zone)
+	f.readSpan(now)
 	return f
 }
 
-func (f *auditFilter) readSpan(zone *time.Location) {
+// readSpan finds the first and the last millisecond that the filter asks for.
+func (f *auditFilter) readSpan(now time.Time) {
+	zone := now.Location()
 	f.problems = problems{Fields: map[string]string{}}
+	if days := daysOf(f.Period); days > 0 {
+		f.From, f.To = "", ""
+		f.from = time.Date(now.Year(), now.Month(), now.Day()-days+1, 0, 0, 0, 0, zone).UnixMilli()
+		return
+	}
+	if f.Period != periodCustom {
+		f.Period = ""
+	}
+	if f.From+f.To != "" { // a link may give times without a period
+		f.Period = periodCustom
+	}
 	var ok bool
 	if f.From, f.from, _, ok = readMoment(f.From, zone); !ok {
 		f.problems.Fields["from"] = "“From” must be a date and time, such as 2025-11-12T09:30."
@@ -67,6 +90,28 @@ func (f *auditFilter) readSpan(zone *time.Location) {
 	if f.from > 0 && f.to > 0 && f.from > f.to {
 		f.problems.Fields["to"] = "“To” must be later than “From”."
 	}
+}
+
+// daysOf is how many days a period has, counting today; 0 if it is none of the fixed
+// ones.
+func daysOf(period string) int {
+	switch period {
+	case periodToday:
+		return 1
+	case periodWeek:
+		return 7
+	case periodMonth:
+		return 30
+	}
+	return 0
+}
+
+func periodChoices(chosen string) []choice {
+	list := []choice{{"", "All times", false}, {periodToday, "Today", false}, {periodWeek, "Last 7 days", false}, {periodMonth, "Last 30 days", false}, {periodCustom, "Custom", false}}
+	for i := range list {
+		list[i].Chosen = list[i].Value == chosen
+	}
+	return list
 }
 
 // readMoment reads a time from a form, or in Unix milliseconds. It returns the text
@@ -101,7 +146,7 @@ func readMoment(text string, zone *time.Location) (shown string, first, last int
 
 // Narrow says whether the filter restricts the rows of its scope.
 func (f auditFilter) Narrow() bool {
-	return f.Actor+f.Action+f.ResourceType+f.ResourceID+f.Outcome+f.From+f.To != ""
+	return f.Actor+f.Action+f.ResourceType+f.ResourceID+f.Outcome != "" || f.from > 0 || f.to > 0
 }
 
 // Fields is the filter as query parameters, without the cursor.
@@ -109,7 +154,7 @@ func (f auditFilter) Fields() []nameValue {
 	var list []nameValue
 	for _, one := range []nameValue{
 		{"scope", f.Scope}, {"actor", f.Actor}, {"action", f.Action}, {"resource_type", f.ResourceType}, {"resource_id", f.ResourceID},
-		{"outcome", f.Outcome}, {"from", f.From}, {"to", f.To},
+		{"outcome", f.Outcome}, {"period", f.Period}, {"from", f.From}, {"to", f.To},
 	} {
 		if one.Value != "" {
 			list = append(list, one)

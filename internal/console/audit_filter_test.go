@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -83,6 +84,7 @@ func TestTimesOfAFilterAreTheReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	noon := time.Date(2025, 11, 15, 12, 0, 0, 0, time.UTC)
 	at := func(text string) int64 {
 		when, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
@@ -99,28 +101,78 @@ func TestTimesOfAFilterAreTheReaders(t *testing.T) {
 		"2025-11-12":          {"2025-11-12T00:00", at("2025-11-11T16:00:00Z"), at("2025-11-12T15:59:59.999Z")},
 		"1762911000000":       {"2025-11-12T09:30:00", 1762911000000, 1762911000000},
 	} {
-		f := readFilter(url.Values{"from": {text}, "to": {text}}, manila)
+		f := readFilter(url.Values{"from": {text}, "to": {text}}, noon.In(manila))
 		if f.From != want.shown || f.from != want.first || f.to != want.last || len(f.problems.Fields) > 0 {
 			t.Errorf("%s is read as %+v, want %+v", text, f, want)
 		}
 	}
 	for _, text := range []string{"yesterday", "2025-13-01", "-5", "99999999999999999", "2025-11-12T25:00"} {
-		if f := readFilter(url.Values{"to": {text}}, manila); f.problems.Of("to") == "" || f.To != text {
+		if f := readFilter(url.Values{"to": {text}}, noon.In(manila)); f.problems.Of("to") == "" || f.To != text {
 			t.Errorf("%s is read as %+v", text, f)
 		}
 	}
-	if f := readFilter(url.Values{"from": {"2025-11-13"}, "to": {"2025-11-12"}}, manila); f.problems.Of("to") == "" {
+	if f := readFilter(url.Values{"from": {"2025-11-13"}, "to": {"2025-11-12"}}, noon.In(manila)); f.problems.Of("to") == "" {
 		t.Error("an end before the beginning is taken")
+	}
+}
+
+func TestPeriodsBeginAtMidnightOfTheReader(t *testing.T) {
+	t.Parallel()
+	manila, err := time.LoadLocation("Asia/Manila")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2025, 11, 15, 1, 30, 0, 0, manila) // still 14 November in UTC
+	for period, first := range map[string]time.Time{
+		"today": time.Date(2025, 11, 15, 0, 0, 0, 0, manila),
+		"7d":    time.Date(2025, 11, 9, 0, 0, 0, 0, manila),
+		"30d":   time.Date(2025, 10, 17, 0, 0, 0, 0, manila),
+	} {
+		f := readFilter(url.Values{"period": {period}, "from": {"2025-01-01"}, "to": {"2025-01-02"}}, now)
+		if f.from != first.UnixMilli() || f.to != 0 || f.From+f.To != "" || !f.Narrow() {
+			t.Errorf("%s is read as %+v, want it to begin at %s", period, f, first)
+		}
+		if got := f.address("/audit"); got != "/audit?period="+period {
+			t.Errorf("the address of %s is %s", period, got)
+		}
+	}
+	if f := readFilter(url.Values{"period": {"custom"}}, now); f.Narrow() || f.Period != "custom" {
+		t.Errorf("a custom period without times is read as %+v", f)
+	}
+	if f := readFilter(url.Values{"period": {"someday"}}, now); f.Narrow() || f.Period != "" {
+		t.Errorf("an unknown period is read as %+v", f)
+	}
+	if f := readFilter(url.Values{"from": {"2025-11-12"}}, now); f.Period != "custom" {
+		t.Errorf("a link with a time is read as %+v", f)
+	}
+}
+
+func TestActionsAreSaidInWords(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[string]string{
+		"iam.member.added": "Added member", "iam.member.role_assigned": "Assigned role", "directory.receiving_method.removed": "Removed receiving method",
+		"auth.key.created": "Created API key", "auth.client.rotated": "Rotated machine client", "auth.session.created": "Signed in",
+		"auth.totp.enabled": "Enabled authenticator app", "audit.exported": "Exported audit log", "space.star_ship.launched": "Launched star ship", "odd": "odd",
+	} {
+		if got := actionText(action); got != want {
+			t.Errorf("%s is called %q, want %q", action, got, want)
+		}
+	}
+	for _, action := range constants(t, "Action") {
+		if text := actionText(action); strings.ContainsAny(text, "._") {
+			t.Errorf("%s is called %q", action, text)
+		}
 	}
 }
 
 func TestFilterSurvivesItsAddress(t *testing.T) {
 	t.Parallel()
+	noon := time.Date(2025, 11, 15, 12, 0, 0, 0, time.UTC)
 	given := url.Values{
 		"scope": {"organization"}, "actor": {"usr_1"}, "action": {"iam.role.created"}, "resource_type": {"role"}, "resource_id": {"a b&c"},
-		"outcome": {"denied"}, "from": {"2025-11-12T09:30"}, "to": {"2025-11-13T09:30"},
+		"outcome": {"denied"}, "period": {"custom"}, "from": {"2025-11-12T09:30"}, "to": {"2025-11-13T09:30"},
 	}
-	address, err := url.Parse(readFilter(given, time.UTC).address("/x", "cursor", "c+d"))
+	address, err := url.Parse(readFilter(given, noon).address("/x", "cursor", "c+d"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +184,10 @@ func TestFilterSurvivesItsAddress(t *testing.T) {
 	if got.Encode() != given.Encode() {
 		t.Errorf("%v became %v", given, got)
 	}
-	if f := readFilter(url.Values{"scope": {"own"}, "actor": {"x"}}, time.UTC); f.Narrow() || f.Scope != scopeOwn {
+	if f := readFilter(url.Values{"scope": {"own"}, "actor": {"x"}}, noon); f.Narrow() || f.Scope != scopeOwn {
 		t.Errorf("one's own activity is read as %+v", f)
 	}
-	if f := readFilter(url.Values{"actor": {"usr_1"}, "actor_id": {" cli_2 "}}, time.UTC); f.Actor != "cli_2" {
+	if f := readFilter(url.Values{"actor": {"usr_1"}, "actor_id": {" cli_2 "}}, noon); f.Actor != "cli_2" {
 		t.Errorf("the actor that was typed is read as %+v", f)
 	}
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -11,50 +12,53 @@ import (
 
 // auditRow is an audit entry as the page shows it.
 type auditRow struct {
-	api.AuditEntry
-	Who    string
-	Kind   string   // the style of the outcome's badge
-	Parts  []string // of the action's dotted name, so that a line can break after a dot
-	Fields []auditField
-	Alike  []alike
+	homeRow
+	Email string       // of the actor, unless Who says it
+	Did   string       // the action in words
+	Parts []string     // of the action's dotted name, so that a line can break after a dot
+	Path  string       // its own page, "" if it has none
+	Facts []auditField // what its line in the list does not show
+	IDs   []auditField
+	Alike []alike
 }
 
 // auditField is a labelled value of an audit entry.
 type auditField struct {
 	Label string
 	Text  string
-	Code  bool   // an identifier, shown in a fixed-width font
 	Path  string // the page of what it names
-	At    int64  // a time, instead of Text
 }
 
 // alike links to entries with the same actor, action or resource.
 type alike struct{ Text, Path string }
 
 func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
-	out := auditRow{AuditEntry: row, Who: actorName(row), Kind: outcomeKind(row.Outcome), Parts: strings.SplitAfter(row.Action, ".")}
-	id := auditField{Label: "Id", Text: row.ID, Code: true}
+	out := auditRow{homeRow: newHomeRow(row), Did: actionText(row.Action), Parts: strings.SplitAfter(row.Action, ".")}
+	if !strings.Contains(out.Who, row.ActorEmail) {
+		out.Email = row.ActorEmail
+	}
 	if f.Scope == scopeWorkspace {
-		id.Path = v.path("audit", row.ID)
+		out.Path = v.path("audit", row.ID)
 	}
-	out.Fields = []auditField{
-		{Label: "Time", At: row.Timestamp},
-		{Label: "Exact time", Text: time.UnixMilli(row.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z"), Code: true},
-		{Label: "Description", Text: row.Description},
-		{Label: "Action", Text: row.Action, Code: true},
-		{Label: "Outcome", Text: row.Outcome},
-		{Label: "Actor", Text: row.ActorName},
-		{Label: "Actor email", Text: row.ActorEmail},
-		{Label: "Actor id", Text: row.ActorID, Code: true},
-		{Label: "Actor type", Text: row.ActorType},
-		{Label: "Resource type", Text: row.ResourceType},
-		{Label: "Resource id", Text: row.ResourceID, Code: true, Path: resourcePath(v, row)},
-		{Label: "Request id", Text: row.RequestID, Code: true},
-		{Label: "Address", Text: row.IP, Code: true},
-		id,
-	}
+	out.Facts = given([]auditField{
+		{Label: "Exact time (UTC)", Text: time.UnixMilli(row.Timestamp).UTC().Format("2006-01-02 15:04:05.000")},
+		{Label: "Actor type", Text: actorTypeText(row.ActorType)},
+		{Label: "Resource", Text: resourceWords(row.ResourceType), Path: resourcePath(v, row)},
+		{Label: "IP address", Text: row.IP},
+	})
+	out.IDs = given([]auditField{
+		{Label: "Entry ID", Text: row.ID},
+		{Label: "Resource ID", Text: row.ResourceID},
+		{Label: "Actor ID", Text: row.ActorID},
+		{Label: "Request ID", Text: row.RequestID},
+	})
 	out.Alike = alikeRows(v, f, row)
 	return out
+}
+
+// given leaves out the fields without a value.
+func given(fields []auditField) []auditField {
+	return slices.DeleteFunc(fields, func(f auditField) bool { return f.Text == "" })
 }
 
 // alikeRows links to the entries that share a value with this one. One's own

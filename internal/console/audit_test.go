@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,12 @@ func logged(t *testing.T, n *servertest.Node, pairs ...string) []api.AuditEntry 
 	}
 }
 
+// visible says whether an element is displayed.
+func visible(page *browsertest.Page, selector string) (is bool) {
+	page.Eval("document.querySelector("+strconv.Quote(selector)+").checkVisibility()", &is)
+	return is
+}
+
 func TestAuditFiltersAreInTheAddress(t *testing.T) {
 	t.Parallel()
 	n := busy(t)
@@ -64,14 +71,14 @@ func TestAuditFiltersAreInTheAddress(t *testing.T) {
 	if got := page.Value("Outcome"); got != "denied" {
 		t.Errorf("after a reload the outcome is %q", got)
 	}
-	page.Select("Action", "Entry updated")
+	page.Select("Action", "Updated entry")
 	page.WaitText("No matching entries")
 	page.Accessible("audit-none")
 	page.Shoot("audit-none")
 	page.Select("Outcome", "Any")
 	page.WaitGone("outcome=denied")
 	page.WaitText("4 events")
-	page.Select("Actor", "User viewer@example.com")
+	page.Select("Who", "User viewer@example.com")
 	page.WaitText("No matching entries")
 	page.ClickText("Clear filters")
 	page.WaitText("Ada Lovelace")
@@ -79,14 +86,15 @@ func TestAuditFiltersAreInTheAddress(t *testing.T) {
 		t.Errorf("without filters the address is %s", page.URL())
 	}
 	created := logged(t, n, "action", "directory.entry.created", "outcome", "success")
-	page.Fill("Resource id", created[0].ResourceID)
+	page.ClickText("Filter by ID")
+	page.Fill("Resource ID", created[0].ResourceID)
 	page.WaitURL("resource_id=" + created[0].ResourceID)
 	page.WaitText("2 events")
-	page.Fill("Resource id", "")
-	page.Fill("Actor id", "usr_nobody")
+	page.Fill("Resource ID", "")
+	page.Fill("Actor ID", "usr_nobody")
 	page.WaitText("No matching entries")
 	page.Reload()
-	if got := page.Value("Actor"); got != "usr_nobody" {
+	if got := page.Value("Who"); got != "usr_nobody" {
 		t.Errorf("the actor is %q", got)
 	}
 }
@@ -107,12 +115,16 @@ func TestAuditFiltersByTimeInTheReadersZone(t *testing.T) {
 
 	page := open(t, n, adminEmail, "/audit", browsertest.Zone("Asia/Manila"))
 	page.WaitText("Times are in Asia/Manila")
+	if visible(page, "#from") {
+		t.Error("the times are asked for though no custom period is chosen")
+	}
+	page.Select("Period", "Custom")
 	page.Fill("From", minute)
-	page.WaitURL("from=" + at.In(manila).Format("2006-01-02"))
+	page.WaitURL("period=custom&from=" + at.In(manila).Format("2006-01-02"))
 	page.WaitText("3 events")
 	page.Fill("To", minute)
 	page.WaitText("1 event")
-	if got := page.Texts("tbody summary"); !slices.Equal(got, []string{"Updated person number 1"}) {
+	if got := page.Texts("tbody tr:not(.detail) summary"); !slices.Equal(got, []string{"Updated person number 1"}) {
 		t.Errorf("in that minute there are %q", got)
 	}
 	var when struct{ Text, Title, Exact string }
@@ -141,20 +153,44 @@ func TestAuditRowOpensToEveryField(t *testing.T) {
 	n := busy(t)
 	row := logged(t, n, "action", "directory.entry.created", "outcome", "success")[0]
 	page := open(t, n, adminEmail, "/audit?action=directory.entry.created&outcome=success")
-	page.Click("#" + row.ID + " summary")
-	page.WaitText("Request id")
-	open := "#" + row.ID + " "
-	fields := page.Text(open + "dl")
-	for _, want := range []string{row.ID, row.Action, row.Outcome, row.ActorID, row.ActorType, row.ActorName, row.ActorEmail, row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Description,
-		time.UnixMilli(row.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z")} {
-		if want == "" || !strings.Contains(fields, want) {
-			t.Errorf("there is no %q in %q", want, fields)
+	line, detail := "#"+row.ID+" ", "#"+row.ID+"-detail "
+	if got := page.Text(line); !strings.Contains(got, "Created entry") || !strings.Contains(got, row.Action) || !strings.Contains(got, row.ActorName) {
+		t.Errorf("the line is %q", got)
+	}
+	if visible(page, detail+"dl") {
+		t.Error("the detail is open from the start")
+	}
+	page.Click(line + "summary")
+	page.WaitText("Exact time (UTC)")
+	exact := time.UnixMilli(row.Timestamp).UTC()
+	facts := page.Text(detail + ".facts")
+	for _, want := range []string{exact.Format("2006-01-02 15:04:05.000"), "API key", "Directory entry", row.IP} {
+		if want == "" || !strings.Contains(facts, want) {
+			t.Errorf("there is no %q in %q", want, facts)
 		}
 	}
-	var exact string
-	page.Eval(`document.querySelector("`+open+`dl time").dateTime`, &exact)
-	if want := time.UnixMilli(row.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z"); exact != want {
-		t.Errorf("the time is %s, want %s", exact, want)
+	if got := page.Text(detail); strings.Contains(got, row.Description) || strings.Contains(got, row.ID) {
+		t.Errorf("the detail repeats the line, or shows ids: %q", got)
+	}
+	page.Accessible("audit-open")
+	page.Shoot("audit-open")
+	page.Click(detail + "summary")
+	ids := page.Text(detail + ".kv")
+	for _, want := range []string{row.ID, row.ResourceID, row.ActorID, row.RequestID} {
+		if want == "" || !strings.Contains(ids, want) {
+			t.Errorf("there is no %q in %q", want, ids)
+		}
+	}
+	var wideRow, wideDetail float64
+	page.Eval(`document.querySelector("`+line+`").getBoundingClientRect().width`, &wideRow)
+	page.Eval(`document.querySelector("`+detail+`.facts").getBoundingClientRect().width`, &wideDetail)
+	if wideDetail < 0.9*wideRow {
+		t.Errorf("the detail is %v wide in a row of %v", wideDetail, wideRow)
+	}
+	var when string
+	page.Eval(`document.querySelector("`+line+`time").dateTime`, &when)
+	if want := exact.Format("2006-01-02T15:04:05.000Z"); when != want {
+		t.Errorf("the time is %s, want %s", when, want)
 	}
 	if page.Has(".more b") {
 		t.Error("what somebody was called is markup")
@@ -166,9 +202,10 @@ func TestAuditRowOpensToEveryField(t *testing.T) {
 	if wide > 375 {
 		t.Errorf("on a phone the page is %d wide", wide)
 	}
-	page.Accessible("audit-open")
-	page.Eval("scrollTo(0, 0)", nil)
-	page.Shoot("audit-open")
+	page.Accessible("audit-ids")
+	page.Shoot("audit-ids")
+	page.ClickText("Copy the Resource ID")
+	page.WaitText("Copied")
 	page.ClickText("Only this actor")
 	page.WaitURL("actor=" + row.ActorID)
 	page.WaitURL("outcome=success")
@@ -176,13 +213,38 @@ func TestAuditRowOpensToEveryField(t *testing.T) {
 	page.ClickText("Only this resource")
 	page.WaitURL("resource_id=" + row.ResourceID)
 	page.Click("#" + row.ID + " summary")
-	page.Click(open + "a[href*='/audit/aud_']")
+	page.Click(detail + "a[href*='/audit/aud_']")
 	page.WaitURL("/audit/" + row.ID)
 	page.WaitText(row.RequestID)
 	page.Accessible("audit-row")
 	page.Shoot("audit-row")
 	page.Click("dd a[href*='/directory/']")
 	page.WaitURL("/directory/" + row.ResourceID)
+}
+
+func TestAuditShowsAPeriod(t *testing.T) {
+	t.Parallel()
+	store := dbtest.SQLite(t)
+	n := startOn(t, store)
+	happened(t, store, n, 40*24*time.Hour, outcomes(1, 0)...)
+	happened(t, store, n, 20*24*time.Hour, outcomes(2, 0)...)
+	happened(t, store, n, 3*24*time.Hour, outcomes(3, 0)...)
+	page := open(t, n, adminEmail, "/audit?action=directory.entry.updated")
+	page.WaitText("6 events")
+	page.Select("Period", "Last 30 days")
+	page.WaitURL("period=30d")
+	page.WaitText("5 events")
+	page.Select("Period", "Last 7 days")
+	page.WaitText("3 events")
+	page.Reload()
+	page.WaitText("3 events")
+	if got := page.Value("Period"); got != "7d" {
+		t.Errorf("after a reload the period is %q", got)
+	}
+	page.Select("Period", "Today")
+	page.WaitText("No matching entries")
+	page.Accessible("audit-period")
+	page.Shoot("audit-period")
 }
 
 func TestAuditPages(t *testing.T) {
@@ -194,7 +256,7 @@ func TestAuditPages(t *testing.T) {
 	page := open(t, n, adminEmail, "/audit?outcome=success", browsertest.WithoutScripts())
 	var got []string
 	for range 3 {
-		page.Eval(`[...document.querySelectorAll("tbody tr")].map((r) => r.id)`, &got)
+		page.Eval(`[...document.querySelectorAll("tbody tr:not(.detail)")].map((r) => r.id)`, &got)
 		if !slices.EqualFunc(got, want[:min(25, len(want))], func(id string, row api.AuditEntry) bool { return id == row.ID }) {
 			t.Fatalf("a page has %v", got)
 		}
@@ -230,7 +292,7 @@ func TestAuditShowsNewRowsByItself(t *testing.T) {
 	admin.Entry(servertest.Body{"name": "Hedy Lamarr"})
 	admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "Partners"}).OK()
 	page.WaitText("Created person Hedy Lamarr")
-	if got := page.Texts("tbody summary"); got[0] != "Created person Hedy Lamarr" || len(got) != 5 {
+	if got := page.Texts("tbody tr:not(.detail) summary"); got[0] != "Created person Hedy Lamarr" || len(got) != 5 {
 		t.Errorf("the rows are %q", got)
 	}
 	page.Accessible("audit-live")
@@ -239,7 +301,7 @@ func TestAuditShowsNewRowsByItself(t *testing.T) {
 	page.ClickText("Pause")
 	page.WaitText("Paused")
 	admin.Entry(servertest.Body{"name": "Mary Jackson"})
-	if got := page.Texts("tbody summary"); slices.Contains(got, "Created person Mary Jackson") {
+	if got := page.Texts("tbody tr:not(.detail) summary"); slices.Contains(got, "Created person Mary Jackson") {
 		t.Error("a row arrives though new ones are paused")
 	}
 	page.ClickText("Pause")
@@ -264,7 +326,7 @@ func TestAuditMissesNoneOfManyNewRows(t *testing.T) {
 	poll := regexp.MustCompile(`data-poll="([^"]+)"`).FindStringSubmatch(visitor.get(room(n, "/audit")).body)[1]
 	happened(t, store, n, 0, outcomes(60, 0)...)
 	rows := visitor.get(poll, "X-Fragment", "rows", "X-Background", "1").body
-	if got := strings.Count(rows, "<tr id="); got != 61 {
+	if got := strings.Count(rows, `class="detail"`); got != 61 || strings.Count(rows, "<tr id=") != 2*got {
 		t.Errorf("%d rows arrive, want 60 and the one that is there", got)
 	}
 	if strings.Contains(rows, "<main") {
@@ -349,7 +411,7 @@ func TestAuditOfTheOrganizationIsForItsOwner(t *testing.T) {
 	page := open(t, n, adminEmail, "/audit")
 	page.Click(`.tabs a[href$="scope=organization"]`)
 	page.WaitText("Signed in at a browser")
-	page.Select("Action", "Session created")
+	page.Select("Action", "Signed in")
 	page.WaitURL("scope=organization&action=auth.session.created")
 	page.Accessible("audit-organization")
 	page.Shoot("audit-organization")

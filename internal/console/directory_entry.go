@@ -75,7 +75,7 @@ type entryPage struct {
 
 	SeesMethods bool
 	Methods     []method
-	History     []api.AuditEntry
+	History     []homeRow
 }
 
 func (c *Console) entryPage(v *visit) error {
@@ -101,7 +101,7 @@ const shownHistory = 8
 
 // history lists the audit entries about an entry and its receiving methods, newest
 // first.
-func (c *Console) history(v *visit, e entryPage) ([]api.AuditEntry, error) {
+func (c *Console) history(v *visit, e entryPage) ([]homeRow, error) {
 	var all []api.AuditEntry
 	about := []string{e.ID}
 	for _, m := range e.Methods {
@@ -117,7 +117,11 @@ func (c *Console) history(v *visit, e entryPage) ([]api.AuditEntry, error) {
 		all = append(all, page.Rows...)
 	}
 	slices.SortFunc(all, func(a, b api.AuditEntry) int { return strings.Compare(b.ID, a.ID) })
-	return all[:min(len(all), shownHistory)], nil
+	var rows []homeRow
+	for _, row := range all[:min(len(all), shownHistory)] {
+		rows = append(rows, newHomeRow(row))
+	}
+	return rows, nil
 }
 
 func (c *Console) setEntryStatus(v *visit) error {

@@ -51,10 +51,16 @@ type stat struct {
 	Label, Number, Path string
 }
 
+// homeRow is an audit entry in a short list.
 type homeRow struct {
 	api.AuditEntry
-	Who  string
-	Kind string // the style of the outcome's badge
+	Who    string
+	Result string // the outcome in words
+	Kind   string // the style of the outcome's badge
+}
+
+func newHomeRow(row api.AuditEntry) homeRow {
+	return homeRow{AuditEntry: row, Who: actorName(row), Result: outcomeText(row.Outcome), Kind: outcomeKind(row.Outcome)}
 }
 
 func (c *Console) home(v *visit) error {
@@ -103,7 +109,7 @@ func (c *Console) homeActivity(v *visit, page *homePage) error {
 		return err
 	}
 	for _, row := range recent {
-		page.Recent = append(page.Recent, homeRow{AuditEntry: row, Who: actorName(row), Kind: outcomeKind(row.Outcome)})
+		page.Recent = append(page.Recent, newHomeRow(row))
 	}
 	days, err := c.Audit.Activity30(v.R.Context(), v.Caller, v.workspace.ID, v.zone)
 	if err != nil {

@@ -130,13 +130,13 @@ func TestHomeShowsWhatThereIsAndWhatHappened(t *testing.T) {
 		t.Errorf("the numbers are %q", got)
 	}
 	feed := page.Texts("section[aria-labelledby=recent-title] li")
-	if len(feed) < 8 || !strings.Contains(feed[0], "denied") || !strings.Contains(feed[0], "User viewer@example.com") {
+	if len(feed) < 8 || !strings.Contains(feed[0], "Denied") || !strings.Contains(feed[0], "User viewer@example.com") {
 		t.Errorf("what happened last is %q", feed)
 	}
 	page.Accessible("home")
 	page.ClickText("Analytical Engines Ltd")
 	page.WaitURL("/audit/aud_")
-	page.WaitText("Request id")
+	page.WaitText("Request ID")
 	page.Goto(n.PublicURL + room(n, ""))
 	page.Click(`.stat[href$="status=inactive"]`)
 	page.WaitURL("/directory?status=inactive")

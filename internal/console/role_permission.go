@@ -139,9 +139,11 @@ func describedAreas() []permissionArea {
 			say(access.AuditRead, "See the audit log"),
 			say(access.AuditExport, "Export the audit log"),
 		}},
-		{"Keys and webhooks", []permission{
+		{"Machine clients", []permission{
 			say(access.KeysRead, "See machine clients"),
 			say(access.KeysWrite, "Create, rotate and revoke machine clients"),
+		}},
+		{"Webhooks", []permission{
 			say(access.WebhooksRead, "See webhooks"),
 			say(access.WebhooksWrite, "Edit webhooks"),
 		}},

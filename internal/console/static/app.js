@@ -184,6 +184,17 @@
     }
   }
 
+  // pollCount says how many rows there are by now, and that they are up to date:
+  // <p class="count"><span data-poll-count>18 events</span> <time …></p>
+  function pollCount(body) {
+    const node = find("[data-poll-count]");
+    if (!node) return;
+    const count = body.querySelectorAll("tr:not(.detail)").length;
+    node.textContent = `${count} ${count === 1 ? "event" : "events"}`;
+    const time = node.parentElement.querySelector("time");
+    if (time) { time.setAttribute("datetime", new Date().toISOString()); time.title = ""; }
+  }
+
   async function pollTurn(body, poll) {
     if (!body.isConnected || pollPaused()) return;
     try {
@@ -206,7 +217,8 @@
       body.prepend(...fresh);
       while (body.rows.length > 500) body.rows[body.rows.length - 1].remove();
       if (fresh.length) for (const node of doc.querySelectorAll("[data-poll-empty]")) node.hidden = true;
-      times(body);
+      pollCount(body);
+      times();
       poll.failures = 0;
       pollState("live", "Live");
     } catch {
