@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,6 +75,9 @@ type entryRow struct {
 
 // Text is the value of a field, "" if the entry does not have it.
 func (r entryRow) Text(key string) string { return readFields(r.Fields).text(key) }
+
+// Contact is the email address or else the phone number.
+func (r entryRow) Contact() string { return cmp.Or(r.Text("email"), r.Text("phone")) }
 
 // directoryPage is the list of entries.
 type directoryPage struct {

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"net/http"
 	"net/url"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -48,6 +50,12 @@ func (v *visit) formAgain(err error, f entryForm) error {
 	return v.showAgain(status, "directory_form", formTitle(f.ID, f.Type), p, f)
 }
 
+// identified says whether the form has anything that tells the entry from others. The
+// API accepts an entry without, and calls it "Unnamed person".
+func (f entryForm) identified() bool {
+	return f.Label != "" || slices.ContainsFunc(f.Usual, func(u usualField) bool { return u.Key != "industry" && tidyText(u.Value) != "" })
+}
+
 func (c *Console) createEntry(v *visit) error {
 	tags, err := v.tags()
 	if err != nil {
@@ -55,6 +63,10 @@ func (c *Console) createEntry(v *visit) error {
 	}
 	form := v.sentForm("", entryKind(v.form), tags)
 	form.Was = "{}"
+	if v.can(identity.DirectoryWrite) && !form.identified() {
+		nameless := problems{Fields: map[string]string{"fields." + form.Usual[0].Key: "Enter a name, an email address or a phone number."}}
+		return v.showAgain(http.StatusUnprocessableEntity, "directory_form", formTitle("", form.Type), nameless, form)
+	}
 	changes, err := form.changes()
 	if err != nil {
 		return v.formAgain(err, form)

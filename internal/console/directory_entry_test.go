@@ -102,6 +102,38 @@ func TestEntryFormShowsWhatIsWrong(t *testing.T) {
 	page.WaitText("Added to the directory.")
 }
 
+func TestANewEntryNeedsSomethingToBeCalledBy(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := open(t, n, adminEmail, "/directory/new")
+	page.ExpectStatus(422)
+	page.Fill("Tags", "blue")
+	page.ClickText("Add to directory")
+	page.WaitText("Enter a name, an email address or a phone number.")
+	if page.Value("Tags") != "blue" || !page.Has(`#field-first-name[aria-invalid="true"]`) {
+		t.Error("what was typed is lost, or the first name is not marked")
+	}
+	page.Accessible("a form without a name")
+	page.Shoot("directory-form-nameless")
+	page.Fill("Phone", "+63 917 555 0101")
+	page.ClickText("Add to directory")
+	page.WaitText("Added to the directory.")
+
+	v := browse(t, n, adminEmail)
+	for what, pairs := range map[string][]string{
+		"an industry alone":     {"type", "organization", "field-industry", "Food"},
+		"a custom field alone":  {"type", "person", "key", "team", "value", "blue", "from", ""},
+		"a name made of spaces": {"type", "person", "field-first-name", "  "},
+	} {
+		holds(t, what, v.post(room(n, "/directory"), pairs...), 422, "Enter a name, an email address or a phone number.")
+	}
+	holds(t, "a label alone", v.post(room(n, "/directory"), "type", "person", "label", "The plumber"), 200, "The plumber")
+	if got := n.Admin(t).Entries().OK().Column("label"); len(got) != 2 {
+		t.Errorf("the directory has %q", got)
+	}
+	n.Admin(t).Post("/v1/directory", servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{}}).OK() // the API takes it
+}
+
 func TestAccountNumbersAreMasked(t *testing.T) {
 	t.Parallel()
 	n := start(t)

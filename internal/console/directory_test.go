@@ -114,6 +114,25 @@ func TestDirectorySearchesAsOneTypes(t *testing.T) {
 	page.Accessible("a search that is refused")
 }
 
+func TestDirectoryIsCompactOnAPhone(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	some(t, n)
+	page := open(t, n, adminEmail, "/directory", browsertest.Phone())
+	if got := page.Texts("tbody .brief"); !slices.Equal(got, []string{
+		"Organization · Food · +63 2 8555 0100", "Person · maria@example.com", "Person · jose@example.com · Inactive", "Organization · Logistics · billing@manilafreight.example",
+	}) {
+		t.Errorf("the lines are %q", got)
+	}
+	if visible(page, "td[data-label=Email]") || visible(page, "td[data-label=Status]") || !visible(page, "td[data-label=Tags]") {
+		t.Error("a line repeats what the others say, or the tags are missing")
+	}
+	page.SetViewport(1280, 800)
+	if visible(page, "tbody .brief") || !visible(page, "td[data-label=Email]") {
+		t.Error("on a wide screen the columns are missing, or said twice")
+	}
+}
+
 func TestDirectoryFiltersStandInTheAddress(t *testing.T) {
 	t.Parallel()
 	n := start(t)
