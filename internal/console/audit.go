@@ -60,7 +60,7 @@ func (c *Console) auditPage(v *visit) error {
 	filter := readFilter(v.R.URL.Query(), v.localTime())
 	page := auditPage{Filter: filter, Zone: v.zone.String(), Clear: auditFilter{Scope: filter.Scope}.address(v.path("audit"))}
 	if len(filter.problems.Fields) > 0 {
-		if err := c.frameAudit(v, &page); err != nil {
+		if err := c.addFilters(v, &page); err != nil {
 			return err
 		}
 		return v.showAgain(http.StatusUnprocessableEntity, "audit", auditTitle, filter.problems, page)
@@ -76,7 +76,7 @@ func (c *Console) auditPage(v *visit) error {
 	if v.R.Header.Get("X-Fragment") == "rows" {
 		return v.show("audit", auditTitle, page)
 	}
-	if err := c.frameAudit(v, &page); err != nil {
+	if err := c.addFilters(v, &page); err != nil {
 		return err
 	}
 	return v.show("audit", auditTitle, page)
@@ -140,8 +140,8 @@ func (p *auditPage) fill(v *visit, list auditlog.Page) {
 	}
 }
 
-// frameAudit adds the scopes and filters around the rows.
-func (c *Console) frameAudit(v *visit, p *auditPage) error {
+// addFilters adds the scopes and filters around the rows.
+func (c *Console) addFilters(v *visit, p *auditPage) error {
 	owner, err := c.ownsOrganization(v)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// constants are the values of the constants of a type in the source of package
-// audit, so that none can be added there and be missing here.
+// constants reads the constants of a type from the source of package audit, so that
+// one that is added there cannot be missing here.
 func constants(t *testing.T, kind string) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../audit/action.go", nil, 0)
@@ -66,7 +66,7 @@ func TestEveryActionAndResourceCanBeChosen(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnownCanStayChosen(t *testing.T) {
+func TestUnknownFilterValuesStaySelected(t *testing.T) {
 	t.Parallel()
 	if groups := actionChoices("a.b.c"); !slices.Equal(groups[len(groups)-1].Choices, []choice{{"a.b.c", "a.b.c", true}}) {
 		t.Errorf("the actions are %v", groups)
@@ -78,7 +78,7 @@ func TestWhatIsNotKnownCanStayChosen(t *testing.T) {
 	}
 }
 
-func TestTimesOfAFilterAreTheReaders(t *testing.T) {
+func TestFilterTimesAreInTheReadersZone(t *testing.T) {
 	t.Parallel()
 	manila, err := time.LoadLocation("Asia/Manila")
 	if err != nil {
@@ -165,7 +165,7 @@ func TestActionsAreSaidInWords(t *testing.T) {
 	}
 }
 
-func TestFilterSurvivesItsAddress(t *testing.T) {
+func TestAuditFilterSurvivesItsURL(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2025, 11, 15, 12, 0, 0, 0, time.UTC)
 	given := url.Values{

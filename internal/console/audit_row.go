@@ -13,13 +13,13 @@ import (
 // auditRow is an audit entry as the page shows it.
 type auditRow struct {
 	homeRow
-	Email string       // of the actor, unless Who says it
-	Did   string       // the action in words
-	Parts []string     // of the action's dotted name, so that a line can break after a dot
-	Path  string       // its own page, "" if it has none
-	Facts []auditField // what its line in the list does not show
-	IDs   []auditField
-	Alike []alike
+	Email   string       // of the actor, unless Who says it
+	Did     string       // the action in words
+	Parts   []string     // of the action's dotted name, so that a line can break after a dot
+	Path    string       // its own page, "" if it has none
+	Facts   []auditField // what its line in the list does not show
+	IDs     []auditField
+	Related []relatedLink
 }
 
 // auditField is a labelled value of an audit entry.
@@ -29,8 +29,8 @@ type auditField struct {
 	Path  string // the page of what it names
 }
 
-// alike links to entries with the same actor, action or resource.
-type alike struct{ Text, Path string }
+// relatedLink links to entries with the same actor, action or resource.
+type relatedLink struct{ Text, Path string }
 
 func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
 	out := auditRow{homeRow: newHomeRow(row), Did: actionText(row.Action), Parts: strings.SplitAfter(row.Action, ".")}
@@ -52,7 +52,7 @@ func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
 		{Label: "Actor ID", Text: row.ActorID},
 		{Label: "Request ID", Text: row.RequestID},
 	})
-	out.Alike = alikeRows(v, f, row)
+	out.Related = relatedRows(v, f, row)
 	return out
 }
 
@@ -61,18 +61,18 @@ func given(fields []auditField) []auditField {
 	return slices.DeleteFunc(fields, func(f auditField) bool { return f.Text == "" })
 }
 
-// alikeRows links to the entries that share a value with this one. One's own
+// relatedRows links to the entries that share a value with this one. One's own
 // activity cannot be filtered.
-func alikeRows(v *visit, f auditFilter, row api.AuditEntry) []alike {
+func relatedRows(v *visit, f auditFilter, row api.AuditEntry) []relatedLink {
 	if f.Scope == scopeOwn {
 		return nil
 	}
-	var list []alike
+	var list []relatedLink
 	add := func(text, value string, narrow func(*auditFilter)) {
 		if value != "" {
 			g := f
 			narrow(&g)
-			list = append(list, alike{text, g.address(v.path("audit"))})
+			list = append(list, relatedLink{text, g.address(v.path("audit"))})
 		}
 	}
 	add("Only this actor", row.ActorID, func(g *auditFilter) { g.Actor = row.ActorID })

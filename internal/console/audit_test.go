@@ -16,7 +16,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// busy is a workspace in which different things were done by different people.
+// busy starts a server whose first workspace has audit entries of several kinds and people.
 func busy(t *testing.T) *servertest.Node {
 	t.Helper()
 	n := start(t)
@@ -29,7 +29,7 @@ func busy(t *testing.T) *servertest.Node {
 	return n
 }
 
-// logged are the rows that the API lists with the same filters.
+// logged lists the audit entries that the API returns for the same filters.
 func logged(t *testing.T, n *servertest.Node, pairs ...string) []api.AuditEntry {
 	t.Helper()
 	admin := n.Admin(t)
@@ -54,7 +54,7 @@ func visible(page *browsertest.Page, selector string) (is bool) {
 	return is
 }
 
-func TestAuditFiltersAreInTheAddress(t *testing.T) {
+func TestAuditFiltersAreInTheURL(t *testing.T) {
 	t.Parallel()
 	n := busy(t)
 	page := open(t, n, adminEmail, "/audit")
@@ -316,7 +316,7 @@ func TestAuditShowsNewRowsByItself(t *testing.T) {
 	page.WaitGone("No matching entries")
 }
 
-// More arrives between two looks than a page has.
+// More entries arrive between two polls than a page has.
 func TestAuditMissesNoneOfManyNewRows(t *testing.T) {
 	t.Parallel()
 	store := dbtest.SQLite(t)
@@ -351,7 +351,7 @@ func TestAuditThatIsLeftOpenSignsOut(t *testing.T) {
 	page.WaitURL("/signin?next=")
 }
 
-func TestAuditForRolesThatMayOnlyRead(t *testing.T) {
+func TestAuditForRolesWithoutExport(t *testing.T) {
 	t.Parallel()
 	n := busy(t)
 	n.Member(t, "auditor@example.com", "auditor")

@@ -13,7 +13,8 @@ import (
 	"bursar/internal/auditlog"
 )
 
-// days are thirty days to 30 November with the given numbers, the last ones last.
+// days makes the thirty days until 30 November. The given counts are those of the
+// last days.
 func days(counts ...[2]int) []auditlog.Day {
 	list := make([]auditlog.Day, 30)
 	for i := range list {
@@ -26,7 +27,7 @@ func days(counts ...[2]int) []auditlog.Day {
 	return list
 }
 
-func TestChartBarsAreAsHighAsWhatHappened(t *testing.T) {
+func TestChartBarsAreProportional(t *testing.T) {
 	t.Parallel()
 	c := newChart(days([2]int{10, 0}, [2]int{5, 5}, [2]int{0, 0}, [2]int{8, 2}), time.UTC)
 	type bar struct{ y, tall, badY, badTall float64 }
@@ -152,7 +153,7 @@ func TestChartIsDrawn(t *testing.T) {
 	}
 }
 
-// elements counts the elements of a document by name and class.
+// elements counts the elements of an XML document by name and class.
 func elements(t *testing.T, document []byte) map[string]int {
 	t.Helper()
 	found := map[string]int{}

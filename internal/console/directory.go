@@ -85,7 +85,7 @@ type directoryPage struct {
 	Entries []entryRow
 	Tags    []api.Tag
 	Unknown bool // the list is filtered by a tag that does not exist
-	Pages   steps
+	Pages   pageLinks
 }
 
 func (c *Console) directoryPage(v *visit) error {
@@ -107,7 +107,7 @@ func (c *Console) directoryPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data.Pages = v.steps(v.path("directory"), query, next)
+	data.Pages = v.pageLinks(v.path("directory"), query, next)
 	return v.show("directory", "Directory", data)
 }
 

@@ -9,7 +9,7 @@ import (
 // deletedPage lists the deleted entries that can still be restored.
 type deletedPage struct {
 	Entries []directory.DeletedEntry
-	Pages   steps
+	Pages   pageLinks
 }
 
 func (c *Console) deletedPage(v *visit) error {
@@ -21,7 +21,7 @@ func (c *Console) deletedPage(v *visit) error {
 		return err
 	}
 	next, _ := list.Next()
-	return v.show("directory_deleted", "Deleted entries", deletedPage{list.Rows(), v.steps(v.path("directory", "deleted"), nil, next)})
+	return v.show("directory_deleted", "Deleted entries", deletedPage{list.Rows(), v.pageLinks(v.path("directory", "deleted"), nil, next)})
 }
 
 func (c *Console) restoreEntry(v *visit) error {

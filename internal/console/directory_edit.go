@@ -63,7 +63,7 @@ func (c *Console) createEntry(v *visit) error {
 	}
 	form := v.sentForm("", entryKind(v.form), tags)
 	form.Was = "{}"
-	if v.can(identity.DirectoryWrite) && !form.identified() {
+	if v.can(access.DirectoryWrite) && !form.identified() {
 		nameless := problems{Fields: map[string]string{"fields." + form.Usual[0].Key: "Enter a name, an email address or a phone number."}}
 		return v.showAgain(http.StatusUnprocessableEntity, "directory_form", formTitle("", form.Type), nameless, form)
 	}

@@ -8,7 +8,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// detailed makes an entry with fields of all kinds.
+// detailed creates an entry with fields of all JSON types.
 func detailed(t *testing.T, n *servertest.Node) string {
 	t.Helper()
 	return n.Admin(t).Post("/v1/directory", `{"workspace_id": "`+n.First.WorkspaceID+`", "type": "person", "tags": ["payroll"], "fields": {
@@ -70,7 +70,7 @@ func TestEntryIsEdited(t *testing.T) {
 	}
 }
 
-func TestEntryFormShowsWhatIsWrong(t *testing.T) {
+func TestEntryFormShowsProblemsBesideTheirFields(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := open(t, n, adminEmail, "/directory/new")
@@ -102,7 +102,7 @@ func TestEntryFormShowsWhatIsWrong(t *testing.T) {
 	page.WaitText("Added to the directory.")
 }
 
-func TestANewEntryNeedsSomethingToBeCalledBy(t *testing.T) {
+func TestANewEntryNeedsAName(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := open(t, n, adminEmail, "/directory/new")

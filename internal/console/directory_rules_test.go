@@ -140,7 +140,7 @@ func TestEntriesOfOtherWorkspacesAreNotFound(t *testing.T) {
 	holds(t, "deleting its tag", v.post(room(n, "/directory/tags/"+tag+"/delete")), http.StatusNotFound)
 }
 
-// shown reads the hidden parts of a form, as pairs.
+// shown reads the hidden inputs of a form as names and values.
 func shown(a answer, names ...string) []string {
 	var pairs []string
 	for _, name := range names {
@@ -213,7 +213,7 @@ func TestAFormSentTwiceMakesOneEntry(t *testing.T) {
 	}
 }
 
-func TestFieldsKeepTheirKind(t *testing.T) {
+func TestCustomFieldsKeepTheirType(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	admin := n.Admin(t)

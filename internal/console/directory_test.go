@@ -60,7 +60,7 @@ func TestDirectoryStartsEmptyAndTakesAPersonAndAnOrganization(t *testing.T) {
 	}
 }
 
-// some makes entries that a directory might have.
+// some adds a few entries, one of them inactive.
 func some(t *testing.T, n *servertest.Node) {
 	t.Helper()
 	admin := n.Admin(t)
@@ -79,7 +79,7 @@ func some(t *testing.T, n *servertest.Node) {
 	admin.Patch("/v1/directory/"+admin.Entries("q", "jose").OK().Column("id")[0], servertest.Body{"status": "inactive"}).OK()
 }
 
-func TestDirectorySearchesAsOneTypes(t *testing.T) {
+func TestDirectorySearchesWhileTyping(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	some(t, n)
@@ -133,7 +133,7 @@ func TestDirectoryIsCompactOnAPhone(t *testing.T) {
 	}
 }
 
-func TestDirectoryFiltersStandInTheAddress(t *testing.T) {
+func TestDirectoryFiltersAreInTheURL(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	some(t, n)
@@ -272,7 +272,7 @@ func TestDeletedEntriesComeInPages(t *testing.T) {
 	}
 }
 
-func TestTagsAreMadeRenamedAndDeleted(t *testing.T) {
+func TestTagsAreCreatedRenamedAndDeleted(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	page := open(t, n, adminEmail, "/directory/tags")

@@ -15,7 +15,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// happened adds rows to the log of the first workspace at some time ago.
+// happened adds entries to the audit log of the first workspace, dated some time ago.
 func happened(t *testing.T, store dbtest.Store, n *servertest.Node, ago time.Duration, outcomes ...audit.Outcome) {
 	t.Helper()
 	past := store.OpenAt(t, func() time.Time { return n.Clock.Now().Add(-ago) })
@@ -112,7 +112,7 @@ func TestHomeOfAnEmptyWorkspaceSaysHowToBegin(t *testing.T) {
 	page.WaitURL("/directory/new")
 }
 
-func TestHomeShowsWhatThereIsAndWhatHappened(t *testing.T) {
+func TestHomeShowsCountsAndRecentActivity(t *testing.T) {
 	t.Parallel()
 	store := dbtest.SQLite(t)
 	n := startOn(t, store)
@@ -206,7 +206,7 @@ func TestHomeChartShowsThirtyDays(t *testing.T) {
 	}
 }
 
-func TestHomeTellsOfKeysThatNobodyUses(t *testing.T) {
+func TestHomeListsUnusedKeys(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	admin := n.Admin(t)
@@ -262,7 +262,7 @@ func TestHomeMakesSenseForEveryRole(t *testing.T) {
 	page.Shoot("home-roleless")
 }
 
-func TestTheStartIsTheLastWorkspace(t *testing.T) {
+func TestTheStartPageIsTheLastWorkspace(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	admin := n.Admin(t)

@@ -15,7 +15,7 @@ type role struct {
 	Permissions      []string
 }
 
-// roles are the roles of the first workspace, by key.
+// roles reads the roles of the first workspace, by key.
 func roles(t testing.TB, n *servertest.Node) map[string]role {
 	t.Helper()
 	var list []role
@@ -72,7 +72,7 @@ func TestTheMatrixShowsWhatEachRoleAllows(t *testing.T) {
 	page.Shoot("roles")
 }
 
-func TestARoleIsDefinedChangedAndDeleted(t *testing.T) {
+func TestARoleIsCreatedChangedAndDeleted(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "/roles")
 	page.Accessible("roles without own ones")
@@ -118,7 +118,7 @@ func TestARoleIsDefinedChangedAndDeleted(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithARoleStandsWithItsFields(t *testing.T) {
+func TestRoleProblemsAreShownBesideTheirFields(t *testing.T) {
 	n := start(t)
 	visitor := browse(t, n, adminEmail)
 	visitor.post(room(n, "/roles"), "name", "Night shift", "role", "night", "color", "#c11574", "permissions", "ws.read")
@@ -241,7 +241,7 @@ func TestBuiltInRolesCannotBeChanged(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotDefineRolesIsNotOfferedIt(t *testing.T) {
+func TestRolesAreReadOnlyWithoutThePermission(t *testing.T) {
 	n := start(t)
 	path := "/v1/workspaces/" + n.First.WorkspaceID + "/roles/"
 	n.Admin(t).Put(path+"night", servertest.Body{"name": "Night", "permissions": []string{"ws.read"}}).OK()
@@ -265,7 +265,7 @@ func TestWhoMayNotDefineRolesIsNotOfferedIt(t *testing.T) {
 	}
 }
 
-func TestNobodyDefinesMoreThanTheyHold(t *testing.T) {
+func TestNobodyCanGrantPermissionsTheyLack(t *testing.T) {
 	n := start(t)
 	path := "/v1/workspaces/" + n.First.WorkspaceID + "/roles/"
 	n.Admin(t).Put(path+"clerk", servertest.Body{"name": "Clerk", "permissions": []string{"ws.read", "ws.members.read", "ws.roles.write"}}).OK()

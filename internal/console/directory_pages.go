@@ -10,13 +10,13 @@ const (
 	// pageSize is the number of rows on a page.
 	pageSize = "25"
 
-	// maxSteps limits how many earlier pages the URL remembers. Beyond that, only the
+	// maxTrail limits how many earlier pages the URL remembers. Beyond that, only the
 	// first page can be reached.
-	maxSteps = 50
+	maxTrail = 50
 )
 
-// steps are the links to other pages of a list; "" if there is no such page.
-type steps struct{ First, Previous, Next string }
+// pageLinks are the links to other pages of a list; "" if there is no such page.
+type pageLinks struct{ First, Previous, Next string }
 
 // filters returns the named query parameters that are not empty.
 func (v *visit) filters(names ...string) url.Values {
@@ -42,11 +42,11 @@ func (v *visit) listQuery(filters url.Values) url.Values {
 	return query
 }
 
-// steps builds the links to the neighbouring pages. A list only has a cursor for
+// pageLinks builds the links to the neighbouring pages. A list only has a cursor for
 // its next page, so the URL carries the cursors of the pages before this one.
-func (v *visit) steps(path string, filters url.Values, next string) steps {
+func (v *visit) pageLinks(path string, filters url.Values, next string) pageLinks {
 	given := v.R.URL.Query()
-	here, been := given.Get("cursor"), given["before"]
+	current, earlier := given.Get("cursor"), given["before"]
 	at := func(cursor string, before []string) string {
 		query := url.Values{}
 		for name, values := range filters {
@@ -56,21 +56,21 @@ func (v *visit) steps(path string, filters url.Values, next string) steps {
 			query.Set("cursor", cursor)
 		}
 		if len(before) > 0 {
-			query["before"] = before[max(0, len(before)-maxSteps):]
+			query["before"] = before[max(0, len(before)-maxTrail):]
 		}
 		return withQuery(path, query)
 	}
-	var s steps
-	if here != "" {
+	var s pageLinks
+	if current != "" {
 		s.First = at("", nil)
 	}
-	if n := len(been); here != "" && n > 0 {
-		s.Previous = at(been[n-1], been[:n-1])
+	if n := len(earlier); current != "" && n > 0 {
+		s.Previous = at(earlier[n-1], earlier[:n-1])
 	}
 	if next != "" {
-		trail := slices.Clone(been)
-		if here != "" {
-			trail = append(trail, here)
+		trail := slices.Clone(earlier)
+		if current != "" {
+			trail = append(trail, current)
 		}
 		s.Next = at(next, trail)
 	}
