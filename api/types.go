@@ -3,8 +3,6 @@
 // itself, with its parser, is package openapi.
 package api
 
-import "encoding/json"
-
 // The wire types: what stands in `data` of an answer.
 
 // DeviceCode is a login that a command line asked for.
@@ -185,31 +183,6 @@ type Revoked struct {
 type Restored struct {
 	ID       string `json:"id"`
 	Restored bool   `json:"restored"`
-}
-
-// Entry is somebody or something that a workspace pays, in full.
-type Entry struct {
-	ID          string          `json:"id"`
-	WorkspaceID string          `json:"workspace_id"`
-	Type        string          `json:"type"`
-	Label       string          `json:"label"`
-	Status      string          `json:"status"`
-	Fields      json.RawMessage `json:"fields"`
-	Name        string          `json:"name,omitzero"`
-	Tags        []string        `json:"tags"`
-	// ReceivingMethods is nil for a caller who may not see them.
-	ReceivingMethods *[]ReceivingMethod `json:"receiving_methods,omitzero"`
-	CreatedAt        int64              `json:"created_at"`
-	UpdatedAt        int64              `json:"updated_at"`
-}
-
-// EntrySummary is an entry as lists show it.
-type EntrySummary struct {
-	ID     string          `json:"id"`
-	Type   string          `json:"type"`
-	Label  string          `json:"label"`
-	Status string          `json:"status"`
-	Fields json.RawMessage `json:"fields"`
 }
 
 // AuditEntry is a row of the audit log: who did what, when, and whether it was

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"bursar/api"
 )
 
 // call is one operation on its way, whatever number of attempts it takes.
@@ -64,13 +66,11 @@ func encode(body any) ([]byte, error) {
 		}
 		return text, nil
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
+	text, err := api.EncodeJSON(body)
+	if err != nil {
 		return nil, fmt.Errorf("bursar: encode the body: %w", err)
 	}
-	return bytes.TrimRight(text.Bytes(), "\n"), nil
+	return text, nil
 }
 
 type idempotencyKey struct{}

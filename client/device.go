@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+
+	"bursar/api"
 )
 
 // The states of a device login.
@@ -30,10 +32,14 @@ func NewCodeVerifier() (verifier, challenge string) {
 // code and the address, then poll. intent is shown to whoever approves; it and the
 // challenge may be empty. No credential is needed.
 func (s *AuthService) DeviceCode(ctx context.Context, intent, challenge string) (*DeviceCode, error) {
-	body, err := encode(struct {
-		Intent        string `json:"intent,omitzero"`
-		CodeChallenge string `json:"code_challenge,omitzero"`
-	}{intent, challenge})
+	var ask api.DeviceCodeCreate
+	if intent != "" {
+		ask.Intent = &intent
+	}
+	if challenge != "" {
+		ask.CodeChallenge = &challenge
+	}
+	body, err := encode(ask)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 		c, _ := admin(t, n)
 		ctx := t.Context()
 
-		_, err := c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: n.First.WorkspaceID, Type: "starship", Fields: map[string]any{"email": "no"}})
+		_, err := c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: n.First.WorkspaceID, Type: "starship", Fields: client.Fields{client.TextField("email", "no")}})
 		e := refused(t, err)
 		var fields []string
 		for _, f := range e.Fields() {

@@ -43,14 +43,16 @@ func ExampleDirectoryService_Create() {
 	created, err := c.Directory.Create(ctx, client.EntryCreateParams{
 		WorkspaceID: server.WorkspaceID,
 		Type:        client.TypePerson,
-		Fields:      map[string]any{"first-name": "Grace", "last-name": "Hopper", "phone": "+1 555 0100"},
-		Tags:        []string{"contractor"},
+		Fields: client.Fields{
+			client.TextField("first-name", "Grace"), client.TextField("last-name", "Hopper"), client.TextField("phone", "+1 555 0100"),
+		},
+		Tags: []string{"contractor"},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	_, err = c.Directory.Update(ctx, created.ID, client.EntryUpdateParams{
-		Fields: map[string]any{"phone": nil},
+		Fields: client.Fields{client.NullField("phone")},
 		Status: client.String(client.StatusInactive),
 	})
 	if err != nil {
@@ -60,7 +62,7 @@ func ExampleDirectoryService_Create() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(entry.Label, entry.Status, entry.Tags, string(entry.Fields))
+	fmt.Println(entry.Label, entry.Status, entry.Tags, entry.Fields)
 	// Output: Grace Hopper inactive [contractor] {"first-name":"Grace","last-name":"Hopper"}
 }
 
@@ -75,7 +77,7 @@ func ExampleDirectoryService_All() {
 		log.Fatal(err)
 	}
 	for _, name := range []string{"Ada", "Grace", "Edsger"} {
-		_, err := c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: server.WorkspaceID, Type: client.TypePerson, Name: name})
+		_, err := c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: server.WorkspaceID, Type: client.TypePerson, Name: &name})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -162,7 +164,7 @@ func ExampleWithIdempotencyKey() {
 	}
 
 	line := client.WithIdempotencyKey(ctx, "people.csv:17")
-	params := client.EntryCreateParams{WorkspaceID: server.WorkspaceID, Type: client.TypePerson, Name: "Ada"}
+	params := client.EntryCreateParams{WorkspaceID: server.WorkspaceID, Type: client.TypePerson, Name: new("Ada")}
 	first, err := c.Directory.Create(line, params)
 	if err != nil {
 		log.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/http"
 	"time"
+
+	"bursar/api"
 )
 
 // KeyService manages the caller's own API keys.
@@ -40,13 +42,9 @@ func (s *KeyService) All(ctx context.Context, p ListParams) iter.Seq2[APIKey, er
 
 // Create makes a key. The answer holds its secret, which is shown this once.
 func (s *KeyService) Create(ctx context.Context, p KeyCreateParams) (*NewAPIKey, error) {
-	body := struct {
-		Name         string   `json:"name"`
-		ExpiresAt    int64    `json:"expires_at,omitzero"`
-		AllowedCIDRs []string `json:"allowed_cidrs,omitempty"`
-	}{Name: p.Name, AllowedCIDRs: p.AllowedCIDRs}
+	body := api.APIKeyCreate{Name: p.Name, AllowedCIDRs: p.AllowedCIDRs}
 	if !p.ExpiresAt.IsZero() {
-		body.ExpiresAt = p.ExpiresAt.UnixMilli()
+		body.ExpiresAt = new(p.ExpiresAt.UnixMilli())
 	}
 	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys")
 }
@@ -54,12 +52,9 @@ func (s *KeyService) Create(ctx context.Context, p KeyCreateParams) (*NewAPIKey,
 // Rotate replaces a key by a new one of the same name. The old one lives on for the
 // grace period.
 func (s *KeyService) Rotate(ctx context.Context, id string, p KeyRotateParams) (*NewAPIKey, error) {
-	var body struct {
-		GraceSeconds *int64 `json:"grace_seconds,omitzero"`
-	}
+	var body api.APIKeyRotate
 	if p.Grace != nil {
-		seconds := int64(*p.Grace / time.Second)
-		body.GraceSeconds = &seconds
+		body.GraceSeconds = new(int64(*p.Grace / time.Second))
 	}
 	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys", id, "rotate")
 }

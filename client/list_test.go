@@ -18,7 +18,7 @@ func people(t *testing.T, c *client.Client, ws string, n int) (ids []string) {
 	t.Helper()
 	for i := range n {
 		ids = append(ids, must[*client.Created](t)(c.Directory.Create(t.Context(), client.EntryCreateParams{
-			WorkspaceID: ws, Type: client.TypePerson, Name: fmt.Sprintf("Person %d", i),
+			WorkspaceID: ws, Type: client.TypePerson, Name: new(fmt.Sprintf("Person %d", i)),
 		})).ID)
 	}
 	slices.Reverse(ids) // newest first

@@ -9,12 +9,6 @@ import (
 // MemberService is about the people in a workspace.
 type MemberService struct{ c *Client }
 
-// MemberAddParams say who joins, and with which role.
-type MemberAddParams struct {
-	Email string `json:"email"`
-	Role  string `json:"role"` // the key of a role
-}
-
 // List reads the members of a workspace with their roles.
 func (s *MemberService) List(ctx context.Context, workspaceID string, p ListParams) (*Page[Member], error) {
 	return list[Member](ctx, s.c, p.query(), "/workspaces", workspaceID, "members")

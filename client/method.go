@@ -9,22 +9,6 @@ import (
 // [DirectoryService.Get] lists them.
 type ReceivingMethodService struct{ c *Client }
 
-// ReceivingMethodParams describe a new receiving method.
-type ReceivingMethodParams struct {
-	Provider    string `json:"provider"`
-	AccountName string `json:"account_name"`
-	AccountID   string `json:"account_id"`
-	IsDefault   bool   `json:"is_default,omitzero"`
-}
-
-// ReceivingMethodUpdateParams say what to change. What is nil stays as it is.
-type ReceivingMethodUpdateParams struct {
-	Provider    *string `json:"provider,omitzero"`
-	AccountName *string `json:"account_name,omitzero"`
-	AccountID   *string `json:"account_id,omitzero"`
-	IsDefault   *bool   `json:"is_default,omitzero"`
-}
-
 // Add gives an entry a receiving method.
 func (s *ReceivingMethodService) Add(ctx context.Context, entryID string, p ReceivingMethodParams) (*ReceivingMethod, error) {
 	return change[ReceivingMethod](ctx, s.c, http.MethodPost, p, "/directory", entryID, "receiving-methods")

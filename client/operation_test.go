@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -114,23 +113,22 @@ func walkKeys(t *testing.T, c *client.Client) {
 func walkDirectory(t *testing.T, c *client.Client, ws string) {
 	ctx := t.Context()
 	id := must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{
-		WorkspaceID: ws, Type: client.TypePerson, Name: "Ada", Tags: []string{"vip"}, Label: "Countess",
-		Fields: json.RawMessage(`{"phone":"<+44>","rate":1.50,"email":"ada@example.com"}`),
+		WorkspaceID: ws, Type: client.TypePerson, Name: new("Ada"), Tags: []string{"vip"}, Label: new("Countess"),
+		Fields: must[client.Fields](t)(client.ParseFields([]byte(`{"phone":"<+44>","rate":1.50,"email":"ada@example.com"}`))),
 	})).ID
 	entry := must[*client.Entry](t)(c.Directory.Get(ctx, id))
-	if entry.Label != "Countess" || string(entry.Fields) != `{"phone":"<+44>","rate":1.50,"email":"ada@example.com"}` || !slices.Equal(entry.Tags, []string{"vip"}) {
+	if entry.Label != "Countess" || entry.Fields.String() != `{"phone":"<+44>","rate":1.50,"email":"ada@example.com"}` || !slices.Equal(entry.Tags, []string{"vip"}) {
 		t.Errorf("get: %+v %s", entry, entry.Fields)
 	}
 	must[*client.Created](t)(c.Directory.Update(ctx, id, client.EntryUpdateParams{
-		Fields: map[string]any{"phone": nil, "city": "London"}, Name: client.String("Ada L."), Tags: []string{},
+		Fields: must[client.Fields](t)(client.FieldsOf(map[string]any{"phone": nil, "city": "London"})), Name: client.String("Ada L."), Tags: []string{},
 		Label: client.String("Ada Lovelace"), Status: client.String(client.StatusInactive),
 	}))
 	must[*client.Created](t)(c.Directory.Update(ctx, id, client.EntryUpdateParams{}))
-	var none map[string]any
-	must[*client.Created](t)(c.Directory.Update(ctx, id, client.EntryUpdateParams{Fields: none}))
+	must[*client.Created](t)(c.Directory.Update(ctx, id, client.EntryUpdateParams{Fields: client.Fields{}}))
 	entry = must[*client.Entry](t)(c.Directory.Get(ctx, id))
 	if entry.Label != "Ada Lovelace" || entry.Status != client.StatusInactive || len(entry.Tags) != 0 ||
-		string(entry.Fields) != `{"rate":1.50,"email":"ada@example.com","city":"London"}` {
+		entry.Fields.String() != `{"rate":1.50,"email":"ada@example.com","city":"London"}` {
 		t.Errorf("update: %+v %s", entry, entry.Fields)
 	}
 	page := must[*client.Page[client.EntrySummary]](t)(c.Directory.List(ctx, client.DirectoryListParams{
@@ -153,7 +151,7 @@ func walkDirectory(t *testing.T, c *client.Client, ws string) {
 
 func walkTags(t *testing.T, c *client.Client, ws string) {
 	ctx := t.Context()
-	tag := must[*client.Tag](t)(c.Tags.Create(ctx, client.TagCreateParams{WorkspaceID: ws, Name: "supplier", AppliesTo: client.TypeOrganization}))
+	tag := must[*client.Tag](t)(c.Tags.Create(ctx, client.TagCreateParams{WorkspaceID: ws, Name: "supplier", AppliesTo: new(client.TypeOrganization)}))
 	tag = must[*client.Tag](t)(c.Tags.Update(ctx, tag.ID, client.TagUpdateParams{AppliesTo: client.String(client.AppliesToAll)}))
 	if tag.Name != "supplier" || tag.AppliesTo != client.AppliesToAll {
 		t.Errorf("update: %+v", tag)
@@ -172,7 +170,7 @@ func walkTags(t *testing.T, c *client.Client, ws string) {
 
 func walkMethods(t *testing.T, c *client.Client, ws string) {
 	ctx := t.Context()
-	id := must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: ws, Type: client.TypePerson, Name: "Grace"})).ID
+	id := must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: ws, Type: client.TypePerson, Name: new("Grace")})).ID
 	method := must[*client.ReceivingMethod](t)(c.ReceivingMethods.Add(ctx, id, client.ReceivingMethodParams{Provider: "bank", AccountName: "Grace", AccountID: "1"}))
 	method = must[*client.ReceivingMethod](t)(c.ReceivingMethods.Update(ctx, id, method.ID, client.ReceivingMethodUpdateParams{AccountID: client.String("2"), IsDefault: client.Bool(true)}))
 	entry := must[*client.Entry](t)(c.Directory.Get(ctx, id))
@@ -202,7 +200,7 @@ func walkPeople(t *testing.T, c *client.Client, ws string) {
 	if added.UserID == "" || added.InvitationURL == "" {
 		t.Errorf("add: %+v", added)
 	}
-	role := must[*client.Role](t)(c.Roles.Define(ctx, ws, "clerk", client.RoleParams{Name: "Clerk", Color: "#0f766e", Permissions: []string{"ws.read"}}))
+	role := must[*client.Role](t)(c.Roles.Define(ctx, ws, "clerk", client.RoleParams{Name: "Clerk", Color: new("#0f766e"), Permissions: []string{"ws.read"}}))
 	must[*client.Role](t)(c.Roles.Define(ctx, ws, "nobody", client.RoleParams{Name: "Nobody"}))
 	if role.Key != "clerk" || role.BuiltIn {
 		t.Errorf("define: %+v", role)
@@ -230,7 +228,7 @@ func walkPeople(t *testing.T, c *client.Client, ws string) {
 
 func walkOrganizations(t *testing.T, c *client.Client) {
 	ctx := t.Context()
-	made := must[*client.Organization](t)(c.Organizations.Create(ctx, client.OrganizationCreateParams{Name: "Globex", Slug: "globex"}))
+	made := must[*client.Organization](t)(c.Organizations.Create(ctx, client.OrganizationCreateParams{Name: "Globex", Slug: new("globex")}))
 	changed := must[*client.Organization](t)(c.Organizations.UpdateSettings(ctx, made.ID, client.OrganizationUpdateParams{Name: client.String("Globex Ltd")}))
 	if changed.Name != "Globex Ltd" || changed.Slug != "globex" {
 		t.Errorf("update: %+v", changed)

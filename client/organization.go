@@ -9,18 +9,6 @@ import (
 // OrganizationService is about the organizations that the caller belongs to.
 type OrganizationService struct{ c *Client }
 
-// OrganizationCreateParams describe a new organization.
-type OrganizationCreateParams struct {
-	Name string `json:"name"`
-	Slug string `json:"slug,omitzero"` // derived from the name where it is empty
-}
-
-// OrganizationUpdateParams say what to change. What is nil stays as it is.
-type OrganizationUpdateParams struct {
-	Name *string `json:"name,omitzero"`
-	Slug *string `json:"slug,omitzero"`
-}
-
 // List reads the caller's organizations.
 func (s *OrganizationService) List(ctx context.Context, p ListParams) (*Page[Organization], error) {
 	return list[Organization](ctx, s.c, p.query(), "/organizations")

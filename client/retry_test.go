@@ -47,7 +47,7 @@ func TestARepeatedCreateMakesOneEntry(t *testing.T) {
 				p := newProxy(t, n.URL, plan...)
 				c := dial(t, p.url(), client.WithToken(tenant.Owner.Token), impatient())
 				created := must[*client.Created](t)(c.Directory.Create(t.Context(), client.EntryCreateParams{
-					WorkspaceID: tenant.WorkspaceID, Type: client.TypePerson, Fields: map[string]any{"name": "<Ada>"},
+					WorkspaceID: tenant.WorkspaceID, Type: client.TypePerson, Fields: client.Fields{client.TextField("name", "<Ada>")},
 				}))
 				if got := n.Count(t, `SELECT count(*) FROM directory_entry WHERE workspace_id = $1`, tenant.WorkspaceID); got != 1 {
 					t.Errorf("%d entries, want 1", got)

@@ -4,19 +4,12 @@ import (
 	"context"
 	"iter"
 	"net/http"
+
+	"bursar/api"
 )
 
 // RoleService is about the roles of a workspace and who holds them.
 type RoleService struct{ c *Client }
-
-// RoleParams describe a role of a workspace.
-type RoleParams struct {
-	Name  string
-	Color string // such as #0f766e; one is chosen where it is empty
-	// Permissions are names such as ws.directory.read. Nobody can give what they do
-	// not hold.
-	Permissions []string
-}
 
 // List reads the roles of a workspace: the built-in ones and its own.
 func (s *RoleService) List(ctx context.Context, workspaceID string, p ListParams) (*Page[Role], error) {
@@ -32,10 +25,7 @@ func (s *RoleService) All(ctx context.Context, workspaceID string, p ListParams)
 
 // Assign gives a member one more role.
 func (s *RoleService) Assign(ctx context.Context, workspaceID, userID, role string) (*RoleAssignment, error) {
-	return change[RoleAssignment](ctx, s.c, http.MethodPost, struct {
-		UserID string `json:"user_id"`
-		Role   string `json:"role"`
-	}{userID, role}, "/workspaces", workspaceID, "roles")
+	return change[RoleAssignment](ctx, s.c, http.MethodPost, api.RoleAssign{UserID: userID, Role: role}, "/workspaces", workspaceID, "roles")
 }
 
 // Unassign takes a role from a member.
@@ -46,15 +36,10 @@ func (s *RoleService) Unassign(ctx context.Context, workspaceID, userID, role st
 // Define makes a role of the workspace, or replaces the one with this key. Built-in
 // roles cannot be changed.
 func (s *RoleService) Define(ctx context.Context, workspaceID, key string, p RoleParams) (*Role, error) {
-	permissions := p.Permissions
-	if permissions == nil {
-		permissions = []string{}
+	if p.Permissions == nil {
+		p.Permissions = []string{} // the server refuses null
 	}
-	return change[Role](ctx, s.c, http.MethodPut, struct {
-		Name        string   `json:"name"`
-		Color       string   `json:"color,omitzero"`
-		Permissions []string `json:"permissions"`
-	}{p.Name, p.Color, permissions}, "/workspaces", workspaceID, "roles", key)
+	return change[Role](ctx, s.c, http.MethodPut, p, "/workspaces", workspaceID, "roles", key)
 }
 
 // Delete removes a role that nobody holds.

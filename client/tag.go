@@ -9,23 +9,6 @@ import (
 // TagService is about the tags that sort a directory.
 type TagService struct{ c *Client }
 
-// AppliesToAll is for tags that entries of any type may carry. The others apply to
-// [TypePerson] or [TypeOrganization].
-const AppliesToAll = "all"
-
-// TagCreateParams describe a new tag.
-type TagCreateParams struct {
-	WorkspaceID string `json:"workspace_id"`
-	Name        string `json:"name"`
-	AppliesTo   string `json:"applies_to,omitzero"` // AppliesToAll where it is empty
-}
-
-// TagUpdateParams say what to change. What is nil stays as it is.
-type TagUpdateParams struct {
-	Name      *string `json:"name,omitzero"`
-	AppliesTo *string `json:"applies_to,omitzero"`
-}
-
 // List reads the tags of a workspace.
 func (s *TagService) List(ctx context.Context, workspaceID string, p ListParams) (*Page[Tag], error) {
 	return list[Tag](ctx, s.c, p.query().text("workspace_id", workspaceID), "/directory/tags")

@@ -2,7 +2,7 @@ package client
 
 import "bursar/api"
 
-// What the API answers with, by the names of package api.
+// Answers of the API. Package api defines them.
 type (
 	APIKey           = api.APIKey
 	AuditEntry       = api.AuditEntry
@@ -31,3 +31,45 @@ type (
 	User             = api.User
 	Workspace        = api.Workspace
 )
+
+// Parameters of the API's requests. Package api defines them. A pointer that is nil
+// leaves something out.
+type (
+	EntryCreateParams           = api.EntryCreate
+	EntryUpdateParams           = api.EntryUpdate
+	Field                       = api.Field
+	Fields                      = api.Fields
+	MemberAddParams             = api.MemberAdd
+	OrganizationCreateParams    = api.OrganizationCreate
+	OrganizationUpdateParams    = api.SettingsUpdate
+	ReceivingMethodParams       = api.ReceivingMethodCreate
+	ReceivingMethodUpdateParams = api.ReceivingMethodUpdate
+	RoleParams                  = api.RoleDefine
+	TagCreateParams             = api.TagCreate
+	TagUpdateParams             = api.TagUpdate
+	WorkspaceCreateParams       = api.WorkspaceCreate
+	WorkspaceUpdateParams       = api.WorkspaceUpdate
+)
+
+// The types and states of directory entries, and what a tag can apply to.
+const (
+	TypePerson       = api.TypePerson
+	TypeOrganization = api.TypeOrganization
+	StatusActive     = api.StatusActive
+	StatusInactive   = api.StatusInactive
+	AppliesToAll     = api.AppliesToAll
+)
+
+// TextField makes a field of an entry whose value is a text.
+func TextField(key, text string) Field { return api.TextField(key, text) }
+
+// NullField makes a field that removes its key from an entry that is updated.
+func NullField(key string) Field { return api.NullField(key) }
+
+// FieldsOf makes the fields of an entry from a map, a struct or whatever else is
+// encoded as a JSON object.
+func FieldsOf(value any) (Fields, error) { return api.FieldsOf(value) }
+
+// ParseFields reads the fields of an entry from a JSON object, and keeps the order
+// of keys and the digits of numbers.
+func ParseFields(text []byte) (Fields, error) { return api.ParseFields(text) }

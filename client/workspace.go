@@ -9,19 +9,6 @@ import (
 // WorkspaceService is about the workspaces that the caller belongs to.
 type WorkspaceService struct{ c *Client }
 
-// WorkspaceCreateParams describe a new workspace.
-type WorkspaceCreateParams struct {
-	Name           string `json:"name"`
-	OrganizationID string `json:"organization_id"`
-	Slug           string `json:"slug,omitzero"` // derived from the name where it is empty
-}
-
-// WorkspaceUpdateParams say what to change. What is nil stays as it is.
-type WorkspaceUpdateParams struct {
-	Name *string `json:"name,omitzero"`
-	Slug *string `json:"slug,omitzero"`
-}
-
 // List reads the caller's workspaces.
 func (s *WorkspaceService) List(ctx context.Context, p ListParams) (*Page[Workspace], error) {
 	return list[Workspace](ctx, s.c, p.query(), "/workspaces")

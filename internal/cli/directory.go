@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/api"
-	"bursar/client"
 )
 
 func newDirectory(r *remote) *cobra.Command {
@@ -26,9 +25,6 @@ several entries you are asked which one is meant; a script is told their ids.`,
 	}, newEntryList(r), newEntrySearch(r), newEntryGet(r), newEntryCreate(r), newEntryUpdate(r), newEntryDelete(r), newEntryRestore(r),
 		newTags(r), newDirectoryImport(r), newDirectoryExport(r))
 }
-
-func entryTypes() []string    { return []string{client.TypePerson, client.TypeOrganization} }
-func entryStatuses() []string { return []string{client.StatusActive, client.StatusInactive} }
 
 // oneOf holds a flag to what there is: the API answers a filter that nothing fits
 // with an empty list, which hides a slip of the finger.

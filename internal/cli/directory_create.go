@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bursar/api"
 	"bursar/client"
 )
 
-// bind adds the flags by which fields are given.
+// bind adds the flags that give fields.
 func (f *fieldFlags) bind(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.set, "field", "f", nil, "set a field to a text: `key=text`, or to any value: key:=json; repeatable")
 	c.Flags().StringVar(&f.file, "fields-json", "", "read fields from a `file` with a JSON object, - for standard input")
@@ -20,14 +21,15 @@ func (f *fieldFlags) bind(c *cobra.Command) {
 func newEntryCreate(r *remote) *cobra.Command {
 	var out format
 	var fields fieldFlags
+	var properties propertyFlags
 	var p client.EntryCreateParams
 	c := &cobra.Command{
 		Use: "create", Aliases: []string{"add", "new"},
 		Short: "Add a person or an organization",
 		Long: `Add an entry to the directory and write its id.
 
-Fields are free keys with any values; the keys email, phone, name, first-name,
-last-name and industry are known to other parts of Bursar. A value after = is
+Fields are free keys with any values; Bursar itself understands the keys name,
+first-name, last-name, email, phone and industry. A value after = is
 taken as text, one after := as JSON. Without --label the entry is called by its
 name, else by its fields. A tag that does not exist yet is made.`,
 		Example: `  bursar directory create --name "Ada Lovelace" --field email=ada@example.com --tag speaker
@@ -36,25 +38,22 @@ name, else by its fields. A tag that does not exist yet is made.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			list, err := fields.list(r.terminal.In)
-			if err == nil && p.Name == "" && p.Label == "" && list == nil {
+			if named := properties.fill(&p); err == nil && !named && list == nil {
 				err = usageError{errors.New("an entry needs something to be told by: give --name, --label, --field or --fields-json")}
 			}
-			if err = errors.Join(err, oneOf("type", p.Type, entryTypes())); err != nil {
+			if err = errors.Join(err, oneOf("type", p.Type, api.EntryTypes())); err != nil {
 				return err
 			}
 			s, w, err := r.work(c.Context())
 			if err != nil {
 				return err
 			}
-			p.WorkspaceID = w.ID
-			if list != nil {
-				p.Fields = list
-			}
+			p.WorkspaceID, p.Fields = w.ID, list
 			made, err := s.Directory.Create(c.Context(), p)
 			if err != nil {
 				return fmt.Errorf("create the entry: %w", err)
 			}
-			called := cmp.Or(p.Label, p.Name, list.text("name"), "the "+p.Type)
+			called := cmp.Or(*properties["label"], *properties["name"], list.Text(api.FieldName), "the "+p.Type)
 			if err := r.say("Created %s in %s.", called, w.Name); err != nil {
 				return err
 			}
@@ -65,11 +64,10 @@ name, else by its fields. A tag that does not exist yet is made.`,
 		},
 	}
 	c.Flags().StringVar(&p.Type, "type", client.TypePerson, "person or organization")
-	c.Flags().StringVar(&p.Name, "name", "", "the name")
-	c.Flags().StringVar(&p.Label, "label", "", "what lists call the entry, where it is not the name")
+	properties.bind(c, true)
 	c.Flags().StringArrayVar(&p.Tags, "tag", nil, "a `tag`, by name or id; repeatable")
 	fields.bind(c)
-	completeWords(c, "type", entryTypes())
+	completeWords(c, "type", api.EntryTypes())
 	completeFlag(c, "tag", r.completeTags())
 	out.bind(c, false)
 	return r.inWorkspace(c)

@@ -73,8 +73,8 @@ file appears under its name when it is complete. Receiving methods are not expor
 	flags.BoolVar(&f.noTags, "no-tags", false, "leave out names and tags, which are read entry by entry")
 	flags.IntVar(&f.parallel, "parallel", 8, "how many entries are read at a time, 1 to 64")
 	flags.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a server that does not answer")
-	completeWords(c, "type", entryTypes())
-	completeWords(c, "status", entryStatuses())
+	completeWords(c, "type", api.EntryTypes())
+	completeWords(c, "status", api.EntryStatuses())
 	completeWords(c, "format", fileFormats())
 	completeFlag(c, "tag", r.completeTags())
 	return r.inWorkspace(c)
@@ -95,24 +95,13 @@ func (f *exportFlags) check(name string) (comma rune, err error) {
 			comma = '\t'
 		}
 	}
-	return comma, errors.Join(err, oneOf("format", f.format, fileFormats()), oneOf("type", f.kind, entryTypes()),
-		oneOf("status", f.status, entryStatuses()), checkParallel(f.parallel))
-}
-
-// exportedEntry is an entry as 'import' reads it.
-type exportedEntry struct {
-	ID     string    `json:"id"`
-	Type   string    `json:"type"`
-	Label  string    `json:"label"`
-	Name   string    `json:"name,omitempty"`
-	Status string    `json:"status"`
-	Tags   []string  `json:"tags,omitzero"`
-	Fields fieldList `json:"fields"`
+	return comma, errors.Join(err, oneOf("format", f.format, fileFormats()), oneOf("type", f.kind, api.EntryTypes()),
+		oneOf("status", f.status, api.EntryStatuses()), checkParallel(f.parallel))
 }
 
 // entryWriter writes entries in a format.
 type entryWriter interface {
-	write(e *exportedEntry) error
+	write(e *api.Entry) error
 	// finish writes what could not be written before.
 	finish() error
 }
@@ -167,10 +156,10 @@ func (r *remote) readEntries(ctx context.Context, s *session, w api.Workspace, f
 	patience := &endurance{wait: f.wait, note: p.note}
 	want := client.DirectoryListParams{WorkspaceID: w.ID, Type: f.kind, Status: f.status, Tag: f.tag, Query: f.words, Limit: 100}
 	err = inOrder(ctx, f.parallel, listed(ctx, s, patience, want),
-		func(ctx context.Context, e api.EntrySummary) (*exportedEntry, error) {
+		func(ctx context.Context, e api.EntrySummary) (*api.Entry, error) {
 			return wholeEntry(ctx, s, patience, f, e)
 		},
-		func(e *exportedEntry) error {
+		func(e *api.Entry) error {
 			if e == nil {
 				return nil
 			}
@@ -208,14 +197,12 @@ func listed(ctx context.Context, s *session, patience *endurance, want client.Di
 	}
 }
 
-// wholeEntry adds what the list does not tell; nil where the entry is gone.
-func wholeEntry(ctx context.Context, s *session, patience *endurance, f exportFlags, e api.EntrySummary) (*exportedEntry, error) {
-	out := &exportedEntry{ID: e.ID, Type: e.Type, Label: e.Label, Status: e.Status}
-	raw := e.Fields
+// wholeEntry reads what the list does not tell; it returns nil if the entry is gone.
+func wholeEntry(ctx context.Context, s *session, patience *endurance, f exportFlags, e api.EntrySummary) (*api.Entry, error) {
+	out := &api.Entry{ID: e.ID, Type: e.Type, Label: e.Label, Status: e.Status, Fields: e.Fields}
 	if !f.noTags {
-		var whole *api.Entry
 		err := patience.call(ctx, func() (err error) {
-			whole, err = s.Directory.Get(ctx, e.ID)
+			out, err = s.Directory.Get(ctx, e.ID)
 			return err
 		})
 		if client.IsNotFound(err) {
@@ -224,24 +211,19 @@ func wholeEntry(ctx context.Context, s *session, patience *endurance, f exportFl
 		if err != nil {
 			return nil, err
 		}
-		out.Label, out.Status, out.Name, out.Tags, raw = whole.Label, whole.Status, whole.Name, whole.Tags, whole.Fields
-	}
-	fields, err := readFields(raw)
-	if err != nil {
-		return nil, fmt.Errorf("read the fields of %s: %w", e.ID, err)
 	}
 	if f.fields != nil {
-		fields = fields.only(f.fields)
+		out.Fields = only(out.Fields, f.fields)
 	}
-	out.Fields = fields
 	return out, nil
 }
 
-func (f fieldList) only(keys []string) fieldList {
-	out := fieldList{}
+// only returns the fields with the given keys, in the order of the keys.
+func only(f api.Fields, keys []string) api.Fields {
+	out := api.Fields{}
 	for _, key := range keys {
-		if i := f.at(key); i >= 0 {
-			out = append(out, f[i])
+		if one, ok := f.Get(key); ok {
+			out = append(out, one)
 		}
 	}
 	return out
@@ -251,8 +233,8 @@ type ndjsonEntries struct{ out *bufio.Writer }
 
 func newNDJSONEntries(to io.Writer) *ndjsonEntries { return &ndjsonEntries{bufio.NewWriter(to)} }
 
-func (w *ndjsonEntries) write(e *exportedEntry) error {
-	_, err := w.out.Write(append(encoded(e), '\n'))
+func (w *ndjsonEntries) write(e *api.Entry) error {
+	_, err := w.out.Write(append(exportedJSON(e), '\n'))
 	return err
 }
 

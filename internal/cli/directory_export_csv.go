@@ -3,14 +3,15 @@ package cli
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"bursar/api"
 )
 
-// csvEntries writes entries as CSV. Which columns there are is known at the end.
+// csvEntries writes entries as CSV. It knows only at the end which columns there are.
 type csvEntries struct {
 	to     io.Writer
 	comma  rune
@@ -24,7 +25,7 @@ type csvEntries struct {
 // maxColumns bounds how many different fields a file can have.
 const maxColumns = 2000
 
-func (w *csvEntries) write(e *exportedEntry) error {
+func (w *csvEntries) write(e *api.Entry) error {
 	if w.json == nil {
 		w.json = map[string]bool{}
 		for _, key := range w.chosen {
@@ -32,12 +33,12 @@ func (w *csvEntries) write(e *exportedEntry) error {
 		}
 	}
 	for _, one := range e.Fields {
-		if strings.ContainsRune(one.key, '\r') {
+		if strings.ContainsRune(one.Key, '\r') {
 			return fmt.Errorf("%s has a field whose name CSV cannot hold: use --format %s", e.ID, formatNDJSON)
 		}
-		w.column(one.key)
-		if !plain(one.value) {
-			w.json[one.key] = true
+		w.column(one.Key)
+		if !plain(one) {
+			w.json[one.Key] = true
 		}
 	}
 	if len(w.keys) > maxColumns {
@@ -53,24 +54,29 @@ func (w *csvEntries) column(key string) {
 	}
 }
 
-// plain says whether a value is a text that a cell can hold as it is: an empty cell
-// means no value, and CSV makes one line break of another.
-func plain(value json.RawMessage) bool {
-	var text string
-	return len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil && text != "" && !strings.ContainsRune(text, '\r')
+// plain says whether a field is a text that a cell can hold as it is: an empty cell
+// means that there is no value, and CSV does not keep carriage returns.
+func plain(field api.Field) bool {
+	text, ok := field.Text()
+	return ok && text != "" && !strings.ContainsRune(text, '\r')
 }
 
-// order sorts the columns, the well-known first, unless they were chosen: the same
-// entries make the same file.
+// properties are those that have a column.
+func (w *csvEntries) properties() []textProperty {
+	return slices.DeleteFunc(textProperties(), func(p textProperty) bool { return !w.whole && !p.listed })
+}
+
+// order sorts the columns, the well-known ones first, unless the caller chose them:
+// the same entries always give the same file.
 func (w *csvEntries) order() {
 	if w.chosen != nil {
 		return
 	}
 	rank := func(key string) int {
-		if i := slices.Index([]string{"name", "first-name", "last-name", "email", "phone", "industry"}, key); i >= 0 {
+		if i := slices.Index(api.KnownFields(), key); i >= 0 {
 			return i
 		}
-		return len(w.keys) + 6
+		return len(api.KnownFields())
 	}
 	slices.SortFunc(w.keys, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b)) })
 }
@@ -79,9 +85,12 @@ func (w *csvEntries) finish() error {
 	w.order()
 	out := csv.NewWriter(w.to)
 	out.Comma = w.comma
-	header := []string{"id", "type", "label", "status"}
+	header := []string{string(toID), string(toType)}
+	for _, p := range w.properties() {
+		header = append(header, p.name)
+	}
 	if w.whole {
-		header = []string{"id", "type", "label", "name", "status", "tags"}
+		header = append(header, string(toTags))
 	}
 	for _, key := range w.keys {
 		prefix := string(toTextField)
@@ -93,7 +102,7 @@ func (w *csvEntries) finish() error {
 	if err := out.Write(header); err != nil {
 		return err
 	}
-	err := w.spool.each(func(e *exportedEntry) error { return out.Write(w.row(e)) })
+	err := w.spool.each(func(e *api.Entry) error { return out.Write(w.row(e)) })
 	if err != nil {
 		return err
 	}
@@ -101,20 +110,20 @@ func (w *csvEntries) finish() error {
 	return out.Error()
 }
 
-func (w *csvEntries) row(e *exportedEntry) []string {
-	cells := []string{e.ID, e.Type, e.Label, e.Status}
+func (w *csvEntries) row(e *api.Entry) []string {
+	cells := []string{e.ID, e.Type}
+	for _, p := range w.properties() {
+		cells = append(cells, p.get(e))
+	}
 	if w.whole {
-		cells = []string{e.ID, e.Type, e.Label, e.Name, e.Status, joinTags(e.Tags)}
+		cells = append(cells, joinTags(e.Tags))
 	}
 	for _, key := range w.keys {
-		i := e.Fields.at(key)
-		switch {
-		case i < 0:
-			cells = append(cells, "")
-		case w.json[key]:
-			cells = append(cells, string(e.Fields[i].value))
-		default:
-			cells = append(cells, e.Fields.text(key))
+		if w.json[key] {
+			one, _ := e.Fields.Get(key)
+			cells = append(cells, string(one.Value))
+		} else {
+			cells = append(cells, e.Fields.Text(key))
 		}
 	}
 	return cells

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"bursar/api"
 )
 
 // exportFile is a file that appears when it is complete, or standard output.
@@ -91,13 +93,13 @@ func (s *spool) close() {
 	_ = os.Remove(s.file.Name())
 }
 
-func (s *spool) add(e *exportedEntry) error {
-	_, err := s.out.Write(append(encoded(e), '\n'))
+func (s *spool) add(e *api.Entry) error {
+	_, err := s.out.Write(append(exportedJSON(e), '\n'))
 	return err
 }
 
 // each reads the entries back.
-func (s *spool) each(fn func(e *exportedEntry) error) error {
+func (s *spool) each(fn func(e *api.Entry) error) error {
 	if err := s.out.Flush(); err != nil {
 		return err
 	}
@@ -106,21 +108,13 @@ func (s *spool) each(fn func(e *exportedEntry) error) error {
 	}
 	in := json.NewDecoder(bufio.NewReader(s.file))
 	for {
-		var line struct {
-			exportedEntry
-			Fields json.RawMessage `json:"fields"`
-		}
+		var line api.Entry
 		if err := in.Decode(&line); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		fields, err := readFields(line.Fields)
-		if err != nil {
-			return err
-		}
-		line.exportedEntry.Fields = fields
-		if err := fn(&line.exportedEntry); err != nil {
+		if err := fn(&line); err != nil {
 			return err
 		}
 	}

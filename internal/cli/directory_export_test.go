@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"bursar/api"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
@@ -25,7 +26,7 @@ func hardText() *rapid.Generator[string] {
 
 func anyJSON() *rapid.Generator[json.RawMessage] {
 	return rapid.OneOf(
-		rapid.Map(hardText(), func(s string) json.RawMessage { return quoted(s) }),
+		rapid.Map(hardText(), func(s string) json.RawMessage { return encoded(s) }),
 		rapid.Map(hardText(), func(s string) json.RawMessage { return encoded(map[string]any{"k": []string{s}}) }),
 		rapid.Map(rapid.SampledFrom([]string{"null", "true", "1.50", "1e400", "[]", "{}", "12345678901234567890"}),
 			func(s string) json.RawMessage { return json.RawMessage(s) }),
@@ -36,14 +37,14 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 	folder := t.TempDir()
 	keys := []string{"email-2", "name", "Notes", "fields.x", "json.x", " padded ", "", "a,b", "two\nlines", "id", "=1"}
 	rapid.Check(t, func(t *rapid.T) {
-		var want []*exportedEntry
+		var want []*api.Entry
 		for i := range rapid.IntRange(1, 5).Draw(t, "entries") {
-			e := &exportedEntry{ID: fmt.Sprint("entry_", i), Type: "person", Label: "Ada, \"the\" first", Status: "active", Fields: fieldList{}}
+			e := &api.Entry{ID: fmt.Sprint("entry_", i), Type: "person", Label: "Ada, \"the\" first", Status: "active", Fields: api.Fields{}}
 			e.Name = rapid.SampledFrom([]string{"", "Ada", " Ada;"}).Draw(t, "name")
 			e.Tags = rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b|c", `d\`, "e f"}), 0, 3).Draw(t, "tags")
 			for _, key := range keys {
 				if rapid.Bool().Draw(t, "has") {
-					e.Fields.set(fieldValue{key, anyJSON().Draw(t, "value")})
+					e.Fields.Set(api.Field{Key: key, Value: anyJSON().Draw(t, "value")})
 				}
 			}
 			want = append(want, e)
@@ -71,7 +72,7 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 	})
 }
 
-func exportTo(t *rapid.T, folder string, file *bytes.Buffer, format string, entries []*exportedEntry) {
+func exportTo(t *rapid.T, folder string, file *bytes.Buffer, format string, entries []*api.Entry) {
 	var to entryWriter = newNDJSONEntries(file)
 	if format == formatCSV {
 		spool, err := newSpool(folder)
@@ -91,10 +92,10 @@ func exportTo(t *rapid.T, folder string, file *bytes.Buffer, format string, entr
 	}
 }
 
-func compare(t *rapid.T, e *exportedEntry, row *importRow) {
-	sorted := func(list fieldList) (out []string) {
+func compare(t *rapid.T, e *api.Entry, row *importRow) {
+	sorted := func(list api.Fields) (out []string) {
 		for _, one := range list {
-			out = append(out, one.key+"="+string(one.value))
+			out = append(out, one.Key+"="+one.Display())
 		}
 		slices.Sort(out)
 		return out
@@ -106,7 +107,7 @@ func compare(t *rapid.T, e *exportedEntry, row *importRow) {
 		return *s
 	}
 	want := []any{e.ID, e.Type, e.Label, e.Name, e.Status, strings.Join(e.Tags, "\n"), sorted(e.Fields)}
-	got := []any{row.id, row.kind, text(row.label), text(row.name), text(row.status), strings.Join(row.tags, "\n"), sorted(row.fields)}
+	got := []any{row.id, row.kind, text(row.Label), text(row.Name), text(row.Status), strings.Join(row.Tags, "\n"), sorted(row.Fields)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}

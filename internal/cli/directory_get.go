@@ -41,22 +41,20 @@ API, where nothing is masked.`,
 
 func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
 	pairs := []string{"Label", e.Label, "Type", e.Type, "Status", e.Status}
-	if e.Name != "" && e.Name != e.Label {
-		pairs = append(pairs, "Name", e.Name)
+	for _, p := range textProperties() {
+		if text := p.get(e); !p.listed && text != "" && text != e.Label {
+			pairs = append(pairs, strings.ToUpper(p.name[:1])+p.name[1:], text)
+		}
 	}
 	if len(e.Tags) > 0 {
 		pairs = append(pairs, "Tags", strings.Join(e.Tags, ", "))
 	}
 	pairs = append(pairs, "Id", e.ID, "Workspace", e.WorkspaceID, "Created", localTime(e.CreatedAt), "Updated", localTime(e.UpdatedAt))
-	fields, err := readFields(e.Fields)
-	if err != nil {
-		return err
-	}
-	if len(fields) > 0 {
+	if len(e.Fields) > 0 {
 		pairs = append(pairs, "Fields", "")
 	}
-	for _, one := range fields {
-		pairs = append(pairs, "  "+printable(one.key), one.text())
+	for _, one := range e.Fields {
+		pairs = append(pairs, "  "+printable(one.Key), one.Display())
 	}
 	if e.ReceivingMethods == nil {
 		pairs = append(pairs, "Receiving methods", "not shown: you need the permission ws.receiving.read")

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"bursar/api"
 )
 
 // importFlags are how a file is read and imported.
@@ -85,7 +87,7 @@ func (f *importFlags) bind(c *cobra.Command) {
 	flags.StringVar(&f.refused, "refused", "", "write refused lines here (default FILE.refused.csv or .ndjson)")
 	flags.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a server that does not answer")
 	completeWords(c, "format", fileFormats())
-	completeWords(c, "type", entryTypes())
+	completeWords(c, "type", api.EntryTypes())
 	c.MarkFlagsMutuallyExclusive("dry-run", "again")
 }
 
@@ -95,7 +97,7 @@ const maxParallel = 64
 func (f *importFlags) file(r *remote, name string) (*importFile, error) {
 	comma, err := parseDelimiter(f.delimiter)
 	moves, badMap := parseMapping(f.mapping)
-	err = errors.Join(err, badMap, oneOf("format", f.format, fileFormats()), oneOf("type", f.kind, entryTypes()), checkParallel(f.parallel))
+	err = errors.Join(err, badMap, oneOf("format", f.format, fileFormats()), oneOf("type", f.kind, api.EntryTypes()), checkParallel(f.parallel))
 	file := &importFile{name: name, stdin: r.terminal.In, format: f.format, comma: comma, mapping: moves, defaultType: f.kind}
 	if !file.isStdin() && f.journal == "" {
 		f.journal = name + journalSuffix

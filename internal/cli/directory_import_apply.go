@@ -120,7 +120,7 @@ func (im *importer) create(ctx, later context.Context, row *importRow, known not
 	var made api.Created
 	var answer *client.Response
 	err := im.endurance.call(ctx, func() (err error) {
-		answer, err = im.session.Do(client.WithIdempotencyKey(later, key), http.MethodPost, "/directory", row.body(im.workspace.ID), &made)
+		answer, err = im.session.Do(client.WithIdempotencyKey(later, key), http.MethodPost, "/directory", row.create(im.workspace.ID), &made)
 		return err
 	})
 	if reason, err := im.judge(err); err != nil || reason != "" {
@@ -133,9 +133,9 @@ func (im *importer) create(ctx, later context.Context, row *importRow, known not
 	if answer.Header.Get("Idempotent-Replayed") == "true" {
 		done.action = actionBefore
 	}
-	if row.status != nil && *row.status != client.StatusActive {
+	if row.Status != nil && *row.Status != client.StatusActive {
 		err := im.endurance.call(ctx, func() error {
-			_, err := im.session.Directory.Update(client.WithIdempotencyKey(later, key+"-status"), made.ID, client.EntryUpdateParams{Status: row.status})
+			_, err := im.session.Directory.Update(client.WithIdempotencyKey(later, key+"-status"), made.ID, client.EntryUpdateParams{Status: row.Status})
 			return err
 		})
 		if err != nil {
@@ -162,10 +162,7 @@ func (im *importer) update(ctx, later context.Context, row *importRow) (outcome,
 	if row.kind != "" && row.kind != have.Type {
 		return refused(row, "type cannot change: the entry is a "+have.Type), nil
 	}
-	params, changes, err := row.difference(have)
-	if err != nil {
-		return outcome{}, err
-	}
+	params, changes := row.difference(have)
 	done, mark := outcome{row: row, action: actionUpdate, id: row.id, changes: changes}, rowUpdated
 	if len(changes) == 0 {
 		done.action, mark = actionUnchanged, rowUnchanged

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"bursar/internal/web"
+	"bursar/api"
 )
 
 // column is where the values under a header go.
@@ -16,15 +16,13 @@ type column struct {
 	key    string // of the field
 }
 
+// columnKind is one of the constants below, or the name of a text property.
 type columnKind string
 
 const (
 	toNothing   columnKind = ""
 	toID        columnKind = "id"
 	toType      columnKind = "type"
-	toLabel     columnKind = "label"
-	toName      columnKind = "name"
-	toStatus    columnKind = "status"
 	toTags      columnKind = "tags"
 	toTextField columnKind = "fields."
 	toJSONField columnKind = "json."
@@ -37,12 +35,21 @@ const (
 	refusedReason = "refused.reason"
 )
 
+// entryColumns are those of an entry beside its fields.
+func entryColumns() []columnKind {
+	all := []columnKind{toID, toType, toTags}
+	for _, p := range textProperties() {
+		all = append(all, columnKind(p.name))
+	}
+	return all
+}
+
 // columnOf says what a header means. fields.KEY and json.KEY are taken literally;
 // any other is the key of a field, where the well-known ones may be written as
 // people write them: "First Name", "E-Mail".
 func columnOf(header string) column {
 	text := strings.TrimSpace(header)
-	for _, to := range []columnKind{toID, toType, toLabel, toName, toStatus, toTags} {
+	for _, to := range entryColumns() {
 		if strings.EqualFold(text, string(to)) {
 			return column{header, to, ""}
 		}
@@ -62,7 +69,7 @@ func columnOf(header string) column {
 	if usual == "e-mail" {
 		usual = "email"
 	}
-	if slices.Contains([]string{"industry", "email", "first-name", "last-name", "phone"}, usual) {
+	if slices.Contains(api.KnownFields(), usual) {
 		text = usual
 	}
 	return column{header, toTextField, text}
@@ -112,7 +119,7 @@ func columnsOf(header []string, m mapping, defaultType string) ([]column, error)
 	for i, text := range header {
 		to, mapped := m.of(text)
 		columns[i], used[mapped] = to, true
-		if web.IsEmail(strings.TrimSpace(text)) {
+		if api.IsEmail(strings.TrimSpace(text)) {
 			problems = append(problems, fmt.Errorf("the first line must name the columns, and has %q", text))
 		}
 		if to.to == toNothing || to.to == toNowhere {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"bursar/api"
 )
 
 // maxRow bounds a row of a file: the API takes no more at a time, and a quote that
@@ -167,25 +169,25 @@ func (row *importRow) put(to column, cell string) (problem string) {
 		row.id = strings.TrimSpace(cell)
 	case toType:
 		row.kind = strings.TrimSpace(cell)
-	case toLabel:
-		row.label = &cell
-	case toName:
-		row.name = &cell
-	case toStatus:
-		status := strings.TrimSpace(cell)
-		row.status = &status
 	case toTags:
-		row.tags = splitTags(cell)
+		row.Tags = splitTags(cell)
 	case toTextField:
-		row.fields.set(fieldValue{to.key, quoted(cell)})
+		row.Fields.Set(api.TextField(to.key, cell))
 	case toJSONField:
 		if !json.Valid([]byte(cell)) {
 			return to.header + " must be JSON"
 		}
-		row.fields.set(fieldValue{to.key, json.RawMessage(cell)})
+		row.Fields.Set(api.Field{Key: to.key, Value: json.RawMessage(cell)})
 	case toNowhere:
 		if strings.TrimSpace(cell) != "" {
 			return fmt.Sprintf("has %q in a column without a header", cell)
+		}
+	default:
+		if p, ok := propertyNamed(string(to.to)); ok {
+			if p.values != nil {
+				cell = strings.TrimSpace(cell)
+			}
+			*p.update(&row.EntryUpdate) = &cell
 		}
 	}
 	return ""

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"bursar/api"
 )
 
 // ndjsonReader reads a file with one JSON object a line: what the API takes for a
@@ -38,7 +40,7 @@ func (r *ndjsonReader) next() (*importRow, error) {
 		if trimmed[0] == '[' && r.number == 1 {
 			return nil, usageError{errors.New("this is a JSON array; an object a line is needed: jq -c '.[]' FILE makes it")}
 		}
-		if row.object, err = readFields(trimmed); err != nil {
+		if row.object, err = api.ParseFields(trimmed); err != nil {
 			row.text, row.object, row.problem = strings.ToValidUTF8(string(trimmed), "\uFFFD"), nil, "cannot be read: "+strings.ReplaceAll(err.Error(), "\n", ": ")
 			return row, nil
 		}
@@ -72,26 +74,26 @@ func (r *ndjsonReader) read() ([]byte, error) {
 
 // take reads the members of the object.
 func (r *ndjsonReader) take(row *importRow) (problem string) {
-	var moved fieldList
+	var moved api.Fields
 	for _, one := range row.object {
-		to, mapped := r.mapping.of(one.key)
+		to, mapped := r.mapping.of(one.Key)
 		switch {
-		case mapped != "" && to.to == toNothing || one.key == refusedLine || one.key == refusedReason:
+		case mapped != "" && to.to == toNothing || one.Key == refusedLine || one.Key == refusedReason:
 			continue
 		case mapped != "" && (to.to == toTextField || to.to == toJSONField):
-			moved = append(moved, fieldValue{to.key, one.value})
+			moved = append(moved, api.Field{Key: to.key, Value: one.Value})
 			continue
 		}
-		name := one.key
+		name := one.Key
 		if mapped != "" {
 			name = string(to.to)
 		}
-		if text := row.member(name, one.value, r.workspaceID); text != "" && problem == "" {
+		if text := row.member(name, one.Value, r.workspaceID); text != "" && problem == "" {
 			problem = text
 		}
 	}
 	for _, one := range moved {
-		row.fields.set(one)
+		row.Fields.Set(one)
 	}
 	return problem
 }
@@ -104,23 +106,17 @@ func (row *importRow) member(name string, value json.RawMessage, workspaceID str
 		err = json.Unmarshal(value, &row.id)
 	case "type":
 		err = json.Unmarshal(value, &row.kind)
-	case "label":
-		err = json.Unmarshal(value, &row.label)
-	case "name":
-		err = json.Unmarshal(value, &row.name)
-	case "status":
-		err = json.Unmarshal(value, &row.status)
 	case "tags":
-		if err = json.Unmarshal(value, &row.tags); err == nil {
-			for i, tag := range row.tags {
-				row.tags[i] = strings.TrimSpace(tag)
+		if err = json.Unmarshal(value, &row.Tags); err == nil {
+			for i, tag := range row.Tags {
+				row.Tags[i] = strings.TrimSpace(tag)
 			}
 		}
 	case "fields":
 		if string(value) == "null" {
 			return ""
 		}
-		if row.fields, err = readFields(value); err != nil {
+		if row.Fields, err = api.ParseFields(value); err != nil {
 			return "fields: " + err.Error()
 		}
 	case "workspace_id":
@@ -134,6 +130,10 @@ func (row *importRow) member(name string, value json.RawMessage, workspaceID str
 			return "has receiving methods, which are not imported: leave them out with --map receiving_methods="
 		}
 	default:
+		if p, ok := propertyNamed(name); ok {
+			err = json.Unmarshal(value, p.update(&row.EntryUpdate))
+			break
+		}
 		return fmt.Sprintf("has an unknown key %q: put it into fields, or say with --map where it goes", name)
 	}
 	if err != nil {
@@ -156,10 +156,10 @@ func (w *ndjsonRefusals) begin(to io.Writer) error {
 func (w *ndjsonRefusals) write(row *importRow, reason string) error {
 	object := slices.Clone(row.object)
 	if row.object == nil {
-		object.set(fieldValue{"refused.text", quoted(row.text)})
+		object.Set(api.TextField("refused.text", row.text))
 	}
-	object.set(fieldValue{refusedLine, encoded(row.line)})
-	object.set(fieldValue{refusedReason, quoted(reason)})
+	object.Set(api.Field{Key: refusedLine, Value: encoded(row.line)})
+	object.Set(api.TextField(refusedReason, reason))
 	_, err := w.out.Write(append(encoded(object), '\n'))
 	return err
 }

@@ -39,12 +39,12 @@ func rowsIn(t *testing.T, name, text string, flags importFlags) ([]string, error
 			out = append(out, strings.TrimSpace(row.id+" refused: "+problem))
 			continue
 		}
-		text := string(row.body(""))
+		text := string(encoded(row.create("")))
 		if row.id != "" {
 			text = row.id + " " + text
 		}
-		if row.status != nil {
-			text += " " + *row.status
+		if row.Status != nil {
+			text += " " + *row.Status
 		}
 		out = append(out, text)
 	}
@@ -99,6 +99,7 @@ func TestLinesThatCannotBeImportedSayWhy(t *testing.T) {
 		`,person,` + strings.Repeat("x", 201) + `,,,,,`,
 		`,person,Ada,,,,` + strings.Repeat("x", 65) + `,`,
 		`,person,Ada,,"""` + strings.Repeat("x", 17000) + `""",,,`,
+		`,person,Ada,,[[[[[[[[]]]]]]]],,,`,
 		`,person,Ada,,,,,`,
 	}, "\n"), importFlags{})
 	want := []string{
@@ -106,7 +107,7 @@ func TestLinesThatCannotBeImportedSayWhy(t *testing.T) {
 		"entry_1 refused: has the id entry_1, as a line before",
 		"refused: type is missing: fill the column, or give --type",
 		"refused: type must be one of person, organization",
-		"refused: status must be one of active, inactive; fields.email must be an email address",
+		"refused: fields.email must be an email address; status must be one of active, inactive",
 		"refused: json.x must be JSON",
 		`refused: has "lost" in a column without a header`,
 		"refused: has 3 columns, and the header has 8",
@@ -115,6 +116,7 @@ func TestLinesThatCannotBeImportedSayWhy(t *testing.T) {
 		"refused: name must be 1 to 200 characters",
 		"refused: tags must be 1 to 64 characters",
 		"refused: fields must be at most 16384 bytes of JSON",
+		"refused: fields must be at most 8 levels deep",
 		`{"workspace_id":"","type":"person","fields":{},"name":"Ada"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -125,7 +127,7 @@ func TestLinesThatCannotBeImportedSayWhy(t *testing.T) {
 		`{"type":"person","fields":{"email":1}}`, `{"type":"person","workspace_id":"ws_2"}`, `{"type":"person","receiving_methods":[{}]}`,
 		`{"type":"person","fields":[]}`, `{"type":"person","name":"Ada","refused.line":7,"refused.reason":"why"}`, `{"type":"person"}`,
 	}, "\n"), importFlags{})
-	for i, part := range []string{`unknown key "nmae"`, "twice", "wrong type", "cannot be read", "cannot be read", "fields.email", "another workspace", "receiving methods", "fields: ", `"type":"person"`, "says nothing"} {
+	for i, part := range []string{`unknown key "nmae"`, "more than once", "wrong type", "cannot be read", "cannot be read", "fields.email", "another workspace", "receiving methods", "fields: ", `"type":"person"`, "says nothing"} {
 		if i >= len(got) || !strings.Contains(got[i], part) {
 			t.Errorf("line %d has no %q in %q, %v", i+1, part, got, err)
 		}
@@ -202,7 +204,7 @@ func TestLinesOfAPipeAreReadAsTheyCome(t *testing.T) {
 			t.Fatal(err)
 		}
 		row, err := reader.next()
-		if err != nil || row.name == nil || *row.name != "Ada" {
+		if err != nil || row.Name == nil || *row.Name != "Ada" {
 			t.Errorf("%s: %+v, %v", format, row, err)
 		}
 		_ = closer.Close()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,14 +24,14 @@ func (f *entryFilter) bind(r *remote, c *cobra.Command) {
 	c.Flags().StringVar(&f.status, "status", "", "only entries with this status: active or inactive")
 	c.Flags().StringVar(&f.tag, "tag", "", "only entries that carry this `tag`, by name or id")
 	f.rows.bind(c)
-	completeWords(c, "type", entryTypes())
-	completeWords(c, "status", entryStatuses())
+	completeWords(c, "type", api.EntryTypes())
+	completeWords(c, "status", api.EntryStatuses())
 	completeFlag(c, "tag", r.completeTags())
 	r.inWorkspace(c)
 }
 
 func (f *entryFilter) check() error {
-	return errors.Join(f.rows.check(), oneOf("type", f.kind, entryTypes()), oneOf("status", f.status, entryStatuses()))
+	return errors.Join(f.rows.check(), oneOf("type", f.kind, api.EntryTypes()), oneOf("status", f.status, api.EntryStatuses()))
 }
 
 func newEntryList(r *remote) *cobra.Command {
@@ -105,14 +106,5 @@ func (r *remote) listEntries(ctx context.Context, f entryFilter, out format) err
 
 // contact is how somebody is reached: by email, else by phone.
 func contact(e api.EntrySummary) string {
-	fields, err := readFields(e.Fields)
-	if err != nil {
-		return ""
-	}
-	for _, key := range []string{"email", "phone"} {
-		if text := fields.text(key); text != "" {
-			return text
-		}
-	}
-	return ""
+	return cmp.Or(e.Fields.Display(api.FieldEmail), e.Fields.Display(api.FieldPhone))
 }

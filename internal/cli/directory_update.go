@@ -14,9 +14,9 @@ import (
 	"bursar/client"
 )
 
-// entryChange is what a line wants changed.
+// entryChange is what the flags of a command ask to change.
 type entryChange struct {
-	name, label, status     string
+	properties              propertyFlags
 	fields                  fieldFlags
 	tags, addTags, dropTags []string
 }
@@ -69,9 +69,7 @@ all away), while --add-tag and --remove-tag change the present ones.`,
 }
 
 func (e *entryChange) bind(r *remote, c *cobra.Command) {
-	c.Flags().StringVar(&e.name, "name", "", "the name")
-	c.Flags().StringVar(&e.label, "label", "", "what lists call the entry")
-	c.Flags().StringVar(&e.status, "status", "", "active or inactive")
+	e.properties.bind(c, false)
 	e.fields.bind(c)
 	c.Flags().StringArrayVar(&e.fields.remove, "remove-field", nil, "take the field with this `key` away; repeatable")
 	c.Flags().StringArrayVar(&e.tags, "tag", nil, "a `tag` in place of the present ones, by name or id; repeatable")
@@ -79,39 +77,28 @@ func (e *entryChange) bind(r *remote, c *cobra.Command) {
 	c.Flags().StringArrayVar(&e.dropTags, "remove-tag", nil, "a `tag` to take away; repeatable")
 	c.MarkFlagsMutuallyExclusive("tag", "add-tag")
 	c.MarkFlagsMutuallyExclusive("tag", "remove-tag")
-	completeWords(c, "status", entryStatuses())
 	for _, flag := range []string{"tag", "add-tag", "remove-tag"} {
 		completeFlag(c, flag, r.completeTags())
 	}
 }
 
-// params are the changes that need no look at the entry.
+// params returns the changes that do not depend on the entry as it is.
 func (e *entryChange) params(c *cobra.Command, stdin io.Reader) (p client.EntryUpdateParams, err error) {
-	given := func(flag string, value *string) *string {
-		if c.Flags().Changed(flag) {
-			return value
-		}
-		return nil
-	}
-	p.Name, p.Label, p.Status = given("name", &e.name), given("label", &e.label), given("status", &e.status)
-	list, err := e.fields.list(stdin)
-	if err != nil {
+	if p.Fields, err = e.fields.list(stdin); err != nil {
 		return p, err
 	}
-	if list != nil {
-		p.Fields = list
-	}
+	changed, err := e.properties.change(c, &p)
 	if c.Flags().Changed("tag") {
 		p.Tags = slices.DeleteFunc(append([]string{}, e.tags...), func(tag string) bool { return tag == "" })
 	}
-	if p.Name == nil && p.Label == nil && p.Status == nil && list == nil && p.Tags == nil && len(e.addTags)+len(e.dropTags) == 0 {
+	if !changed && p.Fields == nil && p.Tags == nil && len(e.addTags)+len(e.dropTags) == 0 {
 		return p, usageError{errors.New("say what to change: --name, --label, --status, --field, --fields-json, --remove-field, --tag, --add-tag or --remove-tag")}
 	}
-	return p, oneOf("status", e.status, entryStatuses())
+	return p, err
 }
 
-// changedTags are the tags of an entry with some more and some less, nil where
-// nothing is asked for. The API knows only the whole list.
+// changedTags returns the tags of an entry with some added and some removed, nil if
+// neither is asked for. The API only replaces the whole list.
 func (s *session) changedTags(ctx context.Context, e *api.Entry, add, drop []string) ([]string, error) {
 	if len(add)+len(drop) == 0 {
 		return nil, nil

@@ -104,7 +104,7 @@ func newOrganizationsCreate(r *remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			made, err := s.Organizations.Create(c.Context(), client.OrganizationCreateParams{Name: args[0], Slug: slug})
+			made, err := s.Organizations.Create(c.Context(), client.OrganizationCreateParams{Name: args[0], Slug: notEmpty(slug)})
 			if err != nil {
 				return fmt.Errorf("make the organization: %w", err)
 			}

@@ -166,6 +166,7 @@ func (r *remote) newRoleChange(c *cobra.Command, change roleChange) *cobra.Comma
 func newRolesDefine(r *remote) *cobra.Command {
 	var f format
 	var p client.RoleParams
+	var color string
 	c := &cobra.Command{
 		Use: "define KEY", Short: "Make a role of the workspace, or change one",
 		Long: `Make a role of the workspace, or change the one with this key: then what is not
@@ -186,6 +187,7 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 			if err != nil {
 				return err
 			}
+			p.Color = notEmpty(color)
 			at := slices.IndexFunc(all, func(role api.Role) bool { return role.Key == args[0] })
 			if at >= 0 {
 				p = merged(c, p, all[at])
@@ -206,7 +208,7 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 		},
 	}
 	c.Flags().StringVar(&p.Name, "name", "", "name that people read")
-	c.Flags().StringVar(&p.Color, "color", "", "color such as #0f766e")
+	c.Flags().StringVar(&color, "color", "", "color such as #0f766e")
 	c.Flags().StringSliceVar(&p.Permissions, "permission", nil, "permission that the role holds; can be repeated")
 	_ = c.RegisterFlagCompletionFunc("permission", r.completePermissions())
 	f.bind(c, false)
@@ -219,7 +221,7 @@ func merged(c *cobra.Command, p client.RoleParams, old api.Role) client.RolePara
 		p.Name = old.Name
 	}
 	if !c.Flags().Changed("color") {
-		p.Color = old.Color
+		p.Color = &old.Color
 	}
 	if !c.Flags().Changed("permission") {
 		p.Permissions = old.Permissions

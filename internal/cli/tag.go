@@ -68,7 +68,7 @@ func newTagList(r *remote) *cobra.Command {
 
 func newTagCreate(r *remote) *cobra.Command {
 	var out format
-	var p client.TagCreateParams
+	var kind string
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a tag",
@@ -78,17 +78,16 @@ for entries of all types.`,
   bursar directory tags create "paid by card" --json`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("applies-to", p.AppliesTo, appliesTo()); err != nil {
+			if err := oneOf("applies-to", kind, appliesTo()); err != nil {
 				return err
 			}
 			s, w, err := r.work(c.Context())
 			if err != nil {
 				return err
 			}
-			p.WorkspaceID, p.Name = w.ID, args[0]
-			made, err := s.Tags.Create(c.Context(), p)
+			made, err := s.Tags.Create(c.Context(), client.TagCreateParams{WorkspaceID: w.ID, Name: args[0], AppliesTo: notEmpty(kind)})
 			if err != nil {
-				return fmt.Errorf("create the tag %q: %w", p.Name, err)
+				return fmt.Errorf("create the tag %q: %w", args[0], err)
 			}
 			if err := r.say("Created the tag %s in %s.", made.Name, w.Name); err != nil {
 				return err
@@ -99,7 +98,7 @@ for entries of all types.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&p.AppliesTo, "applies-to", client.AppliesToAll, "which entries may carry it: all, person or organization")
+	c.Flags().StringVar(&kind, "applies-to", client.AppliesToAll, "which entries may carry it: all, person or organization")
 	completeWords(c, "applies-to", appliesTo())
 	out.bind(c, false)
 	return r.inWorkspace(c)

@@ -130,7 +130,7 @@ are in.`,
 			if err != nil {
 				return err
 			}
-			made, err := s.Workspaces.Create(c.Context(), client.WorkspaceCreateParams{Name: args[0], OrganizationID: owner.ID, Slug: slug})
+			made, err := s.Workspaces.Create(c.Context(), client.WorkspaceCreateParams{Name: args[0], OrganizationID: owner.ID, Slug: notEmpty(slug)})
 			if err != nil {
 				return fmt.Errorf("make the workspace: %w", err)
 			}
@@ -184,6 +184,15 @@ func given(c *cobra.Command, flag, value string) *string {
 		return nil
 	}
 	return &value
+}
+
+// notEmpty is the value of an optional parameter: nil, which leaves it out, if the
+// text is empty.
+func notEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 func newWorkspacesUse(r *remote) *cobra.Command {

@@ -20,7 +20,7 @@ func (c *Console) newEntryPage(v *visit) error {
 		return err
 	}
 	kind := entryKind(v.R.URL.Query())
-	return v.show("directory_form", formTitle("", kind), newForm(api.Entry{Type: kind, Fields: []byte("{}")}, tags))
+	return v.show("directory_form", formTitle("", kind), newForm(api.Entry{Type: kind, Fields: api.Fields{}}, tags))
 }
 
 // entryKind is the type of a new entry: a person unless the request asks for an

@@ -84,7 +84,7 @@ func (c *Console) entryPage(v *visit) error {
 		return err
 	}
 	data := entryPage{
-		ID: e.ID, Type: e.Type, Label: e.Label, Status: e.Status, Name: e.Name, Fields: readFields(e.Fields), Tags: e.Tags,
+		ID: e.ID, Type: e.Type, Label: e.Label, Status: e.Status, Name: e.Name, Fields: readFields([]byte(e.Fields.String())), Tags: e.Tags,
 		CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt,
 		SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, v.R.URL.Query().Get("reveal")),
 	}

@@ -59,9 +59,9 @@ type tagChoice struct {
 func newForm(e api.Entry, tags []api.Tag) entryForm {
 	f := entryForm{
 		ID: e.ID, Type: e.Type, Label: e.Label, WasLabel: e.Label, Name: e.Name, WasName: e.Name,
-		Was: string(e.Fields), WasTags: e.Tags,
+		Was: e.Fields.String(), WasTags: e.Tags,
 	}
-	was := readFields(e.Fields)
+	was := readFields([]byte(e.Fields.String()))
 	for _, key := range usualFields(e.Type) {
 		f.Usual = append(f.Usual, usualField{key, was.text(key)})
 	}

@@ -7,10 +7,10 @@ import (
 	"net/url"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/signin"
-	"bursar/internal/web"
 )
 
 func (c *Console) signInRoutes() []Route {
@@ -303,8 +303,8 @@ func (c *Console) recover(v *visit) error {
 	if !c.SignIn.Recovers() {
 		return errNoPage
 	}
-	err := fault.Invalid("email", web.EmailRule)
-	if web.IsEmail(v.field("email")) {
+	err := fault.Invalid("email", api.EmailRule)
+	if api.IsEmail(v.field("email")) {
 		err = c.SignIn.Recover(v.Caller, v.field("email"))
 	}
 	if p, status, ok := formProblems(err, "email"); ok {

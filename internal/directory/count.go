@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
 )
@@ -28,7 +29,7 @@ func (s *Service) Counts(ctx context.Context, by db.Caller, workspaceID string) 
 	}
 	var people, organizations, inactive, tags int
 	err := s.db.Read(ctx, func(q db.Q) error {
-		_, err := q.Row(countAll, workspaceID, maxCount+1, typePerson, typeOrganization, statusInactive).
+		_, err := q.Row(countAll, workspaceID, maxCount+1, api.TypePerson, api.TypeOrganization, api.StatusInactive).
 			Scan(&people, &organizations, &inactive, &tags)
 		return err
 	})

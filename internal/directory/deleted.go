@@ -19,7 +19,7 @@ type DeletedEntry struct {
 
 // Deleted is a page of the entries of a workspace that can be restored, newest
 // first.
-func (s *Service) Deleted(ctx context.Context, by db.Caller, in deletedInput) (web.Page[DeletedEntry], error) {
+func (s *Service) Deleted(ctx context.Context, by db.Caller, in DeletedInput) (web.Page[DeletedEntry], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return web.Page[DeletedEntry]{}, err
 	}

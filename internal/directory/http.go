@@ -1,28 +1,22 @@
 package directory
 
 import (
+	"fmt"
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
 
 const (
-	typePerson       = "person"
-	typeOrganization = "organization"
-	statusActive     = "active"
-	statusInactive   = "inactive"
-	appliesToAll     = "all"
-
-	maxTags       = 32
-	maxTagName    = 64
-	maxName       = 200
 	maxSearchText = 200
-	// maxSearchWords bounds the work that a search can ask for.
+	// maxSearchWords bounds the work that one search can cause.
 	maxSearchWords = 8
 )
 
-type listInput struct {
+// ListInput asks for a page of a directory.
+type ListInput struct {
 	WorkspaceID string  `query:"workspace_id" required:"true"`
 	Type        *string `query:"type"`
 	Status      *string `query:"status"`
@@ -33,7 +27,8 @@ type listInput struct {
 	words []string
 }
 
-func (in *listInput) Validate(v *fault.Violations) {
+// Validate checks the page and splits the search text into words.
+func (in *ListInput) Validate(v *fault.Violations) {
 	in.PageParams.Validate(v)
 	if in.Q == nil {
 		return
@@ -47,147 +42,140 @@ func (in *listInput) Validate(v *fault.Violations) {
 	}
 }
 
-type createInput struct {
-	WorkspaceID string     `json:"workspace_id" required:"true"`
-	Type        string     `json:"type" required:"true"`
-	Fields      web.Object `json:"fields" required:"true"`
-	Name        *string    `json:"name"`
-	Tags        []string   `json:"tags"`
-	Label       *string    `json:"label"`
-
-	fields fields
+// CreateInput describes a new entry.
+type CreateInput struct {
+	api.EntryCreate
 }
 
-func (in *createInput) Validate(v *fault.Violations) {
+// Validate checks the entry without looking at the database.
+func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
-	web.CheckOneOf(v, "type", &in.Type, typePerson, typeOrganization)
-	if in.Fields != nil {
-		in.fields = parseFields(in.Fields)
-		in.fields.check(v)
-	}
-	web.CheckOptionalText(v, "name", in.Name, 1, maxName)
-	web.CheckOptionalText(v, "label", in.Label, 1, maxName)
+	web.CheckOneOf(v, "type", &in.Type, api.EntryTypes()...)
+	in.Fields.Check(v.Add)
+	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
+	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
 	checkTags(v, in.Tags)
 }
 
 func checkTags(v *fault.Violations, tags []string) {
-	if len(tags) > maxTags {
-		v.Add("tags", "must have at most 32 elements")
+	if len(tags) > api.MaxEntryTags {
+		v.Add("tags", fmt.Sprintf("must have at most %d elements", api.MaxEntryTags))
 		return
 	}
 	for i := range tags {
 		tags[i] = strings.TrimSpace(tags[i])
-		web.CheckText(v, "tags", tags[i], 1, maxTagName)
+		web.CheckText(v, "tags", tags[i], 1, api.MaxTagName)
 	}
 }
 
-type oneInput struct {
+// EntryInput names an entry.
+type EntryInput struct {
 	ID string `path:"id"`
 }
 
-type deletedInput struct {
+// DeletedInput asks for a page of the deleted entries of a workspace.
+type DeletedInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true"`
 	web.PageParams
 }
 
-type restoreInInput struct {
+// RestoreInput names a deleted entry and the workspace that it must belong to.
+type RestoreInput struct {
 	WorkspaceID string `path:"workspace"`
 	ID          string `path:"id"`
 }
 
-type updateInput struct {
-	ID     string     `path:"id"`
-	Fields web.Object `json:"fields"`
-	Name   *string    `json:"name"`
-	Tags   *[]string  `json:"tags"`
-	Label  *string    `json:"label"`
-	Status *string    `json:"status"`
-
-	fields fields
+// UpdateInput names an entry and says what to change about it.
+type UpdateInput struct {
+	ID string `path:"id"`
+	api.EntryUpdate
 }
 
-func (in *updateInput) Validate(v *fault.Violations) {
-	if in.Fields != nil {
-		in.fields = parseFields(in.Fields)
-		in.fields.check(v)
-	}
-	web.CheckOptionalText(v, "name", in.Name, 1, maxName)
-	web.CheckOptionalText(v, "label", in.Label, 1, maxName)
-	web.CheckOneOf(v, "status", in.Status, statusActive, statusInactive)
-	if in.Tags != nil {
-		checkTags(v, *in.Tags)
-	}
+// Validate checks the change without looking at the database.
+func (in *UpdateInput) Validate(v *fault.Violations) {
+	in.Fields.Check(v.Add)
+	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
+	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
+	web.CheckOneOf(v, "status", in.Status, api.EntryStatuses()...)
+	checkTags(v, in.Tags)
 }
 
-type tagsInput struct {
+// TagsInput asks for the tags of a workspace.
+type TagsInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true"`
 	web.PageParams
 }
 
-type createTagInput struct {
-	WorkspaceID string  `json:"workspace_id" required:"true"`
-	Name        string  `json:"name" required:"true"`
-	AppliesTo   *string `json:"applies_to"`
+// TagInput names a tag.
+type TagInput struct {
+	ID string `path:"id"`
 }
 
-func (in *createTagInput) Validate(v *fault.Violations) {
+// CreateTagInput describes a new tag.
+type CreateTagInput struct {
+	api.TagCreate
+}
+
+// Validate checks the tag without looking at the database.
+func (in *CreateTagInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
 	in.Name = strings.TrimSpace(in.Name)
-	checkTagName(v, &in.Name)
-	web.CheckOneOf(v, "applies_to", in.AppliesTo, appliesToAll, typePerson, typeOrganization)
+	checkTag(v, &in.Name, in.AppliesTo)
 }
 
-func checkTagName(v *fault.Violations, name *string) {
-	web.CheckOptionalText(v, "name", name, 1, maxTagName)
+func checkTag(v *fault.Violations, name, appliesTo *string) {
+	web.CheckOptionalText(v, "name", name, 1, api.MaxTagName)
 	if name != nil && looksLikeTagID(*name) {
 		v.Add("name", "must not look like a tag's id")
 	}
+	web.CheckOneOf(v, "applies_to", appliesTo, append([]string{api.AppliesToAll}, api.EntryTypes()...)...)
 }
 
-type updateTagInput struct {
-	ID        string  `path:"id"`
-	Name      *string `json:"name"`
-	AppliesTo *string `json:"applies_to"`
+// UpdateTagInput names a tag and says what to change about it.
+type UpdateTagInput struct {
+	ID string `path:"id"`
+	api.TagUpdate
 }
 
-func (in *updateTagInput) Validate(v *fault.Violations) {
+// Validate checks the change without looking at the database.
+func (in *UpdateTagInput) Validate(v *fault.Violations) {
 	if in.Name != nil {
 		*in.Name = strings.TrimSpace(*in.Name)
 	}
-	checkTagName(v, in.Name)
-	web.CheckOneOf(v, "applies_to", in.AppliesTo, appliesToAll, typePerson, typeOrganization)
+	checkTag(v, in.Name, in.AppliesTo)
 }
 
-type addMethodInput struct {
-	EntryID     string `path:"id"`
-	Provider    string `json:"provider" required:"true"`
-	AccountName string `json:"account_name" required:"true"`
-	AccountID   string `json:"account_id" required:"true"`
-	IsDefault   bool   `json:"is_default"`
+// AddMethodInput names an entry and describes its new receiving method.
+type AddMethodInput struct {
+	EntryID string `path:"id"`
+	api.ReceivingMethodCreate
 }
 
-func (in *addMethodInput) Validate(v *fault.Violations) {
-	web.CheckText(v, "provider", in.Provider, 1, 64)
-	web.CheckText(v, "account_name", in.AccountName, 1, maxName)
-	web.CheckText(v, "account_id", in.AccountID, 1, 128)
+// Validate checks the receiving method without looking at the database.
+func (in *AddMethodInput) Validate(v *fault.Violations) {
+	checkMethod(v, &in.Provider, &in.AccountName, &in.AccountID)
 }
 
-type updateMethodInput struct {
-	EntryID     string  `path:"id"`
-	MethodID    string  `path:"method_id"`
-	Provider    *string `json:"provider"`
-	AccountName *string `json:"account_name"`
-	AccountID   *string `json:"account_id"`
-	IsDefault   *bool   `json:"is_default"`
+func checkMethod(v *fault.Violations, provider, accountName, accountID *string) {
+	web.CheckOptionalText(v, "provider", provider, 1, 64)
+	web.CheckOptionalText(v, "account_name", accountName, 1, 200)
+	web.CheckOptionalText(v, "account_id", accountID, 1, 128)
 }
 
-func (in *updateMethodInput) Validate(v *fault.Violations) {
-	web.CheckOptionalText(v, "provider", in.Provider, 1, 64)
-	web.CheckOptionalText(v, "account_name", in.AccountName, 1, maxName)
-	web.CheckOptionalText(v, "account_id", in.AccountID, 1, 128)
+// UpdateMethodInput names a receiving method and says what to change about it.
+type UpdateMethodInput struct {
+	EntryID  string `path:"id"`
+	MethodID string `path:"method_id"`
+	api.ReceivingMethodUpdate
 }
 
-type methodInput struct {
+// Validate checks the change without looking at the database.
+func (in *UpdateMethodInput) Validate(v *fault.Violations) {
+	checkMethod(v, in.Provider, in.AccountName, in.AccountID)
+}
+
+// MethodInput names a receiving method of an entry.
+type MethodInput struct {
 	EntryID  string `path:"id"`
 	MethodID string `path:"method_id"`
 }

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/web"
 )
@@ -129,7 +130,7 @@ func appendEntry(dst []byte, r db.Rows) []byte {
 	dst = append(dst, `","type":"`...)
 	dst = append(dst, r.Raw(1)...)
 	dst = append(dst, `","label":`...)
-	dst = web.AppendString(dst, r.Raw(2))
+	dst = api.AppendString(dst, r.Raw(2))
 	dst = append(dst, `,"status":"`...)
 	dst = append(dst, r.Raw(3)...)
 	dst = append(dst, `","fields":`...)

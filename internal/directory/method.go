@@ -49,7 +49,7 @@ func methodEvent(action audit.Action, e entry, m api.ReceivingMethod, text strin
 }
 
 // AddMethod gives an entry a way to be paid. The first one is the default.
-func (s *Service) AddMethod(ctx context.Context, by db.Caller, in addMethodInput) (api.ReceivingMethod, error) {
+func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput) (api.ReceivingMethod, error) {
 	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
 		return api.ReceivingMethod{}, err
 	}
@@ -77,7 +77,7 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in addMethodInput
 }
 
 // UpdateMethod changes a receiving method.
-func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in updateMethodInput) (api.ReceivingMethod, error) {
+func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMethodInput) (api.ReceivingMethod, error) {
 	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
 		return api.ReceivingMethod{}, err
 	}
@@ -119,7 +119,7 @@ func set[T any](target *T, value *T) {
 
 // RemoveMethod takes a receiving method away. Where it was the default, the
 // oldest of the others takes its place.
-func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in methodInput) (api.Deleted, error) {
+func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput) (api.Deleted, error) {
 	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
 		return api.Deleted{}, err
 	}

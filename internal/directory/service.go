@@ -3,7 +3,6 @@ package directory
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -37,7 +36,7 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 }
 
 // List is a page of the entries of a workspace, newest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.JSONPage, error) {
+func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func scope(filter *string) string {
 }
 
 // Get is one entry in full.
-func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Entry, error) {
+func (s *Service) Get(ctx context.Context, by db.Caller, in EntryInput) (api.Entry, error) {
 	held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
 	if err != nil {
 		return api.Entry{}, asEntry(err)
@@ -138,11 +137,11 @@ func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need ac
 }
 
 // Create makes an entry.
-func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api.Created, error) {
+func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Created, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite); err != nil {
 		return api.Created{}, err
 	}
-	e := entry{workspaceID: in.WorkspaceID, kind: in.Type, status: statusActive, fields: in.fields}
+	e := entry{workspaceID: in.WorkspaceID, kind: in.Type, status: api.StatusActive, fields: in.Fields}
 	if in.Name != nil {
 		e.name = *in.Name
 	}
@@ -171,7 +170,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 }
 
 // Update changes what is given and leaves the rest.
-func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api.Created, error) {
+func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Created, error) {
 	if _, err := s.may(ctx, by, in.ID, access.DirectoryWrite); err != nil {
 		return api.Created{}, asEntry(err)
 	}
@@ -183,8 +182,8 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api
 		after := before
 		if in.Fields != nil {
 			var v fault.Violations
-			after.fields = before.fields.merge(in.fields)
-			after.fields.check(&v)
+			after.fields = before.fields.Merge(in.Fields)
+			after.fields.Check(v.Add)
 			if err := v.Err(); err != nil {
 				return api.Created{}, audit.Event{}, err
 			}
@@ -203,7 +202,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api
 			}
 		}
 		if in.Tags != nil {
-			retagged, err := replaceTags(tx, after, *in.Tags)
+			retagged, err := replaceTags(tx, after, in.Tags)
 			if err != nil {
 				return api.Created{}, audit.Event{}, err
 			}
@@ -223,7 +222,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api
 }
 
 // Delete puts an entry away. It can be restored for 30 days.
-func (s *Service) Delete(ctx context.Context, by db.Caller, in oneInput) (api.Deleted, error) {
+func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.Deleted, error) {
 	if _, err := s.may(ctx, by, in.ID, access.DirectoryDelete); err != nil {
 		return api.Deleted{}, asEntry(err)
 	}
@@ -237,7 +236,7 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in oneInput) (api.De
 }
 
 // Restore brings a deleted entry back.
-func (s *Service) Restore(ctx context.Context, by db.Caller, in oneInput) (api.Restored, error) {
+func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api.Restored, error) {
 	if _, err := s.may(ctx, by, in.ID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, asPart(err)
 	}
@@ -258,7 +257,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in oneInput) (api.R
 }
 
 // RestoreIn brings a deleted entry of a workspace back.
-func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in restoreInInput) (api.Restored, error) {
+func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) (api.Restored, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, err
 	}
@@ -273,7 +272,7 @@ func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in restoreInInput
 	if err != nil {
 		return api.Restored{}, err
 	}
-	return s.Restore(ctx, by, oneInput{ID: in.ID})
+	return s.Restore(ctx, by, EntryInput{ID: in.ID})
 }
 
 // Purge removes entries for good whose time to be restored is over.
@@ -313,7 +312,7 @@ type entry struct {
 	labelSent   bool
 	name        string
 	status      string
-	fields      fields
+	fields      api.Fields
 	words       string
 	createdAt   int64
 	updatedAt   int64
@@ -333,13 +332,13 @@ func (e *entry) setLabel(sent *string) {
 
 func (e entry) same(other entry) bool {
 	return e.label == other.label && e.labelSent == other.labelSent && e.name == other.name &&
-		e.status == other.status && e.fields.text() == other.fields.text()
+		e.status == other.status && e.fields.Equal(other.fields)
 }
 
 func (e entry) wire() api.Entry {
 	return api.Entry{
 		ID: e.id, WorkspaceID: e.workspaceID, Type: e.kind, Label: e.label, Status: e.status,
-		Fields: json.RawMessage(e.fields.text()), Name: e.name, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
+		Fields: e.fields, Name: e.name, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
 	}
 }
 

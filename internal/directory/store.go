@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/web"
 )
@@ -15,7 +16,7 @@ func read(q db.Q, sql string, args ...any) (entry, error) {
 	var object string
 	_, err := q.Row(sql, args...).Scan(&e.id, &e.workspaceID, &e.kind, &e.label, &e.labelSent, &e.name,
 		&e.status, &object, &e.words, &e.createdAt, &e.updatedAt)
-	e.fields = parseFields([]byte(object))
+	e.fields = api.SplitFields([]byte(object))
 	return e, err
 }
 
@@ -44,7 +45,7 @@ func lock(tx *db.Tx, id string) (entry, error) {
 func insert(tx *db.Tx, e entry, words []string) error {
 	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-		e.id, e.workspaceID, e.kind, e.label, e.labelSent, e.name, e.status, e.fields.text(), e.words, tx.Now()); err != nil {
+		e.id, e.workspaceID, e.kind, e.label, e.labelSent, e.name, e.status, e.fields.String(), e.words, tx.Now()); err != nil {
 		return err
 	}
 	return addWords(tx, e, words)
@@ -52,7 +53,7 @@ func insert(tx *db.Tx, e entry, words []string) error {
 
 func update(tx *db.Tx, before, after entry) error {
 	if err := tx.Exec(`UPDATE directory_entry SET label = $2, label_sent = $3, name = $4, status = $5, fields = $6, words = $7, updated_at = $8
-		WHERE id = $1`, after.id, after.label, after.labelSent, after.name, after.status, after.fields.text(), after.words, tx.Now()); err != nil {
+		WHERE id = $1`, after.id, after.label, after.labelSent, after.name, after.status, after.fields.String(), after.words, tx.Now()); err != nil {
 		return err
 	}
 	if before.words == after.words {

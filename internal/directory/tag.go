@@ -15,7 +15,7 @@ import (
 )
 
 // Tags lists the tags of a workspace, oldest first.
-func (s *Service) Tags(ctx context.Context, by db.Caller, in tagsInput) (web.Page[api.Tag], error) {
+func (s *Service) Tags(ctx context.Context, by db.Caller, in TagsInput) (web.Page[api.Tag], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil {
 		return web.Page[api.Tag]{}, err
 	}
@@ -53,12 +53,12 @@ func (s *Service) TagNames(ctx context.Context, by db.Caller, workspaceID string
 }
 
 // CreateTag makes a tag.
-func (s *Service) CreateTag(ctx context.Context, by db.Caller, in createTagInput) (api.Tag, error) {
+func (s *Service) CreateTag(ctx context.Context, by db.Caller, in CreateTagInput) (api.Tag, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.TagsWrite); err != nil {
 		return api.Tag{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Tag, audit.Event, error) {
-		t := api.Tag{Name: in.Name, AppliesTo: appliesToAll}
+		t := api.Tag{Name: in.Name, AppliesTo: api.AppliesToAll}
 		if in.AppliesTo != nil {
 			t.AppliesTo = *in.AppliesTo
 		}
@@ -92,7 +92,7 @@ func (s *Service) mayTag(ctx context.Context, by db.Caller, tagID string) (works
 }
 
 // UpdateTag renames a tag or changes what it applies to.
-func (s *Service) UpdateTag(ctx context.Context, by db.Caller, in updateTagInput) (api.Tag, error) {
+func (s *Service) UpdateTag(ctx context.Context, by db.Caller, in UpdateTagInput) (api.Tag, error) {
 	workspaceID, err := s.mayTag(ctx, by, in.ID)
 	if err != nil {
 		return api.Tag{}, err
@@ -125,7 +125,7 @@ func (s *Service) UpdateTag(ctx context.Context, by db.Caller, in updateTagInput
 }
 
 // DeleteTag removes a tag and takes it off every entry.
-func (s *Service) DeleteTag(ctx context.Context, by db.Caller, in oneInput) (api.Deleted, error) {
+func (s *Service) DeleteTag(ctx context.Context, by db.Caller, in TagInput) (api.Deleted, error) {
 	workspaceID, err := s.mayTag(ctx, by, in.ID)
 	if err != nil {
 		return api.Deleted{}, err
@@ -151,7 +151,7 @@ func lockTag(tx *db.Tx, id string) (api.Tag, error) {
 
 // stillApplies refuses to narrow a tag while an entry of another type carries it.
 func stillApplies(q db.Q, t api.Tag) error {
-	if t.AppliesTo == appliesToAll {
+	if t.AppliesTo == api.AppliesToAll {
 		return nil
 	}
 	other, err := q.Row(`SELECT e.id FROM directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id
@@ -218,7 +218,7 @@ func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
 			}
 			known[nameKey(text)] = t
 		}
-		if t.AppliesTo != appliesToAll && t.AppliesTo != e.kind {
+		if t.AppliesTo != api.AppliesToAll && t.AppliesTo != e.kind {
 			return nil, fault.Invalid("tags", "has the tag "+t.Name+", which applies to "+t.AppliesTo+" only")
 		}
 		if !slices.Contains(ids, t.ID) {
@@ -251,7 +251,7 @@ func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {
 		return api.Tag{}, fault.Invalid("tags", "has an id that no tag has")
 	}
 	for range 3 {
-		t := api.Tag{Name: name, AppliesTo: appliesToAll}
+		t := api.Tag{Name: name, AppliesTo: api.AppliesToAll}
 		if made, err := insertTag(tx, workspaceID, &t); err != nil || made {
 			return t, err
 		}

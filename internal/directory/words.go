@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"bursar/api"
 )
 
 const (
@@ -32,14 +34,14 @@ func split(text string) []string {
 // wordsOf are the words of an entry's label and of all texts and numbers in its
 // fields. A word that begins another one is left out: what finds the longer one
 // finds it too.
-func wordsOf(label string, f fields) []string {
+func wordsOf(label string, f api.Fields) []string {
 	words := split(label)
 	for _, one := range f {
-		if text, ok := one.string(); ok {
+		if text, ok := one.Text(); ok {
 			words = append(words, split(text)...)
 			continue
 		}
-		dec := jsontext.NewDecoder(bytes.NewBuffer(one.value))
+		dec := jsontext.NewDecoder(bytes.NewBuffer(one.Value))
 		for {
 			token, err := dec.ReadToken()
 			if err != nil {

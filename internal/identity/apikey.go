@@ -60,7 +60,7 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 }
 
 // CreateKey creates an API key for the caller.
-func (s *Service) CreateKey(ctx context.Context, by db.Caller, in newKeyInput) (api.NewAPIKey, error) {
+func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (api.NewAPIKey, error) {
 	if by.Type == audit.Client {
 		return api.NewAPIKey{}, fault.New(fault.Forbidden, "a machine client cannot have API keys")
 	}
@@ -118,7 +118,7 @@ func keyEvent(action audit.Action, id, description string) audit.Event {
 }
 
 // RotateKey replaces a key with a new one. The old key stays valid for a grace period.
-func (s *Service) RotateKey(ctx context.Context, by db.Caller, in rotateInput) (api.NewAPIKey, error) {
+func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (api.NewAPIKey, error) {
 	grace := int64(defaultGrace)
 	if in.GraceSeconds != nil {
 		grace = *in.GraceSeconds
@@ -167,7 +167,7 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 }
 
 // RevokeKey revokes a key of the caller and ends the sessions that depend on it.
-func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in keyInput) (api.Revoked, error) {
+func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api.Revoked, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
 		name, err := revokeKey(tx, in.ID, by.ID)
 		return api.Revoked{ID: in.ID, Revoked: true}, keyEvent(audit.KeyRevoked, in.ID, "Revoked API key "+name), err

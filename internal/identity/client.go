@@ -98,12 +98,13 @@ type Clients struct {
 // NewClients makes the service.
 func NewClients(d *db.DB, a *access.Authority) *Clients { return &Clients{db: d, authority: a} }
 
-type clientsInput struct {
+// ClientsInput asks for the machine clients of a workspace.
+type ClientsInput struct {
 	WorkspaceID string `path:"id"`
 }
 
 // List returns the live machine clients of a workspace, oldest first.
-func (c *Clients) List(ctx context.Context, by db.Caller, in clientsInput) ([]ClientInfo, error) {
+func (c *Clients) List(ctx context.Context, by db.Caller, in ClientsInput) ([]ClientInfo, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysRead); err != nil {
 		return nil, err
 	}
@@ -118,20 +119,22 @@ func (c *Clients) List(ctx context.Context, by db.Caller, in clientsInput) ([]Cl
 	return list, err
 }
 
-type createClientInput struct {
+// CreateClientInput describes a new machine client of a workspace.
+type CreateClientInput struct {
 	WorkspaceID string `path:"id"`
 	Name        string `json:"name" required:"true"`
 	Role        string `json:"role" required:"true"`
 }
 
-func (in *createClientInput) Validate(v *fault.Violations) {
+// Validate checks the texts without looking at the database.
+func (in *CreateClientInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "name", in.Name, 1, 100)
 	web.CheckText(v, "role", in.Role, 1, 48)
 }
 
 // Create creates a machine client with one role. The caller must hold every permission
 // of that role.
-func (c *Clients) Create(ctx context.Context, by db.Caller, in createClientInput) (NewClient, error) {
+func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput) (NewClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return NewClient{}, err
 	}
@@ -149,14 +152,15 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in createClientInput
 	return createClient(ctx, c.db, by, in.WorkspaceID, in.Name, in.Role)
 }
 
-type clientInput struct {
+// ClientInput names a machine client of a workspace.
+type ClientInput struct {
 	WorkspaceID string `path:"workspace"`
 	ID          string `path:"id"`
 }
 
 // Rotate gives a machine client a new secret. The old secret and the sessions that it
 // began end at once.
-func (c *Clients) Rotate(ctx context.Context, by db.Caller, in clientInput) (NewClient, error) {
+func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (NewClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return NewClient{}, err
 	}
@@ -186,7 +190,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in clientInput) (New
 }
 
 // Revoke disables a machine client for good and ends its sessions.
-func (c *Clients) Revoke(ctx context.Context, by db.Caller, in clientInput) (struct{}, error) {
+func (c *Clients) Revoke(ctx context.Context, by db.Caller, in ClientInput) (struct{}, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return struct{}{}, err
 	}
@@ -200,7 +204,7 @@ func (c *Clients) Revoke(ctx context.Context, by db.Caller, in clientInput) (str
 }
 
 // requireInWorkspace returns an error unless the client belongs to the workspace.
-func (c *Clients) requireInWorkspace(tx *db.Tx, in clientInput) error {
+func (c *Clients) requireInWorkspace(tx *db.Tx, in ClientInput) error {
 	member, err := tx.Row(`SELECT account_id FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, in.WorkspaceID, in.ID).Scan(new(string))
 	if err == nil && !member {
 		err = fault.Missing("client")
@@ -208,6 +212,6 @@ func (c *Clients) requireInWorkspace(tx *db.Tx, in clientInput) error {
 	return err
 }
 
-func clientEvent(action audit.Action, in clientInput, description string) audit.Event {
+func clientEvent(action audit.Action, in ClientInput, description string) audit.Event {
 	return audit.Event{Action: action, WorkspaceID: in.WorkspaceID, ResourceID: in.ID, Description: description}
 }

@@ -62,7 +62,7 @@ func (c deviceCode) stateAt(now int64) (status string, gone bool) {
 }
 
 // NewDeviceCode begins a device login.
-func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in deviceInput) (api.DeviceCode, error) {
+func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in DeviceInput) (api.DeviceCode, error) {
 	if v := s.budgets.newCodes.Take(limit.Address(by.IP)); !v.OK {
 		return api.DeviceCode{}, fault.Limited(v.Wait)
 	}
@@ -118,7 +118,7 @@ func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 
 // Poll returns the status of a device login. The first poll after approval starts the
 // session and returns its token; no other poll does.
-func (s *Service) Poll(ctx context.Context, by db.Caller, in pollInput) (api.DeviceCodeStatus, error) {
+func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.DeviceCodeStatus, error) {
 	c, err := s.seek(ctx, limit.Address(by.IP), in.Code)
 	if err == nil {
 		err = s.mayHear(c, by.IP)
@@ -257,12 +257,12 @@ func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (Devic
 }
 
 // Approve signs in, as the caller, the command line that shows the code.
-func (s *Service) Approve(ctx context.Context, by db.Caller, in codeInput) (api.DeviceDecision, error) {
+func (s *Service) Approve(ctx context.Context, by db.Caller, in CodeInput) (api.DeviceDecision, error) {
 	return s.decide(ctx, by, in.Code, codeApproved, audit.DeviceApproved)
 }
 
 // Deny refuses the command line that shows the code.
-func (s *Service) Deny(ctx context.Context, by db.Caller, in codeInput) (api.DeviceDecision, error) {
+func (s *Service) Deny(ctx context.Context, by db.Caller, in CodeInput) (api.DeviceDecision, error) {
 	return s.decide(ctx, by, in.Code, codeDenied, audit.DeviceDenied)
 }
 

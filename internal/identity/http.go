@@ -4,46 +4,49 @@ import (
 	"net/netip"
 	"regexp"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
 
-type exchangeInput struct {
+// ExchangeInput carries the credential that is exchanged for a session.
+type ExchangeInput struct {
 	Authorization string  `header:"Authorization"`
 	Agent         *string `header:"User-Agent"`
 }
 
-type deviceInput struct {
-	Intent        *string `json:"intent"`
-	CodeChallenge *string `json:"code_challenge"`
-	Agent         *string `header:"User-Agent"`
+// DeviceInput asks for a device code.
+type DeviceInput struct {
+	api.DeviceCodeCreate
+	Agent *string `header:"User-Agent"`
 }
 
 var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-func (in *deviceInput) Validate(v *fault.Violations) {
+// Validate checks the texts without looking at the database.
+func (in *DeviceInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "intent", in.Intent, 0, 64)
 	web.CheckMatch(v, "code_challenge", in.CodeChallenge, challengeForm, "must be the base64url SHA-256 of the verifier, 43 characters")
 }
 
-type pollInput struct {
+// PollInput asks how a device login stands.
+type PollInput struct {
 	Code     string  `path:"code"`
 	Verifier *string `header:"X-Code-Verifier"`
 }
 
-type codeInput struct {
+// CodeInput names a device code.
+type CodeInput struct {
 	Code string `path:"code"`
 }
 
-type newKeyInput struct {
-	Name         string   `json:"name" required:"true"`
-	ExpiresAt    *int64   `json:"expires_at"`
-	AllowedCIDRs []string `json:"allowed_cidrs"`
-}
+// NewKeyInput describes a new API key.
+type NewKeyInput struct{ api.APIKeyCreate }
 
 const maxCIDRs = 32
 
-func (in *newKeyInput) ValidateAt(v *fault.Violations, now int64) {
+// ValidateAt checks the key; whether it expires in the future depends on the time.
+func (in *NewKeyInput) ValidateAt(v *fault.Violations, now int64) {
 	web.CheckText(v, "name", in.Name, 1, 100)
 	if in.ExpiresAt != nil && (*in.ExpiresAt <= now || *in.ExpiresAt > web.LastMillisecond) {
 		v.Add("expires_at", "must be a time in the future, in Unix milliseconds")
@@ -58,13 +61,15 @@ func (in *newKeyInput) ValidateAt(v *fault.Violations, now int64) {
 	}
 }
 
-type keyInput struct {
+// KeyInput names an API key.
+type KeyInput struct {
 	ID string `path:"id"`
 }
 
-type rotateInput struct {
-	ID           string `path:"id"`
-	GraceSeconds *int64 `json:"grace_seconds"`
+// RotateInput names an API key and says how it is replaced.
+type RotateInput struct {
+	ID string `path:"id"`
+	api.APIKeyRotate
 }
 
 const (
@@ -72,7 +77,8 @@ const (
 	maxGrace     = 30 * defaultGrace
 )
 
-func (in *rotateInput) Validate(v *fault.Violations) {
+// Validate checks the grace period.
+func (in *RotateInput) Validate(v *fault.Violations) {
 	if in.GraceSeconds != nil && (*in.GraceSeconds < 0 || *in.GraceSeconds > maxGrace) {
 		v.Add("grace_seconds", "must be an integer from 0 to 2592000")
 	}

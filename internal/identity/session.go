@@ -87,7 +87,7 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 }
 
 // Exchange turns an API key, or a client's id and secret, into a session token.
-func (s *Service) Exchange(ctx context.Context, by db.Caller, in exchangeInput) (api.Session, error) {
+func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) (api.Session, error) {
 	if v := s.budgets.failedLogins.Peek(limit.Address(by.IP)); !v.OK {
 		return api.Session{}, fault.Limited(v.Wait)
 	}

@@ -1,34 +1,36 @@
 package organization
 
 import (
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/slug"
 	"bursar/internal/web"
 )
 
-type listInput struct{ web.PageParams }
+// ListInput asks for the organizations of the caller.
+type ListInput struct{ web.PageParams }
 
-type createInput struct {
-	Name string  `json:"name" required:"true"`
-	Slug *string `json:"slug"`
+// CreateInput describes a new organization.
+type CreateInput struct{ api.OrganizationCreate }
+
+// Validate checks the organization without looking at the database.
+func (in *CreateInput) Validate(v *fault.Violations) { check(v, &in.Name, in.Slug) }
+
+func check(v *fault.Violations, name, short *string) {
+	web.CheckOptionalText(v, "name", name, 1, 100)
+	slug.Check(v, "slug", short)
 }
 
-func (in *createInput) Validate(v *fault.Violations) {
-	web.CheckText(v, "name", in.Name, 1, 100)
-	slug.Check(v, "slug", in.Slug)
-}
-
-type oneInput struct {
+// GetInput names an organization.
+type GetInput struct {
 	ID string `path:"id"`
 }
 
-type settingsInput struct {
-	ID   string  `path:"id"`
-	Name *string `json:"name"`
-	Slug *string `json:"slug"`
+// SettingsInput names an organization and says what to change about it.
+type SettingsInput struct {
+	ID string `path:"id"`
+	api.SettingsUpdate
 }
 
-func (in *settingsInput) Validate(v *fault.Violations) {
-	web.CheckOptionalText(v, "name", in.Name, 1, 100)
-	slug.Check(v, "slug", in.Slug)
-}
+// Validate checks the change without looking at the database.
+func (in *SettingsInput) Validate(v *fault.Violations) { check(v, in.Name, in.Slug) }

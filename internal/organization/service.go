@@ -26,18 +26,18 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 }
 
 // List is the organizations that the caller belongs to, oldest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.Page[api.Organization], error) {
+func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.Organization], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(o api.Organization) string { return o.ID },
 		func(q db.Q, after string, take int) ([]api.Organization, error) { return listOf(q, by.ID, after, take) }, "organizations", by.ID)
 }
 
 // Get is one organization.
-func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Organization, error) {
+func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Organization, error) {
 	return s.read(ctx, by, in.ID, access.OrgRead)
 }
 
 // Settings is what can be changed about an organization.
-func (s *Service) Settings(ctx context.Context, by db.Caller, in oneInput) (api.Organization, error) {
+func (s *Service) Settings(ctx context.Context, by db.Caller, in GetInput) (api.Organization, error) {
 	return s.read(ctx, by, in.ID, access.OrgSettingsRead)
 }
 
@@ -54,7 +54,7 @@ func (s *Service) read(ctx context.Context, by db.Caller, id string, need access
 }
 
 // Create makes an organization, whose owner is the caller.
-func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api.Organization, error) {
+func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Organization, error) {
 	if by.Type == audit.Client {
 		return api.Organization{}, fault.New(fault.Forbidden, "a machine client cannot create an organization")
 	}
@@ -73,34 +73,19 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 }
 
 // UpdateSettings changes the name and the slug.
-func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in settingsInput) (api.Organization, error) {
+func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in SettingsInput) (api.Organization, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Organization{}, err
 	}
-	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Organization, audit.Event, error) {
-		before, err := lock(tx, in.ID)
-		if err != nil {
-			return before, audit.Event{}, err
-		}
-		after := before
-		if in.Name != nil {
-			after.Name = *in.Name
-		}
-		if in.Slug != nil {
-			after.Slug = *in.Slug
-		}
-		if after == before {
-			return after, audit.None("nothing changed"), nil
-		}
-		return after, audit.Event{
-			Action:         audit.OrganizationSettingsUpdated,
-			OrganizationID: in.ID,
-			ResourceID:     in.ID,
-			Description:    "Updated the settings of organization " + after.Name,
-		}, update(tx, after)
+	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Organization]{
+		Lock:  func(tx *db.Tx) (api.Organization, error) { return lock(tx, in.ID) },
+		Names: func(o *api.Organization) (name, slug *string) { return &o.Name, &o.Slug },
+		Save:  update,
+		Event: func(o api.Organization) audit.Event {
+			return audit.Event{
+				Action: audit.OrganizationSettingsUpdated, OrganizationID: o.ID, ResourceID: o.ID,
+				Description: "Updated the settings of organization " + o.Name,
+			}
+		},
 	})
-	if db.IsUnique(err) {
-		return api.Organization{}, slug.Taken(*in.Slug)
-	}
-	return updated, err
 }

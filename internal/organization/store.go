@@ -49,13 +49,7 @@ func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 		return tx.Row(`INSERT INTO organization (id, name, slug, created_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (slug) DO NOTHING RETURNING id`, o.ID, o.Name, o.Slug, tx.Now()).Scan(new(string))
 	}
-	if given == nil {
-		return o, slug.Candidates(slug.From(name, "organization"), try)
-	}
-	free, err := try(*given)
-	if err == nil && !free {
-		err = slug.Taken(*given)
-	}
+	err := slug.Choose(given, name, "organization", try)
 	return o, err
 }
 

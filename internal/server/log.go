@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/web"
 )
 
@@ -47,19 +48,19 @@ func (l *Log) request(x *web.Exchange, method string, at time.Time, took time.Du
 	line := append((*kept)[:0], `{"time":"`...)
 	line = at.AppendFormat(line, time.RFC3339Nano)
 	line = append(line, `","level":"INFO","msg":"request","request_id":`...)
-	line = web.AppendString(line, x.RequestID)
+	line = api.AppendString(line, x.RequestID)
 	line = append(line, `,"method":`...)
-	line = web.AppendString(line, method)
+	line = api.AppendString(line, method)
 	line = append(line, `,"route":`...)
-	line = web.AppendString(line, x.Route)
+	line = api.AppendString(line, x.Route)
 	line = append(line, `,"status":`...)
 	line = strconv.AppendInt(line, int64(x.Status), 10)
 	line = append(line, `,"duration":`...)
 	line = strconv.AppendInt(line, int64(took), 10)
 	line = append(line, `,"actor":`...)
-	line = web.AppendString(line, x.Caller.ID)
+	line = api.AppendString(line, x.Caller.ID)
 	line = append(line, `,"ip":`...)
-	line = web.AppendString(line, x.IP)
+	line = api.AppendString(line, x.IP)
 	line = append(line, "}\n"...)
 	*kept = line
 	l.out.add(line, at)

@@ -234,7 +234,7 @@ func (m *model) compareEntry(rt *rapid.T, e *modelEntry) {
 	}
 	got.Tags = sorted(got.Tags)
 	same(rt, "an entry", api.Entry{
-		ID: e.id, WorkspaceID: m.ws, Type: e.kind, Label: e.shown(), Status: e.status, Fields: json.RawMessage(e.fields.text()),
+		ID: e.id, WorkspaceID: m.ws, Type: e.kind, Label: e.shown(), Status: e.status, Fields: api.SplitFields([]byte(e.fields.text())),
 		Name: e.name, Tags: e.tagNames(), ReceivingMethods: &methods, CreatedAt: got.CreatedAt, UpdatedAt: got.UpdatedAt,
 	}, got)
 }

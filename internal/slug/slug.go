@@ -1,4 +1,5 @@
-// Package slug makes the short names that are used in URLs.
+// Package slug makes the short names that are used in URLs, and changes the name and
+// the slug of what has both.
 package slug
 
 import (

@@ -4,14 +4,16 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
+
+	"bursar/api"
 )
 
 type benchInput struct {
-	WorkspaceID string   `json:"workspace_id" required:"true"`
-	Type        string   `json:"type" required:"true"`
-	Fields      Object   `json:"fields" required:"true"`
-	Name        *string  `json:"name"`
-	Tags        []string `json:"tags"`
+	WorkspaceID string     `json:"workspace_id" required:"true"`
+	Type        string     `json:"type" required:"true"`
+	Fields      api.Fields `json:"fields" required:"true"`
+	Name        *string    `json:"name"`
+	Tags        []string   `json:"tags"`
 }
 
 func BenchmarkBindBody(b *testing.B) {

@@ -13,12 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"bursar/api"
 	"bursar/internal/fault"
 )
-
-// Object is a JSON object as it was sent, without the white space between its
-// tokens: the order of keys and the digits of numbers are kept.
-type Object []byte
 
 // validator is an input with rules of its own.
 type validator interface{ Validate(v *fault.Violations) }
@@ -91,7 +88,7 @@ func (b *binder[In]) plan(t reflect.Type, at []int) {
 				b.params = append(b.params, p)
 			}
 		}
-		if name := field.Tag.Get("json"); name != "" {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
 			p.name = name
 			b.body[name] = p
 			b.names = append(b.names, name)
@@ -285,15 +282,12 @@ func setValue(field reflect.Value, value jsontext.Value) (rule string) {
 		if kind != '[' {
 			return rule
 		}
-	case Object:
-		if kind != '{' {
-			return "must be an object"
-		}
+	case api.Fields:
 		object := value.Clone()
-		if err := object.Compact(jsontext.PreserveRawStrings(true)); err != nil {
+		if kind != '{' || object.Compact() != nil {
 			return "must be an object"
 		}
-		field.SetBytes(object)
+		*field.Addr().Interface().(*api.Fields) = api.SplitFields(object)
 		return ""
 	}
 	if err := json.Unmarshal(value, field.Addr().Interface()); err != nil {

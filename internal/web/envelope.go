@@ -75,12 +75,3 @@ func appendFault(dst []byte, f *fault.Fault) []byte {
 	}
 	return append(dst, body...)
 }
-
-// AppendString appends a JSON string.
-func AppendString[S ~string | ~[]byte](dst []byte, s S) []byte {
-	out, err := jsontext.AppendQuote(dst, s)
-	if err != nil {
-		out, _ = jsontext.AppendQuote(dst, "\uFFFD") // only invalid UTF-8 fails, and none is ever stored
-	}
-	return out
-}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -27,17 +28,17 @@ func tinySite() *Endpoints {
 }
 
 type tinyInput struct {
-	Text string `json:"text" required:"true"`
-	Free Object `json:"free"`
+	Text string     `json:"text" required:"true"`
+	Free api.Fields `json:"free"`
 }
 
 type tinyOutput struct {
-	Text string          `json:"text"`
-	Free json.RawMessage `json:"free,omitzero"`
+	Text string     `json:"text"`
+	Free api.Fields `json:"free,omitzero"`
 }
 
 func echo(_ context.Context, _ db.Caller, in tinyInput) (tinyOutput, error) {
-	return tinyOutput{in.Text, json.RawMessage(in.Free)}, nil
+	return tinyOutput{in.Text, in.Free}, nil
 }
 
 // call sends a body to an endpoint, telling its length or not.

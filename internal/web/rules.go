@@ -2,12 +2,12 @@ package web
 
 import (
 	"fmt"
-	"net/mail"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"bursar/api"
 	"bursar/internal/fault"
 )
 
@@ -36,22 +36,10 @@ func CheckOptionalText(v *fault.Violations, field string, text *string, low, hig
 	}
 }
 
-// EmailRule is what an email address must be.
-const EmailRule = "must be an email address"
-
-// IsEmail says whether the text is a bare address, as local@domain.
-func IsEmail(text string) bool {
-	if len(text) > 254 || strings.ContainsFunc(text, unicode.IsControl) {
-		return false
-	}
-	address, err := mail.ParseAddress(text)
-	return err == nil && address.Address == text && address.Name == ""
-}
-
 // CheckEmail demands an email address.
 func CheckEmail(v *fault.Violations, field, text string) {
-	if !IsEmail(text) {
-		v.Add(field, EmailRule)
+	if !api.IsEmail(text) {
+		v.Add(field, api.EmailRule)
 	}
 }
 

@@ -3,74 +3,81 @@ package workspace
 import (
 	"regexp"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/fault"
 	"bursar/internal/slug"
 	"bursar/internal/web"
 )
 
-type listInput struct{ web.PageParams }
+// ListInput asks for the workspaces of the caller.
+type ListInput struct{ web.PageParams }
 
-type oneInput struct {
+// GetInput names a workspace.
+type GetInput struct {
 	ID string `path:"id"`
 }
 
-type createInput struct {
-	Name           string  `json:"name" required:"true"`
-	OrganizationID string  `json:"organization_id" required:"true"`
-	Slug           *string `json:"slug"`
-}
+// CreateInput describes a new workspace.
+type CreateInput struct{ api.WorkspaceCreate }
 
-func (in *createInput) Validate(v *fault.Violations) {
+// Validate checks the workspace without looking at the database.
+func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "name", in.Name, 1, 100)
 	web.CheckText(v, "organization_id", in.OrganizationID, 1, 100)
 	slug.Check(v, "slug", in.Slug)
 }
 
-type updateInput struct {
-	ID   string  `path:"id"`
-	Name *string `json:"name"`
-	Slug *string `json:"slug"`
+// UpdateInput names a workspace and says what to change about it.
+type UpdateInput struct {
+	ID string `path:"id"`
+	api.WorkspaceUpdate
 }
 
-func (in *updateInput) Validate(v *fault.Violations) {
+// Validate checks the change without looking at the database.
+func (in *UpdateInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "name", in.Name, 1, 100)
 	slug.Check(v, "slug", in.Slug)
 }
 
-type membersInput struct {
+// MembersInput asks for the members or the roles of a workspace.
+type MembersInput struct {
 	ID string `path:"id"`
 	web.PageParams
 }
 
-type addMemberInput struct {
-	ID    string `path:"id"`
-	Email string `json:"email" required:"true"`
-	Role  string `json:"role" required:"true"`
+// AddMemberInput names a workspace and says who joins it.
+type AddMemberInput struct {
+	ID string `path:"id"`
+	api.MemberAdd
 }
 
-func (in *addMemberInput) Validate(v *fault.Violations) {
+// Validate checks the address and the role without looking at the database.
+func (in *AddMemberInput) Validate(v *fault.Violations) {
 	web.CheckEmail(v, "email", in.Email)
 	web.CheckText(v, "role", in.Role, 1, 48)
 }
 
-type memberInput struct {
+// MemberInput names a member of a workspace.
+type MemberInput struct {
 	ID     string `path:"id"`
 	UserID string `path:"userId"`
 }
 
-type assignInput struct {
-	ID     string `path:"id"`
-	UserID string `json:"user_id" required:"true"`
-	Role   string `json:"role" required:"true"`
+// AssignInput names a workspace and says who gets which role there.
+type AssignInput struct {
+	ID string `path:"id"`
+	api.RoleAssign
 }
 
-func (in *assignInput) Validate(v *fault.Violations) {
+// Validate checks the member and the role without looking at the database.
+func (in *AssignInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "user_id", in.UserID, 1, 100)
 	web.CheckText(v, "role", in.Role, 1, 48)
 }
 
-type unassignInput struct {
+// UnassignInput names a role of a member.
+type UnassignInput struct {
 	ID     string `path:"id"`
 	UserID string `path:"userId"`
 	Role   string `path:"role"`
@@ -83,17 +90,17 @@ var (
 
 const maxPermissions = 64
 
-type defineRoleInput struct {
-	ID          string   `path:"id"`
-	Role        string   `path:"role"`
-	Name        string   `json:"name" required:"true"`
-	Color       *string  `json:"color"`
-	Permissions []string `json:"permissions" required:"true"`
+// DefineRoleInput names a role of a workspace and describes it.
+type DefineRoleInput struct {
+	ID   string `path:"id"`
+	Role string `path:"role"`
+	api.RoleDefine
 
 	set access.Set
 }
 
-func (in *defineRoleInput) Validate(v *fault.Violations) {
+// Validate checks the role without looking at the database.
+func (in *DefineRoleInput) Validate(v *fault.Violations) {
 	web.CheckMatch(v, "role", &in.Role, roleForm, "must be 2 to 48 of a-z, 0-9 and _, beginning with a letter")
 	if _, builtIn := access.BuiltInRole(in.Role); builtIn {
 		v.Add("role", builtInRule)
@@ -115,12 +122,14 @@ func (in *defineRoleInput) Validate(v *fault.Violations) {
 
 const builtInRule = "is a built-in role, which cannot be changed"
 
-type deleteRoleInput struct {
+// DeleteRoleInput names a role of a workspace.
+type DeleteRoleInput struct {
 	ID   string `path:"id"`
 	Role string `path:"role"`
 }
 
-func (in *deleteRoleInput) Validate(v *fault.Violations) {
+// Validate refuses built-in roles.
+func (in *DeleteRoleInput) Validate(v *fault.Violations) {
 	if _, builtIn := access.BuiltInRole(in.Role); builtIn {
 		v.Add("role", builtInRule)
 	}

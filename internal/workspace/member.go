@@ -13,7 +13,7 @@ import (
 )
 
 // Members lists who is in a workspace, in the order in which they came to Bursar.
-func (s *Service) Members(ctx context.Context, by db.Caller, in membersInput) (web.Page[api.Member], error) {
+func (s *Service) Members(ctx context.Context, by db.Caller, in MembersInput) (web.Page[api.Member], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
 		return web.Page[api.Member]{}, err
 	}
@@ -45,7 +45,7 @@ func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspace
 
 // AddMember brings somebody in with a role. Who is not known becomes an invited
 // user and gets a link; who is a member already gets the role as well.
-func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput) (api.MemberAdded, error) {
+func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput) (api.MemberAdded, error) {
 	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
 		return api.MemberAdded{}, err
 	}
@@ -102,7 +102,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in addMemberInput
 }
 
 // Reinvite makes a new link for a member who has yet to take the invitation.
-func (s *Service) Reinvite(ctx context.Context, by db.Caller, in memberInput) (api.MemberAdded, error) {
+func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (api.MemberAdded, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.MemberAdded{}, err
 	}
@@ -170,7 +170,7 @@ func (s *Service) sendInvitation(ctx context.Context, by db.Caller, workspaceID,
 }
 
 // RemoveMember takes somebody out, with all their roles.
-func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in memberInput) (api.MemberRemoved, error) {
+func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput) (api.MemberRemoved, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.MemberRemoved{}, err
 	}

@@ -18,7 +18,7 @@ const (
 )
 
 // Roles lists the built-in roles, then those that the workspace defines.
-func (s *Service) Roles(ctx context.Context, by db.Caller, in membersInput) (web.Page[api.Role], error) {
+func (s *Service) Roles(ctx context.Context, by db.Caller, in MembersInput) (web.Page[api.Role], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
 		return web.Page[api.Role]{}, err
 	}
@@ -69,7 +69,7 @@ func wire(r access.Role) api.Role {
 }
 
 // Assign gives a member a role.
-func (s *Service) Assign(ctx context.Context, by db.Caller, in assignInput) (api.RoleAssignment, error) {
+func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api.RoleAssignment, error) {
 	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
 		return api.RoleAssignment{}, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in assignInput) (api
 }
 
 // Unassign takes a role from a member.
-func (s *Service) Unassign(ctx context.Context, by db.Caller, in unassignInput) (api.RoleAssignment, error) {
+func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) (api.RoleAssignment, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.RoleAssignment{}, err
 	}
@@ -138,7 +138,7 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in unassignInput) 
 }
 
 // DefineRole makes a role of the workspace, or changes it.
-func (s *Service) DefineRole(ctx context.Context, by db.Caller, in defineRoleInput) (api.Role, error) {
+func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInput) (api.Role, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
 		return api.Role{}, err
 	}
@@ -177,7 +177,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in defineRoleInp
 }
 
 // DeleteRole removes a role that nobody holds.
-func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in deleteRoleInput) (api.RoleDeleted, error) {
+func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInput) (api.RoleDeleted, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
 		return api.RoleDeleted{}, err
 	}

@@ -27,13 +27,13 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors, l *identity.Links) *Serv
 }
 
 // List is the workspaces that the caller is a member of, oldest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (web.Page[api.Workspace], error) {
+func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.Workspace], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(w api.Workspace) string { return w.ID },
 		func(q db.Q, after string, take int) ([]api.Workspace, error) { return listOf(q, by.ID, after, take) }, "workspaces", by.ID)
 }
 
 // Get is one workspace.
-func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Workspace, error) {
+func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Workspace, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSRead); err != nil {
 		return api.Workspace{}, err
 	}
@@ -47,7 +47,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in oneInput) (api.Works
 
 // Create makes a workspace, whose first admin is the caller. It takes an owner
 // of the organization.
-func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api.Workspace, error) {
+func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Workspace, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.OrganizationID, access.OrgSettingsWrite); err != nil {
 		return api.Workspace{}, err
 	}
@@ -69,34 +69,16 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in createInput) (api
 }
 
 // Update changes the name and the slug.
-func (s *Service) Update(ctx context.Context, by db.Caller, in updateInput) (api.Workspace, error) {
+func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Workspace, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSWrite); err != nil {
 		return api.Workspace{}, err
 	}
-	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Workspace, audit.Event, error) {
-		before, err := lock(tx, in.ID)
-		if err != nil {
-			return before, audit.Event{}, err
-		}
-		after := before
-		if in.Name != nil {
-			after.Name = *in.Name
-		}
-		if in.Slug != nil {
-			after.Slug = *in.Slug
-		}
-		if after == before {
-			return after, audit.None("nothing changed"), nil
-		}
-		return after, audit.Event{
-			Action:      audit.WorkspaceUpdated,
-			WorkspaceID: in.ID,
-			ResourceID:  in.ID,
-			Description: "Updated workspace " + after.Name,
-		}, update(tx, after)
+	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Workspace]{
+		Lock:  func(tx *db.Tx) (api.Workspace, error) { return lock(tx, in.ID) },
+		Names: func(w *api.Workspace) (name, slug *string) { return &w.Name, &w.Slug },
+		Save:  update,
+		Event: func(w api.Workspace) audit.Event {
+			return audit.Event{Action: audit.WorkspaceUpdated, WorkspaceID: w.ID, ResourceID: w.ID, Description: "Updated workspace " + w.Name}
+		},
 	})
-	if db.IsUnique(err) {
-		return api.Workspace{}, slug.Taken(*in.Slug)
-	}
-	return updated, err
 }

@@ -46,13 +46,7 @@ func Insert(tx *db.Tx, organizationID, name string, given *string) (api.Workspac
 		return tx.Row(`INSERT INTO workspace (id, organization_id, name, slug, member_version, created_at) VALUES ($1, $2, $3, $4, 0, $5)
 			ON CONFLICT (organization_id, slug) DO NOTHING RETURNING id`, w.ID, w.OrganizationID, w.Name, w.Slug, tx.Now()).Scan(new(string))
 	}
-	if given == nil {
-		return w, slug.Candidates(slug.From(name, "workspace"), try)
-	}
-	free, err := try(*given)
-	if err == nil && !free {
-		err = slug.Taken(*given)
-	}
+	err := slug.Choose(given, name, "workspace", try)
 	return w, err
 }
 

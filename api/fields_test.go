@@ -1,19 +1,15 @@
-package directory
+package api
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"bursar/internal/fault"
-	"bursar/internal/web"
 )
 
-// object makes of a text what the binder hands on: a valid object without white
+// object returns a text as the binder hands it on: a valid object without white
 // space between its tokens.
 func object(text []byte) (compact []byte, ok bool) {
 	value := jsontext.Value(slices.Clone(text))
@@ -26,16 +22,16 @@ func object(text []byte) (compact []byte, ok bool) {
 // pair is a key and its value in the simplest form that can be compared.
 type pair struct{ name, value string }
 
-func pairs(f fields) []pair {
+func pairs(f Fields) []pair {
 	all := []pair{}
 	for _, one := range f {
-		all = append(all, pair{one.name, string(one.value)})
+		all = append(all, pair{one.Key, string(one.Value)})
 	}
 	return all
 }
 
-// merged is what merge must do, said in another way: what is known stays in its
-// place with its new value, what is new comes after it, nulls are left out.
+// merged is a second implementation of Merge: known keys stay in their places with
+// their new values, new keys follow, nulls are left out.
 func merged(before, change []pair) []pair {
 	find := func(list []pair, name string) int {
 		return slices.IndexFunc(list, func(p pair) bool { return p.name == name })
@@ -91,61 +87,44 @@ func FuzzFields(f *testing.F) {
 		if !ok || !fine {
 			return
 		}
-		before, change := parseFields(one), parseFields(two)
-		if before.text() != string(one) || change.text() != string(two) {
-			t.Fatalf("%s became %s, %s became %s", one, before.text(), two, change.text())
+		before, change := SplitFields(one), SplitFields(two)
+		if before.String() != string(one) || change.String() != string(two) {
+			t.Fatalf("%s became %s, %s became %s", one, before.String(), two, change.String())
 		}
-		after := before.merge(change)
+		after := before.Merge(change)
 		if got, want := pairs(after), merged(pairs(before), pairs(change)); !slices.Equal(got, want) {
 			t.Fatalf("%s and %s became %q, want %q", one, two, got, want)
 		}
-		if before.text() != string(one) || change.text() != string(two) {
-			t.Fatalf("merging changed %s to %s or %s to %s", one, before.text(), two, change.text())
+		if before.String() != string(one) || change.String() != string(two) {
+			t.Fatalf("merging changed %s to %s or %s to %s", one, before.String(), two, change.String())
 		}
-		if again := parseFields([]byte(after.text())); again.text() != after.text() {
-			t.Fatalf("%s became %s", after.text(), again.text())
+		if parsed, err := ParseFields(first); err != nil || parsed.String() != string(one) {
+			t.Fatalf("%s was parsed as %s, %v", first, parsed, err)
+		}
+		if again := SplitFields([]byte(after.String())); again.String() != after.String() {
+			t.Fatalf("%s became %s", after.String(), again.String())
 		}
 		checkLimits(t, after)
-		checkLabel(t, after)
 	})
 }
 
-func checkLimits(t *testing.T, f fields) {
+func checkLimits(t *testing.T, f Fields) {
 	t.Helper()
-	text := f.text()
+	text := f.String()
 	var value map[string]any
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	if dec.Decode(&value) != nil { // the other reader knows fewer levels
 		return
 	}
-	var v fault.Violations
-	f.check(&v)
-	if fits := len(value) <= 64 && len(text) <= 16<<10 && levels(value) <= 8; v.Has("fields") == fits {
-		t.Fatalf("%d keys, %d bytes and %d levels: %v", len(value), len(text), levels(value), v.Err())
+	wrong := map[string]string{}
+	f.Check(func(field, rule string) { wrong[field] = rule })
+	if fits := len(value) <= 64 && len(text) <= 16<<10 && levels(value) <= 8; (wrong["fields"] == "") != fits {
+		t.Fatalf("%d keys, %d bytes and %d levels: %v", len(value), len(text), levels(value), wrong)
 	}
 	email, isText := value["email"].(string)
-	if good := value["email"] == nil || isText && web.IsEmail(email); v.Has("fields.email") == good {
-		t.Fatalf("the email %v: %v", value["email"], v.Err())
-	}
-}
-
-func checkLabel(t *testing.T, f fields) {
-	t.Helper()
-	label := deriveLabel(typePerson, "", f)
-	var v fault.Violations
-	web.CheckText(&v, "label", label, 1, maxName)
-	if err := v.Err(); err != nil || !utf8.ValidString(label) {
-		t.Fatalf("%s is labelled %q: %v", f.text(), label, err)
-	}
-	words := wordsOf(label, f)
-	if !slices.Equal(strings.Fields(joinWords(words)), words) || !slices.IsSorted(words) || len(words) > maxWords {
-		t.Fatalf("%s has the words %q", f.text(), words)
-	}
-	for _, word := range split(label) {
-		if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, word) }) {
-			t.Fatalf("%q of the label is not among %q", word, words)
-		}
+	if good := value["email"] == nil || isText && IsEmail(email); (wrong["fields.email"] == "") != good {
+		t.Fatalf("the email %v: %v", value["email"], wrong)
 	}
 }
 
@@ -155,16 +134,6 @@ func TestDepthCountsLevelsOutsideOfTexts(t *testing.T) {
 	} {
 		if _, got := measure([]byte(value)); got != want {
 			t.Errorf("%s has %d levels, want %d", value, got, want)
-		}
-	}
-}
-
-func TestWordsThatBeginAnotherAreLeftOut(t *testing.T) {
-	for label, want := range map[string][]string{
-		"An Anna Annabel": {"annabel"}, "b a b": {"a", "b"}, "O'Brien-Smith": {"brien", "o", "smith"}, "  ": {}, "Éa é": {"éa"}, "12.50": {"12", "50"},
-	} {
-		if got := wordsOf(label, nil); !slices.Equal(got, want) {
-			t.Errorf("%q has the words %q, want %q", label, got, want)
 		}
 	}
 }

@@ -1,0 +1,71 @@
+package api
+
+// The types and states of directory entries.
+const (
+	TypePerson       = "person"
+	TypeOrganization = "organization"
+	StatusActive     = "active"
+	StatusInactive   = "inactive"
+)
+
+// EntryTypes lists the types that an entry can have.
+func EntryTypes() []string { return []string{TypePerson, TypeOrganization} }
+
+// EntryStatuses lists the states that an entry can be in.
+func EntryStatuses() []string { return []string{StatusActive, StatusInactive} }
+
+// Limits of an entry beside those of its fields.
+const (
+	MaxEntryName = 200 // characters of a name or a label
+	MaxEntryTags = 32
+	MaxTagName   = 64 // characters
+)
+
+// EntryCreate describes a new entry.
+type EntryCreate struct {
+	WorkspaceID string `json:"workspace_id" required:"true"`
+	Type        string `json:"type" required:"true"` // TypePerson or TypeOrganization
+	Fields      Fields `json:"fields" required:"true"`
+	// Name and Label are left out where they are nil. Without a label the entry is
+	// called by its name, else by its fields.
+	Name *string `json:"name,omitzero"`
+	// Tags are ids or names; an unknown name creates the tag.
+	Tags  []string `json:"tags,omitempty"`
+	Label *string  `json:"label,omitzero"`
+}
+
+// EntryUpdate says what to change about an entry. Whatever is nil stays as it is.
+type EntryUpdate struct {
+	// Fields are merged by key; a null removes its key.
+	Fields Fields  `json:"fields,omitzero"`
+	Name   *string `json:"name,omitzero"`
+	// Tags replace the present ones; an empty list that is not nil removes all.
+	Tags   []string `json:"tags,omitzero"`
+	Label  *string  `json:"label,omitzero"`
+	Status *string  `json:"status,omitzero"` // StatusActive or StatusInactive
+}
+
+// Entry is a person or an organization that a workspace pays, in full.
+type Entry struct {
+	ID          string   `json:"id"`
+	WorkspaceID string   `json:"workspace_id"`
+	Type        string   `json:"type"`
+	Label       string   `json:"label"`
+	Status      string   `json:"status"`
+	Fields      Fields   `json:"fields"`
+	Name        string   `json:"name,omitzero"`
+	Tags        []string `json:"tags"`
+	// ReceivingMethods is nil for a caller who may not see them.
+	ReceivingMethods *[]ReceivingMethod `json:"receiving_methods,omitzero"`
+	CreatedAt        int64              `json:"created_at"`
+	UpdatedAt        int64              `json:"updated_at"`
+}
+
+// EntrySummary is an entry as lists show it.
+type EntrySummary struct {
+	ID     string `json:"id"`
+	Type   string `json:"type"`
+	Label  string `json:"label"`
+	Status string `json:"status"`
+	Fields Fields `json:"fields"`
+}

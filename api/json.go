@@ -1,0 +1,31 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// AppendString appends a text as a JSON string. A text that is not valid UTF-8
+// becomes the replacement character; none is ever stored.
+func AppendString[S ~string | ~[]byte](dst []byte, text S) []byte {
+	out, err := jsontext.AppendQuote(dst, text)
+	if err != nil { // only invalid UTF-8 fails
+		out, _ = jsontext.AppendQuote(dst, "\uFFFD")
+	}
+	return out
+}
+
+// EncodeJSON encodes a value without escaping <, > and &, which only a text inside
+// of an HTML page needs.
+func EncodeJSON(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode JSON: %w", err)
+	}
+	return bytes.TrimRight(out.Bytes(), "\n"), nil
+}

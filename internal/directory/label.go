@@ -1,0 +1,36 @@
+package directory
+
+import (
+	"strings"
+	"unicode"
+
+	"bursar/api"
+)
+
+// deriveLabel finds what to call an entry that was given no label.
+func deriveLabel(kind, name string, f api.Fields) string {
+	if label := tidy(name); label != "" {
+		return label
+	}
+	for name := range f.Names() {
+		if label := tidy(name); label != "" {
+			return label
+		}
+	}
+	return "Unnamed " + kind
+}
+
+// tidy makes a label of any text: one line that is not too long.
+func tidy(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > api.MaxEntryName {
+		text = string(runes[:api.MaxEntryName])
+	}
+	return text
+}

@@ -1,0 +1,60 @@
+package slug
+
+import (
+	"context"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// Named is a resource with a name and a slug, as far as Update needs to know it.
+type Named[T comparable] struct {
+	// Lock reads the resource and keeps others from changing it until the end of
+	// the transaction.
+	Lock func(tx *db.Tx) (T, error)
+	// Names returns where the resource keeps its name and its slug.
+	Names func(resource *T) (name, slug *string)
+	Save  func(tx *db.Tx, resource T) error
+	Event func(resource T) audit.Event
+}
+
+// Update changes the name and the slug of a resource; whatever is nil stays as it
+// is. The unique index of the slugs decides whether a slug is free.
+func Update[T comparable](ctx context.Context, d *db.DB, by db.Caller, newName, newSlug *string, r Named[T]) (T, error) {
+	updated, err := db.Write(ctx, d, by, func(tx *db.Tx) (T, audit.Event, error) {
+		before, err := r.Lock(tx)
+		if err != nil {
+			return before, audit.Event{}, err
+		}
+		after := before
+		name, slug := r.Names(&after)
+		if newName != nil {
+			*name = *newName
+		}
+		if newSlug != nil {
+			*slug = *newSlug
+		}
+		if after == before {
+			return after, audit.None("nothing changed"), nil
+		}
+		return after, r.Event(after), r.Save(tx, after)
+	})
+	if newSlug != nil && db.IsUnique(err) {
+		var none T
+		return none, Taken(*newSlug)
+	}
+	return updated, err
+}
+
+// Choose finds a slug for a new resource: the given one, which must be free, or
+// else one that is derived from the name.
+func Choose(given *string, name, fallback string, try func(slug string) (free bool, err error)) error {
+	if given == nil {
+		return Candidates(From(name, fallback), try)
+	}
+	free, err := try(*given)
+	if err == nil && !free {
+		err = Taken(*given)
+	}
+	return err
+}
