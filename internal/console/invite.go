@@ -29,11 +29,7 @@ func (v *visit) openLink() (invitePage, error) {
 	data := invitePage{Link: link, Secret: secret, Name: link.Name, Mine: link.AccountID == v.Caller.ID,
 		Passkeys: v.console.SignIn.TakesPasskeys(), Provider: v.console.SignIn.ProviderName()}
 	for _, r := range link.Roles {
-		summary := builtInSummary(r.Key)
-		if !r.BuiltIn {
-			summary = permissionSummary(r.Permissions)
-		}
-		data.Roles = append(data.Roles, invitedRole{r.Name, summary})
+		data.Roles = append(data.Roles, invitedRole{r.Name, roleSummary(r.Key, r.BuiltIn, r.Permissions)})
 	}
 	return data, err
 }

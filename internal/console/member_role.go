@@ -1,18 +1,16 @@
 package console
 
-import (
-	"strings"
-
-	"bursar/api"
-	"bursar/internal/access"
-)
+import "bursar/internal/access"
 
 // roleSummary says in a sentence what a role allows.
-func roleSummary(r api.Role) string {
-	if text := builtInSummary(r.Key); r.BuiltIn && text != "" {
+func roleSummary(key string, builtIn bool, held access.Set) string {
+	if text := builtInSummary(key); builtIn && text != "" {
 		return text
 	}
-	return permissionSummary(permissionSet(r.Permissions))
+	if text := describe(held); text != "" {
+		return text + "."
+	}
+	return "Allows nothing."
 }
 
 func builtInSummary(key string) string {
@@ -25,20 +23,4 @@ func builtInSummary(key string) string {
 		"disbursement_authorizer": "Sees the directory with receiving methods, and approves payouts.",
 		"auditor":                 "Sees the members and the directory, and reads and exports the audit log.",
 	}[key]
-}
-
-// permissionSummary lists permissions in words.
-func permissionSummary(held access.Set) string {
-	var texts []string
-	for _, area := range permissionAreas() {
-		for _, p := range area.Permissions {
-			if held.Has(access.Permission(p.Key)) {
-				texts = append(texts, p.Text)
-			}
-		}
-	}
-	if len(texts) == 0 {
-		return "Allows nothing."
-	}
-	return strings.Join(texts, "; ") + "."
 }
