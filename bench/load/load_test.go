@@ -72,6 +72,7 @@ func TestGeneratorsSendWhatTheWorkSays(t *testing.T) {
 					t.Fatalf("%+v, %v", result, err)
 				}
 			}
+			server.Close() // waits for requests that the generators have left behind
 			lists, _ := s.count("GET /list?a=%20b ")
 			reads, ids := s.count("GET /read/")
 			creates, numbers := s.count("POST /create k-")
