@@ -10,11 +10,11 @@ import (
 
 func TestFlagsAreChecked(t *testing.T) {
 	o, err := parse(nil, io.Discard)
-	if err != nil || !o.complete() || o.sizes != (plan.Sizes{Small: 1000, Main: 100_000, Large: 1_000_000}) || o.repeats != 3 || o.mixed != time.Minute {
+	if err != nil || !o.complete() || o.sizes != (plan.Sizes{Small: 1000, Main: 100_000, Large: 1_000_000}) || o.repeats != 3 || o.mixed != 45*time.Second {
 		t.Errorf("%+v, %v", o, err)
 	}
 	o, err = parse([]string{"--quick", "--repeats", "2"}, io.Discard)
-	if err != nil || o.complete() || o.sizes.Large != 0 || o.repeats != 2 || o.mixed >= time.Minute {
+	if err != nil || o.complete() || o.sizes.Large != 0 || o.repeats != 2 || o.mixed >= 45*time.Second {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for _, left := range []string{"--only=list", "--subjects=bare", "--rows=1000,2000"} {
