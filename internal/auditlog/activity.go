@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// activityDays is how many days Activity30 shows.
+	// activityDays is how many days Activity30 returns.
 	activityDays = 30
-	// maxDay is how many rows of a day are counted: it bounds what a look at a busy
-	// workspace costs.
+	// maxDay is how many rows of a day are counted, so that the page of a busy
+	// workspace stays fast.
 	maxDay = 5_000
 )
 
-// Day is how much happened on a day, up to 5,000 rows. Refused are the rows that
-// tell of no success. More says that there is more of one or the other.
+// Day counts the rows of a day, up to 5,000. Refused counts those that tell of a
+// refusal or a failure. More is true if there are more rows than were counted.
 type Day struct {
 	Date    time.Time // when the day began
 	Count   int
@@ -25,8 +25,8 @@ type Day struct {
 	More    bool
 }
 
-// Activity30 is how much happened in a workspace on each of 30 days, of which the
-// last is today, as days are in a zone.
+// Activity30 counts the rows of a workspace on each of the last 30 days, today
+// included. Days begin at midnight in the time zone.
 func (s *Service) Activity30(ctx context.Context, by db.Caller, workspaceID string, zone *time.Location) ([]Day, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
 		return nil, err
@@ -49,17 +49,17 @@ func (s *Service) Activity30(ctx context.Context, by db.Caller, workspaceID stri
 	return days, err
 }
 
-// firstRow is the least id of a row at or after a time.
+// firstRow returns the smallest id of a row at or after a time.
 func firstRow(at time.Time) string { return db.FirstID("aud", at.UnixMilli()) }
 
-// dayStart is when the day begins that is so many days from another.
+// dayStart returns the beginning of the day that is a number of days after another.
 func dayStart(from time.Time, days int) time.Time {
 	year, month, day := from.Date()
 	noon := time.Date(year, month, day+days, 12, 0, 0, 0, from.Location())
 	year, month, day = noon.Date()
 	start := time.Date(year, month, day, 0, 0, 0, 0, from.Location())
 	if start.Day() != day {
-		// The clocks are put forward at midnight, and the day begins at one.
+		// The clocks go forward at midnight, so this day begins at one o'clock.
 		_, start = start.ZoneBounds()
 	}
 	return start

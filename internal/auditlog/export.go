@@ -11,14 +11,14 @@ import (
 	"bursar/internal/web"
 )
 
-// exportChunk is how many rows an export holds at once.
+// exportChunk is how many rows an export reads at once.
 const exportChunk = 500
 
-// Export hands over every row that List would show, newest first, and notes
-// beforehand that it does: whoever got a row is on record. Rows that arrive
-// meanwhile do not belong. Nothing of the store is held while each takes a row.
+// Export calls each with every row that List would return, newest first. It first adds
+// a row to the log that tells of the export, so that nobody gets a row without a trace.
+// Rows that are added later are not exported. No connection to the store is held while each runs.
 func (s *Service) Export(ctx context.Context, by db.Caller, in exportInput, each func(api.AuditEntry) error) error {
-	f, err := s.may(ctx, by, in.filters, access.AuditExport)
+	f, err := s.authorize(ctx, by, in.filters, access.AuditExport)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in exportInput, each
 	}
 }
 
-// exported tells that rows were exported, and which.
+// exported returns the event that tells which rows were exported.
 func (f filter) exported(format string) audit.Event {
 	event := audit.Event{Action: audit.AuditExported, ResourceID: f.value, Description: "Exported the audit log as " + strings.ToUpper(format)}
 	if f.column == "workspace_id" {
@@ -61,11 +61,11 @@ func (f filter) exported(format string) audit.Event {
 	return event
 }
 
-// words says what is asked for, as in "outcome denied, from … to …".
+// words describes the filter, as in "outcome denied, from … to …".
 func (f filter) words() string {
 	var parts, span []string
 	for _, e := range f.equals {
-		name, value := strings.ReplaceAll(strings.TrimSuffix(e[0], "_id"), "_", " "), e[1]
+		name, value := strings.ReplaceAll(strings.TrimSuffix(string(e.by), "_id"), "_", " "), e.value
 		if value == "" {
 			value = "none"
 		}

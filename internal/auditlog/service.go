@@ -1,5 +1,5 @@
-// Package auditlog reads the audit log. Its rows are written by package db, each
-// in the transaction of the mutation that it speaks of.
+// Package auditlog lists and exports the audit log. Package db writes its rows, each in
+// the transaction of the mutation that the row describes.
 package auditlog
 
 import (
@@ -8,50 +8,51 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
 
-// pageTimeout bounds a page by several filters that are common each but rare
-// together, the one question that no index answers alone.
+// pageTimeout bounds a query that no index answers alone: several filters that each
+// match many rows and together match few.
 const pageTimeout = 10 * time.Second
 
-// maxRecent bounds how many rows Recent shows.
+// maxRecent is the most rows that Recent returns.
 const maxRecent = 50
 
-// Service answers for the audit log.
+// Service reads the audit log.
 type Service struct {
 	db        *db.DB
 	authority *access.Authority
 	cursors   *web.Cursors
 }
 
-// New makes the service.
+// New returns the service.
 func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 	return &Service{db: d, authority: a, cursors: c}
 }
 
-// List is a page of what happened in a workspace, or of what happened in an
-// organization outside of its workspaces, newest first.
+// List returns a page of the rows of a workspace, or of those rows of an organization
+// that belong to none of its workspaces, newest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.JSONPage, error) {
-	f, err := s.may(ctx, by, in.filters, access.AuditRead)
+	f, err := s.authorize(ctx, by, in.filters, access.AuditRead)
 	if err != nil {
 		return nil, err
 	}
 	return s.encoded(ctx, f, in.PageParams)
 }
 
-// Page is a piece of the log, as rows. Cursor is empty where there are no more.
+// Page is a page of the log as values. Cursor is empty on the last page.
 type Page struct {
 	Rows   []api.AuditEntry
 	Cursor string
 	More   bool
 }
 
-// Page is what List is, as rows.
+// Page returns the page that List returns as JSON.
 func (s *Service) Page(ctx context.Context, by db.Caller, in listInput) (Page, error) {
-	f, err := s.may(ctx, by, in.filters, access.AuditRead)
+	f, err := s.authorize(ctx, by, in.filters, access.AuditRead)
 	if err != nil {
 		return Page{}, err
 	}
@@ -69,15 +70,15 @@ func (s *Service) Page(ctx context.Context, by db.Caller, in listInput) (Page, e
 	return page, nil
 }
 
-// Recent is the newest rows of a workspace, 50 at most.
+// Recent returns the newest n rows of a workspace, 50 at most.
 func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, n int) ([]api.AuditEntry, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
 		return nil, err
 	}
-	return s.rows(ctx, all(workspaceID), string(web.Descending), max(0, min(n, maxRecent)))
+	return s.rows(ctx, inWorkspace(workspaceID), string(web.Descending), max(0, min(n, maxRecent)))
 }
 
-// Get is one row of a workspace.
+// Get returns one row of a workspace.
 func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string) (api.AuditEntry, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
 		return api.AuditEntry{}, err
@@ -94,15 +95,15 @@ func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string)
 	return row, err
 }
 
-// Activity is a page of what the caller did outside of workspaces: logins, keys,
-// organizations.
+// Activity returns a page of what the caller did outside of workspaces: signing in,
+// changing keys, changing organizations.
 func (s *Service) Activity(ctx context.Context, by db.Caller, in activityInput) (*web.JSONPage, error) {
-	return s.encoded(ctx, filter{column: "actor_id", value: by.ID, own: true, to: web.LastMillisecond}, in.PageParams)
+	return s.encoded(ctx, byActor(by.ID), in.PageParams)
 }
 
-// may demands a permission in the workspace whose rows are asked for, or to be an
-// owner of the organization, and makes the filter.
-func (s *Service) may(ctx context.Context, by db.Caller, in filters, need access.Permission) (filter, error) {
+// authorize checks that the caller has a permission in the workspace, or owns the
+// organization, and returns the filter for its rows.
+func (s *Service) authorize(ctx context.Context, by db.Caller, in filters, need access.Permission) (filter, error) {
 	f := filter{column: "workspace_id", from: in.from, to: in.to}
 	var err error
 	if in.WorkspaceID != nil && *in.WorkspaceID != "" {
@@ -110,14 +111,14 @@ func (s *Service) may(ctx context.Context, by db.Caller, in filters, need access
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, f.value, need)
 	} else {
 		f.column, f.value = "organization_id", *in.OrganizationID
-		// Only an owner reads it, and that is who may write settings.
+		// Only owners may read the log of an organization, and only they may write its settings.
 		err = s.authority.RequireInOrganization(ctx, by.Actor, f.value, access.OrgSettingsWrite)
 	}
-	f.equal("actor_id", in.Actor)
-	f.equal("action", in.Action)
-	f.equal("resource_type", in.ResourceType)
-	f.equal("resource_id", in.ResourceID)
-	f.equal("outcome", in.Outcome)
+	f.equal(audit.ByActor, in.Actor)
+	f.equal(audit.ByAction, in.Action)
+	f.equal(audit.ByResourceType, in.ResourceType)
+	f.equal(audit.ByResource, in.ResourceID)
+	f.equal(audit.ByOutcome, in.Outcome)
 	return f, err
 }
 

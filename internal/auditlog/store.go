@@ -9,40 +9,48 @@ import (
 	"bursar/internal/web"
 )
 
-const columns = `id, action, actor_name, actor_email, description, outcome, at, actor_id, actor_type,
-	resource_type, resource_id, request_id, ip`
-
-// filter is which rows a page shows.
+// filter selects the rows of a list.
 type filter struct {
-	column, value string // whose rows
-	own           bool   // rows of no workspace alone
-	equals        [][2]string
-	from, to      int64
+	column, value string // workspace_id, organization_id, or actor_id for the rows of an actor that belong to no workspace
+	equals        []equal
+	from, to      int64 // Unix milliseconds
 }
 
-// all is every row of a workspace.
-func all(workspaceID string) filter {
-	return filter{column: "workspace_id", value: workspaceID, to: web.LastMillisecond}
+// equal demands that a property has a value.
+type equal struct {
+	by    audit.Filter
+	value string
 }
 
-func (f *filter) equal(column string, value *string) {
+// inWorkspace selects every row of a workspace.
+func inWorkspace(id string) filter {
+	return filter{column: "workspace_id", value: id, to: web.LastMillisecond}
+}
+
+// byActor selects the rows of an actor that belong to no workspace.
+func byActor(id string) filter {
+	return filter{column: "actor_id", value: id, to: web.LastMillisecond}
+}
+
+func (f *filter) equal(by audit.Filter, value *string) {
 	if value != nil {
-		f.equals = append(f.equals, [2]string{column, *value})
+		f.equals = append(f.equals, equal{by, *value})
 	}
 }
 
-// scope is what a cursor is bound to.
+// scope returns what a cursor is bound to: it cannot be used with another filter.
 func (f filter) scope() []string {
 	parts := []string{"audit", f.column, f.value, strconv.FormatInt(f.from, 10), strconv.FormatInt(f.to, 10)}
 	for _, e := range f.equals {
-		parts = append(parts, e[0], e[1])
+		parts = append(parts, string(e.by), e.value)
 	}
 	return parts
 }
 
-// first is the least id that belongs. Rows come newest first, so that those before
-// it are the end: where an index answers it is not asked for, since with both ends of
-// a span SQLite would prefer its index and PostgreSQL plan anew for every page.
+// first returns the smallest id that a row can have. Rows come newest first, so a
+// list ends there. A query that an index answers alone does not contain this bound:
+// SQLite would prefer another index because of it, and PostgreSQL would plan the query
+// anew for every page.
 func (f filter) first() string {
 	if f.from == 0 {
 		return ""
@@ -50,100 +58,109 @@ func (f filter) first() string {
 	return db.FirstID("aud", f.from)
 }
 
-// indexed says whether an index has all rows that belong, one after another.
-func (f filter) indexed() bool {
-	return len(f.equals) == 0 || len(f.equals) == 1 && f.column == "workspace_id"
+// keyed reports whether a row is found by the key of a property. Successes have no
+// key, and rows without a workspace are found by their organization.
+func (f filter) keyed() bool {
+	return f.column == "workspace_id" && (len(f.equals) > 1 || len(f.equals) == 1 && !f.equals[0].success())
 }
 
-// newest asks for columns of the rows below a position, newest first.
-func (f filter) newest(columns, below string, take int) *db.Statement {
-	// Ids carry their time: the span of time is a span of ids.
+func (e equal) success() bool { return e.by == audit.ByOutcome && e.value == string(audit.Success) }
+
+// indexed reports whether one index has all rows of the list and no others.
+func (f filter) indexed() bool { return len(f.equals) == 0 || len(f.equals) == 1 && f.keyed() }
+
+// newest selects the rows below an id, newest first.
+func (f filter) newest(below string, take int) *db.Statement {
 	if f.to != web.LastMillisecond {
 		below = min(below, db.FirstID("aud", f.to+1))
 	}
-	sql := db.NewStatement(`SELECT `)
-	sql.Add(columns)
-	sql.Add(` FROM audit_log WHERE `)
-	sql.Add(f.column)
-	sql.Add(` = `, f.value)
-	sql.Add(` AND id < `, below)
-	if f.own {
-		sql.Add(` AND workspace_id IS NULL`)
-	}
+	sql := db.NewStatement(`SELECT id, entry, workspace_id FROM audit_log WHERE id < `, below)
 	if f.from > 0 && !f.indexed() {
 		sql.Add(` AND id >= `, f.first())
 	}
+	workspaceID := ""
+	switch {
+	case f.column == "organization_id":
+		sql.Add(` AND organization_id = `, f.value)
+	case f.column == "actor_id":
+		sql.Add(` AND workspace_id IS NULL AND actor_id_key = `, audit.FilterKey(audit.ByActor, "", f.value))
+	case f.keyed():
+		// SQLite would prefer the index of all rows of the workspace, if the query
+		// named it: belongs compares the workspace instead.
+		workspaceID = f.value
+	default:
+		workspaceID = f.value
+		sql.Add(` AND workspace_id = `, f.value)
+	}
 	for _, e := range f.equals {
-		if e[0] == "outcome" && e[1] == string(audit.Success) && len(f.equals) > 1 {
-			// Nearly all rows tell of a success: any other filter has the better index, and
-			// SQLite cannot know.
-			sql.Add(` AND outcome NOT IN ('denied', 'failure')`)
+		if e.success() {
+			sql.Add(` AND outcome_key IS NULL`)
 			continue
 		}
 		sql.Add(` AND `)
-		sql.Add(e[0])
-		sql.Add(` = `, e[1])
+		sql.Add(string(e.by))
+		if f.keyed() {
+			sql.Add(`_key = `, audit.FilterKey(e.by, workspaceID, e.value))
+		} else {
+			// Rows of no workspace share their keys with those of other organizations, so
+			// the sum keeps the engines from an index of them.
+			sql.Add(`_key + 0 = `, audit.FilterKey(e.by, workspaceID, e.value))
+		}
 	}
 	sql.Add(` ORDER BY id DESC`)
 	sql.Limit(take)
 	return sql
 }
 
-// encode adds the rows of a page as they are sent.
+// belongs reports whether a row that newest selected is in the list.
+func (f filter) belongs(r db.Rows, first string) bool {
+	return string(r.Raw(0)) >= first && (!f.keyed() || string(r.Raw(2)) == f.value)
+}
+
+// encode adds the rows of a page as JSON.
 func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
-	var sent []byte
-	write := func(dst []byte) []byte { return append(dst, sent...) }
-	first, old := f.first(), false
-	err := q.EachOf(f.newest(`sent`, w.After, w.Limit), func(r db.Rows) error {
-		sent = r.Raw(0)
-		old = old || len(sent) == 0
-		if old {
-			return nil
-		}
-		if id := encodedID(sent); string(id) >= first {
-			page.Row(id, write)
+	var row db.Rows
+	write := func(dst []byte) []byte { return audit.AppendJSON(dst, row.Raw(0), row.Raw(1)) }
+	first := f.first()
+	return q.EachOf(f.newest(w.After, w.Limit), func(r db.Rows) error {
+		if f.belongs(r, first) {
+			row = r
+			page.Row(r.Raw(0), write)
 		}
 		return nil
 	})
-	if err != nil || !old {
-		return err
-	}
-	page.Clear()
-	rows, err := f.rows(q, w.After, w.Limit)
-	for _, row := range rows {
-		page.Row([]byte(row.ID), row.AppendJSON)
-	}
-	return err
 }
 
-// rows gathers rows below a position.
+// rows returns the rows below an id.
 func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
 	all := []api.AuditEntry{}
 	first := f.first()
-	err := q.EachOf(f.newest(columns, below, take), func(r db.Rows) error {
-		if len(all) == take || string(r.Raw(0)) < first {
+	err := q.EachOf(f.newest(below, take), func(r db.Rows) error {
+		if len(all) == take || !f.belongs(r, first) {
 			return nil
 		}
-		all = append(all, readRow(r))
-		return nil
+		entry, err := audit.ReadStored(r.Text(0), r.Raw(1))
+		all = append(all, entry)
+		return err
 	})
 	return all, err
 }
 
-func find(q db.Q, workspaceID, id string) (row api.AuditEntry, found bool, err error) {
-	err = q.Each(func(r db.Rows) error {
-		row, found = readRow(r), true
-		return nil
-	}, `SELECT `+columns+` FROM audit_log WHERE id = $1 AND workspace_id = $2`, id, workspaceID)
-	return row, found, err
+func find(q db.Q, workspaceID, id string) (entry api.AuditEntry, found bool, err error) {
+	err = q.Each(func(r db.Rows) (err error) {
+		found = true
+		entry, err = audit.ReadStored(id, r.Raw(0))
+		return err
+	}, `SELECT entry FROM audit_log WHERE workspace_id = $1 AND id = $2`, workspaceID, id)
+	return entry, found, err
 }
 
-// countSpan counts the rows of a workspace from one id to before another, and
-// those among them that tell of no success, each up to a limit.
+// countSpan counts the rows of a workspace from one id to before another, and those
+// among them that tell of no success, each up to a limit.
 func countSpan(q db.Q, workspaceID, first, past string, limit int) (count, refused int, err error) {
 	_, err = q.Row(`SELECT
 		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE workspace_id = $1 AND id >= $2 AND id < $3 LIMIT $4) a),
-		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE workspace_id = $1 AND outcome IN ($5, $6) AND id >= $2 AND id < $3 LIMIT $4) r)`,
-		workspaceID, first, past, limit, string(audit.Denied), string(audit.Failure)).Scan(&count, &refused)
+		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE outcome_key IN ($5, $6) AND id >= $2 AND id < $3 LIMIT $4) r)`,
+		workspaceID, first, past, limit, audit.OutcomeKey(workspaceID, audit.Denied), audit.OutcomeKey(workspaceID, audit.Failure)).Scan(&count, &refused)
 	return count, refused, err
 }

@@ -106,12 +106,11 @@ func TestAuditExportOfManyRowsIsWhole(t *testing.T) {
 // fatten adds many long entries to the audit log of the first workspace.
 func fatten(t *testing.T, n *servertest.Node, rows int) {
 	t.Helper()
+	long := api.AuditEntry{Action: "directory.entry.updated", Outcome: "success", Description: strings.Repeat("0", 2000), Timestamp: 1}
 	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.None("a test"), tx.Exec(`INSERT INTO audit_log (id, workspace_id, action, outcome, description,
-			actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at)
+		return struct{}{}, audit.None("a test"), tx.Exec(`INSERT INTO audit_log (id, workspace_id, actor_id_key, action_key, resource_type_key, resource_id_key, entry)
 			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $2)
-			SELECT printf('aud_%026d', i), $1, 'directory.entry.updated', 'success', hex(zeroblob(1000)), 'user', 'usr_1', 'Ada', '', '', '', '', '', 1 FROM n`,
-			n.First.WorkspaceID, rows)
+			SELECT printf('aud_%026d', i), $1, 0, 0, 0, 0, $3 FROM n`, n.First.WorkspaceID, rows, string(audit.AppendStored(nil, long)))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func members(t testing.TB, n *servertest.Node) map[string][]string {
 // denied counts the recorded refusals of an action in the first workspace.
 func denied(t testing.TB, n *servertest.Node, action string) int {
 	t.Helper()
-	return n.Count(t, `SELECT count(*) FROM audit_log WHERE workspace_id = $1 AND action = $2 AND outcome = 'denied'`, n.First.WorkspaceID, action)
+	return n.Count(t, `SELECT count(*) FROM audit_entry WHERE workspace_id = $1 AND action = $2 AND outcome = 'denied'`, n.First.WorkspaceID, action)
 }
 
 // refused checks that a page names the missing permission.

@@ -66,11 +66,11 @@ func TestOrganizationIsReadOnlyWithoutThePermission(t *testing.T) {
 	if denied(t, n, "iam.workspace.updated") != 1 {
 		t.Error("the refusal is not on record")
 	}
-	if n.Count(t, `SELECT count(*) FROM audit_log WHERE organization_id = $1 AND action = 'iam.organization.settings_updated' AND outcome = 'denied'`,
+	if n.Count(t, `SELECT count(*) FROM audit_entry WHERE organization_id = $1 AND action = 'iam.organization.settings_updated' AND outcome = 'denied'`,
 		n.First.OrganizationID) != 1 {
 		t.Error("the refusal is not on record for the organization")
 	}
-	if n.Count(t, `SELECT count(*) FROM audit_log WHERE action = 'iam.access.denied'`) != 0 {
+	if n.Count(t, `SELECT count(*) FROM audit_entry WHERE action = 'iam.access.denied'`) != 0 {
 		t.Error("looking at the page is no refusal")
 	}
 	refused(t, vic.post("/workspaces/new", "organization", n.First.OrganizationID, "name", "Mine"), "org.settings.write")

@@ -8,14 +8,17 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-const copyRow = ` audit_log (id, action, outcome, description, actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at)
-	SELECT id, 'forged', outcome, description, actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at FROM audit_log WHERE true`
+const (
+	copyRow = ` audit_log (id, workspace_id, actor_id_key, action_key, resource_type_key, resource_id_key, entry)
+		SELECT id, workspace_id, actor_id_key, action_key, resource_type_key, resource_id_key, '["forged"]' FROM audit_log WHERE true`
+	taken = ` ON CONFLICT (workspace_id, id) WHERE workspace_id IS NOT NULL`
+)
 
 // forgeries are ways to change what the audit log says.
 var forgeries = map[string]struct{ engine, sql string }{
-	"update":   {"", `UPDATE audit_log SET action = 'forged'`},
+	"update":   {"", `UPDATE audit_log SET entry = '["forged"]'`},
 	"delete":   {"", `DELETE FROM audit_log`},
-	"upsert":   {"", `INSERT INTO` + copyRow + ` ON CONFLICT (id) DO UPDATE SET action = 'forged'`},
+	"upsert":   {"", `INSERT INTO` + copyRow + taken + ` DO UPDATE SET entry = '["forged"]'`},
 	"replace":  {"sqlite", `INSERT OR REPLACE INTO` + copyRow},
 	"truncate": {"postgres", `TRUNCATE audit_log`},
 }
@@ -33,7 +36,7 @@ func TestAuditRowsCanNeitherBeChangedNorDeleted(t *testing.T) {
 				if err == nil {
 					t.Error("the database let it happen")
 				}
-				if got := count(t, d, `SELECT count(*) FROM audit_log WHERE action = $1`, string(happened.Action)); got != 1 {
+				if got := count(t, d, `SELECT count(*) FROM audit_entry WHERE action = $1`, string(happened.Action)); got != 1 {
 					t.Error("the row is not what it was")
 				}
 			})
@@ -50,7 +53,7 @@ func TestAuditRowSaysWhatHappened(t *testing.T) {
 		if err := db.Record(t.Context(), d, by, happened, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := count(t, d, `SELECT count(*) FROM audit_log WHERE workspace_id = $1 AND organization_id IS NULL AND action = $2 AND outcome = $3
+		if got := count(t, d, `SELECT count(*) FROM audit_entry WHERE workspace_id = $1 AND organization_id IS NULL AND action = $2 AND outcome = $3
 			AND description = $4 AND actor_type = $5 AND actor_id = $6 AND actor_name = $7 AND actor_email = $8 AND resource_type = $9
 			AND resource_id = $10 AND request_id = $11 AND ip = $12`,
 			"ws_1", "directory.tag.created", "success", "Created a tag", "api_key", "usr_1", "Ada", "ada@example.com",

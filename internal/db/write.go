@@ -75,9 +75,8 @@ func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any
 	return err
 }
 
-const insertAudit = `INSERT INTO audit_log (id, workspace_id, organization_id, action, outcome, description,
-	actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at, sent)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+const insertAudit = `INSERT INTO audit_log (id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	if e.Empty() {
@@ -96,17 +95,19 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	if e.WorkspaceID == "" && e.OrganizationID == "" {
 		e.OrganizationID = actor.HomeOrgID
 	}
-	// The time of the row is the one in its id, so that a span of time is a span
-	// of ids and needs no index of its own.
+	// The row has the time that is in its id. A span of time is therefore a span of
+	// ids, and needs no index of its own.
 	id, at := tx.db.ids.next("aud")
-	row := api.AuditEntry{
-		ID: id, Action: string(e.Action), Outcome: string(e.Outcome), Description: e.Description, Timestamp: at,
+	entry := api.AuditEntry{
+		Action: string(e.Action), Outcome: string(e.Outcome), Description: e.Description, Timestamp: at,
 		ActorType: string(actor.Type), ActorID: actor.ID, ActorName: actor.Name, ActorEmail: actor.Email,
 		ResourceType: string(e.Action.Resource()), ResourceID: e.ResourceID, RequestID: actor.RequestID, IP: actor.IP,
 	}
-	if err := tx.Exec(insertAudit, row.ID, NullText(e.WorkspaceID), NullText(e.OrganizationID),
-		row.Action, row.Outcome, row.Description, row.ActorType, row.ActorID, row.ActorName, row.ActorEmail,
-		row.ResourceType, row.ResourceID, row.RequestID, row.IP, row.Timestamp, string(row.AppendJSON(make([]byte, 0, 512)))); err != nil {
+	key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, e.WorkspaceID, value) }
+	if err := tx.Exec(insertAudit, id, NullText(e.WorkspaceID), NullText(e.OrganizationID),
+		key(audit.ByActor, entry.ActorID), key(audit.ByAction, entry.Action), key(audit.ByResourceType, entry.ResourceType),
+		key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(e.WorkspaceID, e.Outcome),
+		string(audit.AppendStored(make([]byte, 0, 512), entry))); err != nil {
 		return fmt.Errorf("write the audit row: %w", err)
 	}
 	if notice := tx.db.dialect.notifyAccess; notice != "" && e.ChangesAccess() {

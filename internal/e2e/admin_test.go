@@ -65,7 +65,7 @@ func (s *site) audited(action, resource string) {
 	defer d.Close()
 	var rows int
 	err = d.Read(s.t.Context(), func(q db.Q) error {
-		_, err := q.Row(`SELECT count(*) FROM audit_log WHERE action = $1 AND resource_id = $2 AND actor_type = $3 AND actor_name = $4 AND outcome = $5`,
+		_, err := q.Row(`SELECT count(*) FROM audit_entry WHERE action = $1 AND resource_id = $2 AND actor_type = $3 AND actor_name = $4 AND outcome = $5`,
 			action, resource, "system", "bursar admin", "success").Scan(&rows)
 		return err
 	})

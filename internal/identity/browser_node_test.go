@@ -158,7 +158,7 @@ func (n *node) last(action audit.Action) row {
 	must(n.t, n.db.Read(n.t.Context(), func(q db.Q) (err error) {
 		rows, err = db.Collect(q, func(r db.Rows) row {
 			return row{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5)}
-		}, `SELECT actor_type, actor_id, workspace_id, organization_id, resource_id, description FROM audit_log WHERE action = $1 ORDER BY id DESC LIMIT 1`,
+		}, `SELECT actor_type, actor_id, workspace_id, organization_id, resource_id, description FROM audit_entry WHERE action = $1 ORDER BY id DESC LIMIT 1`,
 			string(action))
 		return err
 	}))

@@ -183,14 +183,15 @@ func TestAuditRowsSurviveWhatTheySpeakOf(t *testing.T) {
 func TestAuditRowsCannotBeChanged(t *testing.T) {
 	attempts := map[string][]string{
 		"both": {
-			`UPDATE audit_log SET description = 'nothing happened'`,
+			`UPDATE audit_log SET entry = '["nothing.happened"]'`,
 			`UPDATE audit_log SET id = 'aud_0'`,
 			`DELETE FROM audit_log`,
-			`INSERT INTO audit_log SELECT * FROM audit_log WHERE 1 = 1 ON CONFLICT (id) DO UPDATE SET description = 'nothing happened'`,
+			`INSERT INTO audit_log SELECT * FROM audit_log WHERE 1 = 1 ON CONFLICT (workspace_id, id) WHERE workspace_id IS NOT NULL
+				DO UPDATE SET entry = '["nothing.happened"]'`,
 		},
 		"sqlite": {
-			`INSERT OR REPLACE INTO audit_log SELECT id, workspace_id, organization_id, action, outcome, 'nothing happened',
-				actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at FROM audit_log`,
+			`INSERT OR REPLACE INTO audit_log SELECT id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key,
+				resource_id_key, outcome_key, '["nothing.happened"]' FROM audit_log WHERE workspace_id IS NOT NULL`,
 			`UPDATE OR REPLACE audit_log SET id = 'aud_0'`,
 		},
 		"postgres": {`TRUNCATE audit_log`},

@@ -74,7 +74,7 @@ func ledger(t *testing.T, n *servertest.Node) []storedRow {
 				t.Errorf("a row %s speaks of nothing", r.Text(0))
 			}
 			return storedRow{r.Text(0), r.Text(1), r.Text(2)}
-		}, `SELECT action, outcome, resource_type, resource_id FROM audit_log ORDER BY id`)
+		}, `SELECT action, outcome, resource_type, resource_id FROM audit_entry ORDER BY id`)
 		return err
 	})
 	if err != nil {

@@ -146,10 +146,9 @@ func TestConsoleActivityCountsSoMuchAndNoMore(t *testing.T) {
 	onStage(t, func(t *testing.T, x *stage) {
 		x.now = time.Date(2020, 5, 5, 5, 0, 0, 0, time.UTC)
 		at := x.now.UnixMilli()
-		fill(t, x.node, `INSERT INTO audit_log (id, workspace_id, action, outcome, description, actor_type, actor_id, actor_name, actor_email,
-			resource_type, resource_id, request_id, ip, at)
-			SELECT $3 || CAST(1000000000 + i AS TEXT), $2, 'directory.entry.updated', CASE WHEN i % 2 = 0 THEN 'denied' ELSE 'success' END, '',
-				'', '', '', '', '', '', '', '', $4 FROM n`, 5_000, x.WorkspaceID, db.FirstID("aud", at)[:20], at)
+		fill(t, x.node, `INSERT INTO audit_log (id, workspace_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
+			SELECT $3 || CAST(1000000000 + i AS TEXT), $2, 0, 0, 0, 0, CASE WHEN i % 2 = 0 THEN CAST($4 AS BIGINT) END, '[]' FROM n`,
+			5_000, x.WorkspaceID, db.FirstID("aud", at)[:20], audit.OutcomeKey(x.WorkspaceID, audit.Denied))
 		expect := func(want auditlog.Day) {
 			t.Helper()
 			want.Date = time.Date(2020, 5, 5, 0, 0, 0, 0, time.UTC)

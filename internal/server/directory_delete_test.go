@@ -131,7 +131,7 @@ func TestDeletedEntryIsPurgedAfter30Days(t *testing.T) {
 
 		for table, rows := range n.Contents(t) {
 			kept := strings.Join(rows, "\n")
-			if table != "audit_log" && strings.Contains(kept, purged) {
+			if table != "audit_entry" && strings.Contains(kept, purged) {
 				t.Errorf("%s still holds the entry:\n%s", table, kept)
 			}
 		}

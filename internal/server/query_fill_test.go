@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -282,22 +283,27 @@ func words(i int) []string { return []string{fmt.Sprintf("batch%02d", mixed(i)%1
 
 func (c *town) history() {
 	ids := c.ids("aud", c.many.audit)
-	c.insert("audit_log", "id, workspace_id, organization_id, action, outcome, description, actor_type, actor_id, actor_name, actor_email, resource_type, resource_id, request_id, ip, at", c.many.audit, func(i int) []any {
+	c.insert("audit_log", "id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry", c.many.audit, func(i int) []any {
 		tenant := c.spread(i)
-		workspace, organization := any(c.workspaces[tenant]), any(nil)
+		workspace, organization := c.workspaces[tenant], ""
 		switch mixed(i) % 20 {
 		case 0:
-			workspace, organization = nil, c.organizations[tenant]
+			workspace, organization = "", c.organizations[tenant]
 		case 1:
-			workspace = nil
+			workspace = ""
 		}
-		outcome := "success"
+		outcome := audit.Success
 		if mixed(i)%200 == 37 {
-			outcome = "denied"
+			outcome = audit.Denied
 		}
 		action, resource, actor := c.deed(i)
-		return []any{ids[i], workspace, organization, action, outcome, "Did something", "user", actor, "Person", "person@crowd.example",
-			resource, c.entries[mixed(i)%1000], "req", "192.0.2.1", c.past(i, c.many.audit)}
+		entry := api.AuditEntry{
+			Action: action, Outcome: string(outcome), Description: "Did something", ActorType: "user", ActorID: actor, ActorName: "Person", ActorEmail: "person@crowd.example",
+			ResourceType: resource, ResourceID: c.entries[mixed(i)%1000], RequestID: "req", IP: "192.0.2.1", Timestamp: c.past(i, c.many.audit),
+		}
+		key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, workspace, value) }
+		return []any{ids[i], db.NullText(workspace), db.NullText(organization), key(audit.ByActor, actor), key(audit.ByAction, action),
+			key(audit.ByResourceType, resource), key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(workspace, outcome), string(audit.AppendStored(nil, entry))}
 	})
 }
 

@@ -41,13 +41,13 @@ var mayScan = []exception{
 	{regexp.MustCompile(`^SELECT id FROM organization ORDER BY id LIMIT 1$`), "it takes the first"},
 }
 
-const equal = `(actor_id|action|resource_type|resource_id|outcome) = \$\d+`
+const equal = `(actor_id|action|resource_type|resource_id|outcome)_key (\+ 0 )?= \$\d+`
 
 // mayLook are the statements that may look at more rows than they return.
 var mayLook = []exception{
 	{regexp.MustCompile(`^SELECT (\(SELECT )?count\(\*\) FROM \(SELECT 1 FROM .* LIMIT \$\d+\)`), "it counts as far as a limit"},
-	{regexp.MustCompile(`FROM audit_log WHERE workspace_id = .* AND ` + equal + `.* AND ` + equal), "filters that are common each and rare together: no index answers for both"},
-	{regexp.MustCompile(`FROM audit_log WHERE organization_id = .* AND ` + equal), "the log of an organization, which is short beside those of its workspaces, has one index"},
+	{regexp.MustCompile(`FROM audit_log WHERE .* AND ` + equal + `.* AND ` + equal), "filters that are common each and rare together: no index answers for both"},
+	{regexp.MustCompile(`FROM audit_log WHERE .* AND organization_id = .* AND ` + equal), "the log of an organization, which is short beside those of its workspaces, has one index"},
 	{regexp.MustCompile(`FROM directory_entry_tag t JOIN directory_entry e .* AND e\.(type|status|words) `), "filters that are common each and rare together"},
 	{regexp.MustCompile(`FROM \(SELECT DISTINCT entry_id FROM directory_word `), "it gathers all that have a word, which are 2,000 at most"},
 	{regexp.MustCompile(`FROM workspace_member m JOIN account a .* a\.kind = 'client'`), "it looks among the members, whom the same page shows"},

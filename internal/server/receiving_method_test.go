@@ -227,7 +227,7 @@ func TestReceivingMethodsTakeAPermissionAndLeaveNoNumbersBehind(t *testing.T) {
 			manager.Patch(path+"/"+id, servertest.Body{"account_id": "SECRET-5", "account_name": "SECRET-NAME"}).OK()
 			manager.Delete(path + "/" + id).OK()
 		})
-		rows := n.Contents(t)["audit_log"]
+		rows := n.Contents(t)["audit_entry"]
 		if len(rows) < 10 {
 			t.Errorf("the audit log has only %d rows", len(rows))
 		}

@@ -107,7 +107,7 @@ func (h *house) trail(action audit.Action) []row {
 		rows, err = db.Collect(q, func(r db.Rows) row {
 			return row{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Text(7), r.Text(8), r.Text(9), r.Text(10)}
 		}, `SELECT action, outcome, description, actor_type, actor_id, actor_email, workspace_id, organization_id, resource_id, ip, request_id
-			FROM audit_log WHERE action = $1 ORDER BY id`, string(action))
+			FROM audit_entry WHERE action = $1 ORDER BY id`, string(action))
 		return err
 	})
 	must(h.t, err)

@@ -154,7 +154,7 @@ func TestChangingThePassword(t *testing.T) {
 			if h.knows("two@example.com", newPassword) {
 				t.Error("the password was changed")
 			}
-			if n := h.count(`SELECT count(*) FROM audit_log WHERE action = $1 AND actor_id = $2 AND description LIKE '%when changing it'`,
+			if n := h.count(`SELECT count(*) FROM audit_entry WHERE action = $1 AND actor_id = $2 AND description LIKE '%when changing it'`,
 				string(audit.LoginFailed), me.ID); n != 3 {
 				t.Errorf("of three wrong passwords %d are on record", n)
 			}

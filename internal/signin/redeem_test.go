@@ -261,7 +261,7 @@ func TestLinksAreStoredHashed(t *testing.T) {
 		for _, link := range []string{h.accountLink("ada@example.com"), invitation} {
 			for _, table := range []string{
 				`SELECT count(*) FROM account_link WHERE hash LIKE '%' || $1 || '%' OR id = $1`,
-				`SELECT count(*) FROM audit_log WHERE description LIKE '%' || $1 || '%' OR resource_id = $1`,
+				`SELECT count(*) FROM audit_entry WHERE description LIKE '%' || $1 || '%' OR resource_id = $1`,
 			} {
 				if n := h.count(table, strings.TrimPrefix(link, "bln_")); n != 0 {
 					t.Errorf("the link is stored as it is: %s", table)
@@ -377,7 +377,7 @@ func TestTakingAnInvitationSideBySideHappensOnce(t *testing.T) {
 		})); n != 1 {
 			t.Errorf("it was taken %d times", n)
 		}
-		if n := h.count(`SELECT count(*) FROM audit_log WHERE action = $1 AND workspace_id = $2`, string(audit.MemberAccepted), b.workspaceID); n != 1 {
+		if n := h.count(`SELECT count(*) FROM audit_entry WHERE action = $1 AND workspace_id = $2`, string(audit.MemberAccepted), b.workspaceID); n != 1 {
 			t.Errorf("%d rows say so", n)
 		}
 	})

@@ -201,11 +201,6 @@ func (e *JSONPage) Row(position []byte, write func(dst []byte) []byte) {
 	e.last = append(e.last[:0], position...)
 }
 
-// Clear takes all rows out again.
-func (e *JSONPage) Clear() {
-	e.body, e.read, e.last = e.body[:len(listingStart)], 0, e.last[:0]
-}
-
 // Rows are the rows of the piece, as a JSON array.
 func (e *JSONPage) Rows() []byte {
 	return append(e.body[len(listingStart)-1:len(e.body):len(e.body)], ']')

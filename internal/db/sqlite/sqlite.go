@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"bursar/internal/audit"
 	"bursar/internal/db/engine"
 )
 
@@ -109,11 +110,23 @@ func (e *Engine) Write(ctx context.Context, fn func(engine.Conn) error) error {
 
 // Migrate implements engine.Engine.
 func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64) error {
-	err := e.Write(ctx, func(c engine.Conn) error { return engine.ApplyMigrations(c.(*conn), all, now) })
+	err := e.Write(ctx, func(c engine.Conn) error {
+		if err := createFunctions(c.(*conn).db); err != nil {
+			return fmt.Errorf("make the functions that migrations use: %w", err)
+		}
+		return engine.ApplyMigrations(c.(*conn), all, now)
+	})
 	if err != nil {
 		return err
 	}
 	return syncFile(filepath.Dir(e.path)) // else a power loss could remove the names of new files
+}
+
+// createFunctions adds what migrations need and SQLite lacks: 0010 computes keys of audit rows.
+func createFunctions(db *sqlite3.Conn) error {
+	return db.CreateFunction("filter_key", 3, sqlite3.DETERMINISTIC, func(ctx sqlite3.Context, arg ...sqlite3.Value) {
+		ctx.ResultInt64(audit.FilterKey(audit.Filter(arg[0].Text()), arg[1].Text(), arg[2].Text()))
+	})
 }
 
 // syncFile puts a file or a folder on disk, if it exists.

@@ -71,7 +71,7 @@ var contents = map[string]string{
 	"directory_tag":       `id, workspace_id, name, applies_to`,
 	"directory_entry_tag": `entry_id, tag_id`,
 	"receiving_method":    `id, entry_id, provider, account_name, account_id`,
-	"audit_log":           `id, action, outcome, description, resource_id`,
+	"audit_entry":         `id, action, outcome, description, resource_id`,
 	"idempotency":         `id`,
 }
 
@@ -110,7 +110,7 @@ func (n *Node) rows(t testing.TB, width int, sql string, args ...any) []string {
 // first.
 func (n *Node) Audited(t testing.TB, resourceID string) []string {
 	t.Helper()
-	return n.rows(t, 1, `SELECT action FROM audit_log WHERE resource_id = $1 ORDER BY id`, resourceID)
+	return n.rows(t, 1, `SELECT action FROM audit_entry WHERE resource_id = $1 ORDER BY id`, resourceID)
 }
 
 // Envelope decodes the whole answer.

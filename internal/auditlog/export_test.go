@@ -1,4 +1,0 @@
-package auditlog
-
-// EncodedID lets tests call encodedID.
-func EncodedID(row []byte) []byte { return encodedID(row) }
