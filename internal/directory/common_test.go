@@ -6,44 +6,44 @@ import (
 	"testing"
 )
 
-func TestWordsAreDoubtfulOnceTheyWereMetOften(t *testing.T) {
+func TestFrequentWordsAreCheckedAgainstTheDatabase(t *testing.T) {
 	c := newCommonWords()
 	asked := 0
-	for range counted * countedOften * 4 {
-		file, doubtful := c.split("ws", []string{"com", "example"})
-		if len(file) != 2 {
-			t.Fatalf("filed under %v", file)
+	for range sampleEvery * recheckAfter * 4 {
+		indexed, doubtful := c.split("ws", []string{"com", "example"})
+		if len(indexed) != 2 {
+			t.Fatalf("indexed under %v", indexed)
 		}
 		if len(doubtful) > 0 {
 			asked++
 		}
 	}
-	if asked != 3 { // at once, twice and four times countedOften
+	if asked != 3 { // at once, twice and four times recheckAfter
 		t.Errorf("asked %d times", asked)
 	}
 }
 
-func TestEntriesAreNotFiledUnderWordsKnownToBeCommon(t *testing.T) {
+func TestCommonWordsAreNotIndexed(t *testing.T) {
 	c := newCommonWords()
 	c.learn("ws", []string{"com"})
-	if file, _ := c.split("ws", []string{"ada", "com"}); !slices.Equal(file, []string{"ada"}) {
-		t.Errorf("filed under %v", file)
+	if indexed, _ := c.split("ws", []string{"ada", "com"}); !slices.Equal(indexed, []string{"ada"}) {
+		t.Errorf("indexed under %v", indexed)
 	}
-	if file, _ := c.split("other", []string{"ada", "com"}); len(file) != 2 {
-		t.Errorf("another workspace files under %v", file)
+	if indexed, _ := c.split("other", []string{"ada", "com"}); len(indexed) != 2 {
+		t.Errorf("another workspace indexes %v", indexed)
 	}
 }
 
 func TestCountingWordsTakesBoundedMemory(t *testing.T) {
 	c := newCommonWords()
-	for i := range 50 * maxCounted {
+	for i := range 50 * maxCounts {
 		c.learn("ws", []string{fmt.Sprint("known", i)})
 		c.split("ws", []string{fmt.Sprint("rare", i), "often"})
-		if len(c.words) > 2*maxCounted {
+		if len(c.words) > 2*maxCounts {
 			t.Fatalf("%d words are remembered", len(c.words))
 		}
 	}
-	if c.words[placedWord{"ws", "often"}] < countedOften {
+	if c.words[placedWord{"ws", "often"}] < recheckAfter {
 		t.Error("a word of every entry was forgotten")
 	}
 }

@@ -8,21 +8,21 @@ import (
 	"bursar/internal/db"
 )
 
-// maxCount is how far things are counted: beyond it a number tells nobody more,
-// and costs as much as there are things.
+// maxCount is where counting stops: a larger number tells nobody more and costs as much
+// time as there are rows.
 const maxCount = 10_000
 
-// Count is how many there are, up to 10,000. More says that there are more.
+// Count is a number up to 10,000. More says that there are more.
 type Count struct {
 	N    int
 	More bool
 }
 
-// Counts is how much there is in the directory of a workspace. Inactive are
-// people and organizations alike.
+// Counts are the numbers of entries and tags in the directory of a workspace. Inactive
+// includes people and organizations.
 type Counts struct{ People, Organizations, Inactive, Tags Count }
 
-// Counts counts what is in the directory of a workspace.
+// Counts counts the entries and tags of a workspace.
 func (s *Service) Counts(ctx context.Context, by db.Caller, workspaceID string) (Counts, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.DirectoryRead); err != nil {
 		return Counts{}, err

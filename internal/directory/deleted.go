@@ -17,8 +17,8 @@ type DeletedEntry struct {
 	PurgedAt  int64  `json:"purged_at"` // when it can no longer be restored
 }
 
-// Deleted is a page of the entries of a workspace that can be restored, newest
-// first.
+// Deleted returns a page of the deleted entries of a workspace that can be restored,
+// newest first.
 func (s *Service) Deleted(ctx context.Context, by db.Caller, in DeletedInput) (web.Page[DeletedEntry], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return web.Page[DeletedEntry]{}, err

@@ -6,7 +6,7 @@ import (
 	"bursar/internal/web"
 )
 
-// filter is which entries a page shows.
+// filter says which entries a page shows.
 type filter struct {
 	workspaceID string
 	kind        *string
@@ -17,11 +17,11 @@ type filter struct {
 	take        int
 }
 
-// dense is how many entries must have a word before it is quicker to walk the
-// newest entries and look for it than to gather and sort all that have it.
-const dense = 2000
+// commonThreshold is how many entries must have a word before it is faster to scan the
+// newest entries for it than to collect and sort all that have it.
+const commonThreshold = 2000
 
-// each adds the entries of the page, newest first.
+// each adds the entries to the page, newest first.
 func (f filter) each(q db.Q, page *web.JSONPage) error {
 	source, rest, err := f.source(q)
 	if err != nil {
@@ -33,7 +33,7 @@ func (f filter) each(q db.Q, page *web.JSONPage) error {
 		sql.Add(`directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = `, f.tagID)
 		sql.Add(` AND t.live = TRUE AND t.entry_id < `, f.after)
 		if f.kind != nil || f.status != nil {
-			// What a tag says already, in the words of the indexes of type and status.
+			// The tag implies both, but the indexes of type and status need them spelled out.
 			sql.Add(` AND e.deleted_at IS NULL AND e.workspace_id = `, f.workspaceID)
 			sql.Add(` AND e.id < `, f.after)
 		}
@@ -85,10 +85,10 @@ const (
 	byWord
 )
 
-// source picks what the page is read from, and puts the rarest word first.
+// source decides what to read the page from, and puts the rarest word first.
 func (f filter) source(q db.Q) (source, []string, error) {
 	words := append([]string{}, f.words...)
-	rarest, fewest := 0, dense
+	rarest, fewest := 0, commonThreshold
 	for i, word := range words {
 		n, err := frequency(q, f.workspaceID, word)
 		if err != nil {
@@ -98,7 +98,7 @@ func (f filter) source(q db.Q) (source, []string, error) {
 			rarest, fewest = i, n
 		}
 	}
-	if fewest < dense {
+	if fewest < commonThreshold {
 		words[0], words[rarest] = words[rarest], words[0]
 		return byWord, words, nil
 	}
@@ -108,20 +108,20 @@ func (f filter) source(q db.Q) (source, []string, error) {
 	return byNewest, words, nil
 }
 
-// frequency counts the entries with a word, as far as it matters.
+// frequency counts the entries with a word, up to commonThreshold.
 func frequency(q db.Q, workspaceID, word string) (n int, err error) {
 	low, high := wordRange(word)
 	common, err := q.Row(`SELECT word FROM directory_common_word WHERE workspace_id = $1 AND word >= $2 AND word < $3 LIMIT 1`,
 		workspaceID, low, high).Scan(new(string))
 	if err != nil || common {
-		return dense, err
+		return commonThreshold, err
 	}
 	_, err = q.Row(`SELECT count(*) FROM (SELECT 1 FROM directory_word WHERE workspace_id = $1 AND word >= $2 AND word < $3 LIMIT $4) w`,
-		workspaceID, low, high, dense).Scan(&n)
+		workspaceID, low, high, commonThreshold).Scan(&n)
 	return n, err
 }
 
-// wordRange spans all words that begin with a prefix, compared bytewise.
+// wordRange returns the range of all words with a prefix, compared bytewise.
 func wordRange(prefix string) (low, high string) { return prefix, prefix + "\U0010FFFF" }
 
 func appendEntry(dst []byte, r db.Rows) []byte {

@@ -13,14 +13,14 @@ import (
 // maxMethods bounds how many receiving methods an entry can have.
 const maxMethods = 50
 
-// mayReceive demands the right to change the receiving methods of an entry.
+// mayReceive requires the permission to change the receiving methods of an entry.
 func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) error {
 	_, err := s.may(ctx, by, entryID, access.ReceivingWrite)
 	return asPart(err)
 }
 
-// lockForMethods reads the entry whose methods are about to change: rules about
-// which one is the default cannot be decided side by side.
+// lockForMethods locks the entry whose methods are about to change: two transactions must
+// not decide at the same time which method is the default.
 func lockForMethods(tx *db.Tx, entryID string) (entry, []api.ReceivingMethod, error) {
 	e, err := lock(tx, entryID)
 	if err != nil {
@@ -48,7 +48,7 @@ func methodEvent(action audit.Action, e entry, m api.ReceivingMethod, text strin
 	}
 }
 
-// AddMethod gives an entry a way to be paid. The first one is the default.
+// AddMethod adds a receiving method to an entry. The first one is the default.
 func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput) (api.ReceivingMethod, error) {
 	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
 		return api.ReceivingMethod{}, err
@@ -117,8 +117,8 @@ func set[T any](target *T, value *T) {
 	}
 }
 
-// RemoveMethod takes a receiving method away. Where it was the default, the
-// oldest of the others takes its place.
+// RemoveMethod removes a receiving method. If it was the default, the oldest of the
+// others becomes the default.
 func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput) (api.Deleted, error) {
 	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
 		return api.Deleted{}, err

@@ -1,4 +1,4 @@
-// Package directory keeps the people and organizations that a workspace pays.
+// Package directory manages the people and organizations that a workspace pays.
 package directory
 
 import (
@@ -18,11 +18,11 @@ import (
 // keepDeleted is how long a deleted entry can be restored.
 const keepDeleted = 30 * 24 * time.Hour
 
-// searchTimeout bounds a search for words that are common each but rare together,
-// the one question that no index answers alone.
+// searchTimeout bounds a search for words that are common each but rare together, the
+// only query that no index can answer.
 const searchTimeout = 5 * time.Second
 
-// Service answers for directories.
+// Service manages directories.
 type Service struct {
 	db        *db.DB
 	authority *access.Authority
@@ -35,7 +35,7 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 	return &Service{db: d, authority: a, cursors: c, common: newCommonWords()}
 }
 
-// List is a page of the entries of a workspace, newest first.
+// List returns a page of the entries of a workspace, newest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 	return page, err
 }
 
-// scope tells an absent filter from an empty one.
+// scope makes an absent filter different from an empty one.
 func scope(filter *string) string {
 	if filter == nil {
 		return ""
@@ -79,7 +79,7 @@ func scope(filter *string) string {
 	return "=" + *filter
 }
 
-// Get is one entry in full.
+// Get returns one entry in full.
 func (s *Service) Get(ctx context.Context, by db.Caller, in EntryInput) (api.Entry, error) {
 	held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
 	if err != nil {
@@ -110,17 +110,17 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in EntryInput) (api.Ent
 
 var errNoEntry = fault.New(fault.NotFound, "directory entry not found")
 
-// asEntry makes an entry in somebody else's workspace look like none at all.
+// asEntry hides whether an entry exists in a workspace that the caller is not in.
 func asEntry(err error) error { return fault.Instead(err, fault.ResourceNotFound, errNoEntry) }
 
-// asPart does the same below an entry, where the code is another.
+// asPart does the same for what belongs to an entry, with the code for that.
 func asPart(err error) error {
 	return fault.Instead(err, fault.ResourceNotFound, fault.Missing("directory entry"))
 }
 
-// may demands a permission in the workspace of an entry, and tells all that the
-// caller holds there. An entry that does not exist costs the same question as one
-// that is somebody else's.
+// may requires a permission in the workspace of an entry and returns all permissions of
+// the caller there. It runs the same query for an entry that does not exist, so that the
+// time does not tell whether it does.
 func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need access.Permission) (access.Set, error) {
 	var workspaceID string
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
@@ -136,7 +136,7 @@ func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need ac
 	return s.authority.Permissions(ctx, by.Actor, workspaceID)
 }
 
-// Create makes an entry.
+// Create adds an entry.
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Created, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite); err != nil {
 		return api.Created{}, err
@@ -169,7 +169,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	return created, err
 }
 
-// Update changes what is given and leaves the rest.
+// Update changes what is given and leaves the rest as it is.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Created, error) {
 	if _, err := s.may(ctx, by, in.ID, access.DirectoryWrite); err != nil {
 		return api.Created{}, asEntry(err)
@@ -221,7 +221,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	})
 }
 
-// Delete puts an entry away. It can be restored for 30 days.
+// Delete hides an entry. It can be restored for 30 days.
 func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.Deleted, error) {
 	if _, err := s.may(ctx, by, in.ID, access.DirectoryDelete); err != nil {
 		return api.Deleted{}, asEntry(err)
@@ -256,7 +256,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 	})
 }
 
-// RestoreIn brings a deleted entry of a workspace back.
+// RestoreIn brings a deleted entry back if it belongs to the workspace.
 func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) (api.Restored, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, err
@@ -275,7 +275,7 @@ func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) 
 	return s.Restore(ctx, by, EntryInput{ID: in.ID})
 }
 
-// Purge removes entries for good whose time to be restored is over.
+// Purge removes deleted entries that can no longer be restored.
 func (s *Service) Purge(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
 	cutoff := s.db.Now() - keepDeleted.Milliseconds()
@@ -318,8 +318,8 @@ type entry struct {
 	updatedAt   int64
 }
 
-// setLabel takes a label that was sent, or derives one: a derived label follows
-// its source, a label that was sent stays.
+// setLabel stores a label that was sent, or derives one. A derived label changes with
+// the name and the fields; a label that was sent stays.
 func (e *entry) setLabel(sent *string) {
 	if sent != nil {
 		e.label, e.labelSent = *sent, true

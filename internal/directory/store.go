@@ -20,19 +20,19 @@ func read(q db.Q, sql string, args ...any) (entry, error) {
 	return e, err
 }
 
-// find reads a live entry; its id is empty where there is none.
+// find reads an entry that is not deleted; its id is empty if there is none.
 func find(q db.Q, id string) (entry, error) {
 	return read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1 AND deleted_at IS NULL`, id)
 }
 
-// workspaceOf finds where an entry is, deleted or not.
+// workspaceOf returns the workspace of an entry, deleted or not.
 func workspaceOf(q db.Q, id string) (workspaceID string, err error) {
 	_, err = q.Row(`SELECT workspace_id FROM directory_entry WHERE id = $1`, id).Scan(&workspaceID)
 	return workspaceID, err
 }
 
-// lock reads a live entry and keeps others from changing it until the end of
-// the transaction.
+// lock reads an entry that is not deleted and keeps others from changing it until the
+// end of the transaction.
 func lock(tx *db.Tx, id string) (entry, error) {
 	e, err := read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 AND deleted_at IS NULL RETURNING `+columns, id)
 	if err == nil && e.id == "" {
@@ -41,7 +41,7 @@ func lock(tx *db.Tx, id string) (entry, error) {
 	return e, err
 }
 
-// insert files the entry under some of its words; see commonWords.
+// insert stores the entry and indexes some of its words; see commonWords.
 func insert(tx *db.Tx, e entry, words []string) error {
 	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
@@ -66,7 +66,7 @@ func update(tx *db.Tx, before, after entry) error {
 	return addWords(tx, after, without(new, old))
 }
 
-// touch dates a change that is not in the row itself.
+// touch sets the time of a change that is not in the row itself, such as of tags.
 func touch(tx *db.Tx, id string) error {
 	return tx.Exec(`UPDATE directory_entry SET updated_at = $2 WHERE id = $1`, id, tx.Now())
 }
@@ -85,7 +85,8 @@ func without(words, others []string) []string {
 	return left
 }
 
-// wordsAtOnce is how many words a statement adds: there are as many texts of it.
+// wordsAtOnce is how many words one statement inserts. Each number of words is another
+// statement to prepare, so it is small.
 const wordsAtOnce = 16
 
 func addWords(tx *db.Tx, e entry, words []string) error {
@@ -124,8 +125,8 @@ func hide(tx *db.Tx, e entry) error {
 	return dropWords(tx, e, strings.Fields(e.words))
 }
 
-// unhide brings back an entry that was deleted after the cutoff; its id is empty
-// where there is none.
+// unhide brings back an entry that was deleted after the cutoff; its id is empty if there
+// is none.
 func unhide(tx *db.Tx, id string, cutoff int64) (entry, error) {
 	e, err := read(tx.Q, `UPDATE directory_entry SET deleted_at = NULL, updated_at = $3
 		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 RETURNING `+columns, id, cutoff, tx.Now())
@@ -138,9 +139,10 @@ func unhide(tx *db.Tx, id string, cutoff int64) (entry, error) {
 	return e, addWords(tx, e, strings.Fields(e.words))
 }
 
-// restorable lists what was deleted and is not due to be purged, newest first.
+// restorable lists deleted entries that can still be restored, newest first.
 func restorable(q db.Q, workspaceID string, now int64, w web.Window) ([]DeletedEntry, error) {
-	// The sum keeps PostgreSQL from the index of all that was deleted anywhere.
+	// PostgreSQL would use the index of the deleted entries of all workspaces; the sum
+	// keeps it from that.
 	return db.Collect(q, func(r db.Rows) DeletedEntry {
 		return DeletedEntry{ID: r.Text(0), Type: r.Text(1), Label: r.Text(2), DeletedAt: r.Int(3), PurgedAt: r.Int(3) + keepDeleted.Milliseconds()}
 	}, `SELECT id, type, label, deleted_at FROM directory_entry

@@ -29,11 +29,11 @@ func tagsOf(q db.Q, workspaceID, after string, take int) ([]api.Tag, error) {
 	}, `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
 }
 
-// maxTagged is of how many entries the tags can be asked for at once.
+// maxTagged is the largest number of entries that TagNames takes.
 const maxTagged = 100
 
-// TagNames are the names of the tags of entries in a workspace, by the entry's
-// id. What is no live entry of the workspace has none.
+// TagNames returns the names of the tags of entries, by the id of the entry. Ids that are
+// not entries of the workspace have none.
 func (s *Service) TagNames(ctx context.Context, by db.Caller, workspaceID string, entryIDs []string) (map[string][]string, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.DirectoryRead); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Service) TagNames(ctx context.Context, by db.Caller, workspaceID string
 	return names, err
 }
 
-// CreateTag makes a tag.
+// CreateTag creates a tag.
 func (s *Service) CreateTag(ctx context.Context, by db.Caller, in CreateTagInput) (api.Tag, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.TagsWrite); err != nil {
 		return api.Tag{}, err
@@ -78,7 +78,7 @@ func tagEvent(action audit.Action, workspaceID string, t api.Tag, verb string) a
 	return audit.Event{Action: action, WorkspaceID: workspaceID, ResourceID: t.ID, Description: verb + " tag " + t.Name}
 }
 
-// mayTag demands the right to change a tag in the workspace where it is.
+// mayTag requires the permission to change tags in the workspace of a tag.
 func (s *Service) mayTag(ctx context.Context, by db.Caller, tagID string) (workspaceID string, err error) {
 	err = s.db.Read(ctx, func(q db.Q) error {
 		_, err := q.Row(`SELECT workspace_id FROM directory_tag WHERE id = $1`, tagID).Scan(&workspaceID)
@@ -124,7 +124,7 @@ func (s *Service) UpdateTag(ctx context.Context, by db.Caller, in UpdateTagInput
 	return tag, err
 }
 
-// DeleteTag removes a tag and takes it off every entry.
+// DeleteTag deletes a tag and removes it from every entry.
 func (s *Service) DeleteTag(ctx context.Context, by db.Caller, in TagInput) (api.Deleted, error) {
 	workspaceID, err := s.mayTag(ctx, by, in.ID)
 	if err != nil {
@@ -149,7 +149,8 @@ func lockTag(tx *db.Tx, id string) (api.Tag, error) {
 	return t, err
 }
 
-// stillApplies refuses to narrow a tag while an entry of another type carries it.
+// stillApplies returns an error if an entry has the tag but not the type that the tag
+// now applies to.
 func stillApplies(q db.Q, t api.Tag) error {
 	if t.AppliesTo == api.AppliesToAll {
 		return nil
@@ -162,7 +163,7 @@ func stillApplies(q db.Q, t api.Tag) error {
 	return err
 }
 
-// nameKey is how tags are told apart: case does not matter.
+// nameKey is what must be unique about the name of a tag: case does not matter.
 func nameKey(name string) string { return strings.ToLower(name) }
 
 func insertTag(tx *db.Tx, workspaceID string, t *api.Tag) (made bool, err error) {
@@ -172,14 +173,14 @@ func insertTag(tx *db.Tx, workspaceID string, t *api.Tag) (made bool, err error)
 		t.ID, workspaceID, t.Name, nameKey(t.Name), t.AppliesTo, tx.Now()).Scan(new(string))
 }
 
-// tagIDLength is that of "tag_" and 26 characters.
+// tagIDLength is the length of "tag_" and 26 characters.
 const tagIDLength = 30
 
 func looksLikeTagID(text string) bool {
 	return len(text) == tagIDLength && strings.HasPrefix(text, "tag_")
 }
 
-// byIDOrName is the question for a tag of a workspace, and what it asks with.
+// byIDOrName returns the query for a tag of a workspace, and its parameter.
 func byIDOrName(text string) (sql, value string) {
 	column, value := "name_key", nameKey(text)
 	if looksLikeTagID(text) {
@@ -188,7 +189,7 @@ func byIDOrName(text string) (sql, value string) {
 	return `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND ` + column + ` = $2`, value
 }
 
-// findTag finds a tag and keeps others from changing it until the end of the
+// findTag reads a tag and keeps others from changing it until the end of the
 // transaction.
 func findTag(tx *db.Tx, workspaceID, text string) (t api.Tag, found bool, err error) {
 	sql, value := byIDOrName(text)
@@ -202,8 +203,8 @@ func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err err
 	return id, found, err
 }
 
-// resolveTags turns ids and names into ids. A name that is not known becomes a
-// tag of the workspace.
+// resolveTags turns ids and names into ids. It creates a tag for a name that the
+// workspace does not have.
 func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
 	known, err := knownTags(tx, e.workspaceID, given)
 	if err != nil {
@@ -228,8 +229,8 @@ func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
 	return ids, nil
 }
 
-// knownTags finds the tags that exist, by nameKey. It takes them in one order for
-// everybody, so that two who want the same ones do not wait for each other in turn.
+// knownTags returns the tags that exist, by nameKey. It locks them in sorted order, so
+// that two transactions with the same tags cannot deadlock.
 func knownTags(tx *db.Tx, workspaceID string, given []string) (map[string]api.Tag, error) {
 	known := map[string]api.Tag{}
 	sorted := slices.Clone(given)
@@ -255,7 +256,7 @@ func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {
 		if made, err := insertTag(tx, workspaceID, &t); err != nil || made {
 			return t, err
 		}
-		// Somebody made it since we looked, and may yet delete it.
+		// Somebody else has just created it, and may delete it again.
 		if t, found, err := findTag(tx, workspaceID, name); err != nil || found {
 			return t, err
 		}
@@ -296,11 +297,11 @@ func tagNames(q db.Q, entryID string) ([]string, error) {
 		`SELECT t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, entryID)
 }
 
-// placesStep makes lists of about the same length one statement: the store keeps
-// every statement that it was ever asked.
+// placesStep rounds the number of parameters up, so that lists of similar length share
+// one prepared statement.
 const placesStep = 25
 
-// tagNamesOf finds the tags of several live entries, each in the order of tagNames.
+// tagNamesOf returns the tags of several entries, each in the order of tagNames.
 func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]string, error) {
 	args := []any{workspaceID}
 	var places strings.Builder
@@ -312,8 +313,8 @@ func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]str
 		fmt.Fprintf(&places, "$%d", len(args))
 	}
 	names := map[string][]string{}
-	// CROSS keeps SQLite, and COALESCE PostgreSQL, from beginning with all tags of the
-	// workspace and everything that carries them.
+	// CROSS on SQLite and COALESCE on PostgreSQL keep the planner from starting with all
+	// tags of the workspace and all entries that have them.
 	err := q.Each(func(r db.Rows) error {
 		id := r.Text(0)
 		names[id] = append(names[id], r.Text(1))

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxWords bounds what a search knows of an entry: its label first, then its
-	// fields in their order.
+	// maxWords is how many words of an entry a search can find: first those of the label,
+	// then those of the fields in their order.
 	maxWords      = 256
 	maxWordLength = 48
 )
 
-// split takes a text apart into the words that a search can find.
+// split returns the words of a text that a search can find.
 func split(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -31,9 +31,9 @@ func split(text string) []string {
 	return words
 }
 
-// wordsOf are the words of an entry's label and of all texts and numbers in its
-// fields. A word that begins another one is left out: what finds the longer one
-// finds it too.
+// wordsOf returns the words of an entry's label and of all texts and numbers in its
+// fields. It leaves out a word that is the beginning of another one: a search for it
+// finds the longer one.
 func wordsOf(label string, f api.Fields) []string {
 	words := split(label)
 	for _, one := range f {
@@ -47,7 +47,7 @@ func wordsOf(label string, f api.Fields) []string {
 			if err != nil {
 				break
 			}
-			// Names of keys are strings too; nobody searches for them.
+			// Keys are strings, too, but nobody searches for them.
 			if kind, n := dec.StackIndex(dec.StackDepth()); kind == '{' && n%2 == 1 {
 				continue
 			}
@@ -59,7 +59,7 @@ func wordsOf(label string, f api.Fields) []string {
 	return distinct(words[:min(len(words), maxWords)])
 }
 
-// distinct sorts words and leaves out what begins another one.
+// distinct sorts words and leaves out those that are the beginning of another one.
 func distinct(words []string) []string {
 	slices.Sort(words)
 	words = slices.Compact(words)
@@ -73,8 +73,8 @@ func distinct(words []string) []string {
 	return kept
 }
 
-// joinWords is the form in which an entry keeps its words: each behind a space,
-// so that LIKE '% prefix%' finds one.
+// joinWords returns the words as an entry stores them: each after a space, so that LIKE
+// '% prefix%' finds one.
 func joinWords(words []string) string {
 	if len(words) == 0 {
 		return ""

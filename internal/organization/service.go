@@ -1,4 +1,4 @@
-// Package organization keeps organizations and their settings.
+// Package organization manages organizations and their settings.
 package organization
 
 import (
@@ -13,7 +13,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Service answers for organizations.
+// Service manages organizations.
 type Service struct {
 	db        *db.DB
 	authority *access.Authority
@@ -25,18 +25,18 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 	return &Service{db: d, authority: a, cursors: c}
 }
 
-// List is the organizations that the caller belongs to, oldest first.
+// List returns the organizations that the caller belongs to, oldest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.Organization], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(o api.Organization) string { return o.ID },
 		func(q db.Q, after string, take int) ([]api.Organization, error) { return listOf(q, by.ID, after, take) }, "organizations", by.ID)
 }
 
-// Get is one organization.
+// Get returns one organization.
 func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Organization, error) {
 	return s.read(ctx, by, in.ID, access.OrgRead)
 }
 
-// Settings is what can be changed about an organization.
+// Settings returns what can be changed about an organization.
 func (s *Service) Settings(ctx context.Context, by db.Caller, in GetInput) (api.Organization, error) {
 	return s.read(ctx, by, in.ID, access.OrgSettingsRead)
 }
@@ -53,7 +53,7 @@ func (s *Service) read(ctx context.Context, by db.Caller, id string, need access
 	return o, err
 }
 
-// Create makes an organization, whose owner is the caller.
+// Create creates an organization and makes the caller its owner.
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Organization, error) {
 	if by.Type == audit.Client {
 		return api.Organization{}, fault.New(fault.Forbidden, "a machine client cannot create an organization")
@@ -72,7 +72,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	})
 }
 
-// UpdateSettings changes the name and the slug.
+// UpdateSettings changes the name and the slug of an organization.
 func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in SettingsInput) (api.Organization, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Organization{}, err

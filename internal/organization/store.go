@@ -12,7 +12,8 @@ func read(r db.Rows) api.Organization {
 	return api.Organization{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2)}
 }
 
-// Being in a workspace makes one a member of its organization.
+// listOf lists the organizations of an account. A member of a workspace belongs to its
+// organization, too.
 func listOf(q db.Q, accountID, after string, take int) ([]api.Organization, error) {
 	return db.Collect(q, read, `SELECT id, name, slug FROM organization WHERE id IN (
 			SELECT organization_id FROM organization_member WHERE account_id = $1
@@ -40,8 +41,8 @@ func one(row db.Row) (api.Organization, error) {
 	return o, err
 }
 
-// Insert makes an organization. A slug that is given must be free; one that is
-// derived from the name gives way.
+// Insert creates an organization. A given slug must be free; without one, Insert derives a
+// free slug from the name.
 func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 	o := api.Organization{ID: tx.NewID("org"), Name: name}
 	try := func(candidate string) (free bool, err error) {

@@ -17,18 +17,17 @@ import (
 	"bursar/internal/fault"
 )
 
-// validator is an input with rules of its own.
+// validator is an input that checks itself.
 type validator interface{ Validate(v *fault.Violations) }
 
-// timedValidator is an input with rules that depend on the time, in Unix
-// milliseconds.
+// timedValidator is an input whose rules depend on the time, in Unix milliseconds.
 type timedValidator interface {
 	ValidateAt(v *fault.Violations, now int64)
 }
 
-// binder fills an input from a request. Fields name their source by a tag:
-// `path`, `query`, `header` or `json`; `required:"true"` makes one mandatory.
-// Everything that is wrong is reported at once.
+// binder fills an input from a request. A tag of each field names its source: `path`,
+// `query`, `header` or `json` (the body); `required:"true"` makes it mandatory. All
+// problems are reported together.
 type binder[In any] struct {
 	params []param
 	body   map[string]param
@@ -38,13 +37,13 @@ type binder[In any] struct {
 	readers sync.Pool // of *reader
 }
 
-// reader takes a body apart.
+// reader decodes a body.
 type reader struct {
 	jsontext.Decoder
 	body bytes.Buffer
 }
 
-// read lends a reader, which is to be put back into readers.
+// read returns a reader from the pool; putBack returns it there.
 func (b *binder[In]) read(body []byte) *reader {
 	r, ok := b.readers.Get().(*reader)
 	if !ok {
@@ -56,7 +55,7 @@ func (b *binder[In]) read(body []byte) *reader {
 }
 
 func (b *binder[In]) putBack(r *reader) {
-	r.body = bytes.Buffer{} // it is the caller's
+	r.body = bytes.Buffer{} // do not keep the caller's memory
 	b.readers.Put(r)
 }
 
@@ -130,7 +129,7 @@ func (b *binder[In]) bindParams(x source, in reflect.Value, v *fault.Violations)
 		var given []string
 		switch p.source {
 		case "path":
-			// An id that no row can have is simply not found.
+			// No row has such an id, so the answer is "not found" rather than an error.
 			given = []string{strings.ReplaceAll(strings.ToValidUTF8(x.pathValue(p.name), "\uFFFD"), "\x00", "\uFFFD")}
 		case "header":
 			if values := x.headerValues(p.name); len(values) > 0 {
@@ -224,11 +223,11 @@ func (b *binder[In]) readObject(body []byte, in reflect.Value, seen map[string]b
 	return nil
 }
 
-// jsonSpace is all that JSON takes for white space.
+// jsonSpace is the white space of JSON.
 const jsonSpace = " \t\r\n"
 
-// malformed explains a body that is not JSON. The reader's own words may quote
-// the input, so only the place and the kind of the fault are told.
+// malformed explains a body that is not JSON. The decoder's own message may quote the
+// input, so the answer tells only the place and the kind of the error.
 func malformed(err error) error {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
@@ -240,7 +239,7 @@ func malformed(err error) error {
 	return fault.Invalid("body", fmt.Sprintf("is not valid JSON at byte %d", syntax.ByteOffset))
 }
 
-// dotted writes a pointer such as /fields/email as fields.email.
+// dotted writes a JSON pointer such as /fields/email as fields.email.
 func dotted(p jsontext.Pointer) string {
 	var parts []string
 	for token := range p.Tokens() {
@@ -249,7 +248,7 @@ func dotted(p jsontext.Pointer) string {
 	return strings.Join(parts, ".")
 }
 
-// setValue stores a JSON value, or says what it must be.
+// setValue stores a JSON value, or returns the rule that it breaks.
 func setValue(field reflect.Value, value jsontext.Value) (rule string) {
 	if field.Kind() == reflect.Pointer {
 		target := reflect.New(field.Type().Elem())
@@ -264,7 +263,7 @@ func setValue(field reflect.Value, value jsontext.Value) (rule string) {
 		if kind != '"' {
 			return "must be a string"
 		}
-		if bytes.IndexByte(value, '\\') < 0 { // most have nothing to take apart
+		if bytes.IndexByte(value, '\\') < 0 { // most strings have no escapes
 			field.SetString(string(value[1 : len(value)-1]))
 			return ""
 		}

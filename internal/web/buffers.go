@@ -2,30 +2,30 @@ package web
 
 import "sync"
 
-// buffers lends memory for bodies of answers, which is as good for the next one.
+// buffers is a pool of buffers for the bodies of answers.
 type buffers struct{ free sync.Pool }
 
 const (
-	// smallBuffer is as long as a page of a list usually is.
+	// smallBuffer is the size of a new buffer: a page of a list usually fits.
 	smallBuffer = 8 << 10
-	// largeBuffer is the longest that is worth keeping.
+	// largeBuffer is the largest buffer that goes back to the pool.
 	largeBuffer = 64 << 10
 )
 
-// get is an empty buffer.
+// get returns an empty buffer.
 func (b *buffers) get() *[]byte {
-	if lent, ok := b.free.Get().(*[]byte); ok {
-		return lent
+	if pooled, ok := b.free.Get().(*[]byte); ok {
+		return pooled
 	}
 	fresh := make([]byte, 0, smallBuffer)
 	return &fresh
 }
 
-// put takes a buffer back that nobody uses any more.
-func (b *buffers) put(lent *[]byte) {
-	if cap(*lent) == 0 || cap(*lent) > largeBuffer {
+// put returns a buffer that nobody uses any more to the pool.
+func (b *buffers) put(buffer *[]byte) {
+	if cap(*buffer) == 0 || cap(*buffer) > largeBuffer {
 		return
 	}
-	*lent = (*lent)[:0]
-	b.free.Put(lent)
+	*buffer = (*buffer)[:0]
+	b.free.Put(buffer)
 }

@@ -54,7 +54,7 @@ func once[In, Out any](s *Endpoints, x *Exchange, action audit.Action, fn Func[I
 	if err != nil {
 		return out, err
 	}
-	once, err := onceFor(x, action, args.Key, body)
+	once, err := bindKey(x, action, args.Key, body)
 	if err != nil {
 		return out, err
 	}

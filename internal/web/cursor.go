@@ -10,18 +10,18 @@ import (
 	"sync"
 )
 
-// macLength is how much of the MAC a cursor carries: forging one means guessing
-// 128 bits.
+// macLength is how many bytes of the MAC a cursor has: forging one means guessing 128
+// bits.
 const macLength = 16
 
-// Cursors makes and opens the opaque positions in lists. One is good only for
-// the endpoint, the workspace and the filters that it was made for.
+// Cursors makes and opens the opaque positions in lists. A cursor is valid only for the
+// endpoint, the workspace and the filters that it was made for.
 type Cursors struct {
-	macs  sync.Pool // of hash.Hash: keying one costs more than using it
+	macs  sync.Pool // of hash.Hash: setting its key costs more than using it
 	pages buffers
 }
 
-// NewCursors takes the key that all nodes share.
+// NewCursors makes cursors with the key that all nodes share.
 func NewCursors(key []byte) *Cursors {
 	return &Cursors{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
 }
@@ -41,7 +41,7 @@ func (c *Cursors) open(scope, cursor string) (position string, ok bool) {
 
 func decodeCursor(cursor string) (raw []byte, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	return raw, err == nil && len(raw) > macLength && !strings.ContainsAny(cursor, "\r\n") // which base64 skips
+	return raw, err == nil && len(raw) > macLength && !strings.ContainsAny(cursor, "\r\n") // base64 ignores line breaks
 }
 
 func (c *Cursors) mac(scope, position string) []byte {
@@ -54,7 +54,7 @@ func (c *Cursors) mac(scope, position string) []byte {
 	return h.Sum(text[:0])[:macLength]
 }
 
-// scopeText joins parts so that no two lists of parts give the same text.
+// scopeText joins parts so that different parts never give the same text.
 func scopeText(parts []string) string {
 	var text []byte
 	for _, part := range parts {

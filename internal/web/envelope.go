@@ -11,16 +11,16 @@ import (
 	"bursar/internal/fault"
 )
 
-// Flat marks an answer whose fields stand at the top level as well as in data:
-// the specification shows device codes both ways.
+// Flat marks an answer whose fields are at the top level as well as in data: the
+// specification shows device codes both ways.
 type Flat interface{ Flat() }
 
-// listing is an answer with more than data: a list that may go on.
+// listing is an answer that writes its own envelope: a list with its cursor.
 type listing interface {
 	appendListing(dst []byte) ([]byte, error)
 }
 
-// appender is an answer that encodes itself.
+// appender is an answer that encodes itself, which is faster than an encoder.
 type appender interface {
 	AppendJSON(dst []byte) []byte
 }
@@ -68,7 +68,7 @@ type problem struct {
 
 // appendFault appends the envelope of an error.
 func appendFault(dst []byte, f *fault.Fault) []byte {
-	// A message may quote what the client sent, so mend it rather than fail.
+	// A message may quote invalid UTF-8 that the client sent: replace it.
 	body, err := json.Marshal(failure{Error: problem{f.Code, f.Message, f.Details}}, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return append(dst, `{"ok":false,"error":{"code":"INTERNAL_ERROR","message":"the error could not be described"}}`...)

@@ -1,5 +1,6 @@
-// Package web turns functions of the services into HTTP endpoints: it binds
-// requests, writes envelopes, and sees to what every endpoint has in common.
+// Package web makes HTTP endpoints of service methods: it binds requests to inputs,
+// writes the envelope around answers, and does what all endpoints have in common
+// (authentication, idempotency, audit of refusals, pages of lists).
 package web
 
 import (
@@ -17,31 +18,30 @@ import (
 	"bursar/internal/fault"
 )
 
-// maxBody bounds a request body.
+// maxBody is the largest request body in bytes.
 const maxBody = 1 << 20
 
-// Exchange is one request on its way to its answer.
+// Exchange is one request and its answer.
 type Exchange struct {
 	W         http.ResponseWriter
 	R         *http.Request
 	RequestID string
 	IP        string
-	Route     string // the pattern, never the path: paths carry ids
+	Route     string // the pattern, not the path, which has ids in it
 	Caller    db.Caller
 	Status    int
 
 	Log *slog.Logger
 
-	// Where the values of headers are: each in a slice of its own would be an
-	// allocation of its own.
+	// The values of response headers, which saves one allocation per header.
 	values [8]string
 	used   int
 }
 
-// Endpoint answers one operation.
+// Endpoint answers the requests of one route.
 type Endpoint func(x *Exchange)
 
-// SetHeader sets a header, whose name must be in canonical form.
+// SetHeader sets a response header. Its name must be in canonical form.
 func (x *Exchange) SetHeader(name, value string) {
 	if x.used == len(x.values) {
 		x.W.Header()[name] = []string{value}
@@ -52,25 +52,25 @@ func (x *Exchange) SetHeader(name, value string) {
 	x.W.Header()[name] = x.values[x.used-1 : x.used : x.used]
 }
 
-// maxCounted is how long a body can be whose length net/http tells by itself, which
-// costs less than a header.
-const maxCounted = 2000
+// maxImplicitLength is the size up to which net/http sets Content-Length itself, more
+// cheaply than a header does.
+const maxImplicitLength = 2000
 
-// send writes an answer whose body is complete.
+// send writes the whole answer.
 func (x *Exchange) send(status int, body []byte) {
 	x.SetHeader("Content-Type", "application/json")
 	x.SetHeader("Cache-Control", "no-store")
-	if len(body) > maxCounted || x.R.Method == http.MethodHead {
+	if len(body) > maxImplicitLength || x.R.Method == http.MethodHead {
 		x.SetHeader("Content-Length", strconv.Itoa(len(body)))
 	}
 	x.Status = status
 	x.W.WriteHeader(status)
 	if x.R.Method != http.MethodHead {
-		_, _ = x.W.Write(body) // a client that went away is no concern of ours
+		_, _ = x.W.Write(body) // fails only if the client has closed the connection
 	}
 }
 
-// Fail answers with the error. What is not a fault is logged and not shown.
+// Fail sends an error. One that is not a fault is logged and its text is not sent.
 func (x *Exchange) Fail(err error) {
 	f := x.Explain(err)
 	if f.RetryAfter > 0 {
@@ -86,7 +86,8 @@ func (x *Exchange) Fail(err error) {
 	x.send(f.Code.Status(), appendFault(nil, f))
 }
 
-// Explain finds the fault in an error, or makes one that says nothing.
+// Explain returns the fault in an error. Any other error is logged and becomes a fault
+// that tells nothing but the request id.
 func (x *Exchange) Explain(err error) *fault.Fault {
 	var f *fault.Fault
 	if errors.As(err, &f) {
@@ -100,7 +101,7 @@ func (x *Exchange) Explain(err error) *fault.Fault {
 	return fault.New(fault.Internal, "something went wrong on our side; quote request id %s", x.RequestID)
 }
 
-// body reads the whole body, which may be empty. A GET has none that matters.
+// body reads the whole body, which may be empty. That of a GET is ignored.
 func (x *Exchange) body() ([]byte, error) {
 	if x.R.Body == nil || x.R.ContentLength == 0 || x.R.Method == http.MethodGet || x.R.Method == http.MethodHead {
 		return nil, nil
@@ -120,7 +121,7 @@ func (x *Exchange) body() ([]byte, error) {
 	return data, nil
 }
 
-// replayHeader marks an answer that was given before.
+// replayHeader marks an answer that was stored for an idempotency key.
 const replayHeader = "Idempotent-Replayed"
 
 func (x *Exchange) replay(r *db.Replay) {
@@ -150,9 +151,9 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// onceFor binds a key to the caller and the request. Ending one's session is about
-// this session, though every such request of a caller looks the same.
-func onceFor(x *Exchange, action audit.Action, key string, body []byte) (*db.IdempotencyKey, error) {
+// bindKey binds an idempotency key to the caller and the request. All logout requests of
+// a caller look alike, so those are bound to the session.
+func bindKey(x *Exchange, action audit.Action, key string, body []byte) (*db.IdempotencyKey, error) {
 	scope := x.Caller.ID
 	if action == audit.SessionRevoked {
 		scope = x.Caller.SessionID

@@ -13,9 +13,10 @@ import (
 // Endpoints is what all endpoints share: the store, authentication and rate limits.
 type Endpoints struct {
 	DB *db.DB
-	// Authenticate finds out who calls, and whether they may call so often.
+	// Authenticate returns who calls, or an error if the credential is not valid or
+	// the caller has used up the rate limit.
 	Authenticate func(x *Exchange) (audit.Actor, error)
-	// Admit decides whether a stranger may call so often.
+	// Admit applies the rate limit to callers without a session.
 	Admit func(x *Exchange) error
 
 	answers buffers
@@ -23,10 +24,12 @@ type Endpoints struct {
 
 func (s *Endpoints) now() int64 { return s.DB.Now() }
 
-// Func is a service method: who asks comes before what is asked.
+// Func is a service method. The caller is a parameter of its own, so that no method can
+// forget to ask who calls.
 type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, error)
 
-// Read makes an endpoint that changes nothing, for a caller with a session.
+// Read makes an endpoint of a service method that changes nothing, for callers with a
+// session.
 func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
@@ -47,8 +50,8 @@ func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	}
 }
 
-// Change makes an endpoint that changes something, for a caller with a session.
-// The action names what a refused attempt is filed under.
+// Change makes an endpoint of a service method that changes something, for callers with
+// a session. A refused attempt is audited under the action.
 func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
@@ -60,7 +63,7 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 			x.Fail(err)
 			return
 		}
-		done, err := s.once(x, action, body)
+		done, err := s.claimKey(x, action, body)
 		if err != nil {
 			s.refuse(x, action, err)
 			return
@@ -80,10 +83,10 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 	}
 }
 
-// actor is an answer that tells who the stranger turned out to be, for the log.
+// actor is an answer that tells who has just signed in. The request log shows it.
 type actor interface{ ActorID() string }
 
-// Open makes an endpoint for strangers.
+// Open makes an endpoint of a service method that needs no session.
 func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
@@ -125,27 +128,28 @@ func (s *Endpoints) identify(x *Exchange) bool {
 	return true
 }
 
-// once prepares for an idempotency key, if there is one. Whether there is an earlier
-// answer is asked in the transaction of the mutation, or when it is refused.
-func (s *Endpoints) once(x *Exchange, action audit.Action, body []byte) (done func(), err error) {
+// claimKey claims the idempotency key of the request, if it has one. The transaction of
+// the mutation looks for an earlier answer; so does refuse.
+func (s *Endpoints) claimKey(x *Exchange, action audit.Action, body []byte) (done func(), err error) {
 	nothing := func() {}
 	key, err := idempotencyKey(x.R)
 	if err != nil || key == "" {
 		return nothing, err
 	}
-	once, err := onceFor(x, action, key, body)
+	bound, err := bindKey(x, action, key, body)
 	if err != nil {
 		return nothing, err
 	}
-	if done, err = s.DB.Claim(once); err != nil {
+	if done, err = s.DB.Claim(bound); err != nil {
 		return nothing, err
 	}
-	x.Caller.IdempotencyKey = once
+	x.Caller.IdempotencyKey = bound
 	return done, nil
 }
 
-// refuse answers a request that did not succeed. A refusal leaves an audit row;
-// with an idempotency key the answer is kept, so that a retry hears the same.
+// refuse answers a request that did not succeed. A caller who lacks a permission leaves
+// an audit row. With an idempotency key the answer is stored, so that a retry gets the
+// same one.
 func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	var replay *db.Replay
 	if errors.As(err, &replay) {
@@ -157,9 +161,10 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	if f.Code == fault.Forbidden {
 		event = refusal(x, action, x, f)
 	}
-	if once := x.Caller.IdempotencyKey; once != nil && !worthKeeping(f) {
-		// It may be that only the retry of something done met what stands in its way now.
-		earlier := s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Lookup(q, s.DB.Now()) })
+	if key := x.Caller.IdempotencyKey; key != nil && !worthKeeping(f) {
+		// The first attempt may have succeeded and only this retry been refused: replay
+		// its answer.
+		earlier := s.DB.Read(x.R.Context(), func(q db.Q) error { return key.Lookup(q, s.DB.Now()) })
 		if errors.As(earlier, &replay) {
 			x.replay(replay)
 			return
@@ -167,7 +172,7 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		x.Caller.IdempotencyKey = nil
 	}
 	if event.Exempt() == "" || x.Caller.IdempotencyKey != nil {
-		// The refusal must be on record even if the caller hangs up.
+		// Record the refusal even if the caller has closed the connection.
 		kept := db.Record(context.WithoutCancel(x.R.Context()), s.DB, x.Caller, event, f)
 		if errors.As(kept, &replay) {
 			x.replay(replay)
@@ -181,8 +186,8 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	x.Fail(f)
 }
 
-// worthKeeping says whether a retry should hear the same answer again. What
-// failed on our side, or by bad timing, deserves a second try.
+// worthKeeping says whether a retry should get the same answer. A failure of the server,
+// a rate limit and a key that is in use may all pass, so a retry runs again.
 func worthKeeping(f *fault.Fault) bool {
 	status := f.Code.Status()
 	return status < 500 && status != http.StatusTooManyRequests && f.Code != fault.IdempotencyConflict
@@ -199,7 +204,7 @@ func refusal(x *Exchange, action audit.Action, from source, f *fault.Fault) audi
 	}
 }
 
-// pathName is what paths call a resource.
+// pathName is the name of the path parameter that holds the id of a resource.
 func pathName(r audit.ResourceType) string {
 	switch r {
 	case audit.Member:
@@ -209,12 +214,12 @@ func pathName(r audit.ResourceType) string {
 	case audit.ReceivingMethod:
 		return "method_id"
 	case audit.DeviceCode:
-		return "" // a code is as good as a key
+		return "" // whoever knows a device code can use it, so it is never recorded
 	}
 	return "id"
 }
 
-// answer writes a success.
+// answer sends the result of a service method.
 func (s *Endpoints) answer(x *Exchange, out any) {
 	if page, ok := out.(*JSONPage); ok {
 		x.send(http.StatusOK, page.finish())

@@ -15,11 +15,11 @@ const (
 	defaultLimit = 25
 	maxLimit     = 100
 	limitRule    = "must be an integer from 1 to 100"
-	// everything is a LIMIT that no list reaches.
+	// everything is a LIMIT that is larger than any list.
 	everything = 1 << 30
 )
 
-// PageParams is the part of a request that asks for a piece of a list.
+// PageParams is the part of a request that asks for one page of a list.
 type PageParams struct {
 	Limit  *string `query:"limit"`
 	Cursor *string `query:"cursor"`
@@ -29,8 +29,8 @@ type PageParams struct {
 
 const cursorRule = "must be a cursor from a previous answer to the same list and filters"
 
-// Validate checks the limit and the form of the cursor. Whether it belongs to the
-// list is for the list to say.
+// Validate checks the limit and the form of the cursor. Cursors.Paged checks that the
+// cursor belongs to the list.
 func (p *PageParams) Validate(v *fault.Violations) {
 	if p.Cursor != nil {
 		if _, ok := decodeCursor(*p.Cursor); !ok {
@@ -48,23 +48,23 @@ func (p *PageParams) Validate(v *fault.Violations) {
 	p.size = n
 }
 
-// Window is the piece of a list that a request asks for.
+// Window is the page of a list that a request asks for.
 type Window struct {
-	After string // the position behind which it begins
-	Limit int    // how many rows to read: one more than are shown tells if there are more
+	After string // the position that it begins after
+	Limit int    // how many rows to read: one more than the page shows, which tells whether there is another page
 
 	paged   bool
 	scope   string
 	cursors *Cursors
 }
 
-// Order says from where a list is read.
+// Order is where a list begins: a position before all others.
 type Order string
 
 const (
-	// Ascending positions are all greater than it.
+	// Ascending is less than every position.
 	Ascending Order = ""
-	// Descending positions are all less than it.
+	// Descending is greater than every position.
 	Descending Order = "~"
 )
 
@@ -93,7 +93,7 @@ func (c *Cursors) Unpaged(p PageParams, order Order, scope ...string) (Window, e
 	return c.Paged(p, order, scope...)
 }
 
-// Shown is how many of the rows that were read belong to the page.
+// Shown returns how many of the rows that were read belong to the page.
 func (w Window) Shown(read int) int { return min(read, w.Limit-1) }
 
 // tail appends what follows the rows of a page.
@@ -125,7 +125,7 @@ type Page[T any] struct {
 	last   string
 }
 
-// NewPage makes a List of the rows that were read for a window.
+// NewPage makes a page of the rows that were read for a window.
 func NewPage[T any](w Window, rows []T, position func(T) string) Page[T] {
 	l := Page[T]{rows: rows[:w.Shown(len(rows))], window: w, read: len(rows)}
 	if len(l.rows) > 0 {
@@ -134,8 +134,8 @@ func NewPage[T any](w Window, rows []T, position func(T) string) Page[T] {
 	return l
 }
 
-// ReadUnpaged reads a list that comes in pages only when asked to, oldest first.
-// load gets the position to begin behind and how many rows to read.
+// ReadUnpaged reads a list, oldest first, that is paged only when the request asks for
+// it. load gets the position to begin after and how many rows to read.
 func ReadUnpaged[T any](ctx context.Context, d *db.DB, c *Cursors, p PageParams, position func(T) string,
 	load func(q db.Q, after string, take int) ([]T, error), scope ...string) (Page[T], error) {
 	window, err := c.Unpaged(p, Ascending, scope...)
@@ -153,10 +153,10 @@ func ReadUnpaged[T any](ctx context.Context, d *db.DB, c *Cursors, p PageParams,
 	return NewPage(window, rows, position), nil
 }
 
-// Rows are the rows of the piece.
+// Rows returns the rows of the page.
 func (l Page[T]) Rows() []T { return l.rows }
 
-// Next is the cursor of the next piece; more says whether there is one.
+// Next returns the cursor of the next page; more says whether there is one.
 func (l Page[T]) Next() (cursor string, more bool) { return l.window.next(l.read, l.last) }
 
 func (l Page[T]) appendListing(dst []byte) ([]byte, error) {
@@ -169,11 +169,11 @@ func (l Page[T]) appendListing(dst []byte) ([]byte, error) {
 	return l.window.tail(dst, l.read, l.last), nil
 }
 
-// JSONPage is a piece of a list whose rows were written as JSON straight from
-// the store.
+// JSONPage is one page of a list whose rows are written as JSON straight from the
+// database.
 type JSONPage struct {
 	window Window
-	lent   *[]byte
+	pooled *[]byte // where body came from
 	body   []byte
 	read   int
 	last   []byte
@@ -181,13 +181,13 @@ type JSONPage struct {
 
 const listingStart = `{"ok":true,"data":[`
 
-// NewJSONPage begins an encoded list.
+// NewJSONPage begins a page.
 func (w Window) NewJSONPage() *JSONPage {
-	lent := w.cursors.pages.get()
-	return &JSONPage{window: w, lent: lent, body: append(*lent, listingStart...)}
+	pooled := w.cursors.pages.get()
+	return &JSONPage{window: w, pooled: pooled, body: append(*pooled, listingStart...)}
 }
 
-// Row adds a row: write appends its JSON. Rows past the end of the page are only
+// Row adds a row: write appends its JSON. Rows after the end of the page are only
 // counted.
 func (e *JSONPage) Row(position []byte, write func(dst []byte) []byte) {
 	e.read++
@@ -201,23 +201,23 @@ func (e *JSONPage) Row(position []byte, write func(dst []byte) []byte) {
 	e.last = append(e.last[:0], position...)
 }
 
-// Rows are the rows of the piece, as a JSON array.
+// Rows returns the rows of the page as a JSON array.
 func (e *JSONPage) Rows() []byte {
 	return append(e.body[len(listingStart)-1:len(e.body):len(e.body)], ']')
 }
 
-// Next is the cursor of the next piece; more says whether there is one.
+// Next returns the cursor of the next page; more says whether there is one.
 func (e *JSONPage) Next() (cursor string, more bool) { return e.window.next(e.read, string(e.last)) }
 
-// finish is the whole answer, good until release.
+// finish returns the whole answer, which is valid until release.
 func (e *JSONPage) finish() []byte {
 	e.body = e.window.tail(append(e.body, ']'), e.read, string(e.last))
 	return e.body
 }
 
-// release gives the memory of the piece to the next one.
+// release returns the memory of the page to the pool.
 func (e *JSONPage) release() {
-	*e.lent = e.body
-	e.window.cursors.pages.put(e.lent)
-	e.lent, e.body = nil, nil
+	*e.pooled = e.body
+	e.window.cursors.pages.put(e.pooled)
+	e.pooled, e.body = nil, nil
 }

@@ -11,12 +11,12 @@ import (
 	"bursar/internal/fault"
 )
 
-// LastMillisecond is the latest time that Bursar knows: the last one that an id
-// can carry.
+// LastMillisecond is the latest time that Bursar accepts: the last one that fits into
+// an id.
 const LastMillisecond = 1<<48 - 1
 
-// CheckText demands between low and high characters, none of them a control
-// character.
+// CheckText reports a text that does not have between low and high characters, has
+// control characters, or is blank although it must not be empty.
 func CheckText(v *fault.Violations, field, text string, low, high int) {
 	n := utf8.RuneCountInString(text)
 	switch {
@@ -29,28 +29,28 @@ func CheckText(v *fault.Violations, field, text string, low, high int) {
 	}
 }
 
-// CheckOptionalText checks a text that may be absent.
+// CheckOptionalText is CheckText for a text that may be nil.
 func CheckOptionalText(v *fault.Violations, field string, text *string, low, high int) {
 	if text != nil {
 		CheckText(v, field, *text, low, high)
 	}
 }
 
-// CheckEmail demands an email address.
+// CheckEmail reports a text that is not an email address.
 func CheckEmail(v *fault.Violations, field, text string) {
 	if !api.IsEmail(text) {
 		v.Add(field, api.EmailRule)
 	}
 }
 
-// CheckMatch demands that a text, if there is one, has a form.
+// CheckMatch reports a text that does not match a pattern. It may be nil.
 func CheckMatch(v *fault.Violations, field string, text *string, form *regexp.Regexp, rule string) {
 	if text != nil && !form.MatchString(*text) {
 		v.Add(field, rule)
 	}
 }
 
-// CheckOneOf demands one of a few values of a text, if there is one.
+// CheckOneOf reports a text that is none of the allowed values. It may be nil.
 func CheckOneOf(v *fault.Violations, field string, text *string, allowed ...string) {
 	if text == nil {
 		return

@@ -12,7 +12,8 @@ import (
 	"bursar/internal/web"
 )
 
-// Members lists who is in a workspace, in the order in which they came to Bursar.
+// Members lists the members of a workspace, in the order in which their accounts were
+// created.
 func (s *Service) Members(ctx context.Context, by db.Caller, in MembersInput) (web.Page[api.Member], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
 		return web.Page[api.Member]{}, err
@@ -43,8 +44,8 @@ func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspace
 	return ends, err
 }
 
-// AddMember brings somebody in with a role. Who is not known becomes an invited
-// user and gets a link; who is a member already gets the role as well.
+// AddMember adds somebody to a workspace with a role. An unknown address becomes an
+// invited user and gets a link; somebody who is a member already gets one more role.
 func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput) (api.MemberAdded, error) {
 	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
 		return api.MemberAdded{}, err
@@ -101,12 +102,13 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 	return added, err
 }
 
-// Reinvite makes a new link for a member who has yet to take the invitation.
+// Reinvite makes a new link for a member who has not accepted the invitation yet.
 func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (api.MemberAdded, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.MemberAdded{}, err
 	}
-	// Whoever has the link can become whom it invites.
+	// Whoever has the link can act as the invited member, so the caller must hold all that
+	// the member may do.
 	var promised access.Set
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		promised, err = permissionsOf(q, in.ID, in.UserID)
@@ -154,13 +156,13 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	return again, err
 }
 
-// sendInvitation mails a link that was made, where mail is configured.
+// sendInvitation mails a link, if mail is configured.
 func (s *Service) sendInvitation(ctx context.Context, by db.Caller, workspaceID, email string, link identity.Link) {
 	if link.URL == "" || !s.links.Mails() {
 		return
 	}
 	var workspace, organization string
-	// Without the names the invitation is still good.
+	// The invitation works without the names, so an error does not matter.
 	_ = s.db.Read(ctx, func(q db.Q) error {
 		_, err := q.Row(`SELECT w.name, o.name FROM workspace w JOIN organization o ON o.id = w.organization_id WHERE w.id = $1`, workspaceID).
 			Scan(&workspace, &organization)
@@ -169,7 +171,7 @@ func (s *Service) sendInvitation(ctx context.Context, by db.Caller, workspaceID,
 	s.links.SendInvitation(link, email, by.Name, workspace, organization)
 }
 
-// RemoveMember takes somebody out, with all their roles.
+// RemoveMember removes somebody from a workspace, with all their roles there.
 func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput) (api.MemberRemoved, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.MemberRemoved{}, err
@@ -202,8 +204,8 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 	})
 }
 
-// mayGrant demands the right to change members, a role that exists, and that
-// the caller holds all that the role allows.
+// mayGrant requires the permission to change members, a role that exists, and that the
+// caller holds every permission of the role.
 func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key string) error {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.MembersWrite); err != nil {
 		return err
@@ -227,14 +229,14 @@ func knownRole(q db.Q, workspaceID, key string) (access.Role, error) {
 	return role, err
 }
 
-// stillDefined guards against a role that was deleted since it was looked up.
+// stillDefined returns an error if the role was deleted after mayGrant found it.
 func stillDefined(tx *db.Tx, workspaceID, key string) error {
 	_, err := knownRole(tx.Q, workspaceID, key)
 	return err
 }
 
-// notLastAdmin refuses to take the last admin away. The caller holds the lock on
-// the workspace's members.
+// notLastAdmin returns an error if the workspace has no other admin. The caller must have
+// locked the members of the workspace.
 func notLastAdmin(q db.Q, workspaceID, accountID string) error {
 	var others int
 	_, err := q.Row(`SELECT count(*) FROM member_role m JOIN account a ON a.id = m.account_id

@@ -13,7 +13,7 @@ import (
 
 const (
 	defaultColor = "#475467"
-	// maxRoles bounds how many roles a workspace can define.
+	// maxRoles is how many roles a workspace can define.
 	maxRoles = 100
 )
 
@@ -49,7 +49,7 @@ func after(list []api.Role, key string) []api.Role {
 		}
 	}
 	if key != string(web.Ascending) {
-		// The role at the cursor was deleted: those behind it have greater keys.
+		// The role at the cursor was deleted: the next ones have greater keys.
 		for i, role := range list {
 			if !role.BuiltIn && role.Key > key {
 				return list[i:]
@@ -137,7 +137,7 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 	})
 }
 
-// DefineRole makes a role of the workspace, or changes it.
+// DefineRole creates a role of the workspace, or changes it.
 func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInput) (api.Role, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
 		return api.Role{}, err
@@ -176,7 +176,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 	})
 }
 
-// DeleteRole removes a role that nobody holds.
+// DeleteRole deletes a role that nobody holds.
 func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInput) (api.RoleDeleted, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
 		return api.RoleDeleted{}, err

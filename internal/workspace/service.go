@@ -1,4 +1,4 @@
-// Package workspace keeps workspaces, their members and their roles.
+// Package workspace manages workspaces, their members and their roles.
 package workspace
 
 import (
@@ -13,7 +13,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Service answers for workspaces.
+// Service manages workspaces.
 type Service struct {
 	db        *db.DB
 	authority *access.Authority
@@ -26,13 +26,13 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors, l *identity.Links) *Serv
 	return &Service{db: d, authority: a, cursors: c, links: l}
 }
 
-// List is the workspaces that the caller is a member of, oldest first.
+// List returns the workspaces that the caller is a member of, oldest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.Workspace], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(w api.Workspace) string { return w.ID },
 		func(q db.Q, after string, take int) ([]api.Workspace, error) { return listOf(q, by.ID, after, take) }, "workspaces", by.ID)
 }
 
-// Get is one workspace.
+// Get returns one workspace.
 func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Workspace, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSRead); err != nil {
 		return api.Workspace{}, err
@@ -45,8 +45,8 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Works
 	return w, err
 }
 
-// Create makes a workspace, whose first admin is the caller. It takes an owner
-// of the organization.
+// Create creates a workspace and makes the caller its first admin. Only owners of the
+// organization may.
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Workspace, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.OrganizationID, access.OrgSettingsWrite); err != nil {
 		return api.Workspace{}, err
@@ -68,7 +68,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	})
 }
 
-// Update changes the name and the slug.
+// Update changes the name and the slug of a workspace.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Workspace, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSWrite); err != nil {
 		return api.Workspace{}, err

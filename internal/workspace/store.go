@@ -37,8 +37,8 @@ func one(row db.Row) (api.Workspace, error) {
 	return w, err
 }
 
-// Insert makes a workspace. A slug that is given must be free; one that is
-// derived from the name gives way.
+// Insert creates a workspace. A given slug must be free; without one, Insert derives a
+// free slug from the name.
 func Insert(tx *db.Tx, organizationID, name string, given *string) (api.Workspace, error) {
 	w := api.Workspace{ID: tx.NewID("ws"), Name: name, OrganizationID: organizationID}
 	try := func(candidate string) (free bool, err error) {
@@ -62,8 +62,8 @@ func lockMembers(tx *db.Tx, id string) error {
 	return err
 }
 
-// members reads one row for each role that a member holds. The rule of the view
-// live_member is said again, since joining it would make the list quadratic.
+// members reads one row for each role of a member. It repeats the condition of the view
+// live_member, because joining the view would make the query quadratic.
 func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) {
 	list := []api.Member{}
 	err := q.Each(func(r db.Rows) error {
@@ -93,7 +93,7 @@ func invitationExpires(q db.Q, workspaceID, accountID string) (at int64, err err
 	return at, err
 }
 
-// byRank puts built-in roles first, the mightiest at the head.
+// byRank sorts roles: first the built-in ones, those with the most permissions first.
 func byRank(a, b string) int {
 	rank := func(key string) int {
 		i := slices.IndexFunc(access.BuiltInRoles(), func(r access.Role) bool { return r.Key == key })
@@ -122,8 +122,8 @@ func rolesOf(q db.Q, workspaceID, accountID string) (roles map[string]bool, memb
 	return roles, member, err
 }
 
-// permissionsOf is what the roles of a member allow, whether the place is taken or
-// not.
+// permissionsOf returns what the roles of a member allow, also for one who has not
+// accepted the invitation yet.
 func permissionsOf(q db.Q, workspaceID, accountID string) (access.Set, error) {
 	var held access.Set
 	roles, _, err := rolesOf(q, workspaceID, accountID)
@@ -137,7 +137,7 @@ func permissionsOf(q db.Q, workspaceID, accountID string) (access.Set, error) {
 	return held, err
 }
 
-// nameOf is what an account is called in a description.
+// nameOf returns what the audit log calls an account.
 func nameOf(q db.Q, accountID string) (string, error) {
 	var name, email string
 	_, err := q.Row(`SELECT name, email FROM account WHERE id = $1`, accountID).Scan(&name, &email)
@@ -147,7 +147,7 @@ func nameOf(q db.Q, accountID string) (string, error) {
 	return name, err
 }
 
-// leave also drops the roles: they hang on the membership.
+// leave removes a membership, which removes its roles, too.
 func leave(tx *db.Tx, workspaceID, accountID string) error {
 	if err := tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID); err != nil {
 		return err
