@@ -39,7 +39,7 @@ func layers() [][]string {
 
 // forTests are the packages that only tests use.
 func forTests() []string {
-	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/server/servertest"}
+	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/server/servertest", "internal/torture"}
 }
 
 const module = "bursar/"

@@ -87,7 +87,7 @@ func awaitEnd(t *testing.T, c *servertest.Client) {
 }
 
 func TestAdministrationWhileAServerRuns(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
 		for name, asJSON := range map[string]bool{"text": false, "json": true} {
@@ -178,7 +178,7 @@ func (s *site) signingKeys() {
 }
 
 func TestOwnersSeeWhatOperatorsDoToTheirUsers(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		owner := servertest.Remote(t, start(t, store).URL, made).Admin(t)
 		user := owner.Post("/v1/workspaces/"+made.WorkspaceID+"/members", servertest.Body{"email": "grace@example.com", "role": "viewer"}).OK().Text("user_id")
@@ -195,7 +195,7 @@ func TestOwnersSeeWhatOperatorsDoToTheirUsers(t *testing.T) {
 }
 
 func TestWhatEndsOnOneNodeEndsOnEvery(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		here, there := servertest.Remote(t, start(t, store).URL, made), servertest.Remote(t, start(t, store).URL, made)
 		session := here.Admin(t)

@@ -19,7 +19,7 @@ import (
 var apiKey = regexp.MustCompile(`bk_[0-9A-Za-z]{36}`)
 
 func TestFirstStartSaysOnceHowToUseTheServer(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store)
 		said := p.welcome(t)
 		line := regexp.MustCompile(`(?m)^\s*(curl .*)$`).FindStringSubmatch(said)
@@ -59,7 +59,7 @@ func paste(t *testing.T, p *process, line string) servertest.Body {
 }
 
 func TestInitMakesAStoreReady(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
 		if said := p.Out.String(); said != "" {
@@ -196,7 +196,7 @@ func TestVariablesSetTheServerUp(t *testing.T) {
 }
 
 func TestDatabaseURLVariableIsTheStore(t *testing.T) {
-	store := postgres(t)
+	store := dbtest.Postgres(t)
 	env := []string{"BURSAR_DATABASE_URL=" + store.Config.URL, "BURSAR_RATE_LIMIT=off"}
 	if got := command(t, env, append([]string{"init"}, first...)...); got.Code != 0 {
 		t.Fatalf("exit code %d: %s", got.Code, got.Err)

@@ -6,20 +6,20 @@ import (
 
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/torture"
 )
 
 const (
-	crashes      = 5
 	writers      = 6
 	betweenCrash = 60 // answered writes
 )
 
 func TestNothingAnsweredIsLostWhenTheServerIsKilled(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		l := newLoad(initialise(t, store), writers)
 		p := start(t, store)
 		l.token = servertest.Remote(t, p.URL, l.made).Admin(t).Token
-		for range crashes {
+		for range torture.Rounds(5, 200) {
 			end := l.begin(t, p.URL, false)
 			l.awaitTold(t, betweenCrash)
 			p.kill()
@@ -36,7 +36,7 @@ func TestNothingAnsweredIsLostWhenTheDatabaseIsKilled(t *testing.T) {
 	l := newLoad(initialise(t, store), writers)
 	p := start(t, store)
 	l.token = servertest.Remote(t, p.URL, l.made).Admin(t).Token
-	for range 3 {
+	for range torture.Rounds(3, 100) {
 		end := l.begin(t, p.URL, true)
 		l.awaitTold(t, betweenCrash)
 		failed := l.failed.Load()

@@ -18,7 +18,7 @@ import (
 )
 
 func TestDrainAnswersEveryRequest(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
 		admin := servertest.Remote(t, p.URL, made).Admin(t)
@@ -137,7 +137,7 @@ func TestRequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
 }
 
 func TestIdleServerStopsThoughClientsStayConnected(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store)
 		if _, _, err := dial(t, p).ask(http.MethodGet, "/healthz", "", ""); err != nil {
 			t.Fatal(err)

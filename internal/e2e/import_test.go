@@ -142,7 +142,7 @@ func line(t *testing.T, values ...any) string {
 }
 
 func TestAKilledImportGoesOnWithoutMakingAnythingTwice(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		i := newImporting(t, made, start(t, store).URL, 500)
 		for _, n := range []int{1, 100, 250, 400} {
@@ -191,7 +191,7 @@ func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
 }
 
 func TestAnImportOutlivesItsServer(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
 		i := newImporting(t, made, p.URL, 400)

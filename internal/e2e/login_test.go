@@ -162,7 +162,7 @@ func (s *seat) signedOut() {
 }
 
 func TestLoginByABrowser(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		t.Parallel()
 		made := initialise(t, store)
 		p := start(t, store)

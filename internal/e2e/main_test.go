@@ -4,12 +4,12 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,94 +21,67 @@ import (
 // program is the path of the binary under test.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	remove, err := buildProgram()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	dbtest.Main(m, remove)
+}
 
-func run(m *testing.M) int {
+// buildProgram builds the program with the flags of the tests, so that both use the
+// same compiled packages, and returns how to remove it.
+func buildProgram() (remove func() error, err error) {
 	dir, err := os.MkdirTemp("", "bursar-e2e-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "make a folder for the program:", err)
-		return 1
+		return nil, fmt.Errorf("make a folder for the program: %w", err)
 	}
-	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "bursar")
 	build := exec.Command("go", "build", "-o", program, "bursar/cmd/bursar")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it ships
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it ships, and as make test builds the tests
 	if underRace() {
-		build = exec.Command("go", "build", "-race", "-o", program, "bursar/cmd/bursar")
+		build = exec.Command("go", "build", "-race", "-gcflags="+buildSetting("-gcflags"), "-o", program, "bursar/cmd/bursar")
 	}
 	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
-		return 1
+		return nil, errors.Join(fmt.Errorf("build the program: %w\n%s", err, out), os.RemoveAll(dir))
 	}
-	code := m.Run()
-	if shared.cluster != nil {
-		if err := shared.cluster.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
-			return max(code, 1)
-		}
-	}
-	return code
+	return func() error { return os.RemoveAll(dir) }, nil
 }
 
 // underRace says whether the tests look for data races: then so does the program.
-func underRace() bool {
+func underRace() bool { return buildSetting("-race") == "true" }
+
+// buildSetting is a flag that the tests were built with.
+func buildSetting(key string) string {
 	info, _ := debug.ReadBuildInfo()
 	for _, setting := range info.Settings {
-		if setting.Key == "-race" {
-			return setting.Value == "true"
+		if setting.Key == key {
+			return setting.Value
 		}
 	}
-	return false
+	return ""
 }
 
-// The cluster of all tests but those that kill theirs.
-var shared struct {
-	once    sync.Once
-	cluster *pgcluster.Cluster
-	err     error
-}
-
-func startCluster() (*pgcluster.Cluster, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	return pgcluster.Start(ctx, "", pgcluster.Options{TCP: true, Durable: true})
-}
-
-// postgres is an empty store in the shared cluster.
-func postgres(t *testing.T) dbtest.Store {
-	t.Helper()
-	shared.once.Do(func() { shared.cluster, shared.err = startCluster() })
-	return schema(t, shared.cluster, shared.err)
-}
-
-// ownPostgres is an empty store in a cluster that the test may kill.
+// ownPostgres is an empty store in a cluster that the test may kill, and that keeps
+// what it has committed.
 func ownPostgres(t *testing.T) (dbtest.Store, *pgcluster.Cluster) {
 	t.Helper()
-	cluster, err := startCluster()
-	store := schema(t, cluster, err)
+	dbtest.NeedsPostgres(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cluster, err := pgcluster.Start(ctx, "", pgcluster.Options{TCP: true, Durable: true})
+	dbtest.Started(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Stop(); err != nil {
 			t.Errorf("stop PostgreSQL: %v", err)
 		}
 	})
-	return store, cluster
-}
-
-func schema(t *testing.T, cluster *pgcluster.Cluster, err error) dbtest.Store {
-	t.Helper()
-	dbtest.Started(t, err)
 	url, _, err := cluster.NewSchema(t.Context())
 	if err != nil {
 		t.Fatalf("make a schema: %v", err)
 	}
-	return dbtest.Store{Engine: "postgres", Config: db.Config{URL: url}}
-}
-
-// each runs a test on both engines.
-func each(t *testing.T, run func(t *testing.T, store dbtest.Store)) {
-	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { run(t, dbtest.SQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { run(t, postgres(t)) })
+	return dbtest.Store{Engine: "postgres", Config: db.Config{URL: url}}, cluster
 }
 
 // eventually waits until something holds.

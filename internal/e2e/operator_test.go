@@ -11,7 +11,7 @@ import (
 )
 
 func TestOperatorEndpointsAnswer(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
 		node := servertest.Remote(t, p.URL, made)
@@ -78,7 +78,7 @@ func TestEveryRequestLeavesOneLineInTheLog(t *testing.T) {
 // TestLogTellsNoSecrets goes through everything that handles a secret, the right
 // way and the wrong way.
 func TestLogTellsNoSecrets(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store, "--log-level", "debug")
 		said := p.welcome(t)
 		made := setupOf(t, said)

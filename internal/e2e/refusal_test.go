@@ -33,7 +33,7 @@ func TestAdministrationThatFailsSaysWhyInOneLine(t *testing.T) {
 		"client create --name " + strings.Repeat("x", 101) + " --workspace {workspace}": "name",
 		"client revoke --id cli" + unknown:                                              "cli" + unknown,
 	}
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		for line, want := range cases {
 			t.Run(line, func(t *testing.T) {

@@ -53,13 +53,11 @@ import (
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
 
 func TestScripts(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		runScripts(t, func(t *testing.T) dbtest.Store { return dbtest.SQLite(t) })
-	})
-	t.Run("postgres", func(t *testing.T) { runScripts(t, postgres) })
+	t.Run("sqlite", func(t *testing.T) { runScripts(t, dbtest.SQLite) })
+	t.Run("postgres", func(t *testing.T) { runScripts(t, dbtest.Postgres) })
 }
 
-func runScripts(t *testing.T, store func(t *testing.T) dbtest.Store) {
+func runScripts(t *testing.T, store func(testing.TB) dbtest.Store) {
 	store(t) // skips all at once where there is no engine
 	deadline, _ := t.Deadline()
 	testscript.RunT(scriptT{t}, testscript.Params{
@@ -85,7 +83,7 @@ func (t scriptT) Verbose() bool { return testing.Verbose() }
 // stage is what a script plays on.
 type stage struct {
 	t       *testing.T
-	store   func(t *testing.T) dbtest.Store
+	store   func(testing.TB) dbtest.Store
 	servers map[string]*scriptServer // by name; "" is the script's own
 	tokens  map[string]string        // sessions for the api command, by who holds them
 	code    int                      // what the last command ended with
@@ -96,7 +94,7 @@ type stageKey struct{}
 
 func stageOf(ts *testscript.TestScript) *stage { return ts.Value(stageKey{}).(*stage) }
 
-func prepareScript(t *testing.T, env *testscript.Env, store func(t *testing.T) dbtest.Store) error {
+func prepareScript(t *testing.T, env *testscript.Env, store func(testing.TB) dbtest.Store) error {
 	s := &stage{t: t, store: store, servers: map[string]*scriptServer{}, tokens: map[string]string{}, goldens: map[string]string{}}
 	env.Values[stageKey{}] = s
 	file := filepath.Join("testdata", "script", filepath.Base(t.Name())+".txtar")

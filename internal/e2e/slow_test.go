@@ -13,7 +13,7 @@ import (
 // TestSlowClientsHoldNobodyUp opens more connections than the store has, and
 // leaves each in the middle of its request.
 func TestSlowClientsHoldNobodyUp(t *testing.T) {
-	each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
 		admin := servertest.Remote(t, p.URL, made).Admin(t)

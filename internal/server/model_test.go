@@ -13,6 +13,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/server/servertest"
+	"bursar/internal/torture"
 )
 
 // model is what an organization should look like after what was done to it, in
@@ -74,7 +75,7 @@ func TestRandomHistoriesMatchAPlainModel(t *testing.T) {
 var bounded = sync.OnceValue(func() error {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"rapid.checks": "10", "rapid.steps": "25", "rapid.nofailfile": "true"} {
+	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(torture.Rounds(10, 2000)), "rapid.steps": "25", "rapid.nofailfile": "true"} {
 		if given[name] {
 			continue
 		}

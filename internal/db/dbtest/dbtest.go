@@ -60,6 +60,14 @@ func SQLite(t testing.TB) Store {
 	return Store{Engine: "sqlite", Config: db.Config{Dir: t.TempDir()}}
 }
 
+// NeedsPostgres skips the test in short mode, which make check uses.
+func NeedsPostgres(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short mode leaves PostgreSQL out")
+	}
+}
+
 // Started judges how starting a cluster went. Where PostgreSQL is not installed
 // the test is skipped, except in CI, where it fails.
 func Started(t testing.TB, err error) {
@@ -72,9 +80,11 @@ func Started(t testing.TB, err error) {
 	}
 }
 
-// Postgres is a fresh schema.
+// Postgres is a fresh schema in the cluster that all tests of the package share.
+// Running the migrations in it costs as much as copying a template database would.
 func Postgres(t testing.TB) Store {
 	t.Helper()
+	NeedsPostgres(t)
 	shared.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

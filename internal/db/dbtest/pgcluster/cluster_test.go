@@ -5,13 +5,15 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
 func requirePostgres(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short mode leaves PostgreSQL out")
+	}
 	_, err := Find()
 	if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip(err)
@@ -24,12 +26,10 @@ func requirePostgres(t *testing.T) {
 func start(t *testing.T, opts Options) *Cluster {
 	t.Helper()
 	requirePostgres(t)
-	began := time.Now()
 	c, err := Start(t.Context(), "", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("started in %v", time.Since(began))
 	stopAfter(t, c)
 	return c
 }
