@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
@@ -48,6 +49,9 @@ func Find() (string, error) {
 // installed the test is skipped, except in CI, where it fails.
 func started(t testing.TB) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short mode leaves the browser out")
+	}
 	shared.once.Do(func() { shared.ctx, shared.release, shared.err = start() })
 	if errors.Is(shared.err, ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip("Chromium is not installed: 'make test' installs it where it can")
@@ -56,6 +60,16 @@ func started(t testing.TB) context.Context {
 		t.Fatalf("start Chromium: %v", shared.err)
 	}
 	return shared.ctx
+}
+
+// withoutFeatures are the features of Chromium that are turned off.
+var withoutFeatures = []string{
+	"Translate", "MediaRouter", "OptimizationHints",
+	// A page that comes back from the cache has no load event to wait for.
+	"BackForwardCache",
+	// For every page Chromium would otherwise render the suggestions below its
+	// address bar, which nobody sees, in a process of their own.
+	"WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "AiModeOmniboxEntryPoint", "PreloadTopChromeWebUI",
 }
 
 // start runs a headless browser with a profile of its own. It dies with this
@@ -71,8 +85,7 @@ func start() (context.Context, context.CancelFunc, error) {
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("mute-audio", true),
 		chromedp.Flag("lang", "en-US"),
-		// A page that comes back from the cache has no load event to wait for.
-		chromedp.Flag("disable-features", "Translate,BackForwardCache,MediaRouter,OptimizationHints"),
+		chromedp.Flag("disable-features", strings.Join(withoutFeatures, ",")),
 	)
 	allocator, release := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)

@@ -13,11 +13,15 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Shoot writes pictures of the whole page, as wide as a phone and as a desk's
-// screen, light and dark: <name>-<width>-<scheme>.png in $BURSAR_SCREENSHOTS,
-// or else in the folder screenshots of the module.
+// Shoot writes pictures of the whole page, as wide as a phone and as a desktop
+// screen, light and dark: <name>-<width>-<scheme>.png in $BURSAR_SCREENSHOTS, which
+// make screenshots sets. It does nothing without that variable: the pictures take a
+// quarter of the time of a test, and are for people to look at.
 func (p *Page) Shoot(name string) {
 	p.t.Helper()
+	if os.Getenv("BURSAR_SCREENSHOTS") == "" {
+		return
+	}
 	p.until("shoot "+name, func(ctx context.Context) error {
 		err := p.shootAll(ctx, name)
 		restored := errors.Join(
@@ -105,7 +109,8 @@ func shoot(ctx context.Context, name string) (string, error) {
 	return path, os.WriteFile(path, shot.Data, 0o644)
 }
 
-// screenshots is the folder for pictures.
+// screenshots is the folder for pictures: $BURSAR_SCREENSHOTS, or for those of
+// failed tests the folder screenshots of the module.
 func screenshots() (string, error) {
 	dir := os.Getenv("BURSAR_SCREENSHOTS")
 	if dir == "" {
