@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -231,6 +232,16 @@ func TestTheExchangeIsRepeatedToo(t *testing.T) {
 	n := servertest.Start(t, dbtest.SQLite(t))
 	p := newProxy(t, n.URL, dropAfter, cut, answer(unavailable))
 	me(t, dial(t, p.url(), client.WithAPIKey(n.First.APIKey)))
+	var got []string
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.requests {
+		got = append(got, r.URL.Path)
+	}
+	want := []string{"/v1/auth/token", "/v1/auth/token", "/v1/auth/token", "/v1/auth/token", "/v1/auth/me"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the attempts are %q, want %q", got, want)
+	}
 }
 
 func TestNothingIsRepeatedOnceTheContextIsDone(t *testing.T) {

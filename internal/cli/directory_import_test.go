@@ -271,6 +271,9 @@ func TestAnImportHonoursRateLimits(t *testing.T) {
 	}
 	file := people(t, names...)
 	wants(t, n, exitOK, "150 created", "directory", "import", file, "--parallel", "16")
+	if !strings.Contains(n.Log.String(), `"status":429`) {
+		t.Error("the server limited nothing, so the import had no limit to honour")
+	}
 }
 
 func TestAnEntryOfAnotherWorkspaceIsNotTouched(t *testing.T) {

@@ -148,7 +148,10 @@ func (l *load) write(t *testing.T, url string, w *writer, stop <-chan struct{}, 
 		if !retry {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // as a client that is told to retry with backoff
+		select { // a client pauses before it retries
+		case <-stop:
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
 
