@@ -50,8 +50,8 @@ func (c *Console) createTag(v *visit) error {
 	return v.done("Tag \""+form.Name+"\" created.", v.path("directory", "tags"))
 }
 
-// tagProblems is formProblems for the form of a tag, where a rule about the tag as a whole
-// belongs to one field.
+// tagProblems finds the problems of a tag's form. Errors about the whole tag are shown
+// beside the field that causes them.
 func tagProblems(err error) (problems, int, bool) {
 	p, status, ok := formProblems(err, "name", "applies_to")
 	var f *fault.Fault

@@ -99,7 +99,7 @@ func withImplied(names []string) (all []string, added access.Set) {
 	return all, added
 }
 
-// describe lists permissions in words, such as "See the workspace, See the audit log".
+// describe lists permissions in words, such as "See the workspace; See the audit log".
 func describe(set access.Set) string {
 	var texts []string
 	for _, area := range areasOf(set) {
@@ -107,7 +107,7 @@ func describe(set access.Set) string {
 			texts = append(texts, p.Text)
 		}
 	}
-	return strings.Join(texts, ", ")
+	return strings.Join(texts, "; ")
 }
 
 func describedAreas() []permissionArea {

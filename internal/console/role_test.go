@@ -187,7 +187,7 @@ func TestWhatAPermissionNeedsIsAddedWithoutScripts(t *testing.T) {
 	page.Fill("Name", "Editor")
 	page.Check("Add and edit entries")
 	page.ClickText("Create role")
-	page.WaitText(`Role "Editor" saved. Added because other permissions need them: See the workspace, See entries and tags.`)
+	page.WaitText(`Role "Editor" saved. Added because other permissions need them: See the workspace; See entries and tags.`)
 	if got := roles(t, n)["editor"].Permissions; !slices.Equal(got, []string{"ws.read", "ws.directory.read", "ws.directory.write"}) {
 		t.Errorf("the role has %v", got)
 	}

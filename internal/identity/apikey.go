@@ -34,7 +34,7 @@ func keysOf(q db.Q, accountID, after string, take int) ([]api.APIKey, error) {
 // first admin.
 const SetupKeyName = "first key"
 
-// NewKey is what an API key is made from.
+// NewKey describes an API key to create.
 type NewKey struct {
 	AccountID    string
 	Name         string
