@@ -55,7 +55,7 @@ func TestSearchDialogIsUsedByKeyboardAlone(t *testing.T) {
 	page.Press("Enter") // before or after the results have come
 	page.WaitURL("/audit")
 
-	page.ClickText("Search")
+	page.ClickText("Search…")
 	waitFocus(page, ".searchbox input")
 	page.Press("Escape")
 	if page.Has("dialog") {
@@ -80,7 +80,7 @@ func TestSearchWorksWithoutScripts(t *testing.T) {
 	n := start(t)
 	grace := addPayee(t, n.Admin(t), n.First.WorkspaceID, "Grace", "Hopper")
 	page := open(t, n, adminEmail, "", browsertest.WithoutScripts())
-	page.ClickText("Search")
+	page.ClickText("Search…")
 	page.WaitURL("/search")
 	page.Fill("Search for", "hopp")
 	page.Click("main form button")

@@ -88,7 +88,7 @@ func (w *tour) console() {
 	room := func(path string) string { return "/w/" + x.WorkspaceID + path }
 	row := x.Audit("")[0]["id"].(string)
 	for _, path := range []string{"", "/directory", "/directory?tag=common", "/directory/new", "/directory/deleted", "/directory/tags", "/directory/tags/" + w.town.tags[0],
-		"/members", "/organization", "/keys", "/keys/new", "/clients/new", "/roles", "/roles/new", "/audit", "/audit/" + row} {
+		"/members", "/organization", "/keys", "/keys/new", "/clients/new", "/roles", "/roles/new", "/audit", "/audit/" + row, "/search?q=payee"} {
 		open(room(path))
 	}
 	for _, path := range []string{"/workspaces/new", "/account", "/account/password", "/account/totp", "/device?code=" + newDeviceCode(t, n, nil)} {
@@ -97,6 +97,7 @@ func (w *tour) console() {
 	send(room("/audit/export"), "format", "csv", "outcome", "denied")
 	invited := x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK()
 	send(room("/members/" + invited.Text("user_id") + "/link"))
+	open(room("/members?status=invited"))
 	w.begin("an invitation is taken")
 	complete(t, n, x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK().Text("invitation_url"))
 	send("/account/name", "name", "Walker")
