@@ -20,6 +20,7 @@ func layers() [][]string {
 	return [][]string{
 		{"api", "api/openapi"},
 		{"client"},
+		{"internal/graceful"},
 		{"internal/fault", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db/engine"},
 		{"internal/db/sqlite", "internal/db/postgres"},
@@ -32,6 +33,7 @@ func layers() [][]string {
 		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},
 		{"internal/console", "internal/setup"},
 		{"internal/server"},
+		{"internal/cli/term", "internal/cli/profile"},
 		{"internal/cli"},
 		{"cmd/bursar"},
 	}
@@ -39,7 +41,7 @@ func layers() [][]string {
 
 // forTests are the packages that only tests use.
 func forTests() []string {
-	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/server/servertest", "internal/torture"}
+	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/cli/term/termtest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/server/servertest", "internal/torture"}
 }
 
 const module = "bursar/"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bursar/internal/cli/term"
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -67,11 +68,11 @@ func (k task) command(t Terminal) *cobra.Command {
 		Use: k.use, Short: k.short, Long: k.long, Example: k.example, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
-				return usageError{err}
+				return term.Usage(err)
 			}
 			if len(args) > 0 {
 				if err := c.Flags().Set(k.argument, args[0]); err != nil {
-					return usageError{err}
+					return term.Usage(err)
 				}
 			}
 			if err := require(c, k.needs...); err != nil {
@@ -151,7 +152,7 @@ shown once. A second factor that they have stays; see 'bursar admin user reset'.
 		run: func(c *cobra.Command, id opened) (any, string, error) {
 			address, err := config.PublicURL(publicURL)
 			if err != nil {
-				return nil, "", usageError{err}
+				return nil, "", term.Usage(err)
 			}
 			link, err := id.CreateLink(c.Context(), operator(), identity.NewLinks(address, nil), email)
 			return linkResult(link, err)
@@ -176,7 +177,7 @@ device, or whose account somebody else got into. Their API keys stay, unless
 		run: func(c *cobra.Command, id opened) (any, string, error) {
 			address, err := config.PublicURL(publicURL)
 			if err != nil {
-				return nil, "", usageError{err}
+				return nil, "", term.Usage(err)
 			}
 			people, err := signin.New(id.db, identity.NewLinks(address, nil), signin.Config{PublicURL: address})
 			if err != nil {

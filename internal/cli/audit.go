@@ -17,10 +17,11 @@ import (
 	"bursar/client"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
+	"bursar/internal/cli/term"
 )
 
 func newAudit(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "audit",
 		Short: "Read, follow and export the audit log",
 		Long: `The audit log tells who did what, when, and whether it was allowed. Every change
@@ -104,7 +105,7 @@ func (q *auditQuery) check(now time.Time) (client.AuditListParams, error) {
 		wrong = append(wrong, errors.New("--until lies before --since"))
 	}
 	if len(wrong) > 0 {
-		return p, usageError{errors.Join(wrong...)}
+		return p, term.Usage(errors.Join(wrong...))
 	}
 	return p, nil
 }
@@ -137,7 +138,7 @@ func (q *auditQuery) source(ctx context.Context, r *remote) (*auditSource, error
 		}
 		a.p.OrganizationID = o.ID
 	default:
-		w, err := r.here(ctx, s)
+		w, err := r.currentWorkspace(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +181,7 @@ func (a *auditSource) findActor(ctx context.Context, ref string) (string, error)
 			return "", fmt.Errorf("look for the actor in the log: %w", err)
 		}
 		if !met[row.ActorID] {
-			list = append(list, candidate[string]{row.ActorID, row.ActorID, []string{row.ActorEmail, row.ActorName}, printable(person(row.ActorName, row.ActorEmail)) + "  " + row.ActorID})
+			list = append(list, candidate[string]{row.ActorID, row.ActorID, []string{row.ActorEmail, row.ActorName}, term.Printable(person(row.ActorName, row.ActorEmail)) + "  " + row.ActorID})
 		}
 		met[row.ActorID] = true
 		if n++; n == actorsSearched {
@@ -255,7 +256,7 @@ func matches(p client.AuditListParams, row api.AuditEntry) bool {
 }
 
 func newAuditList(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var q auditQuery
 	var rows span
 	c := &cobra.Command{
@@ -277,27 +278,30 @@ func newAuditList(r *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("list the audit log: %w", err)
 			}
-			shown := &table{columns: auditColumns(), empty: "Nothing in the log is like that."}
-			if f.csv {
-				shown.columns = auditlog.Columns()
+			shown := &term.Table{Columns: auditColumns(), Empty: "Nothing in the log is like that."}
+			if f.CSV {
+				shown.Columns = auditlog.Columns()
 			}
 			for _, row := range list {
-				if f.csv {
-					shown.add(auditlog.Record(row)...)
+				if f.CSV {
+					shown.Add(auditlog.Record(row)...)
 				} else {
-					shown.add(auditCells(row)...)
+					shown.Add(auditCells(row)...)
 				}
 			}
-			return f.writeTable(r.terminal, list, shown)
+			return f.WriteTable(r.terminal, list, shown)
 		},
 	}
 	q.bind(r, c)
 	rows.bind(c)
-	f.bind(c, true)
+	f.Bind(c, true)
 	return c
 }
 
 func auditColumns() []string { return []string{"time", "actor", "action", "description", "outcome"} }
+
+// auditOutcome is the index of the outcome in auditColumns.
+const auditOutcome = 4
 
 // auditCells is an entry as people read it.
 func auditCells(row api.AuditEntry) []string {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/auditlog"
+	"bursar/internal/cli/term"
 )
 
 const (
@@ -94,7 +94,7 @@ func exportForm(form, file string) (string, error) {
 		}
 		return exportCSV, nil
 	}
-	return "", usageError{fmt.Errorf("--format is csv or ndjson, not %q", form)}
+	return "", term.Usagef("--format is csv or ndjson, not %q", form)
 }
 
 // auditWriter writes entries one by one.
@@ -106,8 +106,7 @@ type auditWriter struct {
 func newAuditWriter(w io.Writer, form string) auditWriter {
 	if form == exportNDJSON {
 		out := bufio.NewWriter(w)
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
+		encoder := term.NewEncoder(out)
 		return auditWriter{func(row api.AuditEntry) error { return encoder.Encode(row) }, out.Flush}
 	}
 	out := csv.NewWriter(w)

@@ -2,24 +2,22 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 const (
-	pollEvery   = 2 * time.Second
-	pollAtLeast = time.Minute // where the server cannot be reached
+	pollInterval    = 2 * time.Second
+	maxPollInterval = time.Minute // where the server cannot be reached
 
 	// lookBack is how far behind the newest entry is looked for others. Entries get
 	// their place when they are made and are seen when they are committed, so one
@@ -28,7 +26,7 @@ const (
 )
 
 func newAuditTail(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var q auditQuery
 	var n int
 	var follow bool
@@ -41,7 +39,7 @@ func newAuditTail(r *remote) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if n < 0 {
-				return usageError{fmt.Errorf("--lines must be 0 or more, not %d", n)}
+				return term.Usagef("--lines must be 0 or more, not %d", n)
 			}
 			a, err := q.source(c.Context(), r)
 			if err != nil {
@@ -53,7 +51,7 @@ func newAuditTail(r *remote) *cobra.Command {
 				},
 				print:  (&auditPrinter{terminal: r.terminal, format: f}).print,
 				say:    func(text string) { fmt.Fprintln(r.terminal.Err, text) },
-				every:  pollEvery,
+				every:  pollInterval,
 				follow: follow,
 			}
 			return t.run(c.Context(), n)
@@ -62,7 +60,7 @@ func newAuditTail(r *remote) *cobra.Command {
 	c.Flags().IntVarP(&n, "lines", "n", 20, "how many entries to begin with")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens")
 	q.bind(r, c)
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
@@ -140,13 +138,13 @@ func (t *tail) goOn(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && !passing(err):
+		case err != nil && !retryable(err):
 			return fmt.Errorf("follow the audit log: %w", err)
 		case err != nil:
 			if !failing {
 				t.say("The log cannot be read now, trying again: " + explain(err))
 			}
-			wait, failing = min(2*wait, max(pollAtLeast, t.every)), true
+			wait, failing = min(2*wait, max(maxPollInterval, t.every)), true
 			continue
 		case failing:
 			t.say("The log can be read again.")
@@ -187,31 +185,24 @@ func (t *tail) poll(ctx context.Context) ([]api.AuditEntry, error) {
 	return fresh, nil
 }
 
-// passing says whether a failure may be over soon.
-func passing(err error) bool {
-	var refused *client.Error
-	return !errors.As(err, &refused) || refused.Status == 429 || refused.Status >= 500
-}
-
-// auditPrinter writes entries as they come, in columns that stay where they are.
+// auditPrinter writes entries as they come, in columns of a fixed width.
 type auditPrinter struct {
 	terminal Terminal
-	format   format
-	widths   []int
+	format   term.Format
+	layout   *term.Layout
 }
 
 func (p *auditPrinter) print(rows []api.AuditEntry) error {
+	encoder := term.NewEncoder(p.terminal.Out)
 	for _, row := range rows {
 		var err error
 		switch {
-		case p.format.jq != "":
-			err = writeJQ(p.terminal.Out, p.format.jq, row)
-		case p.format.json:
-			encoder := json.NewEncoder(p.terminal.Out)
-			encoder.SetEscapeHTML(false)
+		case p.format.JQ != nil:
+			err = p.format.JQ.Write(p.terminal, row)
+		case p.format.JSON:
 			err = encoder.Encode(row)
 		default:
-			_, err = fmt.Fprintln(p.terminal.Out, p.line(rows, clean(auditCells(row))))
+			_, err = fmt.Fprintln(p.terminal.Out, p.line(rows, row))
 		}
 		if err != nil {
 			return fmt.Errorf("write the entries: %w", err)
@@ -220,35 +211,21 @@ func (p *auditPrinter) print(rows []api.AuditEntry) error {
 	return nil
 }
 
-// line is an entry on one line: fitted to a screen, else separated by tabs.
-func (p *auditPrinter) line(batch []api.AuditEntry, cells []string) string {
-	screen := p.terminal.width()
-	if screen == 0 {
-		return strings.Join(cells, "\t")
-	}
-	if p.widths == nil {
-		// What comes later is not known yet: this is what it usually needs.
+// line writes an entry on one line. The columns are laid out for the first batch and
+// for what entries usually need, because later entries are not known yet.
+func (p *auditPrinter) line(batch []api.AuditEntry, row api.AuditEntry) string {
+	if p.layout == nil {
 		sample := [][]string{{localForm, strings.Repeat("x", 16), strings.Repeat("x", 26), strings.Repeat("x", 60), client.OutcomeSuccess}}
-		for _, row := range batch {
-			sample = append(sample, clean(auditCells(row)))
+		for _, other := range batch {
+			sample = append(sample, p.terminal.Cells(auditCells(other)...))
 		}
-		p.widths = fit(sample, screen)
+		layout := p.terminal.Fit(sample)
+		p.layout = &layout
 	}
-	ascii := !p.terminal.unicode()
-	var line strings.Builder
-	for k, cell := range cells {
-		if ascii {
-			cell = toASCII(cell)
+	return p.layout.Line(p.terminal.Cells(auditCells(row)...), func(k int, cell string) string {
+		if k == auditOutcome && row.Outcome != client.OutcomeSuccess && p.terminal.Colored(p.terminal.Out) {
+			return "\x1b[31m" + cell + "\x1b[0m"
 		}
-		cell = shortened(cell, p.widths[k], ascii)
-		pad := strings.Repeat(" ", max(0, p.widths[k]-runewidth.StringWidth(cell))+gap)
-		if k == len(cells)-1 {
-			pad = ""
-			if cells[k] != client.OutcomeSuccess && p.terminal.coloured(p.terminal.Out) {
-				cell = "\x1b[31m" + cell + "\x1b[0m"
-			}
-		}
-		line.WriteString(cell + pad)
-	}
-	return line.String()
+		return cell
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bursar/internal/cli/term"
 )
 
 func TestMoments(t *testing.T) {
@@ -50,7 +52,7 @@ func TestLengths(t *testing.T) {
 
 func TestAuditQuerySaysAllThatIsWrong(t *testing.T) {
 	_, err := (&auditQuery{outcome: "maybe", since: "x", until: "y"}).check(time.Now())
-	var usage usageError
+	var usage term.UsageError
 	if !errors.As(err, &usage) {
 		t.Fatalf("the error is %v", err)
 	}

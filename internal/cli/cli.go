@@ -14,6 +14,7 @@ import (
 
 	"bursar/client"
 	"bursar/internal/audit"
+	"bursar/internal/cli/term"
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/identity"
@@ -34,10 +35,8 @@ const (
 	groupServer  = "server"
 )
 
-// usageError is a command that was typed wrong.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
+// Terminal holds the streams and the environment of a command.
+type Terminal = term.Terminal
 
 // Run runs a command and returns its exit code.
 func Run(ctx context.Context, args []string, t Terminal) int {
@@ -50,7 +49,7 @@ func Run(ctx context.Context, args []string, t Terminal) int {
 	if err == nil {
 		return exitOK
 	}
-	var usage usageError
+	var usage term.UsageError
 	if errors.As(err, &usage) {
 		fmt.Fprintf(t.Err, "bursar: %v\nRun '%s --help' for how it is used.\n", err, command.CommandPath())
 		return exitUsage
@@ -59,7 +58,7 @@ func Run(ctx context.Context, args []string, t Terminal) int {
 		if i == 0 {
 			line = "bursar: " + line
 		}
-		fmt.Fprintln(t.Err, printable(line))
+		fmt.Fprintln(t.Err, term.Printable(line))
 	}
 	if errors.Is(err, errSignedOut) || client.IsUnauthorized(err) {
 		return exitNoUser
@@ -89,7 +88,7 @@ Exit codes: 0 done, 1 failed, 2 typed wrong, 4 not signed in.`,
 		Args:          knownCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return term.Usage(err) })
 	r := &remote{terminal: t}
 	root.PersistentFlags().StringVar(&r.contextName, "context", "", "work with this server of 'bursar context list'")
 	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Signing in:"}, &cobra.Group{ID: groupWork, Title: "Daily work:"}, &cobra.Group{ID: groupServer, Title: "Running a server:"})
@@ -122,7 +121,7 @@ Exit codes: 0 done, 1 failed, 2 typed wrong, 4 not signed in.`,
 		c.Args = func(c *cobra.Command, given []string) error {
 			for _, check := range []error{args(c, given), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
 				if check != nil {
-					return usageError{check}
+					return term.Usage(check)
 				}
 			}
 			return nil
@@ -182,7 +181,7 @@ func require(c *cobra.Command, names ...string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return usageError{errors.Join(missing...)}
+		return term.Usage(errors.Join(missing...))
 	}
 	return nil
 }

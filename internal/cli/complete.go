@@ -32,7 +32,7 @@ func (r *remote) complete(words func(ctx context.Context, s *session) ([]string,
 func (r *remote) completeHere(words func(ctx context.Context, s *session, workspaceID string) ([]string, error)) cobra.CompletionFunc {
 	return r.complete(func(ctx context.Context, s *session) ([]string, error) {
 		s.terminal.In = nil // nobody is asked in the middle of a word
-		w, err := r.here(ctx, s)
+		w, err := r.currentWorkspace(ctx, s)
 		if err != nil {
 			return nil, err
 		}

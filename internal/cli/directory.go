@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/api"
+	"bursar/internal/cli/term"
 )
 
 func newDirectory(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "directory",
 		Short: "Work with the people and organizations that a workspace pays",
 		Long: `The directory holds the people and organizations that a workspace pays.
@@ -32,7 +33,7 @@ func oneOf(flag, value string, options []string) error {
 	if value == "" || slices.Contains(options, value) {
 		return nil
 	}
-	return usageError{fmt.Errorf("--%s must be %s, not %q", flag, strings.Join(options, " or "), value)}
+	return term.Usagef("--%s must be %s, not %q", flag, strings.Join(options, " or "), value)
 }
 
 // completeWords completes a flag from a list that never changes.
@@ -48,7 +49,7 @@ func completeFlag(c *cobra.Command, flag string, fn cobra.CompletionFunc) {
 // say tells a person what was done. It goes to standard error, so that standard
 // output holds results alone.
 func (r *remote) say(format string, args ...any) error {
-	_, err := fmt.Fprintln(r.terminal.Err, printable(fmt.Sprintf(format, args...)))
+	_, err := fmt.Fprintln(r.terminal.Err, term.Printable(fmt.Sprintf(format, args...)))
 	return err
 }
 

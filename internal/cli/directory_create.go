@@ -10,6 +10,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // bind adds the flags that give fields.
@@ -19,7 +20,7 @@ func (f *fieldFlags) bind(c *cobra.Command) {
 }
 
 func newEntryCreate(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var fields fieldFlags
 	var properties propertyFlags
 	var p client.EntryCreateParams
@@ -39,12 +40,12 @@ name, else by its fields. A tag that does not exist yet is made.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			list, err := fields.list(r.terminal.In)
 			if named := properties.fill(&p); err == nil && !named && list == nil {
-				err = usageError{errors.New("an entry needs something to be told by: give --name, --label, --field or --fields-json")}
+				err = term.Usagef("an entry needs something to be told by: give --name, --label, --field or --fields-json")
 			}
 			if err = errors.Join(err, oneOf("type", p.Type, api.EntryTypes())); err != nil {
 				return err
 			}
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -57,7 +58,7 @@ name, else by its fields. A tag that does not exist yet is made.`,
 			if err := r.say("Created %s in %s.", called, w.Name); err != nil {
 				return err
 			}
-			return out.write(r.terminal, made, func(w io.Writer) error {
+			return out.Write(r.terminal, made, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, made.ID)
 				return err
 			})
@@ -69,6 +70,6 @@ name, else by its fields. A tag that does not exist yet is made.`,
 	fields.bind(c)
 	completeWords(c, "type", api.EntryTypes())
 	completeFlag(c, "tag", r.completeTags())
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }

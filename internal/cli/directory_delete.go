@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"bursar/internal/cli/term"
 )
 
 func newEntryDelete(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	c := &cobra.Command{
 		Use: "delete ENTRY…", Aliases: []string{"rm"},
 		Short: "Delete entries",
@@ -34,24 +36,24 @@ for each.`,
 			for _, e := range list {
 				deleted, err := s.Directory.Delete(c.Context(), e.ID)
 				if err != nil {
-					return fmt.Errorf("delete %s: %w", printable(named(e)), err)
+					return fmt.Errorf("delete %s: %w", term.Printable(named(e)), err)
 				}
 				if err := r.say("Deleted %s. Restore with 'bursar directory restore %s' within 30 days.", named(e), e.ID); err != nil {
 					return err
 				}
-				if err := out.write(r.terminal, deleted, func(io.Writer) error { return nil }); err != nil {
+				if err := out.Write(r.terminal, deleted, func(io.Writer) error { return nil }); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
 func newEntryRestore(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	c := &cobra.Command{
 		Use:   "restore ENTRY…",
 		Short: "Bring deleted entries back",
@@ -74,7 +76,7 @@ are found there. With --json a line is written for each.`,
 			for _, id := range ids {
 				restored, err := s.Directory.Restore(c.Context(), id)
 				if err != nil {
-					return fmt.Errorf("restore %s: %w", printable(id), err)
+					return fmt.Errorf("restore %s: %w", term.Printable(id), err)
 				}
 				called := id
 				if e, err := s.Directory.Get(c.Context(), id); err == nil {
@@ -83,14 +85,14 @@ are found there. With --json a line is written for each.`,
 				if err := r.say("Restored %s.", called); err != nil {
 					return err
 				}
-				if err := out.write(r.terminal, restored, func(io.Writer) error { return nil }); err != nil {
+				if err := out.Write(r.terminal, restored, func(io.Writer) error { return nil }); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
@@ -100,7 +102,7 @@ func (r *remote) findDeleted(ctx context.Context, s *session, refs []string) ([]
 	for _, ref := range refs {
 		id := ref
 		if !strings.HasPrefix(ref, entryPrefix) {
-			w, err := r.here(ctx, s)
+			w, err := r.currentWorkspace(ctx, s)
 			if err != nil {
 				return nil, err
 			}

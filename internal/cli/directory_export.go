@@ -15,6 +15,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // exportFlags are what is exported, and how.
@@ -115,7 +116,7 @@ func (r *remote) exportEntries(ctx context.Context, name string, f exportFlags) 
 	if err != nil {
 		return err
 	}
-	w, err := r.here(ctx, s)
+	w, err := r.currentWorkspace(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -151,20 +152,20 @@ func (r *remote) exportEntries(ctx context.Context, name string, f exportFlags) 
 
 // readEntries reads what is asked for and writes it in the order of the list.
 func (r *remote) readEntries(ctx context.Context, s *session, w api.Workspace, f exportFlags, to entryWriter) (n int, err error) {
-	p := newProgress(r.terminal, "entries", 0)
-	defer p.close()
-	patience := &endurance{wait: f.wait, note: p.note}
+	p := term.NewProgress(r.terminal, "entries", 0)
+	defer p.Close()
+	retries := &retrier{wait: f.wait, note: p.Note}
 	want := client.DirectoryListParams{WorkspaceID: w.ID, Type: f.kind, Status: f.status, Tag: f.tag, Query: f.words, Limit: 100}
-	err = inOrder(ctx, f.parallel, listed(ctx, s, patience, want),
+	err = inOrder(ctx, f.parallel, listed(ctx, s, retries, want),
 		func(ctx context.Context, e api.EntrySummary) (*api.Entry, error) {
-			return wholeEntry(ctx, s, patience, f, e)
+			return wholeEntry(ctx, s, retries, f, e)
 		},
 		func(e *api.Entry) error {
 			if e == nil {
 				return nil
 			}
 			n++
-			p.set(n, 0, 0)
+			p.Set(n, 0, 0)
 			return to.write(e)
 		})
 	return n, err
@@ -172,11 +173,11 @@ func (r *remote) readEntries(ctx context.Context, s *session, w api.Workspace, f
 
 // listed walks over the directory. A page that cannot be had for the moment is
 // asked for again, without beginning anew.
-func listed(ctx context.Context, s *session, patience *endurance, want client.DirectoryListParams) iter.Seq2[api.EntrySummary, error] {
+func listed(ctx context.Context, s *session, retries *retrier, want client.DirectoryListParams) iter.Seq2[api.EntrySummary, error] {
 	return func(yield func(api.EntrySummary, error) bool) {
 		for {
 			var page *client.Page[client.EntrySummary]
-			err := patience.call(ctx, func() (err error) {
+			err := retries.call(ctx, func() (err error) {
 				page, err = s.Directory.List(ctx, want)
 				return err
 			})
@@ -198,10 +199,10 @@ func listed(ctx context.Context, s *session, patience *endurance, want client.Di
 }
 
 // wholeEntry reads what the list does not tell; it returns nil if the entry is gone.
-func wholeEntry(ctx context.Context, s *session, patience *endurance, f exportFlags, e api.EntrySummary) (*api.Entry, error) {
+func wholeEntry(ctx context.Context, s *session, retries *retrier, f exportFlags, e api.EntrySummary) (*api.Entry, error) {
 	out := &api.Entry{ID: e.ID, Type: e.Type, Label: e.Label, Status: e.Status, Fields: e.Fields}
 	if !f.noTags {
-		err := patience.call(ctx, func() (err error) {
+		err := retries.call(ctx, func() (err error) {
 			out, err = s.Directory.Get(ctx, e.ID)
 			return err
 		})

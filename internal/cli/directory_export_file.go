@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"bursar/api"
+	"bursar/internal/cli/term"
 )
 
 // exportFile is a file that appears when it is complete, or standard output.
@@ -37,7 +38,7 @@ func newExportFile(name string, stdout io.Writer) (*exportFile, error) {
 // as a device or a link.
 func plainTarget(name string) error {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return usageError{fmt.Errorf("%s is not a plain file: write to standard output with - instead", name)}
+		return term.Usagef("%s is not a plain file: write to standard output with - instead", name)
 	}
 	return nil
 }

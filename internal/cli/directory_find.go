@@ -13,6 +13,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 const (
@@ -26,11 +27,11 @@ func (r *remote) findEntry(ctx context.Context, s *session, ref string) (*api.En
 	if strings.HasPrefix(ref, entryPrefix) {
 		found, err := s.Directory.Get(ctx, ref)
 		if err != nil {
-			return nil, fmt.Errorf("read the entry %s: %w", printable(ref), err)
+			return nil, fmt.Errorf("read the entry %s: %w", term.Printable(ref), err)
 		}
 		return found, nil
 	}
-	w, err := r.here(ctx, s)
+	w, err := r.currentWorkspace(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (s *session) labelled(ctx context.Context, w api.Workspace, label string) (
 	seen := 0
 	for e, err := range s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID, Query: words}) {
 		if err != nil {
-			return nil, fmt.Errorf("search the directory of %s: %w", printable(w.Name), err)
+			return nil, fmt.Errorf("search the directory of %s: %w", term.Printable(w.Name), err)
 		}
 		if seen++; seen > maxCandidates {
 			return nil, fmt.Errorf("too many entries have the words of %q: give the id of the entry", label)
@@ -67,7 +68,7 @@ func (s *session) labelled(ctx context.Context, w api.Workspace, label string) (
 		if strings.EqualFold(e.Label, label) {
 			text := []string{e.Label, e.Type, e.Status, contact(e), e.ID}
 			text = slices.DeleteFunc(text, func(part string) bool { return part == "" })
-			found = append(found, candidate[string]{e.ID, e.ID, []string{e.Label}, printable(strings.Join(text, "  "))})
+			found = append(found, candidate[string]{e.ID, e.ID, []string{e.Label}, term.Printable(strings.Join(text, "  "))})
 		}
 	}
 	return found, nil
@@ -128,7 +129,7 @@ func (r *remote) completeEntry(several bool) cobra.CompletionFunc {
 				if !byID {
 					word, about = e.Label, e.Type+" "+e.ID
 				}
-				if strings.HasPrefix(word, begun) && !slices.Contains(args, e.ID) && word == printable(word) {
+				if strings.HasPrefix(word, begun) && !slices.Contains(args, e.ID) && word == term.Printable(word) {
 					words = append(words, described(word, about))
 				}
 			}
@@ -152,7 +153,7 @@ func (s *session) deletedEntries(ctx context.Context, workspaceID string) ([]can
 		}
 		if !slices.ContainsFunc(found, func(c candidate[string]) bool { return c.id == row.ResourceID }) {
 			label := labelOf(row.Description)
-			found = append(found, candidate[string]{row.ResourceID, row.ResourceID, []string{label}, printable(cmp.Or(label, row.Description) + "  deleted " + localTime(row.Timestamp) + "  " + row.ResourceID)})
+			found = append(found, candidate[string]{row.ResourceID, row.ResourceID, []string{label}, term.Printable(cmp.Or(label, row.Description) + "  deleted " + localTime(row.Timestamp) + "  " + row.ResourceID)})
 		}
 	}
 	return found, nil

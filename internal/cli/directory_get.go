@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/api"
+	"bursar/internal/cli/term"
 )
 
 func newEntryGet(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var numbers bool
 	c := &cobra.Command{
 		Use: "get ENTRY", Aliases: []string{"show", "view"},
@@ -31,11 +32,11 @@ API, where nothing is masked.`,
 			if err != nil {
 				return err
 			}
-			return out.write(r.terminal, e, func(w io.Writer) error { return r.writeEntry(w, e, numbers) })
+			return out.Write(r.terminal, e, func(w io.Writer) error { return r.writeEntry(w, e, numbers) })
 		},
 	}
 	c.Flags().BoolVar(&numbers, "show-numbers", false, "show account numbers in full")
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
@@ -54,15 +55,15 @@ func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
 		pairs = append(pairs, "Fields", "")
 	}
 	for _, one := range e.Fields {
-		pairs = append(pairs, "  "+printable(one.Key), one.Display())
+		pairs = append(pairs, "  "+term.Printable(one.Key), one.Display())
 	}
 	if e.ReceivingMethods == nil {
 		pairs = append(pairs, "Receiving methods", "not shown: you need the permission ws.receiving.read")
 	} else if len(*e.ReceivingMethods) > 0 {
 		pairs = append(pairs, "Receiving methods", "")
 		for _, m := range *e.ReceivingMethods {
-			pairs = append(pairs, "  "+printable(m.Provider), r.methodText(m, numbers))
+			pairs = append(pairs, "  "+term.Printable(m.Provider), r.methodText(m, numbers))
 		}
 	}
-	return writePairs(r.terminal, w, pairs...)
+	return term.WritePairs(r.terminal, w, pairs...)
 }

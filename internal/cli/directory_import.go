@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/api"
+	"bursar/internal/cli/term"
 )
 
 // importFlags are how a file is read and imported.
@@ -26,7 +27,7 @@ type importFlags struct {
 
 func newDirectoryImport(r *remote) *cobra.Command {
 	var f importFlags
-	var out format
+	var out term.Format
 	c := &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Create and update entries from a CSV or NDJSON file",
@@ -70,7 +71,7 @@ exit code is 1 where a line was refused.`,
 	}
 	f.bind(c)
 	r.inWorkspace(c)
-	out.bind(c, false)
+	out.Bind(c, false)
 	return c
 }
 
@@ -104,11 +105,11 @@ func (f *importFlags) file(r *remote, name string) (*importFile, error) {
 	}
 	for flag, other := range map[string]string{"--refused": f.refused, "--journal": f.journal} {
 		if !file.isStdin() && sameFile(name, other) {
-			err = errors.Join(err, usageError{fmt.Errorf("%s must not be the file that is imported", flag)})
+			err = errors.Join(err, term.Usagef("%s must not be the file that is imported", flag))
 		}
 	}
 	if f.refused != "" && sameFile(f.refused, f.journal) {
-		err = errors.Join(err, usageError{errors.New("--refused and --journal must be two files")})
+		err = errors.Join(err, term.Usagef("--refused and --journal must be two files"))
 	}
 	return file, err
 }
@@ -125,12 +126,12 @@ func sameFile(a, b string) bool {
 
 func checkParallel(n int) error {
 	if n < 1 || n > maxParallel {
-		return usageError{fmt.Errorf("--parallel must be from 1 to %d", maxParallel)}
+		return term.Usagef("--parallel must be from 1 to %d", maxParallel)
 	}
 	return nil
 }
 
-func (r *remote) importEntries(ctx context.Context, name string, f importFlags, out format) (err error) {
+func (r *remote) importEntries(ctx context.Context, name string, f importFlags, out term.Format) (err error) {
 	file, err := f.file(r, name)
 	if err != nil {
 		return err
@@ -166,7 +167,7 @@ func (r *remote) newImporter(ctx context.Context, f importFlags) (*importer, err
 	if err != nil {
 		return nil, err
 	}
-	w, err := r.here(ctx, s)
+	w, err := r.currentWorkspace(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (r *remote) newImporter(ctx context.Context, f importFlags) (*importer, err
 		return nil, fmt.Errorf("ask who is signed in: %w", err)
 	}
 	im := &importer{session: s, workspace: w, userID: me.ID, dry: f.dry, now: time.Now,
-		endurance: &endurance{wait: f.wait, note: func(text string) { _ = r.say("%s", text) }}}
+		retrier: &retrier{wait: f.wait, note: func(text string) { _ = r.say("%s", text) }}}
 	return im, im.mayWrite(ctx)
 }
 

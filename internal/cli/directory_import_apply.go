@@ -10,6 +10,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/graceful"
 )
 
 // importer brings rows into a directory.
@@ -20,7 +21,7 @@ type importer struct {
 	journal   *journal // nil where there is none
 	salt      string   // of the idempotency keys
 	dry       bool
-	endurance *endurance
+	retrier   *retrier
 	now       func() time.Time
 }
 
@@ -72,7 +73,7 @@ func (im *importer) apply(ctx context.Context, row *importRow) (outcome, error) 
 	if problem := row.check(); problem != "" {
 		return refused(row, problem), nil
 	}
-	later, cancel := graceful(ctx, answerTime)
+	later, cancel := graceful.Context(ctx, answerTime)
 	defer cancel()
 	if row.id != "" {
 		return im.update(ctx, later, row)
@@ -119,7 +120,7 @@ func (im *importer) create(ctx, later context.Context, row *importRow, known not
 	}
 	var made api.Created
 	var answer *client.Response
-	err := im.endurance.call(ctx, func() (err error) {
+	err := im.retrier.call(ctx, func() (err error) {
 		answer, err = im.session.Do(client.WithIdempotencyKey(later, key), http.MethodPost, "/directory", row.create(im.workspace.ID), &made)
 		return err
 	})
@@ -134,7 +135,7 @@ func (im *importer) create(ctx, later context.Context, row *importRow, known not
 		done.action = actionBefore
 	}
 	if row.Status != nil && *row.Status != client.StatusActive {
-		err := im.endurance.call(ctx, func() error {
+		err := im.retrier.call(ctx, func() error {
 			_, err := im.session.Directory.Update(client.WithIdempotencyKey(later, key+"-status"), made.ID, client.EntryUpdateParams{Status: row.Status})
 			return err
 		})
@@ -149,7 +150,7 @@ func (im *importer) create(ctx, later context.Context, row *importRow, known not
 // needs no idempotency key of its own: done twice, it does the same.
 func (im *importer) update(ctx, later context.Context, row *importRow) (outcome, error) {
 	var have *api.Entry
-	err := im.endurance.call(ctx, func() (err error) {
+	err := im.retrier.call(ctx, func() (err error) {
 		have, err = im.session.Directory.Get(later, row.id)
 		return err
 	})
@@ -171,7 +172,7 @@ func (im *importer) update(ctx, later context.Context, row *importRow) (outcome,
 		return done, nil
 	}
 	if len(changes) > 0 {
-		err := im.endurance.call(ctx, func() error {
+		err := im.retrier.call(ctx, func() error {
 			_, err := im.session.Directory.Update(later, row.id, params)
 			return err
 		})

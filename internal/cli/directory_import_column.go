@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/cli/term"
 )
 
 // column is where the values under a header go.
@@ -83,11 +84,11 @@ func parseMapping(given []string) (mapping, error) {
 	for _, text := range given {
 		at := strings.LastIndex(text, "=")
 		if at <= 0 {
-			return nil, usageError{fmt.Errorf("--map must be HEADER=COLUMN, or HEADER= to leave a column out, not %q", text)}
+			return nil, term.Usagef("--map must be HEADER=COLUMN, or HEADER= to leave a column out, not %q", text)
 		}
 		header := strings.TrimSpace(text[:at])
 		if _, twice := out[header]; twice {
-			return nil, usageError{fmt.Errorf("--map says twice where %q goes", header)}
+			return nil, term.Usagef("--map says twice where %q goes", header)
 		}
 		to := column{header: header}
 		if text[at+1:] != "" {
@@ -145,7 +146,7 @@ func columnsOf(header []string, m mapping, defaultType string) ([]column, error)
 		problems = append(problems, errors.New("there is no column type: say with --type person or --type organization what the lines are"))
 	}
 	if problems != nil {
-		return nil, usageError{errors.Join(problems...)}
+		return nil, term.Usage(errors.Join(problems...))
 	}
 	return columns, nil
 }

@@ -19,14 +19,15 @@ const maxRow = 1 << 20
 
 var errLongRow = errors.New("a line has more than 1 MiB; maybe a quote is not closed")
 
-// tape keeps what was read since the last cut.
-type tape struct {
+// recordingReader keeps what was read since the last call of cut, so that a line can
+// be shown as it stands in the file.
+type recordingReader struct {
 	from  io.Reader
 	text  []byte
 	start int64
 }
 
-func (t *tape) Read(p []byte) (int, error) {
+func (t *recordingReader) Read(p []byte) (int, error) {
 	if len(t.text) > maxRow {
 		return 0, errLongRow
 	}
@@ -36,7 +37,7 @@ func (t *tape) Read(p []byte) (int, error) {
 }
 
 // cut returns what was read up to a position, and forgets it.
-func (t *tape) cut(to int64) string {
+func (t *recordingReader) cut(to int64) string {
 	n := int(to - t.start)
 	text := string(t.text[:n])
 	t.text, t.start = append(t.text[:0], t.text[n:]...), to
@@ -45,7 +46,7 @@ func (t *tape) cut(to int64) string {
 
 // csvReader reads a CSV file.
 type csvReader struct {
-	tape        *tape
+	recorded    *recordingReader
 	csv         *csv.Reader
 	columns     []column
 	defaultType string
@@ -59,8 +60,8 @@ func newCSVReader(in *bufio.Reader, comma rune, m mapping, defaultType string) (
 			return nil, err
 		}
 	}
-	t := &tape{from: in}
-	r := &csvReader{tape: t, csv: csv.NewReader(t), defaultType: defaultType}
+	t := &recordingReader{from: in}
+	r := &csvReader{recorded: t, csv: csv.NewReader(t), defaultType: defaultType}
 	r.csv.Comma, r.csv.FieldsPerRecord = comma, -1
 	header, err := r.csv.Read()
 	switch {
@@ -132,7 +133,7 @@ func (r *csvReader) next() (*importRow, error) {
 		return nil, err
 	}
 	end := r.csv.InputOffset()
-	text := r.tape.cut(end)
+	text := r.recorded.cut(end)
 	r.number++
 	row := &importRow{number: r.number, end: end, cells: cells}
 	if malformed != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/cli/term"
 )
 
 // ndjsonReader reads a file with one JSON object a line: what the API takes for a
@@ -38,7 +39,7 @@ func (r *ndjsonReader) next() (*importRow, error) {
 		r.number++
 		row := &importRow{number: r.number, line: r.line, end: r.end}
 		if trimmed[0] == '[' && r.number == 1 {
-			return nil, usageError{errors.New("this is a JSON array; an object a line is needed: jq -c '.[]' FILE makes it")}
+			return nil, term.Usagef("this is a JSON array; an object a line is needed: jq -c '.[]' FILE makes it")
 		}
 		if row.object, err = api.ParseFields(trimmed); err != nil {
 			row.text, row.object, row.problem = strings.ToValidUTF8(string(trimmed), "\uFFFD"), nil, "cannot be read: "+strings.ReplaceAll(err.Error(), "\n", ": ")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"sync"
-	"time"
 )
 
 // ahead is how many items for each worker are read before the oldest is done with.
@@ -81,15 +80,4 @@ func feed[A, B any](ctx context.Context, source iter.Seq2[A, error], queue, task
 		}
 	}
 	return nil
-}
-
-// graceful is a context that outlives another a little, so that what is under way
-// can end.
-func graceful(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
-	return later, func() {
-		stop()
-		cancel()
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
+
+	"bursar/internal/cli/term"
 )
 
 // importSummary is what became of a file.
@@ -42,9 +44,9 @@ func (s *importSummary) total() int {
 }
 
 func (s *importSummary) String() string {
-	text := fmt.Sprintf("%s created, %s updated, %s unchanged, %s refused", grouped(s.Created), grouped(s.Updated), grouped(s.Unchanged), grouped(s.Refused))
+	text := fmt.Sprintf("%s created, %s updated, %s unchanged, %s refused", term.Grouped(s.Created), term.Grouped(s.Updated), term.Grouped(s.Unchanged), term.Grouped(s.Refused))
 	if s.ImportedBefore > 0 {
-		text += ", " + grouped(s.ImportedBefore) + " imported before"
+		text += ", " + term.Grouped(s.ImportedBefore) + " imported before"
 	}
 	return text
 }
@@ -65,25 +67,25 @@ func (s *importSummary) err() error {
 const shownRefusals = 10
 
 // perform imports the rows.
-func (r *remote) perform(ctx context.Context, im *importer, rows iter.Seq2[*importRow, error], f importFlags, file *importFile, form refusalWriter, out format) error {
+func (r *remote) perform(ctx context.Context, im *importer, rows iter.Seq2[*importRow, error], f importFlags, file *importFile, form refusalWriter, out term.Format) error {
 	refusals := &refusedFile{name: f.refusedName(file, form), form: form}
-	p := newProgress(r.terminal, "lines", file.size())
-	im.endurance.note = p.note
+	p := term.NewProgress(r.terminal, "lines", file.size())
+	im.retrier.note = p.Note
 	var sum importSummary
 	err := inOrder(ctx, f.parallel, rows, im.apply, func(o outcome) error {
 		sum.count(o)
-		p.set(sum.total(), o.row.end, sum.Refused)
+		p.Set(sum.total(), o.row.end, sum.Refused)
 		if o.action != actionRefuse {
 			return nil
 		}
 		if sum.Refused <= shownRefusals || refusals.name == "" {
-			p.note(fmt.Sprintf("line %d: %s", o.row.line, o.reason))
+			p.Note(fmt.Sprintf("line %d: %s", o.row.line, o.reason))
 		} else if sum.Refused == shownRefusals+1 {
-			p.note("Further refused lines are in " + refusals.name + ".")
+			p.Note("Further refused lines are in " + refusals.name + ".")
 		}
 		return refusals.add(o.row, o.reason)
 	})
-	p.close()
+	p.Close()
 	err = errors.Join(err, refusals.close(err == nil))
 	if sum.Refused > 0 {
 		sum.RefusedFile = refusals.name
@@ -94,8 +96,8 @@ func (r *remote) perform(ctx context.Context, im *importer, rows iter.Seq2[*impo
 	if err := r.say("Imported %s into %s: %s.", file.title(), im.workspace.Name, &sum); err != nil {
 		return err
 	}
-	if out.json || out.jq != "" {
-		if err := out.write(r.terminal, sum, func(io.Writer) error { return nil }); err != nil {
+	if out.JSON || out.JQ != nil {
+		if err := out.Write(r.terminal, sum, func(io.Writer) error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -116,7 +118,7 @@ func (f *importFlags) refusedName(file *importFile, form refusalWriter) string {
 
 // stopped says how an import that did not come to its end goes on.
 func (r *remote) stopped(ctx context.Context, err error, f importFlags, file *importFile, sum *importSummary) error {
-	_ = r.say("Stopped after %s lines of %s: %s.", grouped(sum.total()), file.title(), sum)
+	_ = r.say("Stopped after %s lines of %s: %s.", term.Grouped(sum.total()), file.title(), sum)
 	var changed changedError
 	switch {
 	case errors.As(err, &changed):
@@ -171,7 +173,7 @@ func (l plannedLine) detail() string {
 }
 
 // rehearse shows what would be done with each line.
-func (r *remote) rehearse(ctx context.Context, im *importer, rows iter.Seq2[*importRow, error], f importFlags, file *importFile, out format) error {
+func (r *remote) rehearse(ctx context.Context, im *importer, rows iter.Seq2[*importRow, error], f importFlags, file *importFile, out term.Format) error {
 	var sum importSummary
 	var all []plannedLine
 	show := r.planPrinter(out, &all)
@@ -189,7 +191,7 @@ func (r *remote) rehearse(ctx context.Context, im *importer, rows iter.Seq2[*imp
 		return err
 	}
 	if err := r.say("Of %s, %s would be created, %s updated, %s unchanged, %s refused; %s were imported before. Nothing was changed.", file.title(),
-		grouped(sum.Created), grouped(sum.Updated), grouped(sum.Unchanged), grouped(sum.Refused), grouped(sum.ImportedBefore)); err != nil {
+		term.Grouped(sum.Created), term.Grouped(sum.Updated), term.Grouped(sum.Unchanged), term.Grouped(sum.Refused), term.Grouped(sum.ImportedBefore)); err != nil {
 		return err
 	}
 	if sum.Refused > 0 {
@@ -200,16 +202,16 @@ func (r *remote) rehearse(ctx context.Context, im *importer, rows iter.Seq2[*imp
 
 // planPrinter writes lines as they come, so that a large file needs no memory;
 // only a jq expression wants all at once.
-func (r *remote) planPrinter(out format, all *[]plannedLine) func(plannedLine) error {
+func (r *remote) planPrinter(out term.Format, all *[]plannedLine) func(plannedLine) error {
 	n := 0
 	switch w := r.terminal.Out; {
-	case out.jq != "":
+	case out.JQ != nil:
 		*all = []plannedLine{}
 		return func(l plannedLine) error {
 			*all = append(*all, l)
 			return nil
 		}
-	case out.json:
+	case out.JSON:
 		return func(l plannedLine) error {
 			before := ",\n "
 			if n++; n == 1 {
@@ -219,9 +221,9 @@ func (r *remote) planPrinter(out format, all *[]plannedLine) func(plannedLine) e
 			return err
 		}
 	default:
-		screen := isTerminal(w)
+		screen := term.IsTerminal(w)
 		return func(l plannedLine) error {
-			cells := clean([]string{strconv.Itoa(l.Line), l.Action, l.Label, l.detail()})
+			cells := r.terminal.Cells(strconv.Itoa(l.Line), l.Action, l.Label, l.detail())
 			if !screen {
 				_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
 				return err
@@ -235,24 +237,19 @@ func (r *remote) planPrinter(out format, all *[]plannedLine) func(plannedLine) e
 // that are not known yet.
 func (r *remote) showPlanned(w io.Writer, cells []string) error {
 	const nameWidth = 28
-	if !r.terminal.unicode() {
-		for i := range cells {
-			cells[i] = toASCII(cells[i])
-		}
-	}
-	name := runewidth.FillRight(shortened(cells[2], nameWidth, !r.terminal.unicode()), nameWidth)
+	name := runewidth.FillRight(r.terminal.Truncate(cells[2], nameWidth), nameWidth)
 	_, err := fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%7s  %-*s  %s  %s", cells[0], len(actionBefore), cells[1], name, cells[3]), " "))
 	return err
 }
 
-func (r *remote) endPlan(out format, all []plannedLine, count int) error {
+func (r *remote) endPlan(out term.Format, all []plannedLine, count int) error {
 	switch {
-	case out.jq != "":
-		return out.writeJQ(r.terminal, all)
-	case out.json && count == 0:
+	case out.JQ != nil:
+		return out.JQ.Write(r.terminal, all)
+	case out.JSON && count == 0:
 		_, err := fmt.Fprintln(r.terminal.Out, "[]")
 		return err
-	case out.json:
+	case out.JSON:
 		_, err := fmt.Fprintln(r.terminal.Out, "]")
 		return err
 	}

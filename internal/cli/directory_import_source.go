@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"bursar/internal/cli/term"
 )
 
 const (
@@ -66,9 +68,9 @@ func (f *importFile) open(ctx context.Context, workspaceID string) (rowReader, i
 	rows, err := f.reader(bufio.NewReaderSize(from, 64<<10), workspaceID)
 	if err != nil {
 		from.Close()
-		var usage usageError
+		var usage term.UsageError
 		if errors.As(err, &usage) {
-			return nil, nil, usageError{fmt.Errorf("%s: %w", f.title(), usage.error)}
+			return nil, nil, term.Usagef("%s: %w", f.title(), usage.Unwrap())
 		}
 		return nil, nil, fmt.Errorf("%s: %w", f.title(), err)
 	}
@@ -144,7 +146,7 @@ func parseDelimiter(text string) (rune, error) {
 	}
 	c, n := utf8.DecodeRuneInString(text)
 	if n != len(text) || c == '"' || c == '\r' || c == '\n' || c == utf8.RuneError {
-		return 0, usageError{fmt.Errorf("--delimiter must be one character, or tab, not %q", text)}
+		return 0, term.Usagef("--delimiter must be one character, or tab, not %q", text)
 	}
 	return c, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // entryFilter is which entries are listed, and how many.
@@ -36,7 +37,7 @@ func (f *entryFilter) check() error {
 
 func newEntryList(r *remote) *cobra.Command {
 	var f entryFilter
-	var out format
+	var out term.Format
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"},
 		Short: "List entries, newest first",
@@ -54,13 +55,13 @@ an entry must have all of them.`,
 	}
 	c.Flags().StringVarP(&f.words, "search", "q", "", "only entries with these `words`")
 	f.bind(r, c)
-	out.bind(c, true)
+	out.Bind(c, true)
 	return c
 }
 
 func newEntrySearch(r *remote) *cobra.Command {
 	var f entryFilter
-	var out format
+	var out term.Format
 	c := &cobra.Command{
 		Use:   "search WORDS…",
 		Short: "Find entries by words of their label and fields",
@@ -77,31 +78,31 @@ beginning of a word is enough, and upper and lower case are the same.`,
 		},
 	}
 	f.bind(r, c)
-	out.bind(c, true)
+	out.Bind(c, true)
 	return c
 }
 
-func (r *remote) listEntries(ctx context.Context, f entryFilter, out format) error {
+func (r *remote) listEntries(ctx context.Context, f entryFilter, out term.Format) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, w, err := r.work(ctx)
+	s, w, err := r.connectWorkspace(ctx)
 	if err != nil {
 		return err
 	}
 	want := client.DirectoryListParams{WorkspaceID: w.ID, Type: f.kind, Status: f.status, Tag: f.tag, Query: f.words, Limit: f.rows.page()}
 	list, err := take(r.terminal, f.rows, s.Directory.All(ctx, want))
 	if err != nil {
-		return fmt.Errorf("list the directory of %s: %w", printable(w.Name), err)
+		return fmt.Errorf("list the directory of %s: %w", term.Printable(w.Name), err)
 	}
-	rows := &table{columns: []string{"label", "type", "status", "contact", "id"}, empty: "No entries in " + printable(w.Name) + " fit."}
+	rows := &term.Table{Columns: []string{"label", "type", "status", "contact", "id"}, Empty: "No entries in " + term.Printable(w.Name) + " fit."}
 	if want == (client.DirectoryListParams{WorkspaceID: w.ID, Limit: want.Limit}) {
-		rows.empty = "The directory of " + printable(w.Name) + " is empty: see 'bursar directory create' and 'bursar directory import'."
+		rows.Empty = "The directory of " + term.Printable(w.Name) + " is empty: see 'bursar directory create' and 'bursar directory import'."
 	}
 	for _, e := range list {
-		rows.add(e.Label, e.Type, e.Status, contact(e), e.ID)
+		rows.Add(e.Label, e.Type, e.Status, contact(e), e.ID)
 	}
-	return out.writeTable(r.terminal, list, rows)
+	return out.WriteTable(r.terminal, list, rows)
 }
 
 // contact is how somebody is reached: by email, else by phone.

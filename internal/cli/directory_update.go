@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // entryChange is what the flags of a command ask to change.
@@ -22,7 +22,7 @@ type entryChange struct {
 }
 
 func newEntryUpdate(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var change entryChange
 	c := &cobra.Command{
 		Use: "update ENTRY", Aliases: []string{"edit", "set"},
@@ -55,16 +55,16 @@ all away), while --add-tag and --remove-tag change the present ones.`,
 			}
 			updated, err := s.Directory.Update(c.Context(), e.ID, p)
 			if err != nil {
-				return fmt.Errorf("update %s: %w", printable(named(e)), err)
+				return fmt.Errorf("update %s: %w", term.Printable(named(e)), err)
 			}
 			if err := r.say("Updated %s.", named(e)); err != nil {
 				return err
 			}
-			return out.write(r.terminal, updated, func(io.Writer) error { return nil })
+			return out.Write(r.terminal, updated, func(io.Writer) error { return nil })
 		},
 	}
 	change.bind(r, c)
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
@@ -92,7 +92,7 @@ func (e *entryChange) params(c *cobra.Command, stdin io.Reader) (p client.EntryU
 		p.Tags = slices.DeleteFunc(append([]string{}, e.tags...), func(tag string) bool { return tag == "" })
 	}
 	if !changed && p.Fields == nil && p.Tags == nil && len(e.addTags)+len(e.dropTags) == 0 {
-		return p, usageError{errors.New("say what to change: --name, --label, --status, --field, --fields-json, --remove-field, --tag, --add-tag or --remove-tag")}
+		return p, term.Usagef("say what to change: --name, --label, --status, --field, --fields-json, --remove-field, --tag, --add-tag or --remove-tag")
 	}
 	return p, err
 }
@@ -114,7 +114,7 @@ func (s *session) changedTags(ctx context.Context, e *api.Entry, add, drop []str
 	tags := append([]string{}, e.Tags...)
 	for _, tag := range drop {
 		if !slices.ContainsFunc(e.Tags, same(tag)) {
-			return nil, fmt.Errorf("%s does not carry the tag %q", printable(named(e)), tag)
+			return nil, fmt.Errorf("%s does not carry the tag %q", term.Printable(named(e)), tag)
 		}
 		tags = slices.DeleteFunc(tags, same(tag))
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"bursar/api"
+	"bursar/internal/cli/term"
 )
 
 // parseField reads key=value, where the value is a text, or key:=value, where it is
@@ -48,7 +49,7 @@ func (f fieldFlags) list(stdin io.Reader) (api.Fields, error) {
 			return nil, err
 		}
 		if out, err = api.ParseFields(text); err != nil {
-			return nil, usageError{fmt.Errorf("--fields-json %s: %w", f.file, err)}
+			return nil, term.Usagef("--fields-json %s: %w", f.file, err)
 		}
 	}
 	var onLine api.Fields
@@ -58,13 +59,13 @@ func (f fieldFlags) list(stdin io.Reader) (api.Fields, error) {
 			err = fmt.Errorf("--field %s is given twice", one.Key)
 		}
 		if err != nil {
-			return nil, usageError{err}
+			return nil, term.Usage(err)
 		}
 		onLine = append(onLine, one)
 	}
 	for _, key := range f.remove {
 		if onLine.Index(key) >= 0 {
-			return nil, usageError{fmt.Errorf("the field %s cannot be both set and removed", key)}
+			return nil, term.Usagef("the field %s cannot be both set and removed", key)
 		}
 		onLine.Set(api.NullField(key))
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bursar/api"
+	"bursar/internal/cli/term"
 )
 
 func TestFieldsAreTextOrJSON(t *testing.T) {
@@ -76,7 +77,7 @@ func TestNoFieldsAreNotEmptyFields(t *testing.T) {
 func TestFilesThatAreNoFields(t *testing.T) {
 	for _, text := range []string{"", "null", "[]", `"a"`, "{", `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1,"a":2}`, `{"a":1} x`, `{"a":1}}`, "{\"a\":\"\xff\"}"} {
 		list, err := fieldFlags{file: "-"}.list(strings.NewReader(text))
-		var usage usageError
+		var usage term.UsageError
 		if !errors.As(err, &usage) {
 			t.Errorf("%q makes %v, %v", text, list, err)
 		}

@@ -11,20 +11,21 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // work connects and finds the workspace that a command works in.
-func (r *remote) work(ctx context.Context) (*session, api.Workspace, error) {
+func (r *remote) connectWorkspace(ctx context.Context) (*session, api.Workspace, error) {
 	s, err := r.connect()
 	if err != nil {
 		return nil, api.Workspace{}, err
 	}
-	w, err := r.here(ctx, s)
+	w, err := r.currentWorkspace(ctx, s)
 	return s, w, err
 }
 
 // family makes a command that only holds others.
-func family(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+func commandGroup(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	c.Args = cobra.NoArgs
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(commands...)
@@ -45,7 +46,7 @@ func (s *span) bind(c *cobra.Command) {
 
 func (s *span) check() error {
 	if !s.all && s.limit < 1 {
-		return usageError{fmt.Errorf("--limit must be 1 or more, not %d", s.limit)}
+		return term.Usagef("--limit must be 1 or more, not %d", s.limit)
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func (s *session) members(ctx context.Context, workspaceID string) ([]api.Member
 func memberCandidates(all []api.Member) []candidate[api.Member] {
 	list := make([]candidate[api.Member], len(all))
 	for i, m := range all {
-		list[i] = candidate[api.Member]{m, m.ID, []string{m.Email, m.Name}, printable(person(m.Name, m.Email)) + "  " + m.ID}
+		list[i] = candidate[api.Member]{m, m.ID, []string{m.Email, m.Name}, term.Printable(person(m.Name, m.Email)) + "  " + m.ID}
 	}
 	return list
 }
@@ -127,7 +128,7 @@ func (s *session) findRole(ctx context.Context, workspaceID, ref string) (api.Ro
 	}
 	list := make([]candidate[api.Role], len(all))
 	for i, role := range all {
-		list[i] = candidate[api.Role]{role, role.Key, []string{role.Name}, role.Key + "  " + printable(role.Name)}
+		list[i] = candidate[api.Role]{role, role.Key, []string{role.Name}, role.Key + "  " + term.Printable(role.Name)}
 	}
 	return pick(s.terminal, "role", ref, list)
 }
@@ -150,7 +151,7 @@ func (s *session) findOrganization(ctx context.Context, ref, flag string) (api.O
 	list := make([]candidate[api.Organization], len(all))
 	options := make([]string, len(all))
 	for i, o := range all {
-		options[i] = printable(o.Name) + "  " + o.Slug + "  " + o.ID
+		options[i] = term.Printable(o.Name) + "  " + o.Slug + "  " + o.ID
 		list[i] = candidate[api.Organization]{o, o.ID, []string{o.Slug, o.Name}, options[i]}
 	}
 	switch {
@@ -160,10 +161,10 @@ func (s *session) findOrganization(ctx context.Context, ref, flag string) (api.O
 		return api.Organization{}, errors.New("you are in no organization yet: make one with 'bursar orgs create NAME'")
 	case len(all) == 1:
 		return all[0], nil
-	case !s.terminal.interactive():
-		return api.Organization{}, usageError{fmt.Errorf("you are in several organizations: give %s\n  %s", flag, strings.Join(options, "\n  "))}
+	case !s.terminal.Interactive():
+		return api.Organization{}, term.Usagef("you are in several organizations: give %s\n  %s", flag, strings.Join(options, "\n  "))
 	}
-	i, err := s.terminal.choose("Which organization?", options)
+	i, err := s.terminal.Choose("Which organization?", options)
 	if err != nil {
 		return api.Organization{}, err
 	}
@@ -178,7 +179,7 @@ func (s *session) findKey(ctx context.Context, ref string) (api.APIKey, error) {
 	}
 	list := make([]candidate[api.APIKey], len(all))
 	for i, k := range all {
-		list[i] = candidate[api.APIKey]{k, k.ID, []string{k.Name}, printable(k.Name) + "  " + k.ID + "  made " + localTime(k.CreatedAt)}
+		list[i] = candidate[api.APIKey]{k, k.ID, []string{k.Name}, term.Printable(k.Name) + "  " + k.ID + "  made " + localTime(k.CreatedAt)}
 	}
 	return pick(s.terminal, "key of yours", ref, list)
 }

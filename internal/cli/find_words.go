@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // byPosition completes the first argument by the first function, and so on.
@@ -19,7 +20,7 @@ func byPosition(words ...cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // described is a word that a shell completes, with what it means.
-func described(word, meaning string) string { return word + "\t" + printable(meaning) }
+func described(word, meaning string) string { return word + "\t" + term.Printable(meaning) }
 
 func (s *session) memberWords(ctx context.Context, workspaceID string) ([]string, error) {
 	all, err := s.members(ctx, workspaceID)

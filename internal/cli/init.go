@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bursar/internal/cli/term"
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/identity"
@@ -28,14 +29,14 @@ initialised is left as it is, and the command fails.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
-				return usageError{err}
+				return term.Usage(err)
 			}
 			if err := require(c, "email", "name", "organization", "workspace"); err != nil {
 				return err
 			}
 			address, err := config.PublicURL(first.PublicURL)
 			if err != nil {
-				return usageError{err}
+				return term.Usage(err)
 			}
 			first.PublicURL = address
 			return withStore(c.Context(), store, func(d *db.DB, _ *identity.Service) error {

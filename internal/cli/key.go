@@ -11,13 +11,14 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // staleAfter is how long a key may lie unused before it is pointed out.
 const staleAfter = 45 * 24 * time.Hour
 
 func newKeys(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:     "keys",
 		Aliases: []string{"key"},
 		Short:   "Make, rotate and revoke your API keys",
@@ -30,7 +31,7 @@ Give each program a key of its own, so that one can be revoked without the other
 }
 
 func newOwnKeysList(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var rows span
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your keys",
@@ -51,19 +52,19 @@ marked, and so are those that were not used for 45 days: revoke what nobody need
 			if err != nil {
 				return fmt.Errorf("list the keys: %w", err)
 			}
-			shown := &table{columns: []string{"name", "id", "created", "last used", "expires", "networks", "note"}, empty: "You have no keys: make one with 'bursar keys create --name NAME'."}
+			shown := &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "note"}, Empty: "You have no keys: make one with 'bursar keys create --name NAME'."}
 			when := orNever
-			if f.csv {
+			if f.CSV {
 				when = exactTime
 			}
 			for _, k := range list {
-				shown.add(k.Name, k.ID, when(k.CreatedAt), when(k.LastUsedAt), when(k.ExpiresAt), networks(k.AllowedCIDRs), keyNote(k, time.Now()))
+				shown.Add(k.Name, k.ID, when(k.CreatedAt), when(k.LastUsedAt), when(k.ExpiresAt), networks(k.AllowedCIDRs), keyNote(k, time.Now()))
 			}
-			return f.writeTable(r.terminal, list, shown)
+			return f.WriteTable(r.terminal, list, shown)
 		},
 	}
 	rows.bind(c)
-	f.bind(c, true)
+	f.Bind(c, true)
 	return c
 }
 
@@ -93,7 +94,7 @@ func keyNote(k api.APIKey, now time.Time) string {
 }
 
 func newOwnKeysCreate(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var name, lifetime string
 	var allow []string
 	c := &cobra.Command{
@@ -115,7 +116,7 @@ to where it is needed.`,
 					err = errors.New("must be longer than nothing")
 				}
 				if err != nil {
-					return usageError{fmt.Errorf("--expires-in: %w", err)}
+					return term.Usagef("--expires-in: %w", err)
 				}
 				p.ExpiresAt = time.Now().Add(length)
 			}
@@ -131,26 +132,26 @@ to where it is needed.`,
 			if made.ExpiresAt != 0 {
 				ends = "It ends at " + localTime(made.ExpiresAt) + "."
 			}
-			fmt.Fprintf(r.terminal.Err, "Made the key %s (%s). %s Keep the secret now: it is not shown again.\n", printable(made.Name), made.ID, ends)
+			fmt.Fprintf(r.terminal.Err, "Made the key %s (%s). %s Keep the secret now: it is not shown again.\n", term.Printable(made.Name), made.ID, ends)
 			return r.writeSecret(f, made)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "what the key is for (required)")
 	c.Flags().StringVar(&lifetime, "expires-in", "", "how long the key lives, such as 90d or 2160h; without it until it is revoked")
 	c.Flags().StringSliceVar(&allow, "allow", nil, "network that the key works from, such as 192.0.2.0/24; can be repeated")
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
-func (r *remote) writeSecret(f format, k *api.NewAPIKey) error {
-	return f.write(r.terminal, k, func(w io.Writer) error {
+func (r *remote) writeSecret(f term.Format, k *api.NewAPIKey) error {
+	return f.Write(r.terminal, k, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, k.APIKey)
 		return err
 	})
 }
 
 func newOwnKeysRotate(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var grace string
 	c := &cobra.Command{
 		Use: "rotate KEY", Short: "Replace a key by a new one",
@@ -167,7 +168,7 @@ lifetime.`,
 			if c.Flags().Changed("grace") {
 				length, err := parseLength(grace)
 				if err != nil {
-					return usageError{fmt.Errorf("--grace: %w", err)}
+					return term.Usagef("--grace: %w", err)
 				}
 				p.Grace = &length
 			}
@@ -183,12 +184,12 @@ lifetime.`,
 			if err != nil {
 				return fmt.Errorf("rotate the key: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Made %s, which replaces %s of %s. %s Keep the secret now: it is not shown again.\n", made.ID, old.ID, printable(old.Name), oldEnds(made))
+			fmt.Fprintf(r.terminal.Err, "Made %s, which replaces %s of %s. %s Keep the secret now: it is not shown again.\n", made.ID, old.ID, term.Printable(old.Name), oldEnds(made))
 			return r.writeSecret(f, made)
 		},
 	}
 	c.Flags().StringVar(&grace, "grace", "", "how long the old key lives on, such as 1h or 7d; 30 days at most (default 24h)")
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
@@ -200,7 +201,7 @@ func oldEnds(made *api.NewAPIKey) string {
 }
 
 func newOwnKeysRevoke(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var yes bool
 	c := &cobra.Command{
 		Use: "revoke KEY", Short: "End a key and the sessions that it made",
@@ -218,18 +219,18 @@ no way back.`,
 			if err != nil {
 				return err
 			}
-			if err := r.terminal.confirm(fmt.Sprintf("Revoke the key %s (%s, last used %s)? Whatever uses it stops working.", printable(k.Name), k.ID, orNever(k.LastUsedAt)), yes); err != nil {
+			if err := r.terminal.Confirm(fmt.Sprintf("Revoke the key %s (%s, last used %s)? Whatever uses it stops working.", term.Printable(k.Name), k.ID, orNever(k.LastUsedAt)), yes); err != nil {
 				return err
 			}
 			revoked, err := s.Keys.Revoke(c.Context(), k.ID)
 			if err != nil {
 				return fmt.Errorf("revoke the key: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Revoked the key %s (%s).\n", printable(k.Name), k.ID)
-			return f.write(r.terminal, revoked, nothing)
+			fmt.Fprintf(r.terminal.Err, "Revoked the key %s (%s).\n", term.Printable(k.Name), k.ID)
+			return f.Write(r.terminal, revoked, nothing)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }

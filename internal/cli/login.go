@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,8 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/profile"
+	"bursar/internal/cli/term"
 )
 
 // defaultURL is the server that is meant where none is named.
@@ -49,7 +49,7 @@ to another server adds a context; see 'bursar context'.`,
 			if err != nil {
 				return err
 			}
-			var held credential
+			var held profile.Credential
 			if withToken {
 				held, err = r.readToken()
 			} else {
@@ -67,12 +67,12 @@ to another server adds a context; see 'bursar context'.`,
 	return c
 }
 
-func (r *remote) loginURL(p *profile, args []string) (string, error) {
+func (r *remote) loginURL(p *profile.Profile, args []string) (string, error) {
 	_, chosen, err := r.target(p)
 	if err != nil {
 		return "", err
 	}
-	url := r.terminal.env("BURSAR_URL")
+	url := r.terminal.Getenv("BURSAR_URL")
 	switch {
 	case len(args) == 1:
 		url = args[0]
@@ -81,45 +81,45 @@ func (r *remote) loginURL(p *profile, args []string) (string, error) {
 	case url == "":
 		url = defaultURL
 	}
-	return serverURL(url), nil
+	return profile.ServerURL(url), nil
 }
 
-func (r *remote) readToken() (credential, error) {
+func (r *remote) readToken() (profile.Credential, error) {
 	text, err := io.ReadAll(io.LimitReader(r.terminal.In, 64<<10))
 	if err != nil {
-		return credential{}, fmt.Errorf("read standard input: %w", err)
+		return profile.Credential{}, fmt.Errorf("read standard input: %w", err)
 	}
-	held, err := readCredential(string(text))
+	held, err := profile.ParseCredential(string(text))
 	if err != nil {
-		return credential{}, usageError{err}
+		return profile.Credential{}, term.Usage(err)
 	}
 	return held, nil
 }
 
 // deviceLogin asks for a code, shows it, and waits until it is decided.
-func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (credential, error) {
-	c, err := newClient(url, credential{})
+func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (profile.Credential, error) {
+	c, err := newClient(url, profile.Credential{})
 	if err != nil {
-		return credential{}, err
+		return profile.Credential{}, err
 	}
 	verifier, challenge := client.NewCodeVerifier()
 	code, err := c.Auth.DeviceCode(ctx, "sign in to the bursar command line", challenge)
 	if err != nil {
-		return credential{}, fmt.Errorf("ask %s for a code: %w", url, err)
+		return profile.Credential{}, fmt.Errorf("ask %s for a code: %w", url, err)
 	}
 	out := r.terminal.Err
 	if !strings.HasPrefix(code.VerificationURL, "http://") && !strings.HasPrefix(code.VerificationURL, "https://") {
-		return credential{}, fmt.Errorf("%s does not say where to approve the code: is it a Bursar server?", url)
+		return profile.Credential{}, fmt.Errorf("%s does not say where to approve the code: is it a Bursar server?", url)
 	}
-	fmt.Fprintf(out, "To sign in, open\n\n  %s\n\nand approve the code  %s\n\n", printable(code.VerificationURL), printable(code.Code))
-	if !noBrowser && r.terminal.interactive() {
+	fmt.Fprintf(out, "To sign in, open\n\n  %s\n\nand approve the code  %s\n\n", term.Printable(code.VerificationURL), term.Printable(code.Code))
+	if !noBrowser && r.terminal.Interactive() {
 		openBrowser(out, code.VerificationURL)
 	}
 	token, err := r.awaitApproval(ctx, c, code, verifier)
 	if err != nil {
-		return credential{}, err
+		return profile.Credential{}, err
 	}
-	return credential{Token: token, ExpiresAt: expiryOf(token)}, nil
+	return profile.Credential{Token: token, ExpiresAt: profile.TokenExpiry(token)}, nil
 }
 
 // openBrowser opens an address where there is a browser. Some openers last as long
@@ -139,7 +139,7 @@ func openBrowser(out io.Writer, url string) {
 
 // awaitApproval polls until the code is decided, with a countdown on a screen.
 func (r *remote) awaitApproval(ctx context.Context, c *client.Client, code *client.DeviceCode, verifier string) (string, error) {
-	live := isTerminal(r.terminal.Err)
+	live := term.IsTerminal(r.terminal.Err)
 	deadline := time.Unix(code.ExpiresAt, 0)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -153,7 +153,7 @@ func (r *remote) awaitApproval(ctx context.Context, c *client.Client, code *clie
 		if n%interval == 0 {
 			polled, err := c.Auth.PollDeviceCode(ctx, code.Code, verifier)
 			switch {
-			case err != nil && (ctx.Err() != nil || !transient(err)):
+			case err != nil && (ctx.Err() != nil || !retryable(err)):
 				return "", fmt.Errorf("wait for the approval: %w", err)
 			case err == nil && polled.Token != "":
 				return polled.Token, nil
@@ -178,17 +178,8 @@ func (r *remote) awaitApproval(ctx context.Context, c *client.Client, code *clie
 	}
 }
 
-// transient says whether a poll may simply be tried again.
-func transient(err error) bool {
-	var refused *client.Error
-	if errors.As(err, &refused) {
-		return refused.Status == 429 || refused.Status >= 500
-	}
-	return !errors.Is(err, context.Canceled)
-}
-
 // remember tries a credential, keeps it, and greets its owner.
-func (r *remote) remember(ctx context.Context, f files, name, url string, held credential) error {
+func (r *remote) remember(ctx context.Context, f files, name, url string, held profile.Credential) error {
 	c, err := newClient(url, held)
 	if err != nil {
 		return err
@@ -198,24 +189,24 @@ func (r *remote) remember(ctx context.Context, f files, name, url string, held c
 		return fmt.Errorf("sign in to %s: %w", url, err)
 	}
 	if name == "" {
-		name = contextName(url)
+		name = profile.ContextName(url)
 	}
 	held.URL = url
-	where, err := f.vault.store(name, held)
+	where, err := f.credentials.Store(name, held)
 	if err != nil {
 		return err
 	}
 	chosen := f.profile.Contexts[name]
 	if chosen == nil || chosen.URL != url {
-		chosen = &target{URL: url}
+		chosen = &profile.Context{URL: url}
 		f.profile.Contexts[name] = chosen
 	}
 	chosen.User = me.Email
 	f.profile.Current = name
-	if err := f.profile.save(); err != nil {
+	if err := f.profile.Save(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(r.terminal.Err, "Welcome, %s. You are signed in to %s; the credential is in %s.\n", printable(called(*me)), url, where)
+	_, err = fmt.Fprintf(r.terminal.Err, "Welcome, %s. You are signed in to %s; the credential is in %s.\n", term.Printable(called(*me)), url, where)
 	return err
 }
 
@@ -228,20 +219,4 @@ func called(u api.User) string {
 		return u.Email
 	}
 	return u.ID
-}
-
-// expiryOf reads when a session token ends, 0 where it does not say.
-func expiryOf(token string) int64 {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return 0
-	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[1])
-	var claims struct {
-		Expires int64 `json:"exp"`
-	}
-	if err != nil || json.Unmarshal(text, &claims) != nil {
-		return 0
-	}
-	return claims.Expires * 1000
 }

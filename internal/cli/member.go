@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 func newMembers(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:     "members",
 		Aliases: []string{"member"},
 		Short:   "See, add and remove the members of a workspace",
@@ -24,7 +25,7 @@ roles say: see 'bursar roles'.`,
 }
 
 func newMembersList(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var rows span
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the members and their roles",
@@ -38,7 +39,7 @@ invited and have not completed their account.`,
 			if err := rows.check(); err != nil {
 				return err
 			}
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -46,20 +47,20 @@ invited and have not completed their account.`,
 			if err != nil {
 				return fmt.Errorf("list the members: %w", err)
 			}
-			shown := &table{columns: []string{"name", "email", "roles", "status", "id"}, empty: "Nobody is in this workspace."}
+			shown := &term.Table{Columns: []string{"name", "email", "roles", "status", "id"}, Empty: "Nobody is in this workspace."}
 			for _, m := range list {
-				shown.add(m.Name, m.Email, strings.Join(m.Roles, ", "), m.Status, m.ID)
+				shown.Add(m.Name, m.Email, strings.Join(m.Roles, ", "), m.Status, m.ID)
 			}
-			return f.writeTable(r.terminal, list, shown)
+			return f.WriteTable(r.terminal, list, shown)
 		},
 	}
 	rows.bind(c)
-	f.bind(c, true)
+	f.Bind(c, true)
 	return r.inWorkspace(c)
 }
 
 func newMembersAdd(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var role string
 	c := &cobra.Command{
 		Use: "add EMAIL", Short: "Add or invite somebody",
@@ -74,7 +75,7 @@ Whoever is a member already gets the role in addition.`,
 			if err := require(c, "role"); err != nil {
 				return err
 			}
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -87,11 +88,11 @@ Whoever is a member already gets the role in addition.`,
 				return fmt.Errorf("add %s: %w", args[0], err)
 			}
 			if added.InvitationURL == "" {
-				fmt.Fprintf(r.terminal.Err, "%s is in %s with the role %s.\n", printable(added.Email), printable(w.Name), added.Role)
+				fmt.Fprintf(r.terminal.Err, "%s is in %s with the role %s.\n", term.Printable(added.Email), term.Printable(w.Name), added.Role)
 			} else {
-				fmt.Fprintf(r.terminal.Err, "Invited %s to %s with the role %s. Send them this link: it is shown this once, works once, and is good for 7 days.\n", printable(added.Email), printable(w.Name), added.Role)
+				fmt.Fprintf(r.terminal.Err, "Invited %s to %s with the role %s. Send them this link: it is shown this once, works once, and is good for 7 days.\n", term.Printable(added.Email), term.Printable(w.Name), added.Role)
 			}
-			return f.write(r.terminal, added, func(out io.Writer) error {
+			return f.Write(r.terminal, added, func(out io.Writer) error {
 				if added.InvitationURL == "" {
 					return nil
 				}
@@ -102,12 +103,12 @@ Whoever is a member already gets the role in addition.`,
 	}
 	c.Flags().StringVar(&role, "role", "", "key or name of the role that they get (required)")
 	_ = c.RegisterFlagCompletionFunc("role", r.completeRoles())
-	f.bind(c, false)
+	f.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
 func newMembersRemove(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var yes bool
 	c := &cobra.Command{
 		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Take somebody out of the workspace",
@@ -117,7 +118,7 @@ effect on their next request. A workspace keeps at least one admin.`,
   bursar members remove "Grace Hopper" --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMembers()),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -125,20 +126,20 @@ effect on their next request. A workspace keeps at least one admin.`,
 			if err != nil {
 				return err
 			}
-			who := printable(person(m.Name, m.Email))
-			if err := r.terminal.confirm(fmt.Sprintf("Remove %s from %s?", who, printable(w.Name)), yes); err != nil {
+			who := term.Printable(person(m.Name, m.Email))
+			if err := r.terminal.Confirm(fmt.Sprintf("Remove %s from %s?", who, term.Printable(w.Name)), yes); err != nil {
 				return err
 			}
 			removed, err := s.Members.Remove(c.Context(), w.ID, m.ID)
 			if err != nil {
 				return fmt.Errorf("remove the member: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Removed %s from %s.\n", who, printable(w.Name))
-			return f.write(r.terminal, removed, nothing)
+			fmt.Fprintf(r.terminal.Err, "Removed %s from %s.\n", who, term.Printable(w.Name))
+			return f.Write(r.terminal, removed, nothing)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	f.bind(c, false)
+	f.Bind(c, false)
 	return r.inWorkspace(c)
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,10 +9,11 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 func newMethods(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use: "receiving-methods", Aliases: []string{"receiving-method", "methods"},
 		Short: "Work with the accounts at which entries receive money",
 		Long: `Receiving methods are the accounts at which an entry of the directory receives
@@ -29,7 +29,7 @@ last four digits; --show-numbers, --json and --jq show them in full.`,
 }
 
 func newMethodList(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var numbers bool
 	c := &cobra.Command{
 		Use: "list ENTRY", Aliases: []string{"ls"},
@@ -50,19 +50,19 @@ func newMethodList(r *remote) *cobra.Command {
 			if e.ReceivingMethods == nil {
 				return errMethodsHidden
 			}
-			rows := &table{columns: []string{"provider", "account name", "account", "default", "id"}, empty: printable(e.Label) + " has no receiving methods yet: see 'bursar receiving-methods add'."}
+			rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "id"}, Empty: term.Printable(e.Label) + " has no receiving methods yet: see 'bursar receiving-methods add'."}
 			for _, m := range *e.ReceivingMethods {
 				mark := ""
 				if m.IsDefault {
 					mark = "yes"
 				}
-				rows.add(m.Provider, m.AccountName, r.accountText(m, numbers), mark, m.ID)
+				rows.Add(m.Provider, m.AccountName, r.accountText(m, numbers), mark, m.ID)
 			}
-			return out.writeTable(r.terminal, *e.ReceivingMethods, rows)
+			return out.WriteTable(r.terminal, *e.ReceivingMethods, rows)
 		},
 	}
 	c.Flags().BoolVar(&numbers, "show-numbers", false, "show account numbers in full")
-	out.bind(c, true)
+	out.Bind(c, true)
 	return r.inWorkspace(c)
 }
 
@@ -88,8 +88,8 @@ func (a *accountFlags) read(t Terminal) (err error) {
 	if a.id != "-" {
 		return nil
 	}
-	if t.interactive() {
-		a.id, err = t.ask("Account id: ")
+	if t.Interactive() {
+		a.id, err = t.Ask("Account id: ")
 	} else {
 		var text []byte
 		text, err = readSome("standard input", t.In)
@@ -99,15 +99,15 @@ func (a *accountFlags) read(t Terminal) (err error) {
 	case err != nil:
 		return err
 	case a.id == "":
-		return usageError{errors.New("--account-id -: standard input holds no account number")}
+		return term.Usagef("--account-id -: standard input holds no account number")
 	case strings.ContainsAny(a.id, "\r\n"):
-		return usageError{errors.New("--account-id -: standard input holds more than one line")}
+		return term.Usagef("--account-id -: standard input holds more than one line")
 	}
 	return nil
 }
 
 func newMethodAdd(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var account accountFlags
 	c := &cobra.Command{
 		Use:   "add ENTRY --provider PROVIDER --account-name NAME --account-id ID",
@@ -144,14 +144,14 @@ it stays out of the history of your shell.`,
 			if err := r.say("Added a receiving method to %s: %s, %s.", e.Label, m.Provider, r.methodText(*m, false)); err != nil {
 				return err
 			}
-			return out.write(r.terminal, m, func(w io.Writer) error {
+			return out.Write(r.terminal, m, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, m.ID)
 				return err
 			})
 		},
 	}
 	account.bind(c)
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
@@ -160,7 +160,7 @@ it stays out of the history of your shell.`,
 func mask(t Terminal, account string) string {
 	const shown, least = 4, 8
 	dots := "••••"
-	if isTerminal(t.Out) && !t.unicode() {
+	if term.IsTerminal(t.Out) && !t.Unicode() {
 		dots = "****"
 	}
 	runes := []rune(account)

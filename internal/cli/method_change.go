@@ -11,6 +11,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 const methodPrefix = "rm_"
@@ -18,7 +19,7 @@ const methodPrefix = "rm_"
 var errMethodsHidden = errors.New("the receiving methods are not shown to you: you need the permission ws.receiving.read here; an admin of the workspace can give you a role that holds it")
 
 func newMethodUpdate(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var account accountFlags
 	c := &cobra.Command{
 		Use: "update ENTRY METHOD", Aliases: []string{"edit"},
@@ -36,7 +37,7 @@ func newMethodUpdate(r *remote) *cobra.Command {
 		},
 	}
 	account.bind(c)
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
@@ -53,13 +54,13 @@ func (a *accountFlags) changes(c *cobra.Command, t Terminal) (p client.Receiving
 		}
 	}
 	if p == (client.ReceivingMethodUpdateParams{}) {
-		return p, usageError{errors.New("say what to change: --provider, --account-name, --account-id or --default")}
+		return p, term.Usagef("say what to change: --provider, --account-name, --account-id or --default")
 	}
 	return p, a.read(t)
 }
 
 func newMethodDefault(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	c := &cobra.Command{
 		Use:   "default ENTRY METHOD",
 		Short: "Make a receiving method the default",
@@ -71,11 +72,11 @@ func newMethodDefault(r *remote) *cobra.Command {
 			return r.updateMethod(c.Context(), args, client.ReceivingMethodUpdateParams{IsDefault: client.Bool(true)}, out)
 		},
 	}
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
-func (r *remote) updateMethod(ctx context.Context, args []string, p client.ReceivingMethodUpdateParams, out format) error {
+func (r *remote) updateMethod(ctx context.Context, args []string, p client.ReceivingMethodUpdateParams, out term.Format) error {
 	s, err := r.connect()
 	if err != nil {
 		return err
@@ -91,11 +92,11 @@ func (r *remote) updateMethod(ctx context.Context, args []string, p client.Recei
 	if err := r.say("Updated a receiving method of %s: %s, %s.", e.Label, updated.Provider, r.methodText(*updated, false)); err != nil {
 		return err
 	}
-	return out.write(r.terminal, updated, func(io.Writer) error { return nil })
+	return out.Write(r.terminal, updated, func(io.Writer) error { return nil })
 }
 
 func newMethodRemove(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var yes bool
 	c := &cobra.Command{
 		Use: "remove ENTRY METHOD", Aliases: []string{"rm", "delete"},
@@ -119,7 +120,7 @@ place.`,
 			if m.Provider != "" {
 				text = m.Provider + ", " + r.methodText(m, false)
 			}
-			if err := r.terminal.confirm(printable("Remove "+text+" from "+e.Label+" for good?"), yes); err != nil {
+			if err := r.terminal.Confirm(term.Printable("Remove "+text+" from "+e.Label+" for good?"), yes); err != nil {
 				return err
 			}
 			removed, err := s.ReceivingMethods.Remove(c.Context(), e.ID, m.ID)
@@ -129,11 +130,11 @@ place.`,
 			if err := r.say("Removed %s from %s.", text, e.Label); err != nil {
 				return err
 			}
-			return out.write(r.terminal, removed, func(io.Writer) error { return nil })
+			return out.Write(r.terminal, removed, func(io.Writer) error { return nil })
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
@@ -152,7 +153,7 @@ func (r *remote) findMethod(ctx context.Context, s *session, entry, ref string) 
 	}
 	list := make([]candidate[api.ReceivingMethod], len(*e.ReceivingMethods))
 	for i, m := range *e.ReceivingMethods {
-		list[i] = candidate[api.ReceivingMethod]{m, m.ID, []string{m.Provider, m.AccountName}, printable(m.Provider + ", " + r.methodText(m, false))}
+		list[i] = candidate[api.ReceivingMethod]{m, m.ID, []string{m.Provider, m.AccountName}, term.Printable(m.Provider + ", " + r.methodText(m, false))}
 	}
 	m, err := pick(s.terminal, "receiving method", ref, list)
 	return e, m, err

@@ -9,10 +9,11 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 func newOrganizations(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:     "orgs",
 		Aliases: []string{"org", "organizations", "organization"},
 		Short:   "See, make and set up organizations",
@@ -25,7 +26,7 @@ because you are in one of its workspaces. Owners change its settings.`,
 }
 
 func newOrganizationsList(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var rows span
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the organizations that you are in",
@@ -44,20 +45,20 @@ func newOrganizationsList(r *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("list the organizations: %w", err)
 			}
-			shown := &table{columns: []string{"name", "slug", "id"}, empty: "You are in no organization yet: make one with 'bursar orgs create NAME'."}
+			shown := &term.Table{Columns: []string{"name", "slug", "id"}, Empty: "You are in no organization yet: make one with 'bursar orgs create NAME'."}
 			for _, o := range list {
-				shown.add(o.Name, o.Slug, o.ID)
+				shown.Add(o.Name, o.Slug, o.ID)
 			}
-			return f.writeTable(r.terminal, list, shown)
+			return f.WriteTable(r.terminal, list, shown)
 		},
 	}
 	rows.bind(c)
-	f.bind(c, true)
+	f.Bind(c, true)
 	return c
 }
 
 func newOrganizationsGet(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	c := &cobra.Command{
 		Use: "get [ORG]", Short: "Show an organization",
 		Long: `Show an organization, by id, slug or name; else the only one that you are in.`,
@@ -80,18 +81,18 @@ func newOrganizationsGet(r *remote) *cobra.Command {
 			return r.writeOrganization(f, got)
 		},
 	}
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
-func (r *remote) writeOrganization(f format, o *api.Organization) error {
-	return f.write(r.terminal, o, func(w io.Writer) error {
-		return writePairs(r.terminal, w, "Name", o.Name, "Slug", o.Slug, "Id", o.ID)
+func (r *remote) writeOrganization(f term.Format, o *api.Organization) error {
+	return f.Write(r.terminal, o, func(w io.Writer) error {
+		return term.WritePairs(r.terminal, w, "Name", o.Name, "Slug", o.Slug, "Id", o.ID)
 	})
 }
 
 func newOrganizationsCreate(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var slug string
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make an organization",
@@ -108,17 +109,17 @@ func newOrganizationsCreate(r *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("make the organization: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Made the organization %s. Make a workspace in it with 'bursar workspaces create NAME --organization %s'.\n", printable(made.Name), made.Slug)
+			fmt.Fprintf(r.terminal.Err, "Made the organization %s. Make a workspace in it with 'bursar workspaces create NAME --organization %s'.\n", term.Printable(made.Name), made.Slug)
 			return r.writeOrganization(f, made)
 		},
 	}
 	c.Flags().StringVar(&slug, "slug", "", "short name for addresses and commands: a-z, 0-9 and dashes")
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
 func newOrganizationsSettings(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var name, slug string
 	c := &cobra.Command{
 		Use: "settings [ORG]", Short: "Show or change the settings of an organization",
@@ -149,12 +150,12 @@ the slug as it is.`,
 			if err != nil {
 				return fmt.Errorf("change the settings: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Changed the settings of %s (%s).\n", printable(changed.Name), changed.ID)
+			fmt.Fprintf(r.terminal.Err, "Changed the settings of %s (%s).\n", term.Printable(changed.Name), changed.ID)
 			return r.writeOrganization(f, changed)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "new name")
 	c.Flags().StringVar(&slug, "slug", "", "new slug: a-z, 0-9 and dashes")
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }

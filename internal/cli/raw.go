@@ -2,17 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/itchyny/gojq"
 	"github.com/spf13/cobra"
 
 	"bursar/api/openapi"
+	"bursar/internal/cli/term"
 )
 
 // rawCall is a call of the API as it was typed.
@@ -20,7 +18,8 @@ type rawCall struct {
 	r                 *remote
 	method, path      string
 	fields, texts     []string
-	input, jq         string
+	input, expression string
+	jq                *term.JQ // the compiled expression, nil without one
 	headers           []string
 	include, paginate bool
 }
@@ -54,7 +53,7 @@ written too, and the exit code is 1.`,
 	c.Flags().StringArrayVarP(&call.texts, "raw-field", "f", nil, "name=value that is text as it is; can be repeated")
 	c.Flags().StringVar(&call.input, "input", "", "file that is the body; - is standard input")
 	c.Flags().StringArrayVarP(&call.headers, "header", "H", nil, "'Name: value' to send; can be repeated")
-	c.Flags().StringVar(&call.jq, "jq", "", "write what a jq expression makes of the answer")
+	c.Flags().StringVar(&call.expression, "jq", "", "write what a jq expression makes of the answer")
 	c.Flags().BoolVarP(&call.include, "include", "i", false, "write the status and the headers first")
 	c.Flags().BoolVar(&call.paginate, "paginate", false, "read all pages of a list and write one array of their data")
 	c.MarkFlagsMutuallyExclusive("input", "field")
@@ -96,18 +95,20 @@ var (
 func (call *rawCall) check() error {
 	switch {
 	case !methodShape.MatchString(call.method):
-		return usageError{fmt.Errorf("%q is no method: give GET, POST, PUT, PATCH or DELETE", call.method)}
+		return term.Usagef("%q is no method: give GET, POST, PUT, PATCH or DELETE", call.method)
 	case strings.Contains(call.path, "://"):
-		return usageError{errors.New("give the path alone, such as /auth/me: the server is that of the context")}
+		return term.Usagef("give the path alone, such as /auth/me: the server is that of the context")
 	case call.paginate && call.method != http.MethodGet:
-		return usageError{errors.New("--paginate is for GET")}
+		return term.Usagef("--paginate is for GET")
 	case call.input != "" && call.method == http.MethodGet:
-		return usageError{errors.New("GET has no body: use --field for the query")}
+		return term.Usagef("GET has no body: use --field for the query")
 	}
-	if call.jq != "" {
-		return checkExpression(call.jq)
+	if call.expression == "" {
+		return nil
 	}
-	return nil
+	var err error
+	call.jq, err = term.CompileJQ(call.expression)
+	return err
 }
 
 const workspaceMark = "{workspace}"
@@ -118,7 +119,7 @@ func (call *rawCall) fill(ctx context.Context, s *session) error {
 	if !marked(call.path) && !slices.ContainsFunc(call.fields, marked) {
 		return nil
 	}
-	w, err := call.r.here(ctx, s)
+	w, err := call.r.currentWorkspace(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -142,16 +143,4 @@ func pathWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.Shel
 		words = append(words, string(found[1]))
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-// checkExpression finds what is wrong with a jq expression before anything is done.
-func checkExpression(text string) error {
-	query, err := gojq.Parse(text)
-	if err == nil {
-		_, err = gojq.Compile(query)
-	}
-	if err != nil {
-		return usageError{fmt.Errorf("--jq: %w", err)}
-	}
-	return nil
 }

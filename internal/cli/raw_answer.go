@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // pages follows the cursors of a list.
@@ -20,7 +20,7 @@ func (call *rawCall) pages(ctx context.Context, s *session) error {
 	path, text, _ := strings.Cut(call.path, "?")
 	query, err := url.ParseQuery(text)
 	if err != nil {
-		return usageError{fmt.Errorf("read the query of the path: %w", err)}
+		return term.Usagef("read the query of the path: %w", err)
 	}
 	if !query.Has("limit") {
 		query.Set("limit", "100")
@@ -45,10 +45,10 @@ func (call *rawCall) pages(ctx context.Context, s *session) error {
 		}
 		query.Set("cursor", page.Cursor)
 	}
-	if call.jq != "" {
-		return writeJQ(call.r.terminal.Out, call.jq, all)
+	if call.jq != nil {
+		return call.jq.Write(call.r.terminal, all)
 	}
-	return writeJSON(call.r.terminal, all)
+	return term.WriteJSON(call.r.terminal, all)
 }
 
 // answer writes what came back, whatever it is.
@@ -65,37 +65,18 @@ func (call *rawCall) answer(response *client.Response, err error) error {
 	if call.include {
 		fmt.Fprintf(out, "HTTP %d %s\n", response.Status, http.StatusText(response.Status))
 		for _, name := range slices.Sorted(maps.Keys(response.Header)) {
-			fmt.Fprintf(out, "%s: %s\n", name, printable(strings.Join(response.Header[name], ", ")))
+			fmt.Fprintf(out, "%s: %s\n", name, term.Printable(strings.Join(response.Header[name], ", ")))
 		}
 		fmt.Fprintln(out)
 	}
 	var failed error
-	if call.jq != "" && !refused {
-		failed = writeJQ(out, call.jq, json.RawMessage(response.Body))
+	if call.jq != nil && !refused {
+		failed = call.jq.Write(call.r.terminal, json.RawMessage(response.Body))
 	} else {
-		failed = writeBody(call.r.terminal, response.Body)
+		failed = term.WriteBody(call.r.terminal, response.Body)
 	}
 	if refused && err != nil {
 		failed = errors.Join(failed, fmt.Errorf("%s: %w", doing, err))
 	}
 	return failed
-}
-
-// writeBody writes an answer as it is, or for people on a screen.
-func writeBody(t Terminal, body []byte) error {
-	if isTerminal(t.Out) {
-		var pretty bytes.Buffer
-		if json.Indent(&pretty, body, "", "  ") == nil {
-			body = pretty.Bytes()
-		}
-		lines := strings.Split(string(body), "\n")
-		body = []byte(strings.Join(clean(lines), "\n"))
-	}
-	if len(body) > 0 && body[len(body)-1] != '\n' {
-		body = append(body, '\n')
-	}
-	if _, err := t.Out.Write(body); err != nil {
-		return fmt.Errorf("write the answer: %w", err)
-	}
-	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"bursar/internal/cli/term"
 )
 
 // body makes the body, or adds to the query what GET asks for.
@@ -34,7 +36,7 @@ func (call *rawCall) body() (any, error) {
 	for i, field := range slices.Concat(call.fields, call.texts) {
 		name, text, ok := strings.Cut(field, "=")
 		if !ok {
-			return nil, usageError{fmt.Errorf("%q must be name=value", field)}
+			return nil, term.Usagef("%q must be name=value", field)
 		}
 		var value any = text
 		if i < len(call.fields) {
@@ -44,7 +46,7 @@ func (call *rawCall) body() (any, error) {
 			}
 		}
 		if err := putField(body, name, value); err != nil {
-			return nil, usageError{err}
+			return nil, term.Usage(err)
 		}
 	}
 	return body, nil
@@ -54,12 +56,12 @@ func (call *rawCall) query() error {
 	path, text, _ := strings.Cut(call.path, "?")
 	query, err := url.ParseQuery(text)
 	if err != nil {
-		return usageError{fmt.Errorf("read the query of the path: %w", err)}
+		return term.Usagef("read the query of the path: %w", err)
 	}
 	for _, field := range slices.Concat(call.fields, call.texts) {
 		name, value, ok := strings.Cut(field, "=")
 		if !ok {
-			return usageError{fmt.Errorf("%q must be name=value", field)}
+			return term.Usagef("%q must be name=value", field)
 		}
 		query.Add(name, value)
 	}

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"strings"
 
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // sending adds the headers that are asked for to what the session sends.
@@ -18,7 +18,7 @@ func (call *rawCall) sending(ctx context.Context, s *session) (context.Context, 
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		switch {
 		case !ok || !headerShape.MatchString(name) || strings.ContainsAny(value, "\r\n\x00"):
-			return nil, usageError{errors.New("--header must be 'Name: value'")}
+			return nil, term.Usagef("--header must be 'Name: value'")
 		case strings.EqualFold(name, "Idempotency-Key"):
 			ctx = client.WithIdempotencyKey(ctx, value)
 		default:

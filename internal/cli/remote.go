@@ -13,6 +13,8 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/profile"
+	"bursar/internal/cli/term"
 	"bursar/internal/fault"
 )
 
@@ -23,10 +25,7 @@ type remote struct {
 	workspace   string // --workspace
 }
 
-var (
-	errSignedOut = errors.New("you are not signed in")
-	errStopped   = errors.New("nothing was done")
-)
+var errSignedOut = errors.New("you are not signed in")
 
 // session is a connection to a server.
 type session struct {
@@ -36,22 +35,22 @@ type session struct {
 	name      string // of the context; empty where variables say everything
 	workspace string // id or name of the default workspace
 	expiresAt int64
-	held      credential
+	held      profile.Credential
 }
 
 // files are what the command line remembers.
 type files struct {
-	profile *profile
-	vault   vault
+	profile     *profile.Profile
+	credentials profile.CredentialStore
 }
 
 func (r *remote) files() (files, error) {
-	dir, err := settingsFolder(r.terminal.Env)
+	dir, err := profile.Dir(r.terminal.Env)
 	if err != nil {
 		return files{}, err
 	}
-	p, err := loadProfile(dir)
-	return files{p, openVault(dir, r.terminal.Env)}, err
+	p, err := profile.Load(dir)
+	return files{p, profile.OpenCredentials(dir, r.terminal.Env)}, err
 }
 
 // connect opens the way to the chosen server as whoever is signed in there.
@@ -65,9 +64,9 @@ func (r *remote) connect() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if url := r.terminal.env("BURSAR_URL"); url != "" && r.contextName == "" {
-		s.url = serverURL(url)
-		name, _ = f.profile.named(s.url)
+	if url := r.terminal.Getenv("BURSAR_URL"); url != "" && r.contextName == "" {
+		s.url = profile.ServerURL(url)
+		name, _ = f.profile.Find(s.url)
 		chosen = f.profile.Contexts[name]
 	} else if chosen == nil {
 		return nil, fmt.Errorf("%w: run 'bursar login URL', or set BURSAR_URL and BURSAR_API_KEY", errSignedOut)
@@ -77,18 +76,18 @@ func (r *remote) connect() (*session, error) {
 		s.workspace = chosen.Workspace
 	}
 	// --context names a server: what the environment says of another must not go there.
-	var held credential
+	var held profile.Credential
 	if r.contextName == "" {
-		held = credential{APIKey: r.terminal.env("BURSAR_API_KEY"), Token: r.terminal.env("BURSAR_TOKEN")}
-		s.workspace = cmp.Or(r.terminal.env("BURSAR_WORKSPACE"), s.workspace)
+		held = profile.Credential{APIKey: r.terminal.Getenv("BURSAR_API_KEY"), Token: r.terminal.Getenv("BURSAR_TOKEN")}
+		s.workspace = cmp.Or(r.terminal.Getenv("BURSAR_WORKSPACE"), s.workspace)
 	}
-	if held.empty() {
-		if held, err = f.vault.load(s.name, s.url); err != nil {
+	if held.Empty() {
+		if held, err = f.credentials.Load(s.name, s.url); err != nil {
 			return nil, err
 		}
 	}
 	s.expiresAt, s.held = held.ExpiresAt, held
-	if held.empty() {
+	if held.Empty() {
 		return nil, fmt.Errorf("%w to %s: run 'bursar login %s'", errSignedOut, s.url, s.url)
 	}
 	if held.APIKey == "" && held.ExpiresAt != 0 && time.Now().UnixMilli() >= held.ExpiresAt {
@@ -100,7 +99,7 @@ func (r *remote) connect() (*session, error) {
 
 // target is the context that is asked for, or the current one; nil where there is
 // none.
-func (r *remote) target(p *profile) (string, *target, error) {
+func (r *remote) target(p *profile.Profile) (string, *profile.Context, error) {
 	name := r.contextName
 	if name == "" {
 		return p.Current, p.Contexts[p.Current], nil
@@ -112,7 +111,7 @@ func (r *remote) target(p *profile) (string, *target, error) {
 	return name, chosen, nil
 }
 
-func newClient(url string, c credential, options ...client.Option) (*client.Client, error) {
+func newClient(url string, c profile.Credential, options ...client.Option) (*client.Client, error) {
 	options = append(options, client.WithUserAgent("bursar/"+version()))
 	switch {
 	case c.APIKey != "":
@@ -122,7 +121,7 @@ func newClient(url string, c credential, options ...client.Option) (*client.Clie
 	}
 	made, err := client.New(url, options...)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, term.Usage(err)
 	}
 	return made, nil
 }
@@ -135,7 +134,7 @@ func (r *remote) inWorkspace(c *cobra.Command) *cobra.Command {
 }
 
 // here is the workspace that a command works in.
-func (r *remote) here(ctx context.Context, s *session) (api.Workspace, error) {
+func (r *remote) currentWorkspace(ctx context.Context, s *session) (api.Workspace, error) {
 	ref := r.workspace
 	if ref == "" {
 		ref = s.workspace

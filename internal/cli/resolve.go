@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 // candidate is something that a name can mean.
@@ -49,12 +49,12 @@ func pick[T any](t Terminal, kind, ref string, all []candidate[T]) (T, error) {
 	}
 	options := make([]string, len(found))
 	for i, c := range found {
-		options[i] = printable(c.text)
+		options[i] = term.Printable(c.text)
 	}
-	if !t.interactive() {
+	if !t.Interactive() {
 		return none, fmt.Errorf("%q can mean several: give the id of one\n  %s", ref, strings.Join(options, "\n  "))
 	}
-	i, err := t.choose(fmt.Sprintf("%q can mean several. Which %s?", ref, kind), options)
+	i, err := t.Choose(fmt.Sprintf("%q can mean several. Which %s?", ref, kind), options)
 	if err != nil {
 		return none, err
 	}
@@ -86,14 +86,14 @@ func (s *session) findWorkspace(ctx context.Context, ref string) (api.Workspace,
 }
 
 func (s *session) pickWorkspace(question string, all []api.Workspace) (api.Workspace, error) {
-	if !s.terminal.interactive() {
-		return api.Workspace{}, usageError{errors.New("you are in several workspaces: give --workspace, or set BURSAR_WORKSPACE")}
+	if !s.terminal.Interactive() {
+		return api.Workspace{}, term.Usagef("you are in several workspaces: give --workspace, or set BURSAR_WORKSPACE")
 	}
 	options := make([]string, len(all))
 	for i, c := range workspaceCandidates(all) {
 		options[i] = c.text
 	}
-	i, err := s.terminal.choose(question, options)
+	i, err := s.terminal.Choose(question, options)
 	if err != nil {
 		return api.Workspace{}, err
 	}

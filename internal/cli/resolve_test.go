@@ -58,10 +58,10 @@ func TestAmbiguousNameIsToldWithItsCandidates(t *testing.T) {
 
 func TestAmbiguousNameIsAskedAbout(t *testing.T) {
 	s := newScreen(t, 80)
-	s.types("2")
+	s.Type("2")
 	var got api.Workspace
 	var err error
-	shown := s.shows(func() { got, err = pick(s.Terminal, "workspace", "Payroll", workspaceCandidates(someWorkspaces)) })
+	shown := s.Shows(func() { got, err = pick(s.Terminal, "workspace", "Payroll", workspaceCandidates(someWorkspaces)) })
 	if err != nil || got.ID != "ws_3" {
 		t.Errorf("chose %s, %v", got.ID, err)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,10 +12,11 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 func newRoles(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:     "roles",
 		Aliases: []string{"role"},
 		Short:   "See roles, give them to members, define your own",
@@ -29,7 +29,7 @@ its own. Nobody can give a permission that they do not hold.`,
 }
 
 func newRolesList(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var rows span
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the roles of the workspace",
@@ -40,7 +40,7 @@ func newRolesList(r *remote) *cobra.Command {
 			if err := rows.check(); err != nil {
 				return err
 			}
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -48,15 +48,15 @@ func newRolesList(r *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("list the roles: %w", err)
 			}
-			shown := &table{columns: []string{"key", "name", "permissions", "built in"}, empty: "There are no roles."}
+			shown := &term.Table{Columns: []string{"key", "name", "permissions", "built in"}, Empty: "There are no roles."}
 			for _, role := range list {
-				shown.add(role.Key, role.Name, strconv.Itoa(len(role.Permissions)), yesNo(role.BuiltIn))
+				shown.Add(role.Key, role.Name, strconv.Itoa(len(role.Permissions)), yesNo(role.BuiltIn))
 			}
-			return f.writeTable(r.terminal, list, shown)
+			return f.WriteTable(r.terminal, list, shown)
 		},
 	}
 	rows.bind(c)
-	f.bind(c, true)
+	f.Bind(c, true)
 	return r.inWorkspace(c)
 }
 
@@ -68,14 +68,14 @@ func yesNo(value bool) string {
 }
 
 func newRolesGet(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	c := &cobra.Command{
 		Use: "get ROLE", Short: "Show a role and its permissions",
 		Example: `  bursar roles get auditor
   bursar roles get auditor --jq '.permissions[]'`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRoles()),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -86,19 +86,19 @@ func newRolesGet(r *remote) *cobra.Command {
 			return r.writeRole(f, role)
 		},
 	}
-	f.bind(c, false)
+	f.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
-func (r *remote) writeRole(f format, role api.Role) error {
-	return f.write(r.terminal, role, func(w io.Writer) error {
+func (r *remote) writeRole(f term.Format, role api.Role) error {
+	return f.Write(r.terminal, role, func(w io.Writer) error {
 		pairs := []string{"Key", role.Key, "Name", role.Name, "Color", role.Color, "Built in", yesNo(role.BuiltIn)}
 		name := "Permissions"
 		for _, permission := range role.Permissions {
 			pairs = append(pairs, name, permission)
 			name = ""
 		}
-		return writePairs(r.terminal, w, pairs...)
+		return term.WritePairs(r.terminal, w, pairs...)
 	})
 }
 
@@ -113,7 +113,7 @@ role by key or name. A role that is held already changes nothing.`,
 		if err != nil {
 			return nil, fmt.Errorf("give the role: %w", err)
 		}
-		fmt.Fprintf(r.terminal.Err, "%s has the role %s in %s.\n", printable(person(m.Name, m.Email)), role.Key, printable(w.Name))
+		fmt.Fprintf(r.terminal.Err, "%s has the role %s in %s.\n", term.Printable(person(m.Name, m.Email)), role.Key, term.Printable(w.Name))
 		return done, nil
 	})
 }
@@ -129,7 +129,7 @@ next request. The last admin cannot lose the role admin.`,
 		if err != nil {
 			return nil, fmt.Errorf("take the role: %w", err)
 		}
-		fmt.Fprintf(r.terminal.Err, "%s no longer has the role %s in %s.\n", printable(person(m.Name, m.Email)), role.Key, printable(w.Name))
+		fmt.Fprintf(r.terminal.Err, "%s no longer has the role %s in %s.\n", term.Printable(person(m.Name, m.Email)), role.Key, term.Printable(w.Name))
 		return done, nil
 	})
 }
@@ -138,10 +138,10 @@ type roleChange func(ctx context.Context, s *session, w api.Workspace, m api.Mem
 
 // newRoleChange makes a command about a member and a role.
 func (r *remote) newRoleChange(c *cobra.Command, change roleChange) *cobra.Command {
-	var f format
+	var f term.Format
 	c.Args, c.ValidArgsFunction = cobra.ExactArgs(2), byPosition(r.completeMembers(), r.completeRoles())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, w, err := r.work(c.Context())
+		s, w, err := r.connectWorkspace(c.Context())
 		if err != nil {
 			return err
 		}
@@ -157,14 +157,14 @@ func (r *remote) newRoleChange(c *cobra.Command, change roleChange) *cobra.Comma
 		if err != nil {
 			return err
 		}
-		return f.write(r.terminal, done, nothing)
+		return f.Write(r.terminal, done, nothing)
 	}
-	f.bind(c, false)
+	f.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
 func newRolesDefine(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var p client.RoleParams
 	var color string
 	c := &cobra.Command{
@@ -179,7 +179,7 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
   bursar roles define payer --color '#0f766e'`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRoles()),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -193,7 +193,7 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 				p = merged(c, p, all[at])
 			}
 			if p.Name == "" {
-				return usageError{errors.New("--name is required for a new role")}
+				return term.Usagef("--name is required for a new role")
 			}
 			role, err := s.Roles.Define(c.Context(), w.ID, args[0], p)
 			if err != nil {
@@ -203,7 +203,7 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 			if at >= 0 {
 				verb = "Changed"
 			}
-			fmt.Fprintf(r.terminal.Err, "%s the role %s of %s.\n", verb, role.Key, printable(w.Name))
+			fmt.Fprintf(r.terminal.Err, "%s the role %s of %s.\n", verb, role.Key, term.Printable(w.Name))
 			return r.writeRole(f, *role)
 		},
 	}
@@ -211,7 +211,7 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 	c.Flags().StringVar(&color, "color", "", "color such as #0f766e")
 	c.Flags().StringSliceVar(&p.Permissions, "permission", nil, "permission that the role holds; can be repeated")
 	_ = c.RegisterFlagCompletionFunc("permission", r.completePermissions())
-	f.bind(c, false)
+	f.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
@@ -242,7 +242,7 @@ func (r *remote) completePermissions() cobra.CompletionFunc {
 }
 
 func newRolesDelete(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var yes bool
 	c := &cobra.Command{
 		Use: "delete ROLE", Short: "Delete a role of the workspace that nobody holds",
@@ -250,7 +250,7 @@ func newRolesDelete(r *remote) *cobra.Command {
   bursar roles delete payer --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRoles()),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -258,18 +258,18 @@ func newRolesDelete(r *remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := r.terminal.confirm(fmt.Sprintf("Delete the role %s of %s (%s)?", role.Key, printable(w.Name), strings.Join(role.Permissions, ", ")), yes); err != nil {
+			if err := r.terminal.Confirm(fmt.Sprintf("Delete the role %s of %s (%s)?", role.Key, term.Printable(w.Name), strings.Join(role.Permissions, ", ")), yes); err != nil {
 				return err
 			}
 			deleted, err := s.Roles.Delete(c.Context(), w.ID, role.Key)
 			if err != nil {
 				return fmt.Errorf("delete the role: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Deleted the role %s of %s.\n", role.Key, printable(w.Name))
-			return f.write(r.terminal, deleted, nothing)
+			fmt.Fprintf(r.terminal.Err, "Deleted the role %s of %s.\n", role.Key, term.Printable(w.Name))
+			return f.Write(r.terminal, deleted, nothing)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	f.bind(c, false)
+	f.Bind(c, false)
 	return r.inWorkspace(c)
 }

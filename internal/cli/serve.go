@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"math"
 	"net"
-	"net/http"
 	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"bursar/internal/cli/term"
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/server"
@@ -37,14 +37,14 @@ SIGINT drain: requests under way are answered, then the store is closed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
-				return usageError{err}
+				return term.Usage(err)
 			}
 			if err := settings.Check(); err != nil {
-				return usageError{err}
+				return term.Usage(err)
 			}
 			var level slog.Level
 			if err := level.UnmarshalText([]byte(settings.LogLevel)); err != nil {
-				return usageError{fmt.Errorf("--log-level must be debug, info, warn or error")}
+				return term.Usagef("--log-level must be debug, info, warn or error")
 			}
 			log := server.NewLog(t.Err, level)
 			log.Gather(2 * time.Millisecond)
@@ -93,14 +93,14 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 		return err
 	}
 	if settings.Pprof != "" {
-		stop, err := serveProfiles(settings.Pprof, log.Logger)
+		stop, err := server.ServeProfiles(settings.Pprof, log.Logger)
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
 	log.Info("listening", "address", listener.Addr().String(), "public_url", settings.PublicURL)
-	return run(ctx, srv, listener, settings.DrainTimeout, log)
+	return srv.Serve(ctx, listener, settings.DrainTimeout)
 }
 
 // welcome sets an empty store up and tells how to use it, once.
@@ -137,55 +137,4 @@ for a session token:
 
 `, base, made.OrganizationID, made.WorkspaceID, made.UserID, made.APIKey, made.Link, base, made.APIKey)
 	return err
-}
-
-// turnAway is how long a draining server still takes requests, telling each
-// client that its connection ends: nobody's request meets a closed door.
-const turnAway = 500 * time.Millisecond
-
-// emptyQueue is how long connections that the kernel has queued are still accepted.
-const emptyQueue = 50 * time.Millisecond
-
-// run serves until ctx ends, then drains.
-func run(ctx context.Context, srv *server.Server, listener net.Listener, drain time.Duration, log *server.Log) error {
-	web := &http.Server{
-		Handler:           srv,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      60 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-
-		DisableGeneralOptionsHandler: true, // which would answer OPTIONS * outside of the envelope
-	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	kept := make(chan struct{})
-	go func() {
-		defer close(kept)
-		srv.Keep(background)
-	}()
-	defer func() {
-		stop()
-		<-kept
-	}()
-	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	log.Info("draining")
-	srv.Drain()
-	time.Sleep(turnAway)
-	narrowDoor(listener)
-	time.Sleep(emptyQueue)
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	if err := web.Shutdown(limit); err != nil {
-		return fmt.Errorf("drain: requests were still under way after %s: %w", drain, errors.Join(err, web.Close()))
-	}
-	log.Info("stopped")
-	return nil
 }

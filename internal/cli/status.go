@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/client"
+	"bursar/internal/cli/profile"
+	"bursar/internal/cli/term"
 )
 
 func newLogout(r *remote) *cobra.Command {
@@ -35,7 +37,7 @@ stays good at the server; revoke it with 'bursar keys revoke'.`,
 			if chosen == nil {
 				return fmt.Errorf("%w anywhere: there is nothing to do", errSignedOut)
 			}
-			held, err := f.vault.load(name, chosen.URL)
+			held, err := f.credentials.Load(name, chosen.URL)
 			if err != nil {
 				return err
 			}
@@ -44,11 +46,11 @@ stays good at the server; revoke it with 'bursar keys revoke'.`,
 					fmt.Fprintf(r.terminal.Err, "The session could not be ended at the server: %s\n", explain(err))
 				}
 			}
-			if err := f.vault.forget(name); err != nil {
+			if err := f.credentials.Forget(name); err != nil {
 				return err
 			}
 			chosen.User = ""
-			if err := f.profile.save(); err != nil {
+			if err := f.profile.Save(); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(r.terminal.Err, "Signed out of %s.\n", name)
@@ -57,7 +59,7 @@ stays good at the server; revoke it with 'bursar keys revoke'.`,
 	}
 }
 
-func (r *remote) endSession(c *cobra.Command, url string, held credential) error {
+func (r *remote) endSession(c *cobra.Command, url string, held profile.Credential) error {
 	connection, err := newClient(url, held)
 	if err != nil {
 		return err
@@ -70,7 +72,7 @@ func (r *remote) endSession(c *cobra.Command, url string, held credential) error
 }
 
 func newWhoami(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	c := &cobra.Command{
 		Use:   "whoami",
 		Short: "Show who is signed in",
@@ -86,12 +88,12 @@ func newWhoami(r *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("ask who is signed in: %w", err)
 			}
-			return f.write(r.terminal, me, func(w io.Writer) error {
-				return writePairs(r.terminal, w, "Name", me.Name, "Email", me.Email, "Id", me.ID)
+			return f.Write(r.terminal, me, func(w io.Writer) error {
+				return term.WritePairs(r.terminal, w, "Name", me.Name, "Email", me.Email, "Id", me.ID)
 			})
 		},
 	}
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
@@ -106,7 +108,7 @@ type statusReport struct {
 }
 
 func newStatus(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the server, who is signed in, the workspace and when the session ends",
@@ -131,12 +133,12 @@ func newStatus(r *remote) *cobra.Command {
 					workspace = s.workspace + " (not found)"
 				}
 			}
-			return f.write(r.terminal, report, func(w io.Writer) error {
-				return writePairs(r.terminal, w, "Server", s.url, "User", called(*me)+" <"+me.Email+">", "Workspace", workspace, "Session", s.lasts())
+			return f.Write(r.terminal, report, func(w io.Writer) error {
+				return term.WritePairs(r.terminal, w, "Server", s.url, "User", called(*me)+" <"+me.Email+">", "Workspace", workspace, "Session", s.lasts())
 			})
 		},
 	}
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
@@ -176,7 +178,7 @@ type contextRow struct {
 }
 
 func newContextList(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	c := &cobra.Command{
 		Use: "list", Short: "List the servers that you have signed in to", Aliases: []string{"ls"},
 		Example: `  bursar context list`,
@@ -186,7 +188,7 @@ func newContextList(r *remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows := &table{columns: []string{"name", "url", "user", "workspace", "current"}, empty: "There are no contexts yet: run 'bursar login URL'."}
+			rows := &term.Table{Columns: []string{"name", "url", "user", "workspace", "current"}, Empty: "There are no contexts yet: run 'bursar login URL'."}
 			list := []contextRow{}
 			for _, name := range slices.Sorted(maps.Keys(f.profile.Contexts)) {
 				at := f.profile.Contexts[name]
@@ -196,12 +198,12 @@ func newContextList(r *remote) *cobra.Command {
 					mark = "*"
 				}
 				list = append(list, row)
-				rows.add(name, at.URL, at.User, at.Workspace, mark)
+				rows.Add(name, at.URL, at.User, at.Workspace, mark)
 			}
-			return out.writeTable(r.terminal, list, rows)
+			return out.WriteTable(r.terminal, list, rows)
 		},
 	}
-	out.bind(c, true)
+	out.Bind(c, true)
 	return c
 }
 
@@ -219,7 +221,7 @@ func newContextUse(r *remote) *cobra.Command {
 		Example: `  bursar context use pay.example.com`,
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: r.contextNames,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return r.changeContexts(args[0], func(p *profile) string {
+			return r.changeContexts(args[0], func(p *profile.Profile) string {
 				p.Current = args[0]
 				return "Commands now go to " + p.Contexts[args[0]].URL + "."
 			})
@@ -238,11 +240,11 @@ func newContextRemove(r *remote) *cobra.Command {
 				return err
 			}
 			if f.profile.Contexts[args[0]] != nil {
-				if err := f.vault.forget(args[0]); err != nil {
+				if err := f.credentials.Forget(args[0]); err != nil {
 					return err
 				}
 			}
-			return r.changeContexts(args[0], func(p *profile) string {
+			return r.changeContexts(args[0], func(p *profile.Profile) string {
 				delete(p.Contexts, args[0])
 				if p.Current == args[0] {
 					p.Current = ""
@@ -253,7 +255,7 @@ func newContextRemove(r *remote) *cobra.Command {
 	}
 }
 
-func (r *remote) changeContexts(name string, change func(p *profile) string) error {
+func (r *remote) changeContexts(name string, change func(p *profile.Profile) string) error {
 	f, err := r.files()
 	if err != nil {
 		return err
@@ -262,7 +264,7 @@ func (r *remote) changeContexts(name string, change func(p *profile) string) err
 		return errors.New("there is no context " + name + ": see 'bursar context list'")
 	}
 	text := change(f.profile)
-	if err := f.profile.save(); err != nil {
+	if err := f.profile.Save(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(r.terminal.Err, text)

@@ -12,6 +12,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 func appliesTo() []string {
@@ -19,7 +20,7 @@ func appliesTo() []string {
 }
 
 func newTags(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use: "tags", Aliases: []string{"tag"},
 		Short: "Work with the tags that sort the directory",
 		Long: `Tags sort the directory. TAG is the name of a tag, whatever its case, or its id.
@@ -31,7 +32,7 @@ A tag applies to entries of one type or of all.`,
 }
 
 func newTagList(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var kind string
 	var rows span
 	c := &cobra.Command{
@@ -44,30 +45,30 @@ func newTagList(r *remote) *cobra.Command {
 			if err := errors.Join(rows.check(), oneOf("applies-to", kind, appliesTo())); err != nil {
 				return err
 			}
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
 			list, err := take(r.terminal, rows, s.tagsFor(c.Context(), w.ID, kind))
 			if err != nil {
-				return fmt.Errorf("list the tags of %s: %w", printable(w.Name), err)
+				return fmt.Errorf("list the tags of %s: %w", term.Printable(w.Name), err)
 			}
-			shown := &table{columns: []string{"name", "applies to", "id"}, empty: "There are no such tags in " + printable(w.Name) + " yet."}
+			shown := &term.Table{Columns: []string{"name", "applies to", "id"}, Empty: "There are no such tags in " + term.Printable(w.Name) + " yet."}
 			for _, t := range list {
-				shown.add(t.Name, t.AppliesTo, t.ID)
+				shown.Add(t.Name, t.AppliesTo, t.ID)
 			}
-			return out.writeTable(r.terminal, list, shown)
+			return out.WriteTable(r.terminal, list, shown)
 		},
 	}
 	c.Flags().StringVar(&kind, "applies-to", "", "only tags for these entries: all, person or organization")
 	rows.bind(c)
 	completeWords(c, "applies-to", appliesTo())
-	out.bind(c, true)
+	out.Bind(c, true)
 	return r.inWorkspace(c)
 }
 
 func newTagCreate(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var kind string
 	c := &cobra.Command{
 		Use:   "create NAME",
@@ -81,7 +82,7 @@ for entries of all types.`,
 			if err := oneOf("applies-to", kind, appliesTo()); err != nil {
 				return err
 			}
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -92,7 +93,7 @@ for entries of all types.`,
 			if err := r.say("Created the tag %s in %s.", made.Name, w.Name); err != nil {
 				return err
 			}
-			return out.write(r.terminal, made, func(w io.Writer) error {
+			return out.Write(r.terminal, made, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, made.ID)
 				return err
 			})
@@ -100,12 +101,12 @@ for entries of all types.`,
 	}
 	c.Flags().StringVar(&kind, "applies-to", client.AppliesToAll, "which entries may carry it: all, person or organization")
 	completeWords(c, "applies-to", appliesTo())
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
 func newTagRename(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	c := &cobra.Command{
 		Use:   "rename TAG NAME",
 		Short: "Rename a tag",
@@ -117,12 +118,12 @@ func newTagRename(r *remote) *cobra.Command {
 			return r.updateTag(c.Context(), args[0], client.TagUpdateParams{Name: &args[1]}, out)
 		},
 	}
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
 func newTagUpdate(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var name, kind string
 	c := &cobra.Command{
 		Use: "update TAG", Aliases: []string{"edit"},
@@ -141,7 +142,7 @@ it.`,
 				p.AppliesTo = &kind
 			}
 			if p == (client.TagUpdateParams{}) {
-				return usageError{errors.New("say what to change: --name or --applies-to")}
+				return term.Usagef("say what to change: --name or --applies-to")
 			}
 			if err := oneOf("applies-to", kind, appliesTo()); err != nil {
 				return err
@@ -152,12 +153,12 @@ it.`,
 	c.Flags().StringVar(&name, "name", "", "the new name")
 	c.Flags().StringVar(&kind, "applies-to", "", "which entries may carry it: all, person or organization")
 	completeWords(c, "applies-to", appliesTo())
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
-func (r *remote) updateTag(ctx context.Context, ref string, p client.TagUpdateParams, out format) error {
-	s, w, err := r.work(ctx)
+func (r *remote) updateTag(ctx context.Context, ref string, p client.TagUpdateParams, out term.Format) error {
+	s, w, err := r.connectWorkspace(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,11 +178,11 @@ func (r *remote) updateTag(ctx context.Context, ref string, p client.TagUpdatePa
 	if err != nil {
 		return err
 	}
-	return out.write(r.terminal, updated, func(io.Writer) error { return nil })
+	return out.Write(r.terminal, updated, func(io.Writer) error { return nil })
 }
 
 func newTagDelete(r *remote) *cobra.Command {
-	var out format
+	var out term.Format
 	var yes bool
 	c := &cobra.Command{
 		Use: "delete TAG…", Aliases: []string{"rm"},
@@ -192,7 +193,7 @@ unless --yes is given. With --json a line is written for each.`,
   bursar directory tags delete speaker keynote --yes`,
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: r.completeTag(true),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.work(c.Context())
+			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
@@ -203,10 +204,10 @@ unless --yes is given. With --json a line is written for each.`,
 					return err
 				}
 				if !slices.Contains(list, t) {
-					list, names = append(list, t), append(names, printable(t.Name))
+					list, names = append(list, t), append(names, term.Printable(t.Name))
 				}
 			}
-			if err := r.terminal.confirm("Delete "+strings.Join(names, ", ")+" for good, off all entries?", yes); err != nil {
+			if err := r.terminal.Confirm("Delete "+strings.Join(names, ", ")+" for good, off all entries?", yes); err != nil {
 				return err
 			}
 			for _, t := range list {
@@ -217,7 +218,7 @@ unless --yes is given. With --json a line is written for each.`,
 				if err := r.say("Deleted the tag %s.", t.Name); err != nil {
 					return err
 				}
-				if err := out.write(r.terminal, deleted, func(io.Writer) error { return nil }); err != nil {
+				if err := out.Write(r.terminal, deleted, func(io.Writer) error { return nil }); err != nil {
 					return err
 				}
 			}
@@ -225,6 +226,6 @@ unless --yes is given. With --json a line is written for each.`,
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	out.bind(c, false)
+	out.Bind(c, false)
 	return r.inWorkspace(c)
 }

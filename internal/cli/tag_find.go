@@ -11,6 +11,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 const tagPrefix = "tag_"
@@ -41,7 +42,7 @@ func (s *session) findTag(ctx context.Context, workspaceID, ref string) (api.Tag
 	}
 	list := make([]candidate[api.Tag], len(all))
 	for i, t := range all {
-		list[i] = candidate[api.Tag]{t, t.ID, []string{t.Name}, printable(t.Name + "  " + t.AppliesTo + "  " + t.ID)}
+		list[i] = candidate[api.Tag]{t, t.ID, []string{t.Name}, term.Printable(t.Name + "  " + t.AppliesTo + "  " + t.ID)}
 	}
 	return pick(s.terminal, "tag", ref, list)
 }
@@ -67,7 +68,7 @@ func (r *remote) completeTags() cobra.CompletionFunc {
 		all, err := s.tags(ctx, workspaceID)
 		var words []string
 		for _, t := range all {
-			words = append(words, described(printable(t.Name), "applies to "+t.AppliesTo))
+			words = append(words, described(term.Printable(t.Name), "applies to "+t.AppliesTo))
 		}
 		return words, err
 	})

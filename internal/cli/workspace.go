@@ -9,10 +9,11 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/cli/term"
 )
 
 func newWorkspaces(r *remote) *cobra.Command {
-	return family(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:     "workspaces",
 		Aliases: []string{"workspace"},
 		Short:   "See, make and choose workspaces",
@@ -26,7 +27,7 @@ audit log, and belongs to an organization. Commands work in the workspace of
 }
 
 func newWorkspacesList(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var rows span
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the workspaces that you are in",
@@ -53,7 +54,7 @@ marked.`,
 					owners[o.ID] = o.Name
 				}
 			}
-			shown := &table{columns: []string{"name", "slug", "organization", "id", "default"}, empty: "You are in no workspace yet: make one with 'bursar workspaces create NAME'."}
+			shown := &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"}, Empty: "You are in no workspace yet: make one with 'bursar workspaces create NAME'."}
 			for _, w := range list {
 				mark, owner := "", owners[w.OrganizationID]
 				if s.workspace == w.ID || s.workspace == w.Slug {
@@ -62,18 +63,18 @@ marked.`,
 				if owner == "" {
 					owner = w.OrganizationID
 				}
-				shown.add(w.Name, w.Slug, owner, w.ID, mark)
+				shown.Add(w.Name, w.Slug, owner, w.ID, mark)
 			}
-			return f.writeTable(r.terminal, list, shown)
+			return f.WriteTable(r.terminal, list, shown)
 		},
 	}
 	rows.bind(c)
-	f.bind(c, true)
+	f.Bind(c, true)
 	return c
 }
 
 func newWorkspacesGet(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	c := &cobra.Command{
 		Use: "get [WORKSPACE]", Short: "Show a workspace",
 		Long: `Show a workspace, by id, slug or name; else the one that commands work in.`,
@@ -81,7 +82,7 @@ func newWorkspacesGet(r *remote) *cobra.Command {
   bursar workspaces get treasury --jq .id`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.workOn(c, args)
+			s, w, err := r.connectNamedWorkspace(c, args)
 			if err != nil {
 				return err
 			}
@@ -92,26 +93,26 @@ func newWorkspacesGet(r *remote) *cobra.Command {
 			return r.writeWorkspace(f, got)
 		},
 	}
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
 // workOn finds the workspace that is named, else the one that commands work in.
-func (r *remote) workOn(c *cobra.Command, args []string) (*session, api.Workspace, error) {
+func (r *remote) connectNamedWorkspace(c *cobra.Command, args []string) (*session, api.Workspace, error) {
 	if len(args) == 1 {
 		r.workspace = args[0]
 	}
-	return r.work(c.Context())
+	return r.connectWorkspace(c.Context())
 }
 
-func (r *remote) writeWorkspace(f format, w *api.Workspace) error {
-	return f.write(r.terminal, w, func(out io.Writer) error {
-		return writePairs(r.terminal, out, "Name", w.Name, "Slug", w.Slug, "Id", w.ID, "Organization", w.OrganizationID)
+func (r *remote) writeWorkspace(f term.Format, w *api.Workspace) error {
+	return f.Write(r.terminal, w, func(out io.Writer) error {
+		return term.WritePairs(r.terminal, out, "Name", w.Name, "Slug", w.Slug, "Id", w.ID, "Organization", w.OrganizationID)
 	})
 }
 
 func newWorkspacesCreate(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var slug, organization string
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make a workspace",
@@ -134,19 +135,19 @@ are in.`,
 			if err != nil {
 				return fmt.Errorf("make the workspace: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Made the workspace %s in %s. Work in it with 'bursar workspaces use %s'.\n", printable(made.Name), printable(owner.Name), made.Slug)
+			fmt.Fprintf(r.terminal.Err, "Made the workspace %s in %s. Work in it with 'bursar workspaces use %s'.\n", term.Printable(made.Name), term.Printable(owner.Name), made.Slug)
 			return r.writeWorkspace(f, made)
 		},
 	}
 	c.Flags().StringVar(&organization, "organization", "", "id, slug or name of the organization")
 	c.Flags().StringVar(&slug, "slug", "", "short name for addresses and commands: a-z, 0-9 and dashes")
 	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
 func newWorkspacesUpdate(r *remote) *cobra.Command {
-	var f format
+	var f term.Format
 	var name, slug string
 	c := &cobra.Command{
 		Use: "update [WORKSPACE]", Short: "Change the name or the slug of a workspace",
@@ -158,9 +159,9 @@ name leaves the slug as it is.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			change := client.WorkspaceUpdateParams{Name: given(c, "name", name), Slug: given(c, "slug", slug)}
 			if change.Name == nil && change.Slug == nil {
-				return usageError{errors.New("give --name, --slug or both")}
+				return term.Usagef("give --name, --slug or both")
 			}
-			s, w, err := r.workOn(c, args)
+			s, w, err := r.connectNamedWorkspace(c, args)
 			if err != nil {
 				return err
 			}
@@ -168,13 +169,13 @@ name leaves the slug as it is.`,
 			if err != nil {
 				return fmt.Errorf("change the workspace: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Changed the workspace %s (%s).\n", printable(changed.Name), changed.ID)
+			fmt.Fprintf(r.terminal.Err, "Changed the workspace %s (%s).\n", term.Printable(changed.Name), changed.ID)
 			return r.writeWorkspace(f, changed)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "new name")
 	c.Flags().StringVar(&slug, "slug", "", "new slug: a-z, 0-9 and dashes")
-	f.bind(c, false)
+	f.Bind(c, false)
 	return c
 }
 
@@ -220,12 +221,12 @@ Without a name, a terminal asks. --workspace and BURSAR_WORKSPACE count more.`,
 				return err
 			}
 			f.profile.Contexts[s.name].Workspace = w.ID
-			if err := f.profile.save(); err != nil {
+			if err := f.profile.Save(); err != nil {
 				return err
 			}
-			fmt.Fprintf(r.terminal.Err, "Commands for %s now work in %s (%s).\n", s.name, printable(w.Name), w.Slug)
-			if other := r.terminal.env("BURSAR_WORKSPACE"); other != "" {
-				fmt.Fprintf(r.terminal.Err, "But BURSAR_WORKSPACE is set and counts more: %s.\n", printable(other))
+			fmt.Fprintf(r.terminal.Err, "Commands for %s now work in %s (%s).\n", s.name, term.Printable(w.Name), w.Slug)
+			if other := r.terminal.Getenv("BURSAR_WORKSPACE"); other != "" {
+				fmt.Fprintf(r.terminal.Err, "But BURSAR_WORKSPACE is set and counts more: %s.\n", term.Printable(other))
 			}
 			return nil
 		},
@@ -236,8 +237,8 @@ func (s *session) chooseWorkspace(c *cobra.Command, args []string) (api.Workspac
 	if len(args) == 1 {
 		return s.findWorkspace(c.Context(), args[0])
 	}
-	if !s.terminal.interactive() {
-		return api.Workspace{}, usageError{errors.New("name the workspace: nobody can be asked here")}
+	if !s.terminal.Interactive() {
+		return api.Workspace{}, term.Usagef("name the workspace: nobody can be asked here")
 	}
 	all, err := s.workspaces(c.Context())
 	if err != nil {

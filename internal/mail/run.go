@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"bursar/internal/graceful"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -12,7 +13,9 @@ func (m *Mailer) Run(ctx context.Context) {
 	if m == nil {
 		return
 	}
-	working, stop := outlive(ctx, m.grace)
+	// A message that the mail server has half received when the program is told to stop
+	// would otherwise be sent twice.
+	working, stop := graceful.Context(ctx, m.grace)
 	defer stop()
 	for ctx.Err() == nil {
 		ready, next := m.queue.due(time.Now())
@@ -23,17 +26,6 @@ func (m *Mailer) Run(ctx context.Context) {
 		m.deliver(working, ready)
 	}
 	m.deliver(working, m.queue.close())
-}
-
-// outlive returns a context that ends a while after ctx. Otherwise a message that the
-// server has half received when the program stops could be sent twice.
-func outlive(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	forget := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
-	return longer, func() {
-		forget()
-		cancel()
-	}
 }
 
 // deliver sends letters over one connection. A failed connection counts as an attempt

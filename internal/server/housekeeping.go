@@ -12,9 +12,9 @@ import (
 // housekeepingInterval is how often expired rows are removed.
 const housekeepingInterval = time.Minute
 
-// Keep removes what has expired, sends mail and sees to recoveries until ctx ends.
-// Every node does so; they do not get in each other's way.
-func (s *Server) Keep(ctx context.Context) {
+// RunBackground deletes expired data, sends mail and completes account recoveries
+// until ctx ends. Every node runs it; several nodes do not disturb each other.
+func (s *Server) RunBackground(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
 	others.Go(func() { s.signin.Run(ctx, s.log.Logger) })
@@ -23,7 +23,7 @@ func (s *Server) Keep(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := s.Tidy(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("housekeeping failed; it will be tried again", "error", err.Error())
+			s.log.Warn("housekeeping failed and will be retried", "error", err.Error())
 		}
 		select {
 		case <-tick.C:

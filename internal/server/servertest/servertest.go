@@ -135,7 +135,7 @@ func (n *Node) Keep(t testing.TB) {
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		n.Server.Keep(background)
+		n.Server.RunBackground(background)
 	}()
 	t.Cleanup(func() { stop(); <-kept })
 }

@@ -1,27 +1,25 @@
-package cli
+package term
 
 import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/mattn/go-runewidth"
-	"golang.org/x/term"
 )
 
-// progress tells a person on standard error how far a long run is: a bar on a
-// terminal, else a line now and then.
-type progress struct {
+// Progress shows on standard error how far a long command is: as a bar on a screen,
+// else as a line every few seconds.
+type Progress struct {
 	out     io.Writer
 	bar     bool
 	unicode bool
 	width   func() int
 	noun    string
-	total   int64 // of the position, 0 where nobody knows
+	total   int64 // the final position, 0 if unknown
 	every   time.Duration
 
 	mu      sync.Mutex
@@ -47,25 +45,20 @@ const (
 	barLength    = 24
 )
 
-// newProgress begins to tell. The noun is what is counted; total is the end of the
-// position.
-func newProgress(t Terminal, noun string, total int64) *progress {
-	p := &progress{out: t.Err, noun: noun, total: total, unicode: t.unicode(), every: lineEvery, stop: make(chan struct{}), width: func() int { return 80 }}
-	if file, ok := t.Err.(*os.File); ok && isTerminal(t.Err) && t.env("TERM") != "dumb" {
+// NewProgress starts to show progress. The noun names what is counted; total is the
+// final position, or 0 if it is unknown.
+func NewProgress(t Terminal, noun string, total int64) *Progress {
+	p := &Progress{out: t.Err, noun: noun, total: total, unicode: t.Unicode(), every: lineEvery, stop: make(chan struct{}), width: func() int { return 80 }}
+	if file, ok := t.Err.(*os.File); ok && IsTerminal(t.Err) && t.Getenv("TERM") != "dumb" {
 		p.bar, p.every = true, barEvery
-		p.width = func() int {
-			if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-				return width
-			}
-			return 80
-		}
+		p.width = func() int { return screenWidth(file) }
 	}
 	p.samples = []sample{{time: time.Now()}}
 	p.ended.Go(p.run)
 	return p
 }
 
-func (p *progress) run() {
+func (p *Progress) run() {
 	tick := time.NewTicker(p.every)
 	defer tick.Stop()
 	for {
@@ -80,23 +73,23 @@ func (p *progress) run() {
 	}
 }
 
-// set says how far the run is.
-func (p *progress) set(count int, at int64, refused int) {
+// Set records how far the command is.
+func (p *Progress) Set(count int, at int64, refused int) {
 	p.mu.Lock()
 	p.count, p.at, p.refused = count, at, refused
 	p.mu.Unlock()
 }
 
-// note tells something else in between.
-func (p *progress) note(text string) {
+// Note writes a message without disturbing the bar.
+func (p *Progress) Note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	fmt.Fprintln(p.out, printable(text))
+	fmt.Fprintln(p.out, Printable(text))
 }
 
-// close ends the telling and takes the bar away.
-func (p *progress) close() {
+// Close stops showing progress and removes the bar.
+func (p *Progress) Close() {
 	close(p.stop)
 	p.ended.Wait()
 	p.mu.Lock()
@@ -104,14 +97,14 @@ func (p *progress) close() {
 	p.clear()
 }
 
-func (p *progress) clear() {
+func (p *Progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.out, "\r\x1b[K")
 		p.drawn = false
 	}
 }
 
-func (p *progress) draw(now time.Time) {
+func (p *Progress) draw(now time.Time) {
 	text := p.text(now)
 	if !p.bar {
 		fmt.Fprintln(p.out, text)
@@ -125,8 +118,8 @@ func (p *progress) draw(now time.Time) {
 	p.drawn = true
 }
 
-// text is what is told at a time.
-func (p *progress) text(now time.Time) string {
+// text describes the progress at a time.
+func (p *Progress) text(now time.Time) string {
 	p.samples = append(p.samples, sample{now, p.count, p.at})
 	for len(p.samples) > 2 && now.Sub(p.samples[1].time) >= sampleWindow {
 		p.samples = p.samples[1:]
@@ -140,35 +133,26 @@ func (p *progress) text(now time.Time) string {
 		}
 		parts = append(parts, strings.TrimLeft(percent, " "))
 	}
-	parts = append(parts, grouped(p.count)+" "+p.noun)
+	parts = append(parts, Grouped(p.count)+" "+p.noun)
 	first := p.samples[0]
 	if passed := now.Sub(first.time).Seconds(); passed > 0 {
-		parts = append(parts, grouped(int(float64(p.count-first.count)/passed))+"/s")
+		parts = append(parts, Grouped(int(float64(p.count-first.count)/passed))+"/s")
 		if speed := float64(p.at-first.at) / passed; p.total > 0 && speed > 0 {
 			left := time.Duration(float64(p.total-p.at) / speed * float64(time.Second))
 			parts = append(parts, "about "+max(0, left).Round(time.Second).String()+" left")
 		}
 	}
 	if p.refused > 0 {
-		parts = append(parts, grouped(p.refused)+" refused")
+		parts = append(parts, Grouped(p.refused)+" refused")
 	}
 	return strings.Join(parts, "  ")
 }
 
-func (p *progress) picture(share float64) string {
+func (p *Progress) picture(share float64) string {
 	full, empty := "#", "-"
 	if p.unicode {
 		full, empty = "█", "░"
 	}
 	n := int(share * barLength)
 	return "[" + strings.Repeat(full, n) + strings.Repeat(empty, barLength-n) + "]"
-}
-
-// grouped writes a number as people read it: 12,345.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -1,4 +1,6 @@
-package cli
+// Package profile holds what the command line remembers between calls: the servers a
+// person works with, and a credential for each.
+package profile
 
 import (
 	"encoding/json"
@@ -13,24 +15,24 @@ import (
 	"strings"
 )
 
-// profile is what the command line remembers between calls: the servers that
-// somebody works with, and what is chosen on each. It holds no secrets.
-type profile struct {
-	Current  string             `json:"current"`
-	Contexts map[string]*target `json:"contexts"`
+// Profile lists the servers a person works with and what they chose on each. It
+// holds no secrets.
+type Profile struct {
+	Current  string              `json:"current"`
+	Contexts map[string]*Context `json:"contexts"`
 
 	path string
 }
 
-// target is a server that somebody works with.
-type target struct {
+// Context is a server that a person has signed in to.
+type Context struct {
 	URL       string `json:"url"`
-	User      string `json:"user,omitempty"`      // email address of who is signed in
+	User      string `json:"user,omitempty"`      // email address of the person who is signed in
 	Workspace string `json:"workspace,omitempty"` // id of the default workspace
 }
 
-// settingsFolder is where the command line keeps its files.
-func settingsFolder(env func(string) (string, bool)) (string, error) {
+// Dir returns the folder that holds the files of the command line.
+func Dir(env func(string) (string, bool)) (string, error) {
 	if dir, ok := env("BURSAR_CONFIG_DIR"); ok && dir != "" {
 		return dir, nil
 	}
@@ -40,18 +42,19 @@ func settingsFolder(env func(string) (string, bool)) (string, error) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return "", fmt.Errorf("find the folder for settings: %w", err)
+			return "", fmt.Errorf("find the settings folder: %w", err)
 		}
 		return filepath.Join(dir, "bursar"), nil
 	}
 	if home, ok := env("HOME"); ok && home != "" {
 		return filepath.Join(home, ".config", "bursar"), nil
 	}
-	return "", errors.New("there is no folder for settings: set BURSAR_CONFIG_DIR")
+	return "", errors.New("cannot find a settings folder because HOME is not set: set BURSAR_CONFIG_DIR")
 }
 
-func loadProfile(dir string) (*profile, error) {
-	p := &profile{Contexts: map[string]*target{}, path: filepath.Join(dir, "config.json")}
+// Load reads the profile from the settings folder. Without a file it is empty.
+func Load(dir string) (*Profile, error) {
+	p := &Profile{Contexts: map[string]*Context{}, path: filepath.Join(dir, "config.json")}
 	text, err := os.ReadFile(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -63,18 +66,19 @@ func loadProfile(dir string) (*profile, error) {
 		return nil, fmt.Errorf("read the settings in %s: %w", p.path, err)
 	}
 	if p.Contexts == nil {
-		p.Contexts = map[string]*target{}
+		p.Contexts = map[string]*Context{}
 	}
 	for name, at := range p.Contexts {
 		if at == nil || at.URL == "" {
-			return nil, fmt.Errorf("read the settings in %s: the context %q has no address; mend or remove the file", p.path, name)
+			return nil, fmt.Errorf("read the settings in %s: context %q has no url; fix or delete the file", p.path, name)
 		}
 	}
 	return p, nil
 }
 
-// named finds the context of a server, the current one before others.
-func (p *profile) named(url string) (name string, found bool) {
+// Find returns the name of the context for a server. If several fit, the current one
+// wins.
+func (p *Profile) Find(url string) (name string, found bool) {
 	if at := p.Contexts[p.Current]; at != nil && at.URL == url {
 		return p.Current, true
 	}
@@ -86,9 +90,9 @@ func (p *profile) named(url string) (name string, found bool) {
 	return "", false
 }
 
-// serverURL is an address as it is stored and compared: without the version, and
-// with the host in lower case.
-func serverURL(text string) string {
+// ServerURL normalizes the address of a server, so that addresses can be compared: it
+// adds https, removes /v1 and puts the host in lower case.
+func ServerURL(text string) string {
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
@@ -101,21 +105,22 @@ func serverURL(text string) string {
 	return strings.ToLower(scheme) + "://" + strings.ToLower(host) + path
 }
 
-func (p *profile) save() error {
+// Save writes the profile.
+func (p *Profile) Save() error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the settings: %w", err)
 	}
-	return writePrivately(p.path, append(text, '\n'))
+	return writePrivate(p.path, append(text, '\n'))
 }
 
-// writePrivately replaces a file at once, so that a crash leaves the old one or the
-// new one, readable by its owner alone.
-func writePrivately(path string, data []byte) (err error) {
+// writePrivate replaces a file atomically, so that a crash leaves either the old or
+// the new content. Only the owner can read the file.
+func writePrivate(path string, data []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the folder for settings: %w", err)
+		return fmt.Errorf("make the settings folder: %w", err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".bursar-*") // of mode 0600
+	file, err := os.CreateTemp(filepath.Dir(path), ".bursar-*") // with mode 0600
 	if err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}
@@ -137,8 +142,8 @@ func writePrivately(path string, data []byte) (err error) {
 	return nil
 }
 
-// contextName is what a new context is called: the host of its server.
-func contextName(url string) string {
+// ContextName returns the name of a new context: the host of its server.
+func ContextName(url string) string {
 	_, host, _ := strings.Cut(url, "://")
 	host, _, _ = strings.Cut(host, "/")
 	return host

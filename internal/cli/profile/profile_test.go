@@ -1,4 +1,4 @@
-package cli
+package profile
 
 import (
 	"os"
@@ -6,19 +6,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-)
 
-// variables is an environment.
-func variables(pairs ...string) func(string) (string, bool) {
-	return func(name string) (string, bool) {
-		for i := 0; i+1 < len(pairs); i += 2 {
-			if pairs[i] == name {
-				return pairs[i+1], true
-			}
-		}
-		return "", false
-	}
-}
+	"bursar/internal/cli/term/termtest"
+)
 
 func TestSettingsAreWhereTheSystemKeepsThem(t *testing.T) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
@@ -28,14 +18,14 @@ func TestSettingsAreWhereTheSystemKeepsThem(t *testing.T) {
 		env  func(string) (string, bool)
 		want string
 	}{
-		"a variable of our own": {variables("BURSAR_CONFIG_DIR", "/a", "XDG_CONFIG_HOME", "/b", "HOME", "/c"), "/a"},
-		"that of the desktop":   {variables("BURSAR_CONFIG_DIR", "", "XDG_CONFIG_HOME", "/b", "HOME", "/c"), "/b/bursar"},
-		"which must be whole":   {variables("XDG_CONFIG_HOME", "b", "HOME", "/c"), "/c/.config/bursar"},
-		"home":                  {variables("HOME", "/c"), "/c/.config/bursar"},
-		"nowhere":               {variables("HOME", ""), ""},
+		"a variable of our own": {termtest.Env("BURSAR_CONFIG_DIR", "/a", "XDG_CONFIG_HOME", "/b", "HOME", "/c"), "/a"},
+		"that of the desktop":   {termtest.Env("BURSAR_CONFIG_DIR", "", "XDG_CONFIG_HOME", "/b", "HOME", "/c"), "/b/bursar"},
+		"which must be whole":   {termtest.Env("XDG_CONFIG_HOME", "b", "HOME", "/c"), "/c/.config/bursar"},
+		"home":                  {termtest.Env("HOME", "/c"), "/c/.config/bursar"},
+		"nowhere":               {termtest.Env("HOME", ""), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := settingsFolder(c.env)
+			got, err := Dir(c.env)
 			if got != c.want || (err == nil) != (c.want != "") {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -45,16 +35,16 @@ func TestSettingsAreWhereTheSystemKeepsThem(t *testing.T) {
 
 func TestProfileIsReadBackAsItWasSaved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
-	p, err := loadProfile(dir)
+	p, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Current = "pay"
-	p.Contexts["pay"] = &target{URL: "https://pay.example.com", User: "ada@example.com", Workspace: "ws_1"}
-	if err := p.save(); err != nil {
+	p.Contexts["pay"] = &Context{URL: "https://pay.example.com", User: "ada@example.com", Workspace: "ws_1"}
+	if err := p.Save(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := loadProfile(dir)
+	again, err := Load(dir)
 	if err != nil || again.Current != "pay" || *again.Contexts["pay"] != *p.Contexts["pay"] {
 		t.Errorf("read back: %+v, %v", again, err)
 	}
@@ -66,12 +56,12 @@ func TestProfileIsReadBackAsItWasSaved(t *testing.T) {
 
 func TestProfileThatCannotBeWrittenKeepsTheOldOne(t *testing.T) {
 	dir := t.TempDir()
-	p, err := loadProfile(dir)
+	p, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Current = "old"
-	if err := p.save(); err != nil {
+	if err := p.Save(); err != nil {
 		t.Fatal(err)
 	}
 	// A folder in the place of the file cannot be replaced by one.
@@ -80,10 +70,10 @@ func TestProfileThatCannotBeWrittenKeepsTheOldOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Current = "new"
-	if err := p.save(); err == nil || !strings.Contains(err.Error(), "write the settings") {
+	if err := p.Save(); err == nil || !strings.Contains(err.Error(), "write the settings") {
 		t.Errorf("the error is %v", err)
 	}
-	if again, err := loadProfile(dir); err != nil || again.Current != "old" {
+	if again, err := Load(dir); err != nil || again.Current != "old" {
 		t.Errorf("read back: %+v, %v", again, err)
 	}
 	for _, entry := range must(os.ReadDir(dir)) {
@@ -107,7 +97,7 @@ func TestContextIsCalledLikeItsHost(t *testing.T) {
 		"http://127.0.0.1:8080":           "127.0.0.1:8080",
 		"http://[::1]:8080/somewhere/new": "[::1]:8080",
 	} {
-		if got := contextName(url); got != want {
+		if got := ContextName(url); got != want {
 			t.Errorf("%s is called %s", url, got)
 		}
 	}

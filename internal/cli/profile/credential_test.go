@@ -1,4 +1,4 @@
-package cli
+package profile
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/zalando/go-keyring"
+
+	"bursar/internal/cli/term/termtest"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 )
 
 func TestKeyAndTokenAreToldApart(t *testing.T) {
-	for text, want := range map[string]credential{
+	for text, want := range map[string]Credential{
 		testKey:                 {APIKey: testKey},
 		"  " + testKey + "\r\n": {APIKey: testKey},
 		testToken + "\n":        {Token: testToken, ExpiresAt: 1700000000000},
@@ -26,8 +28,8 @@ func TestKeyAndTokenAreToldApart(t *testing.T) {
 		" \n":                   {},
 		"hunter2":               {},
 	} {
-		got, err := readCredential(text)
-		if got != want || (err != nil) != want.empty() {
+		got, err := ParseCredential(text)
+		if got != want || (err != nil) != want.Empty() {
 			t.Errorf("%q is read as %+v, %v", text, got, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter2") {
@@ -36,36 +38,36 @@ func TestKeyAndTokenAreToldApart(t *testing.T) {
 	}
 }
 
-// inKeyring is a vault on a keyring in memory. What it asks of the keyring is
+// inKeyring is a CredentialStore on a keyring in memory. What it asks of the keyring is
 // global: these tests do not run side by side.
-func inKeyring(t *testing.T) vault {
+func inKeyring(t *testing.T) CredentialStore {
 	t.Helper()
 	keyring.MockInit()
-	return openVault(t.TempDir(), variables())
+	return OpenCredentials(t.TempDir(), termtest.Env())
 }
 
 func TestKeyringKeepsCredentialsWhereThereIsOne(t *testing.T) {
 	v := inKeyring(t)
-	where, err := v.store(testURL, credential{APIKey: testKey, URL: testURL})
+	where, err := v.Store(testURL, Credential{APIKey: testKey, URL: testURL})
 	if err != nil || !strings.Contains(where, "keyring") {
 		t.Fatalf("stored in %s: %v", where, err)
 	}
 	if _, err := os.Stat(v.file); err == nil {
 		t.Error("there is a file as well")
 	}
-	if got, err := v.load(testURL, testURL); err != nil || got.APIKey != testKey {
+	if got, err := v.Load(testURL, testURL); err != nil || got.APIKey != testKey {
 		t.Errorf("loaded %+v, %v", got, err)
 	}
-	if got, err := v.load("https://other.example.com", "https://other.example.com"); err != nil || !got.empty() {
+	if got, err := v.Load("https://other.example.com", "https://other.example.com"); err != nil || !got.Empty() {
 		t.Errorf("another server gets %+v, %v", got, err)
 	}
-	if err := v.forget(testURL); err != nil {
+	if err := v.Forget(testURL); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := v.load(testURL, testURL); err != nil || !got.empty() {
+	if got, err := v.Load(testURL, testURL); err != nil || !got.Empty() {
 		t.Errorf("after it was forgotten: %+v, %v", got, err)
 	}
-	if err := v.forget(testURL); err != nil {
+	if err := v.Forget(testURL); err != nil {
 		t.Errorf("forget it again: %v", err)
 	}
 }
@@ -74,16 +76,16 @@ func TestKeyringTakesOverFromTheFile(t *testing.T) {
 	v := inKeyring(t)
 	file := v
 	file.keyring = false
-	if _, err := file.store(testURL, credential{APIKey: "bk_old", URL: testURL}); err != nil {
+	if _, err := file.Store(testURL, Credential{APIKey: "bk_old", URL: testURL}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := file.store("https://other.example.com", credential{APIKey: "bk_other", URL: "https://other.example.com"}); err != nil {
+	if _, err := file.Store("https://other.example.com", Credential{APIKey: "bk_other", URL: "https://other.example.com"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := v.load(testURL, testURL); err != nil || got.APIKey != "bk_old" {
+	if got, err := v.Load(testURL, testURL); err != nil || got.APIKey != "bk_old" {
 		t.Errorf("what is in the file is not found: %+v, %v", got, err)
 	}
-	if _, err := v.store(testURL, credential{APIKey: testKey, URL: testURL}); err != nil {
+	if _, err := v.Store(testURL, Credential{APIKey: testKey, URL: testURL}); err != nil {
 		t.Fatal(err)
 	}
 	text := string(must(os.ReadFile(v.file)))
@@ -94,15 +96,15 @@ func TestKeyringTakesOverFromTheFile(t *testing.T) {
 
 func TestFileKeepsCredentialsWhereThereIsNoKeyring(t *testing.T) {
 	keyring.MockInitWithError(errors.New("no such bus"))
-	v := openVault(t.TempDir(), variables())
-	where, err := v.store(testURL, credential{APIKey: testKey, URL: testURL})
+	v := OpenCredentials(t.TempDir(), termtest.Env())
+	where, err := v.Store(testURL, Credential{APIKey: testKey, URL: testURL})
 	if err != nil || where != v.file {
 		t.Fatalf("stored in %s: %v", where, err)
 	}
-	if got, err := v.load(testURL, testURL); err != nil || got.APIKey != testKey {
+	if got, err := v.Load(testURL, testURL); err != nil || got.APIKey != testKey {
 		t.Errorf("loaded %+v, %v", got, err)
 	}
-	if err := v.forget(testURL); err != nil {
+	if err := v.Forget(testURL); err != nil {
 		t.Fatal(err)
 	}
 	if text := string(must(os.ReadFile(v.file))); strings.Contains(text, testKey) {
@@ -112,8 +114,8 @@ func TestFileKeepsCredentialsWhereThereIsNoKeyring(t *testing.T) {
 
 func TestKeyringCanBeSwitchedOff(t *testing.T) {
 	keyring.MockInit()
-	v := openVault(t.TempDir(), variables("BURSAR_KEYRING", "off"))
-	if where, err := v.store(testURL, credential{APIKey: testKey, URL: testURL}); err != nil || where != v.file {
+	v := OpenCredentials(t.TempDir(), termtest.Env("BURSAR_KEYRING", "off"))
+	if where, err := v.Store(testURL, Credential{APIKey: testKey, URL: testURL}); err != nil || where != v.file {
 		t.Fatalf("stored in %s: %v", where, err)
 	}
 	if _, err := keyring.Get(keyringService, testURL); err == nil {
@@ -126,27 +128,42 @@ func TestDamagedKeyringEntryIsAnError(t *testing.T) {
 	if err := keyring.Set(keyringService, testURL, "{"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.load(testURL, testURL); err == nil || !strings.Contains(err.Error(), "keyring") {
+	if _, err := v.Load(testURL, testURL); err == nil || !strings.Contains(err.Error(), "keyring") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestCredentialsFileOfAnotherUserIsAnError(t *testing.T) {
-	v := vault{file: filepath.Join(t.TempDir(), "credentials.json")}
+	v := CredentialStore{file: filepath.Join(t.TempDir(), "credentials.json")}
 	if err := os.Mkdir(v.file, 0o700); err != nil { // a folder cannot be read as a file by anybody
 		t.Fatal(err)
 	}
-	if _, err := v.load(testURL, testURL); err == nil || !strings.Contains(err.Error(), v.file) {
+	if _, err := v.Load(testURL, testURL); err == nil || !strings.Contains(err.Error(), v.file) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestCredentialIsForItsServerAlone(t *testing.T) {
-	v := vault{file: filepath.Join(t.TempDir(), "credentials.json")}
-	if _, err := v.store("work", credential{APIKey: testKey, URL: testURL}); err != nil {
+	v := CredentialStore{file: filepath.Join(t.TempDir(), "credentials.json")}
+	if _, err := v.Store("work", Credential{APIKey: testKey, URL: testURL}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := v.load("work", "https://other.example.com"); err != nil || !got.empty() {
+	if got, err := v.Load("work", "https://other.example.com"); err != nil || !got.Empty() {
 		t.Errorf("another server gets %v, %v", got, err)
+	}
+}
+
+func TestExpiryIsReadFromTheToken(t *testing.T) {
+	for token, want := range map[string]int64{
+		testToken:          1700000000000,
+		"e30.e30.e30":      0,
+		"e30.!!.e30":       0,
+		"e30.bm90anNvbg.x": 0,
+		"two.parts":        0,
+		"":                 0,
+	} {
+		if got := TokenExpiry(token); got != want {
+			t.Errorf("%q ends at %d", token, got)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"encoding/json"
@@ -24,13 +24,13 @@ func TestTableFitsTheScreen(t *testing.T) {
 	s := newScreen(t, 80, "LANG", "C.UTF-8", "NO_COLOR", "1")
 	ascii := newScreen(t, 80, "LANG", "C", "NO_COLOR", "1")
 	rapid.Check(t, func(t *rapid.T) {
-		rows := &table{columns: []string{"id", "label", "email", "status"}}
+		rows := &Table{Columns: []string{"id", "label", "email", "status"}}
 		for range rapid.IntRange(0, 5).Draw(t, "rows") {
-			rows.add(strangeTexts.Draw(t, "id"), strangeTexts.Draw(t, "label"), strangeTexts.Draw(t, "email"), strangeTexts.Draw(t, "status"))
+			rows.Add(strangeTexts.Draw(t, "id"), strangeTexts.Draw(t, "label"), strangeTexts.Draw(t, "email"), strangeTexts.Draw(t, "status"))
 		}
-		for _, term := range []Terminal{s.Terminal, ascii.Terminal} {
+		for _, terminal := range []Terminal{s.Terminal, ascii.Terminal} {
 			var out strings.Builder
-			if err := rows.print(term, &out); err != nil {
+			if err := rows.print(terminal, &out, false); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -44,7 +44,7 @@ func TestTableFitsTheScreen(t *testing.T) {
 				if strings.ContainsFunc(line, unicode.IsControl) {
 					t.Fatalf("a line moves the cursor: %q", line)
 				}
-				if !term.unicode() && strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+				if !terminal.Unicode() && strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
 					t.Fatalf("a line is not ASCII: %q", line)
 				}
 			}
@@ -54,10 +54,10 @@ func TestTableFitsTheScreen(t *testing.T) {
 
 func TestNarrowTableStaysReadable(t *testing.T) {
 	s := newScreen(t, 10, "LANG", "C.UTF-8", "NO_COLOR", "1")
-	rows := &table{columns: []string{"name", "email"}}
-	rows.add("Ada Lovelace", "ada.lovelace@example.com")
+	rows := &Table{Columns: []string{"name", "email"}}
+	rows.Add("Ada Lovelace", "ada.lovelace@example.com")
 	var out strings.Builder
-	if err := rows.print(s.Terminal, &out); err != nil {
+	if err := rows.print(s.Terminal, &out, false); err != nil {
 		t.Fatal(err)
 	}
 	if want := "NAME      EMAIL\nAda Lov…  ada.lov…\n"; out.String() != want {
@@ -67,27 +67,27 @@ func TestNarrowTableStaysReadable(t *testing.T) {
 
 func TestPipeGetsRowsUncut(t *testing.T) {
 	terminal, out, errs := pipes("LANG", "C")
-	rows := &table{columns: []string{"name", "email"}, empty: "There is nobody."}
+	rows := &Table{Columns: []string{"name", "email"}, Empty: "There is nobody."}
 	long := strings.Repeat("é", 500)
-	rows.add(long, "with\ttab\nand line")
-	if err := (format{}).writeTable(terminal, nil, rows); err != nil {
+	rows.Add(long, "with\ttab\nand line")
+	if err := (Format{}).WriteTable(terminal, nil, rows); err != nil {
 		t.Fatal(err)
 	}
 	if want := long + "\twith tab and line\n"; out.String() != want {
 		t.Errorf("the pipe gets %q", out.String())
 	}
 	out.Reset()
-	if err := (format{}).writeTable(terminal, nil, &table{empty: "There is nobody."}); err != nil || out.Len() != 0 || errs.String() != "There is nobody.\n" {
+	if err := (Format{}).WriteTable(terminal, nil, &Table{Empty: "There is nobody."}); err != nil || out.Len() != 0 || errs.String() != "There is nobody.\n" {
 		t.Errorf("an empty list: %q, %q, %v", out, errs, err)
 	}
 }
 
 func TestEmptyListsAreStillListsForPrograms(t *testing.T) {
 	terminal, out, errs := pipes()
-	rows := &table{columns: []string{"name"}, empty: "There is nobody."}
-	for want, f := range map[string]format{"[]\n": {json: true}, "name\n": {csv: true}, "0\n": {jq: "length"}} {
+	rows := &Table{Columns: []string{"name"}, Empty: "There is nobody."}
+	for want, f := range map[string]Format{"[]\n": {JSON: true}, "name\n": {CSV: true}, "0\n": {JQ: compiled(t, "length")}} {
 		out.Reset()
-		if err := f.writeTable(terminal, []string{}, rows); err != nil || out.String() != want || errs.Len() != 0 {
+		if err := f.WriteTable(terminal, []string{}, rows); err != nil || out.String() != want || errs.Len() != 0 {
 			t.Errorf("got %q, %q, %v", out, errs, err)
 		}
 	}
@@ -106,42 +106,63 @@ func TestJQKeepsEveryDigit(t *testing.T) {
 		".big, .ms": "12345678901234567890\n1700000000000\n",
 	} {
 		out.Reset()
-		if err := (format{jq: expression}).write(terminal, value, nil); err != nil || out.String() != want {
+		if err := (Format{JQ: compiled(t, expression)}).Write(terminal, value, nil); err != nil || out.String() != want {
 			t.Errorf("%s: %q, %v", expression, out, err)
 		}
 	}
 	out.Reset()
-	if err := (format{json: true}).write(terminal, value, nil); err != nil || out.String() != string(value)+"\n" {
+	if err := (Format{JSON: true}).Write(terminal, value, nil); err != nil || out.String() != string(value)+"\n" {
 		t.Errorf("JSON: %q, %v", out, err)
 	}
 }
 
-func TestJQThatIsWrongIsTypedWrong(t *testing.T) {
-	terminal, _, _ := pipes()
-	var usage usageError
-	for expression, typedWrong := range map[string]bool{".[": true, "frobnicate": true, "$x": true, `error("no")`: false, ".a.b": false} {
-		err := format{jq: expression}.write(terminal, map[string]any{"a": 1}, nil)
-		if err == nil || errors.As(err, &usage) != typedWrong || !strings.Contains(err.Error(), "--jq") {
+func TestAnExpressionThatDoesNotCompileIsAUsageError(t *testing.T) {
+	var usage UsageError
+	for _, expression := range []string{".[", "frobnicate", "$x"} {
+		if _, err := CompileJQ(expression); !errors.As(err, &usage) || !strings.Contains(err.Error(), "--jq") {
 			t.Errorf("%s: %v", expression, err)
 		}
 	}
 }
 
+func TestAnExpressionThatFailsIsNoUsageError(t *testing.T) {
+	terminal, _, _ := pipes()
+	var usage UsageError
+	for _, expression := range []string{`error("no")`, ".a.b"} {
+		err := compiled(t, expression).Write(terminal, map[string]any{"a": 1})
+		if err == nil || errors.As(err, &usage) || !strings.Contains(err.Error(), "--jq") {
+			t.Errorf("%s: %v", expression, err)
+		}
+	}
+}
+
+func compiled(t *testing.T, expression string) *JQ {
+	t.Helper()
+	q, err := CompileJQ(expression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
 // TestJQSeesNoSecrets: expressions are pasted from strangers.
 func TestJQSeesNoSecrets(t *testing.T) {
-	t.Setenv("BURSAR_API_KEY", testKey)
-	terminal, out, _ := pipes("BURSAR_API_KEY", testKey)
+	const secret = "bk_00000000000000000000000000000000000a"
+	t.Setenv("BURSAR_API_KEY", secret)
+	terminal, out, _ := pipes("BURSAR_API_KEY", secret)
 	for _, expression := range []string{"env", "$ENV", "input_filename"} {
-		_ = format{jq: expression}.write(terminal, map[string]any{}, nil)
+		if q, err := CompileJQ(expression); err == nil {
+			_ = q.Write(terminal, map[string]any{})
+		}
 	}
-	if strings.Contains(out.String(), testKey) {
+	if strings.Contains(out.String(), secret) {
 		t.Errorf("an expression reads the environment: %s", out)
 	}
 }
 
 func TestPairsAreAligned(t *testing.T) {
 	terminal, out, _ := pipes()
-	if err := writePairs(terminal, out, "Name", "Ada\x1b[2J\nLovelace", "Größe", "", "Id", "usr_1"); err != nil {
+	if err := WritePairs(terminal, out, "Name", "Ada\x1b[2J\nLovelace", "Größe", "", "Id", "usr_1"); err != nil {
 		t.Fatal(err)
 	}
 	if want := "Name   Ada[2J Lovelace\nGröße\nId     usr_1\n"; out.String() != want {
@@ -149,7 +170,7 @@ func TestPairsAreAligned(t *testing.T) {
 	}
 	s := newScreen(t, 80, "LANG", "C")
 	var shown strings.Builder
-	if err := writePairs(s.Terminal, &shown, "Name", "Zoë"); err != nil {
+	if err := WritePairs(s.Terminal, &shown, "Name", "Zoë"); err != nil {
 		t.Fatal(err)
 	}
 	if want := "\x1b[1mName  \x1b[0mZo?\n"; shown.String() != want {
@@ -161,10 +182,10 @@ func TestPairsAreAligned(t *testing.T) {
 func TestResultThatCannotBeWrittenIsAnError(t *testing.T) {
 	terminal, _, _ := pipes()
 	terminal.Out = fullDisk{}
-	rows := &table{columns: []string{"name"}}
-	rows.add("Ada")
-	for name, f := range map[string]format{"table": {}, "json": {json: true}, "csv": {csv: true}, "jq": {jq: ".[]"}} {
-		if err := f.writeTable(terminal, []string{"Ada"}, rows); !errors.Is(err, errFull) {
+	rows := &Table{Columns: []string{"name"}}
+	rows.Add("Ada")
+	for name, f := range map[string]Format{"table": {}, "json": {JSON: true}, "csv": {CSV: true}, "jq": {JQ: compiled(t, ".[]")}} {
+		if err := f.WriteTable(terminal, []string{"Ada"}, rows); !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

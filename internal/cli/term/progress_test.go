@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"bytes"
@@ -10,13 +10,13 @@ import (
 func TestProgressTellsHowFarARunIs(t *testing.T) {
 	start := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
-		p    *progress
+		p    *Progress
 		want string
 	}{
-		"a bar":           {&progress{bar: true, unicode: true, total: 1000, at: 250, count: 12345, refused: 2, noun: "lines"}, "[██████░░░░░░░░░░░░░░░░░░]  25%  12,345 lines  1,234/s  about 30s left  2 refused"},
-		"without Unicode": {&progress{bar: true, total: 1000, at: 1000, count: 7, noun: "lines"}, "[########################] 100%  7 lines  0/s  about 0s left"},
-		"a line":          {&progress{total: 1000, at: 10, count: 20, noun: "lines"}, "1%  20 lines  2/s  about 16m30s left"},
-		"without an end":  {&progress{count: 1000000, noun: "entries"}, "1,000,000 entries  100,000/s"},
+		"a bar":           {&Progress{bar: true, unicode: true, total: 1000, at: 250, count: 12345, refused: 2, noun: "lines"}, "[██████░░░░░░░░░░░░░░░░░░]  25%  12,345 lines  1,234/s  about 30s left  2 refused"},
+		"without Unicode": {&Progress{bar: true, total: 1000, at: 1000, count: 7, noun: "lines"}, "[########################] 100%  7 lines  0/s  about 0s left"},
+		"a line":          {&Progress{total: 1000, at: 10, count: 20, noun: "lines"}, "1%  20 lines  2/s  about 16m30s left"},
+		"without an end":  {&Progress{count: 1000000, noun: "entries"}, "1,000,000 entries  100,000/s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.p.samples = []sample{{time: start}}
@@ -29,7 +29,7 @@ func TestProgressTellsHowFarARunIs(t *testing.T) {
 
 func TestProgressForgetsHowFastItWas(t *testing.T) {
 	start := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	p := progress{noun: "lines", samples: []sample{{time: start}}}
+	p := Progress{noun: "lines", samples: []sample{{time: start}}}
 	for second := 1; second <= 60; second++ {
 		if second <= 20 {
 			p.count += 1000
@@ -47,12 +47,12 @@ func TestProgressForgetsHowFastItWas(t *testing.T) {
 
 func TestTheBarMakesRoomForNotes(t *testing.T) {
 	var out bytes.Buffer
-	p := &progress{out: &out, bar: true, width: func() int { return 20 }, noun: "lines", stop: make(chan struct{}), samples: []sample{{time: time.Now()}}}
-	p.set(123456, 0, 0)
+	p := &Progress{out: &out, bar: true, width: func() int { return 20 }, noun: "lines", stop: make(chan struct{}), samples: []sample{{time: time.Now()}}}
+	p.Set(123456, 0, 0)
 	p.draw(time.Now())
-	p.note("wait\x1b[2J")
+	p.Note("wait\x1b[2J")
 	p.draw(time.Now())
-	p.close()
+	p.Close()
 	lines := strings.Split(out.String(), "\r\x1b[K")
 	if len(lines) != 5 || len(lines[1]) > 19 || lines[2] != "wait[2J\n" || lines[4] != "" {
 		t.Errorf("%q", lines)

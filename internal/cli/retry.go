@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"bursar/client"
+)
+
+// retrier repeats calls for longer than the client does, so that a long run survives
+// a server that restarts or that asks to go slower.
+type retrier struct {
+	wait time.Duration     // how long to try while the server does not answer
+	note func(text string) // shows a message to the user
+
+	mu   sync.Mutex
+	told time.Time // when the last message was shown
+}
+
+// tell shows one message for all calls that wait at the same time.
+func (r *retrier) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); now.Sub(r.told) > r.wait/4 {
+		r.told = now
+		r.note("The server does not answer properly; retrying for " + r.wait.String() + ".")
+	}
+}
+
+const (
+	shortestPause = 500 * time.Millisecond
+	longestPause  = 4 * time.Second
+)
+
+// call repeats fn while it fails with an error that may go away. If fn changes
+// something, it must carry an idempotency key or have the same effect when repeated.
+func (r *retrier) call(ctx context.Context, fn func() error) error {
+	var since time.Time
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		err := fn()
+		if err == nil || ctx.Err() != nil || !retryable(err) {
+			return err
+		}
+		if !client.IsRateLimited(err) {
+			if since.IsZero() {
+				since = time.Now()
+				r.tell()
+			} else if time.Since(since) > r.wait {
+				return fmt.Errorf("the server has not answered for %s: %w", r.wait, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+	}
+}
+
+// retryable reports whether a call that failed may succeed when it is repeated.
+func retryable(err error) bool {
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		return refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError ||
+			refused.Code == client.CodeIdempotencyConflict && refused.RetryAfter > 0
+	}
+	return !errors.Is(err, context.Canceled)
+}

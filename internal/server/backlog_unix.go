@@ -1,0 +1,21 @@
+//go:build unix
+
+package server
+
+import (
+	"net"
+	"syscall"
+)
+
+// shrinkBacklog makes the kernel queue at most one more connection, so that those it
+// has already queued can be accepted before the listener closes. If that fails, the
+// queued connections are reset, which clients survive by trying again.
+func shrinkBacklog(l net.Listener) {
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return
+	}
+	if raw, err := tcp.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = syscall.Listen(int(fd), 0) })
+	}
+}
