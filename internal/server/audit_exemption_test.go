@@ -31,6 +31,7 @@ func TestExemptionsFromTheAuditLogArePinned(t *testing.T) {
 		{"identity/service.go", "nobody asked for the secrets of a new store"},
 		{"identity/session.go", "the session was ended a moment ago"},
 		{"server/housekeeping.go", "what has expired ends by itself"},
+		{"setup/address.go", "the public address is part of the server's configuration"},
 		{"signin/passkey.go", "the sign-in that follows is recorded"},
 		{"signin/profile.go", "nothing changed"},
 		{"signin/recover.go", "a link was mailed a moment ago"},

@@ -6,10 +6,12 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
+	"bursar/internal/setup"
 	"bursar/internal/signin"
 )
 
@@ -194,6 +196,14 @@ func (w *tour) operator() {
 	w.must(err)
 	_, err = id.EnableUser(ctx, by, email)
 	w.must(err)
+	for _, err := range id.Users(ctx) {
+		w.must(err)
+	}
+	w.must(w.node.DB.Read(ctx, func(q db.Q) error {
+		_, err := access.SoleAdminOf(q, email)
+		return err
+	}))
+	w.must(setup.StorePublicURL(ctx, w.node.DB, by, "https://pay.example.com", true))
 	invited := servertest.NewEmail()
 	w.town.large.Add(invited, "viewer")
 	_, err = id.CreateUser(ctx, by, invited, "Completed")

@@ -1,0 +1,17 @@
+package access
+
+import "bursar/internal/db"
+
+// SoleAdminOf returns the names of the workspaces that have no active admin besides
+// the person with a normalized email address.
+func SoleAdminOf(q db.Q, email string) ([]string, error) {
+	return db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT w.name
+		FROM account a JOIN live_member l ON l.account_id = a.id
+		JOIN member_role m ON m.workspace_id = l.workspace_id AND m.account_id = a.id AND m.role = 'admin'
+		JOIN workspace w ON w.id = l.workspace_id
+		WHERE a.email = $1 AND a.email <> '' AND a.status = 'active' AND NOT EXISTS (
+			SELECT 1 FROM member_role o JOIN account b ON b.id = o.account_id
+			JOIN live_member p ON p.workspace_id = o.workspace_id AND p.account_id = o.account_id
+			WHERE o.workspace_id = w.id AND o.role = 'admin' AND o.account_id <> a.id AND b.kind = 'person' AND b.status = 'active')
+		ORDER BY w.name`, email)
+}
