@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,15 +23,15 @@ func newAudit(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:   "audit",
 		Short: "Read, follow and export the audit log",
-		Long: `The audit log tells who did what, when, and whether it was allowed. Every change
-leaves an entry, and so does what was refused. Entries are never changed or deleted.`,
+		Long: `The audit log records who did what, when, and whether it was allowed. It has an entry
+for every change and for every refused attempt. Entries are never changed or deleted.`,
 		Example: `  bursar audit list --since 24h --outcome denied
   bursar audit tail -f
   bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31`,
 	}, newAuditList(r), newAuditTail(r), newAuditExport(r))
 }
 
-// auditQuery is which entries are asked for, as it was typed.
+// auditQuery holds the filters as the user typed them.
 type auditQuery struct {
 	actor, action, resourceType, resource, outcome string
 	since, until                                   string
@@ -41,26 +40,27 @@ type auditQuery struct {
 }
 
 const auditFilters = `
-Filters combine. --actor is an email address, a name or an id; --resource is an id,
-or with --resource-type member, workspace, organization, api_key or directory_entry
-also a name. --since and --until take a time (2026-05-31T08:00:00Z), a local date
-(2026-05-31), which counts whole, or how long ago it was (2h, 7d).
+Filters combine: an entry must match all of them. --actor is an email address, a name
+or an id. --resource is an id; with --resource-type member, workspace, organization,
+api_key or directory_entry it can also be a name. --since and --until take a time
+(2026-05-31T08:00:00Z), a local date (2026-05-31), which includes the whole day, or a
+duration before now (2h, 7d).
 
-Entries are those of the workspace. --organization shows what belongs to none of its
-workspaces, such as settings and logins, to an owner; --mine what you did yourself
-outside of workspaces.`
+The entries are those of the workspace. With --organization, owners see the entries
+that belong to no workspace, such as settings and logins. With --mine you see what you
+did yourself outside of workspaces.`
 
 func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&q.actor, "actor", "", "only what this person or machine client did")
+	flags.StringVar(&q.actor, "actor", "", "only actions of this person or machine client")
 	flags.StringVar(&q.action, "action", "", "only this action, such as directory.entry.created")
-	flags.StringVar(&q.resourceType, "resource-type", "", "only what is about this kind of thing, such as member")
-	flags.StringVar(&q.resource, "resource", "", "only what is about this very thing")
+	flags.StringVar(&q.resourceType, "resource-type", "", "only entries about this type of resource, such as member")
+	flags.StringVar(&q.resource, "resource", "", "only entries about this resource")
 	flags.StringVar(&q.outcome, "outcome", "", "only this outcome: success, denied or failure")
-	flags.StringVar(&q.since, "since", "", "only from this time on")
-	flags.StringVar(&q.until, "until", "", "only up to this time")
+	flags.StringVar(&q.since, "since", "", "only entries from this time on")
+	flags.StringVar(&q.until, "until", "", "only entries up to this time")
 	flags.StringVar(&q.organization, "organization", "", "entries of this organization that belong to no workspace")
-	flags.BoolVar(&q.mine, "mine", false, "what you did outside of workspaces")
+	flags.BoolVar(&q.mine, "mine", false, "your own actions outside of workspaces")
 	r.inWorkspace(c)
 	c.MarkFlagsMutuallyExclusive("organization", "mine", "workspace")
 	c.MarkFlagsMutuallyExclusive("actor", "mine")
@@ -81,12 +81,12 @@ func outcomes() []string {
 	return []string{client.OutcomeSuccess, client.OutcomeDenied, client.OutcomeFailure}
 }
 
-// check reads what needs no server.
+// check reads the filters that do not need the server.
 func (q *auditQuery) check(now time.Time) (client.AuditListParams, error) {
 	p := client.AuditListParams{Action: q.action, ResourceType: q.resourceType, ResourceID: q.resource, Outcome: q.outcome}
 	var wrong []error
 	if q.outcome != "" && !slices.Contains(outcomes(), q.outcome) {
-		wrong = append(wrong, fmt.Errorf("--outcome is one of %s, not %q", strings.Join(outcomes(), ", "), q.outcome))
+		wrong = append(wrong, fmt.Errorf("--outcome must be one of %s, not %q", strings.Join(outcomes(), ", "), q.outcome))
 	}
 	moment := func(flag, text string, last bool) time.Time {
 		if text == "" {
@@ -102,7 +102,7 @@ func (q *auditQuery) check(now time.Time) (client.AuditListParams, error) {
 	}
 	p.From, p.To = moment("since", q.since, false), moment("until", q.until, true)
 	if len(wrong) == 0 && !p.To.IsZero() && p.To.Before(p.From) {
-		wrong = append(wrong, errors.New("--until lies before --since"))
+		wrong = append(wrong, errors.New("--until must not be before --since"))
 	}
 	if len(wrong) > 0 {
 		return p, term.Usage(errors.Join(wrong...))
@@ -110,7 +110,7 @@ func (q *auditQuery) check(now time.Time) (client.AuditListParams, error) {
 	return p, nil
 }
 
-// auditSource reads the entries that are asked for.
+// auditSource reads the entries that match a query.
 type auditSource struct {
 	r    *remote
 	s    *session
@@ -118,7 +118,7 @@ type auditSource struct {
 	mine bool
 }
 
-// source connects and finds what names mean.
+// source connects to the server and resolves names.
 func (q *auditQuery) source(ctx context.Context, r *remote) (*auditSource, error) {
 	p, err := q.check(time.Now())
 	if err != nil {
@@ -151,17 +151,13 @@ func (q *auditQuery) source(ctx context.Context, r *remote) (*auditSource, error
 	return a, err
 }
 
-// idShape is what ids look like: they are taken as they are, since what they name
-// may be gone while the log still tells of it.
-var idShape = regexp.MustCompile(`^[a-z]+_[0-9a-z]{26}$`)
-
-// actorsSearched is how many entries are looked through for somebody who is no
-// member: who has left, or a machine client.
+// actorsSearched is how many entries are searched for an actor who is not a member,
+// such as somebody who has left or a machine client.
 const actorsSearched = 1000
 
 func (a *auditSource) findActor(ctx context.Context, ref string) (string, error) {
-	if ref == "" || idShape.MatchString(ref) {
-		return ref, nil
+	if ref == "" || term.IsID(ref) {
+		return ref, nil // the log outlives what it is about, so an id need not exist
 	}
 	if a.p.WorkspaceID != "" {
 		all, err := a.s.members(ctx, a.p.WorkspaceID)
@@ -178,7 +174,7 @@ func (a *auditSource) findActor(ctx context.Context, ref string) (string, error)
 	met, n := map[string]bool{}, 0
 	for row, err := range a.s.Audit.All(ctx, client.AuditListParams{WorkspaceID: a.p.WorkspaceID, OrganizationID: a.p.OrganizationID}) {
 		if err != nil {
-			return "", fmt.Errorf("look for the actor in the log: %w", err)
+			return "", fmt.Errorf("search the log for the actor: %w", err)
 		}
 		if !met[row.ActorID] {
 			list = append(list, candidate[string]{row.ActorID, row.ActorID, []string{row.ActorEmail, row.ActorName}, term.Printable(person(row.ActorName, row.ActorEmail)) + "  " + row.ActorID})
@@ -190,14 +186,14 @@ func (a *auditSource) findActor(ctx context.Context, ref string) (string, error)
 	}
 	id, err := pick(a.s.terminal, "actor", ref, list)
 	if err == nil && id == "" {
-		err = fmt.Errorf("%q has no id in the log by which it could be asked for", ref)
+		err = fmt.Errorf("the log has no id for %q, so it cannot be filtered", ref)
 	}
 	return id, err
 }
 
 func (a *auditSource) findResource(ctx context.Context, ref string) (string, error) {
-	if ref == "" || idShape.MatchString(ref) {
-		return ref, nil
+	if ref == "" || term.IsID(ref) {
+		return ref, nil // the log outlives what it is about, so an id need not exist
 	}
 	switch kind := audit.ResourceType(a.p.ResourceType); kind {
 	case audit.Member, audit.UserAccount:
@@ -226,7 +222,7 @@ func (a *auditSource) findResource(ctx context.Context, ref string) (string, err
 	return ref, nil
 }
 
-// rows walks over the entries from a time on, newest first.
+// rows returns the entries from a time on, newest first.
 func (a *auditSource) rows(ctx context.Context, from time.Time, page int) iter.Seq2[api.AuditEntry, error] {
 	p := a.p
 	p.Limit = page
@@ -236,7 +232,7 @@ func (a *auditSource) rows(ctx context.Context, from time.Time, page int) iter.S
 	if !a.mine {
 		return a.s.Audit.All(ctx, p)
 	}
-	// The API has no filters for one's own activity.
+	// The API cannot filter the user's own activity, so it is filtered here.
 	return func(yield func(api.AuditEntry, error) bool) {
 		for row, err := range a.s.Auth.AllActivity(ctx, client.ListParams{Limit: page}) {
 			if err == nil && row.Timestamp < p.From.UnixMilli() && !p.From.IsZero() {
@@ -256,54 +252,48 @@ func matches(p client.AuditListParams, row api.AuditEntry) bool {
 }
 
 func newAuditList(r *remote) *cobra.Command {
-	var f term.Format
 	var q auditQuery
-	var rows span
-	c := &cobra.Command{
+	c := listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List entries of the audit log, newest first",
-		Long: "List entries of the audit log, newest first. Times are those of your zone; --csv\nwrites every field, as 'bursar audit export' does.\n" + auditFilters,
+		Long: "List entries of the audit log, newest first. Times are in your time zone. --csv\nwrites every field, as 'bursar audit export' does.\n" + auditFilters,
 		Example: `  bursar audit list --since 24h
   bursar audit list --actor grace@example.com --outcome denied
   bursar audit list --resource-type member --resource "Grace Hopper" --all --json`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := rows.check(); err != nil {
-				return err
-			}
-			a, err := q.source(c.Context(), r)
+	}, list[api.AuditEntry]{
+		noun: "audit log",
+		rows: func(ctx context.Context, limit int) (iter.Seq2[api.AuditEntry, error], error) {
+			a, err := q.source(ctx, r)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			list, err := take(r.terminal, rows, a.rows(c.Context(), time.Time{}, rows.page()))
-			if err != nil {
-				return fmt.Errorf("list the audit log: %w", err)
-			}
-			shown := &term.Table{Columns: auditColumns(), Empty: "Nothing in the log is like that."}
-			if f.CSV {
-				shown.Columns = auditlog.Columns()
-			}
-			for _, row := range list {
-				if f.CSV {
-					shown.Add(auditlog.Record(row)...)
-				} else {
-					shown.Add(auditCells(row)...)
-				}
-			}
-			return f.WriteTable(r.terminal, list, shown)
+			return a.rows(ctx, time.Time{}, limit), nil
 		},
-	}
+		table: func(f term.Format) *term.Table {
+			table := &term.Table{Columns: auditColumns(), Detail: []string{"action"}, Empty: noAuditEntries}
+			if f.CSV {
+				table.Columns = auditlog.Columns()
+			}
+			return table
+		},
+		cells: func(f term.Format, row api.AuditEntry) []string {
+			if f.CSV {
+				return auditlog.Record(row)
+			}
+			return auditCells(row)
+		},
+	})
 	q.bind(r, c)
-	rows.bind(c)
-	f.Bind(c, true)
 	return c
 }
+
+const noAuditEntries = "No matching entries."
 
 func auditColumns() []string { return []string{"time", "actor", "action", "description", "outcome"} }
 
 // auditOutcome is the index of the outcome in auditColumns.
 const auditOutcome = 4
 
-// auditCells is an entry as people read it.
+// auditCells returns an entry as the cells of a table.
 func auditCells(row api.AuditEntry) []string {
 	actor := cmp.Or(row.ActorName, row.ActorEmail, row.ActorID, row.ActorType)
 	return []string{localTime(row.Timestamp), actor, row.Action, row.Description, row.Outcome}

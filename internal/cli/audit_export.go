@@ -29,7 +29,7 @@ func newAuditExport(r *remote) *cobra.Command {
 	var form string
 	c := &cobra.Command{
 		Use: "export FILE|-", Short: "Write the audit log to a file",
-		Long: "Write entries of the audit log, newest first, to a file or to standard output (-).\nThe form is that of --format, else of the file's name: .ndjson and .jsonl are JSON,\na line an entry; everything else is CSV with a head, safe to open as a spreadsheet.\nThe file appears when it is complete, readable by you alone; a file that was there\nis replaced.\n" + auditFilters,
+		Long: "Write entries of the audit log, newest first, to a file or to standard output (-).\nWithout --format, files that end in .ndjson or .jsonl get JSON, with one entry on\neach line; all others get CSV with a header, which is safe to open as a spreadsheet.\nThe file is replaced when the export is complete, and only you can read it.\n" + auditFilters,
 		Example: `  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31
   bursar audit export audit.ndjson --action directory.entry.deleted
   bursar audit export - --format ndjson | gzip > audit.ndjson.gz`,
@@ -94,10 +94,10 @@ func exportForm(form, file string) (string, error) {
 		}
 		return exportCSV, nil
 	}
-	return "", term.Usagef("--format is csv or ndjson, not %q", form)
+	return "", term.Usagef("--format must be csv or ndjson, not %q", form)
 }
 
-// auditWriter writes entries one by one.
+// auditWriter writes entries one at a time.
 type auditWriter struct {
 	row   func(api.AuditEntry) error
 	flush func() error
@@ -130,8 +130,8 @@ func newAuditWriter(w io.Writer, form string) auditWriter {
 	}
 }
 
-// writeWhole writes a file that appears only when it is complete. What is no plain
-// file, such as a device or a pipe, is written as it is.
+// writeWhole writes a file that appears only when it is complete. A device or a pipe
+// cannot be replaced and is written directly.
 func writeWhole(path string, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -144,7 +144,7 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 		}
 		return errors.Join(write(file), file.Close())
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // of mode 0600
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // with mode 0600
 	if err != nil {
 		return unwritable(path, err)
 	}
@@ -162,7 +162,8 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 	return unwritable(path, os.Rename(file.Name(), path))
 }
 
-// unwritable names the file that was asked for, not the one beside it.
+// unwritable makes an error name the file that the user asked for, not the temporary
+// one.
 func unwritable(path string, err error) error {
 	if err == nil {
 		return nil

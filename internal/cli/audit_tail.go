@@ -17,11 +17,11 @@ import (
 
 const (
 	pollInterval    = 2 * time.Second
-	maxPollInterval = time.Minute // where the server cannot be reached
+	maxPollInterval = time.Minute // while the server cannot be reached
 
-	// lookBack is how far behind the newest entry is looked for others. Entries get
-	// their place when they are made and are seen when they are committed, so one
-	// may appear below another that was seen before.
+	// lookBack is how far before the newest entry each poll looks for others. An entry
+	// gets its time when it is made but can be read only when it is committed, so it
+	// may appear after a newer one.
 	lookBack = 30 * time.Second
 )
 
@@ -31,8 +31,8 @@ func newAuditTail(r *remote) *cobra.Command {
 	var n int
 	var follow bool
 	c := &cobra.Command{
-		Use: "tail", Short: "Show the newest entries, and follow the log",
-		Long: "Show the newest entries of the audit log, the newest last. With --follow it goes on\nwith what happens, until Ctrl-C; where the server cannot be reached it tries again.\nWith --json every entry is a line of its own, and --jq works on each.\n" + auditFilters,
+		Use: "tail", Short: "Show the newest entries and follow the log",
+		Long: "Show the newest entries of the audit log, the newest last. With --follow, new entries\nare shown as they appear, until you press Ctrl-C; if the server cannot be reached,\nthe command retries. With --json each entry is a line, and --jq applies to each.\n" + auditFilters,
 		Example: `  bursar audit tail
   bursar audit tail -f --outcome denied
   bursar audit tail -n 0 -f --json | while read -r entry; do notify "$entry"; done`,
@@ -57,14 +57,14 @@ func newAuditTail(r *remote) *cobra.Command {
 			return t.run(c.Context(), n)
 		},
 	}
-	c.Flags().IntVarP(&n, "lines", "n", 20, "how many entries to begin with")
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens")
+	c.Flags().IntVarP(&n, "lines", "n", 20, "number of entries to start with")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "show new entries as they appear")
 	q.bind(r, c)
 	f.Bind(c, false)
 	return c
 }
 
-// tail shows the end of the log, every entry once.
+// tail shows the end of the log, each entry once.
 type tail struct {
 	rows   func(ctx context.Context, from time.Time) iter.Seq2[api.AuditEntry, error]
 	print  func([]api.AuditEntry) error
@@ -72,7 +72,7 @@ type tail struct {
 	every  time.Duration
 	follow bool
 
-	seen   map[string]int64 // when those happened that may be met again
+	seen   map[string]int64 // the times of entries that a poll may return again, by id
 	newest int64
 }
 
@@ -85,7 +85,7 @@ func (t *tail) run(ctx context.Context, n int) error {
 	case err != nil:
 		return fmt.Errorf("read the audit log: %w", err)
 	case len(first) == 0 && n > 0 && !t.follow:
-		t.say("Nothing in the log is like that.")
+		t.say(noAuditEntries)
 	}
 	if err := t.print(first); err != nil || !t.follow {
 		return err
@@ -93,7 +93,8 @@ func (t *tail) run(ctx context.Context, n int) error {
 	return t.goOn(ctx)
 }
 
-// begin takes the newest n entries, and notes those that the first poll meets.
+// begin returns the newest n entries and remembers those that the first poll will
+// return again.
 func (t *tail) begin(ctx context.Context, n int) ([]api.AuditEntry, error) {
 	var first []api.AuditEntry
 	if n == 0 && !t.follow {
@@ -122,8 +123,8 @@ func (t *tail) begin(ctx context.Context, n int) ([]api.AuditEntry, error) {
 	return first, nil
 }
 
-// goOn polls until the context is done. A server that cannot answer now is asked
-// again, ever more slowly.
+// goOn polls until the context ends. While the server fails, it polls less and less
+// often.
 func (t *tail) goOn(ctx context.Context) error {
 	wait, failing := t.every, false
 	for {
@@ -142,12 +143,12 @@ func (t *tail) goOn(ctx context.Context) error {
 			return fmt.Errorf("follow the audit log: %w", err)
 		case err != nil:
 			if !failing {
-				t.say("The log cannot be read now, trying again: " + explain(err))
+				t.say("Cannot read the log, retrying: " + explain(err))
 			}
 			wait, failing = min(2*wait, max(maxPollInterval, t.every)), true
 			continue
 		case failing:
-			t.say("The log can be read again.")
+			t.say("Reading the log again.")
 		}
 		wait, failing = t.every, false
 		if err := t.print(fresh); err != nil {
@@ -156,8 +157,8 @@ func (t *tail) goOn(ctx context.Context) error {
 	}
 }
 
-// poll takes what was not seen yet, the newest last. What it met counts as seen only
-// when all of it was read.
+// poll returns the entries that were not seen yet, the newest last. They count as seen
+// only if all of them could be read.
 func (t *tail) poll(ctx context.Context) ([]api.AuditEntry, error) {
 	var from time.Time
 	if t.newest > 0 {

@@ -1,4 +1,4 @@
-// Package cli is the command line: one file a noun.
+// Package cli is the command line. Each command has a file that is named after it.
 package cli
 
 import (
@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
+	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +28,7 @@ const (
 	exitNoUser = 4
 )
 
-// Commands are listed by what they are for.
+// The help lists commands in these groups.
 const (
 	groupSession = "session"
 	groupWork    = "work"
@@ -51,7 +51,7 @@ func Run(ctx context.Context, args []string, t Terminal) int {
 	}
 	var usage term.UsageError
 	if errors.As(err, &usage) {
-		fmt.Fprintf(t.Err, "bursar: %v\nRun '%s --help' for how it is used.\n", err, command.CommandPath())
+		fmt.Fprintf(t.Err, "bursar: %v\nRun '%s --help' for usage.\n", err, command.CommandPath())
 		return exitUsage
 	}
 	for i, line := range strings.Split(explain(err), "\n") {
@@ -74,10 +74,10 @@ func newRoot(t Terminal) *cobra.Command {
 and leaves an audit entry for every action. It is one program: the server, its
 administration and its command line.
 
-For CI, BURSAR_URL, BURSAR_API_KEY or BURSAR_TOKEN, and BURSAR_WORKSPACE stand in
-for what 'bursar login' and 'bursar workspaces use' remember.
+In CI, set BURSAR_URL, BURSAR_WORKSPACE and either BURSAR_API_KEY or BURSAR_TOKEN
+instead of using 'bursar login' and 'bursar workspaces use'.
 
-Exit codes: 0 done, 1 failed, 2 typed wrong, 4 not signed in.`,
+Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 		Example: `  bursar serve
   bursar login http://127.0.0.1:8080
   bursar directory list --type person
@@ -85,12 +85,11 @@ Exit codes: 0 done, 1 failed, 2 typed wrong, 4 not signed in.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          knownCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return term.Usage(err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return term.Usage(flagError(c, err)) })
 	r := &remote{terminal: t}
-	root.PersistentFlags().StringVar(&r.contextName, "context", "", "work with this server of 'bursar context list'")
+	root.PersistentFlags().StringVar(&r.contextName, "context", "", "use this server; see 'bursar context list'")
 	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Signing in:"}, &cobra.Group{ID: groupWork, Title: "Daily work:"}, &cobra.Group{ID: groupServer, Title: "Running a server:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -100,69 +99,33 @@ Exit codes: 0 done, 1 failed, 2 typed wrong, 4 not signed in.`,
 	}
 	add(groupSession, newLogin(r), newLogout(r), newWhoami(r), newStatus(r), newContext(r))
 	add(groupWork, newDirectory(r), newMethods(r), newWorkspaces(r), newMembers(r), newRoles(r), newOrganizations(r), newKeys(r), newAudit(r), newAPI(r))
-	add(groupServer, newServe(t), newInit(t), newAdmin(t))
-	root.SuggestionsMinimumDistance = 2
+	add(groupServer, newServe(t), newInit(t), newAdmin(t), newVersion(t))
 	_ = root.RegisterFlagCompletionFunc("context", r.contextNames)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	eachCommand(root, func(c *cobra.Command) {
 		args := c.Args
-		if !c.Runnable() {
+		switch {
+		case c.Name() == "help" && c.Parent() == root:
+			args = unknownTopic
+		case c.HasSubCommands():
+			args = unknownCommand
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-			args = cobra.NoArgs
-		}
-		if args == nil {
+		case args == nil:
 			args = cobra.ArbitraryArgs
 		}
-		if c.Name() == "help" && c.Parent() == root {
-			args = knownTopic
-		}
-		// Whatever is typed wrong is told as such, whoever finds it.
+		// Cobra's own errors become usage errors too, so that all of them look the same
+		// and exit with code 2.
 		c.Args = func(c *cobra.Command, given []string) error {
-			for _, check := range []error{args(c, given), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
-				if check != nil {
-					return term.Usage(check)
+			for _, err := range []error{checkArguments(c, given, args), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
+				if err != nil {
+					return term.Usage(err)
 				}
 			}
 			return nil
 		}
 	})
 	return root
-}
-
-// knownCommand refuses what is no command, and says what may be meant.
-func knownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("there is no command %q", args[0])
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return errors.New(text)
-}
-
-// knownTopic refuses to help with what is no command.
-func knownTopic(c *cobra.Command, args []string) error {
-	found, rest, err := c.Root().Find(args)
-	if err == nil && len(rest) > 0 {
-		return knownCommand(found, rest)
-	}
-	return err
-}
-
-// version is that of the module, or of the commit that it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && info.Main.Version == "(devel)" {
-			return "devel " + setting.Value
-		}
-	}
-	return info.Main.Version
 }
 
 func eachCommand(c *cobra.Command, fn func(*cobra.Command)) {
@@ -172,7 +135,7 @@ func eachCommand(c *cobra.Command, fn func(*cobra.Command)) {
 	}
 }
 
-// require says which flags are missing, all at once.
+// require returns an error that names all missing flags.
 func require(c *cobra.Command, names ...string) error {
 	var missing []error
 	for _, name := range names {
@@ -186,16 +149,36 @@ func require(c *cobra.Command, names ...string) error {
 	return nil
 }
 
-// operator is whom the audit log names for what is done at the command line.
+// operator is the actor that the audit log shows for commands that change the store
+// directly.
 func operator() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar admin")} }
+
+func openStore(ctx context.Context, store config.Store) (*db.DB, error) {
+	d, err := db.Open(ctx, store.DB())
+	if err != nil {
+		return nil, hintStore(fmt.Errorf("open the store: %w", err))
+	}
+	return d, nil
+}
+
+// hintStore adds which setting to check if PostgreSQL cannot be reached.
+func hintStore(err error) error {
+	var hinted hintedError
+	var network *net.OpError
+	var name *net.DNSError
+	if errors.As(err, &hinted) || !errors.As(err, &network) && !errors.As(err, &name) {
+		return err
+	}
+	return withHint(err, "Is PostgreSQL running, and is the address in --database-url (BURSAR_DATABASE_URL) right?")
+}
 
 // withStore opens the store, runs fn and closes the store.
 func withStore(ctx context.Context, store config.Store, fn func(d *db.DB, id *identity.Service) error) (err error) {
-	d, err := db.Open(ctx, store.DB())
+	d, err := openStore(ctx, store)
 	if err != nil {
-		return fmt.Errorf("open the store: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, d.Close()) }()
+	defer func() { err = hintStore(errors.Join(err, d.Close())) }()
 	cursorKey, err := identity.Prepare(ctx, d)
 	if err != nil {
 		return err

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completionTime bounds how long a shell waits for the server after Tab.
+// completionTime is how long a shell waits for the server after Tab.
 const completionTime = 2 * time.Second
 
-// complete makes a shell complete words from the server. Each may have a
-// description behind a tab. Without a server there is nothing to complete.
+// complete completes words from the server. A word may have a description after a tab.
+// Without a server there are no words.
 func (r *remote) complete(words func(ctx context.Context, s *session) ([]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		s, err := r.connect()
@@ -28,10 +28,10 @@ func (r *remote) complete(words func(ctx context.Context, s *session) ([]string,
 	}
 }
 
-// completeHere completes from the workspace that the command works in.
+// completeHere completes words from the current workspace.
 func (r *remote) completeHere(words func(ctx context.Context, s *session, workspaceID string) ([]string, error)) cobra.CompletionFunc {
 	return r.complete(func(ctx context.Context, s *session) ([]string, error) {
-		s.terminal.In = nil // nobody is asked in the middle of a word
+		s.terminal.In = nil // completion must not ask questions
 		w, err := r.currentWorkspace(ctx, s)
 		if err != nil {
 			return nil, err

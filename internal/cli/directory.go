@@ -14,11 +14,12 @@ import (
 func newDirectory(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:   "directory",
-		Short: "Work with the people and organizations that a workspace pays",
+		Short: "Manage the people and organizations that a workspace pays",
 		Long: `The directory holds the people and organizations that a workspace pays.
 
-ENTRY is the id of an entry, or its label, whatever the case. Where a label fits
-several entries you are asked which one is meant; a script is told their ids.`,
+ENTRY is the id of an entry, or its label in upper or lower case. If several entries
+have the label, the command asks which one you mean; in a script it fails and lists
+their ids.`,
 		Example: `  bursar directory list --type person --tag speaker
   bursar directory create --name "Ada Lovelace" --field email=ada@example.com
   bursar directory get "Ada Lovelace"
@@ -27,8 +28,8 @@ several entries you are asked which one is meant; a script is told their ids.`,
 		newTags(r), newDirectoryImport(r), newDirectoryExport(r))
 }
 
-// oneOf holds a flag to what there is: the API answers a filter that nothing fits
-// with an empty list, which hides a slip of the finger.
+// oneOf checks that a flag has one of the possible values. The API would answer an
+// unknown one with an empty list, which hides a typing mistake.
 func oneOf(flag, value string, options []string) error {
 	if value == "" || slices.Contains(options, value) {
 		return nil
@@ -36,7 +37,7 @@ func oneOf(flag, value string, options []string) error {
 	return term.Usagef("--%s must be %s, not %q", flag, strings.Join(options, " or "), value)
 }
 
-// completeWords completes a flag from a list that never changes.
+// completeWords completes a flag from a fixed list.
 func completeWords(c *cobra.Command, flag string, words []string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -46,12 +47,11 @@ func completeFlag(c *cobra.Command, flag string, fn cobra.CompletionFunc) {
 	_ = c.RegisterFlagCompletionFunc(flag, fn)
 }
 
-// say tells a person what was done. It goes to standard error, so that standard
-// output holds results alone.
+// say writes a message to standard error, because standard output is for results.
 func (r *remote) say(format string, args ...any) error {
 	_, err := fmt.Fprintln(r.terminal.Err, term.Printable(fmt.Sprintf(format, args...)))
 	return err
 }
 
-// named is how messages call an entry.
+// named returns how messages refer to an entry.
 func named(e *api.Entry) string { return e.Label + " (" + e.ID + ")" }

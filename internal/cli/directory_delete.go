@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -17,9 +16,9 @@ func newEntryDelete(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete ENTRY…", Aliases: []string{"rm"},
 		Short: "Delete entries",
-		Long: `Delete entries. They are gone from every list at once and can be restored for 30
-days. All are looked up before the first is deleted. With --json a line is written
-for each.`,
+		Long: `Delete entries. They disappear from all lists immediately and can be restored for 30
+days. If one of them cannot be found, none is deleted. With --json, each deleted
+entry is a line.`,
 		Example: `  bursar directory delete "Ada Lovelace"
   bursar directory delete entry_01jd2q4h6k8m0n2p4r6s8t0v2w entry_01jd2q4h6k8m0n2p4r6s8t0v2x
   bursar directory list --tag duplicate --all --jq '.[].id' | xargs bursar directory delete`,
@@ -38,10 +37,10 @@ for each.`,
 				if err != nil {
 					return fmt.Errorf("delete %s: %w", term.Printable(named(e)), err)
 				}
-				if err := r.say("Deleted %s. Restore with 'bursar directory restore %s' within 30 days.", named(e), e.ID); err != nil {
+				if err := r.say("Deleted %s. You can restore it within 30 days with 'bursar directory restore %s'.", named(e), e.ID); err != nil {
 					return err
 				}
-				if err := out.Write(r.terminal, deleted, func(io.Writer) error { return nil }); err != nil {
+				if err := out.Write(r.terminal, deleted, nothing); err != nil {
 					return err
 				}
 			}
@@ -56,10 +55,10 @@ func newEntryRestore(r *remote) *cobra.Command {
 	var out term.Format
 	c := &cobra.Command{
 		Use:   "restore ENTRY…",
-		Short: "Bring deleted entries back",
-		Long: `Bring entries back that were deleted in the last 30 days, with their tags and
-receiving methods. Whoever may read the audit log can give a label; its entries
-are found there. With --json a line is written for each.`,
+		Short: "Restore deleted entries",
+		Long: `Restore entries that were deleted in the last 30 days, with their tags and receiving
+methods. To restore by label you need to be able to read the audit log, in which
+deleted entries are found. With --json, each restored entry is a line.`,
 		Example: `  bursar directory restore entry_01jd2q4h6k8m0n2p4r6s8t0v2w
   bursar directory restore "Ada Lovelace"
   bursar audit list --action directory.entry.deleted`,
@@ -85,7 +84,7 @@ are found there. With --json a line is written for each.`,
 				if err := r.say("Restored %s.", called); err != nil {
 					return err
 				}
-				if err := out.Write(r.terminal, restored, func(io.Writer) error { return nil }); err != nil {
+				if err := out.Write(r.terminal, restored, nothing); err != nil {
 					return err
 				}
 			}
@@ -96,12 +95,12 @@ are found there. With --json a line is written for each.`,
 	return r.inWorkspace(c)
 }
 
-// findDeleted are the ids of deleted entries, each once.
+// findDeleted returns the ids of deleted entries without duplicates.
 func (r *remote) findDeleted(ctx context.Context, s *session, refs []string) ([]string, error) {
 	var ids []string
 	for _, ref := range refs {
 		id := ref
-		if !strings.HasPrefix(ref, entryPrefix) {
+		if !strings.HasPrefix(ref, entryPrefix) || term.IsShortID(ref) {
 			w, err := r.currentWorkspace(ctx, s)
 			if err != nil {
 				return nil, err

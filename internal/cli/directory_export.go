@@ -18,7 +18,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// exportFlags are what is exported, and how.
+// exportFlags are the flags of the export.
 type exportFlags struct {
 	kind, status, tag, words string
 	format, delimiter        string
@@ -33,23 +33,23 @@ func newDirectoryExport(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [FILE|-]",
 		Short: "Write entries to a CSV or NDJSON file that 'import' reads",
-		Long: `Write the entries of the workspace, newest first, to a file, or to standard output.
-'bursar directory import' reads it: with the ids it updates these entries, with
---map id= it makes new ones, in another workspace for example.
+		Long: `Write the entries of the workspace, newest first, to a file or to standard output.
+'bursar directory import' can read the file: it updates the entries with these ids,
+or with --map id= creates new ones, for example in another workspace.
 
-CSV has a column for each property and each field. fields.KEY holds texts as they
-are. Where a field has other values as well (numbers, truth values, lists, objects,
-empty texts), its column is json.KEY and holds JSON, so that all comes back as it
-was; the order of fields alone is not kept. The columns are known when all entries
-are, so the file is written at the end. NDJSON keeps everything and is written as
-the entries come.
+CSV has a column for each property and each field. The column of a field is fields.KEY
+if all its values are texts. Otherwise (numbers, booleans, lists, objects, empty
+texts) it is json.KEY and contains JSON, so that an import restores the same values;
+only the order of the fields is lost. The columns are known only after all entries are
+read, so the file is written at the end. NDJSON keeps everything and is written entry
+by entry.
 
-Values are written exactly, so that they can be imported again. A spreadsheet takes
-a text that begins with = + - or @ for a formula: open files with entries of people
-you do not trust with the columns set to text.
+Values are written exactly as they are, so that they can be imported again. A
+spreadsheet reads a text that starts with = + - or @ as a formula: when you do not
+trust the people in a file, open it with the columns set to text.
 
-Name and tags are read entry by entry; --no-tags leaves them out and is faster. A
-file appears under its name when it is complete. Receiving methods are not exported.`,
+Names and tags take a request for each entry; --no-tags omits them and is faster. The
+file appears when it is complete. Receiving methods are not exported.`,
 		Example: `  bursar directory export people.csv
   bursar directory export --type person --tag speaker speakers.ndjson
   bursar directory export --fields email,phone > contacts.csv
@@ -66,13 +66,13 @@ file appears under its name when it is complete. Receiving methods are not expor
 	flags := c.Flags()
 	flags.StringVar(&f.kind, "type", "", "only entries of this type: person or organization")
 	flags.StringVar(&f.status, "status", "", "only entries with this status: active or inactive")
-	flags.StringVar(&f.tag, "tag", "", "only entries that carry this tag, by name or id")
+	flags.StringVar(&f.tag, "tag", "", "only entries with this tag, by name or id")
 	flags.StringVarP(&f.words, "search", "q", "", "only entries with these words")
-	flags.StringVar(&f.format, "format", "", "csv or ndjson; else by the name of the file, or csv")
-	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the columns of a CSV file: a character, or tab (default ,)")
+	flags.StringVar(&f.format, "format", "", "csv or ndjson; default by the name of the file, else csv")
+	flags.StringVar(&f.delimiter, "delimiter", "", "column separator of a CSV file: a character, or tab (default ,)")
 	flags.StringSliceVar(&f.fields, "fields", nil, "only these fields, in this order")
-	flags.BoolVar(&f.noTags, "no-tags", false, "leave out names and tags, which are read entry by entry")
-	flags.IntVar(&f.parallel, "parallel", 8, "how many entries are read at a time, 1 to 64")
+	flags.BoolVar(&f.noTags, "no-tags", false, "omit names and tags, which take a request for each entry")
+	flags.IntVar(&f.parallel, "parallel", 8, "number of entries to read at a time, 1 to 64")
 	flags.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a server that does not answer")
 	completeWords(c, "type", api.EntryTypes())
 	completeWords(c, "status", api.EntryStatuses())
@@ -81,7 +81,7 @@ file appears under its name when it is complete. Receiving methods are not expor
 	return r.inWorkspace(c)
 }
 
-// check settles the format.
+// check decides on the format and checks the flags.
 func (f *exportFlags) check(name string) (comma rune, err error) {
 	comma, err = parseDelimiter(f.delimiter)
 	if f.format == "" {
@@ -100,10 +100,10 @@ func (f *exportFlags) check(name string) (comma rune, err error) {
 		oneOf("status", f.status, api.EntryStatuses()), checkParallel(f.parallel))
 }
 
-// entryWriter writes entries in a format.
+// entryWriter writes entries in one of the formats.
 type entryWriter interface {
 	write(e *api.Entry) error
-	// finish writes what could not be written before.
+	// finish writes what needs all entries.
 	finish() error
 }
 
@@ -143,14 +143,14 @@ func (r *remote) exportEntries(ctx context.Context, name string, f exportFlags) 
 	}
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("the export was interrupted: nothing was kept")
+		return errors.New("the export was interrupted; no file was written")
 	case err != nil:
 		return fmt.Errorf("export the directory of %s: %w", w.Name, err)
 	}
 	return r.say("Exported %s from %s to %s.", counted(n, "entry", "entries"), w.Name, file.title())
 }
 
-// readEntries reads what is asked for and writes it in the order of the list.
+// readEntries reads the entries and writes them in the order of the list.
 func (r *remote) readEntries(ctx context.Context, s *session, w api.Workspace, f exportFlags, to entryWriter) (n int, err error) {
 	p := term.NewProgress(r.terminal, "entries", 0)
 	defer p.Close()
@@ -171,8 +171,8 @@ func (r *remote) readEntries(ctx context.Context, s *session, w api.Workspace, f
 	return n, err
 }
 
-// listed walks over the directory. A page that cannot be had for the moment is
-// asked for again, without beginning anew.
+// listed returns the entries of the directory. It retries a page that fails, so that
+// the export need not start over.
 func listed(ctx context.Context, s *session, retries *retrier, want client.DirectoryListParams) iter.Seq2[api.EntrySummary, error] {
 	return func(yield func(api.EntrySummary, error) bool) {
 		for {
@@ -198,7 +198,8 @@ func listed(ctx context.Context, s *session, retries *retrier, want client.Direc
 	}
 }
 
-// wholeEntry reads what the list does not tell; it returns nil if the entry is gone.
+// wholeEntry adds what the list does not contain. It returns nil if the entry was
+// deleted in the meantime.
 func wholeEntry(ctx context.Context, s *session, retries *retrier, f exportFlags, e api.EntrySummary) (*api.Entry, error) {
 	out := &api.Entry{ID: e.ID, Type: e.Type, Label: e.Label, Status: e.Status, Fields: e.Fields}
 	if !f.noTags {

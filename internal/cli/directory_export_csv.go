@@ -19,10 +19,10 @@ type csvEntries struct {
 	whole  bool     // with names and tags
 	spool  *spool
 	keys   []string
-	json   map[string]bool // by key: whether its column holds JSON
+	json   map[string]bool // by key: whether the column contains JSON
 }
 
-// maxColumns bounds how many different fields a file can have.
+// maxColumns is the maximum number of different fields in a file.
 const maxColumns = 2000
 
 func (w *csvEntries) write(e *api.Entry) error {

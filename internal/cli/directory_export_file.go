@@ -13,7 +13,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// exportFile is a file that appears when it is complete, or standard output.
+// exportFile is standard output, or a file that appears when it is complete.
 type exportFile struct {
 	io.Writer
 	name string
@@ -34,11 +34,10 @@ func newExportFile(name string, stdout io.Writer) (*exportFile, error) {
 	return &exportFile{temp, name, temp}, nil
 }
 
-// plainTarget refuses to put a new file in the place of what is no plain one, such
-// as a device or a link.
+// plainTarget makes sure that the export does not replace a device or a link.
 func plainTarget(name string) error {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return term.Usagef("%s is not a plain file: write to standard output with - instead", name)
+		return term.Usagef("%s is not a regular file: write to standard output with - instead", name)
 	}
 	return nil
 }
@@ -67,15 +66,15 @@ func (f *exportFile) keep() error {
 	return os.Rename(f.temp.Name(), f.name)
 }
 
-// abandon leaves nothing behind of what was not kept.
+// abandon deletes the temporary file, unless it was kept.
 func (f *exportFile) abandon() {
 	if f.temp != nil {
 		_ = f.temp.Close()
-		_ = os.Remove(f.temp.Name()) // it is gone where it was kept
+		_ = os.Remove(f.temp.Name()) // fails if the file was kept, because it was renamed
 	}
 }
 
-// spool holds entries until it is known which columns there are.
+// spool stores entries until the columns are known.
 type spool struct {
 	file *os.File
 	out  *bufio.Writer
@@ -84,7 +83,7 @@ type spool struct {
 func newSpool(folder string) (*spool, error) {
 	file, err := os.CreateTemp(folder, ".bursar-export-*")
 	if err != nil {
-		return nil, fmt.Errorf("keep the entries until all are known: %w", err)
+		return nil, fmt.Errorf("store the entries temporarily: %w", err)
 	}
 	return &spool{file, bufio.NewWriter(file)}, nil
 }

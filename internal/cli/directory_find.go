@@ -18,13 +18,13 @@ import (
 
 const (
 	entryPrefix = "entry_"
-	// maxCandidates bounds how many entries are looked through for a label.
+	// maxCandidates is how many entries are searched for a label.
 	maxCandidates = 2000
 )
 
-// findEntry is the entry that an id or a label means.
+// findEntry finds an entry by id or label.
 func (r *remote) findEntry(ctx context.Context, s *session, ref string) (*api.Entry, error) {
-	if strings.HasPrefix(ref, entryPrefix) {
+	if strings.HasPrefix(ref, entryPrefix) && !term.IsShortID(ref) {
 		found, err := s.Directory.Get(ctx, ref)
 		if err != nil {
 			return nil, fmt.Errorf("read the entry %s: %w", term.Printable(ref), err)
@@ -35,7 +35,11 @@ func (r *remote) findEntry(ctx context.Context, s *session, ref string) (*api.En
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.labelled(ctx, w, ref)
+	find := s.labelled
+	if term.IsShortID(ref) {
+		find = s.shortened
+	}
+	all, err := find(ctx, w, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +54,11 @@ func (r *remote) findEntry(ctx context.Context, s *session, ref string) (*api.En
 	return found, nil
 }
 
-// labelled are the entries whose label is a text, whatever its case.
+// labelled returns the entries with a label, in upper or lower case.
 func (s *session) labelled(ctx context.Context, w api.Workspace, label string) ([]candidate[string], error) {
 	words := searchWords(label)
 	if words == "" {
-		return nil, fmt.Errorf("%q has no letter to search for: give the id of the entry", label)
+		return nil, fmt.Errorf("%q has no letter to search for: use the id of the entry", label)
 	}
 	var found []candidate[string]
 	seen := 0
@@ -63,25 +67,52 @@ func (s *session) labelled(ctx context.Context, w api.Workspace, label string) (
 			return nil, fmt.Errorf("search the directory of %s: %w", term.Printable(w.Name), err)
 		}
 		if seen++; seen > maxCandidates {
-			return nil, fmt.Errorf("too many entries have the words of %q: give the id of the entry", label)
+			return nil, fmt.Errorf("too many entries contain the words of %q: use the id of the entry", label)
 		}
 		if strings.EqualFold(e.Label, label) {
-			text := []string{e.Label, e.Type, e.Status, contact(e), e.ID}
-			text = slices.DeleteFunc(text, func(part string) bool { return part == "" })
-			found = append(found, candidate[string]{e.ID, e.ID, []string{e.Label}, term.Printable(strings.Join(text, "  "))})
+			found = append(found, entryCandidate(e))
 		}
 	}
 	return found, nil
 }
 
-// searchWords are the first words of a text, as many as a search takes.
+// shortened returns the entries that a shortened id stands for. The API cannot search
+// for a part of an id, so this looks through the newest entries, from which tables
+// are made.
+func (s *session) shortened(ctx context.Context, w api.Workspace, ref string) ([]candidate[string], error) {
+	var found []candidate[string]
+	seen := 0
+	for e, err := range s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID}) {
+		if err != nil {
+			return nil, fmt.Errorf("search the directory of %s: %w", term.Printable(w.Name), err)
+		}
+		if seen++; seen > maxCandidates {
+			break
+		}
+		if term.ShortIDMatches(ref, e.ID) {
+			found = append(found, entryCandidate(e))
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s is a shortened id, and none of the newest %d entries fits: use the whole id, which --wide shows", ref, maxCandidates)
+	}
+	return found, nil
+}
+
+func entryCandidate(e api.EntrySummary) candidate[string] {
+	text := []string{e.Label, e.Type, e.Status, contact(e), e.ID}
+	text = slices.DeleteFunc(text, func(part string) bool { return part == "" })
+	return candidate[string]{e.ID, e.ID, []string{e.Label}, term.Printable(strings.Join(text, "  "))}
+}
+
+// searchWords returns the first words of a text, as many as a search accepts.
 func searchWords(text string) string {
 	const most, longest, letters = 8, 200, 48
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 	kept := ""
 	for _, word := range words[:min(len(words), most)] {
 		if runes := []rune(word); len(runes) > letters {
-			word = string(runes[:letters]) // the beginning of a word finds it
+			word = string(runes[:letters]) // search matches the start of a word
 		}
 		if len(kept)+1+len(word) > longest {
 			break
@@ -91,7 +122,7 @@ func searchWords(text string) string {
 	return kept
 }
 
-// findEntries are the entries that several ids and labels mean, each once.
+// findEntries finds entries by ids and labels, without duplicates.
 func (r *remote) findEntries(ctx context.Context, s *session, refs []string) ([]*api.Entry, error) {
 	var found []*api.Entry
 	for _, ref := range refs {
@@ -107,7 +138,7 @@ func (r *remote) findEntries(ctx context.Context, s *session, refs []string) ([]
 }
 
 // completeEntry completes the first argument, or all arguments, with the ids of
-// entries, or with the labels that begin as the word does.
+// entries or with the labels that start like the word.
 func (r *remote) completeEntry(several bool) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !several {
@@ -138,15 +169,15 @@ func (r *remote) completeEntry(several bool) cobra.CompletionFunc {
 	}
 }
 
-// deletedEntries are the entries that were deleted and not yet purged, from the
-// audit log: the directory does not show them any more.
+// deletedEntries returns the entries that were deleted but not yet purged. They come
+// from the audit log, because the directory no longer shows them.
 func (s *session) deletedEntries(ctx context.Context, workspaceID string) ([]candidate[string], error) {
 	const kept = 30 * 24 * time.Hour
 	var found []candidate[string]
 	want := client.AuditListParams{WorkspaceID: workspaceID, Action: "directory.entry.deleted", Outcome: client.OutcomeSuccess, From: time.Now().Add(-kept)}
 	for row, err := range s.Audit.All(ctx, want) {
 		if err != nil {
-			return nil, fmt.Errorf("look for deleted entries in the audit log: %w", err)
+			return nil, fmt.Errorf("search the audit log for deleted entries: %w", err)
 		}
 		if len(found) == maxCandidates {
 			break
@@ -159,7 +190,7 @@ func (s *session) deletedEntries(ctx context.Context, workspaceID string) ([]can
 	return found, nil
 }
 
-// labelOf is the label in "Deleted person Ada Lovelace".
+// labelOf returns the label from a description such as "Deleted person Ada Lovelace".
 func labelOf(description string) string {
 	_, rest, _ := strings.Cut(description, " ")
 	_, label, _ := strings.Cut(rest, " ")

@@ -16,9 +16,9 @@ func newEntryGet(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "get ENTRY", Aliases: []string{"show", "view"},
 		Short: "Show an entry with its fields, tags and receiving methods",
-		Long: `Show everything about an entry. Account numbers are masked but for the last four
-digits, unless --show-numbers asks for them; --json and --jq write the data of the
-API, where nothing is masked.`,
+		Long: `Show everything about an entry. Account numbers are masked except for the last four
+digits, unless you pass --show-numbers. --json and --jq write the API's data, in
+which nothing is masked.`,
 		Example: `  bursar directory get "Ada Lovelace"
   bursar directory get entry_01jd2q4h6k8m0n2p4r6s8t0v2w --show-numbers
   bursar directory get "Ada Lovelace" --jq .fields.email`,
@@ -58,7 +58,7 @@ func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
 		pairs = append(pairs, "  "+term.Printable(one.Key), one.Display())
 	}
 	if e.ReceivingMethods == nil {
-		pairs = append(pairs, "Receiving methods", "not shown: you need the permission ws.receiving.read")
+		pairs = append(pairs, "Receiving methods", "hidden: you need the permission ws.receiving.read")
 	} else if len(*e.ReceivingMethods) > 0 {
 		pairs = append(pairs, "Receiving methods", "")
 		for _, m := range *e.ReceivingMethods {

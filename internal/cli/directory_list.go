@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,98 +14,93 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// entryFilter is which entries are listed, and how many.
+// entryFilter is which entries to list.
 type entryFilter struct {
 	kind, status, tag, words string
-	rows                     span
 }
 
 func (f *entryFilter) bind(r *remote, c *cobra.Command) {
 	c.Flags().StringVar(&f.kind, "type", "", "only entries of this type: person or organization")
 	c.Flags().StringVar(&f.status, "status", "", "only entries with this status: active or inactive")
-	c.Flags().StringVar(&f.tag, "tag", "", "only entries that carry this `tag`, by name or id")
-	f.rows.bind(c)
+	c.Flags().StringVar(&f.tag, "tag", "", "only entries with this `tag`, by name or id")
 	completeWords(c, "type", api.EntryTypes())
 	completeWords(c, "status", api.EntryStatuses())
 	completeFlag(c, "tag", r.completeTags())
 	r.inWorkspace(c)
 }
 
-func (f *entryFilter) check() error {
-	return errors.Join(f.rows.check(), oneOf("type", f.kind, api.EntryTypes()), oneOf("status", f.status, api.EntryStatuses()))
-}
-
 func newEntryList(r *remote) *cobra.Command {
 	var f entryFilter
-	var out term.Format
-	c := &cobra.Command{
+	c := r.listEntries(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"},
 		Short: "List entries, newest first",
-		Long: `List the entries of the workspace, newest first. Filters narrow the list together.
+		Long: `List the entries of the workspace, newest first. Filters combine: an entry must
+match all of them.
 
---search takes words, or the beginnings of words, of the label and of the fields;
-an entry must have all of them.`,
+--search matches the start of words in the label and in the fields. An entry must
+have all of the words.`,
 		Example: `  bursar directory list
   bursar directory list --type organization --status active
   bursar directory list --tag speaker --search "love ada"
   bursar directory list --all --csv > people.csv
   bursar directory list --jq '.[].fields.email'`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return r.listEntries(c.Context(), f, out) },
-	}
+	}, &f)
 	c.Flags().StringVarP(&f.words, "search", "q", "", "only entries with these `words`")
-	f.bind(r, c)
-	out.Bind(c, true)
 	return c
 }
 
 func newEntrySearch(r *remote) *cobra.Command {
 	var f entryFilter
-	var out term.Format
-	c := &cobra.Command{
+	c := r.listEntries(&cobra.Command{
 		Use:   "search WORDS…",
-		Short: "Find entries by words of their label and fields",
-		Long: `Find the entries that have all of the words in their label or their fields. The
-beginning of a word is enough, and upper and lower case are the same.`,
+		Short: "Find entries by words in their label and fields",
+		Long: `Find the entries that have all of the words in their label or their fields. Search
+matches the start of words and ignores case.`,
 		Example: `  bursar directory search love
   bursar directory search ada example.com --type person
   bursar directory search +49 170 --json`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			f.words = strings.Join(args, " ")
-			return r.listEntries(c.Context(), f, out)
-		},
+	}, &f)
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		f.words = strings.Join(args, " ")
+		return run(c, args)
 	}
-	f.bind(r, c)
-	out.Bind(c, true)
 	return c
 }
 
-func (r *remote) listEntries(ctx context.Context, f entryFilter, out term.Format) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	s, w, err := r.connectWorkspace(ctx)
-	if err != nil {
-		return err
-	}
-	want := client.DirectoryListParams{WorkspaceID: w.ID, Type: f.kind, Status: f.status, Tag: f.tag, Query: f.words, Limit: f.rows.page()}
-	list, err := take(r.terminal, f.rows, s.Directory.All(ctx, want))
-	if err != nil {
-		return fmt.Errorf("list the directory of %s: %w", term.Printable(w.Name), err)
-	}
-	rows := &term.Table{Columns: []string{"label", "type", "status", "contact", "id"}, Empty: "No entries in " + term.Printable(w.Name) + " fit."}
-	if want == (client.DirectoryListParams{WorkspaceID: w.ID, Limit: want.Limit}) {
-		rows.Empty = "The directory of " + term.Printable(w.Name) + " is empty: see 'bursar directory create' and 'bursar directory import'."
-	}
-	for _, e := range list {
-		rows.Add(e.Label, e.Type, e.Status, contact(e), e.ID)
-	}
-	return out.WriteTable(r.terminal, list, rows)
+// listEntries completes a command that lists the entries of a filter.
+func (r *remote) listEntries(c *cobra.Command, f *entryFilter) *cobra.Command {
+	empty := ""
+	listCommand(r.terminal, c, list[api.EntrySummary]{
+		noun: "directory",
+		rows: func(ctx context.Context, limit int) (iter.Seq2[api.EntrySummary, error], error) {
+			if err := errors.Join(oneOf("type", f.kind, api.EntryTypes()), oneOf("status", f.status, api.EntryStatuses())); err != nil {
+				return nil, err
+			}
+			s, w, err := r.connectWorkspace(ctx)
+			if err != nil {
+				return nil, err
+			}
+			empty = "No matching entries in " + term.Printable(w.Name) + "."
+			if *f == (entryFilter{}) {
+				empty = "The directory of " + term.Printable(w.Name) + " is empty. Add entries with 'bursar directory create' or 'bursar directory import'."
+			}
+			return s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID, Type: f.kind, Status: f.status, Tag: f.tag, Query: f.words, Limit: limit}), nil
+		},
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"label", "type", "status", "contact", "id"}, Empty: empty}
+		},
+		cells: func(_ term.Format, e api.EntrySummary) []string {
+			return []string{e.Label, e.Type, e.Status, contact(e), e.ID}
+		},
+	})
+	f.bind(r, c)
+	return c
 }
 
-// contact is how somebody is reached: by email, else by phone.
+// contact returns how to reach an entry: its email address, else its phone number.
 func contact(e api.EntrySummary) string {
 	return cmp.Or(e.Fields.Display(api.FieldEmail), e.Fields.Display(api.FieldPhone))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// work connects and finds the workspace that a command works in.
+// connectWorkspace connects to the server and finds the current workspace.
 func (r *remote) connectWorkspace(ctx context.Context) (*session, api.Workspace, error) {
 	s, err := r.connect()
 	if err != nil {
@@ -24,71 +23,14 @@ func (r *remote) connectWorkspace(ctx context.Context) (*session, api.Workspace,
 	return s, w, err
 }
 
-// family makes a command that only holds others.
+// commandGroup makes a command that only has subcommands.
 func commandGroup(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	c.Args = cobra.NoArgs
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(commands...)
 	return c
 }
 
-// span is how many rows of a list are asked for.
-type span struct {
-	limit int
-	all   bool
-}
-
-func (s *span) bind(c *cobra.Command) {
-	c.Flags().IntVar(&s.limit, "limit", 50, "how many rows to show at most")
-	c.Flags().BoolVar(&s.all, "all", false, "show every row")
-	c.MarkFlagsMutuallyExclusive("limit", "all")
-}
-
-func (s *span) check() error {
-	if !s.all && s.limit < 1 {
-		return term.Usagef("--limit must be 1 or more, not %d", s.limit)
-	}
-	return nil
-}
-
-// page is how large pages are, so that one request is enough where it can be.
-func (s *span) page() int {
-	if s.all || s.limit >= 100 {
-		return 100
-	}
-	return s.limit + 1
-}
-
-// take gathers the rows that are asked for, and says on stderr where there are more.
-func take[T any](t Terminal, s span, all iter.Seq2[T, error]) ([]T, error) {
-	rows := []T{}
-	for row, err := range all {
-		if err != nil {
-			return nil, err
-		}
-		if !s.all && len(rows) == s.limit {
-			fmt.Fprintf(t.Err, "These are the first %d: --limit N shows more, --all every one.\n", s.limit)
-			break
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// gather reads a whole list, to find something in it.
-func gather[T any](all iter.Seq2[T, error]) ([]T, error) {
-	var rows []T
-	for row, err := range all {
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
 func (s *session) members(ctx context.Context, workspaceID string) ([]api.Member, error) {
-	all, err := gather(s.Members.All(ctx, workspaceID, client.ListParams{}))
+	all, err := collect(s.Members.All(ctx, workspaceID, client.ListParams{}))
 	if err != nil {
 		return nil, fmt.Errorf("list the members: %w", err)
 	}
@@ -103,7 +45,7 @@ func memberCandidates(all []api.Member) []candidate[api.Member] {
 	return list
 }
 
-// findMember finds who is meant by an email address, a name or an id.
+// findMember finds a member by email address, name or id.
 func (s *session) findMember(ctx context.Context, workspaceID, ref string) (api.Member, error) {
 	all, err := s.members(ctx, workspaceID)
 	if err != nil {
@@ -113,14 +55,14 @@ func (s *session) findMember(ctx context.Context, workspaceID, ref string) (api.
 }
 
 func (s *session) roles(ctx context.Context, workspaceID string) ([]api.Role, error) {
-	all, err := gather(s.Roles.All(ctx, workspaceID, client.ListParams{}))
+	all, err := collect(s.Roles.All(ctx, workspaceID, client.ListParams{}))
 	if err != nil {
 		return nil, fmt.Errorf("list the roles: %w", err)
 	}
 	return all, nil
 }
 
-// findRole finds the role that is meant by a key or a name.
+// findRole finds a role by key or name.
 func (s *session) findRole(ctx context.Context, workspaceID, ref string) (api.Role, error) {
 	all, err := s.roles(ctx, workspaceID)
 	if err != nil {
@@ -134,15 +76,15 @@ func (s *session) findRole(ctx context.Context, workspaceID, ref string) (api.Ro
 }
 
 func (s *session) organizations(ctx context.Context) ([]api.Organization, error) {
-	all, err := gather(s.Organizations.All(ctx, client.ListParams{}))
+	all, err := collect(s.Organizations.All(ctx, client.ListParams{}))
 	if err != nil {
 		return nil, fmt.Errorf("list the organizations: %w", err)
 	}
 	return all, nil
 }
 
-// findOrganization finds the organization that is meant by an id, a slug or a name;
-// without any, the only one that there is.
+// findOrganization finds an organization by id, slug or name. Without a reference it
+// returns the only one.
 func (s *session) findOrganization(ctx context.Context, ref, flag string) (api.Organization, error) {
 	all, err := s.organizations(ctx)
 	if err != nil {
@@ -158,11 +100,11 @@ func (s *session) findOrganization(ctx context.Context, ref, flag string) (api.O
 	case ref != "":
 		return pick(s.terminal, "organization", ref, list)
 	case len(all) == 0:
-		return api.Organization{}, errors.New("you are in no organization yet: make one with 'bursar orgs create NAME'")
+		return api.Organization{}, errors.New("you have no organization yet: create one with 'bursar orgs create NAME'")
 	case len(all) == 1:
 		return all[0], nil
 	case !s.terminal.Interactive():
-		return api.Organization{}, term.Usagef("you are in several organizations: give %s\n  %s", flag, strings.Join(options, "\n  "))
+		return api.Organization{}, term.Usagef("you have several organizations: choose one with %s\n  %s", flag, strings.Join(options, "\n  "))
 	}
 	i, err := s.terminal.Choose("Which organization?", options)
 	if err != nil {
@@ -171,20 +113,20 @@ func (s *session) findOrganization(ctx context.Context, ref, flag string) (api.O
 	return all[i], nil
 }
 
-// findKey finds one's own key by its id or its name.
+// findKey finds a key of the user by id or name.
 func (s *session) findKey(ctx context.Context, ref string) (api.APIKey, error) {
-	all, err := gather(s.Keys.All(ctx, client.ListParams{}))
+	all, err := collect(s.Keys.All(ctx, client.ListParams{}))
 	if err != nil {
 		return api.APIKey{}, fmt.Errorf("list the keys: %w", err)
 	}
 	list := make([]candidate[api.APIKey], len(all))
 	for i, k := range all {
-		list[i] = candidate[api.APIKey]{k, k.ID, []string{k.Name}, term.Printable(k.Name) + "  " + k.ID + "  made " + localTime(k.CreatedAt)}
+		list[i] = candidate[api.APIKey]{k, k.ID, []string{k.Name}, term.Printable(k.Name) + "  " + k.ID + "  created " + localTime(k.CreatedAt)}
 	}
-	return pick(s.terminal, "key of yours", ref, list)
+	return pick(s.terminal, "key", ref, list)
 }
 
-// person is how somebody is told from others.
+// person returns a name and an email address, as far as they are known.
 func person(name, email string) string {
 	switch {
 	case name == "":

@@ -9,7 +9,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// byPosition completes the first argument by the first function, and so on.
+// byPosition completes each argument with the function at its position.
 func byPosition(words ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= len(words) {
@@ -19,7 +19,7 @@ func byPosition(words ...cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// described is a word that a shell completes, with what it means.
+// described returns a completion with its description.
 func described(word, meaning string) string { return word + "\t" + term.Printable(meaning) }
 
 func (s *session) memberWords(ctx context.Context, workspaceID string) ([]string, error) {
@@ -50,7 +50,7 @@ func (s *session) organizationWords(ctx context.Context) ([]string, error) {
 }
 
 func (s *session) keyWords(ctx context.Context) ([]string, error) {
-	all, err := gather(s.Keys.All(ctx, client.ListParams{}))
+	all, err := collect(s.Keys.All(ctx, client.ListParams{}))
 	words := make([]string, len(all))
 	for i, k := range all {
 		words[i] = described(k.ID, k.Name)

@@ -19,11 +19,11 @@ func newInit(t Terminal) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Make the first organization, workspace and admin of a store",
-		Long: `Make the first organization, workspace and admin of an empty store, an API key for
-the admin, and a link by which the admin sets up how to sign in to the console.
-Both are shown once; the link is good once, for a day. A store that has been
-initialised is left as it is, and the command fails.`,
+		Short: "Create the first organization, workspace and admin of a store",
+		Long: `Create the first organization, workspace and admin of an empty store, an API key for
+the admin, and a link with which the admin sets up their sign-in to the console.
+The key and the link are shown once; the link works once and expires after a day.
+The command fails, and changes nothing, if the store is already initialised.`,
 		Example: `  bursar init --email ada@example.com --name "Ada Lovelace" --organization Acme --workspace Treasury
   bursar init --email ops@example.com --name Ops --organization Acme --workspace Main --json --database-url postgres://localhost/bursar`,
 		Args: cobra.NoArgs,
@@ -40,6 +40,9 @@ initialised is left as it is, and the command fails.`,
 			}
 			first.PublicURL = address
 			return withStore(c.Context(), store, func(d *db.DB, _ *identity.Service) error {
+				if err := setup.StorePublicURL(c.Context(), d, operator(), address, c.Flags().Changed("public-url")); err != nil {
+					return err
+				}
 				made, err := setup.Run(c.Context(), d, operator(), first)
 				if errors.Is(err, setup.ErrDone) {
 					return fmt.Errorf("%w: use 'bursar admin' to add users and keys", err)
@@ -50,7 +53,7 @@ initialised is left as it is, and the command fails.`,
 				if asJSON {
 					return printJSON(t.Out, made)
 				}
-				_, err = fmt.Fprintf(t.Out, "Organization  %s\nWorkspace     %s\nAdmin         %s\nAPI key       %s\nConsole       %s\n\nThe key and the link are shown once. Keep them safe.\n",
+				_, err = fmt.Fprintf(t.Out, "Organization  %s\nWorkspace     %s\nAdmin         %s\nAPI key       %s\nConsole       %s\n\nThe key and the link are shown once. Store them safely.\n",
 					made.OrganizationID, made.WorkspaceID, made.UserID, made.APIKey, made.Link)
 				return err
 			})
@@ -61,7 +64,7 @@ initialised is left as it is, and the command fails.`,
 	c.Flags().StringVar(&first.Name, "name", "", "name of the admin")
 	c.Flags().StringVar(&first.Organization, "organization", "", "name of the organization")
 	c.Flags().StringVar(&first.Workspace, "workspace", "", "name of the workspace")
-	bindPublicURL(c, &first.PublicURL)
+	c.Flags().StringVar(&first.PublicURL, "public-url", defaultURL, "address of the server, for links [BURSAR_PUBLIC_URL]")
 	c.Flags().BoolVar(&asJSON, "json", false, "print user_id, organization_id, workspace_id, api_key and link as JSON")
 	return c
 }

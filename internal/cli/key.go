@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"time"
 
@@ -14,16 +16,16 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// staleAfter is how long a key may lie unused before it is pointed out.
+// staleAfter is how long a key may be unused before the list points it out.
 const staleAfter = 45 * 24 * time.Hour
 
 func newKeys(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:     "keys",
 		Aliases: []string{"key"},
-		Short:   "Make, rotate and revoke your API keys",
-		Long: `An API key lets a program act as you. Its secret is shown once, when it is made.
-Give each program a key of its own, so that one can be revoked without the others.`,
+		Short:   "Create, rotate and revoke your API keys",
+		Long: `An API key lets a program act as you. Its secret is shown once, when the key is
+created. Use a separate key for each program, so that you can revoke one of them.`,
 		Example: `  bursar keys list
   bursar keys create --name "Nightly reconciliation" --expires-in 90d
   bursar keys rotate "Nightly reconciliation" --grace 1h`,
@@ -31,41 +33,33 @@ Give each program a key of its own, so that one can be revoked without the other
 }
 
 func newOwnKeysList(r *remote) *cobra.Command {
-	var f term.Format
-	var rows span
-	c := &cobra.Command{
+	return listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your keys",
-		Long: `List your keys, without their secrets. Those that have expired are listed and
-marked, and so are those that were not used for 45 days: revoke what nobody needs.`,
+		Long: `List your keys without their secrets. The note points out keys that have expired or
+that were not used for 45 days: revoke the ones you no longer need.`,
 		Example: `  bursar keys list
   bursar keys list --jq '.[] | select(.expires_at == null).name'`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := rows.check(); err != nil {
-				return err
-			}
+	}, list[api.APIKey]{
+		noun: "keys",
+		rows: func(ctx context.Context, limit int) (iter.Seq2[api.APIKey, error], error) {
 			s, err := r.connect()
 			if err != nil {
-				return err
+				return nil, err
 			}
-			list, err := take(r.terminal, rows, s.Keys.All(c.Context(), client.ListParams{Limit: rows.page()}))
-			if err != nil {
-				return fmt.Errorf("list the keys: %w", err)
-			}
-			shown := &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "note"}, Empty: "You have no keys: make one with 'bursar keys create --name NAME'."}
+			return s.Keys.All(ctx, client.ListParams{Limit: limit}), nil
+		},
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "note"},
+				Detail: []string{"created", "networks"}, Empty: "You have no API keys. Create one with 'bursar keys create --name NAME'."}
+		},
+		cells: func(f term.Format, k api.APIKey) []string {
 			when := orNever
 			if f.CSV {
 				when = exactTime
 			}
-			for _, k := range list {
-				shown.Add(k.Name, k.ID, when(k.CreatedAt), when(k.LastUsedAt), when(k.ExpiresAt), networks(k.AllowedCIDRs), keyNote(k, time.Now()))
-			}
-			return f.WriteTable(r.terminal, list, shown)
+			return []string{k.Name, k.ID, when(k.CreatedAt), when(k.LastUsedAt), when(k.ExpiresAt), networks(k.AllowedCIDRs), keyNote(k, time.Now())}
 		},
-	}
-	rows.bind(c)
-	f.Bind(c, true)
-	return c
+	})
 }
 
 func orNever(ms int64) string {
@@ -82,7 +76,7 @@ func networks(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// keyNote is what deserves attention about a key.
+// keyNote returns what needs attention about a key.
 func keyNote(k api.APIKey, now time.Time) string {
 	switch idle := now.Sub(time.UnixMilli(max(k.LastUsedAt, k.CreatedAt))); {
 	case k.ExpiresAt != 0 && k.ExpiresAt <= now.UnixMilli():
@@ -98,9 +92,9 @@ func newOwnKeysCreate(r *remote) *cobra.Command {
 	var name, lifetime string
 	var allow []string
 	c := &cobra.Command{
-		Use: "create", Short: "Make a key",
-		Long: `Make a key that acts as you, and write its secret, which is shown this once: only
-its hash is kept. Standard output gets the secret alone, so that it can go straight
+		Use: "create", Short: "Create a key",
+		Long: `Create a key that acts as you, and print its secret. It is shown only once, because
+only its hash is stored. Standard output contains only the secret, so that you can pipe it
 to where it is needed.`,
 		Example: `  bursar keys create --name "Nightly reconciliation" --expires-in 90d
   bursar keys create --name ci --allow 192.0.2.0/24 | gh secret set BURSAR_API_KEY`,
@@ -113,7 +107,7 @@ to where it is needed.`,
 			if c.Flags().Changed("expires-in") {
 				length, err := parseLength(lifetime)
 				if err == nil && length == 0 {
-					err = errors.New("must be longer than nothing")
+					err = errors.New("must be longer than 0")
 				}
 				if err != nil {
 					return term.Usagef("--expires-in: %w", err)
@@ -126,19 +120,19 @@ to where it is needed.`,
 			}
 			made, err := s.Keys.Create(c.Context(), p)
 			if err != nil {
-				return fmt.Errorf("make the key: %w", err)
+				return fmt.Errorf("create the key: %w", err)
 			}
-			ends := "It lives until it is revoked."
+			ends := "It does not expire."
 			if made.ExpiresAt != 0 {
-				ends = "It ends at " + localTime(made.ExpiresAt) + "."
+				ends = "It expires at " + localTime(made.ExpiresAt) + "."
 			}
-			fmt.Fprintf(r.terminal.Err, "Made the key %s (%s). %s Keep the secret now: it is not shown again.\n", term.Printable(made.Name), made.ID, ends)
+			fmt.Fprintf(r.terminal.Err, "Created API key %s (%s). %s Store the secret now: it is not shown again.\n", term.Printable(made.Name), made.ID, ends)
 			return r.writeSecret(f, made)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "what the key is for (required)")
-	c.Flags().StringVar(&lifetime, "expires-in", "", "how long the key lives, such as 90d or 2160h; without it until it is revoked")
-	c.Flags().StringSliceVar(&allow, "allow", nil, "network that the key works from, such as 192.0.2.0/24; can be repeated")
+	c.Flags().StringVar(&lifetime, "expires-in", "", "lifetime of the key, such as 90d or 2160h; without it the key does not expire")
+	c.Flags().StringSliceVar(&allow, "allow", nil, "network from which the key works, such as 192.0.2.0/24; can be repeated")
 	f.Bind(c, false)
 	return c
 }
@@ -154,12 +148,11 @@ func newOwnKeysRotate(r *remote) *cobra.Command {
 	var f term.Format
 	var grace string
 	c := &cobra.Command{
-		Use: "rotate KEY", Short: "Replace a key by a new one",
-		Long: `Make a new key with the name and the networks of an old one, named by id or name,
-and write its secret, which is shown this once. The old key lives on for the grace
-period, a day unless told, so that a program can change over without a pause;
---grace 0s ends it now. A key that expires is followed by one with the same
-lifetime.`,
+		Use: "rotate KEY", Short: "Replace a key with a new one",
+		Long: `Create a key with the name and the networks of an old one, which KEY names by id or
+name, and print its secret, which is shown only once. The old key stays valid for a
+grace period of a day, so that a program can switch without an interruption;
+--grace 0s ends it immediately. The new key has the lifetime of the old one.`,
 		Example: `  bursar keys rotate "Nightly reconciliation"
   bursar keys rotate key_01jd2n9c1d3e5f7g9h1j3k5m7n --grace 1h`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeKeys()),
@@ -184,29 +177,29 @@ lifetime.`,
 			if err != nil {
 				return fmt.Errorf("rotate the key: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Made %s, which replaces %s of %s. %s Keep the secret now: it is not shown again.\n", made.ID, old.ID, term.Printable(old.Name), oldEnds(made))
+			fmt.Fprintf(r.terminal.Err, "Created %s, which replaces %s of %s. %s Store the secret now: it is not shown again.\n", made.ID, old.ID, term.Printable(old.Name), oldEnds(made))
 			return r.writeSecret(f, made)
 		},
 	}
-	c.Flags().StringVar(&grace, "grace", "", "how long the old key lives on, such as 1h or 7d; 30 days at most (default 24h)")
+	c.Flags().StringVar(&grace, "grace", "", "how long the old key stays valid, such as 1h or 7d; at most 30 days (default 24h)")
 	f.Bind(c, false)
 	return c
 }
 
 func oldEnds(made *api.NewAPIKey) string {
 	if made.Previous == nil || made.Previous.ExpiresAt <= time.Now().UnixMilli() {
-		return "The old key has ended."
+		return "The old key has expired."
 	}
-	return "The old key ends at " + localTime(made.Previous.ExpiresAt) + "."
+	return "The old key expires at " + localTime(made.Previous.ExpiresAt) + "."
 }
 
 func newOwnKeysRevoke(r *remote) *cobra.Command {
 	var f term.Format
 	var yes bool
 	c := &cobra.Command{
-		Use: "revoke KEY", Short: "End a key and the sessions that it made",
-		Long: `End a key, named by id or name, and every session that it made, at once. There is
-no way back.`,
+		Use: "revoke KEY", Short: "Revoke a key and end its sessions",
+		Long: `Revoke a key, by id or name, and end all its sessions immediately. This cannot be
+undone.`,
 		Example: `  bursar keys revoke "Nightly reconciliation"
   bursar keys revoke key_01jd2n9c1d3e5f7g9h1j3k5m7n --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeKeys()),
@@ -219,14 +212,14 @@ no way back.`,
 			if err != nil {
 				return err
 			}
-			if err := r.terminal.Confirm(fmt.Sprintf("Revoke the key %s (%s, last used %s)? Whatever uses it stops working.", term.Printable(k.Name), k.ID, orNever(k.LastUsedAt)), yes); err != nil {
+			if err := r.terminal.Confirm(fmt.Sprintf("Revoke the key %s (%s, last used %s)? Anything using it will stop working immediately.", term.Printable(k.Name), k.ID, orNever(k.LastUsedAt)), yes); err != nil {
 				return err
 			}
 			revoked, err := s.Keys.Revoke(c.Context(), k.ID)
 			if err != nil {
 				return fmt.Errorf("revoke the key: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Revoked the key %s (%s).\n", term.Printable(k.Name), k.ID)
+			fmt.Fprintf(r.terminal.Err, "Revoked API key %s (%s).\n", term.Printable(k.Name), k.ID)
 			return f.Write(r.terminal, revoked, nothing)
 		},
 	}

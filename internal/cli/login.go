@@ -17,25 +17,26 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// defaultURL is the server that is meant where none is named.
+// defaultURL is the server that commands use if none is configured.
 const defaultURL = "http://127.0.0.1:8080"
 
 func newLogin(r *remote) *cobra.Command {
-	var withToken, noBrowser bool
+	var withToken, noBrowser, wait bool
 	var name string
 	c := &cobra.Command{
 		Use:   "login [URL]",
 		Short: "Sign in to a server",
-		Long: `Sign in to a server. The command shows a code and opens a browser, where you sign
-in and approve it; it waits until you have, or ten minutes. Only this command can
-pick the session up, whoever else sees the code.
+		Long: `Sign in to a server. The command shows a code and opens a browser, where you sign in
+and approve the code. It waits for your approval for up to ten minutes. Nobody else
+can use the code, even if they see it.
 
-With --with-token it reads an API key or a session token from standard input
-instead, for scripts.
+In a script, pass an API key or a session token on standard input with
+--with-token, or set BURSAR_API_KEY and do not log in at all. Without a terminal the
+command does not wait for an approval, unless you pass --wait.
 
-The credential is kept in the keyring of the system where there is one, else in a
-file that only you can read. BURSAR_KEYRING=off always takes the file. Signing in
-to another server adds a context; see 'bursar context'.`,
+The credential is stored in the system keyring if there is one, else in a file that
+only you can read. BURSAR_KEYRING=off always uses the file. Signing in to another
+server adds a context; see 'bursar context'.`,
 		Example: `  bursar login https://pay.example.com
   bursar login https://pay.example.com --no-browser
   bursar login https://pay.example.com --with-token < key.txt`,
@@ -53,6 +54,9 @@ to another server adds a context; see 'bursar context'.`,
 			if withToken {
 				held, err = r.readToken()
 			} else {
+				if !wait && !term.IsTerminal(r.terminal.Err) {
+					return term.Usagef("this is not a terminal, so nobody may see the code to approve: pass an API key on standard input with --with-token, set BURSAR_API_KEY, or pass --wait to wait for an approval")
+				}
 				held, err = r.deviceLogin(c.Context(), url, noBrowser)
 			}
 			if err != nil {
@@ -62,8 +66,9 @@ to another server adds a context; see 'bursar context'.`,
 		},
 	}
 	c.Flags().BoolVar(&withToken, "with-token", false, "read an API key or a session token from standard input")
-	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only show the address, open nothing")
-	c.Flags().StringVar(&name, "name", "", "name of the context; default the host of the server")
+	c.Flags().BoolVar(&noBrowser, "no-browser", false, "show the address but do not open a browser")
+	c.Flags().BoolVar(&wait, "wait", false, "wait for an approval even if this is not a terminal")
+	c.Flags().StringVar(&name, "name", "", "name of the context; default the host name of the server")
 	return c
 }
 
@@ -96,7 +101,7 @@ func (r *remote) readToken() (profile.Credential, error) {
 	return held, nil
 }
 
-// deviceLogin asks for a code, shows it, and waits until it is decided.
+// deviceLogin requests a code, shows it, and waits until somebody approves or denies it.
 func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (profile.Credential, error) {
 	c, err := newClient(url, profile.Credential{})
 	if err != nil {
@@ -109,7 +114,7 @@ func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (p
 	}
 	out := r.terminal.Err
 	if !strings.HasPrefix(code.VerificationURL, "http://") && !strings.HasPrefix(code.VerificationURL, "https://") {
-		return profile.Credential{}, fmt.Errorf("%s does not say where to approve the code: is it a Bursar server?", url)
+		return profile.Credential{}, fmt.Errorf("%s sent no address at which to approve the code: is it a Bursar server?", url)
 	}
 	fmt.Fprintf(out, "To sign in, open\n\n  %s\n\nand approve the code  %s\n\n", term.Printable(code.VerificationURL), term.Printable(code.Code))
 	if !noBrowser && r.terminal.Interactive() {
@@ -122,8 +127,8 @@ func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (p
 	return profile.Credential{Token: token, ExpiresAt: profile.TokenExpiry(token)}, nil
 }
 
-// openBrowser opens an address where there is a browser. Some openers last as long
-// as the browser does, so nobody waits for them.
+// openBrowser opens an address if there is a browser. Some programs that open a browser
+// run as long as the browser does, so this waits only a moment.
 func openBrowser(out io.Writer, url string) {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
 	opened := make(chan error, 1)
@@ -131,13 +136,14 @@ func openBrowser(out io.Writer, url string) {
 	select {
 	case err := <-opened:
 		if err != nil {
-			fmt.Fprintln(out, "No browser could be opened: open the address yourself.")
+			fmt.Fprintln(out, "Could not open a browser: open the address yourself.")
 		}
 	case <-time.After(2 * time.Second):
 	}
 }
 
-// awaitApproval polls until the code is decided, with a countdown on a screen.
+// awaitApproval polls until the code is approved or denied. On a screen it shows a
+// countdown.
 func (r *remote) awaitApproval(ctx context.Context, c *client.Client, code *client.DeviceCode, verifier string) (string, error) {
 	live := term.IsTerminal(r.terminal.Err)
 	deadline := time.Unix(code.ExpiresAt, 0)
@@ -154,11 +160,11 @@ func (r *remote) awaitApproval(ctx context.Context, c *client.Client, code *clie
 			polled, err := c.Auth.PollDeviceCode(ctx, code.Code, verifier)
 			switch {
 			case err != nil && (ctx.Err() != nil || !retryable(err)):
-				return "", fmt.Errorf("wait for the approval: %w", err)
+				return "", fmt.Errorf("wait for approval: %w", err)
 			case err == nil && polled.Token != "":
 				return polled.Token, nil
 			case err == nil && polled.Status == "denied":
-				return "", errors.New("the code was denied in the browser: nobody is signed in")
+				return "", errors.New("the code was denied in the browser: you are not signed in")
 			case err == nil && polled.Status != "pending":
 				return "", fmt.Errorf("the code is %s: run 'bursar login' again", polled.Status)
 			}
@@ -168,17 +174,17 @@ func (r *remote) awaitApproval(ctx context.Context, c *client.Client, code *clie
 			return "", errors.New("nobody approved the code in time: run 'bursar login' again")
 		}
 		if live {
-			fmt.Fprintf(r.terminal.Err, "\r\x1b[KWaiting for the approval, %d:%02d left", int(left.Minutes()), int(left.Seconds())%60)
+			fmt.Fprintf(r.terminal.Err, "\r\x1b[KWaiting for approval, %d:%02d left", int(left.Minutes()), int(left.Seconds())%60)
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return "", fmt.Errorf("wait for the approval: %w", ctx.Err())
+			return "", fmt.Errorf("wait for approval: %w", ctx.Err())
 		}
 	}
 }
 
-// remember tries a credential, keeps it, and greets its owner.
+// remember tests a credential, stores it, and greets the user.
 func (r *remote) remember(ctx context.Context, f files, name, url string, held profile.Credential) error {
 	c, err := newClient(url, held)
 	if err != nil {
@@ -206,11 +212,11 @@ func (r *remote) remember(ctx context.Context, f files, name, url string, held p
 	if err := f.profile.Save(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(r.terminal.Err, "Welcome, %s. You are signed in to %s; the credential is in %s.\n", term.Printable(called(*me)), url, where)
+	_, err = fmt.Fprintf(r.terminal.Err, "Welcome, %s. You are signed in to %s. The credential is stored in %s.\n", term.Printable(called(*me)), url, where)
 	return err
 }
 
-// called is how somebody is addressed.
+// called returns how to address a user: by name, else by email address or id.
 func called(u api.User) string {
 	switch {
 	case u.Name != "":

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"bursar/api"
 	"bursar/client"
 	"bursar/internal/cli/term"
 )
@@ -15,9 +18,9 @@ func newMembers(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:     "members",
 		Aliases: []string{"member"},
-		Short:   "See, add and remove the members of a workspace",
-		Long: `The members of a workspace are those who may work in it. What they may do, their
-roles say: see 'bursar roles'.`,
+		Short:   "List, add and remove the members of a workspace",
+		Long: `Members can work in a workspace. Their roles decide what they can do: see
+'bursar roles'.`,
 		Example: `  bursar members list
   bursar members add grace@example.com --role viewer
   bursar members remove grace@example.com`,
@@ -25,49 +28,40 @@ roles say: see 'bursar roles'.`,
 }
 
 func newMembersList(r *remote) *cobra.Command {
-	var f term.Format
-	var rows span
-	c := &cobra.Command{
+	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the members and their roles",
-		Long: `List everybody in the workspace with the roles they hold, those included who are
-invited and have not completed their account.`,
+		Long: `List the members of the workspace and their roles, including people who are invited
+and have not accepted yet.`,
 		Example: `  bursar members list
   bursar members list --jq '.[] | select(.status == "invited").email'
   bursar members list --all --csv > members.csv`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := rows.check(); err != nil {
-				return err
-			}
-			s, w, err := r.connectWorkspace(c.Context())
+	}, list[api.Member]{
+		noun: "members",
+		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Member, error], error) {
+			s, w, err := r.connectWorkspace(ctx)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			list, err := take(r.terminal, rows, s.Members.All(c.Context(), w.ID, client.ListParams{Limit: rows.page()}))
-			if err != nil {
-				return fmt.Errorf("list the members: %w", err)
-			}
-			shown := &term.Table{Columns: []string{"name", "email", "roles", "status", "id"}, Empty: "Nobody is in this workspace."}
-			for _, m := range list {
-				shown.Add(m.Name, m.Email, strings.Join(m.Roles, ", "), m.Status, m.ID)
-			}
-			return f.WriteTable(r.terminal, list, shown)
+			return s.Members.All(ctx, w.ID, client.ListParams{Limit: limit}), nil
 		},
-	}
-	rows.bind(c)
-	f.Bind(c, true)
-	return r.inWorkspace(c)
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"name", "email", "roles", "status", "id"}, Empty: "This workspace has no members."}
+		},
+		cells: func(_ term.Format, m api.Member) []string {
+			return []string{m.Name, m.Email, strings.Join(m.Roles, ", "), m.Status, m.ID}
+		},
+	}))
 }
 
 func newMembersAdd(r *remote) *cobra.Command {
 	var f term.Format
 	var role string
 	c := &cobra.Command{
-		Use: "add EMAIL", Short: "Add or invite somebody",
-		Long: `Add somebody to the workspace, with a role. Whoever has an account joins at once.
-Whoever has none is invited: the command writes the link by which they complete
-their account, which is shown this once, works once, and is good for 7 days.
-Whoever is a member already gets the role in addition.`,
+		Use: "add EMAIL", Short: "Add or invite a member",
+		Long: `Add somebody to the workspace with a role. Existing members of the organization join
+immediately. Anybody else is invited: the command prints a link with which they
+complete their account. The link is shown once, works once and expires after 7 days.
+Somebody who already is a member gets the additional role.`,
 		Example: `  bursar members add grace@example.com --role viewer
   bursar members add grace@example.com --role directory_manager --workspace payroll`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -88,9 +82,9 @@ Whoever is a member already gets the role in addition.`,
 				return fmt.Errorf("add %s: %w", args[0], err)
 			}
 			if added.InvitationURL == "" {
-				fmt.Fprintf(r.terminal.Err, "%s is in %s with the role %s.\n", term.Printable(added.Email), term.Printable(w.Name), added.Role)
+				fmt.Fprintf(r.terminal.Err, "%s is a member of %s with the role %s.\n", term.Printable(added.Email), term.Printable(w.Name), added.Role)
 			} else {
-				fmt.Fprintf(r.terminal.Err, "Invited %s to %s with the role %s. Send them this link: it is shown this once, works once, and is good for 7 days.\n", term.Printable(added.Email), term.Printable(w.Name), added.Role)
+				fmt.Fprintf(r.terminal.Err, "Invited %s to %s with the role %s. Send them this link. It is shown only once, works once and expires after 7 days.\n", term.Printable(added.Email), term.Printable(w.Name), added.Role)
 			}
 			return f.Write(r.terminal, added, func(out io.Writer) error {
 				if added.InvitationURL == "" {
@@ -101,7 +95,7 @@ Whoever is a member already gets the role in addition.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&role, "role", "", "key or name of the role that they get (required)")
+	c.Flags().StringVar(&role, "role", "", "key or name of their role (required)")
 	_ = c.RegisterFlagCompletionFunc("role", r.completeRoles())
 	f.Bind(c, false)
 	return r.inWorkspace(c)
@@ -111,9 +105,9 @@ func newMembersRemove(r *remote) *cobra.Command {
 	var f term.Format
 	var yes bool
 	c := &cobra.Command{
-		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Take somebody out of the workspace",
-		Long: `Take somebody out of the workspace, with every role they hold there. It takes
-effect on their next request. A workspace keeps at least one admin.`,
+		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Remove a member from the workspace",
+		Long: `Remove a member and all their roles from the workspace. It takes effect on their
+next request. The last admin cannot be removed.`,
 		Example: `  bursar members remove grace@example.com
   bursar members remove "Grace Hopper" --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMembers()),
@@ -143,5 +137,5 @@ effect on their next request. A workspace keeps at least one admin.`,
 	return r.inWorkspace(c)
 }
 
-// nothing is what people read of a change that stderr has told of.
+// nothing writes no text: a message on standard error has described the change.
 func nothing(io.Writer) error { return nil }

@@ -15,13 +15,13 @@ import (
 func newMethods(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use: "receiving-methods", Aliases: []string{"receiving-method", "methods"},
-		Short: "Work with the accounts at which entries receive money",
-		Long: `Receiving methods are the accounts at which an entry of the directory receives
-money. One of them is the default.
+		Short: "Manage the accounts on which entries receive money",
+		Long: `Receiving methods are the accounts on which an entry of the directory receives money.
+One of them is the default.
 
-ENTRY is the id or the label of an entry. METHOD is the id of one of its methods,
-or the provider or account name of one. Account numbers are masked but for the
-last four digits; --show-numbers, --json and --jq show them in full.`,
+ENTRY is the id or label of an entry. METHOD is the id, provider or account name of
+one of its methods. Account numbers are masked except for the last four digits;
+--show-numbers, --json and --jq show them in full.`,
 		Example: `  bursar receiving-methods list "Ada Lovelace"
   bursar receiving-methods add "Ada Lovelace" --provider first-harbour-bank --account-name "A. Lovelace" --account-id -
   bursar receiving-methods default "Ada Lovelace" first-harbour-bank`,
@@ -50,7 +50,7 @@ func newMethodList(r *remote) *cobra.Command {
 			if e.ReceivingMethods == nil {
 				return errMethodsHidden
 			}
-			rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "id"}, Empty: term.Printable(e.Label) + " has no receiving methods yet: see 'bursar receiving-methods add'."}
+			rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "id"}, Empty: term.Printable(e.Label) + " has no receiving methods yet. Add one with 'bursar receiving-methods add'."}
 			for _, m := range *e.ReceivingMethods {
 				mark := ""
 				if m.IsDefault {
@@ -66,24 +66,24 @@ func newMethodList(r *remote) *cobra.Command {
 	return r.inWorkspace(c)
 }
 
-// accountFlags are the parts of a receiving method as they are given on a line.
+// accountFlags are the flags that describe a receiving method.
 type accountFlags struct {
 	provider, name, id string
 	isDefault          bool
 }
 
 func (a *accountFlags) bind(c *cobra.Command) {
-	c.Flags().StringVar(&a.provider, "provider", "", "the bank or service that holds the account")
-	c.Flags().StringVar(&a.name, "account-name", "", "whose account it is")
-	c.Flags().StringVar(&a.id, "account-id", "", "the number of the account, - to read it from standard input")
-	c.Flags().BoolVar(&a.isDefault, "default", false, "make it the default")
+	c.Flags().StringVar(&a.provider, "provider", "", "bank or service that holds the account")
+	c.Flags().StringVar(&a.name, "account-name", "", "name of the account holder")
+	c.Flags().StringVar(&a.id, "account-id", "", "account number, or - to read it from standard input")
+	c.Flags().BoolVar(&a.isDefault, "default", false, "make this the default method")
 	for _, flag := range []string{"provider", "account-name", "account-id"} {
 		_ = c.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
 	}
 }
 
-// read reads the account number from standard input where the line says so: that
-// keeps it out of the history of the shell and the list of processes.
+// read reads the account number from standard input if the flag is -. That keeps the
+// number out of the shell history and the process list.
 func (a *accountFlags) read(t Terminal) (err error) {
 	if a.id != "-" {
 		return nil
@@ -99,9 +99,9 @@ func (a *accountFlags) read(t Terminal) (err error) {
 	case err != nil:
 		return err
 	case a.id == "":
-		return term.Usagef("--account-id -: standard input holds no account number")
+		return term.Usagef("--account-id -: standard input has no account number")
 	case strings.ContainsAny(a.id, "\r\n"):
-		return term.Usagef("--account-id -: standard input holds more than one line")
+		return term.Usagef("--account-id -: standard input has more than one line")
 	}
 	return nil
 }
@@ -111,12 +111,12 @@ func newMethodAdd(r *remote) *cobra.Command {
 	var account accountFlags
 	c := &cobra.Command{
 		Use:   "add ENTRY --provider PROVIDER --account-name NAME --account-id ID",
-		Short: "Give an entry a receiving method",
-		Long: `Give an entry a receiving method and write its id. The first one is the default; a
-later one becomes it with --default.
+		Short: "Add a receiving method to an entry",
+		Long: `Add a receiving method to an entry and print its id. The first one becomes the
+default, a later one only with --default.
 
-With '--account-id -' the number is read from standard input, or asked for, so that
-it stays out of the history of your shell.`,
+With '--account-id -' the command reads the number from standard input, or asks for
+it, so that it stays out of your shell history.`,
 		Example: `  bursar receiving-methods add "Ada Lovelace" --provider first-harbour-bank --account-name "A. Lovelace" --account-id -
   pass bank/ada | bursar receiving-methods add "Ada Lovelace" --provider wallet --account-name Ada --account-id - --default`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
@@ -155,8 +155,7 @@ it stays out of the history of your shell.`,
 	return r.inWorkspace(c)
 }
 
-// mask hides an account number but for what tells it from others, as the console
-// does.
+// mask hides all but the last digits of an account number, as the console does.
 func mask(t Terminal, account string) string {
 	const shown, least = 4, 8
 	dots := "••••"
@@ -177,7 +176,8 @@ func (r *remote) accountText(m api.ReceivingMethod, number bool) string {
 	return mask(r.terminal, m.AccountID)
 }
 
-// methodText tells a receiving method from the others of its provider.
+// methodText describes a receiving method so that it differs from others of the same
+// provider.
 func (r *remote) methodText(m api.ReceivingMethod, number bool) string {
 	text := m.AccountName + ", " + r.accountText(m, number)
 	if m.IsDefault {

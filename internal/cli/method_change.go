@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,7 @@ import (
 
 const methodPrefix = "rm_"
 
-var errMethodsHidden = errors.New("the receiving methods are not shown to you: you need the permission ws.receiving.read here; an admin of the workspace can give you a role that holds it")
+var errMethodsHidden = errors.New("you cannot see the receiving methods: you need the permission ws.receiving.read; ask an admin of the workspace for a role that includes it")
 
 func newMethodUpdate(r *remote) *cobra.Command {
 	var out term.Format
@@ -24,7 +23,7 @@ func newMethodUpdate(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "update ENTRY METHOD", Aliases: []string{"edit"},
 		Short: "Change a receiving method",
-		Long:  `Change what is given and leave the rest.`,
+		Long:  `Change a receiving method. Omitted flags keep their value.`,
 		Example: `  bursar receiving-methods update "Ada Lovelace" first-harbour-bank --account-name "Augusta Ada Lovelace"
   bursar receiving-methods update "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --account-id - < number.txt`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),
@@ -41,7 +40,7 @@ func newMethodUpdate(r *remote) *cobra.Command {
 	return r.inWorkspace(c)
 }
 
-// changes are the parts that the line gives.
+// changes returns the properties whose flags were set.
 func (a *accountFlags) changes(c *cobra.Command, t Terminal) (p client.ReceivingMethodUpdateParams, err error) {
 	for flag, value := range map[string]func(){
 		"provider":     func() { p.Provider = &a.provider },
@@ -54,7 +53,7 @@ func (a *accountFlags) changes(c *cobra.Command, t Terminal) (p client.Receiving
 		}
 	}
 	if p == (client.ReceivingMethodUpdateParams{}) {
-		return p, term.Usagef("say what to change: --provider, --account-name, --account-id or --default")
+		return p, term.Usagef("nothing to change: pass --provider, --account-name, --account-id or --default")
 	}
 	return p, a.read(t)
 }
@@ -64,7 +63,7 @@ func newMethodDefault(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "default ENTRY METHOD",
 		Short: "Make a receiving method the default",
-		Long:  `Make a receiving method the default of its entry, in place of the one that is.`,
+		Long:  `Make a receiving method the default of its entry, in place of the present one.`,
 		Example: `  bursar receiving-methods default "Ada Lovelace" first-harbour-bank
   bursar receiving-methods default "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),
@@ -92,7 +91,7 @@ func (r *remote) updateMethod(ctx context.Context, args []string, p client.Recei
 	if err := r.say("Updated a receiving method of %s: %s, %s.", e.Label, updated.Provider, r.methodText(*updated, false)); err != nil {
 		return err
 	}
-	return out.Write(r.terminal, updated, func(io.Writer) error { return nil })
+	return out.Write(r.terminal, updated, nothing)
 }
 
 func newMethodRemove(r *remote) *cobra.Command {
@@ -100,10 +99,10 @@ func newMethodRemove(r *remote) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "remove ENTRY METHOD", Aliases: []string{"rm", "delete"},
-		Short: "Take a receiving method away",
-		Long: `Take a receiving method away from an entry. There is no way back, so it asks first,
-unless --yes is given. Where it was the default, the oldest of the others takes its
-place.`,
+		Short: "Remove a receiving method",
+		Long: `Remove a receiving method from an entry. This cannot be undone, so the command asks
+first, unless you pass --yes. If it was the default, the oldest remaining method
+becomes the default.`,
 		Example: `  bursar receiving-methods remove "Ada Lovelace" first-harbour-bank
   bursar receiving-methods remove "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --yes`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),
@@ -120,7 +119,7 @@ place.`,
 			if m.Provider != "" {
 				text = m.Provider + ", " + r.methodText(m, false)
 			}
-			if err := r.terminal.Confirm(term.Printable("Remove "+text+" from "+e.Label+" for good?"), yes); err != nil {
+			if err := r.terminal.Confirm(term.Printable("Remove "+text+" from "+e.Label+"? This cannot be undone."), yes); err != nil {
 				return err
 			}
 			removed, err := s.ReceivingMethods.Remove(c.Context(), e.ID, m.ID)
@@ -130,7 +129,7 @@ place.`,
 			if err := r.say("Removed %s from %s.", text, e.Label); err != nil {
 				return err
 			}
-			return out.Write(r.terminal, removed, func(io.Writer) error { return nil })
+			return out.Write(r.terminal, removed, nothing)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -138,15 +137,15 @@ place.`,
 	return r.inWorkspace(c)
 }
 
-// findMethod is the receiving method of an entry that an id, a provider or an
-// account name means. Who may change methods but not see them can give an id.
+// findMethod finds a receiving method of an entry by id, provider or account name.
+// Somebody who may change methods but not see them can use an id.
 func (r *remote) findMethod(ctx context.Context, s *session, entry, ref string) (*api.Entry, api.ReceivingMethod, error) {
 	e, err := r.findEntry(ctx, s, entry)
 	if err != nil {
 		return nil, api.ReceivingMethod{}, err
 	}
 	if e.ReceivingMethods == nil {
-		if strings.HasPrefix(ref, methodPrefix) {
+		if strings.HasPrefix(ref, methodPrefix) && !term.IsShortID(ref) {
 			return e, api.ReceivingMethod{ID: ref}, nil
 		}
 		return nil, api.ReceivingMethod{}, errMethodsHidden
@@ -163,7 +162,7 @@ func (r *remote) findMethod(ctx context.Context, s *session, entry, ref string) 
 func (r *remote) completeMethod() cobra.CompletionFunc {
 	return byPosition(r.completeEntry(false), func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return r.complete(func(ctx context.Context, s *session) ([]string, error) {
-			s.terminal.In = nil // nobody is asked in the middle of a word
+			s.terminal.In = nil // completion must not ask questions
 			e, err := r.findEntry(ctx, s, args[0])
 			if err != nil || e.ReceivingMethods == nil {
 				return nil, err

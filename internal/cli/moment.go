@@ -9,7 +9,7 @@ import (
 
 const localForm = "2006-01-02 15:04:05"
 
-// localTime is a time as people read it, empty where there is none.
+// localTime formats a time for people, in their time zone. Zero is empty.
 func localTime(ms int64) string {
 	if ms == 0 {
 		return ""
@@ -17,7 +17,7 @@ func localTime(ms int64) string {
 	return time.UnixMilli(ms).Local().Format(localForm)
 }
 
-// exactTime is a time as programs read it, empty where there is none.
+// exactTime formats a time for programs. Zero is empty.
 func exactTime(ms int64) string {
 	if ms == 0 {
 		return ""
@@ -27,7 +27,7 @@ func exactTime(ms int64) string {
 
 const century = 36525 * 24 * time.Hour
 
-// parseLength reads a length of time: what Go reads, and days and weeks.
+// parseLength reads a duration in Go's format, or in days or weeks.
 func parseLength(text string) (time.Duration, error) {
 	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		number, ok := strings.CutSuffix(text, unit)
@@ -42,13 +42,14 @@ func parseLength(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no length of time: give one such as 90d, 2w, 36h or 15m", text)
+		return 0, fmt.Errorf("%q is not a duration: use one such as 90d, 2w, 36h or 15m", text)
 	}
 	return d, nil
 }
 
-// parseMoment reads a time: RFC 3339, a local date with or without a time of day,
-// or how long ago it was. A date alone is its first moment, or its last.
+// parseMoment reads a time: in RFC 3339, as a local date with or without a time of
+// day, or as a duration before now. A date alone means its first moment, or with last
+// its last one.
 func parseMoment(text string, now time.Time, last bool) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil
@@ -66,7 +67,7 @@ func parseMoment(text string, now time.Time, last bool) (time.Time, error) {
 	}
 	ago, err := parseLength(strings.TrimSpace(strings.TrimSuffix(text, "ago")))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time: give 2026-05-31, 2026-05-31T08:00:00Z, or how long ago, such as 2h or 7d", text)
+		return time.Time{}, fmt.Errorf("%q is not a time: use 2026-05-31, 2026-05-31T08:00:00Z, or a duration before now such as 2h or 7d", text)
 	}
 	return now.Add(-ago), nil
 }

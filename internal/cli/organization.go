@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,9 +18,9 @@ func newOrganizations(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:     "orgs",
 		Aliases: []string{"org", "organizations", "organization"},
-		Short:   "See, make and set up organizations",
-		Long: `An organization owns workspaces. You are in one as its owner, as its member, or
-because you are in one of its workspaces. Owners change its settings.`,
+		Short:   "List, create and configure organizations",
+		Long: `An organization owns workspaces. You belong to it as an owner, as a member, or because
+you are in one of its workspaces. Owners can change its settings.`,
 		Example: `  bursar orgs list
   bursar orgs settings acme
   bursar orgs settings acme --name "Acme Group"`,
@@ -26,42 +28,31 @@ because you are in one of its workspaces. Owners change its settings.`,
 }
 
 func newOrganizationsList(r *remote) *cobra.Command {
-	var f term.Format
-	var rows span
-	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the organizations that you are in",
+	return listCommand(r.terminal, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List your organizations",
 		Example: `  bursar orgs list
   bursar orgs list --jq '.[].slug'`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := rows.check(); err != nil {
-				return err
-			}
+	}, list[api.Organization]{
+		noun: "organizations",
+		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Organization, error], error) {
 			s, err := r.connect()
 			if err != nil {
-				return err
+				return nil, err
 			}
-			list, err := take(r.terminal, rows, s.Organizations.All(c.Context(), client.ListParams{Limit: rows.page()}))
-			if err != nil {
-				return fmt.Errorf("list the organizations: %w", err)
-			}
-			shown := &term.Table{Columns: []string{"name", "slug", "id"}, Empty: "You are in no organization yet: make one with 'bursar orgs create NAME'."}
-			for _, o := range list {
-				shown.Add(o.Name, o.Slug, o.ID)
-			}
-			return f.WriteTable(r.terminal, list, shown)
+			return s.Organizations.All(ctx, client.ListParams{Limit: limit}), nil
 		},
-	}
-	rows.bind(c)
-	f.Bind(c, true)
-	return c
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"name", "slug", "id"}, Empty: "You have no organization yet. Create one with 'bursar orgs create NAME'."}
+		},
+		cells: func(_ term.Format, o api.Organization) []string { return []string{o.Name, o.Slug, o.ID} },
+	})
 }
 
 func newOrganizationsGet(r *remote) *cobra.Command {
 	var f term.Format
 	c := &cobra.Command{
 		Use: "get [ORG]", Short: "Show an organization",
-		Long: `Show an organization, by id, slug or name; else the only one that you are in.`,
+		Long: `Show an organization, by id, slug or name. Without one, show your only organization.`,
 		Example: `  bursar orgs get acme
   bursar orgs get acme --jq .id`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
@@ -95,8 +86,9 @@ func newOrganizationsCreate(r *remote) *cobra.Command {
 	var f term.Format
 	var slug string
 	c := &cobra.Command{
-		Use: "create NAME", Short: "Make an organization",
-		Long: `Make an organization. You are its owner. Without --slug one is made of the name.`,
+		Use: "create NAME", Short: "Create an organization",
+		Long: `Create an organization. You become its owner. Without --slug, the slug is derived
+from the name.`,
 		Example: `  bursar orgs create Acme
   bursar orgs create "Acme Group" --slug acme-group`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -107,13 +99,13 @@ func newOrganizationsCreate(r *remote) *cobra.Command {
 			}
 			made, err := s.Organizations.Create(c.Context(), client.OrganizationCreateParams{Name: args[0], Slug: notEmpty(slug)})
 			if err != nil {
-				return fmt.Errorf("make the organization: %w", err)
+				return fmt.Errorf("create the organization: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Made the organization %s. Make a workspace in it with 'bursar workspaces create NAME --organization %s'.\n", term.Printable(made.Name), made.Slug)
+			fmt.Fprintf(r.terminal.Err, "Created organization %s. Create a workspace in it with 'bursar workspaces create NAME --organization %s'.\n", term.Printable(made.Name), made.Slug)
 			return r.writeOrganization(f, made)
 		},
 	}
-	c.Flags().StringVar(&slug, "slug", "", "short name for addresses and commands: a-z, 0-9 and dashes")
+	c.Flags().StringVar(&slug, "slug", "", "short name for URLs and commands: a-z, 0-9 and dashes")
 	f.Bind(c, false)
 	return c
 }
@@ -123,9 +115,8 @@ func newOrganizationsSettings(r *remote) *cobra.Command {
 	var name, slug string
 	c := &cobra.Command{
 		Use: "settings [ORG]", Short: "Show or change the settings of an organization",
-		Long: `Show the settings of an organization; with --name or --slug change them, which
-its owners may. Without ORG it is the only one that you are in. A new name leaves
-the slug as it is.`,
+		Long: `Show the settings of an organization. Owners can change them with --name and --slug;
+a new name does not change the slug. Without ORG, your only organization is used.`,
 		Example: `  bursar orgs settings
   bursar orgs settings acme --name "Acme Group" --slug acme-group`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
@@ -148,9 +139,9 @@ the slug as it is.`,
 			}
 			changed, err := s.Organizations.UpdateSettings(c.Context(), o.ID, change)
 			if err != nil {
-				return fmt.Errorf("change the settings: %w", err)
+				return fmt.Errorf("update the settings: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Changed the settings of %s (%s).\n", term.Printable(changed.Name), changed.ID)
+			fmt.Fprintf(r.terminal.Err, "Updated the settings of %s (%s).\n", term.Printable(changed.Name), changed.ID)
 			return r.writeOrganization(f, changed)
 		},
 	}

@@ -13,7 +13,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// rawCall is a call of the API as it was typed.
+// rawCall is a request to the API as the user typed it.
 type rawCall struct {
 	r                 *remote
 	method, path      string
@@ -27,18 +27,19 @@ type rawCall struct {
 func newAPI(r *remote) *cobra.Command {
 	call := &rawCall{r: r}
 	c := &cobra.Command{
-		Use: "api METHOD PATH", Short: "Call the API directly",
-		Long: `Call a path of the API as whoever is signed in, and write the answer. The path may
-begin with /v1 and have a query; {workspace} in it, and in --field, is the id of the
-workspace. See /docs of the server for what there is.
+		Use: "api METHOD PATH", Short: "Send a request to the API",
+		Long: `Send a request to the API as the signed-in user and print the response. The path may
+start with /v1 and have a query. {workspace} in the path or in --field is replaced by
+the id of the workspace. The server documents the API at /docs.
 
---field makes the body, or for GET the query: true, false, null and numbers are
-themselves, @FILE is what a file holds (@- standard input), everything else is text.
---raw-field is always text. name[key]=value makes an object, name[]=value a list.
+--field adds to the body, or for GET to the query. The values true, false, null and
+numbers keep their JSON type, @FILE is the content of a file (@- of standard input),
+and anything else is text. --raw-field is always text. name[key]=value makes an
+object, name[]=value a list.
 
-What changes something carries an idempotency key, so that it is safe to repeat:
-give your own with --header 'Idempotency-Key: …'. An answer of 400 or more is
-written too, and the exit code is 1.`,
+Requests that change something have an idempotency key, so that they are safe to
+repeat; set your own with --header 'Idempotency-Key: …'. Responses with a status of
+400 or more are printed, too, and the exit code is 1.`,
 		Example: `  bursar api GET /auth/me
   bursar api GET '/directory?workspace_id={workspace}' --paginate --jq '.[].label'
   bursar api POST /directory -F workspace_id={workspace} -F type=person -F 'fields[name]=Ada'
@@ -50,12 +51,12 @@ written too, and the exit code is 1.`,
 		},
 	}
 	c.Flags().StringArrayVarP(&call.fields, "field", "F", nil, "name=value of the body or the query; can be repeated")
-	c.Flags().StringArrayVarP(&call.texts, "raw-field", "f", nil, "name=value that is text as it is; can be repeated")
-	c.Flags().StringVar(&call.input, "input", "", "file that is the body; - is standard input")
-	c.Flags().StringArrayVarP(&call.headers, "header", "H", nil, "'Name: value' to send; can be repeated")
-	c.Flags().StringVar(&call.expression, "jq", "", "write what a jq expression makes of the answer")
-	c.Flags().BoolVarP(&call.include, "include", "i", false, "write the status and the headers first")
-	c.Flags().BoolVar(&call.paginate, "paginate", false, "read all pages of a list and write one array of their data")
+	c.Flags().StringArrayVarP(&call.texts, "raw-field", "f", nil, "name=value that is always text; can be repeated")
+	c.Flags().StringVar(&call.input, "input", "", "file with the body; - is standard input")
+	c.Flags().StringArrayVarP(&call.headers, "header", "H", nil, "header to send, as 'Name: value'; can be repeated")
+	c.Flags().StringVar(&call.expression, "jq", "", "apply a jq expression to the response and write its results")
+	c.Flags().BoolVarP(&call.include, "include", "i", false, "print the status and the headers first")
+	c.Flags().BoolVar(&call.paginate, "paginate", false, "read all pages of a list and print their data as one array")
 	c.MarkFlagsMutuallyExclusive("input", "field")
 	c.MarkFlagsMutuallyExclusive("input", "raw-field")
 	c.MarkFlagsMutuallyExclusive("include", "paginate")
@@ -95,11 +96,11 @@ var (
 func (call *rawCall) check() error {
 	switch {
 	case !methodShape.MatchString(call.method):
-		return term.Usagef("%q is no method: give GET, POST, PUT, PATCH or DELETE", call.method)
+		return term.Usagef("%q is not a method: use GET, POST, PUT, PATCH or DELETE", call.method)
 	case strings.Contains(call.path, "://"):
-		return term.Usagef("give the path alone, such as /auth/me: the server is that of the context")
+		return term.Usagef("use only the path, such as /auth/me: the context names the server")
 	case call.paginate && call.method != http.MethodGet:
-		return term.Usagef("--paginate is for GET")
+		return term.Usagef("--paginate only works with GET")
 	case call.input != "" && call.method == http.MethodGet:
 		return term.Usagef("GET has no body: use --field for the query")
 	}
@@ -113,7 +114,7 @@ func (call *rawCall) check() error {
 
 const workspaceMark = "{workspace}"
 
-// fill puts the workspace where it is asked for.
+// fill replaces {workspace} with the id of the workspace.
 func (call *rawCall) fill(ctx context.Context, s *session) error {
 	marked := func(text string) bool { return strings.Contains(text, workspaceMark) }
 	if !marked(call.path) && !slices.ContainsFunc(call.fields, marked) {
@@ -136,7 +137,7 @@ func methodWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.Sh
 
 var pathLine = regexp.MustCompile(`(?m)^  (/\S+):$`)
 
-// pathWords completes the paths of the contract.
+// pathWords completes the paths of the API.
 func pathWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var words []string
 	for _, found := range pathLine.FindAllSubmatch(openapi.YAML(), -1) {

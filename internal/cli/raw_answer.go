@@ -15,7 +15,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// pages follows the cursors of a list.
+// pages reads all pages of a list.
 func (call *rawCall) pages(ctx context.Context, s *session) error {
 	path, text, _ := strings.Cut(call.path, "?")
 	query, err := url.ParseQuery(text)
@@ -37,7 +37,7 @@ func (call *rawCall) pages(ctx context.Context, s *session) error {
 			HasMore bool              `json:"has_more"`
 		}
 		if err := json.Unmarshal(response.Body, &page); err != nil {
-			return fmt.Errorf("%s %s does not answer with a list: leave --paginate out", call.method, path)
+			return fmt.Errorf("the response of %s %s is not a list: omit --paginate", call.method, path)
 		}
 		all = append(all, page.Data...)
 		if !page.HasMore || page.Cursor == "" {
@@ -51,7 +51,7 @@ func (call *rawCall) pages(ctx context.Context, s *session) error {
 	return term.WriteJSON(call.r.terminal, all)
 }
 
-// answer writes what came back, whatever it is.
+// answer writes the response, including errors.
 func (call *rawCall) answer(response *client.Response, err error) error {
 	doing := call.method + " " + strings.SplitN(call.path, "?", 2)[0]
 	if response == nil {

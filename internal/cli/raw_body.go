@@ -14,7 +14,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// body makes the body, or adds to the query what GET asks for.
+// body makes the body. For GET it adds the fields to the query instead.
 func (call *rawCall) body() (any, error) {
 	if call.input == "-" {
 		return call.r.terminal.In, nil
@@ -71,7 +71,7 @@ func (call *rawCall) query() error {
 
 var numberShape = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
-// typed is a value as --field means it.
+// typed returns a value of --field with its JSON type.
 func (call *rawCall) typed(text string) (any, error) {
 	switch {
 	case text == "true" || text == "false" || text == "null" || numberShape.MatchString(text):
@@ -89,28 +89,28 @@ func (call *rawCall) typed(text string) (any, error) {
 	return text, nil
 }
 
-// putField puts a value where its name says: name, name[key] or name[].
+// putField sets a field that is named name, name[key] or name[].
 func putField(into map[string]any, name string, value any) error {
 	outer, rest, nested := strings.Cut(name, "[")
 	key, end, closed := strings.Cut(rest, "]")
 	switch {
 	case outer == "" || nested && !closed || end != "" && end[0] != '[':
-		return fmt.Errorf("%q is no name of a field", name)
+		return fmt.Errorf("%q is not the name of a field", name)
 	case !nested:
 		if _, taken := into[outer]; taken {
-			return fmt.Errorf("the field %q is given twice", outer)
+			return fmt.Errorf("the field %q appears twice", outer)
 		}
 		into[outer] = value
 	case key == "" && end == "":
 		list, ok := into[outer].([]any)
 		if _, taken := into[outer]; taken && !ok {
-			return fmt.Errorf("the field %q is both a list and none", outer)
+			return fmt.Errorf("the field %q is used both as a list and as something else", outer)
 		}
 		into[outer] = append(list, value)
 	default:
 		object, ok := into[outer].(map[string]any)
 		if _, taken := into[outer]; taken && !ok {
-			return fmt.Errorf("the field %q is both an object and none", outer)
+			return fmt.Errorf("the field %q is used both as an object and as something else", outer)
 		}
 		if object == nil {
 			object = map[string]any{}

@@ -10,7 +10,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// sending adds the headers that are asked for to what the session sends.
+// sending adds the headers of --header to the requests of the session.
 func (call *rawCall) sending(ctx context.Context, s *session) (context.Context, error) {
 	add := http.Header{}
 	for _, line := range call.headers {
@@ -35,7 +35,8 @@ func (call *rawCall) sending(ctx context.Context, s *session) (context.Context, 
 
 const tokenPath = "/auth/token"
 
-// addHeaders sends headers in place of the client's own, but for the sign-in.
+// addHeaders replaces headers of requests. Sign-in requests stay as they are, unless
+// the user asked for one.
 type addHeaders struct {
 	add    http.Header
 	always bool

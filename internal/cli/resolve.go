@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bursar/api"
@@ -10,36 +11,23 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// candidate is something that a name can mean.
+// candidate is something that a name on the command line can refer to.
 type candidate[T any] struct {
 	value T
 	id    string
-	names []string // by which it is known: slug, name, email
-	text  string   // how it is told from others
+	names []string // its slug, name or email address
+	text  string   // a line that distinguishes it from the others
 }
 
-// pick finds what a person means by an id, a slug or a name. Where several fit, a
-// person is asked; a script is told what there is.
+// pick finds the candidate that has the given id, shortened id, slug or name. If
+// several fit, it asks the person; a script gets an error that lists them.
 func pick[T any](t Terminal, kind, ref string, all []candidate[T]) (T, error) {
-	var found []candidate[T]
 	for _, c := range all {
 		if c.id == ref {
 			return c.value, nil
 		}
 	}
-	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
-		for _, c := range all {
-			for _, name := range c.names {
-				if name != "" && same(name, ref) {
-					found = append(found, c)
-					break
-				}
-			}
-		}
-		if len(found) > 0 {
-			break
-		}
-	}
+	found := matching(all, ref)
 	var none T
 	switch len(found) {
 	case 0:
@@ -52,13 +40,31 @@ func pick[T any](t Terminal, kind, ref string, all []candidate[T]) (T, error) {
 		options[i] = term.Printable(c.text)
 	}
 	if !t.Interactive() {
-		return none, fmt.Errorf("%q can mean several: give the id of one\n  %s", ref, strings.Join(options, "\n  "))
+		return none, fmt.Errorf("%q is ambiguous: use the id of one of these\n  %s", ref, strings.Join(options, "\n  "))
 	}
-	i, err := t.Choose(fmt.Sprintf("%q can mean several. Which %s?", ref, kind), options)
+	i, err := t.Choose(fmt.Sprintf("%q is ambiguous. Which %s?", ref, kind), options)
 	if err != nil {
 		return none, err
 	}
 	return found[i].value, nil
+}
+
+// matching returns the candidates that have a name. An exact match is better than one
+// that differs in case.
+func matching[T any](all []candidate[T], ref string) (found []candidate[T]) {
+	exact := func(a, b string) bool { return a == b }
+	for _, same := range []func(a, b string) bool{exact, strings.EqualFold} {
+		for _, c := range all {
+			fits := func(name string) bool { return name != "" && same(name, ref) }
+			if slices.ContainsFunc(c.names, fits) || term.ShortIDMatches(ref, c.id) {
+				found = append(found, c)
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	return found
 }
 
 func (s *session) workspaces(ctx context.Context) ([]api.Workspace, error) {
@@ -87,7 +93,7 @@ func (s *session) findWorkspace(ctx context.Context, ref string) (api.Workspace,
 
 func (s *session) pickWorkspace(question string, all []api.Workspace) (api.Workspace, error) {
 	if !s.terminal.Interactive() {
-		return api.Workspace{}, term.Usagef("you are in several workspaces: give --workspace, or set BURSAR_WORKSPACE")
+		return api.Workspace{}, term.Usagef("you are in several workspaces: choose one with --workspace or BURSAR_WORKSPACE")
 	}
 	options := make([]string, len(all))
 	for i, c := range workspaceCandidates(all) {

@@ -65,7 +65,7 @@ func TestAmbiguousNameIsAskedAbout(t *testing.T) {
 	if err != nil || got.ID != "ws_3" {
 		t.Errorf("chose %s, %v", got.ID, err)
 	}
-	if !strings.Contains(shown, `"Payroll" can mean several. Which workspace?`) || !strings.Contains(shown, "  2  Payroll  payroll-2  ws_3\n") {
+	if !strings.Contains(shown, `"Payroll" is ambiguous. Which workspace?`) || !strings.Contains(shown, "  2  Payroll  payroll-2  ws_3\n") {
 		t.Errorf("the screen shows:\n%s", shown)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,9 +20,9 @@ func newRoles(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:     "roles",
 		Aliases: []string{"role"},
-		Short:   "See roles, give them to members, define your own",
-		Long: `A role is a named set of permissions. Some are built in; a workspace can define
-its own. Nobody can give a permission that they do not hold.`,
+		Short:   "List, assign and define roles",
+		Long: `A role is a named set of permissions. Some are built in; a workspace can define its
+own. Nobody can grant a permission that they do not have.`,
 		Example: `  bursar roles list
   bursar roles assign grace@example.com auditor
   bursar roles define payer --name Payer --permission ws.read --permission ws.payouts.create`,
@@ -29,35 +30,26 @@ its own. Nobody can give a permission that they do not hold.`,
 }
 
 func newRolesList(r *remote) *cobra.Command {
-	var f term.Format
-	var rows span
-	c := &cobra.Command{
+	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the roles of the workspace",
 		Example: `  bursar roles list
   bursar roles list --jq '.[] | select(.built_in | not).key'`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := rows.check(); err != nil {
-				return err
-			}
-			s, w, err := r.connectWorkspace(c.Context())
+	}, list[api.Role]{
+		noun: "roles",
+		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Role, error], error) {
+			s, w, err := r.connectWorkspace(ctx)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			list, err := take(r.terminal, rows, s.Roles.All(c.Context(), w.ID, client.ListParams{Limit: rows.page()}))
-			if err != nil {
-				return fmt.Errorf("list the roles: %w", err)
-			}
-			shown := &term.Table{Columns: []string{"key", "name", "permissions", "built in"}, Empty: "There are no roles."}
-			for _, role := range list {
-				shown.Add(role.Key, role.Name, strconv.Itoa(len(role.Permissions)), yesNo(role.BuiltIn))
-			}
-			return f.WriteTable(r.terminal, list, shown)
+			return s.Roles.All(ctx, w.ID, client.ListParams{Limit: limit}), nil
 		},
-	}
-	rows.bind(c)
-	f.Bind(c, true)
-	return r.inWorkspace(c)
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"key", "name", "permissions", "built in"}, Empty: "There are no roles."}
+		},
+		cells: func(_ term.Format, role api.Role) []string {
+			return []string{role.Key, role.Name, strconv.Itoa(len(role.Permissions)), yesNo(role.BuiltIn)}
+		},
+	}))
 }
 
 func yesNo(value bool) string {
@@ -104,14 +96,14 @@ func (r *remote) writeRole(f term.Format, role api.Role) error {
 
 func newRolesAssign(r *remote) *cobra.Command {
 	return r.newRoleChange(&cobra.Command{
-		Use: "assign MEMBER ROLE", Short: "Give a member one more role",
-		Long: `Give a member one more role. The member is named by email address, name or id, the
-role by key or name. A role that is held already changes nothing.`,
+		Use: "assign MEMBER ROLE", Short: "Assign a role to a member",
+		Long: `Assign an additional role to a member. MEMBER is an email address, name or id; ROLE is
+a key or name. Nothing changes if the member already has the role.`,
 		Example: `  bursar roles assign grace@example.com auditor`,
 	}, func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error) {
 		done, err := s.Roles.Assign(ctx, w.ID, m.ID, role.Key)
 		if err != nil {
-			return nil, fmt.Errorf("give the role: %w", err)
+			return nil, fmt.Errorf("assign the role: %w", err)
 		}
 		fmt.Fprintf(r.terminal.Err, "%s has the role %s in %s.\n", term.Printable(person(m.Name, m.Email)), role.Key, term.Printable(w.Name))
 		return done, nil
@@ -120,14 +112,14 @@ role by key or name. A role that is held already changes nothing.`,
 
 func newRolesRemove(r *remote) *cobra.Command {
 	return r.newRoleChange(&cobra.Command{
-		Use: "remove MEMBER ROLE", Aliases: []string{"rm"}, Short: "Take a role from a member",
-		Long: `Take a role from a member, who stays in the workspace. It takes effect on their
-next request. The last admin cannot lose the role admin.`,
+		Use: "remove MEMBER ROLE", Aliases: []string{"rm"}, Short: "Remove a role from a member",
+		Long: `Remove a role from a member, who stays in the workspace. It takes effect on their
+next request. The last admin cannot lose the admin role.`,
 		Example: `  bursar roles remove grace@example.com auditor`,
 	}, func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error) {
 		done, err := s.Roles.Unassign(ctx, w.ID, m.ID, role.Key)
 		if err != nil {
-			return nil, fmt.Errorf("take the role: %w", err)
+			return nil, fmt.Errorf("remove the role: %w", err)
 		}
 		fmt.Fprintf(r.terminal.Err, "%s no longer has the role %s in %s.\n", term.Printable(person(m.Name, m.Email)), role.Key, term.Printable(w.Name))
 		return done, nil
@@ -136,7 +128,7 @@ next request. The last admin cannot lose the role admin.`,
 
 type roleChange func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error)
 
-// newRoleChange makes a command about a member and a role.
+// newRoleChange completes a command that takes a member and a role.
 func (r *remote) newRoleChange(c *cobra.Command, change roleChange) *cobra.Command {
 	var f term.Format
 	c.Args, c.ValidArgsFunction = cobra.ExactArgs(2), byPosition(r.completeMembers(), r.completeRoles())
@@ -168,11 +160,11 @@ func newRolesDefine(r *remote) *cobra.Command {
 	var p client.RoleParams
 	var color string
 	c := &cobra.Command{
-		Use: "define KEY", Short: "Make a role of the workspace, or change one",
-		Long: `Make a role of the workspace, or change the one with this key: then what is not
-given stays as it is, and --permission names all that the role is to hold. A
-change reaches everybody who holds the role on their next request. Built-in roles
-cannot be changed.
+		Use: "define KEY", Short: "Create or change a role of the workspace",
+		Long: `Create a role of the workspace, or change the role with this key. When you change a
+role, omitted flags keep their value, and --permission replaces all permissions of
+the role. A change takes effect on the next request of everybody who has the role.
+Built-in roles cannot be changed.
 
 A key is a lower-case letter followed by letters, digits or underscores.`,
 		Example: `  bursar roles define payer --name Payer --permission ws.read,ws.payouts.create
@@ -199,23 +191,23 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 			if err != nil {
 				return fmt.Errorf("define the role: %w", err)
 			}
-			verb := "Made"
+			verb := "Created"
 			if at >= 0 {
-				verb = "Changed"
+				verb = "Updated"
 			}
-			fmt.Fprintf(r.terminal.Err, "%s the role %s of %s.\n", verb, role.Key, term.Printable(w.Name))
+			fmt.Fprintf(r.terminal.Err, "%s role %s of %s.\n", verb, role.Key, term.Printable(w.Name))
 			return r.writeRole(f, *role)
 		},
 	}
-	c.Flags().StringVar(&p.Name, "name", "", "name that people read")
+	c.Flags().StringVar(&p.Name, "name", "", "display name")
 	c.Flags().StringVar(&color, "color", "", "color such as #0f766e")
-	c.Flags().StringSliceVar(&p.Permissions, "permission", nil, "permission that the role holds; can be repeated")
+	c.Flags().StringSliceVar(&p.Permissions, "permission", nil, "permission of the role; can be repeated")
 	_ = c.RegisterFlagCompletionFunc("permission", r.completePermissions())
 	f.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
-// merged keeps of a role what is not given anew.
+// merged keeps the properties of a role whose flags were not set.
 func merged(c *cobra.Command, p client.RoleParams, old api.Role) client.RoleParams {
 	if !c.Flags().Changed("name") {
 		p.Name = old.Name
@@ -245,7 +237,7 @@ func newRolesDelete(r *remote) *cobra.Command {
 	var f term.Format
 	var yes bool
 	c := &cobra.Command{
-		Use: "delete ROLE", Short: "Delete a role of the workspace that nobody holds",
+		Use: "delete ROLE", Short: "Delete a role that nobody has",
 		Example: `  bursar roles delete payer
   bursar roles delete payer --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRoles()),
@@ -265,7 +257,7 @@ func newRolesDelete(r *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("delete the role: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Deleted the role %s of %s.\n", role.Key, term.Printable(w.Name))
+			fmt.Fprintf(r.terminal.Err, "Deleted role %s of %s.\n", role.Key, term.Printable(w.Name))
 			return f.Write(r.terminal, deleted, nothing)
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,12 +26,12 @@ func newServe(t Terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: `Run the server. On an empty store it makes a first organization, workspace and
-admin and prints, once, the admin's API key, a link by which the admin sets up how
-to sign in to the console, and how to use them.
+		Long: `Run the server. On an empty store it creates a first organization, workspace and
+admin, and prints the admin's API key and a link with which the admin sets up their
+sign-in to the console. Both are printed only once.
 
-Every flag can be set by the environment variable in brackets. SIGTERM and
-SIGINT drain: requests under way are answered, then the store is closed.`,
+Every flag can also be set with the environment variable in brackets. On SIGTERM or
+SIGINT the server answers the requests it has received, closes the store and exits.`,
 		Example: `  bursar serve
   bursar serve --data /var/lib/bursar --listen 0.0.0.0:8080 --public-url https://pay.example.com
   BURSAR_DATABASE_URL=postgres://bursar@db.internal/bursar bursar serve`,
@@ -56,37 +57,41 @@ SIGINT drain: requests under way are answered, then the store is closed.`,
 	return c
 }
 
-// headroom is how much the heap grows before it is collected for the first time.
-// What lives in it is a few MiB; without headroom the collector would run after as
-// few more, a hundred times a second under load.
+// headroom is how much the heap may grow before the first garbage collection. Live
+// data takes a few MiB; without headroom the collector would run after every few MiB,
+// a hundred times a second under load.
 const headroom = 64 << 20
 
 func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.Log) (err error) {
 	if settings.Pprof == "" {
-		runtime.MemProfileRate = 0 // nobody can ask for it
+		runtime.MemProfileRate = 0 // without --pprof nobody can read the profile
 	}
 	var ballast []byte
-	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // an operator who set GOMEMLIMIT has decided
-		// Memory that nobody touches: it counts for the collector, which waits until as
-		// much again was allocated, and takes no room in the machine.
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // unless the operator set GOMEMLIMIT
+		// The collector counts this memory and waits until the heap has doubled. Because
+		// nothing touches it, the system never has to provide it.
 		ballast = make([]byte, headroom)
 	}
 	defer runtime.KeepAlive(ballast)
-	d, err := db.Open(ctx, settings.DB())
+	d, err := openStore(ctx, settings.Store)
 	if err != nil {
-		return fmt.Errorf("open the store: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	listener, err := net.Listen("tcp", settings.Listen)
+	defer func() { err = hintStore(errors.Join(err, d.Close())) }()
+	listener, err := listen(settings.Listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", settings.Listen, err)
+		return err
 	}
-	defer func() { _ = listener.Close() }() // closed before by a proper shutdown
-	if settings.PublicURL == "" {
+	defer func() { _ = listener.Close() }() // a proper shutdown has closed it already
+	configured := settings.PublicURL != ""
+	if !configured {
 		settings.PublicURL = "http://" + listener.Addr().String()
 	}
 	srv, err := server.New(ctx, d, settings, log)
 	if err != nil {
+		return err
+	}
+	if err := setup.StorePublicURL(ctx, d, operator(), settings.PublicURL, configured); err != nil {
 		return err
 	}
 	if err := welcome(ctx, t, d, settings.PublicURL); err != nil {
@@ -103,7 +108,22 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	return srv.Serve(ctx, listener, settings.DrainTimeout)
 }
 
-// welcome sets an empty store up and tells how to use it, once.
+func listen(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err == nil {
+		return listener, nil
+	}
+	err = fmt.Errorf("listen on %s: %w", address, err)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = withHint(err, "Another program uses this address, perhaps a bursar server that is still running. Stop it, or choose another address with --listen.")
+	case errors.Is(err, syscall.EACCES):
+		err = withHint(err, "Ports below 1024 need special rights: choose a higher one with --listen.")
+	}
+	return nil, err
+}
+
+// welcome sets up an empty store and prints how to use it.
 func welcome(ctx context.Context, t Terminal, d *db.DB, publicURL string) error {
 	done, err := setup.Done(ctx, d)
 	if err != nil || done {
@@ -114,7 +134,7 @@ func welcome(ctx context.Context, t Terminal, d *db.DB, publicURL string) error 
 		PublicURL: publicURL,
 	})
 	if errors.Is(err, setup.ErrDone) {
-		return nil // another node was quicker
+		return nil // another node has just done it
 	}
 	if err != nil {
 		return fmt.Errorf("set up the store: %w", err)
@@ -129,9 +149,9 @@ func welcome(ctx context.Context, t Terminal, d *db.DB, publicURL string) error 
   API key       %s
   Console       %s
 
-The key and the link are shown this once. Open the link in a browser within a day
-to set up how the admin signs in to the console; it is good once. Exchange the key
-for a session token:
+The key and the link are shown only once. Open the link in a browser within a day to
+set up the admin's sign-in to the console; it works once. Exchange the key for a
+session token:
 
   curl -sS -X POST %s/auth/token -H 'Authorization: Bearer %s'
 

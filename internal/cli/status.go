@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -19,9 +19,9 @@ import (
 func newLogout(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
-		Short: "Sign out and forget the credential",
-		Long: `End the session at the server and forget the credential. An API key that was kept
-stays good at the server; revoke it with 'bursar keys revoke'.`,
+		Short: "Sign out and delete the stored credential",
+		Long: `End the session on the server and delete the stored credential. A stored API key
+stays valid on the server; revoke it with 'bursar keys revoke'.`,
 		Example: `  bursar logout
   bursar logout --context pay.example.com`,
 		Args: cobra.NoArgs,
@@ -35,7 +35,7 @@ stays good at the server; revoke it with 'bursar keys revoke'.`,
 				return err
 			}
 			if chosen == nil {
-				return fmt.Errorf("%w anywhere: there is nothing to do", errSignedOut)
+				return fmt.Errorf("%w to any server", errSignedOut)
 			}
 			held, err := f.credentials.Load(name, chosen.URL)
 			if err != nil {
@@ -43,7 +43,7 @@ stays good at the server; revoke it with 'bursar keys revoke'.`,
 			}
 			if held.Token != "" {
 				if err := r.endSession(c, chosen.URL, held); err != nil {
-					fmt.Fprintf(r.terminal.Err, "The session could not be ended at the server: %s\n", explain(err))
+					fmt.Fprintf(r.terminal.Err, "Could not end the session on the server: %s\n", explain(err))
 				}
 			}
 			if err := f.credentials.Forget(name); err != nil {
@@ -66,7 +66,7 @@ func (r *remote) endSession(c *cobra.Command, url string, held profile.Credentia
 	}
 	_, err = connection.Auth.Logout(c.Context())
 	if client.IsUnauthorized(err) {
-		return nil // it has ended already
+		return nil // the session has ended already
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func newWhoami(r *remote) *cobra.Command {
 	return c
 }
 
-// statusReport is where a command would go, and as whom.
+// statusReport is the server, user and workspace that commands use.
 type statusReport struct {
 	Context   string `json:"context,omitempty"`
 	Server    string `json:"server"`
@@ -111,7 +111,7 @@ func newStatus(r *remote) *cobra.Command {
 	var f term.Format
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show the server, who is signed in, the workspace and when the session ends",
+		Short: "Show the server, the user, the workspace and when the session ends",
 		Example: `  bursar status
   bursar status --json`,
 		Args: cobra.NoArgs,
@@ -124,15 +124,8 @@ func newStatus(r *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("ask %s who is signed in: %w", s.url, err)
 			}
-			report := statusReport{Context: s.name, Server: s.url, User: me.Name, Email: me.Email, ExpiresAt: s.expiresAt}
-			workspace := "none chosen; see 'bursar workspaces use'"
-			if s.workspace != "" {
-				if found, err := s.findWorkspace(c.Context(), s.workspace); err == nil {
-					report.Workspace, workspace = found.ID, found.Name+" ("+found.Slug+")"
-				} else {
-					workspace = s.workspace + " (not found)"
-				}
-			}
+			id, workspace := s.describeWorkspace(c.Context())
+			report := statusReport{Context: s.name, Server: s.url, User: me.Name, Email: me.Email, Workspace: id, ExpiresAt: s.expiresAt}
 			return f.Write(r.terminal, report, func(w io.Writer) error {
 				return term.WritePairs(r.terminal, w, "Server", s.url, "User", called(*me)+" <"+me.Email+">", "Workspace", workspace, "Session", s.lasts())
 			})
@@ -142,13 +135,34 @@ func newStatus(r *remote) *cobra.Command {
 	return c
 }
 
-// lasts says how long the credential is good.
+// describeWorkspace returns the id of the workspace that commands use, and a text for
+// the user. Without a choice, commands use the only workspace.
+func (s *session) describeWorkspace(ctx context.Context) (id, text string) {
+	all, err := s.workspaces(ctx)
+	switch {
+	case err != nil:
+		return "", "unknown: " + explain(err)
+	case s.workspace != "":
+		found, err := pick(s.terminal, "workspace", s.workspace, workspaceCandidates(all))
+		if err != nil {
+			return "", s.workspace + " (not found)"
+		}
+		return found.ID, found.Name + " (" + found.Slug + ")"
+	case len(all) == 1:
+		return all[0].ID, all[0].Name + " (" + all[0].Slug + "), your only workspace"
+	case len(all) == 0:
+		return "", "none yet; create one with 'bursar workspaces create NAME'"
+	}
+	return "", "none selected; choose one with 'bursar workspaces use'"
+}
+
+// lasts describes how long the credential is valid.
 func (s *session) lasts() string {
 	switch {
 	case s.held.APIKey != "":
-		return "by an API key, renewed by itself"
+		return "renewed automatically with an API key"
 	case s.expiresAt == 0:
-		return "by a token that does not say when it ends"
+		return "a token with unknown expiry"
 	}
 	ends := time.UnixMilli(s.expiresAt)
 	return "ends in " + time.Until(ends).Round(time.Minute).String() + ", at " + ends.Local().Format("2006-01-02 15:04 MST")
@@ -157,9 +171,9 @@ func (s *session) lasts() string {
 func newContext(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context",
-		Short: "Work with several servers side by side",
-		Long: `Every server that you sign in to is a context, with its own credential and its own
-default workspace. Commands go to the current one, or to that of --context.`,
+		Short: "Work with several servers",
+		Long: `Each server that you sign in to is a context, with its own credential and default
+workspace. Commands use the current context, or the one of --context.`,
 		Example: `  bursar context list
   bursar context use pay.example.com`,
 		Args: cobra.NoArgs,
@@ -180,7 +194,7 @@ type contextRow struct {
 func newContextList(r *remote) *cobra.Command {
 	var out term.Format
 	c := &cobra.Command{
-		Use: "list", Short: "List the servers that you have signed in to", Aliases: []string{"ls"},
+		Use: "list", Short: "List the servers you have signed in to", Aliases: []string{"ls"},
 		Example: `  bursar context list`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -188,7 +202,7 @@ func newContextList(r *remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows := &term.Table{Columns: []string{"name", "url", "user", "workspace", "current"}, Empty: "There are no contexts yet: run 'bursar login URL'."}
+			rows := &term.Table{Columns: []string{"name", "url", "user", "workspace", "current"}, Empty: "There are no contexts yet. Run 'bursar login URL'."}
 			list := []contextRow{}
 			for _, name := range slices.Sorted(maps.Keys(f.profile.Contexts)) {
 				at := f.profile.Contexts[name]
@@ -217,13 +231,13 @@ func (r *remote) contextNames(*cobra.Command, []string, string) ([]cobra.Complet
 
 func newContextUse(r *remote) *cobra.Command {
 	return &cobra.Command{
-		Use: "use NAME", Short: "Choose the server that commands go to",
+		Use: "use NAME", Short: "Choose the server that commands use",
 		Example: `  bursar context use pay.example.com`,
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: r.contextNames,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return r.changeContexts(args[0], func(p *profile.Profile) string {
 				p.Current = args[0]
-				return "Commands now go to " + p.Contexts[args[0]].URL + "."
+				return "Commands now use " + p.Contexts[args[0]].URL + "."
 			})
 		},
 	}
@@ -231,7 +245,7 @@ func newContextUse(r *remote) *cobra.Command {
 
 func newContextRemove(r *remote) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Forget a server and its credential",
+		Use: "remove NAME", Short: "Remove a server and its credential",
 		Example: `  bursar context remove pay.example.com`,
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: r.contextNames,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -249,7 +263,7 @@ func newContextRemove(r *remote) *cobra.Command {
 				if p.Current == args[0] {
 					p.Current = ""
 				}
-				return "Context " + args[0] + " is forgotten."
+				return "Removed context " + args[0] + "."
 			})
 		},
 	}
@@ -261,7 +275,7 @@ func (r *remote) changeContexts(name string, change func(p *profile.Profile) str
 		return err
 	}
 	if f.profile.Contexts[name] == nil {
-		return errors.New("there is no context " + name + ": see 'bursar context list'")
+		return fmt.Errorf("there is no context %q; 'bursar context list' shows the existing ones", name)
 	}
 	text := change(f.profile)
 	if err := f.profile.Save(); err != nil {

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -22,9 +22,9 @@ func appliesTo() []string {
 func newTags(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use: "tags", Aliases: []string{"tag"},
-		Short: "Work with the tags that sort the directory",
-		Long: `Tags sort the directory. TAG is the name of a tag, whatever its case, or its id.
-A tag applies to entries of one type or of all.`,
+		Short: "Manage the tags of the directory",
+		Long: `Tags group the entries of the directory. TAG is the name of a tag, in upper or lower
+case, or its id. A tag applies to entries of one type or of all types.`,
 		Example: `  bursar directory tags list
   bursar directory tags create speaker --applies-to person
   bursar directory tags rename speaker keynote`,
@@ -32,38 +32,31 @@ A tag applies to entries of one type or of all.`,
 }
 
 func newTagList(r *remote) *cobra.Command {
-	var out term.Format
-	var kind string
-	var rows span
-	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"},
-		Short: "List the tags",
+	var kind, workspace string
+	c := listCommand(r.terminal, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the tags",
 		Example: `  bursar directory tags list
   bursar directory tags list --applies-to person --jq '.[].name'`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := errors.Join(rows.check(), oneOf("applies-to", kind, appliesTo())); err != nil {
-				return err
+	}, list[api.Tag]{
+		noun: "tags",
+		rows: func(ctx context.Context, _ int) (iter.Seq2[api.Tag, error], error) {
+			if err := oneOf("applies-to", kind, appliesTo()); err != nil {
+				return nil, err
 			}
-			s, w, err := r.connectWorkspace(c.Context())
+			s, w, err := r.connectWorkspace(ctx)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			list, err := take(r.terminal, rows, s.tagsFor(c.Context(), w.ID, kind))
-			if err != nil {
-				return fmt.Errorf("list the tags of %s: %w", term.Printable(w.Name), err)
-			}
-			shown := &term.Table{Columns: []string{"name", "applies to", "id"}, Empty: "There are no such tags in " + term.Printable(w.Name) + " yet."}
-			for _, t := range list {
-				shown.Add(t.Name, t.AppliesTo, t.ID)
-			}
-			return out.WriteTable(r.terminal, list, shown)
+			workspace = term.Printable(w.Name)
+			return s.tagsFor(ctx, w.ID, kind), nil
 		},
-	}
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"name", "applies to", "id"}, Empty: "No matching tags in " + workspace + "."}
+		},
+		cells: func(_ term.Format, t api.Tag) []string { return []string{t.Name, t.AppliesTo, t.ID} },
+	})
 	c.Flags().StringVar(&kind, "applies-to", "", "only tags for these entries: all, person or organization")
-	rows.bind(c)
 	completeWords(c, "applies-to", appliesTo())
-	out.Bind(c, true)
 	return r.inWorkspace(c)
 }
 
@@ -72,8 +65,8 @@ func newTagCreate(r *remote) *cobra.Command {
 	var kind string
 	c := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make a tag",
-		Long: `Make a tag and write its id. An entry that is given an unknown tag makes it, too,
+		Short: "Create a tag",
+		Long: `Create a tag and print its id. Giving an entry an unknown tag creates the tag, too,
 for entries of all types.`,
 		Example: `  bursar directory tags create speaker --applies-to person
   bursar directory tags create "paid by card" --json`,
@@ -90,7 +83,7 @@ for entries of all types.`,
 			if err != nil {
 				return fmt.Errorf("create the tag %q: %w", args[0], err)
 			}
-			if err := r.say("Created the tag %s in %s.", made.Name, w.Name); err != nil {
+			if err := r.say("Created tag %s in %s.", made.Name, w.Name); err != nil {
 				return err
 			}
 			return out.Write(r.terminal, made, func(w io.Writer) error {
@@ -99,7 +92,7 @@ for entries of all types.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&kind, "applies-to", client.AppliesToAll, "which entries may carry it: all, person or organization")
+	c.Flags().StringVar(&kind, "applies-to", client.AppliesToAll, "entries that can have the tag: all, person or organization")
 	completeWords(c, "applies-to", appliesTo())
 	out.Bind(c, false)
 	return r.inWorkspace(c)
@@ -110,7 +103,7 @@ func newTagRename(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rename TAG NAME",
 		Short: "Rename a tag",
-		Long:  `Rename a tag. The entries that carry it keep it under its new name.`,
+		Long:  `Rename a tag. Its entries keep it under the new name.`,
 		Example: `  bursar directory tags rename speaker keynote
   bursar directory tags rename speaker Speaker`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeTag(false),
@@ -127,8 +120,8 @@ func newTagUpdate(r *remote) *cobra.Command {
 	var name, kind string
 	c := &cobra.Command{
 		Use: "update TAG", Aliases: []string{"edit"},
-		Short: "Change the name of a tag, or what it applies to",
-		Long: `Change a tag. It cannot be narrowed to a type while entries of another type carry
+		Short: "Change the name of a tag or the entries it applies to",
+		Long: `Change a tag. It cannot be restricted to a type while entries of another type have
 it.`,
 		Example: `  bursar directory tags update speaker --applies-to person
   bursar directory tags update speaker --name keynote --applies-to all`,
@@ -142,7 +135,7 @@ it.`,
 				p.AppliesTo = &kind
 			}
 			if p == (client.TagUpdateParams{}) {
-				return term.Usagef("say what to change: --name or --applies-to")
+				return term.Usagef("nothing to change: pass --name or --applies-to")
 			}
 			if err := oneOf("applies-to", kind, appliesTo()); err != nil {
 				return err
@@ -150,8 +143,8 @@ it.`,
 			return r.updateTag(c.Context(), args[0], p, out)
 		},
 	}
-	c.Flags().StringVar(&name, "name", "", "the new name")
-	c.Flags().StringVar(&kind, "applies-to", "", "which entries may carry it: all, person or organization")
+	c.Flags().StringVar(&name, "name", "", "new name")
+	c.Flags().StringVar(&kind, "applies-to", "", "entries that can have the tag: all, person or organization")
 	completeWords(c, "applies-to", appliesTo())
 	out.Bind(c, false)
 	return r.inWorkspace(c)
@@ -171,14 +164,14 @@ func (r *remote) updateTag(ctx context.Context, ref string, p client.TagUpdatePa
 		return fmt.Errorf("update the tag %q: %w", t.Name, err)
 	}
 	if updated.Name != t.Name {
-		err = r.say("The tag %s is now %s.", t.Name, updated.Name)
+		err = r.say("Renamed tag %s to %s.", t.Name, updated.Name)
 	} else {
-		err = r.say("Updated the tag %s: it applies to %s.", updated.Name, updated.AppliesTo)
+		err = r.say("Updated tag %s: it applies to %s.", updated.Name, updated.AppliesTo)
 	}
 	if err != nil {
 		return err
 	}
-	return out.Write(r.terminal, updated, func(io.Writer) error { return nil })
+	return out.Write(r.terminal, updated, nothing)
 }
 
 func newTagDelete(r *remote) *cobra.Command {
@@ -186,9 +179,9 @@ func newTagDelete(r *remote) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "delete TAG…", Aliases: []string{"rm"},
-		Short: "Take tags off all entries and delete them",
-		Long: `Take tags off all entries and delete them. There is no way back, so it asks first,
-unless --yes is given. With --json a line is written for each.`,
+		Short: "Delete tags and remove them from all entries",
+		Long: `Delete tags and remove them from all entries. This cannot be undone, so the command
+asks first, unless you pass --yes. With --json, each deleted tag is a line.`,
 		Example: `  bursar directory tags delete speaker
   bursar directory tags delete speaker keynote --yes`,
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: r.completeTag(true),
@@ -207,7 +200,7 @@ unless --yes is given. With --json a line is written for each.`,
 					list, names = append(list, t), append(names, term.Printable(t.Name))
 				}
 			}
-			if err := r.terminal.Confirm("Delete "+strings.Join(names, ", ")+" for good, off all entries?", yes); err != nil {
+			if err := r.terminal.Confirm("Delete "+strings.Join(names, ", ")+" and remove them from all entries? This cannot be undone.", yes); err != nil {
 				return err
 			}
 			for _, t := range list {
@@ -215,10 +208,10 @@ unless --yes is given. With --json a line is written for each.`,
 				if err != nil {
 					return fmt.Errorf("delete the tag %q: %w", t.Name, err)
 				}
-				if err := r.say("Deleted the tag %s.", t.Name); err != nil {
+				if err := r.say("Deleted tag %s.", t.Name); err != nil {
 					return err
 				}
-				if err := out.Write(r.terminal, deleted, func(io.Writer) error { return nil }); err != nil {
+				if err := out.Write(r.terminal, deleted, nothing); err != nil {
 					return err
 				}
 			}

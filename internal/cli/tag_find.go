@@ -16,7 +16,7 @@ import (
 
 const tagPrefix = "tag_"
 
-// tagsFor walks over the tags that apply to a type; over all where none is named.
+// tagsFor returns the tags that apply to a type, or all tags if no type is given.
 func (s *session) tagsFor(ctx context.Context, workspaceID, kind string) iter.Seq2[api.Tag, error] {
 	return func(yield func(api.Tag, error) bool) {
 		for t, err := range s.Tags.All(ctx, workspaceID, client.ListParams{}) {
@@ -28,7 +28,7 @@ func (s *session) tagsFor(ctx context.Context, workspaceID, kind string) iter.Se
 }
 
 func (s *session) tags(ctx context.Context, workspaceID string) ([]api.Tag, error) {
-	all, err := gather(s.tagsFor(ctx, workspaceID, ""))
+	all, err := collect(s.tagsFor(ctx, workspaceID, ""))
 	if err != nil {
 		return nil, fmt.Errorf("list the tags: %w", err)
 	}
@@ -47,7 +47,7 @@ func (s *session) findTag(ctx context.Context, workspaceID, ref string) (api.Tag
 	return pick(s.terminal, "tag", ref, list)
 }
 
-// tagNames puts names in the place of ids: an entry tells its tags by name.
+// tagNames replaces ids of tags with names, because entries list their tags by name.
 func (s *session) tagNames(ctx context.Context, workspaceID string, refs []string) ([]string, error) {
 	names := slices.Clone(refs)
 	for i, ref := range refs {

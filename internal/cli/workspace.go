@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +19,10 @@ func newWorkspaces(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:     "workspaces",
 		Aliases: []string{"workspace"},
-		Short:   "See, make and choose workspaces",
-		Long: `A workspace is where work is done: it has its own directory, members, roles and
-audit log, and belongs to an organization. Commands work in the workspace of
---workspace, else of BURSAR_WORKSPACE, else of 'bursar workspaces use'.`,
+		Short:   "List, create and choose workspaces",
+		Long: `A workspace has its own directory, members, roles and audit log, and belongs to an
+organization. Commands use the workspace of --workspace, else of BURSAR_WORKSPACE,
+else of 'bursar workspaces use'.`,
 		Example: `  bursar workspaces list
   bursar workspaces use treasury
   bursar workspaces create "Payroll Europe"`,
@@ -27,57 +30,48 @@ audit log, and belongs to an organization. Commands work in the workspace of
 }
 
 func newWorkspacesList(r *remote) *cobra.Command {
-	var f term.Format
-	var rows span
-	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the workspaces that you are in",
-		Long: `List the workspaces that you are in. The one that commands work in by default is
-marked.`,
+	var s *session
+	owners := map[string]string{} // names of organizations by id
+	return listCommand(r.terminal, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List your workspaces",
+		Long: `List the workspaces that you are a member of. A star marks the default workspace of
+commands.`,
 		Example: `  bursar workspaces list
   bursar workspaces list --jq '.[].slug'`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := rows.check(); err != nil {
-				return err
+	}, list[api.Workspace]{
+		noun: "workspaces",
+		rows: func(ctx context.Context, limit int) (_ iter.Seq2[api.Workspace, error], err error) {
+			if s, err = r.connect(); err != nil {
+				return nil, err
 			}
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			list, err := take(r.terminal, rows, s.Workspaces.All(c.Context(), client.ListParams{Limit: rows.page()}))
-			if err != nil {
-				return fmt.Errorf("list the workspaces: %w", err)
-			}
-			owners := map[string]string{}
-			if organizations, err := s.organizations(c.Context()); err == nil {
+			// Without the names, the table shows the ids of the organizations.
+			if organizations, err := s.organizations(ctx); err == nil {
 				for _, o := range organizations {
 					owners[o.ID] = o.Name
 				}
 			}
-			shown := &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"}, Empty: "You are in no workspace yet: make one with 'bursar workspaces create NAME'."}
-			for _, w := range list {
-				mark, owner := "", owners[w.OrganizationID]
-				if s.workspace == w.ID || s.workspace == w.Slug {
-					mark = "*"
-				}
-				if owner == "" {
-					owner = w.OrganizationID
-				}
-				shown.Add(w.Name, w.Slug, owner, w.ID, mark)
-			}
-			return f.WriteTable(r.terminal, list, shown)
+			return s.Workspaces.All(ctx, client.ListParams{Limit: limit}), nil
 		},
-	}
-	rows.bind(c)
-	f.Bind(c, true)
-	return c
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"}, Empty: noWorkspace}
+		},
+		cells: func(_ term.Format, w api.Workspace) []string {
+			mark := ""
+			if s.workspace == w.ID || s.workspace == w.Slug {
+				mark = "*"
+			}
+			return []string{w.Name, w.Slug, cmp.Or(owners[w.OrganizationID], w.OrganizationID), w.ID, mark}
+		},
+	})
 }
+
+const noWorkspace = "You are not in a workspace yet. Ask for an invitation, or create a workspace with 'bursar workspaces create NAME'."
 
 func newWorkspacesGet(r *remote) *cobra.Command {
 	var f term.Format
 	c := &cobra.Command{
 		Use: "get [WORKSPACE]", Short: "Show a workspace",
-		Long: `Show a workspace, by id, slug or name; else the one that commands work in.`,
+		Long: `Show a workspace, by id, slug or name. Without one, show the current workspace.`,
 		Example: `  bursar workspaces get
   bursar workspaces get treasury --jq .id`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
@@ -97,7 +91,8 @@ func newWorkspacesGet(r *remote) *cobra.Command {
 	return c
 }
 
-// workOn finds the workspace that is named, else the one that commands work in.
+// connectNamedWorkspace connects to the server and finds the workspace of the
+// argument, or else the current one.
 func (r *remote) connectNamedWorkspace(c *cobra.Command, args []string) (*session, api.Workspace, error) {
 	if len(args) == 1 {
 		r.workspace = args[0]
@@ -115,10 +110,10 @@ func newWorkspacesCreate(r *remote) *cobra.Command {
 	var f term.Format
 	var slug, organization string
 	c := &cobra.Command{
-		Use: "create NAME", Short: "Make a workspace",
-		Long: `Make a workspace in an organization that you own. You are its first admin. Without
---slug one is made of the name; without --organization it is the only one you
-are in.`,
+		Use: "create NAME", Short: "Create a workspace",
+		Long: `Create a workspace in an organization that you own. You become its first admin.
+Without --slug, the slug is derived from the name. Without --organization, your only
+organization is used.`,
 		Example: `  bursar workspaces create Treasury
   bursar workspaces create "Payroll Europe" --organization acme --slug payroll-eu`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -133,14 +128,14 @@ are in.`,
 			}
 			made, err := s.Workspaces.Create(c.Context(), client.WorkspaceCreateParams{Name: args[0], OrganizationID: owner.ID, Slug: notEmpty(slug)})
 			if err != nil {
-				return fmt.Errorf("make the workspace: %w", err)
+				return fmt.Errorf("create the workspace: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Made the workspace %s in %s. Work in it with 'bursar workspaces use %s'.\n", term.Printable(made.Name), term.Printable(owner.Name), made.Slug)
+			fmt.Fprintf(r.terminal.Err, "Created workspace %s in %s. Switch to it with 'bursar workspaces use %s'.\n", term.Printable(made.Name), term.Printable(owner.Name), made.Slug)
 			return r.writeWorkspace(f, made)
 		},
 	}
 	c.Flags().StringVar(&organization, "organization", "", "id, slug or name of the organization")
-	c.Flags().StringVar(&slug, "slug", "", "short name for addresses and commands: a-z, 0-9 and dashes")
+	c.Flags().StringVar(&slug, "slug", "", "short name for URLs and commands: a-z, 0-9 and dashes")
 	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
 	f.Bind(c, false)
 	return c
@@ -150,16 +145,16 @@ func newWorkspacesUpdate(r *remote) *cobra.Command {
 	var f term.Format
 	var name, slug string
 	c := &cobra.Command{
-		Use: "update [WORKSPACE]", Short: "Change the name or the slug of a workspace",
-		Long: `Change the name, the slug or both of a workspace; what is not given stays. A new
-name leaves the slug as it is.`,
+		Use: "update [WORKSPACE]", Short: "Change the name or slug of a workspace",
+		Long: `Change the name, the slug or both of a workspace. A new name does not change the
+slug.`,
 		Example: `  bursar workspaces update --name "Group Treasury"
   bursar workspaces update treasury --slug group-treasury`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
 		RunE: func(c *cobra.Command, args []string) error {
 			change := client.WorkspaceUpdateParams{Name: given(c, "name", name), Slug: given(c, "slug", slug)}
 			if change.Name == nil && change.Slug == nil {
-				return term.Usagef("give --name, --slug or both")
+				return term.Usagef("pass --name, --slug or both")
 			}
 			s, w, err := r.connectNamedWorkspace(c, args)
 			if err != nil {
@@ -167,9 +162,9 @@ name leaves the slug as it is.`,
 			}
 			changed, err := s.Workspaces.Update(c.Context(), w.ID, change)
 			if err != nil {
-				return fmt.Errorf("change the workspace: %w", err)
+				return fmt.Errorf("update the workspace: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "Changed the workspace %s (%s).\n", term.Printable(changed.Name), changed.ID)
+			fmt.Fprintf(r.terminal.Err, "Updated workspace %s (%s).\n", term.Printable(changed.Name), changed.ID)
 			return r.writeWorkspace(f, changed)
 		},
 	}
@@ -179,7 +174,7 @@ name leaves the slug as it is.`,
 	return c
 }
 
-// given is what a flag was set to, nil where it was not.
+// given returns the value of a flag, or nil if it was not set.
 func given(c *cobra.Command, flag, value string) *string {
 	if !c.Flags().Changed(flag) {
 		return nil
@@ -198,9 +193,9 @@ func notEmpty(text string) *string {
 
 func newWorkspacesUse(r *remote) *cobra.Command {
 	return &cobra.Command{
-		Use: "use [WORKSPACE]", Short: "Choose the workspace that commands work in",
-		Long: `Choose the workspace that commands work in, for the server of the current context.
-Without a name, a terminal asks. --workspace and BURSAR_WORKSPACE count more.`,
+		Use: "use [WORKSPACE]", Short: "Choose the default workspace",
+		Long: `Choose the default workspace for the current context. Without an argument the command
+asks, if it runs on a terminal. --workspace and BURSAR_WORKSPACE override the default.`,
 		Example: `  bursar workspaces use treasury
   bursar workspaces use`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
@@ -210,7 +205,7 @@ Without a name, a terminal asks. --workspace and BURSAR_WORKSPACE count more.`,
 				return err
 			}
 			if s.name == "" {
-				return errors.New("BURSAR_URL says which server it is, so there is no context to remember a workspace for: set BURSAR_WORKSPACE")
+				return errors.New("BURSAR_URL names the server, so there is no context that could remember a workspace: set BURSAR_WORKSPACE")
 			}
 			w, err := s.chooseWorkspace(c, args)
 			if err != nil {
@@ -224,9 +219,9 @@ Without a name, a terminal asks. --workspace and BURSAR_WORKSPACE count more.`,
 			if err := f.profile.Save(); err != nil {
 				return err
 			}
-			fmt.Fprintf(r.terminal.Err, "Commands for %s now work in %s (%s).\n", s.name, term.Printable(w.Name), w.Slug)
+			fmt.Fprintf(r.terminal.Err, "Commands for %s now use workspace %s (%s).\n", s.name, term.Printable(w.Name), w.Slug)
 			if other := r.terminal.Getenv("BURSAR_WORKSPACE"); other != "" {
-				fmt.Fprintf(r.terminal.Err, "But BURSAR_WORKSPACE is set and counts more: %s.\n", term.Printable(other))
+				fmt.Fprintf(r.terminal.Err, "BURSAR_WORKSPACE is set and overrides this: %s.\n", term.Printable(other))
 			}
 			return nil
 		},
@@ -238,14 +233,14 @@ func (s *session) chooseWorkspace(c *cobra.Command, args []string) (api.Workspac
 		return s.findWorkspace(c.Context(), args[0])
 	}
 	if !s.terminal.Interactive() {
-		return api.Workspace{}, term.Usagef("name the workspace: nobody can be asked here")
+		return api.Workspace{}, term.Usagef("missing WORKSPACE: this is not a terminal, so nobody can choose one")
 	}
 	all, err := s.workspaces(c.Context())
 	if err != nil {
 		return api.Workspace{}, err
 	}
 	if len(all) == 0 {
-		return api.Workspace{}, errors.New("you are in no workspace yet: make one with 'bursar workspaces create NAME'")
+		return api.Workspace{}, errors.New(noWorkspace)
 	}
 	return s.pickWorkspace("Which workspace?", all)
 }

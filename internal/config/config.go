@@ -1,5 +1,5 @@
-// Package config is what an operator can set: one struct, filled from flags,
-// then the environment, then defaults.
+// Package config holds the settings of an operator. They come from flags, else from
+// environment variables, else from defaults.
 package config
 
 import (
@@ -20,13 +20,13 @@ import (
 	"bursar/internal/mail"
 )
 
-// Store says where the data is.
+// Store is where the data is stored.
 type Store struct {
 	Data        string
 	DatabaseURL string
 }
 
-// Serve is all about running a server.
+// Serve holds the settings of a server.
 type Serve struct {
 	Store
 	Listen           string
@@ -45,7 +45,7 @@ type Serve struct {
 	Pprof            string
 }
 
-// OIDC is a company's identity provider.
+// OIDC holds the settings of an OpenID Connect identity provider.
 type OIDC struct {
 	Issuer       string
 	ClientID     string
@@ -56,36 +56,36 @@ type OIDC struct {
 // BindStore adds the flags of a store.
 func (s *Store) BindStore(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Data, "data", "./bursar-data", "folder of the embedded SQLite database [BURSAR_DATA]")
-	flags.StringVar(&s.DatabaseURL, "database-url", "", "PostgreSQL to use instead, as postgres://… [BURSAR_DATABASE_URL]")
+	flags.StringVar(&s.DatabaseURL, "database-url", "", "PostgreSQL database to use instead, such as postgres://user@host/database [BURSAR_DATABASE_URL]")
 }
 
 // BindServe adds the flags of a server.
 func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	s.BindStore(flags)
 	flags.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "address to listen on [BURSAR_LISTEN]")
-	flags.StringVar(&s.PublicURL, "public-url", "", "address that people and clients use, as https://pay.example.com; default http://LISTEN [BURSAR_PUBLIC_URL]")
-	flags.StringVar(&s.RateLimit, "rate-limit", "50/s", "requests that a caller may make, as 50/s or 600/m; off lifts every limit, the login budgets included [BURSAR_RATE_LIMIT]")
-	flags.StringSliceVar(&s.TrustedProxies, "trusted-proxies", nil, "networks whose X-Forwarded-For is believed, as 10.0.0.0/8,::1/128 [BURSAR_TRUSTED_PROXIES]")
+	flags.StringVar(&s.PublicURL, "public-url", "", "address that people and clients use, such as https://pay.example.com; default http://LISTEN [BURSAR_PUBLIC_URL]")
+	flags.StringVar(&s.RateLimit, "rate-limit", "50/s", "maximum rate of requests per caller, such as 50/s or 600/m; off disables all limits, including those of logins [BURSAR_RATE_LIMIT]")
+	flags.StringSliceVar(&s.TrustedProxies, "trusted-proxies", nil, "networks of proxies whose X-Forwarded-For header is trusted, such as 10.0.0.0/8,::1/128 [BURSAR_TRUSTED_PROXIES]")
 	flags.DurationVar(&s.DeviceSessionTTL, "device-session-ttl", 12*time.Hour, "lifetime of a session after device login [BURSAR_DEVICE_SESSION_TTL]")
 	flags.DurationVar(&s.KeySessionTTL, "key-session-ttl", time.Hour, "lifetime of a session after key exchange [BURSAR_KEY_SESSION_TTL]")
-	flags.DurationVar(&s.WebSessionTTL, "web-session-ttl", 12*time.Hour, "lifetime of a browser's session [BURSAR_WEB_SESSION_TTL]")
-	flags.DurationVar(&s.WebSessionIdle, "web-session-idle", 30*time.Minute, "how long a browser's session lasts without being used [BURSAR_WEB_SESSION_IDLE]")
-	flags.StringVar(&s.OIDC.Issuer, "oidc-issuer", "", "OpenID Connect provider that people sign in with, as https://id.example.com [BURSAR_OIDC_ISSUER]")
-	flags.StringVar(&s.OIDC.ClientID, "oidc-client-id", "", "id of Bursar at the provider [BURSAR_OIDC_CLIENT_ID]")
-	flags.StringVar(&s.OIDC.ClientSecret, "oidc-client-secret", "", "secret of Bursar at the provider; better given by the variable [BURSAR_OIDC_CLIENT_SECRET]")
+	flags.DurationVar(&s.WebSessionTTL, "web-session-ttl", 12*time.Hour, "lifetime of a browser session [BURSAR_WEB_SESSION_TTL]")
+	flags.DurationVar(&s.WebSessionIdle, "web-session-idle", 30*time.Minute, "how long a browser session lasts without activity [BURSAR_WEB_SESSION_IDLE]")
+	flags.StringVar(&s.OIDC.Issuer, "oidc-issuer", "", "OpenID Connect provider for single sign-on, such as https://id.example.com [BURSAR_OIDC_ISSUER]")
+	flags.StringVar(&s.OIDC.ClientID, "oidc-client-id", "", "client id of Bursar at the provider [BURSAR_OIDC_CLIENT_ID]")
+	flags.StringVar(&s.OIDC.ClientSecret, "oidc-client-secret", "", "client secret of Bursar at the provider; better set with the variable [BURSAR_OIDC_CLIENT_SECRET]")
 	flags.StringVar(&s.OIDC.Name, "oidc-name", "your company", "name of the provider on the sign-in page [BURSAR_OIDC_NAME]")
-	flags.StringVar(&s.SMTPURL, "smtp-url", "", "server that sends mail, as smtp://user:password@mail.example.com:587 or smtps://…; better given by the variable [BURSAR_SMTP_URL]")
-	flags.StringVar(&s.MailFrom, "mail-from", "", "address that mail comes from [BURSAR_MAIL_FROM]")
-	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long SIGTERM waits for requests under way [BURSAR_DRAIN_TIMEOUT]")
+	flags.StringVar(&s.SMTPURL, "smtp-url", "", "mail server, such as smtp://user:password@mail.example.com:587 or smtps://…; better set with the variable [BURSAR_SMTP_URL]")
+	flags.StringVar(&s.MailFrom, "mail-from", "", "sender address of mail [BURSAR_MAIL_FROM]")
+	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
-	flags.StringVar(&s.Pprof, "pprof", "", "loopback address that serves profiles to go tool pprof, as 127.0.0.1:6060 [BURSAR_PPROF]")
+	flags.StringVar(&s.Pprof, "pprof", "", "loopback address on which to serve profiles to go tool pprof, such as 127.0.0.1:6060 [BURSAR_PPROF]")
 }
 
-// FromEnvironment sets every flag that was not given from its variable: --data
-// from BURSAR_DATA, --public-url from BURSAR_PUBLIC_URL, and so on.
+// FromEnvironment sets each flag that is not on the command line from its environment
+// variable: --data from BURSAR_DATA, --public-url from BURSAR_PUBLIC_URL, and so on.
 func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	if flags.Changed("data") && flags.Changed("database-url") {
-		return fmt.Errorf("give either --data or --database-url")
+		return errors.New("use either --data or --database-url, not both")
 	}
 	folderGiven := flags.Changed("data")
 	var failed error
@@ -99,7 +99,7 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 			return
 		}
 		if folderGiven && f.Name == "database-url" {
-			return // --data says which store is meant
+			return // --data on the command line overrides BURSAR_DATABASE_URL
 		}
 		if err := flags.Set(f.Name, value); err != nil {
 			failed = fmt.Errorf("%s: %w", name, err)
@@ -108,7 +108,7 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	return failed
 }
 
-// DB is how to open the store.
+// DB returns how to open the store.
 func (s Store) DB() db.Config {
 	if s.DatabaseURL != "" {
 		return db.Config{URL: s.DatabaseURL}
@@ -116,8 +116,8 @@ func (s Store) DB() db.Config {
 	return db.Config{Dir: s.Data}
 }
 
-// Missing says that there is no store where one is expected: a folder that was
-// typed wrong must not become a new one.
+// Missing returns an error if the store does not exist, so that a mistyped folder does
+// not become a new store.
 func (s Store) Missing() error {
 	if s.DatabaseURL != "" {
 		return nil
@@ -128,7 +128,7 @@ func (s Store) Missing() error {
 	return nil
 }
 
-// PublicURL reads the address that people and clients use.
+// PublicURL checks and normalizes the public address of a server.
 func PublicURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -137,7 +137,7 @@ func PublicURL(text string) (string, error) {
 	return strings.TrimRight(text, "/"), nil
 }
 
-// Check says what is wrong with the settings of a server.
+// Check reports invalid settings.
 func (s *Serve) Check() error {
 	if s.PublicURL != "" {
 		address, err := PublicURL(s.PublicURL)
@@ -149,7 +149,7 @@ func (s *Serve) Check() error {
 	if s.DatabaseURL != "" {
 		u, err := url.Parse(s.DatabaseURL)
 		if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
-			return errors.New("--database-url must be an address such as postgres://user@host/database") // without repeating a password
+			return errors.New("--database-url must be an address such as postgres://user@host/database") // the value is not repeated, because it may contain a password
 		}
 	}
 	_, port, err := net.SplitHostPort(s.Listen)
@@ -159,14 +159,14 @@ func (s *Serve) Check() error {
 	if s.Pprof != "" {
 		host, port, err := net.SplitHostPort(s.Pprof)
 		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || !loopback(host) {
-			return fmt.Errorf("--pprof must be a loopback address and a port, such as 127.0.0.1:6060, not %q: profiles are nobody else's to see", s.Pprof)
+			return fmt.Errorf("--pprof must be a loopback address and a port, such as 127.0.0.1:6060, not %q, because profiles must not be public", s.Pprof)
 		}
 	}
 	if s.DrainTimeout < 0 {
 		return errors.New("--drain-timeout must not be negative")
 	}
 	if min(s.DeviceSessionTTL, s.KeySessionTTL, s.WebSessionTTL, s.WebSessionIdle) < time.Minute {
-		return fmt.Errorf("a session must live for at least a minute")
+		return errors.New("the lifetime of a session must be at least a minute")
 	}
 	if err := s.OIDC.check(); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (o OIDC) check() error {
 		return nil
 	}
 	if o.Issuer == "" || o.ClientID == "" {
-		return errors.New("--oidc-issuer and --oidc-client-id go together")
+		return errors.New("--oidc-issuer and --oidc-client-id must be used together")
 	}
 	u, err := url.Parse(o.Issuer)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()))) {
@@ -200,7 +200,7 @@ func loopback(host string) bool {
 	return host == "localhost" || (err == nil && address.IsLoopback())
 }
 
-// Proxies are the networks whose X-Forwarded-For is believed.
+// Proxies returns the networks of proxies whose X-Forwarded-For header is trusted.
 func (s *Serve) Proxies() ([]netip.Prefix, error) {
 	var list []netip.Prefix
 	for _, text := range s.TrustedProxies {
@@ -213,14 +213,14 @@ func (s *Serve) Proxies() ([]netip.Prefix, error) {
 	return list, nil
 }
 
-// Rate is how often a caller may ask.
+// Rate is the rate limit of a caller.
 type Rate struct {
 	Off       bool
 	PerSecond float64
 	Burst     int
 }
 
-// Rate reads the rate limit: off, N/s or N/m.
+// Rate parses the rate limit: off, N/s or N/m.
 func (s *Serve) Rate() (Rate, error) {
 	if s.RateLimit == "off" {
 		return Rate{Off: true}, nil

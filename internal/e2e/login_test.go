@@ -231,9 +231,18 @@ func login(t *testing.T, onScreen bool, more ...string) (s *seat, node *serverte
 	return s, node, code
 }
 
-func TestLoginWithoutATerminal(t *testing.T) {
+func TestLoginWithoutATerminalIsRefused(t *testing.T) {
 	t.Parallel()
-	s, node, code := login(t, false)
+	node := servertest.Start(t, dbtest.SQLite(t))
+	got := newSeat(t).run("login", node.URL)
+	if got.Code != 2 || !strings.Contains(got.Err, "--with-token") || !strings.Contains(got.Err, "--wait") {
+		t.Errorf("exit code %d:\n%s", got.Code, got.Err)
+	}
+}
+
+func TestLoginWithoutATerminalWaitsIfToldSo(t *testing.T) {
+	t.Parallel()
+	s, node, code := login(t, false, "--wait")
 	node.Admin(t).Post("/v1/auth/device-code/"+code+"/approve", nil).OK()
 	if got := s.end(); got != 0 || !strings.Contains(s.shown.String(), "Welcome, Admin") {
 		t.Errorf("exit code %d:\n%s", got, s.shown)
@@ -274,7 +283,7 @@ func TestLoginWhereNoBrowserCanBeOpened(t *testing.T) {
 	s.write("bin/xdg-open", "#!/bin/sh\nexit 3\n", 0o755)
 	s.begin(true, "login", node.URL)
 	code, _ := s.code()
-	s.sees("No browser could be opened")
+	s.sees("Could not open a browser")
 	node.Admin(t).Post("/v1/auth/device-code/"+code+"/approve", nil).OK()
 	if got := s.end(); got != 0 {
 		t.Errorf("exit code %d:\n%s", got, s.shown)

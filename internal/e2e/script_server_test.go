@@ -39,10 +39,14 @@ func (s *stage) startServer(name string, setenv func(name, value string)) {
 	for _, pair := range [][2]string{
 		{"URL", at.URL}, {"HOST", at.host()}, {"KEY", at.made.APIKey}, {"TOKEN", at.node.Admin(s.t).Token},
 		{"USER_ID", at.made.UserID}, {"WS", at.made.WorkspaceID}, {"ORG", at.made.OrganizationID},
+		{"STORE", storeFlag(at.store)},
 	} {
 		setenv(prefix+pair[0], pair[1])
 	}
 }
+
+// storeFlag is the flag that names a store to commands that work on it directly.
+func storeFlag(store dbtest.Store) string { return strings.Join(at(store), "=") }
 
 func (s *scriptServer) host() string { return strings.TrimPrefix(s.URL, "http://") }
 

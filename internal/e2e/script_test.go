@@ -11,7 +11,8 @@ package e2e_test
 //	go test ./internal/e2e -run Script -update            write the golden files anew
 //
 // Variables: URL and HOST of the server, KEY (the admin's API key), TOKEN (a
-// session of hers), USER_ID, WS, ORG. The program's settings are in
+// session of hers), USER_ID, WS, ORG, STORE (the flag that names its store to
+// 'bursar admin'). The program's settings are in
 // $BURSAR_CONFIG_DIR, its home is $HOME; neither is shared between scripts.
 //
 // Commands beside those of testscript (exec, stdin, stdout, stderr, cmp, grep,

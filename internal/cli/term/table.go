@@ -13,7 +13,7 @@ import (
 // Table is a list as a person reads it.
 type Table struct {
 	Columns []string
-	Detail  []string // columns that a screen leaves out, in this order, until the rest fits
+	Detail  []string // columns that a screen leaves out, in this order, until the rest is readable
 	Empty   string   // what to say if there are no rows
 
 	rows [][]string
@@ -72,8 +72,8 @@ func (t *Table) cells(terminal Terminal) [][]string {
 	return all
 }
 
-// narrow takes away what a person misses least until the table fits: first the
-// middle of ids, then the columns of Detail.
+// narrow takes away what a person misses least if the table does not fit: first the
+// middle of ids, then columns of Detail.
 func (t *Table) narrow(all [][]string, screen int, ellipsis string) [][]string {
 	if total(naturalWidths(all)) > screen {
 		for _, row := range all {
@@ -85,7 +85,7 @@ func (t *Table) narrow(all [][]string, screen int, ellipsis string) [][]string {
 	columns := slices.Clone(t.Columns)
 	for _, name := range t.Detail {
 		k := slices.Index(columns, name)
-		if k < 0 || total(naturalWidths(all)) <= screen {
+		if k < 0 || readable(all, screen) {
 			continue
 		}
 		columns = slices.Delete(columns, k, k+1)
@@ -94,6 +94,19 @@ func (t *Table) narrow(all [][]string, screen int, ellipsis string) [][]string {
 		}
 	}
 	return all
+}
+
+// readable reports whether the rows fit the screen without a column that is cut so
+// short that a person cannot guess the rest.
+func readable(rows [][]string, screen int) bool {
+	const enough = 24
+	widths := fit(rows, screen)
+	for k, natural := range naturalWidths(rows) {
+		if widths[k] < min(natural, enough) {
+			return false
+		}
+	}
+	return total(widths) <= screen
 }
 
 // Layout holds the widths of columns. Lines written with it stand below each other.

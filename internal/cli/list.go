@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"bursar/internal/cli/term"
+)
+
+// list is what distinguishes one list command from another.
+type list[T any] struct {
+	noun  string                                                            // names the items in errors
+	rows  func(ctx context.Context, limit int) (iter.Seq2[T, error], error) // limit is the size of a page
+	table func(f term.Format) *term.Table                                   // the empty table, called after rows
+	cells func(f term.Format, item T) []string                              // one row of the table
+}
+
+// listCommand completes a command that lists something: it adds the flags for how
+// many rows to show and in which format.
+func listCommand[T any](t Terminal, c *cobra.Command, l list[T]) *cobra.Command {
+	var f term.Format
+	var rows span
+	run := func(c *cobra.Command, _ []string) error {
+		if err := rows.check(); err != nil {
+			return err
+		}
+		all, err := l.rows(c.Context(), rows.page())
+		if err != nil {
+			return err
+		}
+		items, err := take(t, rows, all)
+		if err != nil {
+			return fmt.Errorf("list the %s: %w", l.noun, err)
+		}
+		table := l.table(f)
+		for _, item := range items {
+			table.Add(l.cells(f, item)...)
+		}
+		return f.WriteTable(t, items, table)
+	}
+	if c.Args == nil {
+		c.Args = cobra.NoArgs
+	}
+	c.RunE = run
+	rows.bind(c)
+	f.Bind(c, true)
+	return c
+}
+
+// span is how many rows of a list the user asks for.
+type span struct {
+	limit int
+	all   bool
+}
+
+func (s *span) bind(c *cobra.Command) {
+	c.Flags().IntVar(&s.limit, "limit", 50, "maximum number of rows")
+	c.Flags().BoolVar(&s.all, "all", false, "show every row")
+	c.MarkFlagsMutuallyExclusive("limit", "all")
+}
+
+func (s *span) check() error {
+	if !s.all && s.limit < 1 {
+		return term.Usagef("--limit must be 1 or more, not %d", s.limit)
+	}
+	return nil
+}
+
+// page returns the size of a page. One row more than the limit shows whether there
+// are more, without a second request.
+func (s *span) page() int {
+	if s.all || s.limit >= 100 {
+		return 100
+	}
+	return s.limit + 1
+}
+
+// take reads the rows that are asked for, and says on standard error if there are
+// more.
+func take[T any](t Terminal, s span, all iter.Seq2[T, error]) ([]T, error) {
+	rows := []T{}
+	for row, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		if !s.all && len(rows) == s.limit {
+			fmt.Fprintf(t.Err, "Showing the first %d: use --limit N for more, or --all.\n", s.limit)
+			break
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// collect reads a whole list.
+func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
+	var rows []T
+	for row, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// errEnough stops a source of rows when no more are wanted.
+var errEnough = errors.New("no more rows are wanted")
