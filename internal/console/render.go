@@ -151,7 +151,7 @@ func functions(a assets) template.FuncMap {
 		"section":     section,
 		"method":      methodName,
 		"program":     programName,
-		"roleSummary": roleSummary,
+		"roleSummary": func(r api.Role) string { return roleSummary(r.Key, r.BuiltIn, permissionSet(r.Permissions)) },
 	}
 }
 
