@@ -40,7 +40,7 @@ func formTitle(id, kind string) string {
 }
 
 // formFields are the fields whose problems the form shows beside the input.
-func formFields() []string { return []string{"label", "name", "tags", "fields", "fields.email"} }
+func formFields() []string { return []string{"fields.email", "name", "label", "tags", "fields"} }
 
 func (v *visit) formAgain(err error, f entryForm) error {
 	p, status, ok := formProblems(err, formFields()...)

@@ -33,7 +33,7 @@ func (p problems) Attr(field string, hints ...string) template.HTMLAttr {
 	text := ""
 	if p.Of(field) != "" {
 		text = ` aria-invalid="true"`
-		hints = append(slices.Clone(hints), field+"-problem")
+		hints = append(slices.Clone(hints), fieldID(field)+"-problem")
 		if p.wrong()[0] == field {
 			text += " autofocus"
 		}
@@ -112,6 +112,10 @@ func fieldLabel(field string) string {
 		return "Old key expires"
 	case "allowed_cidrs":
 		return "Allowed networks"
+	case "account_id":
+		return "Account number"
+	case "fields":
+		return "Custom fields"
 	}
 	label := strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimPrefix(field, ownField))
 	if label == "" {

@@ -143,7 +143,7 @@ func (c *Console) defineRole(v *visit, data rolePage, action audit.Action, key s
 	body := map[string]any{"name": v.field("name"), "permissions": permissions}
 	optional(body, "color", v.field("color"))
 	role, err := act(v, action, c.Workspaces.DefineRole, web.Args{Path: map[string]string{"id": v.workspace.ID, "role": key}, Body: body})
-	if p, status, ok := formProblems(err, "role", "name", "color", "permissions"); ok {
+	if p, status, ok := formProblems(err, "name", "role", "color", "permissions"); ok {
 		return v.showRole(data, p, status)
 	}
 	if err != nil {
