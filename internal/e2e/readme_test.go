@@ -1,0 +1,137 @@
+package e2e_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bursar/internal/db/dbtest"
+)
+
+// section is a part of the README, up to the next heading.
+func section(t *testing.T, heading string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatalf("read the README: %v", err)
+	}
+	_, after, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("the README has no section %q", heading)
+	}
+	part, _, _ := strings.Cut(after, "\n## ")
+	return part
+}
+
+// blocks are the code blocks of a kind.
+func blocks(text, kind string) (found []string) {
+	for _, match := range regexp.MustCompile("(?s)```"+kind+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		found = append(found, match[1])
+	}
+	return found
+}
+
+// fresh starts a server on an empty store, as the README tells a newcomer to, and
+// returns the API key and the workspace that it prints.
+func fresh(t *testing.T) (p *process, key, workspace string) {
+	t.Helper()
+	p = spawn(t, nil, append(at(dbtest.SQLite(t)), "--listen", "127.0.0.1:0")...)
+	welcome := p.welcome(t)
+	return p, apiKey.FindString(welcome), regexp.MustCompile(`\bws_\w+`).FindString(welcome)
+}
+
+// tourist runs a command as a newcomer does, in a folder, with the program on the PATH,
+// on a terminal of 100 columns. A command of a tour may fail on purpose, so only what
+// it prints counts.
+func tourist(t *testing.T, dir, command string, env ...string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", command)
+	cmd.Dir = dir
+	cmd.Env = append(environment(env), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "HOME="+dir,
+		"XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir, "TZ=UTC", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=xterm")
+	screen, err := onTerminal(cmd, 100, false)
+	if err != nil {
+		t.Fatalf("run %s: %v", command, err)
+	}
+	defer screen.Close()
+	limit := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	var shown bytes.Buffer
+	_, _ = io.Copy(&shown, screen) // ends with an error once the command has
+	_ = cmd.Wait()
+	return strings.ReplaceAll(shown.String(), "\r\n", "\n")
+}
+
+// masked replaces what differs from one run to the next, and the lengths of gaps
+// between columns.
+func masked(text, address string) string {
+	text = strings.ReplaceAll(text, address, "http://127.0.0.1:8080")
+	for _, one := range []struct{ what, by string }{
+		{`\b([a-z]{2,6})_[0-9a-hjkmnp-tv-z]{26}\b`, "${1}_ID"},
+		{`\b([a-z]{2,6})_…[0-9a-hjkmnp-tv-z]{6}`, "${1}_SHORT"},
+		{`\bbln_\w+|\bbln_…`, "bln_SECRET"},
+		{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "TIME"},
+	} {
+		text = regexp.MustCompile(one.what).ReplaceAllString(text, one.by)
+	}
+	return text
+}
+
+func TestTheTourOfTheCommandLinePrintsWhatTheREADMESays(t *testing.T) {
+	p, key, _ := fresh(t)
+	tours := blocks(section(t, "Two minutes at the command line"), "console")
+	if len(tours) != 1 {
+		t.Fatalf("the README has %d tours of the command line", len(tours))
+	}
+	dir := t.TempDir()
+	var got strings.Builder
+	commands := 0
+	for line := range strings.Lines(tours[0]) {
+		command, found := strings.CutPrefix(line, "$ ")
+		if !found {
+			continue
+		}
+		if commands++; commands > 1 {
+			got.WriteString("\n")
+		}
+		if command == "cat people.csv\n" { // the newcomer has written it
+			_, file, _ := strings.Cut(tours[0], line)
+			file, _, _ = strings.Cut(file, "\n\n")
+			write(t, filepath.Join(dir, "people.csv"), file+"\n")
+		}
+		got.WriteString(line + tourist(t, dir, command, "BURSAR_URL="+p.URL, "BURSAR_API_KEY="+key))
+	}
+	if commands < 5 {
+		t.Fatalf("the tour has %d commands", commands)
+	}
+	want, have := masked(tours[0], p.URL), masked(got.String(), p.URL)
+	if want != have {
+		t.Errorf("the tour prints something else (-README +program):\n%s\n%s", cmp.Diff(strings.Split(want, "\n"), strings.Split(have, "\n")), got.String())
+	}
+}
+
+func TestTheTourOfTheAPISucceedsAtEveryStep(t *testing.T) {
+	p, key, workspace := fresh(t)
+	text := section(t, "A five-minute tour of the API")
+	steps := blocks(text, "sh")
+	if len(steps) < 5 {
+		t.Fatalf("the tour has %d steps", len(steps))
+	}
+	script := "set -eu\nBASE=" + p.URL + "/v1\nKEY=" + key + "\nWS=" + workspace + "\n"
+	for _, step := range steps[1:] { // the first is where the reader fills in the three values
+		script += step + "\necho\n"
+	}
+	out := tourist(t, t.TempDir(), script)
+	answers := strings.Count(out, `"ok":true`)
+	if want := strings.Count(script, "\ncurl "); answers != want || strings.Contains(out, `"ok":false`) {
+		t.Errorf("%d of %d answers are successes:\n%s", answers, want, out)
+	}
+}
