@@ -17,8 +17,8 @@ const exportChunk = 500
 // Export calls each with every row that List would return, newest first. It first adds
 // a row to the log that tells of the export, so that nobody gets a row without a trace.
 // Rows that are added later are not exported. No connection to the store is held while each runs.
-func (s *Service) Export(ctx context.Context, by db.Caller, in exportInput, each func(api.AuditEntry) error) error {
-	f, err := s.authorize(ctx, by, in.filters, access.AuditExport)
+func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, each func(api.AuditEntry) error) error {
+	f, err := s.authorize(ctx, by, in.Filters, access.AuditExport)
 	if err != nil {
 		return err
 	}

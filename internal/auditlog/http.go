@@ -7,8 +7,8 @@ import (
 	"bursar/internal/web"
 )
 
-// filters say which rows are asked for, and of which tenant.
-type filters struct {
+// Filters say which rows are asked for, and of which tenant.
+type Filters struct {
 	WorkspaceID    *string `query:"workspace_id"`
 	OrganizationID *string `query:"organization_id"`
 	Actor          *string `query:"actor"`
@@ -22,7 +22,7 @@ type filters struct {
 	from, to int64
 }
 
-func (in *filters) check(v *fault.Violations) {
+func (in *Filters) check(v *fault.Violations) {
 	workspace := in.WorkspaceID != nil && *in.WorkspaceID != ""
 	organization := in.OrganizationID != nil && *in.OrganizationID != ""
 	switch {
@@ -46,12 +46,14 @@ func checkTime(v *fault.Violations, field string, text *string, absent int64) in
 	return at
 }
 
-type listInput struct {
-	filters
+// ListInput asks for a page of the log.
+type ListInput struct {
+	Filters
 	web.PageParams
 }
 
-func (in *listInput) Validate(v *fault.Violations) {
+// Validate checks the page and the filters.
+func (in *ListInput) Validate(v *fault.Violations) {
 	in.PageParams.Validate(v)
 	in.check(v)
 }
@@ -64,12 +66,14 @@ const (
 	maxFilter = 200
 )
 
-type exportInput struct {
-	filters
+// ExportInput asks for all rows that the filters match, as a file.
+type ExportInput struct {
+	Filters
 	Format string `query:"format" required:"true"`
 }
 
-func (in *exportInput) Validate(v *fault.Violations) {
+// Validate checks the format and the filters.
+func (in *ExportInput) Validate(v *fault.Violations) {
 	in.check(v)
 	web.CheckOneOf(v, "format", &in.Format, formatCSV, formatNDJSON)
 	web.CheckOptionalText(v, "actor", in.Actor, 0, maxFilter)
@@ -79,4 +83,5 @@ func (in *exportInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "outcome", in.Outcome, 0, maxFilter)
 }
 
-type activityInput struct{ web.PageParams }
+// ActivityInput asks for a page of the caller's own activity.
+type ActivityInput struct{ web.PageParams }

@@ -35,8 +35,8 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 
 // List returns a page of the rows of a workspace, or of those rows of an organization
 // that belong to none of its workspaces, newest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in listInput) (*web.JSONPage, error) {
-	f, err := s.authorize(ctx, by, in.filters, access.AuditRead)
+func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage, error) {
+	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ type Page struct {
 }
 
 // Page returns the page that List returns as JSON.
-func (s *Service) Page(ctx context.Context, by db.Caller, in listInput) (Page, error) {
-	f, err := s.authorize(ctx, by, in.filters, access.AuditRead)
+func (s *Service) Page(ctx context.Context, by db.Caller, in ListInput) (Page, error) {
+	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
 		return Page{}, err
 	}
@@ -97,13 +97,13 @@ func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string)
 
 // Activity returns a page of what the caller did outside of workspaces: signing in,
 // changing keys, changing organizations.
-func (s *Service) Activity(ctx context.Context, by db.Caller, in activityInput) (*web.JSONPage, error) {
+func (s *Service) Activity(ctx context.Context, by db.Caller, in ActivityInput) (*web.JSONPage, error) {
 	return s.encoded(ctx, byActor(by.ID), in.PageParams)
 }
 
 // authorize checks that the caller has a permission in the workspace, or owns the
 // organization, and returns the filter for its rows.
-func (s *Service) authorize(ctx context.Context, by db.Caller, in filters, need access.Permission) (filter, error) {
+func (s *Service) authorize(ctx context.Context, by db.Caller, in Filters, need access.Permission) (filter, error) {
 	f := filter{column: "workspace_id", from: in.from, to: in.to}
 	var err error
 	if in.WorkspaceID != nil && *in.WorkspaceID != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pquerna/otp"
 
+	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/signin"
@@ -16,22 +17,24 @@ import (
 
 func (c *Console) accountRoutes() []Route {
 	get := func(path string, page func(v *visit) error) Route { return c.get(path, c.inLastWorkspace(page)) }
-	post := func(path string, do func(v *visit) error) Route { return c.post(path, c.inLastWorkspace(do)) }
+	post := func(path string, action audit.Action, do func(v *visit) error) Route {
+		return c.post(path, action, c.inLastWorkspace(do))
+	}
 	return []Route{
 		get("/account", c.accountPage),
-		post("/account/name", c.rename),
-		post("/account/sessions/{id}/end", c.endSession),
-		post("/account/sessions/end-others", c.endOtherSessions),
+		post("/account/name", audit.UserRenamed, c.rename),
+		post("/account/sessions/{id}/end", audit.SessionRevoked, c.endSession),
+		post("/account/sessions/end-others", audit.SessionRevoked, c.endOtherSessions),
 		get("/account/password", c.recentlySignedIn(c.passwordPage)),
-		post("/account/password", c.recentlySignedIn(c.changePassword)),
-		c.post("/account/passkeys", c.offerPasskey),
-		c.post("/account/passkeys/finish", c.addPasskey),
-		post("/account/passkeys/{id}/remove", c.recentlySignedIn(c.removePasskey)),
+		post("/account/password", audit.PasswordChanged, c.recentlySignedIn(c.changePassword)),
+		c.post("/account/passkeys", audit.PasskeyAdded, c.offerPasskey),
+		c.post("/account/passkeys/finish", audit.PasskeyAdded, c.addPasskey),
+		post("/account/passkeys/{id}/remove", audit.PasskeyRemoved, c.recentlySignedIn(c.removePasskey)),
 		get("/account/totp", c.recentlySignedIn(c.totpPage)),
-		post("/account/totp", c.recentlySignedIn(c.enableTOTP)),
+		post("/account/totp", audit.TOTPEnabled, c.recentlySignedIn(c.enableTOTP)),
 		get("/account/totp/off", c.recentlySignedIn(c.totpOffPage)),
-		post("/account/totp/off", c.recentlySignedIn(c.disableTOTP)),
-		post("/account/recovery-codes", c.recentlySignedIn(c.newRecoveryCodes)),
+		post("/account/totp/off", audit.TOTPDisabled, c.recentlySignedIn(c.disableTOTP)),
+		post("/account/recovery-codes", audit.RecoveryCodesMade, c.recentlySignedIn(c.newRecoveryCodes)),
 	}
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/fault"
 	"bursar/internal/web"
@@ -20,7 +22,7 @@ func (c *Console) auditRoutes() []Route {
 	return []Route{
 		c.getIn("/audit", c.auditPage),
 		c.getIn("/audit/{id}", c.auditRowPage),
-		c.postIn("/audit/export", c.exportAudit),
+		c.postIn("/audit/export", audit.AuditExported, c.exportAudit),
 	}
 }
 
@@ -87,26 +89,23 @@ func (v *visit) localTime() time.Time { return time.UnixMilli(v.console.endpoint
 
 // auditRows reads a page of the entries that match the filter.
 func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
-	query := f.ask(v)
-	if f.Cursor != "" {
-		query.Set("cursor", f.Cursor)
-	}
+	page := web.PageParams{Cursor: optional(f.Cursor)}
 	if f.since > 0 {
-		query.Set("limit", arrivals)
+		page.Limit = new(arrivals)
 	}
 	if f.Scope != scopeOwn {
-		return ask(v, c.Audit.Page, web.Args{Query: query})
+		return read(v, c.Audit.Page, auditlog.ListInput{Filters: f.filters(v), PageParams: page})
 	}
-	encoded, err := ask(v, c.Audit.Activity, web.Args{Query: query})
+	encoded, err := read(v, c.Audit.Activity, auditlog.ActivityInput{PageParams: page})
 	if err != nil {
 		return auditlog.Page{}, err
 	}
-	var page auditlog.Page
-	if err := json.Unmarshal(encoded.Rows(), &page.Rows); err != nil {
-		return page, err
+	var own auditlog.Page
+	if err := json.Unmarshal(encoded.Rows(), &own.Rows); err != nil {
+		return own, fmt.Errorf("read the rows of a page: %w", err)
 	}
-	page.Cursor, page.More = encoded.Next()
-	return page, nil
+	own.Cursor, own.More = encoded.Next()
+	return own, nil
 }
 
 // stale says whether the request's cursor belongs to another filter.

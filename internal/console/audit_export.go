@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"bursar/api"
-	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/db"
 	"bursar/internal/web"
@@ -30,10 +29,8 @@ func (c *Console) exportAudit(v *visit) error {
 	if len(filter.problems.Fields) > 0 {
 		return v.redirect(filter.address(v.path("audit")))
 	}
-	query := filter.ask(v)
-	query.Set("format", v.field("format"))
 	out := newExport(v, v.field("format"), filter.Scope)
-	_, err := act(v, audit.AuditExported, exporting(c.Audit.Export, out.row), web.Args{Query: query})
+	_, err := change(v, exporting(c.Audit.Export, out.row), auditlog.ExportInput{Filters: filter.filters(v), Format: v.field("format")})
 	if err == nil {
 		err = out.end()
 	}

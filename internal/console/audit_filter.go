@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/internal/auditlog"
 	"bursar/internal/web"
 )
 
@@ -180,30 +181,23 @@ func (f auditFilter) address(path string, more ...string) string {
 	return path + "?" + strings.Join(parts, "&")
 }
 
-// ask is the filter as query parameters of the service.
-func (f auditFilter) ask(v *visit) url.Values {
-	query := url.Values{}
-	set := func(name, value string) {
-		if value != "" {
-			query.Set(name, value)
-		}
+// filters is the filter as the service takes it.
+func (f auditFilter) filters(v *visit) auditlog.Filters {
+	out := auditlog.Filters{
+		Actor: optional(f.Actor), Action: optional(f.Action), ResourceType: optional(f.ResourceType),
+		ResourceID: optional(f.ResourceID), Outcome: optional(f.Outcome),
 	}
 	switch f.Scope {
 	case scopeOrganization:
-		set("organization_id", v.workspace.OrganizationID)
+		out.OrganizationID = &v.workspace.OrganizationID
 	case scopeWorkspace:
-		set("workspace_id", v.workspace.ID)
+		out.WorkspaceID = &v.workspace.ID
 	}
-	set("actor", f.Actor)
-	set("action", f.Action)
-	set("resource_type", f.ResourceType)
-	set("resource_id", f.ResourceID)
-	set("outcome", f.Outcome)
 	if from := max(f.from, f.since); from > 0 {
-		set("from", strconv.FormatInt(from, 10))
+		out.From = new(strconv.FormatInt(from, 10))
 	}
 	if f.to > 0 {
-		set("to", strconv.FormatInt(f.to, 10))
+		out.To = new(strconv.FormatInt(f.to, 10))
 	}
-	return query
+	return out
 }

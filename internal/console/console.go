@@ -11,6 +11,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
 	"bursar/internal/identity"
@@ -98,8 +99,13 @@ func (c *Console) get(path string, page func(v *visit) error) Route {
 	return Route{http.MethodGet, path, c.signedIn(page)}
 }
 
-func (c *Console) post(path string, do func(v *visit) error) Route {
-	return Route{http.MethodPost, path, c.signedIn(do)}
+// post is a route that a form is sent to. A visitor who lacks the permission leaves an
+// audit row under the action.
+func (c *Console) post(path string, action audit.Action, do func(v *visit) error) Route {
+	return Route{http.MethodPost, path, c.signedIn(func(v *visit) error {
+		v.action = action
+		return do(v)
+	})}
 }
 
 // inWorkspace runs a page in the workspace that its path, /w/{ws}…, names.
@@ -116,8 +122,8 @@ func (c *Console) getIn(path string, page func(v *visit) error) Route {
 	return c.get("/w/{ws}"+path, c.inWorkspace(page))
 }
 
-func (c *Console) postIn(path string, do func(v *visit) error) Route {
-	return c.post("/w/{ws}"+path, c.inWorkspace(do))
+func (c *Console) postIn(path string, action audit.Action, do func(v *visit) error) Route {
+	return c.post("/w/{ws}"+path, action, c.inWorkspace(do))
 }
 
 // inLastWorkspace runs a page that belongs to no workspace, such as the account. The
@@ -170,7 +176,7 @@ func (v *visit) enterLast(ctx context.Context) error {
 }
 
 func (v *visit) listWorkspaces() error {
-	list, err := ask(v, v.console.Workspaces.List, web.Args{})
+	list, err := read(v, v.console.Workspaces.List, workspace.ListInput{})
 	if err != nil {
 		return err
 	}

@@ -7,13 +7,12 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
-	"bursar/internal/web"
 )
 
 func (c *Console) deviceRoutes() []Route {
 	return []Route{
 		c.get("/device", c.devicePage),
-		c.post("/device", c.decideDevice),
+		c.post("/device", audit.DeviceApproved, c.decideDevice),
 	}
 }
 
@@ -48,14 +47,15 @@ func (v *visit) showDevice(typed string) error {
 type deviceDone struct{ Approved bool }
 
 func (c *Console) decideDevice(v *visit) error {
-	args := web.Args{Path: map[string]string{"code": v.field("code")}}
+	in := identity.CodeInput{Code: v.field("code")}
 	var err error
 	var decision api.DeviceDecision
 	switch v.field("decision") {
 	case "approve":
-		decision, err = act(v, audit.DeviceApproved, c.Identity.Approve, args)
+		decision, err = change(v, c.Identity.Approve, in)
 	case "deny":
-		decision, err = act(v, audit.DeviceDenied, c.Identity.Deny, args)
+		v.action = audit.DeviceDenied
+		decision, err = change(v, c.Identity.Deny, in)
 	default:
 		return v.showDevice(v.field("code"))
 	}

@@ -11,43 +11,39 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/directory"
 	"bursar/internal/fault"
-	"bursar/internal/web"
 )
 
 func (c *Console) directoryRoutes() []Route {
 	return []Route{
 		c.getIn("/directory", c.directoryPage),
-		c.postIn("/directory", c.createEntry),
+		c.postIn("/directory", audit.EntryCreated, c.createEntry),
 		c.getIn("/directory/new", c.newEntryPage),
 		c.getIn("/directory/deleted", c.deletedPage),
 
 		c.getIn("/directory/tags", c.tagsPage),
-		c.postIn("/directory/tags", c.createTag),
-		c.getIn("/directory/tags/{tag}", c.tagPage),
-		c.postIn("/directory/tags/{tag}", c.updateTag),
-		c.postIn("/directory/tags/{tag}/delete", c.deleteTag),
+		c.postIn("/directory/tags", audit.TagCreated, c.createTag),
+		c.getIn("/directory/tags/{id}", c.tagPage),
+		c.postIn("/directory/tags/{id}", audit.TagUpdated, c.updateTag),
+		c.postIn("/directory/tags/{id}/delete", audit.TagDeleted, c.deleteTag),
 
 		c.getIn("/directory/{id}", c.entryPage),
-		c.postIn("/directory/{id}", c.updateEntry),
+		c.postIn("/directory/{id}", audit.EntryUpdated, c.updateEntry),
 		c.getIn("/directory/{id}/edit", c.editEntryPage),
-		c.postIn("/directory/{id}/status", c.setEntryStatus),
-		c.postIn("/directory/{id}/delete", c.deleteEntry),
-		c.postIn("/directory/{id}/restore", c.restoreEntry),
+		c.postIn("/directory/{id}/status", audit.EntryUpdated, c.setEntryStatus),
+		c.postIn("/directory/{id}/delete", audit.EntryDeleted, c.deleteEntry),
+		c.postIn("/directory/{id}/restore", audit.EntryRestored, c.restoreEntry),
 
 		c.getIn("/directory/{id}/receiving/new", c.newMethodPage),
-		c.postIn("/directory/{id}/receiving", c.addMethod),
-		c.getIn("/directory/{id}/receiving/{method}", c.methodPage),
-		c.postIn("/directory/{id}/receiving/{method}", c.updateMethod),
-		c.postIn("/directory/{id}/receiving/{method}/default", c.makeMethodDefault),
-		c.postIn("/directory/{id}/receiving/{method}/remove", c.removeMethod),
+		c.postIn("/directory/{id}/receiving", audit.ReceivingMethodAdded, c.addMethod),
+		c.getIn("/directory/{id}/receiving/{method_id}", c.methodPage),
+		c.postIn("/directory/{id}/receiving/{method_id}", audit.ReceivingMethodUpdated, c.updateMethod),
+		c.postIn("/directory/{id}/receiving/{method_id}/default", audit.ReceivingMethodUpdated, c.makeMethodDefault),
+		c.postIn("/directory/{id}/receiving/{method_id}/remove", audit.ReceivingMethodRemoved, c.removeMethod),
 	}
 }
-
-const (
-	entryPerson       = "person"
-	entryOrganization = "organization"
-)
 
 // directoryFilters are the list's filters, as they stand in its URL.
 type directoryFilters struct{ Q, Type, Status, Tag string }
@@ -65,19 +61,15 @@ func (f directoryFilters) Chosen(t api.Tag) bool {
 
 // entryRow is an entry in the list.
 type entryRow struct {
-	ID     string
-	Type   string
-	Label  string
-	Status string
-	Fields json.RawMessage
-	Tags   []string
+	api.EntrySummary
+	Tags []string
 }
 
 // Text is the value of a field, "" if the entry does not have it.
-func (r entryRow) Text(key string) string { return readFields(r.Fields).text(key) }
+func (r entryRow) Text(key string) string { return r.Fields.Display(key) }
 
 // Contact is the email address or else the phone number.
-func (r entryRow) Contact() string { return cmp.Or(r.Text("email"), r.Text("phone")) }
+func (r entryRow) Contact() string { return cmp.Or(r.Text(api.FieldEmail), r.Text(api.FieldPhone)) }
 
 // directoryPage is the list of entries.
 type directoryPage struct {
@@ -115,7 +107,10 @@ func (c *Console) directoryPage(v *visit) error {
 // page.
 func (v *visit) entries(query url.Values, data *directoryPage) (next string, err error) {
 	c := v.console
-	list, err := ask(v, c.Directory.List, web.Args{Query: v.listQuery(query)})
+	list, err := read(v, c.Directory.List, directory.ListInput{
+		WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
+		Tag: optional(query.Get("tag")), PageParams: v.pageParams(),
+	})
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +131,7 @@ func (v *visit) entries(query url.Values, data *directoryPage) (next string, err
 
 // tags lists the workspace's tags, sorted by name.
 func (v *visit) tags() ([]api.Tag, error) {
-	list, err := ask(v, v.console.Directory.Tags, web.Args{Query: url.Values{"workspace_id": {v.workspace.ID}}})
+	list, err := read(v, v.console.Directory.Tags, directory.TagsInput{WorkspaceID: v.workspace.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,7 @@
 package console
 
 import (
-	"bursar/internal/audit"
 	"bursar/internal/directory"
-	"bursar/internal/web"
 )
 
 // deletedPage lists the deleted entries that can still be restored.
@@ -13,7 +11,7 @@ type deletedPage struct {
 }
 
 func (c *Console) deletedPage(v *visit) error {
-	list, err := ask(v, c.Directory.Deleted, web.Args{Query: v.listQuery(nil)})
+	list, err := read(v, c.Directory.Deleted, directory.DeletedInput{WorkspaceID: v.workspace.ID, PageParams: v.pageParams()})
 	if wrong(err, "cursor") {
 		return v.redirect(v.path("directory", "deleted"))
 	}
@@ -26,7 +24,7 @@ func (c *Console) deletedPage(v *visit) error {
 
 func (c *Console) restoreEntry(v *visit) error {
 	id := v.R.PathValue("id")
-	if _, err := act(v, audit.EntryRestored, c.Directory.RestoreIn, web.Args{Path: map[string]string{"id": id, "workspace": v.workspace.ID}}); err != nil {
+	if _, err := change(v, c.Directory.RestoreIn, directory.RestoreInput{WorkspaceID: v.workspace.ID, ID: id}); err != nil {
 		return err
 	}
 	return v.done("Entry restored.", v.path("directory", id))

@@ -7,8 +7,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
-	"bursar/internal/web"
+	"bursar/internal/directory"
 )
 
 func (c *Console) newEntryPage(v *visit) error {
@@ -26,10 +25,10 @@ func (c *Console) newEntryPage(v *visit) error {
 // entryKind is the type of a new entry: a person unless the request asks for an
 // organization.
 func entryKind(from url.Values) string {
-	if from.Get("type") == entryOrganization {
-		return entryOrganization
+	if from.Get("type") == api.TypeOrganization {
+		return api.TypeOrganization
 	}
-	return entryPerson
+	return api.TypePerson
 }
 
 func formTitle(id, kind string) string {
@@ -53,7 +52,7 @@ func (v *visit) formAgain(err error, f entryForm) error {
 // identified says whether the form has anything that tells the entry from others. The
 // API accepts an entry without, and calls it "Unnamed person".
 func (f entryForm) identified() bool {
-	return f.Label != "" || slices.ContainsFunc(f.Usual, func(u usualField) bool { return u.Key != "industry" && tidyText(u.Value) != "" })
+	return f.Label != "" || slices.ContainsFunc(f.Usual, func(u usualField) bool { return u.Key != api.FieldIndustry && tidyText(u.Value) != "" })
 }
 
 func (c *Console) createEntry(v *visit) error {
@@ -71,9 +70,9 @@ func (c *Console) createEntry(v *visit) error {
 	if err != nil {
 		return v.formAgain(err, form)
 	}
-	body := map[string]any{"workspace_id": v.workspace.ID, "type": form.Type, "fields": changes.object(), "tags": form.chosen()}
-	optional(body, "label", form.Label)
-	created, err := act(v, audit.EntryCreated, c.Directory.Create, web.Args{Body: body})
+	created, err := change(v, c.Directory.Create, directory.CreateInput{EntryCreate: api.EntryCreate{
+		WorkspaceID: v.workspace.ID, Type: form.Type, Fields: changes, Tags: form.chosen(), Label: optional(form.Label),
+	}})
 	if err != nil {
 		return v.formAgain(err, form)
 	}
@@ -105,11 +104,11 @@ func (c *Console) updateEntry(v *visit) error {
 		return err
 	}
 	form := v.sentForm(e.ID, e.Type, tags)
-	body, err := form.update(e.Tags)
+	update, err := form.update(e.Tags)
 	if err != nil {
 		return v.formAgain(err, form)
 	}
-	if _, err := v.change(e, body); err != nil {
+	if _, err := v.updateEntry(e, update); err != nil {
 		return v.formAgain(err, form)
 	}
 	return v.done("Changes saved.", v.path("directory", e.ID))
@@ -117,25 +116,20 @@ func (c *Console) updateEntry(v *visit) error {
 
 // update builds the update request. It contains only what the person changed, so
 // that two people who edit the same entry do not undo each other's changes.
-func (f entryForm) update(current []string) (map[string]any, error) {
-	changes, err := f.changes()
-	body := map[string]any{}
-	if len(changes.keys) > 0 {
-		body["fields"] = changes.object()
-	}
+func (f entryForm) update(current []string) (update api.EntryUpdate, err error) {
+	update.Fields, err = f.changes()
 	if f.Label != f.WasLabel {
-		body["label"] = f.Label
+		update.Label = &f.Label
 	}
 	if f.Name != f.WasName {
-		body["name"] = f.Name
+		update.Name = &f.Name
 	}
 	if names, changed := f.retag(current); changed {
-		body["tags"] = names
+		update.Tags = names
 	}
-	return body, err
+	return update, err
 }
 
-// change updates an entry.
-func (v *visit) change(e api.Entry, body map[string]any) (api.Created, error) {
-	return act(v, audit.EntryUpdated, v.console.Directory.Update, web.Args{Path: map[string]string{"id": e.ID}, Body: body})
+func (v *visit) updateEntry(e api.Entry, update api.EntryUpdate) (api.Created, error) {
+	return change(v, v.console.Directory.Update, directory.UpdateInput{ID: e.ID, EntryUpdate: update})
 }

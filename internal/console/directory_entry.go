@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,14 +8,15 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
+	"bursar/internal/auditlog"
+	"bursar/internal/directory"
 	"bursar/internal/web"
 )
 
 // entry reads the entry named in the URL. An entry of another workspace is not
 // found.
 func (v *visit) entry() (api.Entry, error) {
-	e, err := ask(v, v.console.Directory.Get, web.Args{Path: map[string]string{"id": v.R.PathValue("id")}})
+	e, err := read(v, v.console.Directory.Get, directory.EntryInput{ID: v.R.PathValue("id")})
 	if err == nil && e.WorkspaceID != v.workspace.ID {
 		err = errNoPage
 	}
@@ -63,16 +63,8 @@ func shownMethods(e api.Entry, reveal string) []method {
 
 // entryPage is the data of an entry's page.
 type entryPage struct {
-	ID        string
-	Type      string
-	Label     string
-	Status    string
-	Name      string
-	Fields    entryFields
-	Tags      []string
-	CreatedAt int64
-	UpdatedAt int64
-
+	api.Entry
+	Details     []shownField
 	SeesMethods bool
 	Methods     []method
 	History     []homeRow
@@ -84,9 +76,7 @@ func (c *Console) entryPage(v *visit) error {
 		return err
 	}
 	data := entryPage{
-		ID: e.ID, Type: e.Type, Label: e.Label, Status: e.Status, Name: e.Name, Fields: readFields([]byte(e.Fields.String())), Tags: e.Tags,
-		CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt,
-		SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, v.R.URL.Query().Get("reveal")),
+		Entry: e, Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, v.R.URL.Query().Get("reveal")),
 	}
 	if v.can(access.AuditRead) {
 		if data.History, err = c.history(v, data); err != nil {
@@ -108,9 +98,10 @@ func (c *Console) history(v *visit, e entryPage) ([]homeRow, error) {
 		about = append(about, m.ID)
 	}
 	for _, id := range about {
-		page, err := ask(v, c.Audit.Page, web.Args{Query: url.Values{
-			"workspace_id": {v.workspace.ID}, "resource_id": {id}, "limit": {strconv.Itoa(shownHistory)},
-		}})
+		page, err := read(v, c.Audit.Page, auditlog.ListInput{
+			Filters:    auditlog.Filters{WorkspaceID: &v.workspace.ID, ResourceID: &id},
+			PageParams: web.PageParams{Limit: new(strconv.Itoa(shownHistory))},
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +121,7 @@ func (c *Console) setEntryStatus(v *visit) error {
 		return err
 	}
 	status := v.field("status")
-	if _, err := v.change(e, map[string]any{"status": status}); err != nil {
+	if _, err := v.updateEntry(e, api.EntryUpdate{Status: &status}); err != nil {
 		return err
 	}
 	return v.done("Entry is now "+status+".", v.path("directory", e.ID))
@@ -141,7 +132,7 @@ func (c *Console) deleteEntry(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := act(v, audit.EntryDeleted, c.Directory.Delete, web.Args{Path: map[string]string{"id": e.ID}}); err != nil {
+	if _, err := change(v, c.Directory.Delete, directory.EntryInput{ID: e.ID}); err != nil {
 		return err
 	}
 	told := flash{Kind: "good", Text: e.Label + " was deleted. You can restore it within 30 days.", Undo: v.path("directory", e.ID, "restore")}

@@ -2,114 +2,66 @@ package console
 
 import (
 	"bytes"
-	"slices"
+	"encoding/json"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"bursar/api"
 	"bursar/internal/fault"
 )
 
-// entryField is a field of an entry, with its value as stored.
-type entryField struct {
-	Key   string
-	Value jsontext.Value
-}
+// shownField is a field of an entry as pages show it.
+type shownField struct{ api.Field }
 
-type entryFields []entryField
-
-// readFields parses an entry's fields and keeps their order.
-func readFields(object []byte) entryFields {
-	dec := jsontext.NewDecoder(bytes.NewReader(object))
-	if dec.PeekKind() != '{' {
-		return nil
-	}
-	_, _ = dec.ReadToken() // the opening brace
-	var all entryFields
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			break
-		}
-		key := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			break
-		}
-		all = append(all, entryField{key, value.Clone()})
+func shownFields(fields api.Fields) []shownField {
+	var all []shownField
+	for _, f := range fields {
+		all = append(all, shownField{f})
 	}
 	return all
 }
 
-func (all entryFields) find(key string) (entryField, bool) {
-	for _, f := range all {
-		if f.Key == key {
-			return f, true
-		}
-	}
-	return entryField{}, false
-}
-
-func (all entryFields) text(key string) string {
-	f, _ := all.find(key)
-	return f.Text()
-}
-
-// Text is the value as people read and type it: strings without quotes, anything
-// else as JSON.
-func (f entryField) Text() string {
-	if len(f.Value) == 0 || f.Value.Kind() != '"' {
-		return string(f.Value)
-	}
-	text, _ := jsontext.AppendUnquote(nil, []byte(f.Value)) // cannot fail: the value came from valid JSON
-	return string(text)
-}
-
 // Plain says whether the value is a string.
-func (f entryField) Plain() bool { return len(f.Value) > 0 && f.Value.Kind() == '"' }
+func (f shownField) Plain() bool { return isText(f.Field) }
+
+func isText(f api.Field) bool {
+	_, ok := f.Text()
+	return ok
+}
 
 // Long says whether the value has more than one line.
-func (f entryField) Long() bool { return strings.ContainsAny(f.Text(), "\r\n") }
+func (f shownField) Long() bool { return strings.ContainsAny(f.Display(), "\r\n") }
 
 // Nested says whether the value is an object or an array.
-func (f entryField) Nested() bool { return f.Value.Kind() == '{' || f.Value.Kind() == '[' }
+func (f shownField) Nested() bool { return f.Value[0] == '{' || f.Value[0] == '[' }
 
 // Indented formats a nested value over several lines.
-func (f entryField) Indented() string {
-	value := f.Value.Clone()
-	if err := value.Indent(jsontext.WithIndent("  "), jsontext.PreserveRawStrings(false)); err != nil {
+func (f shownField) Indented() string {
+	var out bytes.Buffer
+	if err := json.Indent(&out, f.Value, "", "  "); err != nil {
 		return string(f.Value)
 	}
-	return string(value)
+	return out.String()
 }
 
 // Caption is the field's name for people.
-func (f entryField) Caption() string { return caption(f.Key) }
+func (f shownField) Caption() string { return caption(f.Key) }
 
 func caption(key string) string {
 	switch key {
-	case "first-name":
+	case api.FieldFirstName:
 		return "First name"
-	case "last-name":
+	case api.FieldLastName:
 		return "Last name"
-	case "name":
+	case api.FieldName:
 		return "Name"
-	case "industry":
+	case api.FieldIndustry:
 		return "Industry"
-	case "email":
+	case api.FieldEmail:
 		return "Email"
-	case "phone":
+	case api.FieldPhone:
 		return "Phone"
 	}
 	return key
-}
-
-// usualFields are the well-known fields of an entry type, in the order of the form.
-func usualFields(kind string) []string {
-	if kind == entryOrganization {
-		return []string{"name", "industry", "email", "phone"}
-	}
-	return []string{"first-name", "last-name", "email", "phone"}
 }
 
 // sameText says whether a form field was left as it was shown. Line endings do not
@@ -121,66 +73,42 @@ func tidyText(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, "\r", "\n"))
 }
 
-// retyped converts what a person typed to JSON. It becomes a string, unless the old
-// value was a number, boolean, object or array and the new text is one as well.
-func retyped(text string, old entryField) jsontext.Value {
+// retyped is what a person typed, as JSON. It is a string, unless the old value was a
+// number, boolean, object or array and the new text is one as well.
+func retyped(key, text string, old api.Field) api.Field {
 	text = tidyText(text)
-	if len(old.Value) > 0 && !old.Plain() && old.Value.Kind() != 'n' {
-		value := jsontext.Value(text)
-		if value.IsValid() && value.Kind() != '"' && value.Kind() != 'n' {
-			return value
+	if len(old.Value) > 0 && !isText(old) && !old.IsNull() {
+		typed, err := api.ParseFields([]byte(`{"value":` + text + `}`))
+		if err == nil && len(typed) == 1 && !isText(typed[0]) && !typed[0].IsNull() {
+			return api.Field{Key: key, Value: typed[0].Value}
 		}
 	}
-	return quoted(text)
+	return api.TextField(key, text)
 }
 
-func quoted(text string) jsontext.Value {
-	out, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
-	return out
-}
+var (
+	errTwice    = fault.Invalid("fields", "two fields have the same name: give each its own name")
+	errNameless = fault.Invalid("fields", "a field has a value but no name: enter a name or remove the field")
+)
 
-// fieldChanges are the fields that a form changes. null removes a field.
-type fieldChanges struct {
-	keys   []string
-	values map[string]jsontext.Value
-}
+// fieldChanges are the fields that a form changes, in its order. null removes a field.
+type fieldChanges struct{ api.Fields }
 
-var errTwice = fault.Invalid("fields", "two fields have the same name: give each its own name")
-
-func (c *fieldChanges) set(key string, value jsontext.Value) error {
-	if slices.Contains(c.keys, key) {
+func (c *fieldChanges) add(field api.Field) error {
+	if c.Index(field.Key) >= 0 {
 		return errTwice
 	}
-	if c.values == nil {
-		c.values = map[string]jsontext.Value{}
-	}
-	c.keys = append(c.keys, key)
-	c.values[key] = value
+	c.Fields = append(c.Fields, field)
 	return nil
 }
 
-// object is the JSON object of the changes, in the order of the form.
-func (c *fieldChanges) object() jsontext.Value {
-	out := []byte{'{'}
-	for i, key := range c.keys {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, quoted(key)...), ':')
-		out = append(out, c.values[key]...)
-	}
-	return append(out, '}')
-}
-
-var errNameless = fault.Invalid("fields", "a field has a value but no name: enter a name or remove the field")
-
 // remove records that a field was deleted.
-func (c *fieldChanges) remove(key string) error { return c.set(key, jsontext.Value("null")) }
+func (c *fieldChanges) remove(key string) error { return c.add(api.NullField(key)) }
 
 // replace records the change of one field, if there is one. old is empty for a new
 // field.
-func (c *fieldChanges) replace(key, text string, old entryField) error {
-	same := sameText(text, old.Text())
+func (c *fieldChanges) replace(key, text string, old api.Field) error {
+	same := sameText(text, old.Display())
 	switch {
 	case same && (key == old.Key || len(old.Value) == 0):
 		return nil
@@ -189,7 +117,7 @@ func (c *fieldChanges) replace(key, text string, old entryField) error {
 	case tidyText(text) == "":
 		return nil
 	case same:
-		return c.set(key, old.Value) // only the name changed
+		return c.add(api.Field{Key: key, Value: old.Value}) // only the name changed
 	}
-	return c.set(key, retyped(text, old))
+	return c.add(retyped(key, text, old))
 }

@@ -33,9 +33,9 @@ func (f usualField) Caption() string { return caption(f.Key) }
 
 func (f usualField) Kind() string {
 	switch f.Key {
-	case "email":
+	case api.FieldEmail:
 		return "email"
-	case "phone":
+	case api.FieldPhone:
 		return "tel"
 	}
 	return "text"
@@ -61,13 +61,12 @@ func newForm(e api.Entry, tags []api.Tag) entryForm {
 		ID: e.ID, Type: e.Type, Label: e.Label, WasLabel: e.Label, Name: e.Name, WasName: e.Name,
 		Was: e.Fields.String(), WasTags: e.Tags,
 	}
-	was := readFields([]byte(e.Fields.String()))
-	for _, key := range usualFields(e.Type) {
-		f.Usual = append(f.Usual, usualField{key, was.text(key)})
+	for _, key := range api.UsualFields(e.Type) {
+		f.Usual = append(f.Usual, usualField{key, e.Fields.Display(key)})
 	}
-	for i, field := range was {
-		if !slices.Contains(usualFields(e.Type), field.Key) {
-			f.Further = append(f.Further, furtherField{field.Key, field.Text(), strconv.Itoa(i)})
+	for i, field := range e.Fields {
+		if !slices.Contains(api.UsualFields(e.Type), field.Key) {
+			f.Further = append(f.Further, furtherField{field.Key, field.Display(), strconv.Itoa(i)})
 		}
 	}
 	f.offer(tags, e.Tags)
@@ -85,7 +84,7 @@ func (f *entryForm) offer(tags []api.Tag, chosen []string) {
 	}
 	for _, t := range tags {
 		switch {
-		case t.AppliesTo != "all" && t.AppliesTo != f.Type, containsFold(chosen, t.Name):
+		case t.AppliesTo != api.AppliesToAll && t.AppliesTo != f.Type, containsFold(chosen, t.Name):
 		case len(f.Tags) < maxChips:
 			f.Tags = append(f.Tags, tagChoice{t.Name, containsFold(chosen, t.Name)})
 		default:
@@ -105,7 +104,7 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 		ID: id, Type: kind, Label: v.field("label"), WasLabel: v.field("was-label"), Name: v.field("name"), WasName: v.field("was-name"),
 		Was: v.form.Get("was"), MoreTags: v.field("more-tags"), WasTags: v.form["was-tag"],
 	}
-	for _, key := range usualFields(kind) {
+	for _, key := range api.UsualFields(kind) {
 		f.Usual = append(f.Usual, usualField{key, v.form.Get("field-" + key)})
 	}
 	values, places := v.form["value"], v.form["from"]
@@ -119,20 +118,20 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 }
 
 // changes compares the form with the values that were shown.
-func (f entryForm) changes() (fieldChanges, error) {
-	was := readFields([]byte(f.Was))
+func (f entryForm) changes() (api.Fields, error) {
+	was, _ := api.ParseFields([]byte(f.Was)) // none if the form does not tell
 	var out fieldChanges
 	taken := map[string]bool{}
 	for _, usual := range f.Usual {
 		taken[usual.Key] = true
-		old, _ := was.find(usual.Key)
+		old, _ := was.Get(usual.Key)
 		old.Key = usual.Key
 		if err := out.replace(usual.Key, usual.Value, old); err != nil {
-			return out, err
+			return nil, err
 		}
 	}
 	for _, further := range f.Further {
-		key, old := further.Key, was.at(further.From)
+		key, old := further.Key, fieldAt(was, further.From)
 		if key == tidyText(old.Key) {
 			key = old.Key
 		}
@@ -140,31 +139,32 @@ func (f entryForm) changes() (fieldChanges, error) {
 		case key == "" && tidyText(further.Value) == "":
 			continue
 		case key == "" && len(old.Value) == 0, key == "" && old.Key != "":
-			return out, errNameless
+			return nil, errNameless
 		case taken[key]:
-			return out, errTwice
+			return nil, errTwice
 		}
 		taken[key] = true
 		if err := out.replace(key, further.Value, old); err != nil {
-			return out, err
+			return nil, err
 		}
 	}
 	for _, field := range was {
 		if !taken[field.Key] {
 			if err := out.remove(field.Key); err != nil {
-				return out, err
+				return nil, err
 			}
 		}
 	}
-	return out, nil
+	return out.Fields, nil
 }
 
-func (all entryFields) at(place string) entryField {
-	i, err := strconv.Atoi(place)
-	if err != nil || i < 0 || i >= len(all) {
-		return entryField{}
+// fieldAt is the field with an index that a form sent, empty if there is none.
+func fieldAt(fields api.Fields, index string) api.Field {
+	i, err := strconv.Atoi(index)
+	if err != nil || i < 0 || i >= len(fields) {
+		return api.Field{}
 	}
-	return all[i]
+	return fields[i]
 }
 
 // chosen lists the ticked and the typed tags.

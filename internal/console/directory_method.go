@@ -3,8 +3,7 @@ package console
 import (
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
-	"bursar/internal/web"
+	"bursar/internal/directory"
 )
 
 // methodForm is the form of a receiving method.
@@ -61,10 +60,9 @@ func (c *Console) addMethod(v *visit) error {
 	}
 	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, First: hasNone(e), IsDefault: v.field("is_default") != ""}
 	v.readMethod(&form)
-	_, err = act(v, audit.ReceivingMethodAdded, c.Directory.AddMethod, web.Args{
-		Path: map[string]string{"id": e.ID},
-		Body: map[string]any{"provider": form.Provider, "account_name": form.AccountName, "account_id": form.Account, "is_default": form.IsDefault},
-	})
+	_, err = change(v, c.Directory.AddMethod, directory.AddMethodInput{EntryID: e.ID, ReceivingMethodCreate: api.ReceivingMethodCreate{
+		Provider: form.Provider, AccountName: form.AccountName, AccountID: form.Account, IsDefault: form.IsDefault,
+	}})
 	if err != nil {
 		return v.methodAgain(err, form)
 	}
@@ -75,10 +73,10 @@ func (c *Console) addMethod(v *visit) error {
 func (v *visit) method() (api.Entry, api.ReceivingMethod, error) {
 	e, err := v.entry()
 	if err != nil || e.ReceivingMethods == nil {
-		return e, api.ReceivingMethod{ID: v.R.PathValue("method")}, err
+		return e, api.ReceivingMethod{ID: v.R.PathValue("method_id")}, err
 	}
 	for _, m := range *e.ReceivingMethods {
-		if m.ID == v.R.PathValue("method") {
+		if m.ID == v.R.PathValue("method_id") {
 			return e, m, nil
 		}
 	}
@@ -110,18 +108,15 @@ func (c *Console) updateMethod(v *visit) error {
 	}
 	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Masked: mask(m.AccountID), IsDefault: m.IsDefault}
 	v.readMethod(&form)
-	body := map[string]any{"provider": form.Provider, "account_name": form.AccountName}
-	optional(body, "account_id", form.Account)
-	if err := v.changeMethod(e, m, body); err != nil {
+	update := api.ReceivingMethodUpdate{Provider: &form.Provider, AccountName: &form.AccountName, AccountID: optional(form.Account)}
+	if err := v.changeMethod(e, m, update); err != nil {
 		return v.methodAgain(err, form)
 	}
 	return v.done("Receiving method saved.", v.path("directory", e.ID))
 }
 
-func (v *visit) changeMethod(e api.Entry, m api.ReceivingMethod, body map[string]any) error {
-	_, err := act(v, audit.ReceivingMethodUpdated, v.console.Directory.UpdateMethod, web.Args{
-		Path: map[string]string{"id": e.ID, "method_id": m.ID}, Body: body,
-	})
+func (v *visit) changeMethod(e api.Entry, m api.ReceivingMethod, update api.ReceivingMethodUpdate) error {
+	_, err := change(v, v.console.Directory.UpdateMethod, directory.UpdateMethodInput{EntryID: e.ID, MethodID: m.ID, ReceivingMethodUpdate: update})
 	return err
 }
 
@@ -130,7 +125,7 @@ func (c *Console) makeMethodDefault(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := v.changeMethod(e, m, map[string]any{"is_default": true}); err != nil {
+	if err := v.changeMethod(e, m, api.ReceivingMethodUpdate{IsDefault: new(true)}); err != nil {
 		return err
 	}
 	return v.done("Default receiving method changed.", v.path("directory", e.ID))
@@ -141,7 +136,7 @@ func (c *Console) removeMethod(v *visit) error {
 	if err != nil {
 		return err
 	}
-	_, err = act(v, audit.ReceivingMethodRemoved, c.Directory.RemoveMethod, web.Args{Path: map[string]string{"id": e.ID, "method_id": m.ID}})
+	_, err = change(v, c.Directory.RemoveMethod, directory.MethodInput{EntryID: e.ID, MethodID: m.ID})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"bursar/internal/web"
 )
 
 const (
@@ -30,16 +32,9 @@ func (v *visit) filters(names ...string) url.Values {
 	return query
 }
 
-// listQuery is the service query for the page of a list that the URL names.
-func (v *visit) listQuery(filters url.Values) url.Values {
-	query := url.Values{"workspace_id": {v.workspace.ID}, "limit": {pageSize}}
-	for name, values := range filters {
-		query[name] = values
-	}
-	if cursor := v.R.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	return query
+// pageParams is the page of a list that the URL names.
+func (v *visit) pageParams() web.PageParams {
+	return web.PageParams{Limit: new(pageSize), Cursor: optional(v.R.URL.Query().Get("cursor"))}
 }
 
 // pageLinks builds the links to the neighbouring pages. A list only has a cursor for

@@ -5,9 +5,8 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
+	"bursar/internal/directory"
 	"bursar/internal/fault"
-	"bursar/internal/web"
 )
 
 // tagForm is the form of a tag.
@@ -34,9 +33,9 @@ func (c *Console) tagsPage(v *visit) error {
 
 func (c *Console) createTag(v *visit) error {
 	form := tagForm{Name: v.field("name"), AppliesTo: v.field("applies_to")}
-	body := map[string]any{"workspace_id": v.workspace.ID, "name": form.Name}
-	optional(body, "applies_to", form.AppliesTo)
-	_, err := act(v, audit.TagCreated, c.Directory.CreateTag, web.Args{Body: body})
+	_, err := change(v, c.Directory.CreateTag, directory.CreateTagInput{TagCreate: api.TagCreate{
+		WorkspaceID: v.workspace.ID, Name: form.Name, AppliesTo: optional(form.AppliesTo),
+	}})
 	if p, status, ok := tagProblems(err); ok {
 		tags, err := v.tags()
 		if err != nil {
@@ -73,7 +72,7 @@ func (v *visit) tag() (api.Tag, error) {
 		return api.Tag{}, err
 	}
 	for _, t := range tags {
-		if t.ID == v.R.PathValue("tag") {
+		if t.ID == v.R.PathValue("id") {
 			return t, nil
 		}
 	}
@@ -97,9 +96,9 @@ func (c *Console) updateTag(v *visit) error {
 		return err
 	}
 	form := tagForm{t.ID, t.Name, v.field("name"), v.field("applies_to")}
-	_, err = act(v, audit.TagUpdated, c.Directory.UpdateTag, web.Args{
-		Path: map[string]string{"id": t.ID}, Body: map[string]any{"name": form.Name, "applies_to": form.AppliesTo},
-	})
+	_, err = change(v, c.Directory.UpdateTag, directory.UpdateTagInput{ID: t.ID, TagUpdate: api.TagUpdate{
+		Name: &form.Name, AppliesTo: &form.AppliesTo,
+	}})
 	if p, status, ok := tagProblems(err); ok {
 		return v.showAgain(status, "directory_tag", "Edit tag", p, form)
 	}
@@ -114,7 +113,7 @@ func (c *Console) deleteTag(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := act(v, audit.TagDeleted, c.Directory.DeleteTag, web.Args{Path: map[string]string{"id": t.ID}}); err != nil {
+	if _, err := change(v, c.Directory.DeleteTag, directory.TagInput{ID: t.ID}); err != nil {
 		return err
 	}
 	return v.done("Tag \""+t.Name+"\" deleted and removed from all entries.", v.path("directory", "tags"))

@@ -6,22 +6,23 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/directory"
-	"bursar/internal/web"
+	"bursar/internal/workspace"
 )
 
 func (c *Console) homeRoutes() []Route {
 	return []Route{
 		c.get("/", c.enterLast),
 		c.getIn("", c.home),
-		c.postIn("/steps/dismiss", c.dismissSteps),
+		c.postIn("/steps/dismiss", audit.AccessDenied, c.dismissSteps),
 	}
 }
 
 // enterLast redirects to the workspace that the visitor opened last, or else to
 // the first one in their list.
 func (c *Console) enterLast(v *visit) error {
-	list, err := ask(v, c.Workspaces.List, web.Args{})
+	list, err := read(v, c.Workspaces.List, workspace.ListInput{})
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (c *Console) homeMembers(v *visit) ([]api.Member, error) {
 	if !v.can(access.MembersRead) {
 		return nil, nil
 	}
-	list, err := ask(v, c.Workspaces.Members, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+	list, err := read(v, c.Workspaces.Members, workspace.MembersInput{ID: v.workspace.ID})
 	return list.Rows(), err
 }
 

@@ -7,7 +7,6 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/identity"
-	"bursar/internal/web"
 )
 
 // shownAlike is how many items of one kind are listed by name; the rest are counted.
@@ -29,10 +28,10 @@ type homeKeys struct {
 }
 
 func (c *Console) homeKeys(v *visit) (homeKeys, error) {
-	list, err := ask(v, c.Identity.APIKeys, web.Args{})
+	list, err := read(v, c.Identity.APIKeys, identity.KeysInput{})
 	keys := homeKeys{own: list.Rows()}
 	if err == nil && v.can(access.KeysRead) {
-		keys.clients, err = ask(v, c.Clients.List, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+		keys.clients, err = read(v, c.Clients.List, identity.ClientsInput{WorkspaceID: v.workspace.ID})
 	}
 	return keys, err
 }

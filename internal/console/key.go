@@ -7,22 +7,22 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/identity"
-	"bursar/internal/web"
 )
 
 func (c *Console) keyRoutes() []Route {
 	return []Route{
 		c.getIn("/keys", c.keysPage),
 		c.getIn("/keys/new", c.newKeyPage),
-		c.postIn("/keys", c.createKey),
+		c.postIn("/keys", audit.KeyCreated, c.createKey),
 		c.getIn("/keys/{id}/rotate", c.rotateKeyPage),
-		c.postIn("/keys/{id}/rotate", c.rotateKey),
-		c.postIn("/keys/{id}/revoke", c.revokeKey),
+		c.postIn("/keys/{id}/rotate", audit.KeyRotated, c.rotateKey),
+		c.postIn("/keys/{id}/revoke", audit.KeyRevoked, c.revokeKey),
 		c.getIn("/clients/new", c.newClientPage),
-		c.postIn("/clients", c.createClient),
-		c.postIn("/clients/{id}/rotate", c.rotateClient),
-		c.postIn("/clients/{id}/revoke", c.revokeClient),
+		c.postIn("/clients", audit.ClientCreated, c.createClient),
+		c.postIn("/clients/{id}/rotate", audit.ClientRotated, c.rotateClient),
+		c.postIn("/clients/{id}/revoke", audit.ClientRevoked, c.revokeClient),
 	}
 }
 
@@ -97,7 +97,7 @@ func (v *visit) keysData() (keysPage, error) {
 
 // keys are the visitor's own API keys.
 func (v *visit) keys() ([]api.APIKey, error) {
-	list, err := ask(v, v.console.Identity.APIKeys, web.Args{})
+	list, err := read(v, v.console.Identity.APIKeys, identity.KeysInput{})
 	return list.Rows(), err
 }
 
@@ -106,7 +106,7 @@ func idle(now, createdAt, lastUsedAt int64) bool {
 }
 
 func (v *visit) clientRows(now int64, made string) ([]clientRow, error) {
-	clients, err := ask(v, v.console.Clients.List, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+	clients, err := read(v, v.console.Clients.List, identity.ClientsInput{WorkspaceID: v.workspace.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"bursar/api"
-	"bursar/internal/audit"
-	"bursar/internal/web"
+	"bursar/internal/identity"
 )
 
 // newKeyPage is the form for an API key, with what was typed.
@@ -24,14 +23,11 @@ func (c *Console) newKeyPage(v *visit) error {
 
 func (c *Console) createKey(v *visit) error {
 	typed := newKeyPage{v.field("name"), v.field("expires"), v.field("until"), v.form.Get("allowed_cidrs")}
-	body := map[string]any{"name": typed.Name}
+	in := api.APIKeyCreate{Name: typed.Name, AllowedCIDRs: strings.Fields(typed.Networks)}
 	if at, ends := typed.end(v); ends {
-		body["expires_at"] = at
+		in.ExpiresAt = &at
 	}
-	if networks := strings.Fields(typed.Networks); len(networks) > 0 {
-		body["allowed_cidrs"] = networks
-	}
-	key, err := act(v, audit.KeyCreated, c.Identity.CreateKey, web.Args{Body: body})
+	key, err := change(v, c.Identity.CreateKey, identity.NewKeyInput{APIKeyCreate: in})
 	if p, status, ok := formProblems(err, "name", "expires_at", "allowed_cidrs"); ok {
 		if p.Of("expires_at") != "" {
 			p.Fields["expires_at"] = "Choose a date in the future."
@@ -86,8 +82,8 @@ func (c *Console) rotateKey(v *visit) error {
 	if err != nil {
 		grace = -1 // the service refuses it
 	}
-	next, err := act(v, audit.KeyRotated, c.Identity.RotateKey, web.Args{
-		Path: map[string]string{"id": v.R.PathValue("id")}, Body: map[string]any{"grace_seconds": grace},
+	next, err := change(v, c.Identity.RotateKey, identity.RotateInput{
+		ID: v.R.PathValue("id"), APIKeyRotate: api.APIKeyRotate{GraceSeconds: &grace},
 	})
 	if p, status, ok := formProblems(err, "grace_seconds"); ok {
 		key, err := v.liveKey(v.R.PathValue("id"))
@@ -107,7 +103,7 @@ func (c *Console) rotateKey(v *visit) error {
 }
 
 func (c *Console) revokeKey(v *visit) error {
-	if _, err := act(v, audit.KeyRevoked, c.Identity.RevokeKey, web.Args{Path: map[string]string{"id": v.R.PathValue("id")}}); err != nil {
+	if _, err := change(v, c.Identity.RevokeKey, identity.KeyInput{ID: v.R.PathValue("id")}); err != nil {
 		return err
 	}
 	return v.done("API key revoked. Its sessions have ended.", v.path("keys"))

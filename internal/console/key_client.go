@@ -3,9 +3,7 @@ package console
 import (
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
 	"bursar/internal/identity"
-	"bursar/internal/web"
 )
 
 // newClientPage is the form for a machine client, with what was typed.
@@ -44,9 +42,8 @@ func (v *visit) newClientData(name, role string) (newClientPage, error) {
 }
 
 func (c *Console) createClient(v *visit) error {
-	made, err := act(v, audit.ClientCreated, c.Clients.Create, web.Args{
-		Path: map[string]string{"id": v.workspace.ID},
-		Body: map[string]any{"name": v.field("name"), "role": v.field("role")},
+	made, err := change(v, c.Clients.Create, identity.CreateClientInput{
+		WorkspaceID: v.workspace.ID, Name: v.field("name"), Role: v.field("role"),
 	})
 	if p, status, ok := formProblems(err, "name", "role"); ok {
 		data, err := v.newClientData(v.field("name"), v.field("role"))
@@ -72,13 +69,13 @@ func (v *visit) tellClient(made identity.NewClient, text string) error {
 	return v.redirect(v.path("keys") + "?made=" + made.ID)
 }
 
-// clientPath is the path parameters of the machine client that a form is about.
-func (v *visit) clientPath() map[string]string {
-	return map[string]string{"workspace": v.workspace.ID, "id": v.R.PathValue("id")}
+// clientInput is the path parameters of the machine client that a form is about.
+func (v *visit) clientInput() identity.ClientInput {
+	return identity.ClientInput{WorkspaceID: v.workspace.ID, ID: v.R.PathValue("id")}
 }
 
 func (c *Console) rotateClient(v *visit) error {
-	next, err := act(v, audit.ClientRotated, c.Clients.Rotate, web.Args{Path: v.clientPath()})
+	next, err := change(v, c.Clients.Rotate, v.clientInput())
 	if err != nil {
 		return err
 	}
@@ -86,7 +83,7 @@ func (c *Console) rotateClient(v *visit) error {
 }
 
 func (c *Console) revokeClient(v *visit) error {
-	if _, err := act(v, audit.ClientRevoked, c.Clients.Revoke, web.Args{Path: v.clientPath()}); err != nil {
+	if _, err := change(v, c.Clients.Revoke, v.clientInput()); err != nil {
 		return err
 	}
 	return v.done("Machine client revoked.", v.path("keys"))

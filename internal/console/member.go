@@ -9,17 +9,18 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/web"
+	"bursar/internal/audit"
+	"bursar/internal/workspace"
 )
 
 func (c *Console) memberRoutes() []Route {
 	return append([]Route{
 		c.getIn("/members", c.membersPage),
-		c.postIn("/members", c.invite),
-		c.postIn("/members/{id}/link", c.reinvite),
-		c.postIn("/members/{id}/roles", c.assignRole),
-		c.postIn("/members/{id}/roles/{role}/remove", c.removeRole),
-		c.postIn("/members/{id}/remove", c.removeMember),
+		c.postIn("/members", audit.MemberAdded, c.invite),
+		c.postIn("/members/{userId}/link", audit.MemberInvited, c.reinvite),
+		c.postIn("/members/{userId}/roles", audit.MemberRoleAssigned, c.assignRole),
+		c.postIn("/members/{userId}/roles/{role}/remove", audit.MemberRoleRemoved, c.removeRole),
+		c.postIn("/members/{userId}/remove", audit.MemberRemoved, c.removeMember),
 	}, c.roleRoutes()...)
 }
 
@@ -160,7 +161,7 @@ func (v *visit) memberRow(m api.Member, all []api.Member, roles, grantable []api
 
 // members are all members of the workspace.
 func (v *visit) members() ([]api.Member, error) {
-	list, err := ask(v, v.console.Workspaces.Members, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+	list, err := read(v, v.console.Workspaces.Members, workspace.MembersInput{ID: v.workspace.ID})
 	return list.Rows(), err
 }
 

@@ -5,14 +5,12 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
-	"bursar/internal/web"
+	"bursar/internal/workspace"
 )
 
 func (c *Console) invite(v *visit) error {
-	added, err := act(v, audit.MemberAdded, c.Workspaces.AddMember, web.Args{
-		Path: map[string]string{"id": v.workspace.ID},
-		Body: map[string]any{"email": v.field("email"), "role": v.field("role")},
+	added, err := change(v, c.Workspaces.AddMember, workspace.AddMemberInput{
+		ID: v.workspace.ID, MemberAdd: api.MemberAdd{Email: v.field("email"), Role: v.field("role")},
 	})
 	if err != nil {
 		return v.showMembers(err, "email", "role")
@@ -24,7 +22,7 @@ func (c *Console) invite(v *visit) error {
 }
 
 func (c *Console) reinvite(v *visit) error {
-	again, err := act(v, audit.MemberInvited, c.Workspaces.Reinvite, web.Args{Path: v.memberPath()})
+	again, err := change(v, c.Workspaces.Reinvite, v.memberInput())
 	if err != nil {
 		return v.showMembers(err)
 	}
@@ -47,9 +45,8 @@ func (v *visit) tellInvitation(m api.MemberAdded) error {
 }
 
 func (c *Console) assignRole(v *visit) error {
-	given, err := act(v, audit.MemberRoleAssigned, c.Workspaces.Assign, web.Args{
-		Path: map[string]string{"id": v.workspace.ID},
-		Body: map[string]any{"user_id": v.R.PathValue("id"), "role": v.field("role")},
+	given, err := change(v, c.Workspaces.Assign, workspace.AssignInput{
+		ID: v.workspace.ID, RoleAssign: api.RoleAssign{UserID: v.R.PathValue("userId"), Role: v.field("role")},
 	})
 	if err != nil {
 		return v.showMembers(err)
@@ -58,20 +55,20 @@ func (c *Console) assignRole(v *visit) error {
 }
 
 func (c *Console) removeRole(v *visit) error {
-	path := v.memberPath()
-	path["role"] = v.R.PathValue("role")
-	name := v.roleName(path["role"])
-	if _, err := act(v, audit.MemberRoleRemoved, c.Workspaces.Unassign, web.Args{Path: path}); err != nil {
+	role := v.R.PathValue("role")
+	name := v.roleName(role)
+	in := workspace.UnassignInput{ID: v.workspace.ID, UserID: v.R.PathValue("userId"), Role: role}
+	if _, err := change(v, c.Workspaces.Unassign, in); err != nil {
 		return v.showMembers(err)
 	}
 	return v.leaveMembers(`Role "` + name + `" removed.`)
 }
 
 func (c *Console) removeMember(v *visit) error {
-	if _, err := act(v, audit.MemberRemoved, c.Workspaces.RemoveMember, web.Args{Path: v.memberPath()}); err != nil {
+	if _, err := change(v, c.Workspaces.RemoveMember, v.memberInput()); err != nil {
 		return v.showMembers(err)
 	}
-	if v.R.PathValue("id") == v.Caller.ID {
+	if v.R.PathValue("userId") == v.Caller.ID {
 		return v.done("You left "+v.workspace.Name+".", "/")
 	}
 	return v.done("Member removed.", v.membersPath())
@@ -90,9 +87,9 @@ func (v *visit) leaveMembers(text string) error {
 	return v.done(text, v.membersPath())
 }
 
-// memberPath is the path parameters of the member that a form is about.
-func (v *visit) memberPath() map[string]string {
-	return map[string]string{"id": v.workspace.ID, "userId": v.R.PathValue("id")}
+// memberInput names the member that a form is about.
+func (v *visit) memberInput() workspace.MemberInput {
+	return workspace.MemberInput{ID: v.workspace.ID, UserID: v.R.PathValue("userId")}
 }
 
 // membersPath is the address of the member list, with the filter that it had when a

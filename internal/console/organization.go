@@ -8,16 +8,17 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
-	"bursar/internal/web"
+	"bursar/internal/organization"
+	"bursar/internal/workspace"
 )
 
 func (c *Console) organizationRoutes() []Route {
 	return []Route{
 		c.getIn("/organization", c.organizationPage),
-		c.postIn("/organization", c.updateOrganization),
-		c.postIn("/organization/workspace", c.updateWorkspace),
+		c.postIn("/organization", audit.OrganizationSettingsUpdated, c.updateOrganization),
+		c.postIn("/organization/workspace", audit.WorkspaceUpdated, c.updateWorkspace),
 		c.get("/workspaces/new", c.inLastWorkspace(c.newWorkspacePage)),
-		c.post("/workspaces/new", c.inLastWorkspace(c.createWorkspace)),
+		c.post("/workspaces/new", audit.WorkspaceCreated, c.inLastWorkspace(c.createWorkspace)),
 	}
 }
 
@@ -43,7 +44,7 @@ func (c *Console) organizationPage(v *visit) error {
 
 func (v *visit) organizationData() (organizationPage, error) {
 	id := v.workspace.OrganizationID
-	org, err := ask(v, v.console.Organizations.Get, web.Args{Path: map[string]string{"id": id}})
+	org, err := read(v, v.console.Organizations.Get, organization.GetInput{ID: id})
 	if err != nil {
 		return organizationPage{}, err
 	}
@@ -67,8 +68,8 @@ func (v *visit) owns(organizationID string) bool {
 }
 
 func (c *Console) updateOrganization(v *visit) error {
-	_, err := act(v, audit.OrganizationSettingsUpdated, c.Organizations.UpdateSettings, web.Args{
-		Path: map[string]string{"id": v.workspace.OrganizationID}, Body: v.nameAndSlug(),
+	_, err := change(v, c.Organizations.UpdateSettings, organization.SettingsInput{
+		ID: v.workspace.OrganizationID, SettingsUpdate: api.SettingsUpdate{Name: new(v.field("name")), Slug: new(v.field("slug"))},
 	})
 	if err != nil {
 		return v.showOrganization(err, "organization-", func(p *organizationPage) *namedForm { return &p.Organization })
@@ -77,17 +78,13 @@ func (c *Console) updateOrganization(v *visit) error {
 }
 
 func (c *Console) updateWorkspace(v *visit) error {
-	_, err := act(v, audit.WorkspaceUpdated, c.Workspaces.Update, web.Args{
-		Path: map[string]string{"id": v.workspace.ID}, Body: v.nameAndSlug(),
+	_, err := change(v, c.Workspaces.Update, workspace.UpdateInput{
+		ID: v.workspace.ID, WorkspaceUpdate: api.WorkspaceUpdate{Name: new(v.field("name")), Slug: new(v.field("slug"))},
 	})
 	if err != nil {
 		return v.showOrganization(err, "workspace-", func(p *organizationPage) *namedForm { return &p.Workspace })
 	}
 	return v.done("Workspace saved.", v.path("organization"))
-}
-
-func (v *visit) nameAndSlug() map[string]any {
-	return map[string]any{"name": v.field("name"), "slug": v.field("slug")}
 }
 
 // showOrganization shows the page again, with what was typed into one of its two

@@ -2,8 +2,8 @@ package console
 
 import (
 	"bursar/api"
-	"bursar/internal/audit"
-	"bursar/internal/web"
+	"bursar/internal/organization"
+	"bursar/internal/workspace"
 )
 
 // newWorkspacePage creates a workspace. Somebody who is in none is sent here.
@@ -33,7 +33,7 @@ func (p newWorkspacePage) title() string {
 // newWorkspaceData finds the organizations in which the visitor can create a
 // workspace.
 func (v *visit) newWorkspaceData(chosen string) (newWorkspacePage, error) {
-	list, err := ask(v, v.console.Organizations.List, web.Args{})
+	list, err := read(v, v.console.Organizations.List, organization.ListInput{})
 	if err != nil {
 		return newWorkspacePage{}, err
 	}
@@ -58,16 +58,14 @@ const inNew = "new"
 func (c *Console) createWorkspace(v *visit) error {
 	id := v.field("organization")
 	if id == inNew || id == "" {
-		made, err := act(v, audit.OrganizationCreated, c.Organizations.Create, web.Args{Body: map[string]any{"name": v.field("organization_name")}})
+		made, err := change(v, c.Organizations.Create, organization.CreateInput{OrganizationCreate: api.OrganizationCreate{Name: v.field("organization_name")}})
 		if err != nil {
 			return v.showNewWorkspace(err, inNew, "organization_name")
 		}
 		id = made.ID
 		v.form.Set("once", "ws-"+v.form.Get("once"))
 	}
-	made, err := act(v, audit.WorkspaceCreated, c.Workspaces.Create, web.Args{
-		Body: map[string]any{"name": v.field("name"), "organization_id": id},
-	})
+	made, err := change(v, c.Workspaces.Create, workspace.CreateInput{WorkspaceCreate: api.WorkspaceCreate{Name: v.field("name"), OrganizationID: id}})
 	if err != nil {
 		return v.showNewWorkspace(err, id, "name")
 	}

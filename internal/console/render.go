@@ -233,6 +233,7 @@ type errorPage struct {
 
 // fail shows an error as a page.
 func (v *visit) fail(err error) {
+	err = v.refused(err)
 	f := v.Explain(err)
 	page := errorPage{Status: f.Code.Status(), Text: sentence(f.Message), Home: "/"}
 	switch page.Status {

@@ -6,17 +6,18 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/web"
+	"bursar/internal/audit"
+	"bursar/internal/workspace"
 )
 
 func (c *Console) roleRoutes() []Route {
 	return []Route{
 		c.getIn("/roles", c.rolesPage),
 		c.getIn("/roles/new", c.newRolePage),
-		c.postIn("/roles", c.createRole),
+		c.postIn("/roles", audit.RoleCreated, c.createRole),
 		c.getIn("/roles/{role}/edit", c.rolePage),
-		c.postIn("/roles/{role}", c.updateRole),
-		c.postIn("/roles/{role}/delete", c.deleteRole),
+		c.postIn("/roles/{role}", audit.RoleUpdated, c.updateRole),
+		c.postIn("/roles/{role}/delete", audit.RoleDeleted, c.deleteRole),
 	}
 }
 
@@ -85,7 +86,7 @@ func (v *visit) rolesData() (rolesPage, error) {
 
 // roles lists all roles of the workspace.
 func (v *visit) roles() ([]api.Role, error) {
-	list, err := ask(v, v.console.Workspaces.Roles, web.Args{Path: map[string]string{"id": v.workspace.ID}})
+	list, err := read(v, v.console.Workspaces.Roles, workspace.MembersInput{ID: v.workspace.ID})
 	return list.Rows(), err
 }
 

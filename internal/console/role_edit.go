@@ -8,9 +8,8 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
 	"bursar/internal/slug"
-	"bursar/internal/web"
+	"bursar/internal/workspace"
 )
 
 // rolePage is the form of a role.
@@ -111,7 +110,7 @@ func (c *Console) createRole(v *visit) error {
 			return v.showRole(data, taken, http.StatusUnprocessableEntity)
 		}
 	}
-	return c.defineRole(v, data, audit.RoleCreated, key)
+	return c.defineRole(v, data, key)
 }
 
 // otherRole says whether creating a role would overwrite a different one that has
@@ -129,20 +128,20 @@ func (c *Console) updateRole(v *visit) error {
 	if err != nil && v.can(access.RolesWrite) {
 		return err
 	}
-	return c.defineRole(v, v.roleForm(role), audit.RoleUpdated, key)
+	return c.defineRole(v, v.roleForm(role), key)
 }
 
 // defineRole saves a role. It refuses a role without permissions, and adds those that
 // the chosen ones need: the API accepts such roles, but nobody who clicks wants one.
-func (c *Console) defineRole(v *visit, data rolePage, action audit.Action, key string) error {
+func (c *Console) defineRole(v *visit, data rolePage, key string) error {
 	permissions, added := withImplied(v.form["permissions"])
 	if len(permissions) == 0 && v.can(access.RolesWrite) {
 		none := problems{Fields: map[string]string{"permissions": "Choose at least one permission."}}
 		return v.showRole(data, none, http.StatusUnprocessableEntity)
 	}
-	body := map[string]any{"name": v.field("name"), "permissions": permissions}
-	optional(body, "color", v.field("color"))
-	role, err := act(v, action, c.Workspaces.DefineRole, web.Args{Path: map[string]string{"id": v.workspace.ID, "role": key}, Body: body})
+	role, err := change(v, c.Workspaces.DefineRole, workspace.DefineRoleInput{ID: v.workspace.ID, Role: key, RoleDefine: api.RoleDefine{
+		Name: v.field("name"), Color: optional(v.field("color")), Permissions: permissions,
+	}})
 	if p, status, ok := formProblems(err, "name", "role", "color", "permissions"); ok {
 		return v.showRole(data, p, status)
 	}
@@ -169,7 +168,7 @@ func (v *visit) showRole(data rolePage, p problems, status int) error {
 func (c *Console) deleteRole(v *visit) error {
 	key := v.R.PathValue("role")
 	name := v.roleName(key)
-	_, err := act(v, audit.RoleDeleted, c.Workspaces.DeleteRole, web.Args{Path: map[string]string{"id": v.workspace.ID, "role": key}})
+	_, err := change(v, c.Workspaces.DeleteRole, workspace.DeleteRoleInput{ID: v.workspace.ID, Role: key})
 	if p, status, ok := formProblems(err); ok {
 		data, err := v.rolesData()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/directory"
 	"bursar/internal/web"
 )
 
@@ -69,8 +70,9 @@ func (v *visit) searchPayees(text string) (searchGroup, error) {
 	if text == "" || !v.can(access.DirectoryRead) {
 		return group, nil
 	}
-	query := url.Values{"workspace_id": {v.workspace.ID}, "q": {text}, "limit": {fmt.Sprint(searchShown)}}
-	list, err := ask(v, v.console.Directory.List, web.Args{Query: query})
+	list, err := read(v, v.console.Directory.List, directory.ListInput{
+		WorkspaceID: v.workspace.ID, Q: &text, PageParams: web.PageParams{Limit: new(fmt.Sprint(searchShown))},
+	})
 	if wrong(err, "q") {
 		return group, nil // it has more words than the directory searches for
 	}
@@ -83,7 +85,7 @@ func (v *visit) searchPayees(text string) (searchGroup, error) {
 	}
 	for _, e := range entries {
 		detail := "Person"
-		if e.Type == entryOrganization {
+		if e.Type == api.TypeOrganization {
 			detail = "Organization"
 		}
 		if email := e.Text("email"); email != "" {
@@ -163,8 +165,8 @@ func (v *visit) destinations() []searchHit {
 	}{
 		{"", searchHit{Label: "Home", Path: v.path()}},
 		{access.DirectoryRead, searchHit{Label: "Directory", Path: v.path("directory")}},
-		{access.DirectoryWrite, searchHit{Label: "New person", Path: v.path("directory", "new") + "?type=" + entryPerson}},
-		{access.DirectoryWrite, searchHit{Label: "New organization", Path: v.path("directory", "new") + "?type=" + entryOrganization}},
+		{access.DirectoryWrite, searchHit{Label: "New person", Path: v.path("directory", "new") + "?type=" + api.TypePerson}},
+		{access.DirectoryWrite, searchHit{Label: "New organization", Path: v.path("directory", "new") + "?type=" + api.TypeOrganization}},
 		{access.DirectoryRead, searchHit{Label: "Tags", Path: v.path("directory", "tags")}},
 		{access.DirectoryDelete, searchHit{Label: "Deleted entries", Path: v.path("directory", "deleted")}},
 		{access.MembersRead, searchHit{Label: "Members", Path: v.path("members")}},

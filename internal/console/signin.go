@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/signin"
@@ -31,7 +32,7 @@ func (c *Console) signInRoutes() []Route {
 		open("POST", "/invite/{link}", c.redeem),
 		open("POST", "/invite/{link}/passkey", c.offerLinkPasskey),
 		open("POST", "/invite/{link}/passkey/finish", c.redeemByPasskey),
-		c.post("/invite/{link}/accept", c.accept),
+		c.post("/invite/{link}/accept", audit.MemberAccepted, c.accept),
 	}
 }
 
@@ -238,7 +239,7 @@ func (v *visit) answer(status int, value any) error {
 
 // answerError gives the page's script a message to show.
 func (v *visit) answerError(err error) error {
-	f := v.Explain(err)
+	f := v.Explain(v.refused(err))
 	text := sentence(f.Message)
 	if f.RetryAfter > 0 {
 		text = "Too many attempts. Try again in " + roughly(f.RetryAfter) + "."

@@ -20,7 +20,8 @@ import (
 type visit struct {
 	*web.Exchange
 	console *Console
-	form    url.Values // of a POST
+	action  audit.Action // of the route: what a refusal is audited as
+	form    url.Values   // of a POST
 	zone    *time.Location
 
 	browser    identity.Browser // its session, empty if nobody is signed in
@@ -68,7 +69,7 @@ func (c *Console) signedIn(page func(v *visit) error) web.Endpoint {
 func (c *Console) visit(x *web.Exchange) *visit {
 	x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP}
 	c.setHeaders(x.W.Header())
-	return &visit{Exchange: x, console: c, zone: zoneOf(x.R)}
+	return &visit{Exchange: x, console: c, action: audit.AccessDenied, zone: zoneOf(x.R)}
 }
 
 // prepare reads the form and finds out who is signed in.
@@ -90,13 +91,24 @@ func (v *visit) prepare() error {
 			return fault.New(fault.Validation, "the form could not be read")
 		}
 		v.form = v.R.PostForm
-		for _, values := range v.form {
-			for i := range values {
-				values[i] = strings.ReplaceAll(strings.ToValidUTF8(values[i], "\uFFFD"), "\x00", "\uFFFD")
-			}
-		}
+		makeStorable(v.form)
+	}
+	if query := v.R.URL.Query(); makeStorable(query) {
+		v.R.URL.RawQuery = query.Encode()
 	}
 	return v.identify()
+}
+
+// makeStorable replaces what no database column can hold: invalid UTF-8 and NUL. It says
+// whether there was any.
+func makeStorable(values url.Values) (changed bool) {
+	for _, list := range values {
+		for i, text := range list {
+			list[i] = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+			changed = changed || list[i] != text
+		}
+	}
+	return changed
 }
 
 // identify finds out who is signed in. A page that polls in the background says so:
@@ -121,40 +133,52 @@ func (v *visit) identify() error {
 	return v.console.config.Count(v.Exchange, browser.Actor.ID)
 }
 
-// ask calls a service method that only reads.
-func ask[In, Out any](v *visit, fn web.Func[In, Out], args web.Args) (Out, error) {
-	return web.Ask(v.console.endpoints, v.Exchange, fn, args)
+// read calls a service method that only reads.
+func read[In, Out any](v *visit, fn web.Func[In, Out], in In) (Out, error) {
+	return web.Call(v.console.endpoints, v.Exchange, fn, in)
 }
 
-// act calls a service method that changes something. The form's token serves as the
-// idempotency key, so a form that is sent twice acts once.
-func act[In, Out any](v *visit, action audit.Action, fn web.Func[In, Out], args web.Args) (Out, error) {
-	if key := v.form.Get("once"); len(key) > 0 && len(key) <= 100 {
-		args.Key = strings.ReplaceAll("console "+key, " ", "-")
+// change calls a service method that changes something. The form's token serves as the
+// idempotency key, so a form that is sent twice changes it once.
+func change[In, Out any](v *visit, fn web.Func[In, Out], in In) (Out, error) {
+	token := v.form.Get("once")
+	if token == "" || len(token) > 100 {
+		return web.Call(v.console.endpoints, v.Exchange, fn, in)
 	}
-	return web.Act(v.console.endpoints, v.Exchange, action, fn, args)
+	key := strings.ReplaceAll("console "+token, " ", "-")
+	return web.CallOnce(v.console.endpoints, v.Exchange, key, []byte(v.form.Encode()), fn, in)
+}
+
+// refused writes the audit row of a visitor who lacks a permission, under the action
+// that the route names. Every way to show an error goes through it.
+func (v *visit) refused(err error) error {
+	if v.browser.Actor.ID == "" {
+		return err // a stranger is nobody's member
+	}
+	return v.console.endpoints.RecordRefusal(v.Exchange, v.action, err)
 }
 
 // can says whether the visitor may do something in the workspace.
 func (v *visit) can(p access.Permission) bool { return v.held.Has(p) }
 
-// need refuses a page to a visitor who lacks a permission. The refusal goes into the
-// audit log, as the API's do.
+// need refuses a page to a visitor who lacks a permission.
 func (v *visit) need(p access.Permission) error {
 	if v.can(p) {
 		return nil
 	}
-	return web.Refuse(v.console.endpoints, v.Exchange, fault.Denied(string(p), fault.Scope{WorkspaceID: v.workspace.ID}))
+	return fault.Denied(string(p), fault.Scope{WorkspaceID: v.workspace.ID})
 }
 
 // field is a value of the form without surrounding space.
 func (v *visit) field(name string) string { return strings.TrimSpace(v.form.Get(name)) }
 
-// optional puts a value into the body of a call unless it is empty.
-func optional(body map[string]any, name, value string) {
-	if value != "" {
-		body[name] = value
+// optional is the value of an optional parameter: nil, which leaves it out, if the text
+// is empty.
+func optional(text string) *string {
+	if text == "" {
+		return nil
 	}
+	return &text
 }
 
 // redirect makes the browser GET another page.

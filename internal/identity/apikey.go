@@ -17,7 +17,7 @@ import (
 const maxKeys = 100
 
 // APIKeys lists the caller's keys, oldest first.
-func (s *Service) APIKeys(ctx context.Context, by db.Caller, in struct{ web.PageParams }) (web.Page[api.APIKey], error) {
+func (s *Service) APIKeys(ctx context.Context, by db.Caller, in KeysInput) (web.Page[api.APIKey], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(k api.APIKey) string { return k.ID },
 		func(q db.Q, after string, take int) ([]api.APIKey, error) { return keysOf(q, by.ID, after, take) }, "api-keys", by.ID)
 }

@@ -169,8 +169,8 @@ func (n *node) last(action audit.Action) row {
 }
 
 // call calls a service method as the console does.
-func call[In, Out any](n *node, by db.Caller, fn web.Func[In, Out], path map[string]string, body map[string]any) (Out, error) {
+func call[In, Out any](n *node, by db.Caller, fn web.Func[In, Out], in In) (Out, error) {
 	request := httptest.NewRequest(http.MethodPost, "/", nil).WithContext(n.t.Context())
 	x := &web.Exchange{W: httptest.NewRecorder(), R: request, Caller: by, RequestID: by.RequestID, IP: by.IP}
-	return web.Act(&web.Endpoints{DB: n.db}, x, audit.AccessDenied, fn, web.Args{Path: path, Body: body})
+	return web.Call(&web.Endpoints{DB: n.db}, x, fn, in)
 }

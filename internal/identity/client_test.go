@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -46,7 +47,7 @@ func (p *place) in(t testing.TB) *place {
 // another is a further workspace of the same organization, whose admin is the same.
 func (p *place) another() *place {
 	p.t.Helper()
-	ws, err := call(p.node, p.admin, p.workspaces.Create, nil, map[string]any{"name": "Payroll", "organization_id": p.admin.HomeOrgID})
+	ws, err := call(p.node, p.admin, p.workspaces.Create, workspace.CreateInput{WorkspaceCreate: api.WorkspaceCreate{Name: "Payroll", OrganizationID: p.admin.HomeOrgID}})
 	must(p.t, err)
 	other := *p
 	other.workspaceID = ws.ID
@@ -58,20 +59,21 @@ func (p *place) holder(role string) db.Caller {
 	p.t.Helper()
 	email := role + "@example.com"
 	id := p.person(email)
-	_, err := call(p.node, p.admin, p.workspaces.AddMember, map[string]string{"id": p.workspaceID}, map[string]any{"email": email, "role": role})
+	_, err := call(p.node, p.admin, p.workspaces.AddMember, workspace.AddMemberInput{ID: p.workspaceID, MemberAdd: api.MemberAdd{Email: email, Role: role}})
 	must(p.t, err)
 	return db.Caller{Actor: audit.Actor{Type: audit.User, ID: id, Email: email}}
 }
 
 func (p *place) define(role string, permissions ...string) {
 	p.t.Helper()
-	_, err := call(p.node, p.admin, p.workspaces.DefineRole, map[string]string{"id": p.workspaceID, "role": role},
-		map[string]any{"name": role, "permissions": permissions})
+	_, err := call(p.node, p.admin, p.workspaces.DefineRole, workspace.DefineRoleInput{
+		ID: p.workspaceID, Role: role, RoleDefine: api.RoleDefine{Name: role, Permissions: permissions},
+	})
 	must(p.t, err)
 }
 
 func (p *place) create(by db.Caller, name, role string) (identity.NewClient, error) {
-	return call(p.node, by, p.clients.Create, map[string]string{"id": p.workspaceID}, map[string]any{"name": name, "role": role})
+	return call(p.node, by, p.clients.Create, identity.CreateClientInput{WorkspaceID: p.workspaceID, Name: name, Role: role})
 }
 
 func (p *place) client(name, role string) identity.NewClient {
@@ -81,21 +83,21 @@ func (p *place) client(name, role string) identity.NewClient {
 	return made
 }
 
-func (p *place) path(id string) map[string]string {
-	return map[string]string{"workspace": p.workspaceID, "id": id}
+func (p *place) named(id string) identity.ClientInput {
+	return identity.ClientInput{WorkspaceID: p.workspaceID, ID: id}
 }
 
 func (p *place) rotate(by db.Caller, id string) (identity.NewClient, error) {
-	return call(p.node, by, p.clients.Rotate, p.path(id), nil)
+	return call(p.node, by, p.clients.Rotate, p.named(id))
 }
 
 func (p *place) revoke(by db.Caller, id string) error {
-	_, err := call(p.node, by, p.clients.Revoke, p.path(id), nil)
+	_, err := call(p.node, by, p.clients.Revoke, p.named(id))
 	return err
 }
 
 func (p *place) list(by db.Caller) ([]identity.ClientInfo, error) {
-	return call(p.node, by, p.clients.List, map[string]string{"id": p.workspaceID}, nil)
+	return call(p.node, by, p.clients.List, identity.ClientsInput{WorkspaceID: p.workspaceID})
 }
 
 // names are those of the clients that are listed.

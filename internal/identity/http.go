@@ -40,6 +40,9 @@ type CodeInput struct {
 	Code string `path:"code"`
 }
 
+// KeysInput asks for the API keys of the caller.
+type KeysInput struct{ web.PageParams }
+
 // NewKeyInput describes a new API key.
 type NewKeyInput struct{ api.APIKeyCreate }
 

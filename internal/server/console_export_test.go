@@ -115,7 +115,7 @@ func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 				if faultCode(err) != fault.Forbidden || len(rows) != 0 {
 					t.Errorf("%d rows, %v", len(rows), err)
 				}
-			}, storedRow{"iam.access.denied", "denied", ""}) // which web.Ask files
+			}, storedRow{"iam.access.denied", "denied", ""}) // which the endpoint records
 		})
 		t.Run("an organization's own is filed with it", func(t *testing.T) {
 			if _, err := invoke(t, s, x.Owner, exporting(s.audit.Export, nil), "organization_id", x.OrganizationID, "format", "csv"); err != nil {

@@ -2,9 +2,11 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
+	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"testing"
 	"time"
 
@@ -42,25 +44,46 @@ func callerOf(c *servertest.Client) db.Caller {
 	return db.Caller{Actor: audit.Actor{Type: audit.User, ID: c.UserID, Name: "Caller"}}
 }
 
-// invoke calls a service method with an input that is bound from a query, in pairs.
+// invoke calls a service method by an endpoint, which binds the input from a query, in
+// pairs.
 func invoke[In, Out any](t *testing.T, s services, c *servertest.Client, method web.Func[In, Out], query ...string) (Out, error) {
 	t.Helper()
-	values, err := url.ParseQuery(servertest.Query(query...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return web.Ask(&web.Endpoints{DB: s.db}, exchange(t, c), method, web.Args{Query: values})
+	return serve(t, s, c, httptest.NewRequestWithContext(t.Context(), "GET", "/?"+servertest.Query(query...), nil), method)
 }
 
 // invokeOn does the same for a method that takes an id.
 func invokeOn[In, Out any](t *testing.T, s services, c *servertest.Client, method web.Func[In, Out], id string) (Out, error) {
 	t.Helper()
-	return web.Ask(&web.Endpoints{DB: s.db}, exchange(t, c), method, web.Args{Path: map[string]string{"id": id}})
+	request := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+	request.SetPathValue("id", id)
+	return serve(t, s, c, request, method)
 }
 
-func exchange(t *testing.T, c *servertest.Client) *web.Exchange {
+// serve runs a service method behind an endpoint and returns what the method returned, or
+// why it was not called.
+func serve[In, Out any](t *testing.T, s services, c *servertest.Client, request *http.Request, method web.Func[In, Out]) (out Out, err error) {
 	t.Helper()
-	return &web.Exchange{R: httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), Caller: callerOf(c)}
+	called := false
+	endpoint := web.Read(&web.Endpoints{
+		DB:           s.db,
+		Authenticate: func(*web.Exchange) (audit.Actor, error) { return callerOf(c).Actor, nil },
+	}, func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
+		called = true
+		out, err = method(ctx, by, in)
+		return struct{}{}, err
+	})
+	answer := httptest.NewRecorder()
+	endpoint(&web.Exchange{W: answer, R: request, Log: slog.New(slog.DiscardHandler)})
+	if called {
+		return out, err
+	}
+	var refused struct {
+		Error struct{ Code, Message string }
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &refused); err != nil {
+		t.Fatal(err)
+	}
+	return out, fault.New(fault.Code(refused.Error.Code), "%s", refused.Error.Message)
 }
 
 // exporting makes of Export a method whose answer is the rows.

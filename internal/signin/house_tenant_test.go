@@ -6,6 +6,8 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/organization"
+	"bursar/internal/workspace"
 )
 
 // tenant is an organization with a workspace and its admin.
@@ -19,9 +21,9 @@ type tenant struct {
 func (h *house) tenant(adminEmail string) *tenant {
 	h.t.Helper()
 	admin, _ := h.enter(h.person(adminEmail))
-	org, err := call(h, admin, h.organizations.Create, nil, map[string]any{"name": "Org of " + adminEmail})
+	org, err := call(h, admin, h.organizations.Create, organization.CreateInput{OrganizationCreate: api.OrganizationCreate{Name: "Org of " + adminEmail}})
 	must(h.t, err)
-	ws, err := call(h, admin, h.workspaces.Create, nil, map[string]any{"name": "Place of " + adminEmail, "organization_id": org.ID})
+	ws, err := call(h, admin, h.workspaces.Create, workspace.CreateInput{WorkspaceCreate: api.WorkspaceCreate{Name: "Place of " + adminEmail, OrganizationID: org.ID}})
 	must(h.t, err)
 	return &tenant{h, admin, org.ID, ws.ID}
 }
@@ -31,7 +33,7 @@ func (h *house) tenant(adminEmail string) *tenant {
 func (x *tenant) invite(email, role string) (accountID, link string) {
 	x.house.t.Helper()
 	added, err := call(x.house, x.admin, x.house.workspaces.AddMember,
-		map[string]string{"id": x.workspaceID}, map[string]any{"email": email, "role": role})
+		workspace.AddMemberInput{ID: x.workspaceID, MemberAdd: api.MemberAdd{Email: email, Role: role}})
 	must(x.house.t, err)
 	return added.UserID, secretOf(added.InvitationURL)
 }
@@ -40,7 +42,7 @@ func (x *tenant) invite(email, role string) (accountID, link string) {
 // does not.
 func (x *tenant) status(accountID string) string {
 	x.house.t.Helper()
-	list, err := call(x.house, x.admin, x.house.workspaces.Members, map[string]string{"id": x.workspaceID}, nil)
+	list, err := call(x.house, x.admin, x.house.workspaces.Members, workspace.MembersInput{ID: x.workspaceID})
 	must(x.house.t, err)
 	for _, m := range list.Rows() {
 		if m.ID == accountID {
@@ -71,14 +73,14 @@ func (x *tenant) opensTo(accountID string) bool {
 // workspacesOf lists the ids of the workspaces that an account sees.
 func (h *house) workspacesOf(accountID string) []string {
 	h.t.Helper()
-	list, err := call(h, db.Caller{Actor: audit.Actor{ID: accountID}}, h.workspaces.List, nil, nil)
+	list, err := call(h, db.Caller{Actor: audit.Actor{ID: accountID}}, h.workspaces.List, workspace.ListInput{})
 	must(h.t, err)
 	return column(list.Rows(), func(w api.Workspace) string { return w.ID })
 }
 
 func (h *house) organizationsOf(accountID string) []string {
 	h.t.Helper()
-	list, err := call(h, db.Caller{Actor: audit.Actor{ID: accountID}}, h.organizations.List, nil, nil)
+	list, err := call(h, db.Caller{Actor: audit.Actor{ID: accountID}}, h.organizations.List, organization.ListInput{})
 	must(h.t, err)
 	return column(list.Rows(), func(o api.Organization) string { return o.ID })
 }

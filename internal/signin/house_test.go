@@ -237,10 +237,10 @@ func (h *house) knows(email, password string) bool {
 }
 
 // call calls a service method as the console does.
-func call[In, Out any](h *house, by db.Caller, fn web.Func[In, Out], path map[string]string, body map[string]any) (Out, error) {
+func call[In, Out any](h *house, by db.Caller, fn web.Func[In, Out], in In) (Out, error) {
 	request := httptest.NewRequest(http.MethodPost, "/", nil).WithContext(h.t.Context())
 	x := &web.Exchange{W: httptest.NewRecorder(), R: request, Caller: by, RequestID: by.RequestID, IP: by.IP}
-	return web.Act(h.site, x, audit.AccessDenied, fn, web.Args{Path: path, Body: body})
+	return web.Call(h.site, x, fn, in)
 }
 
 // sideBySide runs something several times at once.

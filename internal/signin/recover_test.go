@@ -11,6 +11,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
 	"bursar/internal/mail/smtptest"
+	"bursar/internal/workspace"
 )
 
 // eachWithMail runs a test on every engine in a house that sends mail.
@@ -114,7 +115,7 @@ func TestAMailedInvitationIsAnotherThanTheOneShown(t *testing.T) {
 			h := h.on(t)
 			id, shown := x.invite("three@example.com", "viewer")
 			mailed := linkIn(t, box.Wait(t, 3)[2])
-			_, err := call(h, x.admin, h.workspaces.Reinvite, map[string]string{"id": x.workspaceID, "userId": id}, nil)
+			_, err := call(h, x.admin, h.workspaces.Reinvite, workspace.MemberInput{ID: x.workspaceID, UserID: id})
 			must(t, err)
 			h.dead(shown)
 			h.dead(mailed)

@@ -10,6 +10,7 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/signin"
+	"bursar/internal/workspace"
 )
 
 // redeem sets an account up by a link.
@@ -194,7 +195,7 @@ func TestANewerLinkEndsTheOlder(t *testing.T) {
 		t.Run("to an invitation", func(t *testing.T) {
 			h := h.on(t)
 			id, old := x.invite("bob@example.com", "viewer")
-			again, err := call(h, x.admin, h.workspaces.Reinvite, map[string]string{"id": x.workspaceID, "userId": id}, nil)
+			again, err := call(h, x.admin, h.workspaces.Reinvite, workspace.MemberInput{ID: x.workspaceID, UserID: id})
 			must(t, err)
 			h.dead(old)
 			must(t, h.redeem(secretOf(again.InvitationURL), goodPassword))
@@ -222,7 +223,7 @@ func TestALinkDiesWithWhatItIsFor(t *testing.T) {
 		t.Run("the member was removed", func(t *testing.T) {
 			h := h.on(t)
 			id, link := x.invite("bob@example.com", "viewer")
-			_, err := call(h, x.admin, h.workspaces.RemoveMember, map[string]string{"id": x.workspaceID, "userId": id}, nil)
+			_, err := call(h, x.admin, h.workspaces.RemoveMember, workspace.MemberInput{ID: x.workspaceID, UserID: id})
 			must(t, err)
 			h.dead(link)
 		})

@@ -7,13 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/organization"
 	"bursar/internal/web"
+	"bursar/internal/workspace"
 )
 
 // twice is somebody whom two organizations invite, of which the first has the
@@ -72,7 +75,7 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 		})
 		t.Run("another role of the second does not open it", func(t *testing.T) {
 			h := h.on(t)
-			_, err := call(h, w.b.admin, h.workspaces.AddMember, map[string]string{"id": w.b.workspaceID}, map[string]any{"email": bobsAddress, "role": "admin"})
+			_, err := call(h, w.b.admin, h.workspaces.AddMember, workspace.AddMemberInput{ID: w.b.workspaceID, MemberAdd: api.MemberAdd{Email: bobsAddress, Role: "admin"}})
 			must(t, err)
 			if w.b.opensTo(w.accountID) {
 				t.Error("it does")
@@ -88,7 +91,7 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 		})
 		t.Run("another workspace of the first opens at once", func(t *testing.T) {
 			h := h.on(t)
-			ws, err := call(h, w.a.admin, h.workspaces.Create, nil, map[string]any{"name": "Second", "organization_id": w.a.organizationID})
+			ws, err := call(h, w.a.admin, h.workspaces.Create, workspace.CreateInput{WorkspaceCreate: api.WorkspaceCreate{Name: "Second", OrganizationID: w.a.organizationID}})
 			must(t, err)
 			second := &tenant{h, w.a.admin, w.a.organizationID, ws.ID}
 			if _, link := second.invite(bobsAddress, "viewer"); link != "" || !second.opensTo(w.accountID) {
@@ -98,9 +101,9 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 		t.Run("what it makes itself is its own", func(t *testing.T) {
 			h := h.on(t)
 			bob, _ := h.enter(w.accountID)
-			org, err := call(h, bob, h.organizations.Create, nil, map[string]any{"name": "Bob's"})
+			org, err := call(h, bob, h.organizations.Create, organization.CreateInput{OrganizationCreate: api.OrganizationCreate{Name: "Bob's"}})
 			must(t, err)
-			ws, err := call(h, bob, h.workspaces.Create, nil, map[string]any{"name": "Bob's", "organization_id": org.ID})
+			ws, err := call(h, bob, h.workspaces.Create, workspace.CreateInput{WorkspaceCreate: api.WorkspaceCreate{Name: "Bob's", OrganizationID: org.ID}})
 			must(t, err)
 			if !slices.Contains(h.workspacesOf(w.accountID), ws.ID) {
 				t.Error("the maker of a workspace is not in it")
@@ -217,7 +220,7 @@ func (h *house) seize(accountID string) seized {
 	h.t.Helper()
 	me, browser := h.enter(accountID)
 	s := seized{id: accountID, browser: browser}
-	key, err := call(h, me, h.identity.CreateKey, nil, map[string]any{"name": "mine"})
+	key, err := call(h, me, h.identity.CreateKey, identity.NewKeyInput{APIKeyCreate: api.APIKeyCreate{Name: "mine"}})
 	must(h.t, err)
 	s.apiKey = key.APIKey
 	h.secondFactor(me)
@@ -340,7 +343,7 @@ func TestAnInvitedAdminIsNotTheOneWhoIsLeft(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		w := twice{a: h.tenant("boss@a.example"), b: h.tenant("chief@b.example")}
 		leave := func(x *tenant) error {
-			_, err := call(h, x.admin, h.workspaces.RemoveMember, map[string]string{"id": x.workspaceID, "userId": x.admin.ID}, nil)
+			_, err := call(h, x.admin, h.workspaces.RemoveMember, workspace.MemberInput{ID: x.workspaceID, UserID: x.admin.ID})
 			return err
 		}
 		id, linkA := w.a.invite(bobsAddress, "admin")

@@ -95,18 +95,7 @@ func (b *binder[In]) plan(t reflect.Type, at []int) {
 	}
 }
 
-// source is where parameters come from.
-type source interface {
-	pathValue(name string) string
-	headerValues(name string) []string
-	queryValues() (url.Values, error)
-}
-
-func (x *Exchange) pathValue(name string) string      { return x.R.PathValue(name) }
-func (x *Exchange) headerValues(name string) []string { return x.R.Header.Values(name) }
-func (x *Exchange) queryValues() (url.Values, error)  { return url.ParseQuery(x.R.URL.RawQuery) }
-
-func (b *binder[In]) request(x source, body []byte) (In, error) {
+func (b *binder[In]) request(x *Exchange, body []byte) (In, error) {
 	var in In
 	var v fault.Violations
 	value := reflect.ValueOf(&in).Elem()
@@ -114,31 +103,36 @@ func (b *binder[In]) request(x source, body []byte) (In, error) {
 	if err := b.bindBody(body, value, &v); err != nil {
 		return in, err
 	}
-	switch rules := any(&in).(type) {
-	case validator:
-		rules.Validate(&v)
-	case timedValidator:
-		rules.ValidateAt(&v, b.now())
-	}
+	validate(&in, &v, b.now)
 	return in, v.Err()
 }
 
-func (b *binder[In]) bindParams(x source, in reflect.Value, v *fault.Violations) {
+// validate reports what is wrong with an input by its own rules.
+func validate(in any, v *fault.Violations, now func() int64) {
+	switch rules := in.(type) {
+	case validator:
+		rules.Validate(v)
+	case timedValidator:
+		rules.ValidateAt(v, now())
+	}
+}
+
+func (b *binder[In]) bindParams(x *Exchange, in reflect.Value, v *fault.Violations) {
 	var query url.Values
 	for _, p := range b.params {
 		var given []string
 		switch p.source {
 		case "path":
 			// No row has such an id, so the answer is "not found" rather than an error.
-			given = []string{strings.ReplaceAll(strings.ToValidUTF8(x.pathValue(p.name), "\uFFFD"), "\x00", "\uFFFD")}
+			given = []string{strings.ReplaceAll(strings.ToValidUTF8(x.R.PathValue(p.name), "\uFFFD"), "\x00", "\uFFFD")}
 		case "header":
-			if values := x.headerValues(p.name); len(values) > 0 {
+			if values := x.R.Header.Values(p.name); len(values) > 0 {
 				given = []string{strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")}
 			}
 		case "query":
 			if query == nil {
 				var err error
-				if query, err = x.queryValues(); err != nil {
+				if query, err = url.ParseQuery(x.R.URL.RawQuery); err != nil {
 					v.Add("query", "is not a valid query string")
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -15,69 +14,51 @@ import (
 	"bursar/internal/fault"
 )
 
-// Args are what a service method is called with when the request did not come
-// through the API. They are bound and checked as a request to the API is.
-type Args struct {
-	Path  map[string]string
-	Query url.Values
-	Body  map[string]any
-	// Key makes the call happen at most once, as an idempotency key does.
-	Key string
-}
-
-func (a Args) pathValue(name string) string     { return a.Path[name] }
-func (a Args) headerValues(string) []string     { return nil }
-func (a Args) queryValues() (url.Values, error) { return a.Query, nil }
-
-// Ask calls a service method that changes nothing, for the caller of an exchange.
-// A refusal leaves its audit row.
-func Ask[In, Out any](s *Endpoints, x *Exchange, fn Func[In, Out], args Args) (Out, error) {
-	return invoke(s, x, audit.AccessDenied, fn, args)
-}
-
-// Act calls a service method that changes something, for the caller of an
-// exchange. The action names what a refused attempt is filed under.
-func Act[In, Out any](s *Endpoints, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (Out, error) {
-	if args.Key == "" {
-		return invoke(s, x, action, fn, args)
-	}
-	out, err := once(s, x, action, fn, args)
-	var replay *db.Replay
-	if !errors.As(err, &replay) {
+// Call calls a service method for whoever uses the console. It checks the input as the
+// API checks one that it has bound.
+func Call[In, Out any](s *Endpoints, x *Exchange, fn Func[In, Out], in In) (out Out, err error) {
+	var v fault.Violations
+	validate(&in, &v, s.now)
+	if err := v.Err(); err != nil {
 		return out, err
 	}
-	return replayed[Out](replay)
+	return fn(x.R.Context(), x.Caller, in)
 }
 
-func once[In, Out any](s *Endpoints, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (out Out, err error) {
-	body, err := args.body()
+// CallOnce is Call for a form that a person may send twice, such as by a double click:
+// the key makes it happen once, and the second call returns what the first one did. It
+// waits if the first one is still running. The request is what was sent; the same key
+// with another request is refused.
+func CallOnce[In, Out any](s *Endpoints, x *Exchange, key string, request []byte, fn Func[In, Out], in In) (out Out, err error) {
+	// A handler may call several methods for one form: their answers must not be mixed up.
+	bound, err := bindKey(x, "", key, fmt.Appendf(request, "\n%T", in))
 	if err != nil {
 		return out, err
 	}
-	once, err := bindKey(x, action, args.Key, body)
-	if err != nil {
-		return out, err
-	}
-	done, err := s.wait(x.R.Context(), once)
+	done, err := s.waitForKey(x.R.Context(), bound)
 	if err != nil {
 		return out, err
 	}
 	defer done()
-	if err := s.DB.Read(x.R.Context(), func(q db.Q) error { return once.Lookup(q, s.DB.Now()) }); err != nil {
-		return out, err
+	err = s.DB.Read(x.R.Context(), func(q db.Q) error { return bound.Lookup(q, s.DB.Now()) })
+	if err == nil {
+		x.Caller.IdempotencyKey = bound
+		defer func() { x.Caller.IdempotencyKey = nil }()
+		out, err = Call(s, x, fn, in)
 	}
-	x.Caller.IdempotencyKey = once
-	defer func() { x.Caller.IdempotencyKey = nil }()
-	return invoke(s, x, action, fn, args)
+	var replay *db.Replay
+	if errors.As(err, &replay) {
+		return replayed[Out](replay)
+	}
+	return out, err
 }
 
-// wait claims a key as soon as a call that has it has ended: a person who sent a
-// form twice is to see what the first one did.
-func (s *Endpoints) wait(ctx context.Context, once *db.IdempotencyKey) (done func(), err error) {
+// waitForKey claims a key as soon as the call that has it ends.
+func (s *Endpoints) waitForKey(ctx context.Context, key *db.IdempotencyKey) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
-		if done, err = s.DB.Claim(once); err == nil {
+		if done, err = s.DB.Claim(key); err == nil {
 			return done, nil
 		}
 		select {
@@ -88,60 +69,31 @@ func (s *Endpoints) wait(ctx context.Context, once *db.IdempotencyKey) (done fun
 	}
 }
 
-// replayed reads the answer that was given to the same call before.
+// replayed decodes the answer that is stored for a key.
 func replayed[Out any](r *db.Replay) (out Out, err error) {
 	var answer struct {
 		Data jsontext.Value `json:"data"`
 	}
 	if err := json.Unmarshal(r.Body, &answer); err != nil {
-		return out, fmt.Errorf("read an earlier answer: %w", err)
+		return out, fmt.Errorf("read a stored answer: %w", err)
 	}
 	if err := json.Unmarshal(answer.Data, &out); err != nil {
-		return out, fmt.Errorf("read an earlier answer: %w", err)
+		return out, fmt.Errorf("read a stored answer: %w", err)
 	}
 	return out, nil
 }
 
-func (a Args) body() ([]byte, error) {
-	if a.Body == nil {
-		return nil, nil
-	}
-	body, err := json.Marshal(a.Body, json.Deterministic(true))
-	if err != nil {
-		return nil, fmt.Errorf("encode the arguments of a call: %w", err)
-	}
-	return body, nil
-}
-
-func invoke[In, Out any](s *Endpoints, x *Exchange, action audit.Action, fn Func[In, Out], args Args) (out Out, err error) {
-	body, err := args.body()
-	if err != nil {
-		return out, err
-	}
-	in, err := newBinder[In](s.now).request(args, body)
-	if err != nil {
-		return out, err
-	}
-	if out, err = fn(x.R.Context(), x.Caller, in); err != nil {
-		return out, s.noteRefusal(x, action, args, err)
-	}
-	return out, nil
-}
-
-// noteRefusal puts a refusal on record, even if the caller hangs up.
-func (s *Endpoints) noteRefusal(x *Exchange, action audit.Action, from source, err error) error {
+// RecordRefusal writes the audit row of a caller who lacks a permission, even if the
+// caller has closed the connection. It returns the error to show: the given one, or
+// that of writing the row. Other errors leave no row.
+func (s *Endpoints) RecordRefusal(x *Exchange, action audit.Action, err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != fault.Forbidden {
 		return err
 	}
 	by := db.Caller{Actor: x.Caller.Actor}
-	if kept := db.Record(context.WithoutCancel(x.R.Context()), s.DB, by, refusal(x, action, from, f), nil); kept != nil {
-		return kept
+	if failed := db.Record(context.WithoutCancel(x.R.Context()), s.DB, by, refusal(x, action, f), nil); failed != nil {
+		return failed
 	}
 	return err
-}
-
-// Refuse puts a refusal on record that no service method had to speak.
-func Refuse(s *Endpoints, x *Exchange, f *fault.Fault) error {
-	return s.noteRefusal(x, audit.AccessDenied, x, f)
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -159,7 +160,7 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	f := x.Explain(err)
 	event := audit.None("a refused request changes nothing")
 	if f.Code == fault.Forbidden {
-		event = refusal(x, action, x, f)
+		event = refusal(x, action, f)
 	}
 	if key := x.Caller.IdempotencyKey; key != nil && !worthKeeping(f) {
 		// The first attempt may have succeeded and only this retry been refused: replay
@@ -193,15 +194,29 @@ func worthKeeping(f *fault.Fault) bool {
 	return status < 500 && status != http.StatusTooManyRequests && f.Code != fault.IdempotencyConflict
 }
 
-func refusal(x *Exchange, action audit.Action, from source, f *fault.Fault) audit.Event {
+// refusal is the audit row of a caller who lacks a permission.
+func refusal(x *Exchange, action audit.Action, f *fault.Fault) audit.Event {
 	return audit.Event{
 		Action:         action,
 		Outcome:        audit.Denied,
 		Description:    "Refused " + x.Route + ": " + f.Message,
 		WorkspaceID:    f.Scope.WorkspaceID,
 		OrganizationID: f.Scope.OrganizationID,
-		ResourceID:     from.pathValue(pathName(action.Resource())),
+		ResourceID:     refusedResource(x, action, f),
 	}
+}
+
+// refusedResource is the id of what a refused request is about. Forms for the settings of
+// a tenant do not have its id in their path, but the refusal tells it.
+func refusedResource(x *Exchange, action audit.Action, f *fault.Fault) string {
+	id := x.R.PathValue(pathName(action.Resource()))
+	switch action {
+	case audit.WorkspaceUpdated:
+		return cmp.Or(id, f.Scope.WorkspaceID)
+	case audit.OrganizationSettingsUpdated:
+		return cmp.Or(id, f.Scope.OrganizationID)
+	}
+	return id
 }
 
 // pathName is the name of the path parameter that holds the id of a resource.

@@ -1,0 +1,138 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"bursar/internal/audit"
+	"bursar/internal/console"
+	"bursar/internal/server/servertest"
+	"bursar/internal/web"
+)
+
+// refusedForm is a form that a viewer may not send.
+type refusedForm struct {
+	action audit.Action // that the refusal is recorded as
+	id     string       // in the path
+	pairs  []string
+}
+
+// refusedForms lists the forms that need a permission which a viewer lacks, by path.
+func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
+	t.Helper()
+	admin := n.Admin(t)
+	entry, member := admin.Entry(nil), admin.UserID
+	tag := admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "vip"}).OK().Text("id")
+	return map[string]refusedForm{
+		"/w/{ws}/directory":                                    {audit.EntryCreated, "", []string{"type", "person", "field-email", "ada@example.com"}},
+		"/w/{ws}/directory/{id}":                               {audit.EntryUpdated, entry, []string{"was", "{}", "label", "Ada"}},
+		"/w/{ws}/directory/{id}/status":                        {audit.EntryUpdated, entry, []string{"status", "inactive"}},
+		"/w/{ws}/directory/{id}/delete":                        {audit.EntryDeleted, entry, nil},
+		"/w/{ws}/directory/{id}/restore":                       {audit.EntryRestored, entry, nil},
+		"/w/{ws}/directory/tags":                               {audit.TagCreated, "", []string{"name", "new"}},
+		"/w/{ws}/directory/tags/{id}":                          {audit.TagUpdated, tag, []string{"name", "new", "applies_to", "all"}},
+		"/w/{ws}/directory/tags/{id}/delete":                   {audit.TagDeleted, tag, nil},
+		"/w/{ws}/directory/{id}/receiving":                     {audit.ReceivingMethodAdded, entry, []string{"provider", "bank", "account_name", "Ada", "account_id", "1"}},
+		"/w/{ws}/directory/{id}/receiving/{method_id}":         {audit.ReceivingMethodUpdated, entry, []string{"provider", "bank", "account_name", "Ada"}},
+		"/w/{ws}/directory/{id}/receiving/{method_id}/default": {audit.ReceivingMethodUpdated, entry, nil},
+		"/w/{ws}/directory/{id}/receiving/{method_id}/remove":  {audit.ReceivingMethodRemoved, entry, nil},
+		"/w/{ws}/members":                                      {audit.MemberAdded, "", []string{"email", "new@example.com", "role", "viewer"}},
+		"/w/{ws}/members/{userId}/link":                        {audit.MemberInvited, member, nil},
+		"/w/{ws}/members/{userId}/roles":                       {audit.MemberRoleAssigned, member, []string{"role", "viewer"}},
+		"/w/{ws}/members/{userId}/roles/{role}/remove":         {audit.MemberRoleRemoved, member, nil},
+		"/w/{ws}/members/{userId}/remove":                      {audit.MemberRemoved, member, nil},
+		"/w/{ws}/roles":                                        {audit.RoleCreated, "", []string{"name", "Clerk", "permissions", "ws.read"}},
+		"/w/{ws}/roles/{role}":                                 {audit.RoleUpdated, "", []string{"name", "Clerk", "permissions", "ws.read"}},
+		"/w/{ws}/roles/{role}/delete":                          {audit.RoleDeleted, "", nil},
+		"/w/{ws}/organization":                                 {audit.OrganizationSettingsUpdated, "", []string{"name", "Acme", "slug", "acme-2"}},
+		"/w/{ws}/organization/workspace":                       {audit.WorkspaceUpdated, "", []string{"name", "Room", "slug", "room-2"}},
+		"/w/{ws}/clients":                                      {audit.ClientCreated, "", []string{"name", "robot", "role", "viewer"}},
+		"/w/{ws}/clients/{id}/rotate":                          {audit.ClientRotated, "cli_1", nil},
+		"/w/{ws}/clients/{id}/revoke":                          {audit.ClientRevoked, "cli_1", nil},
+		"/w/{ws}/audit/export":                                 {audit.AuditExported, "", []string{"format", "csv"}},
+		"/workspaces/new":                                      {audit.WorkspaceCreated, "", []string{"organization", n.First.OrganizationID, "name", "Room"}},
+	}
+}
+
+// ownForms are the forms that need no permission: they are about one's own account.
+func ownForms() []string {
+	return []string{"/w/{ws}/keys", "/w/{ws}/steps/", "/account", "/device", "/signin", "/signout", "/invite/"}
+}
+
+// denials lists the actions of all refused attempts in the first workspace and in its
+// organization.
+func denials(t *testing.T, n *servertest.Node) (actions []string) {
+	t.Helper()
+	for _, tenant := range []string{"workspace_id=" + n.First.WorkspaceID, "organization_id=" + n.First.OrganizationID} {
+		actions = append(actions, n.Admin(t).Get("/v1/audit?limit=100&outcome=denied&"+tenant).OK().Column("action")...)
+	}
+	return actions
+}
+
+func TestEveryRefusedFormLeavesOneAuditRow(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	pages, err := console.New(console.Services{}, console.Config{PublicURL: n.PublicURL, Endpoints: &web.Endpoints{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forms, seen := refusedForms(t, n), 0
+	viewer := browse(t, n, member(t, n, "viewer"))
+	for _, route := range pages.Routes() {
+		if route.Method != http.MethodPost || isOwn(route.Path) {
+			continue
+		}
+		form, known := forms[route.Path]
+		if !known {
+			t.Errorf("POST %s is new: say here what a viewer may not send to it", route.Path)
+			continue
+		}
+		seen++
+		t.Run(route.Path, func(t *testing.T) {
+			before := len(denials(t, n))
+			path := strings.NewReplacer("{ws}", n.First.WorkspaceID, "{id}", form.id, "{userId}", form.id,
+				"{role}", "clerk", "{method_id}", "rm_1").Replace(route.Path)
+			if got := viewer.post(path, form.pairs...); got.status != http.StatusForbidden {
+				t.Fatalf("answered %d: %.300s", got.status, got.body)
+			}
+			after := denials(t, n)
+			recorded := 0
+			for _, action := range after {
+				if action == string(form.action) {
+					recorded++
+				}
+			}
+			if len(after) != before+1 || recorded == 0 {
+				t.Errorf("%d rows were added; all are %v, want %s", len(after)-before, after, form.action)
+			}
+		})
+	}
+	if seen != len(forms) {
+		t.Errorf("%d of %d forms have a route", seen, len(forms))
+	}
+}
+
+func isOwn(path string) bool {
+	for _, prefix := range ownForms() {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestARefusedPageLeavesAnAuditRow(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	viewer := browse(t, n, member(t, n, "viewer"))
+	for _, path := range []string{"/directory/new", "/roles/new", "/clients/new", "/directory/deleted"} {
+		before := len(denials(t, n))
+		if got := viewer.get(room(n, path)); got.status != http.StatusForbidden {
+			t.Errorf("%s is answered by %d", path, got.status)
+		}
+		if got := len(denials(t, n)) - before; got != 1 {
+			t.Errorf("%s added %d rows", path, got)
+		}
+	}
+}
