@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -38,21 +37,12 @@ func formTitle(id, kind string) string {
 	return "Edit " + kind
 }
 
-// formFields are the fields whose problems the form shows beside the input.
-func formFields() []string { return []string{"fields.email", "name", "label", "tags", "fields"} }
-
 func (v *visit) formAgain(err error, f entryForm) error {
 	p, status, ok := formProblems(err, formFields()...)
 	if !ok {
 		return err
 	}
 	return v.showAgain(status, "directory_form", formTitle(f.ID, f.Type), p, f)
-}
-
-// identified says whether the form has anything that tells the entry from others. The
-// API accepts an entry without, and calls it "Unnamed person".
-func (f entryForm) identified() bool {
-	return f.Label != "" || slices.ContainsFunc(f.Usual, func(u usualField) bool { return u.Key != api.FieldIndustry && tidyText(u.Value) != "" })
 }
 
 func (c *Console) createEntry(v *visit) error {
@@ -66,13 +56,11 @@ func (c *Console) createEntry(v *visit) error {
 		nameless := problems{Fields: map[string]string{"fields." + form.Usual[0].Key: "Enter a name, an email address or a phone number."}}
 		return v.showAgain(http.StatusUnprocessableEntity, "directory_form", formTitle("", form.Type), nameless, form)
 	}
-	changes, err := form.changes()
+	entry, err := form.create(v.workspace.ID)
 	if err != nil {
 		return v.formAgain(err, form)
 	}
-	created, err := change(v, c.Directory.Create, directory.CreateInput{EntryCreate: api.EntryCreate{
-		WorkspaceID: v.workspace.ID, Type: form.Type, Fields: changes, Tags: form.chosen(), Label: optional(form.Label),
-	}})
+	created, err := change(v, c.Directory.Create, directory.CreateInput{EntryCreate: entry})
 	if err != nil {
 		return v.formAgain(err, form)
 	}
@@ -112,22 +100,6 @@ func (c *Console) updateEntry(v *visit) error {
 		return v.formAgain(err, form)
 	}
 	return v.done("Changes saved.", v.path("directory", e.ID))
-}
-
-// update builds the update request. It contains only what the person changed, so
-// that two people who edit the same entry do not undo each other's changes.
-func (f entryForm) update(current []string) (update api.EntryUpdate, err error) {
-	update.Fields, err = f.changes()
-	if f.Label != f.WasLabel {
-		update.Label = &f.Label
-	}
-	if f.Name != f.WasName {
-		update.Name = &f.Name
-	}
-	if names, changed := f.retag(current); changed {
-		update.Tags = names
-	}
-	return update, err
 }
 
 func (v *visit) updateEntry(e api.Entry, update api.EntryUpdate) (api.Created, error) {

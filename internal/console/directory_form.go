@@ -117,6 +117,37 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 	return f
 }
 
+// formFields are the fields whose problems the form shows beside the input.
+func formFields() []string { return []string{"fields.email", "name", "label", "tags", "fields"} }
+
+// identified says whether the form has anything that tells the entry from others. The
+// API accepts an entry without, and calls it "Unnamed person".
+func (f entryForm) identified() bool {
+	return f.Label != "" || slices.ContainsFunc(f.Usual, func(u usualField) bool { return u.Key != api.FieldIndustry && tidyText(u.Value) != "" })
+}
+
+// create builds the request that creates an entry.
+func (f entryForm) create(workspaceID string) (api.EntryCreate, error) {
+	fields, err := f.changes()
+	return api.EntryCreate{WorkspaceID: workspaceID, Type: f.Type, Fields: fields, Tags: f.chosen(), Label: optional(f.Label)}, err
+}
+
+// update builds the update request. It contains only what the person changed, so
+// that two people who edit the same entry do not undo each other's changes.
+func (f entryForm) update(current []string) (update api.EntryUpdate, err error) {
+	update.Fields, err = f.changes()
+	if f.Label != f.WasLabel {
+		update.Label = &f.Label
+	}
+	if f.Name != f.WasName {
+		update.Name = &f.Name
+	}
+	if names, changed := f.retag(current); changed {
+		update.Tags = names
+	}
+	return update, err
+}
+
 // changes compares the form with the values that were shown.
 func (f entryForm) changes() (api.Fields, error) {
 	was, _ := api.ParseFields([]byte(f.Was)) // none if the form does not tell

@@ -111,12 +111,6 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 	})
 }
 
-func set[T any](target *T, value *T) {
-	if value != nil {
-		*target = *value
-	}
-}
-
 // RemoveMethod removes a receiving method. If it was the default, the oldest of the
 // others becomes the default.
 func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput) (api.Deleted, error) {

@@ -141,11 +141,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite); err != nil {
 		return api.Created{}, err
 	}
-	e := entry{workspaceID: in.WorkspaceID, kind: in.Type, status: api.StatusActive, fields: in.Fields}
-	if in.Name != nil {
-		e.name = *in.Name
-	}
-	e.setLabel(in.Label)
+	e := newEntry(in.EntryCreate)
 	words, doubtful := s.common.split(e.workspaceID, strings.Fields(e.words))
 	var common []string
 	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
@@ -179,22 +175,10 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		after := before
-		if in.Fields != nil {
-			var v fault.Violations
-			after.fields = before.fields.Merge(in.Fields)
-			after.fields.Check(v.Add)
-			if err := v.Err(); err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
+		after, err := before.with(in.EntryUpdate)
+		if err != nil {
+			return api.Created{}, audit.Event{}, err
 		}
-		if in.Name != nil {
-			after.name = *in.Name
-		}
-		if in.Status != nil {
-			after.status = *in.Status
-		}
-		after.setLabel(in.Label)
 		changed := !after.same(before)
 		if changed {
 			if err := update(tx, before, after); err != nil {
@@ -300,53 +284,5 @@ func (s *Service) Purge(ctx context.Context) error {
 				return err
 			}
 		}
-	}
-}
-
-// entry is a row of the directory.
-type entry struct {
-	id          string
-	workspaceID string
-	kind        string
-	label       string
-	labelSent   bool
-	name        string
-	status      string
-	fields      api.Fields
-	words       string
-	createdAt   int64
-	updatedAt   int64
-}
-
-// setLabel stores a label that was sent, or derives one. A derived label changes with
-// the name and the fields; a label that was sent stays.
-func (e *entry) setLabel(sent *string) {
-	if sent != nil {
-		e.label, e.labelSent = *sent, true
-	}
-	if !e.labelSent {
-		e.label = deriveLabel(e.kind, e.name, e.fields)
-	}
-	e.words = joinWords(wordsOf(e.label, e.fields))
-}
-
-func (e entry) same(other entry) bool {
-	return e.label == other.label && e.labelSent == other.labelSent && e.name == other.name &&
-		e.status == other.status && e.fields.Equal(other.fields)
-}
-
-func (e entry) wire() api.Entry {
-	return api.Entry{
-		ID: e.id, WorkspaceID: e.workspaceID, Type: e.kind, Label: e.label, Status: e.status,
-		Fields: e.fields, Name: e.name, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
-	}
-}
-
-func (e entry) event(action audit.Action, verb string) audit.Event {
-	return audit.Event{
-		Action:      action,
-		WorkspaceID: e.workspaceID,
-		ResourceID:  e.id,
-		Description: verb + " " + e.kind + " " + e.label,
 	}
 }

@@ -1,0 +1,84 @@
+package directory
+
+import (
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+)
+
+// entry is a row of the directory.
+type entry struct {
+	id          string
+	workspaceID string
+	kind        string
+	label       string
+	labelSent   bool
+	name        string
+	status      string
+	fields      api.Fields
+	words       string
+	createdAt   int64
+	updatedAt   int64
+}
+
+// newEntry makes a row of a request. It has no id yet.
+func newEntry(in api.EntryCreate) entry {
+	e := entry{workspaceID: in.WorkspaceID, kind: in.Type, status: api.StatusActive, fields: in.Fields}
+	set(&e.name, in.Name)
+	e.setLabel(in.Label)
+	return e
+}
+
+// with returns the row with a change applied. The fields of both together may be too
+// large.
+func (e entry) with(change api.EntryUpdate) (entry, error) {
+	var v fault.Violations
+	if change.Fields != nil {
+		e.fields = e.fields.Merge(change.Fields)
+		e.fields.Check(v.Add)
+	}
+	set(&e.name, change.Name)
+	set(&e.status, change.Status)
+	e.setLabel(change.Label)
+	return e, v.Err()
+}
+
+// set stores a value that was sent.
+func set[T any](target *T, sent *T) {
+	if sent != nil {
+		*target = *sent
+	}
+}
+
+// setLabel stores a label that was sent, or derives one. A derived label changes with
+// the name and the fields; a label that was sent stays.
+func (e *entry) setLabel(sent *string) {
+	if sent != nil {
+		e.label, e.labelSent = *sent, true
+	}
+	if !e.labelSent {
+		e.label = deriveLabel(e.kind, e.name, e.fields)
+	}
+	e.words = joinWords(wordsOf(e.label, e.fields))
+}
+
+func (e entry) same(other entry) bool {
+	return e.label == other.label && e.labelSent == other.labelSent && e.name == other.name &&
+		e.status == other.status && e.fields.Equal(other.fields)
+}
+
+func (e entry) wire() api.Entry {
+	return api.Entry{
+		ID: e.id, WorkspaceID: e.workspaceID, Type: e.kind, Label: e.label, Status: e.status,
+		Fields: e.fields, Name: e.name, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
+	}
+}
+
+func (e entry) event(action audit.Action, verb string) audit.Event {
+	return audit.Event{
+		Action:      action,
+		WorkspaceID: e.workspaceID,
+		ResourceID:  e.id,
+		Description: verb + " " + e.kind + " " + e.label,
+	}
+}
