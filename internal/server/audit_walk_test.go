@@ -94,7 +94,7 @@ func leaves(t *testing.T, n *servertest.Node, act func(), want ...storedRow) {
 }
 
 func TestEveryMutationLeavesOneRow(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		bystander, machine := x.Bystander(), machineClient(t, n, x)
 		for _, o := range operations() {
@@ -153,7 +153,7 @@ func TestEveryMutationLeavesOneRow(t *testing.T) {
 
 		t.Run("a failed login is a row", func(t *testing.T) {
 			failed := storedRow{"auth.login.failed", "failure", ""}
-			for header, code := range map[string]string{"Bearer bk_nonsense": "UNAUTHORIZED", basic("cli_x", "wrong"): "INVALID_CREDENTIALS"} {
+			for header, code := range map[string]string{"Bearer bk_nonsense": "UNAUTHORIZED", servertest.Basic("cli_x", "wrong"): "INVALID_CREDENTIALS"} {
 				leaves(t, n, func() { n.Exchange(t, header).Fails(401, code) }, failed)
 			}
 		})
@@ -167,11 +167,11 @@ func machineClient(t *testing.T, n *servertest.Node, x *servertest.Tenant) *serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n.Holder(t, n.Exchange(t, basic(id, secret)).OK().Text("token"))
+	return n.Holder(t, n.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
 }
 
 func TestBusinessRulesLeaveNoRow(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		c := x.Owner
 		tagged := c.Post("/v1/directory/tags", body{"workspace_id": x.WorkspaceID, "name": "vip"}).OK().Text("id")

@@ -147,10 +147,10 @@ func TestRefusalsTellHowToAuthenticate(t *testing.T) {
 		n := servertest.Start(t, store)
 		for name, c := range map[string]struct{ header, says string }{
 			"an API key is to be exchanged":   {"Bearer " + n.First.APIKey, "exchange"},
-			"a client has to exchange, too":   {basic("cli_x", "secret"), "Bearer"},
+			"a client has to exchange, too":   {servertest.Basic("cli_x", "secret"), "Bearer"},
 			"nothing at all":                  {"", "not authenticated"},
 			"a token that is not a token":     {"Bearer x", "not authenticated"},
-			"an API key with a wrong ending":  {"Bearer " + otherEnd(n.First.APIKey), "exchange"},
+			"an API key with a wrong ending":  {"Bearer " + servertest.OtherEnd(n.First.APIKey), "exchange"},
 			"a scheme that we have never met": {"Token x", "Bearer"},
 		} {
 			t.Run(name, func(t *testing.T) {

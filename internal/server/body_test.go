@@ -113,13 +113,13 @@ func TestBodyThatIsNotOneIsRefusedAndChangesNothing(t *testing.T) {
 		n := servertest.Start(t, store)
 		admin := n.Admin(t)
 		entry := admin.Entry(servertest.Body{"name": "Ada", "tags": []string{"vip"}, "fields": servertest.Body{"a": 1}})
-		method := addMethod(admin, entry, account("1"))
+		method := admin.AddMethod(entry, servertest.Account("1"))
 		operations := []struct{ method, path string }{
 			{http.MethodPatch, "/v1/directory/" + entry},
 			{http.MethodPost, "/v1/directory"},
 			{http.MethodPatch, "/v1/directory/" + entry + "/receiving-methods/" + method},
 		}
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			for i, c := range badBodies {
 				// Every body goes to the operation that would take anything
 				// else, and to one of the others.
@@ -151,7 +151,7 @@ func TestBodyMayHaveOneMebibyte(t *testing.T) {
 		for name, send := range sends {
 			t.Run(name, func(t *testing.T) {
 				path := "/v1/directory/" + admin.On(t).Entry(nil)
-				unchanged(t, n, func() {
+				n.Unchanged(t, func() {
 					for _, size := range []int{most + 1, 3 * most} {
 						send(admin.On(t), path, fill(size)).Fails(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE")
 					}
@@ -171,9 +171,9 @@ func TestUnreadableIDsAreNotFoundAndUnreadableQueriesRefused(t *testing.T) {
 		n := servertest.Start(t, store)
 		admin := n.Admin(t)
 		entry := admin.Entry(nil)
-		method := addMethod(admin, entry, account("1"))
+		method := admin.AddMethod(entry, servertest.Account("1"))
 		bad := []string{"%ff", "%00", entry + "%00", "%ed%a0%80", "%c3", "..%2f" + entry, "%2e%2e", "%0a", "%F0%9F%98%80", strings.Repeat("x", 5000), "%27%20OR%201=1"}
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			for _, id := range bad {
 				t.Run(fmt.Sprintf("%.20s", id), func(t *testing.T) {
 					admin := admin.On(t)

@@ -3,40 +3,12 @@ package server_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"bursar/api"
 	"bursar/internal/server/servertest"
 )
-
-// sideBySide runs n acts side by side and returns what they answered.
-func sideBySide[T any](n int, act func(i int) T) []T {
-	answers := make([]T, n)
-	start := make(chan struct{})
-	var done sync.WaitGroup
-	for i := range n {
-		done.Go(func() {
-			<-start
-			answers[i] = act(i)
-		})
-	}
-	close(start)
-	done.Wait()
-	return answers
-}
-
-// statuses counts answers by status and code, as in "422 LAST_ADMIN".
-func statuses(answers []*servertest.Answer) map[string]int {
-	counts := map[string]int{}
-	for _, a := range answers {
-		counts[strings.TrimSpace(strconv.Itoa(a.Status)+" "+a.Code())]++
-	}
-	return counts
-}
 
 // oneEntry demands that equal requests with one key made one entry, and that
 // whoever was not told so was told to come back.
@@ -60,11 +32,11 @@ func oneEntry(t *testing.T, n *servertest.Node, name string, answers []*serverte
 }
 
 func TestEqualRequestsAtOnceHappenOnce(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		for round := range 3 {
 			name := fmt.Sprintf("round-%d", round)
-			oneEntry(t, n, name, sideBySide(16, func(int) *servertest.Answer {
+			oneEntry(t, n, name, servertest.SideBySide(16, func(int) *servertest.Answer {
 				return once(x.Owner, name, "POST", "/v1/directory", person(x, name))
 			}))
 		}
@@ -74,15 +46,15 @@ func TestEqualRequestsAtOnceHappenOnce(t *testing.T) {
 func TestTwoAdminsCannotBothGo(t *testing.T) {
 	for name, path := range map[string]string{"removing each other": "/members/%s", "taking the role from each other": "/roles/%s/admin"} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, n *servertest.Node) {
+			servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 				for range 5 {
 					x := n.Tenant(t)
 					admins := []*servertest.Client{x.Owner, x.Member("admin")}
-					answers := sideBySide(2, func(i int) *servertest.Answer {
+					answers := servertest.SideBySide(2, func(i int) *servertest.Answer {
 						return admins[i].Delete(x.Path(fmt.Sprintf(path, admins[1-i].UserID)))
 					})
 					left := n.Count(t, `SELECT count(*) FROM member_role WHERE workspace_id = $1 AND role = 'admin'`, x.WorkspaceID)
-					if got := statuses(answers); left != 1 || got["200"] != 1 {
+					if got := servertest.Statuses(answers); left != 1 || got["200"] != 1 {
 						t.Errorf("%d admins are left after %v", left, got)
 					}
 				}
@@ -92,13 +64,13 @@ func TestTwoAdminsCannotBothGo(t *testing.T) {
 }
 
 func TestDeviceCodeGivesOneToken(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		approvers := []*servertest.Client{x.Owner, x.Member("viewer")}
 		for range 3 {
 			code := newCode(x)
 			tokens := make(chan string, 100)
-			answers := sideBySide(10, func(i int) *servertest.Answer {
+			answers := servertest.SideBySide(10, func(i int) *servertest.Answer {
 				if i < len(approvers) {
 					return approvers[i].Post("/v1/auth/device-code/"+code+"/approve", nil)
 				}
@@ -114,7 +86,7 @@ func TestDeviceCodeGivesOneToken(t *testing.T) {
 			})
 			close(tokens)
 			decided := answers[:len(approvers)]
-			if got := statuses(decided); got["200"] != 1 || got["422 CODE_NOT_PENDING"] != 1 {
+			if got := servertest.Statuses(decided); got["200"] != 1 || got["422 CODE_NOT_PENDING"] != 1 {
 				t.Errorf("approvals were answered %v", got)
 			}
 			if len(tokens) != 1 {
@@ -131,25 +103,25 @@ func TestDeviceCodeGivesOneToken(t *testing.T) {
 }
 
 func TestConcurrentPatchesLoseNothing(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 
 		t.Run("of different fields of an entry", func(t *testing.T) {
 			c, entry := x.Owner.On(t), x.Entry("Busy")
-			sideBySide(16, func(i int) *servertest.Answer {
+			servertest.SideBySide(16, func(i int) *servertest.Answer {
 				return c.Patch("/v1/directory/"+entry, body{"fields": body{fmt.Sprintf("key-%d", i): i}}).OK()
 			})
-			if got := decoded[struct{ Fields map[string]int }](c.Get("/v1/directory/" + entry)).Fields; len(got) != 16 {
+			if got := servertest.Decoded[struct{ Fields map[string]int }](c.Get("/v1/directory/" + entry)).Fields; len(got) != 16 {
 				t.Errorf("the fields are %v", got)
 			}
 		})
 
-		for name, path := range map[string]string{"of a workspace": x.Path(""), "of an organization": organizationPath(x, "/settings")} {
+		for name, path := range map[string]string{"of a workspace": x.Path(""), "of an organization": x.OrganizationPath("/settings")} {
 			t.Run("of name and slug "+name, func(t *testing.T) {
 				c := x.Owner.On(t)
 				for round := range 10 {
 					text := fmt.Sprintf("round-%d-%s", round, roleKey())
-					sideBySide(2, func(i int) *servertest.Answer {
+					servertest.SideBySide(2, func(i int) *servertest.Answer {
 						return c.Patch(path, body{[]string{"name", "slug"}[i]: text}).OK()
 					})
 					if got := c.Get(path).OK(); got.Text("name") != text || got.Text("slug") != text {
@@ -164,11 +136,11 @@ func TestConcurrentPatchesLoseNothing(t *testing.T) {
 			path := "/v1/directory/" + entry + "/receiving-methods"
 			method := bankAccount()
 			method["is_default"] = true
-			ids := sideBySide(8, func(int) string { return c.Post(path, method).OK().Text("id") })
-			sideBySide(8, func(i int) *servertest.Answer { return c.Patch(path+"/"+ids[i], body{"is_default": true}).OK() })
-			sideBySide(4, func(i int) *servertest.Answer { return c.Delete(path + "/" + ids[i]).OK() })
+			ids := servertest.SideBySide(8, func(int) string { return c.Post(path, method).OK().Text("id") })
+			servertest.SideBySide(8, func(i int) *servertest.Answer { return c.Patch(path+"/"+ids[i], body{"is_default": true}).OK() })
+			servertest.SideBySide(4, func(i int) *servertest.Answer { return c.Delete(path + "/" + ids[i]).OK() })
 			defaults := 0
-			methods := decoded[api.Entry](c.Get("/v1/directory/" + entry)).ReceivingMethods
+			methods := servertest.Decoded[api.Entry](c.Get("/v1/directory/" + entry)).ReceivingMethods
 			for _, m := range *methods {
 				if m.IsDefault {
 					defaults++

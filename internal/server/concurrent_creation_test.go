@@ -10,10 +10,10 @@ import (
 )
 
 func TestConcurrentCreationsMakeOne(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		t.Run("tag of one name", func(t *testing.T) {
 			x := n.Tenant(t)
-			sideBySide(50, func(i int) *servertest.Answer {
+			servertest.SideBySide(50, func(i int) *servertest.Answer {
 				request, tag := person(x, fmt.Sprintf("Carrier %d", i)), "urgent"
 				if i%2 == 1 {
 					tag = strings.ToUpper(tag)
@@ -33,29 +33,29 @@ func TestConcurrentCreationsMakeOne(t *testing.T) {
 
 		t.Run("user of one email", func(t *testing.T) {
 			x, y, email := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
-			ids := sideBySide(16, func(i int) string {
+			ids := servertest.SideBySide(16, func(i int) string {
 				tenant := []*servertest.Tenant{x, y}[i%2]
 				return tenant.Owner.Post(tenant.Path("/members"), body{"email": email, "role": "viewer"}).OK().Text("user_id")
 			})
-			if users := slices.Compact(sorted(ids)); len(users) != 1 {
+			if users := slices.Compact(slices.Sorted(slices.Values(ids))); len(users) != 1 {
 				t.Errorf("one email is users %v", users)
 			}
 			for _, tenant := range []*servertest.Tenant{x, y} {
-				if rows := tenant.Audit("&action=iam.member.added"); len(membersOf(t, tenant)) != 2 || len(rows) != 1 {
-					t.Errorf("members are %+v, rows %v", membersOf(t, tenant), rows)
+				if rows := tenant.Audit("&action=iam.member.added"); len(tenant.Members(t)) != 2 || len(rows) != 1 {
+					t.Errorf("members are %+v, rows %v", tenant.Members(t), rows)
 				}
 			}
 		})
 
 		t.Run("slug of one kind", func(t *testing.T) {
 			x := n.Tenant(t)
-			slugs := sideBySide(8, func(int) string {
+			slugs := servertest.SideBySide(8, func(int) string {
 				return x.Owner.Post("/v1/workspaces", body{"name": "Same Name", "organization_id": x.OrganizationID}).OK().Text("slug")
 			})
-			if distinct := slices.Compact(sorted(slugs)); len(distinct) != 8 {
+			if distinct := slices.Compact(slices.Sorted(slices.Values(slugs))); len(distinct) != 8 {
 				t.Errorf("slugs are %v", slugs)
 			}
-			given := statuses(sideBySide(8, func(int) *servertest.Answer {
+			given := servertest.Statuses(servertest.SideBySide(8, func(int) *servertest.Answer {
 				return x.Owner.Post("/v1/organizations", body{"name": "Same", "slug": "same-slug-once"})
 			}))
 			if given["200"] != 1 || given["422 SLUG_TAKEN"] != 7 {
@@ -66,11 +66,11 @@ func TestConcurrentCreationsMakeOne(t *testing.T) {
 		t.Run("deletion and one restoration", func(t *testing.T) {
 			x := n.Tenant(t)
 			entry := x.Entry("Fragile")
-			deleted := statuses(sideBySide(8, func(int) *servertest.Answer { return x.Owner.Delete("/v1/directory/" + entry) }))
+			deleted := servertest.Statuses(servertest.SideBySide(8, func(int) *servertest.Answer { return x.Owner.Delete("/v1/directory/" + entry) }))
 			if deleted["200"] != 1 || deleted["404 NOT_FOUND"] != 7 {
 				t.Errorf("deletions were answered %v", deleted)
 			}
-			restored := statuses(sideBySide(8, func(int) *servertest.Answer { return x.Owner.Post("/v1/directory/"+entry+"/restore", nil) }))
+			restored := servertest.Statuses(servertest.SideBySide(8, func(int) *servertest.Answer { return x.Owner.Post("/v1/directory/"+entry+"/restore", nil) }))
 			if restored["200"] != 8 {
 				t.Errorf("restorations were answered %v", restored)
 			}
@@ -86,13 +86,13 @@ func TestConcurrentCreationsMakeOne(t *testing.T) {
 			user := x.Member("viewer")
 			for range 10 {
 				x.Define("fleeting", "ws.read")
-				answers := sideBySide(2, func(i int) *servertest.Answer {
+				answers := servertest.SideBySide(2, func(i int) *servertest.Answer {
 					if i == 0 {
 						return x.Owner.Delete(x.Path("/roles/fleeting"))
 					}
 					return x.Owner.Post(x.Path("/roles"), body{"user_id": user.UserID, "role": "fleeting"})
 				})
-				if got := statuses(answers); got["200"] != 1 || got["422 ROLE_IN_USE"]+got["400 VALIDATION_ERROR"] != 1 {
+				if got := servertest.Statuses(answers); got["200"] != 1 || got["422 ROLE_IN_USE"]+got["400 VALIDATION_ERROR"] != 1 {
 					t.Errorf("answered %v", got)
 				}
 				if answers[1].Status == 200 {

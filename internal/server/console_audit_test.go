@@ -20,7 +20,7 @@ func throughAPI(c *servertest.Client, query ...string) []api.AuditEntry {
 	path := "/v1/audit?limit=7&" + servertest.Query(query...)
 	for next := path; ; {
 		answer := c.Get(next).OK()
-		all = append(all, decoded[[]api.AuditEntry](answer)...)
+		all = append(all, servertest.Decoded[[]api.AuditEntry](answer)...)
 		cursor, more := answer.Page()
 		if !more {
 			return all
@@ -46,8 +46,8 @@ func selections(x *servertest.Tenant, rows []api.AuditEntry) [][]string {
 }
 
 func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := eventful(t, n), servicesOf(t, n.DB)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, s := n.EventfulTenant(t), servicesOf(t, n.DB)
 		for _, query := range selections(x, throughAPI(x.Owner, "workspace_id", x.WorkspaceID)) {
 			query := append(query, "limit", "4")
 			for next := query; ; {
@@ -56,7 +56,7 @@ func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 					t.Fatalf("%v: %v", next, err)
 				}
 				answer := x.Owner.Get("/v1/audit?" + servertest.Query(next...)).OK()
-				if diff := cmp.Diff(decoded[[]api.AuditEntry](answer), page.Rows); diff != "" {
+				if diff := cmp.Diff(servertest.Decoded[[]api.AuditEntry](answer), page.Rows); diff != "" {
 					t.Fatalf("%v: the API (-) and the page (+) differ:\n%s", next, diff)
 				}
 				cursor, more := answer.Page()
@@ -78,7 +78,7 @@ func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 }
 
 func TestConsoleRowHasTheFormOfTheAPI(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, s := n.Tenant(t), servicesOf(t, n.DB)
 		x.Entry("<Ada> \u2028 \"A\"")
 		rows, err := s.audit.Recent(t.Context(), callerOf(x.Owner), x.WorkspaceID, 1)
@@ -100,8 +100,8 @@ func TestConsoleRowHasTheFormOfTheAPI(t *testing.T) {
 }
 
 func TestConsoleRecentAndSingleRows(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := eventful(t, n), n.Tenant(t), servicesOf(t, n.DB)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, y, s := n.EventfulTenant(t), n.Tenant(t), servicesOf(t, n.DB)
 		for range 50 {
 			x.Entry("More")
 		}

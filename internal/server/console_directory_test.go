@@ -47,7 +47,7 @@ func idsOf(entries []directory.DeletedEntry) []string {
 }
 
 func TestConsoleDeletedEntriesArePaged(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB)
 		var gone []string
 		for i := range 27 {
@@ -61,7 +61,8 @@ func TestConsoleDeletedEntriesArePaged(t *testing.T) {
 		for _, i := range slices.Concat(oddOf(len(gone)), evenOf(len(gone))) {
 			x.Owner.Delete("/v1/directory/" + gone[i]).OK()
 		}
-		want := slicesReversed(gone)
+		want := slices.Clone(gone)
+		slices.Reverse(want)
 		for _, limit := range [][]string{nil, {"limit", "1"}, {"limit", "9"}, {"limit", "26"}, {"limit", "27"}, {"limit", "100"}} {
 			if got := idsOf(bin(t, s, x.Owner, x.WorkspaceID, limit...)); !slices.Equal(got, want) {
 				t.Errorf("with %v: got %v, want %v", limit, got, want)
@@ -129,7 +130,7 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 			}
 		}
 		deleted := now.UnixMilli()
-		purged := now.Add(30 * day).UnixMilli()
+		purged := now.Add(30 * 24 * time.Hour).UnixMilli()
 		want := []directory.DeletedEntry{
 			{ID: newer, Type: "person", Label: "Ada", DeletedAt: deleted, PurgedAt: purged},
 			{ID: older, Type: "organization", Label: "=Acme", DeletedAt: deleted, PurgedAt: purged},
@@ -141,7 +142,7 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 			}
 		}
 		expect(want)
-		now = now.Add(30*day - time.Millisecond)
+		now = now.Add(30*24*time.Hour - time.Millisecond)
 		expect(want)
 		if _, err := invokeOn(t, s, x.Owner, s.directory.Restore, newer); err != nil {
 			t.Errorf("in the last millisecond: %v", err)
@@ -160,7 +161,7 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 }
 
 func TestConsoleTagNames(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB)
 		tagged := func(z *servertest.Tenant, tags ...string) string {
 			return z.Owner.Post("/v1/directory", body{"workspace_id": z.WorkspaceID, "type": "person", "fields": body{}, "tags": append([]string{}, tags...)}).OK().Text("id")
@@ -203,7 +204,7 @@ func TestConsoleTagNames(t *testing.T) {
 }
 
 func TestConsoleCounts(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB)
 		counts := func(z *servertest.Tenant) directory.Counts {
 			t.Helper()

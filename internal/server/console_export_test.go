@@ -19,8 +19,8 @@ import (
 )
 
 func TestConsoleExportIsWhatTheAPILists(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := eventful(t, n), eventful(t, n), servicesOf(t, n.DB)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, y, s := n.EventfulTenant(t), n.EventfulTenant(t), servicesOf(t, n.DB)
 		for _, query := range selections(x, throughAPI(x.Owner, "workspace_id", x.WorkspaceID)) {
 			for _, format := range []string{"csv", "ndjson"} {
 				want := throughAPI(x.Owner, query...)
@@ -40,7 +40,7 @@ func TestConsoleExportIsWhatTheAPILists(t *testing.T) {
 }
 
 func TestConsoleExportChecksItsInput(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, s := n.Tenant(t), servicesOf(t, n.DB)
 		ws := []string{"workspace_id", x.WorkspaceID}
 		for _, query := range [][]string{
@@ -57,8 +57,8 @@ func TestConsoleExportChecksItsInput(t *testing.T) {
 }
 
 func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := eventful(t, n), servicesOf(t, n.DB)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, s := n.EventfulTenant(t), servicesOf(t, n.DB)
 		entry := x.Entry("Ada")
 		exports := func() []body { return x.Audit("&action=audit.exported") }
 		before := len(exports())
@@ -121,7 +121,7 @@ func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 			if _, err := invoke(t, s, x.Owner, exporting(s.audit.Export, nil), "organization_id", x.OrganizationID, "format", "csv"); err != nil {
 				t.Fatal(err)
 			}
-			newest := x.Owner.On(t).Get(organizationAuditPath(x)).OK().List()[0]
+			newest := x.Owner.On(t).Get(x.OrganizationAuditPath()).OK().List()[0]
 			if newest["action"] != "audit.exported" || newest["resource_id"] != x.OrganizationID {
 				t.Errorf("the newest row is %v", newest)
 			}
@@ -141,7 +141,7 @@ func happen(t *testing.T, d *db.DB, workspaceID string, outcomes ...audit.Outcom
 }
 
 func TestConsoleExportOfManyRowsWhileMoreArrive(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		s := servicesOf(t, n.DB)
 		for _, many := range []int{499, 500, 501, 1000} {
 			x := n.Tenant(t)
@@ -168,7 +168,7 @@ func TestConsoleExportOfManyRowsWhileMoreArrive(t *testing.T) {
 // More exports than there are connections wait for their receivers at once, and
 // the store still answers.
 func TestConsoleExportHoldsNothingWhileItsReceiverIsSlow(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		const receivers = 64
 		x, s := n.Tenant(t), servicesOf(t, n.DB)
 		arrived, goOn := make(chan error, 2*receivers), make(chan struct{})
@@ -195,14 +195,14 @@ func TestConsoleExportHoldsNothingWhileItsReceiverIsSlow(t *testing.T) {
 			t.Errorf("%d receivers have their first row, want %d", n, receivers)
 		}
 		x.Entry("Meanwhile")
-		x.Owner.Get(auditPath(x)).OK()
+		x.Owner.Get(x.AuditPath()).OK()
 		close(goOn)
 		all.Wait()
 	})
 }
 
 func TestConsoleExportEndsWithItsContext(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, s := n.Tenant(t), servicesOf(t, n.DB)
 		happen(t, n.DB, x.WorkspaceID, slices.Repeat([]audit.Outcome{audit.Success}, 501)...)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -110,7 +110,7 @@ func faultCode(err error) fault.Code {
 }
 
 func TestConsoleServicesForEveryRole(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, callers := cast(t, n)
 		s, ws := servicesOf(t, n.DB), x.WorkspaceID
 		entry := x.Entry("Ada")

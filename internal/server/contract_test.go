@@ -16,6 +16,8 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
+type body = servertest.Body
+
 func TestRoutesAndContractNameTheSameOperations(t *testing.T) {
 	checker, err := contract.New(openapi.YAML())
 	if err != nil {

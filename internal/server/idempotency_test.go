@@ -36,7 +36,7 @@ func replayed(t *testing.T, first, again *servertest.Answer) {
 }
 
 func TestIdempotentReplay(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 
 		t.Run("it happens once and is answered twice", func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestIdempotentReplay(t *testing.T) {
 }
 
 func TestIdempotencyIsTheCallers(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		colleague := x.Member("member")
 		first := once(x.Owner, "shared", "POST", "/v1/directory", person(x, "Mine")).OK()
@@ -152,7 +152,7 @@ func TestIdempotencyIsTheCallers(t *testing.T) {
 }
 
 func TestRefusalsAreKept(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		c, viewer := x.Owner, x.Member("viewer")
 		for name, try := range map[string]struct {
@@ -164,7 +164,7 @@ func TestRefusalsAreKept(t *testing.T) {
 			mend func()
 		}{
 			"400": {c, "POST", x.Path("/members"), body{"email": servertest.NewEmail(), "role": "late"}, 400, func() { x.Define("late", "ws.read") }},
-			"403": {viewer, "POST", "/v1/directory", person(x, "Refused"), 403, func() { x.Add(emailOf(viewer), "member") }},
+			"403": {viewer, "POST", "/v1/directory", person(x, "Refused"), 403, func() { x.Add(viewer.Email(), "member") }},
 			"404": {c, "DELETE", x.Path("/roles/later"), nil, 404, func() { x.Define("later", "ws.read") }},
 			"422": {c, "POST", "/v1/workspaces", body{"name": "W", "slug": "payroll", "organization_id": x.OrganizationID}, 422,
 				func() { c.Patch(x.Path(""), body{"slug": "moved"}).OK() }},
@@ -184,7 +184,7 @@ func TestRefusalsAreKept(t *testing.T) {
 }
 
 func TestIdempotencyEndsAfterADay(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		ws := n.First.WorkspaceID
 		create := func() *servertest.Answer {
 			return once(n.Admin(t), "daily", "POST", "/v1/directory", body{"workspace_id": ws, "type": "person", "fields": body{}}).OK()
@@ -216,7 +216,7 @@ func TestIdempotencyEndsAfterADay(t *testing.T) {
 }
 
 func TestReplayedSecretIsStoredNowhereInClear(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Tenant(t).Owner
 		first := once(c, "new-key", "POST", "/v1/api-keys", body{"name": "CI"}).OK()
 		replayed(t, first, once(c, "new-key", "POST", "/v1/api-keys", body{"name": "CI"}))

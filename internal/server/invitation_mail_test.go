@@ -127,7 +127,7 @@ func TestMailedInvitationCountsForEveryOrganization(t *testing.T) {
 		bob := atCommandLine(t, n, complete(t, n, arrived))
 		for _, x := range []*servertest.Tenant{a, b} {
 			bob.Get(x.Path("")).OK()
-			if got := memberOf(t, x, id).Status; got != "active" {
+			if got := x.MemberWith(t, id).Status; got != "active" {
 				t.Errorf("listed as %q", got)
 			}
 		}

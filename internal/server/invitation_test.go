@@ -66,11 +66,11 @@ func complete(t testing.TB, n *servertest.Node, link string) (session string) {
 // atCommandLine lets a program act as whoever is signed in at a browser.
 func atCommandLine(t testing.TB, n *servertest.Node, session string) *servertest.Client {
 	t.Helper()
-	code := newDeviceCode(t, n, nil)
+	code := n.NewDeviceCode(t, nil)
 	if status, _, _ := form(t, n, "/device", session, "code", code, "decision", "approve"); status != http.StatusOK {
 		t.Fatalf("the device is answered %d", status)
 	}
-	return n.Holder(t, pollDevice(t, n, code).OK().Text("token"))
+	return n.Holder(t, n.PollDevice(t, code).OK().Text("token"))
 }
 
 // page is how the console answers whoever is signed in at a browser.
@@ -91,7 +91,7 @@ func page(t testing.TB, n *servertest.Node, path, session string) int {
 }
 
 func TestInvitationIsShownToWhoeverInvites(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		t.Run("an address that nobody has", func(t *testing.T) {
 			link := invitation(t, x, servertest.NewEmail(), "viewer").Text("invitation_url")
@@ -124,7 +124,7 @@ func TestInvitationIsShownToWhoeverInvites(t *testing.T) {
 }
 
 func TestInvitationIsTheSameWhenARequestIsRepeated(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		request := body{"email": servertest.NewEmail(), "role": "viewer"}
 		first := once(x.Owner, "invite", "POST", x.Path("/members"), request).OK()
@@ -138,14 +138,14 @@ func TestInvitationIsTheSameWhenARequestIsRepeated(t *testing.T) {
 }
 
 func TestInvitationIsKnownToWhoeverHasItAlone(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		answer := once(x.Owner, "invite", "POST", x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK()
 		link := answer.Text("invitation_url")
 		_, secret, _ := strings.Cut(link, "/invite/")
 		complete(t, n, link)
 		page(t, n, "/invite/"+secret, "")
-		if strings.Contains(dump(t, n), secret) {
+		if strings.Contains(n.Dump(t), secret) {
 			t.Error("it is stored as it is")
 		}
 		if strings.Contains(n.Log.String(), secret) {
@@ -162,11 +162,11 @@ func TestInvitationIsKnownToWhoeverHasItAlone(t *testing.T) {
 }
 
 func TestInvitationThatIsTakenIsOnRecordInTheWorkspace(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, email := n.Tenant(t), servertest.NewEmail()
 		added := invitation(t, x, email, "viewer")
 		session := complete(t, n, added.Text("invitation_url"))
-		row := lastRow(t, x.Owner.Get(auditPath(x)+"&action=iam.member.accepted").OK(), "iam.member.accepted")
+		row := x.Owner.Get(x.AuditPath() + "&action=iam.member.accepted").OK().LastRow("iam.member.accepted")
 		if row["actor_id"] != added.Text("user_id") || row["actor_email"] != email || row["actor_type"] != "user" || row["resource_id"] != added.Text("user_id") {
 			t.Errorf("the row is %v", row)
 		}
@@ -202,7 +202,7 @@ func invitedByTwo(t testing.TB, n *servertest.Node) hijack {
 }
 
 func TestInvitationOfOneOrganizationOpensNothingOfAnother(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		h := invitedByTwo(t, n)
 		entry := h.b.Entry("Secret supplier")
 		t.Run("by the API", func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestInvitationOfOneOrganizationOpensNothingOfAnother(t *testing.T) {
 				t.Errorf("organizations are %v", got)
 			}
 			for _, path := range []string{h.b.Path(""), h.b.Path("/members"), h.b.Path("/roles"), "/v1/organizations/" + h.b.OrganizationID,
-				"/v1/directory?workspace_id=" + h.b.WorkspaceID, auditPath(h.b)} {
+				"/v1/directory?workspace_id=" + h.b.WorkspaceID, h.b.AuditPath()} {
 				bob.Get(path).Fails(404, "RESOURCE_NOT_FOUND")
 			}
 			if answer := bob.Get("/v1/directory/" + entry); answer.Status != 404 {
@@ -242,7 +242,7 @@ func TestInvitationOfOneOrganizationOpensNothingOfAnother(t *testing.T) {
 			}
 		})
 		t.Run("the list of members tells that it is invited", func(t *testing.T) {
-			if a, b := memberOf(t, h.a, h.userID), memberOf(t, h.b, h.userID); a.Status != "active" || b.Status != "invited" {
+			if a, b := h.a.MemberWith(t, h.userID), h.b.MemberWith(t, h.userID); a.Status != "active" || b.Status != "invited" {
 				t.Errorf("listed as %q and %q", a.Status, b.Status)
 			}
 		})
@@ -270,7 +270,7 @@ func TestInvitationOfOneOrganizationOpensNothingOfAnother(t *testing.T) {
 }
 
 func TestInvitationThatIsTakenOpensTheWorkspaceAtOnce(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		h := invitedByTwo(t, n)
 		h.caller.Get(h.b.Path("")).Fails(404, "RESOURCE_NOT_FOUND") // remembered
 		status, location, _ := form(t, n, strings.TrimPrefix(h.linkB, n.PublicURL)+"/accept", h.session)
@@ -279,8 +279,8 @@ func TestInvitationThatIsTakenOpensTheWorkspaceAtOnce(t *testing.T) {
 		}
 		h.caller.Get(h.b.Path("")).OK()
 		h.caller.Post("/v1/directory", body{"workspace_id": h.b.WorkspaceID, "type": "person", "fields": body{}, "name": "Mine"}).OK()
-		h.caller.Get(auditPath(h.b)).Fails(403, "FORBIDDEN")
-		if got := memberOf(t, h.b, h.userID).Status; got != "active" {
+		h.caller.Get(h.b.AuditPath()).Fails(403, "FORBIDDEN")
+		if got := h.b.MemberWith(t, h.userID).Status; got != "active" {
 			t.Errorf("listed as %q", got)
 		}
 		if got := page(t, n, "/w/"+h.b.WorkspaceID, h.session); got != 200 {
@@ -290,7 +290,7 @@ func TestInvitationThatIsTakenOpensTheWorkspaceAtOnce(t *testing.T) {
 }
 
 func TestInvitedAdminsDoNotCountAsAdmins(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		h := invitedByTwo(t, n)
 		h.b.Owner.Post(h.b.Path("/roles"), body{"user_id": h.userID, "role": "admin"}).OK()
 		leave := func(t *testing.T) *servertest.Answer {
@@ -309,7 +309,7 @@ func TestInvitedAdminsDoNotCountAsAdmins(t *testing.T) {
 
 // The operator says whose the address is: then every invitation to it counts.
 func TestInvitationsCountOnceAnOperatorMakesTheUser(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		a, b, email := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
 		invitation(t, a, email, "viewer")
 		invitation(t, b, email, "viewer")

@@ -13,7 +13,7 @@ import (
 // pollFrom polls a code from an address.
 func pollFrom(t *testing.T, n *servertest.Node, ip, code string) *servertest.Answer {
 	t.Helper()
-	return pollDevice(t, n, code, servertest.From(ip)...)
+	return n.PollDevice(t, code, servertest.From(ip)...)
 }
 
 func codeFrom(t *testing.T, n *servertest.Node, ip string) string {
@@ -61,7 +61,7 @@ func TestGuessingDeviceCodesIsCutOff(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store, servertest.RateLimit("50/s"), servertest.TrustProxy())
 		code := codeFrom(t, n, owner)
-		wantStatus(t, pollFrom(t, n, guesser, code), "pending", false)
+		pollFrom(t, n, guesser, code).DeviceStatus("pending", false)
 		spend(t, 20, 20, func(int) *servertest.Answer { return pollFrom(t, n, guesser, unknownCode) })
 		t.Run("then a hit looks like a miss", func(t *testing.T) {
 			wantBlind(t,
@@ -69,15 +69,15 @@ func TestGuessingDeviceCodesIsCutOff(t *testing.T) {
 				func() *servertest.Answer { return pollFrom(t, n, guesser, unknownCode) })
 		})
 		t.Run("whoever asked for the code still hears of it", func(t *testing.T) {
-			wantStatus(t, pollFrom(t, n, owner, code), "pending", false)
+			pollFrom(t, n, owner, code).DeviceStatus("pending", false)
 		})
 		t.Run("a caller who decides is cut off likewise", func(t *testing.T) {
 			user := n.User(t, servertest.NewEmail())
-			spend(t, 20, 20, func(int) *servertest.Answer { return decide(user, unknownCode, "approve") })
+			spend(t, 20, 20, func(int) *servertest.Answer { return user.Decide(unknownCode, "approve") })
 			wantBlind(t,
-				func() *servertest.Answer { return decide(user, code, "approve") },
-				func() *servertest.Answer { return decide(user, unknownCode, "approve") })
-			decide(n.Admin(t), codeFrom(t, n, owner), "approve").OK()
+				func() *servertest.Answer { return user.Decide(code, "approve") },
+				func() *servertest.Answer { return user.Decide(unknownCode, "approve") })
+			n.Admin(t).Decide(codeFrom(t, n, owner), "approve").OK()
 		})
 	})
 }
@@ -97,7 +97,7 @@ func TestGuessingFromManyAddressesIsCutOff(t *testing.T) {
 				func() *servertest.Answer { return pollFrom(t, n, "192.0.2.1", unknownCode) })
 		})
 		t.Run("whoever asked for the code still hears of it", func(t *testing.T) {
-			wantStatus(t, pollFrom(t, n, owner, code), "pending", false)
+			pollFrom(t, n, owner, code).DeviceStatus("pending", false)
 		})
 	})
 }

@@ -65,12 +65,12 @@ func TestRateLimitHeadersOnEveryAnswer(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store, servertest.RateLimit("50/s"))
 		admin, viewer := n.Admin(t), n.Member(t, servertest.NewEmail(), "viewer")
-		code := newDeviceCode(t, n, nil)
-		decide(admin, code, "deny").OK()
+		code := n.NewDeviceCode(t, nil)
+		admin.Decide(code, "deny").OK()
 		ws := "?workspace_id=" + n.First.WorkspaceID
 		for name, call := range map[string]func(t *testing.T) *servertest.Answer{
 			"200 for a caller":   func(t *testing.T) *servertest.Answer { return admin.On(t).Get("/v1/auth/me") },
-			"200 for a stranger": func(t *testing.T) *servertest.Answer { return pollDevice(t, n, code) },
+			"200 for a stranger": func(t *testing.T) *servertest.Answer { return n.PollDevice(t, code) },
 			"400":                func(t *testing.T) *servertest.Answer { return admin.On(t).Get("/v1/directory") },
 			"400 for a stranger": func(t *testing.T) *servertest.Answer { return n.Stranger(t).Post("/v1/auth/device-code", "{") },
 			"401":                func(t *testing.T) *servertest.Answer { return n.Stranger(t).Get("/v1/auth/me") },
@@ -82,7 +82,7 @@ func TestRateLimitHeadersOnEveryAnswer(t *testing.T) {
 			"413": func(t *testing.T) *servertest.Answer {
 				return admin.On(t).Post("/v1/directory", strings.Repeat(" ", 1<<20+1))
 			},
-			"422": func(t *testing.T) *servertest.Answer { return decide(admin.On(t), code, "approve") },
+			"422": func(t *testing.T) *servertest.Answer { return admin.On(t).Decide(code, "approve") },
 		} {
 			t.Run(name, func(t *testing.T) {
 				answer := call(t)
@@ -165,7 +165,7 @@ func TestFailedExchangeBudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store, servertest.RateLimit("50/s"), servertest.TrustProxy())
 		good := "Bearer " + n.First.APIKey
-		guesses := []string{"Bearer " + withChecksum(strings.Repeat("z", 30)), "Bearer garbage", basic("cli_x", "guess")}
+		guesses := []string{"Bearer " + servertest.WithChecksum(strings.Repeat("z", 30)), "Bearer garbage", servertest.Basic("cli_x", "guess")}
 		busy := servertest.From("203.0.113.1")
 		spend(t, 20, 20, func(i int) *servertest.Answer { return n.Exchange(t, guesses[i%len(guesses)], busy...) })
 		t.Run("then even a good key is refused", func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestLimitsCanBeTurnedOff(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store, servertest.RateLimit("off"))
-		admin, code := n.Admin(t), newDeviceCode(t, n, nil)
-		_, _, key := newKey(t, n, identity.NewKey{})
+		admin, code := n.Admin(t), n.NewDeviceCode(t, nil)
+		_, _, key := n.NewKey(t, identity.NewKey{})
 		for name, c := range map[string]struct {
 			times int
 			call  func(t *testing.T) *servertest.Answer
@@ -195,9 +195,9 @@ func TestLimitsCanBeTurnedOff(t *testing.T) {
 			"callers":        {110, func(t *testing.T) *servertest.Answer { return admin.On(t).Get("/v1/auth/me") }},
 			"strangers":      {110, func(t *testing.T) *servertest.Answer { return n.Stranger(t).Get("/v1/auth/me") }},
 			"device codes":   {15, func(t *testing.T) *servertest.Answer { return n.Stranger(t).Post("/v1/auth/device-code", nil) }},
-			"failed logins":  {25, func(t *testing.T) *servertest.Answer { return n.Exchange(t, "Bearer "+otherEnd(key)) }},
-			"polls":          {15, func(t *testing.T) *servertest.Answer { return pollDevice(t, n, code) }},
-			"unknown codes":  {110, func(t *testing.T) *servertest.Answer { return pollDevice(t, n, "AAAAAA") }},
+			"failed logins":  {25, func(t *testing.T) *servertest.Answer { return n.Exchange(t, "Bearer "+servertest.OtherEnd(key)) }},
+			"polls":          {15, func(t *testing.T) *servertest.Answer { return n.PollDevice(t, code) }},
+			"unknown codes":  {110, func(t *testing.T) *servertest.Answer { return n.PollDevice(t, "AAAAAA") }},
 			"unknown routes": {110, func(t *testing.T) *servertest.Answer { return n.Stranger(t).Get("/v1/nothing") }},
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -122,12 +122,12 @@ func (m *model) unassignRole(rt *rapid.T) {
 }
 
 func (m *model) defineRole(rt *rapid.T) {
-	permissions := rapid.SliceOfDistinct(rapid.SampledFrom(builtInRoles()["member"]), rapid.ID[string]).Draw(rt, "permissions")
+	permissions := rapid.SliceOfDistinct(rapid.SampledFrom(servertest.BuiltInRoles()["member"]), rapid.ID[string]).Draw(rt, "permissions")
 	role := modelRole{
 		Key:         pick(rt, []string{"cashier", "clerk", "courier"}, "key"),
 		Name:        pick(rt, []string{"One", "Two"}, "name"),
 		Color:       "#475467",
-		Permissions: strings.Join(sorted(permissions), " "),
+		Permissions: strings.Join(slices.Sorted(slices.Values(permissions)), " "),
 	}
 	request := body{"name": role.Name, "permissions": permissions}
 	before := m.role(role.Key)

@@ -55,7 +55,7 @@ func (e *modelEntry) tagNames() []string {
 	for _, tag := range e.tags {
 		names = append(names, tag.name)
 	}
-	return sorted(names)
+	return slices.Sorted(slices.Values(names))
 }
 
 func drawFields(rt *rapid.T) modelFields {
@@ -232,7 +232,7 @@ func (m *model) compareEntry(rt *rapid.T, e *modelEntry) {
 	for _, method := range e.methods {
 		methods = append(methods, *method)
 	}
-	got.Tags = sorted(got.Tags)
+	got.Tags = slices.Sorted(slices.Values(got.Tags))
 	same(rt, "an entry", api.Entry{
 		ID: e.id, WorkspaceID: m.ws, Type: e.kind, Label: e.shown(), Status: e.status, Fields: api.SplitFields([]byte(e.fields.text())),
 		Name: e.name, Tags: e.tagNames(), ReceivingMethods: &methods, CreatedAt: got.CreatedAt, UpdatedAt: got.UpdatedAt,

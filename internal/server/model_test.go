@@ -38,7 +38,7 @@ func TestRandomHistoriesMatchAPlainModel(t *testing.T) {
 	if err := bounded(); err != nil {
 		t.Fatal(err)
 	}
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		owner := n.User(t, servertest.NewEmail())
 		rapid.Check(t, func(rt *rapid.T) {
 			m := newModel(rt, n, owner)
@@ -143,10 +143,10 @@ func (m *model) compareAccess(rt *rapid.T) {
 	m.call(rt, "GET", m.path("/members"), nil, "200").Data(&members)
 	got, want := map[string][]string{}, map[string][]string{}
 	for _, member := range members {
-		got[member.ID] = sorted(member.Roles)
+		got[member.ID] = slices.Sorted(slices.Values(member.Roles))
 	}
 	for _, member := range m.members {
-		want[member.id] = sorted(member.roles)
+		want[member.id] = slices.Sorted(slices.Values(member.roles))
 	}
 	same(rt, "members", want, got)
 
@@ -155,7 +155,7 @@ func (m *model) compareAccess(rt *rapid.T) {
 	defined, expected := map[string]modelRole{}, map[string]modelRole{}
 	for _, role := range roles {
 		if !role.BuiltIn {
-			defined[role.Key] = modelRole{role.Key, role.Name, role.Color, strings.Join(sorted(role.Permissions), " ")}
+			defined[role.Key] = modelRole{role.Key, role.Name, role.Color, strings.Join(slices.Sorted(slices.Values(role.Permissions)), " ")}
 		}
 	}
 	for _, role := range m.roles {

@@ -53,7 +53,7 @@ type loss struct {
 
 func newSomebody(t *testing.T, here, there *servertest.Node, admin *servertest.Client) somebody {
 	t.Helper()
-	email, keyID, secret := newKey(t, here, identity.NewKey{})
+	email, keyID, secret := here.NewKey(t, identity.NewKey{})
 	admin.On(t).Post("/v1/workspaces/"+here.First.WorkspaceID+"/members", servertest.Body{"email": email, "role": "viewer"}).OK()
 	session := here.Login(t, secret)
 	other := there.Holder(t, session.Token)
@@ -145,11 +145,11 @@ func TestNodesShareSessions(t *testing.T) {
 			there.Holder(t, admin.Token).Get("/v1/auth/me").OK()
 		})
 		t.Run("a device login may begin here, be approved there and end here", func(t *testing.T) {
-			code := newDeviceCode(t, here, nil)
-			decide(there.Holder(t, admin.Token), code, "approve").OK()
-			token := pollDevice(t, here, code).OK().Text("token")
+			code := here.NewDeviceCode(t, nil)
+			there.Holder(t, admin.Token).Decide(code, "approve").OK()
+			token := here.PollDevice(t, code).OK().Text("token")
 			there.Holder(t, token).Get("/v1/auth/me").OK()
-			wantStatus(t, pollDevice(t, there, code), "consumed", false)
+			there.PollDevice(t, code).DeviceStatus("consumed", false)
 		})
 		t.Run("a cursor made here is good there", func(t *testing.T) {
 			cursor, more := admin.On(t).Get("/v1/auth/activity?limit=1").OK().Page()

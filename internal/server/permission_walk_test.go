@@ -19,7 +19,7 @@ func TestOperationTableIsComplete(t *testing.T) {
 		}
 	}
 	routes := servertest.Start(t, dbtest.SQLite(t)).Server.Operations()
-	if diff := cmp.Diff(sorted(routes), sorted(listed)); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(routes)), slices.Sorted(slices.Values(listed))); diff != "" {
 		t.Errorf("routes (-) and the table of this test (+) differ:\n%s", diff)
 	}
 }
@@ -70,14 +70,14 @@ func cast(t *testing.T, n *servertest.Node) (*servertest.Tenant, []caller) {
 		{name: "the owner of the organization", client: owner, known: true, inOrganization: true, owner: true},
 		{name: "a member of the organization", client: colleague, known: true, inOrganization: true},
 	}
-	for role, permissions := range builtInRoles() {
+	for role, permissions := range servertest.BuiltInRoles() {
 		callers = append(callers, caller{name: role, client: x.Member(role), known: true, inWorkspace: true, inOrganization: true, held: permissions})
 	}
 	return x, callers
 }
 
 func TestEveryRouteForEveryRole(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, callers := cast(t, n)
 		for _, o := range operations() {
 			t.Run(o.route+" needs "+o.need, func(t *testing.T) {

@@ -93,7 +93,7 @@ func (w *tour) console() {
 		"/members", "/organization", "/keys", "/keys/new", "/clients/new", "/roles", "/roles/new", "/audit", "/audit/" + row, "/search?q=payee"} {
 		open(room(path))
 	}
-	for _, path := range []string{"/workspaces/new", "/account", "/account/password", "/account/totp", "/device?code=" + newDeviceCode(t, n, nil)} {
+	for _, path := range []string{"/workspaces/new", "/account", "/account/password", "/account/totp", "/device?code=" + n.NewDeviceCode(t, nil)} {
 		open(path)
 	}
 	send(room("/audit/export"), "format", "csv", "outcome", "denied")
@@ -224,6 +224,6 @@ func (w *tour) operator() {
 	w.begin("bursar admin client")
 	client, secret, err := id.CreateClient(ctx, by, w.town.large.WorkspaceID, "Operated", "viewer")
 	w.must(err)
-	w.node.Exchange(w.t, basic(client, secret)).OK()
+	w.node.Exchange(w.t, servertest.Basic(client, secret)).OK()
 	w.must(id.RevokeClient(ctx, by, client))
 }

@@ -47,7 +47,7 @@ func TestADeviceSessionEndsWithTheKeyThatApprovedIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		device := deviceSession(t, n, n.Login(t, key))
+		device := n.DeviceSession(t, n.Login(t, key))
 		device.Get("/v1/auth/me").OK()
 		n.Clock.Advance(11 * time.Minute)
 		device.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")

@@ -26,17 +26,17 @@ func TestEqualRequestsToTwoNodesHappenOnce(t *testing.T) {
 		x, clients := twoNodes(t, store)
 		for round := range 5 {
 			name := fmt.Sprintf("round-%d", round)
-			oneEntry(t, x.Node, name, sideBySide(8, func(i int) *servertest.Answer {
+			oneEntry(t, x.Node, name, servertest.SideBySide(8, func(i int) *servertest.Answer {
 				return once(clients[i%2], name, "POST", "/v1/directory", person(x, name))
 			}))
 		}
 		t.Run("also where the loser would have failed by itself", func(t *testing.T) {
 			for round := range 5 {
 				slug := fmt.Sprintf("slug-%d", round)
-				answers := sideBySide(2, func(i int) *servertest.Answer {
+				answers := servertest.SideBySide(2, func(i int) *servertest.Answer {
 					return once(clients[i].On(t), slug, "POST", "/v1/workspaces", body{"name": slug, "slug": slug, "organization_id": x.OrganizationID})
 				})
-				if got := statuses(answers); got["200"] != 2 {
+				if got := servertest.Statuses(answers); got["200"] != 2 {
 					t.Errorf("answered %v", got)
 				}
 			}
@@ -62,7 +62,7 @@ func heldUp(t *testing.T, x *servertest.Tenant, count int, act func(i int) *serv
 		}
 		go func() {
 			defer close(done)
-			answers = sideBySide(count, act)
+			answers = servertest.SideBySide(count, act)
 		}()
 		for deadline := time.Now().Add(20 * time.Second); x.Node.Count(t, waiting, pid) < count; {
 			if time.Now().After(deadline) {
@@ -84,7 +84,7 @@ func TestNodeThatLosesTheRaceGivesTheWinnersAnswer(t *testing.T) {
 	x, clients := twoNodes(t, dbtest.Postgres(t))
 	request := body{"email": servertest.NewEmail(), "role": "viewer"}
 	answers := heldUp(t, x, 2, func(i int) *servertest.Answer { return once(clients[i], "raced", "POST", x.Path("/members"), request) })
-	if got := statuses(answers); got["200"] != 2 || string(answers[0].Body) != string(answers[1].Body) {
+	if got := servertest.Statuses(answers); got["200"] != 2 || string(answers[0].Body) != string(answers[1].Body) {
 		t.Errorf("answered %v: %s and %s", got, answers[0].Body, answers[1].Body)
 	}
 	replays := 0
@@ -117,7 +117,7 @@ func TestKeyWhoseTimeIsOverIsGoodForOneMore(t *testing.T) {
 		answers := heldUp(t, x, 2, func(i int) *servertest.Answer {
 			return once(clients[i], key, "PATCH", path, body{"name": "Second " + key})
 		})
-		if got := statuses(answers); got["200"] != 2 {
+		if got := servertest.Statuses(answers); got["200"] != 2 {
 			t.Errorf("answered %v", got)
 		}
 	}

@@ -24,7 +24,7 @@ func crowded(t *testing.T, n *servertest.Node) (*servertest.Tenant, map[string]w
 		x.Add(servertest.NewEmail(), "viewer")
 		x.Define(fmt.Sprintf("role_%d", i), "ws.read")
 		other := n.Tenant(t)
-		other.Add(emailOf(x.Owner), "admin")
+		other.Add(x.Owner.Email(), "admin")
 	}
 	return x, map[string]wholeList{
 		"members": {x.Path("/members"), "id", func(c *servertest.Client, key string) { c.Delete(x.Path("/members/" + key)).OK() }},
@@ -57,7 +57,7 @@ func walk(t *testing.T, c *servertest.Client, list wholeList, limit int) (pages 
 }
 
 func TestWholeListsPageWhenAsked(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, lists := crowded(t, n)
 		for name, list := range lists {
 			t.Run(name, func(t *testing.T) {
@@ -128,10 +128,10 @@ func foreignCursors(c *servertest.Client, lists map[string]wholeList, but string
 }
 
 func TestCursorsAreBoundToTheTenant(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, y := n.Tenant(t), n.Tenant(t)
-		y.Add(emailOf(x.Owner), "admin")
-		x.Add(emailOf(y.Owner), "admin")
+		y.Add(x.Owner.Email(), "admin")
+		x.Add(y.Owner.Email(), "admin")
 		for _, list := range []string{"/members", "/roles"} {
 			cursor, _ := x.Owner.Get(x.Path(list) + "?limit=1").OK().Page()
 			x.Owner.Get(y.Path(list) + "?cursor=" + cursor).Invalid("cursor")

@@ -118,3 +118,18 @@ func (a *Answer) Envelope(target any) {
 	a.t.Helper()
 	a.decode(target)
 }
+
+// Account is the body of a receiving method.
+func Account(number string, more ...Body) Body {
+	body := Body{"provider": "bank", "account_name": "Ada", "account_id": number}
+	for _, over := range more {
+		maps.Copy(body, over)
+	}
+	return body
+}
+
+// AddMethod adds a receiving method to an entry and returns its id.
+func (c *Client) AddMethod(entry string, body Body) string {
+	c.t.Helper()
+	return c.Post("/v1/directory/"+entry+"/receiving-methods", body).OK().Text("id")
+}

@@ -1,4 +1,4 @@
-package server_test
+package identity_test
 
 import (
 	"crypto/ed25519"
@@ -138,7 +138,7 @@ func TestSessionLifetimes(t *testing.T) {
 	const margin = 2 * time.Second // tokens count in seconds
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
-		_, _, brief := newKey(t, n, identity.NewKey{ExpiresAt: n.DB.Now() + (10 * time.Minute).Milliseconds()})
+		_, _, brief := n.NewKey(t, identity.NewKey{ExpiresAt: n.DB.Now() + (10 * time.Minute).Milliseconds()})
 		for _, c := range []struct {
 			name  string
 			login func(t *testing.T) *servertest.Client
@@ -146,7 +146,7 @@ func TestSessionLifetimes(t *testing.T) {
 		}{
 			{"as long as its key, where the key ends sooner", func(t *testing.T) *servertest.Client { return n.Login(t, brief) }, 10 * time.Minute},
 			{"1 h after key exchange", func(t *testing.T) *servertest.Client { return n.Admin(t) }, time.Hour},
-			{"12 h after device login", func(t *testing.T) *servertest.Client { return deviceSession(t, n, n.Admin(t)) }, 12 * time.Hour},
+			{"12 h after device login", func(t *testing.T) *servertest.Client { return n.DeviceSession(t, n.Admin(t)) }, 12 * time.Hour},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				session := c.login(t)

@@ -1,4 +1,4 @@
-package server_test
+package workspace_test
 
 import (
 	"slices"
@@ -12,23 +12,8 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-func membersOf(t *testing.T, x *servertest.Tenant) []api.Member {
-	t.Helper()
-	return decoded[[]api.Member](x.Owner.On(t).Get(x.Path("/members")))
-}
-
-func memberOf(t *testing.T, x *servertest.Tenant, userID string) api.Member {
-	t.Helper()
-	for _, m := range membersOf(t, x) {
-		if m.ID == userID {
-			return m
-		}
-	}
-	return api.Member{}
-}
-
 func TestAddMember(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		add := func(t *testing.T, x *servertest.Tenant, email, role string) *servertest.Answer {
 			t.Helper()
 			return x.Owner.On(t).Post(x.Path("/members"), body{"email": email, "role": role})
@@ -44,7 +29,7 @@ func TestAddMember(t *testing.T) {
 			}
 			user.Get(x.Path("")).OK()
 			listed := api.Member{ID: user.UserID, Name: "User " + email, Email: email, Roles: []string{"viewer"}, Status: "active"}
-			if diff := cmp.Diff(listed, memberOf(t, x, user.UserID)); diff != "" {
+			if diff := cmp.Diff(listed, x.MemberWith(t, user.UserID)); diff != "" {
 				t.Errorf("want (-), listed (+):\n%s", diff)
 			}
 		})
@@ -53,7 +38,7 @@ func TestAddMember(t *testing.T) {
 			x, email := n.Tenant(t), servertest.NewEmail()
 			id := add(t, x, email, "member").OK().Text("user_id")
 			want := api.Member{ID: id, Email: email, Roles: []string{"member"}, Status: "invited"}
-			if diff := cmp.Diff(want, memberOf(t, x, id)); diff != "" {
+			if diff := cmp.Diff(want, x.MemberWith(t, id)); diff != "" {
 				t.Errorf("want (-), listed (+):\n%s", diff)
 			}
 		})
@@ -64,7 +49,7 @@ func TestAddMember(t *testing.T) {
 			if again := add(t, x, email, "member").OK().Text("user_id"); again != id {
 				t.Errorf("the same address is user %s, then %s", id, again)
 			}
-			if got := memberOf(t, x, id).Email; got != email {
+			if got := x.MemberWith(t, id).Email; got != email {
 				t.Errorf("the address is %q, want %q", got, email)
 			}
 		})
@@ -79,9 +64,9 @@ func TestAddMember(t *testing.T) {
 		t.Run("a member gets the role as well", func(t *testing.T) {
 			x := n.Tenant(t)
 			user := x.Member("viewer")
-			email := emailOf(user)
-			added := rowsAdded(x, func() { add(t, x, email, "auditor").OK() })
-			if got := memberOf(t, x, user.UserID).Roles; !slices.Equal(got, []string{"viewer", "auditor"}) {
+			email := user.Email()
+			added := x.RowsAdded(func() { add(t, x, email, "auditor").OK() })
+			if got := x.MemberWith(t, user.UserID).Roles; !slices.Equal(got, []string{"viewer", "auditor"}) {
 				t.Errorf("roles are %v", got)
 			}
 			if newest := x.Audit("")[0]["action"]; added != 1 || newest != "iam.member.role_assigned" {
@@ -92,11 +77,11 @@ func TestAddMember(t *testing.T) {
 		t.Run("a role that is held changes nothing", func(t *testing.T) {
 			x := n.Tenant(t)
 			user := x.Member("viewer")
-			email := emailOf(user)
-			if added := rowsAdded(x, func() { add(t, x, email, "viewer").OK() }); added != 0 {
+			email := user.Email()
+			if added := x.RowsAdded(func() { add(t, x, email, "viewer").OK() }); added != 0 {
 				t.Errorf("%d audit rows were added", added)
 			}
-			if got := memberOf(t, x, user.UserID).Roles; !slices.Equal(got, []string{"viewer"}) {
+			if got := x.MemberWith(t, user.UserID).Roles; !slices.Equal(got, []string{"viewer"}) {
 				t.Errorf("roles are %v", got)
 			}
 		})
@@ -132,7 +117,7 @@ func TestAddMember(t *testing.T) {
 }
 
 func TestMemberList(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 
 		t.Run("it is in the order in which people came to Bursar", func(t *testing.T) {
@@ -141,7 +126,7 @@ func TestMemberList(t *testing.T) {
 			x.Add(late, "viewer")
 			x.Add(early, "viewer")
 			var got []string
-			for _, m := range membersOf(t, x) {
+			for _, m := range x.Members(t) {
 				got = append(got, m.ID)
 			}
 			if want := []string{x.Owner.UserID, first.UserID, second.UserID}; !slices.Equal(got, want) {
@@ -151,15 +136,15 @@ func TestMemberList(t *testing.T) {
 
 		t.Run("somebody without a role is still listed", func(t *testing.T) {
 			user := x.Bystander()
-			if got := memberOf(t, x, user.UserID); got.ID == "" || got.Roles == nil || len(got.Roles) != 0 {
+			if got := x.MemberWith(t, user.UserID); got.ID == "" || got.Roles == nil || len(got.Roles) != 0 {
 				t.Errorf("listed as %+v", got)
 			}
 		})
 
 		t.Run("somebody who was disabled is listed as such", func(t *testing.T) {
 			user := x.Member("viewer")
-			disable(t, n, emailOf(user))
-			if got := memberOf(t, x, user.UserID).Status; got != "disabled" {
+			disable(t, n, user.Email())
+			if got := x.MemberWith(t, user.UserID).Status; got != "disabled" {
 				t.Errorf("the status is %q", got)
 			}
 		})
@@ -174,7 +159,7 @@ func disable(t *testing.T, n *servertest.Node, email string) {
 }
 
 func TestRemoveMember(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		t.Run("who is removed is out at once", func(t *testing.T) {
 			x := n.Tenant(t)
 			user := x.Member("member")
@@ -184,7 +169,7 @@ func TestRemoveMember(t *testing.T) {
 				t.Errorf("want (-), got (+):\n%s", diff)
 			}
 			user.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
-			if got := memberOf(t, x, user.UserID); got.ID != "" {
+			if got := x.MemberWith(t, user.UserID); got.ID != "" {
 				t.Errorf("still listed as %+v", got)
 			}
 		})
@@ -192,10 +177,10 @@ func TestRemoveMember(t *testing.T) {
 		t.Run("roles do not come back with the member", func(t *testing.T) {
 			x := n.Tenant(t)
 			user := x.Member("auditor")
-			email := emailOf(user)
+			email := user.Email()
 			x.Owner.Delete(x.Path("/members/" + user.UserID)).OK()
 			x.Add(email, "viewer")
-			if got := memberOf(t, x, user.UserID).Roles; !slices.Equal(got, []string{"viewer"}) {
+			if got := x.MemberWith(t, user.UserID).Roles; !slices.Equal(got, []string{"viewer"}) {
 				t.Errorf("roles are %v", got)
 			}
 		})
@@ -213,7 +198,7 @@ func TestRemoveMember(t *testing.T) {
 }
 
 func TestLastAdminStays(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		leave := func(x *servertest.Tenant, c *servertest.Client) *servertest.Answer {
 			return c.Delete(x.Path("/members/" + x.Owner.UserID))
 		}
@@ -226,8 +211,8 @@ func TestLastAdminStays(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				x := n.Tenant(t)
 				x.Member("directory_manager")
-				added := rowsAdded(x, func() { act(x, x.Owner).Fails(422, "LAST_ADMIN") })
-				if got := memberOf(t, x, x.Owner.UserID).Roles; added != 0 || !slices.Equal(got, []string{"admin"}) {
+				added := x.RowsAdded(func() { act(x, x.Owner).Fails(422, "LAST_ADMIN") })
+				if got := x.MemberWith(t, x.Owner.UserID).Roles; added != 0 || !slices.Equal(got, []string{"admin"}) {
 					t.Errorf("roles are %v, and %d audit rows were added", got, added)
 				}
 			})
@@ -237,7 +222,7 @@ func TestLastAdminStays(t *testing.T) {
 			})
 			t.Run(name+" even if the only other one is disabled", func(t *testing.T) {
 				x := n.Tenant(t)
-				disable(t, n, emailOf(x.Member("admin")))
+				disable(t, n, x.Member("admin").Email())
 				act(x, x.Owner).Fails(422, "LAST_ADMIN")
 			})
 		}

@@ -1,4 +1,4 @@
-package server_test
+package identity_test
 
 import (
 	"fmt"
@@ -15,11 +15,11 @@ import (
 
 // deviceStates are the states of a code and the ways into them.
 func deviceStates(n *servertest.Node) map[string]func(t *testing.T) (code string) {
-	fresh := func(t *testing.T) string { return newDeviceCode(t, n, nil) }
+	fresh := func(t *testing.T) string { return n.NewDeviceCode(t, nil) }
 	after := func(verb string) func(t *testing.T) string {
 		return func(t *testing.T) string {
 			code := fresh(t)
-			decide(n.Admin(t), code, verb).OK()
+			n.Admin(t).Decide(code, verb).OK()
 			return code
 		}
 	}
@@ -28,7 +28,7 @@ func deviceStates(n *servertest.Node) map[string]func(t *testing.T) (code string
 		"denied":   after("deny"),
 		"consumed": func(t *testing.T) string {
 			code := after("approve")(t)
-			pollDevice(t, n, code).OK()
+			n.PollDevice(t, code).OK()
 			return code
 		},
 		"expired": func(t *testing.T) string {
@@ -46,9 +46,9 @@ func TestOnlyPendingDeviceCodesAreDecided(t *testing.T) {
 		for state, reach := range deviceStates(n) {
 			t.Run(state, func(t *testing.T) {
 				code := reach(t)
-				decide(n.Admin(t), code, "approve").Fails(422, "CODE_NOT_PENDING")
-				decide(n.Admin(t), code, "deny").Fails(422, "CODE_NOT_PENDING")
-				wantStatus(t, pollDevice(t, n, code), state, state == "approved")
+				n.Admin(t).Decide(code, "approve").Fails(422, "CODE_NOT_PENDING")
+				n.Admin(t).Decide(code, "deny").Fails(422, "CODE_NOT_PENDING")
+				n.PollDevice(t, code).DeviceStatus(state, state == "approved")
 			})
 		}
 	})
@@ -70,13 +70,13 @@ func TestFinishedDeviceCodesAnswerForAnHour(t *testing.T) {
 				code := reach(t)
 				n.Clock.Advance(59 * time.Minute)
 				tidy(t)
-				wantStatus(t, pollDevice(t, n, code), state, false)
+				n.PollDevice(t, code).DeviceStatus(state, false)
 				n.Clock.Advance(2 * time.Minute)
-				pollDevice(t, n, code).Fails(404, "RESOURCE_NOT_FOUND")
-				decide(n.Admin(t), code, "approve").Fails(404, "RESOURCE_NOT_FOUND")
+				n.PollDevice(t, code).Fails(404, "RESOURCE_NOT_FOUND")
+				n.Admin(t).Decide(code, "approve").Fails(404, "RESOURCE_NOT_FOUND")
 				n.Clock.Advance(24 * time.Hour)
 				tidy(t)
-				pollDevice(t, n, code).Fails(404, "RESOURCE_NOT_FOUND")
+				n.PollDevice(t, code).Fails(404, "RESOURCE_NOT_FOUND")
 			})
 		}
 	})
@@ -88,16 +88,16 @@ func TestDeviceCodesExpire(t *testing.T) {
 		n := servertest.Start(t, store)
 		for name, decided := range map[string]bool{"pending": false, "approved, but not picked up": true} {
 			t.Run(name, func(t *testing.T) {
-				code := newDeviceCode(t, n, servertest.Body{"code_challenge": challenge("verifier")})
+				code := n.NewDeviceCode(t, servertest.Body{"code_challenge": challenge("verifier")})
 				if decided {
-					decide(n.Admin(t), code, "approve").OK()
+					n.Admin(t).Decide(code, "approve").OK()
 				}
 				n.Clock.Advance(590 * time.Second)
-				if got := pollDevice(t, n, code).OK().Text("status"); got == "expired" {
+				if got := n.PollDevice(t, code).OK().Text("status"); got == "expired" {
 					t.Error("the code expired too soon")
 				}
 				n.Clock.Advance(11 * time.Second)
-				wantStatus(t, pollDevice(t, n, code, "X-Code-Verifier", "verifier"), "expired", false)
+				n.PollDevice(t, code, "X-Code-Verifier", "verifier").DeviceStatus("expired", false)
 			})
 		}
 	})
@@ -111,9 +111,9 @@ func TestDeviceDecisionsAreAudited(t *testing.T) {
 		for verb, action := range map[string]string{"approve": "auth.device.approved", "deny": "auth.device.denied"} {
 			t.Run(action, func(t *testing.T) {
 				admin := admin.On(t)
-				code := newDeviceCode(t, n, servertest.Body{"intent": "Nightly import"})
-				decide(admin, code, verb).OK()
-				row := lastRow(t, admin.Get("/v1/auth/activity"), action)
+				code := n.NewDeviceCode(t, servertest.Body{"intent": "Nightly import"})
+				admin.Decide(code, verb).OK()
+				row := admin.Get("/v1/auth/activity").LastRow(action)
 				if text := fmt.Sprint(row); strings.Contains(text, code) {
 					t.Errorf("the code, which is as good as a key, stands in %s", text)
 				}
@@ -126,16 +126,16 @@ func TestDeviceDecisionsAreAudited(t *testing.T) {
 			})
 		}
 		t.Run("auth.session.created", func(t *testing.T) {
-			device := deviceSession(t, n, admin.On(t))
-			row := lastRow(t, device.Get("/v1/auth/activity"), "auth.session.created")
+			device := n.DeviceSession(t, admin.On(t))
+			row := device.Get("/v1/auth/activity").LastRow("auth.session.created")
 			if ended := device.Post("/v1/auth/logout", nil).OK().Text("session_id"); row["resource_id"] != ended || row["actor_id"] != n.First.UserID {
 				t.Errorf("the session is %s, the row is %v", ended, row)
 			}
 		})
 		t.Run("an undecided code leaves no row", func(t *testing.T) {
-			before := strings.Count(dump(t, n, "audit_log"), "\n")
-			pollDevice(t, n, newDeviceCode(t, n, nil)).OK()
-			if after := strings.Count(dump(t, n, "audit_log"), "\n"); after != before {
+			before := strings.Count(n.Dump(t, "audit_log"), "\n")
+			n.PollDevice(t, n.NewDeviceCode(t, nil)).OK()
+			if after := strings.Count(n.Dump(t, "audit_log"), "\n"); after != before {
 				t.Error("there is a row more")
 			}
 		})
@@ -160,20 +160,20 @@ func TestADeviceLoginEndsWithItsApprover(t *testing.T) {
 		}
 		for name, end := range ends {
 			t.Run(name+" after the login", func(t *testing.T) {
-				email, keyID, secret := newKey(t, n, identity.NewKey{})
-				device := deviceSession(t, n, n.Login(t, secret))
-				second := deviceSession(t, n, device)
+				email, keyID, secret := n.NewKey(t, identity.NewKey{})
+				device := n.DeviceSession(t, n.Login(t, secret))
+				second := n.DeviceSession(t, device)
 				second.Get("/v1/auth/me").OK()
 				end(t, email, keyID)
 				device.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
 				second.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
 			})
 			t.Run(name+" between approval and login", func(t *testing.T) {
-				email, keyID, secret := newKey(t, n, identity.NewKey{})
-				code := newDeviceCode(t, n, nil)
-				decide(n.Login(t, secret), code, "approve").OK()
+				email, keyID, secret := n.NewKey(t, identity.NewKey{})
+				code := n.NewDeviceCode(t, nil)
+				n.Login(t, secret).Decide(code, "approve").OK()
 				end(t, email, keyID)
-				if polled := pollDevice(t, n, code); polled.Status == 200 && (polled.Text("status") != "denied" || polled.Text("token") != "") {
+				if polled := n.PollDevice(t, code); polled.Status == 200 && (polled.Text("status") != "denied" || polled.Text("token") != "") {
 					t.Errorf("the poll says %s", polled.Body)
 				} else if polled.Status != 200 {
 					polled.Fails(401, "UNAUTHORIZED")
@@ -182,7 +182,7 @@ func TestADeviceLoginEndsWithItsApprover(t *testing.T) {
 		}
 		t.Run("a logout of the approver leaves the device alone", func(t *testing.T) {
 			approver := n.Admin(t)
-			device := deviceSession(t, n, approver)
+			device := n.DeviceSession(t, approver)
 			approver.Post("/v1/auth/logout", nil).OK()
 			device.Get("/v1/auth/me").OK()
 		})
@@ -205,10 +205,10 @@ func TestDeviceRacesHaveOneWinner(t *testing.T) {
 		n := servertest.Start(t, store)
 		admin := n.Admin(t)
 		t.Run("one of many polls gets the token", func(t *testing.T) {
-			code := newDeviceCode(t, n, nil)
-			decide(admin.On(t), code, "approve").OK()
+			code := n.NewDeviceCode(t, nil)
+			admin.On(t).Decide(code, "approve").OK()
 			answers := make([]*servertest.Answer, racers)
-			atOnce(racers, func(i int) { answers[i] = pollDevice(t, n, code) })
+			atOnce(racers, func(i int) { answers[i] = n.PollDevice(t, code) })
 			tokens := 0
 			for _, answer := range answers {
 				if answer.OK().Text("token") != "" {
@@ -220,9 +220,9 @@ func TestDeviceRacesHaveOneWinner(t *testing.T) {
 			}
 		})
 		t.Run("one of many decisions counts", func(t *testing.T) {
-			code := newDeviceCode(t, n, nil)
+			code := n.NewDeviceCode(t, nil)
 			answers := make([]*servertest.Answer, racers)
-			atOnce(racers, func(i int) { answers[i] = decide(admin.On(t), code, []string{"approve", "deny"}[i%2]) })
+			atOnce(racers, func(i int) { answers[i] = admin.On(t).Decide(code, []string{"approve", "deny"}[i%2]) })
 			status := ""
 			for _, answer := range answers {
 				if answer.Status != 200 {
@@ -234,7 +234,7 @@ func TestDeviceRacesHaveOneWinner(t *testing.T) {
 				}
 				status = answer.Text("status")
 			}
-			wantStatus(t, pollDevice(t, n, code), status, status == "approved")
+			n.PollDevice(t, code).DeviceStatus(status, status == "approved")
 		})
 	})
 }

@@ -1,4 +1,4 @@
-package server_test
+package auditlog_test
 
 import (
 	"fmt"
@@ -12,29 +12,8 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-func auditPath(x *servertest.Tenant) string { return "/v1/audit?workspace_id=" + x.WorkspaceID }
-
-func organizationAuditPath(x *servertest.Tenant) string {
-	return "/v1/audit?organization_id=" + x.OrganizationID
-}
-
-// eventful is a tenant whose log has rows of several actors, kinds and outcomes.
-func eventful(t *testing.T, n *servertest.Node) *servertest.Tenant {
-	t.Helper()
-	x := n.Tenant(t)
-	editor, viewer := x.Member("member"), x.Member("viewer")
-	x.Define("helper", "ws.read")
-	for i := range 3 {
-		entry := x.Entry(fmt.Sprintf("Entry %d", i))
-		editor.Patch("/v1/directory/"+entry, body{"status": "inactive"}).OK()
-		viewer.Patch("/v1/directory/"+entry, body{"status": "active"}).Fails(403, "FORBIDDEN")
-		viewer.Get(auditPath(x)).Fails(403, "FORBIDDEN")
-	}
-	return x
-}
-
 func TestAuditRowTellsWhoDidWhat(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		before := n.Clock.Now().UnixMilli()
 		id := x.Owner.Do("POST", "/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "name": `Ada "A" Lovelace`},
@@ -53,7 +32,7 @@ func TestAuditRowTellsWhoDidWhat(t *testing.T) {
 		for _, checked := range []string{"timestamp", "id", "description"} {
 			delete(row, checked)
 		}
-		email := emailOf(x.Owner)
+		email := x.Owner.Email()
 		want := body{
 			"action": "directory.entry.created", "outcome": "success",
 			"actor_name": "User " + email, "actor_email": email, "actor_id": x.Owner.UserID, "actor_type": "api_key",
@@ -66,8 +45,8 @@ func TestAuditRowTellsWhoDidWhat(t *testing.T) {
 }
 
 func TestAuditFilters(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
-		x := eventful(t, n)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.EventfulTenant(t)
 		all := x.Audit("")
 		columns := map[string]string{"actor": "actor_id", "action": "action", "resource_type": "resource_type", "resource_id": "resource_id", "outcome": "outcome"}
 
@@ -80,7 +59,7 @@ func TestAuditFilters(t *testing.T) {
 					want = append(want, row["id"].(string))
 				}
 			}
-			got := x.Owner.On(t).Get(auditPath(x) + "&limit=100&" + filter.Encode()).OK().Column("id")
+			got := x.Owner.On(t).Get(x.AuditPath() + "&limit=100&" + filter.Encode()).OK().Column("id")
 			if !slices.Equal(got, want) {
 				t.Errorf("%s lists %d rows, want %d", filter.Encode(), len(got), len(want))
 			}
@@ -119,7 +98,7 @@ func TestAuditFilters(t *testing.T) {
 		})
 		t.Run("a time must be one", func(t *testing.T) {
 			for _, value := range []string{"", "x", "-1", "1.5", "99999999999999999999", "2026-01-01"} {
-				x.Owner.On(t).Get(auditPath(x)+"&from="+value+"&to="+value).Invalid("from", "to")
+				x.Owner.On(t).Get(x.AuditPath()+"&from="+value+"&to="+value).Invalid("from", "to")
 			}
 		})
 	})
@@ -148,8 +127,8 @@ func matches(row body, filter url.Values, columns map[string]string) bool {
 }
 
 func TestAuditPages(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
-		x := eventful(t, n)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.EventfulTenant(t)
 		ids := func(rows []body) (list []string) {
 			for _, row := range rows {
 				list = append(list, row["id"].(string))
@@ -159,7 +138,7 @@ func TestAuditPages(t *testing.T) {
 
 		t.Run("newest first", func(t *testing.T) {
 			got := ids(x.Audit(""))
-			if want := sorted(got); !slices.Equal(got, slicesReversed(want)) {
+			if !slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(b, a) }) {
 				t.Errorf("the order is %v", got)
 			}
 		})
@@ -168,7 +147,7 @@ func TestAuditPages(t *testing.T) {
 			want, got := ids(x.Audit("")), []string{}
 			cursor := ""
 			for more := true; more; {
-				page := x.Owner.On(t).Get(auditPath(x) + "&limit=4" + cursor).OK()
+				page := x.Owner.On(t).Get(x.AuditPath() + "&limit=4" + cursor).OK()
 				got = append(got, page.Column("id")...)
 				var next string
 				next, more = page.Page()
@@ -184,7 +163,7 @@ func TestAuditPages(t *testing.T) {
 			for range 26 {
 				x.Entry("More")
 			}
-			page := x.Owner.On(t).Get(auditPath(x)).OK()
+			page := x.Owner.On(t).Get(x.AuditPath()).OK()
 			if _, more := page.Page(); len(page.List()) != 25 || !more {
 				t.Errorf("a page has %d rows, more: %v", len(page.List()), more)
 			}
@@ -192,33 +171,27 @@ func TestAuditPages(t *testing.T) {
 
 		t.Run("a cursor is good for its filters alone", func(t *testing.T) {
 			c, filter := x.Owner.On(t), "&limit=1&action=directory.entry.created"
-			cursor, _ := c.Get(auditPath(x) + filter).OK().Page()
-			c.Get(auditPath(x) + filter + "&cursor=" + cursor).OK()
+			cursor, _ := c.Get(x.AuditPath() + filter).OK().Page()
+			c.Get(x.AuditPath() + filter + "&cursor=" + cursor).OK()
 			for _, other := range []string{"", "&action=directory.entry.updated", filter + "&outcome=success", filter + "&from=0&to=9", filter + "&actor=" + c.UserID} {
-				c.Get(auditPath(x) + other + "&cursor=" + cursor).Invalid("cursor")
+				c.Get(x.AuditPath() + other + "&cursor=" + cursor).Invalid("cursor")
 			}
-			c.Get(organizationAuditPath(x) + "&action=directory.entry.created&cursor=" + cursor).Invalid("cursor")
+			c.Get(x.OrganizationAuditPath() + "&action=directory.entry.created&cursor=" + cursor).Invalid("cursor")
 			y := n.Tenant(t)
-			y.Owner.Get(auditPath(y) + "&action=directory.entry.created&cursor=" + cursor).Invalid("cursor")
+			y.Owner.Get(y.AuditPath() + "&action=directory.entry.created&cursor=" + cursor).Invalid("cursor")
 			c.Get("/v1/directory?workspace_id=" + x.WorkspaceID + "&cursor=" + cursor).Invalid("cursor")
 		})
 
 		t.Run("a limit must be 1 to 100", func(t *testing.T) {
 			for _, limit := range []string{"", "0", "101", "x"} {
-				x.Owner.On(t).Get(auditPath(x) + "&limit=" + limit).Invalid("limit")
+				x.Owner.On(t).Get(x.AuditPath() + "&limit=" + limit).Invalid("limit")
 			}
 		})
 	})
 }
 
-func slicesReversed(list []string) []string {
-	list = slices.Clone(list)
-	slices.Reverse(list)
-	return list
-}
-
 func TestAuditRowsCarryTheRequestID(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		create := body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}}
 		for sent, kept := range map[string]bool{

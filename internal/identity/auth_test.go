@@ -1,8 +1,7 @@
-package server_test
+package identity_test
 
 import (
 	"encoding/base64"
-	"hash/crc32"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,48 +14,8 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-// withChecksum makes a text look like an API key: the checksum is right.
-func withChecksum(body string) string {
-	sum, check := crc32.ChecksumIEEE([]byte(body)), ""
-	for range 6 {
-		check = string(base62[sum%62]) + check
-		sum /= 62
-	}
-	return "bk_" + body + check
-}
-
-// otherEnd is the text with another last character.
-func otherEnd(text string) string {
-	end := "A"
-	if strings.HasSuffix(text, end) {
-		end = "B"
-	}
-	return text[:len(text)-1] + end
-}
-
-func basic(id, secret string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
-}
-
-// newKey makes a key for a new user, as an operator does.
-func newKey(t testing.TB, n *servertest.Node, key identity.NewKey) (email, id, secret string) {
-	t.Helper()
-	email = servertest.NewEmail()
-	if _, err := n.Identity.CreateUser(t.Context(), db.Caller{}, email, "Key Holder"); err != nil {
-		t.Fatalf("create a user: %v", err)
-	}
-	key.Name = "test"
-	id, secret, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, key)
-	if err != nil {
-		t.Fatalf("create a key: %v", err)
-	}
-	return email, id, secret
-}
-
 func revokedKey(t testing.TB, n *servertest.Node) string {
-	_, id, secret := newKey(t, n, identity.NewKey{})
+	_, id, secret := n.NewKey(t, identity.NewKey{})
 	if _, err := n.Identity.RevokeAnyKey(t.Context(), db.Caller{}, id); err != nil {
 		t.Fatalf("revoke a key: %v", err)
 	}
@@ -64,12 +23,12 @@ func revokedKey(t testing.TB, n *servertest.Node) string {
 }
 
 func expiredKey(t testing.TB, n *servertest.Node) string {
-	_, _, secret := newKey(t, n, identity.NewKey{ExpiresAt: n.DB.Now() - 1})
+	_, _, secret := n.NewKey(t, identity.NewKey{ExpiresAt: n.DB.Now() - 1})
 	return secret
 }
 
 func disabledUsersKey(t testing.TB, n *servertest.Node) string {
-	email, _, secret := newKey(t, n, identity.NewKey{})
+	email, _, secret := n.NewKey(t, identity.NewKey{})
 	if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, email); err != nil {
 		t.Fatalf("disable a user: %v", err)
 	}
@@ -123,7 +82,7 @@ func TestAPIKeyIsExchangedForASession(t *testing.T) {
 			if !regexp.MustCompile(`^bk_[0-9A-Za-z]{36}$`).MatchString(n.First.APIKey) {
 				t.Fatalf("the key %q has another form", n.First.APIKey)
 			}
-			if want := withChecksum(n.First.APIKey[3:33]); n.First.APIKey != want {
+			if want := servertest.WithChecksum(n.First.APIKey[3:33]); n.First.APIKey != want {
 				t.Errorf("the key is %q, with the right checksum it is %q", n.First.APIKey, want)
 			}
 		})
@@ -134,15 +93,15 @@ func TestRefusedAPIKeys(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store, servertest.TrustProxy())
-		_, _, elsewhere := newKey(t, n, identity.NewKey{AllowedCIDRs: []string{"203.0.113.0/24"}})
+		_, _, elsewhere := n.NewKey(t, identity.NewKey{AllowedCIDRs: []string{"203.0.113.0/24"}})
 		for name, key := range map[string]string{
 			"garbage":                       "garbage",
 			"only the prefix":               "bk_",
 			"too short":                     n.First.APIKey[:20],
 			"too long":                      n.First.APIKey + "A",
 			"another prefix":                "sk_" + n.First.APIKey[3:],
-			"wrong checksum":                otherEnd(n.First.APIKey),
-			"unknown":                       withChecksum(strings.Repeat("x", 30)),
+			"wrong checksum":                servertest.OtherEnd(n.First.APIKey),
+			"unknown":                       servertest.WithChecksum(strings.Repeat("x", 30)),
 			"revoked":                       revokedKey(t, n),
 			"expired":                       expiredKey(t, n),
 			"of a disabled user":            disabledUsersKey(t, n),
@@ -175,7 +134,7 @@ func TestAllowedNetworksOfAnAPIKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		behindProxy := servertest.Start(t, store, servertest.TrustProxy())
-		_, _, key := newKey(t, behindProxy, identity.NewKey{AllowedCIDRs: []string{"203.0.113.0/24", "2001:db8::/32"}})
+		_, _, key := behindProxy.NewKey(t, identity.NewKey{AllowedCIDRs: []string{"203.0.113.0/24", "2001:db8::/32"}})
 		for from, allowed := range map[string]bool{
 			"203.0.113.9":                 true,
 			"2001:db8::9":                 true,
@@ -215,7 +174,7 @@ func TestClientCredentials(t *testing.T) {
 		}
 		id, secret := create(t)
 		t.Run("a good pair starts a session of the client", func(t *testing.T) {
-			session := n.Exchange(t, basic(id, secret)).OK()
+			session := n.Exchange(t, servertest.Basic(id, secret)).OK()
 			if got := session.Text("user_id"); got != id {
 				t.Errorf("user_id is %q, want %q", got, id)
 			}
@@ -228,11 +187,11 @@ func TestClientCredentials(t *testing.T) {
 			client.Get("/v1/audit?workspace_id="+n.First.WorkspaceID).Fails(403, "FORBIDDEN")
 		})
 		for name, header := range map[string]string{
-			"wrong secret":         basic(id, otherEnd(secret)),
-			"empty secret":         basic(id, ""),
-			"unknown id":           basic("cli_01jd2m8k3vq7w5x9y0z1a2b3c4", secret),
-			"a user's id":          basic(n.First.UserID, n.First.APIKey),
-			"a secret with colons": basic(id, "a:b:c"),
+			"wrong secret":         servertest.Basic(id, servertest.OtherEnd(secret)),
+			"empty secret":         servertest.Basic(id, ""),
+			"unknown id":           servertest.Basic("cli_01jd2m8k3vq7w5x9y0z1a2b3c4", secret),
+			"a user's id":          servertest.Basic(n.First.UserID, n.First.APIKey),
+			"a secret with colons": servertest.Basic(id, "a:b:c"),
 		} {
 			t.Run(name, func(t *testing.T) { n.Exchange(t, header).Fails(401, "INVALID_CREDENTIALS") })
 		}
@@ -240,27 +199,27 @@ func TestClientCredentials(t *testing.T) {
 			"not base64":         "Basic !!!",
 			"nothing":            "Basic",
 			"no colon":           "Basic " + base64.StdEncoding.EncodeToString([]byte(id)),
-			"no id":              basic("", secret),
-			"control characters": basic("cli_\x00", secret),
-			"not UTF-8":          basic("cli_\xff", secret),
+			"no id":              servertest.Basic("", secret),
+			"control characters": servertest.Basic("cli_\x00", secret),
+			"not UTF-8":          servertest.Basic("cli_\xff", secret),
 		} {
 			t.Run("malformed: "+name, func(t *testing.T) { n.Exchange(t, header).Fails(401, "UNAUTHORIZED") })
 		}
 		t.Run("other endpoints do not take Basic", func(t *testing.T) {
-			n.Stranger(t).Do("GET", "/v1/auth/me", nil, "Authorization", basic(id, secret)).Fails(401, "UNAUTHORIZED")
+			n.Stranger(t).Do("GET", "/v1/auth/me", nil, "Authorization", servertest.Basic(id, secret)).Fails(401, "UNAUTHORIZED")
 		})
 		t.Run("the secret is no API key", func(t *testing.T) {
 			n.Exchange(t, "Bearer "+secret).Fails(401, "UNAUTHORIZED")
 		})
 		t.Run("a revoked client is out at once", func(t *testing.T) {
 			id, secret := create(t)
-			session := n.Holder(t, n.Exchange(t, basic(id, secret)).OK().Text("token"))
+			session := n.Holder(t, n.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
 			session.Get("/v1/auth/me").OK()
 			if err := n.Identity.RevokeClient(t.Context(), db.Caller{}, id); err != nil {
 				t.Fatalf("revoke the client: %v", err)
 			}
 			session.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
-			n.Exchange(t, basic(id, secret)).Fails(401, "INVALID_CREDENTIALS")
+			n.Exchange(t, servertest.Basic(id, secret)).Fails(401, "INVALID_CREDENTIALS")
 		})
 	})
 }

@@ -1,4 +1,4 @@
-package server_test
+package directory_test
 
 import (
 	"fmt"
@@ -99,7 +99,7 @@ func TestTagThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {
 				admin := admin.On(t)
-				unchanged(t, n, func() {
+				n.Unchanged(t, func() {
 					admin.Post("/v1/directory/tags", c.body).Invalid(c.wrong...)
 					change, ok := c.body.(servertest.Body)
 					if !ok {
@@ -114,7 +114,7 @@ func TestTagThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 			})
 		}
 		t.Run("a change of nothing", func(t *testing.T) {
-			unchanged(t, n, func() {
+			n.Unchanged(t, func() {
 				admin.On(t).Patch("/v1/directory/tags/"+id, nil).OK()
 				admin.On(t).Patch("/v1/directory/tags/"+id, servertest.Body{"name": "vip", "applies_to": "all"}).OK()
 			})
@@ -129,7 +129,7 @@ func TestTagNamesAreUniqueWhateverTheirCase(t *testing.T) {
 		n := servertest.Start(t, store)
 		admin := n.Admin(t)
 		vip, staff := newTag(admin, "Vip", "all"), newTag(admin, "Łódź", "all")
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			for _, name := range []string{"Vip", "vip", "VIP", " vip ", "łódź", "ŁÓDŹ"} {
 				admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": name}).Fails(http.StatusUnprocessableEntity, "TAG_EXISTS")
 			}
@@ -171,7 +171,7 @@ func TestUnknownTagNameMakesTheTag(t *testing.T) {
 		if got := tagsOf(member, id); len(got) > 0 {
 			t.Errorf("tags after [] are %v", got)
 		}
-		unchanged(t, n, func() { // an id is never a name, and a refused entry makes no tags
+		n.Unchanged(t, func() { // an id is never a name, and a refused entry makes no tags
 			member.Post("/v1/directory", servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{},
 				"tags": []string{"brand new", "tag_00000000000000000000000000"}}).Invalid("tags")
 		})
@@ -187,7 +187,7 @@ func TestTagAppliesToTheTypesItIsFor(t *testing.T) {
 		newTag(admin, "firms", "organization")
 		human := admin.Entry(servertest.Body{"tags": []string{"anyone", "people"}})
 		firm := admin.Entry(servertest.Body{"type": "organization", "tags": []string{"anyone", "firms"}})
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			for _, tag := range []string{"people", person} {
 				admin.Post("/v1/directory", servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "organization", "fields": servertest.Body{},
 					"tags": []string{"brand new", tag}}).Invalid("tags")

@@ -1,4 +1,4 @@
-package server_test
+package identity_test
 
 import (
 	"crypto/sha256"
@@ -19,41 +19,6 @@ import (
 func challenge(verifier string) string {
 	sum := sha256.Sum256([]byte(verifier))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
-func newDeviceCode(t testing.TB, n *servertest.Node, body any) string {
-	t.Helper()
-	return n.Stranger(t).Post("/v1/auth/device-code", body).OK().Text("code")
-}
-
-func pollDevice(t testing.TB, n *servertest.Node, code string, headers ...string) *servertest.Answer {
-	t.Helper()
-	return n.Stranger(t).Do("GET", "/v1/auth/device-code/"+url.PathEscape(code), nil, headers...)
-}
-
-// decide approves or denies a code.
-func decide(by *servertest.Client, code, verb string) *servertest.Answer {
-	return by.Post("/v1/auth/device-code/"+code+"/"+verb, nil)
-}
-
-// deviceSession logs a device in, as somebody.
-func deviceSession(t testing.TB, n *servertest.Node, as *servertest.Client) *servertest.Client {
-	t.Helper()
-	code := newDeviceCode(t, n, nil)
-	decide(as, code, "approve").OK()
-	return n.Holder(t, pollDevice(t, n, code).OK().Text("token"))
-}
-
-// wantStatus demands a status, and a token only where there must be one.
-func wantStatus(t testing.TB, answer *servertest.Answer, status string, token bool) {
-	t.Helper()
-	answer.OK()
-	if got := answer.Text("status"); got != status {
-		t.Errorf("the status is %q, want %q", got, status)
-	}
-	if got := answer.Text("token"); (got != "") != token {
-		t.Errorf("the token is %q, want one: %v", got, token)
-	}
 }
 
 // sameAtBothLevels demands that the fields in data stand beside it, too.
@@ -98,7 +63,7 @@ func TestDeviceCodeCreation(t *testing.T) {
 			n.Stranger(t).Do("POST", "/v1/auth/device-code", nil, "User-Agent", "caf\xe9 "+strings.Repeat("x", 500)).OK()
 		})
 		t.Run("codes differ", func(t *testing.T) {
-			if first, second := newDeviceCode(t, n, nil), newDeviceCode(t, n, nil); first == second {
+			if first, second := n.NewDeviceCode(t, nil), n.NewDeviceCode(t, nil); first == second {
 				t.Errorf("both codes are %q", first)
 			}
 		})
@@ -110,7 +75,7 @@ func TestDeviceCodeCreation(t *testing.T) {
 			"a challenge":               servertest.Body{"code_challenge": challenge("x")},
 			"an intent and a challenge": servertest.Body{"intent": "Sign in", "code_challenge": challenge("x")},
 		} {
-			t.Run("takes "+name, func(t *testing.T) { newDeviceCode(t, n, body) })
+			t.Run("takes "+name, func(t *testing.T) { n.NewDeviceCode(t, body) })
 		}
 		for name, c := range map[string]struct {
 			body  any
@@ -145,18 +110,18 @@ func TestDeviceLogin(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
 		user := n.User(t, "dora@example.com")
-		code := newDeviceCode(t, n, nil)
-		if got := sameAtBothLevels(t, pollDevice(t, n, code)); got["status"] != "pending" || len(got) != 1 {
+		code := n.NewDeviceCode(t, nil)
+		if got := sameAtBothLevels(t, n.PollDevice(t, code)); got["status"] != "pending" || len(got) != 1 {
 			t.Errorf("a fresh code is %v", got)
 		}
-		if got := decide(user, code, "approve").OK().Object(); got["code"] != code || got["status"] != "approved" {
+		if got := user.Decide(code, "approve").OK().Object(); got["code"] != code || got["status"] != "approved" {
 			t.Errorf("approving answers %v", got)
 		}
-		first := sameAtBothLevels(t, pollDevice(t, n, code))
+		first := sameAtBothLevels(t, n.PollDevice(t, code))
 		if first["status"] != "approved" || len(first) != 2 {
 			t.Fatalf("the first poll after approval answers %v", first)
 		}
-		if again := sameAtBothLevels(t, pollDevice(t, n, code)); again["status"] != "consumed" || len(again) != 1 {
+		if again := sameAtBothLevels(t, n.PollDevice(t, code)); again["status"] != "consumed" || len(again) != 1 {
 			t.Errorf("the second poll after approval answers %v", again)
 		}
 		device := n.Holder(t, first["token"].(string))
@@ -182,13 +147,13 @@ func TestDeviceCodesAreReadAsPeopleTypeThem(t *testing.T) {
 			"nothing to add": func(code string) string { return code },
 		} {
 			t.Run(name, func(t *testing.T) {
-				code := newDeviceCode(t, n, nil)
+				code := n.NewDeviceCode(t, nil)
 				text := typed(code)
-				wantStatus(t, pollDevice(t, n, text), "pending", false)
-				if got := decide(admin.On(t), url.PathEscape(text), "approve").OK().Text("code"); got != code {
+				n.PollDevice(t, text).DeviceStatus("pending", false)
+				if got := admin.On(t).Decide(url.PathEscape(text), "approve").OK().Text("code"); got != code {
 					t.Errorf("approved %q, want %q", got, code)
 				}
-				wantStatus(t, pollDevice(t, n, text), "approved", true)
+				n.PollDevice(t, text).DeviceStatus("approved", true)
 			})
 		}
 		for name, code := range map[string]string{
@@ -199,9 +164,9 @@ func TestDeviceCodesAreReadAsPeopleTypeThem(t *testing.T) {
 			"not even letters":           "%\x00/é?",
 		} {
 			t.Run("unknown: "+name, func(t *testing.T) {
-				pollDevice(t, n, code).Fails(404, "RESOURCE_NOT_FOUND")
-				decide(admin.On(t), url.PathEscape(code), "approve").Fails(404, "RESOURCE_NOT_FOUND")
-				decide(admin.On(t), url.PathEscape(code), "deny").Fails(404, "RESOURCE_NOT_FOUND")
+				n.PollDevice(t, code).Fails(404, "RESOURCE_NOT_FOUND")
+				admin.On(t).Decide(url.PathEscape(code), "approve").Fails(404, "RESOURCE_NOT_FOUND")
+				admin.On(t).Decide(url.PathEscape(code), "deny").Fails(404, "RESOURCE_NOT_FOUND")
 			})
 		}
 	})
@@ -212,27 +177,27 @@ func TestCodeChallengeBindsTheTokenToItsClient(t *testing.T) {
 	const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
-		code := newDeviceCode(t, n, servertest.Body{"code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}) // RFC 7636, appendix B
-		wantStatus(t, pollDevice(t, n, code), "pending", false)
-		decide(n.Admin(t), code, "approve").OK()
+		code := n.NewDeviceCode(t, servertest.Body{"code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}) // RFC 7636, appendix B
+		n.PollDevice(t, code).DeviceStatus("pending", false)
+		n.Admin(t).Decide(code, "approve").OK()
 		for name, headers := range map[string][]string{
 			"no verifier":       nil,
 			"an empty verifier": {"X-Code-Verifier", ""},
-			"a wrong verifier":  {"X-Code-Verifier", otherEnd(verifier)},
+			"a wrong verifier":  {"X-Code-Verifier", servertest.OtherEnd(verifier)},
 			"the challenge":     {"X-Code-Verifier", challenge(verifier)},
 		} {
 			t.Run(name+" sees the status alone", func(t *testing.T) {
-				wantStatus(t, pollDevice(t, n, code, headers...), "approved", false)
+				n.PollDevice(t, code, headers...).DeviceStatus("approved", false)
 			})
 		}
 		t.Run("the verifier gets the token", func(t *testing.T) {
-			wantStatus(t, pollDevice(t, n, code, "X-Code-Verifier", verifier), "approved", true)
-			wantStatus(t, pollDevice(t, n, code, "X-Code-Verifier", verifier), "consumed", false)
+			n.PollDevice(t, code, "X-Code-Verifier", verifier).DeviceStatus("approved", true)
+			n.PollDevice(t, code, "X-Code-Verifier", verifier).DeviceStatus("consumed", false)
 		})
 		t.Run("a verifier that was not asked for does no harm", func(t *testing.T) {
-			code := newDeviceCode(t, n, nil)
-			decide(n.Admin(t), code, "approve").OK()
-			wantStatus(t, pollDevice(t, n, code, "X-Code-Verifier", verifier), "approved", true)
+			code := n.NewDeviceCode(t, nil)
+			n.Admin(t).Decide(code, "approve").OK()
+			n.PollDevice(t, code, "X-Code-Verifier", verifier).DeviceStatus("approved", true)
 		})
 	})
 }

@@ -1,4 +1,4 @@
-package server_test
+package auditlog_test
 
 import (
 	"slices"
@@ -13,13 +13,13 @@ import (
 )
 
 func TestAuditOfAnOrganization(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 
 		t.Run("it holds what belongs to no workspace", func(t *testing.T) {
 			key := x.Owner.On(t).Post("/v1/api-keys", body{"name": "CI"}).OK().Text("id")
 			x.Entry("Elsewhere")
-			rows := x.Owner.On(t).Get(organizationAuditPath(x)).OK()
+			rows := x.Owner.On(t).Get(x.OrganizationAuditPath()).OK()
 			if got := rows.Column("resource_id"); !slices.Contains(got, key) || !slices.Contains(got, x.OrganizationID) {
 				t.Errorf("it lists %v, without key %s or organization %s", got, key, x.OrganizationID)
 			}
@@ -38,7 +38,7 @@ func TestAuditOfAnOrganization(t *testing.T) {
 			inside := user.Post("/v1/api-keys", body{"name": "Inside"}).OK().Text("id")
 			x.Owner.On(t).Delete(x.Path("/members/" + user.UserID)).OK()
 			outside := user.Post("/v1/api-keys", body{"name": "Outside"}).OK().Text("id")
-			rows := x.Owner.On(t).Get(organizationAuditPath(x) + "&limit=100").OK().Column("resource_id")
+			rows := x.Owner.On(t).Get(x.OrganizationAuditPath() + "&limit=100").OK().Column("resource_id")
 			if !slices.Contains(rows, inside) || slices.Contains(rows, outside) {
 				t.Errorf("of key %s (inside) and %s (outside) it lists %v", inside, outside, rows)
 			}
@@ -48,37 +48,37 @@ func TestAuditOfAnOrganization(t *testing.T) {
 		})
 
 		t.Run("an owner alone reads it", func(t *testing.T) {
-			refused := x.Member("admin").On(t).Get(organizationAuditPath(x)).Fails(403, "FORBIDDEN")
+			refused := x.Member("admin").On(t).Get(x.OrganizationAuditPath()).Fails(403, "FORBIDDEN")
 			if got := refused.Detail("permission"); got != "org.settings.write" {
 				t.Errorf("the missing permission is %q", got)
 			}
-			n.User(t, servertest.NewEmail()).Get(organizationAuditPath(x)).Fails(404, "RESOURCE_NOT_FOUND")
+			n.User(t, servertest.NewEmail()).Get(x.OrganizationAuditPath()).Fails(404, "RESOURCE_NOT_FOUND")
 		})
 
 		t.Run("an owner who left the workspace reads nothing of it", func(t *testing.T) {
 			y := n.Tenant(t)
 			y.Member("admin").Delete(y.Path("/members/" + y.Owner.UserID)).OK()
-			y.Owner.Get(organizationAuditPath(y)).OK()
-			y.Owner.Get(auditPath(y)).Fails(404, "RESOURCE_NOT_FOUND")
+			y.Owner.Get(y.OrganizationAuditPath()).OK()
+			y.Owner.Get(y.AuditPath()).Fails(404, "RESOURCE_NOT_FOUND")
 		})
 
 		t.Run("exactly one of workspace and organization is asked for", func(t *testing.T) {
 			c := x.Owner.On(t)
 			c.Get("/v1/audit").Invalid("workspace_id")
 			c.Get("/v1/audit?workspace_id=").Invalid("workspace_id")
-			c.Get(auditPath(x) + "&organization_id=" + x.OrganizationID).Invalid("organization_id")
-			c.Get(auditPath(x)+"&workspace_id="+x.WorkspaceID).Fails(400, "VALIDATION_ERROR")
+			c.Get(x.AuditPath() + "&organization_id=" + x.OrganizationID).Invalid("organization_id")
+			c.Get(x.AuditPath()+"&workspace_id="+x.WorkspaceID).Fails(400, "VALIDATION_ERROR")
 		})
 	})
 }
 
 func TestAuditIsOneTenantsOwn(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y := eventful(t, n), n.Tenant(t)
-		y.Owner.Get(auditPath(x)).Fails(404, "RESOURCE_NOT_FOUND")
-		y.Owner.Get(organizationAuditPath(x)).Fails(404, "RESOURCE_NOT_FOUND")
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, y := n.EventfulTenant(t), n.Tenant(t)
+		y.Owner.Get(x.AuditPath()).Fails(404, "RESOURCE_NOT_FOUND")
+		y.Owner.Get(x.OrganizationAuditPath()).Fails(404, "RESOURCE_NOT_FOUND")
 		entry := x.Entry("Ours")
-		for _, path := range []string{auditPath(y), organizationAuditPath(y), "/v1/auth/activity?limit=100"} {
+		for _, path := range []string{y.AuditPath(), y.OrganizationAuditPath(), "/v1/auth/activity?limit=100"} {
 			rows := y.Owner.Get(path).OK()
 			if strings.Contains(string(rows.Body), x.Owner.UserID) || strings.Contains(string(rows.Body), x.WorkspaceID) {
 				t.Errorf("%s tells of others: %s", path, rows.Body)
@@ -91,12 +91,12 @@ func TestAuditIsOneTenantsOwn(t *testing.T) {
 }
 
 func TestRefusalsAreAudited(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		viewer := x.Member("viewer")
 		entry := x.Entry("Guarded")
 		workspaceLog := func(t *testing.T) []body { return x.Audit("") }
-		organizationLog := func(t *testing.T) []body { return x.Owner.On(t).Get(organizationAuditPath(x)).OK().List() }
+		organizationLog := func(t *testing.T) []body { return x.Owner.On(t).Get(x.OrganizationAuditPath()).OK().List() }
 		cases := map[string]struct {
 			method, path string
 			body         any
@@ -107,13 +107,13 @@ func TestRefusalsAreAudited(t *testing.T) {
 			"a mutation is filed under its action": {"PATCH", "/v1/directory/" + entry, body{"status": "inactive"},
 				"directory.entry.updated", entry, workspaceLog},
 			"a mutation of members": {"DELETE", x.Path("/members/" + x.Owner.UserID), nil, "iam.member.removed", x.Owner.UserID, workspaceLog},
-			"a read is filed as refused access": {"GET", auditPath(x), nil,
+			"a read is filed as refused access": {"GET", x.AuditPath(), nil,
 				"iam.access.denied", "", workspaceLog},
-			"a mutation of the organization": {"PATCH", organizationPath(x, "/settings"), body{"name": "Mine"},
+			"a mutation of the organization": {"PATCH", x.OrganizationPath("/settings"), body{"name": "Mine"},
 				"iam.organization.settings_updated", x.OrganizationID, organizationLog},
 			"a new workspace": {"POST", "/v1/workspaces", body{"name": "Mine", "organization_id": x.OrganizationID},
 				"iam.workspace.created", "", organizationLog},
-			"a read of the organization": {"GET", organizationAuditPath(x), nil,
+			"a read of the organization": {"GET", x.OrganizationAuditPath(), nil,
 				"iam.access.denied", "", organizationLog},
 		}
 		for name, c := range cases {
@@ -135,7 +135,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 		t.Run("a stranger who is told 404 leaves nothing in the log", func(t *testing.T) {
 			stranger := n.User(t, servertest.NewEmail())
 			before := len(x.Audit(""))
-			stranger.Get(auditPath(x)).Fails(404, "RESOURCE_NOT_FOUND")
+			stranger.Get(x.AuditPath()).Fails(404, "RESOURCE_NOT_FOUND")
 			stranger.Patch(x.Path(""), body{"name": "Mine"}).Fails(404, "RESOURCE_NOT_FOUND")
 			if added := len(x.Audit("")) - before; added != 0 {
 				t.Errorf("%d rows were added", added)
@@ -145,7 +145,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 }
 
 func TestAuditRowsSurviveWhatTheySpeakOf(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		admin, ws := n.Admin(t), n.First.WorkspaceID
 		path := "/v1/workspaces/" + ws
 		user := n.Member(t, servertest.NewEmail(), "member")
@@ -199,8 +199,8 @@ func TestAuditRowsCannotBeChanged(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
-		x := eventful(t, n)
-		want := x.Owner.Get(auditPath(x) + "&limit=100").OK()
+		x := n.EventfulTenant(t)
+		want := x.Owner.Get(x.AuditPath() + "&limit=100").OK()
 		for _, attempt := range append(attempts["both"], attempts[store.Engine]...) {
 			_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 				return struct{}{}, audit.None("a test tries to change rows"), tx.Exec(attempt)
@@ -208,7 +208,7 @@ func TestAuditRowsCannotBeChanged(t *testing.T) {
 			if err == nil {
 				t.Errorf("the store accepted: %s", attempt)
 			}
-			if got := x.Owner.Get(auditPath(x) + "&limit=100").OK(); string(got.Body) != string(want.Body) {
+			if got := x.Owner.Get(x.AuditPath() + "&limit=100").OK(); string(got.Body) != string(want.Body) {
 				t.Fatalf("rows changed by: %s", attempt)
 			}
 		}

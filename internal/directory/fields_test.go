@@ -1,4 +1,4 @@
-package server_test
+package directory_test
 
 import (
 	"encoding/json"
@@ -107,7 +107,7 @@ func TestFieldsHaveLimits(t *testing.T) {
 				admin := admin.On(t)
 				body := fmt.Sprintf(`{"workspace_id":%q,"type":"person","fields":%s}`, n.First.WorkspaceID, c.fields)
 				if !c.fits {
-					unchanged(t, n, func() { admin.Post("/v1/directory", body).Invalid("fields") })
+					n.Unchanged(t, func() { admin.Post("/v1/directory", body).Invalid("fields") })
 					return
 				}
 				if got := fieldsOf(admin, admin.Post("/v1/directory", body).OK().Text("id")); got != c.fields {
@@ -144,7 +144,7 @@ func TestLimitsOfFieldsHoldForTheMergedFields(t *testing.T) {
 					admin.Patch("/v1/directory/"+id, body).OK()
 					return
 				}
-				unchanged(t, n, func() { admin.Patch("/v1/directory/"+id, body).Invalid("fields") })
+				n.Unchanged(t, func() { admin.Patch("/v1/directory/"+id, body).Invalid("fields") })
 			})
 		}
 	})

@@ -1,4 +1,4 @@
-package server_test
+package workspace_test
 
 import (
 	"slices"
@@ -11,53 +11,28 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// builtInRoles is the table of decisions.md.
-func builtInRoles() map[string][]string {
-	viewer := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.payouts.read"}
-	with := func(base []string, more ...string) []string { return append(slices.Clone(base), more...) }
-	member := with(viewer, "ws.directory.write", "ws.receiving.read")
-	return map[string][]string{
-		"admin": {"ws.read", "ws.write", "ws.members.read", "ws.members.write", "ws.roles.write",
-			"ws.directory.read", "ws.directory.write", "ws.directory.delete", "ws.receiving.read", "ws.receiving.write",
-			"ws.tags.write", "ws.audit.read", "ws.audit.export", "ws.keys.read", "ws.keys.write",
-			"ws.webhooks.read", "ws.webhooks.write", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve"},
-		"viewer":                  viewer,
-		"member":                  member,
-		"directory_manager":       with(member, "ws.directory.delete", "ws.receiving.write", "ws.tags.write"),
-		"disbursement_manager":    with(viewer, "ws.receiving.read", "ws.payouts.create"),
-		"disbursement_authorizer": with(viewer, "ws.receiving.read", "ws.payouts.approve"),
-		"auditor":                 with(viewer, "ws.audit.read", "ws.audit.export"),
-	}
-}
-
 func rolesOf(t *testing.T, x *servertest.Tenant) []api.Role {
 	t.Helper()
-	return decoded[[]api.Role](x.Owner.On(t).Get(x.Path("/roles")))
-}
-
-func sorted(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return list
+	return servertest.Decoded[[]api.Role](x.Owner.On(t).Get(x.Path("/roles")))
 }
 
 func TestBuiltInRoles(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		got, want := map[string][]string{}, map[string][]string{}
 		for _, role := range rolesOf(t, x) {
-			got[role.Key] = sorted(role.Permissions)
+			got[role.Key] = slices.Sorted(slices.Values(role.Permissions))
 			if !role.BuiltIn || role.Name == "" || role.Color == "" {
 				t.Errorf("role %+v lacks something", role)
 			}
 		}
-		for key, permissions := range builtInRoles() {
-			want[key] = sorted(permissions)
+		for key, permissions := range servertest.BuiltInRoles() {
+			want[key] = slices.Sorted(slices.Values(permissions))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("decided (-), listed (+):\n%s", diff)
 		}
-		for key := range builtInRoles() {
+		for key := range servertest.BuiltInRoles() {
 			x.Owner.Put(x.Path("/roles/"+key), body{"name": "Mine", "permissions": []string{}}).Invalid("role")
 			x.Owner.Delete(x.Path("/roles/" + key)).Invalid("role")
 		}
@@ -65,7 +40,7 @@ func TestBuiltInRoles(t *testing.T) {
 }
 
 func TestRoleAssignment(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		assign := func(t *testing.T, userID, role string) *servertest.Answer {
 			t.Helper()
@@ -94,14 +69,14 @@ func TestRoleAssignment(t *testing.T) {
 		t.Run("it counts in its own workspace alone", func(t *testing.T) {
 			y := n.Tenant(t)
 			user := x.Member("admin").On(t)
-			y.Add(emailOf(user), "viewer")
+			y.Add(user.Email(), "viewer")
 			user.Patch(x.Path(""), body{"name": "Renamed"}).OK()
 			user.Patch(y.Path(""), body{"name": "Renamed"}).Fails(403, "FORBIDDEN")
 		})
 
 		t.Run("a role that is held changes nothing", func(t *testing.T) {
 			user := x.Member("viewer")
-			if added := rowsAdded(x, func() { assign(t, user.UserID, "viewer").OK() }); added != 0 {
+			if added := x.RowsAdded(func() { assign(t, user.UserID, "viewer").OK() }); added != 0 {
 				t.Errorf("%d audit rows were added", added)
 			}
 		})
@@ -136,7 +111,7 @@ func TestRoleAssignment(t *testing.T) {
 }
 
 func TestDefinedRoles(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		put := func(t *testing.T, key string, request body) *servertest.Answer {
 			t.Helper()
@@ -152,7 +127,7 @@ func TestDefinedRoles(t *testing.T) {
 			}
 			all := rolesOf(t, x)
 			last := api.Role{Key: "cashier", Name: "Cashier", Color: "#00FFaa", Permissions: []string{"ws.read", "ws.payouts.read"}}
-			if diff := cmp.Diff(last, all[len(all)-1]); diff != "" || len(all) != len(builtInRoles())+1 {
+			if diff := cmp.Diff(last, all[len(all)-1]); diff != "" || len(all) != len(servertest.BuiltInRoles())+1 {
 				t.Errorf("%d roles; want last (-), got (+):\n%s", len(all), diff)
 			}
 		})
@@ -160,7 +135,7 @@ func TestDefinedRoles(t *testing.T) {
 		t.Run("it belongs to its workspace alone", func(t *testing.T) {
 			x.Define("local", "ws.read")
 			y := n.Tenant(t)
-			if got := len(rolesOf(t, y)); got != len(builtInRoles()) {
+			if got := len(rolesOf(t, y)); got != len(servertest.BuiltInRoles()) {
 				t.Errorf("another workspace has %d roles", got)
 			}
 			y.Owner.Delete(y.Path("/roles/local")).Fails(404, "RESOURCE_NOT_FOUND")
@@ -170,7 +145,7 @@ func TestDefinedRoles(t *testing.T) {
 			put(t, "reader", body{"name": "Reader", "color": "#112233", "permissions": []string{"ws.read"}}).OK()
 			user := x.Member("reader").On(t)
 			user.Get(x.Path("/members")).Fails(403, "FORBIDDEN")
-			changed := decoded[api.Role](put(t, "reader", body{"name": "Reader", "permissions": []string{"ws.members.read"}}))
+			changed := servertest.Decoded[api.Role](put(t, "reader", body{"name": "Reader", "permissions": []string{"ws.members.read"}}))
 			if changed.Color != "#112233" {
 				t.Errorf("the color is %q", changed.Color)
 			}
@@ -184,7 +159,7 @@ func TestDefinedRoles(t *testing.T) {
 				rows int
 				last string
 			}{{"One", 1, "iam.role.created"}, {"One", 0, "iam.role.created"}, {"Two", 1, "iam.role.updated"}} {
-				added := rowsAdded(x, func() { put(t, "told", body{"name": step.name, "permissions": []string{}}).OK() })
+				added := x.RowsAdded(func() { put(t, "told", body{"name": step.name, "permissions": []string{}}).OK() })
 				if newest := x.Audit("&resource_id=told")[0]["action"]; added != step.rows || newest != step.last {
 					t.Errorf("naming it %s added %d rows, the newest is %v", step.name, added, newest)
 				}
@@ -215,7 +190,7 @@ func TestDefinedRoles(t *testing.T) {
 			for _, permission := range []string{"", "ws.", "ws.everything", "WS.READ", "org.read", "org.settings.read", "org.settings.write", "*"} {
 				put(t, "formed", body{"name": "Good", "permissions": []string{"ws.read", permission}}).Invalid("permissions")
 			}
-			for _, name := range badNames() {
+			for _, name := range servertest.BadNames() {
 				put(t, "formed", body{"name": name, "permissions": []string{}}).Invalid("name")
 			}
 			put(t, "formed", body{}).Invalid("name", "permissions")
@@ -224,7 +199,7 @@ func TestDefinedRoles(t *testing.T) {
 }
 
 func TestNobodyGrantsWhatTheyDoNotHold(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		x.Define("people", "ws.members.read", "ws.members.write", "ws.roles.write")
 		x.Define("strong", "ws.members.read", "ws.audit.read")

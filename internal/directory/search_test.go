@@ -1,4 +1,4 @@
-package server_test
+package directory_test
 
 import (
 	"encoding/json"

@@ -1,7 +1,6 @@
-package server_test
+package identity_test
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,21 +11,6 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
-
-// rowsOf are the audit rows in the answer with an action.
-func rowsOf(answer *servertest.Answer, action string) []servertest.Body {
-	return slices.DeleteFunc(answer.OK().List(), func(row servertest.Body) bool { return row["action"] != action })
-}
-
-// lastRow is the newest audit row with an action in a list.
-func lastRow(t *testing.T, answer *servertest.Answer, action string) servertest.Body {
-	t.Helper()
-	rows := rowsOf(answer, action)
-	if len(rows) == 0 {
-		t.Fatalf("there is no %s in %s", action, answer.Body)
-	}
-	return rows[0]
-}
 
 func TestFailedLoginsAreAudited(t *testing.T) {
 	t.Parallel()
@@ -48,7 +32,7 @@ func TestFailedLoginsAreAudited(t *testing.T) {
 			"also among the failures of the key alone": "/v1/audit?outcome=failure&action=auth.login.failed&organization_id=" + n.First.OrganizationID,
 		} {
 			t.Run(name, func(t *testing.T) {
-				row := lastRow(t, admin.On(t).Get(path), "auth.login.failed")
+				row := admin.On(t).Get(path).LastRow("auth.login.failed")
 				for field, value := range want {
 					if row[field] != value {
 						t.Errorf("%s is %v, want %v", field, row[field], value)
@@ -58,7 +42,7 @@ func TestFailedLoginsAreAudited(t *testing.T) {
 		}
 		t.Run("nobody else does", func(t *testing.T) {
 			member := n.Member(t, servertest.NewEmail(), "admin")
-			if rows := rowsOf(member.Get("/v1/auth/activity"), "auth.login.failed"); len(rows) > 0 {
+			if rows := member.Get("/v1/auth/activity").Rows("auth.login.failed"); len(rows) > 0 {
 				t.Errorf("somebody else's failed logins are shown: %v", rows)
 			}
 			member.Get("/v1/audit?organization_id="+n.First.OrganizationID).Fails(403, "FORBIDDEN")
@@ -68,15 +52,15 @@ func TestFailedLoginsAreAudited(t *testing.T) {
 			if err != nil {
 				t.Fatalf("create a client: %v", err)
 			}
-			n.Exchange(t, basic(id, "wrong")).Fails(401, "INVALID_CREDENTIALS")
+			n.Exchange(t, servertest.Basic(id, "wrong")).Fails(401, "INVALID_CREDENTIALS")
 			path := "/v1/audit?action=auth.login.failed&actor=" + id + "&organization_id=" + n.First.OrganizationID
-			if row := lastRow(t, admin.On(t).Get(path), "auth.login.failed"); row["actor_type"] != "client" || row["outcome"] != "failure" {
+			if row := admin.On(t).Get(path).LastRow("auth.login.failed"); row["actor_type"] != "client" || row["outcome"] != "failure" {
 				t.Errorf("the row is %v", row)
 			}
 		})
 		t.Run("a key that is nobody's leaves a row, too", func(t *testing.T) {
-			n.Exchange(t, "Bearer "+withChecksum(strings.Repeat("y", 30)), "X-Request-Id", "nobodys-key").Fails(401, "UNAUTHORIZED")
-			rows := dump(t, n, "audit_log")
+			n.Exchange(t, "Bearer "+servertest.WithChecksum(strings.Repeat("y", 30)), "X-Request-Id", "nobodys-key").Fails(401, "UNAUTHORIZED")
+			rows := n.Dump(t, "audit_log")
 			if !strings.Contains(rows, "nobodys-key") {
 				t.Error("there is no row")
 			}
@@ -91,54 +75,12 @@ func TestSessionsAreAudited(t *testing.T) {
 		session := n.Admin(t)
 		session.Post("/v1/auth/logout", nil).OK()
 		activity := n.Admin(t).Get("/v1/auth/activity")
-		ended := lastRow(t, activity, "auth.session.revoked")
-		starts := rowsOf(activity, "auth.session.created")
+		ended := activity.LastRow("auth.session.revoked")
+		starts := activity.Rows("auth.session.created")
 		if len(starts) != 2 || starts[1]["resource_id"] != ended["resource_id"] || ended["resource_type"] != "session" {
 			t.Errorf("sessions began with %v, one ended with %v", starts, ended)
 		}
 	})
-}
-
-// dump is everything in some tables, or in all of them, as text.
-func dump(t *testing.T, n *servertest.Node, tables ...string) string {
-	t.Helper()
-	var text strings.Builder
-	err := n.DB.Read(t.Context(), func(q db.Q) error {
-		columns, err := db.Collect(q, func(r db.Rows) [2]string { return [2]string{r.Text(0), r.Text(1)} }, catalogue(t, n))
-		if err != nil {
-			return err
-		}
-		for _, c := range columns {
-			if len(tables) > 0 && !slices.Contains(tables, c[0]) {
-				continue
-			}
-			err := q.Each(func(r db.Rows) error {
-				fmt.Fprintf(&text, "%s.%s: %s\n", c[0], c[1], r.Text(0))
-				return nil
-			}, fmt.Sprintf(`SELECT CAST(%q AS TEXT) FROM %q`, c[1], c[0]))
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatalf("read the tables: %v", err)
-	}
-	return text.String()
-}
-
-// catalogue asks for every column of every table, which the engines keep in
-// different places.
-func catalogue(t *testing.T, n *servertest.Node) string {
-	err := n.DB.Read(t.Context(), func(q db.Q) error {
-		_, err := q.Row(`SELECT name FROM sqlite_master`).Scan(new(string))
-		return err
-	})
-	if err == nil {
-		return `SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'`
-	}
-	return `SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = current_schema()`
 }
 
 func TestSecretsAreNeitherStoredNorLogged(t *testing.T) {
@@ -152,16 +94,16 @@ func TestSecretsAreNeitherStoredNorLogged(t *testing.T) {
 		}
 		made := admin.Do("POST", "/v1/api-keys", servertest.Body{"name": "made"}, "Idempotency-Key", "a-secret-of-the-client").OK()
 		rotated := admin.Post("/v1/api-keys/"+made.Text("id")+"/rotate", nil).OK()
-		mistyped := otherEnd(rotated.Text("api_key"))
+		mistyped := servertest.OtherEnd(rotated.Text("api_key"))
 		n.Exchange(t, "Bearer "+mistyped).Fails(401, "UNAUTHORIZED")
-		n.Exchange(t, basic("cli_x", "a wrong secret")).Fails(401, "INVALID_CREDENTIALS")
+		n.Exchange(t, servertest.Basic("cli_x", "a wrong secret")).Fails(401, "INVALID_CREDENTIALS")
 		verifier, code := "a verifier of some length, as the client makes it", ""
-		code = newDeviceCode(t, n, servertest.Body{"code_challenge": challenge(verifier)})
+		code = n.NewDeviceCode(t, servertest.Body{"code_challenge": challenge(verifier)})
 		admin.Post("/v1/auth/device-code/"+code+"/approve", nil).OK()
-		device := pollDevice(t, n, code, "X-Code-Verifier", verifier).OK().Text("token")
+		device := n.PollDevice(t, code, "X-Code-Verifier", verifier).OK().Text("token")
 		n.Stranger(t).Get("/v1/auth/me?token=" + url.QueryEscape(device))
 
-		stored, logged := dump(t, n), n.Log.String()
+		stored, logged := n.Dump(t), n.Log.String()
 		if !strings.Contains(stored, n.First.UserID) || !strings.Contains(logged, n.First.UserID) {
 			t.Fatal("the test does not see what is stored or logged")
 		}
@@ -197,7 +139,7 @@ func TestADeviceLoginActsAsThePersonWhoApprovedIt(t *testing.T) {
 		admin := n.Admin(t)
 		entry := servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{}}
 		admin.Post("/v1/directory", entry).OK()
-		deviceSession(t, n, admin).Post("/v1/directory", entry).OK()
+		n.DeviceSession(t, admin).Post("/v1/directory", entry).OK()
 
 		got := admin.Get("/v1/audit?action=directory.entry.created&workspace_id=" + n.First.WorkspaceID).OK().Column("actor_type")
 		if want := []string{"user", "api_key"}; !slices.Equal(got, want) {

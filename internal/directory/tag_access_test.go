@@ -1,4 +1,4 @@
-package server_test
+package directory_test
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func TestTagOfAnotherTenantIsNotFound(t *testing.T) {
 		foreign := other.Owner.Post("/v1/directory/tags", servertest.Body{"workspace_id": other.WorkspaceID, "name": "secret"}).OK().Text("id")
 		other.Owner.Post("/v1/directory", servertest.Body{"workspace_id": other.WorkspaceID, "type": "person", "fields": servertest.Body{}, "tags": []string{foreign}}).OK()
 		entry := admin.Entry(nil)
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			for _, id := range []string{foreign, "tag_00000000000000000000000000", "secret", entry} {
 				admin.Patch("/v1/directory/tags/"+id, servertest.Body{"name": "mine"}).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")
 				admin.Delete("/v1/directory/tags/"+id).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")

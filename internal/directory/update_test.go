@@ -1,4 +1,4 @@
-package server_test
+package directory_test
 
 import (
 	"slices"
@@ -98,7 +98,7 @@ func TestUpdateThatChangesNothingLeavesNoTrace(t *testing.T) {
 		n.Clock.Advance(time.Minute)
 		for name, body := range cases {
 			t.Run(name, func(t *testing.T) {
-				unchanged(t, n, func() {
+				n.Unchanged(t, func() {
 					if got := admin.On(t).Patch("/v1/directory/"+id, body).OK().Text("id"); got != id {
 						t.Errorf("the answer names %q", got)
 					}
@@ -169,7 +169,7 @@ func TestUpdateThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 		id := admin.Entry(servertest.Body{"tags": []string{"vip"}})
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {
-				unchanged(t, n, func() { admin.On(t).Patch("/v1/directory/"+id, c.body).Invalid(c.wrong...) })
+				n.Unchanged(t, func() { admin.On(t).Patch("/v1/directory/"+id, c.body).Invalid(c.wrong...) })
 			})
 		}
 		t.Run("both statuses are good", func(t *testing.T) {

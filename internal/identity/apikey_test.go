@@ -1,4 +1,4 @@
-package server_test
+package identity_test
 
 import (
 	"fmt"
@@ -159,13 +159,13 @@ func TestAPIKeysBelongToTheirOwner(t *testing.T) {
 			if err != nil {
 				t.Fatalf("create a client: %v", err)
 			}
-			client := n.Holder(t, n.Exchange(t, basic(id, secret)).OK().Text("token"))
+			client := n.Holder(t, n.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
 			client.Post("/v1/api-keys", servertest.Body{"name": "mine"}).Fails(403, "FORBIDDEN")
 			if keys := client.Get("/v1/api-keys").OK().List(); len(keys) != 0 {
 				t.Errorf("its keys are %v", keys)
 			}
 			path := "/v1/audit?outcome=denied&actor=" + id + "&organization_id=" + n.First.OrganizationID
-			lastRow(t, admin.On(t).Get(path), "auth.key.created")
+			admin.On(t).Get(path).LastRow("auth.key.created")
 		})
 	})
 }

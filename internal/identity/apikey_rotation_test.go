@@ -1,4 +1,4 @@
-package server_test
+package identity_test
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 )
+
+const day = 24 * time.Hour
 
 // rotation is the answer to rotating a key.
 type rotation struct {
@@ -36,7 +38,7 @@ func TestRotatedAPIKeyWorksThroughItsGrace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
-		email, _, secret := newKey(t, n, identity.NewKey{})
+		email, _, secret := n.NewKey(t, identity.NewKey{})
 		login := func(t *testing.T) *servertest.Client { return n.Login(t, secret) } // the clock outruns sessions
 		for name, c := range map[string]struct {
 			body  any
@@ -76,7 +78,7 @@ func TestRotatedAPIKeyKeepsItsTerms(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
-		_, _, secret := newKey(t, n, identity.NewKey{})
+		_, _, secret := n.NewKey(t, identity.NewKey{})
 		t.Run("the networks", func(t *testing.T) {
 			user := n.Login(t, secret)
 			id, _ := createKey(user, servertest.Body{"allowed_cidrs": []string{"203.0.113.0/24", "2001:db8::/32"}})
@@ -148,7 +150,7 @@ func TestAPIKeyUseIsNoted(t *testing.T) {
 			t.Errorf("last_used_at is %v, the key was used after %d", used, before)
 		}
 		n.Clock.Advance(time.Minute)
-		n.Exchange(t, "Bearer "+otherEnd(secret)).Fails(401, "UNAUTHORIZED")
+		n.Exchange(t, "Bearer "+servertest.OtherEnd(secret)).Fails(401, "UNAUTHORIZED")
 		if again := listed(user, id)["last_used_at"]; again != used {
 			t.Errorf("a failed login moved last_used_at to %v", again)
 		}
@@ -200,7 +202,7 @@ func TestAPIKeyChangesAreAudited(t *testing.T) {
 		user.Delete("/v1/api-keys/" + id).OK()
 		activity := user.Get("/v1/auth/activity")
 		for _, action := range []string{"auth.key.created", "auth.key.rotated", "auth.key.revoked"} {
-			row := lastRow(t, activity, action)
+			row := activity.LastRow(action)
 			if row["resource_id"] != id || row["resource_type"] != "api_key" || row["actor_id"] != user.UserID || row["outcome"] != "success" {
 				t.Errorf("the row of %s is %v", action, row)
 			}
@@ -235,7 +237,7 @@ func TestAPIKeyPages(t *testing.T) {
 			cursor, _ := user.On(t).Get("/v1/api-keys?limit=2").OK().Page()
 			other.On(t).Get("/v1/api-keys?cursor=" + url.QueryEscape(cursor)).Invalid("cursor")
 			user.On(t).Get("/v1/organizations?cursor=" + url.QueryEscape(cursor)).Invalid("cursor")
-			user.On(t).Get("/v1/api-keys?cursor=" + url.QueryEscape(otherEnd(cursor))).Invalid("cursor")
+			user.On(t).Get("/v1/api-keys?cursor=" + url.QueryEscape(servertest.OtherEnd(cursor))).Invalid("cursor")
 			user.On(t).Get("/v1/api-keys?cursor=").Invalid("cursor")
 		})
 	})

@@ -1,4 +1,4 @@
-package server_test
+package directory_test
 
 import (
 	"net/http"
@@ -83,7 +83,7 @@ func TestRestoringALiveEntryChangesNothing(t *testing.T) {
 		admin := n.Admin(t)
 		id := richEntry(admin, "Ada")
 		before := admin.Get("/v1/directory/" + id).OK().Body
-		unchanged(t, n, func() { admin.Post("/v1/directory/"+id+"/restore", nil).OK() })
+		n.Unchanged(t, func() { admin.Post("/v1/directory/"+id+"/restore", nil).OK() })
 		if after := admin.Get("/v1/directory/" + id).OK().Body; string(after) != string(before) {
 			t.Errorf("the entry was\n%s, is\n%s", before, after)
 		}
@@ -108,7 +108,7 @@ func TestDeletedEntryCanBeRestoredFor30Days(t *testing.T) {
 		admin.Get("/v1/directory/" + rescued).OK()
 
 		n.Clock.Advance(time.Minute)
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			admin.Post("/v1/directory/"+late+"/restore", nil).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")
 		})
 	})
@@ -149,7 +149,7 @@ func TestDeletedEntryIsPurgedAfter30Days(t *testing.T) {
 		if len(rows) != 1 || rows[0]["resource_id"] != purged || rows[0]["actor_type"] != "system" || rows[0]["outcome"] != "success" {
 			t.Errorf("the audit log lists %v", rows)
 		}
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			if err := n.Server.Tidy(t.Context()); err != nil {
 				t.Error(err)
 			}

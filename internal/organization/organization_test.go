@@ -1,4 +1,4 @@
-package server_test
+package organization_test
 
 import (
 	"slices"
@@ -11,10 +11,6 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-func organizationPath(x *servertest.Tenant, rest string) string {
-	return "/v1/organizations/" + x.OrganizationID + rest
-}
-
 // organizationRows counts the audit rows of an organization.
 func organizationRows(t *testing.T, x *servertest.Tenant) int {
 	t.Helper()
@@ -22,7 +18,7 @@ func organizationRows(t *testing.T, x *servertest.Tenant) int {
 }
 
 func TestOrganizationCreation(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		user := n.User(t, servertest.NewEmail())
 		create := func(t *testing.T, request body) *servertest.Answer {
 			t.Helper()
@@ -54,10 +50,10 @@ func TestOrganizationCreation(t *testing.T) {
 		})
 
 		t.Run("name and slug must have the form", func(t *testing.T) {
-			for _, slug := range badSlugs() {
+			for _, slug := range servertest.BadSlugs() {
 				create(t, body{"name": "Good", "slug": slug}).Invalid("slug")
 			}
-			for _, name := range badNames() {
+			for _, name := range servertest.BadNames() {
 				create(t, body{"name": name}).Invalid("name")
 			}
 			create(t, body{}).Invalid("name")
@@ -67,17 +63,17 @@ func TestOrganizationCreation(t *testing.T) {
 }
 
 func TestOrganizationReads(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		readers := map[string]*servertest.Client{"the owner": x.Owner, "a member": x.Member("viewer"), "a member without a role": x.Bystander()}
 		for name, reader := range readers {
 			t.Run(name+" sees all of it", func(t *testing.T) {
-				want := decoded[api.Organization](x.Owner.On(t).Get(organizationPath(x, "")))
-				if got := decoded[[]api.Organization](reader.On(t).Get("/v1/organizations")); !slices.Contains(got, want) {
+				want := servertest.Decoded[api.Organization](x.Owner.On(t).Get(x.OrganizationPath("")))
+				if got := servertest.Decoded[[]api.Organization](reader.On(t).Get("/v1/organizations")); !slices.Contains(got, want) {
 					t.Errorf("the list is %+v, without %+v", got, want)
 				}
 				for _, path := range []string{"", "/settings"} {
-					got := reader.On(t).Get(organizationPath(x, path)).OK().Object()
+					got := reader.On(t).Get(x.OrganizationPath(path)).OK().Object()
 					if diff := cmp.Diff(body{"id": want.ID, "name": want.Name, "slug": want.Slug}, got); diff != "" {
 						t.Errorf("%s: want (-), got (+):\n%s", path, diff)
 					}
@@ -91,7 +87,7 @@ func TestOrganizationReads(t *testing.T) {
 				t.Errorf("the list is %v", got)
 			}
 			for _, path := range []string{"", "/settings"} {
-				foreign := stranger.Get(organizationPath(x, path)).Fails(404, "RESOURCE_NOT_FOUND")
+				foreign := stranger.Get(x.OrganizationPath(path)).Fails(404, "RESOURCE_NOT_FOUND")
 				unknown := stranger.Get("/v1/organizations/org_nowhere"+path).Fails(404, "RESOURCE_NOT_FOUND")
 				if string(foreign.Body) != string(unknown.Body) {
 					t.Errorf("they can be told apart: %s and %s", foreign.Body, unknown.Body)
@@ -113,19 +109,19 @@ func TestOrganizationReads(t *testing.T) {
 }
 
 func TestOrganizationSettings(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		patch := func(t *testing.T, request body) *servertest.Answer {
 			t.Helper()
-			return x.Owner.On(t).Patch(organizationPath(x, "/settings"), request)
+			return x.Owner.On(t).Patch(x.OrganizationPath("/settings"), request)
 		}
 
 		t.Run("what is not given stays", func(t *testing.T) {
 			patch(t, body{"name": "Before", "slug": "before"}).OK()
 			patch(t, body{"name": "After"}).OK()
-			got := decoded[api.Organization](patch(t, body{"slug": "after"}))
+			got := servertest.Decoded[api.Organization](patch(t, body{"slug": "after"}))
 			want := api.Organization{ID: x.OrganizationID, Name: "After", Slug: "after"}
-			if read := decoded[api.Organization](x.Owner.On(t).Get(organizationPath(x, ""))); got != want || read != want {
+			if read := servertest.Decoded[api.Organization](x.Owner.On(t).Get(x.OrganizationPath(""))); got != want || read != want {
 				t.Errorf("it answered %+v and is %+v, want %+v", got, read, want)
 			}
 		})
@@ -147,32 +143,32 @@ func TestOrganizationSettings(t *testing.T) {
 
 		t.Run("a slug must be free", func(t *testing.T) {
 			other := n.Tenant(t)
-			taken := other.Owner.Get(organizationPath(other, "")).OK().Text("slug")
+			taken := other.Owner.Get(other.OrganizationPath("")).OK().Text("slug")
 			patch(t, body{"slug": taken}).Fails(422, "SLUG_TAKEN")
 		})
 
 		t.Run("name and slug must have the form", func(t *testing.T) {
-			for _, slug := range badSlugs() {
+			for _, slug := range servertest.BadSlugs() {
 				patch(t, body{"slug": slug}).Invalid("slug")
 			}
-			for _, name := range badNames() {
+			for _, name := range servertest.BadNames() {
 				patch(t, body{"name": name}).Invalid("name")
 			}
 			patch(t, body{"id": "org_mine"}).Invalid("id")
 		})
 
 		t.Run("it takes an owner", func(t *testing.T) {
-			refused := x.Member("admin").On(t).Patch(organizationPath(x, "/settings"), body{"name": "Mine"}).Fails(403, "FORBIDDEN")
+			refused := x.Member("admin").On(t).Patch(x.OrganizationPath("/settings"), body{"name": "Mine"}).Fails(403, "FORBIDDEN")
 			if got := refused.Detail("permission"); got != "org.settings.write" {
 				t.Errorf("the missing permission is %q", got)
 			}
-			n.User(t, servertest.NewEmail()).Patch(organizationPath(x, "/settings"), body{"name": "Mine"}).Fails(404, "RESOURCE_NOT_FOUND")
+			n.User(t, servertest.NewEmail()).Patch(x.OrganizationPath("/settings"), body{"name": "Mine"}).Fails(404, "RESOURCE_NOT_FOUND")
 		})
 	})
 }
 
 func TestOrganizationMembershipFollowsWorkspaces(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		second := x.Owner.Post("/v1/workspaces", body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")
 		email := servertest.NewEmail()
@@ -183,7 +179,7 @@ func TestOrganizationMembershipFollowsWorkspaces(t *testing.T) {
 		sees := func(when string, want bool) {
 			t.Helper()
 			listed := slices.Contains(user.Get("/v1/organizations").OK().Column("id"), x.OrganizationID)
-			if read := user.Get(organizationPath(x, "")).Status == 200; listed != want || read != want {
+			if read := user.Get(x.OrganizationPath("")).Status == 200; listed != want || read != want {
 				t.Errorf("%s: listed %v, read %v, want %v", when, listed, read, want)
 			}
 		}
@@ -199,7 +195,7 @@ func TestOrganizationMembershipFollowsWorkspaces(t *testing.T) {
 		t.Run("an owner stays one without any workspace", func(t *testing.T) {
 			x := n.Tenant(t)
 			x.Member("admin").Delete(x.Path("/members/" + x.Owner.UserID)).OK()
-			x.Owner.Patch(organizationPath(x, "/settings"), body{"name": "Still mine"}).OK()
+			x.Owner.Patch(x.OrganizationPath("/settings"), body{"name": "Still mine"}).OK()
 			x.Owner.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
 		})
 	})

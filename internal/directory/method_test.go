@@ -1,8 +1,7 @@
-package server_test
+package directory_test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,19 +12,6 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
-
-// account is what a receiving method is made from.
-func account(number string, more ...servertest.Body) servertest.Body {
-	body := servertest.Body{"provider": "bank", "account_name": "Ada", "account_id": number}
-	for _, over := range more {
-		maps.Copy(body, over)
-	}
-	return body
-}
-
-func addMethod(c *servertest.Client, entry string, body servertest.Body) string {
-	return c.Post("/v1/directory/"+entry+"/receiving-methods", body).OK().Text("id")
-}
 
 // methodsOf lists the methods of an entry as "account_id", the default with a star.
 func methodsOf(t *testing.T, c *servertest.Client, entry string) string {
@@ -73,7 +59,7 @@ func TestReceivingMethodLivesFromAdditionToRemoval(t *testing.T) {
 		expect("PATCH of the provider", admin.Patch(path+"/"+id, servertest.Body{"provider": "wallet"}).OK().Object())
 		want["account_name"], want["account_id"] = "Grace", "9"
 		expect("PATCH of the account", admin.Patch(path+"/"+id, servertest.Body{"account_name": "Grace", "account_id": "9"}).OK().Object())
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			for _, nothing := range []any{nil, "{}", servertest.Body{"provider": "wallet", "is_default": true}} {
 				expect("PATCH of nothing", admin.Patch(path+"/"+id, nothing).OK().Object())
 			}
@@ -106,7 +92,7 @@ func TestExactlyOneReceivingMethodIsTheDefault(t *testing.T) {
 		path := "/v1/directory/" + entry + "/receiving-methods/"
 		ids := map[string]string{}
 		add := func(number string, more ...servertest.Body) {
-			ids[number] = addMethod(admin, entry, account(number, more...))
+			ids[number] = admin.AddMethod(entry, servertest.Account(number, more...))
 		}
 		makeDefault, giveUp := servertest.Body{"is_default": true}, servertest.Body{"is_default": false}
 		steps := []struct {
@@ -154,17 +140,17 @@ func TestReceivingMethodThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 		"blank texts":          {servertest.Body{"provider": " ", "account_name": "\u00a0", "account_id": "  "}, every, false},
 		"long texts":           {servertest.Body{"provider": strings.Repeat("é", 65), "account_name": strings.Repeat("é", 201), "account_id": strings.Repeat("é", 129)}, every, false},
 		"control characters":   {servertest.Body{"provider": "a\u0000", "account_name": "a\nb", "account_id": "1\u007f"}, every, false},
-		"the id is not theirs": {account("1", servertest.Body{"id": "rm_1"}), []string{"id"}, false},
+		"the id is not theirs": {servertest.Account("1", servertest.Body{"id": "rm_1"}), []string{"id"}, false},
 	}
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
 		admin := n.Admin(t)
 		entry := admin.Entry(nil)
 		path := "/v1/directory/" + entry + "/receiving-methods"
-		id := addMethod(admin, entry, account("1"))
+		id := admin.AddMethod(entry, servertest.Account("1"))
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {
-				unchanged(t, n, func() {
+				n.Unchanged(t, func() {
 					admin.On(t).Post(path, c.body).Invalid(c.wrong...)
 					if !c.addition {
 						admin.On(t).Patch(path+"/"+id, c.body).Invalid(c.wrong...)
@@ -173,7 +159,7 @@ func TestReceivingMethodThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 			})
 		}
 		t.Run("the longest texts fit", func(t *testing.T) {
-			addMethod(admin.On(t), entry, servertest.Body{"provider": strings.Repeat("é", 64), "account_name": strings.Repeat("é", 200), "account_id": strings.Repeat("é", 128)})
+			admin.On(t).AddMethod(entry, servertest.Body{"provider": strings.Repeat("é", 64), "account_name": strings.Repeat("é", 200), "account_id": strings.Repeat("é", 128)})
 		})
 	})
 }
@@ -187,12 +173,12 @@ func TestAnEntryHasAtMost50ReceivingMethods(t *testing.T) {
 		path := "/v1/directory/" + entry + "/receiving-methods"
 		var last string
 		for i := range 50 {
-			last = addMethod(admin, entry, account(fmt.Sprint(i)))
+			last = admin.AddMethod(entry, servertest.Account(fmt.Sprint(i)))
 		}
-		unchanged(t, n, func() { admin.Post(path, account("51")).Fails(http.StatusUnprocessableEntity, "TOO_MANY") })
-		addMethod(admin, admin.Entry(nil), account("1"))
+		n.Unchanged(t, func() { admin.Post(path, servertest.Account("51")).Fails(http.StatusUnprocessableEntity, "TOO_MANY") })
+		admin.AddMethod(admin.Entry(nil), servertest.Account("1"))
 		admin.Delete(path + "/" + last).OK()
-		addMethod(admin, entry, account("50"))
+		admin.AddMethod(entry, servertest.Account("50"))
 	})
 }
 
@@ -203,12 +189,12 @@ func TestReceivingMethodsTakeAPermissionAndLeaveNoNumbersBehind(t *testing.T) {
 		admin := n.Admin(t)
 		entry := admin.Entry(nil)
 		path := "/v1/directory/" + entry + "/receiving-methods"
-		first := addMethod(admin, entry, account("SECRET-1"))
+		first := admin.AddMethod(entry, servertest.Account("SECRET-1"))
 		for _, role := range []string{"viewer", "member", "disbursement_manager", "disbursement_authorizer", "auditor"} {
 			t.Run(role, func(t *testing.T) {
 				caller := n.Member(t, role+"@example.com", role)
 				for _, answer := range []*servertest.Answer{
-					caller.Post(path, account("SECRET-2", servertest.Body{"account_name": "SECRET-NAME"})),
+					caller.Post(path, servertest.Account("SECRET-2", servertest.Body{"account_name": "SECRET-NAME"})),
 					caller.Patch(path+"/"+first, servertest.Body{"account_id": "SECRET-3"}),
 					caller.Delete(path + "/" + first),
 				} {
@@ -223,7 +209,7 @@ func TestReceivingMethodsTakeAPermissionAndLeaveNoNumbersBehind(t *testing.T) {
 		}
 		t.Run("directory_manager", func(t *testing.T) {
 			manager := n.Member(t, "manager@example.com", "directory_manager")
-			id := addMethod(manager, entry, account("SECRET-4"))
+			id := manager.AddMethod(entry, servertest.Account("SECRET-4"))
 			manager.Patch(path+"/"+id, servertest.Body{"account_id": "SECRET-5", "account_name": "SECRET-NAME"}).OK()
 			manager.Delete(path + "/" + id).OK()
 		})

@@ -1,4 +1,4 @@
-package server_test
+package directory_test
 
 import (
 	"maps"
@@ -15,16 +15,6 @@ import (
 
 // unknownEntry looks like the id of an entry and is none.
 const unknownEntry = "entry_00000000000000000000000000"
-
-// unchanged runs something that must leave the store as it was.
-func unchanged(t *testing.T, n *servertest.Node, run func()) {
-	t.Helper()
-	before := n.Contents(t)
-	run()
-	if diff := cmp.Diff(before, n.Contents(t)); diff != "" {
-		t.Errorf("the store has changed:\n%s", diff)
-	}
-}
 
 func TestEntryThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 	t.Parallel()
@@ -54,7 +44,7 @@ func TestEntryThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 				[]string{"fields.email"}},
 			"an email with a NUL": {servertest.Body{"fields": servertest.Body{"email": "ada@example.com\u0000"}}, []string{"fields.email"}},
 		}
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			for name, c := range cases {
 				t.Run(name, func(t *testing.T) {
 					if over, ok := c.body.(servertest.Body); ok {
@@ -184,7 +174,7 @@ func TestEntryThatIsNotTheCallersIsNotFound(t *testing.T) {
 			{http.MethodDelete, "/receiving-methods/" + theirs, nil, "RESOURCE_NOT_FOUND"},
 		}
 		ids := map[string]string{"unknown": unknownEntry, "deleted": deleted, "of another tenant": foreign, "no id at all": "ada"}
-		unchanged(t, n, func() {
+		n.Unchanged(t, func() {
 			for _, r := range requests {
 				bodies := map[string]bool{}
 				for name, id := range ids {
@@ -207,7 +197,7 @@ func TestEntryThatIsNotTheCallersIsNotFound(t *testing.T) {
 		for name, ws := range map[string]string{"unknown": "ws_00000000000000000000000000", "of another tenant": other.WorkspaceID} {
 			t.Run("workspace "+name, func(t *testing.T) {
 				admin := admin.On(t)
-				unchanged(t, n, func() {
+				n.Unchanged(t, func() {
 					for _, list := range []string{"/v1/directory", "/v1/directory/tags"} {
 						admin.Get(list+"?workspace_id="+ws).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")
 					}

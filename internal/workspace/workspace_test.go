@@ -1,4 +1,4 @@
-package server_test
+package workspace_test
 
 import (
 	"regexp"
@@ -9,34 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bursar/api"
-	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
-type body = servertest.Body
-
-// onEach runs a test on a server of its own for each engine, beside others.
-func onEach(t *testing.T, run func(t *testing.T, n *servertest.Node)) {
-	t.Helper()
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) { run(t, servertest.Start(t, store)) })
-}
-
-func decoded[T any](answer *servertest.Answer) T {
-	var data T
-	answer.OK().Data(&data)
-	return data
-}
-
-// rowsAdded counts the audit rows of a tenant's workspace that an act leaves.
-func rowsAdded(x *servertest.Tenant, act func()) int {
-	before := x.AuditCount()
-	act()
-	return x.AuditCount() - before
-}
-
 func TestWorkspaceCreation(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		create := func(t *testing.T, more body) *servertest.Answer {
 			request := body{"organization_id": x.OrganizationID, "name": "Made"}
@@ -47,12 +24,12 @@ func TestWorkspaceCreation(t *testing.T) {
 		}
 
 		t.Run("the creator is the first admin", func(t *testing.T) {
-			made := decoded[api.Workspace](create(t, body{"name": "Night Shift"}))
+			made := servertest.Decoded[api.Workspace](create(t, body{"name": "Night Shift"}))
 			want := api.Workspace{ID: made.ID, Name: "Night Shift", Slug: "night-shift", OrganizationID: x.OrganizationID}
 			if made != want {
 				t.Errorf("made %+v, want %+v", made, want)
 			}
-			members := decoded[[]api.Member](x.Owner.On(t).Get("/v1/workspaces/" + made.ID + "/members"))
+			members := servertest.Decoded[[]api.Member](x.Owner.On(t).Get("/v1/workspaces/" + made.ID + "/members"))
 			if len(members) != 1 || members[0].ID != x.Owner.UserID || !slices.Equal(members[0].Roles, []string{"admin"}) {
 				t.Errorf("members are %+v, want the creator as admin", members)
 			}
@@ -93,7 +70,7 @@ func TestWorkspaceCreation(t *testing.T) {
 		})
 
 		t.Run("a given slug must have the form", func(t *testing.T) {
-			for _, slug := range badSlugs() {
+			for _, slug := range servertest.BadSlugs() {
 				create(t, body{"slug": slug}).Invalid("slug")
 			}
 			for _, slug := range []string{"ab", strings.Repeat("z", 48), "0-9"} {
@@ -102,7 +79,7 @@ func TestWorkspaceCreation(t *testing.T) {
 		})
 
 		t.Run("a name must have the form", func(t *testing.T) {
-			for _, name := range badNames() {
+			for _, name := range servertest.BadNames() {
 				create(t, body{"name": name}).Invalid("name")
 			}
 			create(t, body{"name": strings.Repeat("é", 100)}).OK()
@@ -131,22 +108,14 @@ func TestWorkspaceCreation(t *testing.T) {
 	})
 }
 
-func badSlugs() []string {
-	return []string{"", "a", strings.Repeat("a", 49), "Upper", "under_score", "with space", "é-è", "line\nbreak", "dot.dot"}
-}
-
-func badNames() []string {
-	return []string{"", "   ", strings.Repeat("a", 101), "tab\there", "nul\u0000"}
-}
-
 func TestWorkspaceReads(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 
 		t.Run("the list is one's own, oldest first", func(t *testing.T) {
 			owner, other := x.Owner.On(t), n.Tenant(t)
 			second := owner.Post("/v1/workspaces", body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")
-			other.Owner.Post(other.Path("/members"), body{"email": emailOf(owner), "role": "viewer"}).OK()
+			other.Owner.Post(other.Path("/members"), body{"email": owner.Email(), "role": "viewer"}).OK()
 			want := []string{x.WorkspaceID, other.WorkspaceID, second}
 			slices.Sort(want)
 			if got := owner.Get("/v1/workspaces").OK().Column("id"); !slices.Equal(got, want) {
@@ -178,10 +147,8 @@ func TestWorkspaceReads(t *testing.T) {
 	})
 }
 
-func emailOf(c *servertest.Client) string { return c.Get("/v1/auth/me").OK().Text("email") }
-
 func TestWorkspaceUpdate(t *testing.T) {
-	onEach(t, func(t *testing.T, n *servertest.Node) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		patch := func(t *testing.T, request body) *servertest.Answer { return x.Owner.On(t).Patch(x.Path(""), request) }
 
@@ -190,7 +157,7 @@ func TestWorkspaceUpdate(t *testing.T) {
 			patch(t, body{"name": "After"}).OK()
 			patch(t, body{"slug": "after"}).OK()
 			want := api.Workspace{ID: x.WorkspaceID, Name: "After", Slug: "after", OrganizationID: x.OrganizationID}
-			if got := decoded[api.Workspace](x.Owner.On(t).Get(x.Path(""))); got != want {
+			if got := servertest.Decoded[api.Workspace](x.Owner.On(t).Get(x.Path(""))); got != want {
 				t.Errorf("it is %+v, want %+v", got, want)
 			}
 		})
@@ -204,7 +171,7 @@ func TestWorkspaceUpdate(t *testing.T) {
 
 		t.Run("a change that changes nothing leaves no audit row", func(t *testing.T) {
 			patch(t, body{"name": "Same", "slug": "same"}).OK()
-			added := rowsAdded(x, func() {
+			added := x.RowsAdded(func() {
 				patch(t, body{}).OK()
 				patch(t, body{"name": "Same", "slug": "same"}).OK()
 			})
@@ -222,10 +189,10 @@ func TestWorkspaceUpdate(t *testing.T) {
 		})
 
 		t.Run("name and slug must have the form", func(t *testing.T) {
-			for _, slug := range badSlugs() {
+			for _, slug := range servertest.BadSlugs() {
 				patch(t, body{"slug": slug}).Invalid("slug")
 			}
-			for _, name := range badNames() {
+			for _, name := range servertest.BadNames() {
 				patch(t, body{"name": name}).Invalid("name")
 			}
 			patch(t, body{"name": nil, "slug": 7, "color": "red"}).Invalid("name", "slug", "color")

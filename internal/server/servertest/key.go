@@ -1,0 +1,51 @@
+package servertest
+
+import (
+	"encoding/base64"
+	"hash/crc32"
+	"strings"
+	"testing"
+
+	"bursar/internal/db"
+	"bursar/internal/identity"
+)
+
+// NewKey makes an API key for a new user, as an operator does.
+func (n *Node) NewKey(t testing.TB, key identity.NewKey) (email, id, secret string) {
+	t.Helper()
+	email = NewEmail()
+	if _, err := n.Identity.CreateUser(t.Context(), db.Caller{}, email, "Key Holder"); err != nil {
+		t.Fatalf("create a user: %v", err)
+	}
+	key.Name = "test"
+	id, secret, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, key)
+	if err != nil {
+		t.Fatalf("create a key: %v", err)
+	}
+	return email, id, secret
+}
+
+// Basic is the Authorization header of a client with an id and a secret.
+func Basic(id, secret string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
+}
+
+// OtherEnd is the text with another last character.
+func OtherEnd(text string) string {
+	end := "A"
+	if strings.HasSuffix(text, end) {
+		end = "B"
+	}
+	return text[:len(text)-1] + end
+}
+
+// WithChecksum makes a text look like an API key: its checksum is right.
+func WithChecksum(body string) string {
+	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	sum, check := crc32.ChecksumIEEE([]byte(body)), ""
+	for range 6 {
+		check = string(base62[sum%62]) + check
+		sum /= 62
+	}
+	return "bk_" + body + check
+}

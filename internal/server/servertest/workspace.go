@@ -1,0 +1,60 @@
+package servertest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"bursar/api"
+)
+
+// OrganizationPath is a path in the tenant's organization.
+func (x *Tenant) OrganizationPath(rest string) string {
+	return "/v1/organizations/" + x.OrganizationID + rest
+}
+
+// Members are the members of the tenant's workspace.
+func (x *Tenant) Members(t testing.TB) []api.Member {
+	t.Helper()
+	return Decoded[[]api.Member](x.Owner.On(t).Get(x.Path("/members")))
+}
+
+// MemberWith is the member with a user id, empty where there is none.
+func (x *Tenant) MemberWith(t testing.TB, userID string) api.Member {
+	t.Helper()
+	for _, m := range x.Members(t) {
+		if m.ID == userID {
+			return m
+		}
+	}
+	return api.Member{}
+}
+
+// BuiltInRoles is the table of roles and permissions in docs/decisions.md.
+func BuiltInRoles() map[string][]string {
+	viewer := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.payouts.read"}
+	with := func(base []string, more ...string) []string { return append(slices.Clone(base), more...) }
+	member := with(viewer, "ws.directory.write", "ws.receiving.read")
+	return map[string][]string{
+		"admin": {"ws.read", "ws.write", "ws.members.read", "ws.members.write", "ws.roles.write",
+			"ws.directory.read", "ws.directory.write", "ws.directory.delete", "ws.receiving.read", "ws.receiving.write",
+			"ws.tags.write", "ws.audit.read", "ws.audit.export", "ws.keys.read", "ws.keys.write",
+			"ws.webhooks.read", "ws.webhooks.write", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve"},
+		"viewer":                  viewer,
+		"member":                  member,
+		"directory_manager":       with(member, "ws.directory.delete", "ws.receiving.write", "ws.tags.write"),
+		"disbursement_manager":    with(viewer, "ws.receiving.read", "ws.payouts.create"),
+		"disbursement_authorizer": with(viewer, "ws.receiving.read", "ws.payouts.approve"),
+		"auditor":                 with(viewer, "ws.audit.read", "ws.audit.export"),
+	}
+}
+
+// BadNames are texts that no workspace, organization or role may be called.
+func BadNames() []string {
+	return []string{"", "   ", strings.Repeat("a", 101), "tab\there", "nul\u0000"}
+}
+
+// BadSlugs are texts that may not stand in addresses.
+func BadSlugs() []string {
+	return []string{"", "a", strings.Repeat("a", 49), "Upper", "under_score", "with space", "é-è", "line\nbreak", "dot.dot"}
+}
