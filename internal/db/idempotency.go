@@ -22,7 +22,8 @@ const idempotencyLifetime = 24 * time.Hour
 // hold secrets, so each is encrypted with a key that is derived from the
 // caller's idempotency key, which is not stored.
 type IdempotencyKey struct {
-	id          string
+	digest      string // of the caller and the key
+	id          string // of the record: the first half of the digest
 	fingerprint string // of the request
 	seal        cipher.AEAD
 	encode      func(out any) (status int, body []byte, err error)
@@ -49,13 +50,20 @@ func NewIdempotencyKey(caller, key string, request []byte, encode func(out any) 
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of an idempotency record: %w", err)
 	}
+	whole := hex.EncodeToString(digest("id", caller, key))
 	return &IdempotencyKey{
-		id:          hex.EncodeToString(digest("id", caller, key)),
-		fingerprint: hex.EncodeToString(digest("request", caller, request)),
+		digest:      whole,
+		id:          whole[:storedDigits],
+		fingerprint: hex.EncodeToString(digest("request", caller, request))[:storedDigits],
 		seal:        seal,
 		encode:      encode,
 	}, nil
 }
+
+// storedDigits is how much of a digest is stored. 128 bits are enough: nobody can find
+// a key with the id of somebody else's, and callers who search for two requests with the same
+// fingerprint only deceive themselves.
+const storedDigits = 32
 
 func digest[T ~string | ~[]byte](use, caller string, text T) []byte {
 	whole := make([]byte, 0, 512)
@@ -102,7 +110,7 @@ func (k *IdempotencyKey) Lookup(q Q, now int64) error {
 		return fmt.Errorf("read an idempotency record: malformed answer")
 	}
 	n := k.seal.NonceSize()
-	body, err := k.seal.Open(nil, sealed[:n], sealed[n:], []byte(k.id))
+	body, err := k.seal.Open(nil, sealed[:n], sealed[n:], []byte(k.digest))
 	if err != nil {
 		return fmt.Errorf("open an idempotency record: %w", err)
 	}
@@ -126,7 +134,7 @@ func (k *IdempotencyKey) store(tx *Tx, out any) error {
 	}
 	nonce := make([]byte, k.seal.NonceSize())
 	rand.Read(nonce)
-	answer := base64.StdEncoding.EncodeToString(k.seal.Seal(nonce, nonce, body, []byte(k.id)))
+	answer := base64.StdEncoding.EncodeToString(k.seal.Seal(nonce, nonce, body, []byte(k.digest)))
 	now := tx.Now()
 	if k.expired {
 		if err := tx.Exec(`DELETE FROM idempotency WHERE id = $1 AND created_at <= $2`, k.id, now-idempotencyLifetime.Milliseconds()); err != nil {
