@@ -2,7 +2,7 @@ package audit
 
 import "strings"
 
-// Action is the dotted name of something that was done.
+// Action is the dotted name of an event: area.thing.verb.
 type Action string
 
 const (
@@ -67,11 +67,11 @@ const (
 	RecoveryCodesMade Action = "auth.recovery_codes.created"
 	RecoveryCodeUsed  Action = "auth.recovery_codes.used"
 
-	// AuditExported has no middle: the log is all that its area holds.
+	// AuditExported has two parts only: the log is the only thing in its area.
 	AuditExported Action = "audit.exported"
 )
 
-// Actions are all that can be done, in the order in which they are shown.
+// Actions lists all actions in the order in which the console shows them.
 func Actions() []Action {
 	return []Action{
 		MemberAdded, MemberInvited, MemberAccepted, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
@@ -96,7 +96,7 @@ func (a Action) changesAccess() bool {
 	return strings.HasPrefix(string(a), "iam.")
 }
 
-// ResourceType names the kind of thing that an action is about.
+// ResourceType is the kind of thing that an action changes.
 type ResourceType string
 
 const (
@@ -117,8 +117,8 @@ const (
 	Log             ResourceType = "audit"
 )
 
-// Resource is the kind of thing that the action is about, which the middle of
-// its name tells. A refused read or a failed login is about nothing in particular.
+// Resource returns the kind of thing that the action changes, which the middle of its
+// name tells. A refused request and a failed login change nothing, so they have none.
 func (a Action) Resource() ResourceType {
 	if a == AuditExported {
 		return Log

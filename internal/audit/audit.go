@@ -1,5 +1,6 @@
-// Package audit names who acts and what they do. It is pure: the rows are
-// written by package db, in the transaction of the mutation they speak of.
+// Package audit defines what an audit row says: who acts, what they do and how it ended,
+// and the form in which the store keeps it. Package db writes the rows, each in the
+// transaction of the mutation that it describes.
 package audit
 
 // Outcome says how an attempt ended.
@@ -11,7 +12,7 @@ const (
 	Failure Outcome = "failure"
 )
 
-// ActorType says by what means somebody acts.
+// ActorType says how an actor has authenticated.
 type ActorType string
 
 const (
@@ -21,24 +22,25 @@ const (
 	System ActorType = "system"
 )
 
-// Actor is whoever causes something. ID is the user's or client's, whatever the
-// credential was, so that one filter finds all that a person did.
+// Actor is who causes an event. ID is that of the user or the client, whatever the
+// credential was, so that one filter finds everything that a person did.
 type Actor struct {
 	Type      ActorType
 	ID        string
 	Name      string
 	Email     string
-	HomeOrgID string // where what belongs to no workspace is filed
+	HomeOrgID string // the organization whose log gets events that belong to no workspace
 	SessionID string
 	KeyID     string
 	RequestID string
 	IP        string
 }
 
-// SystemActor acts for an operator at the command line or for the server itself.
+// SystemActor returns the actor for what an operator does at the command line, or the
+// server by itself.
 func SystemActor(name string) Actor { return Actor{Type: System, Name: name} }
 
-// Event is what a mutation tells about itself.
+// Event describes a mutation, or an attempt that was refused.
 type Event struct {
 	Action         Action
 	Outcome        Outcome
@@ -47,25 +49,25 @@ type Event struct {
 	OrganizationID string
 	ResourceID     string
 
-	// Actor replaces the one that the mutation runs as, where it is only known
-	// once the mutation has looked: a key exchange has no caller before.
+	// Actor replaces the caller of the mutation. It is for mutations that find out
+	// who acts, such as the exchange of an API key.
 	Actor *Actor
 
 	exempt string
 }
 
-// None is the event of a change that leaves no row; why says so. The places
-// that may use it are pinned by a test.
+// None returns the event of a change that leaves no audit row, and the reason. A test
+// lists the places that may use it.
 func None(why string) Event { return Event{exempt: why} }
 
-// Exempt says why there is no row; empty where there is one.
+// Exempt returns the reason for which there is no row, or "" if there is one.
 func (e Event) Exempt() string { return e.exempt }
 
-// Empty says that a mutation forgot to tell what it did.
+// Empty reports whether the mutation has neither an action nor a reason to have none.
 func (e Event) Empty() bool { return e.Action == "" && e.exempt == "" }
 
-// ChangesAccess says whether what is remembered about sessions, memberships
-// and roles may be out of date once the event is committed.
+// ChangesAccess reports whether the event makes caches of sessions, memberships and
+// roles stale.
 func (e Event) ChangesAccess() bool {
 	if e.Outcome != "" && e.Outcome != Success {
 		return false

@@ -13,8 +13,8 @@ import (
 	"bursar/internal/audit"
 )
 
-// actions are the values of all constants of type Action in the source, so that
-// none can be added and forgotten here.
+// actions returns the values of all constants of type Action in the source, so that
+// a test cannot miss a new one.
 func actions(t *testing.T) []audit.Action {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "action.go", nil, 0)
@@ -45,14 +45,14 @@ func actions(t *testing.T) []audit.Action {
 	return found
 }
 
-func TestNoActionIsForgotten(t *testing.T) {
+func TestActionsListsEveryConstant(t *testing.T) {
 	if diff := cmp.Diff(actions(t), audit.Actions()); diff != "" {
 		t.Errorf("the constants (-) and Actions (+) differ:\n%s", diff)
 	}
 }
 
-func TestEveryActionIsAboutSomething(t *testing.T) {
-	aboutNothing := map[audit.Action]bool{audit.AccessDenied: true, audit.LoginFailed: true}
+func TestEveryActionHasAResourceType(t *testing.T) {
+	withoutResource := map[audit.Action]bool{audit.AccessDenied: true, audit.LoginFailed: true}
 	known := map[audit.ResourceType]bool{
 		"member": true, "role": true, "workspace": true, "organization": true, "user": true, "directory_entry": true, "directory_tag": true,
 		"receiving_method": true, "device_code": true, "session": true, "api_key": true, "client": true, "signing_key": true, "passkey": true, "audit": true,
@@ -60,16 +60,16 @@ func TestEveryActionIsAboutSomething(t *testing.T) {
 	for _, action := range actions(t) {
 		resource := action.Resource()
 		if action == audit.AuditExported && resource != audit.Log {
-			t.Errorf("%s is about %q", action, resource)
+			t.Errorf("the resource type of %s is %q", action, resource)
 		}
-		if aboutNothing[action] {
+		if withoutResource[action] {
 			if resource != "" {
-				t.Errorf("%s is about nothing in particular, not %s", action, resource)
+				t.Errorf("the resource type of %s is %s, want none", action, resource)
 			}
 			continue
 		}
 		if !known[resource] {
-			t.Errorf("%s is about %q, which is no resource type", action, resource)
+			t.Errorf("the resource type of %s is %q, which is unknown", action, resource)
 		}
 	}
 }
@@ -82,18 +82,17 @@ func TestActionsAreDottedAndUnique(t *testing.T) {
 			parts = 2 // decisions.md names it so
 		}
 		if strings.Count(string(action), ".") != parts-1 || strings.ToLower(string(action)) != string(action) {
-			t.Errorf("%s is not of the form area.thing.deed", action)
+			t.Errorf("%s is not of the form area.thing.verb", action)
 		}
 		if seen[action] {
-			t.Errorf("%s stands twice", action)
+			t.Errorf("%s is there twice", action)
 		}
 		seen[action] = true
 	}
 }
 
-// What is remembered about access must be forgotten with these, and need not be
-// with any other.
-func TestWhatChangesAccess(t *testing.T) {
+// Caches of access must be dropped after these actions, and after no others.
+func TestOnlySomeActionsChangeAccess(t *testing.T) {
 	changes := map[audit.Action]bool{
 		audit.MemberAdded: true, audit.MemberRemoved: true, audit.MemberRoleAssigned: true, audit.MemberRoleRemoved: true,
 		audit.RoleCreated: true, audit.RoleUpdated: true, audit.RoleDeleted: true,
@@ -111,7 +110,7 @@ func TestWhatChangesAccess(t *testing.T) {
 	}
 }
 
-func TestRefusedChangeOfAccessChangesNothing(t *testing.T) {
+func TestARefusedActionDoesNotChangeAccess(t *testing.T) {
 	for _, outcome := range []audit.Outcome{audit.Denied, audit.Failure} {
 		if (audit.Event{Action: audit.MemberRemoved, Outcome: outcome}).ChangesAccess() {
 			t.Errorf("an attempt with outcome %s changes access", outcome)
@@ -119,15 +118,15 @@ func TestRefusedChangeOfAccessChangesNothing(t *testing.T) {
 	}
 }
 
-func TestOnlyAnEventWithoutActionAndExcuseIsEmpty(t *testing.T) {
+func TestAnEventIsEmptyWithoutActionAndReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		event audit.Event
 		empty bool
 	}{
-		"nothing said": {audit.Event{Description: "no action"}, true},
-		"an action":    {audit.Event{Action: audit.TagCreated}, false},
-		"an excuse":    {audit.None("expired by itself"), false},
-		"no excuse":    {audit.None(""), true},
+		"no action": {audit.Event{Description: "no action"}, true},
+		"an action": {audit.Event{Action: audit.TagCreated}, false},
+		"a reason":  {audit.None("expired by itself"), false},
+		"no reason": {audit.None(""), true},
 	} {
 		if c.event.Empty() != c.empty {
 			t.Errorf("%s: empty is %v", name, c.event.Empty())

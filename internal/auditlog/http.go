@@ -7,7 +7,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Filters say which rows are asked for, and of which tenant.
+// Filters are the parameters that select rows, and whose log it is.
 type Filters struct {
 	WorkspaceID    *string `query:"workspace_id"`
 	OrganizationID *string `query:"organization_id"`
@@ -62,7 +62,7 @@ const (
 	formatCSV    = "csv"
 	formatNDJSON = "ndjson"
 
-	// maxFilter bounds what an export repeats in its own row.
+	// maxFilter is the longest filter of an export, whose own audit row repeats it.
 	maxFilter = 200
 )
 
