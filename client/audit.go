@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// AuditService is the record of who did what.
+// AuditService reads the audit log: who did what, and when.
 type AuditService struct{ c *Client }
 
-// The outcomes of what the audit log tells of.
+// The outcomes of entries of the audit log.
 const (
 	OutcomeSuccess = "success"
 	OutcomeDenied  = "denied"
 	OutcomeFailure = "failure"
 )
 
-// AuditListParams say which rows are asked for. Either WorkspaceID or
-// OrganizationID is needed, the latter for what belongs to no workspace.
+// AuditListParams select rows of the audit log. Either WorkspaceID or OrganizationID is
+// required; the latter selects what belongs to no workspace.
 type AuditListParams struct {
 	WorkspaceID    string
 	OrganizationID string
@@ -39,7 +39,7 @@ func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[Audit
 	return list[AuditEntry](ctx, s.c, q, "/audit")
 }
 
-// All walks over the log, newest first.
+// All iterates over the whole log, newest first.
 func (s *AuditService) All(ctx context.Context, p AuditListParams) iter.Seq2[AuditEntry, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[AuditEntry], error) {
 		page := p

@@ -9,31 +9,31 @@ import (
 	"bursar/api"
 )
 
-// AuthService is about whoever calls: sessions and activity.
+// AuthService is about the caller: sessions, device logins and activity.
 type AuthService struct{ c *Client }
 
-// Me tells who the client is signed in as.
+// Me returns the user that the client is signed in as.
 func (s *AuthService) Me(ctx context.Context) (*User, error) {
 	return read[User](ctx, s.c, "/auth/me")
 }
 
-// Activity reads one page of the caller's own rows of the audit log that belong to
-// no workspace, such as sign-ins and changes of API keys, newest first. It always
-// comes in pages, of 25 rows unless told.
+// Activity reads one page of the caller's own rows of the audit log that belong to no
+// workspace, such as sign-ins and changes of API keys, newest first. A page has 25 rows
+// unless p says otherwise.
 func (s *AuthService) Activity(ctx context.Context, p ListParams) (*Page[AuditEntry], error) {
 	return list[AuditEntry](ctx, s.c, p.query(), "/auth/activity")
 }
 
-// AllActivity walks over what [AuthService.Activity] reads page by page.
+// AllActivity iterates over all pages of [AuthService.Activity].
 func (s *AuthService) AllActivity(ctx context.Context, p ListParams) iter.Seq2[AuditEntry, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[AuditEntry], error) {
 		return s.Activity(ctx, p.at(cursor))
 	})
 }
 
-// Exchange signs in now and uses the new session from here on. There is no need
-// for it, since a client signs in by itself; it tells when the session ends, and
-// whether the credential is good.
+// Exchange signs in now and uses the new session from then on. A client signs in by
+// itself, so this is needed only to check the credential or to learn when the session
+// ends.
 func (s *AuthService) Exchange(ctx context.Context) (*Session, error) {
 	if s.c.session.exchange == nil {
 		return nil, errors.New("bursar: there is nothing to exchange: use WithAPIKey or WithClientSecret")
@@ -46,8 +46,8 @@ func (s *AuthService) Exchange(ctx context.Context) (*Session, error) {
 	return &copied, nil
 }
 
-// Logout ends the session. A client with a credential signs in again when it is
-// used again.
+// Logout ends the session. A client with a credential signs in again when it is next
+// used.
 func (s *AuthService) Logout(ctx context.Context) (*Logout, error) {
 	op := &call{method: http.MethodPost, path: "/auth/logout", final: true}
 	token, err := s.c.session.get(ctx)
@@ -56,7 +56,7 @@ func (s *AuthService) Logout(ctx context.Context) (*Logout, error) {
 	}
 	response, attempts, err := s.c.send(ctx, op)
 	if IsUnauthorized(err) && attempts > 1 {
-		// An attempt whose answer was lost has ended the session.
+		// An earlier attempt has ended the session, and its answer was lost.
 		s.c.session.drop(token)
 		return &Logout{Revoked: true}, nil
 	}

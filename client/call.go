@@ -15,31 +15,31 @@ import (
 	"bursar/api"
 )
 
-// call is one operation on its way, whatever number of attempts it takes.
+// call is one operation, however many attempts it takes.
 type call struct {
 	method string
-	path   string // below the version, escaped
+	path   string // after the version, escaped
 	query  url.Values
 	header http.Header
-	body   []byte // nil where there is none
+	body   []byte // nil if there is none
 
-	authorization string // in place of the session's
-	open          bool   // for strangers: sent without a session
-	once          bool   // may only be repeated if it was never sent
-	final         bool   // ends the session, which is not to be renewed for it
+	authorization string // instead of the session's
+	open          bool   // sent without a session
+	once          bool   // may be repeated only if it was never sent
+	final         bool   // ends the session, so do not renew it for this call
 }
 
 func (c *call) changes() bool {
 	return c.method != http.MethodGet && c.method != http.MethodHead
 }
 
-// route joins segments of a path, of which those after the first are the caller's,
-// alternating with literals: route("/directory", id, "restore").
+// route joins the segments of a path, such as route("/directory", id, "restore"), and
+// escapes those after the first.
 func route(first string, rest ...string) (string, error) {
 	var path strings.Builder
 	path.WriteString(first)
 	for _, segment := range rest {
-		// A proxy would take dots for a way to another resource.
+		// A proxy would resolve dots to another resource.
 		if segment == "" || segment == "." || segment == ".." {
 			return "", fmt.Errorf("bursar: %q cannot be part of a path below %s: an id is missing", segment, first)
 		}
@@ -49,8 +49,8 @@ func route(first string, rest ...string) (string, error) {
 	return path.String(), nil
 }
 
-// encode makes a body of what the caller gave: bytes as they are, anything else as
-// JSON. It is encoded once, so that a repeat sends the same bytes.
+// encode returns bytes as they are and anything else as JSON. It runs once for a call, so
+// that a retry sends the same bytes.
 func encode(body any) ([]byte, error) {
 	switch body := body.(type) {
 	case nil:
@@ -75,11 +75,10 @@ func encode(body any) ([]byte, error) {
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey makes the changes that are called with the context happen at
-// most once for the key: 1 to 255 visible ASCII characters. The same call with the
-// same key returns the first answer for 24 hours, from any process; a different
-// call with it is refused as [CodeIdempotencyConflict]. Without it each call makes
-// a key of its own.
+// WithIdempotencyKey returns a context with which a change happens at most once for the
+// key, which is 1 to 255 visible ASCII characters. For 24 hours, the same call with the
+// same key returns the first answer, from any process; a different call with the key is
+// refused as [CodeIdempotencyConflict]. Without this, each call has a key of its own.
 //
 //	ctx := client.WithIdempotencyKey(ctx, "import-2026-05-line-17")
 //	created, err := c.Directory.Create(ctx, …)
@@ -100,12 +99,12 @@ func idempotencyKeyOf(ctx context.Context) (string, error) {
 	return key, nil
 }
 
-// visible says whether a text can be sent in a header as it is.
+// visible says whether a text can be sent in a header.
 func visible(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// address is where a call goes.
+// address returns the URL of a call.
 func (c *Client) address(op *call) (string, error) {
 	text := c.base.String() + version + op.path
 	if len(op.query) > 0 {
@@ -120,7 +119,7 @@ func (c *Client) address(op *call) (string, error) {
 
 var errUnsendable = errors.New("the request cannot be made")
 
-// request makes the request of an attempt.
+// request builds the request of one attempt.
 func (c *Client) request(ctx context.Context, op *call, address, authorization, key string) (*http.Request, error) {
 	var body io.Reader
 	if op.body != nil {
@@ -147,8 +146,8 @@ func (c *Client) request(ctx context.Context, op *call, address, authorization, 
 	return request, nil
 }
 
-// shown is a path as logs and errors may show it: a device code is as good as a
-// key, and a query may hold what somebody searched for.
+// shown returns a path that logs and errors may show: without a device code, which is a
+// secret, and without the query, which may have what somebody searched for.
 func shown(path string) string {
 	const codes = "/auth/device-code/"
 	path, _, _ = strings.Cut(path, "?")

@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// Client talks to one Bursar server. Make it with [New]; it is safe for use by
-// many goroutines.
+// Client talks to one Bursar server. Create it with [New]. It is safe for concurrent use.
 type Client struct {
-	// Auth is about whoever calls: sessions and device logins.
+	// Auth is about the caller: sessions, device logins and activity.
 	Auth *AuthService
-	// Keys are one's own API keys.
+	// Keys are the API keys of the caller.
 	Keys *KeyService
 	// Directory holds the people and organizations of a workspace.
 	Directory *DirectoryService
-	// Tags sort the directory.
+	// Tags group the entries of a directory.
 	Tags *TagService
-	// ReceivingMethods are the accounts at which an entry receives money.
+	// ReceivingMethods are the accounts where an entry receives money.
 	ReceivingMethods *ReceivingMethodService
-	// Workspaces are where the work is done.
+	// Workspaces hold directories, members and roles.
 	Workspaces *WorkspaceService
 	// Members are the people in a workspace.
 	Members *MemberService
@@ -32,13 +31,13 @@ type Client struct {
 	Roles *RoleService
 	// Organizations own workspaces.
 	Organizations *OrganizationService
-	// Audit is the record of who did what.
+	// Audit is the log of who did what.
 	Audit *AuditService
 
 	base    *url.URL // without the version
 	http    *http.Client
 	agent   string
-	timeout time.Duration // of an attempt, 0 where the http.Client has its own
+	timeout time.Duration // of an attempt, 0 if the http.Client has its own
 	retries retryPolicy
 	log     *slog.Logger
 	session *session
@@ -47,12 +46,12 @@ type Client struct {
 // version is the first segment of every path.
 const version = "/v1"
 
-// defaultTimeout bounds an attempt, unless the http.Client does.
+// defaultTimeout bounds an attempt, unless the http.Client has a timeout.
 const defaultTimeout = 30 * time.Second
 
-// New makes a client of the server at baseURL, such as https://bursar.example,
-// with or without the /v1 at its end. It does not connect yet. Without a credential
-// only what strangers may do works, such as a device login.
+// New returns a client of the server at baseURL, such as https://bursar.example, with or
+// without /v1 at the end. It does not connect yet. Without a credential only operations
+// that need no session work, such as a device login.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	base, err := parseBase(baseURL)
 	if err != nil {
@@ -90,13 +89,13 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// BaseURL is the address of the server, without the version.
+// BaseURL returns the address of the server, without the version.
 func (c *Client) BaseURL() string { return c.base.String() }
 
-// String names the server and nothing secret.
+// String names the server and tells no secret.
 func (c *Client) String() string { return "bursar client of " + c.base.String() }
 
-// GoString names the server and nothing secret.
+// GoString names the server and tells no secret.
 func (c *Client) GoString() string { return c.String() }
 
 func parseBase(text string) (*url.URL, error) {

@@ -12,15 +12,15 @@ import (
 
 // The states of a device login.
 const (
-	DevicePending  = "pending"  // nobody has decided yet: poll again after the interval
+	DevicePending  = "pending"  // not decided yet: poll again after the interval
 	DeviceApproved = "approved" // with the token, unless the verifier is missing
-	DeviceConsumed = "consumed" // the token was picked up
-	DeviceDenied   = "denied"   // somebody said no
-	DeviceExpired  = "expired"  // nobody decided in time
+	DeviceConsumed = "consumed" // the token has been handed out
+	DeviceDenied   = "denied"   // refused
+	DeviceExpired  = "expired"  // not decided in time
 )
 
-// NewCodeVerifier makes the secret that binds a device login to this process, and
-// its challenge: give the challenge to [AuthService.DeviceCode] and the verifier to
+// NewCodeVerifier returns a secret that binds a device login to this process, and its
+// challenge. Pass the challenge to [AuthService.DeviceCode] and the verifier to
 // [AuthService.PollDeviceCode].
 func NewCodeVerifier() (verifier, challenge string) {
 	verifier = rand.Text() + rand.Text()
@@ -28,8 +28,8 @@ func NewCodeVerifier() (verifier, challenge string) {
 	return verifier, base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// DeviceCode begins a sign-in that a person completes in a browser: show them the
-// code and the address, then poll. intent is shown to whoever approves; it and the
+// DeviceCode begins a sign-in that a person completes in a browser: show them the code
+// and the address, then poll. The person who approves sees the intent. Intent and
 // challenge may be empty. No credential is needed.
 func (s *AuthService) DeviceCode(ctx context.Context, intent, challenge string) (*DeviceCode, error) {
 	var ask api.DeviceCodeCreate
@@ -46,9 +46,8 @@ func (s *AuthService) DeviceCode(ctx context.Context, intent, challenge string) 
 	return fetch[DeviceCode](ctx, s.c, &call{method: http.MethodPost, path: "/auth/device-code", body: body, open: true, once: true})
 }
 
-// PollDeviceCode tells how far a device login has come. The token is there exactly
-// once, on the first poll after the approval; make a client of it with [WithToken].
-// No credential is needed.
+// PollDeviceCode returns the status of a device login. Only the first poll after the
+// approval returns the token; use it with [WithToken]. No credential is needed.
 func (s *AuthService) PollDeviceCode(ctx context.Context, code, verifier string) (*DeviceCodeStatus, error) {
 	path, err := route("/auth/device-code", code)
 	if err != nil {

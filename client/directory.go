@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// DirectoryService is about the people and organizations of a workspace.
+// DirectoryService manages the people and organizations of a workspace.
 type DirectoryService struct{ c *Client }
 
-// DirectoryListParams say which entries are asked for. Only WorkspaceID is needed.
+// DirectoryListParams select entries. Only WorkspaceID is required.
 type DirectoryListParams struct {
 	WorkspaceID string
 	Type        string // TypePerson or TypeOrganization
@@ -27,7 +27,7 @@ func (s *DirectoryService) List(ctx context.Context, p DirectoryListParams) (*Pa
 	return list[EntrySummary](ctx, s.c, q, "/directory")
 }
 
-// All walks over a directory, newest first. Entries that come or go meanwhile
+// All iterates over a directory, newest first. Entries that are added or deleted meanwhile
 // neither repeat nor hide others.
 func (s *DirectoryService) All(ctx context.Context, p DirectoryListParams) iter.Seq2[EntrySummary, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[EntrySummary], error) {
@@ -52,7 +52,7 @@ func (s *DirectoryService) Update(ctx context.Context, id string, p EntryUpdateP
 	return change[Created](ctx, s.c, http.MethodPatch, p, "/directory", id)
 }
 
-// Delete takes an entry out of every read and list. It can be restored for 30 days.
+// Delete hides an entry from all reads and lists. It can be restored for 30 days.
 func (s *DirectoryService) Delete(ctx context.Context, id string) (*Deleted, error) {
 	return change[Deleted](ctx, s.c, http.MethodDelete, nil, "/directory", id)
 }

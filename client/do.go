@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Do calls any path of the API with the client's session, as the other methods do:
-// it signs in, carries an idempotency key with what changes something, and repeats
-// what is safe to repeat. The path may have a query and may begin with /v1.
+// Do calls any path of the API as the other methods do: it signs in, sends an idempotency
+// key with every change, and retries what is safe to retry. The path may have a query and
+// may begin with /v1.
 //
-// body is nil, []byte, [json.RawMessage] or [io.Reader] as it is, or anything else
-// as JSON. out, unless it is nil, gets what stands in `data` of the answer; the
-// Response holds all of it. A refusal comes as an [*Error] together with the
-// Response; where there was no answer, the Response is nil.
+// A body that is nil, []byte, [json.RawMessage] or [io.Reader] is sent as it is, any other
+// as JSON. Unless it is nil, out gets the `data` of the answer; the Response has all of
+// it. A refusal is an [*Error], returned together with the Response; if there was no
+// answer, the Response is nil.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any) (*Response, error) {
 	method = strings.ToUpper(method)
 	path = strings.TrimPrefix("/"+strings.TrimLeft(path, "/"), version+"/")
@@ -29,7 +29,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any) (*R
 		op.path += "?" + query
 	}
 	if method == http.MethodPost && (path == "/auth/device-code" || path == "/auth/token") {
-		op.once, op.final = true, true // these know no idempotency key and no session
+		op.once, op.final = true, true // these use neither an idempotency key nor a session
 	}
 	response, _, err := c.send(ctx, op)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any) (*R
 	return response, err
 }
 
-// envelope is what stands around the data of an answer.
+// envelope is the JSON object around the data of an answer.
 type envelope struct {
 	Data    any    `json:"data"`
 	Cursor  string `json:"cursor"`
@@ -55,7 +55,7 @@ func decode(op *call, r *Response, into *envelope) error {
 	return nil
 }
 
-// fetch runs a call and reads its data.
+// fetch runs a call and decodes its data.
 func fetch[T any](ctx context.Context, c *Client, op *call) (*T, error) {
 	response, _, err := c.send(ctx, op)
 	if err != nil {
@@ -68,7 +68,7 @@ func fetch[T any](ctx context.Context, c *Client, op *call) (*T, error) {
 	return &data, nil
 }
 
-// read gets one thing.
+// read gets one resource.
 func read[T any](ctx context.Context, c *Client, first string, rest ...string) (*T, error) {
 	return change[T](ctx, c, http.MethodGet, nil, first, rest...)
 }

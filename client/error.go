@@ -14,14 +14,14 @@ import (
 	"unicode/utf8"
 )
 
-// The codes that the API answers with. Decide by them; further ones may be added.
+// The error codes of the API. More may be added.
 const (
 	CodeValidation          = "VALIDATION_ERROR"     // see Error.Fields
 	CodeUnauthorized        = "UNAUTHORIZED"         // the credential is missing, expired or revoked
 	CodeInvalidCredentials  = "INVALID_CREDENTIALS"  // the client id or secret is wrong
 	CodeForbidden           = "FORBIDDEN"            // see Error.Permission
 	CodeEntryNotFound       = "NOT_FOUND"            // there is no such directory entry
-	CodeNotFound            = "RESOURCE_NOT_FOUND"   // there is no such thing of another kind
+	CodeNotFound            = "RESOURCE_NOT_FOUND"   // there is no such resource of another kind
 	CodeMethodNotAllowed    = "METHOD_NOT_ALLOWED"   // the path has no such method
 	CodeIdempotencyConflict = "IDEMPOTENCY_CONFLICT" // the key was used for another request
 	CodeBodyTooLarge        = "BODY_TOO_LARGE"       // more than 1 MiB
@@ -34,13 +34,13 @@ const (
 	CodeNotPending          = "CODE_NOT_PENDING"     // the device code was decided or has expired
 	CodeTagExists           = "TAG_EXISTS"           // there is a tag of this name
 	CodeTagInUse            = "TAG_IN_USE"           // entries of another type carry the tag
-	CodeTooMany             = "TOO_MANY"             // there are as many as there can be
+	CodeTooMany             = "TOO_MANY"             // the limit of this resource is reached
 )
 
 // Error is a refusal by the server.
 type Error struct {
-	// Code is the machine-readable identifier, such as [CodeSlugTaken]. It is empty
-	// where the answer did not come from Bursar but, for example, from a proxy.
+	// Code is the machine-readable identifier, such as [CodeSlugTaken]. It is empty if the
+	// answer did not come from Bursar but, for example, from a proxy.
 	Code string
 	// Status is the HTTP status.
 	Status int
@@ -50,19 +50,19 @@ type Error struct {
 	Details json.RawMessage
 	// RequestID names the request in the server's log and in the audit log.
 	RequestID string
-	// RetryAfter is how long the server asks to wait, 0 where it does not say.
+	// RetryAfter is how long the server asks to wait, 0 if it does not say.
 	RetryAfter time.Duration
 
-	stillRunning bool // the first request with the idempotency key
+	stillRunning bool // the first request with this idempotency key is
 }
 
-// FieldError is one thing that is wrong with a request.
+// FieldError is one problem of a request.
 type FieldError struct {
 	Field      string `json:"field"`
 	Constraint string `json:"constraint"`
 }
 
-// Error is the code, the message, the status and the request id in one line.
+// Error returns the code, the message, the status and the request id in one line.
 func (e *Error) Error() string {
 	var text strings.Builder
 	text.WriteString("bursar: ")
@@ -77,8 +77,8 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// Fields lists all that is wrong with a request that was refused as
-// [CodeValidation]; it is empty for other errors.
+// Fields lists all problems of a request that was refused as [CodeValidation]; it is empty
+// for other errors.
 func (e *Error) Fields() []FieldError {
 	var details struct {
 		Fields []FieldError `json:"fields"`
@@ -89,8 +89,8 @@ func (e *Error) Fields() []FieldError {
 	return details.Fields
 }
 
-// Permission is the one that is missing, of an error with [CodeForbidden]; it is
-// empty where none is named.
+// Permission returns the missing permission of an error with [CodeForbidden], or "" if none
+// is named.
 func (e *Error) Permission() string {
 	var details struct {
 		Permission string `json:"permission"`
@@ -101,13 +101,13 @@ func (e *Error) Permission() string {
 	return details.Permission
 }
 
-// IsNotFound says whether something does not exist, or not for the caller.
+// IsNotFound says whether a resource does not exist or the caller may not see it.
 func IsNotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
 // IsForbidden says whether a permission is missing.
 func IsForbidden(err error) bool { return hasStatus(err, http.StatusForbidden) }
 
-// IsUnauthorized says whether the credential is missing or no longer good.
+// IsUnauthorized says whether the credential is missing or no longer valid.
 func IsUnauthorized(err error) bool { return hasStatus(err, http.StatusUnauthorized) }
 
 // IsRateLimited says whether there were too many requests.
@@ -118,7 +118,7 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &refused) && refused.Status == status
 }
 
-// refusal is the error that an answer tells of, nil for a success.
+// refusal returns the error of an answer, nil for a success.
 func refusal(op *call, r *Response) error {
 	var body struct {
 		OK    bool `json:"ok"`
@@ -144,7 +144,7 @@ func refusal(op *call, r *Response) error {
 	return refused
 }
 
-// foreign describes an answer that is not one of Bursar's.
+// foreign describes an answer that did not come from Bursar.
 func foreign(r *Response) string {
 	if to, err := url.Parse(r.Header.Get("Location")); err == nil && to.Host != "" && r.Status >= 300 && r.Status < 400 {
 		return fmt.Sprintf("the server redirects to %s://%s, where the credential is not sent: check the base URL", to.Scheme, to.Host)
@@ -161,7 +161,7 @@ func foreign(r *Response) string {
 
 const maxExcerpt = 200
 
-// excerpt is the beginning of a text, or the title of a page.
+// excerpt returns the beginning of a text, or the title of an HTML page.
 func excerpt(r *Response) string {
 	text := strings.ToValidUTF8(string(r.Body[:min(len(r.Body), 16<<10)]), "\uFFFD")
 	if strings.Contains(r.Header.Get("Content-Type"), "html") || strings.HasPrefix(strings.TrimSpace(text), "<") {

@@ -15,16 +15,16 @@ type KeyService struct{ c *Client }
 // KeyCreateParams describe a new API key.
 type KeyCreateParams struct {
 	Name string
-	// ExpiresAt is when the key ends; zero for never.
+	// ExpiresAt is when the key expires; never if it is zero.
 	ExpiresAt time.Time
-	// AllowedCIDRs are the networks that the key works from; none for any.
+	// AllowedCIDRs are the networks that the key may be used from; any if there are none.
 	AllowedCIDRs []string
 }
 
 // KeyRotateParams say how a key is replaced.
 type KeyRotateParams struct {
-	// Grace is how long the old key lives on: a day where it is nil, not at all
-	// where it is 0.
+	// Grace is how long the old key stays valid: a day if it is nil, not at all if it is
+	// 0.
 	Grace *time.Duration
 }
 
@@ -33,14 +33,14 @@ func (s *KeyService) List(ctx context.Context, p ListParams) (*Page[APIKey], err
 	return list[APIKey](ctx, s.c, p.query(), "/api-keys")
 }
 
-// All walks over the caller's keys.
+// All iterates over the caller's keys.
 func (s *KeyService) All(ctx context.Context, p ListParams) iter.Seq2[APIKey, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[APIKey], error) {
 		return s.List(ctx, p.at(cursor))
 	})
 }
 
-// Create makes a key. The answer holds its secret, which is shown this once.
+// Create creates a key. Only this answer has its secret.
 func (s *KeyService) Create(ctx context.Context, p KeyCreateParams) (*NewAPIKey, error) {
 	body := api.APIKeyCreate{Name: p.Name, AllowedCIDRs: p.AllowedCIDRs}
 	if !p.ExpiresAt.IsZero() {
@@ -49,7 +49,7 @@ func (s *KeyService) Create(ctx context.Context, p KeyCreateParams) (*NewAPIKey,
 	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys")
 }
 
-// Rotate replaces a key by a new one of the same name. The old one lives on for the
+// Rotate replaces a key with a new one of the same name. The old key stays valid for the
 // grace period.
 func (s *KeyService) Rotate(ctx context.Context, id string, p KeyRotateParams) (*NewAPIKey, error) {
 	var body api.APIKeyRotate
@@ -59,7 +59,7 @@ func (s *KeyService) Rotate(ctx context.Context, id string, p KeyRotateParams) (
 	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys", id, "rotate")
 }
 
-// Revoke ends a key and the sessions that it made.
+// Revoke revokes a key and ends the sessions that it began.
 func (s *KeyService) Revoke(ctx context.Context, id string) (*Revoked, error) {
 	return change[Revoked](ctx, s.c, http.MethodDelete, nil, "/api-keys", id)
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// MemberService is about the people in a workspace.
+// MemberService manages the members of a workspace.
 type MemberService struct{ c *Client }
 
 // List reads the members of a workspace with their roles.
@@ -14,20 +14,20 @@ func (s *MemberService) List(ctx context.Context, workspaceID string, p ListPara
 	return list[Member](ctx, s.c, p.query(), "/workspaces", workspaceID, "members")
 }
 
-// All walks over the members of a workspace.
+// All iterates over the members of a workspace.
 func (s *MemberService) All(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Member, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[Member], error) {
 		return s.List(ctx, workspaceID, p.at(cursor))
 	})
 }
 
-// Add lets somebody join. Whoever is not known yet is invited: the answer then
-// holds the link by which they complete their account.
+// Add adds somebody to a workspace. An unknown address is invited: the answer then has the
+// link where the person completes the account.
 func (s *MemberService) Add(ctx context.Context, workspaceID string, p MemberAddParams) (*MemberAdded, error) {
 	return change[MemberAdded](ctx, s.c, http.MethodPost, p, "/workspaces", workspaceID, "members")
 }
 
-// Remove takes somebody out of a workspace, with every role they hold there.
+// Remove removes somebody from a workspace, with all their roles there.
 func (s *MemberService) Remove(ctx context.Context, workspaceID, userID string) (*MemberRemoved, error) {
 	return change[MemberRemoved](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "members", userID)
 }

@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// ReceivingMethodService is about the accounts at which an entry receives money.
+// ReceivingMethodService manages the accounts where an entry receives money.
 // [DirectoryService.Get] lists them.
 type ReceivingMethodService struct{ c *Client }
 
-// Add gives an entry a receiving method.
+// Add adds a receiving method to an entry.
 func (s *ReceivingMethodService) Add(ctx context.Context, entryID string, p ReceivingMethodParams) (*ReceivingMethod, error) {
 	return change[ReceivingMethod](ctx, s.c, http.MethodPost, p, "/directory", entryID, "receiving-methods")
 }
@@ -19,7 +19,7 @@ func (s *ReceivingMethodService) Update(ctx context.Context, entryID, id string,
 	return change[ReceivingMethod](ctx, s.c, http.MethodPatch, p, "/directory", entryID, "receiving-methods", id)
 }
 
-// Remove takes a receiving method away.
+// Remove removes a receiving method.
 func (s *ReceivingMethodService) Remove(ctx context.Context, entryID, id string) (*Deleted, error) {
 	return change[Deleted](ctx, s.c, http.MethodDelete, nil, "/directory", entryID, "receiving-methods", id)
 }

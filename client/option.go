@@ -35,8 +35,7 @@ func defaults() settings {
 	}
 }
 
-// idleConnections is how many connections are kept for a client that works in
-// parallel.
+// idleConnections is how many connections stay open for a client that works in parallel.
 const idleConnections = 32
 
 func newTransport() http.RoundTripper {
@@ -49,8 +48,8 @@ func newTransport() http.RoundTripper {
 	return own
 }
 
-// WithAPIKey signs in with an API key, which is exchanged for a session when first
-// needed and again whenever the session ends.
+// WithAPIKey signs in with an API key: the client exchanges it for a session when it is
+// first used, and again whenever the session ends.
 func WithAPIKey(key string) Option {
 	return func(s *settings) { s.apiKey = &key }
 }
@@ -66,8 +65,8 @@ func WithToken(token string) Option {
 	return func(s *settings) { s.token = &token }
 }
 
-// WithHTTPClient sends requests through an HTTP client of your own. Its Timeout,
-// where it has one, bounds each attempt in place of the default of 30 seconds.
+// WithHTTPClient sends requests with another HTTP client. Its Timeout, if it has one,
+// bounds each attempt instead of the default of 30 seconds.
 func WithHTTPClient(h *http.Client) Option {
 	return func(s *settings) {
 		if h == nil {
@@ -84,8 +83,8 @@ func WithUserAgent(agent string) Option {
 	return func(s *settings) { s.agent = agent }
 }
 
-// WithMaxRetries says how often a request is repeated at most: 3 times by default,
-// never with 0.
+// WithMaxRetries sets how often a request is retried at most: 3 times by default, never
+// with 0.
 func WithMaxRetries(n int) Option {
 	return func(s *settings) {
 		if n < 0 {
@@ -95,9 +94,9 @@ func WithMaxRetries(n int) Option {
 	}
 }
 
-// WithRetryWait bounds the pause before a repeat: it is random, from nothing to a
-// bound that begins at min and doubles up to max. The default is 200 ms to 10 s.
-// What the server asks for with Retry-After counts more, up to a minute.
+// WithRetryWait bounds the pause before a retry. It is random, from 0 to a bound that
+// begins at min and doubles up to max; the default is 200 ms to 10 s. Retry-After of the
+// server takes precedence, up to a minute.
 func WithRetryWait(min, max time.Duration) Option {
 	return func(s *settings) {
 		if min < 0 || max < min {
@@ -107,7 +106,7 @@ func WithRetryWait(min, max time.Duration) Option {
 	}
 }
 
-// WithLogger logs every attempt and every repeat at debug level. Credentials,
+// WithLogger logs every attempt and every retry at debug level. Credentials,
 // tokens, device codes, queries and bodies are never logged.
 func WithLogger(log *slog.Logger) Option {
 	return func(s *settings) { s.log = log }
@@ -133,7 +132,7 @@ func (s *settings) check() error {
 	return errors.Join(problems...)
 }
 
-// checkSecret says what is wrong with a secret without repeating it.
+// checkSecret says what is wrong with a secret without telling it.
 func checkSecret(what, text string) error {
 	switch {
 	case text == "":

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// OrganizationService is about the organizations that the caller belongs to.
+// OrganizationService manages the organizations that the caller belongs to.
 type OrganizationService struct{ c *Client }
 
 // List reads the caller's organizations.
@@ -14,7 +14,7 @@ func (s *OrganizationService) List(ctx context.Context, p ListParams) (*Page[Org
 	return list[Organization](ctx, s.c, p.query(), "/organizations")
 }
 
-// All walks over the caller's organizations.
+// All iterates over the caller's organizations.
 func (s *OrganizationService) All(ctx context.Context, p ListParams) iter.Seq2[Organization, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[Organization], error) {
 		return s.List(ctx, p.at(cursor))
@@ -26,7 +26,7 @@ func (s *OrganizationService) Get(ctx context.Context, id string) (*Organization
 	return read[Organization](ctx, s.c, "/organizations", id)
 }
 
-// Create makes an organization, of which the caller is the owner.
+// Create creates an organization and makes the caller its owner.
 func (s *OrganizationService) Create(ctx context.Context, p OrganizationCreateParams) (*Organization, error) {
 	return change[Organization](ctx, s.c, http.MethodPost, p, "/organizations")
 }

@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// Page is a piece of a list.
+// Page is one page of a list.
 type Page[T any] struct {
 	Items []T
-	// Cursor gets the next page of the same list with the same filters. It is empty
-	// on the last one.
+	// Cursor is where the next page of the same list with the same filters begins. It is
+	// empty on the last page.
 	Cursor string
 	// HasMore says whether there is a next page.
 	HasMore bool
 }
 
-// ListParams ask for a piece of a list that otherwise comes whole.
+// ListParams ask for one page of a list that is otherwise returned as a whole.
 type ListParams struct {
-	// Limit is how many items a page has at most, 1 to 100. Without Limit and Cursor
-	// the whole list comes at once.
+	// Limit is the largest number of items on a page, 1 to 100. Without Limit and Cursor
+	// the whole list is returned.
 	Limit int
-	// Cursor is that of the page before.
+	// Cursor is that of the previous page.
 	Cursor string
 }
 
-// maxLimit is the largest page there is: the fewest requests for a whole list.
+// maxLimit is the largest page, which takes the fewest requests for a whole list.
 const maxLimit = 100
 
 func (p ListParams) query() query { return query{}.number("limit", p.Limit).text("cursor", p.Cursor) }
 
-// at asks for the page at a cursor, of a list that is walked over.
+// at returns the parameters for the page at a cursor.
 func (p ListParams) at(cursor string) ListParams { return ListParams{pageSize(p.Limit), cursor} }
 
-// pageSize is how large pages are that are walked over: as they can be, unless told.
+// pageSize is the size of the pages that All reads: the largest, unless limit is set.
 func pageSize(limit int) int { return cmp.Or(limit, maxLimit) }
 
 // query leaves out what is empty.
@@ -85,7 +85,7 @@ func list[T any](ctx context.Context, c *Client, q query, first string, rest ...
 	return page, nil
 }
 
-// walk yields the items of all pages. An error is the last thing that it yields.
+// walk yields the items of all pages. It ends after the first error.
 func walk[T any](cursor string, next func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for cursor := cursor; ; {

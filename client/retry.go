@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// retryPolicy says what is repeated, how often and when.
+// retryPolicy decides what is retried, how often and when.
 type retryPolicy struct {
 	retries  int
 	min, max time.Duration
 }
 
-// maxRetryAfter is the longest that the server can make a call wait. What asks for
-// more is left to the caller.
+// maxRetryAfter is the longest pause that the server can ask for. If it asks for more, the
+// caller gets the error.
 const maxRetryAfter = time.Minute
 
-// next says whether a call whose attempt failed is repeated, and after which pause.
+// next says whether to retry after a failed attempt, and after which pause.
 func (p retryPolicy) next(op *call, attempt int, err error) (wait time.Duration, again bool) {
 	if attempt > p.retries || !repeatable(op, err) {
 		return 0, false
@@ -32,7 +32,7 @@ func (p retryPolicy) next(op *call, attempt int, err error) (wait time.Duration,
 		if refused.RetryAfter > maxRetryAfter {
 			return 0, false
 		}
-		// Those who were told the same time must not all come back at once.
+		// Clients that were told the same time must not all return at once.
 		wait = refused.RetryAfter + rand.N(p.min+1)
 	}
 	return wait, true
@@ -58,7 +58,7 @@ func repeatable(op *call, err error) bool {
 	}
 	switch refused.Status {
 	case http.StatusTooManyRequests:
-		return true // nothing was done
+		return true // the server did nothing
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return !op.once
 	case http.StatusConflict:
@@ -67,7 +67,7 @@ func repeatable(op *call, err error) bool {
 	return false
 }
 
-// repeatableFailure says whether a call that has no answer can be repeated.
+// repeatableFailure says whether a call without an answer can be retried.
 func repeatableFailure(op *call, err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -81,7 +81,7 @@ func repeatableFailure(op *call, err error) bool {
 	case errors.Is(err, errUnsendable), errors.Is(err, errAnswerTooLarge), errors.Is(err, errRedirects),
 		errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &authority), errors.As(err, &host),
 		errors.As(err, &name) && name.IsNotFound:
-		return false // the next attempt would fail alike
+		return false // the next attempt would fail, too
 	case !op.once:
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 	"bursar/api"
 )
 
-// RoleService is about the roles of a workspace and who holds them.
+// RoleService manages the roles of a workspace and who holds them.
 type RoleService struct{ c *Client }
 
 // List reads the roles of a workspace: the built-in ones and its own.
@@ -16,7 +16,7 @@ func (s *RoleService) List(ctx context.Context, workspaceID string, p ListParams
 	return list[Role](ctx, s.c, p.query(), "/workspaces", workspaceID, "roles")
 }
 
-// All walks over the roles of a workspace.
+// All iterates over the roles of a workspace.
 func (s *RoleService) All(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Role, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[Role], error) {
 		return s.List(ctx, workspaceID, p.at(cursor))
@@ -33,7 +33,7 @@ func (s *RoleService) Unassign(ctx context.Context, workspaceID, userID, role st
 	return change[RoleAssignment](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "roles", userID, role)
 }
 
-// Define makes a role of the workspace, or replaces the one with this key. Built-in
+// Define creates a role of the workspace, or replaces the one with this key. Built-in
 // roles cannot be changed.
 func (s *RoleService) Define(ctx context.Context, workspaceID, key string, p RoleParams) (*Role, error) {
 	if p.Permissions == nil {
@@ -42,7 +42,7 @@ func (s *RoleService) Define(ctx context.Context, workspaceID, key string, p Rol
 	return change[Role](ctx, s.c, http.MethodPut, p, "/workspaces", workspaceID, "roles", key)
 }
 
-// Delete removes a role that nobody holds.
+// Delete deletes a role that nobody holds.
 func (s *RoleService) Delete(ctx context.Context, workspaceID, key string) (*RoleDeleted, error) {
 	return change[RoleDeleted](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "roles", key)
 }

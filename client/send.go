@@ -19,13 +19,13 @@ type Response struct {
 	RequestID string
 }
 
-// maxAnswer bounds an answer. A page has 2 MiB at most; whole lists have more.
+// maxAnswer is the largest answer in bytes. A page has at most 2 MiB, a whole list more.
 const maxAnswer = 64 << 20
 
 var errAnswerTooLarge = fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
 
-// send runs a call to its end: it signs in, repeats what failed and can be
-// repeated, and renews a session that has ended. A refusal comes with its answer.
+// send runs a call: it signs in, retries what is safe to retry, and renews a session that
+// has ended. It returns a refusal together with its answer.
 func (c *Client) send(ctx context.Context, op *call) (*Response, int, error) {
 	address, err := c.address(op)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Client) send(ctx context.Context, op *call) (*Response, int, error) {
 	}
 }
 
-// interrupted adds to an error that the context was done before a repeat.
+// interrupted adds to an error that the context was done before the next attempt.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
 		return err
@@ -72,8 +72,8 @@ func interrupted(ctx context.Context, err error) error {
 	return fmt.Errorf("%w (%w)", err, ctx.Err())
 }
 
-// attempt sends a request once and reads the whole answer, so that the connection
-// can be used again.
+// attempt sends a request once. It reads the whole answer, so that the connection can be
+// reused.
 func (c *Client) attempt(ctx context.Context, op *call, number int, address, authorization, key string) (*Response, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if c.timeout > 0 {
@@ -114,8 +114,8 @@ func (c *Client) exchange(request *http.Request) (*Response, error) {
 	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, RequestID: answer.Header.Get("X-Request-Id")}, nil
 }
 
-// explain says which call had no answer, and why, without its address: that may
-// hold a device code.
+// explain says which call had no answer, and why. It leaves out the URL, which may have a
+// device code in it.
 func (c *Client) explain(ctx, limited context.Context, op *call, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -130,7 +130,7 @@ func (c *Client) explain(ctx, limited context.Context, op *call, err error) erro
 	return fmt.Errorf("bursar: %s %s: %w", op.method, shown(op.path), err)
 }
 
-// pause waits before a repeat. It says false where the context is done before.
+// pause waits before a retry. It returns false if the context is done first.
 func (c *Client) pause(ctx context.Context, op *call, attempt int, wait time.Duration, reason error) bool {
 	if end, ok := ctx.Deadline(); ctx.Err() != nil || (ok && time.Until(end) <= wait) {
 		return false
@@ -147,9 +147,8 @@ func (c *Client) pause(ctx context.Context, op *call, attempt int, wait time.Dur
 	}
 }
 
-// stayingHome is an HTTP client that follows no redirect to another host, nor one
-// that would make another request of the call: neither the credential nor the body
-// goes anywhere else.
+// stayingHome returns an HTTP client that follows no redirect to another host and none
+// that changes the method, so that neither the credential nor the body goes elsewhere.
 func stayingHome(given *http.Client) *http.Client {
 	own := *given
 	own.CheckRedirect = func(next *http.Request, before []*http.Request) error {

@@ -13,21 +13,21 @@ import (
 	"bursar/api"
 )
 
-// session keeps the token of a client: it exchanges the credential when a token is
-// needed, shortly before one ends, and after one was refused.
+// session holds the token of a client. It exchanges the credential for a token when one is
+// needed, shortly before one expires, and after one was refused.
 type session struct {
 	exchange func(ctx context.Context) (*api.Session, error) // nil without a credential
 	now      func() time.Time
 
 	mu      sync.Mutex
 	token   string
-	renewAt time.Time // zero where it is not known
+	renewAt time.Time // zero if it is not known
 	endsAt  time.Time
 	flight  *flight
 }
 
-// flight is an exchange that is under way. All who need a token wait for the same
-// one, each as long as they want; it is given up when nobody waits any more.
+// flight is a running exchange. Everybody who needs a token waits for the same one; it is
+// cancelled when nobody waits any more.
 type flight struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
@@ -52,14 +52,14 @@ func newSession(c *Client, set settings) *session {
 		return s
 	}
 	s.exchange = func(ctx context.Context) (*api.Session, error) {
-		// A second exchange only makes a second session, so that it can be repeated.
+		// A second exchange only creates a second session, so it is safe to retry.
 		op := &call{method: http.MethodPost, path: "/auth/token", authorization: authorization, open: true}
 		return fetch[api.Session](ctx, c, op)
 	}
 	return s
 }
 
-// get is a token to call with, empty where there is no credential.
+// get returns a token, or "" if there is no credential.
 func (s *session) get(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	token, now := s.token, s.now()
@@ -74,12 +74,12 @@ func (s *session) get(ctx context.Context) (string, error) {
 	case err == nil:
 		return renewed.Token, nil
 	case usable && ctx.Err() == nil:
-		return token, nil // it is good for a while yet
+		return token, nil // it is still valid
 	}
 	return "", err
 }
 
-// drop forgets a token that was refused. It says whether another can be had.
+// drop forgets a token that was refused. It says whether another one can be obtained.
 func (s *session) drop(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *session) drop(token string) bool {
 	return true
 }
 
-// renew exchanges the credential, or waits for whoever is doing so.
+// renew exchanges the credential, or waits for an exchange that is running.
 func (s *session) renew(ctx context.Context) (*api.Session, error) {
 	s.mu.Lock()
 	f := s.flight
@@ -117,7 +117,7 @@ func (s *session) renew(ctx context.Context) (*api.Session, error) {
 	return nil, fmt.Errorf("bursar: sign in: %w", ctx.Err())
 }
 
-// start begins an exchange that outlives the one who asked first.
+// start begins an exchange that goes on if the first who asked gives up.
 func (s *session) start(ctx context.Context) *flight {
 	shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &flight{done: make(chan struct{}), cancel: cancel}
@@ -139,8 +139,8 @@ func (s *session) start(ctx context.Context) *flight {
 	return f
 }
 
-// keep notes a token and when to renew it: a minute before it ends, or a tenth of
-// its life where that is less.
+// keep stores a token and when to renew it: a minute before it expires, or a tenth of its
+// life if that is less.
 func (s *session) keep(got *api.Session, started time.Time) {
 	life := lifetime(got, started)
 	s.token = got.Token
@@ -148,8 +148,8 @@ func (s *session) keep(got *api.Session, started time.Time) {
 	s.renewAt = s.endsAt.Add(-min(time.Minute, life/10))
 }
 
-// lifetime is how long a session lasts. Its token says so whatever the clock of
-// this machine shows.
+// lifetime returns how long a session lasts. The token tells, so the clock of this machine
+// does not matter.
 func lifetime(got *api.Session, now time.Time) time.Duration {
 	var claims struct {
 		IssuedAt int64 `json:"iat"`

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// TagService is about the tags that sort a directory.
+// TagService manages the tags of a directory.
 type TagService struct{ c *Client }
 
 // List reads the tags of a workspace.
@@ -14,14 +14,14 @@ func (s *TagService) List(ctx context.Context, workspaceID string, p ListParams)
 	return list[Tag](ctx, s.c, p.query().text("workspace_id", workspaceID), "/directory/tags")
 }
 
-// All walks over the tags of a workspace.
+// All iterates over the tags of a workspace.
 func (s *TagService) All(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Tag, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[Tag], error) {
 		return s.List(ctx, workspaceID, p.at(cursor))
 	})
 }
 
-// Create makes a tag.
+// Create creates a tag.
 func (s *TagService) Create(ctx context.Context, p TagCreateParams) (*Tag, error) {
 	return change[Tag](ctx, s.c, http.MethodPost, p, "/directory/tags")
 }
@@ -31,7 +31,7 @@ func (s *TagService) Update(ctx context.Context, id string, p TagUpdateParams) (
 	return change[Tag](ctx, s.c, http.MethodPatch, p, "/directory/tags", id)
 }
 
-// Delete takes a tag off all entries and removes it.
+// Delete deletes a tag and removes it from all entries.
 func (s *TagService) Delete(ctx context.Context, id string) (*Deleted, error) {
 	return change[Deleted](ctx, s.c, http.MethodDelete, nil, "/directory/tags", id)
 }

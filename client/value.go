@@ -2,11 +2,11 @@ package client
 
 import "time"
 
-// String is a pointer to a text, for parameters that may be left out.
+// String returns a pointer to a text, for optional parameters.
 func String(text string) *string { return &text }
 
-// Bool is a pointer to a truth value, for parameters that may be left out.
+// Bool returns a pointer to a truth value, for optional parameters.
 func Bool(value bool) *bool { return &value }
 
-// Duration is a pointer to a duration, for parameters that may be left out.
+// Duration returns a pointer to a duration, for optional parameters.
 func Duration(d time.Duration) *time.Duration { return &d }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// WorkspaceService is about the workspaces that the caller belongs to.
+// WorkspaceService manages the workspaces that the caller belongs to.
 type WorkspaceService struct{ c *Client }
 
 // List reads the caller's workspaces.
@@ -14,7 +14,7 @@ func (s *WorkspaceService) List(ctx context.Context, p ListParams) (*Page[Worksp
 	return list[Workspace](ctx, s.c, p.query(), "/workspaces")
 }
 
-// All walks over the caller's workspaces.
+// All iterates over the caller's workspaces.
 func (s *WorkspaceService) All(ctx context.Context, p ListParams) iter.Seq2[Workspace, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[Workspace], error) {
 		return s.List(ctx, p.at(cursor))
@@ -26,7 +26,7 @@ func (s *WorkspaceService) Get(ctx context.Context, id string) (*Workspace, erro
 	return read[Workspace](ctx, s.c, "/workspaces", id)
 }
 
-// Create makes a workspace, of which the caller is the first admin.
+// Create creates a workspace and makes the caller its first admin.
 func (s *WorkspaceService) Create(ctx context.Context, p WorkspaceCreateParams) (*Workspace, error) {
 	return change[Workspace](ctx, s.c, http.MethodPost, p, "/workspaces")
 }
