@@ -172,7 +172,7 @@ func TestTailGoesOnAfterAFailure(t *testing.T) {
 			t.Fatalf("%v: %v", failure, err)
 		}
 		wantShown(t, shown, 101*second, 102*second, 103*second)
-		if len(said) != 2 || !strings.Contains(said[0], "trying again") || !strings.Contains(said[1], "again") {
+		if len(said) != 2 || !strings.Contains(said[0], "retrying") || !strings.Contains(said[1], "again") {
 			t.Errorf("%v: said is %q", failure, said)
 		}
 	}

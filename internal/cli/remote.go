@@ -22,7 +22,10 @@ type remote struct {
 	workspace   string // --workspace
 }
 
-var errSignedOut = errors.New("you are not signed in")
+var (
+	errSignedOut   = errors.New("you are not signed in")
+	errNoWorkspace = errors.New("you are not in a workspace yet: ask for an invitation, or create one with 'bursar workspaces create NAME'")
+)
 
 // session is a connection to a server.
 type session struct {
@@ -145,7 +148,7 @@ func (r *remote) currentWorkspace(ctx context.Context, s *session) (api.Workspac
 	case err != nil:
 		return api.Workspace{}, err
 	case len(all) == 0:
-		return api.Workspace{}, errors.New(noWorkspace)
+		return api.Workspace{}, errNoWorkspace
 	case len(all) == 1:
 		return all[0], nil
 	}

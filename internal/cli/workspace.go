@@ -53,7 +53,7 @@ commands.`,
 			return s.Workspaces.All(ctx, client.ListParams{Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"}, Empty: noWorkspace}
+			return &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"}, Empty: "You are not in a workspace yet. Ask for an invitation, or create one with 'bursar workspaces create NAME'."}
 		},
 		cells: func(_ term.Format, w api.Workspace) []string {
 			mark := ""
@@ -64,8 +64,6 @@ commands.`,
 		},
 	})
 }
-
-const noWorkspace = "You are not in a workspace yet. Ask for an invitation, or create a workspace with 'bursar workspaces create NAME'."
 
 func newWorkspacesGet(r *remote) *cobra.Command {
 	var f term.Format
@@ -240,7 +238,7 @@ func (s *session) chooseWorkspace(c *cobra.Command, args []string) (api.Workspac
 		return api.Workspace{}, err
 	}
 	if len(all) == 0 {
-		return api.Workspace{}, errors.New(noWorkspace)
+		return api.Workspace{}, errNoWorkspace
 	}
 	return s.pickWorkspace("Which workspace?", all)
 }
