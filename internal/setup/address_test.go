@@ -8,8 +8,6 @@ import (
 	"bursar/internal/setup"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
-
 func TestTheStoreKnowsItsPublicAddress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
 		d := s.Open(t)
