@@ -4,8 +4,8 @@ package client
 func (c *Client) Waiting() int {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
-	if c.session.flight == nil {
+	if c.session.renewal == nil {
 		return 0
 	}
-	return c.session.flight.waiting
+	return c.session.renewal.waiting
 }

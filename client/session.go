@@ -13,22 +13,24 @@ import (
 	"bursar/api"
 )
 
-// session holds the token of a client. It exchanges the credential for a token when one is
-// needed, shortly before one expires, and after one was refused.
+// session holds the client's session token. It exchanges the credential for a token
+// on the first call, shortly before the token expires, and after the server has
+// rejected the token.
 type session struct {
 	exchange func(ctx context.Context) (*api.Session, error) // nil without a credential
 	now      func() time.Time
 
 	mu      sync.Mutex
 	token   string
-	renewAt time.Time // zero if it is not known
+	renewAt time.Time // zero when the expiry is unknown
 	endsAt  time.Time
-	flight  *flight
+	renewal *renewal
 }
 
-// flight is a running exchange. Everybody who needs a token waits for the same one; it is
-// cancelled when nobody waits any more.
-type flight struct {
+// renewal is an exchange in progress. All callers that need a token share it, and
+// each waits until its own context ends. It is cancelled when the last caller has
+// stopped waiting.
+type renewal struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
 	waiting int
@@ -52,14 +54,14 @@ func newSession(c *Client, set settings) *session {
 		return s
 	}
 	s.exchange = func(ctx context.Context) (*api.Session, error) {
-		// A second exchange only creates a second session, so it is safe to retry.
+		// A second exchange only starts a second session, so it is safe to retry.
 		op := &call{method: http.MethodPost, path: "/auth/token", authorization: authorization, open: true}
 		return fetch[api.Session](ctx, c, op)
 	}
 	return s
 }
 
-// get returns a token, or "" if there is no credential.
+// get returns a token to call with, or an empty string when there is no credential.
 func (s *session) get(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	token, now := s.token, s.now()
@@ -74,12 +76,13 @@ func (s *session) get(ctx context.Context) (string, error) {
 	case err == nil:
 		return renewed.Token, nil
 	case usable && ctx.Err() == nil:
-		return token, nil // it is still valid
+		return token, nil // the old token has not expired yet
 	}
 	return "", err
 }
 
-// drop forgets a token that was refused. It says whether another one can be obtained.
+// drop discards a token that the server rejected. It reports whether the client can
+// get another one.
 func (s *session) drop(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,55 +95,56 @@ func (s *session) drop(token string) bool {
 	return true
 }
 
-// renew exchanges the credential, or waits for an exchange that is running.
+// renew exchanges the credential, or waits for an exchange already in progress.
 func (s *session) renew(ctx context.Context) (*api.Session, error) {
 	s.mu.Lock()
-	f := s.flight
-	if f == nil {
-		f = s.start(ctx)
+	r := s.renewal
+	if r == nil {
+		r = s.start(ctx)
 	}
-	f.waiting++
+	r.waiting++
 	s.mu.Unlock()
 	select {
-	case <-f.done:
-		return f.session, f.err
+	case <-r.done:
+		return r.session, r.err
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.waiting--; f.waiting == 0 {
-		f.cancel()
-		if s.flight == f {
-			s.flight = nil
+	if r.waiting--; r.waiting == 0 {
+		r.cancel()
+		if s.renewal == r {
+			s.renewal = nil
 		}
 	}
 	return nil, fmt.Errorf("bursar: sign in: %w", ctx.Err())
 }
 
-// start begins an exchange that goes on if the first who asked gives up.
-func (s *session) start(ctx context.Context) *flight {
+// start begins an exchange that continues if the context of its first caller ends,
+// because other callers may be waiting for it.
+func (s *session) start(ctx context.Context) *renewal {
 	shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{done: make(chan struct{}), cancel: cancel}
-	s.flight = f
+	r := &renewal{done: make(chan struct{}), cancel: cancel}
+	s.renewal = r
 	go func() {
 		defer cancel()
 		started := s.now()
-		f.session, f.err = s.exchange(shared)
+		r.session, r.err = s.exchange(shared)
 		s.mu.Lock()
-		if f.err == nil {
-			s.keep(f.session, started)
+		if r.err == nil {
+			s.keep(r.session, started)
 		}
-		if s.flight == f {
-			s.flight = nil
+		if s.renewal == r {
+			s.renewal = nil
 		}
 		s.mu.Unlock()
-		close(f.done)
+		close(r.done)
 	}()
-	return f
+	return r
 }
 
-// keep stores a token and when to renew it: a minute before it expires, or a tenth of its
-// life if that is less.
+// keep stores a token and when to renew it: a minute before it expires, or a tenth
+// of its lifetime before if that is shorter.
 func (s *session) keep(got *api.Session, started time.Time) {
 	life := lifetime(got, started)
 	s.token = got.Token
@@ -148,8 +152,8 @@ func (s *session) keep(got *api.Session, started time.Time) {
 	s.renewAt = s.endsAt.Add(-min(time.Minute, life/10))
 }
 
-// lifetime returns how long a session lasts. The token tells, so the clock of this machine
-// does not matter.
+// lifetime returns how long a session lasts. It prefers the times in the token to
+// ExpiresAt, because their difference does not depend on this machine's clock.
 func lifetime(got *api.Session, now time.Time) time.Duration {
 	var claims struct {
 		IssuedAt int64 `json:"iat"`

@@ -322,7 +322,7 @@ func TestMachineClientsAreMarkedAmongMembers(t *testing.T) {
 func TestInvitationIsMailedIfMailIsConfigured(t *testing.T) {
 	mailbox := smtptest.Start(t, smtptest.Options{})
 	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = mailbox.URL, "bursar@example.com" })
-	n.Keep(t)
+	n.RunBackground(t)
 	got := browse(t, n, adminEmail).post(room(n, "/members"), "email", "newcomer@example.com", "role", "viewer")
 	if !strings.Contains(got.body, "We&#39;ve also emailed a link to newcomer@example.com.") {
 		t.Errorf("want to be told of the mail, got %d", got.status)

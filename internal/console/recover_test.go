@@ -26,7 +26,7 @@ func eachWithMail(t *testing.T, run func(t *testing.T, n *servertest.Node, box *
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		box := smtptest.Start(t, smtptest.Options{})
 		n := startOn(t, store, append(options, mailing(box))...)
-		n.Keep(t)
+		n.RunBackground(t)
 		setUp(t, n, adminEmail)
 		run(t, n, box)
 	})

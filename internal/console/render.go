@@ -78,8 +78,9 @@ func (v view) Can(permission string) bool { return v.held.Has(access.Permission(
 // W is an address within the workspace.
 func (v view) W(parts ...string) string { return workspacePath(v.Workspace.ID, parts...) }
 
-// Once is a hidden token that makes a form act once, even if it is sent twice.
-func (v view) Once() template.HTML {
+// IdempotencyKey returns a hidden input with a random key. A form that carries it
+// takes effect once, even if the browser sends it twice.
+func (v view) IdempotencyKey() template.HTML {
 	return template.HTML(`<input type="hidden" name="once" value="` + identity.RandomCode(20) + `">`)
 }
 

@@ -263,7 +263,7 @@ func TestInvitationArrivesByMailAndIsAccepted(t *testing.T) {
 	t.Parallel()
 	post := smtptest.Start(t, smtptest.Options{})
 	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = post.URL, "Bursar <bursar@example.com>" })
-	n.Keep(t)
+	n.RunBackground(t)
 	n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "grace@example.com", "role": "viewer"}).OK()
 	letter := post.Wait(t, 1)[0]
 	if !strings.Contains(letter.Text, "Treasury") || letter.To[0] != "grace@example.com" {
@@ -523,7 +523,7 @@ func TestLinkToRecoverIsMailed(t *testing.T) {
 	t.Parallel()
 	post := smtptest.Start(t, smtptest.Options{})
 	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = post.URL, "bursar@example.com" })
-	n.Keep(t)
+	n.RunBackground(t)
 	page := browsertest.Open(t)
 	page.Goto(n.PublicURL + "/signin")
 	page.ClickText("Forgot your password?")

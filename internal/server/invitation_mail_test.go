@@ -31,7 +31,7 @@ func withMail(t *testing.T, run func(t *testing.T, n *servertest.Node, box *smtp
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		box := smtptest.Start(t, smtptest.Options{})
 		n := servertest.Start(t, store, func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "Bursar <bursar@example.com>" })
-		n.Keep(t)
+		n.RunBackground(t)
 		run(t, n, box)
 	})
 }

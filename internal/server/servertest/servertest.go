@@ -128,16 +128,16 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	return n
 }
 
-// Keep runs what a server does beside answering, such as sending mail, until the
+// RunBackground runs the server's background work, such as sending mail, until the
 // test ends.
-func (n *Node) Keep(t testing.TB) {
+func (n *Node) RunBackground(t testing.TB) {
 	background, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	kept := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
-		defer close(kept)
+		defer close(stopped)
 		n.Server.RunBackground(background)
 	}()
-	t.Cleanup(func() { stop(); <-kept })
+	t.Cleanup(func() { stop(); <-stopped })
 }
 
 // AtLocalhost makes the server's public address the one that it really has, by
