@@ -38,7 +38,7 @@ type tinyOutput struct {
 }
 
 func echo(_ context.Context, _ db.Caller, in tinyInput) (tinyOutput, error) {
-	return tinyOutput{in.Text, in.Free}, nil
+	return tinyOutput(in), nil
 }
 
 // call sends a body to an endpoint, telling its length or not.
