@@ -27,12 +27,12 @@ func newEntryCreate(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "create", Aliases: []string{"add", "new"},
 		Short: "Add a person or an organization",
-		Long: `Add an entry to the directory and write its id.
+		Long: `Add an entry to the directory and print its id.
 
 Fields are free keys with any values; Bursar itself understands the keys name,
-first-name, last-name, email, phone and industry. A value after = is
-taken as text, one after := as JSON. Without --label the entry is called by its
-name, else by its fields. A tag that does not exist yet is made.`,
+first-name, last-name, email, phone and industry. A value after = is text, one
+after := is JSON. Without --label, lists show the name, or else a field. A tag that
+does not exist yet is created.`,
 		Example: `  bursar directory create --name "Ada Lovelace" --field email=ada@example.com --tag speaker
   bursar directory create --type organization --name "Analytical Engines" --field employees:=12
   jq .ada people.json | bursar directory create --name "Ada Lovelace" --fields-json -`,
@@ -40,7 +40,7 @@ name, else by its fields. A tag that does not exist yet is made.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			list, err := fields.list(r.terminal.In)
 			if named := properties.fill(&p); err == nil && !named && list == nil {
-				err = term.Usagef("an entry needs something to be told by: give --name, --label, --field or --fields-json")
+				err = term.Usagef("an entry needs a name or a field: use --name, --label, --field or --fields-json")
 			}
 			if err = errors.Join(err, oneOf("type", p.Type, api.EntryTypes())); err != nil {
 				return err

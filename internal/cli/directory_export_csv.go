@@ -61,7 +61,7 @@ func plain(field api.Field) bool {
 	return ok && text != "" && !strings.ContainsRune(text, '\r')
 }
 
-// properties are those that have a column.
+// properties returns the properties that have a column.
 func (w *csvEntries) properties() []textProperty {
 	return slices.DeleteFunc(textProperties(), func(p textProperty) bool { return !w.whole && !p.listed })
 }

@@ -10,7 +10,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// column is where the values under a header go.
+// column says where the values under a header go.
 type column struct {
 	header string
 	to     columnKind
@@ -30,13 +30,13 @@ const (
 	toNowhere   columnKind = "?" // a column without a header, which should be empty
 )
 
-// What is written beside refused lines, and not read again.
+// Columns that the file of refused lines adds. Import ignores them.
 const (
 	refusedLine   = "refused.line"
 	refusedReason = "refused.reason"
 )
 
-// entryColumns are those of an entry beside its fields.
+// entryColumns are the columns for everything of an entry except its fields.
 func entryColumns() []columnKind {
 	all := []columnKind{toID, toType, toTags}
 	for _, p := range textProperties() {
@@ -45,9 +45,9 @@ func entryColumns() []columnKind {
 	return all
 }
 
-// columnOf says what a header means. fields.KEY and json.KEY are taken literally;
-// any other is the key of a field, where the well-known ones may be written as
-// people write them: "First Name", "E-Mail".
+// columnOf says what a header means. fields.KEY and json.KEY name a field exactly. Any
+// other header is the key of a field; the well-known ones may be written as people write
+// them: "First Name", "E-Mail".
 func columnOf(header string) column {
 	text := strings.TrimSpace(header)
 	for _, to := range entryColumns() {
@@ -99,7 +99,7 @@ func parseMapping(given []string) (mapping, error) {
 	return out, nil
 }
 
-// of is where the values of a header go.
+// of returns where the values under a header go.
 func (m mapping) of(header string) (to column, mapped string) {
 	name := strings.TrimSpace(header)
 	if to, ok := m[name]; ok {
@@ -121,7 +121,7 @@ func columnsOf(header []string, m mapping, defaultType string) ([]column, error)
 		to, mapped := m.of(text)
 		columns[i], used[mapped] = to, true
 		if api.IsEmail(strings.TrimSpace(text)) {
-			problems = append(problems, fmt.Errorf("the first line must name the columns, and has %q", text))
+			problems = append(problems, fmt.Errorf("the first line must name the columns, but it has %q", text))
 		}
 		if to.to == toNothing || to.to == toNowhere {
 			continue
@@ -143,7 +143,7 @@ func columnsOf(header []string, m mapping, defaultType string) ([]column, error)
 	_, hasType := taken[string(toType)]
 	_, hasID := taken[string(toID)]
 	if !hasType && !hasID && defaultType == "" && problems == nil {
-		problems = append(problems, errors.New("there is no column type: say with --type person or --type organization what the lines are"))
+		problems = append(problems, errors.New("there is no column type: use --type person or --type organization"))
 	}
 	if problems != nil {
 		return nil, term.Usage(errors.Join(problems...))
@@ -151,7 +151,8 @@ func columnsOf(header []string, m mapping, defaultType string) ([]column, error)
 	return columns, nil
 }
 
-// Tags stand in one cell, separated by |; a | or a \ of a name has a \ before it.
+// splitTags reads the tags of a cell. They are separated by |; a | or \ that is part of a
+// name has a \ before it.
 func splitTags(cell string) []string {
 	tags, tag := []string{}, strings.Builder{}
 	end := func() {

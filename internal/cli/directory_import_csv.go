@@ -13,11 +13,11 @@ import (
 	"bursar/api"
 )
 
-// maxRow bounds a row of a file: the API takes no more at a time, and a quote that
-// is never closed must not swallow the file.
+// maxRow is the largest row in bytes: the API accepts no more, and a quote that is never
+// closed must not read the whole file into memory.
 const maxRow = 1 << 20
 
-var errLongRow = errors.New("a line has more than 1 MiB; maybe a quote is not closed")
+var errLongRow = errors.New("a line is larger than 1 MiB: perhaps a quote is not closed")
 
 // recordingReader keeps what was read since the last call of cut, so that a line can
 // be shown as it stands in the file.
@@ -36,7 +36,7 @@ func (t *recordingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cut returns what was read up to a position, and forgets it.
+// cut returns what was read up to a position and drops it.
 func (t *recordingReader) cut(to int64) string {
 	n := int(to - t.start)
 	text := string(t.text[:n])
@@ -80,8 +80,8 @@ func newCSVReader(in *bufio.Reader, comma rune, m mapping, defaultType string) (
 	return r, err
 }
 
-// findDelimiter looks at no more than the first line: what comes by a pipe may take
-// its time.
+// findDelimiter reads no more than the first line, because a pipe may deliver the rest
+// much later.
 func findDelimiter(in *bufio.Reader) (rune, error) {
 	for n := 1; ; n = min(in.Buffered()+1, in.Size()) {
 		_, err := in.Peek(n)
@@ -95,8 +95,8 @@ func findDelimiter(in *bufio.Reader) (rune, error) {
 	}
 }
 
-// delimiterOf finds what separates the columns of the first line, and whether that
-// is whole.
+// delimiterOf finds what separates the columns of the first line. whole says whether the
+// text has the whole line.
 func delimiterOf(text []byte) (comma rune, whole bool) {
 	counts, quotes, begun := map[byte]int{}, false, false
 	for _, c := range text {
@@ -157,7 +157,7 @@ func (r *csvReader) next() (*importRow, error) {
 	return row, nil
 }
 
-// put puts a cell where it belongs. An empty one says nothing.
+// put stores a cell. An empty cell changes nothing.
 func (row *importRow) put(to column, cell string) (problem string) {
 	if cell == "" {
 		return ""
@@ -198,8 +198,8 @@ func (r *csvReader) refusals() refusalWriter {
 	return &csvRefusals{comma: r.csv.Comma, columns: r.columns}
 }
 
-// csvRefusals writes refused lines with their columns, so that they can be mended
-// and imported.
+// csvRefusals writes refused lines with their columns, so that they can be corrected and
+// imported.
 type csvRefusals struct {
 	comma   rune
 	columns []column
@@ -208,7 +208,7 @@ type csvRefusals struct {
 
 func (w *csvRefusals) extension() string { return ".csv" }
 
-// kept leaves out what was written beside lines that were refused before.
+// kept leaves out the columns that an earlier import added to refused lines.
 func (w *csvRefusals) kept(cells func(i int) string) (out []string) {
 	for i, c := range w.columns {
 		if c.header != refusedLine && c.header != refusedReason {
@@ -237,7 +237,7 @@ func (w *csvRefusals) write(row *importRow, reason string) error {
 	})
 	cells = append(cells, fmt.Sprint(row.line), reason)
 	if len(row.cells) > len(w.columns) {
-		cells = append(cells, row.cells[len(w.columns):]...) // what has no header is not lost
+		cells = append(cells, row.cells[len(w.columns):]...) // keep cells that have no header
 	}
 	return w.out.Write(cells)
 }

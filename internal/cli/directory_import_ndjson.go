@@ -14,8 +14,8 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// ndjsonReader reads a file with one JSON object a line: what the API takes for a
-// new entry, or what it tells of one.
+// ndjsonReader reads a file with one JSON object per line: a request to create an entry,
+// or an entry as the API returns it.
 type ndjsonReader struct {
 	in          *bufio.Reader
 	mapping     mapping
@@ -39,7 +39,7 @@ func (r *ndjsonReader) next() (*importRow, error) {
 		r.number++
 		row := &importRow{number: r.number, line: r.line, end: r.end}
 		if trimmed[0] == '[' && r.number == 1 {
-			return nil, term.Usagef("this is a JSON array; an object a line is needed: jq -c '.[]' FILE makes it")
+			return nil, term.Usagef("the file is a JSON array, but import needs one object per line: convert it with jq -c '.[]' FILE")
 		}
 		if row.object, err = api.ParseFields(trimmed); err != nil {
 			row.text, row.object, row.problem = strings.ToValidUTF8(string(trimmed), "\uFFFD"), nil, "cannot be read: "+strings.ReplaceAll(err.Error(), "\n", ": ")
@@ -53,7 +53,7 @@ func (r *ndjsonReader) next() (*importRow, error) {
 	}
 }
 
-// read reads a line of a bounded length.
+// read reads one line, up to maxRow.
 func (r *ndjsonReader) read() ([]byte, error) {
 	var text []byte
 	for {
@@ -62,7 +62,7 @@ func (r *ndjsonReader) read() ([]byte, error) {
 		text = append(text, piece...)
 		switch {
 		case len(text) > maxRow:
-			return nil, fmt.Errorf("line %d has more than 1 MiB", r.line+1)
+			return nil, fmt.Errorf("line %d is larger than 1 MiB", r.line+1)
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case errors.Is(err, io.EOF) && len(text) > 0, err == nil:
@@ -73,7 +73,7 @@ func (r *ndjsonReader) read() ([]byte, error) {
 	}
 }
 
-// take reads the members of the object.
+// take stores the members of the object.
 func (r *ndjsonReader) take(row *importRow) (problem string) {
 	var moved api.Fields
 	for _, one := range row.object {
@@ -99,7 +99,7 @@ func (r *ndjsonReader) take(row *importRow) (problem string) {
 	return problem
 }
 
-// member puts a member of an object where it belongs.
+// member stores one member of the object.
 func (row *importRow) member(name string, value json.RawMessage, workspaceID string) (problem string) {
 	var err error
 	switch name {
@@ -125,7 +125,7 @@ func (row *importRow) member(name string, value json.RawMessage, workspaceID str
 		if err = json.Unmarshal(value, &id); err == nil && id != workspaceID {
 			return "is for another workspace, " + id + ": leave that out with --map workspace_id="
 		}
-	case "created_at", "updated_at": // of what the API tells; nobody can set them
+	case "created_at", "updated_at": // the API returns them, but nobody can set them
 	case "receiving_methods":
 		if text := string(value); text != "null" && text != "[]" {
 			return "has receiving methods, which are not imported: leave them out with --map receiving_methods="

@@ -127,7 +127,7 @@ func TestLinesThatCannotBeImportedSayWhy(t *testing.T) {
 		`{"type":"person","fields":{"email":1}}`, `{"type":"person","workspace_id":"ws_2"}`, `{"type":"person","receiving_methods":[{}]}`,
 		`{"type":"person","fields":[]}`, `{"type":"person","name":"Ada","refused.line":7,"refused.reason":"why"}`, `{"type":"person"}`,
 	}, "\n"), importFlags{})
-	for i, part := range []string{`unknown key "nmae"`, "more than once", "wrong type", "cannot be read", "cannot be read", "fields.email", "another workspace", "receiving methods", "fields: ", `"type":"person"`, "says nothing"} {
+	for i, part := range []string{`unknown key "nmae"`, "more than once", "wrong type", "cannot be read", "cannot be read", "fields.email", "another workspace", "receiving methods", "fields: ", `"type":"person"`, "does not say who"} {
 		if i >= len(got) || !strings.Contains(got[i], part) {
 			t.Errorf("line %d has no %q in %q, %v", i+1, part, got, err)
 		}
@@ -149,7 +149,7 @@ func TestFilesThatCannotBeImportedSayWhy(t *testing.T) {
 		"no map":         {"a.csv", "type,name\n", "HEADER=COLUMN", importFlags{mapping: []string{"name"}}},
 		"an array":       {"a.json", `[{"type":"person"}]`, "jq -c", importFlags{}},
 		"an open quote":  {"a.csv", "type,name\nperson,\"Ada\n" + strings.Repeat("person,Ada\n", 200_000), "a quote is not closed", importFlags{}},
-		"a long line":    {"a.ndjson", `{"a":"` + strings.Repeat("x", 2<<20), "more than 1 MiB", importFlags{}},
+		"a long line":    {"a.ndjson", `{"a":"` + strings.Repeat("x", 2<<20), "larger than 1 MiB", importFlags{}},
 		"a bad format":   {"a.csv", "", "--format", importFlags{format: "xml"}},
 		"a bad type":     {"a.csv", "", "--type", importFlags{kind: "ship"}},
 		"two delimiters": {"a.csv", "", "--delimiter", importFlags{delimiter: ",,"}},

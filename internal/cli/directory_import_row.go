@@ -37,7 +37,7 @@ type rowReader interface {
 	refusals() refusalWriter
 }
 
-// create is the row as a new entry.
+// create returns the request that creates the entry.
 func (r *importRow) create(workspaceID string) api.EntryCreate {
 	e := api.EntryCreate{WorkspaceID: workspaceID, Type: r.kind, Fields: r.Fields, Tags: r.Tags}
 	for _, p := range textProperties() {
@@ -48,14 +48,13 @@ func (r *importRow) create(workspaceID string) api.EntryCreate {
 	return e
 }
 
-// check says what is wrong with a row, as far as that can be told without a server.
-// The rules are those of the server.
+// check says what is wrong with a row, by the rules of the server.
 func (r *importRow) check() string {
 	if r.problem != "" {
 		return r.problem
 	}
 	if r.id == "" && r.Label == nil && r.Name == nil && len(r.Fields) == 0 {
-		return "says nothing about whom it is: it has no label, no name and no field"
+		return "does not say who it is: it has no label, no name and no fields"
 	}
 	var v fault.Violations
 	if r.kind == "" && r.id == "" {
@@ -72,7 +71,7 @@ func (r *importRow) check() string {
 	return ""
 }
 
-// content is all that a row says. It is the same whenever the row is.
+// content encodes everything that a row says: equal rows have equal content.
 func (r *importRow) content() []byte {
 	return encoded(struct {
 		ID, Problem string
@@ -82,11 +81,11 @@ func (r *importRow) content() []byte {
 	}{r.id, r.problem + r.text, r.Status, r.Tags != nil && len(r.Tags) == 0, r.create("")})
 }
 
-// encoded encodes a value that can always be encoded.
+// encoded encodes a value as JSON. It is for values that cannot fail.
 func encoded(value any) json.RawMessage {
 	out, err := api.EncodeJSON(value)
 	if err != nil {
-		return api.AppendString(nil, err.Error()) // a value that is not JSON was refused before
+		return api.AppendString(nil, err.Error()) // the reader has refused values that are not JSON
 	}
 	return out
 }
@@ -105,12 +104,12 @@ func (r *importRow) key(workspaceID, salt string) string {
 		h.Write([]byte(part))
 		h.Write([]byte{0})
 	}
-	_ = binary.Write(h, binary.BigEndian, int64(r.number)) // a hash takes everything
+	_ = binary.Write(h, binary.BigEndian, int64(r.number)) // writing to a hash never fails
 	h.Write(r.content())
 	return "import-" + hex.EncodeToString(h.Sum(nil))
 }
 
-// called is what people know the row by.
+// called returns the best name for a row in messages.
 func (r *importRow) called() string {
 	names := slices.Collect(r.Fields.Names())
 	for _, name := range []*string{r.Name, r.Label} {

@@ -28,8 +28,8 @@ func newEntryUpdate(r *remote) *cobra.Command {
 		Use: "update ENTRY", Aliases: []string{"edit", "set"},
 		Short: "Change an entry",
 		Long: `Change what is given and leave the rest. Fields are merged by key: --field sets
-one, --remove-field takes one away. --tag replaces all tags (--tag '' takes them
-all away), while --add-tag and --remove-tag change the present ones.`,
+one, --remove-field removes one. --tag replaces all tags (--tag '' removes them
+all), while --add-tag and --remove-tag change the present ones.`,
 		Example: `  bursar directory update "Ada Lovelace" --field phone="+44 20 7946 0000"
   bursar directory update "Ada Lovelace" --add-tag vip --remove-tag speaker
   bursar directory update "Ada Lovelace" --remove-field phone --field employees:=13
@@ -71,10 +71,10 @@ all away), while --add-tag and --remove-tag change the present ones.`,
 func (e *entryChange) bind(r *remote, c *cobra.Command) {
 	e.properties.bind(c, false)
 	e.fields.bind(c)
-	c.Flags().StringArrayVar(&e.fields.remove, "remove-field", nil, "take the field with this `key` away; repeatable")
-	c.Flags().StringArrayVar(&e.tags, "tag", nil, "a `tag` in place of the present ones, by name or id; repeatable")
-	c.Flags().StringArrayVar(&e.addTags, "add-tag", nil, "a further `tag`; repeatable")
-	c.Flags().StringArrayVar(&e.dropTags, "remove-tag", nil, "a `tag` to take away; repeatable")
+	c.Flags().StringArrayVar(&e.fields.remove, "remove-field", nil, "remove the field with this `key`; repeatable")
+	c.Flags().StringArrayVar(&e.tags, "tag", nil, "a `tag` that replaces the present ones, by name or id; repeatable")
+	c.Flags().StringArrayVar(&e.addTags, "add-tag", nil, "a `tag` to add; repeatable")
+	c.Flags().StringArrayVar(&e.dropTags, "remove-tag", nil, "a `tag` to remove; repeatable")
 	c.MarkFlagsMutuallyExclusive("tag", "add-tag")
 	c.MarkFlagsMutuallyExclusive("tag", "remove-tag")
 	for _, flag := range []string{"tag", "add-tag", "remove-tag"} {
