@@ -59,8 +59,20 @@ func (c *conn) connectBy(deadline time.Time) error {
 
 func (c *conn) release() {
 	if c.pooled != nil {
-		c.pooled.Release()
+		release(c.ctx, c.pooled)
 	}
+}
+
+// release returns a connection to the pool, unless its caller has left. pgx ends the
+// reads of a caller who leaves by a deadline, and its background reader may keep that
+// timeout as the result of the next read: the next caller would get it.
+func release(ctx context.Context, pooled *pgxpool.Conn) {
+	if ctx.Err() != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		_ = pooled.Conn().Close(closing) // the pool drops a closed connection
+		cancel()
+	}
+	pooled.Release()
 }
 
 // Query implements engine.Conn.

@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -59,4 +61,26 @@ func TestACommitThatTheServerRollsBackIsAnError(t *testing.T) {
 	if err == nil {
 		t.Error("a transaction that was rolled back counts as committed")
 	}
+}
+
+// pgx may keep the timeout of a caller who left in the connection's background reader.
+func TestAConnectionWhoseCallerLeftIsClosed(t *testing.T) {
+	d := open(t)
+	ctx, leave := context.WithCancel(t.Context())
+	var backend int64
+	must(t, d.Read(ctx, func(c engine.Conn) error {
+		rows, err := c.Query(`SELECT pg_backend_pid()`, nil)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			backend = rows.Int(0)
+		}
+		leave()
+		return rows.Err()
+	}))
+	eventually(t, "the server has closed the connection", func() bool {
+		return d.count(t, fmt.Sprintf(`SELECT count(*) FROM pg_stat_activity WHERE pid = %d`, backend)) == 0
+	})
 }

@@ -79,7 +79,7 @@ func (e *Engine) Read(ctx context.Context, fn func(engine.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer pooled.Release() // closes a connection whose transaction is still open
+	defer func() { release(ctx, pooled) }() // also closes a connection whose transaction is still open
 	c := &conn{ctx: ctx, db: pooled.Conn()}
 	if err := fn(c); err != nil {
 		return err
