@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendString appends a text as a JSON string. A text that is not valid UTF-8
-// becomes the replacement character; none is ever stored.
+// AppendString appends a text as a JSON string. Bytes that are not valid UTF-8 become
+// replacement characters.
 func AppendString[S ~string | ~[]byte](dst []byte, text S) []byte {
 	out, err := jsontext.AppendQuote(dst, text)
 	if err != nil { // only invalid UTF-8 fails
-		out, _ = jsontext.AppendQuote(dst, "\uFFFD")
+		out, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(string(text), "\uFFFD"))
 	}
 	return out
 }

@@ -28,7 +28,7 @@ const oldAudit = `
 func oldRows(engine string) []oldRow {
 	texts := []string{"", "Ada", `a "quoted" \ back/slash`, "line\nbreak\ttab\r\b\f\x01\x1f\x7f", "<&>\u2028é漢😀", `ends in \`}
 	if engine == "sqlite" {
-		texts = append(texts, "a\x00b") // PostgreSQL stores no such text
+		texts = append(texts, "a\x00b", "usr\xffx") // PostgreSQL stores no such texts
 	}
 	var rows []oldRow
 	for i, text := range texts {

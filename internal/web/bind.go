@@ -117,6 +117,11 @@ func validate(in any, v *fault.Violations, now func() int64) {
 	}
 }
 
+// cleanPathValue returns a parameter of the path as text that every store can hold.
+func cleanPathValue(x *Exchange, name string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(x.R.PathValue(name), "\uFFFD"), "\x00", "\uFFFD")
+}
+
 func (b *binder[In]) bindParams(x *Exchange, in reflect.Value, v *fault.Violations) {
 	var query url.Values
 	for _, p := range b.params {
@@ -124,7 +129,7 @@ func (b *binder[In]) bindParams(x *Exchange, in reflect.Value, v *fault.Violatio
 		switch p.source {
 		case "path":
 			// No row has such an id, so the answer is "not found" rather than an error.
-			given = []string{strings.ReplaceAll(strings.ToValidUTF8(x.R.PathValue(p.name), "\uFFFD"), "\x00", "\uFFFD")}
+			given = []string{cleanPathValue(x, p.name)}
 		case "header":
 			if values := x.R.Header.Values(p.name); len(values) > 0 {
 				given = []string{strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")}

@@ -209,7 +209,7 @@ func refusal(x *Exchange, action audit.Action, f *fault.Fault) audit.Event {
 // refusedResource is the id of what a refused request is about. Forms for the settings of
 // a tenant do not have its id in their path, but the refusal tells it.
 func refusedResource(x *Exchange, action audit.Action, f *fault.Fault) string {
-	id := x.R.PathValue(pathName(action.Resource()))
+	id := cleanPathValue(x, pathName(action.Resource()))
 	switch action {
 	case audit.WorkspaceUpdated:
 		return cmp.Or(id, f.Scope.WorkspaceID)

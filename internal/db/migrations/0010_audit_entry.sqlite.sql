@@ -1,6 +1,7 @@
 -- A row of the log held every value twice: in columns, and again in the text that is
 -- sent. Now it holds them once, in a JSON array, beside what a list can be filtered by.
--- filter_key(property, workspace, value) is audit.FilterKey.
+-- filter_key(property, workspace, value) is audit.FilterKey, and stored_entry(…) is
+-- audit.AppendStored, so that an old row becomes what a new one would be.
 CREATE TABLE audit_log_new (
     id                TEXT NOT NULL,
     workspace_id      TEXT,
@@ -20,7 +21,7 @@ SELECT id, workspace_id, organization_id,
     filter_key('resource_type', workspace_id, resource_type),
     filter_key('resource_id', workspace_id, resource_id),
     CASE WHEN outcome <> 'success' THEN filter_key('outcome', workspace_id, outcome) END,
-    json_array(action, actor_name, actor_email, description, outcome, at, actor_id, actor_type,
+    stored_entry(action, actor_name, actor_email, description, outcome, at, actor_id, actor_type,
         resource_type, resource_id, request_id, ip)
 FROM audit_log ORDER BY id;
 

@@ -74,6 +74,9 @@ func (c *checkpointer) loop() {
 // checkpoint copies as much as readers of old pages allow and returns how many
 // pages are left.
 func (c *checkpointer) checkpoint(db *sqlite3.Conn) (rest int, err error) {
+	if err := c.failed.get(); err != nil {
+		return 0, err // a copy that succeeds now would count pages as safe that may be lost
+	}
 	length, copied, err := db.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 	if errors.Is(err, sqlite3.IOERR_FSYNC) {
 		// An earlier checkpoint may have copied pages without a sync. SQLite would not

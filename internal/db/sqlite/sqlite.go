@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db/engine"
 )
@@ -122,11 +123,22 @@ func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64)
 	return syncFile(filepath.Dir(e.path)) // else a power loss could remove the names of new files
 }
 
-// createFunctions adds what migrations need and SQLite lacks: 0010 computes keys of audit rows.
+// createFunctions adds what migrations need and SQLite lacks: 0010 makes audit rows as the
+// program writes them today.
 func createFunctions(db *sqlite3.Conn) error {
-	return db.CreateFunction("filter_key", 3, sqlite3.DETERMINISTIC, func(ctx sqlite3.Context, arg ...sqlite3.Value) {
+	filterKey := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
 		ctx.ResultInt64(audit.FilterKey(audit.Filter(arg[0].Text()), arg[1].Text(), arg[2].Text()))
-	})
+	}
+	storedEntry := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
+		ctx.ResultText(string(audit.AppendStored(nil, api.AuditEntry{
+			Action: arg[0].Text(), ActorName: arg[1].Text(), ActorEmail: arg[2].Text(), Description: arg[3].Text(), Outcome: arg[4].Text(),
+			Timestamp: arg[5].Int64(), ActorID: arg[6].Text(), ActorType: arg[7].Text(), ResourceType: arg[8].Text(),
+			ResourceID: arg[9].Text(), RequestID: arg[10].Text(), IP: arg[11].Text(),
+		})))
+	}
+	return errors.Join(
+		db.CreateFunction("filter_key", 3, sqlite3.DETERMINISTIC, filterKey),
+		db.CreateFunction("stored_entry", 12, sqlite3.DETERMINISTIC, storedEntry))
 }
 
 // syncFile puts a file or a folder on disk, if it exists.
