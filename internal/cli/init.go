@@ -40,14 +40,15 @@ The command fails, and changes nothing, if the store is already initialised.`,
 			}
 			first.PublicURL = address
 			return withStore(c.Context(), store, func(d *db.DB, _ *identity.Service) error {
-				if err := setup.StorePublicURL(c.Context(), d, operator(), address, c.Flags().Changed("public-url")); err != nil {
-					return err
-				}
 				made, err := setup.Run(c.Context(), d, operator(), first)
 				if errors.Is(err, setup.ErrDone) {
 					return fmt.Errorf("%w: use 'bursar admin' to add users and keys", err)
 				}
 				if err != nil {
+					return err
+				}
+				// Only now: an init that is refused must not redirect the links of a live store.
+				if err := setup.StorePublicURL(c.Context(), d, operator(), address, c.Flags().Changed("public-url")); err != nil {
 					return err
 				}
 				if asJSON {

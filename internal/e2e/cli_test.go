@@ -76,9 +76,13 @@ func TestInitMakesAStoreReady(t *testing.T) {
 			t.Errorf("the organization is called %s", got)
 		}
 		t.Run("and refuses one that is", func(t *testing.T) {
-			got := command(t, nil, append(append([]string{"init"}, first...), at(store)...)...)
+			got := command(t, nil, append(append([]string{"init", "--public-url", "https://elsewhere.example"}, first...), at(store)...)...)
 			if got.Code != 1 || !strings.Contains(got.Err, "already initialised") || got.Out != "" {
 				t.Errorf("exit code %d: %s%s", got.Code, got.Err, got.Out)
+			}
+			link := succeed(t, append([]string{"admin", "user", "link", "--email", "ada@example.com"}, at(store)...)...)
+			if !strings.Contains(link, "http://127.0.0.1:") || strings.Contains(link, "elsewhere.example") {
+				t.Errorf("a refused init changed where links lead:\n%s", link)
 			}
 		})
 	})

@@ -10,46 +10,63 @@ import (
 	"bursar/internal/db"
 )
 
-// publicURL is the setting that holds the public address of the server. Commands that
-// work on the store directly need it to print links.
-const publicURL = "public_url"
+// Commands that work on the store directly need the public address of the server to
+// print links. An address that an operator has configured is kept apart from one that
+// only follows from the listener: a second server, started for a test, must not
+// replace the first kind, and the second kind changes with the machine.
+const (
+	configuredURL = "public_url"
+	listenerURL   = "listener_url"
+)
 
 // PublicURL returns the public address of the server that runs on the store, or "" if
-// none ever ran.
+// it is not known.
 func PublicURL(ctx context.Context, d *db.DB) (address string, err error) {
 	err = d.Read(ctx, func(q db.Q) error {
-		_, err := q.Row(`SELECT value FROM setting WHERE name = $1`, publicURL).Scan(&address)
-		return err
+		for _, name := range []string{configuredURL, listenerURL} {
+			if found, err := q.Row(`SELECT value FROM setting WHERE name = $1`, name).Scan(&address); err != nil || found {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("read the public address: %w", err)
 	}
+	if isUnspecified(address) {
+		return "", nil // a listener on all addresses tells none that a link could use
+	}
 	return address, nil
 }
 
-// StorePublicURL remembers the public address of the server. An address that nobody
-// configured, because it only follows from the listener, does not replace a public
-// one: somebody may have started a second server for a test.
+// StorePublicURL remembers the public address of the server.
 func StorePublicURL(ctx context.Context, d *db.DB, by db.Caller, address string, configured bool) error {
-	known, err := PublicURL(ctx, d)
-	if err != nil || known == address || known != "" && !configured && !isLoopback(known) {
-		return err
+	name := listenerURL
+	if configured {
+		name = configuredURL
 	}
-	_, err = db.Write(ctx, d, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		err := tx.Exec(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, publicURL, address)
-		return struct{}{}, audit.None("the public address is part of the server's configuration"), err
+	var known string
+	err := d.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(`SELECT value FROM setting WHERE name = $1`, name).Scan(&known)
+		return err
 	})
+	if err == nil && known != address {
+		_, err = db.Write(ctx, d, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			err := tx.Exec(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, address)
+			return struct{}{}, audit.None("the public address is part of the server's configuration"), err
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("store the public address: %w", err)
 	}
 	return nil
 }
 
-func isLoopback(address string) bool {
+func isUnspecified(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && (ip.IsLoopback() || ip.IsUnspecified())
+	return err == nil && ip.IsUnspecified()
 }

@@ -18,7 +18,8 @@ func TestTheStoreKnowsItsPublicAddress(t *testing.T) {
 			want       string
 		}{
 			{"an address that follows from the listener is better than none", "http://127.0.0.1:8080", false, "http://127.0.0.1:8080"},
-			{"it follows the listener", "http://[::]:9090", false, "http://[::]:9090"},
+			{"it follows the listener to another machine", "http://10.0.0.5:8080", false, "http://10.0.0.5:8080"},
+			{"but no link can use a listener on all addresses", "http://[::]:9090", false, ""},
 			{"a configured address replaces it", "https://pay.example.com", true, "https://pay.example.com"},
 			{"and is kept when a server runs without one", "http://127.0.0.1:8080", false, "https://pay.example.com"},
 			{"until another one is configured", "http://localhost:8080", true, "http://localhost:8080"},
