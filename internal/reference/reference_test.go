@@ -52,7 +52,7 @@ func TestPageShowsTheParts(t *testing.T) {
 		"a request":           "POST /v1/directory/tags",
 		"an example":          `"applies_to": "person"`,
 		"an error code":       "422 TAG_EXISTS TAG_IN_USE",
-		"an error's meaning":  "Somebody holds the role.",
+		"an error's meaning":  "At least one member has this role.",
 		"a public operation":  "No credential",
 		"a token's exchange":  "API key or client id and secret",
 		"markdown in a field": "in Unix seconds",
