@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -62,9 +61,6 @@ SIGINT the server answers the requests it has received, closes the store and exi
 const gcPercent = 400
 
 func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.Log) (err error) {
-	if settings.Pprof == "" {
-		runtime.MemProfileRate = 0 // without --pprof nobody can read the profile
-	}
 	if _, set := t.Env("GOGC"); !set { // else the operator has decided
 		debug.SetGCPercent(gcPercent)
 	}

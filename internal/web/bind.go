@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -33,30 +32,6 @@ type binder[In any] struct {
 	body   map[string]param
 	names  []string // of the body, in order
 	now    func() int64
-
-	readers sync.Pool // of *reader
-}
-
-// reader decodes a body.
-type reader struct {
-	jsontext.Decoder
-	body bytes.Buffer
-}
-
-// read returns a reader from the pool; putBack returns it there.
-func (b *binder[In]) read(body []byte) *reader {
-	r, ok := b.readers.Get().(*reader)
-	if !ok {
-		r = new(reader)
-	}
-	r.body = *bytes.NewBuffer(body)
-	r.Reset(&r.body)
-	return r
-}
-
-func (b *binder[In]) putBack(r *reader) {
-	r.body = bytes.Buffer{} // do not keep the caller's memory
-	b.readers.Put(r)
 }
 
 type param struct {
@@ -182,8 +157,7 @@ func (b *binder[In]) bindBody(body []byte, in reflect.Value, v *fault.Violations
 }
 
 func (b *binder[In]) readObject(body []byte, in reflect.Value, seen map[string]bool, v *fault.Violations) error {
-	dec := b.read(body)
-	defer b.putBack(dec)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body)) // the decoder reads a bytes.Buffer without a copy
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
 		if err := dec.SkipValue(); err != nil {
 			return malformed(err)

@@ -20,7 +20,7 @@ type listing interface {
 	appendListing(dst []byte) ([]byte, error)
 }
 
-// appender is an answer that encodes itself, which is faster than an encoder.
+// appender is an answer that encodes itself; see api.User.
 type appender interface {
 	AppendJSON(dst []byte) []byte
 }

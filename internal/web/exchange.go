@@ -32,37 +32,19 @@ type Exchange struct {
 	Status    int
 
 	Log *slog.Logger
-
-	// The values of response headers, which saves one allocation per header.
-	values [8]string
-	used   int
 }
 
 // Endpoint answers the requests of one route.
 type Endpoint func(x *Exchange)
 
 // SetHeader sets a response header. Its name must be in canonical form.
-func (x *Exchange) SetHeader(name, value string) {
-	if x.used == len(x.values) {
-		x.W.Header()[name] = []string{value}
-		return
-	}
-	x.values[x.used] = value
-	x.used++
-	x.W.Header()[name] = x.values[x.used-1 : x.used : x.used]
-}
-
-// maxImplicitLength is the size up to which net/http sets Content-Length itself, more
-// cheaply than a header does.
-const maxImplicitLength = 2000
+func (x *Exchange) SetHeader(name, value string) { x.W.Header()[name] = []string{value} }
 
 // send writes the whole answer.
 func (x *Exchange) send(status int, body []byte) {
 	x.SetHeader("Content-Type", "application/json")
 	x.SetHeader("Cache-Control", "no-store")
-	if len(body) > maxImplicitLength || x.R.Method == http.MethodHead {
-		x.SetHeader("Content-Length", strconv.Itoa(len(body)))
-	}
+	x.SetHeader("Content-Length", strconv.Itoa(len(body)))
 	x.Status = status
 	x.W.WriteHeader(status)
 	if x.R.Method != http.MethodHead {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAnswersTellTheirLength(t *testing.T) {
-	for _, length := range []int{0, 1, maxImplicitLength - 1, maxImplicitLength, maxImplicitLength + 1, 2048, 2049, 5000, 100_000} {
+	for _, length := range []int{0, 1, 2048, 100_000} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			t.Run(fmt.Sprint(method, " ", length), func(t *testing.T) {
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
