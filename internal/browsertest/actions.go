@@ -126,9 +126,14 @@ func (p *Page) click(what, finder string, args ...any) {
 		if err := chromedp.Do(ctx, chromedp.MouseClickXY(at.X, at.Y)); err != nil {
 			p.fail(what, err) // it may have been clicked: not twice
 		}
-		if at.Leaves {
-			p.follow(ctx, what, before)
+		if !at.Leaves {
+			return nil
 		}
+		var missed bool
+		if err := p.find(ctx, &missed, "missed"); err == nil && missed {
+			return errNotYet("it moved away before the click")
+		}
+		p.follow(ctx, what, before)
 		return nil
 	})
 }

@@ -230,6 +230,18 @@ func TestAClickIsFollowed(t *testing.T) {
 	}
 }
 
+func TestAClickIsRepeatedWhenItsTargetHadMovedAway(t *testing.T) {
+	t.Parallel()
+	page := browsertest.Open(t)
+	page.Goto(site(t, map[string]string{
+		"/":     `<a href="/next">On</a><script src="/a.js"></script>`,
+		"/next": `<p>next</p>`,
+		"/a.js": `document.querySelector("a").addEventListener("mousedown", (e) => { e.target.style.marginLeft = "300px" }, { once: true })`,
+	}))
+	page.ClickText("On")
+	page.WaitText("next")
+}
+
 func TestEnterIsFollowed(t *testing.T) {
 	t.Parallel()
 	url := site(t, map[string]string{

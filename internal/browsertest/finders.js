@@ -86,16 +86,23 @@ const enterLeaves = () => {
   return !button?.disabled && submits(el.form, button);
 };
 
-// objections notes whether a script keeps the next click from its effect.
+// objections notes whether a script keeps the next click from its effect, and whether
+// the click meets nothing that reacts to it.
 const objections = () => {
   if (!window.bursarTest) {
-    window.bursarTest = { prevented: false };
+    window.bursarTest = {};
     for (const kind of ["click", "submit"]) {
       window.addEventListener(kind, (event) => { if (event.defaultPrevented) window.bursarTest.prevented = true; });
     }
+    window.addEventListener("click", (event) => {
+      window.bursarTest.missed = !event.target.closest("a, button, input, label, select, summary");
+    }, { capture: true });
   }
-  window.bursarTest.prevented = false;
+  window.bursarTest.prevented = window.bursarTest.missed = false;
 };
+
+// missed says that a click met nothing, because its target had just moved away.
+const missed = () => window.bursarTest?.missed === true;
 
 // A script that asks first may also keep the event to itself.
 const prevented = () => window.bursarTest?.prevented === true || document.querySelector("dialog:modal") !== null;
