@@ -127,7 +127,7 @@ func confirmSoleAdmin(ctx context.Context, t Terminal, s openedStore, email stri
 	if more := len(workspaces) - most; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return t.Confirm(term.Printable(fmt.Sprintf("%s is the only admin of %s. Disable the user anyway?", email, names)), yes)
+	return t.Confirm(ctx, term.Printable(fmt.Sprintf("%s is the only admin of %s. Disable the user anyway?", email, names)), yes)
 }
 
 func newUserEnable(t Terminal) *cobra.Command {

@@ -166,7 +166,7 @@ func (a *auditSource) findActor(ctx context.Context, ref string) (string, error)
 		}
 		known := func(m api.Member) bool { return strings.EqualFold(m.Email, ref) || strings.EqualFold(m.Name, ref) }
 		if slices.ContainsFunc(all, known) {
-			m, err := pick(a.s.terminal, "member", ref, memberCandidates(all))
+			m, err := pick(ctx, a.s.terminal, "member", ref, memberCandidates(all))
 			return m.ID, err
 		}
 	}
@@ -184,7 +184,7 @@ func (a *auditSource) findActor(ctx context.Context, ref string) (string, error)
 			break
 		}
 	}
-	id, err := pick(a.s.terminal, "actor", ref, list)
+	id, err := pick(ctx, a.s.terminal, "actor", ref, list)
 	if err == nil && id == "" {
 		err = fmt.Errorf("the log has no id for %q, so it cannot be filtered", ref)
 	}

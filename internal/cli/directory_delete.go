@@ -109,7 +109,7 @@ func (r *remote) findDeleted(ctx context.Context, s *session, refs []string) ([]
 			if err != nil {
 				return nil, err
 			}
-			if id, err = pick(s.terminal, "deleted entry", ref, all); err != nil {
+			if id, err = pick(ctx, s.terminal, "deleted entry", ref, all); err != nil {
 				return nil, err
 			}
 		}

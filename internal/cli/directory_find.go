@@ -43,7 +43,7 @@ func (r *remote) findEntry(ctx context.Context, s *session, ref string) (*api.En
 	if err != nil {
 		return nil, err
 	}
-	id, err := pick(s.terminal, "entry", ref, all)
+	id, err := pick(ctx, s.terminal, "entry", ref, all)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (s *session) findMember(ctx context.Context, workspaceID, ref string) (api.
 	if err != nil {
 		return api.Member{}, err
 	}
-	return pick(s.terminal, "member", ref, memberCandidates(all))
+	return pick(ctx, s.terminal, "member", ref, memberCandidates(all))
 }
 
 func (s *session) roles(ctx context.Context, workspaceID string) ([]api.Role, error) {
@@ -72,7 +72,7 @@ func (s *session) findRole(ctx context.Context, workspaceID, ref string) (api.Ro
 	for i, role := range all {
 		list[i] = candidate[api.Role]{role, role.Key, []string{role.Name}, role.Key + "  " + term.Printable(role.Name)}
 	}
-	return pick(s.terminal, "role", ref, list)
+	return pick(ctx, s.terminal, "role", ref, list)
 }
 
 func (s *session) organizations(ctx context.Context) ([]api.Organization, error) {
@@ -98,7 +98,7 @@ func (s *session) findOrganization(ctx context.Context, ref, flag string) (api.O
 	}
 	switch {
 	case ref != "":
-		return pick(s.terminal, "organization", ref, list)
+		return pick(ctx, s.terminal, "organization", ref, list)
 	case len(all) == 0:
 		return api.Organization{}, errors.New("you have no organization yet: create one with 'bursar orgs create NAME'")
 	case len(all) == 1:
@@ -106,7 +106,7 @@ func (s *session) findOrganization(ctx context.Context, ref, flag string) (api.O
 	case !s.terminal.Interactive():
 		return api.Organization{}, term.Usagef("you have several organizations: choose one with %s\n  %s", flag, strings.Join(options, "\n  "))
 	}
-	i, err := s.terminal.Choose("Which organization?", options)
+	i, err := s.terminal.Choose(ctx, "Which organization?", options)
 	if err != nil {
 		return api.Organization{}, err
 	}
@@ -123,7 +123,7 @@ func (s *session) findKey(ctx context.Context, ref string) (api.APIKey, error) {
 	for i, k := range all {
 		list[i] = candidate[api.APIKey]{k, k.ID, []string{k.Name}, term.Printable(k.Name) + "  " + k.ID + "  created " + localTime(k.CreatedAt)}
 	}
-	return pick(s.terminal, "key", ref, list)
+	return pick(ctx, s.terminal, "key", ref, list)
 }
 
 // person returns a name and an email address, as far as they are known.

@@ -212,7 +212,7 @@ undone.`,
 			if err != nil {
 				return err
 			}
-			if err := r.terminal.Confirm(fmt.Sprintf("Revoke the key %s (%s, last used %s)? Anything using it will stop working immediately.", term.Printable(k.Name), k.ID, orNever(k.LastUsedAt)), yes); err != nil {
+			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Revoke the key %s (%s, last used %s)? Anything using it will stop working immediately.", term.Printable(k.Name), k.ID, orNever(k.LastUsedAt)), yes); err != nil {
 				return err
 			}
 			revoked, err := s.Keys.Revoke(c.Context(), k.ID)

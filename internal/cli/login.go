@@ -52,7 +52,7 @@ server adds a context; see 'bursar context'.`,
 			}
 			var held profile.Credential
 			if withToken {
-				held, err = r.readToken()
+				held, err = r.readToken(c.Context())
 			} else {
 				if !wait && !term.IsTerminal(r.terminal.Err) {
 					return term.Usagef("this is not a terminal, so nobody may see the code to approve: pass an API key on standard input with --with-token, set BURSAR_API_KEY, or pass --wait to wait for an approval")
@@ -89,8 +89,8 @@ func (r *remote) loginURL(p *profile.Profile, args []string) (string, error) {
 	return profile.ServerURL(url), nil
 }
 
-func (r *remote) readToken() (profile.Credential, error) {
-	text, err := io.ReadAll(io.LimitReader(r.terminal.In, 64<<10))
+func (r *remote) readToken(ctx context.Context) (profile.Credential, error) {
+	text, err := io.ReadAll(io.LimitReader(newPatientReader(ctx, r.terminal.In), 64<<10))
 	if err != nil {
 		return profile.Credential{}, fmt.Errorf("read standard input: %w", err)
 	}

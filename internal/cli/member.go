@@ -121,7 +121,7 @@ next request. The last admin cannot be removed.`,
 				return err
 			}
 			who := term.Printable(person(m.Name, m.Email))
-			if err := r.terminal.Confirm(fmt.Sprintf("Remove %s from %s?", who, term.Printable(w.Name)), yes); err != nil {
+			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Remove %s from %s?", who, term.Printable(w.Name)), yes); err != nil {
 				return err
 			}
 			removed, err := s.Members.Remove(c.Context(), w.ID, m.ID)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -84,12 +85,12 @@ func (a *accountFlags) bind(c *cobra.Command) {
 
 // read reads the account number from standard input if the flag is -. That keeps the
 // number out of the shell history and the process list.
-func (a *accountFlags) read(t Terminal) (err error) {
+func (a *accountFlags) read(ctx context.Context, t Terminal) (err error) {
 	if a.id != "-" {
 		return nil
 	}
 	if t.Interactive() {
-		a.id, err = t.Ask("Account id: ")
+		a.id, err = t.Ask(ctx, "Account id: ")
 	} else {
 		var text []byte
 		text, err = readSome("standard input", t.In)
@@ -124,7 +125,7 @@ it, so that it stays out of your shell history.`,
 			if err := require(c, "provider", "account-name", "account-id"); err != nil {
 				return err
 			}
-			if err := account.read(r.terminal); err != nil {
+			if err := account.read(c.Context(), r.terminal); err != nil {
 				return err
 			}
 			s, err := r.connect()

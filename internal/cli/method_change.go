@@ -55,7 +55,7 @@ func (a *accountFlags) changes(c *cobra.Command, t Terminal) (p client.Receiving
 	if p == (client.ReceivingMethodUpdateParams{}) {
 		return p, term.Usagef("nothing to change: pass --provider, --account-name, --account-id or --default")
 	}
-	return p, a.read(t)
+	return p, a.read(c.Context(), t)
 }
 
 func newMethodDefault(r *remote) *cobra.Command {
@@ -119,7 +119,7 @@ becomes the default.`,
 			if m.Provider != "" {
 				text = m.Provider + ", " + r.methodText(m, false)
 			}
-			if err := r.terminal.Confirm(term.Printable("Remove "+text+" from "+e.Label+"? This cannot be undone."), yes); err != nil {
+			if err := r.terminal.Confirm(c.Context(), term.Printable("Remove "+text+" from "+e.Label+"? This cannot be undone."), yes); err != nil {
 				return err
 			}
 			removed, err := s.ReceivingMethods.Remove(c.Context(), e.ID, m.ID)
@@ -154,7 +154,7 @@ func (r *remote) findMethod(ctx context.Context, s *session, entry, ref string) 
 	for i, m := range *e.ReceivingMethods {
 		list[i] = candidate[api.ReceivingMethod]{m, m.ID, []string{m.Provider, m.AccountName}, term.Printable(m.Provider + ", " + r.methodText(m, false))}
 	}
-	m, err := pick(s.terminal, "receiving method", ref, list)
+	m, err := pick(ctx, s.terminal, "receiving method", ref, list)
 	return e, m, err
 }
 

@@ -152,5 +152,5 @@ func (r *remote) currentWorkspace(ctx context.Context, s *session) (api.Workspac
 	case len(all) == 1:
 		return all[0], nil
 	}
-	return s.pickWorkspace("Which workspace? ('bursar workspaces use NAME' remembers one)", all)
+	return s.pickWorkspace(ctx, "Which workspace? ('bursar workspaces use NAME' remembers one)", all)
 }

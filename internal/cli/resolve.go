@@ -21,7 +21,7 @@ type candidate[T any] struct {
 
 // pick finds the candidate that has the given id, shortened id, slug or name. If
 // several fit, it asks the person; a script gets an error that lists them.
-func pick[T any](t Terminal, kind, ref string, all []candidate[T]) (T, error) {
+func pick[T any](ctx context.Context, t Terminal, kind, ref string, all []candidate[T]) (T, error) {
 	for _, c := range all {
 		if c.id == ref {
 			return c.value, nil
@@ -42,7 +42,7 @@ func pick[T any](t Terminal, kind, ref string, all []candidate[T]) (T, error) {
 	if !t.Interactive() {
 		return none, fmt.Errorf("%q is ambiguous: use the id of one of these\n  %s", ref, strings.Join(options, "\n  "))
 	}
-	i, err := t.Choose(fmt.Sprintf("%q is ambiguous. Which %s?", ref, kind), options)
+	i, err := t.Choose(ctx, fmt.Sprintf("%q is ambiguous. Which %s?", ref, kind), options)
 	if err != nil {
 		return none, err
 	}
@@ -88,10 +88,10 @@ func (s *session) findWorkspace(ctx context.Context, ref string) (api.Workspace,
 	if err != nil {
 		return api.Workspace{}, err
 	}
-	return pick(s.terminal, "workspace", ref, workspaceCandidates(all))
+	return pick(ctx, s.terminal, "workspace", ref, workspaceCandidates(all))
 }
 
-func (s *session) pickWorkspace(question string, all []api.Workspace) (api.Workspace, error) {
+func (s *session) pickWorkspace(ctx context.Context, question string, all []api.Workspace) (api.Workspace, error) {
 	if !s.terminal.Interactive() {
 		return api.Workspace{}, term.Usagef("you are in several workspaces: choose one with --workspace or BURSAR_WORKSPACE")
 	}
@@ -99,7 +99,7 @@ func (s *session) pickWorkspace(question string, all []api.Workspace) (api.Works
 	for i, c := range workspaceCandidates(all) {
 		options[i] = c.text
 	}
-	i, err := s.terminal.Choose(question, options)
+	i, err := s.terminal.Choose(ctx, question, options)
 	if err != nil {
 		return api.Workspace{}, err
 	}

@@ -28,7 +28,7 @@ func TestThingsAreMeantByIDSlugOrName(t *testing.T) {
 		"ws_1":      "ws_1", // an id beats a name
 		"trap":      "ws_4",
 	} {
-		if got, err := pick(terminal, "workspace", ref, workspaceCandidates(someWorkspaces)); err != nil || got.ID != want {
+		if got, err := pick(t.Context(), terminal, "workspace", ref, workspaceCandidates(someWorkspaces)); err != nil || got.ID != want {
 			t.Errorf("%s means %s, %v", ref, got.ID, err)
 		}
 	}
@@ -37,7 +37,7 @@ func TestThingsAreMeantByIDSlugOrName(t *testing.T) {
 func TestNothingIsMeantByWhatIsNotThere(t *testing.T) {
 	terminal, _, _ := pipes()
 	for _, ref := range []string{"nowhere", "", "treasur", "ws_"} {
-		if got, err := pick(terminal, "workspace", ref, workspaceCandidates(someWorkspaces)); err == nil {
+		if got, err := pick(t.Context(), terminal, "workspace", ref, workspaceCandidates(someWorkspaces)); err == nil {
 			t.Errorf("%q means %s", ref, got.ID)
 		}
 	}
@@ -46,7 +46,7 @@ func TestNothingIsMeantByWhatIsNotThere(t *testing.T) {
 func TestAmbiguousNameIsToldWithItsCandidates(t *testing.T) {
 	terminal, _, _ := pipes()
 	for _, ref := range []string{"Payroll", "PayRoll"} {
-		_, err := pick(terminal, "workspace", ref, workspaceCandidates(someWorkspaces))
+		_, err := pick(t.Context(), terminal, "workspace", ref, workspaceCandidates(someWorkspaces))
 		if err == nil || !strings.Contains(err.Error(), "ws_2") || !strings.Contains(err.Error(), "ws_3") {
 			t.Errorf("%s: %v", ref, err)
 		}
@@ -61,7 +61,9 @@ func TestAmbiguousNameIsAskedAbout(t *testing.T) {
 	s.Type("2")
 	var got api.Workspace
 	var err error
-	shown := s.Shows(func() { got, err = pick(s.Terminal, "workspace", "Payroll", workspaceCandidates(someWorkspaces)) })
+	shown := s.Shows(func() {
+		got, err = pick(t.Context(), s.Terminal, "workspace", "Payroll", workspaceCandidates(someWorkspaces))
+	})
 	if err != nil || got.ID != "ws_3" {
 		t.Errorf("chose %s, %v", got.ID, err)
 	}
@@ -73,7 +75,7 @@ func TestAmbiguousNameIsAskedAbout(t *testing.T) {
 func TestCandidatesAreShownHarmlessly(t *testing.T) {
 	terminal, _, _ := pipes()
 	twins := []api.Workspace{{ID: "ws_1", Name: "\x1b[2Ja", Slug: "x"}, {ID: "ws_2", Name: "\x1b[2Ja", Slug: "y"}}
-	_, err := pick(terminal, "workspace", "\x1b[2Ja", workspaceCandidates(twins))
+	_, err := pick(t.Context(), terminal, "workspace", "\x1b[2Ja", workspaceCandidates(twins))
 	if err == nil || strings.Contains(explain(err), "\x1b") {
 		t.Errorf("the error is %q", explain(err))
 	}

@@ -250,7 +250,7 @@ func newRolesDelete(r *remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := r.terminal.Confirm(fmt.Sprintf("Delete the role %s of %s (%s)?", role.Key, term.Printable(w.Name), strings.Join(role.Permissions, ", ")), yes); err != nil {
+			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Delete the role %s of %s (%s)?", role.Key, term.Printable(w.Name), strings.Join(role.Permissions, ", ")), yes); err != nil {
 				return err
 			}
 			deleted, err := s.Roles.Delete(c.Context(), w.ID, role.Key)

@@ -143,7 +143,7 @@ func (s *session) describeWorkspace(ctx context.Context) (id, text string) {
 	case err != nil:
 		return "", "unknown: " + explain(err)
 	case s.workspace != "":
-		found, err := pick(s.terminal, "workspace", s.workspace, workspaceCandidates(all))
+		found, err := pick(ctx, s.terminal, "workspace", s.workspace, workspaceCandidates(all))
 		if err != nil {
 			return "", s.workspace + " (not found)"
 		}

@@ -200,7 +200,7 @@ asks first, unless you pass --yes. With --json, each deleted tag is a line.`,
 					list, names = append(list, t), append(names, term.Printable(t.Name))
 				}
 			}
-			if err := r.terminal.Confirm("Delete "+strings.Join(names, ", ")+" and remove them from all entries? This cannot be undone.", yes); err != nil {
+			if err := r.terminal.Confirm(c.Context(), "Delete "+strings.Join(names, ", ")+" and remove them from all entries? This cannot be undone.", yes); err != nil {
 				return err
 			}
 			for _, t := range list {

@@ -44,7 +44,7 @@ func (s *session) findTag(ctx context.Context, workspaceID, ref string) (api.Tag
 	for i, t := range all {
 		list[i] = candidate[api.Tag]{t, t.ID, []string{t.Name}, term.Printable(t.Name + "  " + t.AppliesTo + "  " + t.ID)}
 	}
-	return pick(s.terminal, "tag", ref, list)
+	return pick(ctx, s.terminal, "tag", ref, list)
 }
 
 // tagNames replaces ids of tags with names, because entries list their tags by name.

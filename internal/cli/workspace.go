@@ -240,5 +240,5 @@ func (s *session) chooseWorkspace(c *cobra.Command, args []string) (api.Workspac
 	if len(all) == 0 {
 		return api.Workspace{}, errNoWorkspace
 	}
-	return s.pickWorkspace("Which workspace?", all)
+	return s.pickWorkspace(c.Context(), "Which workspace?", all)
 }

@@ -2,6 +2,7 @@ package term
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -33,7 +34,7 @@ func TestChoiceIsAskedForUntilItIsOne(t *testing.T) {
 	s.Type("0", "seven", "3", "", "2")
 	var got int
 	var err error
-	shown := s.Shows(func() { got, err = s.Choose("Which?", []string{"one", "two"}) })
+	shown := s.Shows(func() { got, err = s.Choose(t.Context(), "Which?", []string{"one", "two"}) })
 	if err != nil || got != 1 {
 		t.Errorf("chose %d, %v", got, err)
 	}
@@ -45,7 +46,7 @@ func TestChoiceIsAskedForUntilItIsOne(t *testing.T) {
 func TestChoiceShowsWhatStrangersWroteHarmlessly(t *testing.T) {
 	s := newScreen(t, 80)
 	s.Type("1")
-	shown := s.Shows(func() { _, _ = s.Choose("Which?", []string{"\x1b[2Jone\nDone.", "two"}) })
+	shown := s.Shows(func() { _, _ = s.Choose(t.Context(), "Which?", []string{"\x1b[2Jone\nDone.", "two"}) })
 	if strings.Contains(shown, "\x1b") || strings.Contains(shown, "\nDone.") {
 		t.Errorf("the screen shows %q", shown)
 	}
@@ -57,9 +58,44 @@ func TestNoAnswerIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	var err error
-	s.Shows(func() { _, err = s.Choose("Which?", []string{"one", "two"}) })
-	if err == nil {
-		t.Error("it goes on without an answer")
+	s.Shows(func() { _, err = s.Choose(t.Context(), "Which?", []string{"one", "two"}) })
+	if !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestNoConfirmationChangesNothing(t *testing.T) {
+	s := newScreen(t, 80)
+	if _, err := io.WriteString(s.Person, "\x04"); err != nil { // the end of what is typed
+		t.Fatal(err)
+	}
+	var err error
+	shown := s.Shows(func() { err = s.Confirm(t.Context(), "Delete it?", false) })
+	if !errors.Is(err, ErrDeclined) || shown != "Delete it? [y/N] \n" {
+		t.Errorf("the error is %v, the screen shows %q", err, shown)
+	}
+}
+
+func TestQuestionsEndWithTheCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ask  func(Terminal) error
+		want error
+	}{
+		"a question":     {func(s Terminal) error { _, err := s.Ask(ctx, "Who?"); return err }, context.Canceled},
+		"a choice":       {func(s Terminal) error { _, err := s.Choose(ctx, "Which?", []string{"one"}); return err }, context.Canceled},
+		"a confirmation": {func(s Terminal) error { return s.Confirm(ctx, "Delete it?", false) }, ErrDeclined},
+	} {
+		s := newScreen(t, 80)
+		var err error
+		shown := s.Shows(func() {
+			err = c.ask(s.Terminal)
+			s.Type("") // lets the read that was left behind end
+		})
+		if !errors.Is(err, c.want) || !strings.HasSuffix(shown, "\n") {
+			t.Errorf("%s: %v, the screen shows %q", name, err, shown)
+		}
 	}
 }
 
@@ -68,7 +104,7 @@ func TestConfirmationIsAYes(t *testing.T) {
 		s := newScreen(t, 80)
 		s.Type(typed)
 		var err error
-		shown := s.Shows(func() { err = s.Confirm("Delete it?", false) })
+		shown := s.Shows(func() { err = s.Confirm(t.Context(), "Delete it?", false) })
 		if !errors.Is(err, want) || (err == nil) != (want == nil) {
 			t.Errorf("%q: %v", typed, err)
 		}
@@ -80,11 +116,11 @@ func TestConfirmationIsAYes(t *testing.T) {
 
 func TestConfirmationByAFlag(t *testing.T) {
 	terminal, _, _ := pipes()
-	if err := terminal.Confirm("Delete it?", true); err != nil {
+	if err := terminal.Confirm(t.Context(), "Delete it?", true); err != nil {
 		t.Errorf("with --yes: %v", err)
 	}
 	var usage UsageError
-	if err := terminal.Confirm("Delete it?", false); !errors.As(err, &usage) || !strings.Contains(err.Error(), "--yes") {
+	if err := terminal.Confirm(t.Context(), "Delete it?", false); !errors.As(err, &usage) || !strings.Contains(err.Error(), "--yes") {
 		t.Errorf("without: %v", err)
 	}
 }
