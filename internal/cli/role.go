@@ -13,6 +13,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/access"
 	"bursar/internal/cli/term"
 )
 
@@ -163,8 +164,9 @@ func newRolesDefine(r *remote) *cobra.Command {
 		Use: "define KEY", Short: "Create or change a role of the workspace",
 		Long: `Create a role of the workspace, or change the role with this key. When you change a
 role, omitted flags keep their value, and --permission replaces all permissions of
-the role. A change takes effect on the next request of everybody who has the role.
-Built-in roles cannot be changed.
+the role. Permissions that the given ones need, such as ws.directory.read for
+ws.directory.write, are added. A change takes effect on the next request of everybody
+who has the role. Built-in roles cannot be changed.
 
 A key is a lower-case letter followed by letters, digits or underscores.`,
 		Example: `  bursar roles define payer --name Payer --permission ws.read,ws.payouts.create
@@ -187,6 +189,14 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 			if p.Name == "" {
 				return term.Usagef("--name is required for a new role")
 			}
+			var added access.Set
+			if at < 0 || c.Flags().Changed("permission") {
+				// The API accepts a role that is of no use, but nobody who types one wants it.
+				if len(p.Permissions) == 0 {
+					return term.Usagef("a role needs at least one permission: pass --permission")
+				}
+				p.Permissions, added = access.WithNeeds(p.Permissions)
+			}
 			role, err := s.Roles.Define(c.Context(), w.ID, args[0], p)
 			if err != nil {
 				return fmt.Errorf("define the role: %w", err)
@@ -196,6 +206,9 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 				verb = "Updated"
 			}
 			fmt.Fprintf(r.terminal.Err, "%s role %s of %s.\n", verb, role.Key, term.Printable(w.Name))
+			if added != 0 {
+				fmt.Fprintf(r.terminal.Err, "Also added because other permissions need them: %s.\n", strings.ReplaceAll(added.String(), " ", ", "))
+			}
 			return r.writeRole(f, *role)
 		},
 	}

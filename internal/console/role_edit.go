@@ -117,7 +117,7 @@ func (c *Console) createRole(v *visit) error {
 // the same key. Sending the same form twice is harmless.
 func (v *visit) otherRole(key string) bool {
 	role, err := v.definedRole(key)
-	permissions, _ := withImplied(v.form["permissions"])
+	permissions, _ := access.WithNeeds(v.form["permissions"])
 	return err == nil && (role.Name != v.field("name") || !strings.EqualFold(role.Color, v.field("color")) ||
 		permissionSet(role.Permissions) != permissionSet(permissions))
 }
@@ -134,7 +134,7 @@ func (c *Console) updateRole(v *visit) error {
 // defineRole saves a role. It refuses a role without permissions, and adds those that
 // the chosen ones need: the API accepts such roles, but nobody who clicks wants one.
 func (c *Console) defineRole(v *visit, data rolePage, key string) error {
-	permissions, added := withImplied(v.form["permissions"])
+	permissions, added := access.WithNeeds(v.form["permissions"])
 	if len(permissions) == 0 && v.can(access.RolesWrite) {
 		none := problems{Fields: map[string]string{"permissions": "Choose at least one permission."}}
 		return v.showRole(data, none, http.StatusUnprocessableEntity)

@@ -21,7 +21,7 @@ type permission struct {
 
 // Needs lists the permissions that this one is useless without, separated by spaces.
 // The form's script ticks them along.
-func (p permission) Needs() string { return impliedBy(access.Permission(p.Key)).String() }
+func (p permission) Needs() string { return access.Permission(p.Key).Needs().String() }
 
 // areasOf groups the permissions of a set. Permissions without a description come
 // last, under their own names.
@@ -58,45 +58,6 @@ func allPermissions() access.Set {
 func usablePermissions() access.Set {
 	return allPermissions() &^ access.SetOf(access.WebhooksRead, access.WebhooksWrite,
 		access.PayoutsRead, access.PayoutsCreate, access.PayoutsApprove)
-}
-
-// impliedBy is the set of permissions that a permission is useless without. Nothing
-// can be done in a workspace that one cannot see, and nothing can be changed without
-// seeing it.
-func impliedBy(p access.Permission) access.Set {
-	switch p {
-	case access.WSRead:
-		return 0
-	case access.MembersWrite, access.RolesWrite:
-		return access.SetOf(access.WSRead, access.MembersRead)
-	case access.DirectoryWrite, access.DirectoryDelete, access.TagsWrite, access.ReceivingRead:
-		return access.SetOf(access.WSRead, access.DirectoryRead)
-	case access.ReceivingWrite:
-		return access.SetOf(access.WSRead, access.DirectoryRead, access.ReceivingRead)
-	case access.AuditExport:
-		return access.SetOf(access.WSRead, access.AuditRead)
-	case access.KeysWrite:
-		return access.SetOf(access.WSRead, access.KeysRead)
-	case access.WebhooksWrite:
-		return access.SetOf(access.WSRead, access.WebhooksRead)
-	case access.PayoutsCreate, access.PayoutsApprove:
-		return access.SetOf(access.WSRead, access.PayoutsRead)
-	}
-	return access.SetOf(access.WSRead)
-}
-
-// withImplied adds what the named permissions need, and returns what was added. It
-// keeps unknown names, so that the service can refuse them.
-func withImplied(names []string) (all []string, added access.Set) {
-	chosen := permissionSet(names)
-	for _, p := range chosen.List() {
-		added |= impliedBy(p) &^ chosen
-	}
-	all = append([]string{}, names...)
-	for _, p := range added.List() {
-		all = append(all, string(p))
-	}
-	return all, added
 }
 
 // describe lists permissions in words, such as "See the workspace; See the audit log".
