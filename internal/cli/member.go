@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,7 @@ func newMembersAdd(r *remote) *cobra.Command {
 		Long: `Add somebody to the workspace with a role. Existing members of the organization join
 immediately. Anybody else is invited: the command prints a link with which they
 complete their account. The link is shown once, works once and expires after 7 days.
-Somebody who already is a member gets the additional role.`,
+Somebody who already is a member or invited gets the additional role.`,
 		Example: `  bursar members add grace@example.com --role viewer
   bursar members add grace@example.com --role directory_manager --workspace payroll`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -81,11 +82,14 @@ Somebody who already is a member gets the additional role.`,
 			if err != nil {
 				return fmt.Errorf("add %s: %w", args[0], err)
 			}
-			if added.InvitationURL == "" {
-				fmt.Fprintf(r.terminal.Err, "%s is a member of %s with the role %s.\n", term.Printable(added.Email), term.Printable(w.Name), added.Role)
-			} else {
-				fmt.Fprintf(r.terminal.Err, "Invited %s to %s with the role %s. Send them this link. It is shown only once, works once and expires after 7 days.\n", term.Printable(added.Email), term.Printable(w.Name), added.Role)
+			text := "%s is a member of %s with the role %s.\n"
+			switch {
+			case added.InvitationURL != "":
+				text = "Invited %s to %s with the role %s. Send them this link. It is shown only once, works once and expires after 7 days.\n"
+			case s.stillInvited(c.Context(), w.ID, added.UserID):
+				text = "%s was already invited to %s and now has the role %s.\n"
 			}
+			fmt.Fprintf(r.terminal.Err, text, term.Printable(added.Email), term.Printable(w.Name), added.Role)
 			return f.Write(r.terminal, added, func(out io.Writer) error {
 				if added.InvitationURL == "" {
 					return nil
@@ -99,6 +103,14 @@ Somebody who already is a member gets the additional role.`,
 	_ = c.RegisterFlagCompletionFunc("role", r.completeRoles())
 	f.Bind(c, false)
 	return r.inWorkspace(c)
+}
+
+// stillInvited reports whether a member has yet to accept an invitation. Not everybody
+// who can add members can list them, and the member was added in any case, so an error
+// counts as no.
+func (s *session) stillInvited(ctx context.Context, workspaceID, userID string) bool {
+	all, err := s.members(ctx, workspaceID)
+	return err == nil && slices.ContainsFunc(all, func(m api.Member) bool { return m.ID == userID && m.Status == "invited" })
 }
 
 func newMembersRemove(r *remote) *cobra.Command {
