@@ -290,8 +290,8 @@ const noAuditEntries = "No matching entries."
 
 func auditColumns() []string { return []string{"time", "actor", "action", "description", "outcome"} }
 
-// auditOutcome is the index of the outcome in auditColumns.
-const auditOutcome = 4
+// auditAction is the index of the action in auditColumns.
+const auditAction = 2
 
 // auditCells returns an entry as the cells of a table.
 func auditCells(row api.AuditEntry) []string {

@@ -32,7 +32,7 @@ func newAuditTail(r *remote) *cobra.Command {
 	var follow bool
 	c := &cobra.Command{
 		Use: "tail", Short: "Show the newest entries and follow the log",
-		Long: "Show the newest entries of the audit log, the newest last. With --follow, new entries\nare shown as they appear, until you press Ctrl-C; if the server cannot be reached,\nthe command retries. With --json each entry is a line, and --jq applies to each.\n" + auditFilters,
+		Long: "Show the newest entries of the audit log, the newest last. With --follow, new entries\nare shown as they appear, until you press Ctrl-C; if the server cannot be reached,\nthe command retries. A screen of fewer than 120 columns does not show the actions.\nWith --json each entry is a line, and --jq applies to each.\n" + auditFilters,
 		Example: `  bursar audit tail
   bursar audit tail -f --outcome denied
   bursar audit tail -n 0 -f --json | while read -r entry; do notify "$entry"; done`,
@@ -191,7 +191,12 @@ type auditPrinter struct {
 	terminal Terminal
 	format   term.Format
 	layout   *term.Layout
+	brief    bool // leave out the action
 }
+
+// roomForActions is the width of a screen that shows actions beside descriptions that
+// are not cut much. On a narrower one the description, which says more, comes first.
+const roomForActions = 120
 
 func (p *auditPrinter) print(rows []api.AuditEntry) error {
 	encoder := term.NewEncoder(p.terminal.Out)
@@ -216,17 +221,29 @@ func (p *auditPrinter) print(rows []api.AuditEntry) error {
 // for what entries usually need, because later entries are not known yet.
 func (p *auditPrinter) line(batch []api.AuditEntry, row api.AuditEntry) string {
 	if p.layout == nil {
-		sample := [][]string{{localForm, strings.Repeat("x", 16), strings.Repeat("x", 26), strings.Repeat("x", 60), client.OutcomeSuccess}}
+		width := p.terminal.Width()
+		p.brief = width > 0 && width < roomForActions
+		usual := []string{localForm, strings.Repeat("x", 16), strings.Repeat("x", 26), strings.Repeat("x", 60), client.OutcomeSuccess}
+		sample := [][]string{p.cells(usual)}
 		for _, other := range batch {
-			sample = append(sample, p.terminal.Cells(auditCells(other)...))
+			sample = append(sample, p.cells(auditCells(other)))
 		}
 		layout := p.terminal.Fit(sample)
 		p.layout = &layout
 	}
-	return p.layout.Line(p.terminal.Cells(auditCells(row)...), func(k int, cell string) string {
-		if k == auditOutcome && row.Outcome != client.OutcomeSuccess && p.terminal.Colored(p.terminal.Out) {
+	cells := p.cells(auditCells(row))
+	return p.layout.Line(cells, func(k int, cell string) string {
+		if k == len(cells)-1 && row.Outcome != client.OutcomeSuccess && p.terminal.Colored(p.terminal.Out) {
 			return "\x1b[31m" + cell + "\x1b[0m"
 		}
 		return cell
 	})
+}
+
+// cells returns the cells of an entry as the screen shows them.
+func (p *auditPrinter) cells(cells []string) []string {
+	if p.brief {
+		cells = slices.Delete(cells, auditAction, auditAction+1)
+	}
+	return p.terminal.Cells(cells...)
 }
