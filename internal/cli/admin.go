@@ -17,9 +17,9 @@ func newAdmin(t Terminal) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:   "admin",
 		Short: "Administer a store directly",
-		Long: `Administer a store directly, as its operator. The commands change the database, also
-while servers use it; servers notice within a second. The audit log records the
-changes with the system as the actor.`,
+		Long: `Administer a store directly, as its operator. The commands change the
+database, also while servers use it; servers notice within a second. The audit
+log records the changes with the system as the actor.`,
 		Example: `  bursar admin user list
   bursar admin user create --email grace@example.com --name "Grace Hopper"
   bursar admin api-key create --user grace@example.com --name laptop`,

@@ -17,8 +17,8 @@ func newKeyCreate(t Terminal) *cobra.Command {
 	var expires time.Duration
 	c := adminCommand{
 		use: "create", short: "Create an API key for a user",
-		long: `Create an API key for a user. The key is shown once. It also completes the account
-of an invited user.`,
+		long: `Create an API key for a user. The key is shown once. It also completes the
+account of an invited user.`,
 		example:  `  bursar admin api-key create --user grace@example.com --name laptop --expires-in 2160h`,
 		required: []string{"user", "name"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
@@ -48,9 +48,9 @@ func newKeyRevoke(t Terminal) *cobra.Command {
 	var key string
 	c := adminCommand{
 		use: "revoke [ID]", short: "Revoke an API key and end its sessions",
-		long: `Revoke an API key and end its sessions. If you only have a leaked key, pass the key
-itself in place of its id. Pass - to read it from standard input, which keeps it
-out of your shell history.`,
+		long: `Revoke an API key and end its sessions. If you only have a leaked key, pass
+the key itself in place of its id. Pass - to read it from standard input,
+which keeps it out of your shell history.`,
 		example: `  bursar admin api-key revoke key_01jd2m8k3vq7w5x9y0z1a2b3c4
   bursar admin api-key revoke - < leaked-key.txt`,
 		required: []string{"id"}, argument: "id",
@@ -74,9 +74,9 @@ func newClientCreate(t Terminal) *cobra.Command {
 	var workspace, name, role string
 	c := adminCommand{
 		use: "create", short: "Create a machine client of a workspace",
-		long: `Create a machine client, which has one role in one workspace. It exchanges its id
-and secret for a session token at POST /v1/auth/token with Authorization: Basic.
-The secret is shown once.`,
+		long: `Create a machine client, which has one role in one workspace. It exchanges its
+id and secret for a session token at POST /v1/auth/token with Authorization:
+Basic. The secret is shown once.`,
 		example:  `  bursar admin client create --workspace ws_01jd2m8k3vq7w5x9y0z1a2b3c4 --name payroll --json`,
 		required: []string{"workspace", "name", "role"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
@@ -113,8 +113,8 @@ func newClientRevoke(t Terminal) *cobra.Command {
 func newKeysRotate(t Terminal) *cobra.Command {
 	return adminCommand{
 		use: "rotate", short: "Create a new signing key",
-		long: `Create a new signing key, which signs session tokens from now on. Tokens that were
-signed with earlier keys stay valid until they expire.`,
+		long: `Create a new signing key, which signs session tokens from now on. Tokens that
+were signed with earlier keys stay valid until they expire.`,
 		example: `  bursar admin keys rotate`,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
 			key, err := s.Tokens().Rotate(c.Context(), operator())

@@ -24,8 +24,8 @@ func newUserList(t Terminal) *cobra.Command {
 	var c *cobra.Command
 	c = listCommand(t, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the users of the store",
-		Long: `List the users of the store, oldest account first. Their status is active, invited
-or disabled.`,
+		Long: `List the users of the store, oldest account first. Their status is active,
+invited or disabled.`,
 		Example: `  bursar admin user list
   bursar admin user list --all --json`,
 	}, list[identity.User]{
@@ -91,8 +91,8 @@ func newUserDisable(t Terminal) *cobra.Command {
 	var yes bool
 	c := adminCommand{
 		use: "disable", short: "Disable a user and end their sessions",
-		long: `Disable a user and end their sessions. If a workspace has no other active admin, the
-command asks first; a script must pass --yes.`,
+		long: `Disable a user and end their sessions. If a workspace has no other active
+admin, the command asks first; a script must pass --yes.`,
 		example:  "  bursar admin user disable --email grace@example.com",
 		required: []string{"email"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
@@ -149,9 +149,10 @@ func newUserLink(t Terminal) *cobra.Command {
 	var email, publicURL string
 	c := adminCommand{
 		use: "link", short: "Create a link with which a user sets up their sign-in",
-		long: `Create a link with which a user chooses a password or adds a passkey, for somebody
-who cannot sign in to the console. The link is shown once, works once and expires
-after a day. The user's second factor stays; see 'bursar admin user reset'.`,
+		long: `Create a link with which a user chooses a password or adds a passkey, for
+somebody who cannot sign in to the console. The link is shown once, works once
+and expires after a day. The user's second factor stays; see
+'bursar admin user reset'.`,
 		example:  `  bursar admin user link --email grace@example.com`,
 		required: []string{"email"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
@@ -172,11 +173,11 @@ func newUserReset(t Terminal) *cobra.Command {
 	var email, publicURL string
 	var keysToo bool
 	c := adminCommand{
-		use: "reset", short: "Remove a user's sign-in methods and create a link to set up new ones",
-		long: `Remove the password, the passkeys and the second factor of a user, end all their
-sessions, and create a link with which they start over. Use it when somebody has
-lost a device or when their account was broken into. Their API keys stay, unless
-you pass --revoke-keys.`,
+		use: "reset", short: "Remove a user's sign-in methods and create a link for new ones",
+		long: `Remove the password, the passkeys and the second factor of a user, end all
+their sessions, and create a link with which they start over. Use it when
+somebody has lost a device or when their account was broken into. Their API
+keys stay, unless you pass --revoke-keys.`,
 		example:  `  bursar admin user reset --email grace@example.com`,
 		required: []string{"email"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {

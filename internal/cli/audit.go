@@ -23,8 +23,9 @@ func newAudit(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:   "audit",
 		Short: "Read, follow and export the audit log",
-		Long: `The audit log records who did what, when, and whether it was allowed. It has an entry
-for every change and for every refused attempt. Entries are never changed or deleted.`,
+		Long: `The audit log records who did what, when, and whether it was allowed. It has
+an entry for every change and for every refused attempt. Entries are never
+changed or deleted.`,
 		Example: `  bursar audit list --since 24h --outcome denied
   bursar audit tail -f
   bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31`,
@@ -40,15 +41,15 @@ type auditQuery struct {
 }
 
 const auditFilters = `
-Filters combine: an entry must match all of them. --actor is an email address, a name
-or an id. --resource is an id; with --resource-type member, workspace, organization,
-api_key or directory_entry it can also be a name. --since and --until take a time
-(2026-05-31T08:00:00Z), a local date (2026-05-31), which includes the whole day, or a
-duration before now (2h, 7d).
+Filters combine: an entry must match all of them. --actor is an email address,
+a name or an id. --resource is an id; with --resource-type member, workspace,
+organization, api_key or directory_entry it can also be a name. --since and
+--until take a time (2026-05-31T08:00:00Z), a local date (2026-05-31), which
+includes the whole day, or a duration before now (2h, 7d).
 
-The entries are those of the workspace. With --organization, owners see the entries
-that belong to no workspace, such as settings and logins. With --mine you see what you
-did yourself outside of workspaces.`
+The entries are those of the workspace. With --organization, owners see the
+entries that belong to no workspace, such as settings and logins. With --mine
+you see what you did yourself outside of workspaces.`
 
 func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	flags := c.Flags()
@@ -255,7 +256,7 @@ func newAuditList(r *remote) *cobra.Command {
 	var q auditQuery
 	c := listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List entries of the audit log, newest first",
-		Long: "List entries of the audit log, newest first. Times are in your time zone. --csv\nwrites every field, as 'bursar audit export' does.\n" + auditFilters,
+		Long: "List entries of the audit log, newest first. Times are in your time zone.\n--csv writes every field, as 'bursar audit export' does.\n" + auditFilters,
 		Example: `  bursar audit list --since 24h
   bursar audit list --actor grace@example.com --outcome denied
   bursar audit list --resource-type member --resource "Grace Hopper" --all --json`,

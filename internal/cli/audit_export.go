@@ -29,7 +29,7 @@ func newAuditExport(r *remote) *cobra.Command {
 	var form string
 	c := &cobra.Command{
 		Use: "export FILE|-", Short: "Write the audit log to a file",
-		Long: "Write entries of the audit log, newest first, to a file or to standard output (-).\nWithout --format, files that end in .ndjson or .jsonl get JSON, with one entry on\neach line; all others get CSV with a header, which is safe to open as a spreadsheet.\nThe file is replaced when the export is complete, and only you can read it.\n" + auditFilters,
+		Long: "Write entries of the audit log, newest first, to a file or to standard output\n(-). Without --format, files that end in .ndjson or .jsonl get JSON, with one\nentry on each line; all others get CSV with a header, which is safe to open as\na spreadsheet. The file is replaced when the export is complete, and only you\ncan read it.\n" + auditFilters,
 		Example: `  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31
   bursar audit export audit.ndjson --action directory.entry.deleted
   bursar audit export - --format ndjson | gzip > audit.ndjson.gz`,

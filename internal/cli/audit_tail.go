@@ -32,7 +32,7 @@ func newAuditTail(r *remote) *cobra.Command {
 	var follow bool
 	c := &cobra.Command{
 		Use: "tail", Short: "Show the newest entries and follow the log",
-		Long: "Show the newest entries of the audit log, the newest last. With --follow, new entries\nare shown as they appear, until you press Ctrl-C; if the server cannot be reached,\nthe command retries. A screen of fewer than 120 columns does not show the actions.\nWith --json each entry is a line, and --jq applies to each.\n" + auditFilters,
+		Long: "Show the newest entries of the audit log, the newest last. With --follow, new\nentries are shown as they appear, until you press Ctrl-C; if the server cannot\nbe reached, the command retries. A screen of fewer than 120 columns does not\nshow the actions. With --json each entry is a line, and --jq applies to each.\n" + auditFilters,
 		Example: `  bursar audit tail
   bursar audit tail -f --outcome denied
   bursar audit tail -n 0 -f --json | while read -r entry; do notify "$entry"; done`,

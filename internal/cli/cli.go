@@ -35,6 +35,10 @@ const (
 	groupServer  = "server"
 )
 
+// helpWidth is how long a line of the help may be, so that it fits a terminal of 80
+// columns.
+const helpWidth = 78
+
 // Terminal holds the streams and the environment of a command.
 type Terminal = term.Terminal
 
@@ -70,12 +74,12 @@ func newRoot(t Terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bursar",
 		Short: "The front office of a payments platform",
-		Long: `Bursar logs people and machines in, keeps a directory of whom a workspace pays,
-and leaves an audit entry for every action. It is one program: the server, its
-administration and its command line.
+		Long: `Bursar logs people and machines in, keeps a directory of whom a workspace
+pays, and leaves an audit entry for every action. It is one program: the
+server, its administration and its command line.
 
-In CI, set BURSAR_URL, BURSAR_WORKSPACE and either BURSAR_API_KEY or BURSAR_TOKEN
-instead of using 'bursar login' and 'bursar workspaces use'.
+In CI, set BURSAR_URL, BURSAR_WORKSPACE and either BURSAR_API_KEY or
+BURSAR_TOKEN instead of using 'bursar login' and 'bursar workspaces use'.
 
 Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 		Example: `  bursar serve
@@ -87,6 +91,10 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 		SilenceUsage:  true,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetUsageTemplate(strings.NewReplacer(
+		".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth),
+		"for more information about a command", "for more information",
+	).Replace(root.UsageTemplate()))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return term.Usage(flagError(c, err)) })
 	r := &remote{terminal: t}
 	root.PersistentFlags().StringVar(&r.contextName, "context", "", "use this server; see 'bursar context list'")

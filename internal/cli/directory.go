@@ -17,9 +17,9 @@ func newDirectory(r *remote) *cobra.Command {
 		Short: "Manage the people and organizations that a workspace pays",
 		Long: `The directory holds the people and organizations that a workspace pays.
 
-ENTRY is the id of an entry, or its label in upper or lower case. If several entries
-have the label, the command asks which one you mean; in a script it fails and lists
-their ids.`,
+ENTRY is the id of an entry, or its label in upper or lower case. If several
+entries have the label, the command asks which one you mean; in a script it
+fails and lists their ids.`,
 		Example: `  bursar directory list --type person --tag speaker
   bursar directory create --name "Ada Lovelace" --field email=ada@example.com
   bursar directory get "Ada Lovelace"

@@ -16,9 +16,9 @@ func newEntryDelete(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete ENTRY…", Aliases: []string{"rm"},
 		Short: "Delete entries",
-		Long: `Delete entries. They disappear from all lists immediately and can be restored for 30
-days. If one of them cannot be found, none is deleted. With --json, each deleted
-entry is a line.`,
+		Long: `Delete entries. They disappear from all lists immediately and can be restored
+for 30 days. If one of them cannot be found, none is deleted. With --json,
+each deleted entry is a line.`,
 		Example: `  bursar directory delete "Ada Lovelace"
   bursar directory delete entry_01jd2q4h6k8m0n2p4r6s8t0v2w entry_01jd2q4h6k8m0n2p4r6s8t0v2x
   bursar directory list --tag duplicate --all --jq '.[].id' | xargs bursar directory delete`,
@@ -56,9 +56,10 @@ func newEntryRestore(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore ENTRY…",
 		Short: "Restore deleted entries",
-		Long: `Restore entries that were deleted in the last 30 days, with their tags and receiving
-methods. To restore by label you need to be able to read the audit log, in which
-deleted entries are found. With --json, each restored entry is a line.`,
+		Long: `Restore entries that were deleted in the last 30 days, with their tags and
+receiving methods. To restore by label you need to be able to read the audit
+log, in which deleted entries are found. With --json, each restored entry is a
+line.`,
 		Example: `  bursar directory restore entry_01jd2q4h6k8m0n2p4r6s8t0v2w
   bursar directory restore "Ada Lovelace"
   bursar audit list --action directory.entry.deleted`,

@@ -33,23 +33,25 @@ func newDirectoryExport(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [FILE|-]",
 		Short: "Write entries to a CSV or NDJSON file that 'import' reads",
-		Long: `Write the entries of the workspace, newest first, to a file or to standard output.
-'bursar directory import' can read the file: it updates the entries with these ids,
-or with --map id= creates new ones, for example in another workspace.
+		Long: `Write the entries of the workspace, newest first, to a file or to standard
+output. 'bursar directory import' can read the file: it updates the entries
+with these ids, or with --map id= creates new ones, for example in another
+workspace.
 
-CSV has a column for each property and each field. The column of a field is fields.KEY
-if all its values are texts. Otherwise (numbers, booleans, lists, objects, empty
-texts) it is json.KEY and contains JSON, so that an import restores the same values;
-only the order of the fields is lost. The columns are known only after all entries are
-read, so the file is written at the end. NDJSON keeps everything and is written entry
-by entry.
+CSV has a column for each property and each field. The column of a field is
+fields.KEY if all its values are texts. Otherwise (numbers, booleans, lists,
+objects, empty texts) it is json.KEY and contains JSON, so that an import
+restores the same values; only the order of the fields is lost. The columns
+are known only after all entries are read, so the file is written at the end.
+NDJSON keeps everything and is written entry by entry.
 
 Values are written exactly as they are, so that they can be imported again. A
-spreadsheet reads a text that starts with = + - or @ as a formula: when you do not
-trust the people in a file, open it with the columns set to text.
+spreadsheet reads a text that starts with = + - or @ as a formula: when you do
+not trust the people in a file, open it with the columns set to text.
 
-Names and tags take a request for each entry; --no-tags omits them and is faster. The
-file appears when it is complete. Receiving methods are not exported.`,
+Names and tags take a request for each entry; --no-tags omits them and is
+faster. The file appears when it is complete. Receiving methods are not
+exported.`,
 		Example: `  bursar directory export people.csv
   bursar directory export --type person --tag speaker speakers.ndjson
   bursar directory export --fields email,phone > contacts.csv

@@ -16,9 +16,9 @@ func newEntryGet(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "get ENTRY", Aliases: []string{"show", "view"},
 		Short: "Show an entry with its fields, tags and receiving methods",
-		Long: `Show everything about an entry. Account numbers are masked except for the last four
-digits, unless you pass --show-numbers. --json and --jq write the API's data, in
-which nothing is masked.`,
+		Long: `Show everything about an entry. Account numbers are masked except for the last
+four digits, unless you pass --show-numbers. --json and --jq write the API's
+data, in which nothing is masked.`,
 		Example: `  bursar directory get "Ada Lovelace"
   bursar directory get entry_01jd2q4h6k8m0n2p4r6s8t0v2w --show-numbers
   bursar directory get "Ada Lovelace" --jq .fields.email`,

@@ -34,33 +34,34 @@ func newDirectoryImport(r *remote) *cobra.Command {
 		Long: `Import entries from a file, or from standard input where FILE is "-". A line
 without an id makes an entry; a line with the id of an entry updates it.
 
-CSV files begin with a line that names the columns. They are UTF-8, separated by
-commas, semicolons or tabs. A column goes where its header says:
+CSV files begin with a line that names the columns. They are UTF-8, separated
+by commas, semicolons or tabs. A column goes where its header says:
 
   id, type, label, name, status   the property of the entry
-  tags                            names or ids, separated by |  (\| is a | in a name;
-                                  a lone | removes all tags)
+  tags                            names or ids, separated by |  (\| is a | in
+                                  a name; a lone | removes all tags)
   fields.KEY                      the field KEY, as a text
-  json.KEY                        the field KEY, as JSON: 42, true, {"city":"Rome"};
-                                  null removes the field from an entry
+  json.KEY                        the field KEY, as JSON: 42, true,
+                                  {"city":"Rome"}; null removes the field
   anything else                   the field of that name, as a text; "E-Mail",
-                                  "First Name" and the like are the well-known fields
+                                  "First Name" and the like are the
+                                  well-known fields
 
-An empty cell says nothing: in an update what is there stays. --map sends a column
-elsewhere, or leaves it out. NDJSON files have one JSON object a line, with the
-members that 'bursar api POST /directory' takes, or as 'export' writes them; there
---map moves members.
+An empty cell says nothing: in an update what is there stays. --map sends a
+column elsewhere, or leaves it out. NDJSON files have one JSON object a line,
+with the members that 'bursar api POST /directory' takes, or as 'export'
+writes them; there --map moves members.
 
-An import that was interrupted goes on where it was, if you run the same command
-again: FILE.bursar-import remembers which lines are done, and each new entry has an
-idempotency key made of the workspace, the number of the line and what it says. So
-nothing is made twice, and running it once more does nothing. Keep that file as long
-as FILE may be imported again. With standard input, --journal keeps it. --again
-forgets it and imports every line once more.
+An import that was interrupted goes on where it was, if you run the same
+command again: FILE.bursar-import remembers which lines are done, and each new
+entry has an idempotency key made of the workspace, the number of the line and
+what it says. So nothing is made twice, and running it once more does nothing.
+Keep that file as long as FILE may be imported again. With standard input,
+--journal keeps it. --again forgets it and imports every line once more.
 
-Lines that cannot be imported are written to FILE.refused.csv (or .ndjson) with the
-reason. Mend them there and import that file, or in FILE and import it again. The
-exit code is 1 where a line was refused.`,
+Lines that cannot be imported are written to FILE.refused.csv (or .ndjson)
+with the reason. Mend them there and import that file, or in FILE and import
+it again. The exit code is 1 where a line was refused.`,
 		Example: `  bursar directory import people.csv --dry-run
   bursar directory import people.csv --type person
   bursar directory import contacts.csv --type person --map "Full name=name" --map "Notes="

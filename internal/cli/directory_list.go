@@ -34,11 +34,11 @@ func newEntryList(r *remote) *cobra.Command {
 	c := r.listEntries(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"},
 		Short: "List entries, newest first",
-		Long: `List the entries of the workspace, newest first. Filters combine: an entry must
-match all of them.
+		Long: `List the entries of the workspace, newest first. Filters combine: an entry
+must match all of them.
 
---search matches the start of words in the label and in the fields. An entry must
-have all of the words.`,
+--search matches the start of words in the label and in the fields. An entry
+must have all of the words.`,
 		Example: `  bursar directory list
   bursar directory list --type organization --status active
   bursar directory list --tag speaker --search "love ada"
@@ -54,8 +54,8 @@ func newEntrySearch(r *remote) *cobra.Command {
 	c := r.listEntries(&cobra.Command{
 		Use:   "search WORDS…",
 		Short: "Find entries by words in their label and fields",
-		Long: `Find the entries that have all of the words in their label or their fields. Search
-matches the start of words and ignores case.`,
+		Long: `Find the entries that have all of the words in their label or their fields.
+Search matches the start of words and ignores case.`,
 		Example: `  bursar directory search love
   bursar directory search ada example.com --type person
   bursar directory search +49 170 --json`,

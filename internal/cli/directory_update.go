@@ -27,9 +27,9 @@ func newEntryUpdate(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "update ENTRY", Aliases: []string{"edit", "set"},
 		Short: "Change an entry",
-		Long: `Change what is given and leave the rest. Fields are merged by key: --field sets
-one, --remove-field removes one. --tag replaces all tags (--tag '' removes them
-all), while --add-tag and --remove-tag change the present ones.`,
+		Long: `Change what is given and leave the rest. Fields are merged by key: --field
+sets one, --remove-field removes one. --tag replaces all tags (--tag ''
+removes them all), while --add-tag and --remove-tag change the present ones.`,
 		Example: `  bursar directory update "Ada Lovelace" --field phone="+44 20 7946 0000"
   bursar directory update "Ada Lovelace" --add-tag vip --remove-tag speaker
   bursar directory update "Ada Lovelace" --remove-field phone --field employees:=13

@@ -19,11 +19,12 @@ func newInit(t Terminal) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Create the first organization, workspace and admin of a store",
-		Long: `Create the first organization, workspace and admin of an empty store, an API key for
-the admin, and a link with which the admin sets up their sign-in to the console.
-The key and the link are shown once; the link works once and expires after a day.
-The command fails, and changes nothing, if the store is already initialised.`,
+		Short: "Create the first organization, workspace and admin",
+		Long: `Create the first organization, workspace and admin of an empty store, an API
+key for the admin, and a link with which the admin sets up their sign-in to
+the console. The key and the link are shown once; the link works once and
+expires after a day. The command fails, and changes nothing, if the store is
+already initialised.`,
 		Example: `  bursar init --email ada@example.com --name "Ada Lovelace" --organization Acme --workspace Treasury
   bursar init --email ops@example.com --name Ops --organization Acme --workspace Main --json --database-url postgres://localhost/bursar`,
 		Args: cobra.NoArgs,

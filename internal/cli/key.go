@@ -24,8 +24,9 @@ func newKeys(r *remote) *cobra.Command {
 		Use:     "keys",
 		Aliases: []string{"key"},
 		Short:   "Create, rotate and revoke your API keys",
-		Long: `An API key lets a program act as you. Its secret is shown once, when the key is
-created. Use a separate key for each program, so that you can revoke one of them.`,
+		Long: `An API key lets a program act as you. Its secret is shown once, when the key
+is created. Use a separate key for each program, so that you can revoke one of
+them.`,
 		Example: `  bursar keys list
   bursar keys create --name "Nightly reconciliation" --expires-in 90d
   bursar keys rotate "Nightly reconciliation" --grace 1h`,
@@ -35,8 +36,8 @@ created. Use a separate key for each program, so that you can revoke one of them
 func newOwnKeysList(r *remote) *cobra.Command {
 	return listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your keys",
-		Long: `List your keys without their secrets. The note points out keys that have expired or
-that were not used for 45 days: revoke the ones you no longer need.`,
+		Long: `List your keys without their secrets. The note points out keys that have
+expired or that were not used for 45 days: revoke the ones you no longer need.`,
 		Example: `  bursar keys list
   bursar keys list --jq '.[] | select(.expires_at == null).name'`,
 	}, list[api.APIKey]{
@@ -93,9 +94,9 @@ func newOwnKeysCreate(r *remote) *cobra.Command {
 	var allow []string
 	c := &cobra.Command{
 		Use: "create", Short: "Create a key",
-		Long: `Create a key that acts as you, and print its secret. It is shown only once, because
-only its hash is stored. Standard output contains only the secret, so that you can pipe it
-to where it is needed.`,
+		Long: `Create a key that acts as you, and print its secret. It is shown only once,
+because only its hash is stored. Standard output contains only the secret, so
+that you can pipe it to where it is needed.`,
 		Example: `  bursar keys create --name "Nightly reconciliation" --expires-in 90d
   bursar keys create --name ci --allow 192.0.2.0/24 | gh secret set BURSAR_API_KEY`,
 		Args: cobra.NoArgs,
@@ -149,10 +150,11 @@ func newOwnKeysRotate(r *remote) *cobra.Command {
 	var grace string
 	c := &cobra.Command{
 		Use: "rotate KEY", Short: "Replace a key with a new one",
-		Long: `Create a key with the name and the networks of an old one, which KEY names by id or
-name, and print its secret, which is shown only once. The old key stays valid for a
-grace period of a day, so that a program can switch without an interruption;
---grace 0s ends it immediately. The new key has the lifetime of the old one.`,
+		Long: `Create a key with the name and the networks of an old one, which KEY names by
+id or name, and print its secret, which is shown only once. The old key stays
+valid for a grace period of a day, so that a program can switch without an
+interruption; --grace 0s ends it immediately. The new key has the lifetime of
+the old one.`,
 		Example: `  bursar keys rotate "Nightly reconciliation"
   bursar keys rotate key_01jd2n9c1d3e5f7g9h1j3k5m7n --grace 1h`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeKeys()),
@@ -198,8 +200,8 @@ func newOwnKeysRevoke(r *remote) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "revoke KEY", Short: "Revoke a key and end its sessions",
-		Long: `Revoke a key, by id or name, and end all its sessions immediately. This cannot be
-undone.`,
+		Long: `Revoke a key, by id or name, and end all its sessions immediately. This cannot
+be undone.`,
 		Example: `  bursar keys revoke "Nightly reconciliation"
   bursar keys revoke key_01jd2n9c1d3e5f7g9h1j3k5m7n --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeKeys()),

@@ -31,8 +31,8 @@ func newMembers(r *remote) *cobra.Command {
 func newMembersList(r *remote) *cobra.Command {
 	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the members and their roles",
-		Long: `List the members of the workspace and their roles, including people who are invited
-and have not accepted yet.`,
+		Long: `List the members of the workspace and their roles, including people who are
+invited and have not accepted yet.`,
 		Example: `  bursar members list
   bursar members list --jq '.[] | select(.status == "invited").email'
   bursar members list --all --csv > members.csv`,
@@ -59,10 +59,11 @@ func newMembersAdd(r *remote) *cobra.Command {
 	var role string
 	c := &cobra.Command{
 		Use: "add EMAIL", Short: "Add or invite a member",
-		Long: `Add somebody to the workspace with a role. Existing members of the organization join
-immediately. Anybody else is invited: the command prints a link with which they
-complete their account. The link is shown once, works once and expires after 7 days.
-Somebody who already is a member or invited gets the additional role.`,
+		Long: `Add somebody to the workspace with a role. Existing members of the
+organization join immediately. Anybody else is invited: the command prints a
+link with which they complete their account. The link is shown once, works
+once and expires after 7 days. Somebody who already is a member or invited
+gets the additional role.`,
 		Example: `  bursar members add grace@example.com --role viewer
   bursar members add grace@example.com --role directory_manager --workspace payroll`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -118,8 +119,8 @@ func newMembersRemove(r *remote) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Remove a member from the workspace",
-		Long: `Remove a member and all their roles from the workspace. It takes effect on their
-next request. The last admin cannot be removed.`,
+		Long: `Remove a member and all their roles from the workspace. It takes effect on
+their next request. The last admin cannot be removed.`,
 		Example: `  bursar members remove grace@example.com
   bursar members remove "Grace Hopper" --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMembers()),

@@ -17,12 +17,12 @@ func newMethods(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use: "receiving-methods", Aliases: []string{"receiving-method", "methods"},
 		Short: "Manage the accounts on which entries receive money",
-		Long: `Receiving methods are the accounts on which an entry of the directory receives money.
-One of them is the default.
+		Long: `Receiving methods are the accounts on which an entry of the directory receives
+money. One of them is the default.
 
-ENTRY is the id or label of an entry. METHOD is the id, provider or account name of
-one of its methods. Account numbers are masked except for the last four digits;
---show-numbers, --json and --jq show them in full.`,
+ENTRY is the id or label of an entry. METHOD is the id, provider or account
+name of one of its methods. Account numbers are masked except for the last
+four digits; --show-numbers, --json and --jq show them in full.`,
 		Example: `  bursar receiving-methods list "Ada Lovelace"
   bursar receiving-methods add "Ada Lovelace" --provider first-harbour-bank --account-name "A. Lovelace" --account-id -
   bursar receiving-methods default "Ada Lovelace" first-harbour-bank`,
@@ -116,8 +116,8 @@ func newMethodAdd(r *remote) *cobra.Command {
 		Long: `Add a receiving method to an entry and print its id. The first one becomes the
 default, a later one only with --default.
 
-With '--account-id -' the command reads the number from standard input, or asks for
-it, so that it stays out of your shell history.`,
+With '--account-id -' the command reads the number from standard input, or
+asks for it, so that it stays out of your shell history.`,
 		Example: `  bursar receiving-methods add "Ada Lovelace" --provider first-harbour-bank --account-name "A. Lovelace" --account-id -
   pass bank/ada | bursar receiving-methods add "Ada Lovelace" --provider wallet --account-name Ada --account-id - --default`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),

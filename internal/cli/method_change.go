@@ -100,9 +100,9 @@ func newMethodRemove(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "remove ENTRY METHOD", Aliases: []string{"rm", "delete"},
 		Short: "Remove a receiving method",
-		Long: `Remove a receiving method from an entry. This cannot be undone, so the command asks
-first, unless you pass --yes. If it was the default, the oldest remaining method
-becomes the default.`,
+		Long: `Remove a receiving method from an entry. This cannot be undone, so the command
+asks first, unless you pass --yes. If it was the default, the oldest remaining
+method becomes the default.`,
 		Example: `  bursar receiving-methods remove "Ada Lovelace" first-harbour-bank
   bursar receiving-methods remove "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --yes`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),

@@ -19,8 +19,8 @@ func newOrganizations(r *remote) *cobra.Command {
 		Use:     "orgs",
 		Aliases: []string{"org", "organizations", "organization"},
 		Short:   "List, create and configure organizations",
-		Long: `An organization owns workspaces. You belong to it as an owner, as a member, or because
-you are in one of its workspaces. Owners can change its settings.`,
+		Long: `An organization owns workspaces. You belong to it as an owner, as a member, or
+because you are in one of its workspaces. Owners can change its settings.`,
 		Example: `  bursar orgs list
   bursar orgs settings acme
   bursar orgs settings acme --name "Acme Group"`,
@@ -52,7 +52,8 @@ func newOrganizationsGet(r *remote) *cobra.Command {
 	var f term.Format
 	c := &cobra.Command{
 		Use: "get [ORG]", Short: "Show an organization",
-		Long: `Show an organization, by id, slug or name. Without one, show your only organization.`,
+		Long: `Show an organization, by id, slug or name. Without one, show your only
+organization.`,
 		Example: `  bursar orgs get acme
   bursar orgs get acme --jq .id`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
@@ -87,8 +88,8 @@ func newOrganizationsCreate(r *remote) *cobra.Command {
 	var slug string
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create an organization",
-		Long: `Create an organization. You become its owner. Without --slug, the slug is derived
-from the name.`,
+		Long: `Create an organization. You become its owner. Without --slug, the slug is
+derived from the name.`,
 		Example: `  bursar orgs create Acme
   bursar orgs create "Acme Group" --slug acme-group`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -115,8 +116,9 @@ func newOrganizationsSettings(r *remote) *cobra.Command {
 	var name, slug string
 	c := &cobra.Command{
 		Use: "settings [ORG]", Short: "Show or change the settings of an organization",
-		Long: `Show the settings of an organization. Owners can change them with --name and --slug;
-a new name does not change the slug. Without ORG, your only organization is used.`,
+		Long: `Show the settings of an organization. Owners can change them with --name and
+--slug; a new name does not change the slug. Without ORG, your only
+organization is used.`,
 		Example: `  bursar orgs settings
   bursar orgs settings acme --name "Acme Group" --slug acme-group`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),

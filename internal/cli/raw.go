@@ -28,18 +28,19 @@ func newAPI(r *remote) *cobra.Command {
 	call := &rawCall{r: r}
 	c := &cobra.Command{
 		Use: "api METHOD PATH", Short: "Send a request to the API",
-		Long: `Send a request to the API as the signed-in user and print the response. The path may
-start with /v1 and have a query. {workspace} in the path or in --field is replaced by
-the id of the workspace. The server documents the API at /docs.
+		Long: `Send a request to the API as the signed-in user and print the response. The
+path may start with /v1 and have a query. {workspace} in the path or in
+--field is replaced by the id of the workspace. The server documents the API
+at /docs.
 
---field adds to the body, or for GET to the query. The values true, false, null and
-numbers keep their JSON type, @FILE is the content of a file (@- of standard input),
-and anything else is text. --raw-field is always text. name[key]=value makes an
-object, name[]=value a list.
+--field adds to the body, or for GET to the query. The values true, false,
+null and numbers keep their JSON type, @FILE is the content of a file (@- of
+standard input), and anything else is text. --raw-field is always text.
+name[key]=value makes an object, name[]=value a list.
 
-Requests that change something have an idempotency key, so that they are safe to
-repeat; set your own with --header 'Idempotency-Key: …'. Responses with a status of
-400 or more are printed, too, and the exit code is 1.`,
+Requests that change something have an idempotency key, so that they are safe
+to repeat; set your own with --header 'Idempotency-Key: …'. Responses with a
+status of 400 or more are printed, too, and the exit code is 1.`,
 		Example: `  bursar api GET /auth/me
   bursar api GET '/directory?workspace_id={workspace}' --paginate --jq '.[].label'
   bursar api POST /directory -F workspace_id={workspace} -F type=person -F 'fields[name]=Ada'

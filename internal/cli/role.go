@@ -22,8 +22,8 @@ func newRoles(r *remote) *cobra.Command {
 		Use:     "roles",
 		Aliases: []string{"role"},
 		Short:   "List, assign and define roles",
-		Long: `A role is a named set of permissions. Some are built in; a workspace can define its
-own. Nobody can grant a permission that they do not have.`,
+		Long: `A role is a named set of permissions. Some are built in; a workspace can
+define its own. Nobody can grant a permission that they do not have.`,
 		Example: `  bursar roles list
   bursar roles assign grace@example.com auditor
   bursar roles define payer --name Payer --permission ws.read --permission ws.payouts.create`,
@@ -98,8 +98,8 @@ func (r *remote) writeRole(f term.Format, role api.Role) error {
 func newRolesAssign(r *remote) *cobra.Command {
 	return r.newRoleChange(&cobra.Command{
 		Use: "assign MEMBER ROLE", Short: "Assign a role to a member",
-		Long: `Assign an additional role to a member. MEMBER is an email address, name or id; ROLE is
-a key or name. Nothing changes if the member already has the role.`,
+		Long: `Assign an additional role to a member. MEMBER is an email address, name or id;
+ROLE is a key or name. Nothing changes if the member already has the role.`,
 		Example: `  bursar roles assign grace@example.com auditor`,
 	}, func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error) {
 		done, err := s.Roles.Assign(ctx, w.ID, m.ID, role.Key)
@@ -114,8 +114,8 @@ a key or name. Nothing changes if the member already has the role.`,
 func newRolesRemove(r *remote) *cobra.Command {
 	return r.newRoleChange(&cobra.Command{
 		Use: "remove MEMBER ROLE", Aliases: []string{"rm"}, Short: "Remove a role from a member",
-		Long: `Remove a role from a member, who stays in the workspace. It takes effect on their
-next request. The last admin cannot lose the admin role.`,
+		Long: `Remove a role from a member, who stays in the workspace. It takes effect on
+their next request. The last admin cannot lose the admin role.`,
 		Example: `  bursar roles remove grace@example.com auditor`,
 	}, func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error) {
 		done, err := s.Roles.Unassign(ctx, w.ID, m.ID, role.Key)
@@ -162,11 +162,12 @@ func newRolesDefine(r *remote) *cobra.Command {
 	var color string
 	c := &cobra.Command{
 		Use: "define KEY", Short: "Create or change a role of the workspace",
-		Long: `Create a role of the workspace, or change the role with this key. When you change a
-role, omitted flags keep their value, and --permission replaces all permissions of
-the role. Permissions that the given ones need, such as ws.directory.read for
-ws.directory.write, are added. A change takes effect on the next request of everybody
-who has the role. Built-in roles cannot be changed.
+		Long: `Create a role of the workspace, or change the role with this key. When you
+change a role, omitted flags keep their value, and --permission replaces all
+permissions of the role. Permissions that the given ones need, such as
+ws.directory.read for ws.directory.write, are added. A change takes effect on
+the next request of everybody who has the role. Built-in roles cannot be
+changed.
 
 A key is a lower-case letter followed by letters, digits or underscores.`,
 		Example: `  bursar roles define payer --name Payer --permission ws.read,ws.payouts.create

@@ -24,12 +24,13 @@ func newServe(t Terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: `Run the server. On an empty store it creates a first organization, workspace and
-admin, and prints the admin's API key and a link with which the admin sets up their
-sign-in to the console. Both are printed only once.
+		Long: `Run the server. On an empty store it creates a first organization, workspace
+and admin, and prints the admin's API key and a link with which the admin sets
+up their sign-in to the console. Both are printed only once.
 
-Every flag can also be set with the environment variable in brackets. On SIGTERM or
-SIGINT the server answers the requests it has received, closes the store and exits.`,
+Every flag can also be set with the environment variable in brackets. On
+SIGTERM or SIGINT the server answers the requests it has received, closes the
+store and exits.`,
 		Example: `  bursar serve
   bursar serve --data /var/lib/bursar --listen 0.0.0.0:8080 --public-url https://pay.example.com
   BURSAR_DATABASE_URL=postgres://bursar@db.internal/bursar bursar serve`,

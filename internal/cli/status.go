@@ -20,8 +20,8 @@ func newLogout(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Sign out and delete the stored credential",
-		Long: `End the session on the server and delete the stored credential. A stored API key
-stays valid on the server; revoke it with 'bursar keys revoke'.`,
+		Long: `End the session on the server and delete the stored credential. A stored API
+key stays valid on the server; revoke it with 'bursar keys revoke'.`,
 		Example: `  bursar logout
   bursar logout --context pay.example.com`,
 		Args: cobra.NoArgs,
@@ -111,7 +111,7 @@ func newStatus(r *remote) *cobra.Command {
 	var f term.Format
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show the server, the user, the workspace and when the session ends",
+		Short: "Show the server, the user, the workspace and the session",
 		Example: `  bursar status
   bursar status --json`,
 		Args: cobra.NoArgs,
@@ -172,8 +172,8 @@ func newContext(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context",
 		Short: "Work with several servers",
-		Long: `Each server that you sign in to is a context, with its own credential and default
-workspace. Commands use the current context, or the one of --context.`,
+		Long: `Each server that you sign in to is a context, with its own credential and
+default workspace. Commands use the current context, or the one of --context.`,
 		Example: `  bursar context list
   bursar context use pay.example.com`,
 		Args: cobra.NoArgs,

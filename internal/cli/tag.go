@@ -23,8 +23,8 @@ func newTags(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use: "tags", Aliases: []string{"tag"},
 		Short: "Manage the tags of the directory",
-		Long: `Tags group the entries of the directory. TAG is the name of a tag, in upper or lower
-case, or its id. A tag applies to entries of one type or of all types.`,
+		Long: `Tags group the entries of the directory. TAG is the name of a tag, in upper or
+lower case, or its id. A tag applies to entries of one type or of all types.`,
 		Example: `  bursar directory tags list
   bursar directory tags create speaker --applies-to person
   bursar directory tags rename speaker keynote`,
@@ -66,8 +66,8 @@ func newTagCreate(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a tag",
-		Long: `Create a tag and print its id. Giving an entry an unknown tag creates the tag, too,
-for entries of all types.`,
+		Long: `Create a tag and print its id. Giving an entry an unknown tag creates the tag,
+too, for entries of all types.`,
 		Example: `  bursar directory tags create speaker --applies-to person
   bursar directory tags create "paid by card" --json`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -121,8 +121,8 @@ func newTagUpdate(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "update TAG", Aliases: []string{"edit"},
 		Short: "Change the name of a tag or the entries it applies to",
-		Long: `Change a tag. It cannot be restricted to a type while entries of another type have
-it.`,
+		Long: `Change a tag. It cannot be restricted to a type while entries of another type
+have it.`,
 		Example: `  bursar directory tags update speaker --applies-to person
   bursar directory tags update speaker --name keynote --applies-to all`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeTag(false),
@@ -180,8 +180,9 @@ func newTagDelete(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete TAG…", Aliases: []string{"rm"},
 		Short: "Delete tags and remove them from all entries",
-		Long: `Delete tags and remove them from all entries. This cannot be undone, so the command
-asks first, unless you pass --yes. With --json, each deleted tag is a line.`,
+		Long: `Delete tags and remove them from all entries. This cannot be undone, so the
+command asks first, unless you pass --yes. With --json, each deleted tag is a
+line.`,
 		Example: `  bursar directory tags delete speaker
   bursar directory tags delete speaker keynote --yes`,
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: r.completeTag(true),

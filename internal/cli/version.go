@@ -51,7 +51,8 @@ func newVersion(t Terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of the program",
-		Long:  `Show the version of the program, the commit it was built from, and the version of Go.`,
+		Long: `Show the version of the program, the commit it was built from, and the version
+of Go.`,
 		Example: `  bursar version
   bursar version --json`,
 		Args: cobra.NoArgs,

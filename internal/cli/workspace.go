@@ -20,9 +20,9 @@ func newWorkspaces(r *remote) *cobra.Command {
 		Use:     "workspaces",
 		Aliases: []string{"workspace"},
 		Short:   "List, create and choose workspaces",
-		Long: `A workspace has its own directory, members, roles and audit log, and belongs to an
-organization. Commands use the workspace of --workspace, else of BURSAR_WORKSPACE,
-else of 'bursar workspaces use'.`,
+		Long: `A workspace has its own directory, members, roles and audit log, and belongs
+to an organization. Commands use the workspace of --workspace, else of
+BURSAR_WORKSPACE, else of 'bursar workspaces use'.`,
 		Example: `  bursar workspaces list
   bursar workspaces use treasury
   bursar workspaces create "Payroll Europe"`,
@@ -34,8 +34,8 @@ func newWorkspacesList(r *remote) *cobra.Command {
 	owners := map[string]string{} // names of organizations by id
 	return listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your workspaces",
-		Long: `List the workspaces that you are a member of. A star marks the default workspace of
-commands.`,
+		Long: `List the workspaces that you are a member of. A star marks the default
+workspace of commands.`,
 		Example: `  bursar workspaces list
   bursar workspaces list --jq '.[].slug'`,
 	}, list[api.Workspace]{
@@ -69,7 +69,8 @@ func newWorkspacesGet(r *remote) *cobra.Command {
 	var f term.Format
 	c := &cobra.Command{
 		Use: "get [WORKSPACE]", Short: "Show a workspace",
-		Long: `Show a workspace, by id, slug or name. Without one, show the current workspace.`,
+		Long: `Show a workspace, by id, slug or name. Without one, show the current
+workspace.`,
 		Example: `  bursar workspaces get
   bursar workspaces get treasury --jq .id`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
@@ -109,9 +110,9 @@ func newWorkspacesCreate(r *remote) *cobra.Command {
 	var slug, organization string
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a workspace",
-		Long: `Create a workspace in an organization that you own. You become its first admin.
-Without --slug, the slug is derived from the name. Without --organization, your only
-organization is used.`,
+		Long: `Create a workspace in an organization that you own. You become its first
+admin. Without --slug, the slug is derived from the name. Without
+--organization, your only organization is used.`,
 		Example: `  bursar workspaces create Treasury
   bursar workspaces create "Payroll Europe" --organization acme --slug payroll-eu`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -144,8 +145,8 @@ func newWorkspacesUpdate(r *remote) *cobra.Command {
 	var name, slug string
 	c := &cobra.Command{
 		Use: "update [WORKSPACE]", Short: "Change the name or slug of a workspace",
-		Long: `Change the name, the slug or both of a workspace. A new name does not change the
-slug.`,
+		Long: `Change the name, the slug or both of a workspace. A new name does not change
+the slug.`,
 		Example: `  bursar workspaces update --name "Group Treasury"
   bursar workspaces update treasury --slug group-treasury`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
@@ -192,8 +193,9 @@ func notEmpty(text string) *string {
 func newWorkspacesUse(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use: "use [WORKSPACE]", Short: "Choose the default workspace",
-		Long: `Choose the default workspace for the current context. Without an argument the command
-asks, if it runs on a terminal. --workspace and BURSAR_WORKSPACE override the default.`,
+		Long: `Choose the default workspace for the current context. Without an argument the
+command asks, if it runs on a terminal. --workspace and BURSAR_WORKSPACE
+override the default.`,
 		Example: `  bursar workspaces use treasury
   bursar workspaces use`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),

@@ -74,7 +74,7 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.OIDC.ClientID, "oidc-client-id", "", "client id of Bursar at the provider [BURSAR_OIDC_CLIENT_ID]")
 	flags.StringVar(&s.OIDC.ClientSecret, "oidc-client-secret", "", "client secret of Bursar at the provider; better set with the variable [BURSAR_OIDC_CLIENT_SECRET]")
 	flags.StringVar(&s.OIDC.Name, "oidc-name", "your company", "name of the provider on the sign-in page [BURSAR_OIDC_NAME]")
-	flags.StringVar(&s.SMTPURL, "smtp-url", "", "mail server, such as smtp://user:password@mail.example.com:587 or smtps://…; better set with the variable [BURSAR_SMTP_URL]")
+	flags.StringVar(&s.SMTPURL, "smtp-url", "", "mail server, such as smtp://user:password@host:587 or smtps://…; better set with the variable [BURSAR_SMTP_URL]")
 	flags.StringVar(&s.MailFrom, "mail-from", "", "sender address of mail [BURSAR_MAIL_FROM]")
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")

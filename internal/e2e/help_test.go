@@ -103,7 +103,8 @@ var fromEnvironment = flagsOf["serve"]
 
 var runsServer = regexp.MustCompile(`^(serve|init|admin)\b`)
 
-var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+).*$`)
+// flagLine matches a flag and its explanation, whose further lines are indented.
+var flagLine = regexp.MustCompile(`(?m)^ {2,6}(?:-\w, )?--([a-z-]+).*(?:\n {7,}.*)*$`)
 
 func TestHelpNamesEveryFlagAndItsVariable(t *testing.T) {
 	for name, flags := range flagsOf {
