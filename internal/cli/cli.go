@@ -122,6 +122,9 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 		case args == nil:
 			args = cobra.ArbitraryArgs
 		}
+		if run := c.RunE; run != nil {
+			c.RunE = func(c *cobra.Command, given []string) error { return r.blame(run(c, given)) }
+		}
 		// Cobra's own errors become usage errors too, so that all of them look the same
 		// and exit with code 2.
 		c.Args = func(c *cobra.Command, given []string) error {

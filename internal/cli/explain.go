@@ -51,7 +51,12 @@ func explainRefusal(err error, refused *client.Error) string {
 			text += "\n  " + field.Field + " " + field.Constraint
 		}
 	}
-	if next := nextStep(refused); next != "" {
+	next := nextStep(refused)
+	var hinted hintedError
+	if errors.As(err, &hinted) {
+		next = hinted.hint
+	}
+	if next != "" {
 		text += "\n" + next
 	}
 	if refused.RequestID != "" {

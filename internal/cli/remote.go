@@ -20,6 +20,7 @@ type remote struct {
 	terminal    Terminal
 	contextName string // --context
 	workspace   string // --workspace
+	variable    string // holds the credential in use; empty if a login stored it
 }
 
 var (
@@ -82,6 +83,12 @@ func (r *remote) connect() (*session, error) {
 		held = profile.Credential{APIKey: r.terminal.Getenv("BURSAR_API_KEY"), Token: r.terminal.Getenv("BURSAR_TOKEN")}
 		s.workspace = cmp.Or(r.terminal.Getenv("BURSAR_WORKSPACE"), s.workspace)
 	}
+	switch {
+	case held.APIKey != "":
+		r.variable = "BURSAR_API_KEY"
+	case held.Token != "":
+		r.variable = "BURSAR_TOKEN"
+	}
 	if held.Empty() {
 		if held, err = f.credentials.Load(s.name, s.url); err != nil {
 			return nil, err
@@ -96,6 +103,15 @@ func (r *remote) connect() (*session, error) {
 	}
 	s.Client, err = newClient(s.url, held)
 	return s, err
+}
+
+// blame names the variable whose credential the server does not accept. Signing in
+// would not help, because the variable wins.
+func (r *remote) blame(err error) error {
+	if r.variable == "" || !client.IsUnauthorized(err) {
+		return err
+	}
+	return withHint(err, "The server does not accept "+r.variable+": set the variable to a valid credential, or unset it and run 'bursar login'.")
 }
 
 // target returns the context of --context, or else the current one; nil if there is
