@@ -168,5 +168,9 @@ func (r *remote) currentWorkspace(ctx context.Context, s *session) (api.Workspac
 	case len(all) == 1:
 		return all[0], nil
 	}
-	return s.pickWorkspace(ctx, "Which workspace? ('bursar workspaces use NAME' remembers one)", all)
+	hint := "'bursar workspaces use NAME' remembers one"
+	if s.name == "" { // there is no context that could remember it
+		hint = "set BURSAR_WORKSPACE to skip this question"
+	}
+	return s.pickWorkspace(ctx, "Which workspace? ("+hint+")", all)
 }
