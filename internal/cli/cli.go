@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,8 @@ func Run(ctx context.Context, args []string, t Terminal) int {
 		fmt.Fprintf(t.Err, "bursar: %v\nRun '%s --help' for usage.\n", err, command.CommandPath())
 		return exitUsage
 	}
-	for i, line := range strings.Split(explain(err), "\n") {
+	// PostgreSQL is dialled with TLS and without, and both may fail for the same reason.
+	for i, line := range slices.Compact(strings.Split(explain(err), "\n")) {
 		if i == 0 {
 			line = "bursar: " + line
 		}

@@ -34,6 +34,9 @@ func TestAnUnreachablePostgreSQLIsNamed(t *testing.T) {
 		if got.Code != 1 || !strings.Contains(got.Err, "PostgreSQL") || !strings.Contains(got.Err, "--database-url") {
 			t.Errorf("%s: exit code %d:\n%s", line, got.Code, got.Err)
 		}
+		if strings.Count(got.Err, "connection refused") != 1 {
+			t.Errorf("%s: the cause is not said once:\n%s", line, got.Err)
+		}
 		if strings.Contains(got.Err, "context list") || strings.Contains(got.Err, "hunter2") {
 			t.Errorf("%s: the error misleads or shows the password:\n%s", line, got.Err)
 		}
