@@ -69,7 +69,7 @@ type RoleDefine struct {
 	Permissions []string `json:"permissions" required:"true"`
 }
 
-// AppliesToAll is for tags that entries of any type may carry. The others apply to
+// AppliesToAll is for tags that entries of any type may have. The others apply to
 // TypePerson or TypeOrganization.
 const AppliesToAll = "all"
 

@@ -146,7 +146,7 @@ type Organization struct {
 	Slug string `json:"slug"`
 }
 
-// Tag is a word that entries can carry.
+// Tag is a word that entries can have.
 type Tag struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`

@@ -30,10 +30,10 @@ const (
 	CodeUnavailable         = "UNAVAILABLE"          // try again later
 	CodeLastAdmin           = "LAST_ADMIN"           // a workspace keeps at least one admin
 	CodeSlugTaken           = "SLUG_TAKEN"           // the slug is in use
-	CodeRoleInUse           = "ROLE_IN_USE"          // somebody holds the role
+	CodeRoleInUse           = "ROLE_IN_USE"          // members have the role
 	CodeNotPending          = "CODE_NOT_PENDING"     // the device code was decided or has expired
 	CodeTagExists           = "TAG_EXISTS"           // there is a tag of this name
-	CodeTagInUse            = "TAG_IN_USE"           // entries of another type carry the tag
+	CodeTagInUse            = "TAG_IN_USE"           // entries of another type have the tag
 	CodeTooMany             = "TOO_MANY"             // the limit of this resource is reached
 )
 

@@ -300,7 +300,7 @@ func TestTagsAreCreatedRenamedAndDeleted(t *testing.T) {
 	page.Shoot("directory-tag")
 	page.Select("Used for", "Organizations")
 	page.ClickText("Save")
-	page.WaitText("Entries that are not of type organization carry the tag")
+	page.WaitText("Entries that are not of type organization have the tag")
 	page.Select("Used for", "People")
 	page.Fill("Name", "staff")
 	page.ClickText("Save")

@@ -106,7 +106,7 @@ func TestARoleIsCreatedChangedAndDeleted(t *testing.T) {
 	page.ExpectStatus(http.StatusUnprocessableEntity)
 	page.ClickText("Delete role Late shift")
 	page.ClickText("Delete")
-	page.WaitText("Somebody holds the role night_shift: take it from them first.")
+	page.WaitText("The role night_shift is in use: remove it from its members first.")
 	page.Accessible("roles with one in use")
 	page.Shoot("roles-in-use")
 	n.Admin(t).Delete("/v1/workspaces/" + n.First.WorkspaceID + "/roles/" + memberID(t, n, "ana@example.com") + "/night_shift").OK()

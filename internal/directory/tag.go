@@ -158,7 +158,7 @@ func stillApplies(q db.Q, t api.Tag) error {
 	other, err := q.Row(`SELECT e.id FROM directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id
 		WHERE t.tag_id = $1 AND e.type <> $2 LIMIT 1`, t.ID, t.AppliesTo).Scan(new(string))
 	if err == nil && other {
-		err = fault.New(fault.TagInUse, "entries that are not of type %s carry the tag", t.AppliesTo)
+		err = fault.New(fault.TagInUse, "entries that are not of type %s have the tag", t.AppliesTo)
 	}
 	return err
 }

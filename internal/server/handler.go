@@ -114,7 +114,7 @@ func (s *Server) catch(rec *recorder) {
 	}
 	s.log.Error("panic", "request_id", rec.exchange.RequestID, "route", rec.exchange.Route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if !rec.wrote {
-		rec.exchange.Fail(fault.New(fault.Internal, "something went wrong on our side; quote request id %s", rec.exchange.RequestID))
+		rec.exchange.Fail(fault.New(fault.Internal, "an internal error occurred; give the request id %s when you report it", rec.exchange.RequestID))
 	}
 }
 

@@ -80,7 +80,7 @@ func (x *Exchange) Explain(err error) *fault.Fault {
 	} else {
 		x.Log.Error("unexpected failure", "request_id", x.RequestID, "route", x.Route, "error", err.Error())
 	}
-	return fault.New(fault.Internal, "something went wrong on our side; quote request id %s", x.RequestID)
+	return fault.New(fault.Internal, "an internal error occurred; give the request id %s when you report it", x.RequestID)
 }
 
 // body reads the whole body, which may be empty. That of a GET is ignored.

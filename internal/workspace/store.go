@@ -184,7 +184,7 @@ func roomForRole(q db.Q, workspaceID string) error {
 func roleUnused(q db.Q, workspaceID, role string) error {
 	held, err := q.Row(`SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2 LIMIT 1`, workspaceID, role).Scan(new(string))
 	if err == nil && held {
-		err = fault.New(fault.RoleInUse, "somebody holds the role %s: take it from them first", role)
+		err = fault.New(fault.RoleInUse, "the role %s is in use: remove it from its members first", role)
 	}
 	return err
 }
