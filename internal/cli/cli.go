@@ -76,9 +76,9 @@ func newRoot(t Terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bursar",
 		Short: "The front office of a payments platform",
-		Long: `Bursar logs people and machines in, keeps a directory of whom a workspace
-pays, and leaves an audit entry for every action. It is one program: the
-server, its administration and its command line.
+		Long: `Bursar signs in people and machines, keeps a directory of who a workspace
+pays, and records every action in an audit log. It is one program: the server,
+its administration and its command line.
 
 In CI, set BURSAR_URL, BURSAR_WORKSPACE and either BURSAR_API_KEY or
 BURSAR_TOKEN instead of using 'bursar login' and 'bursar workspaces use'.

@@ -40,7 +40,7 @@ that does not exist yet is created.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			list, err := fields.list(r.terminal.In)
 			if named := properties.fill(&p); err == nil && !named && list == nil {
-				err = term.Usagef("an entry needs a name or a field: use --name, --label, --field or --fields-json")
+				err = term.Usagef("an entry needs a name: pass --name, --label, --field or --fields-json")
 			}
 			if err = errors.Join(err, oneOf("type", p.Type, api.EntryTypes())); err != nil {
 				return err

@@ -118,7 +118,7 @@ func (j *journal) open(anew bool) error {
 	return errors.Join(j.file.Sync(), syncFolder(filepath.Dir(j.file.Name())))
 }
 
-var errOtherWorkspace = errors.New("it tells of an import into another workspace; give --journal FILE for this one")
+var errOtherWorkspace = errors.New("it belongs to an import into another workspace: pass --journal FILE for this one")
 
 // readHead reads the head of a journal that was begun before; io.EOF where none was.
 func (j *journal) readHead() error {

@@ -114,7 +114,7 @@ func (s *session) changedTags(ctx context.Context, e *api.Entry, add, drop []str
 	tags := append([]string{}, e.Tags...)
 	for _, tag := range drop {
 		if !slices.ContainsFunc(e.Tags, same(tag)) {
-			return nil, fmt.Errorf("%s does not carry the tag %q", term.Printable(named(e)), tag)
+			return nil, fmt.Errorf("%s doesn't have the tag %q", term.Printable(named(e)), tag)
 		}
 		tags = slices.DeleteFunc(tags, same(tag))
 	}

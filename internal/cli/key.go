@@ -214,7 +214,11 @@ be undone.`,
 			if err != nil {
 				return err
 			}
-			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Revoke the key %s (%s, last used %s)? Anything using it will stop working immediately.", term.Printable(k.Name), k.ID, orNever(k.LastUsedAt)), yes); err != nil {
+			used := "never used"
+			if k.LastUsedAt != 0 {
+				used = "last used " + localTime(k.LastUsedAt)
+			}
+			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Revoke the key %s (%s, %s)? Anything using it will stop working immediately.", term.Printable(k.Name), k.ID, used), yes); err != nil {
 				return err
 			}
 			revoked, err := s.Keys.Revoke(c.Context(), k.ID)

@@ -55,7 +55,7 @@ another server adds a context; see 'bursar context'.`,
 				held, err = r.readToken(c.Context())
 			} else {
 				if !wait && !term.IsTerminal(r.terminal.Err) {
-					return term.Usagef("this is not a terminal, so nobody may see the code to approve: pass an API key on standard input with --with-token, set BURSAR_API_KEY, or pass --wait to wait for an approval")
+					return term.Usagef("this is not a terminal, so nobody may see the code to approve: in a script, set BURSAR_URL and BURSAR_API_KEY instead, or pass an API key on standard input with --with-token; to wait for an approval nevertheless, pass --wait")
 				}
 				held, err = r.deviceLogin(c.Context(), url, noBrowser)
 			}

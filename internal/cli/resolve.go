@@ -31,7 +31,7 @@ func pick[T any](ctx context.Context, t Terminal, kind, ref string, all []candid
 	var none T
 	switch len(found) {
 	case 0:
-		return none, fmt.Errorf("there is no %s %q that you can see", kind, ref)
+		return none, fmt.Errorf("no %s %q found", kind, ref)
 	case 1:
 		return found[0].value, nil
 	}

@@ -235,7 +235,7 @@ func TestLoginWithoutATerminalIsRefused(t *testing.T) {
 	t.Parallel()
 	node := servertest.Start(t, dbtest.SQLite(t))
 	got := newSeat(t).run("login", node.URL)
-	if got.Code != 2 || !strings.Contains(got.Err, "--with-token") || !strings.Contains(got.Err, "--wait") {
+	if got.Code != 2 || !strings.Contains(got.Err, "set BURSAR_URL and BURSAR_API_KEY") || !strings.Contains(got.Err, "--with-token") || !strings.Contains(got.Err, "--wait") {
 		t.Errorf("exit code %d:\n%s", got.Code, got.Err)
 	}
 }
