@@ -1,0 +1,177 @@
+package token_test
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+	"bursar/internal/token"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+const issuer = "https://pay.example.com"
+
+// session is one that begins now.
+func session(n *servertest.Node) token.Session {
+	now := n.DB.Now()
+	return token.Session{ID: "ses_1", AccountID: "usr_1", CreatedAt: now, ExpiresAt: now + time.Hour.Milliseconds()}
+}
+
+func sign(t *testing.T, k *token.Keyring, s token.Session) string {
+	t.Helper()
+	text, err := k.Sign(t.Context(), s)
+	if err != nil {
+		t.Fatalf("sign a token: %v", err)
+	}
+	return text
+}
+
+// forge signs claims as somebody does who knows everything but the right key.
+func forge(t *testing.T, method jwt.SigningMethod, kid, key any, expires time.Time) string {
+	t.Helper()
+	made := jwt.NewWithClaims(method, jwt.MapClaims{"iss": issuer, "sub": "usr_1", "sid": "ses_1", "exp": expires.Unix()})
+	made.Header["kid"] = kid
+	text, err := made.SignedString(key)
+	if err != nil {
+		t.Fatalf("forge a token: %v", err)
+	}
+	return text
+}
+
+func admitted() error { return nil }
+
+func TestTokensNameTheirSession(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		k, s := token.NewKeyring(n.DB, issuer), session(n)
+		text := sign(t, k, s)
+		c, good, err := k.Verify(t.Context(), text, admitted)
+		if err != nil || !good {
+			t.Fatalf("the token is good: %t, %v", good, err)
+		}
+		if c.Session != s.ID || c.Subject != s.AccountID || c.Issuer != issuer ||
+			c.IssuedAt.Unix() != s.CreatedAt/1000 || c.ExpiresAt.Unix() != s.ExpiresAt/1000 {
+			t.Errorf("the token says %+v", c)
+		}
+	})
+}
+
+func TestTokensThatAreRefused(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		k, s := token.NewKeyring(n.DB, issuer), session(n)
+		good := sign(t, k, s)
+		other := s
+		other.AccountID = "usr_2"
+		head, rest, _ := strings.Cut(good, ".")
+		payload, signature, _ := strings.Cut(rest, ".")
+		_, otherRest, _ := strings.Cut(sign(t, k, other), ".")
+		otherPayload, _, _ := strings.Cut(otherRest, ".")
+
+		expired := s
+		expired.CreatedAt, expired.ExpiresAt = s.CreatedAt-2*time.Hour.Milliseconds(), s.CreatedAt-time.Second.Milliseconds()
+		set, err := k.Public(t.Context())
+		if err != nil || len(set.Keys) != 1 {
+			t.Fatalf("the public keys are %+v, %v", set, err)
+		}
+		kid := set.Keys[0].ID
+		public, err := base64.RawURLEncoding.DecodeString(set.Keys[0].X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, foreign, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := n.Clock.Now().Add(time.Hour)
+		for name, text := range map[string]string{
+			"nothing":                        "",
+			"no token":                       "bk_123",
+			"without a signature":            head + "." + payload + ".",
+			"another payload":                head + "." + otherPayload + "." + signature,
+			"another signature":              head + "." + payload + "." + strings.Repeat("A", len(signature)),
+			"more behind it":                 good + ".x",
+			"expired":                        sign(t, k, expired),
+			"another key":                    forge(t, jwt.SigningMethodEdDSA, kid, foreign, later),
+			"an unknown key":                 forge(t, jwt.SigningMethodEdDSA, "sig_unknown", foreign, later),
+			"a key without a name":           forge(t, jwt.SigningMethodEdDSA, nil, foreign, later),
+			"a number for a key":             forge(t, jwt.SigningMethodEdDSA, 1, foreign, later),
+			"no algorithm":                   forge(t, jwt.SigningMethodNone, kid, jwt.UnsafeAllowNoneSignatureType, later),
+			"the public key as a shared one": forge(t, jwt.SigningMethodHS256, kid, public, later),
+		} {
+			if _, good, err := k.Verify(t.Context(), text, admitted); good || err != nil {
+				t.Errorf("%s is good: %t, %v", name, good, err)
+			}
+		}
+
+		if _, ok, err := k.Verify(t.Context(), good, admitted); !ok || err != nil {
+			t.Fatalf("the token that the others were made of is good: %t, %v", ok, err)
+		}
+		n.Clock.Advance(time.Hour)
+		if _, ok, err := k.Verify(t.Context(), good, admitted); ok || err != nil {
+			t.Errorf("after its time it is good: %t, %v", ok, err)
+		}
+	})
+}
+
+func TestRotatedKeys(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		k, s := token.NewKeyring(n.DB, issuer), session(n)
+		before := sign(t, k, s)
+		id, err := k.Rotate(t.Context(), db.Caller{})
+		if err != nil {
+			t.Fatalf("rotate the key: %v", err)
+		}
+		after := sign(t, k, s)
+		if parsed, _, err := jwt.NewParser().ParseUnverified(after, &token.Claims{}); err != nil || parsed.Header["kid"] != id {
+			t.Errorf("the new token is signed by %v, %v", parsed.Header["kid"], err)
+		}
+		another := token.NewKeyring(n.DB, issuer) // as another node has it
+		for name, text := range map[string]string{"before": before, "after": after} {
+			for _, ring := range []*token.Keyring{k, another} {
+				if _, good, err := ring.Verify(t.Context(), text, admitted); !good || err != nil {
+					t.Errorf("a token from %s the rotation is good: %t, %v", name, good, err)
+				}
+			}
+		}
+		set, err := k.Public(t.Context())
+		if err != nil || len(set.Keys) != 2 || set.Keys[0].ID != id {
+			t.Errorf("the public keys are %+v, %v", set, err)
+		}
+	})
+}
+
+func TestUnknownKeysAreLookedUpOnlyIfAdmitted(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		k := token.NewKeyring(n.DB, issuer)
+		_, foreign, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		full := errors.New("too many")
+		asked := 0
+		refuse := func() error { asked++; return full }
+		if _, good, err := k.Verify(t.Context(), sign(t, k, session(n)), refuse); !good || err != nil || asked != 0 {
+			t.Errorf("a token of a known key is good: %t, %v; asked %d times", good, err, asked)
+		}
+		stranger := forge(t, jwt.SigningMethodEdDSA, "sig_unknown", foreign, n.Clock.Now().Add(time.Hour))
+		if _, good, err := k.Verify(t.Context(), stranger, refuse); good || !errors.Is(err, full) || asked != 1 {
+			t.Errorf("a token of an unknown key is good: %t, %v; asked %d times", good, err, asked)
+		}
+	})
+}
+
+func TestNothingIsSignedWithoutAKey(t *testing.T) {
+	t.Parallel()
+	d := dbtest.SQLite(t).Open(t)
+	if text, err := token.NewKeyring(d, issuer).Sign(t.Context(), token.Session{ID: "ses_1"}); err == nil {
+		t.Errorf("an empty store signs %s", text)
+	}
+}
