@@ -32,6 +32,7 @@ type settings struct {
 	width, height int
 	scheme        string
 	zone          string
+	language      string
 	noScripts     bool
 }
 
@@ -54,6 +55,10 @@ func Dark() Option { return func(s *settings) { s.scheme = "dark" } }
 
 // Zone is the user's time zone, such as "Asia/Manila". Without it, it is UTC.
 func Zone(name string) Option { return func(s *settings) { s.zone = name } }
+
+// Language is the language of the user's browser, such as "de-DE". Without it, it is
+// American English.
+func Language(tag string) Option { return func(s *settings) { s.language = tag } }
 
 // Open opens a blank page until the end of the test, as a user who was never
 // here before. Motion is reduced, so that nothing is caught halfway. The page
@@ -101,6 +106,12 @@ func (p *Page) attach() error {
 		},
 		func() error {
 			return call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: p.settings.zone})
+		},
+		func() error {
+			if p.settings.language == "" {
+				return nil
+			}
+			return call(ctx, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: p.settings.language})
 		},
 		func() error { return p.emulateScripts(ctx, !p.settings.noScripts) },
 		func() error { return emulateViewport(ctx, p.settings.width, p.settings.height) },

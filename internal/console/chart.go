@@ -44,7 +44,7 @@ type chartDay struct {
 	Slot               int // left edge of the day
 	Y, Tall            float64
 	BadY, BadTall      float64
-	Date               string // such as 12 Nov
+	Date               string // such as Nov 12
 	Count, Refused     string
 	Title              string
 	Some               bool
@@ -111,7 +111,7 @@ func summarize(days []auditlog.Day) string {
 	if refused > 0 {
 		text += ", " + amount(refused, more) + " refused (red)"
 	}
-	date := busiest.Date.Format("2 Jan")
+	date := busiest.Date.Format(dayFormat)
 	switch {
 	case active > 1:
 		return fmt.Sprintf("%s. Busiest day: %s (%s).", text, date, amount(busiest.Count, busiest.More))
@@ -125,7 +125,7 @@ func summarize(days []auditlog.Day) string {
 func (c chart) height(above float64) float64 { return float64(c.Base) - above }
 
 func (c chart) day(i int, day auditlog.Day, top int) chartDay {
-	date := day.Date.Format("2 Jan")
+	date := day.Date.Format(dayFormat)
 	d := chartDay{
 		Slot: chartLeft + dayWidth*i, X: chartLeft + dayWidth*i + (dayWidth-barWidth)/2, SlotWidth: dayWidth, BarWide: barWidth,
 		Date: date, Count: amount(day.Count, day.More), Refused: amount(day.Refused, day.More && day.Refused > 0), Some: day.Count > 0,

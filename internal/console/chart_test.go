@@ -54,7 +54,7 @@ func TestChartSaysWhatItShows(t *testing.T) {
 	list[28].More = true
 	c := newChart(list, time.UTC)
 	for i, want := range map[int]string{
-		0: "1 Nov: 0 events", 27: "28 Nov: 1 event", 28: "29 Nov: 5,000+ events, 12+ refused", 29: "30 Nov: 34 events, 1 refused",
+		0: "Nov 1: 0 events", 27: "Nov 28: 1 event", 28: "Nov 29: 5,000+ events, 12+ refused", 29: "Nov 30: 34 events, 1 refused",
 	} {
 		if got := c.Days[i].Title; got != want {
 			t.Errorf("day %d is called %q, want %q", i, got, want)
@@ -73,7 +73,7 @@ func TestChartSaysWhatItShows(t *testing.T) {
 	for _, tick := range c.Ticks {
 		ticks = append(ticks, tick.Text+" "+strconv.FormatFloat(tick.Y, 'f', -1, 64))
 	}
-	if got := strings.Join(labels, ", "); got != "2 Nov middle 70, 9 Nov middle 210, 16 Nov middle 350, 23 Nov middle 490, 30 Nov end 640" {
+	if got := strings.Join(labels, ", "); got != "Nov 2 middle 70, Nov 9 middle 210, Nov 16 middle 350, Nov 23 middle 490, Nov 30 end 640" {
 		t.Errorf("the dates are %s", got)
 	}
 	if got := strings.Join(ticks, ", "); got != "0 172, 3k 92, 6k 12" {
@@ -108,11 +108,11 @@ func TestTheSummaryOfTheChartRepeatsNothing(t *testing.T) {
 	counted[28].More = true
 	for want, list := range map[string][]auditlog.Day{
 		"No activity in the last 30 days.":                                days(),
-		"1 event, on 30 Nov.":                                             days([2]int{1, 0}),
-		"1 event, 1 refused (red), on 30 Nov.":                            days([2]int{1, 1}),
-		"3 events, all on 29 Nov.":                                        days([2]int{3, 0}, [2]int{0, 0}),
-		"37 events, 3 refused (red). Busiest day: 30 Nov (34).":           days([2]int{3, 1}, [2]int{0, 0}, [2]int{34, 2}),
-		"5,034+ events, 12+ refused (red). Busiest day: 29 Nov (5,000+).": counted,
+		"1 event, on Nov 30.":                                             days([2]int{1, 0}),
+		"1 event, 1 refused (red), on Nov 30.":                            days([2]int{1, 1}),
+		"3 events, all on Nov 29.":                                        days([2]int{3, 0}, [2]int{0, 0}),
+		"37 events, 3 refused (red). Busiest day: Nov 30 (34).":           days([2]int{3, 1}, [2]int{0, 0}, [2]int{34, 2}),
+		"5,034+ events, 12+ refused (red). Busiest day: Nov 29 (5,000+).": counted,
 	} {
 		if got := newChart(list, time.UTC).Summary; got != want {
 			t.Errorf("the summary is %q, want %q", got, want)

@@ -175,7 +175,7 @@ func TestHomeChartShowsThirtyDays(t *testing.T) {
 	}{
 		29 - 21: {"40 events, 10 refused", 120, 40}, 29 - 22: {"14 events", 56, 0}, 29 - 20: {"0 events", 0, 0}, 29 - 2: {"4 events, 4 refused", 0, 16},
 	} {
-		date := n.Clock.Now().UTC().AddDate(0, 0, i-29).Format("2 Jan")
+		date := n.Clock.Now().UTC().AddDate(0, 0, i-29).Format("Jan 2")
 		if got := bars[i]; got.Title != date+": "+want.title || got.Tall != want.tall || got.Bad != want.bad {
 			t.Errorf("day %d is %+v, want %s: %+v", i, got, date, want)
 		}

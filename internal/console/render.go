@@ -84,11 +84,21 @@ func (v view) IdempotencyKey() template.HTML {
 	return template.HTML(`<input type="hidden" name="once" value="` + identity.RandomCode(20) + `">`)
 }
 
-// Ago, Short and Full write a time, given in Unix milliseconds, for people. A script
-// rewrites it in the reader's time zone and language.
+// The server writes dates as the script does in the language of the pages, so that a page
+// looks the same before and after the script has run.
+const (
+	dayFormat    = "Jan 2"
+	dateFormat   = dayFormat + ", 2006"
+	minuteFormat = dateFormat + ", 3:04 PM"
+	secondFormat = dateFormat + ", 3:04:05 PM MST"
+)
+
+// Ago, Short, Full and Date write a time, given in Unix milliseconds, for people. A script
+// rewrites it in the reader's time zone.
 func (v view) Ago(at int64) template.HTML   { return v.time(at, "ago") }
 func (v view) Short(at int64) template.HTML { return v.time(at, "short") }
 func (v view) Full(at int64) template.HTML  { return v.time(at, "full") }
+func (v view) Date(at int64) template.HTML  { return v.time(at, "date") }
 
 func (v view) time(at int64, form string) template.HTML {
 	if at == 0 {
@@ -96,21 +106,23 @@ func (v view) time(at int64, form string) template.HTML {
 	}
 	when := time.UnixMilli(at)
 	local := when.In(v.zone)
-	text := local.Format("2 Jan 2006, 15:04")
+	text := local.Format(minuteFormat)
 	switch form {
+	case "date":
+		text = local.Format(dateFormat)
 	case "ago":
 		text = ago(v.now.Sub(when), local)
 	case "full":
-		text = local.Format("2 Jan 2006, 15:04:05 MST")
+		text = local.Format(secondFormat)
 	}
 	exact := when.UTC().Format("2006-01-02T15:04:05.000Z")
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-time="%s" title="%s">%s</time>`, exact, form,
-		template.HTMLEscapeString(local.Format("2 Jan 2006, 15:04:05 MST")+" ("+exact+")"), template.HTMLEscapeString(text)))
+		template.HTMLEscapeString(local.Format(secondFormat)+" ("+exact+")"), template.HTMLEscapeString(text)))
 }
 
 // Stamp is a time as plain text, for attributes.
 func (v view) Stamp(at int64) string {
-	return time.UnixMilli(at).In(v.zone).Format("2 Jan 2006, 15:04 MST")
+	return time.UnixMilli(at).In(v.zone).Format(minuteFormat + " MST")
 }
 
 func ago(d time.Duration, at time.Time) string {
@@ -122,7 +134,7 @@ func ago(d time.Duration, at time.Time) string {
 	case d < 7*24*time.Hour:
 		return roughly(d) + " ago"
 	}
-	return at.Format("2 Jan 2006")
+	return at.Format(dateFormat)
 }
 
 // roughly is a span of time in words.

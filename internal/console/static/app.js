@@ -33,16 +33,18 @@
   }
 
   // ---- <time datetime data-time="ago|short|full|date">
+  // Times are in the language of the page, not in the browser's, so that a page has one.
+  const { lang } = doc.documentElement;
   const formats = {
-    short: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
-    full: new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" }),
-    date: new Intl.DateTimeFormat(undefined, { dateStyle: "medium" }),
-    exact: new Intl.DateTimeFormat(undefined, {
+    short: new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short" }),
+    full: new Intl.DateTimeFormat(lang, { dateStyle: "full", timeStyle: "long" }),
+    date: new Intl.DateTimeFormat(lang, { dateStyle: "medium" }),
+    exact: new Intl.DateTimeFormat(lang, {
       year: "numeric", month: "short", day: "numeric",
       hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "longOffset",
     }),
   };
-  const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+  const relative = new Intl.RelativeTimeFormat(lang, { numeric: "auto" });
   const steps = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [7 * 86400, "day", 86400]];
 
   function ago(when) {
