@@ -96,6 +96,29 @@ func TestAPIKeyExpiresWhenChosen(t *testing.T) {
 	page.Shoot("keys-wrong")
 }
 
+func TestTablesOfKeysFitTheScreen(t *testing.T) {
+	n := start(t)
+	visitor := browse(t, n, adminEmail)
+	visitor.post(room(n, "/keys"), "name", "Scripts for the end of the month", "expires", "90", "allowed_cidrs", "192.0.2.0/24\n2001:db8:1234:5678::/64")
+	visitor.post(room(n, "/keys"), "name", "brief", "expires", "30")
+	visitor.post(room(n, "/clients"), "name", "Nightly import", "role", "auditor")
+	n.Clock.Advance(46 * 24 * time.Hour) // the first one is unused by then, and the second one has expired
+	page := open(t, n, adminEmail, "/keys")
+	for _, width := range []int{1440, 1024, 390} {
+		page.SetViewport(width, 900)
+		var cut, broken []string
+		page.Eval(`[...document.querySelectorAll("html, .tablewrap")].filter((el) => el.scrollWidth > el.clientWidth).map((el) => el.innerText)`, &cut)
+		page.Eval(`[...document.querySelectorAll(".copyid")].filter((el) => el.getClientRects().length !== 1 || el.offsetHeight > 30).map((el) => el.ariaLabel)`, &broken)
+		if len(cut)+len(broken) > 0 {
+			t.Errorf("at %d pixels these are cut: %q, and these buttons wrap: %q", width, cut, broken)
+		}
+	}
+	if text := page.Text("main"); strings.Contains(text, " AM") || strings.Contains(text, " PM") {
+		t.Errorf("want days without times: %s", text)
+	}
+	page.Shoot("keys-ended")
+}
+
 func TestUnusedKeysAreMarked(t *testing.T) {
 	n := start(t)
 	browse(t, n, adminEmail).post(room(n, "/clients"), "name", "Nightly import", "role", "auditor")
