@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -15,10 +16,18 @@ func (c *Console) invite(v *visit) error {
 	if err != nil {
 		return v.showMembers(err, "email", "role")
 	}
-	if added.InvitationURL == "" {
-		return v.done(added.Email+" joined the workspace as "+v.roleName(added.Role)+".", v.membersPath())
+	if added.InvitationURL != "" {
+		return v.tellInvitation(added)
 	}
-	return v.tellInvitation(added)
+	members, err := v.members()
+	if err != nil {
+		return err
+	}
+	text := added.Email + " is now a member with the role " + v.roleName(added.Role) + "."
+	if slices.ContainsFunc(members, func(m api.Member) bool { return m.ID == added.UserID && m.Status == "invited" }) {
+		text = added.Email + " was already invited. The invitation now includes the role " + v.roleName(added.Role) + "."
+	}
+	return v.done(text, v.membersPath())
 }
 
 func (c *Console) reinvite(v *visit) error {

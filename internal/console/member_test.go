@@ -96,6 +96,22 @@ func TestInvitationIsRenewed(t *testing.T) {
 	}
 }
 
+func TestInvitingAgainAddsARoleToTheInvitation(t *testing.T) {
+	n := start(t)
+	visitor := browse(t, n, adminEmail)
+	for _, try := range []struct{ role, want string }{
+		{"viewer", "late@example.com has been invited."},
+		{"auditor", "late@example.com was already invited. The invitation now includes the role Auditor."},
+	} {
+		if got := visitor.post(room(n, "/members"), "email", "late@example.com", "role", try.role); !strings.Contains(got.body, try.want) {
+			t.Errorf("want %q, got %d:\n%s", try.want, got.status, got.body)
+		}
+	}
+	if got := members(t, n)["late@example.com"]; !slices.Equal(got, []string{"viewer", "auditor"}) {
+		t.Errorf("want both roles, got %v", got)
+	}
+}
+
 func TestExistingUserJoinsImmediately(t *testing.T) {
 	n := start(t)
 	n.User(t, "ana@example.com")
@@ -103,7 +119,7 @@ func TestExistingUserJoinsImmediately(t *testing.T) {
 	page.Fill("Email address", "ana@example.com")
 	page.Select("Role", "Auditor")
 	page.ClickText("Invite")
-	page.WaitText("ana@example.com joined the workspace as Auditor.")
+	page.WaitText("ana@example.com is now a member with the role Auditor.")
 
 	page.ExpectStatus(http.StatusBadRequest)
 	page.Fill("Email address", "nobody@example")
