@@ -47,6 +47,15 @@ type auditPage struct {
 	Exportable bool
 }
 
+// Prefix comes before the number of rows: that they are the newest ones, if there are
+// older ones.
+func (p auditPage) Prefix() string {
+	if p.Older != "" && p.Newest == "" {
+		return "Newest "
+	}
+	return ""
+}
+
 type scopeLink struct {
 	Text, Path string
 	Current    bool

@@ -21,7 +21,7 @@ const (
 type auditFilter struct {
 	Scope                                            string
 	Actor, Action, ResourceType, ResourceID, Outcome string
-	Period                                           string // one of the periods below, "" for all times
+	Period                                           string // one of the periods below, "" for all time
 	From, To                                         string // as typed, for periodCustom
 	Cursor                                           string
 	since                                            int64 // only rows from this time on, for polling
@@ -108,7 +108,7 @@ func daysOf(period string) int {
 }
 
 func periodChoices(chosen string) []choice {
-	list := []choice{{"", "All times", false}, {periodToday, "Today", false}, {periodWeek, "Last 7 days", false}, {periodMonth, "Last 30 days", false}, {periodCustom, "Custom", false}}
+	list := []choice{{"", "All time", false}, {periodToday, "Today", false}, {periodWeek, "Last 7 days", false}, {periodMonth, "Last 30 days", false}, {periodCustom, "Custom", false}}
 	for i := range list {
 		list[i].Chosen = list[i].Value == chosen
 	}

@@ -245,6 +245,15 @@ func TestAuditShowsAPeriod(t *testing.T) {
 	page.WaitText("No matching entries")
 	page.Accessible("audit-period")
 	page.Shoot("audit-period")
+	page.Select("Period", "Custom")
+	page.WaitText("6 events") // the page is dimmed while it loads
+	var tops []float64
+	page.Eval(`["#from", "#to"].map((id) => document.querySelector(id).getBoundingClientRect().top)`, &tops)
+	if tops[0] != tops[1] {
+		t.Errorf("From and To are not side by side: %v", tops)
+	}
+	page.Accessible("audit-custom")
+	page.Shoot("audit-custom")
 }
 
 func TestAuditPages(t *testing.T) {
@@ -268,9 +277,13 @@ func TestAuditPages(t *testing.T) {
 	if len(want) != 0 || page.Has(`a[rel="next"]`) || page.Has("[data-poll]") {
 		t.Errorf("after the last page there are %d rows, and it goes on", len(want))
 	}
+	if count := page.Text(".count"); strings.Contains(count, "Newest") {
+		t.Errorf("the oldest rows are called %q", count)
+	}
 	page.Accessible("audit-older")
 	page.Shoot("audit-older")
 	page.ClickText("Newest")
+	page.WaitText("Newest 25 events · updated just now")
 	page.Select("Outcome", "Denied")
 	page.ClickText("Filter")
 	page.WaitText("5 events")
@@ -281,6 +294,11 @@ func TestAuditPages(t *testing.T) {
 	if got := visitor.get(room(n, "/audit?outcome=denied&cursor="+cursor)); got.status != http.StatusOK || got.path != room(n, "/audit?outcome=denied") {
 		t.Errorf("a page of other filters leads to %d at %s", got.status, got.path)
 	}
+
+	page = open(t, n, adminEmail, "/audit?outcome=success")
+	page.WaitText("Newest 25 events")
+	n.Admin(t).Entry(servertest.Body{"name": "Hedy Lamarr"})
+	page.WaitText("Newest 26 events")
 }
 
 func TestAuditShowsNewRowsByItself(t *testing.T) {

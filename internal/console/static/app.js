@@ -187,12 +187,13 @@
   }
 
   // pollCount says how many rows there are by now, and that they are up to date:
-  // <p class="count"><span data-poll-count>18 events</span> <time …></p>
-  function pollCount(body) {
+  // <p class="count"><span data-poll-count="Newest ">Newest 25 events</span> <time …></p>
+  function pollCount(body, cut) {
     const node = find("[data-poll-count]");
     if (!node) return;
+    if (cut) node.dataset.pollCount = "Newest ";
     const count = body.querySelectorAll("tr:not(.detail)").length;
-    node.textContent = `${count} ${count === 1 ? "event" : "events"}`;
+    node.textContent = `${node.dataset.pollCount}${count} ${count === 1 ? "event" : "events"}`;
     const time = node.parentElement.querySelector("time");
     if (time) { time.setAttribute("datetime", new Date().toISOString()); time.title = ""; }
   }
@@ -217,9 +218,10 @@
       const fresh = [...rows].filter((row) => !doc.getElementById(row.id));
       for (const row of fresh) row.classList.add("new");
       body.prepend(...fresh);
+      const cut = body.rows.length > 500;
       while (body.rows.length > 500) body.rows[body.rows.length - 1].remove();
       if (fresh.length) for (const node of doc.querySelectorAll("[data-poll-empty]")) node.hidden = true;
-      pollCount(body);
+      pollCount(body, cut);
       times();
       poll.failures = 0;
       pollState("live", "Live");
