@@ -418,7 +418,7 @@ func TestAuditIsRefusedToAViewer(t *testing.T) {
 	page.Accessible("audit-refused")
 	page.Shoot("audit-refused")
 	page.Goto(n.PublicURL + room(n, "/audit?scope=own"))
-	page.WaitText("Signed in at a browser")
+	page.WaitText("Signed in to the console with a link")
 	page.Accessible("audit-own")
 	page.Shoot("audit-own")
 }
@@ -428,7 +428,7 @@ func TestAuditOfTheOrganizationIsForItsOwner(t *testing.T) {
 	n := busy(t)
 	page := open(t, n, adminEmail, "/audit")
 	page.Click(`.tabs a[href$="scope=organization"]`)
-	page.WaitText("Signed in at a browser")
+	page.WaitText("Signed in to the console with a link")
 	page.Select("Action", "Signed in")
 	page.WaitURL("scope=organization&action=auth.session.created")
 	page.Accessible("audit-organization")

@@ -69,9 +69,7 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, accountID string, 
 			return token.Session{}, audit.Event{}, err
 		}
 		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: method, ip: by.IP, agent: agent, secret: web.Secret})
-		event := sessionEvent(new, actor)
-		event.Description = "Signed in at a browser " + method.words()
-		return new, event, err
+		return new, sessionEvent(new, actor, "Signed in to the console "+method.words()), err
 	})
 	web.ExpiresAt = started.ExpiresAt
 	return web, err
@@ -79,6 +77,12 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, accountID string, 
 
 func (m Method) words() string {
 	switch m {
+	case ByAPIKey:
+		return "with an API key"
+	case ByClientSecret:
+		return "with a client secret"
+	case ByDevice:
+		return "with a device code"
 	case ByPassword:
 		return "with a password"
 	case ByTwoFactors:
@@ -86,9 +90,9 @@ func (m Method) words() string {
 	case ByPasskey:
 		return "with a passkey"
 	case BySSO:
-		return "by single sign-on"
+		return "with single sign-on"
 	case ByLink:
-		return "by a link"
+		return "with a link"
 	}
 	return "with " + string(m)
 }

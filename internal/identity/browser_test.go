@@ -23,7 +23,7 @@ func TestABrowserSessionSaysWhoItIs(t *testing.T) {
 		if since := n.db.Now() - got.SignedInAt; since < 0 || since > time.Minute.Milliseconds() {
 			t.Errorf("signed in %d ms ago", since)
 		}
-		if r := n.last(audit.SessionCreated); r.ActorID != id || r.Resource != got.Actor.SessionID || r.Description != "Signed in at a browser with a password" {
+		if r := n.last(audit.SessionCreated); r.ActorID != id || r.Resource != got.Actor.SessionID || r.Description != "Signed in to the console with a password" {
 			t.Errorf("the audit log says %+v", r)
 		}
 	})

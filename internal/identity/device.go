@@ -215,7 +215,7 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 			return token.Session{}, audit.Event{}, err
 		}
 		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, ip: c.ip, agent: c.agent})
-		return new, sessionEvent(new, actor), err
+		return new, sessionEvent(new, actor, "Signed in "+ByDevice.words()), err
 	})
 	if err != nil {
 		return api.DeviceCodeStatus{}, err

@@ -131,6 +131,11 @@ func TestDeviceLogin(t *testing.T) {
 		}
 		device.Post("/v1/auth/logout", nil).OK()
 		user.Get("/v1/auth/me").OK()
+		for _, said := range []string{"Signed in with an API key", "Signed in with a device code", "Signed out"} {
+			if n.Count(t, `SELECT count(*) FROM audit_entry WHERE actor_id = $1 AND description = $2`, user.UserID, said) != 1 {
+				t.Errorf("the audit log does not say %q", said)
+			}
+		}
 	})
 }
 

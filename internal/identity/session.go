@@ -221,8 +221,9 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 // begin starts a session for a valid credential.
 func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
-		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: Method(who.actor.Type), ip: by.IP, agent: who.agent, noted: who.noted})
-		return new, sessionEvent(new, who.actor), err
+		method := Method(who.actor.Type)
+		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: method, ip: by.IP, agent: who.agent, noted: who.noted})
+		return new, sessionEvent(new, who.actor, "Signed in "+method.words()), err
 	})
 	if err != nil {
 		return api.Session{}, err
@@ -231,12 +232,12 @@ func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Sessi
 	return api.Session{Token: token, UserID: started.AccountID, ExpiresAt: started.ExpiresAt}, err
 }
 
-func sessionEvent(s token.Session, actor audit.Actor) audit.Event {
+func sessionEvent(s token.Session, actor audit.Actor, description string) audit.Event {
 	return audit.Event{
 		Action:      audit.SessionCreated,
 		Actor:       &actor,
 		ResourceID:  s.ID,
-		Description: "Started a session",
+		Description: description,
 	}
 }
 
@@ -248,7 +249,7 @@ func (s *Service) Me(_ context.Context, by db.Caller, _ struct{}) (api.User, err
 // Logout ends the session of the caller.
 func (s *Service) Logout(ctx context.Context, by db.Caller, _ struct{}) (api.Logout, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Logout, audit.Event, error) {
-		event := audit.Event{Action: audit.SessionRevoked, ResourceID: by.SessionID, Description: "Logged out"}
+		event := audit.Event{Action: audit.SessionRevoked, ResourceID: by.SessionID, Description: "Signed out"}
 		ended, err := revokeSession(tx, by.SessionID)
 		if err == nil && !ended {
 			event = audit.None("the session was ended a moment ago")
