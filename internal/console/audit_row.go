@@ -15,7 +15,6 @@ type auditRow struct {
 	homeRow
 	Email   string       // of the actor, unless Who says it
 	Did     string       // the action in words
-	Parts   []string     // of the action's dotted name, so that a line can break after a dot
 	Path    string       // its own page, "" if it has none
 	Facts   []auditField // what its line in the list does not show
 	IDs     []auditField
@@ -33,7 +32,7 @@ type auditField struct {
 type relatedLink struct{ Text, Path string }
 
 func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
-	out := auditRow{homeRow: newHomeRow(row), Did: actionText(row.Action), Parts: strings.SplitAfter(row.Action, ".")}
+	out := auditRow{homeRow: newHomeRow(row), Did: actionText(row.Action)}
 	if !strings.Contains(out.Who, row.ActorEmail) {
 		out.Email = row.ActorEmail
 	}

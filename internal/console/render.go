@@ -164,8 +164,15 @@ func functions(a assets) template.FuncMap {
 		"section":     section,
 		"method":      methodName,
 		"program":     programName,
+		"breakable":   breakable,
 		"roleSummary": func(r api.Role) string { return roleSummary(r.Key, r.BuiltIn, permissionSet(r.Permissions)) },
 	}
+}
+
+// breakable lets a line break after the dots and underscores of a name, such as that of
+// a permission, so that it does not break within a word.
+func breakable(name string) template.HTML {
+	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>").Replace(template.HTMLEscapeString(name)))
 }
 
 // section says whether a page belongs to a part of the navigation: the page's name

@@ -70,6 +70,16 @@ func TestTheMatrixShowsWhatEachRoleAllows(t *testing.T) {
 	}
 	page.Accessible("roles")
 	page.Shoot("roles")
+	page.SetViewport(390, 844)
+	var broken []string
+	page.Eval(`[...document.querySelectorAll("tbody small.mono")].flatMap((small) => [...small.childNodes]).filter((node) => {
+		const range = document.createRange();
+		range.selectNodeContents(node);
+		return node.nodeType === Node.TEXT_NODE && range.getClientRects().length > 1;
+	}).map((node) => node.parentNode.textContent)`, &broken)
+	if len(broken) > 0 {
+		t.Errorf("on a phone these names break within a word: %q", broken)
+	}
 }
 
 func TestARoleIsCreatedChangedAndDeleted(t *testing.T) {
