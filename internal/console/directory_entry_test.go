@@ -32,6 +32,8 @@ func TestEntryIsEdited(t *testing.T) {
 	page.WaitText("12345678901234567890.10")
 	page.Accessible("an entry")
 	page.Shoot("directory-entry")
+	page.ClickText("Copy the ID " + id)
+	page.WaitText("Copied")
 
 	page.ClickText("Edit")
 	page.Accessible("the form of an entry")

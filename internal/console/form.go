@@ -16,6 +16,7 @@ type problems struct {
 	Text   string            // about the form as a whole
 	Fields map[string]string // by field
 
+	page  string        // whose form it is
 	order []string      // the form's fields from top to bottom
 	wait  time.Duration // before the form can be sent again
 }
@@ -51,7 +52,7 @@ type fieldLink struct{ ID, Label string }
 func (p problems) Summary() []fieldLink {
 	var links []fieldLink
 	for _, field := range p.wrong() {
-		links = append(links, fieldLink{fieldID(field), fieldLabel(field)})
+		links = append(links, fieldLink{fieldID(field), fieldLabel(p.page, field)})
 	}
 	return links
 }
@@ -99,8 +100,20 @@ func fieldID(field string) string {
 	return field
 }
 
-// fieldLabel is what a form calls a field.
-func fieldLabel(field string) string {
+// fieldLabel is what the form of a page calls a field.
+func fieldLabel(page, field string) string {
+	switch page + " " + field {
+	case "roles_edit role":
+		return "Key"
+	case "account_password password":
+		return "New password"
+	case "invite name":
+		return "Your name"
+	case "workspace_new name":
+		return "Workspace name"
+	case "directory_form name":
+		return "Entry name"
+	}
 	switch field {
 	case "email":
 		return "Email address"
@@ -114,6 +127,8 @@ func fieldLabel(field string) string {
 		return "Allowed networks"
 	case "account_id":
 		return "Account number"
+	case "applies_to":
+		return "Used for"
 	case "fields":
 		return "Custom fields"
 	}

@@ -59,7 +59,7 @@ func (p newKeyPage) end(v *visit) (at int64, ends bool) {
 // tellKey shows the secret of an API key, once.
 func (v *visit) tellKey(key api.NewAPIKey, text string) error {
 	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
-		Label: "API key " + key.Name, Value: key.APIKey, Note: "Copy it now. It won't be shown again.",
+		Label: "Your new key", Value: key.APIKey, Note: "Copy it now. It won't be shown again.",
 	}}); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func TestAPIKeyIsCreatedRotatedAndRevoked(t *testing.T) {
 	page.Shoot("keys-new")
 	page.ClickText("Create API key")
 	page.WaitText(`API key "Laptop" created.`)
-	first := page.Value("API key Laptop")
+	first := page.Value("Your new key")
 	n.Exchange(t, "Bearer "+first).OK()
 	if line := page.Text("#try-line"); line != "curl -X POST "+n.PublicURL+"/v1/auth/token -H 'Authorization: Bearer "+first+"'" {
 		t.Errorf("the line to try it is %q", line)
@@ -45,7 +45,7 @@ func TestAPIKeyIsCreatedRotatedAndRevoked(t *testing.T) {
 	page.Select("Old key expires", "in 1 hour")
 	page.ClickText("Rotate key")
 	page.WaitText(`API key "Laptop" rotated. The old key works for another 1 hour.`)
-	second := page.Value("API key Laptop")
+	second := page.Value("Your new key")
 	n.Exchange(t, "Bearer "+first).OK()
 	n.Exchange(t, "Bearer "+second).OK()
 	n.Clock.Advance(61 * time.Minute)

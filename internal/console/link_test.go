@@ -44,7 +44,7 @@ func TestLinkFormShowsWhatIsWrong(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		path := strings.TrimPrefix(link(t, n, adminEmail), n.PublicURL)
 		r := knock(t, n, "POST", path, set("Ada <b>", "short"))
-		if r.StatusCode != http.StatusBadRequest || !strings.Contains(r.body, "Must have at least 12 characters") || !strings.Contains(r.body, "Ada &lt;b&gt;") || strings.Contains(r.body, `value="short"`) {
+		if r.StatusCode != http.StatusBadRequest || !strings.Contains(r.body, "Use at least 12 characters.") || !strings.Contains(r.body, "Ada &lt;b&gt;") || strings.Contains(r.body, `value="short"`) {
 			t.Errorf("answered %d:\n%s", r.StatusCode, r.body)
 		}
 		if r := knock(t, n, "POST", path, set("Ada", password)); r.StatusCode != http.StatusSeeOther {

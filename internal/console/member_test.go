@@ -59,7 +59,7 @@ func TestNewPersonIsInvitedByALinkThatIsShownOnce(t *testing.T) {
 	page.WaitText("Copied")
 
 	page.Reload()
-	page.WaitText("expires ")
+	page.WaitText("· link expires " + n.Clock.Now().AddDate(0, 0, 7).UTC().Format("Jan 2, 2006"))
 	if page.Has("#shown-once") || page.Text("tbody tr:nth-child(2) .badge") != "Invited" {
 		t.Error("the link must be gone and the member be there, invited")
 	}

@@ -150,6 +150,7 @@ func TestRoleProblemsAreShownBesideTheirFields(t *testing.T) {
 	page.Fill("Key (optional)", "Not A Key")
 	page.Check("See entries and tags")
 	page.ClickText("Create role")
+	page.WaitText("Please fix the highlighted fields: Name, Key")
 	page.WaitText("Must be 2 to 48 of a-z, 0-9 and _, beginning with a letter.")
 	page.WaitText("Must be 1 to 100 characters.")
 	if page.Value("Key (optional)") != "Not A Key" || !page.Has(`input[value="ws.directory.read"]:checked`) {

@@ -114,7 +114,7 @@ func checkPassword(v *fault.Violations, password, email string) {
 	case !utf8.ValidString(password) || strings.ContainsRune(password, 0):
 		v.Add("password", "must be valid text")
 	case n < minPassword:
-		v.Add("password", fmt.Sprintf("must have at least %d characters; several words make a good one", minPassword))
+		v.Add("password", fmt.Sprintf("use at least %d characters", minPassword))
 	case isCommon(password, email):
 		v.Add("password", "is too common: choose another")
 	}
