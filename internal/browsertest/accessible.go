@@ -47,8 +47,9 @@ func (v violation) String() string {
 	return b.String()
 }
 
-// Accessible fails the test with every violation that axe finds on the page, as it
-// is and as on a phone in the dark.
+// Accessible fails the test with every violation that axe finds on the page. It checks
+// the page as it is, and again at the size of a phone with dark colours, because contrast
+// and layout differ there.
 func (p *Page) Accessible(name string) {
 	p.t.Helper()
 	p.violationFree(name)
@@ -73,10 +74,10 @@ func (p *Page) violationFree(name string) {
 	}
 }
 
-// violations runs axe in a world of its own: the page does not see it, and the
-// page's content security policy does not stop it.
+// violations runs axe in an isolated JavaScript world, so that the page cannot see it and
+// the page's content security policy does not block it.
 func (p *Page) violations(ctx context.Context) (found []violation, err error) {
-	if p.settings.noScripts { // axe itself waits with timers
+	if p.settings.noScripts { // axe uses timers, which do not run while scripts are off
 		if err := p.emulateScripts(ctx, true); err != nil {
 			return nil, err
 		}

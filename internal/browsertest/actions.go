@@ -33,7 +33,7 @@ func (p *Page) Reload() {
 	})
 }
 
-// Back goes back to the page before.
+// Back goes back to the previous page.
 func (p *Page) Back() {
 	p.t.Helper()
 	p.navigate("go back", func(ctx context.Context) (bool, error) {
@@ -49,8 +49,9 @@ func (p *Page) Back() {
 	})
 }
 
-// navigate runs a command that leads to a page and waits for the page. The
-// command says whether another document is sure to come.
+// navigate runs a command that leads to a page and waits until the page is loaded. The
+// command returns whether it is certain to load another document: a link within the same
+// page does not, and waiting for one would never end.
 func (p *Page) navigate(what string, run func(ctx context.Context) (bool, error)) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
@@ -69,7 +70,7 @@ func (p *Page) navigate(what string, run func(ctx context.Context) (bool, error)
 	}
 }
 
-// spot is what finders.js tells about a thing to act on.
+// spot is what finders.js returns about an element to act on.
 type spot struct {
 	Missing string  // why it cannot be acted on
 	Done    bool    // there is nothing left to do
@@ -96,8 +97,9 @@ func (p *Page) Click(selector string) {
 	p.click("click "+selector, "targetOf", selector)
 }
 
-// ClickText clicks the button or link with this name; one that only contains it
-// if none has it exactly. Under a modal dialog nothing is found.
+// ClickText clicks the button or link with this name. If none has exactly this name, it
+// clicks one whose name contains it. While a modal dialog is open, only the dialog is
+// searched, because a user cannot click anything else.
 func (p *Page) ClickText(text string) {
 	p.t.Helper()
 	p.click("click "+strconv.Quote(text), "targetOfText", text)
@@ -124,7 +126,7 @@ func (p *Page) click(what, finder string, args ...any) {
 		}
 		before := p.navigation.starts()
 		if err := chromedp.Do(ctx, chromedp.MouseClickXY(at.X, at.Y)); err != nil {
-			p.fail(what, err) // it may have been clicked: not twice
+			p.fail(what, err) // the click may have taken effect, so it must not be repeated
 		}
 		if !at.Leaves {
 			return nil
@@ -138,7 +140,8 @@ func (p *Page) click(what, finder string, args ...any) {
 	})
 }
 
-// resting finds a thing that is twice in the same place.
+// resting finds an element and waits until it is in the same place twice in a row, because
+// a click on a moving element may miss it.
 func (p *Page) resting(ctx context.Context, finder string, args ...any) (spot, error) {
 	var last spot
 	err := poll(ctx, func(ctx context.Context) error {
@@ -156,7 +159,7 @@ func (p *Page) resting(ctx context.Context, finder string, args ...any) (spot, e
 	return last, err
 }
 
-// follow waits for the page that a click leads to, unless a script took over.
+// follow waits for the page that a click leads to, unless a script prevented that.
 func (p *Page) follow(ctx context.Context, what string, before int) {
 	p.t.Helper()
 	var prevented bool
@@ -168,8 +171,8 @@ func (p *Page) follow(ctx context.Context, what string, before int) {
 	}
 }
 
-// Fill types a text into the field with this label, or else the one that it
-// selects as CSS, in place of what is there.
+// Fill replaces the content of a field with a text. The field is the one with this label,
+// or else the one that the label finds as a CSS selector.
 func (p *Page) Fill(label, text string) {
 	p.t.Helper()
 	p.until("fill "+strconv.Quote(label), func(ctx context.Context) error {
@@ -221,7 +224,7 @@ func (p *Page) WaitURL(part string) {
 	p.wait("wait for the address "+strconv.Quote(part), true, "at", part)
 }
 
-// wait waits until a finder answers as wanted.
+// wait waits until a function of finders.js returns the wanted value.
 func (p *Page) wait(what string, wanted bool, finder string, args ...any) {
 	p.t.Helper()
 	p.until(what, func(ctx context.Context) error {

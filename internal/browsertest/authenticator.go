@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Authenticator is a device with passkeys that is always unlocked and says yes
-// to everything. Pages have it at http://localhost, not at http://127.0.0.1.
+// Authenticator is a virtual device with passkeys. It is always unlocked and confirms
+// every request. Browsers allow passkeys at http://localhost, but not at http://127.0.0.1.
 type Authenticator struct {
 	page *Page
 	id   webauthn.AuthenticatorID
@@ -23,7 +23,7 @@ type Credential struct {
 	Resident   bool // it can be found without a user name
 }
 
-// AddAuthenticator plugs a new device in.
+// AddAuthenticator connects a new device to the browser.
 func (p *Page) AddAuthenticator() *Authenticator {
 	p.t.Helper()
 	a := &Authenticator{page: p}
@@ -65,7 +65,7 @@ func (a *Authenticator) Credentials() []Credential {
 	return list
 }
 
-// Remove unplugs the device.
+// Remove disconnects the device.
 func (a *Authenticator) Remove() {
 	a.page.t.Helper()
 	err := a.page.within(func(ctx context.Context) error {

@@ -1,7 +1,7 @@
-// Package browsertest drives a real Chromium for a test. Each page has cookies
-// of its own. What a user would find broken fails the test by itself: an error
-// in the console, an exception, a request that failed, a violation of the
-// content security policy.
+// Package browsertest drives a real Chromium for a test. Each page has its own
+// cookies. A test fails without any assertion if something happens that a user would
+// find broken: an error in the console, an exception, a failed request, or a violation
+// of the content security policy.
 package browsertest
 
 import (
@@ -60,9 +60,9 @@ func Zone(name string) Option { return func(s *settings) { s.zone = name } }
 // American English.
 func Language(tag string) Option { return func(s *settings) { s.language = tag } }
 
-// Open opens a blank page until the end of the test, as a user who was never
-// here before. Motion is reduced, so that nothing is caught halfway. The page
-// must end before its server does: start the server first.
+// Open opens a blank page in a new browser profile and closes it at the end of the test.
+// Motion is reduced, so that the test does not see an animation halfway. The page must be
+// closed before its server stops, so start the server first.
 func Open(t testing.TB, options ...Option) *Page {
 	t.Helper()
 	s := settings{width: 1280, height: 800, scheme: "light", zone: "UTC"}
@@ -70,7 +70,7 @@ func Open(t testing.TB, options ...Option) *Page {
 		option(&s)
 	}
 	shared := started(t)
-	downloads := t.TempDir() // made before the cleanup below, so removed after it
+	downloads := t.TempDir() // it is created before the cleanup below is registered, so that it is removed after it ran
 	ctx, cancel := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
 	p := &Page{t: t, ctx: ctx, settings: s, downloads: downloads, limit: patience}
 	if err := p.attach(); err != nil {
@@ -88,9 +88,9 @@ func Open(t testing.TB, options ...Option) *Page {
 	return p
 }
 
-// attach makes the tab, watches it and gives it its settings.
+// attach creates the tab, subscribes to its events and applies the settings.
 func (p *Page) attach() error {
-	if err := chromedp.Do(p.ctx); err != nil { // not under a deadline: it would become the tab's
+	if err := chromedp.Do(p.ctx); err != nil { // without a deadline, because the tab would keep it
 		return err
 	}
 	tab := chromedp.FromContext(p.ctx)
@@ -150,7 +150,7 @@ func emulateScheme(ctx context.Context, scheme string) error {
 	}})
 }
 
-// call runs a command of the protocol whose answer does not matter.
+// call runs a command of the DevTools protocol and ignores its result.
 func call[P, R any](ctx context.Context, command cdp.Command[P, R], params P) error {
 	if _, err := chromedp.Call(ctx, command, params); err != nil {
 		return fmt.Errorf("%s: %w", command.Method, err)

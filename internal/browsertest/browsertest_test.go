@@ -17,8 +17,8 @@ func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
 const strict = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// site serves pages by path. A path that ends in .js is a script. Every page
-// has the strict policy of the console.
+// site serves pages by path. A path that ends in .js is a script. Every page has the
+// same strict content security policy as the console.
 func site(t testing.TB, pages map[string]string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -251,7 +251,7 @@ func TestEnterIsFollowed(t *testing.T) {
 	page := browsertest.Open(t)
 	page.Goto(url)
 	page.Click("input")
-	page.Press("Enter") // not sent: the name is required
+	page.Press("Enter") // the form is not sent, because the name is required
 	page.Fill("Name", "x")
 	page.Press("Enter")
 	if got := page.Texts("p"); !slices.Equal(got, []string{"done"}) {
@@ -277,7 +277,7 @@ func TestOnlyTheOpenDialogIsReached(t *testing.T) {
 	})
 	page := browsertest.Open(t)
 	page.Goto(url)
-	page.ClickText("Nothing") // an answer without content: the page stays
+	page.ClickText("Nothing") // the answer has no content, so the browser stays on the page
 	page.ClickText("Delete")
 	page.Fill("Name", "Ada")
 	page.ClickText("Delete")

@@ -15,8 +15,8 @@ import (
 // ErrNotInstalled says that no Chromium was found.
 var ErrNotInstalled = errors.New("no Chromium is installed")
 
-// The one browser of this test process: starting one takes half a second, a
-// page in it milliseconds. Stop ends it.
+// All pages of a test process share one browser, because starting a browser takes half a
+// second and opening a page only milliseconds. Stop ends it.
 var shared struct {
 	once    sync.Once
 	ctx     context.Context
@@ -45,8 +45,8 @@ func Find() (string, error) {
 	return "", ErrNotInstalled
 }
 
-// started is the context of the running browser. Where Chromium is not
-// installed the test is skipped, except in CI, where it fails.
+// started returns the context of the running browser and starts the browser if needed. If
+// Chromium is not installed, the test is skipped, except in CI, where it fails.
 func started(t testing.TB) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -72,8 +72,8 @@ var withoutFeatures = []string{
 	"WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "AiModeOmniboxEntryPoint", "PreloadTopChromeWebUI",
 }
 
-// start runs a headless browser with a profile of its own. It dies with this
-// process, however that ends.
+// start runs a headless browser with its own profile. The browser ends together with this
+// process, even if the process is killed.
 func start() (context.Context, context.CancelFunc, error) {
 	path, err := Find()
 	if err != nil {
@@ -81,7 +81,7 @@ func start() (context.Context, context.CancelFunc, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
-		chromedp.Flag("no-sandbox", os.Getuid() == 0), // root has no other way
+		chromedp.Flag("no-sandbox", os.Getuid() == 0), // Chromium refuses to run as root with its sandbox
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("mute-audio", true),
 		chromedp.Flag("lang", "en-US"),
@@ -97,8 +97,8 @@ func start() (context.Context, context.CancelFunc, error) {
 	return ctx, stop, nil
 }
 
-// Stop ends the browser, if one was started, and removes its profile. No page
-// may be open.
+// Stop ends the browser, if one was started, and removes its profile. All pages must be
+// closed before.
 func Stop() error {
 	if shared.release == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// SetCookie gives the browser a cookie of the site at a URL, as if it had been
-// there before.
+// SetCookie stores a cookie of the site at a URL in the browser, as if the site had set
+// it on an earlier visit.
 func (p *Page) SetCookie(url string, cookie *http.Cookie) {
 	p.t.Helper()
 	err := p.within(func(ctx context.Context) error {

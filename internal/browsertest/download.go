@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// DownloadBy does something that makes the browser save a file, and returns
-// the name that the file is given and what is in it.
+// DownloadBy runs a function that makes the browser download a file, and returns the
+// suggested name of the file and its content.
 func (p *Page) DownloadBy(act func()) (name string, data []byte) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, p.limit)

@@ -2,5 +2,5 @@ package browsertest
 
 import "time"
 
-// Hurry makes a page give up sooner.
+// Hurry makes a page give up sooner, so that a test of a failure does not take long.
 func Hurry(p *Page) { p.limit = 300 * time.Millisecond }

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// fault is something that a user would find broken.
+// fault is something that happened in a tab and that a user would find broken.
 type fault struct {
 	text     string
 	url      string
@@ -40,14 +40,15 @@ type faults struct {
 	statuses []int64
 }
 
-// Allow lets errors pass that contain a text, whether they came already or not.
+// Allow ignores errors that contain a text, including those that have already happened.
 func (p *Page) Allow(text string) {
 	p.faults.mu.Lock()
 	defer p.faults.mu.Unlock()
 	p.faults.allowed = append(p.faults.allowed, text)
 }
 
-// ExpectStatus lets pages answer with a status of 400 or more.
+// ExpectStatus says that pages may answer with this status, which would otherwise fail the
+// test if it is 400 or higher.
 func (p *Page) ExpectStatus(status int) {
 	p.faults.mu.Lock()
 	defer p.faults.mu.Unlock()
@@ -142,8 +143,8 @@ func (f *faults) failed(e network.EventLoadingFailed) {
 	f.failures = append(f.failures, e)
 }
 
-// response notes the answers with an error. main says that the answer is the
-// page itself, not one in a frame of it.
+// response records answers with an error status. main says that the answer is the page
+// itself and not a document in one of its frames.
 func (f *faults) response(e network.EventResponseReceived, main bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,8 +163,8 @@ func (f *faults) response(e network.EventResponseReceived, main bool) {
 	}
 }
 
-// unexpected joins what the streams of events told, without what the test
-// expects.
+// unexpected lists all faults that the test did not expect. It combines several kinds of
+// events only here, at the end, because they arrive in no fixed order.
 func (f *faults) unexpected() []fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()

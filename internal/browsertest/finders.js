@@ -1,5 +1,5 @@
-// What the harness asks of a page. It is put in front of every question, inside
-// a function, so it leaves nothing behind but window.bursarTest.
+// The functions that the tests call in a page. They are sent along with every call, inside
+// a function, so that the page keeps nothing of them except window.bursarTest.
 
 const squeeze = (text) => (text ?? "").replace(/\s+/g, " ").trim();
 
@@ -8,10 +8,12 @@ const visible = (el) => {
   return box.width > 0 && box.height > 0 && el.checkVisibility({ visibilityProperty: true, opacityProperty: false });
 };
 
-// scope is what a user can reach: the modal dialog that is open, or everything.
+// scope is the part of the page that a user can reach: the open modal dialog if there is
+// one, or else the whole document.
 const scope = () => [...document.querySelectorAll("dialog:modal")].at(-1) ?? document;
 
-// pick prefers the candidates that fit exactly to those that only contain the text.
+// pick finds the candidate with a name. It prefers candidates with exactly this name to
+// those whose name only contains it.
 const pick = (candidates, names, text) => {
   const wanted = squeeze(text);
   const fits = (test) => candidates.filter((el) => names(el).some((name) => test(squeeze(name))));
@@ -25,7 +27,7 @@ const bySelector = (selector) => {
     const all = [...document.querySelectorAll(selector)];
     return all.find(visible) ?? all[0];
   } catch {
-    return undefined; // it was a label, not a selector
+    return undefined; // the text is a label and not a valid selector
   }
 };
 
@@ -65,7 +67,7 @@ const submits = (form, button) => {
   return method.toLowerCase() !== "dialog" && valid && ["", "_self"].includes(target);
 };
 
-// leaves says whether a click leads to another document unless a script objects.
+// leaves says whether a click leads to another document, unless a script prevents it.
 const leaves = (el) => {
   const link = el.closest("a[href]");
   if (link) {
@@ -77,7 +79,7 @@ const leaves = (el) => {
   return Boolean(button?.form) && ["submit", "image"].includes(button.type) && submits(button.form, button);
 };
 
-// enterLeaves says the same of the key Enter where the focus is.
+// enterLeaves says whether pressing Enter in the focused element leads to another document.
 const enterLeaves = () => {
   objections();
   const el = document.activeElement;
@@ -86,8 +88,8 @@ const enterLeaves = () => {
   return !button?.disabled && submits(el.form, button);
 };
 
-// objections notes whether a script keeps the next click from its effect, and whether
-// the click meets nothing that reacts to it.
+// objections starts to record whether a script prevents the effect of the next click, and
+// whether the click hits nothing that reacts to it.
 const objections = () => {
   if (!window.bursarTest) {
     window.bursarTest = {};
@@ -101,13 +103,14 @@ const objections = () => {
   window.bursarTest.prevented = window.bursarTest.missed = false;
 };
 
-// missed says that a click met nothing, because its target had just moved away.
+// missed says that the click hit nothing, because its target had just moved away.
 const missed = () => window.bursarTest?.missed === true;
 
-// A script that asks first may also keep the event to itself.
+// prevented says whether a script has prevented the effect of the last click. A script that
+// asks for confirmation may also stop the event, so an open dialog counts as well.
 const prevented = () => window.bursarTest?.prevented === true || document.querySelector("dialog:modal") !== null;
 
-// target is where to click an element, or why it cannot be clicked yet.
+// target returns where to click an element, or the reason why it cannot be clicked yet.
 const target = (el, what) => {
   if (!el) return { missing: `there is no ${what}` };
   if (disabled(el)) return { missing: `${what} is disabled` };
@@ -128,7 +131,7 @@ const target = (el, what) => {
 const targetOf = (selector) => target(bySelector(selector), selector);
 const targetOfText = (text) => target(clickable(text), `button or link "${text}"`);
 
-// toggle is where to click so that a box is ticked or not, if it must be clicked.
+// toggle returns where to click to tick or clear a box, or that nothing has to be done.
 const toggle = (name, wanted) => {
   const el = control(name);
   const on = el && (el.checked ?? el.getAttribute("aria-checked") === "true");
@@ -143,7 +146,8 @@ const editable = (name) => {
   return { el };
 };
 
-// focusField makes ready for typing. Fields that are not typed into are set.
+// focusField prepares a field for typing. The value of a field that people do not type
+// into, such as a date, is set directly.
 const focusField = (name, text) => {
   const { el, missing } = editable(name);
   if (missing) return { missing };
@@ -196,13 +200,14 @@ const valueOf = (name) => {
   return el ? { value: String(el.value ?? el.textContent) } : { missing: `there is no field "${name}"` };
 };
 
-// focus tells whether what has the focus is meant, and where in the page it is.
+// focus returns whether the focused element matches a selector, and its position in the
+// document, which tells when the focus has gone through the whole page.
 const focus = (selector) => {
   const el = document.activeElement;
   return { meant: el?.matches(selector) === true, place: [...document.querySelectorAll("*")].indexOf(el) };
 };
 
-// focusShown says whether the focus can be seen where it is.
+// focusShown says whether the focused element visibly has the focus.
 const focusShown = () => {
   const el = document.activeElement;
   if (!el || el === document.body) return false;

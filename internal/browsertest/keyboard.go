@@ -18,9 +18,9 @@ func named() map[string]string {
 	}
 }
 
-// Press presses a key where the focus is: a character, or a name such as
-// "Enter" or "ArrowDown", with modifiers as in "Shift+Tab" and "Control+k". It
-// waits for the page that Enter leads to.
+// Press presses a key in the focused element: a character, or a name such as "Enter" or
+// "ArrowDown", with modifiers as in "Shift+Tab" and "Control+k". If Enter leads to
+// another page, it waits for that page.
 func (p *Page) Press(key string) {
 	p.t.Helper()
 	what := "press " + key
@@ -66,8 +66,8 @@ func press(ctx context.Context, key string) error {
 	return chromedp.Do(ctx, chromedp.KeyEvent(code, chromedp.KeyModifiers(modifiers)))
 }
 
-// KeyboardReaches presses Tab until an element that the CSS selector finds has
-// the focus, or the focus has gone round the page, and says which it was.
+// KeyboardReaches presses Tab until an element that the CSS selector matches has the
+// focus. It returns false if the focus has gone through the whole page without that.
 func (p *Page) KeyboardReaches(selector string) bool {
 	p.t.Helper()
 	for been := map[int]bool{}; ; {
@@ -84,8 +84,8 @@ func (p *Page) KeyboardReaches(selector string) bool {
 	}
 }
 
-// FocusShows says whether a user sees where the focus is: the focused element
-// has an outline or a shadow.
+// FocusShows says whether a user can see which element has the focus, by its outline or
+// its shadow.
 func (p *Page) FocusShows() bool {
 	p.t.Helper()
 	var shown bool

@@ -9,8 +9,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// navigation knows which document the tab is on its way to. The streams of
-// events that it hears of are not ordered among each other.
+// navigation tracks which document the tab is loading. It counts navigations and remembers
+// which of them have ended, because the events that report the start and the end of a
+// navigation can arrive in any order.
 type navigation struct {
 	mu     sync.Mutex
 	count  int
@@ -38,7 +39,7 @@ func (n *navigation) lifecycle(e page.EventLifecycleEvent) {
 
 func (n *navigation) failed(e network.EventLoadingFailed) {
 	if e.Type == network.ResourceTypeDocument {
-		n.end(cdp.LoaderID(e.RequestID)) // a document's request bears its loader's name
+		n.end(cdp.LoaderID(e.RequestID)) // the request for a document has the same id as its loader
 	}
 }
 
@@ -58,8 +59,8 @@ func (n *navigation) starts() int {
 	return n.count
 }
 
-// beyond waits until there were more navigations than that, and the last one
-// ended.
+// beyond waits until more navigations have started than the given number, and until the
+// last of them has ended.
 func (n *navigation) beyond(ctx context.Context, starts int) error {
 	err := poll(ctx, func(context.Context) error {
 		if n.starts() <= starts {
@@ -73,7 +74,7 @@ func (n *navigation) beyond(ctx context.Context, starts int) error {
 	return n.settle(ctx)
 }
 
-// settle waits for the navigation under way, if any.
+// settle waits until the current navigation has ended, if there is one.
 func (n *navigation) settle(ctx context.Context) error {
 	return poll(ctx, func(context.Context) error {
 		n.mu.Lock()

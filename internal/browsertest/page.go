@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	patience = 15 * time.Second      // how long a condition may take
-	interval = 20 * time.Millisecond // between two looks at it
+	patience = 15 * time.Second      // how long to wait for a condition
+	interval = 20 * time.Millisecond // how long to wait between two checks of it
 )
 
-// Page is one tab. Its methods wait for what they need and fail the test when
-// it does not come. They are for the goroutine of the test alone.
+// Page is one tab. Its methods wait for what they need, and fail the test if it does not
+// appear in time. They may only be called from the goroutine of the test, because they
+// end it when they fail.
 type Page struct {
 	t         testing.TB
 	ctx       context.Context
@@ -39,9 +40,9 @@ type Page struct {
 //go:embed finders.js
 var finders string
 
-// Eval runs an expression in the page and decodes its value, which may be
-// promised, into out unless that is nil. The content security policy does not
-// apply to it.
+// Eval runs an expression in the page and decodes its value into out, unless out is nil.
+// If the value is a promise, Eval waits for it. The page's content security policy does
+// not apply to the expression.
 func (p *Page) Eval(expression string, out any) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
@@ -78,13 +79,13 @@ func (p *Page) find(ctx context.Context, out any, function string, args ...any) 
 
 func userGesture(params *runtime.EvaluateParams) { yes := true; params.UserGesture = &yes }
 
-// errNotYet says what a condition still lacks.
+// errNotYet says why a condition does not hold yet.
 type errNotYet string
 
 func (e errNotYet) Error() string { return string(e) }
 
-// until tries until there is no error. A page on its way to another cannot
-// answer, so every error may pass.
+// until repeats a function until it returns no error. It repeats after every kind of
+// error, because a page that is being replaced by another one cannot answer.
 func (p *Page) until(what string, try func(ctx context.Context) error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
@@ -117,7 +118,8 @@ func poll(ctx context.Context, try func(ctx context.Context) error) error {
 	}
 }
 
-// fail ends the test with what a person would look at first.
+// fail ends the test with a message that contains what a person would look at first: the
+// address, the title, the text and a picture of the page.
 func (p *Page) fail(what string, err error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -134,7 +136,8 @@ func (p *Page) fail(what string, err error) {
 		what, err, seen.URL, seen.Title, picture, seen.Text)
 }
 
-// flush waits until the browser told everything that happened so far.
+// flush waits until the browser has reported all events that happened so far. The browser
+// answers in order, so its answer to a trivial expression comes after them.
 func (p *Page) flush() {
 	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
 	defer cancel()

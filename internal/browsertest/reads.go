@@ -11,13 +11,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Text is what the first element that a CSS selector finds shows.
+// Text returns the visible text of the first element that a CSS selector matches.
 func (p *Page) Text(selector string) string {
 	p.t.Helper()
 	return p.read("read "+selector, "textOf", selector)
 }
 
-// Value is what the field with this label, or else this CSS selector, holds.
+// Value returns the value of the field with this label, or else of the field that the
+// label matches as a CSS selector.
 func (p *Page) Value(label string) string {
 	p.t.Helper()
 	return p.read("read the field "+strconv.Quote(label), "valueOf", label)
@@ -39,7 +40,8 @@ func (p *Page) read(what, finder, name string) string {
 	return found.Value
 }
 
-// Texts is what all elements that a CSS selector finds show, now.
+// Texts returns the visible texts of all elements that a CSS selector matches, without
+// waiting for any.
 func (p *Page) Texts(selector string) []string {
 	p.t.Helper()
 	var texts []string
@@ -50,7 +52,7 @@ func (p *Page) Texts(selector string) []string {
 	return texts
 }
 
-// Has says whether a CSS selector finds something now.
+// Has says whether a CSS selector matches an element, without waiting for one.
 func (p *Page) Has(selector string) bool {
 	p.t.Helper()
 	var has bool

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// recorder stands in for a test that should fail.
+// recorder takes the place of a test that is expected to fail, and records its failures.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex
@@ -19,7 +19,7 @@ type recorder struct {
 	cleanups []func()
 }
 
-// failures runs a test to its end, cleanups included, and returns what it
+// failures runs a test, including its cleanup functions, and returns the failures that it
 // reported.
 func failures(t *testing.T, test func(t testing.TB)) string {
 	t.Helper()

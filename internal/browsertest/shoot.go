@@ -46,7 +46,7 @@ func (p *Page) drawn(ctx context.Context) error {
 }
 
 func (p *Page) shootAll(ctx context.Context, name string) error {
-	if err := p.evaluate(ctx, `scrollTo(0, 0)`, nil); err != nil { // else what sticks to the top is in the middle
+	if err := p.evaluate(ctx, `scrollTo(0, 0)`, nil); err != nil { // otherwise the sticky header would be in the middle of the picture
 		return err
 	}
 	for _, size := range []struct{ width, height int }{{375, 812}, {1440, 900}} {

@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// watch listens to the tab until it is closed, and hears all that came before.
+// watch subscribes to the events of the tab until it is closed. Events that happened
+// before the subscription are delivered as well.
 func (p *Page) watch(tab *chromedp.Target) {
 	on(p, tab, runtime.ConsoleAPICalled, p.faults.console)
 	on(p, tab, runtime.ExceptionThrown, p.faults.exception)
@@ -43,7 +44,7 @@ func (p *Page) watch(tab *chromedp.Target) {
 	})
 }
 
-// on hands every event of a kind to a function, one after the other.
+// on calls a function for every event of a kind, one at a time.
 func on[E any](p *Page, tab *chromedp.Target, kind cdp.Event[E], heard func(E)) {
 	events, _ := tab.Subscribe(kind.Method)
 	p.watchers.Go(func() {

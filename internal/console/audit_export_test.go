@@ -47,7 +47,7 @@ func TestAuditExportsWhatIsFiltered(t *testing.T) {
 		}
 		page.WaitText("Audit")
 
-		want = logged(t, n, filter...) // with the export's own row
+		want = logged(t, n, filter...) // this includes the row of the export itself
 		name, data = page.DownloadBy(func() { page.ClickText("Export NDJSON") })
 		if name != "audit-treasury-"+today+".ndjson" {
 			t.Errorf("the file is called %s", name)
@@ -122,7 +122,7 @@ func fatten(t *testing.T, n *servertest.Node, rows int) {
 func TestAFailedAuditExportDoesNotLookComplete(t *testing.T) {
 	t.Parallel()
 	n := start(t)
-	fatten(t, n, 15_000) // more than a connection holds
+	fatten(t, n, 15_000) // more than the buffers of a connection hold
 	visitor := browse(t, n, adminEmail)
 	response, err := visitor.client.PostForm(n.PublicURL+room(n, "/audit/export"), url.Values{"format": {"ndjson"}})
 	if err != nil {

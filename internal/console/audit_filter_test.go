@@ -122,7 +122,7 @@ func TestPeriodsBeginAtMidnightOfTheReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Date(2025, 11, 15, 1, 30, 0, 0, manila) // still 14 November in UTC
+	now := time.Date(2025, 11, 15, 1, 30, 0, 0, manila) // in UTC it is still 14 November
 	for period, first := range map[string]time.Time{
 		"today": time.Date(2025, 11, 15, 0, 0, 0, 0, manila),
 		"7d":    time.Date(2025, 11, 9, 0, 0, 0, 0, manila),

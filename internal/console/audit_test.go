@@ -334,7 +334,7 @@ func TestAuditShowsNewRowsByItself(t *testing.T) {
 	page.WaitGone("No matching entries")
 }
 
-// More entries arrive between two polls than a page has.
+// A poll must return all new entries, even if there are more of them than fit on a page.
 func TestAuditMissesNoneOfManyNewRows(t *testing.T) {
 	t.Parallel()
 	store := dbtest.SQLite(t)
@@ -359,7 +359,7 @@ func TestAuditThatIsLeftOpenSignsOut(t *testing.T) {
 	page.WaitText("Live")
 	n.Clock.Advance(20 * time.Minute)
 	n.Admin(t).Entry(servertest.Body{"name": "Ada"})
-	page.WaitText("Created person Ada") // so it asked for news after 20 minutes
+	page.WaitText("Created person Ada") // this shows that the page still polls after 20 minutes
 	n.Clock.Advance(11 * time.Minute)
 	page.Allow("status of 401")
 	page.WaitText("Signed out.")

@@ -13,8 +13,8 @@ import (
 	"bursar/internal/auditlog"
 )
 
-// days makes the thirty days until 30 November. The given counts are those of the
-// last days.
+// days returns the thirty days until 30 November. The given counts belong to the last
+// days; the days before have no events.
 func days(counts ...[2]int) []auditlog.Day {
 	list := make([]auditlog.Day, 30)
 	for i := range list {

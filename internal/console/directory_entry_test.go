@@ -133,7 +133,7 @@ func TestANewEntryNeedsAName(t *testing.T) {
 	if got := n.Admin(t).Entries().OK().Column("label"); len(got) != 2 {
 		t.Errorf("the directory has %q", got)
 	}
-	n.Admin(t).Post("/v1/directory", servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{}}).OK() // the API takes it
+	n.Admin(t).Post("/v1/directory", servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{}}).OK() // the API accepts such an entry
 }
 
 func TestAccountNumbersAreMasked(t *testing.T) {

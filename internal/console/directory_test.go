@@ -60,7 +60,7 @@ func TestDirectoryStartsEmptyAndTakesAPersonAndAnOrganization(t *testing.T) {
 	}
 }
 
-// some adds a few entries, one of them inactive.
+// some adds a few entries. One of them is inactive.
 func some(t *testing.T, n *servertest.Node) {
 	t.Helper()
 	admin := n.Admin(t)

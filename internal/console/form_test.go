@@ -28,7 +28,7 @@ func TestFirstWrongFieldGetsTheFocus(t *testing.T) {
 				t.Errorf("the focus is on %s", focused)
 			}
 			page.ClickText("Allowed networks")
-			page.Press("Tab") // the link moves where the next Tab leads from
+			page.Press("Tab") // following the link changes where the next Tab starts
 			page.Accessible("a form with problems")
 		})
 	}

@@ -60,7 +60,7 @@ func TestHomeShowsTheFirstStepsUntilAllAreDone(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "")
 	admin := n.Admin(t)
-	want := map[string]bool{"Add a payee": false, "Invite a colleague": false, "Create an API key": false} // the key of the setup does not count
+	want := map[string]bool{"Add a payee": false, "Invite a colleague": false, "Create an API key": false} // the key that the setup created does not count
 	if got := steps(page); !maps.Equal(got, want) {
 		t.Errorf("at the start the steps are %v, want %v", got, want)
 	}
@@ -168,7 +168,7 @@ func TestHomeChartShowsThirtyDays(t *testing.T) {
 	if len(bars) != 30 {
 		t.Fatalf("there are %d bars", len(bars))
 	}
-	// 40 rows are as high as the chart, 160.
+	// The bar of 40 events has the full height of the chart, which is 160.
 	for i, want := range map[int]struct {
 		title     string
 		tall, bad float64
@@ -224,7 +224,7 @@ func TestHomeListsUnusedKeys(t *testing.T) {
 		t.Errorf("fresh keys need attention: %s", body)
 	}
 	n.Clock.Advance(46 * 24 * time.Hour)
-	n.Admin(t) // whose key is used
+	n.Admin(t) // this uses the admin's key
 	page := open(t, n, adminEmail, "")
 	page.WaitText("Your API key nightly export has never been used")
 	page.WaitText("Machine client payroll job has never been used")
@@ -281,7 +281,7 @@ func TestTheStartPageIsTheLastWorkspace(t *testing.T) {
 	goes(visitor, "/w/"+second)
 
 	n.Member(t, "ada@example.com", "viewer")
-	admin = n.Admin(t) // signing in by a link ended the session before
+	admin = n.Admin(t) // signing in with a link has ended the earlier session
 	admin.Post("/v1/workspaces/"+second+"/members", servertest.Body{"email": "ada@example.com", "role": "viewer"}).OK()
 	ada := browse(t, n, "ada@example.com")
 	ada.get("/w/" + second)

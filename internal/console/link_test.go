@@ -155,8 +155,8 @@ func TestInvitationOfAnExistingAccountNeedsASignIn(t *testing.T) {
 	})
 }
 
-// Somebody who is signed in as another account and uses a link becomes the link's
-// account.
+// A person who is signed in to one account and opens a link of another account is then
+// signed in to the account of the link.
 func TestLinkReplacesTheSessionOfAnotherAccount(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		email := member(t, n, "viewer")

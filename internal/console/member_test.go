@@ -252,7 +252,7 @@ func TestManyMembersAreFilteredAndPaged(t *testing.T) {
 	page.WaitText("No matching members")
 	page.Accessible("members, filtered to none")
 	page.Shoot("members-none")
-	page.Reload() // the filter is in the address
+	page.Reload() // the filter survives, because it is in the address
 	page.WaitText("No matching members")
 	page.ClickText("Show all")
 	page.WaitText("61 members")

@@ -62,8 +62,8 @@ func TestRecoveryPageNeverTellsWhetherAnAccountExists(t *testing.T) {
 		if unknown != known || !strings.Contains(known, "Check your email") {
 			t.Errorf("unknown:\n%s\nknown:\n%s", unknown, known)
 		}
-		// Requests are seen to in order: the message for the known one shows that there
-		// was none for the unknown one.
+		// Requests are handled in order. So when the message to the known address has
+		// arrived, it is certain that none was sent to the unknown one.
 		if got := box.Wait(t, 1); len(got) != 1 || got[0].To[0] != adminEmail {
 			t.Errorf("sent %d messages, to %v", len(got), got[0].To)
 		}

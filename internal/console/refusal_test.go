@@ -55,7 +55,8 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 	}
 }
 
-// ownForms are the forms that need no permission: they are about one's own account.
+// ownForms are the forms that need no permission, because they are about the visitor's own
+// account.
 func ownForms() []string {
 	return []string{"/w/{ws}/keys", "/w/{ws}/steps/", "/account", "/device", "/signin", "/signout", "/invite/"}
 }

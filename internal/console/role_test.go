@@ -90,7 +90,7 @@ func TestARoleIsCreatedChangedAndDeleted(t *testing.T) {
 	page.Accessible("a new role")
 	page.Fill("Name", "Night shift")
 	page.Fill("Color", "#c11574")
-	page.Check("See the audit log") // which ticks "See the workspace" along
+	page.Check("See the audit log") // this also ticks "See the workspace"
 	page.Eval("scrollTo(0, 0)", nil)
 	page.Shoot("roles-new")
 	page.ClickText("Create role")

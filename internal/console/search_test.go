@@ -52,7 +52,7 @@ func TestSearchDialogIsUsedByKeyboardAlone(t *testing.T) {
 
 	page.Press("/")
 	page.Fill("Search payees, members and pages", "audit log")
-	page.Press("Enter") // before or after the results have come
+	page.Press("Enter") // this must work before and after the results have arrived
 	page.WaitURL("/audit")
 
 	page.ClickText("Search…")

@@ -19,11 +19,12 @@ import (
 	"bursar/internal/web"
 )
 
-// behindTLS is a server that browsers reach by TLS, whatever is between.
+// behindTLS makes the public address of the server one with TLS, which a proxy would
+// terminate.
 func behindTLS(c *config.Serve) { c.PublicURL = "https://pay.example.com" }
 
-// knock sends one request. It follows no redirect and keeps no cookie. form is nil
-// for a GET.
+// knock sends a single request without following redirects or keeping cookies. form is nil
+// for a GET request.
 func knock(t testing.TB, n *servertest.Node, method, path string, form url.Values, headers ...string) *reply {
 	t.Helper()
 	var body io.Reader
@@ -53,13 +54,13 @@ func knock(t testing.TB, n *servertest.Node, method, path string, form url.Value
 	return &reply{response, string(data)}
 }
 
-// reply is an answer, before any redirect.
+// reply is the answer to a single request, which may be a redirect.
 type reply struct {
 	*http.Response
 	body string
 }
 
-// set is a cookie of the answer, or nil.
+// set returns the cookie with a name that the answer sets, or nil.
 func (r *reply) set(name string) *http.Cookie {
 	var last *http.Cookie
 	for _, c := range r.Cookies() {
@@ -101,7 +102,7 @@ func member(t testing.TB, n *servertest.Node, role string) (email string) {
 	return email
 }
 
-// setUp gives somebody the password.
+// setUp sets a person's password.
 func setUp(t testing.TB, n *servertest.Node, email string) {
 	t.Helper()
 	r := knock(t, n, "POST", strings.TrimPrefix(link(t, n, email), n.PublicURL), url.Values{"name": {"Somebody"}, "password": {password}})
@@ -200,7 +201,7 @@ func TestBrowsersCacheAssetsButNotPages(t *testing.T) {
 	}
 }
 
-// elsewhere are the headers of forms that another site made a browser send.
+// elsewhere lists the headers that browsers send with a form of another site.
 func elsewhere() map[string][]string {
 	return map[string][]string{
 		"another site":              {"Sec-Fetch-Site", "cross-site"},
@@ -293,7 +294,7 @@ func TestSigningInNeverLeadsToAnotherSite(t *testing.T) {
 	}
 }
 
-// These look odd, but they are paths on this host.
+// These addresses look like other hosts, but browsers read them as paths on this host.
 func TestSigningInStaysOnThisHost(t *testing.T) {
 	t.Parallel()
 	n := start(t)
@@ -491,7 +492,8 @@ func TestValuesInTheBrowserAreSealed(t *testing.T) {
 		for i := range text {
 			changed := []byte(text)
 			changed[i] = "AB"[map[bool]int{true: 1}[changed[i] == 'A']]
-			// The last character has bits that carry nothing.
+			// Some bits of the last character are not part of the encoded data, so changing
+			// it might change nothing.
 			if string(changed) != text && i < len(text)-1 && opens(s, "purpose", string(changed)) {
 				t.Fatalf("it opens with another character at %d", i)
 			}

@@ -214,8 +214,8 @@ func TestDisabledUserIsSignedOutImmediately(t *testing.T) {
 	})
 }
 
-// A change of access counts within a second on every other node; a busy machine
-// gets some more.
+// Other nodes notice a change of access within a second. The test allows more time than
+// that, because the machine may be busy.
 const noticedWithin = 3 * time.Second
 
 func eventually(t *testing.T, what string, noticed func() bool) {
@@ -231,7 +231,8 @@ func eventually(t *testing.T, what string, noticed func() bool) {
 	}
 }
 
-// It runs alone: on PostgreSQL the notifications of other tests would reach its nodes.
+// This test is not parallel, because on PostgreSQL its nodes would also receive the
+// notifications of other tests.
 func TestSessionIsSharedByAllNodes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		here, there := startOn(t, store), startOn(t, store)
@@ -309,7 +310,7 @@ func TestSessionsAreEndedOneByOne(t *testing.T) {
 			}
 		})
 		t.Run("another of one's own", func(t *testing.T) {
-			ids := sessionsShown(t, n, mine) // the newest first; the API key's session and the link's are there, too
+			ids := sessionsShown(t, n, mine) // the newest is first; those of the API key and of the link are in the list, too
 			r := knock(t, n, "POST", "/account/sessions/"+ids[0]+"/end", url.Values{}, mine...)
 			if r.StatusCode != http.StatusSeeOther || inside(t, n, second) || !inside(t, n, first) {
 				t.Errorf("answered %d; that one is good: %v, this one: %v", r.StatusCode, inside(t, n, second), inside(t, n, first))
@@ -459,8 +460,8 @@ func turnOn(t *testing.T, n *servertest.Node, email string) string {
 	return secret
 }
 
-// The secret for the app waits in the browser for its code. It must not work for
-// another account.
+// While two-step sign-in is being turned on, the browser keeps the secret for the app. That
+// secret must not work for another account.
 func TestAuthenticatorAppBelongsToTheAccountThatRequestedIt(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		other := cookieFor(t, n, member(t, n, "viewer"))
@@ -505,7 +506,8 @@ func TestAccountActivityIsVisibleToItsOwner(t *testing.T) {
 	})
 }
 
-// An approved device that has not yet fetched its token ends with the sessions.
+// Ending all sessions must also cancel a device that is approved but has not fetched its
+// token yet.
 func TestEndingSessionsAlsoEndsApprovedDevices(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
 		for name, end := range map[string]func(t *testing.T, email string){

@@ -314,7 +314,7 @@ func TestSomebodyWithAnAccountSignsInToAcceptAnInvitation(t *testing.T) {
 	page.WaitURL("/w/" + tenant.WorkspaceID)
 }
 
-// askForCode begins a device login as a command line does.
+// askForCode starts a device login, as the command line does.
 func askForCode(t *testing.T, n *servertest.Node, verifier string) (code, verificationURL string) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(verifier))

@@ -94,8 +94,8 @@ func (a *answer) checkBody(header http.Header, body []byte) error {
 	return nil
 }
 
-// accepts reads a value of digits as text or as a number, whichever the schema
-// asks for: a request id may well be all digits.
+// accepts tries a value that consists of digits as a text and as a number, because a
+// header has no type and a request id may consist of digits.
 func (r headerRule) accepts(value string) error {
 	err := r.schema.Validate(value)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package contract holds answers against the OpenAPI document. Tests use it so
-// that the server cannot say anything the document does not know.
+// Package contract compares answers with the OpenAPI document. Tests use it, so that the
+// server cannot answer anything that is not documented.
 package contract
 
 import (
@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// Checker knows every documented answer. It is safe for concurrent use.
+// Checker contains every documented answer. It is safe for concurrent use.
 type Checker struct {
 	operations []operation
 	unrouted   map[int]*answer
 }
 
-// UndocumentedError says that the document does not know an operation or one
-// of its statuses.
+// UndocumentedError says that an operation, or one of its statuses, is not documented.
 type UndocumentedError struct {
 	Method, Path string
-	Status       int // 0 when the operation itself is unknown
+	Status       int // 0 if the operation itself is not documented
 }
 
 func (e *UndocumentedError) Error() string {
@@ -56,9 +55,9 @@ func (c *Checker) Operations() []string {
 	return names
 }
 
-// CheckResponse fails unless the document describes this answer to this
-// request: the operation, the status, the headers and every field of the body.
-// A HEAD is checked as its GET without the body.
+// CheckResponse returns an error unless the document describes this answer to this
+// request: the operation, the status, the headers and every field of the body. The answer
+// to a HEAD request is checked like that to a GET request, without the body.
 func (c *Checker) CheckResponse(req *http.Request, status int, header http.Header, body []byte) error {
 	method, path := req.Method, req.URL.EscapedPath()
 	if method == http.MethodHead {
@@ -99,9 +98,9 @@ func (c *Checker) CheckUnrouted(status int, header http.Header, body []byte) err
 	return nil
 }
 
-// find looks for the path first and for the method after: a literal path that
-// lacks a method is not the parameter beside it. It relies on the order of
-// operations, in which literal segments come before parameters.
+// find matches the path first and the method second. So if a literal path lacks a method,
+// the request is not taken for one to the path with a parameter in the same place. It
+// relies on the order of operations, in which literal segments come before parameters.
 func (c *Checker) find(method, path string) *operation {
 	segments := strings.Split(path, "/")
 	best := ""

@@ -47,7 +47,8 @@ func parse(document []byte) (*source, error) {
 	return &source{root: root, compiler: compiler, answers: map[string]*answer{}}, nil
 }
 
-// compile takes a JSON pointer, which stands in a URL fragment here.
+// compile compiles the schema at a JSON pointer. The pointer becomes a URL fragment, in
+// which braces must be escaped.
 func (s *source) compile(pointer string) (*jsonschema.Schema, error) {
 	schema, err := s.compiler.Compile(address + "#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer))
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *source) compile(pointer string) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// follow resolves references until it stands on what they lead to.
+// follow resolves a chain of references and returns the value at its end.
 func (s *source) follow(pointer string) (string, map[string]any, error) {
 	var value any = s.root
 	for _, part := range strings.Split(pointer, "/")[1:] {

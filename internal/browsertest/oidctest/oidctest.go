@@ -1,6 +1,6 @@
-// Package oidctest runs an OpenID Connect provider for a test: zitadel's, with
-// a login page for a browser. Its page is filled by the labels Email and
-// Password and sent with Sign in.
+// Package oidctest runs an OpenID Connect provider for a test. It is zitadel's, with a
+// login page for a browser: the page has the fields Email and Password and the button
+// Sign in.
 package oidctest
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// User is somebody whom the provider knows.
+// User is a user of the provider.
 type User struct {
-	Subject  string // without it, the email address
+	Subject  string // the email address is used if it is empty
 	Email    string
 	Verified bool // the provider vouches for the email address
 	Name     string
@@ -66,8 +66,8 @@ func Start(t testing.TB, user User, redirects ...string) *Provider {
 	return p
 }
 
-// Add makes another user known, or changes one with the same subject.
+// Add adds a user, or replaces the one with the same subject.
 func (p *Provider) Add(user User) { p.people.add(user) }
 
-// Redirect allows more addresses for the way back from the login.
+// Redirect allows more addresses that the login page may redirect to.
 func (p *Provider) Redirect(uris ...string) { p.store.allow(uris) }

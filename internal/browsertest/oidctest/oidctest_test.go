@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
-// site is a client of a provider. It returns its address and what comes back.
+// site starts a client of a provider. It returns the client's address and the answers that
+// the provider sends back to it.
 func site(t *testing.T) (address string, answers <-chan string) {
 	t.Helper()
 	came := make(chan string, 1)
@@ -83,8 +84,8 @@ func TestAUserSignsInWithABrowser(t *testing.T) {
 	}
 }
 
-// redeem exchanges a code and returns what the ID token and the userinfo
-// endpoint say.
+// redeem exchanges a code and returns the claims of the ID token and those of the userinfo
+// endpoint.
 func redeem(t *testing.T, found *oidc.Provider, client oauth2.Config, code, verifier string) (fromToken, fromInfo claims) {
 	t.Helper()
 	token, err := client.Exchange(t.Context(), code, oauth2.VerifierOption(verifier))

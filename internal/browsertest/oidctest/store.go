@@ -11,7 +11,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// people are the users, as the storage looks them up.
+// people implements the storage's lookup of users.
 type people struct {
 	mu   sync.Mutex
 	list []User
@@ -56,8 +56,8 @@ func (p *people) GetUserByUsername(email string) *storage.User {
 // ExampleClientID names a service account that nobody uses.
 func (p *people) ExampleClientID() string { return "service" }
 
-// store is zitadel's example storage, in memory, with a client whose ID tokens
-// tell who the user is.
+// store is zitadel's example storage, which is in memory. It has a client whose ID tokens
+// contain the claims about the user.
 type store struct {
 	*storage.Storage
 	people *people
@@ -109,7 +109,8 @@ func (s *store) SetUserinfoFromToken(ctx context.Context, info *oidc.UserInfo, t
 	return err
 }
 
-// name undoes that the example puts names together from two halves.
+// name sets the user's name as the test gave it, because the example storage assembles it
+// from a first and a last name.
 func (s *store) name(info *oidc.UserInfo) {
 	user, ok := s.people.find(func(user User) bool { return user.Subject == info.Subject })
 	if ok && info.Name != "" {

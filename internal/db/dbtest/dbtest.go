@@ -1,5 +1,5 @@
-// Package dbtest runs a test on real engines: a SQLite file and a PostgreSQL
-// schema of its own, in a cluster that the tests start themselves.
+// Package dbtest runs a test on both real engines. Each test gets its own SQLite file, and
+// its own schema in a PostgreSQL cluster that the tests start themselves.
 package dbtest
 
 import (
@@ -15,14 +15,14 @@ import (
 	"bursar/internal/db/dbtest/pgcluster"
 )
 
-// Store is a place for one test's data.
+// Store is where one test keeps its data.
 type Store struct {
 	Engine string // "sqlite" or "postgres"
 	Config db.Config
 }
 
-// The one cluster of this test process: starting one takes a second, a schema
-// in it milliseconds. Main stops it.
+// All tests of a process share one cluster, because starting a cluster takes a second and
+// creating a schema only milliseconds. Main stops it.
 var shared struct {
 	once    sync.Once
 	cluster *pgcluster.Cluster
@@ -30,7 +30,8 @@ var shared struct {
 }
 
 // Main runs the tests of a package and stops the cluster, if one was started.
-// A package that uses Each calls it from TestMain, with what else is to be stopped.
+// A package that uses Each calls it from TestMain, with functions that stop what else the
+// tests have started.
 func Main(m *testing.M, stops ...func() error) {
 	code := m.Run()
 	for _, stop := range stops {
@@ -55,7 +56,7 @@ func Each(t *testing.T, run func(t *testing.T, s Store)) {
 	t.Run("postgres", func(t *testing.T) { run(t, Postgres(t)) })
 }
 
-// SQLite is a fresh folder.
+// SQLite returns an empty store on SQLite, in a temporary folder.
 func SQLite(t testing.TB) Store {
 	return Store{Engine: "sqlite", Config: db.Config{Dir: t.TempDir()}}
 }
@@ -68,8 +69,8 @@ func NeedsPostgres(t testing.TB) {
 	}
 }
 
-// Started judges how starting a cluster went. Where PostgreSQL is not installed
-// the test is skipped, except in CI, where it fails.
+// Started fails the test if a cluster could not be started. If PostgreSQL is not
+// installed, the test is skipped, except in CI, where it fails.
 func Started(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, pgcluster.ErrNotInstalled) && os.Getenv("CI") != "true" {
@@ -80,8 +81,9 @@ func Started(t testing.TB, err error) {
 	}
 }
 
-// Postgres is a fresh schema in the cluster that all tests of the package share.
-// Running the migrations in it costs as much as copying a template database would.
+// Postgres returns an empty store on PostgreSQL: a new schema in the cluster that all tests
+// of the package share. There is no template database with the migrations in it, because
+// copying one would take as long as running them.
 func Postgres(t testing.TB) Store {
 	t.Helper()
 	NeedsPostgres(t)
@@ -103,11 +105,11 @@ func Postgres(t testing.TB) Store {
 	return Store{Engine: "postgres", Config: db.Config{URL: url}}
 }
 
-// Open opens the store until the end of the test. Several may be open at once,
-// as the nodes of one service.
+// Open opens the store and closes it at the end of the test. It can be opened several times
+// at once, like by several nodes of one service.
 func (s Store) Open(t testing.TB) *db.DB { return s.OpenAt(t, nil) }
 
-// OpenAt opens the store with a clock of the test's own.
+// OpenAt opens the store with a clock that the test provides.
 func (s Store) OpenAt(t testing.TB, clock func() time.Time) *db.DB {
 	t.Helper()
 	config := s.Config

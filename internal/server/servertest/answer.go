@@ -15,7 +15,7 @@ import (
 // Body is a JSON object.
 type Body = map[string]any
 
-// Answer is what came back.
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -48,7 +48,7 @@ func asUndocumented(err error, target **contract.UndocumentedError) bool {
 	return errors.As(err, target)
 }
 
-// OK demands a 200.
+// OK fails the test unless the status is 200.
 func (a *Answer) OK() *Answer {
 	a.t.Helper()
 	if a.Status != http.StatusOK {
@@ -57,7 +57,7 @@ func (a *Answer) OK() *Answer {
 	return a
 }
 
-// Fails demands an error with a status and a code.
+// Fails fails the test unless the answer is an error with this status and this code.
 func (a *Answer) Fails(status int, code string) *Answer {
 	a.t.Helper()
 	if got := a.Code(); a.Status != status || got != code {
@@ -66,7 +66,7 @@ func (a *Answer) Fails(status int, code string) *Answer {
 	return a
 }
 
-// Invalid demands a VALIDATION_ERROR about these fields and no others.
+// Invalid fails the test unless the answer is a VALIDATION_ERROR about exactly these fields.
 func (a *Answer) Invalid(fields ...string) *Answer {
 	a.t.Helper()
 	a.Fails(http.StatusBadRequest, "VALIDATION_ERROR")
@@ -85,7 +85,7 @@ func (a *Answer) Invalid(fields ...string) *Answer {
 	return a
 }
 
-// Violations are the fields that were wrong, and why.
+// Violations returns the fields that were wrong, each with the reason.
 func (a *Answer) Violations() map[string]string {
 	a.t.Helper()
 	var body struct {
@@ -103,7 +103,7 @@ func (a *Answer) Violations() map[string]string {
 	return found
 }
 
-// Code is the code of an error, "" for a success.
+// Code returns the code of an error, or "" for a success.
 func (a *Answer) Code() string {
 	a.t.Helper()
 	var body struct{ Error struct{ Code string } }
@@ -111,7 +111,7 @@ func (a *Answer) Code() string {
 	return body.Error.Code
 }
 
-// Detail is a text in the details of an error.
+// Detail returns a text from the details of an error.
 func (a *Answer) Detail(name string) string {
 	a.t.Helper()
 	var body struct {
@@ -148,14 +148,14 @@ func (a *Answer) List() []Body {
 	return data
 }
 
-// Text is a text in `data`, "" where there is none.
+// Text returns a text property of `data`, or "" if there is none.
 func (a *Answer) Text(name string) string {
 	a.t.Helper()
 	text, _ := a.Object()[name].(string)
 	return text
 }
 
-// Column is a text of every row of `data`.
+// Column returns one text property of every row of `data`.
 func (a *Answer) Column(name string) []string {
 	a.t.Helper()
 	column := []string{}
@@ -166,7 +166,7 @@ func (a *Answer) Column(name string) []string {
 	return column
 }
 
-// Page is how a list goes on.
+// Page returns the cursor of the next page, and whether there is one.
 func (a *Answer) Page() (cursor string, more bool) {
 	a.t.Helper()
 	var body struct {

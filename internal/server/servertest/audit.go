@@ -48,7 +48,7 @@ func (a *Answer) LastRow(action string) Body {
 	return rows[0]
 }
 
-// Dump is everything in some tables, or in all of them, as text.
+// Dump returns the content of some tables, or of all of them, as text.
 func (n *Node) Dump(t testing.TB, tables ...string) string {
 	t.Helper()
 	var text strings.Builder

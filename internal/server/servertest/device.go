@@ -12,7 +12,7 @@ func (n *Node) NewDeviceCode(t testing.TB, body any) string {
 	return n.Stranger(t).Post("/v1/auth/device-code", body).OK().Text("code")
 }
 
-// PollDevice asks what has become of a code.
+// PollDevice asks for the state of a code, as a command line does while it waits.
 func (n *Node) PollDevice(t testing.TB, code string, headers ...string) *Answer {
 	t.Helper()
 	return n.Stranger(t).Do(http.MethodGet, "/v1/auth/device-code/"+url.PathEscape(code), nil, headers...)
@@ -24,7 +24,7 @@ func (c *Client) Decide(code, verb string) *Answer {
 	return c.Post("/v1/auth/device-code/"+code+"/"+verb, nil)
 }
 
-// DeviceSession logs a device in as somebody.
+// DeviceSession signs in on a device as the given person.
 func (n *Node) DeviceSession(t testing.TB, as *Client) *Client {
 	t.Helper()
 	code := n.NewDeviceCode(t, nil)
@@ -32,8 +32,8 @@ func (n *Node) DeviceSession(t testing.TB, as *Client) *Client {
 	return n.Holder(t, n.PollDevice(t, code).OK().Text("token"))
 }
 
-// DeviceStatus demands the status of a polled code, and a token only where there must
-// be one.
+// DeviceStatus fails the test unless the answer has this status. token says whether the
+// answer must have a token or must not have one.
 func (a *Answer) DeviceStatus(status string, token bool) {
 	a.t.Helper()
 	a.OK()

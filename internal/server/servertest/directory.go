@@ -11,8 +11,8 @@ import (
 	"bursar/internal/db"
 )
 
-// Entry makes an entry in the first workspace, a person without fields unless
-// more says otherwise, and returns its id.
+// Entry creates an entry in the first workspace and returns its id. The entry is a person
+// without fields, unless more says otherwise.
 func (c *Client) Entry(more Body) string {
 	c.t.Helper()
 	body := Body{"workspace_id": c.Node.First.WorkspaceID, "type": "person", "fields": Body{}}
@@ -26,7 +26,7 @@ func (c *Client) Entries(query ...string) *Answer {
 	return c.Get("/v1/directory?" + Query(append([]string{"workspace_id", c.Node.First.WorkspaceID}, query...)...))
 }
 
-// Query makes a query string of pairs.
+// Query makes a query string from names and values.
 func Query(pairs ...string) string {
 	var parts []string
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -58,13 +58,13 @@ func (c *Client) Walk(path string, between func(page []string)) []string {
 	}
 }
 
-// Stream sends a body whose length is not told beforehand.
+// Stream sends a body without a Content-Length header.
 func (c *Client) Stream(method, path string, body io.Reader) *Answer {
 	c.t.Helper()
 	return c.Do(method, path, io.NopCloser(body))
 }
 
-// contents says how the rows of each table are written down.
+// contents lists the columns of each table that Contents reads.
 var contents = map[string]string{
 	"directory_entry":     `id, type, label, name, status, fields, words`,
 	"directory_word":      `workspace_id, word, entry_id`,
@@ -75,8 +75,8 @@ var contents = map[string]string{
 	"idempotency":         `id`,
 }
 
-// Contents writes down what the store holds of directories and of the audit
-// log, so that a test can tell whether anything has changed.
+// Contents reads the tables of the directory and of the audit log, so that a test can
+// compare them before and after a request.
 func (n *Node) Contents(t testing.TB) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}

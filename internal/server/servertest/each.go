@@ -11,21 +11,22 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-// OnEach runs a test in parallel with others, for each engine on a server of its own.
+// OnEach runs a test on every engine, each with its own server, in parallel with other
+// tests.
 func OnEach(t *testing.T, run func(t *testing.T, n *Node)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) { run(t, Start(t, store)) })
 }
 
-// Decoded is `data` of a successful answer as a value of a type.
+// Decoded decodes `data` of a successful answer into a type.
 func Decoded[T any](answer *Answer) T {
 	var data T
 	answer.OK().Data(&data)
 	return data
 }
 
-// SideBySide runs n acts at the same time and returns what they answered.
+// SideBySide calls a function n times at the same moment and returns all results.
 func SideBySide[T any](n int, act func(i int) T) []T {
 	answers := make([]T, n)
 	start := make(chan struct{})
@@ -50,7 +51,7 @@ func Statuses(answers []*Answer) map[string]int {
 	return counts
 }
 
-// Unchanged runs something that must leave the store as it was.
+// Unchanged fails the test if a function changes anything in the store.
 func (n *Node) Unchanged(t testing.TB, run func()) {
 	t.Helper()
 	before := n.Contents(t)
@@ -60,7 +61,7 @@ func (n *Node) Unchanged(t testing.TB, run func()) {
 	}
 }
 
-// RowsAdded counts the audit rows that an act adds to the tenant's workspace.
+// RowsAdded counts the audit rows that a function adds to the tenant's workspace.
 func (x *Tenant) RowsAdded(act func()) int {
 	x.t.Helper()
 	before := x.AuditCount()

@@ -30,7 +30,7 @@ func Basic(id, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
 }
 
-// OtherEnd is the text with another last character.
+// OtherEnd returns the text with a different last character, which makes a secret wrong.
 func OtherEnd(text string) string {
 	end := "A"
 	if strings.HasSuffix(text, end) {
@@ -39,7 +39,8 @@ func OtherEnd(text string) string {
 	return text[:len(text)-1] + end
 }
 
-// WithChecksum makes a text look like an API key: its checksum is right.
+// WithChecksum turns a text into an API key with a valid checksum. The server has to look
+// it up, because it cannot reject it by its form.
 func WithChecksum(body string) string {
 	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum, check := crc32.ChecksumIEEE([]byte(body)), ""

@@ -8,22 +8,23 @@ import (
 	"bursar/internal/config"
 )
 
-// TrustProxy believes X-Forwarded-For from this machine, so that a test can
-// call from any address: see From.
+// TrustProxy makes the server trust X-Forwarded-For from this machine, so that a test can
+// call from any address with From.
 func TrustProxy() Option {
 	return func(c *config.Serve) { c.TrustedProxies = []string{"127.0.0.0/8", "::1/128"} }
 }
 
-// From are the headers of a call from an address, on a server with TrustProxy.
+// From returns the headers that make a call come from an address, on a server with
+// TrustProxy.
 func From(ip string) []string { return []string{"X-Forwarded-For", ip} }
 
-// Holder calls with a token.
+// Holder returns a client that calls with a token.
 func (n *Node) Holder(t testing.TB, token string) *Client {
 	return &Client{Node: n, Token: token, t: t}
 }
 
-// Exchange sends a whole Authorization header to the key exchange, none where
-// it is empty.
+// Exchange sends an Authorization header to the endpoint that exchanges API keys. If the
+// text is empty, it sends no such header.
 func (n *Node) Exchange(t testing.TB, authorization string, headers ...string) *Answer {
 	t.Helper()
 	if authorization != "" {
@@ -59,7 +60,7 @@ func (a *Answer) Message() string {
 	return body.Error.Message
 }
 
-// Number is an integer in `data`, 0 where there is none.
+// Number returns an integer property of `data`, or 0 if there is none.
 func (a *Answer) Number(name string) int64 {
 	a.t.Helper()
 	number, _ := a.Object()[name].(float64)

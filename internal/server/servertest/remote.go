@@ -6,8 +6,8 @@ import (
 	"bursar/internal/setup"
 )
 
-// Remote is a server that runs in a process of its own. It has neither a store
-// nor a clock that the test could use.
+// Remote is a server that runs in another process, so that the test has no access to its
+// store or to its clock.
 func Remote(t testing.TB, url string, first setup.Result) *Node {
 	t.Helper()
 	checker, err := loadContract()

@@ -26,20 +26,20 @@ import (
 	"bursar/internal/web"
 )
 
-// Clock is a clock that a test can move. It never stands still.
+// Clock is the real clock plus an offset, which a test can increase.
 type Clock struct {
 	mu     sync.Mutex
 	offset time.Duration
 }
 
-// Now is the moved time.
+// Now returns the real time plus the offset.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Now().Add(c.offset)
 }
 
-// Advance moves the clock.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,14 +72,15 @@ func (l *LogBuffer) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// String is all that was logged so far.
+// String returns everything that was logged so far.
 func (l *LogBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
 }
 
-// Compiling the contract takes longer than starting a server.
+// The contract is compiled once for all tests, because that takes longer than starting a
+// server.
 var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.YAML()) })
 
 // Option changes the settings of a server.
@@ -140,11 +141,11 @@ func (n *Node) RunBackground(t testing.TB) {
 	t.Cleanup(func() { stop(); <-stopped })
 }
 
-// AtLocalhost makes the server's public address the one that it really has, by
-// the name that browsers trust without TLS.
+// AtLocalhost makes the public address of the server the one that it listens on, with the
+// host name localhost, because browsers allow passkeys without TLS only there.
 func AtLocalhost() Option { return func(c *config.Serve) { c.PublicURL = "http://localhost:PORT" } }
 
-// Client is somebody who calls. Token may be empty.
+// Client calls the API with a token. Without a token it calls anonymously.
 type Client struct {
 	Node   *Node
 	Token  string
@@ -152,23 +153,23 @@ type Client struct {
 	t      testing.TB
 }
 
-// Stranger calls without a credential.
+// Stranger returns a client without a credential.
 func (n *Node) Stranger(t testing.TB) *Client { return &Client{Node: n, t: t} }
 
-// Admin is the first admin, with a session of their own.
+// Admin returns a client of the first admin, with a new session.
 func (n *Node) Admin(t testing.TB) *Client {
 	t.Helper()
 	return n.Login(t, n.First.APIKey)
 }
 
-// Login exchanges an API key.
+// Login exchanges an API key and returns a client with the session.
 func (n *Node) Login(t testing.TB, apiKey string) *Client {
 	t.Helper()
 	answer := n.Stranger(t).Do(http.MethodPost, "/v1/auth/token", nil, "Authorization", "Bearer "+apiKey).OK()
 	return &Client{Node: n, Token: answer.Text("token"), UserID: answer.Text("user_id"), t: t}
 }
 
-// User makes a user who belongs to nothing yet.
+// User creates a user who belongs to no organization and no workspace.
 func (n *Node) User(t testing.TB, email string) *Client {
 	t.Helper()
 	by := db.Caller{}
@@ -182,7 +183,7 @@ func (n *Node) User(t testing.TB, email string) *Client {
 	return n.Login(t, key)
 }
 
-// Member makes a user with a role in the first workspace.
+// Member creates a user with a role in the first workspace.
 func (n *Node) Member(t testing.TB, email, role string) *Client {
 	t.Helper()
 	user := n.User(t, email)
@@ -190,8 +191,8 @@ func (n *Node) Member(t testing.TB, email, role string) *Client {
 	return user
 }
 
-// Do sends a request. body is nil, a string, []byte or reader as it is, or
-// anything that becomes JSON; headers come in pairs.
+// Do sends a request. A string, a []byte or a reader is sent as it is; any other body except
+// nil is sent as JSON. Headers are given as names and values.
 func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
 	c.t.Helper()
 	request, err := http.NewRequestWithContext(c.t.Context(), method, c.Node.URL+path, encode(c.t, body))
@@ -218,8 +219,8 @@ func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
 	return &Answer{Status: response.StatusCode, Header: response.Header, Body: data, request: method + " " + path, t: c.t}
 }
 
-// check holds an answer against the contract. A path that is not in it, or a
-// method that a path does not have, must answer 404 or 405.
+// check compares an answer with the contract. A path that is not in the contract must
+// answer 404, and a method that a path does not have must answer 405.
 func (c *Client) check(request *http.Request, response *http.Response, body []byte) {
 	c.t.Helper()
 	err := c.Node.checker.CheckResponse(request, response.StatusCode, response.Header, body)

@@ -8,24 +8,25 @@ import (
 	"bursar/internal/db"
 )
 
-// serial tells apart what tests make on one server.
+// serial makes the names of what tests create on one server unique.
 var serial atomic.Int64
 
 // NewEmail is an address that no user has yet.
 func NewEmail() string { return fmt.Sprintf("user%d@example.com", serial.Add(1)) }
 
-// On is the same caller in another test, such as a subtest, which then fails alone.
+// On returns the same client for another test, such as a subtest. Failures are then
+// reported for that test.
 func (c *Client) On(t testing.TB) *Client {
 	other := *c
 	other.t = t
 	return &other
 }
 
-// T is the test that the caller speaks for.
+// T returns the test that the client reports failures to.
 func (c *Client) T() testing.TB { return c.t }
 
-// Tenant is an organization with one workspace, apart from all others on the
-// server. Its owner is the workspace's admin.
+// Tenant is an organization with one workspace. It shares nothing with other tenants on
+// the server. Its owner is the workspace's admin.
 type Tenant struct {
 	Node           *Node
 	Owner          *Client
@@ -34,7 +35,7 @@ type Tenant struct {
 	t              testing.TB
 }
 
-// Tenant makes a tenant.
+// Tenant creates a tenant.
 func (n *Node) Tenant(t testing.TB) *Tenant {
 	t.Helper()
 	owner := n.User(t, NewEmail())
@@ -46,13 +47,13 @@ func (n *Node) Tenant(t testing.TB) *Tenant {
 // Path is a path in the tenant's workspace.
 func (x *Tenant) Path(rest string) string { return "/v1/workspaces/" + x.WorkspaceID + rest }
 
-// Add lets the owner add somebody to the workspace and returns the user's id.
+// Add adds a person to the workspace, as its owner, and returns the person's user id.
 func (x *Tenant) Add(email, role string) string {
 	x.t.Helper()
 	return x.Owner.Post(x.Path("/members"), Body{"email": email, "role": role}).OK().Text("user_id")
 }
 
-// Member makes a user who holds a role in the workspace.
+// Member creates a user who has a role in the workspace.
 func (x *Tenant) Member(role string) *Client {
 	x.t.Helper()
 	email := NewEmail()
@@ -61,7 +62,7 @@ func (x *Tenant) Member(role string) *Client {
 	return user
 }
 
-// Bystander makes a user who is in the workspace without any role.
+// Bystander creates a user who is a member of the workspace without any role.
 func (x *Tenant) Bystander() *Client {
 	x.t.Helper()
 	user := x.Member("viewer")
@@ -69,7 +70,7 @@ func (x *Tenant) Bystander() *Client {
 	return user
 }
 
-// Entry makes a directory entry and returns its id.
+// Entry creates a directory entry and returns its id.
 func (x *Tenant) Entry(name string) string {
 	x.t.Helper()
 	return x.Owner.Post("/v1/directory", Body{
@@ -77,7 +78,7 @@ func (x *Tenant) Entry(name string) string {
 	}).OK().Text("id")
 }
 
-// Define makes a role of the workspace.
+// Define creates a custom role in the workspace.
 func (x *Tenant) Define(key string, permissions ...string) {
 	x.t.Helper()
 	x.Owner.Put(x.Path("/roles/"+key), Body{"name": "Role " + key, "permissions": permissions}).OK()
@@ -90,13 +91,13 @@ func (x *Tenant) Audit(query string) []Body {
 	return x.Owner.Get("/v1/audit?limit=100&workspace_id=" + x.WorkspaceID + query).OK().List()
 }
 
-// AuditCount is how many rows the workspace has in the store.
+// AuditCount returns the number of audit rows of the workspace in the store.
 func (x *Tenant) AuditCount() int {
 	x.t.Helper()
 	return x.Node.Count(x.t, `SELECT count(*) FROM audit_log WHERE workspace_id = $1`, x.WorkspaceID)
 }
 
-// Count is the number that a question to the store has for an answer.
+// Count runs a query that returns a single number.
 func (n *Node) Count(t testing.TB, sql string, args ...any) (count int) {
 	t.Helper()
 	err := n.DB.Read(t.Context(), func(q db.Q) error {

@@ -19,7 +19,7 @@ func (x *Tenant) Members(t testing.TB) []api.Member {
 	return Decoded[[]api.Member](x.Owner.On(t).Get(x.Path("/members")))
 }
 
-// MemberWith is the member with a user id, empty where there is none.
+// MemberWith returns the member with a user id, or an empty one if there is none.
 func (x *Tenant) MemberWith(t testing.TB, userID string) api.Member {
 	t.Helper()
 	for _, m := range x.Members(t) {
@@ -49,12 +49,12 @@ func BuiltInRoles() map[string][]string {
 	}
 }
 
-// BadNames are texts that no workspace, organization or role may be called.
+// BadNames are invalid names for workspaces, organizations and roles.
 func BadNames() []string {
 	return []string{"", "   ", strings.Repeat("a", 101), "tab\there", "nul\u0000"}
 }
 
-// BadSlugs are texts that may not stand in addresses.
+// BadSlugs are invalid slugs.
 func BadSlugs() []string {
 	return []string{"", "a", strings.Repeat("a", 49), "Upper", "under_score", "with space", "é-è", "line\nbreak", "dot.dot"}
 }

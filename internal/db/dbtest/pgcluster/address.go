@@ -40,7 +40,7 @@ func (c *Cluster) url(host, database, schema string, query url.Values) string {
 		User:   url.User(superuser),
 		Host:   host,
 		Path:   "/" + database,
-		// Like libpq, pgx takes a plus for itself, not for a space.
+		// Like libpq, pgx reads a plus sign as a plus sign and not as a space.
 		RawQuery: strings.ReplaceAll(query.Encode(), "+", "%20"),
 	}
 	return address.String()
@@ -71,13 +71,13 @@ func (c *Cluster) exec(ctx context.Context, sql string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// choosePort returns a port that is free on 127.0.0.1. It stays below the
-// ports that kernels give to outgoing connections: one of those could take
-// the port between Kill and Restart, even a client that keeps dialling it.
+// choosePort returns a free port on 127.0.0.1, below the ports that kernels use for
+// outgoing connections. Otherwise such a connection could take the port between Kill and
+// Restart, even one of a client that keeps trying to connect to it.
 func choosePort(tcp bool) (int, error) {
 	const first, count, attempts = 20000, 12000, 100
 	if !tcp {
-		return first, nil // only names the socket, in a folder of its own
+		return first, nil // without TCP, the port is only part of the name of the socket, which has its own folder
 	}
 	var refused error
 	for range attempts {

@@ -25,11 +25,11 @@ const (
 	stopLimit  = 20 * time.Second
 )
 
-// Options choose what a cluster trades for speed.
+// Options are the settings of a cluster. By default it prefers speed to durability.
 type Options struct {
 	TCP     bool // listen on 127.0.0.1 besides the unix socket, and use it in URLs
 	Durable bool // keep every committed transaction through Kill
-	// Settings are further ones of the server, as name=value; they win.
+	// Settings are more settings of the server, as name=value. They override the others.
 	Settings []string
 }
 
@@ -39,7 +39,7 @@ type Cluster struct {
 	opts    Options
 	binDir  string
 	dir     string
-	sockets string // apart from dir, whose path may be too long for a socket
+	sockets string // not in dir, because its path may be too long for a socket
 	port    int
 	account *syscall.Credential // nil: the current user
 

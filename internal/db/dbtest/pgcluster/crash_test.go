@@ -27,7 +27,7 @@ func TestKillAndRestartKeepCommittedRows(t *testing.T) {
 		busyPID := query[int](t, busy, "SELECT pg_backend_pid()")
 		ended := make(chan error, 1)
 		go func() {
-			_, err := busy.Exec(context.Background(), "DO 'BEGIN LOOP END LOOP; END'") // never looks up
+			_, err := busy.Exec(context.Background(), "DO 'BEGIN LOOP END LOOP; END'") // the loop keeps the process so busy that it does not notice the end of the server
 			ended <- err
 		}()
 		awaitBusy(t, connect(t, url), busyPID)

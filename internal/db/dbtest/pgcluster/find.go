@@ -55,7 +55,8 @@ func candidates() [][]string {
 		}
 	}
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// A link farm may link postgres alone: initdb is beside the real one.
+		// A folder of symbolic links may have one for postgres and none for initdb, which is
+		// then beside the file that the link leads to.
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			groups = append(groups, []string{filepath.Dir(real)})
 		}

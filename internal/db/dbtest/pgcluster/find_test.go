@@ -52,7 +52,7 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// fakeServer returns a folder with programs that know only their version.
+// fakeServer returns a folder with programs that can only print their version.
 func fakeServer(t *testing.T, version string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -22,7 +22,7 @@ func (c *Cluster) initdb(ctx context.Context) error {
 			"--pgdata="+c.dataDir(), "--username="+superuser, "--auth=trust",
 			"--encoding=UTF8", "--locale="+locale, "--no-sync", "--no-instructions")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.account}
-		// Killed outright, it would leave a child writing into the folder.
+		// If initdb were killed, its child process would go on writing into the folder.
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = stopLimit
 		if err = c.logged(cmd, cmd.Run); err == nil {
@@ -74,7 +74,8 @@ func (c *Cluster) arguments() []string {
 		"full_page_writes=" + durable,
 		"max_connections=200",
 		"shared_buffers=16MB",
-		// In the data folder, where it goes with the cluster, not in /dev/shm.
+		// The memory is mapped from files in the data folder and not in /dev/shm, so that it
+		// is removed together with the cluster.
 		"dynamic_shared_memory_type=mmap",
 	}, c.opts.Settings...) {
 		args = append(args, "-c", setting)
@@ -82,27 +83,27 @@ func (c *Cluster) arguments() []string {
 	return args
 }
 
-// logged does start with the command's output going to the log, which is a
-// file so that neither side ever waits for the other.
+// logged starts a command whose output goes to the log. The log is a file and not a pipe,
+// because a full pipe would block the server.
 func (c *Cluster) logged(cmd *exec.Cmd, start func() error) error {
 	log, err := os.OpenFile(c.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("opening the server's log: %w", err)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Dir = "/" // the current folder may be closed to the account
+	cmd.Dir = "/" // the server's account may have no access to the current folder
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "PG") && !strings.HasPrefix(variable, "LC_") {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
-	// Given a time zone, initdb does not search the system for its name.
+	// With TZ set, initdb does not have to search the system for the name of the time zone.
 	cmd.Env = append(cmd.Env, "LC_ALL=C", "TZ=UTC")
 	return errors.Join(start(), log.Close())
 }
 
-// awaitReady asks through the socket, which is this server's for certain; its
-// TCP port is open before.
+// awaitReady waits until the server accepts connections. It connects through the socket,
+// because another process could have the TCP port; the port is open before the socket is.
 func (c *Cluster) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()

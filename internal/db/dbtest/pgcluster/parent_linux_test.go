@@ -43,7 +43,7 @@ func TestDiesWithItsParent(t *testing.T) {
 	}
 }
 
-// TestMain is also the process that TestDiesWithItsParent kills.
+// TestMain also runs in the process that TestDiesWithItsParent starts and kills.
 func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) == "" {
 		os.Exit(m.Run())
@@ -95,7 +95,7 @@ func onDyingThread(f func()) (thread int) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
+		runtime.LockOSThread() // it is never unlocked, so that the thread ends with the goroutine
 		if thread = syscall.Gettid(); thread == os.Getpid() {
 			thread = onDyingThread(f) // the main thread never ends, but is taken now
 			return

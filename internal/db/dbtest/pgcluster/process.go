@@ -22,7 +22,8 @@ func awaitGone(pids []int) error {
 			return false, err
 		}
 		for _, pid := range pids {
-			// Whoever inherits an orphan may be slow to reap it.
+			// The process that adopts an orphan may be slow to reap it, so a zombie counts
+			// as gone.
 			if entry, found := processes[pid]; found && entry.state != 'Z' {
 				return false, nil
 			}
@@ -52,8 +53,9 @@ func poll(what string, done func() (bool, error)) error {
 	}
 }
 
-// kill ends the server, then removes what it had no chance to: a later
-// process with the id in one of its lock files would keep it from starting.
+// kill ends the server and removes the files that it would have removed itself. If its lock
+// files stayed and another process got the process id in them, the server would refuse to
+// start again.
 func (c *Cluster) kill() error {
 	if err := c.server.kill(); err != nil {
 		return fmt.Errorf("killing PostgreSQL: %w", err)

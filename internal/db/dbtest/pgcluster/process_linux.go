@@ -25,7 +25,7 @@ func processTable() (map[int]process, error) {
 	for _, path := range paths {
 		stat, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue // ended since
+			continue // the process has ended since it was listed
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading about a process: %w", err)
@@ -49,7 +49,7 @@ func processTable() (map[int]process, error) {
 func removeSharedMemory(pidFile string) error {
 	content, err := os.ReadFile(pidFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // killed before it got as far
+		return nil // the server was killed before it wrote the file
 	}
 	if err != nil {
 		return fmt.Errorf("reading the server's pid file: %w", err)
@@ -64,7 +64,7 @@ func removeSharedMemory(pidFile string) error {
 	}
 	const ipcRmid = 0
 	_, _, errno := syscall.Syscall(syscall.SYS_SHMCTL, uintptr(id), ipcRmid, 0)
-	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EIDRM { // both: gone already
+	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EIDRM { // both errors say that the segment is already gone
 		return fmt.Errorf("removing shared memory segment %d: %w", id, errno)
 	}
 	return nil

@@ -17,9 +17,9 @@ type server struct {
 	status  string // set when exited is closed
 }
 
-// startServer starts the postmaster and holds it until it exits. The kernel
-// ends it with the thread that forked it, not with the process, so that
-// thread is kept from doing, or ending with, anything else.
+// startServer starts the postmaster in a goroutine that waits until it exits. The kernel
+// ends the postmaster when the thread that forked it ends, not only when the process does.
+// So the goroutine keeps that thread for itself until the postmaster has exited.
 func startServer(cmd *exec.Cmd) (*server, error) {
 	s := &server{exited: make(chan struct{})}
 	started := make(chan error)
@@ -31,7 +31,7 @@ func startServer(cmd *exec.Cmd) (*server, error) {
 		if err != nil {
 			return
 		}
-		_ = cmd.Wait() // the state says it all: there is no input or output to fail
+		_ = cmd.Wait() // the exit state is read below, and there is no input or output that could fail
 		s.status = cmd.ProcessState.String()
 		close(s.exited)
 	}()
@@ -69,9 +69,10 @@ func (s *server) shutDown() error {
 	}
 }
 
-// kill ends the postmaster and its children. It stops the postmaster first:
-// then no child is added, and as none is reaped their ids stay theirs. They
-// are not in its process group, and when busy would notice its end late.
+// kill ends the postmaster and its children. It suspends the postmaster first, so that it
+// starts no more children, and so that it reaps none of them, which keeps their process ids
+// from being reused. The children must be killed one by one, because they are not in the
+// postmaster's process group, and a busy one would notice late that the postmaster is gone.
 func (s *server) kill() error {
 	children, err := s.freeze()
 	for _, child := range children {
