@@ -88,7 +88,7 @@ func Actions() []Action {
 
 func (a Action) changesAccess() bool {
 	switch a {
-	case SessionRevoked, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged:
+	case SessionRevoked, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged:
 		return true
 	case UserCreated, AccessDenied, MemberInvited:
 		return false

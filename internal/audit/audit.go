@@ -31,9 +31,13 @@ type Actor struct {
 	Email     string
 	HomeOrgID string // the organization whose log gets events that belong to no workspace
 	SessionID string
-	KeyID     string
-	RequestID string
-	IP        string
+	KeyID     string // the API key that the session depends on
+	// LoggedInAt is when a person began the session by signing in, in a browser or for a
+	// command line; 0 for sessions of keys and machine clients.
+	LoggedInAt int64
+	ByDevice   bool // the session began with a device code
+	RequestID  string
+	IP         string
 }
 
 // SystemActor returns the actor for what an operator does at the command line, or the

@@ -100,7 +100,7 @@ func TestOnlySomeActionsChangeAccess(t *testing.T) {
 		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true,
 		audit.UserDisabled: true, audit.UserEnabled: true,
 		audit.MemberAccepted: true, audit.UserRenamed: true,
-		audit.SessionRevoked: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.SigningKeyRotated: true,
+		audit.SessionRevoked: true, audit.KeyRotated: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.SigningKeyRotated: true,
 		audit.AccountRecovered: true, audit.FactorsReset: true, audit.PasswordChanged: true,
 	}
 	for _, action := range actions(t) {

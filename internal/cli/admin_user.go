@@ -147,12 +147,14 @@ func newUserEnable(t Terminal) *cobra.Command {
 
 func newUserLink(t Terminal) *cobra.Command {
 	var email, publicURL string
+	var keepKeys bool
 	c := adminCommand{
 		use: "link", short: "Create a link with which a user sets up their sign-in",
 		long: `Create a link with which a user chooses a password or adds a passkey, for
 somebody who cannot sign in to the console. The link is shown once, works once
 and expires after a day. The user's second factor stays; see
-'bursar admin user reset'.`,
+'bursar admin user reset'. Using the link revokes their API keys, unless you
+pass --keep-keys.`,
 		example:  `  bursar admin user link --email grace@example.com`,
 		required: []string{"email"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
@@ -160,24 +162,25 @@ and expires after a day. The user's second factor stays; see
 			if err != nil {
 				return nil, "", err
 			}
-			link, err := s.CreateLink(c.Context(), operator(), identity.NewLinks(address, nil), email)
+			link, err := s.CreateLink(c.Context(), operator(), identity.NewLinks(address, nil), email, keepKeys)
 			return linkResult(link, err)
 		},
 	}.command(t)
 	c.Flags().StringVar(&email, "email", "", "email address of the user")
+	c.Flags().BoolVar(&keepKeys, "keep-keys", false, "do not revoke the user's API keys when the link is used")
 	bindLinkURL(c, &publicURL)
 	return c
 }
 
 func newUserReset(t Terminal) *cobra.Command {
 	var email, publicURL string
-	var keysToo bool
+	var keepKeys bool
 	c := adminCommand{
 		use: "reset", short: "Remove a user's sign-in methods and create a link for new ones",
 		long: `Remove the password, the passkeys and the second factor of a user, end all
 their sessions, and create a link with which they start over. Use it when
 somebody has lost a device or when their account was broken into. Their API
-keys stay, unless you pass --revoke-keys.`,
+keys are revoked, unless you pass --keep-keys.`,
 		example:  `  bursar admin user reset --email grace@example.com`,
 		required: []string{"email"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
@@ -189,12 +192,14 @@ keys stay, unless you pass --revoke-keys.`,
 			if err != nil {
 				return nil, "", err
 			}
-			link, err := people.Reset(c.Context(), operator(), email, keysToo)
+			link, err := people.Reset(c.Context(), operator(), email, keepKeys)
 			return linkResult(link, err)
 		},
 	}.command(t)
 	c.Flags().StringVar(&email, "email", "", "email address of the user")
-	c.Flags().BoolVar(&keysToo, "revoke-keys", false, "also revoke the user's API keys")
+	c.Flags().BoolVar(&keepKeys, "keep-keys", false, "do not revoke the user's API keys")
+	c.Flags().Bool("revoke-keys", true, "revoke the user's API keys, which happens anyway")
+	_ = c.Flags().MarkDeprecated("revoke-keys", "API keys are revoked unless you pass --keep-keys") // the flag exists
 	bindLinkURL(c, &publicURL)
 	return c
 }

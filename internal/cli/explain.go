@@ -69,6 +69,8 @@ func nextStep(e *client.Error) string {
 	switch {
 	case client.IsUnauthorized(e):
 		return "Your session has ended or your key is no longer valid: run 'bursar login'."
+	case e.Code == client.CodeRecentLoginRequired:
+		return "Run 'bursar login', then try again."
 	case e.Permission() != "":
 		return "You need the permission " + e.Permission() + ": ask an admin of the workspace for a role that includes it."
 	case e.Status == http.StatusTooManyRequests:

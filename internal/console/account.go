@@ -117,7 +117,10 @@ func (c *Console) endOtherSessions(v *visit) error {
 	return v.done("All other sessions ended.", "/account")
 }
 
-type passwordPage struct{ HasPassword bool }
+type passwordPage struct {
+	HasPassword bool
+	KeepKeys    bool
+}
 
 func (c *Console) passwordPage(v *visit) error { return v.showPassword(nil) }
 
@@ -126,7 +129,7 @@ func (v *visit) showPassword(err error) error {
 	if failed != nil {
 		return failed
 	}
-	data := passwordPage{factors.HasPassword}
+	data := passwordPage{factors.HasPassword, err != nil && v.form.Get("revoke_keys") == ""}
 	if err == nil {
 		return v.show("account_password", "Password", data)
 	}
@@ -138,8 +141,11 @@ func (v *visit) showPassword(err error) error {
 }
 
 func (c *Console) changePassword(v *visit) error {
-	if err := c.SignIn.ChangePassword(v.R.Context(), v.Caller, v.form.Get("current"), v.form.Get("password")); err != nil {
+	if err := c.SignIn.ChangePassword(v.R.Context(), v.Caller, v.form.Get("current"), v.form.Get("password"), v.form.Get("revoke_keys") == ""); err != nil {
 		return v.showPassword(err)
+	}
+	if v.form.Get("revoke_keys") != "" {
+		return v.done("Password changed. All other sessions ended, and your API keys were revoked.", "/account")
 	}
 	return v.done("Password changed. All other sessions ended.", "/account")
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"net/url"
 
 	"bursar/api"
 	"bursar/internal/audit"
@@ -26,6 +27,9 @@ func (c *Console) devicePage(v *visit) error {
 	typed := v.R.URL.Query().Get("code")
 	if typed == "" {
 		return v.show("device", "Approve a device", devicePage{})
+	}
+	if !v.fresh() {
+		return v.signInFirst("")
 	}
 	return v.showDevice(typed)
 }
@@ -52,6 +56,9 @@ func (c *Console) decideDevice(v *visit) error {
 	var decision api.DeviceDecision
 	switch v.field("decision") {
 	case "approve":
+		if !v.fresh() {
+			return v.signInFirst("/device?code=" + url.QueryEscape(v.field("code")))
+		}
 		decision, err = change(v, c.Identity.Approve, in)
 	case "deny":
 		v.action = audit.DeviceDenied

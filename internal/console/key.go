@@ -12,16 +12,20 @@ import (
 )
 
 func (c *Console) keyRoutes() []Route {
+	newKey := func(v *visit) string { return v.path("keys", "new") }
+	newClient := func(v *visit) string { return v.path("clients", "new") }
+	rotation := func(v *visit) string { return v.path("keys", v.R.PathValue("id"), "rotate") }
+	list := func(v *visit) string { return v.path("keys") }
 	return []Route{
 		c.getIn("/keys", c.keysPage),
-		c.getIn("/keys/new", c.newKeyPage),
-		c.postIn("/keys", audit.KeyCreated, c.createKey),
-		c.getIn("/keys/{id}/rotate", c.rotateKeyPage),
-		c.postIn("/keys/{id}/rotate", audit.KeyRotated, c.rotateKey),
+		c.getIn("/keys/new", c.recentForm(newKey, c.newKeyPage)),
+		c.postIn("/keys", audit.KeyCreated, c.recentForm(newKey, c.createKey)),
+		c.getIn("/keys/{id}/rotate", c.recentForm(rotation, c.rotateKeyPage)),
+		c.postIn("/keys/{id}/rotate", audit.KeyRotated, c.recentForm(rotation, c.rotateKey)),
 		c.postIn("/keys/{id}/revoke", audit.KeyRevoked, c.revokeKey),
-		c.getIn("/clients/new", c.newClientPage),
-		c.postIn("/clients", audit.ClientCreated, c.createClient),
-		c.postIn("/clients/{id}/rotate", audit.ClientRotated, c.rotateClient),
+		c.getIn("/clients/new", c.recentForm(newClient, c.newClientPage)),
+		c.postIn("/clients", audit.ClientCreated, c.recentForm(newClient, c.createClient)),
+		c.postIn("/clients/{id}/rotate", audit.ClientRotated, c.recentForm(list, c.rotateClient)),
 		c.postIn("/clients/{id}/revoke", audit.ClientRevoked, c.revokeClient),
 	}
 }

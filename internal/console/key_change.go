@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,10 @@ type newKeyPage struct {
 }
 
 func (c *Console) newKeyPage(v *visit) error {
-	return v.show("keys_new", "New API key", newKeyPage{Expires: "90"})
+	typed := v.R.URL.Query() // of a form that needed a new sign-in
+	return v.show("keys_new", "New API key", newKeyPage{
+		Name: typed.Get("name"), Expires: cmp.Or(typed.Get("expires"), "90"), Until: typed.Get("until"), Networks: typed.Get("allowed_cidrs"),
+	})
 }
 
 func (c *Console) createKey(v *visit) error {
@@ -67,14 +71,17 @@ func (v *visit) tellKey(key api.NewAPIKey, text string) error {
 }
 
 // rotateKeyPage asks how long the old key keeps working.
-type rotateKeyPage struct{ Key api.APIKey }
+type rotateKeyPage struct {
+	Key   api.APIKey
+	Grace string // in seconds
+}
 
 func (c *Console) rotateKeyPage(v *visit) error {
 	key, err := v.liveKey(v.R.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return v.show("keys_rotate", "Rotate "+key.Name, rotateKeyPage{key})
+	return v.show("keys_rotate", "Rotate "+key.Name, rotateKeyPage{key, cmp.Or(v.R.URL.Query().Get("grace_seconds"), "86400")})
 }
 
 func (c *Console) rotateKey(v *visit) error {
@@ -90,7 +97,7 @@ func (c *Console) rotateKey(v *visit) error {
 		if err != nil {
 			return err
 		}
-		return v.showAgain(status, "keys_rotate", "Rotate "+key.Name, p, rotateKeyPage{key})
+		return v.showAgain(status, "keys_rotate", "Rotate "+key.Name, p, rotateKeyPage{key, v.field("grace_seconds")})
 	}
 	if err != nil {
 		return err

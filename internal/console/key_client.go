@@ -1,6 +1,8 @@
 package console
 
 import (
+	"cmp"
+
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/identity"
@@ -17,7 +19,8 @@ func (c *Console) newClientPage(v *visit) error {
 	if err := v.need(access.KeysWrite); err != nil {
 		return err
 	}
-	data, err := v.newClientData("", "viewer")
+	typed := v.R.URL.Query() // of a form that needed a new sign-in
+	data, err := v.newClientData(typed.Get("name"), cmp.Or(typed.Get("role"), "viewer"))
 	if err != nil {
 		return err
 	}

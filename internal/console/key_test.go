@@ -3,6 +3,7 @@ package console_test
 import (
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -256,4 +257,65 @@ func TestKeysOfOtherPeopleAreNotFound(t *testing.T) {
 			t.Errorf("somebody else's key opens: %d", got.status)
 		}
 	})
+}
+
+// Whoever finds an unattended browser must not be able to make a lasting credential with
+// it, and its owner must not have to type everything again.
+func TestMakingACredentialAsksForARecentSignInAndLeadsBackToTheFilledForm(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := open(t, n, adminEmail, "/keys/new")
+	page.Fill("Name", "Laptop")
+	page.Select("Expires", "In 365 days")
+	page.Fill("Allowed networks (optional)", "127.0.0.0/8\n::1/128")
+	n.Clock.Advance(15 * time.Minute)
+	page.ClickText("Create API key")
+	page.Fill("Password", password)
+	page.ClickText("Sign in")
+	if name, networks := page.Value("Name"), page.Value("Allowed networks (optional)"); name != "Laptop" || !strings.Contains(networks, "::1/128") {
+		t.Fatalf("the form has the name %q and the networks %q", name, networks)
+	}
+	page.ClickText("Create API key")
+	page.WaitText(`API key "Laptop" created.`)
+
+	cookie := cookieFor(t, n, adminEmail)
+	n.Clock.Advance(15 * time.Minute)
+	code := n.NewDeviceCode(t, nil)
+	asked := func(method, path string, form url.Values) {
+		if got := knock(t, n, method, path, form, cookie...); !strings.HasPrefix(got.Header.Get("Location"), "/signin?next=") {
+			t.Errorf("%s %s is answered %d %s", method, path, got.StatusCode, got.Header.Get("Location"))
+		}
+	}
+	asked("POST", room(n, "/keys"), url.Values{"name": {"x"}, "expires": {"never"}})
+	asked("POST", room(n, "/keys/key_1/rotate"), url.Values{"grace_seconds": {"3600"}})
+	asked("POST", room(n, "/clients"), url.Values{"name": {"x"}, "role": {"viewer"}})
+	asked("POST", room(n, "/clients/cli_1/rotate"), nil)
+	asked("POST", room(n, "/members/usr_1/link"), nil)
+	asked("POST", "/device", url.Values{"code": {code}, "decision": {"approve"}})
+	asked("GET", room(n, "/keys/new"), nil)
+	asked("GET", room(n, "/clients/new"), nil)
+	asked("GET", "/device?code="+code, nil)
+	n.PollDevice(t, code).DeviceStatus("pending", false)
+}
+
+func TestAPasswordChangeOffersToRevokeTheKeys(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	secret := n.First.APIKey
+	page := open(t, n, adminEmail, "")
+	page.Goto(n.PublicURL + "/account/password")
+	page.Accessible("a new password")
+	page.Fill("Current password", password)
+	page.Fill("New password", password+"?")
+	page.Uncheck("Also revoke my API keys")
+	page.ClickText("Save")
+	page.WaitText("Password changed. All other sessions ended.")
+	n.Exchange(t, "Bearer "+secret).OK()
+
+	page.Goto(n.PublicURL + "/account/password")
+	page.Fill("Current password", password+"?")
+	page.Fill("New password", password+"!")
+	page.ClickText("Save")
+	page.WaitText("your API keys were revoked")
+	n.Exchange(t, "Bearer "+secret).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
 }

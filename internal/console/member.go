@@ -17,7 +17,7 @@ func (c *Console) memberRoutes() []Route {
 	return append([]Route{
 		c.getIn("/members", c.membersPage),
 		c.postIn("/members", audit.MemberAdded, c.invite),
-		c.postIn("/members/{userId}/link", audit.MemberInvited, c.reinvite),
+		c.postIn("/members/{userId}/link", audit.MemberInvited, c.recentForm(func(v *visit) string { return v.path("members") }, c.reinvite)),
 		c.postIn("/members/{userId}/roles", audit.MemberRoleAssigned, c.assignRole),
 		c.postIn("/members/{userId}/roles/{role}/remove", audit.MemberRoleRemoved, c.removeRole),
 		c.postIn("/members/{userId}/remove", audit.MemberRemoved, c.removeMember),

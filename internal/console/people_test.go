@@ -35,7 +35,7 @@ func startOn(t testing.TB, store dbtest.Store, options ...servertest.Option) *se
 // link creates an account link for somebody.
 func link(t testing.TB, n *servertest.Node, email string) string {
 	t.Helper()
-	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email)
+	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email, true)
 	if err != nil {
 		t.Fatalf("make a link for %s: %v", email, err)
 	}

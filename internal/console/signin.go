@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -69,12 +70,27 @@ func (v *visit) signInFirst(next string) error {
 	return v.redirect(path)
 }
 
-// freshFor is how long after a sign-in somebody may change how they sign in.
-const freshFor = 15 * time.Minute
-
-// fresh says whether the visitor signed in recently.
+// fresh says whether the visitor signed in recently enough to change how they sign in and
+// to make credentials.
 func (v *visit) fresh() bool {
-	return v.console.endpoints.DB.Now()-v.browser.SignedInAt < freshFor.Milliseconds()
+	return identity.RequireRecentLogin(v.Caller, v.console.endpoints.DB.Now()) == nil
+}
+
+// recentForm guards a form that makes a credential. A visitor who signed in too long ago
+// signs in again and comes back to the form, at the path that form returns, with all that
+// was typed.
+func (c *Console) recentForm(form func(v *visit) string, page func(v *visit) error) func(v *visit) error {
+	return func(v *visit) error {
+		switch {
+		case v.fresh():
+			return page(v)
+		case v.R.Method == http.MethodGet:
+			return v.signInFirst("")
+		}
+		typed := maps.Clone(v.form)
+		delete(typed, "once") // the form gets a new idempotency key
+		return v.signInFirst(form(v) + "?" + typed.Encode())
+	}
 }
 
 func (c *Console) signInPage(v *visit) error {

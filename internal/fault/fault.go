@@ -25,6 +25,7 @@ const (
 	RateLimited         Code = "RATE_LIMITED"
 	Internal            Code = "INTERNAL_ERROR"
 	Unavailable         Code = "UNAVAILABLE"
+	RecentLoginRequired Code = "RECENT_LOGIN_REQUIRED"
 
 	LastAdmin      Code = "LAST_ADMIN"
 	LastWayIn      Code = "LAST_WAY_IN"
@@ -45,7 +46,7 @@ func (c Code) Status() int {
 		return http.StatusBadRequest
 	case Unauthorized, InvalidCredentials:
 		return http.StatusUnauthorized
-	case Forbidden:
+	case Forbidden, RecentLoginRequired:
 		return http.StatusForbidden
 	case NotFound, ResourceNotFound:
 		return http.StatusNotFound

@@ -214,15 +214,24 @@ func revokeCredentials(tx *db.Tx, accountID string) error {
 	if err := DeleteFactors(tx, accountID); err != nil {
 		return err
 	}
-	if err := RevokeKeys(tx, accountID); err != nil {
+	if _, err := RevokeKeys(tx, accountID); err != nil {
 		return err
 	}
 	return RevokeSessions(tx, accountID, "")
 }
 
-// RevokeKeys revokes all API keys of an account.
-func RevokeKeys(tx *db.Tx, accountID string) error {
-	return tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
+// RevokeKeys revokes all API keys of an account, which ends the sessions that depend on
+// them. It reports whether there was one that still worked.
+func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, err error) {
+	if err := lockKeys(tx, accountID); err != nil {
+		return false, err
+	}
+	revoked, err = tx.Row(`SELECT id FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) LIMIT 1`,
+		accountID, tx.Now()).Scan(new(string))
+	if err != nil {
+		return false, err
+	}
+	return revoked, tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
 }
 
 // DeleteFactors removes every way to sign in to an account in a browser.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"bursar/api"
@@ -41,6 +42,7 @@ type NewKey struct {
 	CreatedAt    int64 // 0 means now
 	ExpiresAt    int64
 	AllowedCIDRs []string
+	ParentID     string // the key that it ends with; see dependOn
 }
 
 // InsertKey stores a new API key. Only the answer holds its secret.
@@ -53,16 +55,79 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	if k.ExpiresAt != 0 {
 		lifetime = k.ExpiresAt - made.CreatedAt
 	}
-	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		made.ID, k.AccountID, k.Name, hashSecret(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
-		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt))
+		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID))
+}
+
+// dependOn makes a new key depend on another one, because whoever holds that one must
+// not gain anything by it: the new key works from no other networks, expires no later
+// and is revoked with it. Without a parent it does nothing.
+func (k *NewKey) dependOn(tx *db.Tx, parentID string) error {
+	if parentID == "" {
+		return nil
+	}
+	var cidrs string
+	var end int64
+	live, err := tx.Row(`SELECT allowed_cidrs, expires_at FROM api_key
+		WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, parentID, tx.Now()).Scan(&cidrs, &end)
+	if err == nil && !live {
+		err = errNotAuthenticated
+	}
+	if err != nil {
+		return err
+	}
+	k.ParentID = parentID
+	k.endBy(end)
+	allowed := strings.Fields(cidrs)
+	switch {
+	case len(allowed) == 0:
+	case len(k.AllowedCIDRs) == 0:
+		k.AllowedCIDRs = allowed
+	case !slices.ContainsFunc(k.AllowedCIDRs, func(network string) bool { return !within(allowed, network) }):
+	default:
+		return fault.Invalid("allowed_cidrs", "must be within the networks of the API key that you are logged in with: "+strings.Join(allowed, ", "))
+	}
+	return nil
+}
+
+// endBy lets the key expire at a time, if it would not before; 0 is no time.
+func (k *NewKey) endBy(end int64) {
+	if end != 0 && (k.ExpiresAt == 0 || k.ExpiresAt > end) {
+		k.ExpiresAt = end
+	}
+}
+
+// within reports whether a network is part of one of the others.
+func within(networks []string, network string) bool {
+	part, err := netip.ParsePrefix(network)
+	return err == nil && slices.ContainsFunc(networks, func(text string) bool {
+		whole, err := netip.ParsePrefix(text)
+		return err == nil && whole.Bits() <= part.Bits() && whole.Contains(part.Addr())
+	})
+}
+
+// dependents returns a key and all keys that end with it.
+func dependents(q db.Q, keyID string) ([]string, error) {
+	all := []string{keyID}
+	for i := 0; i < len(all); i++ {
+		made, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM api_key WHERE parent_id = $1`, all[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, made...)
+	}
+	return all, nil
 }
 
 // CreateKey creates an API key for the caller.
 func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (api.NewAPIKey, error) {
 	if by.Type == audit.Client {
 		return api.NewAPIKey{}, fault.New(fault.Forbidden, "a machine client cannot have API keys")
+	}
+	if err := RequireRecentLogin(by, s.db.Now()); err != nil {
+		return api.NewAPIKey{}, err
 	}
 	key := NewKey{AccountID: by.ID, Name: in.Name, AllowedCIDRs: normalCIDRs(in.AllowedCIDRs)}
 	if in.ExpiresAt != nil {
@@ -73,6 +138,10 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		if err := roomForKey(tx.Q, by.ID, tx.Now()); err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
+		key := key // fn may run more than once
+		if err := key.dependOn(tx, by.KeyID); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		made, err := InsertKey(tx, key)
@@ -119,6 +188,9 @@ func keyEvent(action audit.Action, id, description string) audit.Event {
 
 // RotateKey replaces a key with a new one. The old key stays valid for a grace period.
 func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (api.NewAPIKey, error) {
+	if err := RequireRecentLogin(by, s.db.Now()); err != nil {
+		return api.NewAPIKey{}, err
+	}
 	grace := int64(defaultGrace)
 	if in.GraceSeconds != nil {
 		grace = *in.GraceSeconds
@@ -127,7 +199,14 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 		if err := lockKeys(tx, by.ID); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
+		ownEnd, err := expiryOf(tx.Q, by.KeyID) // before the rotation brings it forward
+		if err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
 		next, end, err := retireKey(tx, in.ID, by.ID, grace*1000)
+		if err == nil {
+			err = next.limitRotation(tx, by.KeyID, in.ID, ownEnd)
+		}
 		if err == nil {
 			err = roomForKey(tx.Q, by.ID, next.CreatedAt)
 		}
@@ -140,15 +219,41 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 	})
 }
 
-// retireKey makes a live key expire after the grace period, or earlier if it would have
-// expired anyway, and returns the properties that its successor inherits.
+// limitRotation limits the successor of a key that is rotated in a session which depends on
+// a key, if it does. Such a session can rotate that key and those that depend on it, and
+// the successor expires no later than that key would have.
+func (k *NewKey) limitRotation(tx *db.Tx, keyOfSession, rotated string, end int64) error {
+	if keyOfSession == "" {
+		return nil
+	}
+	mine, err := dependents(tx.Q, keyOfSession)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(mine, rotated) {
+		return fault.New(fault.Forbidden, "you are logged in with an API key: it can rotate only itself and the keys that were made with it")
+	}
+	k.endBy(end)
+	return nil
+}
+
+// expiryOf returns when a key expires, 0 if it does not.
+func expiryOf(q db.Q, keyID string) (end int64, err error) {
+	_, err = q.Row(`SELECT expires_at FROM api_key WHERE id = $1`, keyID).Scan(&end)
+	return end, err
+}
+
+// retireKey makes a live key, and all that depend on it, expire after the grace period, or
+// earlier if they would have expired anyway. It returns the properties that the key's
+// successor inherits.
 func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end int64, err error) {
 	now := tx.Now()
 	var cidrs string
+	var parentID string
 	var lifetime, expiresAt int64
-	found, err := tx.Row(`SELECT name, allowed_cidrs, lifetime, expires_at FROM api_key
+	found, err := tx.Row(`SELECT name, allowed_cidrs, lifetime, expires_at, parent_id FROM api_key
 		WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`, id, accountID, now).
-		Scan(&next.Name, &cidrs, &lifetime, &expiresAt)
+		Scan(&next.Name, &cidrs, &lifetime, &expiresAt, &parentID)
 	if err == nil && !found {
 		err = fault.Missing("API key")
 	}
@@ -163,10 +268,22 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 	if lifetime != 0 {
 		next.ExpiresAt = min(now+lifetime, web.LastMillisecond)
 	}
-	return next, end, tx.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, id, end)
+	if err := next.dependOn(tx, parentID); err != nil {
+		return next, 0, err
+	}
+	ending, err := dependents(tx.Q, id)
+	if err != nil {
+		return next, 0, err
+	}
+	for _, id := range ending {
+		if err := tx.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1 AND (expires_at IS NULL OR expires_at > $2)`, id, end); err != nil {
+			return next, 0, err
+		}
+	}
+	return next, end, nil
 }
 
-// RevokeKey revokes a key of the caller and ends the sessions that depend on it.
+// RevokeKey revokes a key of the caller and ends the sessions and keys that depend on it.
 func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api.Revoked, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
 		name, err := revokeKey(tx, in.ID, by.ID)
@@ -178,13 +295,24 @@ func revokeKey(tx *db.Tx, id, accountID string) (name string, err error) {
 	if err := lockKeys(tx, accountID); err != nil {
 		return "", err
 	}
-	found, err := tx.Row(`UPDATE api_key SET revoked_at = $3 WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL RETURNING name`,
-		id, accountID, tx.Now()).Scan(&name)
+	found, err := tx.Row(`SELECT name FROM api_key WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL`, id, accountID).Scan(&name)
 	if err == nil && !found {
 		return "", fault.Missing("API key")
 	}
 	if err != nil {
 		return "", err
 	}
-	return name, tx.Exec(`UPDATE session SET revoked_at = $2 WHERE api_key_id = $1 AND revoked_at IS NULL`, id, tx.Now())
+	ending, err := dependents(tx.Q, id)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range ending {
+		if err := tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL`, id, tx.Now()); err != nil {
+			return "", err
+		}
+		if err := tx.Exec(`UPDATE session SET revoked_at = $2 WHERE api_key_id = $1 AND revoked_at IS NULL`, id, tx.Now()); err != nil {
+			return "", err
+		}
+	}
+	return name, nil
 }

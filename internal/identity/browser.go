@@ -39,16 +39,10 @@ type browser struct {
 	seen  atomic.Int64
 }
 
-type browserState struct {
-	sessionState
-	signedInAt int64
-}
+type browserState struct{ sessionState }
 
-// Browser is who is signed in at a browser, and since when.
-type Browser struct {
-	Actor      audit.Actor
-	SignedInAt int64
-}
+// Browser is who is signed in at a browser.
+type Browser struct{ Actor audit.Actor }
 
 // BeginWeb starts a browser's session for a person who has just signed in. It ends the
 // session that the browser had before, so that a cookie planted before the sign-in is
@@ -130,7 +124,7 @@ func (s *Service) Browser(ctx context.Context, secret string, used bool) (Browse
 			return Browser{}, err
 		}
 	}
-	return Browser{Actor: state.actor, SignedInAt: state.signedInAt}, nil
+	return Browser{Actor: state.actor}, nil
 }
 
 func (s *Service) idle(b *browser, now int64) bool {
@@ -143,8 +137,7 @@ func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string
 	err := s.db.Read(ctx, func(q db.Q) error {
 		var id string
 		var seen int64
-		found, err := q.Row(`SELECT id, created_at, last_seen_at FROM session WHERE secret_hash = $1`, hashSecret(secret)).
-			Scan(&id, &state.signedInAt, &seen)
+		found, err := q.Row(`SELECT id, last_seen_at FROM session WHERE secret_hash = $1`, hashSecret(secret)).Scan(&id, &seen)
 		if err != nil || !found {
 			return err
 		}
@@ -207,7 +200,7 @@ func (s *Service) Sessions(ctx context.Context, by db.Caller) ([]SessionInfo, er
 			return info
 		}, `SELECT s.ID, s.method, s.ip, s.agent, s.created_at, s.expires_at, s.last_seen_at, k.name, s.secret_hash
 			FROM session s LEFT JOIN api_key k ON k.id = s.api_key_id
-			WHERE s.account_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2
+			WHERE s.account_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND (k.expires_at IS NULL OR k.expires_at > $2)
 				AND (s.secret_hash IS NULL OR s.last_seen_at > $3)
 			ORDER BY s.ID DESC LIMIT $4`, by.ID, now, now-s.config.WebIdle.Milliseconds(), shownSessions)
 		return err

@@ -20,7 +20,7 @@ func TestABrowserSessionSaysWhoItIs(t *testing.T) {
 		if err != nil || got.Actor.ID != id || got.Actor.Email != "ada@example.com" || got.Actor.Type != audit.User || got.Actor.SessionID == "" {
 			t.Errorf("is %+v, %v", got, err)
 		}
-		if since := n.db.Now() - got.SignedInAt; since < 0 || since > time.Minute.Milliseconds() {
+		if since := n.db.Now() - got.Actor.LoggedInAt; since < 0 || since > time.Minute.Milliseconds() {
 			t.Errorf("signed in %d ms ago", since)
 		}
 		if r := n.last(audit.SessionCreated); r.ActorID != id || r.Resource != got.Actor.SessionID || r.Description != "Signed in to the console with a password" {
@@ -295,7 +295,7 @@ func TestTheSecretOfABrowserIsNoToken(t *testing.T) {
 func TestHousekeepingForgetsLinksThatAreLongOver(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		n.person("ada@example.com")
-		_, err := n.CreateLink(t.Context(), db.Caller{}, identity.NewLinks("http://bursar.test", nil), "ada@example.com")
+		_, err := n.CreateLink(t.Context(), db.Caller{}, identity.NewLinks("http://bursar.test", nil), "ada@example.com", false)
 		must(t, err)
 		tidy := func() int {
 			_, err := db.Write(t.Context(), n.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {

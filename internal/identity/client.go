@@ -138,6 +138,9 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return NewClient{}, err
 	}
+	if err := RequireRecentLogin(by, c.db.Now()); err != nil {
+		return NewClient{}, err
+	}
 	var role access.Role
 	err := c.db.Read(ctx, func(q db.Q) (err error) {
 		role, _, err = access.FindRole(q, in.WorkspaceID, in.Role)
@@ -162,6 +165,9 @@ type ClientInput struct {
 // began end at once.
 func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (NewClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
+		return NewClient{}, err
+	}
+	if err := RequireRecentLogin(by, c.db.Now()); err != nil {
 		return NewClient{}, err
 	}
 	// Whoever sees the secret can act as the client, so they must hold what it holds.

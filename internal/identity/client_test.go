@@ -35,7 +35,7 @@ func (n *node) place() *place {
 }
 
 func (n *node) actor(first setup.Result) db.Caller {
-	return db.Caller{Actor: audit.Actor{Type: audit.User, ID: first.UserID, Name: "Admin", Email: "admin@example.com", HomeOrgID: first.OrganizationID}}
+	return db.Caller{Actor: audit.Actor{Type: audit.User, ID: first.UserID, Name: "Admin", Email: "admin@example.com", HomeOrgID: first.OrganizationID, LoggedInAt: n.db.Now()}}
 }
 
 func (p *place) in(t testing.TB) *place {
@@ -61,7 +61,7 @@ func (p *place) holder(role string) db.Caller {
 	id := p.person(email)
 	_, err := call(p.node, p.admin, p.workspaces.AddMember, workspace.AddMemberInput{ID: p.workspaceID, MemberAdd: api.MemberAdd{Email: email, Role: role}})
 	must(p.t, err)
-	return db.Caller{Actor: audit.Actor{Type: audit.User, ID: id, Email: email}}
+	return db.Caller{Actor: audit.Actor{Type: audit.User, ID: id, Email: email, LoggedInAt: p.db.Now()}}
 }
 
 func (p *place) define(role string, permissions ...string) {

@@ -130,16 +130,17 @@ func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.Dev
 		return api.DeviceCodeStatus{}, fault.Limited(v.Wait)
 	}
 	status, _ := c.stateAt(s.db.Now())
-	if status != codeApproved || !c.proves(in.Verifier) {
+	if status != codeApproved || !c.askedBy(by.IP, in.Verifier) {
 		return api.DeviceCodeStatus{Status: status}, nil
 	}
 	return s.consume(ctx, by, c)
 }
 
-// proves reports whether the caller is the one who asked for the code.
-func (c deviceCode) proves(verifier *string) bool {
+// askedBy reports whether the caller is the one who asked for the code. Without a
+// challenge only the network address can tell: somebody else may have seen the code.
+func (c deviceCode) askedBy(ip string, verifier *string) bool {
 	if c.challenge == "" {
-		return true
+		return limit.Address(ip) == limit.Address(c.ip)
 	}
 	if verifier == nil {
 		return false
@@ -256,8 +257,16 @@ func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (Devic
 		Mine: c.accountID == by.ID}, nil
 }
 
-// Approve signs in, as the caller, the command line that shows the code.
+// Approve signs in, as the caller, the command line that shows the code. A session that
+// began with a device code cannot approve another one, or it could prolong itself for
+// ever; nor can a machine client, whose sessions are short.
 func (s *Service) Approve(ctx context.Context, by db.Caller, in CodeInput) (api.DeviceDecision, error) {
+	if by.ByDevice || by.Type == audit.Client {
+		return api.DeviceDecision{}, fault.New(fault.Forbidden, "a device login can be approved only in the console or with an API key")
+	}
+	if err := RequireRecentLogin(by, s.db.Now()); err != nil {
+		return api.DeviceDecision{}, err
+	}
 	return s.decide(ctx, by, in.Code, codeApproved, audit.DeviceApproved)
 }
 

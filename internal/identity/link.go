@@ -44,12 +44,13 @@ type Link struct {
 // Invite makes the link by which an account accepts an invitation to a workspace.
 // Earlier links for the same invitation stop working.
 func (l *Links) Invite(tx *db.Tx, accountID, workspaceID, madeBy string) (Link, error) {
-	return l.make(tx, accountID, workspaceID, madeBy, invitationLifetime)
+	return l.make(tx, newLink{accountID: accountID, workspaceID: workspaceID, madeBy: madeBy}, invitationLifetime)
 }
 
-// Account makes the link by which a person sets up how they sign in.
-func (l *Links) Account(tx *db.Tx, accountID, madeBy string) (Link, error) {
-	return l.make(tx, accountID, "", madeBy, accountLinkLife)
+// Account makes the link by which a person sets up how they sign in. Using it revokes
+// their API keys, because somebody else may have made some, unless they are to be kept.
+func (l *Links) Account(tx *db.Tx, accountID, madeBy string, keepKeys bool) (Link, error) {
+	return l.make(tx, newLink{accountID: accountID, madeBy: madeBy, keepKeys: keepKeys}, accountLinkLife)
 }
 
 // madeByRecovery marks links that anybody can have mailed to an address by asking for
@@ -74,28 +75,39 @@ func (l *Links) Recover(tx *db.Tx, accountID string) (link Link, made bool, err 
 		return Link{}, false, err
 	}
 	link = Link{ExpiresAt: now + accountLinkLife.Milliseconds()}
-	link.mailedURL, err = l.store(tx, accountID, "", madeByRecovery, true, link.ExpiresAt)
+	link.mailedURL, err = l.store(tx, newLink{accountID: accountID, madeBy: madeByRecovery, mailed: true, expiresAt: link.ExpiresAt})
 	return link, true, err
 }
 
-func (l *Links) make(tx *db.Tx, accountID, workspaceID, madeBy string, life time.Duration) (Link, error) {
-	now := tx.Now()
-	if err := endLinks(tx, accountID, workspaceID); err != nil {
+// newLink is a link to store.
+type newLink struct {
+	accountID   string
+	workspaceID string // empty for a link to set up an account
+	madeBy      string
+	mailed      bool
+	keepKeys    bool
+	expiresAt   int64
+}
+
+func (l *Links) make(tx *db.Tx, n newLink, life time.Duration) (Link, error) {
+	if err := endLinks(tx, n.accountID, n.workspaceID); err != nil {
 		return Link{}, err
 	}
-	link := Link{ExpiresAt: now + life.Milliseconds()}
+	n.expiresAt = tx.Now() + life.Milliseconds()
+	link := Link{ExpiresAt: n.expiresAt}
 	var err error
-	if link.URL, err = l.store(tx, accountID, workspaceID, madeBy, false, link.ExpiresAt); err == nil && l.Mails() {
-		link.mailedURL, err = l.store(tx, accountID, workspaceID, madeBy, true, link.ExpiresAt)
+	if link.URL, err = l.store(tx, n); err == nil && l.Mails() {
+		n.mailed = true
+		link.mailedURL, err = l.store(tx, n)
 	}
 	return link, err
 }
 
-func (l *Links) store(tx *db.Tx, accountID, workspaceID, madeBy string, mailed bool, expiresAt int64) (url string, err error) {
+func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
 	secret := newSecret(linkPrefix)
-	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		tx.NewID("inv"), accountID, db.NullText(workspaceID), hashSecret(secret), mailed, madeBy, tx.Now(), expiresAt)
+	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, keep_keys, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		tx.NewID("inv"), n.accountID, db.NullText(n.workspaceID), hashSecret(secret), n.mailed, n.madeBy, n.keepKeys, tx.Now(), n.expiresAt)
 }
 
 func endLinks(tx *db.Tx, accountID, workspaceID string) error {
@@ -138,6 +150,7 @@ type Opened struct {
 	workspaceID    string
 	organizationID string
 	mailed         bool
+	keepKeys       bool
 }
 
 var errDeadLink = fault.New(fault.ResourceNotFound, "this link has been used, has expired or does not exist")
@@ -161,14 +174,14 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	if !wellFormed(linkPrefix, secret) {
 		return o, errDeadLink
 	}
-	found, err := q.Row(`SELECT l.account_id, a.email, a.name, a.status, l.mailed, l.expires_at, l.workspace_id, w.name, w.organization_id, o.name, l.made_by, t.account_id
+	found, err := q.Row(`SELECT l.account_id, a.email, a.name, a.status, l.mailed, l.keep_keys, l.expires_at, l.workspace_id, w.name, w.organization_id, o.name, l.made_by, t.account_id
 		FROM account_link l JOIN account a ON a.id = l.account_id
 		LEFT JOIN workspace_member m ON m.workspace_id = l.workspace_id AND m.account_id = l.account_id
 		LEFT JOIN workspace w ON w.id = m.workspace_id LEFT JOIN organization o ON o.id = w.organization_id
 		LEFT JOIN totp t ON t.account_id = l.account_id
 		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
 			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)`, hashSecret(secret), now).
-		Scan(&o.AccountID, &o.Email, &o.Name, &status, &o.mailed, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization, &o.Inviter, &totp)
+		Scan(&o.AccountID, &o.Email, &o.Name, &status, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization, &o.Inviter, &totp)
 	if err == nil && !found {
 		err = errDeadLink
 	}
@@ -239,10 +252,22 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 		return o, audit.Event{}, err
 	}
 	event, err := o.acceptMembership(tx)
+	if err != nil {
+		return o, event, err
+	}
 	if changed != "" {
 		event.Description += ", which " + changed
 	}
-	return o, event, err
+	if o.workspaceID == "" && !o.keepKeys {
+		revoked, err := RevokeKeys(tx, o.AccountID)
+		if err != nil {
+			return o, event, err
+		}
+		if revoked {
+			event.Description += "; their API keys were revoked"
+		}
+	}
+	return o, event, nil
 }
 
 // Accept accepts an invitation for the signed-in caller. It does not change how the
@@ -265,8 +290,9 @@ func (s *Service) Accept(ctx context.Context, by db.Caller, secret string) (work
 func (o Opened) WorkspaceID() string { return o.workspaceID }
 
 // CreateLink makes a link for an operator to hand to the person with an email
-// address, by which they set up how they sign in.
-func (s *Service) CreateLink(ctx context.Context, by db.Caller, links *Links, email string) (Link, error) {
+// address, by which they set up how they sign in. Using it revokes their API keys, unless
+// they are to be kept.
+func (s *Service) CreateLink(ctx context.Context, by db.Caller, links *Links, email string, keepKeys bool) (Link, error) {
 	var link Link
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		var id, org string
@@ -276,7 +302,7 @@ func (s *Service) CreateLink(ctx context.Context, by db.Caller, links *Links, em
 			err = fault.Missing("active user " + email)
 		}
 		if err == nil {
-			link, err = links.Account(tx, id, by.Name)
+			link, err = links.Account(tx, id, by.Name, keepKeys)
 		}
 		if err == nil {
 			org, err = access.AuditOrganization(tx.Q, org)

@@ -35,7 +35,7 @@ func exchange(n *node, authorization string) (token string, err error) {
 
 // makeLink makes an operator's link.
 func (n *node) makeLink(by db.Caller, email string) (identity.Link, error) {
-	return n.CreateLink(n.t.Context(), by, identity.NewLinks("http://bursar.test", nil), email)
+	return n.CreateLink(n.t.Context(), by, identity.NewLinks("http://bursar.test", nil), email, false)
 }
 
 func TestAnOperatorMakesALink(t *testing.T) {

@@ -37,15 +37,24 @@ const noteInterval = time.Second
 
 func loadSession(q db.Q, id string) (*sessionState, error) {
 	var state sessionState
-	var revokedAt int64
-	var kind, status string
+	var beganAt, revokedAt, keyEnd, keyRevokedAt int64
+	var method, kind, status string
 	a := &state.actor
-	found, err := q.Row(`SELECT s.expires_at, s.revoked_at, s.api_key_id, s.actor_type, a.id, a.email, a.name, a.status, a.home_org_id
-		FROM session s JOIN account a ON a.id = s.account_id WHERE s.id = $1`, id).
-		Scan(&state.until, &revokedAt, &a.KeyID, &kind, &a.ID, &a.Email, &a.Name, &status, &a.HomeOrgID)
+	found, err := q.Row(`SELECT s.created_at, s.method, s.expires_at, s.revoked_at, s.api_key_id, k.expires_at, k.revoked_at,
+			s.actor_type, a.id, a.email, a.name, a.status, a.home_org_id
+		FROM session s JOIN account a ON a.id = s.account_id LEFT JOIN api_key k ON k.id = s.api_key_id WHERE s.id = $1`, id).
+		Scan(&beganAt, &method, &state.until, &revokedAt, &a.KeyID, &keyEnd, &keyRevokedAt,
+			&kind, &a.ID, &a.Email, &a.Name, &status, &a.HomeOrgID)
 	a.SessionID = id
 	a.Type = audit.ActorType(kind)
-	state.live = found && revokedAt == 0 && status == statusActive
+	a.ByDevice = Method(method) == ByDevice
+	if a.Type == audit.User && a.KeyID == "" {
+		a.LoggedInAt = beganAt
+	}
+	if keyEnd != 0 { // a rotation may have brought it forward
+		state.until = min(state.until, keyEnd)
+	}
+	state.live = found && revokedAt == 0 && keyRevokedAt == 0 && status == statusActive
 	return &state, err
 }
 

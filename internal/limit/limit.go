@@ -17,8 +17,11 @@ const maxKeys = 20_000
 // usually has the whole /64, so all of it counts as one.
 func Address(ip string) string {
 	address, err := netip.ParseAddr(ip)
-	if err != nil || address.Unmap().Is4() {
+	if err != nil {
 		return ip
+	}
+	if address.Unmap().Is4() {
+		return address.Unmap().String()
 	}
 	network, err := address.WithZone("").Prefix(64)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // operatorsLink is what `bursar admin` makes for somebody who cannot sign in.
 func operatorsLink(t testing.TB, n *servertest.Node, email string) string {
 	t.Helper()
-	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email)
+	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (w *tour) people() {
 	w.must(err)
 	email := servertest.NewEmail()
 	w.node.User(t, email)
-	me := db.Caller{Actor: audit.Actor{Type: audit.User, ID: w.account(email), Email: email, Name: "Walker"}}
+	me := db.Caller{Actor: audit.Actor{Type: audit.User, ID: w.account(email), Email: email, Name: "Walker", LoggedInAt: w.node.DB.Now()}}
 
 	w.begin("a passkey")
 	device := newAuthenticator(t, w.node.PublicURL, "localhost")
@@ -168,7 +168,7 @@ func (w *tour) people() {
 	_, err = door.Factors(ctx, me)
 	w.must(err)
 	w.must(door.DisableTOTP(ctx, me, code(30*time.Second)))
-	w.must(door.ChangePassword(ctx, me, "", goodPassword))
+	w.must(door.ChangePassword(ctx, me, "", goodPassword, true))
 	w.must(door.RemovePasskey(ctx, me, w.value(`SELECT id FROM passkey WHERE account_id = $1`, me.ID)))
 
 	w.begin("single sign-on, and a link that is asked for")

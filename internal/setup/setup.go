@@ -102,7 +102,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	link, err := identity.NewLinks(f.PublicURL, nil).Account(tx, user, "")
+	link, err := identity.NewLinks(f.PublicURL, nil).Account(tx, user, "", true) // the key was made a moment ago
 	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey, Link: link.URL}, audit.Event{
 		Action:         audit.OrganizationCreated,
 		OrganizationID: org.ID,

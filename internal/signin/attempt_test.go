@@ -179,7 +179,7 @@ func TestChangingThePasswordDoesNotGiveMoreGuesses(t *testing.T) {
 		errs := sideBySide(32, func(i int) error {
 			by := me
 			by.IP = fmt.Sprintf("198.51.100.%d", i)
-			return h.ChangePassword(t.Context(), by, fmt.Sprint("guess number ", i), newPassword)
+			return h.ChangePassword(t.Context(), by, fmt.Sprint("guess number ", i), newPassword, true)
 		})
 		within(t, admitted(t, errs), accountBudget, accountsPerMin, since)
 	}, limited)

@@ -188,7 +188,7 @@ func (h *house) person(email string) string {
 // accountLink makes the secret of an operator's link.
 func (h *house) accountLink(email string) string {
 	h.t.Helper()
-	made, err := h.identity.CreateLink(h.t.Context(), db.Caller{}, h.links, email)
+	made, err := h.identity.CreateLink(h.t.Context(), db.Caller{}, h.links, email, false)
 	must(h.t, err)
 	return secretOf(made.URL)
 }

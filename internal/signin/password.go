@@ -147,8 +147,8 @@ func (s *Service) Password(ctx context.Context, by db.Caller, email, password st
 }
 
 // ChangePassword sets the caller's password. The caller must give the present one, if
-// there is one. All other sessions end.
-func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, next string) error {
+// there is one. All other sessions end; keepKeys decides whether API keys do.
+func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, next string, keepKeys bool) error {
 	p, err := s.byID(ctx, by.ID)
 	if err != nil {
 		return err
@@ -178,6 +178,15 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 		event := audit.Event{Action: audit.PasswordChanged, ResourceID: by.ID, Description: "Changed the password"}
 		if err := setPassword(tx, by.ID, hash); err != nil {
 			return struct{}{}, event, err
+		}
+		if !keepKeys {
+			revoked, err := identity.RevokeKeys(tx, by.ID)
+			if err != nil {
+				return struct{}{}, event, err
+			}
+			if revoked {
+				event.Description += " and revoked all API keys"
+			}
 		}
 		return struct{}{}, event, identity.RevokeSessions(tx, by.ID, by.SessionID)
 	})

@@ -140,7 +140,7 @@ func TestChangingThePassword(t *testing.T) {
 		t.Run("takes the new one and ends the old", func(t *testing.T) {
 			h := h.on(t)
 			me, _ := h.enter(h.resident("one@example.com"))
-			must(t, h.ChangePassword(t.Context(), me, goodPassword, newPassword))
+			must(t, h.ChangePassword(t.Context(), me, goodPassword, newPassword, true))
 			if h.knows("one@example.com", goodPassword) || !h.knows("one@example.com", newPassword) {
 				t.Error("the old password is good, or the new one is not")
 			}
@@ -149,7 +149,7 @@ func TestChangingThePassword(t *testing.T) {
 			h := h.on(t)
 			me, _ := h.enter(h.resident("two@example.com"))
 			for _, wrong := range []string{"", newPassword, strings.ToUpper(goodPassword)} {
-				invalid(t, h.ChangePassword(t.Context(), me, wrong, newPassword), "current")
+				invalid(t, h.ChangePassword(t.Context(), me, wrong, newPassword, true), "current")
 			}
 			if h.knows("two@example.com", newPassword) {
 				t.Error("the password was changed")
@@ -163,7 +163,7 @@ func TestChangingThePassword(t *testing.T) {
 			h := h.on(t)
 			me, _ := h.enter(h.resident("three@example.com"))
 			for _, bad := range []string{"", "short", "password1234", "three@example.com"} {
-				invalid(t, h.ChangePassword(t.Context(), me, goodPassword, bad), "password")
+				invalid(t, h.ChangePassword(t.Context(), me, goodPassword, bad, true), "password")
 			}
 		})
 		t.Run("ends all other sessions and keeps this one", func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestChangingThePassword(t *testing.T) {
 			me, here := h.enter(id)
 			_, there := h.enter(id)
 			_, others := h.enter(h.resident("five@example.com"))
-			must(t, h.ChangePassword(t.Context(), me, goodPassword, newPassword))
+			must(t, h.ChangePassword(t.Context(), me, goodPassword, newPassword, true))
 			if !h.signedIn(here) || h.signedIn(there) || !h.signedIn(others) {
 				t.Errorf("this session %v, the other %v, somebody else's %v", h.signedIn(here), h.signedIn(there), h.signedIn(others))
 			}
@@ -182,7 +182,7 @@ func TestChangingThePassword(t *testing.T) {
 			id := h.resident("six@example.com")
 			me, _ := h.enter(id)
 			_, there := h.enter(id)
-			invalid(t, h.ChangePassword(t.Context(), me, newPassword, newPassword), "current")
+			invalid(t, h.ChangePassword(t.Context(), me, newPassword, newPassword, true), "current")
 			if !h.signedIn(there) {
 				t.Error("another session is ended")
 			}
@@ -190,7 +190,7 @@ func TestChangingThePassword(t *testing.T) {
 		t.Run("who has none chooses one", func(t *testing.T) {
 			h := h.on(t)
 			me, _ := h.enter(h.person("seven@example.com"))
-			must(t, h.ChangePassword(t.Context(), me, "", goodPassword))
+			must(t, h.ChangePassword(t.Context(), me, "", goodPassword, true))
 			if !h.knows("seven@example.com", goodPassword) {
 				t.Error("the password is not good")
 			}
@@ -198,7 +198,7 @@ func TestChangingThePassword(t *testing.T) {
 		t.Run("is on record without the passwords", func(t *testing.T) {
 			h := h.on(t)
 			me, _ := h.enter(h.resident("eight@example.com"))
-			must(t, h.ChangePassword(t.Context(), me, goodPassword, newPassword))
+			must(t, h.ChangePassword(t.Context(), me, goodPassword, newPassword, true))
 			row := h.last(audit.PasswordChanged)
 			if row.ActorID != me.ID || row.ActorType != "user" || row.Resource != me.ID || row.Description != "Changed the password" {
 				t.Errorf("the audit log says %+v", row)

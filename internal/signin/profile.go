@@ -72,8 +72,10 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 }
 
 // Reset removes every way to sign in from an account and ends its sessions, on an
-// operator's behalf, for a person who has lost them. It makes a link to start over.
-func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keysToo bool) (identity.Link, error) {
+// operator's behalf, for a person who has lost them or whose account was broken into. It
+// revokes the account's API keys, unless they are to be kept, and makes a link to start
+// over.
+func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKeys bool) (identity.Link, error) {
 	p, err := s.byEmail(ctx, email)
 	if err == nil && (p.status == "" || p.status == "disabled") {
 		err = fault.Missing("active user " + email)
@@ -91,11 +93,10 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keysToo
 		if err := identity.DeleteFactors(tx, p.actor.ID); err != nil {
 			return struct{}{}, event, err
 		}
-		if keysToo {
-			if err := identity.RevokeKeys(tx, p.actor.ID); err != nil {
-				return struct{}{}, event, err
-			}
-			event.Description += ", API keys included"
+		if keepKeys {
+			event.Description += " except API keys"
+		} else if _, err := identity.RevokeKeys(tx, p.actor.ID); err != nil {
+			return struct{}{}, event, err
 		}
 		if err := identity.RevokeSessions(tx, p.actor.ID, ""); err != nil {
 			return struct{}{}, event, err
@@ -104,7 +105,7 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keysToo
 		if event.OrganizationID, err = access.AuditOrganization(tx.Q, p.actor.HomeOrgID); err != nil {
 			return struct{}{}, event, err
 		}
-		link, err = s.links.Account(tx, p.actor.ID, by.Name)
+		link, err = s.links.Account(tx, p.actor.ID, by.Name, keepKeys)
 		return struct{}{}, event, err
 	})
 	if err == nil {

@@ -188,10 +188,14 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 }
 
 // worthKeeping says whether a retry should get the same answer. A failure of the server,
-// a rate limit and a key that is in use may all pass, so a retry runs again.
+// a rate limit, a key that is in use and a login that is too old may all pass, so a retry
+// runs again.
 func worthKeeping(f *fault.Fault) bool {
-	status := f.Code.Status()
-	return status < 500 && status != http.StatusTooManyRequests && f.Code != fault.IdempotencyConflict
+	switch f.Code {
+	case fault.RateLimited, fault.IdempotencyConflict, fault.RecentLoginRequired:
+		return false
+	}
+	return f.Code.Status() < 500
 }
 
 // refusal is the audit row of a caller who lacks a permission.
