@@ -195,14 +195,13 @@ func TestOwnersSeeWhatOperatorsDoToTheirUsers(t *testing.T) {
 }
 
 func TestWhatEndsOnOneNodeEndsOnEvery(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		made := initialise(t, store)
-		here, there := servertest.Remote(t, start(t, store).URL, made), servertest.Remote(t, start(t, store).URL, made)
-		session := here.Admin(t)
-		elsewhere := there.Holder(t, session.Token)
-		elsewhere.Get("/v1/directory?workspace_id=" + made.WorkspaceID).OK()
-		session.Post("/v1/auth/logout", nil).OK()
-		session.Get("/v1/auth/me").Fails(http.StatusUnauthorized, "UNAUTHORIZED")
-		awaitEnd(t, elsewhere)
-	})
+	store := dbtest.Postgres(t)
+	made := initialise(t, store)
+	here, there := servertest.Remote(t, startNode(t, store).URL, made), servertest.Remote(t, startNode(t, store).URL, made)
+	session := here.Admin(t)
+	elsewhere := there.Holder(t, session.Token)
+	elsewhere.Get("/v1/directory?workspace_id=" + made.WorkspaceID).OK()
+	session.Post("/v1/auth/logout", nil).OK()
+	session.Get("/v1/auth/me").Fails(http.StatusUnauthorized, "UNAUTHORIZED")
+	awaitEnd(t, elsewhere)
 }

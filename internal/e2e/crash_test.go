@@ -17,14 +17,14 @@ const (
 func TestNothingAnsweredIsLostWhenTheServerIsKilled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		l := newLoad(initialise(t, store), writers)
-		p := start(t, store)
+		p := startNode(t, store)
 		l.token = servertest.Remote(t, p.URL, l.made).Admin(t).Token
 		for range torture.Rounds(5, 200) {
 			end := l.begin(t, p.URL, false)
 			l.awaitTold(t, betweenCrash)
 			p.kill()
 			end()
-			p = start(t, store)
+			p = startNode(t, store)
 			l.check(t, p)
 		}
 		p.terminate(t)

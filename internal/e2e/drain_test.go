@@ -20,7 +20,7 @@ import (
 func TestDrainAnswersEveryRequest(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
-		p := start(t, store)
+		p := startNode(t, store)
 		admin := servertest.Remote(t, p.URL, made).Admin(t)
 		var answered atomic.Int64
 		var told sync.Map // ids of entries
@@ -70,7 +70,7 @@ func TestDrainAnswersEveryRequest(t *testing.T) {
 		p.end(t)
 		folded(t, store)
 
-		p = start(t, store)
+		p = startNode(t, store)
 		client := servertest.Remote(t, p.URL, made).Holder(t, admin.Token)
 		have := map[string]bool{}
 		for _, row := range everyRow(client, "/v1/directory?limit=100&workspace_id="+made.WorkspaceID) {

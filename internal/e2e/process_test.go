@@ -92,6 +92,13 @@ func start(t *testing.T, store dbtest.Store, flags ...string) *process {
 	return spawn(t, nil, append(append(at(store), "--listen", "127.0.0.1:0", "--rate-limit", "off"), flags...)...)
 }
 
+// startNode is start with a public address. Session tokens are bound to it, so they are
+// good on all nodes of one service, and after a restart on another port.
+func startNode(t *testing.T, store dbtest.Store) *process {
+	t.Helper()
+	return start(t, store, "--public-url", "https://pay.example.com")
+}
+
 // at are the flags that say where a store is.
 func at(store dbtest.Store) []string {
 	if store.Engine == "postgres" {
