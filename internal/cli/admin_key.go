@@ -111,14 +111,25 @@ func newClientRevoke(t Terminal) *cobra.Command {
 }
 
 func newKeysRotate(t Terminal) *cobra.Command {
-	return adminCommand{
+	var revoke bool
+	c := adminCommand{
 		use: "rotate", short: "Create a new signing key",
 		long: `Create a new signing key, which signs session tokens from now on. Tokens that
-were signed with earlier keys stay valid until they expire.`,
-		example: `  bursar admin keys rotate`,
+were signed with earlier keys stay valid until they expire. If an earlier key
+has leaked, --revoke makes its tokens bad at once: programs with an API key
+get a new token by themselves, people log in again. Sessions of browsers go
+on.`,
+		example: `  bursar admin keys rotate
+  bursar admin keys rotate --revoke`,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
-			key, err := s.Tokens().Rotate(c.Context(), operator())
-			return map[string]string{"key_id": key}, "Signing key " + key, err
+			key, err := s.Tokens().Rotate(c.Context(), operator(), revoke)
+			text := "Signing key " + key
+			if revoke {
+				text += "\nThe earlier keys are revoked, and their tokens are bad from now on."
+			}
+			return map[string]string{"key_id": key}, text, err
 		},
 	}.command(t)
+	c.Flags().BoolVar(&revoke, "revoke", false, "revoke the earlier keys: tokens that they signed are bad at once")
+	return c
 }

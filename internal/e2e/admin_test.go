@@ -175,6 +175,10 @@ func (s *site) signingKeys() {
 	})
 	before.Get("/v1/auth/me").OK()
 	s.node.Admin(t).Get("/v1/auth/me").OK()
+
+	s.audited("auth.signing_key.rotated", pick(t, s.admin("keys rotate --revoke", "key_id"), "sig"))
+	awaitEnd(t, before)
+	s.node.Admin(t).Get("/v1/auth/me").OK()
 }
 
 func TestOwnersSeeWhatOperatorsDoToTheirUsers(t *testing.T) {

@@ -93,7 +93,7 @@ var flagsOf = map[string][]string{
 	"admin client create":  {"data", "database-url", "json", "name", "role", "workspace"},
 	"admin client revoke":  {"data", "database-url", "id", "json"},
 	"admin keys":           nil,
-	"admin keys rotate":    {"data", "database-url", "json"},
+	"admin keys rotate":    {"data", "database-url", "json", "revoke"},
 	"version":              {"jq", "json"},
 }
 

@@ -60,8 +60,11 @@ func TestPublicKeysVerifySessionTokens(t *testing.T) {
 		admin := n.Admin(t)
 		_, claims := verified(t, n, admin.Token)
 		names := slices.Sorted(maps.Keys(claims))
-		if want := []string{"exp", "iat", "iss", "sid", "sub"}; !slices.Equal(names, want) {
+		if want := []string{"aud", "exp", "iat", "iss", "sid", "sub"}; !slices.Equal(names, want) {
 			t.Errorf("the claims are %v, want %v", names, want)
+		}
+		if audience, err := claims.GetAudience(); err != nil || !slices.Equal(audience, []string{"http://bursar.test"}) {
+			t.Errorf("the token is meant for %v: %v", audience, err)
 		}
 		if claims["iss"] != "http://bursar.test" || claims["sub"] != n.First.UserID {
 			t.Errorf("the token is issued by %v for %v", claims["iss"], claims["sub"])
@@ -82,7 +85,7 @@ func TestSigningKeyRotation(t *testing.T) {
 		n := servertest.Start(t, store)
 		before := n.Admin(t)
 		oldKey, _ := verified(t, n, before.Token)
-		newKey, err := n.Identity.Tokens().Rotate(t.Context(), db.Caller{})
+		newKey, err := n.Identity.Tokens().Rotate(t.Context(), db.Caller{}, false)
 		if err != nil {
 			t.Fatalf("rotate: %v", err)
 		}
@@ -114,6 +117,33 @@ func TestSigningKeyRotation(t *testing.T) {
 				t.Errorf("the public keys are %v, want %s alone", slices.Collect(maps.Keys(keys)), newKey)
 			}
 		})
+	})
+}
+
+func TestTokensOfARevokedSigningKeyAreBadAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		used, unused := n.Admin(t), n.Admin(t)
+		used.Get("/v1/auth/me").OK()
+		if _, err := n.Identity.Tokens().Rotate(t.Context(), db.Caller{}, false); err != nil {
+			t.Fatalf("rotate: %v", err)
+		}
+		newer := n.Admin(t)
+		newer.Get("/v1/auth/me").OK()
+		key, err := n.Identity.Tokens().Rotate(t.Context(), db.Caller{}, true)
+		if err != nil {
+			t.Fatalf("rotate: %v", err)
+		}
+		for name, holder := range map[string]*servertest.Client{"used before": used, "never used": unused, "of a later key": newer} {
+			if answer := holder.Get("/v1/auth/me"); answer.Status != 401 {
+				t.Errorf("a token %s is answered with %d", name, answer.Status)
+			}
+		}
+		if keys := publicKeys(t, n); len(keys) != 1 || keys[key] == nil {
+			t.Errorf("the public keys are %v, want %s alone", slices.Collect(maps.Keys(keys)), key)
+		}
+		n.Admin(t).Get("/v1/auth/me").OK()
 	})
 }
 

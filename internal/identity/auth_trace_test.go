@@ -154,7 +154,7 @@ func TestWhatConcernsNoOrganizationIsFiledUnderTheFirst(t *testing.T) {
 		n := servertest.Start(t, store)
 		n.Tenant(t)
 		by := db.Caller{Actor: audit.SystemActor("operator")}
-		if _, err := n.Identity.Tokens().Rotate(t.Context(), by); err != nil {
+		if _, err := n.Identity.Tokens().Rotate(t.Context(), by, false); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := n.Identity.CreateUser(t.Context(), by, servertest.NewEmail(), "Nobody's"); err != nil {

@@ -21,6 +21,7 @@ import (
 // whenever the epoch of the store changes.
 type verified struct {
 	session   string
+	key       string // that signed it
 	expiresAt int64
 	state     atomic.Pointer[sessionState]
 }
@@ -55,7 +56,7 @@ func (s *Service) Authenticate(ctx context.Context, authorization string, admit 
 		if !good {
 			return audit.Actor{}, errNotAuthenticated
 		}
-		known = &verified{session: c.Session, expiresAt: c.ExpiresAt.UnixMilli()}
+		known = &verified{session: c.Session, key: c.Key, expiresAt: c.ExpiresAt.UnixMilli()}
 		s.verified.Set(token, known)
 	}
 	now := s.db.Now()
@@ -82,6 +83,11 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 	if err != nil {
 		return nil, err
 	}
+	trusted, err := s.tokens.Has(ctx, known.key)
+	if err != nil {
+		return nil, err
+	}
+	state.live = state.live && trusted
 	state.epoch = epoch
 	known.state.Store(state)
 	return state, nil

@@ -117,6 +117,10 @@ func badCredentials(t *testing.T, n *servertest.Node) map[string]string {
 		"a session nobody has":   "Bearer " + forge.sign(jwt.SigningMethodEdDSA, own, jwt.MapClaims{"sid": "ses_01jd2t7x9y1z3a5b7c9d1e3f5g"}),
 		"no session":             "Bearer " + forge.sign(jwt.SigningMethodEdDSA, own, jwt.MapClaims{"sid": nil}),
 		"no expiry":              "Bearer " + forge.sign(jwt.SigningMethodEdDSA, own, jwt.MapClaims{"exp": nil}),
+		"no issuer":              "Bearer " + forge.sign(jwt.SigningMethodEdDSA, own, jwt.MapClaims{"iss": nil}),
+		"another issuer":         "Bearer " + forge.sign(jwt.SigningMethodEdDSA, own, jwt.MapClaims{"iss": "https://pay.example.com"}),
+		"no audience":            "Bearer " + forge.sign(jwt.SigningMethodEdDSA, own, jwt.MapClaims{"aud": nil}),
+		"another audience":       "Bearer " + forge.sign(jwt.SigningMethodEdDSA, own, jwt.MapClaims{"aud": "https://pay.example.com"}),
 		"an expired session":     "Bearer " + newForger(t, stale.Token).sign(jwt.SigningMethodEdDSA, own, jwt.MapClaims{"exp": n.DB.Now() + 1e6}),
 		"two tokens":             "Bearer " + admin.Token + " " + admin.Token,
 	}

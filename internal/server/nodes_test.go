@@ -159,7 +159,7 @@ func TestNodesShareSessions(t *testing.T) {
 			there.Holder(t, admin.Token).Get("/v1/auth/activity?limit=1&cursor=" + cursor).OK()
 		})
 		t.Run("an operator rotates the signing key under both", func(t *testing.T) {
-			kid, err := operator(t, store).Tokens().Rotate(t.Context(), db.Caller{})
+			kid, err := operator(t, store).Tokens().Rotate(t.Context(), db.Caller{}, false)
 			if err != nil {
 				t.Fatalf("rotate: %v", err)
 			}

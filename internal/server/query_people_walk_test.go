@@ -218,7 +218,9 @@ func (w *tour) operator() {
 	w.must(err)
 	_, err = id.RevokeAnyKey(ctx, by, leaked)
 	w.must(err)
-	_, err = id.Tokens().Rotate(ctx, by)
+	_, err = id.Tokens().Rotate(ctx, by, false)
+	w.must(err)
+	_, err = id.Tokens().Rotate(ctx, by, true)
 	w.must(err)
 
 	w.begin("bursar admin client")

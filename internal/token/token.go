@@ -20,10 +20,11 @@ import (
 )
 
 // Keyring signs session tokens and keeps the keys that signed earlier ones. A key
-// that was rotated out stays until every token that it signed has expired.
+// that was rotated out stays until every token that it signed has expired, unless it
+// was revoked.
 type Keyring struct {
 	db     *db.DB
-	issuer string
+	issuer string // and audience: the public address of the server
 
 	mu    sync.Mutex
 	epoch uint64
@@ -36,7 +37,8 @@ type signingKey struct {
 	private ed25519.PrivateKey
 }
 
-// NewKeyring makes a keyring whose tokens name an issuer.
+// NewKeyring makes a keyring for a server with a public address, which is the issuer
+// and the audience of its tokens.
 func NewKeyring(d *db.DB, issuer string) *Keyring { return &Keyring{db: d, issuer: issuer} }
 
 // Session is the session that a token is issued for. Times are Unix milliseconds.
@@ -50,6 +52,7 @@ type Session struct {
 // Claims are what a session token says.
 type Claims struct {
 	Session string `json:"sid"`
+	Key     string `json:"-"` // that the token is signed with
 	jwt.RegisteredClaims
 }
 
@@ -131,6 +134,7 @@ func (k *Keyring) Sign(ctx context.Context, s Session) (string, error) {
 		Session: s.ID,
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer:    k.issuer,
+			Audience:  jwt.ClaimStrings{k.issuer},
 			Subject:   s.AccountID,
 			IssuedAt:  jwt.NewNumericDate(time.UnixMilli(s.CreatedAt)),
 			ExpiresAt: jwt.NewNumericDate(time.UnixMilli(s.ExpiresAt)),
@@ -144,18 +148,21 @@ func (k *Keyring) Sign(ctx context.Context, s Session) (string, error) {
 	return text, nil
 }
 
-// Verify checks the signature, the form and the expiry of a token, but not whether its
-// session is still alive. It returns an error only when the store does not answer.
+// Verify checks the signature, the form, the issuer, the audience and the expiry of a
+// token, but not whether its session is still alive. It returns an error only when the
+// store does not answer.
 func (k *Keyring) Verify(ctx context.Context, token string, admit func() error) (c Claims, good bool, err error) {
 	var failed error
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 		jwt.WithExpirationRequired(),
+		jwt.WithIssuer(k.issuer),
+		jwt.WithAudience(k.issuer),
 		jwt.WithTimeFunc(func() time.Time { return time.UnixMilli(k.db.Now()) }))
 	_, refused := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
-		id, _ := t.Header["kid"].(string)
+		c.Key, _ = t.Header["kid"].(string)
 		var key ed25519.PublicKey
-		if key, failed = k.find(ctx, id, admit); failed != nil {
+		if key, failed = k.find(ctx, c.Key, admit); failed != nil {
 			return nil, failed
 		}
 		if key == nil {
@@ -164,6 +171,13 @@ func (k *Keyring) Verify(ctx context.Context, token string, admit func() error) 
 		return key, nil
 	})
 	return c, refused == nil, failed
+}
+
+// Has reports whether tokens of a key are still good: an operator may have revoked it
+// after one of them was verified.
+func (k *Keyring) Has(ctx context.Context, key string) (bool, error) {
+	keys, err := k.current(ctx)
+	return pick(keys, key) != nil, err
 }
 
 // JWK is a public key as RFC 8037 writes it.
@@ -199,15 +213,21 @@ func (k *Keyring) Public(ctx context.Context) (JWKS, error) {
 }
 
 // Rotate makes a new key, which signs from now on. Tokens signed with earlier keys
-// stay valid until they expire.
-func (k *Keyring) Rotate(ctx context.Context, by db.Caller) (id string, err error) {
+// stay valid until they expire, or end at once if the earlier keys are revoked.
+func (k *Keyring) Rotate(ctx context.Context, by db.Caller, revoke bool) (id string, err error) {
 	return db.Write(ctx, k.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		id, err := InsertKey(tx)
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		now := tx.Now()
-		if err := tx.Exec(`UPDATE signing_key SET retired_at = $1 WHERE id <> $2 AND retired_at IS NULL`, now, id); err != nil {
+		description := "Rotated the signing key of session tokens"
+		if revoke {
+			description += " and revoked the earlier ones"
+			err = tx.Exec(`DELETE FROM signing_key WHERE id <> $1`, id)
+		} else {
+			err = tx.Exec(`UPDATE signing_key SET retired_at = $1 WHERE id <> $2 AND retired_at IS NULL`, tx.Now(), id)
+		}
+		if err != nil {
 			return "", audit.Event{}, err
 		}
 		org, err := access.AuditOrganization(tx.Q, "")
@@ -215,7 +235,7 @@ func (k *Keyring) Rotate(ctx context.Context, by db.Caller) (id string, err erro
 			Action:         audit.SigningKeyRotated,
 			OrganizationID: org,
 			ResourceID:     id,
-			Description:    "Rotated the signing key of session tokens",
+			Description:    description,
 		}, err
 	})
 }

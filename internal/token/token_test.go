@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func sign(t *testing.T, k *token.Keyring, s token.Session) string {
 // forge signs claims as somebody does who knows everything but the right key.
 func forge(t *testing.T, method jwt.SigningMethod, kid, key any, expires time.Time) string {
 	t.Helper()
-	made := jwt.NewWithClaims(method, jwt.MapClaims{"iss": issuer, "sub": "usr_1", "sid": "ses_1", "exp": expires.Unix()})
+	made := jwt.NewWithClaims(method, jwt.MapClaims{"iss": issuer, "aud": issuer, "sub": "usr_1", "sid": "ses_1", "exp": expires.Unix()})
 	made.Header["kid"] = kid
 	text, err := made.SignedString(key)
 	if err != nil {
@@ -57,7 +58,7 @@ func TestTokensNameTheirSession(t *testing.T) {
 		if err != nil || !good {
 			t.Fatalf("the token is good: %t, %v", good, err)
 		}
-		if c.Session != s.ID || c.Subject != s.AccountID || c.Issuer != issuer ||
+		if c.Session != s.ID || c.Subject != s.AccountID || c.Issuer != issuer || !slices.Equal(c.Audience, jwt.ClaimStrings{issuer}) ||
 			c.IssuedAt.Unix() != s.CreatedAt/1000 || c.ExpiresAt.Unix() != s.ExpiresAt/1000 {
 			t.Errorf("the token says %+v", c)
 		}
@@ -99,6 +100,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 			"another signature":              head + "." + payload + "." + strings.Repeat("A", len(signature)),
 			"more behind it":                 good + ".x",
 			"expired":                        sign(t, k, expired),
+			"of another public address":      sign(t, token.NewKeyring(n.DB, "https://other.example.com"), s),
 			"another key":                    forge(t, jwt.SigningMethodEdDSA, kid, foreign, later),
 			"an unknown key":                 forge(t, jwt.SigningMethodEdDSA, "sig_unknown", foreign, later),
 			"a key without a name":           forge(t, jwt.SigningMethodEdDSA, nil, foreign, later),
@@ -125,7 +127,7 @@ func TestRotatedKeys(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		k, s := token.NewKeyring(n.DB, issuer), session(n)
 		before := sign(t, k, s)
-		id, err := k.Rotate(t.Context(), db.Caller{})
+		id, err := k.Rotate(t.Context(), db.Caller{}, false)
 		if err != nil {
 			t.Fatalf("rotate the key: %v", err)
 		}
@@ -144,6 +146,29 @@ func TestRotatedKeys(t *testing.T) {
 		set, err := k.Public(t.Context())
 		if err != nil || len(set.Keys) != 2 || set.Keys[0].ID != id {
 			t.Errorf("the public keys are %+v, %v", set, err)
+		}
+	})
+}
+
+func TestRevokedKeys(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		k, s := token.NewKeyring(n.DB, issuer), session(n)
+		before := sign(t, k, s)
+		c, _, err := k.Verify(t.Context(), before, admitted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := k.Rotate(t.Context(), db.Caller{}, true)
+		if err != nil {
+			t.Fatalf("rotate the key: %v", err)
+		}
+		if _, good, err := k.Verify(t.Context(), before, admitted); good || err != nil {
+			t.Errorf("a token of a revoked key is good: %t, %v", good, err)
+		}
+		for key, want := range map[string]bool{c.Key: false, id: true} {
+			if has, err := k.Has(t.Context(), key); has != want || err != nil {
+				t.Errorf("the ring has %s: %t, %v", key, has, err)
+			}
 		}
 	})
 }
