@@ -166,8 +166,8 @@ func require(c *cobra.Command, names ...string) error {
 // directly.
 func operator() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar admin")} }
 
-func openStore(ctx context.Context, store config.Store) (*db.DB, error) {
-	d, err := db.Open(ctx, store.DB())
+func openStore(ctx context.Context, store db.Config) (*db.DB, error) {
+	d, err := db.Open(ctx, store)
 	if err != nil {
 		return nil, hintStore(fmt.Errorf("open the store: %w", err))
 	}
@@ -187,7 +187,7 @@ func hintStore(err error) error {
 
 // withStore opens the store, runs fn and closes the store.
 func withStore(ctx context.Context, store config.Store, fn func(d *db.DB, id *identity.Service) error) (err error) {
-	d, err := openStore(ctx, store)
+	d, err := openStore(ctx, store.DB())
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,9 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	if _, set := t.Env("GOGC"); !set { // else the operator has decided
 		debug.SetGCPercent(gcPercent)
 	}
-	d, err := openStore(ctx, settings.Store)
+	store := settings.Store.DB()
+	store.Server = true
+	d, err := openStore(ctx, store)
 	if err != nil {
 		return err
 	}

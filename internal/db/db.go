@@ -25,6 +25,10 @@ type Config struct {
 	Dir string // folder of the SQLite file
 	URL string // postgres://…
 
+	// Server refuses a folder that another server has open, since SQLite serves one
+	// node. Other processes, such as bursar admin, may use the folder beside a server.
+	Server bool
+
 	Clock func() time.Time // defaults to time.Now
 
 	// Trace is called with every statement before Read and Write send it. Several
@@ -58,7 +62,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		d.engine, err = postgres.Open(ctx, c.URL, d.epoch)
 	case c.Dir != "":
 		d.dialect = sqliteDialect()
-		d.engine, err = sqlite.Open(ctx, c.Dir, d.epoch)
+		d.engine, err = sqlite.Open(ctx, c.Dir, c.Server, d.epoch)
 	default:
 		return nil, errors.New("no store: neither a data folder nor a database URL is given")
 	}

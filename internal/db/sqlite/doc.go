@@ -7,7 +7,7 @@
 // writes; the writer runs all that are queued in one transaction (a group) and
 // commits them with one fsync. The checkpointer copies the write-ahead log (WAL) to
 // the database on a connection of its own. Other processes, such as `bursar admin`,
-// may use the same file at the same time.
+// may use the same file at the same time, but a second server may not.
 //
 // # The way of a write
 //

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/gofrs/flock"
 	"github.com/ncruces/go-sqlite3"
 
 	"bursar/api"
@@ -19,19 +20,36 @@ import (
 // FileName is the name of the database file in the data folder.
 const FileName = "bursar.db"
 
+// lockName is the name of the file that a server locks. It is not the database itself,
+// whose locks belong to SQLite, and it stays: deleting it could split the lock in two.
+const lockName = "bursar.lock"
+
 // Engine has many connections that read and one that writes.
 type Engine struct {
 	path    string
 	readers chan *conn // nil for a connection that is opened when it is needed
 	writer  *writer
+	lock    *flock.Flock // nil for a process that is not a server
 }
 
-// Open opens the database in a folder, and creates both if they do not exist.
-func Open(ctx context.Context, dir string, epoch *engine.Epoch) (*Engine, error) {
+// Open opens the database in a folder, and creates both if they do not exist. Of the
+// processes that open it as a server, the first has it until it ends.
+func Open(ctx context.Context, dir string, server bool, epoch *engine.Epoch) (e *Engine, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	e := &Engine{path: filepath.Join(dir, FileName), readers: make(chan *conn, 2*max(2, runtime.GOMAXPROCS(0)))}
+	var lock *flock.Flock
+	if server {
+		if lock, err = lockFolder(dir); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, lock.Close())
+			}
+		}()
+	}
+	e = &Engine{path: filepath.Join(dir, FileName), lock: lock, readers: make(chan *conn, 2*max(2, runtime.GOMAXPROCS(0)))}
 	for range cap(e.readers) {
 		e.readers <- nil
 	}
@@ -48,6 +66,25 @@ func Open(ctx context.Context, dir string, epoch *engine.Epoch) (*Engine, error)
 	return e, nil
 }
 
+// lockFolder keeps a second server away, which would forget what it has cached about
+// access later than the first one, and count logins and requests by itself. The lock
+// belongs to the open file, so the kernel removes it when the process ends, however
+// it ends.
+func lockFolder(dir string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
+	locked, err := lock.TryLock()
+	if locked {
+		err = os.Chmod(lock.Path(), 0o600) // whoever can read the file can lock it
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the data folder: %w", err), lock.Close())
+	}
+	if !locked {
+		return nil, fmt.Errorf("another server runs on the data folder %s: stop it, or use PostgreSQL, which serves several", dir)
+	}
+	return lock, nil
+}
+
 func openWriter(ctx context.Context, path string, epoch *engine.Epoch) (*writer, error) {
 	failed := new(syncFailure)
 	vfs, err := newWALVFS(failed)
@@ -59,20 +96,26 @@ func openWriter(ctx context.Context, path string, epoch *engine.Epoch) (*writer,
 		vfs.close()
 		return nil, err
 	}
-	// A process that was killed during a commit may have left pages in the WAL that
-	// are not on disk, and readers see them from now on.
-	if err := errors.Join(makePrivate(path), syncFile(path+"-wal")); err != nil {
+	// The first read makes the WAL and its index, which stay while this connection is open.
+	_, err = c.queryInt("PRAGMA schema_version")
+	if err == nil {
+		// A process that was killed during a commit may have left pages in the WAL that
+		// are not on disk, and readers see them from now on.
+		err = errors.Join(makePrivate(path), syncFile(path+"-wal"))
+	}
+	if err != nil {
 		defer vfs.close()
 		return nil, errors.Join(err, c.close())
 	}
 	return startWriter(c, vfs, startCheckpointer(path, failed), epoch), nil
 }
 
-// makePrivate takes SQLite's extra files from other users before anything is
-// written to them. The folder may have existed before, with access for others.
+// makePrivate takes the files from other users before anything is written to them. The
+// folder may have existed before, with access for others, and SQLite makes its extra
+// files as the umask says.
 func makePrivate(path string) error {
-	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Chmod(path+suffix, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Chmod(path+suffix, 0o600); err != nil {
 			return fmt.Errorf("make the data files private: %w", err)
 		}
 	}
@@ -166,7 +209,11 @@ func (e *Engine) Close() error {
 			errs = append(errs, c.close())
 		}
 	}
-	return errors.Join(append(errs, e.writer.stop())...)
+	errs = append(errs, e.writer.stop())
+	if e.lock != nil {
+		errs = append(errs, e.lock.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // IsUnique reports whether a write failed because a value is taken.
