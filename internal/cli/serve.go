@@ -91,6 +91,13 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	if err := welcome(ctx, t, d, settings.PublicURL); err != nil {
 		return err
 	}
+	if settings.MetricsListen != "" {
+		stop, err := srv.ServeMetrics(settings.MetricsListen)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	if settings.Pprof != "" {
 		stop, err := server.ServeProfiles(settings.Pprof, log.Logger)
 		if err != nil {

@@ -30,6 +30,7 @@ type Store struct {
 type Serve struct {
 	Store
 	Listen           string
+	MetricsListen    string
 	PublicURL        string
 	RateLimit        string
 	TrustedProxies   []string
@@ -63,6 +64,7 @@ func (s *Store) BindStore(flags *pflag.FlagSet) {
 func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	s.BindStore(flags)
 	flags.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "address to listen on [BURSAR_LISTEN]")
+	flags.StringVar(&s.MetricsListen, "metrics-listen", "", "address on which to serve /metrics to Prometheus, such as 127.0.0.1:9090 [BURSAR_METRICS_LISTEN]")
 	flags.StringVar(&s.PublicURL, "public-url", "", "address that people and clients use, such as https://pay.example.com; default http://LISTEN [BURSAR_PUBLIC_URL]")
 	flags.StringVar(&s.RateLimit, "rate-limit", "50/s", "maximum rate of requests per caller, such as 50/s or 600/m; off disables all limits, including those of logins [BURSAR_RATE_LIMIT]")
 	flags.StringSliceVar(&s.TrustedProxies, "trusted-proxies", nil, "networks of proxies whose X-Forwarded-For header is trusted, such as 10.0.0.0/8,::1/128 [BURSAR_TRUSTED_PROXIES]")
@@ -155,6 +157,12 @@ func (s *Serve) Check() error {
 	_, port, err := net.SplitHostPort(s.Listen)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
 		return fmt.Errorf("--listen must be an address and a port, such as 127.0.0.1:8080, not %q", s.Listen)
+	}
+	if s.MetricsListen != "" {
+		_, port, err := net.SplitHostPort(s.MetricsListen)
+		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
+			return fmt.Errorf("--metrics-listen must be an address and a port, such as 127.0.0.1:9090, not %q", s.MetricsListen)
+		}
 	}
 	if s.Pprof != "" {
 		host, port, err := net.SplitHostPort(s.Pprof)

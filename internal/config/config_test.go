@@ -73,6 +73,7 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		"BURSAR_DATA":               "/data",
 		"BURSAR_DATABASE_URL":       "postgres://db.internal/bursar",
 		"BURSAR_LISTEN":             "0.0.0.0:80",
+		"BURSAR_METRICS_LISTEN":     "127.0.0.1:9090",
 		"BURSAR_PUBLIC_URL":         "https://pay.example.com",
 		"BURSAR_RATE_LIMIT":         "off",
 		"BURSAR_TRUSTED_PROXIES":    "10.0.0.0/8,::1/128",
@@ -93,6 +94,7 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 	want := config.Serve{
 		Store:            config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"},
 		Listen:           "0.0.0.0:80",
+		MetricsListen:    "127.0.0.1:9090",
 		PublicURL:        "https://pay.example.com",
 		RateLimit:        "off",
 		TrustedProxies:   []string{"10.0.0.0/8", "::1/128"},
@@ -152,6 +154,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		"smtp-url":           {"smtp://mail.example.com", "http://mail.example.com", "mail.example.com"},
 		"mail-from":          {"bursar@example.com", "nonsense"},
 		"drain-timeout":      {"-1s", "soon"},
+		"metrics-listen":     {"nonsense", "127.0.0.1", "127.0.0.1:99999"},
 		"listen":             {"nonsense", "127.0.0.1", "127.0.0.1:notaport", "127.0.0.1:99999"},
 	} {
 		for _, value := range values {

@@ -19,7 +19,6 @@ func TestOperatorEndpointsAnswer(t *testing.T) {
 		for path, want := range map[string]string{
 			"/healthz":               `{"status":"ok"}`,
 			"/readyz":                `{"status":"ready"}`,
-			"/metrics":               `bursar_http_requests_total{route="GET /v1/auth/me",status="200"} 1`,
 			"/docs":                  "<html",
 			"/.well-known/jwks.json": `"crv":"Ed25519"`,
 			"/openapi.json":          `"/auth/me"`,
@@ -36,6 +35,24 @@ func TestOperatorEndpointsAnswer(t *testing.T) {
 			t.Errorf("private keys are published: %s", keys)
 		}
 	})
+}
+
+func TestMetricsAreServedOnAnAddressOfTheirOwn(t *testing.T) {
+	store := dbtest.SQLite(t)
+	made := initialise(t, store)
+	p := start(t, store, "--metrics-listen", "127.0.0.1:0")
+	node := servertest.Remote(t, p.URL, made)
+	node.Admin(t).Get("/v1/auth/me").OK()
+	aside := servertest.Remote(t, p.aside(t, "metrics"), made)
+	if body, want := string(aside.Outside(t, "/metrics").OK().Body), `bursar_http_requests_total{route="GET /v1/auth/me",status="200"} 1`; !strings.Contains(body, want) {
+		t.Errorf("the metrics do not contain %s:\n%.500s", want, body)
+	}
+	if got := statusAt(t, http.DefaultClient, p.URL+"/metrics"); got != http.StatusNotFound {
+		t.Errorf("the service itself answers for metrics with %d", got)
+	}
+	if got := statusAt(t, http.DefaultClient, aside.URL+"/v1/auth/me"); got != http.StatusNotFound {
+		t.Errorf("the address of the metrics answers for the API with %d", got)
+	}
 }
 
 func TestEveryRequestLeavesOneLineInTheLog(t *testing.T) {

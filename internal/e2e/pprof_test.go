@@ -7,15 +7,15 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-// profiles is the address that a server says it serves profiles on.
-func profiles(t *testing.T, p *process) string {
+// aside is the address that a server says it serves something else on.
+func (p *process) aside(t *testing.T, what string) string {
 	t.Helper()
 	for _, line := range p.lines(t) {
-		if line["msg"] == "serving profiles" {
+		if line["msg"] == "serving "+what {
 			return "http://" + line["address"].(string)
 		}
 	}
-	t.Fatal("the log does not say where the profiles are")
+	t.Fatalf("the log does not say where the %s are", what)
 	return ""
 }
 
@@ -36,7 +36,7 @@ func askedAs(t *testing.T, url, host string) int {
 
 func TestProfilesAreServedOnAnAddressOfTheirOwn(t *testing.T) {
 	p := start(t, dbtest.SQLite(t), "--pprof", "127.0.0.1:0")
-	address := profiles(t, p)
+	address := p.aside(t, "profiles")
 	if got := askedAs(t, address+"/debug/pprof/heap", ""); got != http.StatusOK {
 		t.Errorf("a profile is answered with %d", got)
 	}
@@ -47,14 +47,14 @@ func TestProfilesAreServedOnAnAddressOfTheirOwn(t *testing.T) {
 
 func TestProfilesAreNotServedUnderAnotherName(t *testing.T) {
 	p := start(t, dbtest.SQLite(t), "--pprof", "127.0.0.1:0")
-	if got := askedAs(t, profiles(t, p)+"/debug/pprof/heap", "rebound.example.com"); got != http.StatusForbidden {
+	if got := askedAs(t, p.aside(t, "profiles")+"/debug/pprof/heap", "rebound.example.com"); got != http.StatusForbidden {
 		t.Errorf("a profile under a foreign name is answered with %d", got)
 	}
 }
 
 func TestProfilesDoNotTellTheCommandLine(t *testing.T) {
 	p := start(t, dbtest.SQLite(t), "--pprof", "127.0.0.1:0")
-	if got := askedAs(t, profiles(t, p)+"/debug/pprof/cmdline", ""); got != http.StatusNotFound {
+	if got := askedAs(t, p.aside(t, "profiles")+"/debug/pprof/cmdline", ""); got != http.StatusNotFound {
 		t.Errorf("the command line is answered with %d", got)
 	}
 }

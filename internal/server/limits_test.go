@@ -122,6 +122,14 @@ func TestCallersAreLimitedEachForThemselves(t *testing.T) {
 	})
 }
 
+func TestReadersOfTheReferenceAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/docs", "/docs/style.css", "/openapi.json"} {
+		n := servertest.Start(t, dbtest.SQLite(t), servertest.RateLimit(slowRate))
+		spend(t, 10, 5, func(int) *servertest.Answer { return n.Outside(t, path) })
+	}
+}
+
 func TestStrangersAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

@@ -60,6 +60,10 @@ func (m *metrics) observe(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 }
 
-func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+// ServeMetrics serves /metrics on an address of its own until stop is called: they tell
+// how much a service is used, which is for its operator alone.
+func (s *Server) ServeMetrics(address string) (stop func(), err error) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	return serveAside(address, "metrics", mux, s.log.Logger)
 }

@@ -14,12 +14,11 @@ import (
 
 // operatorRoutes are not part of the API: they are for the operator.
 func (s *Server) operatorRoutes() []route {
-	docs := wrap(s.reference.Handler())
+	docs := s.counted(wrap(s.reference.Handler()))
 	return []route{
 		{"GET", "/healthz", s.health},
 		{"GET", "/readyz", s.ready},
-		{"GET", "/metrics", wrap(s.metrics.handler())},
-		{"GET", "/openapi.json", s.contract},
+		{"GET", "/openapi.json", s.counted(s.contract)},
 		{"GET", "/docs", docs},
 		{"GET", "/docs/style.css", docs},
 		{"GET", "/.well-known/jwks.json", s.publicKeys},
@@ -27,6 +26,17 @@ func (s *Server) operatorRoutes() []route {
 }
 
 func wrap(h http.Handler) web.Endpoint { return func(x *web.Exchange) { h.ServeHTTP(x.W, x.R) } }
+
+// counted lets requests count against the limit of their address.
+func (s *Server) counted(answer web.Endpoint) web.Endpoint {
+	return func(x *web.Exchange) {
+		if err := s.admit(x); err != nil {
+			x.Fail(err)
+			return
+		}
+		answer(x)
+	}
+}
 
 func writeJSON(x *web.Exchange, value any) {
 	body, err := json.Marshal(value)

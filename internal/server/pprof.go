@@ -1,21 +1,15 @@
 package server
 
 import (
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"time"
 )
 
 // ServeProfiles serves profiles of the running process on a loopback address until
 // stop is called.
 func ServeProfiles(address string, log *slog.Logger) (stop func(), err error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen for pprof on %s: %w", address, err)
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	// The handler for the command line is left out: flags may hold secrets.
@@ -23,17 +17,7 @@ func ServeProfiles(address string, log *slog.Logger) (stop func(), err error) {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	profiles := &http.Server{Handler: requireLoopbackHost(mux), ReadHeaderTimeout: 10 * time.Second}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		_ = profiles.Serve(listener) // returns an error when it is closed
-	}()
-	log.Info("serving profiles", "address", listener.Addr().String())
-	return func() {
-		_ = profiles.Close()
-		<-stopped
-	}, nil
+	return serveAside(address, "profiles", requireLoopbackHost(mux), log)
 }
 
 // requireLoopbackHost rejects foreign Host headers. Without it, a web page could read
