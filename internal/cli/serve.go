@@ -26,13 +26,19 @@ func newServe(t Terminal) *cobra.Command {
 		Short: "Run the server",
 		Long: `Run the server. On an empty store it creates a first organization, workspace
 and admin, and prints the admin's API key and a link with which the admin sets
-up their sign-in to the console. Both are printed only once.
+up their sign-in to the console. Both are printed only once. If other machines
+can reach the server, it writes them to a file that only its owner can read.
+
+Plain HTTP is for this machine. On any other address the server wants TLS, by
+--tls-cert and --tls-key or by --acme-domain, or a proxy that terminates TLS
+and that --trusted-proxies names, or --insecure-http.
 
 Every flag can also be set with the environment variable in brackets. On
 SIGTERM or SIGINT the server answers the requests it has received, closes the
 store and exits.`,
 		Example: `  bursar serve
-  bursar serve --data /var/lib/bursar --listen 0.0.0.0:8080 --public-url https://pay.example.com
+  bursar serve --listen :443 --http-listen :80 --acme-domain pay.example.com
+  bursar serve --public-url https://pay.example.com --trusted-proxies ::1/128
   BURSAR_DATABASE_URL=postgres://bursar@db.internal/bursar bursar serve`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -80,6 +86,9 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	configured := settings.PublicURL != ""
 	if !configured {
 		settings.PublicURL = "http://" + listener.Addr().String()
+		if settings.TLS() {
+			settings.PublicURL = "https://" + listener.Addr().String()
+		}
 	}
 	srv, err := server.New(ctx, d, settings, log)
 	if err != nil {
@@ -88,8 +97,15 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	if err := setup.StorePublicURL(ctx, d, operator(), settings.PublicURL, configured); err != nil {
 		return err
 	}
-	if err := welcome(ctx, t, d, settings.PublicURL); err != nil {
+	if err := welcome(ctx, t, d, settings); err != nil {
 		return err
+	}
+	if settings.HTTPListen != "" {
+		stop, err := srv.ServeRedirects(settings.HTTPListen, settings.PublicURL)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	if settings.MetricsListen != "" {
 		stop, err := srv.ServeMetrics(settings.MetricsListen)
@@ -119,20 +135,27 @@ func listen(address string) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		err = withHint(err, "Another program uses this address, perhaps a bursar server that is still running. Stop it, or choose another address with --listen.")
 	case errors.Is(err, syscall.EACCES):
-		err = withHint(err, "Ports below 1024 need special rights: choose a higher one with --listen.")
+		err = withHint(err, "Ports below 1024 need special rights: choose a higher one with --listen, or give the program CAP_NET_BIND_SERVICE, as deploy/bursar-tls.conf does.")
 	}
 	return nil, err
 }
 
-// welcome sets up an empty store and prints how to use it.
-func welcome(ctx context.Context, t Terminal, d *db.DB, publicURL string) error {
+// welcome sets up an empty store and tells how to use it.
+func welcome(ctx context.Context, t Terminal, d *db.DB, settings config.Serve) (err error) {
 	done, err := setup.Done(ctx, d)
 	if err != nil || done {
 		return err
 	}
+	var secrets *secretFile
+	if settings.Public() {
+		if secrets, err = newSecretFile(settings.Store); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, secrets.discard()) }()
+	}
 	made, err := setup.Run(ctx, d, operator(), setup.First{
 		Email: "admin@example.com", Name: "Admin", Organization: "First organization", Workspace: "First workspace",
-		PublicURL: publicURL,
+		PublicURL: settings.PublicURL,
 	})
 	if errors.Is(err, setup.ErrDone) {
 		return nil // another node has just done it
@@ -140,14 +163,15 @@ func welcome(ctx context.Context, t Terminal, d *db.DB, publicURL string) error 
 	if err != nil {
 		return fmt.Errorf("set up the store: %w", err)
 	}
-	base := publicURL + "/v1"
-	_, err = fmt.Fprintf(t.Out, `This store is new. It now has an organization, a workspace and an admin.
+	base := settings.PublicURL + "/v1"
+	things := fmt.Sprintf(`This store is new. It now has an organization, a workspace and an admin.
 
   Base URL      %s
   Organization  %s
   Workspace     %s
   Admin         %s (admin@example.com)
-  API key       %s
+`, base, made.OrganizationID, made.WorkspaceID, made.UserID)
+	keys := fmt.Sprintf(`  API key       %s
   Console       %s
 
 The key and the link are shown only once. Open the link in a browser within a day to
@@ -156,6 +180,20 @@ session token:
 
   curl -sS -X POST %s/auth/token -H 'Authorization: Bearer %s'
 
-`, base, made.OrganizationID, made.WorkspaceID, made.UserID, made.APIKey, made.Link, base, made.APIKey)
+`, made.APIKey, made.Link, base, made.APIKey)
+	if secrets == nil {
+		_, err = fmt.Fprint(t.Out, things+keys)
+		return err
+	}
+	if err := secrets.keep(things + keys); err != nil {
+		return fmt.Errorf("%w: make the admin another link with 'bursar admin user link --email admin@example.com'", err)
+	}
+	_, err = fmt.Fprintf(t.Out, `%s  Secrets       %s
+
+The file has the admin's API key and a link that sets up their sign-in to the console.
+They are not printed here, because this output may end in a log. Only the owner of the
+file can read it. Delete it when you have used them; the link works once, for a day.
+
+`, things, secrets.path)
 	return err
 }

@@ -30,6 +30,11 @@ type Store struct {
 type Serve struct {
 	Store
 	Listen           string
+	TLSCert          string
+	TLSKey           string
+	ACME             ACME
+	HTTPListen       string
+	InsecureHTTP     bool
 	MetricsListen    string
 	PublicURL        string
 	RateLimit        string
@@ -44,6 +49,14 @@ type Serve struct {
 	DrainTimeout     time.Duration
 	LogLevel         string
 	Pprof            string
+}
+
+// ACME holds the settings of an authority that issues certificates by itself.
+type ACME struct {
+	Domains      []string
+	Email        string
+	DirectoryURL string
+	Cache        string
 }
 
 // OIDC holds the settings of an OpenID Connect identity provider.
@@ -64,8 +77,16 @@ func (s *Store) BindStore(flags *pflag.FlagSet) {
 func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	s.BindStore(flags)
 	flags.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "address to listen on [BURSAR_LISTEN]")
+	flags.StringVar(&s.TLSCert, "tls-cert", "", "file with the certificate chain for TLS, in PEM; read again when it changes [BURSAR_TLS_CERT]")
+	flags.StringVar(&s.TLSKey, "tls-key", "", "file with the private key of the certificate, in PEM [BURSAR_TLS_KEY]")
+	flags.StringSliceVar(&s.ACME.Domains, "acme-domain", nil, "host names for which to get certificates by ACME, whose terms you accept with it, such as pay.example.com [BURSAR_ACME_DOMAIN]")
+	flags.StringVar(&s.ACME.Email, "acme-email", "", "address that the ACME authority may write to [BURSAR_ACME_EMAIL]")
+	flags.StringVar(&s.ACME.DirectoryURL, "acme-directory-url", "", "directory of the ACME authority; default that of Let's Encrypt [BURSAR_ACME_DIRECTORY_URL]")
+	flags.StringVar(&s.ACME.Cache, "acme-cache", "", "folder that keeps the certificates of ACME; default DATA/acme [BURSAR_ACME_CACHE]")
+	flags.StringVar(&s.HTTPListen, "http-listen", "", "with TLS: second address, such as :80, that redirects browsers to the public address and answers HTTP-01 challenges of ACME [BURSAR_HTTP_LISTEN]")
+	flags.BoolVar(&s.InsecureHTTP, "insecure-http", false, "allow plain HTTP on an address that is not loopback, without a trusted proxy [BURSAR_INSECURE_HTTP]")
 	flags.StringVar(&s.MetricsListen, "metrics-listen", "", "address on which to serve /metrics to Prometheus, such as 127.0.0.1:9090 [BURSAR_METRICS_LISTEN]")
-	flags.StringVar(&s.PublicURL, "public-url", "", "address that people and clients use, such as https://pay.example.com; default http://LISTEN [BURSAR_PUBLIC_URL]")
+	flags.StringVar(&s.PublicURL, "public-url", "", "address that people and clients use, such as https://pay.example.com; default the host name of ACME, or LISTEN [BURSAR_PUBLIC_URL]")
 	flags.StringVar(&s.RateLimit, "rate-limit", "50/s", "maximum rate of requests per caller, such as 50/s or 600/m; off disables all limits, including those of logins [BURSAR_RATE_LIMIT]")
 	flags.StringSliceVar(&s.TrustedProxies, "trusted-proxies", nil, "networks of proxies whose X-Forwarded-For header is trusted, such as 10.0.0.0/8,::1/128 [BURSAR_TRUSTED_PROXIES]")
 	flags.DurationVar(&s.DeviceSessionTTL, "device-session-ttl", 12*time.Hour, "lifetime of a session after device login [BURSAR_DEVICE_SESSION_TTL]")
@@ -139,7 +160,7 @@ func PublicURL(text string) (string, error) {
 	return strings.TrimRight(text, "/"), nil
 }
 
-// Check reports invalid settings.
+// Check reports invalid settings, and sets those that follow from others.
 func (s *Serve) Check() error {
 	if s.PublicURL != "" {
 		address, err := PublicURL(s.PublicURL)
@@ -154,21 +175,11 @@ func (s *Serve) Check() error {
 			return errors.New("--database-url must be an address such as postgres://user@host/database") // the value is not repeated, because it may contain a password
 		}
 	}
-	_, port, err := net.SplitHostPort(s.Listen)
-	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
-		return fmt.Errorf("--listen must be an address and a port, such as 127.0.0.1:8080, not %q", s.Listen)
+	if err := s.checkListeners(); err != nil {
+		return err
 	}
-	if s.MetricsListen != "" {
-		_, port, err := net.SplitHostPort(s.MetricsListen)
-		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
-			return fmt.Errorf("--metrics-listen must be an address and a port, such as 127.0.0.1:9090, not %q", s.MetricsListen)
-		}
-	}
-	if s.Pprof != "" {
-		host, port, err := net.SplitHostPort(s.Pprof)
-		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || !loopback(host) {
-			return fmt.Errorf("--pprof must be a loopback address and a port, such as 127.0.0.1:6060, not %q, because profiles must not be public", s.Pprof)
-		}
+	if err := s.checkTLS(); err != nil {
+		return err
 	}
 	if s.DrainTimeout < 0 {
 		return errors.New("--drain-timeout must not be negative")
@@ -185,8 +196,82 @@ func (s *Serve) Check() error {
 	if _, err := s.Proxies(); err != nil {
 		return err
 	}
-	_, err = s.Rate()
+	_, err := s.Rate()
 	return err
+}
+
+func (s *Serve) checkListeners() error {
+	if _, ok := hostOf(s.Listen); !ok {
+		return fmt.Errorf("--listen must be an address and a port, such as 127.0.0.1:8080, not %q", s.Listen)
+	}
+	if _, ok := hostOf(s.HTTPListen); s.HTTPListen != "" && !ok {
+		return fmt.Errorf("--http-listen must be an address and a port, such as :80, not %q", s.HTTPListen)
+	}
+	if _, ok := hostOf(s.MetricsListen); s.MetricsListen != "" && !ok {
+		return fmt.Errorf("--metrics-listen must be an address and a port, such as 127.0.0.1:9090, not %q", s.MetricsListen)
+	}
+	if host, ok := hostOf(s.Pprof); s.Pprof != "" && !(ok && loopback(host)) {
+		return fmt.Errorf("--pprof must be a loopback address and a port, such as 127.0.0.1:6060, not %q, because profiles must not be public", s.Pprof)
+	}
+	if s.Public() && !s.TLS() && len(s.TrustedProxies) == 0 && !s.InsecureHTTP {
+		return fmt.Errorf("--listen %s is open to the network, and plain HTTP would show passwords, keys and tokens to everybody on the way: "+
+			"use TLS with --tls-cert and --tls-key or with --acme-domain, name the network of a proxy that terminates TLS with --trusted-proxies, "+
+			"or accept plain HTTP with --insecure-http", s.Listen)
+	}
+	return nil
+}
+
+func (s *Serve) checkTLS() error {
+	switch {
+	case (s.TLSCert == "") != (s.TLSKey == ""):
+		return errors.New("--tls-cert and --tls-key must be used together")
+	case s.TLSCert != "" && len(s.ACME.Domains) > 0:
+		return errors.New("use either --tls-cert or --acme-domain, not both")
+	case s.HTTPListen != "" && !s.TLS():
+		return errors.New("--http-listen needs TLS: use --tls-cert and --tls-key, or --acme-domain")
+	case s.TLS() && strings.HasPrefix(s.PublicURL, "http:"):
+		return errors.New("--public-url must begin with https://, because the server uses TLS")
+	case len(s.ACME.Domains) == 0:
+		return nil
+	}
+	for _, domain := range s.ACME.Domains {
+		if _, err := netip.ParseAddr(domain); err == nil || !strings.Contains(domain, ".") || strings.ContainsAny(domain, "*:/ ") {
+			return fmt.Errorf("--acme-domain must be a host name such as pay.example.com, not %q", domain)
+		}
+	}
+	if u, err := url.Parse(s.ACME.DirectoryURL); s.ACME.DirectoryURL != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		return errors.New("--acme-directory-url must be an https address")
+	}
+	if s.ACME.Cache == "" {
+		if s.DatabaseURL != "" {
+			return errors.New("--acme-domain needs --acme-cache with PostgreSQL: a folder that keeps the certificates")
+		}
+		s.ACME.Cache = filepath.Join(s.Data, "acme")
+	}
+	if s.PublicURL == "" {
+		s.PublicURL = "https://" + s.ACME.Domains[0]
+		if _, port, _ := net.SplitHostPort(s.Listen); port != "443" {
+			s.PublicURL += ":" + port
+		}
+	}
+	return nil
+}
+
+// TLS reports whether the server encrypts by itself.
+func (s *Serve) TLS() bool { return s.TLSCert != "" || len(s.ACME.Domains) > 0 }
+
+// Public reports whether other machines can reach the listener.
+func (s *Serve) Public() bool {
+	host, _ := hostOf(s.Listen)
+	return !loopback(host)
+}
+
+// hostOf returns the host of an address to listen on, which is empty if the address
+// means all networks.
+func hostOf(address string) (host string, ok bool) {
+	host, port, err := net.SplitHostPort(address)
+	_, bad := strconv.ParseUint(port, 10, 16)
+	return host, err == nil && bad == nil
 }
 
 func (o OIDC) check() error {

@@ -73,6 +73,12 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		"BURSAR_DATA":               "/data",
 		"BURSAR_DATABASE_URL":       "postgres://db.internal/bursar",
 		"BURSAR_LISTEN":             "0.0.0.0:80",
+		"BURSAR_ACME_DOMAIN":        "pay.example.com,pay.example.org",
+		"BURSAR_ACME_EMAIL":         "ops@example.com",
+		"BURSAR_ACME_DIRECTORY_URL": "https://acme.example.com/directory",
+		"BURSAR_ACME_CACHE":         "/certificates",
+		"BURSAR_HTTP_LISTEN":        ":80",
+		"BURSAR_INSECURE_HTTP":      "true",
 		"BURSAR_METRICS_LISTEN":     "127.0.0.1:9090",
 		"BURSAR_PUBLIC_URL":         "https://pay.example.com",
 		"BURSAR_RATE_LIMIT":         "off",
@@ -92,8 +98,14 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		"BURSAR_PPROF":              "127.0.0.1:6060",
 	})
 	want := config.Serve{
-		Store:            config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"},
-		Listen:           "0.0.0.0:80",
+		Store:  config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"},
+		Listen: "0.0.0.0:80",
+		ACME: config.ACME{
+			Domains: []string{"pay.example.com", "pay.example.org"}, Email: "ops@example.com",
+			DirectoryURL: "https://acme.example.com/directory", Cache: "/certificates",
+		},
+		HTTPListen:       ":80",
+		InsecureHTTP:     true,
 		MetricsListen:    "127.0.0.1:9090",
 		PublicURL:        "https://pay.example.com",
 		RateLimit:        "off",
@@ -111,6 +123,40 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	files := mustLoad(t, nil, map[string]string{"BURSAR_TLS_CERT": "/pay.crt", "BURSAR_TLS_KEY": "/pay.key"})
+	if files.TLSCert != "/pay.crt" || files.TLSKey != "/pay.key" {
+		t.Errorf("the files for TLS are %q and %q", files.TLSCert, files.TLSKey)
+	}
+}
+
+func TestTheHostNameOfACMEIsThePublicAddress(t *testing.T) {
+	for listen, want := range map[string]string{":443": "https://pay.example.com", ":8443": "https://pay.example.com:8443"} {
+		got := mustLoad(t, []string{"--listen", listen, "--acme-domain", "pay.example.com,pay.example.org", "--data", "/data"}, nil)
+		if got.PublicURL != want || got.ACME.Cache != "/data/acme" {
+			t.Errorf("--listen %s: the public URL is %s, and certificates are kept in %s", listen, got.PublicURL, got.ACME.Cache)
+		}
+	}
+}
+
+func TestSettingsOfTLSThatDoNotFitAreRefused(t *testing.T) {
+	for _, line := range []string{
+		"--tls-cert pay.crt",
+		"--tls-key pay.key",
+		"--tls-cert pay.crt --tls-key pay.key --acme-domain pay.example.com",
+		"--tls-cert pay.crt --tls-key pay.key --public-url http://pay.example.com",
+		"--http-listen :80",
+		"--acme-domain pay.example.com --http-listen nonsense",
+		"--acme-domain localhost",
+		"--acme-domain 192.0.2.1",
+		"--acme-domain *.example.com",
+		"--acme-domain https://pay.example.com",
+		"--acme-domain pay.example.com --acme-directory-url http://acme.example.com",
+		"--acme-domain pay.example.com --database-url postgres://db.internal/bursar",
+	} {
+		if _, err := load(strings.Fields(line), nil); err == nil {
+			t.Errorf("%s was accepted", line)
+		}
 	}
 }
 

@@ -67,11 +67,21 @@ func write(t *testing.T, path, text string) string {
 
 func TestSystemdAcceptsTheUnit(t *testing.T) {
 	analyze := tool(t, "systemd-analyze")
-	unit := deployed(t, "bursar.service", "/usr/local/bin/bursar", program)
-	out, err := exec.Command(analyze, "verify", write(t, filepath.Join(t.TempDir(), "bursar.service"), unit)).CombinedOutput()
-	if err != nil || len(out) > 0 {
-		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	dir := t.TempDir()
+	unit := write(t, filepath.Join(dir, "bursar.service"), deployed(t, "bursar.service", "/usr/local/bin/bursar", program))
+	verify := func(t *testing.T) {
+		out, err := exec.Command(analyze, "verify", unit).CombinedOutput()
+		if err != nil || len(out) > 0 {
+			t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+		}
 	}
+	t.Run("behind a proxy", verify)
+	dropIns := unit + ".d"
+	if err := os.Mkdir(dropIns, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dropIns, "tls.conf"), deployed(t, "bursar-tls.conf"))
+	t.Run("with TLS", verify)
 }
 
 // The container's image is empty but for the binary: it runs as a user without
@@ -113,11 +123,14 @@ func TestTheBinaryRunsInAnEmptyRootWithoutPrivileges(t *testing.T) {
 		}
 	}
 	p := launch(t, nil, func(cmd *exec.Cmd) {
-		cmd.Path, cmd.Dir, cmd.Env = "/bursar", "/", []string{"BURSAR_DATA=/data", "BURSAR_LISTEN=127.0.0.1:0"}
+		cmd.Path, cmd.Dir, cmd.Env = "/bursar", "/", []string{"BURSAR_DATA=/data", "BURSAR_LISTEN=0.0.0.0:0", "BURSAR_TRUSTED_PROXIES=10.0.0.0/8"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	})
 	if status := statusAt(t, http.DefaultClient, p.URL+"/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz answers %d", status)
+	}
+	if _, err := os.Stat(filepath.Join(data, "first-admin.txt")); err != nil {
+		t.Errorf("the secrets of the first start have no file: %v", err)
 	}
 	p.terminate(t)
 }

@@ -16,7 +16,13 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, drainTimeout 
 	defer s.startBackground(ctx)()
 	web := s.httpServer()
 	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
+	go func() {
+		if web.TLSConfig != nil {
+			failed <- web.ServeTLS(listener, "", "")
+		} else {
+			failed <- web.Serve(listener)
+		}
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
@@ -48,6 +54,7 @@ const backlogGrace = 50 * time.Millisecond
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:           s,
+		TLSConfig:         s.encryption.config,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second,

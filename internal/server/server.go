@@ -50,6 +50,8 @@ type Server struct {
 	router   *router
 	draining atomic.Bool
 	strict   bool // browsers must use TLS
+
+	encryption encryption
 }
 
 // New wires the services over an open store.
@@ -69,6 +71,10 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 	cursors := web.NewCursors(cursorKey)
 	authority := access.NewAuthority(d)
 	mailer, err := mailerFor(c, log.Logger)
+	if err != nil {
+		return nil, err
+	}
+	encryption, err := newEncryption(c, log.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +101,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		metrics:       newMetrics(),
 		mail:          mailer,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
+		encryption:    encryption,
 	}
 	s.signin, err = signin.New(d, links, signin.Config{
 		PublicURL: c.PublicURL,
