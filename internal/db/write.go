@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"bursar/api"
 	"bursar/internal/audit"
@@ -78,6 +79,23 @@ func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any
 const insertAudit = `INSERT INTO audit_log (id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
+// maxAuditText bounds each text of an audit row, in bytes. Some of them come from
+// requests that were refused, whose sender must not decide how large the log grows.
+const maxAuditText = 1000
+
+// capped returns a text that is too long for an audit row with an ellipsis at its end.
+func capped(text string) string {
+	const ellipsis = "…"
+	if len(text) <= maxAuditText {
+		return text
+	}
+	end := maxAuditText - len(ellipsis)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}
+
 func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	if e.Empty() {
 		return errors.New("a mutation returned no audit event")
@@ -99,9 +117,9 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	// ids, and needs no index of its own.
 	id, at := tx.db.ids.next("aud")
 	entry := api.AuditEntry{
-		Action: string(e.Action), Outcome: string(e.Outcome), Description: e.Description, Timestamp: at,
-		ActorType: string(actor.Type), ActorID: actor.ID, ActorName: actor.Name, ActorEmail: actor.Email,
-		ResourceType: string(e.Action.Resource()), ResourceID: e.ResourceID, RequestID: actor.RequestID, IP: actor.IP,
+		Action: string(e.Action), Outcome: string(e.Outcome), Description: capped(e.Description), Timestamp: at,
+		ActorType: string(actor.Type), ActorID: capped(actor.ID), ActorName: capped(actor.Name), ActorEmail: capped(actor.Email),
+		ResourceType: string(e.Action.Resource()), ResourceID: capped(e.ResourceID), RequestID: capped(actor.RequestID), IP: capped(actor.IP),
 	}
 	key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, e.WorkspaceID, value) }
 	if err := tx.Exec(insertAudit, id, NullText(e.WorkspaceID), NullText(e.OrganizationID),

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,26 @@ func TestAForgedTokenIsNotLookedAtOnceTheBudgetIsSpent(t *testing.T) {
 	for range 3 {
 		forged.Get("/v1/auth/me").Fails(429, "RATE_LIMITED")
 	}
+}
+
+// A refusal is recorded with the id that was asked for, which is as long as its sender
+// likes. The cut must not leave half a character.
+func TestALongIDDoesNotInflateTheAuditLog(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		x := n.Tenant(t)
+		viewer := x.Member("viewer")
+		for _, id := range []string{strings.Repeat("a", 30_000), "a" + strings.Repeat("€", 10_000)} {
+			viewer.Delete(x.Path("/members/"+url.PathEscape(id))).Fails(403, "FORBIDDEN")
+			row := x.Audit("&outcome=denied")[0]
+			got := row["resource_id"].(string)
+			kept, cut := strings.CutSuffix(got, "…")
+			if !cut || !strings.HasPrefix(id, kept) || len(got) < 990 || len(got) > 1000 {
+				t.Errorf("recorded %d bytes: %.20s…%s", len(got), got, got[max(0, len(got)-20):])
+			}
+		}
+	})
 }
 
 func TestGuessesOfStrangersDoNotStopApprovals(t *testing.T) {
