@@ -25,7 +25,7 @@ func layers() [][]string {
 		{"internal/db/engine"},
 		{"internal/db/sqlite", "internal/db/postgres"},
 		{"internal/db"},
-		{"internal/web", "internal/config"},
+		{"internal/web", "internal/config", "internal/budget"},
 		{"internal/access"},
 		{"internal/token"},
 		{"internal/slug", "internal/identity"},

@@ -322,7 +322,7 @@ func (c *Console) recover(v *visit) error {
 	}
 	err := fault.Invalid("email", api.EmailRule)
 	if api.IsEmail(v.field("email")) {
-		err = c.SignIn.Recover(v.Caller, v.field("email"))
+		err = c.SignIn.Recover(v.R.Context(), v.Caller, v.field("email"))
 	}
 	if p, status, ok := formProblems(err, "email"); ok {
 		return v.showAgain(status, "recover", "Recover your account", p, recoverPage{Email: v.field("email")})

@@ -63,8 +63,8 @@ func (c deviceCode) stateAt(now int64) (status string, gone bool) {
 
 // NewDeviceCode begins a device login.
 func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in DeviceInput) (api.DeviceCode, error) {
-	if v := s.budgets.newCodes.Take(limit.Address(by.IP)); !v.OK {
-		return api.DeviceCode{}, fault.Limited(v.Wait)
+	if err := s.budgets.Spend(ctx, newCodes.Of(limit.Address(by.IP))); err != nil {
+		return api.DeviceCode{}, err
 	}
 	c := deviceCode{intent: "login", ip: by.IP, status: codePending}
 	if in.Intent != nil && *in.Intent != "" {
@@ -121,12 +121,12 @@ func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.DeviceCodeStatus, error) {
 	c, err := s.seek(ctx, limit.Address(by.IP), in.Code)
 	if err == nil {
-		err = s.mayHear(c, by.IP)
+		err = s.mayHear(ctx, c, by.IP)
 	}
 	if err != nil {
 		return api.DeviceCodeStatus{}, err
 	}
-	if v := s.budgets.polls.Take(c.code); !v.OK {
+	if v := s.polls.Take(c.code); !v.OK {
 		return api.DeviceCodeStatus{}, fault.Limited(v.Wait)
 	}
 	status, _ := c.stateAt(s.db.Now())
@@ -152,43 +152,41 @@ func (c deviceCode) askedBy(ip string, verifier *string) bool {
 // seek finds a code and counts failed guesses under guesser. It returns an empty code
 // if there is none, or if it is long over.
 func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, error) {
-	if v := s.budgets.unknownCodes.Peek(guesser); !v.OK {
-		return deviceCode{}, fault.Limited(v.Wait)
-	}
+	guess := unknownCodes.Of(guesser)
 	var c deviceCode
-	if code, ok := normalizeCode(typed); ok {
-		err := s.db.Read(ctx, func(q db.Q) (err error) {
+	err := s.db.Read(ctx, func(q db.Q) error {
+		err := s.budgets.Peek(q, guess)
+		if code, ok := normalizeCode(typed); ok && err == nil {
 			c, err = findCode(q, code)
-			return err
-		})
-		if err != nil {
-			return deviceCode{}, err
 		}
+		return err
+	})
+	if err != nil {
+		return deviceCode{}, err
 	}
 	if _, gone := c.stateAt(s.db.Now()); gone {
 		c = deviceCode{}
 	}
 	if c.code == "" {
-		s.budgets.unknownCodes.Take(guesser)
+		err = s.budgets.Spend(context.WithoutCancel(ctx), guess)
 	}
-	return c, nil
+	return c, err
 }
 
 // mayHear decides whether a stranger learns anything about a code. Once the service's
 // budget of wrong guesses is used up, only the address that asked for a code may poll
 // it, so that a refusal does not reveal whether a guess was right.
-func (s *Service) mayHear(c deviceCode, ip string) error {
+func (s *Service) mayHear(ctx context.Context, c deviceCode, ip string) error {
 	if c.code != "" && c.ip == ip {
 		return nil
 	}
-	if v := s.budgets.allUnknown.Peek(""); !v.OK {
-		return fault.Limited(v.Wait)
+	if c.code != "" {
+		return s.budgets.Check(ctx, allUnknown.Of(""))
 	}
-	if c.code == "" {
-		s.budgets.allUnknown.Take("")
-		return errNoCode
+	if err := s.budgets.Spend(context.WithoutCancel(ctx), allUnknown.Of("")); err != nil {
+		return err
 	}
-	return nil
+	return errNoCode
 }
 
 var errNoCode = fault.Missing("device code")

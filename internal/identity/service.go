@@ -12,6 +12,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"bursar/internal/audit"
+	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/limit"
 	"bursar/internal/token"
@@ -20,13 +21,12 @@ import (
 
 // Config is what an operator can set about logins.
 type Config struct {
-	PublicURL  string
-	DeviceTTL  time.Duration // of a session after device login
-	KeyTTL     time.Duration // of a session after key exchange
-	WebTTL     time.Duration // of a browser's session, even if it is in use
-	WebIdle    time.Duration // of a browser's session that is idle
-	LimitsOff  bool
-	LimitClock func() time.Time
+	PublicURL string
+	DeviceTTL time.Duration // of a session after device login
+	KeyTTL    time.Duration // of a session after key exchange
+	WebTTL    time.Duration // of a browser's session, even if it is in use
+	WebIdle   time.Duration // of a browser's session that is idle
+	LimitsOff bool
 }
 
 // Service authenticates people and machines.
@@ -37,17 +37,17 @@ type Service struct {
 	cursors  *web.Cursors
 	verified *otter.Cache[string, *verified]
 	browsers *otter.Cache[string, *browser]
-	budgets  budgets
+	budgets  *budget.Budgets
+	polls    *limit.Buckets // by device code
 }
 
-// budgets bound how often strangers can try.
-type budgets struct {
-	newCodes     *limit.Buckets // device codes made, by address
-	failedLogins *limit.Buckets // failed key exchanges, by address
-	polls        *limit.Buckets // by code
-	unknownCodes *limit.Buckets // guesses at device codes, by address or caller
-	allUnknown   *limit.Buckets // the same for the whole service
-}
+// How often strangers can try.
+var (
+	newCodes     = budget.Kind{Name: "device codes made, by address", Burst: 10, Every: 6 * time.Second}
+	failedLogins = budget.Kind{Name: "failed key exchanges, by address", Burst: 20, Every: 3 * time.Second}
+	unknownCodes = budget.Kind{Name: "guesses at device codes, by address or caller", Burst: 20, Every: 3 * time.Second}
+	allUnknown   = budget.Kind{Name: "guesses at device codes", Burst: 100, Every: 600 * time.Millisecond}
+)
 
 // maxCachedTokens bounds the cache of verified tokens.
 const maxCachedTokens = 20_000
@@ -63,17 +63,8 @@ func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
 		browsers: otter.Must(&otter.Options[string, *browser]{MaximumSize: maxCachedTokens}),
 	}
 	if !c.LimitsOff {
-		clock := c.LimitClock
-		if clock == nil {
-			clock = time.Now
-		}
-		s.budgets = budgets{
-			newCodes:     limit.New(10.0/60, 10, clock),
-			failedLogins: limit.New(20.0/60, 20, clock),
-			polls:        limit.New(0.5, 10, clock),
-			unknownCodes: limit.New(20.0/60, 20, clock),
-			allUnknown:   limit.New(100.0/60, 100, clock),
-		}
+		s.budgets = budget.New(d)
+		s.polls = limit.New(0.5, 10, time.Now)
 	}
 	return s
 }

@@ -95,15 +95,18 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 
 // Exchange turns an API key, or a client's id and secret, into a session token.
 func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) (api.Session, error) {
-	if v := s.budgets.failedLogins.Peek(limit.Address(by.IP)); !v.OK {
-		return api.Session{}, fault.Limited(v.Wait)
+	attempt := failedLogins.Of(limit.Address(by.IP))
+	if err := s.budgets.Check(ctx, attempt); err != nil {
+		return api.Session{}, err
 	}
 	who, err := s.credential(ctx, by, in.Authorization)
 	if err != nil {
 		return api.Session{}, err
 	}
 	if who.refused != nil {
-		s.budgets.failedLogins.Take(limit.Address(by.IP))
+		if err := s.budgets.Spend(context.WithoutCancel(ctx), attempt); err != nil {
+			return api.Session{}, err
+		}
 		event := audit.Event{
 			Action:      audit.LoginFailed,
 			Outcome:     audit.Failure,

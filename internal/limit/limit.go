@@ -30,6 +30,24 @@ func Address(ip string) string {
 	return network.String()
 }
 
+// Network returns the key of the network around an address. Whoever has many addresses
+// mostly has neighbours: a /24 of IPv4, a /48 of IPv6.
+func Network(ip string) string {
+	address, err := netip.ParseAddr(ip)
+	if err != nil {
+		return ip
+	}
+	bits := 48
+	if address = address.Unmap().WithZone(""); address.Is4() {
+		bits = 24
+	}
+	network, err := address.Prefix(bits)
+	if err != nil {
+		return ip
+	}
+	return network.String()
+}
+
 // Buckets is a set of token buckets of one kind. A nil *Buckets has no limit.
 type Buckets struct {
 	every   rate.Limit

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bursar/internal/audit"
+	"bursar/internal/budget"
 	"bursar/internal/db"
 )
 
@@ -39,6 +40,9 @@ func (s *Server) Tidy(ctx context.Context) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("what has expired ends by itself")
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
+			return struct{}{}, exempt, err
+		}
+		if err := budget.Expire(tx); err != nil {
 			return struct{}{}, exempt, err
 		}
 		return struct{}{}, exempt, s.identity.Expire(tx)

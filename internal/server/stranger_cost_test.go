@@ -46,6 +46,65 @@ func TestALongIDDoesNotInflateTheAuditLog(t *testing.T) {
 	})
 }
 
+// What a stranger has used up is used up at every node, and after a restart, until it
+// grows back.
+func TestAttemptsCountAtAllNodesAndAfterARestart(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		start := func() *servertest.Node {
+			return servertest.Start(t, store, servertest.RateLimit("1000/s"), servertest.TrustProxy())
+		}
+		one, two := start(), start()
+		code := codeFrom(t, one, "192.0.2.1")
+		const guesser = "203.0.113.1"
+		for name, try := range map[string]struct {
+			budget int
+			call   func(n *servertest.Node) (status int)
+		}{
+			"passwords": {10, func(n *servertest.Node) int {
+				status, _, _ := form(t, n, "/signin", "", "email", "ada@example.com", "password", "a guess that is wrong")
+				return status
+			}},
+			"keys": {20, func(n *servertest.Node) int {
+				return n.Exchange(t, "Bearer garbage", servertest.From(guesser)...).Status
+			}},
+			"device codes": {20, func(n *servertest.Node) int { return pollFrom(t, n, guesser, unknownCode).Status }},
+			"codes made": {10, func(n *servertest.Node) int {
+				return n.Stranger(t).Do("POST", "/v1/auth/device-code", nil, servertest.From(guesser)...).Status
+			}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				for range try.budget {
+					if status := try.call(one); status == http.StatusTooManyRequests {
+						t.Fatal("refused too early")
+					}
+				}
+				for try.call(one) != http.StatusTooManyRequests { // an attempt has grown back meanwhile
+				}
+				if status := try.call(two); status != http.StatusTooManyRequests {
+					t.Errorf("the other node answers %d", status)
+				}
+				if name != "passwords" { // of which one grows back in a minute
+					return
+				}
+				if status := try.call(start()); status != http.StatusTooManyRequests {
+					t.Errorf("after a restart the answer is %d", status)
+				}
+			})
+		}
+		pollFrom(t, one, "192.0.2.1", code).DeviceStatus("pending", false)
+		t.Run("what has grown back leaves nothing behind", func(t *testing.T) {
+			one.Clock.Advance(time.Hour)
+			if err := one.Server.Tidy(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if left := one.Count(t, `SELECT count(*) FROM budget`); left != 0 {
+				t.Errorf("%d rows are left", left)
+			}
+		})
+	})
+}
+
 func TestGuessesOfStrangersDoNotStopApprovals(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t), servertest.RateLimit("1000/s"), servertest.TrustProxy())

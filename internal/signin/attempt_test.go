@@ -18,6 +18,8 @@ const (
 	addressBudget  = 30
 	addressPerMin  = 30
 	accountsPerMin = 1
+	networkBudget  = 300
+	networkPerMin  = 300
 )
 
 func from(ip string) db.Caller {
@@ -102,6 +104,14 @@ func TestGuessesFromOneAddressAreLimited(t *testing.T) {
 		t.Run("IPv6, whose network is one", func(t *testing.T) {
 			spray(t, func(i int) string { return fmt.Sprintf("2001:db8::%x", i) })
 		})
+		t.Run("IPv6, one network after the other of somebody who has many", func(t *testing.T) {
+			since := time.Now()
+			errs := sideBySide(networkBudget+100, func(i int) error {
+				_, err := h.Password(t.Context(), from(fmt.Sprintf("2001:db8:5:%x::1", i)), fmt.Sprintf("user%d@example.com", i), "the same password")
+				return err
+			})
+			within(t, admitted(t, errs), networkBudget, networkPerMin, since)
+		})
 		t.Run("another address goes on", func(t *testing.T) {
 			_, err := h.Password(t.Context(), from("203.0.113.2"), "somebody@example.com", newPassword)
 			if admitted(t, []error{err}) != 1 {
@@ -152,6 +162,26 @@ func TestGuessesAtCodesAreLimited(t *testing.T) {
 	}, limited)
 }
 
+// Whoever types something other than an address must not use up what another kind of
+// guess is counted by.
+func TestBudgetsOfDifferentKindsAreApart(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		id := h.person("ada@example.com")
+		me, _ := h.enter(id)
+		app, _ := h.secondFactor(me)
+		leave := h.Crowd()
+		for i := range 3 * accountBudget {
+			typed := []string{"code " + id, id, "codes, by account\n" + id}[i%3]
+			_, err := h.Password(t.Context(), from(fmt.Sprintf("198.51.100.%d", i)), typed, newPassword)
+			if err == nil {
+				t.Fatal("signed in")
+			}
+		}
+		leave()
+		must(t, h.Code(t.Context(), stranger(), id, app.code(t, 1)))
+	}, limited)
+}
+
 func TestRequestsForRecoveryAreLimited(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.person("ada@example.com")
@@ -159,7 +189,7 @@ func TestRequestsForRecoveryAreLimited(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				since, asked := time.Now(), 0
 				for i := range 2 * accountBudget {
-					if err := h.Recover(from(fmt.Sprintf("198.51.100.%d", i)), email); err == nil {
+					if err := h.Recover(t.Context(), from(fmt.Sprintf("198.51.100.%d", i)), email); err == nil {
 						asked++
 					} else {
 						refused(t, err, fault.RateLimited)

@@ -103,7 +103,7 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 	if err := s.available(); err != nil {
 		return Proven{}, err
 	}
-	if err := s.attempt(by, ""); err != nil {
+	if err := s.attempt(ctx, by); err != nil {
 		return Proven{}, err
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)

@@ -125,7 +125,7 @@ var errWrongPair = fault.New(fault.InvalidCredentials, "the email address or the
 // Password checks an email address and a password. It does the same work and returns
 // the same error whether or not the account exists.
 func (s *Service) Password(ctx context.Context, by db.Caller, email, password string) (Proven, error) {
-	if err := s.attempt(by, identity.NormalizeEmail(email)); err != nil {
+	if err := s.attempt(ctx, by, passwords.Of(identity.NormalizeEmail(email))); err != nil {
 		return Proven{}, err
 	}
 	p, err := s.byEmail(ctx, email)
@@ -159,7 +159,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 		return err
 	}
 	if p.passwordHash != "" {
-		if err := s.attempt(by, p.actor.Email); err != nil {
+		if err := s.attempt(ctx, by, passwords.Of(p.actor.Email)); err != nil {
 			return err
 		}
 		match, err := s.hasher.matches(ctx, current, p.passwordHash)

@@ -6,7 +6,6 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 )
 
@@ -24,13 +23,10 @@ func (s *Service) Recovers() bool { return s.links.Mails() }
 // Recover mails a link to the account with an email address, if there is one. It returns
 // before the account is looked up, so that neither the answer nor its time tells whether
 // the account exists.
-func (s *Service) Recover(by db.Caller, email string) error {
-	if err := s.attempt(by, ""); err != nil {
-		return err
-	}
+func (s *Service) Recover(ctx context.Context, by db.Caller, email string) error {
 	email = identity.NormalizeEmail(email)
-	if v := s.mailboxes.Take(email[:min(len(email), maxBucketKey)]); !v.OK {
-		return fault.Limited(v.Wait)
+	if err := s.attempt(ctx, by, mailboxes.Of(email)); err != nil {
+		return err
 	}
 	select {
 	case s.recoveries <- recovery{by, email}:

@@ -42,7 +42,7 @@ func TestRecoveringMailsALinkThatWorksOnce(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		id := h.resident("ada@example.com")
 		_, session := h.enter(id)
-		must(t, h.Recover(stranger(), "ADA@example.com"))
+		must(t, h.Recover(t.Context(), stranger(), "ADA@example.com"))
 		got := box.Wait(t, 1)[0]
 		if len(got.To) != 1 || got.To[0] != "ada@example.com" {
 			t.Errorf("sent to %v", got.To)
@@ -74,7 +74,7 @@ func TestOnlyWhoCanSignInIsSentALink(t *testing.T) {
 		h.tenant("boss@example.com").invite("invited@example.com", "viewer")
 		invitation := box.Wait(t, 1)
 		for _, email := range []string{"nobody@example.com", "gone@example.com", "invited@example.com", "ada@example.com"} {
-			must(t, h.Recover(stranger(), email))
+			must(t, h.Recover(t.Context(), stranger(), email))
 		}
 		got := box.Wait(t, 2)
 		if len(got) != 2 || invitation[0].To[0] != "invited@example.com" || got[1].To[0] != "ada@example.com" {
@@ -141,7 +141,7 @@ func TestRecoveringByMailTakesAnAccountBack(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		w := invitedTwice(h)
 		wayIn := h.seize(w.accountID)
-		must(t, h.Recover(stranger(), bobsAddress))
+		must(t, h.Recover(t.Context(), stranger(), bobsAddress))
 		must(t, h.redeem(linkIn(t, box.Wait(t, 3)[2]), newPassword))
 		w.settled(t, h)
 		wayIn.closed(t, h)

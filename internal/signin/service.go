@@ -15,6 +15,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"bursar/internal/audit"
+	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
@@ -38,19 +39,25 @@ type Service struct {
 
 	recoveries chan recovery
 
-	accounts  *limit.Buckets // attempts, by the address that was typed
-	addresses *limit.Buckets // attempts, by network address
-	mailboxes *limit.Buckets // links that are mailed, by the address that was typed
+	budgets *budget.Budgets
 }
+
+// How often somebody can try.
+var (
+	byAddress = budget.Kind{Name: "sign-ins, by address", Burst: 30, Every: 2 * time.Second}
+	// A network has more addresses than anybody needs to evade byAddress.
+	byNetwork = budget.Kind{Name: "sign-ins, by network", Burst: 300, Every: 200 * time.Millisecond}
+	passwords = budget.Kind{Name: "passwords, by the address that was typed", Burst: 10, Every: time.Minute}
+	codes     = budget.Kind{Name: "codes, by account", Burst: 10, Every: time.Minute}
+	mailboxes = budget.Kind{Name: "recovery mail, by the address that was typed", Burst: 3, Every: 20 * time.Minute}
+)
 
 // New makes the service.
 func New(d *db.DB, links *identity.Links, c Config) (*Service, error) {
 	s := &Service{db: d, links: links, hasher: newHasher(runtime.GOMAXPROCS(0)), provider: newProvider(c, d.Now),
 		recoveries: make(chan recovery, maxRecoveries)}
 	if !c.LimitsOff {
-		s.accounts = limit.New(1.0/60, 10, time.Now)
-		s.addresses = limit.New(30.0/60, 30, time.Now)
-		s.mailboxes = limit.New(3.0/3600, 3, time.Now)
+		s.budgets = budget.New(d)
 	}
 	public, err := url.Parse(c.PublicURL)
 	if err != nil {
@@ -122,22 +129,11 @@ func (s *Service) byID(ctx context.Context, id string) (p person, err error) {
 	return p, err
 }
 
-// maxBucketKey bounds how much of a typed address is kept as a key.
-const maxBucketKey = 300
-
-// attempt uses up one of the attempts of an account and a network address before it is
-// known whether it succeeds, so that parallel guesses count too. accountID is empty
-// for credentials that cannot be guessed.
-func (s *Service) attempt(by db.Caller, account string) error {
-	account = account[:min(len(account), maxBucketKey)]
-	verdict := s.addresses.Take(limit.Address(by.IP))
-	if verdict.OK && account != "" {
-		verdict = s.accounts.Take(account)
-	}
-	if !verdict.OK {
-		return fault.Limited(verdict.Wait)
-	}
-	return nil
+// attempt uses up one of the attempts of a network address, and of what is guessed at,
+// before it is known whether it succeeds, so that parallel guesses count too. Credentials
+// that cannot be guessed have no budget of their own.
+func (s *Service) attempt(ctx context.Context, by db.Caller, guess ...budget.Use) error {
+	return s.budgets.Spend(ctx, append(guess, byAddress.Of(limit.Address(by.IP)), byNetwork.Of(limit.Network(by.IP)))...)
 }
 
 // fail records a failed attempt; the caller does not learn why it failed.

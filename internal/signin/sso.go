@@ -183,7 +183,7 @@ func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, q
 	if state.State == "" || subtle.ConstantTimeCompare([]byte(state.State), []byte(query.Get("state"))) != 1 {
 		return Proven{}, errSSOTampered
 	}
-	if err := s.attempt(by, ""); err != nil {
+	if err := s.attempt(ctx, by); err != nil {
 		return Proven{}, err
 	}
 	claims, err := s.exchange(ctx, oauth, verifier, state, query)

@@ -57,7 +57,7 @@ func typedCode(text string) string {
 // EnableTOTP turns on the second factor, once a code shows that the app has the secret,
 // and returns the recovery codes, which are never shown again.
 func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code string) ([]string, error) {
-	if err := s.attempt(by, by.Email); err != nil {
+	if err := s.attempt(ctx, by, codes.Of(by.ID)); err != nil {
 		return nil, err
 	}
 	step, ok := matchStep(secret, typedCode(code), s.db.Now(), 0)
@@ -146,7 +146,7 @@ func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed strin
 	if err != nil {
 		return err
 	}
-	if err := s.attempt(by, "code "+accountID); err != nil {
+	if err := s.attempt(ctx, by, codes.Of(accountID)); err != nil {
 		return err
 	}
 	code := typedCode(typed)
