@@ -9,15 +9,35 @@ func CheckPassword(password, email string) error {
 	return v.Err()
 }
 
-// Crowd takes all places before the hasher, so that whoever needs it is turned
-// away, and returns what empties them again.
+// Crowd takes all turns of the hasher and leaves no room to wait, so that whoever needs
+// it is turned away, and returns what ends that.
 func (s *Service) Crowd() (leave func()) {
-	for range maxWaiting {
-		s.hasher.queue <- struct{}{}
-	}
+	held := s.Hold()
+	s.hasher.turns.most = 0
 	return func() {
-		for range maxWaiting {
-			<-s.hasher.queue
+		s.hasher.turns.most = maxWaiting
+		held()
+	}
+}
+
+// Hold takes all turns of the hasher, so that whoever needs one waits, and returns what
+// gives them back.
+func (s *Service) Hold() (release func()) {
+	free := s.hasher.turns.free
+	s.hasher.turns.free = 0
+	return func() {
+		for range free {
+			s.hasher.turns.end()
 		}
 	}
+}
+
+// MaxWaiting is how many can wait for the hasher.
+const MaxWaiting = maxWaiting
+
+// Waiting is how many do.
+func (s *Service) Waiting() int {
+	s.hasher.turns.mu.Lock()
+	defer s.hasher.turns.mu.Unlock()
+	return s.hasher.turns.count
 }

@@ -16,6 +16,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/limit"
 )
 
 // Argon2id as OWASP recommends it: 19 MiB, two passes, one lane.
@@ -32,33 +33,17 @@ const (
 	maxTyped    = 16 << 10 // bytes, before normalization
 )
 
-// maxWaiting bounds how many passwords wait to be hashed.
-const maxWaiting = 64
-
 // hasher hashes passwords. Each hash takes 19 MiB and some tens of milliseconds, so only
-// a few are computed at once.
-type hasher struct {
-	turns chan struct{}
-	queue chan struct{}
-}
+// a few are computed at once, and a flood from one network must leave others their turn.
+type hasher struct{ turns *turns }
 
-func newHasher(atOnce int) *hasher {
-	return &hasher{turns: make(chan struct{}, atOnce), queue: make(chan struct{}, maxWaiting)}
-}
+func newHasher(atOnce int) *hasher { return &hasher{newTurns(atOnce)} }
 
-func (h *hasher) key(ctx context.Context, password string, salt []byte) ([]byte, error) {
-	select {
-	case h.queue <- struct{}{}:
-		defer func() { <-h.queue }()
-	default:
-		return nil, fault.New(fault.Unavailable, "too many people are signing in right now: try again in a moment")
+func (h *hasher) key(ctx context.Context, ip, password string, salt []byte) ([]byte, error) {
+	if err := h.turns.wait(ctx, limit.Network(ip)); err != nil {
+		return nil, err
 	}
-	select {
-	case h.turns <- struct{}{}:
-		defer func() { <-h.turns }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	defer h.turns.end()
 	return argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
 }
 
@@ -72,11 +57,11 @@ func normal(password string) (text string, ok bool) {
 	return text, utf8.RuneCountInString(text) <= maxPassword
 }
 
-func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+func (h *hasher) hash(ctx context.Context, ip, password string) (string, error) {
 	password, _ = normal(password)
 	salt := make([]byte, argonSalt)
 	rand.Read(salt)
-	key, err := h.key(ctx, password, salt)
+	key, err := h.key(ctx, ip, password, salt)
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +70,7 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 
 // matches compares a password with the stored hash. If there is none, it does the same
 // work and returns false, so that the time does not tell whether the account exists.
-func (h *hasher) matches(ctx context.Context, password, stored string) (bool, error) {
+func (h *hasher) matches(ctx context.Context, ip, password, stored string) (bool, error) {
 	salt, want := make([]byte, argonSalt), make([]byte, argonKey)
 	known := stored != ""
 	if known {
@@ -100,7 +85,7 @@ func (h *hasher) matches(ctx context.Context, password, stored string) (bool, er
 	}
 	password, fits := normal(password)
 	known = known && fits
-	got, err := h.key(ctx, password, salt)
+	got, err := h.key(ctx, ip, password, salt)
 	return known && subtle.ConstantTimeCompare(got, want) == 1, err
 }
 
@@ -132,7 +117,7 @@ func (s *Service) Password(ctx context.Context, by db.Caller, email, password st
 	if err != nil {
 		return Proven{}, err
 	}
-	match, err := s.hasher.matches(ctx, password, p.passwordHash)
+	match, err := s.hasher.matches(ctx, by.IP, password, p.passwordHash)
 	if err != nil {
 		return Proven{}, err
 	}
@@ -162,7 +147,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 		if err := s.attempt(ctx, by, passwords.Of(p.actor.Email)); err != nil {
 			return err
 		}
-		match, err := s.hasher.matches(ctx, current, p.passwordHash)
+		match, err := s.hasher.matches(ctx, by.IP, current, p.passwordHash)
 		if err != nil {
 			return err
 		}
@@ -170,7 +155,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 			return s.fail(ctx, by, p.actor, "wrong password when changing it", fault.Invalid("current", "is incorrect").(*fault.Fault))
 		}
 	}
-	hash, err := s.hasher.hash(ctx, next)
+	hash, err := s.hasher.hash(ctx, by.IP, next)
 	if err != nil {
 		return err
 	}
@@ -204,7 +189,7 @@ func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, na
 	if err != nil {
 		return Proven{}, err
 	}
-	hash, err := s.hasher.hash(ctx, password)
+	hash, err := s.hasher.hash(ctx, by.IP, password)
 	if err != nil {
 		return Proven{}, err
 	}

@@ -1,0 +1,100 @@
+package signin_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bursar/internal/signin"
+)
+
+// until waits for a condition that other goroutines bring about.
+func until(t testing.TB, holds func() bool) {
+	t.Helper()
+	for patience := time.Now().Add(time.Minute); !holds(); {
+		if time.Now().After(patience) {
+			t.Fatal("it did not happen")
+		}
+		runtime.Gosched()
+	}
+}
+
+// A flood from one network fills all the room to wait for the hasher. Whoever comes from
+// elsewhere still finds a place, and is not behind the whole flood.
+func TestAFloodFromOneNetworkLeavesOthersTheirTurn(t *testing.T) {
+	for name, address := range map[string]func(i int) string{
+		"IPv6": func(i int) string { return fmt.Sprintf("2001:db8:7:%x::1", i) },
+		"IPv4": func(i int) string { return fmt.Sprintf("192.0.2.%d", i%256) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, h *house) {
+				const honest = 8
+				for i := range honest {
+					h.resident(fmt.Sprintf("user%d@example.com", i))
+				}
+				release := sync.OnceFunc(h.Hold())
+				defer release()
+				var flood sync.WaitGroup
+				defer flood.Wait()
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				var refused atomic.Int64
+				for i := range signin.MaxWaiting + 50 {
+					flood.Go(func() {
+						_, err := h.Password(ctx, from(address(i)), fmt.Sprintf("nobody%d@example.com", i), newPassword)
+						if err != nil && strings.Contains(err.Error(), "UNAVAILABLE") {
+							refused.Add(1)
+						}
+					})
+				}
+				until(t, func() bool { return refused.Load() == 50 && h.Waiting() == signin.MaxWaiting })
+				var errs []error
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					errs = sideBySide(honest, func(i int) error {
+						_, err := h.Password(t.Context(), from(fmt.Sprintf("198.51.%d.7", i)), fmt.Sprintf("user%d@example.com", i), goodPassword)
+						return err
+					})
+				}()
+				until(t, func() bool { return refused.Load() == 50+honest })
+				release()
+				<-done
+				for _, err := range errs {
+					must(t, err)
+				}
+				if left := h.Waiting(); left < signin.MaxWaiting/2 {
+					t.Errorf("only %d of the flood are still waiting: the others were served first", left)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoeverStopsWaitingForTheHasherLeavesNothingBehind(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.resident("ada@example.com")
+		release := sync.OnceFunc(h.Hold())
+		defer release()
+		ctx, stop := context.WithCancel(t.Context())
+		var gone sync.WaitGroup
+		for i := range 20 {
+			gone.Go(func() { _, _ = h.Password(ctx, from(fmt.Sprintf("198.51.%d.7", i%3)), "ada@example.com", goodPassword) })
+		}
+		until(t, func() bool { return h.Waiting() == 20 })
+		stop()
+		gone.Wait()
+		if left := h.Waiting(); left != 0 {
+			t.Errorf("%d are still waiting", left)
+		}
+		release()
+		if !h.knows("ada@example.com", goodPassword) {
+			t.Error("the right password is refused")
+		}
+	})
+}
