@@ -6,6 +6,7 @@ import (
 
 	"bursar/internal/access"
 	"bursar/internal/audit"
+	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/mail"
@@ -22,11 +23,25 @@ const (
 type Links struct {
 	publicURL string
 	mail      *mail.Mailer
+	budgets   *budget.Budgets
 }
 
 // NewLinks makes links to the server at publicURL. Without a mailer they are only shown
 // to the person who made them.
 func NewLinks(publicURL string, m *mail.Mailer) *Links { return &Links{publicURL: publicURL, mail: m} }
+
+// Limit bounds how many invitations are mailed.
+func (l *Links) Limit(b *budget.Budgets) *Links {
+	l.budgets = b
+	return l
+}
+
+// How many invitations are mailed. An address can be invited to several workspaces at
+// once, and somebody can invite a whole department.
+var (
+	mailTo = budget.Kind{Name: "invitations mailed, by recipient", Burst: 10, Every: 6 * time.Minute}
+	mailBy = budget.Kind{Name: "invitations mailed, by caller", Burst: 100, Every: 36 * time.Second}
+)
 
 // Mails reports whether links are also sent by mail.
 func (l *Links) Mails() bool { return l.mail.Configured() }
@@ -41,10 +56,36 @@ type Link struct {
 	mailedURL string
 }
 
-// Invite makes the link by which an account accepts an invitation to a workspace.
-// Earlier links for the same invitation stop working.
-func (l *Links) Invite(tx *db.Tx, accountID, workspaceID, madeBy string) (Link, error) {
-	return l.make(tx, newLink{accountID: accountID, workspaceID: workspaceID, madeBy: madeBy}, invitationLifetime)
+// InvitationPlace returns the place in the mail queue for an invitation. The caller
+// releases it.
+func (l *Links) InvitationPlace() *mail.Place { return l.mail.Place(mail.Invitations) }
+
+// RecoveryPlace returns the place in the mail queue for a link of Recover. The caller
+// releases it.
+func (l *Links) RecoveryPlace() *mail.Place { return l.mail.Place(mail.Accounts) }
+
+// mailPause is how long to wait until a full mail queue may have room again.
+const mailPause = 30 * time.Second
+
+// Invite makes the link by which an account with an email address accepts an invitation to
+// a workspace. Earlier links for the same invitation stop working. If links are mailed,
+// Invite holds the place for the message, and fails if there is none or if the recipient
+// or the caller has had too many.
+func (l *Links) Invite(tx *db.Tx, place *mail.Place, by db.Caller, accountID, email, workspaceID string) (Link, error) {
+	n := newLink{accountID: accountID, workspaceID: workspaceID, madeBy: by.Name}
+	link, err := l.make(tx, n, invitationLifetime)
+	if err != nil || !l.Mails() {
+		return link, err
+	}
+	if err := l.budgets.Take(tx, mailTo.Of(email), mailBy.Of(by.ID)); err != nil {
+		return Link{}, err
+	}
+	if place.Hold() != nil {
+		return Link{}, &fault.Fault{Code: fault.RateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
+	}
+	n.mailed, n.expiresAt = true, link.ExpiresAt
+	link.mailedURL, err = l.store(tx, n)
+	return link, err
 }
 
 // Account makes the link by which a person sets up how they sign in. Using it revokes
@@ -62,12 +103,17 @@ const madeByRecovery = "recovery"
 // use.
 const recoveryPause = 15 * time.Minute
 
-// Recover makes a link that is only mailed, unless a recent one is still unused.
-func (l *Links) Recover(tx *db.Tx, accountID string) (link Link, made bool, err error) {
+// Recover makes a link that is only mailed, unless a recent one is still unused. It holds
+// the place for the message, and fails if there is none: else the link would keep its
+// owner from having another mailed.
+func (l *Links) Recover(tx *db.Tx, place *mail.Place, accountID string) (link Link, made bool, err error) {
 	now := tx.Now()
 	young, err := tx.Row(`SELECT id FROM account_link WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL AND created_at > $3`,
 		accountID, madeByRecovery, now-recoveryPause.Milliseconds()).Scan(new(string))
 	if err != nil || young {
+		return Link{}, false, err
+	}
+	if err := place.Hold(); err != nil {
 		return Link{}, false, err
 	}
 	if err := tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL`,
@@ -96,10 +142,7 @@ func (l *Links) make(tx *db.Tx, n newLink, life time.Duration) (Link, error) {
 	n.expiresAt = tx.Now() + life.Milliseconds()
 	link := Link{ExpiresAt: n.expiresAt}
 	var err error
-	if link.URL, err = l.store(tx, n); err == nil && l.Mails() {
-		n.mailed = true
-		link.mailedURL, err = l.store(tx, n)
-	}
+	link.URL, err = l.store(tx, n)
 	return link, err
 }
 
@@ -115,18 +158,18 @@ func endLinks(tx *db.Tx, accountID, workspaceID string) error {
 		accountID, workspaceID, tx.Now())
 }
 
-// SendInvitation mails an invitation if mail is configured.
-func (l *Links) SendInvitation(link Link, to, inviter, workspace, organization string) {
+// SendInvitation mails an invitation, if one is to be mailed.
+func (l *Links) SendInvitation(place *mail.Place, link Link, to, inviter, workspace, organization string) {
 	if link.mailedURL != "" {
-		l.mail.Send(mail.Invitation{To: to, Inviter: inviter, Workspace: workspace, Organization: organization,
+		place.Send(mail.Invitation{To: to, Inviter: inviter, Workspace: workspace, Organization: organization,
 			Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
 	}
 }
 
-// SendAccount mails an account link if mail is configured.
-func (l *Links) SendAccount(link Link, to string) {
+// SendRecovery mails a link of Recover, if one was made.
+func (l *Links) SendRecovery(place *mail.Place, link Link, to string) {
 	if link.mailedURL != "" {
-		l.mail.Send(mail.AccountLink{To: to, Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
+		place.Send(mail.AccountLink{To: to, Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
 	}
 }
 

@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 	"bursar/internal/web"
 )
 
@@ -91,5 +93,37 @@ func TestALinkThatFailedToBeUsedIsStillGood(t *testing.T) {
 		refused(t, use(fault.New(fault.Validation, "changed my mind")), fault.Validation)
 		must(t, use(nil))
 		refused(t, use(nil), fault.ResourceNotFound)
+	})
+}
+
+// A link that nobody is sent would keep its owner from having another one sent.
+func TestALinkIsNotStoredIfThereIsNoRoomToMailIt(t *testing.T) {
+	each(t, func(t *testing.T, n *node) {
+		n.first()
+		mailer, err := mail.New(mail.Config{URL: "smtp://127.0.0.1:1", From: "bursar@example.com"}, slog.New(slog.DiscardHandler))
+		must(t, err)
+		links, id := identity.NewLinks("http://bursar.test", mailer), n.person("ada@example.com")
+		ask := func(place *mail.Place) (made bool, err error) {
+			_, err = db.Write(t.Context(), n.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+				_, made, err = links.Recover(tx, place, id)
+				return struct{}{}, audit.None("a test"), err
+			})
+			return made, err
+		}
+		for mailer.Send(mail.AccountLink{To: "eve@example.com", Link: "http://bursar.test"}.Message()) {
+		}
+		place := links.RecoveryPlace()
+		defer place.Release()
+		if made, err := ask(place); made || err == nil {
+			t.Errorf("made %v, %v", made, err)
+		}
+		if got := n.count(`SELECT count(*) FROM account_link WHERE account_id = $1`, id); got != 0 {
+			t.Errorf("%d links are stored", got)
+		}
+		_, err = n.CreateLink(t.Context(), db.Caller{}, links, "ada@example.com")
+		must(t, err)
+		if got := n.count(`SELECT count(*) FROM account_link WHERE account_id = $1 AND mailed = TRUE`, id); got != 0 {
+			t.Errorf("%d links that an operator hands over count as mailed", got)
+		}
 	})
 }

@@ -1,6 +1,7 @@
-// Package mail sends invitations and account links by SMTP. Messages wait in a bounded
-// queue in memory and one goroutine delivers them, so that a slow mail server delays no
-// request. Messages are not stored: a link that does not arrive can be requested again.
+// Package mail sends invitations and account links by SMTP. Messages wait in bounded
+// queues in memory and a goroutine for each delivers them, so that a slow mail server
+// delays no request. Messages are not stored: a link that does not arrive can be requested
+// again.
 //
 // A link is as powerful as a password, so neither links nor addresses are logged, and the
 // connection is encrypted unless it stays on the machine.
@@ -8,6 +9,7 @@ package mail
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -25,7 +27,7 @@ type Mailer struct {
 	config  Config
 	log     *slog.Logger
 	page    *template.Template
-	queue   *queue
+	queues  [lanes]*queue
 	backoff []time.Duration
 	grace   time.Duration
 }
@@ -52,7 +54,10 @@ func New(config Config, log *slog.Logger) (*Mailer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the page of a message: %w", err)
 	}
-	m := &Mailer{server: server, from: from, config: config, log: log, page: page, queue: newQueue(), backoff: config.Backoff, grace: 5 * time.Second}
+	m := &Mailer{server: server, from: from, config: config, log: log, page: page, backoff: config.Backoff, grace: 5 * time.Second}
+	for lane := range m.queues {
+		m.queues[lane] = newQueue()
+	}
 	if m.backoff == nil {
 		m.backoff = usualBackoff()
 	}
@@ -62,20 +67,77 @@ func New(config Config, log *slog.Logger) (*Mailer, error) {
 // Configured reports whether mail can be sent.
 func (m *Mailer) Configured() bool { return m != nil }
 
-// Send queues a message and does not wait. It returns false if the message cannot be
-// sent because it is malformed, the queue is full or Run has ended.
+// Lane is a kind of mail that has a queue and a connection of its own, so that one kind
+// cannot keep another from being sent.
+type Lane int
+
+const (
+	Accounts    Lane = iota // about the recipient's own account, such as recovery
+	Invitations             // which others ask for, as many as they like
+	lanes
+)
+
+// Send queues a message about the recipient's account and does not wait. It returns false
+// if the message cannot be sent because it is malformed, the queue is full or Run has ended.
 func (m *Mailer) Send(message Message) bool {
+	place := m.Place(Accounts)
+	defer place.Release()
+	return m != nil && place.Send(message)
+}
+
+// Place is room in a queue for one message. Whoever stores something that only a message
+// tells of, such as a link, holds a place before, so that it is not stored in vain.
+type Place struct {
+	mailer *Mailer
+	queue  *queue
+	held   bool
+}
+
+// Place returns a place that is not held yet. That of a nil *Mailer is nil.
+func (m *Mailer) Place(lane Lane) *Place {
 	if m == nil {
-		return false
+		return nil
 	}
-	l, err := m.compose(message)
+	return &Place{mailer: m, queue: m.queues[lane]}
+}
+
+// Hold takes the place, unless it is held already. It returns an error if the queue is
+// full, Run has ended or mail is not configured.
+func (p *Place) Hold() error {
+	if p == nil {
+		return errors.New("mail is not configured")
+	}
+	if p.held {
+		return nil
+	}
+	err := p.queue.reserve()
+	p.held = err == nil
+	return err
+}
+
+// Release gives the place back, unless a message was sent with it.
+func (p *Place) Release() {
+	if p != nil && p.held {
+		p.queue.unreserve()
+		p.held = false
+	}
+}
+
+// Send queues a message in the place and does not wait. It returns false if the message
+// cannot be sent.
+func (p *Place) Send(message Message) bool {
+	log := p.mailer.log
+	l, err := p.mailer.compose(message)
 	if err != nil {
-		m.log.Warn("mail was refused", "reason", err.Error())
+		log.Warn("mail was refused", "reason", err.Error())
 		return false
 	}
-	if err := m.queue.add(l); err != nil {
-		m.log.Warn("mail was not queued", "domain", l.domain, "reason", err.Error())
-		return false
+	if err = p.Hold(); err == nil {
+		p.held = false
+		err = p.queue.add(l)
 	}
-	return true
+	if err != nil {
+		log.Warn("mail was not queued", "domain", l.domain, "reason", err.Error())
+	}
+	return err == nil
 }

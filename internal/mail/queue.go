@@ -10,7 +10,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// capacity bounds how many messages are held, including those between two attempts.
+// capacity bounds how many messages a queue holds, including those between two attempts.
 const capacity = 256
 
 var (
@@ -20,6 +20,7 @@ var (
 
 // letter is a queued message. Its Message-ID is the same at every attempt.
 type letter struct {
+	queue    *queue
 	domain   string
 	needsUTF bool // the server must support SMTPUTF8, for addresses beyond ASCII
 	content  *gomail.Msg
@@ -29,23 +30,44 @@ type letter struct {
 
 // queue holds letters until they are delivered or given up.
 type queue struct {
-	mu      sync.Mutex
-	letters []*letter
-	closed  bool
-	added   chan struct{} // holds one signal
+	mu       sync.Mutex
+	letters  []*letter
+	reserved int // places for letters that are still to come
+	closed   bool
+	added    chan struct{} // holds one signal
 }
 
 func newQueue() *queue { return &queue{added: make(chan struct{}, 1)} }
 
-func (q *queue) add(l *letter) error {
+// reserve keeps a place for a letter, which add or unreserve takes.
+func (q *queue) reserve() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
 		return errClosed
-	case len(q.letters) >= capacity:
+	case len(q.letters)+q.reserved >= capacity:
 		return errFull
 	}
+	q.reserved++
+	return nil
+}
+
+func (q *queue) unreserve() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.reserved--
+}
+
+// add puts a letter in a place that was reserved.
+func (q *queue) add(l *letter) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.reserved--
+	if q.closed {
+		return errClosed
+	}
+	l.queue = q
 	q.letters = append(q.letters, l)
 	select {
 	case q.added <- struct{}{}:

@@ -1,10 +1,12 @@
 package mail
 
 import (
-	"bursar/internal/graceful"
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
+
+	"bursar/internal/graceful"
 )
 
 // Run delivers queued messages until ctx ends. Then it tries what is still queued once
@@ -17,15 +19,23 @@ func (m *Mailer) Run(ctx context.Context) {
 	// would otherwise be sent twice.
 	working, stop := graceful.Context(ctx, m.grace)
 	defer stop()
+	var all sync.WaitGroup
+	for _, q := range m.queues {
+		all.Go(func() { m.empty(ctx, working, q) })
+	}
+	all.Wait()
+}
+
+func (m *Mailer) empty(ctx, working context.Context, q *queue) {
 	for ctx.Err() == nil {
-		ready, next := m.queue.due(time.Now())
+		ready, next := q.due(time.Now())
 		if len(ready) == 0 {
-			m.queue.wait(ctx, next)
+			q.wait(ctx, next)
 			continue
 		}
 		m.deliver(working, ready)
 	}
-	m.deliver(working, m.queue.close())
+	m.deliver(working, q.close())
 }
 
 // deliver sends letters over one connection. A failed connection counts as an attempt
@@ -52,19 +62,19 @@ func (m *Mailer) settle(l *letter, err error) {
 	l.attempts++
 	log := m.log.With("domain", l.domain, "attempts", l.attempts)
 	if err == nil {
-		m.queue.remove(l)
+		l.queue.remove(l)
 		log.Debug("mail was delivered")
 		return
 	}
 	f := explain(err)
 	if !f.permanent && l.attempts <= len(m.backoff) {
 		pause := jitter(m.backoff[l.attempts-1])
-		if m.queue.postpone(l, time.Now().Add(pause)) {
+		if l.queue.postpone(l, time.Now().Add(pause)) {
 			log.Info("mail is delayed and will be tried again", "reason", f.reason, "pause", pause.String())
 			return
 		}
 	}
-	m.queue.remove(l)
+	l.queue.remove(l)
 	log.Error("mail was not delivered", "reason", f.reason)
 }
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"bursar/internal/config"
 	"bursar/internal/db"
@@ -25,12 +26,12 @@ func operatorsLink(t testing.TB, n *servertest.Node, email string) string {
 }
 
 // withMail runs a test on every engine with a server that sends mail.
-func withMail(t *testing.T, run func(t *testing.T, n *servertest.Node, box *smtptest.Server)) {
+func withMail(t *testing.T, run func(t *testing.T, n *servertest.Node, box *smtptest.Server), options ...servertest.Option) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		box := smtptest.Start(t, smtptest.Options{})
-		n := servertest.Start(t, store, func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "Bursar <bursar@example.com>" })
+		n := servertest.Start(t, store, append(options, func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "Bursar <bursar@example.com>" })...)
 		n.RunBackground(t)
 		run(t, n, box)
 	})
@@ -140,6 +141,7 @@ func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		h := invitedByTwo(t, n)
 		key := h.caller.Post("/v1/api-keys", body{"name": "kept for later"}).OK().Text("api_key")
+		box.Wait(t, 2)
 		form(t, n, "/signin/recover", "", "email", h.email)
 		link := mailed(t, box, 3)
 		status, _, session := form(t, n, strings.TrimPrefix(link, n.PublicURL), "", "name", "Bob", "password", "eleven green umbrellas")
@@ -161,5 +163,73 @@ func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 				t.Errorf("answered %d", status)
 			}
 		})
+	})
+}
+
+// Somebody who may invite must not be able to bury a mailbox, or to send mail by the
+// thousand.
+func TestInvitationsByMailHaveABudget(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, other, victim := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
+		invite := func(x *servertest.Tenant, email string) *servertest.Answer {
+			return x.Owner.Post(x.Path("/members"), body{"email": email, "role": "viewer"})
+		}
+		for range 10 {
+			x.Owner.Delete(x.Path("/members/" + invite(x, victim).OK().Text("user_id"))).OK()
+		}
+		rows := n.Count(t, `SELECT count(*) FROM account_link`)
+		t.Run("of the recipient, whoever invites", func(t *testing.T) {
+			invite(x, victim).Fails(http.StatusTooManyRequests, "RATE_LIMITED")
+			invite(other, victim).Fails(http.StatusTooManyRequests, "RATE_LIMITED")
+			if got := len(x.Members(t)); got != 1 || n.Count(t, `SELECT count(*) FROM account_link`) != rows {
+				t.Errorf("a refused invitation left %d members, or a link", got)
+			}
+		})
+		t.Run("of the caller, whomever they invite", func(t *testing.T) {
+			for range 90 {
+				invite(x, servertest.NewEmail()).OK()
+			}
+			for range 3 { // which may be long enough for one to grow back
+				invite(x, servertest.NewEmail())
+			}
+			invite(x, servertest.NewEmail()).Fails(http.StatusTooManyRequests, "RATE_LIMITED")
+			invite(other, servertest.NewEmail()).OK()
+		})
+		t.Run("which grows back", func(t *testing.T) {
+			n.Clock.Advance(10 * time.Minute)
+			invite(other, victim).OK()
+		})
+		if box.Wait(t, 100); n.Count(t, `SELECT count(*) FROM account_link WHERE mailed = TRUE`) > 110 {
+			t.Error("more links are stored than mailed")
+		}
+	}, servertest.RateLimit("1000/s"))
+}
+
+// Invitations that wait for a mail server must not keep anybody from recovering their
+// account, and one that cannot be mailed is not stored.
+func TestInvitationsDoNotStarveRecovery(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, email := n.Tenant(t), servertest.NewEmail()
+		n.User(t, email)
+		box.Down()
+		var refused *servertest.Answer
+		for range 300 {
+			rows := n.Count(t, `SELECT count(*) FROM account_link`)
+			answer := x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"})
+			if refused = answer; answer.Status != http.StatusOK {
+				if n.Count(t, `SELECT count(*) FROM account_link`) != rows {
+					t.Error("a link that is not mailed is stored")
+				}
+				break
+			}
+		}
+		box.Up()
+		form(t, n, "/signin/recover", "", "email", email)
+		for count := 1; ; count++ {
+			if got := box.Wait(t, count)[count-1]; got.To[0] == email {
+				break
+			}
+		}
+		refused.Fails(http.StatusTooManyRequests, "RATE_LIMITED")
 	})
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
 	"bursar/internal/signin"
@@ -133,8 +135,10 @@ func (w *tour) account(email string) string {
 // people signs somebody in by everything but a password.
 func (w *tour) people() {
 	t, ctx := w.t, w.t.Context()
-	links := identity.NewLinks(w.node.PublicURL, nil)
-	door, err := signin.New(w.node.DB, links, signin.Config{PublicURL: w.node.PublicURL, LimitsOff: true})
+	mailer, err := mail.New(mail.Config{URL: "smtp://127.0.0.1:1", From: "bursar@example.com"}, slog.New(slog.DiscardHandler))
+	w.must(err)
+	links := identity.NewLinks(w.node.PublicURL, mailer)
+	door, err := signin.New(w.node.DB, links, signin.Config{PublicURL: w.node.PublicURL})
 	w.must(err)
 	email := servertest.NewEmail()
 	w.node.User(t, email)
@@ -176,7 +180,7 @@ func (w *tour) people() {
 	_, err = db.Write(ctx, w.node.DB, me, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		_, _, err := identity.VerifyEmail(tx, invited, "Walker")
 		if err == nil {
-			_, _, err = links.Recover(tx, me.ID)
+			_, _, err = links.Recover(tx, links.RecoveryPlace(), me.ID)
 		}
 		return struct{}{}, audit.None("a step of a test"), err
 	})

@@ -16,6 +16,7 @@ import (
 	"bursar/api/openapi"
 	"bursar/internal/access"
 	"bursar/internal/auditlog"
+	"bursar/internal/budget"
 	"bursar/internal/config"
 	"bursar/internal/console"
 	"bursar/internal/db"
@@ -79,6 +80,9 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		return nil, err
 	}
 	links := identity.NewLinks(c.PublicURL, mailer)
+	if !rate.Off {
+		links.Limit(budget.New(d))
+	}
 	s := &Server{
 		db:  d,
 		log: log,

@@ -108,8 +108,5 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKey
 		link, err = s.links.Account(tx, p.actor.ID, by.Name, keepKeys)
 		return struct{}{}, event, err
 	})
-	if err == nil {
-		s.links.SendAccount(link, p.actor.Email)
-	}
 	return link, err
 }

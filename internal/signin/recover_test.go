@@ -141,6 +141,7 @@ func TestRecoveringByMailTakesAnAccountBack(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		w := invitedTwice(h)
 		wayIn := h.seize(w.accountID)
+		box.Wait(t, 2)
 		must(t, h.Recover(t.Context(), stranger(), bobsAddress))
 		must(t, h.redeem(linkIn(t, box.Wait(t, 3)[2]), newPassword))
 		w.settled(t, h)

@@ -9,6 +9,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 	"bursar/internal/web"
 )
 
@@ -51,9 +52,12 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 		return api.MemberAdded{}, err
 	}
 	email := identity.NormalizeEmail(in.Email)
+	place := s.links.InvitationPlace()
+	defer place.Release()
 	var link identity.Link
 	added, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		added := api.MemberAdded{WorkspaceID: in.ID, Email: email, Role: in.Role}
+		link = identity.Link{}
 		if err := lockMembers(tx, in.ID); err != nil {
 			return added, audit.Event{}, err
 		}
@@ -91,13 +95,13 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 		}
 		awaited, err := access.InvitationPending(tx.Q, in.ID, id)
 		if err == nil && awaited {
-			link, err = s.links.Invite(tx, id, in.ID, by.Name)
+			link, err = s.links.Invite(tx, place, by, id, email, in.ID)
 			added.InvitationURL = link.URL
 		}
 		return added, event, err
 	})
 	if err == nil {
-		s.sendInvitation(ctx, by, in.ID, email, link)
+		s.sendInvitation(ctx, place, by, in.ID, email, link)
 	}
 	return added, err
 }
@@ -123,6 +127,8 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	if err != nil {
 		return api.MemberAdded{}, err
 	}
+	place := s.links.InvitationPlace()
+	defer place.Release()
 	var link identity.Link
 	again, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		again := api.MemberAdded{WorkspaceID: in.ID, UserID: in.UserID}
@@ -148,19 +154,19 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 		if again.Email, err = nameOf(tx.Q, in.UserID); err != nil {
 			return again, audit.Event{}, err
 		}
-		link, err = s.links.Invite(tx, in.UserID, in.ID, by.Name)
+		link, err = s.links.Invite(tx, place, by, in.UserID, again.Email, in.ID)
 		again.InvitationURL = link.URL
 		return again, audit.Event{Action: audit.MemberInvited, WorkspaceID: in.ID, ResourceID: in.UserID,
 			Description: "Invited " + again.Email + " again"}, err
 	})
 	if err == nil {
-		s.sendInvitation(ctx, by, in.ID, again.Email, link)
+		s.sendInvitation(ctx, place, by, in.ID, again.Email, link)
 	}
 	return again, err
 }
 
 // sendInvitation mails a link, if mail is configured.
-func (s *Service) sendInvitation(ctx context.Context, by db.Caller, workspaceID, email string, link identity.Link) {
+func (s *Service) sendInvitation(ctx context.Context, place *mail.Place, by db.Caller, workspaceID, email string, link identity.Link) {
 	if link.URL == "" || !s.links.Mails() {
 		return
 	}
@@ -171,7 +177,7 @@ func (s *Service) sendInvitation(ctx context.Context, by db.Caller, workspaceID,
 			Scan(&workspace, &organization)
 		return err
 	})
-	s.links.SendInvitation(link, email, by.Name, workspace, organization)
+	s.links.SendInvitation(place, link, email, by.Name, workspace, organization)
 }
 
 // RemoveMember removes somebody from a workspace, with all their roles there.

@@ -1,0 +1,84 @@
+package mail_test
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"bursar/internal/mail"
+	"bursar/internal/mail/smtptest"
+)
+
+// stalling is the address of a mail server that takes the first connection and never
+// says a word, and passes all others on.
+func stalling(t *testing.T, to string) (address string, stalled <-chan struct{}) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan struct{})
+	var pipes sync.WaitGroup
+	pipes.Go(func() {
+		for first := true; ; first = false {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if first {
+				close(taken)
+				t.Cleanup(func() { in.Close() })
+				continue
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			pipes.Go(func() { _, _ = io.Copy(out, in); out.Close() })
+			pipes.Go(func() { _, _ = io.Copy(in, out); in.Close() })
+		}
+	})
+	t.Cleanup(func() { listener.Close(); pipes.Wait() })
+	return listener.Addr().String(), taken
+}
+
+func TestInvitationsDoNotHoldUpMailAboutAccounts(t *testing.T) {
+	server := smtptest.Start(t, smtptest.Options{})
+	o := open(t, mail.Config{URL: server.URL})
+	address, stalled := stalling(t, server.Address)
+	o.DialTo(address)
+	if !o.Place(mail.Invitations).Send(link()) {
+		t.Fatal("the invitation was not queued")
+	}
+	<-stalled
+	o.send(t, link())
+	server.Wait(t, 1)
+}
+
+func TestAPlaceThatIsHeldIsKept(t *testing.T) {
+	server := smtptest.Start(t, smtptest.Options{})
+	o := closed(t, mail.Config{URL: server.URL})
+	held := o.Place(mail.Accounts)
+	for range 2 {
+		if err := held.Hold(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range mail.Capacity - 1 {
+		o.send(t, link())
+	}
+	if o.Send(link()) || o.Place(mail.Accounts).Hold() == nil {
+		t.Error("the place was given to somebody else")
+	}
+	if !o.Place(mail.Invitations).Send(link()) {
+		t.Error("mail about accounts leaves no room for invitations")
+	}
+	held.Release()
+	held.Release()
+	o.send(t, link())
+	if o.Send(link()) {
+		t.Error("a place was given back twice")
+	}
+}
