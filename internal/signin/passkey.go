@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"bursar/internal/audit"
+	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
@@ -136,7 +138,27 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 	case key.Authenticator.CloneWarning:
 		return Proven{}, s.fail(ctx, by, p.actor, "the passkey may have been copied", errWrongPasskey)
 	}
-	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey}, s.notePasskey(ctx, by, key)
+	err = s.notePasskey(ctx, by, session.Challenge, key)
+	if errors.Is(err, errAnswered) {
+		return Proven{}, s.fail(ctx, by, p.actor, "the passkey's answer was sent before", errAnswered)
+	}
+	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey}, err
+}
+
+// errAnswered is for a browser that sends an answer again, or whoever has got hold of it.
+var errAnswered = fault.New(fault.InvalidCredentials, "this passkey's answer was used already: try again")
+
+// challengeMemory is how long it is remembered that a challenge was answered. The state of
+// a ceremony is good for a much shorter time.
+const challengeMemory = time.Hour
+
+// useUp makes a challenge good once, at all nodes.
+func useUp(tx *db.Tx, challenge string) error {
+	first, err := budget.Once(tx, "passkey challenge", challenge, challengeMemory)
+	if err == nil && !first {
+		err = errAnswered
+	}
+	return err
 }
 
 func (s *Service) ownerOf(ctx context.Context, rawID, handle []byte, p *person) (webauthn.User, error) {
@@ -158,14 +180,19 @@ func (s *Service) ownerOf(ctx context.Context, rawID, handle []byte, p *person) 
 	return o, err
 }
 
-// notePasskey stores the signature counter and the last use of a passkey.
-func (s *Service) notePasskey(ctx context.Context, by db.Caller, key *webauthn.Credential) error {
+// notePasskey uses up a challenge, and stores the signature counter and the last use of
+// the passkey that has answered it.
+func (s *Service) notePasskey(ctx context.Context, by db.Caller, challenge string, key *webauthn.Credential) error {
 	text, err := json.Marshal(key)
 	if err != nil {
 		return fmt.Errorf("encode a passkey: %w", err)
 	}
 	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.None("the sign-in that follows is recorded"),
+		exempt := audit.None("the sign-in that follows is recorded")
+		if err := useUp(tx, challenge); err != nil {
+			return struct{}{}, exempt, err
+		}
+		return struct{}{}, exempt,
 			tx.Exec(`UPDATE passkey SET credential = $2, last_used_at = $3 WHERE credential_id = $1`, credentialID(key.ID), string(text), tx.Now())
 	})
 	return err
@@ -210,28 +237,31 @@ func (s *Service) offer(ctx context.Context, o owner) (Ceremony, error) {
 	return ceremony(options, state)
 }
 
+// newPasskey is a passkey to store, and the challenge that it has answered.
+type newPasskey struct{ credentialID, credential, challenge string }
+
 // made checks a browser's answer to a registration and returns the passkey.
-func (s *Service) made(o owner, state, answer []byte) (*webauthn.Credential, string, error) {
+func (s *Service) made(o owner, state, answer []byte) (newPasskey, error) {
 	if err := s.available(); err != nil {
-		return nil, "", err
+		return newPasskey{}, err
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
-		return nil, "", fault.Invalid("credential", "is malformed")
+		return newPasskey{}, fault.Invalid("credential", "is malformed")
 	}
 	session, err := begun(state)
 	if err != nil {
-		return nil, "", err
+		return newPasskey{}, err
 	}
 	key, err := s.passkeys.CreateCredential(o, session, parsed)
 	if err != nil {
-		return nil, "", fault.Invalid("credential", "was refused: try again")
+		return newPasskey{}, fault.Invalid("credential", "was refused: try again")
 	}
 	text, err := json.Marshal(key)
 	if err != nil {
-		return nil, "", fmt.Errorf("encode a passkey: %w", err)
+		return newPasskey{}, fmt.Errorf("encode a passkey: %w", err)
 	}
-	return key, string(text), nil
+	return newPasskey{credentialID(key.ID), string(text), session.Challenge}, nil
 }
 
 // AddPasskey stores the passkey that a browser has registered for the caller.
@@ -241,12 +271,12 @@ func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, sta
 	if err := v.Err(); err != nil {
 		return err
 	}
-	key, text, err := s.made(owner{id: by.ID}, state, answer)
+	key, err := s.made(owner{id: by.ID}, state, answer)
 	if err != nil {
 		return err
 	}
 	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		id, err := insertPasskey(tx, by.ID, name, key, text)
+		id, err := insertPasskey(tx, by.ID, name, key)
 		return struct{}{}, audit.Event{Action: audit.PasskeyAdded, ResourceID: id, Description: "Added passkey " + name}, err
 	})
 	if db.IsUnique(err) {
@@ -255,7 +285,10 @@ func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, sta
 	return err
 }
 
-func insertPasskey(tx *db.Tx, accountID, name string, key *webauthn.Credential, text string) (id string, err error) {
+func insertPasskey(tx *db.Tx, accountID, name string, key newPasskey) (id string, err error) {
+	if err := useUp(tx, key.challenge); err != nil {
+		return "", err
+	}
 	if err := lockPerson(tx, accountID); err != nil {
 		return "", err
 	}
@@ -268,7 +301,7 @@ func insertPasskey(tx *db.Tx, accountID, name string, key *webauthn.Credential, 
 	}
 	id = tx.NewID("psk")
 	return id, tx.Exec(`INSERT INTO passkey (id, account_id, credential_id, name, credential, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		id, accountID, credentialID(key.ID), name, text, tx.Now())
+		id, accountID, key.credentialID, name, key.credential, tx.Now())
 }
 
 // RedeemWithPasskey uses up a link and sets up the account with a name and a passkey.
@@ -277,7 +310,7 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 	if err != nil {
 		return Proven{}, err
 	}
-	key, text, err := s.made(owner{id: opened.AccountID}, state, answer)
+	key, err := s.made(owner{id: opened.AccountID}, state, answer)
 	if err != nil {
 		return Proven{}, err
 	}
@@ -285,7 +318,7 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 		if needsCode {
 			return errCodeFirst
 		}
-		_, err := insertPasskey(tx, opened.AccountID, "First passkey", key, text)
+		_, err := insertPasskey(tx, opened.AccountID, "First passkey", key)
 		return err
 	})
 }
