@@ -444,6 +444,31 @@ func TestPasswordWithoutTheCodeOpensNothing(t *testing.T) {
 	})
 }
 
+// Whoever changes a password that somebody else knows must not leave that person the
+// second step to take.
+func TestAChangedPasswordEndsASignInThatWaitsForItsCode(t *testing.T) {
+	each(t, func(t *testing.T, n *servertest.Node) {
+		secret := turnOn(t, n, adminEmail)
+		begun := signIn(t, n, adminEmail, password).set("bursar_state")
+		with := func(c *http.Cookie) *reply {
+			n.Clock.Advance(time.Minute)
+			return knock(t, n, "POST", "/signin/code", url.Values{"code": {code(t, n, secret)}}, "Cookie", "bursar_state="+c.Value)
+		}
+		mine := with(signIn(t, n, adminEmail, password).set("bursar_state")).set("bursar_session")
+		const next = "eleven green umbrellas"
+		r := knock(t, n, "POST", "/account/password", url.Values{"current": {password}, "password": {next}}, "Cookie", "bursar_session="+mine.Value)
+		if r.Header.Get("Location") != "/account" {
+			t.Fatalf("the password is not changed: %d", r.StatusCode)
+		}
+		if r := with(begun); r.set("bursar_session") != nil || r.StatusCode != http.StatusUnauthorized || r.set("bursar_state").MaxAge >= 0 {
+			t.Errorf("with the old password answered %d %v", r.StatusCode, r.Cookies())
+		}
+		if r := with(signIn(t, n, adminEmail, next).set("bursar_state")); r.set("bursar_session") == nil {
+			t.Errorf("with the new password answered %d", r.StatusCode)
+		}
+	})
+}
+
 var typedSecret = regexp.MustCompile(`[A-Z2-7]{4}( [A-Z2-7]{4}){7}`)
 
 // turnOn turns on somebody's two-step sign-in and returns its secret.

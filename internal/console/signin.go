@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -11,7 +12,6 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/signin"
 )
 
@@ -128,9 +128,8 @@ func (c *Console) signInByPassword(v *visit) error {
 
 // halfway is a sign-in that has the password and still needs the code.
 type halfway struct {
-	AccountID string
-	Method    identity.Method
-	Next      string
+	Proven signin.Proven
+	Next   string
 }
 
 const purposeCode = "code"
@@ -139,7 +138,7 @@ const purposeCode = "code"
 // second factor first. It returns the path to go to.
 func (v *visit) admit(proven signin.Proven, next string) (path string, err error) {
 	if proven.NeedsCode {
-		return "/signin/code", keep(v, purposeCode, halfway{proven.AccountID, proven.Method, inner(next)})
+		return "/signin/code", keep(v, purposeCode, halfway{proven, inner(next)})
 	}
 	session, err := v.console.Identity.BeginWeb(v.R.Context(), v.Caller, proven.AccountID, proven.Method, v.R.UserAgent(), v.cookie(sessionCookie))
 	if err != nil {
@@ -162,18 +161,19 @@ func (c *Console) signInByCode(v *visit) error {
 	if !ok {
 		return v.redirect("/signin")
 	}
-	if err := c.SignIn.Code(v.R.Context(), v.Caller, half.AccountID, v.form.Get("code")); err != nil {
+	proven, err := c.SignIn.SecondStep(v.R.Context(), v.Caller, half.Proven, v.form.Get("code"))
+	if errors.Is(err, signin.ErrPasswordChanged) {
+		v.dropCookie(stateCookie)
+		return v.signInWrong(err, half.Next, "")
+	}
+	if err != nil {
 		p, status, ok := formProblems(err)
 		if !ok {
 			return err
 		}
 		return v.showAgain(status, "signin_code", "Enter your code", p, nil)
 	}
-	method := half.Method
-	if method == identity.ByPassword {
-		method = identity.ByTwoFactors
-	}
-	path, err := v.admit(signin.Proven{AccountID: half.AccountID, Method: method}, half.Next)
+	path, err := v.admit(proven, half.Next)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (s *Service) Password(ctx context.Context, by db.Caller, email, password st
 		}
 		return Proven{}, s.fail(ctx, by, p.actor, why, errWrongPair)
 	}
-	return Proven{AccountID: p.actor.ID, Method: identity.ByPassword, NeedsCode: p.hasTOTP}, nil
+	return Proven{AccountID: p.actor.ID, Method: identity.ByPassword}.pending(p.hasTOTP, p.passwordHash), nil
 }
 
 // ChangePassword sets the caller's password. The caller must give the present one, if
@@ -193,5 +193,6 @@ func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, na
 	if err != nil {
 		return Proven{}, err
 	}
-	return s.redeem(ctx, by, link, name, opened, func(tx *db.Tx, _ bool) error { return setPassword(tx, opened.AccountID, hash) })
+	proven, err := s.redeem(ctx, by, link, name, opened, func(tx *db.Tx, _ bool) error { return setPassword(tx, opened.AccountID, hash) })
+	return proven.pending(proven.NeedsCode, hash), err
 }

@@ -90,8 +90,10 @@ func (s *Service) TakesPasskeys() bool { return s.passkeys != nil }
 type Proven struct {
 	AccountID string
 	Method    identity.Method
-	// NeedsCode means that the second factor is still missing.
+	// NeedsCode means that the second factor is still missing. Password is then a mark of
+	// the password that was given, which SecondStep compares.
 	NeedsCode bool
+	Password  string
 }
 
 // person is an account as it signs in.

@@ -146,6 +146,44 @@ func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed strin
 	if err != nil {
 		return err
 	}
+	return s.code(ctx, by, p, typed)
+}
+
+// pending is a sign-in that still needs the code, if the account has a second factor. It
+// is good for as long as the password with this hash.
+func (p Proven) pending(needsCode bool, hash string) Proven {
+	if p.NeedsCode = needsCode; needsCode {
+		sum := sha256.Sum256([]byte(hash))
+		p.Password = hex.EncodeToString(sum[:])
+	}
+	return p
+}
+
+// ErrPasswordChanged is for a sign-in whose password was changed before the code came.
+var ErrPasswordChanged = fault.New(fault.InvalidCredentials, "the password has changed: sign in again")
+
+// SecondStep completes a sign-in that needs a code. Whoever changes the password because
+// somebody else knows it must not leave that person a second step to take.
+func (s *Service) SecondStep(ctx context.Context, by db.Caller, first Proven, typed string) (Proven, error) {
+	p, err := s.byID(ctx, first.AccountID)
+	if err != nil {
+		return Proven{}, err
+	}
+	if first != (Proven{AccountID: first.AccountID, Method: first.Method}).pending(true, p.passwordHash) {
+		return Proven{}, ErrPasswordChanged
+	}
+	if err := s.code(ctx, by, p, typed); err != nil {
+		return Proven{}, err
+	}
+	done := Proven{AccountID: first.AccountID, Method: first.Method}
+	if done.Method == identity.ByPassword {
+		done.Method = identity.ByTwoFactors
+	}
+	return done, nil
+}
+
+func (s *Service) code(ctx context.Context, by db.Caller, p person, typed string) error {
+	accountID := p.actor.ID
 	if err := s.attempt(ctx, by, codes.Of(accountID)); err != nil {
 		return err
 	}
