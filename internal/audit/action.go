@@ -59,6 +59,7 @@ const (
 	LinkCreated       Action = "auth.link.created"
 	AccountRecovered  Action = "auth.account.recovered"
 	FactorsReset      Action = "auth.account.reset"
+	AccountBound      Action = "auth.account.bound"
 	PasswordChanged   Action = "auth.password.changed"
 	PasskeyAdded      Action = "auth.passkey.added"
 	PasskeyRemoved    Action = "auth.passkey.removed"
@@ -81,7 +82,7 @@ func Actions() []Action {
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, LoginFailed, LinkCreated, AccountRecovered,
-		FactorsReset, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
+		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
 		RecoveryCodeUsed, AuditExported,
 	}
 }

@@ -177,9 +177,10 @@ func newUserReset(t Terminal) *cobra.Command {
 	var keepKeys bool
 	c := adminCommand{
 		use: "reset", short: "Remove a user's sign-in methods and create a link for new ones",
-		long: `Remove the password, the passkeys and the second factor of a user, end all
-their sessions, and create a link with which they start over. Use it when
-somebody has lost a device or when their account was broken into. Their API
+		long: `Remove the password, the passkeys, the second factor and the single sign-on
+of a user, end all their sessions, and create a link with which they start
+over. Use it when somebody has lost a device, when their account was broken
+into, or when the identity provider refuses them as another person. Their API
 keys are revoked, unless you pass --keep-keys.`,
 		example:  `  bursar admin user reset --email grace@example.com`,
 		required: []string{"email"},

@@ -62,6 +62,8 @@ func actionText(action string) string {
 		return "Created sign-in link"
 	case audit.FactorsReset:
 		return "Reset sign-in methods"
+	case audit.AccountBound:
+		return "First single sign-on"
 	case audit.RecoveryCodeUsed:
 		return "Used recovery code"
 	case audit.AuditExported:

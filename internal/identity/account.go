@@ -18,8 +18,17 @@ type NewAccount struct {
 	Invited bool
 }
 
-// NormalizeEmail returns an address in the form in which it is stored and compared.
-func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+// NormalizeEmail returns an address in the form in which it is stored and compared. Only
+// ASCII has a lower case here: that of Unicode makes one letter of several, such as k of
+// the Kelvin sign, and so one address of two that are different mailboxes.
+func NormalizeEmail(email string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, strings.TrimSpace(email))
+}
 
 // EnsureAccount finds the account with an email address, or creates it. It reports
 // which of the two happened.

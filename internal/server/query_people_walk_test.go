@@ -9,6 +9,7 @@ import (
 
 	"bursar/internal/access"
 	"bursar/internal/audit"
+	"bursar/internal/browsertest/oidctest"
 	"bursar/internal/db"
 	"bursar/internal/identity"
 	"bursar/internal/mail"
@@ -138,9 +139,11 @@ func (w *tour) people() {
 	mailer, err := mail.New(mail.Config{URL: "smtp://127.0.0.1:1", From: "bursar@example.com"}, slog.New(slog.DiscardHandler))
 	w.must(err)
 	links := identity.NewLinks(w.node.PublicURL, mailer)
-	door, err := signin.New(w.node.DB, links, signin.Config{PublicURL: w.node.PublicURL})
-	w.must(err)
 	email := servertest.NewEmail()
+	provider := oidctest.Start(t, oidctest.User{Email: email, Verified: true, Password: goodPassword}, w.node.PublicURL+signin.CallbackPath)
+	door, err := signin.New(w.node.DB, links, signin.Config{PublicURL: w.node.PublicURL,
+		Provider: signin.Provider{Issuer: provider.Issuer, ClientID: provider.ClientID, ClientSecret: provider.ClientSecret}})
+	w.must(err)
 	w.node.User(t, email)
 	me := db.Caller{Actor: audit.Actor{Type: audit.User, ID: w.account(email), Email: email, Name: "Walker", LoggedInAt: w.node.DB.Now()}}
 
@@ -176,6 +179,12 @@ func (w *tour) people() {
 	w.must(door.RemovePasskey(ctx, me, w.value(`SELECT id FROM passkey WHERE account_id = $1`, me.ID)))
 
 	w.begin("single sign-on, and a link that is asked for")
+	for range 2 {
+		location, state, err := door.StartSSO(ctx, false)
+		w.must(err)
+		_, err = door.FinishSSO(ctx, me, state, oidctest.SignIn(t, location, email, goodPassword))
+		w.must(err)
+	}
 	invited := w.town.large.Add(servertest.NewEmail(), "viewer")
 	_, err = db.Write(ctx, w.node.DB, me, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		_, _, err := identity.VerifyEmail(tx, invited, "Walker")

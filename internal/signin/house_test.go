@@ -15,6 +15,7 @@ import (
 
 	"bursar/internal/access"
 	"bursar/internal/audit"
+	"bursar/internal/browsertest/oidctest"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
@@ -67,6 +68,7 @@ type house struct {
 	organizations *organization.Service
 	site          *web.Endpoints
 	first         setup.Result
+	provider      *oidctest.Provider
 	t             testing.TB
 }
 

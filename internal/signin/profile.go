@@ -74,7 +74,7 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 // Reset removes every way to sign in from an account and ends its sessions, on an
 // operator's behalf, for a person who has lost them or whose account was broken into. It
 // revokes the account's API keys, unless they are to be kept, and makes a link to start
-// over.
+// over. The identity provider may then name somebody new for the address.
 func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKeys bool) (identity.Link, error) {
 	p, err := s.byEmail(ctx, email)
 	if err == nil && (p.status == "" || p.status == "disabled") {
@@ -91,6 +91,9 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKey
 			return struct{}{}, event, err
 		}
 		if err := identity.DeleteFactors(tx, p.actor.ID); err != nil {
+			return struct{}{}, event, err
+		}
+		if err := tx.Exec(`DELETE FROM sso_identity WHERE account_id = $1`, p.actor.ID); err != nil {
 			return struct{}{}, event, err
 		}
 		if keepKeys {

@@ -170,11 +170,13 @@ var (
 	errSSOUnknown  = fault.New(fault.InvalidCredentials, "no account here has the email address that your identity provider sent: ask for an invitation")
 	errUnverified  = fault.New(fault.InvalidCredentials, "your identity provider has not verified your email address")
 	errNotAgain    = fault.New(fault.InvalidCredentials, "your identity provider did not ask you to sign in again: sign in another way to continue")
+	errOtherPerson = fault.New(fault.InvalidCredentials, "your identity provider knew somebody else by your email address when they signed in here: ask whoever runs this server")
 	errSSOTampered = fault.New(fault.InvalidCredentials, "this sign-in did not start in this browser, or took too long: try again")
 )
 
-// FinishSSO checks what the provider sent back and finds the account with the verified
-// email address. It completes an account that was only invited.
+// FinishSSO checks what the provider sent back and finds the account: the one that its
+// subject has signed in to before, or else the one with the verified email address, which
+// belongs to that subject from then on. It completes an account that was only invited.
 func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, query url.Values) (Proven, error) {
 	oauth, verifier, err := s.provider.discover(ctx)
 	if err != nil {
@@ -196,13 +198,17 @@ func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, q
 	if claims.Email == "" || !claims.EmailVerified {
 		return Proven{}, s.fail(ctx, by, audit.Actor{}, "the identity provider has not verified the email address", errUnverified)
 	}
-	p, err := s.byEmail(ctx, claims.Email)
+	p, err := s.bySubject(ctx, claims)
 	if err != nil {
 		return Proven{}, err
 	}
 	switch p.status {
 	case "active", "invited":
-		return s.admit(ctx, by, p, claims.Name)
+		proven, err := s.admit(ctx, by, p, claims)
+		if errors.Is(err, errOtherPerson) {
+			return Proven{}, s.fail(ctx, by, p.actor, "the identity provider sent another subject with the email address", errOtherPerson)
+		}
+		return proven, err
 	case "":
 		return Proven{}, s.fail(ctx, by, p.actor, "the identity provider sent an address that no account has", errSSOUnknown)
 	}
@@ -217,7 +223,37 @@ func (s *Service) failUnlessUnreachable(ctx context.Context, by db.Caller, who a
 	return s.fail(ctx, by, who, "the identity provider's answer was refused: "+text[:min(len(text), 300)], errSSOFailed)
 }
 
+// bySubject finds the account that the provider means.
+func (s *Service) bySubject(ctx context.Context, c ssoClaims) (p person, err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		p, err = findPerson(q.Row(personColumns+`a.id = (SELECT account_id FROM sso_identity WHERE issuer = $1 AND subject = $2)`, c.issuer, c.subject))
+		return err
+	})
+	if err != nil || p.status != "" {
+		return p, err
+	}
+	return s.byEmail(ctx, c.Email)
+}
+
+// bind makes an account that of a subject of the provider, and reports whether it was not
+// before. It fails if either belongs to another.
+func (c ssoClaims) bind(tx *db.Tx, accountID string) (first bool, err error) {
+	first, err = tx.Row(`INSERT INTO sso_identity (issuer, subject, account_id, created_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT DO NOTHING RETURNING account_id`, c.issuer, c.subject, accountID, tx.Now()).Scan(new(string))
+	if err != nil || first {
+		return first, err
+	}
+	var bound string
+	_, err = tx.Row(`SELECT account_id FROM sso_identity WHERE issuer = $1 AND subject = $2`, c.issuer, c.subject).Scan(&bound)
+	if err == nil && bound != accountID {
+		err = errOtherPerson
+	}
+	return false, err
+}
+
 type ssoClaims struct {
+	issuer, subject string // of the ID token
+
 	Email         string `json:"email"`
 	EmailVerified truth  `json:"email_verified"`
 	Name          string `json:"name"`
@@ -260,19 +296,36 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(state.Nonce)) != 1 {
 		return claims, errors.New("the nonce is another")
 	}
+	claims.issuer, claims.subject = id.Issuer, id.Subject
+	if claims.subject == "" {
+		return claims, errors.New("the ID token has no subject")
+	}
 	return claims, nil
 }
 
-// admit signs in a person whose address the provider has verified, and records the
-// address as verified for every organization.
-func (s *Service) admit(ctx context.Context, by db.Caller, p person, name string) (Proven, error) {
+// admit signs in a person whom the provider has named, and records the address as verified
+// for every organization if the provider has verified it.
+func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims) (Proven, error) {
 	proven := Proven{AccountID: p.actor.ID, Method: identity.BySSO}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
-		home, changed, err := identity.VerifyEmail(tx, p.actor.ID, name)
-		if err != nil || changed == "" {
-			return proven, audit.None("single sign-on found the account as it was"), err
+		first, err := c.bind(tx, p.actor.ID)
+		if err != nil {
+			return Proven{}, audit.Event{}, err
 		}
-		return proven, audit.Event{Action: audit.UserEnabled, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID,
-			Description: "The identity provider confirmed " + p.actor.Email + ": " + changed}, nil
+		var home, changed string
+		if identity.NormalizeEmail(c.Email) == p.actor.Email { // it may have changed since the first time
+			home, changed, err = identity.VerifyEmail(tx, p.actor.ID, c.Name)
+		}
+		event := audit.Event{Action: audit.AccountBound, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID}
+		switch {
+		case changed != "":
+			event.Action = audit.UserEnabled
+			event.Description = "The identity provider confirmed " + p.actor.Email + ": " + changed
+		case first:
+			event.Description = p.actor.Email + " signed in at the identity provider for the first time"
+		default:
+			event = audit.None("single sign-on found the account as it was")
+		}
+		return proven, event, err
 	})
 }

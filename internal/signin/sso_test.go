@@ -3,12 +3,9 @@ package signin_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,7 +37,9 @@ func eachWithProvider(t *testing.T, users []oidctest.User, run func(t *testing.T
 		for _, user := range users[1:] {
 			p.Add(user)
 		}
-		run(t, build(t, store, trusting(p.Issuer, p.ClientID, p.ClientSecret)))
+		h := build(t, store, trusting(p.Issuer, p.ClientID, p.ClientSecret))
+		h.provider = p
+		run(t, h)
 	})
 }
 
@@ -50,38 +49,10 @@ func trusting(issuer, id, secret string) option {
 	}
 }
 
-var requestID = regexp.MustCompile(`name="id" value="([^"]+)"`)
-
 // atProvider signs somebody in at the provider and returns what it sends back.
 func atProvider(t testing.TB, location, email string) url.Values {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	must(t, err)
-	var back url.Values
-	client := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		if strings.HasPrefix(r.URL.String(), publicURL) {
-			back = r.URL.Query()
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}}
-	page, err := client.Get(location)
-	must(t, err)
-	defer page.Body.Close()
-	text, err := io.ReadAll(page.Body)
-	must(t, err)
-	found := requestID.FindSubmatch(text)
-	if found == nil {
-		t.Fatalf("the provider shows %s", text)
-	}
-	sent, err := client.PostForm(page.Request.URL.Scheme+"://"+page.Request.URL.Host+"/login/username",
-		url.Values{"id": {string(found[1])}, "email": {email}, "password": {providersPassword}})
-	must(t, err)
-	sent.Body.Close()
-	if back == nil {
-		t.Fatalf("the provider did not send %s back: %d", email, sent.StatusCode)
-	}
-	return back
+	return oidctest.SignIn(t, location, email, providersPassword)
 }
 
 // bySSO signs somebody in by way of the provider.
@@ -203,6 +174,69 @@ func TestTheProviderTakesNothingFromASettledAccount(t *testing.T) {
 		_, err := h.bySSO(bobsAddress)
 		if must(t, err); !h.signedIn(session) || !h.knows(bobsAddress, goodPassword) {
 			t.Error("the password or the session is gone")
+		}
+	})
+}
+
+// An address can be given to somebody new at the provider. The account stays that of
+// whoever signed in first, until an operator says otherwise.
+func TestAnAccountBelongsToTheSubjectThatSignedInFirst(t *testing.T) {
+	known := func(subject, email string) oidctest.User {
+		user := vouched(email, true)
+		user.Subject = subject
+		return user
+	}
+	eachWithProvider(t, []oidctest.User{known("7", bobsAddress)}, func(t *testing.T, h *house) {
+		id := h.person(bobsAddress)
+		h.person("other@example.com")
+		_, err := h.bySSO(bobsAddress)
+		must(t, err)
+		if row := h.last(audit.AccountBound); row.ActorID != id || row.Resource != id || row.Outcome != "success" {
+			t.Errorf("the audit log says %+v", row)
+		}
+		t.Run("who has the address later is refused", func(t *testing.T) {
+			h := h.on(t)
+			h.provider.Add(known("7", "robert@x.example"))
+			h.provider.Add(known("8", bobsAddress))
+			got, err := h.bySSO(bobsAddress)
+			if refused(t, err, fault.InvalidCredentials); got != (signin.Proven{}) {
+				t.Errorf("proves %+v", got)
+			}
+			if row := h.last(audit.LoginFailed); row.ActorID != id || !strings.Contains(row.Description, "another subject") {
+				t.Errorf("the audit log says %+v", row)
+			}
+		})
+		t.Run("who had it is let in by any address, and by none into another account", func(t *testing.T) {
+			h := h.on(t)
+			for _, email := range []string{"robert@x.example", "other@example.com"} {
+				h.provider.Add(known("7", email))
+				if got, err := h.bySSO(email); err != nil || got.AccountID != id {
+					t.Errorf("%s proves %+v, %v", email, got, err)
+				}
+			}
+		})
+		t.Run("an operator lets in who has it now", func(t *testing.T) {
+			h := h.on(t)
+			_, err := h.Reset(t.Context(), db.Caller{}, bobsAddress, false)
+			must(t, err)
+			if got, err := h.bySSO(bobsAddress); err != nil || got.AccountID != id {
+				t.Errorf("proves %+v, %v", got, err)
+			}
+		})
+	})
+}
+
+// Unicode has letters whose lower case is a letter of another address.
+func TestTheKelvinSignIsNotAK(t *testing.T) {
+	const kelvin = "\u212aim@example.com"
+	eachWithProvider(t, []oidctest.User{vouched(kelvin, true)}, func(t *testing.T, h *house) {
+		h.resident("kim@example.com")
+		got, err := h.bySSO(kelvin)
+		if refused(t, err, fault.InvalidCredentials); got != (signin.Proven{}) {
+			t.Errorf("proves %+v", got)
+		}
+		if h.knows(kelvin, goodPassword) || !h.knows("KIM@Example.COM", goodPassword) {
+			t.Error("addresses are not compared by the case of ASCII")
 		}
 	})
 }

@@ -3,7 +3,12 @@ package oidctest
 import (
 	"context"
 	"html/template"
+	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"testing"
 )
 
 const loginPath = "/login/username" // where zitadel's example client sends users
@@ -44,4 +49,50 @@ func (l *login) ask(w http.ResponseWriter, q question) {
 	if err := form().Execute(w, q); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
+}
+
+var requestID = regexp.MustCompile(`name="id" value="([^"]+)"`)
+
+// SignIn signs a user in without a browser, at the address that a client of the provider
+// would send them to, and returns what the provider sends back to the client.
+func SignIn(t testing.TB, location, email, password string) url.Values {
+	t.Helper()
+	address, err := url.Parse(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back url.Values
+	client := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if r.URL.Host != address.Host {
+			back = r.URL.Query()
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	page, err := client.Get(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	text, err := io.ReadAll(page.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := requestID.FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("the provider shows %s", text)
+	}
+	sent, err := client.PostForm(address.Scheme+"://"+address.Host+loginPath, url.Values{"id": {string(found[1])}, "email": {email}, "password": {password}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent.Body.Close()
+	if back == nil {
+		t.Fatalf("the provider did not send %s back: %d", email, sent.StatusCode)
+	}
+	return back
 }
