@@ -57,8 +57,9 @@ type accountPage struct {
 	Name     string
 	Factors  signin.Factors
 	Sessions []identity.SessionInfo
-	Passkeys bool // the server supports them
-	Fresh    bool // the visitor signed in recently enough to add a passkey
+	Pages    pageLinks // of the sessions
+	Passkeys bool      // the server supports them
+	Fresh    bool      // the visitor signed in recently enough to add a passkey
 }
 
 func (v *visit) accountData() (accountPage, error) {
@@ -67,11 +68,22 @@ func (v *visit) accountData() (accountPage, error) {
 	if data.Factors, err = v.console.SignIn.Factors(v.R.Context(), v.Caller); err != nil {
 		return data, err
 	}
-	data.Sessions, err = v.console.Identity.Sessions(v.R.Context(), v.Caller)
-	return data, err
+	sessions, err := read(v, v.console.Identity.Sessions, identity.SessionsInput{PageParams: v.pageParams()})
+	if err != nil {
+		return data, err
+	}
+	next, _ := sessions.Next()
+	data.Sessions, data.Pages = sessions.Rows(), v.pageLinks("/account", nil, next)
+	return data, nil
 }
 
-func (c *Console) accountPage(v *visit) error { return v.showAccount(nil) }
+func (c *Console) accountPage(v *visit) error {
+	err := v.showAccount(nil)
+	if wrong(err, "cursor") {
+		return v.redirect("/account")
+	}
+	return err
+}
 
 // showAccount shows the account, after an error with the form's problems.
 func (v *visit) showAccount(err error) error {

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -291,6 +292,48 @@ func sessionsShown(t testing.TB, n *servertest.Node, cookie []string) (ids []str
 		ids = append(ids, found[1])
 	}
 	return ids
+}
+
+var nextPage = regexp.MustCompile(`href="(/account\?[^"#]+)#sessions" rel="next"`)
+
+// A session must not hide behind others: an attacker could start as many with a key.
+func TestEverySessionIsListed(t *testing.T) {
+	each(t, func(t *testing.T, n *servertest.Node) {
+		mine := cookieFor(t, n, adminEmail)
+		oldest := sessionsShown(t, n, mine)
+		for range 101 {
+			n.Admin(t)
+		}
+		if first := sessionsShown(t, n, mine); slices.Contains(first, oldest[len(oldest)-1]) {
+			t.Errorf("%d sessions are on one page", len(first))
+		}
+		listed := map[string]bool{}
+		for path, pages := "/account", 0; path != ""; pages++ {
+			shown := knock(t, n, "GET", path, nil, mine...)
+			for _, found := range endPath.FindAllStringSubmatch(shown.body, -1) {
+				if listed[found[1]] {
+					t.Errorf("%s is listed twice", found[1])
+				}
+				listed[found[1]] = true
+			}
+			if path = ""; pages < 20 {
+				if next := nextPage.FindStringSubmatch(shown.body); next != nil {
+					path = html.UnescapeString(next[1])
+				}
+			}
+		}
+		for _, id := range oldest {
+			if !listed[id] {
+				t.Errorf("%s, which is live, is not listed among %d", id, len(listed))
+			}
+		}
+		if len(listed) != len(oldest)+101 {
+			t.Errorf("%d sessions are listed, want %d", len(listed), len(oldest)+101)
+		}
+		if r := knock(t, n, "GET", "/account?cursor=made-up", nil, mine...); r.Header.Get("Location") != "/account" {
+			t.Errorf("a cursor that is made up answers %d", r.StatusCode)
+		}
+	})
 }
 
 func TestSessionsAreEndedOneByOne(t *testing.T) {

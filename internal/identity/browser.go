@@ -9,6 +9,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/token"
+	"bursar/internal/web"
 )
 
 // Method says how a session began.
@@ -56,17 +57,17 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, accountID string, 
 			}
 		}
 	}
-	web := WebSession{Secret: newSecret(webSecretPrefix)}
+	begun := WebSession{Secret: newSecret(webSecretPrefix)}
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		actor, err := findActor(tx.Q, accountID, "")
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
-		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: method, ip: by.IP, agent: agent, secret: web.Secret})
+		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: method, ip: by.IP, agent: agent, secret: begun.Secret})
 		return new, sessionEvent(new, actor, "Signed in to the console "+method.words()), err
 	})
-	web.ExpiresAt = started.ExpiresAt
-	return web, err
+	begun.ExpiresAt = started.ExpiresAt
+	return begun, err
 }
 
 func (m Method) words() string {
@@ -182,15 +183,16 @@ type SessionInfo struct {
 	Current    bool
 }
 
-// shownSessions bounds how many sessions are listed, because a machine starts a new
-// one with every key exchange.
-const shownSessions = 100
-
-// Sessions lists the live sessions of the caller, newest first.
-func (s *Service) Sessions(ctx context.Context, by db.Caller) ([]SessionInfo, error) {
+// Sessions lists the live sessions of the caller, newest first. A machine starts a new one
+// with every key exchange, so there may be many.
+func (s *Service) Sessions(ctx context.Context, by db.Caller, in SessionsInput) (web.Page[SessionInfo], error) {
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "sessions", by.ID)
+	if err != nil {
+		return web.Page[SessionInfo]{}, err
+	}
 	var list []SessionInfo
 	now := s.db.Now()
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		list, err = db.Collect(q, func(r db.Rows) SessionInfo {
 			info := SessionInfo{ID: r.Text(0), Method: Method(r.Text(1)), IP: r.Text(2), Agent: r.Text(3),
 				CreatedAt: r.Int(4), ExpiresAt: r.Int(5), KeyName: r.Text(7), Current: r.Text(0) == by.SessionID}
@@ -200,12 +202,15 @@ func (s *Service) Sessions(ctx context.Context, by db.Caller) ([]SessionInfo, er
 			return info
 		}, `SELECT s.ID, s.method, s.ip, s.agent, s.created_at, s.expires_at, s.last_seen_at, k.name, s.secret_hash
 			FROM session s LEFT JOIN api_key k ON k.id = s.api_key_id
-			WHERE s.account_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND (k.expires_at IS NULL OR k.expires_at > $2)
+			WHERE s.account_id = $1 AND s.id < $4 AND s.revoked_at IS NULL AND s.expires_at > $2 AND (k.expires_at IS NULL OR k.expires_at > $2)
 				AND (s.secret_hash IS NULL OR s.last_seen_at > $3)
-			ORDER BY s.ID DESC LIMIT $4`, by.ID, now, now-s.config.WebIdle.Milliseconds(), shownSessions)
+			ORDER BY s.ID DESC LIMIT $5`, by.ID, now, now-s.config.WebIdle.Milliseconds(), window.After, window.Limit)
 		return err
 	})
-	return list, err
+	if err != nil {
+		return web.Page[SessionInfo]{}, err
+	}
+	return web.NewPage(window, list, func(s SessionInfo) string { return s.ID }), nil
 }
 
 // EndSession ends a session of the caller.

@@ -228,8 +228,9 @@ func TestSomebodySeesTheirSessions(t *testing.T) {
 		must(t, err)
 		n.begin(bob, "")
 		me, other := n.use(one), n.use(two)
-		list, err := n.Sessions(t.Context(), me)
+		page, err := n.Sessions(t.Context(), me, identity.SessionsInput{})
 		must(t, err)
+		list := page.Rows()
 		if len(list) != 2 || list[0].ID != other.SessionID || list[1].ID != me.SessionID {
 			t.Fatalf("sees %+v", list)
 		}

@@ -40,6 +40,9 @@ type CodeInput struct {
 	Code string `path:"code"`
 }
 
+// SessionsInput asks for the sessions of the caller.
+type SessionsInput struct{ web.PageParams }
+
 // KeysInput asks for the API keys of the caller.
 type KeysInput struct{ web.PageParams }
 
