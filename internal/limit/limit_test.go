@@ -138,3 +138,22 @@ func TestConcurrentCallersGetTheBurstAndNoMore(t *testing.T) {
 		t.Errorf("callers at once took %d tokens of 50", got)
 	}
 }
+
+func TestNeighboursAreOneNetwork(t *testing.T) {
+	for ip, want := range map[string]string{
+		"192.0.2.7":             "192.0.2.0/24",
+		"192.0.2.255":           "192.0.2.0/24",
+		"::ffff:192.0.2.9":      "192.0.2.0/24",
+		"192.0.3.7":             "192.0.3.0/24",
+		"2001:db8:1:2:3:4:5:6":  "2001:db8:1::/48",
+		"2001:db8:1:ffff::1":    "2001:db8:1::/48",
+		"2001:db8:2::1":         "2001:db8:2::/48",
+		"fe80::1%eth0":          "fe80::/48",
+		"":                      "",
+		"not an address at all": "not an address at all",
+	} {
+		if got := limit.Network(ip); got != want {
+			t.Errorf("the network of %q is %q, want %q", ip, got, want)
+		}
+	}
+}
