@@ -12,6 +12,7 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/signin"
 )
 
