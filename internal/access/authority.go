@@ -60,14 +60,18 @@ func NewAuthority(d *db.DB) *Authority {
 // RequireInWorkspace returns an error unless the caller holds a permission in a
 // workspace. Someone who is not a member is told that the workspace does not exist.
 func (a *Authority) RequireInWorkspace(ctx context.Context, by audit.Actor, workspaceID string, need Permission) error {
+	_, err := a.Held(ctx, by, workspaceID, need)
+	return err
+}
+
+// Held is RequireInWorkspace for a caller who is about to change somebody or a role: it
+// returns what the caller holds, which RequireToTouch compares in the transaction.
+func (a *Authority) Held(ctx context.Context, by audit.Actor, workspaceID string, need Permission) (Set, error) {
 	held, err := a.Permissions(ctx, by, workspaceID)
-	if err != nil {
-		return err
+	if err == nil && !held.Has(need) {
+		err = fault.Denied(string(need), fault.Scope{WorkspaceID: workspaceID})
 	}
-	if !held.Has(need) {
-		return fault.Denied(string(need), fault.Scope{WorkspaceID: workspaceID})
-	}
-	return nil
+	return held, err
 }
 
 // Permissions returns what the caller may do in a workspace.
@@ -89,12 +93,24 @@ func (a *Authority) RequireToGrant(ctx context.Context, by audit.Actor, workspac
 	if err != nil {
 		return err
 	}
-	if missing, lacks := held.Lacks(given); lacks {
-		f := fault.Denied(string(missing), fault.Scope{WorkspaceID: workspaceID})
-		f.Message = "nobody can grant a permission that they do not hold: " + string(missing)
-		return f
+	return requireAll(held, given, workspaceID, "nobody can grant a permission that they do not hold: ")
+}
+
+// RequireToTouch returns an error unless the caller, who holds a set of permissions,
+// holds everything that the member or role holds that they are about to change or
+// remove: nobody touches what is above them.
+func RequireToTouch(held, target Set, workspaceID string) error {
+	return requireAll(held, target, workspaceID, "nobody can change a member or a role with a permission that they do not hold: ")
+}
+
+func requireAll(held, all Set, workspaceID, message string) error {
+	missing, lacks := held.Lacks(all)
+	if !lacks {
+		return nil
 	}
-	return nil
+	f := fault.Denied(string(missing), fault.Scope{WorkspaceID: workspaceID})
+	f.Message = message + string(missing)
+	return f
 }
 
 // RequireInOrganization returns an error unless the caller holds a permission in an

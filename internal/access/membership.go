@@ -34,6 +34,16 @@ func RolesOf(q db.Q, workspaceID, accountID string) ([]Role, error) {
 	return roles, nil
 }
 
+// HeldBy is what the roles of a member allow, whether they have accepted the invitation
+// or not.
+func HeldBy(q db.Q, workspaceID, accountID string) (held Set, err error) {
+	roles, err := RolesOf(q, workspaceID, accountID)
+	for _, role := range roles {
+		held |= role.Permissions
+	}
+	return held, err
+}
+
 // LockMembers serializes changes of a workspace's members and roles. Rules such as
 // "a workspace keeps an admin" cannot be decided by two transactions at once.
 func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bool, err error) {

@@ -120,7 +120,8 @@ func newMembersRemove(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Remove a member from the workspace",
 		Long: `Remove a member and all their roles from the workspace. It takes effect on
-their next request. The last admin cannot be removed.`,
+their next request. You need every permission that the member has. The last
+admin cannot be removed.`,
 		Example: `  bursar members remove grace@example.com
   bursar members remove "Grace Hopper" --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMembers()),

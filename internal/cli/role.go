@@ -23,7 +23,8 @@ func newRoles(r *remote) *cobra.Command {
 		Aliases: []string{"role"},
 		Short:   "List, assign and define roles",
 		Long: `A role is a named set of permissions. Some are built in; a workspace can
-define its own. Nobody can grant a permission that they do not have.`,
+define its own. Nobody can grant a permission that they do not have, or change
+a role or a member that has one.`,
 		Example: `  bursar roles list
   bursar roles assign grace@example.com auditor
   bursar roles define payer --name Payer --permission ws.read --permission ws.payouts.create`,

@@ -53,6 +53,7 @@ type memberRow struct {
 	Expired   bool  // the invitation has
 	Self      bool
 	OnlyAdmin bool
+	Above     bool // has permissions that the visitor lacks, who can change nothing about them
 }
 
 // Called is the best single name for a member.
@@ -153,7 +154,9 @@ func (p *membersPage) cut(members []api.Member, query url.Values, path string) [
 func (v *visit) memberRow(m api.Member, all []api.Member, roles, grantable []api.Role) memberRow {
 	row := memberRow{Member: m, Machine: isMachine(m), Self: m.ID == v.Caller.ID, OnlyAdmin: onlyAdmin(m, all)}
 	for _, key := range m.Roles {
-		row.Held = append(row.Held, roleCalled(roles, key))
+		role := roleCalled(roles, key)
+		row.Held = append(row.Held, role)
+		row.Above = row.Above || !v.canGrant(role)
 	}
 	row.Addable = slices.DeleteFunc(slices.Clone(grantable), func(r api.Role) bool { return slices.Contains(m.Roles, r.Key) })
 	return row

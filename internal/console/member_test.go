@@ -304,6 +304,30 @@ func TestNobodyGrantsPermissionsTheyLack(t *testing.T) {
 	refused(t, gil.post(room(n, "/members/"+memberID(t, n, "gil@example.com")+"/roles"), "role", "admin"), "ws.write")
 }
 
+func TestMembersAboveTheVisitorAreOutOfReach(t *testing.T) {
+	n := start(t)
+	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/greeter", servertest.Body{
+		"name": "Greeter", "permissions": []string{"ws.read", "ws.members.read", "ws.members.write", "ws.directory.read", "ws.payouts.read"},
+	}).OK()
+	n.Member(t, "second@example.com", "admin") // so that no admin is the last one
+	n.Member(t, "gil@example.com", "greeter")
+	n.Member(t, "vic@example.com", "viewer")
+	page := open(t, n, "gil@example.com", "/members")
+	page.Accessible("members with some above the visitor")
+	page.Shoot("members-above")
+	gil := browse(t, n, "gil@example.com")
+	body, above := gil.get(room(n, "/members")).body, memberID(t, n, "second@example.com")
+	for _, path := range []string{"/remove", "/roles/admin/remove"} {
+		if strings.Contains(body, `action="`+room(n, "/members/"+above+path)) {
+			t.Errorf("%s is offered", path)
+		}
+		refused(t, gil.post(room(n, "/members/"+above+path)), "ws.write")
+	}
+	if got := gil.post(room(n, "/members/"+memberID(t, n, "vic@example.com")+"/remove")); got.status != http.StatusOK {
+		t.Errorf("removing somebody below answers %d", got.status)
+	}
+}
+
 func TestMembersOfOtherWorkspacesAreNotFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)

@@ -118,3 +118,62 @@ func codeFor(status int, o operation) string {
 	}
 	return ""
 }
+
+// targets are the operations that change a member or a role: each makes the request whose
+// target holds a role. Nobody may touch what is above them.
+func targets() map[string]func(x *servertest.Tenant, role string) request {
+	return map[string]func(x *servertest.Tenant, role string) request{
+		"POST /v1/workspaces/{id}/members": func(x *servertest.Tenant, role string) request {
+			return request{args: []string{x.WorkspaceID}, body: body{"email": servertest.NewEmail(), "role": role}}
+		},
+		"DELETE /v1/workspaces/{id}/members/{userId}": func(x *servertest.Tenant, role string) request {
+			return request{args: []string{x.WorkspaceID, x.Add(servertest.NewEmail(), role)}}
+		},
+		"POST /v1/workspaces/{id}/roles": func(x *servertest.Tenant, role string) request {
+			return request{args: []string{x.WorkspaceID}, body: body{"user_id": x.Bystander().UserID, "role": role}}
+		},
+		"DELETE /v1/workspaces/{id}/roles/{userId}/{role}": func(x *servertest.Tenant, role string) request {
+			// The role that is taken allows nothing: it is the member who is above.
+			x.Owner.Put(x.Path("/roles/nothing"), body{"name": "Nothing", "permissions": []string{}}).OK()
+			id := x.Add(servertest.NewEmail(), role)
+			x.Owner.Post(x.Path("/roles"), body{"user_id": id, "role": "nothing"}).OK()
+			return request{args: []string{x.WorkspaceID, id, "nothing"}}
+		},
+		"PUT /v1/workspaces/{id}/roles/{role}": func(x *servertest.Tenant, role string) request {
+			return request{args: []string{x.WorkspaceID, role}, body: body{"name": servertest.NewEmail(), "permissions": []string{}}}
+		},
+		"DELETE /v1/workspaces/{id}/roles/{role}": func(x *servertest.Tenant, role string) request {
+			return request{args: []string{x.WorkspaceID, role}}
+		},
+	}
+}
+
+func TestNobodyTouchesWhatIsAboveThem(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for _, o := range operations() {
+			if !slices.Contains([]string{"ws.members.write", "ws.roles.write", "ws.keys.write"}, o.need) {
+				continue
+			}
+			ask, known := targets()[o.route]
+			if !known {
+				t.Errorf("%s changes what others may do: say here how its target can be above the caller", o.route)
+				continue
+			}
+			t.Run(o.route, func(t *testing.T) {
+				x, all := n.Tenant(t), servertest.BuiltInRoles()["admin"]
+				for _, p := range all {
+					target, above, below := roleKey(), roleKey(), roleKey()
+					x.Define(target, p)
+					x.Define(below, slices.DeleteFunc(slices.Clone(all), func(other string) bool { return other == p })...)
+					x.Define(above, o.need, p)
+					r := ask(x, target)
+					refused := o.do(x.Member(below), r).Fails(403, "FORBIDDEN")
+					if got := refused.Detail("permission"); got != p {
+						t.Errorf("the target has %s: the missing permission is %q", p, got)
+					}
+					o.do(x.Member(above), r).OK()
+				}
+			})
+		}
+	})
+}

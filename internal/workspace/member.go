@@ -118,7 +118,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	// the member may do.
 	var promised access.Set
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		promised, err = permissionsOf(q, in.ID, in.UserID)
+		promised, err = access.HeldBy(q, in.ID, in.UserID)
 		return err
 	})
 	if err == nil {
@@ -145,7 +145,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 		if err != nil {
 			return again, audit.Event{}, err
 		}
-		if now, err := permissionsOf(tx.Q, in.ID, in.UserID); err != nil || now != promised {
+		if now, err := access.HeldBy(tx.Q, in.ID, in.UserID); err != nil || now != promised {
 			if err == nil {
 				err = fault.New(fault.RolesChanged, "the roles of this member have just changed; check them and try again")
 			}
@@ -180,9 +180,11 @@ func (s *Service) sendInvitation(ctx context.Context, place *mail.Place, by db.C
 	s.links.SendInvitation(place, link, email, by.Name, workspace, organization)
 }
 
-// RemoveMember removes somebody from a workspace, with all their roles there.
+// RemoveMember removes somebody from a workspace, with all their roles there. The caller
+// must hold all that the member may do.
 func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput) (api.MemberRemoved, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
+	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
+	if err != nil {
 		return api.MemberRemoved{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberRemoved, audit.Event, error) {
@@ -193,6 +195,9 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 		roles, member, err := rolesOf(tx.Q, in.ID, in.UserID)
 		if err == nil && !member {
 			err = fault.Missing("member")
+		}
+		if err == nil {
+			err = mayTouch(tx.Q, held, in.ID, in.UserID)
 		}
 		if err == nil && roles[access.Admin] {
 			err = notLastAdmin(tx.Q, in.ID, in.UserID)
@@ -228,6 +233,16 @@ func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key s
 		return err
 	}
 	return s.authority.RequireToGrant(ctx, by.Actor, workspaceID, role.Permissions)
+}
+
+// mayTouch returns an error if the member holds something that the caller does not. It
+// is decided in the transaction, because the member's roles may have just changed.
+func mayTouch(q db.Q, held access.Set, workspaceID, accountID string) error {
+	target, err := access.HeldBy(q, workspaceID, accountID)
+	if err != nil {
+		return err
+	}
+	return access.RequireToTouch(held, target, workspaceID)
 }
 
 func knownRole(q db.Q, workspaceID, key string) (access.Role, error) {

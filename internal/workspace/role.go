@@ -104,9 +104,10 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api
 	})
 }
 
-// Unassign takes a role from a member.
+// Unassign takes a role from a member. The caller must hold all that the member may do.
 func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) (api.RoleAssignment, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
+	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
+	if err != nil {
 		return api.RoleAssignment{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
@@ -117,6 +118,9 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 		roles, _, err := rolesOf(tx.Q, in.ID, in.UserID)
 		if err == nil && !roles[in.Role] {
 			err = fault.Missing("role assignment")
+		}
+		if err == nil {
+			err = mayTouch(tx.Q, held, in.ID, in.UserID)
 		}
 		if err == nil && in.Role == access.Admin {
 			err = notLastAdmin(tx.Q, in.ID, in.UserID)
@@ -137,9 +141,11 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 	})
 }
 
-// DefineRole creates a role of the workspace, or changes it.
+// DefineRole creates a role of the workspace, or changes it. The caller must hold all
+// that the role allows, before and after.
 func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInput) (api.Role, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
+	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.RolesWrite)
+	if err != nil {
 		return api.Role{}, err
 	}
 	if err := s.authority.RequireToGrant(ctx, by.Actor, in.ID, in.set); err != nil {
@@ -152,6 +158,9 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 			return api.Role{}, event, err
 		}
 		before, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
+		if err == nil && exists {
+			err = access.RequireToTouch(held, before.Permissions, in.ID)
+		}
 		if err != nil {
 			return api.Role{}, event, err
 		}
@@ -176,9 +185,10 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 	})
 }
 
-// DeleteRole deletes a role that nobody holds.
+// DeleteRole deletes a role that nobody holds. The caller must hold all that it allows.
 func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInput) (api.RoleDeleted, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
+	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.RolesWrite)
+	if err != nil {
 		return api.RoleDeleted{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleDeleted, audit.Event, error) {
@@ -189,6 +199,9 @@ func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInp
 		role, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
 		if err == nil && !exists {
 			err = fault.Missing("role")
+		}
+		if err == nil {
+			err = access.RequireToTouch(held, role.Permissions, in.ID)
 		}
 		if err == nil {
 			err = roleUnused(tx.Q, in.ID, in.Role)

@@ -122,21 +122,6 @@ func rolesOf(q db.Q, workspaceID, accountID string) (roles map[string]bool, memb
 	return roles, member, err
 }
 
-// permissionsOf returns what the roles of a member allow, also for one who has not
-// accepted the invitation yet.
-func permissionsOf(q db.Q, workspaceID, accountID string) (access.Set, error) {
-	var held access.Set
-	roles, _, err := rolesOf(q, workspaceID, accountID)
-	for key := range roles {
-		role, _, failed := access.FindRole(q, workspaceID, key)
-		if failed != nil {
-			return 0, failed
-		}
-		held |= role.Permissions
-	}
-	return held, err
-}
-
 // nameOf returns what the audit log calls an account.
 func nameOf(q db.Q, accountID string) (string, error) {
 	var name, email string
