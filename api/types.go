@@ -139,6 +139,28 @@ type RoleDeleted struct {
 	Deleted     bool   `json:"deleted"`
 }
 
+// MachineClient is an account of a program in a workspace, without its secret.
+type MachineClient struct {
+	ID    string   `json:"id"`
+	Name  string   `json:"name"`
+	Roles []string `json:"roles"`
+	// Permissions are what it holds: what its roles allow, without what no machine
+	// client can hold.
+	Permissions []string `json:"permissions"`
+	CreatedAt   int64    `json:"created_at"`
+	LastUsedAt  int64    `json:"last_used_at,omitzero"`
+	// SecretSeenBy is who was shown its present secret: who created it, or gave it a new
+	// secret last. It is nil where that was an operator.
+	SecretSeenBy *User `json:"secret_seen_by,omitzero"`
+}
+
+// NewMachineClient is a machine client with its secret, which is shown once.
+type NewMachineClient struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Secret string `json:"secret"`
+}
+
 // Organization is the owner of workspaces; its settings look the same.
 type Organization struct {
 	ID   string `json:"id"`

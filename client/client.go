@@ -29,6 +29,8 @@ type Client struct {
 	Members *MemberService
 	// Roles say what members may do.
 	Roles *RoleService
+	// MachineClients are the accounts of programs in a workspace.
+	MachineClients *MachineClientService
 	// Organizations own workspaces.
 	Organizations *OrganizationService
 	// Audit is the log of who did what.
@@ -84,6 +86,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	c.Workspaces = &WorkspaceService{c}
 	c.Members = &MemberService{c}
 	c.Roles = &RoleService{c}
+	c.MachineClients = &MachineClientService{c}
 	c.Organizations = &OrganizationService{c}
 	c.Audit = &AuditService{c}
 	return c, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bursar/client"
+	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
@@ -23,13 +24,14 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 		t.Run("methods", func(t *testing.T) { walkMethods(t, c, n.First.WorkspaceID) })
 		t.Run("workspaces", func(t *testing.T) { walkWorkspaces(t, c, n.First.OrganizationID) })
 		t.Run("people", func(t *testing.T) { walkPeople(t, c, n.First.WorkspaceID) })
+		t.Run("machine clients", func(t *testing.T) { walkMachineClients(t, n, c, n.First.WorkspaceID) })
 		t.Run("organizations", func(t *testing.T) { walkOrganizations(t, c) })
 		t.Run("audit", func(t *testing.T) { walkAudit(t, c, n) })
 		if done := must[*client.Logout](t)(c.Auth.Logout(t.Context())); !done.Revoked || done.SessionID == "" {
 			t.Errorf("logout: %+v", done)
 		}
 		operations := way.checker.Operations()
-		if len(operations) < 43 {
+		if len(operations) < 45 {
 			t.Fatalf("the contract has only %d operations", len(operations))
 		}
 		called := map[string]bool{}
@@ -191,6 +193,22 @@ func walkWorkspaces(t *testing.T, c *client.Client, org string) {
 	}
 	if page := must[*client.Page[client.Workspace]](t)(c.Workspaces.List(ctx, client.ListParams{})); len(page.Items) != 2 {
 		t.Errorf("list: %+v", page)
+	}
+}
+
+func walkMachineClients(t *testing.T, n *servertest.Node, c *client.Client, ws string) {
+	ctx := t.Context()
+	id, secret, err := n.Identity.CreateClient(ctx, db.Caller{}, ws, "Robot", "viewer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := must[*client.NewMachineClient](t)(c.MachineClients.Rotate(ctx, ws, id)); got.ID != id || got.Name != "Robot" || got.Secret == "" || got.Secret == secret {
+		t.Errorf("rotate: %+v", got)
+	}
+	for m, err := range c.MachineClients.All(ctx, ws, client.ListParams{}) {
+		if err != nil || m.ID != id || !slices.Equal(m.Roles, []string{"viewer"}) || m.SecretSeenBy == nil || m.SecretSeenBy.ID != n.First.UserID {
+			t.Errorf("listed: %+v, %v", m, err)
+		}
 	}
 }
 

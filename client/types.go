@@ -14,10 +14,12 @@ type (
 	Entry            = api.Entry
 	EntrySummary     = api.EntrySummary
 	Logout           = api.Logout
+	MachineClient    = api.MachineClient
 	Member           = api.Member
 	MemberAdded      = api.MemberAdded
 	MemberRemoved    = api.MemberRemoved
 	NewAPIKey        = api.NewAPIKey
+	NewMachineClient = api.NewMachineClient
 	Organization     = api.Organization
 	PreviousAPIKey   = api.PreviousAPIKey
 	ReceivingMethod  = api.ReceivingMethod

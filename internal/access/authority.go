@@ -152,18 +152,23 @@ func (a *Authority) lookUp(ctx context.Context, key accessKey, load func(db.Q, a
 
 func workspaceAccess(q db.Q, key accessKey) (access, error) {
 	var got access
+	var machine bool
 	err := q.Each(func(r db.Rows) error {
-		got.member = true
+		got.member, machine = true, r.Text(2) == "client"
 		if role, ok := BuiltInRole(r.Text(0)); ok {
 			got.held |= role.Permissions
 		} else {
 			got.held |= ParseSet(r.Text(1))
 		}
 		return nil
-	}, `SELECT m.role, r.permissions FROM live_member w
+	}, `SELECT m.role, r.permissions, a.kind FROM live_member w
+		JOIN account a ON a.id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
 		LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
 		WHERE w.workspace_id = $1 AND w.account_id = $2`, key.tenant, key.account)
+	if machine {
+		got.held = got.held.OfMachine()
+	}
 	return got, err
 }
 

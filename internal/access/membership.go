@@ -34,12 +34,18 @@ func RolesOf(q db.Q, workspaceID, accountID string) ([]Role, error) {
 	return roles, nil
 }
 
-// HeldBy is what the roles of a member allow, whether they have accepted the invitation
-// or not.
+// HeldBy is what a member may do, whether they have accepted the invitation or not.
 func HeldBy(q db.Q, workspaceID, accountID string) (held Set, err error) {
 	roles, err := RolesOf(q, workspaceID, accountID)
+	if err != nil {
+		return 0, err
+	}
 	for _, role := range roles {
 		held |= role.Permissions
+	}
+	machine, err := q.Row(`SELECT id FROM account WHERE id = $1 AND kind = 'client'`, accountID).Scan(new(string))
+	if machine {
+		held = held.OfMachine()
 	}
 	return held, err
 }

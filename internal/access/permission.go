@@ -68,6 +68,10 @@ func ParseSet(text string) Set {
 	return s
 }
 
+// OfMachine is what a machine client holds of a set: it can never decide who else may do
+// something, because whoever made it and knows its secret may have left since.
+func (s Set) OfMachine() Set { return s &^ SetOf(MembersWrite, RolesWrite, KeysWrite) }
+
 // Has reports whether the permission is in the set.
 func (s Set) Has(p Permission) bool { one := SetOf(p); return one != 0 && s&one == one }
 
@@ -90,13 +94,16 @@ func (s Set) List() []Permission {
 	return list
 }
 
-func (s Set) String() string {
-	var names []string
+// Names returns the permissions as the API sends them.
+func (s Set) Names() []string {
+	names := []string{}
 	for _, p := range s.List() {
 		names = append(names, string(p))
 	}
-	return strings.Join(names, " ")
+	return names
 }
+
+func (s Set) String() string { return strings.Join(s.Names(), " ") }
 
 // Role is a named set of permissions.
 type Role struct {

@@ -24,14 +24,14 @@ type attentionItem struct {
 // homeKeys are the API keys and machine clients that the visitor may see.
 type homeKeys struct {
 	own     []api.APIKey
-	clients []identity.ClientInfo
+	clients []api.MachineClient
 }
 
 func (c *Console) homeKeys(v *visit) (homeKeys, error) {
 	list, err := read(v, c.Identity.APIKeys, identity.KeysInput{})
 	keys := homeKeys{own: list.Rows()}
 	if err == nil && v.can(access.KeysRead) {
-		keys.clients, err = read(v, c.Clients.List, identity.ClientsInput{WorkspaceID: v.workspace.ID})
+		keys.clients, err = v.clients()
 	}
 	return keys, err
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -55,11 +56,16 @@ type keyRow struct {
 
 // clientRow is a machine client and its state.
 type clientRow struct {
-	identity.ClientInfo
-	Roles []api.Role
-	Idle  bool
-	Made  bool // created, or given a new secret, just now
+	api.MachineClient
+	Roles  []api.Role
+	Masked bool   // its roles allow more than a machine client can hold
+	Leaver string // who knows its secret and is no member any more, or empty
+	Idle   bool
+	Made   bool // created, or given a new secret, just now
 }
+
+// Can says in words what the machine client may do.
+func (r clientRow) Can() string { return describe(permissionSet(r.Permissions)) }
 
 func (c *Console) keysPage(v *visit) error {
 	data, err := v.keysData()
@@ -110,7 +116,7 @@ func idle(now, createdAt, lastUsedAt int64) bool {
 }
 
 func (v *visit) clientRows(now int64, made string) ([]clientRow, error) {
-	clients, err := read(v, v.console.Clients.List, identity.ClientsInput{WorkspaceID: v.workspace.ID})
+	clients, err := v.clients()
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +126,28 @@ func (v *visit) clientRows(now int64, made string) ([]clientRow, error) {
 	}
 	var rows []clientRow
 	for _, client := range clients {
-		rows = append(rows, clientRow{ClientInfo: client, Roles: held[client.ID], Idle: idle(now, client.CreatedAt, client.LastUsedAt), Made: client.ID == made})
+		row := clientRow{MachineClient: client, Roles: held[client.ID], Idle: idle(now, client.CreatedAt, client.LastUsedAt), Made: client.ID == made}
+		for _, role := range row.Roles {
+			set := permissionSet(role.Permissions)
+			row.Masked = row.Masked || set != set.OfMachine()
+		}
+		if knower := client.SecretSeenBy; knower != nil && held != nil {
+			if _, member := held[knower.ID]; !member {
+				row.Leaver = cmp.Or(knower.Name, knower.Email, knower.ID)
+			}
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-// rolesOfMembers is the roles of each member, if the visitor may see them.
+// clients are the machine clients of the workspace.
+func (v *visit) clients() ([]api.MachineClient, error) {
+	list, err := read(v, v.console.Clients.List, identity.ClientsInput{WorkspaceID: v.workspace.ID})
+	return list.Rows(), err
+}
+
+// rolesOfMembers is the roles of each member, or nil if the visitor may not see them.
 func (v *visit) rolesOfMembers() (map[string][]api.Role, error) {
 	if !v.can(access.MembersRead) {
 		return nil, nil
@@ -140,6 +162,7 @@ func (v *visit) rolesOfMembers() (map[string][]api.Role, error) {
 	}
 	held := map[string][]api.Role{}
 	for _, m := range members {
+		held[m.ID] = nil
 		for _, key := range m.Roles {
 			held[m.ID] = append(held[m.ID], roleCalled(roles, key))
 		}

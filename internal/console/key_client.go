@@ -30,18 +30,25 @@ func (c *Console) newClientPage(v *visit) error {
 // newClientData finds the roles to choose from. A visitor who may not see the
 // workspace's roles can still grant the built-in ones.
 func (v *visit) newClientData(name, role string) (newClientPage, error) {
-	data := newClientPage{Name: name, Role: role}
-	if !v.can(access.MembersRead) {
-		for _, r := range access.BuiltInRoles() {
-			if _, lacks := v.held.Lacks(r.Permissions); !lacks {
-				data.Roles = append(data.Roles, api.Role{Key: r.Key, Name: r.Name, Color: r.Color, BuiltIn: true})
-			}
+	var roles []api.Role
+	if v.can(access.MembersRead) {
+		var err error
+		if roles, err = v.roles(); err != nil {
+			return newClientPage{}, err
 		}
-		return data, nil
+	} else {
+		for _, r := range access.BuiltInRoles() {
+			roles = append(roles, api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: r.Permissions.Names(), BuiltIn: true})
+		}
 	}
-	roles, err := v.roles()
-	data.Roles = v.grantable(roles)
-	return data, err
+	data := newClientPage{Name: name, Role: role, Roles: v.grantable(roles)}
+	for i, r := range data.Roles {
+		if set := permissionSet(r.Permissions); set != set.OfMachine() {
+			// The summary of a built-in role says what a person can do with it.
+			data.Roles[i].Permissions, data.Roles[i].BuiltIn = set.OfMachine().Names(), false
+		}
+	}
+	return data, nil
 }
 
 func (c *Console) createClient(v *visit) error {
@@ -62,7 +69,7 @@ func (c *Console) createClient(v *visit) error {
 }
 
 // tellClient shows the secret of a machine client, once.
-func (v *visit) tellClient(made identity.NewClient, text string) error {
+func (v *visit) tellClient(made api.NewMachineClient, text string) error {
 	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
 		Label: "Secret of " + made.Name, Value: made.Secret,
 		Note: "Its client ID is " + made.ID + ". Copy the secret now. It won't be shown again.",

@@ -234,6 +234,20 @@ func TestMachineClientGetsNoMoreThanItsCreatorHas(t *testing.T) {
 	}
 }
 
+func TestTheConsoleShowsWhatAMachineClientEffectivelyHolds(t *testing.T) {
+	n := start(t)
+	visitor := browse(t, n, adminEmail)
+	if form := visitor.get(room(n, "/clients/new")).body; strings.Contains(form, "Full access") || strings.Contains(form, "Create, edit and delete roles") {
+		t.Error("the form promises what a machine client never holds")
+	}
+	visitor.post(room(n, "/clients"), "name", "Nightly import", "role", "admin")
+	for _, path := range []string{"/members", "/keys"} {
+		if !strings.Contains(visitor.get(room(n, path)).body, "manage members, roles or machine clients") {
+			t.Errorf("%s does not say what the machine client can't do", path)
+		}
+	}
+}
+
 func TestKeysOfOtherPeopleAreNotFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)

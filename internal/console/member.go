@@ -49,11 +49,13 @@ type memberRow struct {
 	Held      []api.Role
 	Addable   []api.Role
 	Machine   bool
+	Masked    bool  // its roles allow more than a machine client can hold
 	ExpiresAt int64 // of the invitation, 0 if there is none
 	Expired   bool  // the invitation has
 	Self      bool
 	OnlyAdmin bool
-	Above     bool // has permissions that the visitor lacks, who can change nothing about them
+	Knows     []string // the machine clients whose secret was shown to them
+	Above     bool     // has permissions that the visitor lacks, who can change nothing about them
 }
 
 // Called is the best single name for a member.
@@ -113,7 +115,32 @@ func (v *visit) membersData() (membersPage, error) {
 	for _, m := range data.cut(shown, query, v.path("members")) {
 		data.Rows = append(data.Rows, v.memberRow(m, members, roles, data.Grantable))
 	}
+	if err := v.addSecrets(data.Rows); err != nil {
+		return membersPage{}, err
+	}
 	return data, v.addExpiries(data.Rows)
+}
+
+// addSecrets finds out who knows the secrets of which machine clients, if the visitor
+// may see those.
+func (v *visit) addSecrets(rows []memberRow) error {
+	if !v.can(access.KeysRead) {
+		return nil
+	}
+	clients, err := v.clients()
+	for i := range rows {
+		for _, client := range knownTo(clients, rows[i].ID) {
+			rows[i].Knows = append(rows[i].Knows, client.Name)
+		}
+	}
+	return err
+}
+
+// knownTo are the machine clients whose secret was shown to somebody.
+func knownTo(clients []api.MachineClient, userID string) []api.MachineClient {
+	return slices.DeleteFunc(slices.Clone(clients), func(c api.MachineClient) bool {
+		return c.SecretSeenBy == nil || c.SecretSeenBy.ID != userID
+	})
 }
 
 // addExpiries finds out when invitations expire.
@@ -153,11 +180,17 @@ func (p *membersPage) cut(members []api.Member, query url.Values, path string) [
 
 func (v *visit) memberRow(m api.Member, all []api.Member, roles, grantable []api.Role) memberRow {
 	row := memberRow{Member: m, Machine: isMachine(m), Self: m.ID == v.Caller.ID, OnlyAdmin: onlyAdmin(m, all)}
+	var held access.Set
 	for _, key := range m.Roles {
 		role := roleCalled(roles, key)
 		row.Held = append(row.Held, role)
-		row.Above = row.Above || !v.canGrant(role)
+		held |= permissionSet(role.Permissions)
 	}
+	if row.Machine {
+		row.Masked = held != held.OfMachine()
+		held = held.OfMachine()
+	}
+	_, row.Above = v.held.Lacks(held)
 	row.Addable = slices.DeleteFunc(slices.Clone(grantable), func(r api.Role) bool { return slices.Contains(m.Roles, r.Key) })
 	return row
 }

@@ -77,8 +77,19 @@ func (c *Console) removeMember(v *visit) error {
 	if _, err := change(v, c.Workspaces.RemoveMember, v.memberInput()); err != nil {
 		return v.showMembers(err)
 	}
-	if v.R.PathValue("userId") == v.Caller.ID {
+	id := v.R.PathValue("userId")
+	if id == v.Caller.ID {
 		return v.done("You left "+v.workspace.Name+".", "/")
+	}
+	if v.can(access.KeysRead) {
+		clients, err := v.clients()
+		if err != nil {
+			return err
+		}
+		if known := knownTo(clients, id); len(known) > 0 {
+			return v.done("Member removed. They know the secret of "+nounFor(len(known), "a machine client, which keeps", "machine clients, which keep")+
+				" working until you rotate it.", v.path("keys")+"#clients")
+		}
 	}
 	return v.done("Member removed.", v.membersPath())
 }

@@ -346,6 +346,27 @@ func TestMembersOfOtherWorkspacesAreNotFound(t *testing.T) {
 	})
 }
 
+func TestRemovingSomebodyOffersToRotateTheMachineClientsTheyMade(t *testing.T) {
+	n := start(t)
+	n.Member(t, "kim@example.com", "admin")
+	browse(t, n, "kim@example.com").post(room(n, "/clients"), "name", "Nightly import", "role", "viewer")
+	page := open(t, n, adminEmail, "/members")
+	page.ClickText("Remove User kim@example.com")
+	page.WaitText("They know the secret of Nightly import: you can rotate it next.")
+	page.Shoot("members-remove-client")
+	page.ClickText("Remove")
+	page.WaitText("Member removed. They know the secret of a machine client, which keeps working until you rotate it.")
+	page.WaitText("Left: rotate it")
+	page.Accessible("keys with a client whose maker left")
+	page.Shoot("keys-left")
+	page.ClickText("Rotate the secret of Nightly import")
+	page.ClickText("New secret")
+	page.WaitText("has a new secret")
+	if body := browse(t, n, adminEmail).get(room(n, "/keys")).body; strings.Contains(body, "Left: rotate it") {
+		t.Error("the warning stays after the rotation")
+	}
+}
+
 func TestMachineClientsAreMarkedAmongMembers(t *testing.T) {
 	n := start(t)
 	visitor := browse(t, n, adminEmail)

@@ -62,7 +62,7 @@ func open(t testing.TB, store dbtest.Store, c *clock) *node {
 		PublicURL: "http://bursar.test", KeyTTL: time.Hour, DeviceTTL: time.Hour, WebTTL: webTTL, WebIdle: webIdle, LimitsOff: true,
 	})
 	n.authority = access.NewAuthority(n.db)
-	n.clients = identity.NewClients(n.db, n.authority)
+	n.clients = identity.NewClients(n.db, n.authority, web.NewCursors(nil))
 	return n
 }
 

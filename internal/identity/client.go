@@ -3,27 +3,13 @@ package identity
 import (
 	"context"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
-
-// NewClient is a machine client with its secret, which is shown once.
-type NewClient struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Secret string `json:"secret"`
-}
-
-// ClientInfo is a machine client without its secret.
-type ClientInfo struct {
-	ID         string
-	Name       string
-	CreatedAt  int64
-	LastUsedAt int64 // 0 if it never was used
-}
 
 // CreateClient creates a machine client with one role in a workspace, on an operator's
 // behalf. The secret is returned here and never again.
@@ -32,26 +18,26 @@ func (s *Service) CreateClient(ctx context.Context, by db.Caller, workspaceID, n
 	return made.ID, made.Secret, err
 }
 
-func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name, role string) (NewClient, error) {
-	return db.Write(ctx, d, by, func(tx *db.Tx) (NewClient, audit.Event, error) {
+func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name, role string) (api.NewMachineClient, error) {
+	return db.Write(ctx, d, by, func(tx *db.Tx) (api.NewMachineClient, audit.Event, error) {
 		org, found, err := access.LockMembers(tx, workspaceID)
 		if err == nil && !found {
 			err = fault.Missing("workspace " + workspaceID)
 		}
 		if err != nil {
-			return NewClient{}, audit.Event{}, err
+			return api.NewMachineClient{}, audit.Event{}, err
 		}
 		if _, known, err := access.FindRole(tx.Q, workspaceID, role); err != nil || !known {
 			if err == nil {
 				err = fault.Invalid("role", "is not a role of the workspace")
 			}
-			return NewClient{}, audit.Event{}, err
+			return api.NewMachineClient{}, audit.Event{}, err
 		}
-		made := NewClient{ID: tx.NewID("cli"), Name: name, Secret: newSecret(clientSecretPrefix)}
-		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, created_at)
-			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7)`,
-			made.ID, kindClient, name, statusActive, org, hashSecret(made.Secret), tx.Now()); err != nil {
-			return NewClient{}, audit.Event{}, err
+		made := api.NewMachineClient{ID: tx.NewID("cli"), Name: name, Secret: newSecret(clientSecretPrefix)}
+		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, secret_seen_by, created_at)
+			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7, $8)`,
+			made.ID, kindClient, name, statusActive, org, hashSecret(made.Secret), db.NullText(by.ID), tx.Now()); err != nil {
+			return api.NewMachineClient{}, audit.Event{}, err
 		}
 		return made, audit.Event{
 			Action:      audit.ClientCreated,
@@ -93,29 +79,54 @@ func revokeClient(tx *db.Tx, id string) (name, organizationID string, err error)
 type Clients struct {
 	db        *db.DB
 	authority *access.Authority
+	cursors   *web.Cursors
 }
 
 // NewClients makes the service.
-func NewClients(d *db.DB, a *access.Authority) *Clients { return &Clients{db: d, authority: a} }
+func NewClients(d *db.DB, a *access.Authority, c *web.Cursors) *Clients {
+	return &Clients{db: d, authority: a, cursors: c}
+}
 
 // ClientsInput asks for the machine clients of a workspace.
 type ClientsInput struct {
 	WorkspaceID string `path:"id"`
+	web.PageParams
 }
 
 // List returns the live machine clients of a workspace, oldest first.
-func (c *Clients) List(ctx context.Context, by db.Caller, in ClientsInput) ([]ClientInfo, error) {
+func (c *Clients) List(ctx context.Context, by db.Caller, in ClientsInput) (web.Page[api.MachineClient], error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysRead); err != nil {
-		return nil, err
+		return web.Page[api.MachineClient]{}, err
 	}
-	var list []ClientInfo
-	err := c.db.Read(ctx, func(q db.Q) (err error) {
-		list, err = db.Collect(q, func(r db.Rows) ClientInfo {
-			return ClientInfo{ID: r.Text(0), Name: r.Text(1), CreatedAt: r.Int(2), LastUsedAt: r.Int(3)}
-		}, `SELECT a.id, a.name, a.created_at, a.last_used_at FROM workspace_member m JOIN account a ON a.id = m.account_id
-			WHERE m.workspace_id = $1 AND a.kind = 'client' AND a.status = 'active' ORDER BY m.account_id`, in.WorkspaceID)
-		return err
-	})
+	return web.ReadUnpaged(ctx, c.db, c.cursors, in.PageParams, func(m api.MachineClient) string { return m.ID },
+		func(q db.Q, after string, take int) ([]api.MachineClient, error) {
+			return clientsOf(q, in.WorkspaceID, after, take)
+		}, "clients", in.WorkspaceID)
+}
+
+func clientsOf(q db.Q, workspaceID, after string, take int) ([]api.MachineClient, error) {
+	list, err := db.Collect(q, func(r db.Rows) api.MachineClient {
+		m := api.MachineClient{ID: r.Text(0), Name: r.Text(1), Roles: []string{}, CreatedAt: r.Int(2), LastUsedAt: r.Int(3)}
+		if !r.Null(4) {
+			m.SecretSeenBy = &api.User{ID: r.Text(4), Email: r.Text(5), Name: r.Text(6)}
+		}
+		return m
+	}, `SELECT a.id, a.name, a.created_at, a.last_used_at, s.id, s.email, s.name FROM workspace_member m JOIN account a ON a.id = m.account_id
+		LEFT JOIN account s ON s.id = a.secret_seen_by
+		WHERE m.workspace_id = $1 AND m.account_id > $2 AND a.kind = 'client' AND a.status = 'active' ORDER BY m.account_id LIMIT $3`,
+		workspaceID, after, take)
+	for i := range list {
+		roles, failed := access.RolesOf(q, workspaceID, list[i].ID)
+		if failed != nil {
+			return nil, failed
+		}
+		var held access.Set
+		for _, role := range roles {
+			list[i].Roles = append(list[i].Roles, role.Key)
+			held |= role.Permissions
+		}
+		list[i].Permissions = held.OfMachine().Names()
+	}
 	return list, err
 }
 
@@ -134,9 +145,9 @@ func (in *CreateClientInput) Validate(v *fault.Violations) {
 
 // Create creates a machine client with one role. The caller must hold every permission
 // of that role.
-func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput) (NewClient, error) {
+func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput) (api.NewMachineClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
-		return NewClient{}, err
+		return api.NewMachineClient{}, err
 	}
 	if err := RequireRecentLogin(by, c.db.Now()); err != nil {
 		return NewClient{}, err
@@ -150,22 +161,22 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput
 		err = c.authority.RequireToGrant(ctx, by.Actor, in.WorkspaceID, role.Permissions)
 	}
 	if err != nil {
-		return NewClient{}, err
+		return api.NewMachineClient{}, err
 	}
 	return createClient(ctx, c.db, by, in.WorkspaceID, in.Name, in.Role)
 }
 
 // ClientInput names a machine client of a workspace.
 type ClientInput struct {
-	WorkspaceID string `path:"workspace"`
-	ID          string `path:"id"`
+	WorkspaceID string `path:"id"`
+	ID          string `path:"clientId"`
 }
 
 // Rotate gives a machine client a new secret. The old secret and the sessions that it
 // began end at once.
-func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (NewClient, error) {
+func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api.NewMachineClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
-		return NewClient{}, err
+		return api.NewMachineClient{}, err
 	}
 	if err := RequireRecentLogin(by, c.db.Now()); err != nil {
 		return NewClient{}, err
@@ -173,18 +184,18 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (New
 	// Whoever sees the secret can act as the client, so they must hold what it holds.
 	held, err := c.authority.Permissions(ctx, audit.Actor{ID: in.ID}, in.WorkspaceID)
 	if err != nil {
-		return NewClient{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("client"))
+		return api.NewMachineClient{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("client"))
 	}
 	if err := c.authority.RequireToGrant(ctx, by.Actor, in.WorkspaceID, held); err != nil {
-		return NewClient{}, err
+		return api.NewMachineClient{}, err
 	}
-	return db.Write(ctx, c.db, by, func(tx *db.Tx) (NewClient, audit.Event, error) {
-		next := NewClient{ID: in.ID, Secret: newSecret(clientSecretPrefix)}
+	return db.Write(ctx, c.db, by, func(tx *db.Tx) (api.NewMachineClient, audit.Event, error) {
+		next := api.NewMachineClient{ID: in.ID, Secret: newSecret(clientSecretPrefix)}
 		if err := c.requireInWorkspace(tx, in); err != nil {
 			return next, audit.Event{}, err
 		}
-		found, err := tx.Row(`UPDATE account SET secret_hash = $2 WHERE id = $1 AND kind = 'client' AND status = 'active' RETURNING name`,
-			in.ID, hashSecret(next.Secret)).Scan(&next.Name)
+		found, err := tx.Row(`UPDATE account SET secret_hash = $2, secret_seen_by = $3 WHERE id = $1 AND kind = 'client' AND status = 'active' RETURNING name`,
+			in.ID, hashSecret(next.Secret), by.ID).Scan(&next.Name)
 		if err == nil && !found {
 			err = fault.Missing("client")
 		}

@@ -3,6 +3,7 @@ package identity_test
 import (
 	"encoding/base64"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/setup"
@@ -72,11 +74,11 @@ func (p *place) define(role string, permissions ...string) {
 	must(p.t, err)
 }
 
-func (p *place) create(by db.Caller, name, role string) (identity.NewClient, error) {
+func (p *place) create(by db.Caller, name, role string) (api.NewMachineClient, error) {
 	return call(p.node, by, p.clients.Create, identity.CreateClientInput{WorkspaceID: p.workspaceID, Name: name, Role: role})
 }
 
-func (p *place) client(name, role string) identity.NewClient {
+func (p *place) client(name, role string) api.NewMachineClient {
 	p.t.Helper()
 	made, err := p.create(p.admin, name, role)
 	must(p.t, err)
@@ -87,7 +89,7 @@ func (p *place) named(id string) identity.ClientInput {
 	return identity.ClientInput{WorkspaceID: p.workspaceID, ID: id}
 }
 
-func (p *place) rotate(by db.Caller, id string) (identity.NewClient, error) {
+func (p *place) rotate(by db.Caller, id string) (api.NewMachineClient, error) {
 	return call(p.node, by, p.clients.Rotate, p.named(id))
 }
 
@@ -96,8 +98,9 @@ func (p *place) revoke(by db.Caller, id string) error {
 	return err
 }
 
-func (p *place) list(by db.Caller) ([]identity.ClientInfo, error) {
-	return call(p.node, by, p.clients.List, identity.ClientsInput{WorkspaceID: p.workspaceID})
+func (p *place) list(by db.Caller) ([]api.MachineClient, error) {
+	page, err := call(p.node, by, p.clients.List, identity.ClientsInput{WorkspaceID: p.workspaceID})
+	return page.Rows(), err
 }
 
 // names are those of the clients that are listed.
@@ -115,7 +118,7 @@ func (p *place) names() []string {
 type exchanged struct{ token string }
 
 // login begins a session with a client's id and secret.
-func (n *node) login(c identity.NewClient) (exchanged, error) {
+func (n *node) login(c api.NewMachineClient) (exchanged, error) {
 	header := "Basic " + base64.StdEncoding.EncodeToString([]byte(c.ID+":"+c.Secret))
 	got, err := exchange(n, header)
 	return exchanged{got}, err
@@ -351,6 +354,73 @@ func TestWhatIsDoneWithMachineClientsIsOnRecordInTheWorkspace(t *testing.T) {
 			want := row{"user", p.admin.ID, p.workspaceID, "", c.ID, text}
 			if got := n.last(action); got != want {
 				t.Errorf("%s: the audit log says %+v", action, got)
+			}
+		}
+	})
+}
+
+// knowers are who was shown the present secrets, by the names of the clients.
+func (p *place) knowers() map[string]string {
+	p.t.Helper()
+	list, err := p.list(p.admin)
+	must(p.t, err)
+	knowers := map[string]string{}
+	for _, c := range list {
+		knowers[c.Name] = ""
+		if c.SecretSeenBy != nil {
+			knowers[c.Name] = c.SecretSeenBy.ID
+		}
+	}
+	return knowers
+}
+
+// It is stored since migration 0016, which finds it in the audit log for older clients.
+func TestItIsKnownWhoWasShownTheSecretOfAMachineClient(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := open(t, store, &clock{})
+		p := n.place()
+		p.define("keeper", "ws.keys.write", "ws.read", "ws.directory.read", "ws.members.read", "ws.payouts.read")
+		second := p.holder("keeper")
+		p.client("of the admin", "viewer")
+		_, err := p.rotate(second, p.client("rotated by another", "viewer").ID)
+		must(t, err)
+		_, _, err = n.CreateClient(t.Context(), db.Caller{}, p.workspaceID, "of an operator", "viewer")
+		must(t, err)
+		want := map[string]string{"of the admin": p.admin.ID, "rotated by another": second.ID, "of an operator": ""}
+		if got := p.knowers(); !maps.Equal(got, want) {
+			t.Errorf("shown to %v, want %v", got, want)
+		}
+
+		_, err = db.Write(t.Context(), n.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			err := tx.Exec(`ALTER TABLE account DROP COLUMN secret_seen_by`)
+			if err == nil {
+				err = tx.Exec(`DELETE FROM schema_migration WHERE name = '0016_client_secret'`)
+			}
+			return struct{}{}, audit.None("a test"), err
+		})
+		must(t, err)
+		p.node = open(t, store, &clock{})
+		if got := p.knowers(); !maps.Equal(got, want) {
+			t.Errorf("after the upgrade shown to %v, want %v", got, want)
+		}
+	})
+}
+
+func TestMachineClientsAreListedWithWhatTheyEffectivelyHold(t *testing.T) {
+	each(t, func(t *testing.T, n *node) {
+		p := n.place()
+		made := p.client("powerful", "admin")
+		list, err := p.list(p.admin)
+		must(t, err)
+		held, err := n.authority.Permissions(t.Context(), audit.Actor{ID: made.ID}, p.workspaceID)
+		must(t, err)
+		if !slices.Equal(list[0].Permissions, held.Names()) || !slices.Equal(list[0].Roles, []string{"admin"}) {
+			t.Errorf("listed as %+v, holds %s", list[0], held)
+		}
+		for _, p := range []access.Permission{access.MembersWrite, access.RolesWrite, access.KeysWrite} {
+			if held.Has(p) {
+				t.Errorf("holds %s", p)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package server_test
 import (
 	"strings"
 
+	"bursar/internal/db"
 	"bursar/internal/server/servertest"
 )
 
@@ -91,6 +92,9 @@ func operations() []operation {
 		{"PUT /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aDefinition},
 		{"DELETE /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aRole},
 		{"DELETE /v1/workspaces/{id}/roles/{userId}/{role}", "ws.members.write", anAssigned},
+
+		{"GET /v1/workspaces/{id}/clients", "ws.keys.read", inPath(nil)},
+		{"POST /v1/workspaces/{id}/clients/{clientId}/rotate", "ws.keys.write", aClient},
 
 		{"GET /v1/organizations", anySession, plain(nil)},
 		{"POST /v1/organizations", anySession, plain(body{"name": "Another"})},
@@ -223,6 +227,17 @@ func aRole(x *servertest.Tenant, _ *servertest.Client) request {
 	key := roleKey()
 	x.Define(key, "ws.read")
 	return request{args: []string{x.WorkspaceID, key}}
+}
+
+func aClient(x *servertest.Tenant, _ *servertest.Client) request { return clientWith(x, "viewer") }
+
+func clientWith(x *servertest.Tenant, role string) request {
+	t := x.Owner.T()
+	id, _, err := x.Node.Identity.CreateClient(t.Context(), db.Caller{}, x.WorkspaceID, "Robot", role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request{args: []string{x.WorkspaceID, id}}
 }
 
 func ofOrganization(x *servertest.Tenant, _ *servertest.Client) request {

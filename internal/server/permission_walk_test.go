@@ -119,6 +119,31 @@ func codeFor(status int, o operation) string {
 	return ""
 }
 
+// Whatever the role of a machine client, it never decides who else may do something: its
+// secret outlives whoever made it.
+func TestAMachineClientNeverDecidesWhoMayDoWhat(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		machine := machineClient(t, n, x, "admin")
+		for _, o := range operations() {
+			if !strings.HasPrefix(o.need, "ws.") {
+				continue
+			}
+			t.Run(o.route+" needs "+o.need, func(t *testing.T) {
+				got := o.do(machine.On(t), o.ask(x, x.Owner))
+				if !slices.Contains(deciding(), o.need) {
+					got.OK()
+				} else if got.Fails(403, "FORBIDDEN"); got.Detail("permission") != o.need {
+					t.Errorf("the missing permission is %q", got.Detail("permission"))
+				}
+			})
+		}
+	})
+}
+
+// deciding are the permissions to change what others may do.
+func deciding() []string { return []string{"ws.members.write", "ws.roles.write", "ws.keys.write"} }
+
 // targets are the operations that change a member or a role: each makes the request whose
 // target holds a role. Nobody may touch what is above them.
 func targets() map[string]func(x *servertest.Tenant, role string) request {
@@ -145,13 +170,14 @@ func targets() map[string]func(x *servertest.Tenant, role string) request {
 		"DELETE /v1/workspaces/{id}/roles/{role}": func(x *servertest.Tenant, role string) request {
 			return request{args: []string{x.WorkspaceID, role}}
 		},
+		"POST /v1/workspaces/{id}/clients/{clientId}/rotate": clientWith,
 	}
 }
 
 func TestNobodyTouchesWhatIsAboveThem(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		for _, o := range operations() {
-			if !slices.Contains([]string{"ws.members.write", "ws.roles.write", "ws.keys.write"}, o.need) {
+			if !slices.Contains(deciding(), o.need) {
 				continue
 			}
 			ask, known := targets()[o.route]
@@ -162,6 +188,9 @@ func TestNobodyTouchesWhatIsAboveThem(t *testing.T) {
 			t.Run(o.route, func(t *testing.T) {
 				x, all := n.Tenant(t), servertest.BuiltInRoles()["admin"]
 				for _, p := range all {
+					if strings.Contains(o.route, "/clients/") && slices.Contains(deciding(), p) {
+						continue // no machine client holds it
+					}
 					target, above, below := roleKey(), roleKey(), roleKey()
 					x.Define(target, p)
 					x.Define(below, slices.DeleteFunc(slices.Clone(all), func(other string) bool { return other == p })...)

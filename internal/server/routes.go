@@ -65,6 +65,9 @@ func (s *Server) routes() []route {
 		{"DELETE", "/v1/workspaces/{id}/roles/{role}", web.Change(api, audit.RoleDeleted, work.DeleteRole)},
 		{"DELETE", "/v1/workspaces/{id}/roles/{userId}/{role}", web.Change(api, audit.MemberRoleRemoved, work.Unassign)},
 
+		{"GET", "/v1/workspaces/{id}/clients", web.Read(api, s.clients.List)},
+		{"POST", "/v1/workspaces/{id}/clients/{clientId}/rotate", web.Change(api, audit.ClientRotated, s.clients.Rotate)},
+
 		{"GET", "/v1/organizations", web.Read(api, orgs.List)},
 		{"POST", "/v1/organizations", web.Change(api, audit.OrganizationCreated, orgs.Create)},
 		{"GET", "/v1/organizations/{id}", web.Read(api, orgs.Get)},

@@ -35,6 +35,7 @@ type Server struct {
 	db            *db.DB
 	log           *Log
 	identity      *identity.Service
+	clients       *identity.Clients
 	directory     *directory.Service
 	workspaces    *workspace.Service
 	organizations *organization.Service
@@ -94,6 +95,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 			WebIdle:   c.WebSessionIdle,
 			LimitsOff: rate.Off,
 		}),
+		clients:       identity.NewClients(d, authority, cursors),
 		directory:     directory.New(d, authority, cursors),
 		workspaces:    workspace.New(d, authority, cursors, links),
 		organizations: organization.New(d, authority, cursors),
@@ -120,7 +122,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		return nil, err
 	}
 	s.console, err = console.New(console.Services{
-		Identity: s.identity, Authority: authority, Clients: identity.NewClients(d, authority), SignIn: s.signin,
+		Identity: s.identity, Authority: authority, Clients: s.clients, SignIn: s.signin,
 		Directory: s.directory, Workspaces: s.workspaces, Organizations: s.organizations, Audit: s.audit,
 	}, console.Config{PublicURL: c.PublicURL, Endpoints: s.endpoints(), Sealer: sealer, Count: s.count})
 	if err != nil {

@@ -61,11 +61,7 @@ func after(list []api.Role, key string) []api.Role {
 }
 
 func wire(r access.Role) api.Role {
-	out := api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: []string{}, BuiltIn: r.BuiltIn}
-	for _, p := range r.Permissions.List() {
-		out.Permissions = append(out.Permissions, string(p))
-	}
-	return out
+	return api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: r.Permissions.Names(), BuiltIn: r.BuiltIn}
 }
 
 // Assign gives a member a role.

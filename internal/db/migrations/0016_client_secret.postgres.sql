@@ -1,0 +1,18 @@
+-- Who was shown the present secret of a machine client: who made it or gave it a new one
+-- last. When they leave, the secret should change. The audit log knows it of clients from
+-- before; it is NULL where an operator made the client.
+ALTER TABLE account ADD COLUMN secret_seen_by TEXT;
+
+CREATE OR REPLACE FUNCTION pg_temp.filter_key(property text, workspace text, value text) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    -- audit.FilterKey
+    SELECT ('x' || encode(substr(sha256(convert_to(property || E'\n' || coalesce(workspace, '') || E'\n' || value, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint
+$$;
+
+UPDATE account SET secret_seen_by = (
+    SELECT p.id FROM workspace_member m
+    JOIN audit_log l ON l.resource_id_key = pg_temp.filter_key('resource_id', m.workspace_id, account.id)
+    JOIN account p ON p.id = l.entry::json ->> 6
+    WHERE m.account_id = account.id AND l.entry::json ->> 0 IN ('auth.client.created', 'auth.client.rotated')
+        AND l.entry::json ->> 4 = 'success' AND l.entry::json ->> 9 = account.id
+    ORDER BY l.id DESC LIMIT 1)
+WHERE kind = 'client';
