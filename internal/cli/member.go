@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -116,13 +117,18 @@ func (s *session) stillInvited(ctx context.Context, workspaceID, userID string) 
 
 func newMembersRemove(r *remote) *cobra.Command {
 	var f term.Format
-	var yes bool
+	var yes, rotate bool
 	c := &cobra.Command{
 		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Remove a member from the workspace",
 		Long: `Remove a member and all their roles from the workspace. It takes effect on
 their next request. You need every permission that the member has. The last
-admin cannot be removed.`,
+admin cannot be removed.
+
+Machine clients keep working when the person who was shown their secret is
+removed. The command names them and offers to rotate their secrets; the new
+ones are printed, each after the id of its client.`,
 		Example: `  bursar members remove grace@example.com
+  bursar members remove grace@example.com --rotate-clients
   bursar members remove "Grace Hopper" --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMembers()),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -135,6 +141,16 @@ admin cannot be removed.`,
 				return err
 			}
 			who := term.Printable(person(m.Name, m.Email))
+			known, err := s.clientsKnownTo(c.Context(), w.ID, m.ID)
+			if err != nil {
+				return err
+			}
+			if len(known) > 0 {
+				fmt.Fprintf(r.terminal.Err, "%s knows the secrets of these machine clients, which keep working:\n", who)
+				for _, m := range known {
+					fmt.Fprintf(r.terminal.Err, "  %s  %s\n", term.Printable(m.Name), m.ID)
+				}
+			}
 			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Remove %s from %s?", who, term.Printable(w.Name)), yes); err != nil {
 				return err
 			}
@@ -143,12 +159,57 @@ admin cannot be removed.`,
 				return fmt.Errorf("remove the member: %w", err)
 			}
 			fmt.Fprintf(r.terminal.Err, "Removed %s from %s.\n", who, term.Printable(w.Name))
-			return f.Write(r.terminal, removed, nothing)
+			// The member is gone, who could otherwise rotate a secret in return. What was
+			// rotated is written even if another one fails: it is shown only here.
+			done := memberRemoved{MemberRemoved: removed}
+			done.RotatedClients, err = r.rotateKnown(c.Context(), s, w.ID, known, rotate, yes)
+			return errors.Join(err, f.Write(r.terminal, done, func(out io.Writer) error {
+				for _, made := range done.RotatedClients {
+					if _, err := fmt.Fprintln(out, made.ID, made.Secret); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVar(&rotate, "rotate-clients", false, "rotate the machine clients whose secret the member knows")
 	f.Bind(c, false)
 	return r.inWorkspace(c)
+}
+
+// memberRemoved is the answer to removing a member, and the new secrets of the machine
+// clients that were rotated for it.
+type memberRemoved struct {
+	*api.MemberRemoved
+	RotatedClients []*api.NewMachineClient `json:"rotated_clients,omitzero"`
+}
+
+// rotateKnown rotates the machine clients that a removed member knows the secrets of:
+// all if the flag says so, else those that the person at the terminal agrees to.
+func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string, known []api.MachineClient, all, yes bool) (made []*api.NewMachineClient, err error) {
+	for _, m := range known {
+		if !all {
+			if yes || !r.terminal.Interactive() {
+				fmt.Fprintf(r.terminal.Err, "To give %s a new secret, run 'bursar clients rotate %s'.\n", term.Printable(m.Name), m.ID)
+				continue
+			}
+			err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Give %s (%s) a new secret? Anything using the old one will stop working immediately.", term.Printable(m.Name), m.ID), false)
+			if errors.Is(err, term.ErrDeclined) {
+				continue
+			}
+			if err != nil {
+				return made, err
+			}
+		}
+		next, err := s.rotateClient(ctx, workspaceID, m)
+		if err != nil {
+			return made, err
+		}
+		made = append(made, next)
+	}
+	return made, nil
 }
 
 // nothing writes no text: a message on standard error has described the change.
