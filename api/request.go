@@ -54,6 +54,11 @@ type MemberAdd struct {
 	Role  string `json:"role" required:"true"` // the key of a role
 }
 
+// OwnerAdd says who becomes an owner of an organization.
+type OwnerAdd struct {
+	UserID string `json:"user_id" required:"true"`
+}
+
 // RoleAssign gives a member one more role.
 type RoleAssign struct {
 	UserID string `json:"user_id" required:"true"`

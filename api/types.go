@@ -168,6 +168,12 @@ type Organization struct {
 	Slug string `json:"slug"`
 }
 
+// Ownership is the answer to adding or removing an owner of an organization.
+type Ownership struct {
+	OrganizationID string `json:"organization_id"`
+	UserID         string `json:"user_id"`
+}
+
 // Tag is a word that entries can have.
 type Tag struct {
 	ID        string `json:"id"`

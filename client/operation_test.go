@@ -25,13 +25,13 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 		t.Run("workspaces", func(t *testing.T) { walkWorkspaces(t, c, n.First.OrganizationID) })
 		t.Run("people", func(t *testing.T) { walkPeople(t, c, n.First.WorkspaceID) })
 		t.Run("machine clients", func(t *testing.T) { walkMachineClients(t, n, c, n.First.WorkspaceID) })
-		t.Run("organizations", func(t *testing.T) { walkOrganizations(t, c) })
+		t.Run("organizations", func(t *testing.T) { walkOrganizations(t, n, c) })
 		t.Run("audit", func(t *testing.T) { walkAudit(t, c, n) })
 		if done := must[*client.Logout](t)(c.Auth.Logout(t.Context())); !done.Revoked || done.SessionID == "" {
 			t.Errorf("logout: %+v", done)
 		}
 		operations := way.checker.Operations()
-		if len(operations) < 45 {
+		if len(operations) < 48 {
 			t.Fatalf("the contract has only %d operations", len(operations))
 		}
 		called := map[string]bool{}
@@ -244,7 +244,7 @@ func walkPeople(t *testing.T, c *client.Client, ws string) {
 	}
 }
 
-func walkOrganizations(t *testing.T, c *client.Client) {
+func walkOrganizations(t *testing.T, n *servertest.Node, c *client.Client) {
 	ctx := t.Context()
 	made := must[*client.Organization](t)(c.Organizations.Create(ctx, client.OrganizationCreateParams{Name: "Globex", Slug: new("globex")}))
 	changed := must[*client.Organization](t)(c.Organizations.UpdateSettings(ctx, made.ID, client.OrganizationUpdateParams{Name: client.String("Globex Ltd")}))
@@ -260,6 +260,21 @@ func walkOrganizations(t *testing.T, c *client.Client) {
 	if page := must[*client.Page[client.Organization]](t)(c.Organizations.List(ctx, client.ListParams{})); len(page.Items) != 2 {
 		t.Errorf("list: %+v", page)
 	}
+	org, second := n.First.OrganizationID, n.Member(t, "owner@example.com", "viewer").UserID
+	if got := must[*client.Ownership](t)(c.Organizations.AddOwner(ctx, org, second)); got.UserID != second || got.OrganizationID != org {
+		t.Errorf("add an owner: %+v", got)
+	}
+	var owners []string
+	for u, err := range c.Organizations.AllOwners(ctx, org, client.ListParams{Limit: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners = append(owners, u.Email)
+	}
+	if !slices.Equal(owners, []string{"admin@example.com", "owner@example.com"}) {
+		t.Errorf("owners: %v", owners)
+	}
+	must[*client.Ownership](t)(c.Organizations.RemoveOwner(ctx, org, second))
 }
 
 func walkAudit(t *testing.T, c *client.Client, n *servertest.Node) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"net/http"
+
+	"bursar/api"
 )
 
 // OrganizationService manages the organizations that the caller belongs to.
@@ -39,4 +41,26 @@ func (s *OrganizationService) Settings(ctx context.Context, id string) (*Organiz
 // UpdateSettings changes the settings of an organization.
 func (s *OrganizationService) UpdateSettings(ctx context.Context, id string, p OrganizationUpdateParams) (*Organization, error) {
 	return change[Organization](ctx, s.c, http.MethodPatch, p, "/organizations", id, "settings")
+}
+
+// Owners reads the owners of an organization.
+func (s *OrganizationService) Owners(ctx context.Context, id string, p ListParams) (*Page[User], error) {
+	return list[User](ctx, s.c, p.query(), "/organizations", id, "owners")
+}
+
+// AllOwners iterates over the owners of an organization.
+func (s *OrganizationService) AllOwners(ctx context.Context, id string, p ListParams) iter.Seq2[User, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[User], error) {
+		return s.Owners(ctx, id, p.at(cursor))
+	})
+}
+
+// AddOwner makes a member of an organization one of its owners.
+func (s *OrganizationService) AddOwner(ctx context.Context, id, userID string) (*Ownership, error) {
+	return change[Ownership](ctx, s.c, http.MethodPost, api.OwnerAdd{UserID: userID}, "/organizations", id, "owners")
+}
+
+// RemoveOwner ends the ownership of somebody. The last owner cannot be removed.
+func (s *OrganizationService) RemoveOwner(ctx context.Context, id, userID string) (*Ownership, error) {
+	return change[Ownership](ctx, s.c, http.MethodDelete, nil, "/organizations", id, "owners", userID)
 }

@@ -21,6 +21,7 @@ type (
 	NewAPIKey        = api.NewAPIKey
 	NewMachineClient = api.NewMachineClient
 	Organization     = api.Organization
+	Ownership        = api.Ownership
 	PreviousAPIKey   = api.PreviousAPIKey
 	ReceivingMethod  = api.ReceivingMethod
 	Restored         = api.Restored

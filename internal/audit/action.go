@@ -22,6 +22,8 @@ const (
 
 	OrganizationCreated         Action = "iam.organization.created"
 	OrganizationSettingsUpdated Action = "iam.organization.settings_updated"
+	OwnerAdded                  Action = "iam.organization.owner_added"
+	OwnerRemoved                Action = "iam.organization.owner_removed"
 
 	UserCreated  Action = "iam.user.created"
 	UserDisabled Action = "iam.user.disabled"
@@ -77,7 +79,7 @@ func Actions() []Action {
 	return []Action{
 		MemberAdded, MemberInvited, MemberAccepted, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
-		OrganizationSettingsUpdated, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
+		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,

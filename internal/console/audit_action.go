@@ -48,6 +48,10 @@ func actionText(action string) string {
 		return "Removed role"
 	case audit.OrganizationSettingsUpdated:
 		return "Updated organization settings"
+	case audit.OwnerAdded:
+		return "Added owner"
+	case audit.OwnerRemoved:
+		return "Removed owner"
 	case audit.AccessDenied:
 		return "Access denied"
 	case audit.EntryPurged:

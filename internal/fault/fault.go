@@ -28,6 +28,7 @@ const (
 	RecentLoginRequired Code = "RECENT_LOGIN_REQUIRED"
 
 	LastAdmin      Code = "LAST_ADMIN"
+	LastOwner      Code = "LAST_OWNER"
 	LastWayIn      Code = "LAST_WAY_IN"
 	SlugTaken      Code = "SLUG_TAKEN"
 	RoleInUse      Code = "ROLE_IN_USE"

@@ -26,6 +26,29 @@ type GetInput struct {
 	ID string `path:"id"`
 }
 
+// OwnersInput asks for the owners of an organization.
+type OwnersInput struct {
+	ID string `path:"id"`
+	web.PageParams
+}
+
+// AddOwnerInput names an organization and says who becomes its owner.
+type AddOwnerInput struct {
+	ID string `path:"id"`
+	api.OwnerAdd
+}
+
+// Validate checks the user without looking at the database.
+func (in *AddOwnerInput) Validate(v *fault.Violations) {
+	web.CheckText(v, "user_id", in.UserID, 1, 100)
+}
+
+// OwnerInput names an owner of an organization.
+type OwnerInput struct {
+	ID     string `path:"id"`
+	UserID string `path:"userId"`
+}
+
 // SettingsInput names an organization and says what to change about it.
 type SettingsInput struct {
 	ID string `path:"id"`

@@ -56,11 +56,52 @@ func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 
 // SetOwner makes somebody the owner of an organization.
 func SetOwner(tx *db.Tx, organizationID, accountID string) error {
-	if err := tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)`,
+	if err := tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)
+		ON CONFLICT (account_id, organization_id) DO UPDATE SET role = excluded.role`,
 		organizationID, accountID, access.Owner); err != nil {
 		return err
 	}
 	_, err := access.UpdateHomeOrg(tx, accountID)
+	return err
+}
+
+// unsetOwner ends an ownership. Whoever is in a workspace stays a member.
+func unsetOwner(tx *db.Tx, organizationID, accountID string) error {
+	if err := tx.Exec(`DELETE FROM organization_member WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID); err != nil {
+		return err
+	}
+	_, err := access.UpdateHomeOrg(tx, accountID)
+	return err
+}
+
+func owners(q db.Q, organizationID, after string, take int) ([]api.User, error) {
+	return db.Collect(q, func(r db.Rows) api.User { return api.User{ID: r.Text(0), Email: r.Text(1), Name: r.Text(2)} },
+		`SELECT a.id, a.email, a.name FROM organization_member m JOIN account a ON a.id = m.account_id
+		WHERE m.organization_id = $1 AND m.account_id > $2 AND m.role = 'owner' ORDER BY m.account_id LIMIT $3`, organizationID, after, take)
+}
+
+// owner finds an owner and says what the audit log calls them.
+func owner(q db.Q, organizationID, accountID string) (name string, owns bool, err error) {
+	owns, err = q.Row(`SELECT a.email FROM organization_member m JOIN account a ON a.id = m.account_id
+		WHERE m.organization_id = $1 AND m.account_id = $2 AND m.role = 'owner'`, organizationID, accountID).Scan(&name)
+	return name, owns, err
+}
+
+// activeMember finds a person who can act in a workspace of the organization.
+func activeMember(q db.Q, organizationID, accountID string) (name string, found bool, err error) {
+	found, err = q.Row(`SELECT a.email FROM live_member l JOIN account a ON a.id = l.account_id
+		WHERE l.account_id = $2 AND l.organization_id = $1 AND a.kind = 'person' AND a.status = 'active' LIMIT 1`, organizationID, accountID).Scan(&name)
+	return name, found, err
+}
+
+// notLastOwner returns an error if nobody else could act as an owner. The caller must
+// have locked the organization.
+func notLastOwner(q db.Q, organizationID, accountID string) error {
+	another, err := q.Row(`SELECT a.id FROM organization_member m JOIN account a ON a.id = m.account_id
+		WHERE m.organization_id = $1 AND m.account_id <> $2 AND m.role = 'owner' AND a.status = 'active' LIMIT 1`, organizationID, accountID).Scan(new(string))
+	if err == nil && !another {
+		err = fault.New(fault.LastOwner, "the last owner of an organization cannot be removed")
+	}
 	return err
 }
 

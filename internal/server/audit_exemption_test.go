@@ -29,6 +29,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"identity.Service.see",
 		"identity.Service.setStatus",
 		"identity.makeSecrets",
+		"organization.Service.AddOwner",
 		"server.Server.Tidy",
 		"setup.StorePublicURL",
 		"signin.Service.Rename",

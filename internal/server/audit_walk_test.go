@@ -58,8 +58,10 @@ func effects() map[string]effect {
 
 		"POST /v1/workspaces/{id}/clients/{clientId}/rotate": {action: "auth.client.rotated", resource: "client"},
 
-		"POST /v1/organizations":                {action: "iam.organization.created", resource: "organization"},
-		"PATCH /v1/organizations/{id}/settings": {action: "iam.organization.settings_updated", resource: "organization"},
+		"POST /v1/organizations":                        {action: "iam.organization.created", resource: "organization"},
+		"PATCH /v1/organizations/{id}/settings":         {action: "iam.organization.settings_updated", resource: "organization"},
+		"POST /v1/organizations/{id}/owners":            {action: "iam.organization.owner_added", resource: "organization"},
+		"DELETE /v1/organizations/{id}/owners/{userId}": {action: "iam.organization.owner_removed", resource: "organization"},
 	}
 }
 

@@ -101,6 +101,9 @@ func operations() []operation {
 		{"GET /v1/organizations/{id}", "org.read", ofOrganization},
 		{"GET /v1/organizations/{id}/settings", "org.settings.read", ofOrganization},
 		{"PATCH /v1/organizations/{id}/settings", "org.settings.write", newSettings},
+		{"GET /v1/organizations/{id}/owners", "org.read", ofOrganization},
+		{"POST /v1/organizations/{id}/owners", "org.settings.write", anOwner},
+		{"DELETE /v1/organizations/{id}/owners/{userId}", "org.settings.write", aSecondOwner},
 
 		{"GET /v1/audit", "ws.audit.read", inQuery},
 		{"GET /v1/audit", "org.settings.write", auditOfOrganization},
@@ -246,6 +249,18 @@ func ofOrganization(x *servertest.Tenant, _ *servertest.Client) request {
 
 func newSettings(x *servertest.Tenant, _ *servertest.Client) request {
 	return request{args: []string{x.OrganizationID}, body: body{"name": servertest.NewEmail()}}
+}
+
+func anOwner(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.OrganizationID}, body: body{"user_id": x.Member("viewer").UserID}}
+}
+
+// aSecondOwner is one whom an owner has added. Where the tenant's Owner is none, only the
+// caller can have added them.
+func aSecondOwner(x *servertest.Tenant, caller *servertest.Client) request {
+	r := anOwner(x, caller)
+	caller.Post(x.OrganizationPath("/owners"), r.body)
+	return request{args: []string{x.OrganizationID, r.body.(body)["user_id"].(string)}}
 }
 
 func auditOfOrganization(x *servertest.Tenant, _ *servertest.Client) request {

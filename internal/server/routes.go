@@ -73,6 +73,9 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/organizations/{id}", web.Read(api, orgs.Get)},
 		{"GET", "/v1/organizations/{id}/settings", web.Read(api, orgs.Settings)},
 		{"PATCH", "/v1/organizations/{id}/settings", web.Change(api, audit.OrganizationSettingsUpdated, orgs.UpdateSettings)},
+		{"GET", "/v1/organizations/{id}/owners", web.Read(api, orgs.Owners)},
+		{"POST", "/v1/organizations/{id}/owners", web.Change(api, audit.OwnerAdded, orgs.AddOwner)},
+		{"DELETE", "/v1/organizations/{id}/owners/{userId}", web.Change(api, audit.OwnerRemoved, orgs.RemoveOwner)},
 
 		{"GET", "/v1/audit", web.Read(api, trail.List)},
 	}

@@ -1,0 +1,78 @@
+package organization
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// Owners lists the owners of an organization, in the order in which their accounts were
+// created.
+func (s *Service) Owners(ctx context.Context, by db.Caller, in OwnersInput) (web.Page[api.User], error) {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgRead); err != nil {
+		return web.Page[api.User]{}, err
+	}
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(u api.User) string { return u.ID },
+		func(q db.Q, after string, take int) ([]api.User, error) { return owners(q, in.ID, after, take) }, "owners", in.ID)
+}
+
+// AddOwner makes a person an owner of an organization. Only owners may, and only with
+// somebody who is a member already: nobody becomes an owner who has not agreed to belong
+// to the organization.
+func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) (api.Ownership, error) {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
+		return api.Ownership{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Ownership, audit.Event, error) {
+		added := api.Ownership{OrganizationID: in.ID, UserID: in.UserID}
+		if _, err := lock(tx, in.ID); err != nil {
+			return added, audit.Event{}, err
+		}
+		if _, owns, err := owner(tx.Q, in.ID, in.UserID); err != nil || owns {
+			return added, audit.None("is an owner already"), err
+		}
+		name, member, err := activeMember(tx.Q, in.ID, in.UserID)
+		if err == nil && !member {
+			err = fault.Missing("member of the organization")
+		}
+		if err == nil {
+			err = SetOwner(tx, in.ID, in.UserID)
+		}
+		return added, ownerEvent(audit.OwnerAdded, in.ID, "Made "+name+" an owner"), err
+	})
+}
+
+// RemoveOwner ends the ownership of somebody. Only owners may, also their own; the last
+// one cannot be removed.
+func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) (api.Ownership, error) {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
+		return api.Ownership{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Ownership, audit.Event, error) {
+		removed := api.Ownership{OrganizationID: in.ID, UserID: in.UserID}
+		// Two owners who remove each other at once must not leave the organization alone.
+		if _, err := lock(tx, in.ID); err != nil {
+			return removed, audit.Event{}, err
+		}
+		name, owns, err := owner(tx.Q, in.ID, in.UserID)
+		if err == nil && !owns {
+			err = fault.Missing("owner")
+		}
+		if err == nil {
+			err = notLastOwner(tx.Q, in.ID, in.UserID)
+		}
+		if err == nil {
+			err = unsetOwner(tx, in.ID, in.UserID)
+		}
+		return removed, ownerEvent(audit.OwnerRemoved, in.ID, "Removed the owner "+name), err
+	})
+}
+
+func ownerEvent(action audit.Action, organizationID, description string) audit.Event {
+	return audit.Event{Action: action, OrganizationID: organizationID, ResourceID: organizationID, Description: description}
+}

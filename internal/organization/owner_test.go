@@ -1,0 +1,131 @@
+package organization_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"bursar/internal/db"
+	"bursar/internal/server/servertest"
+)
+
+// owners are the ids of the tenant's owners, as somebody sees them.
+func owners(t *testing.T, x *servertest.Tenant, who *servertest.Client) []string {
+	t.Helper()
+	return who.On(t).Get(x.OrganizationPath("/owners")).OK().Column("id")
+}
+
+func addOwner(t *testing.T, x *servertest.Tenant, by *servertest.Client, userID string) *servertest.Answer {
+	t.Helper()
+	return by.On(t).Post(x.OrganizationPath("/owners"), body{"user_id": userID})
+}
+
+func removeOwner(t *testing.T, x *servertest.Tenant, by *servertest.Client, userID string) *servertest.Answer {
+	t.Helper()
+	return by.On(t).Delete(x.OrganizationPath("/owners/" + userID))
+}
+
+func TestAFounderCanBeRemoved(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		founder, second := x.Owner, x.Member("admin")
+		rename := func(by *servertest.Client) *servertest.Answer {
+			return by.Patch(x.OrganizationPath("/settings"), body{"name": servertest.NewEmail()})
+		}
+		rename(second).Fails(403, "FORBIDDEN")
+		addOwner(t, x, founder, second.UserID).OK()
+		if got, want := owners(t, x, founder), []string{founder.UserID, second.UserID}; !slices.Equal(got, want) {
+			t.Errorf("the owners are %v, want %v", got, want)
+		}
+		rename(second).OK()
+		second.Delete(x.Path("/members/" + founder.UserID)).OK()
+		rename(founder).OK() // leaving the workspace is not leaving the organization
+		removeOwner(t, x, second, founder.UserID).OK()
+		rename(founder).Fails(404, "RESOURCE_NOT_FOUND")
+		founder.Post("/v1/workspaces", body{"name": "Mine", "organization_id": x.OrganizationID}).Fails(404, "RESOURCE_NOT_FOUND")
+		founder.Get(x.OrganizationAuditPath()).Fails(404, "RESOURCE_NOT_FOUND")
+		actions := second.Get(x.OrganizationAuditPath() + "&limit=100").OK().Column("action")
+		for _, want := range []string{"iam.organization.owner_added", "iam.organization.owner_removed"} {
+			if !slices.Contains(actions, want) {
+				t.Errorf("%s is not on record: %v", want, actions)
+			}
+		}
+	})
+}
+
+func TestTheLastOwnerStays(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		removeOwner(t, x, x.Owner, x.Owner.UserID).Fails(422, "LAST_OWNER")
+
+		t.Run("also if the other one is disabled", func(t *testing.T) {
+			email := servertest.NewEmail()
+			second := n.User(t, email)
+			x.Add(email, "viewer")
+			addOwner(t, x, x.Owner, second.UserID).OK()
+			if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, email); err != nil {
+				t.Fatal(err)
+			}
+			removeOwner(t, x, x.Owner, x.Owner.UserID).Fails(422, "LAST_OWNER")
+			removeOwner(t, x, x.Owner, second.UserID).OK()
+		})
+
+		t.Run("also if two remove each other at once", func(t *testing.T) {
+			second := x.Member("viewer")
+			addOwner(t, x, x.Owner, second.UserID).OK()
+			var both sync.WaitGroup
+			both.Go(func() { x.Owner.Delete(x.OrganizationPath("/owners/" + second.UserID)) })
+			both.Go(func() { second.Delete(x.OrganizationPath("/owners/" + x.Owner.UserID)) })
+			both.Wait()
+			if left := owners(t, x, x.Member("viewer")); len(left) != 1 {
+				t.Errorf("left are %v", left)
+			}
+		})
+	})
+}
+
+func TestOnlyPeopleOfTheOrganizationBecomeOwners(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		machine, _, err := n.Identity.CreateClient(t.Context(), db.Caller{}, x.WorkspaceID, "Robot", "admin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, id := range map[string]string{
+			"nobody":                    "usr_nobody",
+			"somebody from elsewhere":   n.Tenant(t).Owner.UserID,
+			"somebody who did not come": x.Add(servertest.NewEmail(), "admin"),
+			"a machine client":          machine,
+		} {
+			t.Run(name, func(t *testing.T) { addOwner(t, x, x.Owner, id).Fails(404, "RESOURCE_NOT_FOUND") })
+		}
+		removeOwner(t, x, x.Owner, x.Member("admin").UserID).Fails(404, "RESOURCE_NOT_FOUND")
+		x.Owner.Post(x.OrganizationPath("/owners"), body{}).Invalid("user_id")
+
+		t.Run("to be one already changes nothing", func(t *testing.T) {
+			before := organizationRows(t, x)
+			addOwner(t, x, x.Owner, x.Owner.UserID).OK()
+			if added := organizationRows(t, x) - before; added != 0 {
+				t.Errorf("%d audit rows were added", added)
+			}
+		})
+	})
+}
+
+func TestWhoSeesAndChangesOwners(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		admin, stranger := x.Member("admin"), n.Tenant(t).Owner
+		if got := owners(t, x, x.Bystander()); !slices.Equal(got, []string{x.Owner.UserID}) {
+			t.Errorf("a member sees %v", got)
+		}
+		stranger.Get(x.OrganizationPath("/owners")).Fails(404, "RESOURCE_NOT_FOUND")
+		for by, want := range map[*servertest.Client]int{admin: 403, stranger: 404} {
+			for _, got := range []*servertest.Answer{addOwner(t, x, by, admin.UserID), removeOwner(t, x, by, x.Owner.UserID)} {
+				if got.Status != want || want == 403 && got.Detail("permission") != "org.settings.write" {
+					t.Errorf("want %d, got %d %s", want, got.Status, got.Body)
+				}
+			}
+		}
+	})
+}
