@@ -20,11 +20,13 @@ func newOrganizations(r *remote) *cobra.Command {
 		Aliases: []string{"org", "organizations", "organization"},
 		Short:   "List, create and configure organizations",
 		Long: `An organization owns workspaces. You belong to it as an owner, as a member, or
-because you are in one of its workspaces. Owners can change its settings.`,
+because you are in one of its workspaces. Owners can change its settings and
+its owners.`,
 		Example: `  bursar orgs list
   bursar orgs settings acme
-  bursar orgs settings acme --name "Acme Group"`,
-	}, newOrganizationsList(r), newOrganizationsGet(r), newOrganizationsCreate(r), newOrganizationsSettings(r))
+  bursar orgs settings acme --name "Acme Group"
+  bursar orgs owners add grace@example.com`,
+	}, newOrganizationsList(r), newOrganizationsGet(r), newOrganizationsCreate(r), newOrganizationsSettings(r), newOwners(r))
 }
 
 func newOrganizationsList(r *remote) *cobra.Command {
