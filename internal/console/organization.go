@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -17,6 +18,8 @@ func (c *Console) organizationRoutes() []Route {
 		c.getIn("/organization", c.organizationPage),
 		c.postIn("/organization", audit.OrganizationSettingsUpdated, c.updateOrganization),
 		c.postIn("/organization/workspace", audit.WorkspaceUpdated, c.updateWorkspace),
+		c.postIn("/organization/owners", audit.OwnerAdded, c.addOwner),
+		c.postIn("/organization/owners/{userId}/remove", audit.OwnerRemoved, c.removeOwner),
 		c.get("/workspaces/new", c.inLastWorkspace(c.newWorkspacePage)),
 		c.post("/workspaces/new", audit.WorkspaceCreated, c.inLastWorkspace(c.createWorkspace)),
 	}
@@ -29,6 +32,8 @@ type organizationPage struct {
 	Owner        bool            // the visitor owns the organization
 	Siblings     []api.Workspace // the visitor's workspaces in the organization
 	ID           string          // of the organization
+	Owners       []api.User
+	Candidates   []api.Member // who can become an owner, of those whom the visitor sees
 }
 
 // namedForm is a form for a name and a slug.
@@ -58,7 +63,47 @@ func (v *visit) organizationData() (organizationPage, error) {
 			data.Siblings = append(data.Siblings, w)
 		}
 	}
-	return data, nil
+	owners, err := read(v, v.console.Organizations.Owners, organization.OwnersInput{ID: id})
+	if err != nil {
+		return organizationPage{}, err
+	}
+	data.Owners = owners.Rows()
+	if !data.Owner || !v.can(access.MembersRead) {
+		return data, nil
+	}
+	members, err := v.members()
+	data.Candidates = slices.DeleteFunc(members, func(m api.Member) bool {
+		return isMachine(m) || m.Status != "active" || slices.ContainsFunc(data.Owners, func(o api.User) bool { return o.ID == m.ID })
+	})
+	return data, err
+}
+
+func (c *Console) addOwner(v *visit) error {
+	_, err := change(v, c.Organizations.AddOwner, organization.AddOwnerInput{
+		ID: v.workspace.OrganizationID, OwnerAdd: api.OwnerAdd{UserID: v.field("user_id")},
+	})
+	return v.doneWithOwners(err, "Owner added.")
+}
+
+func (c *Console) removeOwner(v *visit) error {
+	_, err := change(v, c.Organizations.RemoveOwner, organization.OwnerInput{ID: v.workspace.OrganizationID, UserID: v.R.PathValue("userId")})
+	return v.doneWithOwners(err, "Owner removed.")
+}
+
+// doneWithOwners shows the organization again, with what is wrong.
+func (v *visit) doneWithOwners(err error, text string) error {
+	if err == nil {
+		return v.done(text, v.path("organization"))
+	}
+	p, status, ok := formProblems(err, "user_id")
+	if !ok {
+		return err
+	}
+	data, failed := v.organizationData()
+	if failed != nil {
+		return failed
+	}
+	return v.showAgain(status, "organization", "Organization", p, data)
 }
 
 // owns says whether the visitor may change an organization. It only decides what the

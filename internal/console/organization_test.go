@@ -76,6 +76,31 @@ func TestOrganizationIsReadOnlyWithoutThePermission(t *testing.T) {
 	refused(t, vic.post("/workspaces/new", "organization", n.First.OrganizationID, "name", "Mine"), "org.settings.write")
 }
 
+func TestOwnersAreAddedAndRemoved(t *testing.T) {
+	n := start(t)
+	n.Member(t, "kim@example.com", "admin")
+	page := open(t, n, adminEmail, "/organization")
+	page.WaitText("The only owner can't be removed.")
+	page.Select("New owner", "User kim@example.com (kim@example.com)")
+	page.ClickText("Add owner")
+	page.WaitText("Owner added.")
+	page.Accessible("organization with two owners")
+	page.Shoot("organization-owners")
+	kim := browse(t, n, "kim@example.com")
+	if got := kim.post(room(n, "/organization"), "name", "Acme Two", "slug", "acme-two"); got.status != http.StatusOK {
+		t.Errorf("the new owner changes the organization: %d", got.status)
+	}
+	if got := kim.post(room(n, "/organization/owners/"+n.First.UserID+"/remove")); !strings.Contains(got.body, "Owner removed.") {
+		t.Errorf("the founder is removed: %d", got.status)
+	}
+	page.Reload()
+	page.WaitText("Only an owner of the organization can change these")
+	if got := kim.post(room(n, "/organization/owners/"+memberID(t, n, "kim@example.com")+"/remove")); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, "The last owner of an organization cannot be removed") {
+		t.Errorf("the last owner is told why they stay: %d", got.status)
+	}
+}
+
 func TestOwnerCreatesAWorkspace(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "/organization")
