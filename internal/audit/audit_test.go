@@ -97,7 +97,7 @@ func TestOnlySomeActionsChangeAccess(t *testing.T) {
 		audit.MemberAdded: true, audit.MemberRemoved: true, audit.MemberRoleAssigned: true, audit.MemberRoleRemoved: true,
 		audit.RoleCreated: true, audit.RoleUpdated: true, audit.RoleDeleted: true,
 		audit.WorkspaceCreated: true, audit.WorkspaceUpdated: true,
-		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true,
+		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true, audit.OwnerAdded: true, audit.OwnerRemoved: true,
 		audit.UserDisabled: true, audit.UserEnabled: true,
 		audit.MemberAccepted: true, audit.UserRenamed: true,
 		audit.SessionRevoked: true, audit.KeyRotated: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.SigningKeyRotated: true,

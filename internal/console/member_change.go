@@ -87,8 +87,11 @@ func (c *Console) removeMember(v *visit) error {
 			return err
 		}
 		if known := knownTo(clients, id); len(known) > 0 {
-			return v.done("Member removed. They know the secret of "+nounFor(len(known), "a machine client, which keeps", "machine clients, which keep")+
-				" working until you rotate it.", v.path("keys")+"#clients")
+			text := nounFor(len(known), "a machine client, which keeps working until you rotate it.", "machine clients, which keep working until you rotate them.")
+			if err := v.tell(flash{Kind: "warn", Text: "Member removed. They know the secret of " + text}); err != nil {
+				return err
+			}
+			return v.redirect(v.path("keys") + "#clients")
 		}
 	}
 	return v.done("Member removed.", v.membersPath())

@@ -150,7 +150,7 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput
 		return api.NewMachineClient{}, err
 	}
 	if err := RequireRecentLogin(by, c.db.Now()); err != nil {
-		return NewClient{}, err
+		return api.NewMachineClient{}, err
 	}
 	var role access.Role
 	err := c.db.Read(ctx, func(q db.Q) (err error) {
@@ -179,7 +179,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 		return api.NewMachineClient{}, err
 	}
 	if err := RequireRecentLogin(by, c.db.Now()); err != nil {
-		return NewClient{}, err
+		return api.NewMachineClient{}, err
 	}
 	// Whoever sees the secret can act as the client, so they must hold what it holds.
 	held, err := c.authority.Permissions(ctx, audit.Actor{ID: in.ID}, in.WorkspaceID)
