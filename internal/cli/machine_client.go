@@ -81,7 +81,7 @@ once. The old secret and its sessions end immediately.`,
 			if err != nil {
 				return err
 			}
-			if err := r.terminal.Confirm(fmt.Sprintf("Give %s (%s) a new secret? Anything using the old one will stop working immediately.", term.Printable(m.Name), m.ID), yes); err != nil {
+			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Give %s (%s) a new secret? Anything using the old one will stop working immediately.", term.Printable(m.Name), m.ID), yes); err != nil {
 				return err
 			}
 			made, err := s.rotateClient(c.Context(), w.ID, m)
@@ -127,7 +127,7 @@ func (s *session) findMachineClient(ctx context.Context, workspaceID, ref string
 	for i, m := range all {
 		list[i] = candidate[api.MachineClient]{m, m.ID, []string{m.Name}, term.Printable(m.Name) + "  " + m.ID}
 	}
-	return pick(s.terminal, "machine client", ref, list)
+	return pick(ctx, s.terminal, "machine client", ref, list)
 }
 
 // clientsKnownTo are the machine clients whose present secret was shown to somebody. A

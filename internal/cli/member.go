@@ -195,7 +195,7 @@ func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string
 				fmt.Fprintf(r.terminal.Err, "To give %s a new secret, run 'bursar clients rotate %s'.\n", term.Printable(m.Name), m.ID)
 				continue
 			}
-			err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Give %s (%s) a new secret? Anything using the old one will stop working immediately.", term.Printable(m.Name), m.ID), false)
+			err := r.terminal.Confirm(ctx, fmt.Sprintf("Give %s (%s) a new secret? Anything using the old one will stop working immediately.", term.Printable(m.Name), m.ID), false)
 			if errors.Is(err, term.ErrDeclined) {
 				continue
 			}

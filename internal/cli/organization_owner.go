@@ -97,12 +97,12 @@ effect on their next request. The last owner cannot be removed.`,
 		for i, u := range all {
 			list[i] = candidate[api.User]{u, u.ID, []string{u.Email, u.Name}, term.Printable(person(u.Name, u.Email)) + "  " + u.ID}
 		}
-		who, err := pick(s.terminal, "owner", ref, list)
+		who, err := pick(ctx, s.terminal, "owner", ref, list)
 		if err != nil {
 			return nil, err
 		}
 		name, of := term.Printable(person(who.Name, who.Email)), term.Printable(o.Name)
-		if err := s.terminal.Confirm(fmt.Sprintf("End the ownership of %s in %s?", name, of), yes); err != nil {
+		if err := s.terminal.Confirm(ctx, fmt.Sprintf("End the ownership of %s in %s?", name, of), yes); err != nil {
 			return nil, err
 		}
 		done, err := s.Organizations.RemoveOwner(ctx, o.ID, who.ID)
@@ -170,5 +170,5 @@ func (s *session) findPerson(ctx context.Context, organizationID, ref string) (a
 			}
 		}
 	}
-	return pick(s.terminal, "person", ref, memberCandidates(people))
+	return pick(ctx, s.terminal, "person", ref, memberCandidates(people))
 }

@@ -305,6 +305,8 @@ func TestMakingACredentialAsksForARecentSignInAndLeadsBackToTheFilledForm(t *tes
 	asked("POST", room(n, "/clients"), url.Values{"name": {"x"}, "role": {"viewer"}})
 	asked("POST", room(n, "/clients/cli_1/rotate"), nil)
 	asked("POST", room(n, "/members/usr_1/link"), nil)
+	asked("POST", room(n, "/organization/owners"), url.Values{"user_id": {"usr_1"}})
+	asked("POST", room(n, "/organization/owners/usr_1/remove"), nil)
 	asked("POST", "/device", url.Values{"code": {code}, "decision": {"approve"}})
 	asked("GET", room(n, "/keys/new"), nil)
 	asked("GET", room(n, "/clients/new"), nil)

@@ -14,12 +14,13 @@ import (
 )
 
 func (c *Console) organizationRoutes() []Route {
+	settings := func(v *visit) string { return v.path("organization") }
 	return []Route{
 		c.getIn("/organization", c.organizationPage),
 		c.postIn("/organization", audit.OrganizationSettingsUpdated, c.updateOrganization),
 		c.postIn("/organization/workspace", audit.WorkspaceUpdated, c.updateWorkspace),
-		c.postIn("/organization/owners", audit.OwnerAdded, c.addOwner),
-		c.postIn("/organization/owners/{userId}/remove", audit.OwnerRemoved, c.removeOwner),
+		c.postIn("/organization/owners", audit.OwnerAdded, c.recentForm(settings, c.addOwner)),
+		c.postIn("/organization/owners/{userId}/remove", audit.OwnerRemoved, c.recentForm(settings, c.removeOwner)),
 		c.get("/workspaces/new", c.inLastWorkspace(c.newWorkspacePage)),
 		c.post("/workspaces/new", audit.WorkspaceCreated, c.inLastWorkspace(c.createWorkspace)),
 	}

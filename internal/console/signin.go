@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
 	"bursar/internal/signin"
 )
 
@@ -74,7 +74,7 @@ func (v *visit) signInFirst(next string) error {
 // fresh says whether the visitor signed in recently enough to change how they sign in and
 // to make credentials.
 func (v *visit) fresh() bool {
-	return identity.RequireRecentLogin(v.Caller, v.console.endpoints.DB.Now()) == nil
+	return access.RequireRecentLogin(v.Caller.Actor, v.console.endpoints.DB.Now()) == nil
 }
 
 // recentForm guards a form that makes a credential. A visitor who signed in too long ago

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -126,7 +127,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 	if by.Type == audit.Client {
 		return api.NewAPIKey{}, fault.New(fault.Forbidden, "a machine client cannot have API keys")
 	}
-	if err := RequireRecentLogin(by, s.db.Now()); err != nil {
+	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
 	}
 	key := NewKey{AccountID: by.ID, Name: in.Name, AllowedCIDRs: normalCIDRs(in.AllowedCIDRs)}
@@ -188,7 +189,7 @@ func keyEvent(action audit.Action, id, description string) audit.Event {
 
 // RotateKey replaces a key with a new one. The old key stays valid for a grace period.
 func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (api.NewAPIKey, error) {
-	if err := RequireRecentLogin(by, s.db.Now()); err != nil {
+	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
 	}
 	grace := int64(defaultGrace)

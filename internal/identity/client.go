@@ -149,7 +149,7 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return api.NewMachineClient{}, err
 	}
-	if err := RequireRecentLogin(by, c.db.Now()); err != nil {
+	if err := access.RequireRecentLogin(by.Actor, c.db.Now()); err != nil {
 		return api.NewMachineClient{}, err
 	}
 	var role access.Role
@@ -178,7 +178,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return api.NewMachineClient{}, err
 	}
-	if err := RequireRecentLogin(by, c.db.Now()); err != nil {
+	if err := access.RequireRecentLogin(by.Actor, c.db.Now()); err != nil {
 		return api.NewMachineClient{}, err
 	}
 	// Whoever sees the secret can act as the client, so they must hold what it holds.

@@ -151,6 +151,10 @@ func TestMakingCredentialsNeedsARecentLogin(t *testing.T) {
 		retry := []string{"Idempotency-Key", "retried-after-login"}
 		device.Do("POST", "/v1/api-keys", servertest.Body{"name": "late"}, retry...).Fails(403, "RECENT_LOGIN_REQUIRED")
 		device.Post("/v1/api-keys/"+id+"/rotate", nil).Fails(403, "RECENT_LOGIN_REQUIRED")
+		owners := "/v1/organizations/" + n.First.OrganizationID + "/owners"
+		device.Post(owners, servertest.Body{"user_id": n.First.UserID}).Fails(403, "RECENT_LOGIN_REQUIRED")
+		device.Delete(owners+"/"+n.First.UserID).Fails(403, "RECENT_LOGIN_REQUIRED")
+		device.Post("/v1/workspaces/"+n.First.WorkspaceID+"/clients/cli_1/rotate", nil).Fails(403, "RECENT_LOGIN_REQUIRED")
 		deviceLogin(t, n, n.First.UserID).Do("POST", "/v1/api-keys", servertest.Body{"name": "late"}, retry...).OK()
 
 		t.Run("but not in a session that depends on a key", func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -262,7 +263,7 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in CodeInput) (api.
 	if by.ByDevice || by.Type == audit.Client {
 		return api.DeviceDecision{}, fault.New(fault.Forbidden, "a device login can be approved only in the console or with an API key")
 	}
-	if err := RequireRecentLogin(by, s.db.Now()); err != nil {
+	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.DeviceDecision{}, err
 	}
 	return s.decide(ctx, by, in.Code, codeApproved, audit.DeviceApproved)

@@ -120,7 +120,7 @@ func TestALinkIsNotStoredIfThereIsNoRoomToMailIt(t *testing.T) {
 		if got := n.count(`SELECT count(*) FROM account_link WHERE account_id = $1`, id); got != 0 {
 			t.Errorf("%d links are stored", got)
 		}
-		_, err = n.CreateLink(t.Context(), db.Caller{}, links, "ada@example.com")
+		_, err = n.CreateLink(t.Context(), db.Caller{}, links, "ada@example.com", false)
 		must(t, err)
 		if got := n.count(`SELECT count(*) FROM account_link WHERE account_id = $1 AND mailed = TRUE`, id); got != 0 {
 			t.Errorf("%d links that an operator hands over count as mailed", got)

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"bursar/api"
 	"bursar/internal/audit"
@@ -266,18 +265,4 @@ func (s *Service) Logout(ctx context.Context, by db.Caller, _ struct{}) (api.Log
 		}
 		return api.Logout{SessionID: by.SessionID, Revoked: true}, event, err
 	})
-}
-
-// recentLogin is how long after signing in a person may make credentials.
-const recentLogin = 15 * time.Minute
-
-// RequireRecentLogin returns an error if the caller is a person who signed in too long ago
-// to make something that lets others in: whoever finds an unattended browser, or steals a
-// token, must not be able to turn it into lasting access. A session that depends on a key
-// needs no recent login, because what it makes depends on the key as well.
-func RequireRecentLogin(by db.Caller, now int64) error {
-	if by.Type != audit.User || by.KeyID != "" || now-by.LoggedInAt < recentLogin.Milliseconds() {
-		return nil
-	}
-	return fault.New(fault.RecentLoginRequired, "this needs a login of the last 15 minutes: log in again")
 }

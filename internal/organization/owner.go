@@ -28,6 +28,9 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Ownership{}, err
 	}
+	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
+		return api.Ownership{}, err
+	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Ownership, audit.Event, error) {
 		added := api.Ownership{OrganizationID: in.ID, UserID: in.UserID}
 		if _, err := lock(tx, in.ID); err != nil {
@@ -51,6 +54,9 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 // one cannot be removed.
 func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) (api.Ownership, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
+		return api.Ownership{}, err
+	}
+	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.Ownership{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Ownership, audit.Event, error) {

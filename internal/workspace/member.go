@@ -111,7 +111,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.MemberAdded{}, err
 	}
-	if err := identity.RequireRecentLogin(by, s.db.Now()); err != nil {
+	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.MemberAdded{}, err
 	}
 	// Whoever has the link can act as the invited member, so the caller must hold all that
