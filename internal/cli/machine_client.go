@@ -20,9 +20,10 @@ func newMachineClients(r *remote) *cobra.Command {
 		Use:     "clients",
 		Aliases: []string{"client"},
 		Short:   "List and rotate the machine clients of a workspace",
-		Long: `A machine client is the account of a program in a workspace. It keeps working when
-people leave, so rotate its secret when somebody who knows it does. Machine clients are
-created in the console or with 'bursar admin client create'.`,
+		Long: `A machine client is the account of a program in a workspace. It keeps working
+when people leave, so rotate its secret when somebody who knows it does.
+Machine clients are created in the console or with 'bursar admin client
+create'.`,
 		Example: `  bursar clients list
   bursar clients rotate "Nightly import"`,
 	}, newMachineClientsList(r), newMachineClientsRotate(r))
@@ -31,8 +32,8 @@ created in the console or with 'bursar admin client create'.`,
 func newMachineClientsList(r *remote) *cobra.Command {
 	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the machine clients",
-		Long: `List the machine clients of the workspace without their secrets, and who was shown
-the present secret: whoever created the client or rotated it last.`,
+		Long: `List the machine clients of the workspace without their secrets, and who was
+shown the present secret: whoever created the client or rotated it last.`,
 		Example: `  bursar clients list
   bursar clients list --jq '.[] | {name, permissions}'`,
 	}, list[api.MachineClient]{
@@ -67,8 +68,8 @@ func newMachineClientsRotate(r *remote) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "rotate CLIENT", Short: "Give a machine client a new secret",
-		Long: `Give a machine client, by id or name, a new secret and print it. It is shown only
-once. The old secret and its sessions end immediately.`,
+		Long: `Give a machine client, by id or name, a new secret and print it. It is shown
+only once. The old secret and its sessions end immediately.`,
 		Example: `  bursar clients rotate "Nightly import"
   bursar clients rotate cli_01jd2v8x0y2z4a6b8c0d2e4f6g --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMachineClients()),

@@ -18,8 +18,9 @@ func newOwners(r *remote) *cobra.Command {
 		Use:     "owners",
 		Aliases: []string{"owner"},
 		Short:   "List, add and remove the owners of an organization",
-		Long: `Owners change the settings of an organization, create workspaces in it, read its audit
-log and decide who else is an owner. An organization always keeps one.`,
+		Long: `Owners change the settings of an organization, create workspaces in it, read
+its audit log and decide who else is an owner. An organization always keeps
+one.`,
 		Example: `  bursar orgs owners list
   bursar orgs owners add grace@example.com
   bursar orgs owners remove grace@example.com --organization acme`,
@@ -62,9 +63,9 @@ func newOwnersList(r *remote) *cobra.Command {
 func newOwnersAdd(r *remote) *cobra.Command {
 	return r.newOwnerChange(&cobra.Command{
 		Use: "add PERSON", Short: "Make a member of the organization an owner",
-		Long: `Make a person an owner of the organization. They must be a member of it already:
-PERSON is the email address or name of somebody in one of your workspaces, or an id.
-Nothing changes if they already are an owner.`,
+		Long: `Make a person an owner of the organization. They must be a member of it
+already: PERSON is the email address or name of somebody in one of your
+workspaces, or an id. Nothing changes if they already are an owner.`,
 		Example: `  bursar orgs owners add grace@example.com
   bursar orgs owners add usr_01jd2p3g5h7j9k1m3n5p7q9r1s --organization acme`,
 	}, func(ctx context.Context, s *session, o api.Organization, ref string, _ bool) (*api.Ownership, error) {
@@ -84,8 +85,8 @@ Nothing changes if they already are an owner.`,
 func newOwnersRemove(r *remote) *cobra.Command {
 	return r.newOwnerChange(&cobra.Command{
 		Use: "remove OWNER", Aliases: []string{"rm"}, Short: "End the ownership of somebody",
-		Long: `End the ownership of somebody, who stays in the workspaces that they are in. It takes
-effect on their next request. The last owner cannot be removed.`,
+		Long: `End the ownership of somebody, who stays in the workspaces that they are in.
+It takes effect on their next request. The last owner cannot be removed.`,
 		Example: `  bursar orgs owners remove grace@example.com
   bursar orgs owners remove "Grace Hopper" --yes`,
 	}, func(ctx context.Context, s *session, o api.Organization, ref string, yes bool) (*api.Ownership, error) {
