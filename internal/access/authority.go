@@ -45,8 +45,9 @@ const (
 type access struct {
 	epoch  uint64
 	member bool
-	owner  bool // of an organization
-	held   Set  // in a workspace
+	owner  bool  // of an organization
+	held   Set   // in a workspace
+	number int64 // of the workspace
 }
 
 // NewAuthority makes an authority over the store.
@@ -60,30 +61,44 @@ func NewAuthority(d *db.DB) *Authority {
 // RequireInWorkspace returns an error unless the caller holds a permission in a
 // workspace. Someone who is not a member is told that the workspace does not exist.
 func (a *Authority) RequireInWorkspace(ctx context.Context, by audit.Actor, workspaceID string, need Permission) error {
-	_, err := a.Held(ctx, by, workspaceID, need)
+	_, err := a.Enter(ctx, by, workspaceID, need)
 	return err
 }
 
 // Held is RequireInWorkspace for a caller who is about to change somebody or a role: it
 // returns what the caller holds, which RequireToTouch compares in the transaction.
 func (a *Authority) Held(ctx context.Context, by audit.Actor, workspaceID string, need Permission) (Set, error) {
-	held, err := a.Permissions(ctx, by, workspaceID)
-	if err == nil && !held.Has(need) {
+	got, err := a.holding(ctx, by, workspaceID, need)
+	return got.held, err
+}
+
+// Enter requires what RequireInWorkspace does and returns the number of the workspace,
+// by which the tables of the directory and of the audit log name it.
+func (a *Authority) Enter(ctx context.Context, by audit.Actor, workspaceID string, need Permission) (number int64, err error) {
+	got, err := a.holding(ctx, by, workspaceID, need)
+	return got.number, err
+}
+
+func (a *Authority) holding(ctx context.Context, by audit.Actor, workspaceID string, need Permission) (access, error) {
+	got, err := a.inWorkspace(ctx, by, workspaceID)
+	if err == nil && !got.held.Has(need) {
 		err = fault.Denied(string(need), fault.Scope{WorkspaceID: workspaceID})
 	}
-	return held, err
+	return got, err
 }
 
 // Permissions returns what the caller may do in a workspace.
 func (a *Authority) Permissions(ctx context.Context, by audit.Actor, workspaceID string) (Set, error) {
+	got, err := a.inWorkspace(ctx, by, workspaceID)
+	return got.held, err
+}
+
+func (a *Authority) inWorkspace(ctx context.Context, by audit.Actor, workspaceID string) (access, error) {
 	got, err := a.lookUp(ctx, accessKey{aWorkspace, by.ID, workspaceID}, workspaceAccess)
-	if err != nil {
-		return 0, err
+	if err == nil && !got.member {
+		err = fault.Missing("workspace")
 	}
-	if !got.member {
-		return 0, fault.Missing("workspace")
-	}
-	return got.held, nil
+	return got, err
 }
 
 // RequireToGrant returns an error unless the caller holds every permission that they
@@ -160,8 +175,9 @@ func workspaceAccess(q db.Q, key accessKey) (access, error) {
 		} else {
 			got.held |= ParseSet(r.Text(1))
 		}
+		got.number = r.Int(3)
 		return nil
-	}, `SELECT m.role, r.permissions, a.kind FROM live_member w
+	}, `SELECT m.role, r.permissions, a.kind, n.number FROM live_member w JOIN workspace n ON n.id = w.workspace_id
 		JOIN account a ON a.id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
 		LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role

@@ -50,6 +50,12 @@ type DB struct {
 
 // Open opens the store and brings its schema up to date.
 func Open(ctx context.Context, c Config) (*DB, error) {
+	all := func(string) bool { return true }
+	return open(ctx, c, all)
+}
+
+// open brings the schema up to date by those migrations that are wanted.
+func open(ctx context.Context, c Config, wanted func(migration string) bool) (*DB, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -69,7 +75,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.migrate(ctx); err != nil {
+	if err := d.migrate(ctx, wanted); err != nil {
 		return nil, errors.Join(fmt.Errorf("bring the schema up to date: %w", err), d.engine.Close())
 	}
 	if c.Trace != nil {

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"bursar/internal/db/engine"
@@ -13,11 +14,12 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-func (d *DB) migrate(ctx context.Context) error {
+func (d *DB) migrate(ctx context.Context, wanted func(name string) bool) error {
 	all, err := d.dialect.migrations()
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(m engine.Migration) bool { return !wanted(m.Name) })
 	return d.engine.Migrate(ctx, all, d.Now())
 }
 

@@ -145,8 +145,8 @@ func (c *town) people() {
 	c.insert("organization", "id, name, slug, created_at", c.many.tenants, func(i int) []any {
 		return []any{c.organizations[3+i], "Organization", fmt.Sprintf("organization-%d", i), c.now}
 	})
-	c.insert("workspace", "id, organization_id, name, slug, member_version, created_at", c.many.tenants, func(i int) []any {
-		return []any{c.workspaces[3+i], c.organizations[3+i], "Workspace", fmt.Sprintf("workspace-%d", i), 0, c.now}
+	c.insert("workspace", "id, number, organization_id, name, slug, member_version, created_at", c.many.tenants, func(i int) []any {
+		return []any{c.workspaces[3+i], 1000 + i, c.organizations[3+i], "Workspace", fmt.Sprintf("workspace-%d", i), 0, c.now}
 	})
 	c.insert("account", "id, kind, email, name, status, home_org_id, email_proof, created_at", c.many.accounts, func(i int) []any {
 		if i%20 == 7 {

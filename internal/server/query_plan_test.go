@@ -17,9 +17,10 @@ import (
 // grows says whether a table has more rows the more people use the store.
 func grows(table string) bool {
 	return table != "" && !slices.Contains([]string{
-		"setting",          // as many as there are names in the source
-		"signing_key",      // one for each time that an operator asks for another
-		"schema_migration", // as many as there are files
+		"setting",           // as many as there are names in the source
+		"signing_key",       // one for each time that an operator asks for another
+		"schema_migration",  // as many as there are files
+		"workspace_counter", // one
 	}, table)
 }
 

@@ -41,10 +41,14 @@ func one(row db.Row) (api.Workspace, error) {
 // free slug from the name.
 func Insert(tx *db.Tx, organizationID, name string, given *string) (api.Workspace, error) {
 	w := api.Workspace{ID: tx.NewID("ws"), Name: name, OrganizationID: organizationID}
+	var number int64
+	if _, err := tx.Row(`UPDATE workspace_counter SET last_number = last_number + 1 RETURNING last_number`).Scan(&number); err != nil {
+		return w, err
+	}
 	try := func(candidate string) (free bool, err error) {
 		w.Slug = candidate
-		return tx.Row(`INSERT INTO workspace (id, organization_id, name, slug, member_version, created_at) VALUES ($1, $2, $3, $4, 0, $5)
-			ON CONFLICT (organization_id, slug) DO NOTHING RETURNING id`, w.ID, w.OrganizationID, w.Name, w.Slug, tx.Now()).Scan(new(string))
+		return tx.Row(`INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at) VALUES ($1, $2, $3, $4, $5, 0, $6)
+			ON CONFLICT (organization_id, slug) DO NOTHING RETURNING id`, w.ID, number, w.OrganizationID, w.Name, w.Slug, tx.Now()).Scan(new(string))
 	}
 	err := slug.Choose(given, name, "workspace", try)
 	return w, err

@@ -1,0 +1,9 @@
+package db
+
+import "context"
+
+// OpenBefore opens a store as the last program without a migration left it. A test fills it
+// and opens it again, which migrates what it holds.
+func OpenBefore(ctx context.Context, c Config, migration string) (*DB, error) {
+	return open(ctx, c, func(name string) bool { return name < migration })
+}
