@@ -31,15 +31,22 @@ func (s *idSource) next(prefix string) (id string, at int64) {
 func FirstID(prefix string, at int64) string { return encodeID(prefix, uint64(at)<<16, 0) }
 
 func encodeID(prefix string, hi, lo uint64) string {
-	out := make([]byte, len(prefix)+1+26)
-	copy(out, prefix)
-	out[len(prefix)] = '_'
-	for i := len(out) - 1; i > len(prefix); i-- {
-		out[i] = crockford[lo&31]
+	return string(appendID(make([]byte, 0, len(prefix)+1+idDigits), prefix, hi, lo))
+}
+
+// idDigits is how many characters of five bits 128 bits take.
+const idDigits = 26
+
+func appendID(dst []byte, prefix string, hi, lo uint64) []byte {
+	dst = append(append(dst, prefix...), '_')
+	first := len(dst)
+	dst = append(dst, "00000000000000000000000000"...)
+	for i := len(dst) - 1; i >= first; i-- {
+		dst[i] = crockford[lo&31]
 		lo = lo>>5 | hi<<59
 		hi >>= 5
 	}
-	return string(out)
+	return dst
 }
 
 // draw returns a tick, which always grows even if the clock goes back, and random

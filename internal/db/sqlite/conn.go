@@ -196,6 +196,11 @@ func (s *statement) bind(n int, value any) (err error) {
 			return nil
 		}
 		err = s.BindText(n+1, v)
+	case [16]byte:
+		if s.values[n] == value {
+			return nil
+		}
+		err = s.BindBlob(n+1, v[:])
 	case int64:
 		err = s.BindInt64(n+1, v)
 	case int:
@@ -218,7 +223,7 @@ func (r *rows) Next() bool        { return r.stmt.Step() }
 func (r *rows) Err() error        { return r.stmt.Err() }
 func (r *rows) Close()            { _ = r.stmt.Reset() } // Reset repeats the error that Err returned
 func (r *rows) Text(i int) string { return r.stmt.ColumnText(i) }
-func (r *rows) Raw(i int) []byte  { return r.stmt.ColumnRawText(i) }
+func (r *rows) Raw(i int) []byte  { return r.stmt.ColumnRawBlob(i) } // the bytes of a text, too
 func (r *rows) Int(i int) int64   { return r.stmt.ColumnInt64(i) }
 func (r *rows) Bool(i int) bool   { return r.stmt.ColumnBool(i) }
 func (r *rows) Null(i int) bool   { return r.stmt.ColumnType(i) == sqlite3.NULL }
