@@ -50,7 +50,7 @@ func TestARepeatedCreateMakesOneEntry(t *testing.T) {
 				created := must[*client.Created](t)(c.Directory.Create(t.Context(), client.EntryCreateParams{
 					WorkspaceID: tenant.WorkspaceID, Type: client.TypePerson, Fields: client.Fields{client.TextField("name", "<Ada>")},
 				}))
-				if got := n.Count(t, `SELECT count(*) FROM directory_entry WHERE workspace_id = $1`, tenant.WorkspaceID); got != 1 {
+				if got := n.Count(t, `SELECT count(*) FROM directory_entry WHERE workspace_number = (SELECT number FROM workspace WHERE id = $1)`, tenant.WorkspaceID); got != 1 {
 					t.Errorf("%d entries, want 1", got)
 				}
 				if got := n.Audited(t, created.ID); len(got) != 1 {

@@ -86,7 +86,7 @@ func (s *server) me(w http.ResponseWriter, _ *http.Request) { write(w, []byte(s.
 
 func (s *server) list(w http.ResponseWriter, _ *http.Request) {
 	r := <-s.readers
-	body, err := r.page(s.config.WorkspaceID)
+	body, err := r.page()
 	s.readers <- r
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

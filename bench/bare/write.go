@@ -40,10 +40,10 @@ func startWriter(c Config) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{conn: conn, at: int(time.Now().UnixMilli()), queue: make(chan *job, 512), done: make(chan struct{})}
-	if w.entry, err = w.prepare("directory_entry", "id = '"+c.SourceID+"'", nil); err != nil {
+	if w.entry, err = w.prepare("directory_entry", fill.OfEntry("id", c.SourceID), nil); err != nil {
 		return nil, err
 	}
-	if w.audit, err = w.prepare("audit_log", fill.NewestAuditRow, map[string]func(int) any{
+	if w.audit, err = w.prepare("audit_log", fill.NewestAuditRow(), map[string]func(int) any{
 		"resource_id_key": func(i int) any { return fill.FilterKey("resource_id", c.WorkspaceID, db.FirstID("entry", int64(i))) },
 	}); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func startWriter(c Config) (*writer, error) {
 	return w, nil
 }
 
-func (w *writer) prepare(table, where string, columns map[string]func(int) any) (insert, error) {
+func (w *writer) prepare(table string, where fill.Condition, columns map[string]func(int) any) (insert, error) {
 	row, err := fill.ReadSQLite(w.conn, table, where, fill.Vary{At: func(i int) int64 { return int64(i) }, Columns: columns})
 	if err != nil {
 		return insert{}, fmt.Errorf("read the row to copy: %w", err)

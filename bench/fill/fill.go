@@ -64,8 +64,8 @@ func (p Plan) Audited(i int) Audited {
 
 // store reads and writes rows of one database engine.
 type store interface {
-	// read returns the rows that meet a condition.
-	read(ctx context.Context, table, where string) (columns []string, rows [][]any, err error)
+	// read returns the rows that meet a condition, which may have the parameter $1.
+	read(ctx context.Context, table string, where Condition) (columns []string, rows [][]any, err error)
 	// write inserts rows, which come in the order of the primary key.
 	write(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error
 }
@@ -85,13 +85,14 @@ func (p Plan) into(ctx context.Context, s store) error {
 		return fmt.Errorf("fill directory_word: %w", err)
 	}
 	for _, t := range []struct {
-		table, where string
-		vary         Vary
-		wanted       func(i int) bool
+		table  string
+		where  Condition
+		vary   Vary
+		wanted func(i int) bool
 	}{
-		{"directory_entry", "id = '" + p.SourceID + "'", entry, func(int) bool { return true }},
-		{"directory_entry_tag", "entry_id = '" + p.SourceID + "'", entry, tagged},
-		{"audit_log", NewestAuditRow, audit, func(int) bool { return true }},
+		{"directory_entry", OfEntry("id", p.SourceID), entry, func(int) bool { return true }},
+		{"directory_entry_tag", OfEntry("entry_id", p.SourceID), entry, tagged},
+		{"audit_log", NewestAuditRow(), audit, func(int) bool { return true }},
 	} {
 		rows, err := source(ctx, s, t.table, t.where, t.vary)
 		if err == nil && len(rows) != 1 {
@@ -113,9 +114,22 @@ func (p Plan) into(ctx context.Context, s store) error {
 	return nil
 }
 
+// Condition selects rows. Its SQL has a parameter $1 for each argument.
+type Condition struct {
+	SQL  string
+	Args []any
+}
+
+// OfEntry is the condition that a column holds the id of an entry.
+func OfEntry(column, id string) Condition {
+	return Condition{column + " = $1", []any{db.PackID("entry", id)}}
+}
+
 // NewestAuditRow is the condition for the audit row of the entry that is copied: creating it was
 // the last change of the store.
-const NewestAuditRow = "id = (SELECT max(id) FROM audit_log)"
+func NewestAuditRow() Condition {
+	return Condition{SQL: "id = (SELECT id FROM audit_log ORDER BY id DESC LIMIT 1)"}
+}
 
 // auditKeys returns the columns by which the audit log is filtered.
 func (p Plan) auditKeys() map[string]func(int) any {
@@ -142,7 +156,7 @@ func FilterKey(property, workspaceID, value string) int64 {
 	return int64(binary.BigEndian.Uint64(digest[:8]))
 }
 
-func source(ctx context.Context, s store, table, where string, v Vary) (out []Row, err error) {
+func source(ctx context.Context, s store, table string, where Condition, v Vary) (out []Row, err error) {
 	columns, rows, err := s.read(ctx, table, where)
 	for _, values := range rows {
 		out = append(out, newRow(columns, values, v))
@@ -156,7 +170,7 @@ const common = 2000
 
 // words files the entries under their search words.
 func (p Plan) words(ctx context.Context, s store, v Vary) error {
-	rows, err := source(ctx, s, "directory_word", "entry_id = '"+p.SourceID+"'", v)
+	rows, err := source(ctx, s, "directory_word", OfEntry("entry_id", p.SourceID), v)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -187,5 +201,6 @@ func (p Plan) words(ctx context.Context, s store, v Vary) error {
 	if err := s.write(ctx, "directory_word", rows[0].Columns, len(all), func(i int) []any { return all[i].row.Values(all[i].entry) }); err != nil {
 		return err
 	}
-	return s.write(ctx, "directory_common_word", []string{"workspace_id", "word"}, len(shared), func(i int) []any { return []any{p.WorkspaceID, shared[i]} })
+	workspace := rows[0].values[slices.Index(rows[0].Columns, "workspace_number")](0)
+	return s.write(ctx, "directory_common_word", []string{"workspace_number", "word"}, len(shared), func(i int) []any { return []any{workspace, shared[i]} })
 }

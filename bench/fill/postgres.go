@@ -57,8 +57,8 @@ func dropPostgresIndexes(ctx context.Context, conn *pgx.Conn) (restore string, e
 
 type postgresStore struct{ conn *pgx.Conn }
 
-func (s postgresStore) read(ctx context.Context, table, where string) (columns []string, out [][]any, err error) {
-	rows, err := s.conn.Query(ctx, `SELECT * FROM `+table+` WHERE `+where)
+func (s postgresStore) read(ctx context.Context, table string, where Condition) (columns []string, out [][]any, err error) {
+	rows, err := s.conn.Query(ctx, `SELECT * FROM `+table+` WHERE `+where.SQL, where.Args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", table, err)
 	}

@@ -38,9 +38,9 @@ type Text struct {
 	New func(i int) string
 }
 
-// newIDs matches the ids that the product makes anew for each create: of the entry, of its
-// audit row and of the request.
-var newIDs = regexp.MustCompile(`(entry|aud|req)_[0-9a-z]{26}`)
+// newIDs matches the ids in texts that the product makes anew for each create: of the entry
+// and of the request.
+var newIDs = regexp.MustCompile(`(entry|req)_[0-9a-z]{26}`)
 
 // isTime reports whether a number is a time: Unix milliseconds of the years 2001 to 2286.
 func isTime(n int64) bool { return n > 1e12 && n < 1e13 }
@@ -83,6 +83,13 @@ func vary(value any, texts []Text, at func(int) int64) func(int) any {
 		if isTime(value) {
 			return func(i int) any { return at(i) }
 		}
+	case [16]byte: // an id, as the product stores it
+		for _, t := range texts {
+			if pack(t.Old) == value {
+				return func(i int) any { return pack(t.New(i)) }
+			}
+		}
+		return func(i int) any { return pack(db.FirstID("new", at(i))) }
 	case string:
 		if parts := split(value, texts); len(parts) > 1 {
 			return func(i int) any {
@@ -95,6 +102,12 @@ func vary(value any, texts []Text, at func(int) int64) func(int) any {
 		}
 	}
 	return func(int) any { return value }
+}
+
+// pack is an id as the product stores it, or nil.
+func pack(id string) any {
+	prefix, _, _ := strings.Cut(id, "_")
+	return db.PackID(prefix, id)
 }
 
 // split cuts a text into parts that stay and parts that are replaced. Where two

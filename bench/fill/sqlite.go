@@ -58,10 +58,10 @@ func dropIndexes(conn *sqlite3.Conn) (restore string, err error) {
 type sqliteStore struct{ conn *sqlite3.Conn }
 
 // ReadSQLite returns the only row of a table that meets a condition, ready to be copied.
-func ReadSQLite(conn *sqlite3.Conn, table, where string, v Vary) (Row, error) {
+func ReadSQLite(conn *sqlite3.Conn, table string, where Condition, v Vary) (Row, error) {
 	columns, rows, err := sqliteStore{conn}.read(context.Background(), table, where)
 	if err == nil && len(rows) != 1 {
-		err = fmt.Errorf("%s has %d rows with %s", table, len(rows), where)
+		err = fmt.Errorf("%s has %d rows with %s", table, len(rows), where.SQL)
 	}
 	if err != nil {
 		return Row{}, err
@@ -69,12 +69,15 @@ func ReadSQLite(conn *sqlite3.Conn, table, where string, v Vary) (Row, error) {
 	return newRow(columns, rows[0], v), nil
 }
 
-func (s sqliteStore) read(_ context.Context, table, where string) (columns []string, rows [][]any, err error) {
-	stmt, _, err := s.conn.Prepare(`SELECT * FROM ` + table + ` WHERE ` + where)
+func (s sqliteStore) read(_ context.Context, table string, where Condition) (columns []string, rows [][]any, err error) {
+	stmt, _, err := s.conn.Prepare(`SELECT * FROM ` + table + ` WHERE ` + where.SQL)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", table, err)
 	}
 	defer func() { err = errors.Join(err, stmt.Close()) }()
+	if err := bind(stmt, where.Args); err != nil {
+		return nil, nil, err
+	}
 	for i := range stmt.ColumnCount() {
 		columns = append(columns, stmt.ColumnName(i))
 	}
@@ -86,9 +89,11 @@ func (s sqliteStore) read(_ context.Context, table, where string) (columns []str
 				row[i] = stmt.ColumnInt64(i)
 			case sqlite3.TEXT:
 				row[i] = stmt.ColumnText(i)
+			case sqlite3.BLOB:
+				row[i] = [16]byte(stmt.ColumnRawBlob(i))
 			case sqlite3.NULL:
 			default:
-				return nil, nil, fmt.Errorf("read %s: column %s is neither a text nor a whole number", table, columns[i])
+				return nil, nil, fmt.Errorf("read %s: column %s is neither a text nor an id nor a whole number", table, columns[i])
 			}
 		}
 		rows = append(rows, row)
@@ -118,11 +123,20 @@ func InsertSQL(table string, columns []string) string {
 }
 
 // Insert runs a statement of InsertSQL.
-func Insert(stmt *sqlite3.Stmt, values []any) (err error) {
+func Insert(stmt *sqlite3.Stmt, values []any) error {
+	if err := bind(stmt, values); err != nil {
+		return err
+	}
+	return stmt.Exec()
+}
+
+func bind(stmt *sqlite3.Stmt, values []any) (err error) {
 	for i, value := range values {
 		switch v := value.(type) {
 		case string:
 			err = stmt.BindText(i+1, v)
+		case [16]byte:
+			err = stmt.BindBlob(i+1, v[:])
 		case int64:
 			err = stmt.BindInt64(i+1, v)
 		default:
@@ -132,5 +146,5 @@ func Insert(stmt *sqlite3.Stmt, values []any) (err error) {
 			return fmt.Errorf("bind: %w", err)
 		}
 	}
-	return stmt.Exec()
+	return nil
 }

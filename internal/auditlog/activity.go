@@ -28,16 +28,17 @@ type Day struct {
 // Activity30 counts the rows of a workspace on each of the last 30 days, today
 // included. Days begin at midnight in the time zone.
 func (s *Service) Activity30(ctx context.Context, by db.Caller, workspaceID string, zone *time.Location) ([]Day, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
+	number, err := s.authority.Enter(ctx, by.Actor, workspaceID, access.AuditRead)
+	if err != nil {
 		return nil, err
 	}
 	today := time.UnixMilli(s.db.Now()).In(zone)
 	var days []Day
-	err := s.db.Read(ctx, func(q db.Q) error {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		days = make([]Day, 0, activityDays)
 		for ago := activityDays - 1; ago >= 0; ago-- {
 			day := Day{Date: dayStart(today, -ago)}
-			count, refused, err := countSpan(q, workspaceID, firstRow(day.Date), firstRow(dayStart(today, 1-ago)), maxDay+1)
+			count, refused, err := countSpan(q, inWorkspace(workspaceID, number), firstRow(day.Date), firstRow(dayStart(today, 1-ago)), maxDay+1)
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, each
 	if err != nil {
 		return err
 	}
-	newest, err := s.rows(ctx, filter{column: f.column, value: f.value, to: web.LastMillisecond}, string(web.Descending), 1)
+	newest, err := s.rows(ctx, filter{column: f.column, value: f.value, workspace: f.workspace, to: web.LastMillisecond}, string(web.Descending), 1)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, each
 	if err := db.Record(ctx, s.db, by, f.exported(in.Format), nil); err != nil || len(newest) == 0 {
 		return err
 	}
-	for below := newest[0].ID + string(web.Descending); ; {
+	for below := db.NextID("aud", newest[0].ID); ; {
 		chunk, err := s.rows(ctx, f, below, exportChunk)
 		if err != nil {
 			return err

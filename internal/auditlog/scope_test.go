@@ -160,7 +160,7 @@ func TestAuditRowsSurviveWhatTheySpeakOf(t *testing.T) {
 		if err := n.Server.Tidy(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if left := n.Count(t, `SELECT count(*) FROM directory_entry WHERE id = $1`, entry); left != 0 {
+		if left := n.Count(t, `SELECT count(*) FROM directory_entry WHERE id = $1`, db.PackID("entry", entry)); left != 0 {
 			t.Fatal("the entry was not purged")
 		}
 		admin = n.Admin(t)
@@ -185,15 +185,15 @@ func TestAuditRowsCannotBeChanged(t *testing.T) {
 	attempts := map[string][]string{
 		"both": {
 			`UPDATE audit_log SET entry = '["nothing.happened"]'`,
-			`UPDATE audit_log SET id = 'aud_0'`,
+			`UPDATE audit_log SET workspace_number = 0`,
 			`DELETE FROM audit_log`,
-			`INSERT INTO audit_log SELECT * FROM audit_log WHERE 1 = 1 ON CONFLICT (workspace_id, id) WHERE workspace_id IS NOT NULL
+			`INSERT INTO audit_log SELECT * FROM audit_log WHERE 1 = 1 ON CONFLICT (workspace_number, id) WHERE workspace_number IS NOT NULL
 				DO UPDATE SET entry = '["nothing.happened"]'`,
 		},
 		"sqlite": {
-			`INSERT OR REPLACE INTO audit_log SELECT id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key,
-				resource_id_key, outcome_key, '["nothing.happened"]' FROM audit_log WHERE workspace_id IS NOT NULL`,
-			`UPDATE OR REPLACE audit_log SET id = 'aud_0'`,
+			`INSERT OR REPLACE INTO audit_log SELECT id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key,
+				resource_id_key, outcome_key, '["nothing.happened"]' FROM audit_log WHERE workspace_number IS NOT NULL`,
+			`UPDATE OR REPLACE audit_log SET workspace_number = 0`,
 		},
 		"postgres": {`TRUNCATE audit_log`},
 	}

@@ -72,22 +72,24 @@ func (s *Service) Page(ctx context.Context, by db.Caller, in ListInput) (Page, e
 
 // Recent returns the newest n rows of a workspace, 50 at most.
 func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, n int) ([]api.AuditEntry, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
+	number, err := s.authority.Enter(ctx, by.Actor, workspaceID, access.AuditRead)
+	if err != nil {
 		return nil, err
 	}
-	return s.rows(ctx, inWorkspace(workspaceID), string(web.Descending), max(0, min(n, maxRecent)))
+	return s.rows(ctx, inWorkspace(workspaceID, number), string(web.Descending), max(0, min(n, maxRecent)))
 }
 
 // Get returns one row of a workspace.
 func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string) (api.AuditEntry, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AuditRead); err != nil {
+	number, err := s.authority.Enter(ctx, by.Actor, workspaceID, access.AuditRead)
+	if err != nil {
 		return api.AuditEntry{}, err
 	}
 	var row api.AuditEntry
-	err := s.db.Read(ctx, func(q db.Q) error {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		var found bool
 		var err error
-		if row, found, err = find(q, workspaceID, id); err == nil && !found {
+		if row, found, err = find(q, number, id); err == nil && !found {
 			err = fault.Missing("audit entry")
 		}
 		return err
@@ -108,7 +110,7 @@ func (s *Service) authorize(ctx context.Context, by db.Caller, in Filters, need 
 	var err error
 	if in.WorkspaceID != nil && *in.WorkspaceID != "" {
 		f.value = *in.WorkspaceID
-		err = s.authority.RequireInWorkspace(ctx, by.Actor, f.value, need)
+		f.workspace, err = s.authority.Enter(ctx, by.Actor, f.value, need)
 	} else {
 		f.column, f.value = "organization_id", *in.OrganizationID
 		// Only owners may read the log of an organization, and only they may write its settings.

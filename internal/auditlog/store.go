@@ -12,6 +12,7 @@ import (
 // filter selects the rows of a list.
 type filter struct {
 	column, value string // workspace_id, organization_id, or actor_id for the rows of an actor that belong to no workspace
+	workspace     int64  // number of the workspace, if it is one
 	equals        []equal
 	from, to      int64 // Unix milliseconds
 }
@@ -23,8 +24,8 @@ type equal struct {
 }
 
 // inWorkspace selects every row of a workspace.
-func inWorkspace(id string) filter {
-	return filter{column: "workspace_id", value: id, to: web.LastMillisecond}
+func inWorkspace(id string, number int64) filter {
+	return filter{column: "workspace_id", value: id, workspace: number, to: web.LastMillisecond}
 }
 
 // byActor selects the rows of an actor that belong to no workspace.
@@ -74,23 +75,23 @@ func (f filter) newest(below string, take int) *db.Statement {
 	if f.to != web.LastMillisecond {
 		below = min(below, db.FirstID("aud", f.to+1))
 	}
-	sql := db.NewStatement(`SELECT id, entry, workspace_id FROM audit_log WHERE id < `, below)
+	sql := db.NewStatement(`SELECT id, entry, workspace_number FROM audit_log WHERE id < `, db.PackBelow("aud", below))
 	if f.from > 0 && !f.indexed() {
-		sql.Add(` AND id >= `, f.first())
+		sql.Add(` AND id >= `, db.PackID("aud", f.first()))
 	}
 	workspaceID := ""
 	switch {
 	case f.column == "organization_id":
 		sql.Add(` AND organization_id = `, f.value)
 	case f.column == "actor_id":
-		sql.Add(` AND workspace_id IS NULL AND actor_id_key = `, audit.FilterKey(audit.ByActor, "", f.value))
+		sql.Add(` AND workspace_number IS NULL AND actor_id_key = `, audit.FilterKey(audit.ByActor, "", f.value))
 	case f.keyed():
 		// SQLite would prefer the index of all rows of the workspace, if the query
 		// named it: belongs compares the workspace instead.
 		workspaceID = f.value
 	default:
 		workspaceID = f.value
-		sql.Add(` AND workspace_id = `, f.value)
+		sql.Add(` AND workspace_number = `, f.workspace)
 	}
 	for _, e := range f.equals {
 		if e.success() {
@@ -113,19 +114,23 @@ func (f filter) newest(below string, take int) *db.Statement {
 }
 
 // belongs reports whether a row that newest selected is in the list.
-func (f filter) belongs(r db.Rows, first string) bool {
-	return string(r.Raw(0)) >= first && (!f.keyed() || string(r.Raw(2)) == f.value)
+func (f filter) belongs(r db.Rows, id []byte, first string) bool {
+	return string(id) >= first && (!f.keyed() || r.Int(2) == f.workspace)
 }
 
 // encode adds the rows of a page as JSON.
 func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
-	var row db.Rows
-	write := func(dst []byte) []byte { return audit.AppendJSON(dst, row.Raw(0), row.Raw(1)) }
+	var at struct { // one value, so that a page allocates once for it
+		row db.Rows
+		id  [30]byte
+	}
+	write := func(dst []byte) []byte { return audit.AppendJSON(dst, at.id[:], at.row.Raw(1)) }
 	first := f.first()
 	return q.EachOf(f.newest(w.After, w.Limit), func(r db.Rows) error {
-		if f.belongs(r, first) {
-			row = r
-			page.Row(r.Raw(0), write)
+		id := db.AppendID(at.id[:0], "aud", r.Raw(0))
+		if f.belongs(r, id, first) {
+			at.row = r
+			page.Row(id, write)
 		}
 		return nil
 	})
@@ -135,32 +140,34 @@ func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
 func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
 	all := []api.AuditEntry{}
 	first := f.first()
+	var id []byte
 	err := q.EachOf(f.newest(below, take), func(r db.Rows) error {
-		if len(all) == take || !f.belongs(r, first) {
+		id = db.AppendID(id[:0], "aud", r.Raw(0))
+		if len(all) == take || !f.belongs(r, id, first) {
 			return nil
 		}
-		entry, err := audit.ReadStored(r.Text(0), r.Raw(1))
+		entry, err := audit.ReadStored(string(id), r.Raw(1))
 		all = append(all, entry)
 		return err
 	})
 	return all, err
 }
 
-func find(q db.Q, workspaceID, id string) (entry api.AuditEntry, found bool, err error) {
+func find(q db.Q, workspace int64, id string) (entry api.AuditEntry, found bool, err error) {
 	err = q.Each(func(r db.Rows) (err error) {
 		found = true
 		entry, err = audit.ReadStored(id, r.Raw(0))
 		return err
-	}, `SELECT entry FROM audit_log WHERE workspace_id = $1 AND id = $2`, workspaceID, id)
+	}, `SELECT entry FROM audit_log WHERE workspace_number = $1 AND id = $2`, workspace, db.PackID("aud", id))
 	return entry, found, err
 }
 
 // countSpan counts the rows of a workspace from one id to before another, and those
 // among them that tell of no success, each up to a limit.
-func countSpan(q db.Q, workspaceID, first, past string, limit int) (count, refused int, err error) {
+func countSpan(q db.Q, f filter, first, past string, limit int) (count, refused int, err error) {
 	_, err = q.Row(`SELECT
-		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE workspace_id = $1 AND id >= $2 AND id < $3 LIMIT $4) a),
+		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE workspace_number = $1 AND id >= $2 AND id < $3 LIMIT $4) a),
 		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE outcome_key IN ($5, $6) AND id >= $2 AND id < $3 LIMIT $4) r)`,
-		workspaceID, first, past, limit, audit.OutcomeKey(workspaceID, audit.Denied), audit.OutcomeKey(workspaceID, audit.Failure)).Scan(&count, &refused)
+		f.workspace, db.PackID("aud", first), db.PackID("aud", past), limit, audit.OutcomeKey(f.value, audit.Denied), audit.OutcomeKey(f.value, audit.Failure)).Scan(&count, &refused)
 	return count, refused, err
 }

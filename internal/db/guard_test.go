@@ -9,10 +9,24 @@ import (
 )
 
 const (
-	copyRow = ` audit_log (id, workspace_id, actor_id_key, action_key, resource_type_key, resource_id_key, entry)
-		SELECT id, workspace_id, actor_id_key, action_key, resource_type_key, resource_id_key, '["forged"]' FROM audit_log WHERE true`
-	taken = ` ON CONFLICT (workspace_id, id) WHERE workspace_id IS NOT NULL`
+	copyRow = ` audit_log (id, workspace_number, actor_id_key, action_key, resource_type_key, resource_id_key, entry)
+		SELECT id, workspace_number, actor_id_key, action_key, resource_type_key, resource_id_key, '["forged"]' FROM audit_log WHERE true`
+	taken = ` ON CONFLICT (workspace_number, id) WHERE workspace_number IS NOT NULL`
 )
+
+// makeWorkspace makes the workspace that happened speaks of.
+func makeWorkspace(t *testing.T, d *db.DB) {
+	t.Helper()
+	err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error {
+		if err := each(tx, insertOrganization, "org_1"); err != nil {
+			return err
+		}
+		return each(tx, insertWorkspace, happened.WorkspaceID)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // forgeries are ways to change what the audit log says.
 var forgeries = map[string]struct{ engine, sql string }{
@@ -26,6 +40,7 @@ var forgeries = map[string]struct{ engine, sql string }{
 func TestAuditRowsCanNeitherBeChangedNorDeleted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
+		makeWorkspace(t, d)
 		mustPut(t, d, "something")
 		for name, forgery := range forgeries {
 			if forgery.engine != "" && forgery.engine != store.Engine {
@@ -47,6 +62,7 @@ func TestAuditRowsCanNeitherBeChangedNorDeleted(t *testing.T) {
 func TestAuditRowSaysWhatHappened(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
+		makeWorkspace(t, d)
 		by := db.Caller{Actor: audit.Actor{
 			Type: audit.APIKey, ID: "usr_1", Name: "Ada", Email: "ada@example.com", HomeOrgID: "org_1", RequestID: "req_1", IP: "192.0.2.1",
 		}}
@@ -71,7 +87,7 @@ func TestRowWithoutAWorkspaceIsFiledAtHome(t *testing.T) {
 		if err := db.Record(t.Context(), d, by, audit.Event{Action: audit.KeyCreated}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := count(t, d, `SELECT count(*) FROM audit_log WHERE workspace_id IS NULL AND organization_id = $1`, "org_home"); got != 1 {
+		if got := count(t, d, `SELECT count(*) FROM audit_log WHERE workspace_number IS NULL AND organization_id = $1`, "org_home"); got != 1 {
 			t.Error("the row is not filed with the actor's organization")
 		}
 	})

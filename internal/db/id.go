@@ -5,11 +5,9 @@ import (
 	"encoding/binary"
 	"sync"
 	"time"
-)
 
-// crockford is an alphabet that sorts like the bits it encodes and has no letters
-// that are easily confused.
-const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+	"bursar/internal/db/engine"
+)
 
 // idSource makes 128-bit values that only grow: 48 bits of milliseconds, 16 bits
 // that count within a millisecond, and 64 random bits.
@@ -31,22 +29,7 @@ func (s *idSource) next(prefix string) (id string, at int64) {
 func FirstID(prefix string, at int64) string { return encodeID(prefix, uint64(at)<<16, 0) }
 
 func encodeID(prefix string, hi, lo uint64) string {
-	return string(appendID(make([]byte, 0, len(prefix)+1+idDigits), prefix, hi, lo))
-}
-
-// idDigits is how many characters of five bits 128 bits take.
-const idDigits = 26
-
-func appendID(dst []byte, prefix string, hi, lo uint64) []byte {
-	dst = append(append(dst, prefix...), '_')
-	first := len(dst)
-	dst = append(dst, "00000000000000000000000000"...)
-	for i := len(dst) - 1; i >= first; i-- {
-		dst[i] = crockford[lo&31]
-		lo = lo>>5 | hi<<59
-		hi >>= 5
-	}
-	return dst
+	return string(engine.AppendID(make([]byte, 0, len(prefix)+1+engine.IDDigits), prefix, hi, lo))
 }
 
 // draw returns a tick, which always grows even if the clock goes back, and random

@@ -75,6 +75,17 @@ func TestEverythingIsBelowAPositionThatIsNoID(t *testing.T) {
 	}
 }
 
+func TestNothingIsBetweenAnIDAndTheNext(t *testing.T) {
+	for id, want := range map[string]string{
+		lowestID: lowestID[:31] + "1", "entry_01m7f4dmeb000sgqgd6d7veyfz": "entry_01m7f4dmeb000sgqgd6d7veyg0",
+		"entry_01m7f4dmeb0000zzzzzzzzzzzz": "entry_01m7f4dmeb0001000000000000", "entry_01m7f4dmeb000fzzzzzzzzzzzz": "entry_01m7f4dmeb000g000000000000",
+	} {
+		if got := db.NextID("entry", id); got != want {
+			t.Errorf("after %s comes %s, want %s", id, got, want)
+		}
+	}
+}
+
 func TestStoredIDsSortAsTheirTextsDo(t *testing.T) {
 	columns := map[string]string{"sqlite": "BLOB", "postgres": "uuid"}
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

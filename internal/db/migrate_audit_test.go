@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,17 +10,6 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 )
-
-// oldAudit takes a store back to the audit log of migration 0009.
-const oldAudit = `
-	DROP VIEW audit_entry;
-	DROP TABLE audit_log;
-	CREATE TABLE audit_log (
-		id TEXT PRIMARY KEY, workspace_id TEXT, organization_id TEXT, action TEXT NOT NULL, outcome TEXT NOT NULL, description TEXT NOT NULL,
-		actor_type TEXT NOT NULL, actor_id TEXT NOT NULL, actor_name TEXT NOT NULL, actor_email TEXT NOT NULL, resource_type TEXT NOT NULL,
-		resource_id TEXT NOT NULL, request_id TEXT NOT NULL, ip TEXT NOT NULL, at BIGINT NOT NULL, sent TEXT
-	);
-	DELETE FROM schema_migration WHERE name = '0010_audit_entry';`
 
 // oldRows are rows of that log: of a workspace, of an organization and of neither,
 // with texts that JSON must escape.
@@ -65,14 +53,14 @@ func (o oldRow) want() newRow {
 
 func TestOldAuditRowsAreMigratedAsNewOnesAreWritten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		old := store.Open(t)
 		var want []newRow
-		for sql := range strings.SplitSeq(strings.TrimSuffix(oldAudit, ";"), ";") {
-			if err := change(t.Context(), old, audit.None("a test"), func(tx *db.Tx) error { return tx.Exec(sql) }); err != nil {
-				t.Fatal(err)
+		fillBefore(t, store, "0010", func(tx *db.Tx) error {
+			if err := each(tx, insertOrganization, "org_1"); err != nil {
+				return err
 			}
-		}
-		err := change(t.Context(), old, audit.None("a test"), func(tx *db.Tx) error {
+			if err := each(tx, insertWorkspace, "ws_1"); err != nil {
+				return err
+			}
 			for _, o := range oldRows(store.Engine) {
 				want = append(want, o.want())
 				e := o.entry
@@ -85,16 +73,14 @@ func TestOldAuditRowsAreMigratedAsNewOnesAreWritten(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 
 		migrated := store.Open(t)
 		var got []newRow
-		err = migrated.Read(t.Context(), func(q db.Q) (err error) {
+		err := migrated.Read(t.Context(), func(q db.Q) (err error) {
 			got, err = db.Collect(q, func(r db.Rows) newRow {
-				return newRow{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Int(4), r.Int(5), r.Int(6), r.Int(7), r.Int(8)}
-			}, `SELECT id, workspace_id, organization_id, entry, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key FROM audit_log ORDER BY id`)
+				return newRow{db.UnpackID("aud", r, 0), r.Text(1), r.Text(2), r.Text(3), r.Int(4), r.Int(5), r.Int(6), r.Int(7), r.Int(8)}
+			}, `SELECT a.id, w.id, a.organization_id, entry, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key
+				FROM audit_log a LEFT JOIN workspace w ON w.number = a.workspace_number ORDER BY a.id`)
 			return err
 		})
 		if err != nil {

@@ -75,11 +75,11 @@ func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
 			if err := tx.Exec(`INSERT INTO organization (id, name, slug, created_at) VALUES ($1, $2, $3, $4)`, "org_1", "Ünïcödé 🦉 '\"", "s", big+1); err != nil {
 				return err
 			}
-			if err := tx.Exec(`INSERT INTO workspace (id, organization_id, name, slug, member_version, created_at) VALUES ($1, $2, $1, $1, 0, 0)`, "ws_1", "org_1"); err != nil {
+			if err := tx.Exec(`INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at) VALUES ($1, 7, $2, $1, $1, 0, 0)`, "ws_1", "org_1"); err != nil {
 				return err
 			}
-			return tx.Exec(`INSERT INTO directory_entry (id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at, deleted_at)
-				VALUES ($1, $2, '', '', $3, '', '', '{}', '', $4, 0, $5)`, "entry_1", "ws_1", true, -1, db.NullInt(0))
+			return tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at, deleted_at)
+				VALUES ($1, $2, '', '', $3, '', '', '{}', '', $4, 0, $5)`, db.PackID("entry", d.NewID("entry")), 7, true, -1, db.NullInt(0))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
 		var sent bool
 		err = d.Read(t.Context(), func(q db.Q) error {
 			_, err := q.Row(`SELECT o.name, o.created_at, e.label_sent, e.created_at, e.deleted_at
-				FROM organization o JOIN workspace w ON w.organization_id = o.id JOIN directory_entry e ON e.workspace_id = w.id`).
+				FROM organization o JOIN workspace w ON w.organization_id = o.id JOIN directory_entry e ON e.workspace_number = w.number`).
 				Scan(&name, &at, &sent, &created, &deleted)
 			return err
 		})

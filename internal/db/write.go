@@ -76,8 +76,8 @@ func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any
 	return err
 }
 
-const insertAudit = `INSERT INTO audit_log (id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+const insertAudit = `INSERT INTO audit_log (id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
+	VALUES ($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, $5, $6, $7, $8, $9)`
 
 // maxAuditText bounds each text of an audit row, in bytes. Some of them come from
 // requests that were refused, whose sender must not decide how large the log grows.
@@ -122,7 +122,7 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 		ResourceType: string(e.Action.Resource()), ResourceID: capped(e.ResourceID), RequestID: capped(actor.RequestID), IP: capped(actor.IP),
 	}
 	key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, e.WorkspaceID, value) }
-	if err := tx.Exec(insertAudit, id, NullText(e.WorkspaceID), NullText(e.OrganizationID),
+	if err := tx.Exec(insertAudit, PackID("aud", id), NullText(e.WorkspaceID), NullText(e.OrganizationID),
 		key(audit.ByActor, entry.ActorID), key(audit.ByAction, entry.Action), key(audit.ByResourceType, entry.ResourceType),
 		key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(e.WorkspaceID, e.Outcome),
 		string(audit.AppendStored(make([]byte, 0, 512), entry))); err != nil {

@@ -88,8 +88,8 @@ func TestUniqueAndForeignKeyErrorsAreDifferent(t *testing.T) {
 		unique, foreignKey bool
 	}{
 		"primary key taken": {insertSetting, []any{"taken", "v"}, true, false},
-		"composite key taken": {`INSERT INTO directory_word (workspace_id, word, entry_id) VALUES ($1, $1, $1), ($1, $1, $1)`,
-			[]any{"x"}, true, false},
+		"composite key taken": {`INSERT INTO directory_word (workspace_number, word, entry_id) VALUES ($1, $2, $3), ($1, $2, $3)`,
+			[]any{1, "x", [16]byte{}}, true, false},
 		"unique index taken": {`INSERT INTO organization (id, name, slug, created_at) VALUES ($1, $3, $3, 0), ($2, $3, $3, 0)`,
 			[]any{"org_1", "org_2", "same"}, true, false},
 		"no such parent": {insertWorkspace, []any{"ws_1", "org_none", "n", "s"}, false, true},

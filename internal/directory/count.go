@@ -24,12 +24,13 @@ type Counts struct{ People, Organizations, Inactive, Tags Count }
 
 // Counts counts the entries and tags of a workspace.
 func (s *Service) Counts(ctx context.Context, by db.Caller, workspaceID string) (Counts, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.DirectoryRead); err != nil {
+	workspace, err := s.authority.Enter(ctx, by.Actor, workspaceID, access.DirectoryRead)
+	if err != nil {
 		return Counts{}, err
 	}
 	var people, organizations, inactive, tags int
-	err := s.db.Read(ctx, func(q db.Q) error {
-		_, err := q.Row(countAll, workspaceID, maxCount+1, api.TypePerson, api.TypeOrganization, api.StatusInactive).
+	err = s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(countAll, workspace, maxCount+1, api.TypePerson, api.TypeOrganization, api.StatusInactive, workspaceID).
 			Scan(&people, &organizations, &inactive, &tags)
 		return err
 	})
@@ -39,7 +40,7 @@ func (s *Service) Counts(ctx context.Context, by db.Caller, workspaceID string) 
 func bounded(n int) Count { return Count{N: min(n, maxCount), More: n > maxCount} }
 
 const countAll = `SELECT
-	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_id = $1 AND type = $3 AND deleted_at IS NULL LIMIT $2) p),
-	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_id = $1 AND type = $4 AND deleted_at IS NULL LIMIT $2) o),
-	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_id = $1 AND status = $5 AND deleted_at IS NULL LIMIT $2) i),
-	(SELECT count(*) FROM (SELECT 1 FROM directory_tag WHERE workspace_id = $1 LIMIT $2) t)`
+	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_number = $1 AND type = $3 AND deleted_at IS NULL LIMIT $2) p),
+	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_number = $1 AND type = $4 AND deleted_at IS NULL LIMIT $2) o),
+	(SELECT count(*) FROM (SELECT 1 FROM directory_entry WHERE workspace_number = $1 AND status = $5 AND deleted_at IS NULL LIMIT $2) i),
+	(SELECT count(*) FROM (SELECT 1 FROM directory_tag WHERE workspace_id = $6 LIMIT $2) t)`

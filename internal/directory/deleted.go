@@ -20,7 +20,8 @@ type DeletedEntry struct {
 // Deleted returns a page of the deleted entries of a workspace that can be restored,
 // newest first.
 func (s *Service) Deleted(ctx context.Context, by db.Caller, in DeletedInput) (web.Page[DeletedEntry], error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete)
+	if err != nil {
 		return web.Page[DeletedEntry]{}, err
 	}
 	window, err := s.cursors.Paged(in.PageParams, web.Descending, "deleted", in.WorkspaceID)
@@ -29,7 +30,7 @@ func (s *Service) Deleted(ctx context.Context, by db.Caller, in DeletedInput) (w
 	}
 	var rows []DeletedEntry
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		rows, err = restorable(q, in.WorkspaceID, s.db.Now(), window)
+		rows, err = restorable(q, workspace, s.db.Now(), window)
 		return err
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 type entry struct {
 	id          string
 	workspaceID string
+	workspace   int64 // its number
 	kind        string
 	label       string
 	labelSent   bool
@@ -22,8 +23,8 @@ type entry struct {
 }
 
 // newEntry makes a row of a request. It has no id yet.
-func newEntry(in api.EntryCreate) entry {
-	e := entry{workspaceID: in.WorkspaceID, kind: in.Type, status: api.StatusActive, fields: in.Fields}
+func newEntry(workspace int64, in api.EntryCreate) entry {
+	e := entry{workspaceID: in.WorkspaceID, workspace: workspace, kind: in.Type, status: api.StatusActive, fields: in.Fields}
 	set(&e.name, in.Name)
 	e.setLabel(in.Label)
 	return e

@@ -8,13 +8,13 @@ import (
 
 // filter says which entries a page shows.
 type filter struct {
-	workspaceID string
-	kind        *string
-	status      *string
-	tagID       string
-	words       []string
-	after       string
-	take        int
+	workspace int64
+	kind      *string
+	status    *string
+	tagID     string
+	words     []string
+	after     string
+	take      int
 }
 
 // commonThreshold is how many entries must have a word before it is faster to scan the
@@ -27,27 +27,28 @@ func (f filter) each(q db.Q, page *web.JSONPage) error {
 	if err != nil {
 		return err
 	}
+	after := db.PackBelow("entry", f.after)
 	sql := db.NewStatement(`SELECT e.id, e.type, e.label, e.status, e.fields FROM `)
 	switch source {
 	case byTag:
 		sql.Add(`directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = `, f.tagID)
-		sql.Add(` AND t.live = TRUE AND t.entry_id < `, f.after)
+		sql.Add(` AND t.live = TRUE AND t.entry_id < `, after)
 		if f.kind != nil || f.status != nil {
 			// The tag implies both, but the indexes of type and status need them spelled out.
-			sql.Add(` AND e.deleted_at IS NULL AND e.workspace_id = `, f.workspaceID)
-			sql.Add(` AND e.id < `, f.after)
+			sql.Add(` AND e.deleted_at IS NULL AND e.workspace_number = `, f.workspace)
+			sql.Add(` AND e.id < `, after)
 		}
 	case byWord:
 		low, high := wordRange(rest[0])
-		sql.Add(`(SELECT DISTINCT entry_id FROM directory_word WHERE workspace_id = `, f.workspaceID)
+		sql.Add(`(SELECT DISTINCT entry_id FROM directory_word WHERE workspace_number = `, f.workspace)
 		sql.Add(` AND word >= `, low)
 		sql.Add(` AND word < `, high)
-		sql.Add(` AND entry_id < `, f.after)
+		sql.Add(` AND entry_id < `, after)
 		sql.Add(`) t JOIN directory_entry e ON e.id = t.entry_id WHERE e.deleted_at IS NULL`)
 		rest = rest[1:]
 	default:
-		sql.Add(`directory_entry e WHERE e.workspace_id = `, f.workspaceID)
-		sql.Add(` AND e.deleted_at IS NULL AND e.id < `, f.after)
+		sql.Add(`directory_entry e WHERE e.workspace_number = `, f.workspace)
+		sql.Add(` AND e.deleted_at IS NULL AND e.id < `, after)
 	}
 	if f.kind != nil {
 		sql.Add(` AND e.type = `, *f.kind)
@@ -68,11 +69,14 @@ func (f filter) each(q db.Q, page *web.JSONPage) error {
 		sql.Add(` ORDER BY t.entry_id DESC`)
 	}
 	sql.Limit(f.take)
-	var row db.Rows
-	write := func(dst []byte) []byte { return appendEntry(dst, row) }
+	var at struct { // one value, so that a page allocates once for it
+		row db.Rows
+		id  [32]byte
+	}
+	write := func(dst []byte) []byte { return appendEntry(dst, at.id[:], at.row) }
 	return q.EachOf(sql, func(r db.Rows) error {
-		row = r
-		page.Row(r.Raw(0), write)
+		at.row = r
+		page.Row(db.AppendID(at.id[:0], "entry", r.Raw(0)), write)
 		return nil
 	})
 }
@@ -90,7 +94,7 @@ func (f filter) source(q db.Q) (source, []string, error) {
 	words := append([]string{}, f.words...)
 	rarest, fewest := 0, commonThreshold
 	for i, word := range words {
-		n, err := frequency(q, f.workspaceID, word)
+		n, err := frequency(q, f.workspace, word)
 		if err != nil {
 			return byNewest, nil, err
 		}
@@ -109,24 +113,24 @@ func (f filter) source(q db.Q) (source, []string, error) {
 }
 
 // frequency counts the entries with a word, up to commonThreshold.
-func frequency(q db.Q, workspaceID, word string) (n int, err error) {
+func frequency(q db.Q, workspace int64, word string) (n int, err error) {
 	low, high := wordRange(word)
-	common, err := q.Row(`SELECT word FROM directory_common_word WHERE workspace_id = $1 AND word >= $2 AND word < $3 LIMIT 1`,
-		workspaceID, low, high).Scan(new(string))
+	common, err := q.Row(`SELECT word FROM directory_common_word WHERE workspace_number = $1 AND word >= $2 AND word < $3 LIMIT 1`,
+		workspace, low, high).Scan(new(string))
 	if err != nil || common {
 		return commonThreshold, err
 	}
-	_, err = q.Row(`SELECT count(*) FROM (SELECT 1 FROM directory_word WHERE workspace_id = $1 AND word >= $2 AND word < $3 LIMIT $4) w`,
-		workspaceID, low, high, commonThreshold).Scan(&n)
+	_, err = q.Row(`SELECT count(*) FROM (SELECT 1 FROM directory_word WHERE workspace_number = $1 AND word >= $2 AND word < $3 LIMIT $4) w`,
+		workspace, low, high, commonThreshold).Scan(&n)
 	return n, err
 }
 
 // wordRange returns the range of all words with a prefix, compared bytewise.
 func wordRange(prefix string) (low, high string) { return prefix, prefix + "\U0010FFFF" }
 
-func appendEntry(dst []byte, r db.Rows) []byte {
+func appendEntry(dst, id []byte, r db.Rows) []byte {
 	dst = append(dst, `{"id":"`...)
-	dst = append(dst, r.Raw(0)...)
+	dst = append(dst, id...)
 	dst = append(dst, `","type":"`...)
 	dst = append(dst, r.Raw(1)...)
 	dst = append(dst, `","label":`...)

@@ -14,19 +14,19 @@ import (
 const maxMethods = 50
 
 // mayReceive requires the permission to change the receiving methods of an entry.
-func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) error {
-	_, err := s.may(ctx, by, entryID, access.ReceivingWrite)
-	return asPart(err)
+func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) (place, error) {
+	at, _, err := s.may(ctx, by, entryID, access.ReceivingWrite)
+	return at, asPart(err)
 }
 
 // lockForMethods locks the entry whose methods are about to change: two transactions must
 // not decide at the same time which method is the default.
-func lockForMethods(tx *db.Tx, entryID string) (entry, []api.ReceivingMethod, error) {
-	e, err := lock(tx, entryID)
+func lockForMethods(tx *db.Tx, at place) (entry, []api.ReceivingMethod, error) {
+	e, err := lock(tx, at)
 	if err != nil {
 		return e, nil, fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
 	}
-	methods, err := methodsOf(tx.Q, entryID)
+	methods, err := methodsOf(tx.Q, at.id)
 	return e, methods, err
 }
 
@@ -50,11 +50,12 @@ func methodEvent(action audit.Action, e entry, m api.ReceivingMethod, text strin
 
 // AddMethod adds a receiving method to an entry. The first one is the default.
 func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput) (api.ReceivingMethod, error) {
-	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
+	at, err := s.mayReceive(ctx, by, in.EntryID)
+	if err != nil {
 		return api.ReceivingMethod{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
-		e, methods, err := lockForMethods(tx, in.EntryID)
+		e, methods, err := lockForMethods(tx, at)
 		if err == nil && len(methods) >= maxMethods {
 			err = fault.New(fault.TooMany, "an entry can have at most %d receiving methods", maxMethods)
 		}
@@ -72,17 +73,18 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 		}
 		return m, methodEvent(audit.ReceivingMethodAdded, e, m, "Added a receiving method to"), tx.Exec(
 			`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_id, is_default, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.ID, e.id, m.Provider, m.AccountName, m.AccountID, m.IsDefault, tx.Now())
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.ID, stored(e.id), m.Provider, m.AccountName, m.AccountID, m.IsDefault, tx.Now())
 	})
 }
 
 // UpdateMethod changes a receiving method.
 func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMethodInput) (api.ReceivingMethod, error) {
-	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
+	at, err := s.mayReceive(ctx, by, in.EntryID)
+	if err != nil {
 		return api.ReceivingMethod{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
-		e, methods, err := lockForMethods(tx, in.EntryID)
+		e, methods, err := lockForMethods(tx, at)
 		if err != nil {
 			return api.ReceivingMethod{}, audit.Event{}, err
 		}
@@ -114,12 +116,13 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 // RemoveMethod removes a receiving method. If it was the default, the oldest of the
 // others becomes the default.
 func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput) (api.Deleted, error) {
-	if err := s.mayReceive(ctx, by, in.EntryID); err != nil {
+	at, err := s.mayReceive(ctx, by, in.EntryID)
+	if err != nil {
 		return api.Deleted{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
 		answer := api.Deleted{ID: in.MethodID, Deleted: true}
-		e, methods, err := lockForMethods(tx, in.EntryID)
+		e, methods, err := lockForMethods(tx, at)
 		if err != nil {
 			return answer, audit.Event{}, err
 		}
@@ -132,18 +135,18 @@ func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput
 		}
 		if m.IsDefault {
 			err = tx.Exec(`UPDATE receiving_method SET is_default = TRUE
-				WHERE id = (SELECT id FROM receiving_method WHERE entry_id = $1 ORDER BY id LIMIT 1)`, e.id)
+				WHERE id = (SELECT id FROM receiving_method WHERE entry_id = $1 ORDER BY id LIMIT 1)`, stored(e.id))
 		}
 		return answer, methodEvent(audit.ReceivingMethodRemoved, e, m, "Removed a receiving method of"), err
 	})
 }
 
 func clearDefault(tx *db.Tx, entryID string) error {
-	return tx.Exec(`UPDATE receiving_method SET is_default = FALSE WHERE entry_id = $1 AND is_default = TRUE`, entryID)
+	return tx.Exec(`UPDATE receiving_method SET is_default = FALSE WHERE entry_id = $1 AND is_default = TRUE`, stored(entryID))
 }
 
 func methodsOf(q db.Q, entryID string) ([]api.ReceivingMethod, error) {
 	return db.Collect(q, func(r db.Rows) api.ReceivingMethod {
 		return api.ReceivingMethod{ID: r.Text(0), Provider: r.Text(1), AccountName: r.Text(2), AccountID: r.Text(3), IsDefault: r.Bool(4)}
-	}, `SELECT id, provider, account_name, account_id, is_default FROM receiving_method WHERE entry_id = $1 ORDER BY id`, entryID)
+	}, `SELECT id, provider, account_name, account_id, is_default FROM receiving_method WHERE entry_id = $1 ORDER BY id`, stored(entryID))
 }

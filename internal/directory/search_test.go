@@ -127,17 +127,18 @@ func crowd(t *testing.T, n *servertest.Node, count int, tag string) []string {
 			if i%3 == 0 {
 				status = "inactive"
 			}
-			if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at)
-				VALUES ($1, $2, $3, $4, TRUE, '', $5, '{}', $6, 0, 0)`, id, n.First.WorkspaceID, kind, "Common "+own, status, " common "+own); err != nil {
+			if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at)
+				VALUES ($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, TRUE, '', $5, '{}', $6, 0, 0)`, db.PackID("entry", id), n.First.WorkspaceID, kind, "Common "+own, status, " common "+own); err != nil {
 				return nil, audit.Event{}, err
 			}
 			for _, word := range []string{"common", own} {
-				if err := tx.Exec(`INSERT INTO directory_word (workspace_id, word, entry_id) VALUES ($1, $2, $3)`, n.First.WorkspaceID, word, id); err != nil {
+				if err := tx.Exec(`INSERT INTO directory_word (workspace_number, word, entry_id) VALUES ((SELECT number FROM workspace WHERE id = $1), $2, $3)`,
+					n.First.WorkspaceID, word, db.PackID("entry", id)); err != nil {
 					return nil, audit.Event{}, err
 				}
 			}
 			if i%5 == 0 {
-				if err := tx.Exec(`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, $2, TRUE)`, id, tag); err != nil {
+				if err := tx.Exec(`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, $2, TRUE)`, db.PackID("entry", id), tag); err != nil {
 					return nil, audit.Event{}, err
 				}
 			}
@@ -207,7 +208,7 @@ func TestEntriesAreFoundByAWordThatTheyAreNotFiledUnder(t *testing.T) {
 		tag := admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "fifth"}).OK().Text("id")
 		crowd(t, n, 2100, tag)
 		filed := func() int {
-			return n.Count(t, `SELECT count(*) FROM directory_word WHERE workspace_id = $1 AND word = $2`, n.First.WorkspaceID, "common")
+			return n.Count(t, `SELECT count(*) FROM directory_word WHERE workspace_number = (SELECT number FROM workspace WHERE id = $1) AND word = $2`, n.First.WorkspaceID, "common")
 		}
 		for i := range 520 {
 			admin.Entry(servertest.Body{"label": fmt.Sprint("Common later", i)})

@@ -37,7 +37,8 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
 
 // List returns a page of the entries of a workspace, newest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil {
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
+	if err != nil {
 		return nil, err
 	}
 	window, err := s.cursors.Paged(in.PageParams, web.Descending, "directory", in.WorkspaceID,
@@ -46,7 +47,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 		return nil, err
 	}
 	page := window.NewJSONPage()
-	f := filter{workspaceID: in.WorkspaceID, kind: in.Type, status: in.Status, after: window.After, take: window.Limit}
+	f := filter{workspace: workspace, kind: in.Type, status: in.Status, after: window.After, take: window.Limit}
 	if in.Q != nil {
 		f.words = in.words
 		var cancel context.CancelFunc
@@ -81,7 +82,7 @@ func scope(filter *string) string {
 
 // Get returns one entry in full.
 func (s *Service) Get(ctx context.Context, by db.Caller, in EntryInput) (api.Entry, error) {
-	held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
+	at, held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
 	if err != nil {
 		return api.Entry{}, asEntry(err)
 	}
@@ -90,7 +91,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in EntryInput) (api.Ent
 		if err := q.Snapshot(); err != nil {
 			return err
 		}
-		e, err := find(q, in.ID)
+		e, err := find(q, at)
 		if err == nil && e.id == "" {
 			err = errNoEntry
 		}
@@ -118,30 +119,30 @@ func asPart(err error) error {
 	return fault.Instead(err, fault.ResourceNotFound, fault.Missing("directory entry"))
 }
 
-// may requires a permission in the workspace of an entry and returns all permissions of
-// the caller there. It runs the same query for an entry that does not exist, so that the
+// may requires a permission in the workspace of an entry. It returns where the entry is
+// and all permissions of the caller there. It runs the same query for an entry that does not exist, so that the
 // time does not tell whether it does.
-func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need access.Permission) (access.Set, error) {
-	var workspaceID string
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		workspaceID, err = workspaceOf(q, entryID)
+func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need access.Permission) (at place, held access.Set, err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		at, err = locate(q, entryID)
 		return err
 	})
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, at.workspaceID, need)
 	}
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, need); err != nil {
-		return 0, err
+	if err == nil {
+		held, err = s.authority.Permissions(ctx, by.Actor, at.workspaceID)
 	}
-	return s.authority.Permissions(ctx, by.Actor, workspaceID)
+	return at, held, err
 }
 
 // Create adds an entry.
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Created, error) {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite); err != nil {
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite)
+	if err != nil {
 		return api.Created{}, err
 	}
-	e := newEntry(in.EntryCreate)
+	e := newEntry(workspace, in.EntryCreate)
 	words, doubtful := s.common.split(e.workspaceID, strings.Fields(e.words))
 	var common []string
 	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
@@ -154,7 +155,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err := insert(tx, e, words); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		if common, err = declareCommon(tx, e.workspaceID, doubtful); err != nil {
+		if common, err = declareCommon(tx, e.workspace, doubtful); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
 		return api.Created{ID: e.id}, e.event(audit.EntryCreated, "Created"), attach(tx, e.id, tags)
@@ -167,11 +168,12 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 
 // Update changes what is given and leaves the rest as it is.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Created, error) {
-	if _, err := s.may(ctx, by, in.ID, access.DirectoryWrite); err != nil {
+	at, _, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
+	if err != nil {
 		return api.Created{}, asEntry(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
-		before, err := lock(tx, in.ID)
+		before, err := lock(tx, at)
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
@@ -207,11 +209,12 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 
 // Delete hides an entry. It can be restored for 30 days.
 func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.Deleted, error) {
-	if _, err := s.may(ctx, by, in.ID, access.DirectoryDelete); err != nil {
+	at, _, err := s.may(ctx, by, in.ID, access.DirectoryDelete)
+	if err != nil {
 		return api.Deleted{}, asEntry(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
-		e, err := lock(tx, in.ID)
+		e, err := lock(tx, at)
 		if err == nil {
 			err = hide(tx, e)
 		}
@@ -221,17 +224,18 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 
 // Restore brings a deleted entry back.
 func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api.Restored, error) {
-	if _, err := s.may(ctx, by, in.ID, access.DirectoryDelete); err != nil {
+	at, _, err := s.may(ctx, by, in.ID, access.DirectoryDelete)
+	if err != nil {
 		return api.Restored{}, asPart(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
 		answer := api.Restored{ID: in.ID, Restored: true}
-		e, err := unhide(tx, in.ID, tx.Now()-keepDeleted.Milliseconds())
+		e, err := unhide(tx, at, tx.Now()-keepDeleted.Milliseconds())
 		if err != nil {
 			return answer, audit.Event{}, err
 		}
 		if e.id == "" {
-			if e, err = find(tx.Q, in.ID); err == nil && e.id == "" {
+			if e, err = find(tx.Q, at); err == nil && e.id == "" {
 				err = fault.Missing("directory entry")
 			}
 			return answer, audit.None("the entry is not deleted"), err
@@ -245,12 +249,12 @@ func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) 
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, err
 	}
-	var home string
+	var at place
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		home, err = workspaceOf(q, in.ID)
+		at, err = locate(q, in.ID)
 		return err
 	})
-	if err == nil && home != in.WorkspaceID {
+	if err == nil && at.workspaceID != in.WorkspaceID {
 		err = fault.Missing("directory entry")
 	}
 	if err != nil {

@@ -9,32 +9,45 @@ import (
 	"bursar/internal/web"
 )
 
-const columns = `id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at`
+const columns = `workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at`
 
-func read(q db.Q, sql string, args ...any) (entry, error) {
-	var e entry
+// stored is the parameter that stands for the id of an entry.
+func stored(id string) any { return db.PackID("entry", id) }
+
+// place says which entry, and in which workspace: the row itself has only the number.
+type place struct{ id, workspaceID string }
+
+// read reads an entry by a query whose first parameter is its id; the entry's id is empty
+// if the query finds none.
+func read(q db.Q, sql string, at place, args ...any) (entry, error) {
+	e := entry{workspaceID: at.workspaceID}
 	var object string
-	_, err := q.Row(sql, args...).Scan(&e.id, &e.workspaceID, &e.kind, &e.label, &e.labelSent, &e.name,
+	found, err := q.Row(sql, append([]any{stored(at.id)}, args...)...).Scan(&e.workspace, &e.kind, &e.label, &e.labelSent, &e.name,
 		&e.status, &object, &e.words, &e.createdAt, &e.updatedAt)
+	if found {
+		e.id = at.id
+	}
 	e.fields = api.SplitFields([]byte(object))
 	return e, err
 }
 
 // find reads an entry that is not deleted; its id is empty if there is none.
-func find(q db.Q, id string) (entry, error) {
-	return read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1 AND deleted_at IS NULL`, id)
+func find(q db.Q, at place) (entry, error) {
+	return read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1 AND deleted_at IS NULL`, at)
 }
 
-// workspaceOf returns the workspace of an entry, deleted or not.
-func workspaceOf(q db.Q, id string) (workspaceID string, err error) {
-	_, err = q.Row(`SELECT workspace_id FROM directory_entry WHERE id = $1`, id).Scan(&workspaceID)
-	return workspaceID, err
+// locate returns where an entry is, deleted or not; the workspace is empty if there is
+// none.
+func locate(q db.Q, id string) (place, error) {
+	at := place{id: id}
+	_, err := q.Row(`SELECT (SELECT id FROM workspace WHERE number = workspace_number) FROM directory_entry WHERE id = $1`, stored(id)).Scan(&at.workspaceID)
+	return at, err
 }
 
 // lock reads an entry that is not deleted and keeps others from changing it until the
 // end of the transaction.
-func lock(tx *db.Tx, id string) (entry, error) {
-	e, err := read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 AND deleted_at IS NULL RETURNING `+columns, id)
+func lock(tx *db.Tx, at place) (entry, error) {
+	e, err := read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 AND deleted_at IS NULL RETURNING `+columns, at)
 	if err == nil && e.id == "" {
 		err = errNoEntry
 	}
@@ -43,9 +56,9 @@ func lock(tx *db.Tx, id string) (entry, error) {
 
 // insert stores the entry and indexes some of its words; see commonWords.
 func insert(tx *db.Tx, e entry, words []string) error {
-	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at)
+	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-		e.id, e.workspaceID, e.kind, e.label, e.labelSent, e.name, e.status, e.fields.String(), e.words, tx.Now()); err != nil {
+		stored(e.id), e.workspace, e.kind, e.label, e.labelSent, e.name, e.status, e.fields.String(), e.words, tx.Now()); err != nil {
 		return err
 	}
 	return addWords(tx, e, words)
@@ -53,7 +66,7 @@ func insert(tx *db.Tx, e entry, words []string) error {
 
 func update(tx *db.Tx, before, after entry) error {
 	if err := tx.Exec(`UPDATE directory_entry SET label = $2, label_sent = $3, name = $4, status = $5, fields = $6, words = $7, updated_at = $8
-		WHERE id = $1`, after.id, after.label, after.labelSent, after.name, after.status, after.fields.String(), after.words, tx.Now()); err != nil {
+		WHERE id = $1`, stored(after.id), after.label, after.labelSent, after.name, after.status, after.fields.String(), after.words, tx.Now()); err != nil {
 		return err
 	}
 	if before.words == after.words {
@@ -68,7 +81,7 @@ func update(tx *db.Tx, before, after entry) error {
 
 // touch sets the time of a change that is not in the row itself, such as of tags.
 func touch(tx *db.Tx, id string) error {
-	return tx.Exec(`UPDATE directory_entry SET updated_at = $2 WHERE id = $1`, id, tx.Now())
+	return tx.Exec(`UPDATE directory_entry SET updated_at = $2 WHERE id = $1`, stored(id), tx.Now())
 }
 
 func without(words, others []string) []string {
@@ -91,12 +104,12 @@ const wordsAtOnce = 16
 
 func addWords(tx *db.Tx, e entry, words []string) error {
 	for some := range slices.Chunk(words, wordsAtOnce) {
-		sql := db.NewStatement(`INSERT INTO directory_word (workspace_id, word, entry_id) VALUES `)
+		sql := db.NewStatement(`INSERT INTO directory_word (workspace_number, word, entry_id) VALUES `)
 		for i, word := range some {
 			if i > 0 {
 				sql.Add(`, `)
 			}
-			sql.Add(`(`, e.workspaceID, word, e.id)
+			sql.Add(`(`, e.workspace, word, stored(e.id))
 			sql.Add(`)`)
 		}
 		if err := tx.ExecOf(sql); err != nil {
@@ -108,7 +121,7 @@ func addWords(tx *db.Tx, e entry, words []string) error {
 
 func dropWords(tx *db.Tx, e entry, words []string) error {
 	for _, word := range words {
-		if err := tx.Exec(`DELETE FROM directory_word WHERE workspace_id = $1 AND word = $2 AND entry_id = $3`, e.workspaceID, word, e.id); err != nil {
+		if err := tx.Exec(`DELETE FROM directory_word WHERE workspace_number = $1 AND word = $2 AND entry_id = $3`, e.workspace, word, stored(e.id)); err != nil {
 			return err
 		}
 	}
@@ -116,10 +129,10 @@ func dropWords(tx *db.Tx, e entry, words []string) error {
 }
 
 func hide(tx *db.Tx, e entry) error {
-	if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2 WHERE id = $1`, e.id, tx.Now()); err != nil {
+	if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2 WHERE id = $1`, stored(e.id), tx.Now()); err != nil {
 		return err
 	}
-	if err := tx.Exec(`UPDATE directory_entry_tag SET live = FALSE WHERE entry_id = $1`, e.id); err != nil {
+	if err := tx.Exec(`UPDATE directory_entry_tag SET live = FALSE WHERE entry_id = $1`, stored(e.id)); err != nil {
 		return err
 	}
 	return dropWords(tx, e, strings.Fields(e.words))
@@ -127,36 +140,40 @@ func hide(tx *db.Tx, e entry) error {
 
 // unhide brings back an entry that was deleted after the cutoff; its id is empty if there
 // is none.
-func unhide(tx *db.Tx, id string, cutoff int64) (entry, error) {
+func unhide(tx *db.Tx, at place, cutoff int64) (entry, error) {
 	e, err := read(tx.Q, `UPDATE directory_entry SET deleted_at = NULL, updated_at = $3
-		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 RETURNING `+columns, id, cutoff, tx.Now())
+		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 RETURNING `+columns, at, cutoff, tx.Now())
 	if err != nil || e.id == "" {
 		return e, err
 	}
-	if err := tx.Exec(`UPDATE directory_entry_tag SET live = TRUE WHERE entry_id = $1`, e.id); err != nil {
+	if err := tx.Exec(`UPDATE directory_entry_tag SET live = TRUE WHERE entry_id = $1`, stored(e.id)); err != nil {
 		return e, err
 	}
 	return e, addWords(tx, e, strings.Fields(e.words))
 }
 
 // restorable lists deleted entries that can still be restored, newest first.
-func restorable(q db.Q, workspaceID string, now int64, w web.Window) ([]DeletedEntry, error) {
+func restorable(q db.Q, workspace int64, now int64, w web.Window) ([]DeletedEntry, error) {
 	// PostgreSQL would use the index of the deleted entries of all workspaces; the sum
 	// keeps it from that.
 	return db.Collect(q, func(r db.Rows) DeletedEntry {
-		return DeletedEntry{ID: r.Text(0), Type: r.Text(1), Label: r.Text(2), DeletedAt: r.Int(3), PurgedAt: r.Int(3) + keepDeleted.Milliseconds()}
+		return DeletedEntry{ID: db.UnpackID("entry", r, 0), Type: r.Text(1), Label: r.Text(2), DeletedAt: r.Int(3), PurgedAt: r.Int(3) + keepDeleted.Milliseconds()}
 	}, `SELECT id, type, label, deleted_at FROM directory_entry
-		WHERE workspace_id = $1 AND deleted_at IS NOT NULL AND id < $2 AND deleted_at + $3 > $4 ORDER BY id DESC LIMIT $5`,
-		workspaceID, w.After, keepDeleted.Milliseconds(), now, w.Limit)
+		WHERE workspace_number = $1 AND deleted_at IS NOT NULL AND id < $2 AND deleted_at + $3 > $4 ORDER BY id DESC LIMIT $5`,
+		workspace, db.PackBelow("entry", w.After), keepDeleted.Milliseconds(), now, w.Limit)
 }
 
 const purgeBatch = 100
 
 func deletedBefore(q db.Q, cutoff int64) ([]string, error) {
-	return db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+	return db.Collect(q, func(r db.Rows) string { return db.UnpackID("entry", r, 0) },
 		`SELECT id FROM directory_entry WHERE deleted_at IS NOT NULL AND deleted_at <= $1 ORDER BY deleted_at LIMIT $2`, cutoff, purgeBatch)
 }
 
 func purge(tx *db.Tx, id string, cutoff int64) (entry, error) {
-	return read(tx.Q, `DELETE FROM directory_entry WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at <= $2 RETURNING `+columns, id, cutoff)
+	at, err := locate(tx.Q, id)
+	if err != nil {
+		return entry{}, err
+	}
+	return read(tx.Q, `DELETE FROM directory_entry WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at <= $2 RETURNING `+columns, at, cutoff)
 }

@@ -155,7 +155,7 @@ func stillApplies(q db.Q, t api.Tag) error {
 	if t.AppliesTo == api.AppliesToAll {
 		return nil
 	}
-	other, err := q.Row(`SELECT e.id FROM directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id
+	other, err := q.Row(`SELECT e.type FROM directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id
 		WHERE t.tag_id = $1 AND e.type <> $2 LIMIT 1`, t.ID, t.AppliesTo).Scan(new(string))
 	if err == nil && other {
 		err = fault.New(fault.TagInUse, "entries that are not of type %s have the tag", t.AppliesTo)
@@ -266,7 +266,7 @@ func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {
 
 func attach(tx *db.Tx, entryID string, tagIDs []string) error {
 	for _, id := range tagIDs {
-		if err := tx.Exec(`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, $2, TRUE)`, entryID, id); err != nil {
+		if err := tx.Exec(`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, $2, TRUE)`, stored(entryID), id); err != nil {
 			return err
 		}
 	}
@@ -279,13 +279,13 @@ func replaceTags(tx *db.Tx, e entry, given []string) (changed bool, err error) {
 		return false, err
 	}
 	current, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT tag_id FROM directory_entry_tag WHERE entry_id = $1`, e.id)
+		`SELECT tag_id FROM directory_entry_tag WHERE entry_id = $1`, stored(e.id))
 	if err != nil {
 		return false, err
 	}
 	gone, added := without(current, wanted), without(wanted, current)
 	for _, id := range gone {
-		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, e.id, id); err != nil {
+		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, stored(e.id), id); err != nil {
 			return false, err
 		}
 	}
@@ -294,7 +294,7 @@ func replaceTags(tx *db.Tx, e entry, given []string) (changed bool, err error) {
 
 func tagNames(q db.Q, entryID string) ([]string, error) {
 	return db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, entryID)
+		`SELECT t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(entryID))
 }
 
 // placesStep rounds the number of parameters up, so that lists of similar length share
@@ -309,14 +309,14 @@ func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]str
 		if i > 0 {
 			places.WriteByte(',')
 		}
-		args = append(args, entryIDs[min(i, len(entryIDs)-1)])
+		args = append(args, stored(entryIDs[min(i, len(entryIDs)-1)]))
 		fmt.Fprintf(&places, "$%d", len(args))
 	}
 	names := map[string][]string{}
 	// CROSS on SQLite and COALESCE on PostgreSQL keep the planner from starting with all
 	// tags of the workspace and all entries that have them.
 	err := q.Each(func(r db.Rows) error {
-		id := r.Text(0)
+		id := db.UnpackID("entry", r, 0)
 		names[id] = append(names[id], r.Text(1))
 		return nil
 	}, `SELECT x.entry_id, t.name FROM directory_entry_tag x CROSS JOIN directory_tag t

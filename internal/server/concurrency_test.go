@@ -25,7 +25,7 @@ func oneEntry(t *testing.T, n *servertest.Node, name string, answers []*serverte
 		}
 	}
 	made := n.Count(t, `SELECT count(*) FROM directory_entry WHERE label = $1`, name)
-	rows := n.Count(t, `SELECT count(*) FROM audit_entry WHERE resource_id IN (SELECT id FROM directory_entry WHERE label = $1)`, name)
+	rows := n.Count(t, `SELECT count(*) FROM audit_entry WHERE action = 'directory.entry.created' AND description LIKE '% ' || $1`, name)
 	if len(ids) != 1 || made != 1 || rows != 1 {
 		t.Errorf("%d entries and %d rows were made, %v were told", made, rows, ids)
 	}

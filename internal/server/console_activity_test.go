@@ -146,9 +146,12 @@ func TestConsoleActivityCountsSoMuchAndNoMore(t *testing.T) {
 	onStage(t, func(t *testing.T, x *stage) {
 		x.now = time.Date(2020, 5, 5, 5, 0, 0, 0, time.UTC)
 		at := x.now.UnixMilli()
-		fill(t, x.node, `INSERT INTO audit_log (id, workspace_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
-			SELECT $3 || CAST(1000000000 + i AS TEXT), $2, 0, 0, 0, 0, CASE WHEN i % 2 = 0 THEN CAST($4 AS BIGINT) END, '[]' FROM n`,
-			5_000, x.WorkspaceID, db.FirstID("aud", at)[:20], audit.OutcomeKey(x.WorkspaceID, audit.Denied))
+		fill(t, x.node, 5_000, func(tx *db.Tx, i int) error {
+			outcome := []audit.Outcome{audit.Success, audit.Denied}[i%2]
+			return tx.Exec(`INSERT INTO audit_log (id, workspace_number, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
+				VALUES ($1, (SELECT number FROM workspace WHERE id = $2), 0, 0, 0, 0, $3, '[]')`,
+				db.PackID("aud", db.FirstID("aud", at+int64(i))), x.WorkspaceID, audit.OutcomeKey(x.WorkspaceID, outcome))
+		})
 		expect := func(want auditlog.Day) {
 			t.Helper()
 			want.Date = time.Date(2020, 5, 5, 0, 0, 0, 0, time.UTC)

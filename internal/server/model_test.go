@@ -133,7 +133,7 @@ func (m *model) compareAudit(rt *rapid.T) {
 	if got := [2]string{rows[0]["action"].(string), rows[0]["resource_id"].(string)}; got != m.newest || rows[0]["outcome"] != "success" {
 		rt.Fatalf("the newest row is %v, want %v", rows[0], m.newest)
 	}
-	if got := m.n.Count(m.c.T(), `SELECT count(*) FROM audit_log WHERE workspace_id = $1`, m.ws); got != m.rows {
+	if got := m.n.Count(m.c.T(), `SELECT count(*) FROM audit_entry WHERE workspace_id = $1`, m.ws); got != m.rows {
 		rt.Fatalf("there are %d rows, want %d", got, m.rows)
 	}
 }

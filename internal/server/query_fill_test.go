@@ -38,6 +38,7 @@ type town struct {
 	many size
 
 	accounts, organizations, workspaces []string
+	numbers                             []int // of the workspaces
 	entries, tags, keys                 []string
 }
 
@@ -141,12 +142,18 @@ func places(width, values int) string {
 func (c *town) people() {
 	c.organizations = append([]string{c.large.OrganizationID, c.middle.OrganizationID, c.small.OrganizationID}, c.ids("org", c.many.tenants)...)
 	c.workspaces = append([]string{c.large.WorkspaceID, c.middle.WorkspaceID, c.small.WorkspaceID}, c.ids("ws", c.many.tenants)...)
+	for i, id := range c.workspaces {
+		c.numbers = append(c.numbers, 1000+i)
+		if i < 3 {
+			c.numbers[i] = c.number(id)
+		}
+	}
 	c.accounts = c.ids("usr", c.many.accounts)
 	c.insert("organization", "id, name, slug, created_at", c.many.tenants, func(i int) []any {
 		return []any{c.organizations[3+i], "Organization", fmt.Sprintf("organization-%d", i), c.now}
 	})
 	c.insert("workspace", "id, number, organization_id, name, slug, member_version, created_at", c.many.tenants, func(i int) []any {
-		return []any{c.workspaces[3+i], 1000 + i, c.organizations[3+i], "Workspace", fmt.Sprintf("workspace-%d", i), 0, c.now}
+		return []any{c.workspaces[3+i], c.numbers[3+i], c.organizations[3+i], "Workspace", fmt.Sprintf("workspace-%d", i), 0, c.now}
 	})
 	c.insert("account", "id, kind, email, name, status, home_org_id, email_proof, created_at", c.many.accounts, func(i int) []any {
 		if i%20 == 7 {
@@ -172,6 +179,19 @@ func (c *town) people() {
 	c.insert("workspace_role", "workspace_id, role, name, color, permissions, created_at", c.many.others, func(i int) []any {
 		return []any{c.workspaces[i%len(c.workspaces)], fmt.Sprintf("role%d", i), "Role", "", "ws.read", c.now}
 	})
+}
+
+// number is the number of a workspace.
+func (c *town) number(id string) (number int) {
+	c.t.Helper()
+	err := c.d.Read(c.t.Context(), func(q db.Q) error {
+		_, err := q.Row(`SELECT number FROM workspace WHERE id = $1`, id).Scan(&number)
+		return err
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return number
 }
 
 func (c *town) credentials() {
@@ -250,7 +270,7 @@ func (c *town) directory() {
 		return nil
 	}
 	fields := `{"first-name":"Payee","note":"` + strings.Repeat("as long as people write ", 12) + `"}`
-	c.insert("directory_entry", "id, workspace_id, type, label, label_sent, name, status, fields, words, created_at, updated_at, deleted_at", c.many.entries, func(i int) []any {
+	c.insert("directory_entry", "id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at, deleted_at", c.many.entries, func(i int) []any {
 		kind, status := "person", "active"
 		if mixed(i)%100 > 80 {
 			kind = "organization"
@@ -258,27 +278,27 @@ func (c *town) directory() {
 		if mixed(i)%50 < 2 {
 			status = "inactive"
 		}
-		return []any{c.entries[i], c.workspaces[c.spread(i)], kind, "Payee", false, "", status, fields, " " + strings.Join(words(i), " "), c.now, c.now, deleted(i)}
+		return []any{db.PackID("entry", c.entries[i]), c.numbers[c.spread(i)], kind, "Payee", false, "", status, fields, " " + strings.Join(words(i), " "), c.now, c.now, deleted(i)}
 	})
-	c.insert("directory_word", "workspace_id, word, entry_id", 2*c.many.entries, func(i int) []any {
+	c.insert("directory_word", "workspace_number, word, entry_id", 2*c.many.entries, func(i int) []any {
 		if deleted(i/2) != nil {
 			return nil
 		}
-		return []any{c.workspaces[c.spread(i/2)], words(i / 2)[i%2], c.entries[i/2]}
+		return []any{c.numbers[c.spread(i/2)], words(i / 2)[i%2], db.PackID("entry", c.entries[i/2])}
 	})
-	c.insert("directory_common_word", "workspace_id, word", 3000, func(i int) []any {
-		return []any{c.workspaces[i%len(c.workspaces)], fmt.Sprint("usual", i)}
+	c.insert("directory_common_word", "workspace_number, word", 3000, func(i int) []any {
+		return []any{c.numbers[i%len(c.numbers)], fmt.Sprint("usual", i)}
 	})
 	c.insert("directory_entry_tag", "entry_id, tag_id, live", c.many.entries, func(i int) []any {
 		tag := 20 + i%(c.many.tags-20)
 		if i%3 == 0 {
 			tag = c.spread(i)
 		}
-		return []any{c.entries[i], c.tags[tag], deleted(i) == nil}
+		return []any{db.PackID("entry", c.entries[i]), c.tags[tag], deleted(i) == nil}
 	})
 	methods := c.ids("rm", c.many.entries/3)
 	c.insert("receiving_method", "id, entry_id, provider, account_name, account_id, is_default, created_at", c.many.entries/3, func(i int) []any {
-		return []any{methods[i], c.entries[2*i], "bank", "Payee", "0001", true, c.now}
+		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", "0001", true, c.now}
 	})
 }
 
@@ -287,14 +307,14 @@ func words(i int) []string { return []string{fmt.Sprintf("batch%02d", mixed(i)%1
 
 func (c *town) history() {
 	ids := c.ids("aud", c.many.audit)
-	c.insert("audit_log", "id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry", c.many.audit, func(i int) []any {
+	c.insert("audit_log", "id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry", c.many.audit, func(i int) []any {
 		tenant := c.spread(i)
-		workspace, organization := c.workspaces[tenant], ""
+		workspace, number, organization := c.workspaces[tenant], any(c.numbers[tenant]), ""
 		switch mixed(i) % 20 {
 		case 0:
-			workspace, organization = "", c.organizations[tenant]
+			workspace, number, organization = "", nil, c.organizations[tenant]
 		case 1:
-			workspace = ""
+			workspace, number = "", nil
 		}
 		outcome := audit.Success
 		if mixed(i)%200 == 37 {
@@ -306,7 +326,7 @@ func (c *town) history() {
 			ResourceType: resource, ResourceID: c.entries[mixed(i)%1000], RequestID: "req", IP: "192.0.2.1", Timestamp: c.past(i, c.many.audit),
 		}
 		key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, workspace, value) }
-		return []any{ids[i], db.NullText(workspace), db.NullText(organization), key(audit.ByActor, actor), key(audit.ByAction, action),
+		return []any{db.PackID("aud", ids[i]), number, db.NullText(organization), key(audit.ByActor, actor), key(audit.ByAction, action),
 			key(audit.ByResourceType, resource), key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(workspace, outcome), string(audit.AppendStored(nil, entry))}
 	})
 }

@@ -121,6 +121,8 @@ func literals(args []any) string {
 			list[i] = "NULL"
 		case string:
 			list[i] = "'" + strings.ReplaceAll(v, "'", "''") + "'"
+		case [16]byte:
+			list[i] = fmt.Sprintf("'%x'", v)
 		default:
 			list[i] = fmt.Sprint(v)
 		}

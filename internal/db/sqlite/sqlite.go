@@ -167,7 +167,7 @@ func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64)
 }
 
 // createFunctions adds what migrations need and SQLite lacks: 0010 makes audit rows as the
-// program writes them today.
+// program wrote them then, and 0013 packs ids.
 func createFunctions(db *sqlite3.Conn) error {
 	filterKey := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
 		ctx.ResultInt64(audit.FilterKey(audit.Filter(arg[0].Text()), arg[1].Text(), arg[2].Text()))
@@ -179,7 +179,13 @@ func createFunctions(db *sqlite3.Conn) error {
 			ResourceID: arg[9].Text(), RequestID: arg[10].Text(), IP: arg[11].Text(),
 		})))
 	}
+	packID := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
+		if packed, ok := engine.PackID(arg[0].Text(), arg[1].Text()); ok {
+			ctx.ResultBlob(packed[:])
+		}
+	}
 	return errors.Join(
+		db.CreateFunction("pack_id", 2, sqlite3.DETERMINISTIC, packID),
 		db.CreateFunction("filter_key", 3, sqlite3.DETERMINISTIC, filterKey),
 		db.CreateFunction("stored_entry", 12, sqlite3.DETERMINISTIC, storedEntry))
 }

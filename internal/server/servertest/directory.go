@@ -67,7 +67,7 @@ func (c *Client) Stream(method, path string, body io.Reader) *Answer {
 // contents lists the columns of each table that Contents reads.
 var contents = map[string]string{
 	"directory_entry":     `id, type, label, name, status, fields, words`,
-	"directory_word":      `workspace_id, word, entry_id`,
+	"directory_word":      `workspace_number, word, entry_id`,
 	"directory_tag":       `id, workspace_id, name, applies_to`,
 	"directory_entry_tag": `entry_id, tag_id`,
 	"receiving_method":    `id, entry_id, provider, account_name, account_id`,
