@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,6 +155,31 @@ func TestTheClientNeedsNoYAMLParser(t *testing.T) {
 	for _, name := range packages {
 		if strings.Contains(name, "yaml") || name == module+"api/openapi" {
 			t.Errorf("the client imports %s", name)
+		}
+	}
+}
+
+// A promise that no test holds is only an intention.
+func TestEverySecurityPromiseNamesATestThatExists(t *testing.T) {
+	text, err := os.ReadFile("../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z0-9]+)\\.(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1)
+	if len(named) == 0 {
+		t.Fatal("the document names no test")
+	}
+	for _, name := range named {
+		files, err := filepath.Glob(name[1] + "/*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		exists := slices.ContainsFunc(files, func(file string) bool {
+			source, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(source), "func "+name[2]+"(")
+		})
+		if !exists {
+			t.Errorf("there is no test %s in internal/%s", name[2], name[1])
 		}
 	}
 }
