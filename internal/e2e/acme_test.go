@@ -36,6 +36,9 @@ type authority struct {
 // machine would have 443 and 80.
 func newAuthority(t *testing.T, tlsPort, httpPort int) authority {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("an ACME server takes its time")
+	}
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	logger, store := log.New(io.Discard, "", 0), db.NewMemoryStore()
 	issuer := ca.New(logger, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {}})
