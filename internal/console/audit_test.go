@@ -440,9 +440,9 @@ func TestAuditOfTheOrganizationIsForItsOwner(t *testing.T) {
 	if got := browse(t, n, "viewer@example.com").get(room(n, "/audit?scope=organization")); got.status != http.StatusForbidden {
 		t.Errorf("somebody else gets %d", got.status)
 	}
-	phone := open(t, n, adminEmail, "/audit", browsertest.Viewport(390, 844))
+	page.SetViewport(390, 844)
 	var tabs struct{ Needs, Has int }
-	phone.Eval(`(({ scrollWidth: Needs, clientWidth: Has }) => ({ Needs, Has }))(document.querySelector(".tabs"))`, &tabs)
+	page.Eval(`(({ scrollWidth: Needs, clientWidth: Has }) => ({ Needs, Has }))(document.querySelector(".tabs"))`, &tabs)
 	if tabs.Needs > tabs.Has {
 		t.Errorf("on a phone the tabs are cut: %+v", tabs)
 	}
