@@ -36,11 +36,9 @@ type WebSession struct {
 
 // browser is the cached state of a browser's session.
 type browser struct {
-	state atomic.Pointer[browserState]
+	state atomic.Pointer[sessionState]
 	seen  atomic.Int64
 }
-
-type browserState struct{ sessionState }
 
 // Browser is who is signed in at a browser.
 type Browser struct{ Actor audit.Actor }
@@ -132,9 +130,9 @@ func (s *Service) idle(b *browser, now int64) bool {
 	return now-b.seen.Load() >= s.config.WebIdle.Milliseconds()
 }
 
-func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string) (*browserState, error) {
+func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string) (*sessionState, error) {
 	epoch := s.db.Epoch()
-	state := &browserState{}
+	state := &sessionState{}
 	err := s.db.Read(ctx, func(q db.Q) error {
 		var id string
 		var seen int64
@@ -142,11 +140,9 @@ func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string
 		if err != nil || !found {
 			return err
 		}
-		session, err := loadSession(q, id)
-		if err != nil {
+		if state, err = loadSession(q, id); err != nil {
 			return err
 		}
-		state.sessionState = *session
 		// Another node may have stored a later use.
 		if last := known.seen.Load(); seen > last {
 			known.seen.CompareAndSwap(last, seen)
