@@ -37,7 +37,6 @@ type authority struct {
 // machine would have 443 and 80.
 func newAuthority(t *testing.T, tlsPort, httpPort int) authority {
 	t.Helper()
-	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	logger, store := log.New(io.Discard, "", 0), db.NewMemoryStore()
 	issuer := ca.New(logger, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {}})
 	checks := va.New(logger, httpPort, tlsPort, false, resolver(t), store)
@@ -90,15 +89,18 @@ func portOf(t *testing.T, address string) int {
 }
 
 func TestCertificatesComeFromAnAuthority(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "darwin" && os.Getenv("CI") != "true" {
 		t.Skip("a program on this system trusts no authority of a test's own: it ignores SSL_CERT_FILE")
 	}
 	t.Run("TLS-ALPN-01", func(t *testing.T) {
+		t.Parallel()
 		listen := freePort(t)
 		a := newAuthority(t, portOf(t, listen), portOf(t, freePort(t)))
 		a.serves(t, "--listen", listen)
 	})
 	t.Run("HTTP-01", func(t *testing.T) {
+		t.Parallel()
 		plain := freePort(t)
 		target, err := url.Parse("http://" + plain)
 		if err != nil {
@@ -145,6 +147,7 @@ func (a authority) serves(t *testing.T, flags ...string) {
 }
 
 func TestCertificatesOfAnAuthorityNeedAFolderBesidePostgreSQL(t *testing.T) {
+	t.Parallel()
 	store := dbtest.Postgres(t)
 	got := command(t, nil, append([]string{"serve", "--acme-domain", "pay.example.com"}, at(store)...)...)
 	if got.Code != 2 || !strings.Contains(got.Err, "--acme-cache") {

@@ -87,6 +87,7 @@ func awaitEnd(t *testing.T, c *servertest.Client) {
 }
 
 func TestAdministrationWhileAServerRuns(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
@@ -182,6 +183,7 @@ func (s *site) signingKeys() {
 }
 
 func TestOwnersSeeWhatOperatorsDoToTheirUsers(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		owner := servertest.Remote(t, start(t, store).URL, made).Admin(t)
@@ -199,6 +201,7 @@ func TestOwnersSeeWhatOperatorsDoToTheirUsers(t *testing.T) {
 }
 
 func TestWhatEndsOnOneNodeEndsOnEvery(t *testing.T) {
+	t.Parallel()
 	store := dbtest.Postgres(t)
 	made := initialise(t, store)
 	here, there := servertest.Remote(t, startNode(t, store).URL, made), servertest.Remote(t, startNode(t, store).URL, made)

@@ -19,6 +19,7 @@ import (
 var apiKey = regexp.MustCompile(`bk_[0-9A-Za-z]{36}`)
 
 func TestFirstStartSaysOnceHowToUseTheServer(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store)
 		said := p.welcome(t)
@@ -59,6 +60,7 @@ func paste(t *testing.T, p *process, line string) servertest.Body {
 }
 
 func TestInitMakesAStoreReady(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
@@ -89,6 +91,7 @@ func TestInitMakesAStoreReady(t *testing.T) {
 }
 
 func TestInitPrintsTextOrJSON(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	text := succeed(t, append(append([]string{"init"}, first...), at(store)...)...)
 	for _, form := range []string{`org_\w{26}`, `ws_\w{26}`, `usr_\w{26}`, apiKey.String()} {
@@ -107,6 +110,7 @@ func TestInitPrintsTextOrJSON(t *testing.T) {
 }
 
 func TestMissingFlagsAreNamedAllAtOnce(t *testing.T) {
+	t.Parallel()
 	for line, flags := range map[string][]string{
 		"init":                                {"--email", "--name", "--organization", "--workspace"},
 		"init --email a@example.com --name A": {"--organization", "--workspace"},
@@ -133,6 +137,7 @@ func TestMissingFlagsAreNamedAllAtOnce(t *testing.T) {
 }
 
 func TestBadUsageExitsWith2(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		"frobnicate", "admin frobnicate", "admin user frobnicate", "serve now", "serve --frobnicate",
 		"serve --rate-limit fast", "serve --rate-limit 0/s", "serve --public-url pay.example.com", "serve --log-level loud",
@@ -150,6 +155,7 @@ func TestBadUsageExitsWith2(t *testing.T) {
 }
 
 func TestBadVariablesExitWith2(t *testing.T) {
+	t.Parallel()
 	for _, variable := range []string{
 		"BURSAR_RATE_LIMIT=fast", "BURSAR_PUBLIC_URL=pay.example.com", "BURSAR_LISTEN=nonsense", "BURSAR_KEY_SESSION_TTL=soon",
 		"BURSAR_TRUSTED_PROXIES=nonsense", "BURSAR_LOG_LEVEL=loud",
@@ -163,6 +169,7 @@ func TestBadVariablesExitWith2(t *testing.T) {
 }
 
 func TestVariablesSetTheServerUp(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	env := []string{
 		"BURSAR_DATA=" + dir, "BURSAR_LISTEN=127.0.0.1:0",
@@ -200,6 +207,7 @@ func TestVariablesSetTheServerUp(t *testing.T) {
 }
 
 func TestDatabaseURLVariableIsTheStore(t *testing.T) {
+	t.Parallel()
 	store := dbtest.Postgres(t)
 	env := []string{"BURSAR_DATABASE_URL=" + store.Config.URL, "BURSAR_RATE_LIMIT=off"}
 	if got := command(t, env, append([]string{"init"}, first...)...); got.Code != 0 {

@@ -15,6 +15,7 @@ const (
 )
 
 func TestNothingAnsweredIsLostWhenTheServerIsKilled(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		l := newLoad(initialise(t, store), writers)
 		p := startNode(t, store)
@@ -32,6 +33,7 @@ func TestNothingAnsweredIsLostWhenTheServerIsKilled(t *testing.T) {
 }
 
 func TestNothingAnsweredIsLostWhenTheDatabaseIsKilled(t *testing.T) {
+	t.Parallel()
 	store, cluster := ownPostgres(t)
 	l := newLoad(initialise(t, store), writers)
 	p := start(t, store)

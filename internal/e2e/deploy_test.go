@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -66,6 +67,7 @@ func write(t *testing.T, path, text string) string {
 }
 
 func TestSystemdAcceptsTheUnit(t *testing.T) {
+	t.Parallel()
 	analyze := tool(t, "systemd-analyze")
 	dir := t.TempDir()
 	unit := write(t, filepath.Join(dir, "bursar.service"), deployed(t, "bursar.service", "/usr/local/bin/bursar", program))
@@ -87,6 +89,7 @@ func TestSystemdAcceptsTheUnit(t *testing.T) {
 // The container's image is empty but for the binary: it runs as a user without
 // privileges, and the data folder is all that it can write to.
 func TestTheBinaryRunsInAnEmptyRootWithoutPrivileges(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("CI must run as root: changing the root folder needs it")
@@ -136,6 +139,7 @@ func TestTheBinaryRunsInAnEmptyRootWithoutPrivileges(t *testing.T) {
 }
 
 func TestNginxServesBursarAsConfigured(t *testing.T) {
+	t.Parallel()
 	nginx := tool(t, "nginx")
 	p := start(t, dbtest.SQLite(t), "--public-url", "https://pay.example.com", "--trusted-proxies", "127.0.0.1/32")
 	dir := t.TempDir()
@@ -215,15 +219,20 @@ func statusAt(t *testing.T, client *http.Client, url string) int {
 	return response.StatusCode
 }
 
-// freePort is a loopback address that nobody listens on at the moment.
+// freePort is a loopback address that nobody listens on at the moment. It lies below the
+// ports that systems give to whoever asks for any, so that no test beside this one is given
+// it before the program listens on it.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("find a free port: %v", err)
+	for range 100 {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+mathrand.IntN(20_000)))
+		if err == nil {
+			defer listener.Close()
+			return listener.Addr().String()
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	t.Fatal("found no free port")
+	return ""
 }
 
 // selfSigned writes pay.crt and pay.key for pay.example.com into a folder.

@@ -18,6 +18,7 @@ import (
 )
 
 func TestDrainAnswersEveryRequest(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := startNode(t, store)
@@ -108,6 +109,7 @@ func folded(t *testing.T, store dbtest.Store) {
 }
 
 func TestRequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	made := initialise(t, store)
 	p := start(t, store)
@@ -137,6 +139,7 @@ func TestRequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
 }
 
 func TestIdleServerStopsThoughClientsStayConnected(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store)
 		if _, _, err := dial(t, p).ask(http.MethodGet, "/healthz", "", ""); err != nil {
@@ -149,6 +152,7 @@ func TestIdleServerStopsThoughClientsStayConnected(t *testing.T) {
 }
 
 func TestUsedPortIsToldPlainly(t *testing.T) {
+	t.Parallel()
 	p := start(t, dbtest.SQLite(t))
 	address := strings.TrimPrefix(p.URL, "http://")
 	got := command(t, nil, "serve", "--data", t.TempDir(), "--listen", address)

@@ -43,6 +43,7 @@ func private(t *testing.T, dir string) (names string) {
 }
 
 func TestEveryFileOfTheStoreIsPrivate(t *testing.T) {
+	t.Parallel()
 	store := open(t)
 	p := start(t, store)
 	names := private(t, store.Config.Dir)
@@ -64,6 +65,7 @@ func TestEveryFileOfTheStoreIsPrivate(t *testing.T) {
 }
 
 func TestASecondServerOnTheSameFolderIsRefused(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	p := start(t, store)
 	second := command(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, at(store)...)...)

@@ -116,6 +116,7 @@ var runsServer = regexp.MustCompile(`^(serve|init|admin)\b`)
 var flagLine = regexp.MustCompile(`(?m)^ {2,6}(?:-\w, )?--([a-z-]+).*(?:\n {7,}.*)*$`)
 
 func TestHelpNamesEveryFlagAndItsVariable(t *testing.T) {
+	t.Parallel()
 	for name, flags := range flagsOf {
 		t.Run("bursar "+name, func(t *testing.T) {
 			help := succeed(t, append(strings.Fields(name), "--help")...)
@@ -150,6 +151,7 @@ var (
 
 // TestHelpListsEveryCommand keeps the table of this test complete.
 func TestHelpListsEveryCommand(t *testing.T) {
+	t.Parallel()
 	listed := map[string]bool{"": true}
 	for name := range flagsOf {
 		help := succeed(t, append(strings.Fields(name), "--help")...)
@@ -169,6 +171,7 @@ func TestHelpListsEveryCommand(t *testing.T) {
 }
 
 func TestBareCommandHelps(t *testing.T) {
+	t.Parallel()
 	for line, says := range map[string]string{
 		"": "Daily work:", "admin": "Available Commands:", "admin user": "Available Commands:", "context": "Available Commands:", "directory": "Available Commands:",
 	} {

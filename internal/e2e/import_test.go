@@ -142,6 +142,7 @@ func line(t *testing.T, values ...any) string {
 }
 
 func TestAKilledImportGoesOnWithoutMakingAnythingTwice(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		i := newImporting(t, made, start(t, store).URL, 500)
@@ -167,6 +168,7 @@ func TestAKilledImportGoesOnWithoutMakingAnythingTwice(t *testing.T) {
 }
 
 func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	i := newImporting(t, initialise(t, store), start(t, store).URL, 400)
 	r := i.start(t, "--parallel", "2")
@@ -191,6 +193,7 @@ func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
 }
 
 func TestAnImportOutlivesItsServer(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
@@ -208,6 +211,7 @@ func TestAnImportOutlivesItsServer(t *testing.T) {
 }
 
 func TestAnImportGivesUpOnAServerThatStaysAway(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	made := initialise(t, store)
 	p := start(t, store)
@@ -224,6 +228,7 @@ func TestAnImportGivesUpOnAServerThatStaysAway(t *testing.T) {
 }
 
 func TestAnImportOfAnyLengthNeedsLittleMemory(t *testing.T) {
+	t.Parallel()
 	few, many := 20_000, 100_000
 	if underRace() {
 		few, many = 1000, 5000 // it is many times slower
@@ -270,6 +275,7 @@ func (i *importing) needs(t *testing.T, says string, more ...string) int {
 }
 
 func TestAnImportShowsABarOnATerminal(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	i := newImporting(t, initialise(t, store), start(t, store).URL, 1500)
 	cmd := exec.Command(program, "directory", "import", i.file)

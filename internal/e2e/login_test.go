@@ -162,6 +162,7 @@ func (s *seat) signedOut() {
 }
 
 func TestLoginByABrowser(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		t.Parallel()
 		made := initialise(t, store)

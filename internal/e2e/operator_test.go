@@ -11,6 +11,7 @@ import (
 )
 
 func TestOperatorEndpointsAnswer(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
@@ -38,6 +39,7 @@ func TestOperatorEndpointsAnswer(t *testing.T) {
 }
 
 func TestMetricsAreServedOnAnAddressOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	made := initialise(t, store)
 	p := start(t, store, "--metrics-listen", "127.0.0.1:0")
@@ -56,6 +58,7 @@ func TestMetricsAreServedOnAnAddressOfTheirOwn(t *testing.T) {
 }
 
 func TestEveryRequestLeavesOneLineInTheLog(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	made := initialise(t, store)
 	p := start(t, store)
@@ -95,6 +98,7 @@ func TestEveryRequestLeavesOneLineInTheLog(t *testing.T) {
 // TestLogTellsNoSecrets goes through everything that handles a secret, the right
 // way and the wrong way.
 func TestLogTellsNoSecrets(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store, "--log-level", "debug")
 		said := p.welcome(t)

@@ -62,6 +62,7 @@ func fill(t *testing.T, dir string) (free func()) {
 // Many write at once, so that they share commits: SQLite gives up the whole
 // transaction when the disk is full.
 func TestFullDiskRefusesWritesAndNothingElse(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t)
 	store := dbtest.Store{Engine: "sqlite", Config: db.Config{Dir: filepath.Join(disk, "data")}}
 	l := newLoad(initialise(t, store), 12)
@@ -87,6 +88,7 @@ func TestFullDiskRefusesWritesAndNothingElse(t *testing.T) {
 }
 
 func TestServerOutlivesADatabaseOutage(t *testing.T) {
+	t.Parallel()
 	store, cluster := ownPostgres(t)
 	made := initialise(t, store)
 	p := start(t, store)
@@ -141,6 +143,7 @@ func TestServerOutlivesADatabaseOutage(t *testing.T) {
 }
 
 func TestServerWithoutItsDatabaseDoesNotStart(t *testing.T) {
+	t.Parallel()
 	const url = "postgres://bursar:hunter2@127.0.0.1:1/bursar?sslmode=disable"
 	got := command(t, nil, "serve", "--listen", "127.0.0.1:0", "--database-url", url)
 	if got.Code != 1 || !strings.Contains(got.Err, "reach PostgreSQL") {

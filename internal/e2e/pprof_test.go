@@ -35,6 +35,7 @@ func askedAs(t *testing.T, url, host string) int {
 }
 
 func TestProfilesAreServedOnAnAddressOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	p := start(t, dbtest.SQLite(t), "--pprof", "127.0.0.1:0")
 	address := p.aside(t, "profiles")
 	if got := askedAs(t, address+"/debug/pprof/heap", ""); got != http.StatusOK {
@@ -46,6 +47,7 @@ func TestProfilesAreServedOnAnAddressOfTheirOwn(t *testing.T) {
 }
 
 func TestProfilesAreNotServedUnderAnotherName(t *testing.T) {
+	t.Parallel()
 	p := start(t, dbtest.SQLite(t), "--pprof", "127.0.0.1:0")
 	if got := askedAs(t, p.aside(t, "profiles")+"/debug/pprof/heap", "rebound.example.com"); got != http.StatusForbidden {
 		t.Errorf("a profile under a foreign name is answered with %d", got)
@@ -53,6 +55,7 @@ func TestProfilesAreNotServedUnderAnotherName(t *testing.T) {
 }
 
 func TestProfilesDoNotTellTheCommandLine(t *testing.T) {
+	t.Parallel()
 	p := start(t, dbtest.SQLite(t), "--pprof", "127.0.0.1:0")
 	if got := askedAs(t, p.aside(t, "profiles")+"/debug/pprof/cmdline", ""); got != http.StatusNotFound {
 		t.Errorf("the command line is answered with %d", got)

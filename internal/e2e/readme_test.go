@@ -86,6 +86,7 @@ func masked(text, address string) string {
 }
 
 func TestTheTourOfTheCommandLinePrintsWhatTheREADMESays(t *testing.T) {
+	t.Parallel()
 	p, key, _ := fresh(t)
 	tours := blocks(section(t, "Two minutes at the command line"), "console")
 	if len(tours) != 1 {
@@ -117,6 +118,7 @@ func TestTheTourOfTheCommandLinePrintsWhatTheREADMESays(t *testing.T) {
 }
 
 func TestTheTourOfTheAPISucceedsAtEveryStep(t *testing.T) {
+	t.Parallel()
 	p, key, workspace := fresh(t)
 	text := section(t, "A five-minute tour of the API")
 	steps := blocks(text, "sh")

@@ -17,6 +17,7 @@ func basic(id, secret string) string {
 var jargon = regexp.MustCompile(`(?i)sqlite3|sqlstate|pgx|pgconn|pgerror|goroutine|panic|\*fault|fault\.|%!|constraint failed|\b(select|insert into|update) .* (from|values|set)\b`)
 
 func TestAdministrationThatFailsSaysWhyInOneLine(t *testing.T) {
+	t.Parallel()
 	const unknown = "_01jd2m8k3vq7w5x9y0z1a2b3c4"
 	cases := map[string]string{
 		"user create --email ada@example.com --name Again":                              "ada@example.com",
@@ -54,6 +55,7 @@ func TestAdministrationThatFailsSaysWhyInOneLine(t *testing.T) {
 }
 
 func TestAdministrationMakesNoStore(t *testing.T) {
+	t.Parallel()
 	got := command(t, nil, "admin", "user", "create", "--email", "a@example.com", "--name", "A", "--data", t.TempDir())
 	if got.Code != 1 || !strings.Contains(got.Err, "no store") {
 		t.Errorf("exit code %d: %s", got.Code, got.Err)
@@ -61,6 +63,7 @@ func TestAdministrationMakesNoStore(t *testing.T) {
 }
 
 func TestAddressOfOneStoreOnly(t *testing.T) {
+	t.Parallel()
 	got := command(t, nil, "serve", "--data", t.TempDir(), "--database-url", "postgres://127.0.0.1/x")
 	if got.Code != 2 {
 		t.Errorf("exit code %d: %s", got.Code, got.Err)

@@ -54,8 +54,13 @@ import (
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
 
 func TestScripts(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { runScripts(t, dbtest.SQLite) })
-	t.Run("postgres", func(t *testing.T) { runScripts(t, dbtest.Postgres) })
+	t.Parallel()
+	for engine, store := range map[string]func(testing.TB) dbtest.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			runScripts(t, store)
+		})
+	}
 }
 
 func runScripts(t *testing.T, store func(testing.TB) dbtest.Store) {

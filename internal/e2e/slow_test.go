@@ -13,6 +13,7 @@ import (
 // TestSlowClientsHoldNobodyUp opens more connections than the store has, and
 // leaves each in the middle of its request.
 func TestSlowClientsHoldNobodyUp(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)

@@ -57,6 +57,7 @@ func ready(t *testing.T, client *http.Client) (reused bool) {
 }
 
 func TestCertificatesAreReadAgainWithoutDroppingConnections(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "pay.crt"), filepath.Join(dir, "pay.key")
 	old := selfSigned(t, dir)
@@ -97,6 +98,7 @@ func TestCertificatesAreReadAgainWithoutDroppingConnections(t *testing.T) {
 }
 
 func TestABrokenCertificateStopsTheStart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	selfSigned(t, dir)
 	broken := write(t, filepath.Join(dir, "broken"), "nonsense")
@@ -113,6 +115,7 @@ func TestABrokenCertificateStopsTheStart(t *testing.T) {
 }
 
 func TestPlainRequestsAreSentToTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	selfSigned(t, dir)
 	p := start(t, dbtest.SQLite(t), "--tls-cert", filepath.Join(dir, "pay.crt"), "--tls-key", filepath.Join(dir, "pay.key"),
@@ -141,6 +144,7 @@ func TestPlainRequestsAreSentToTLS(t *testing.T) {
 }
 
 func TestPlainHTTPBeyondLoopbackIsADecision(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	selfSigned(t, dir)
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0", "pay.example.com:0"} {
@@ -166,6 +170,7 @@ func TestPlainHTTPBeyondLoopbackIsADecision(t *testing.T) {
 }
 
 func TestTheFirstStartBeyondLoopbackPrintsNoSecrets(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		if store.Engine == "sqlite" {
 			store = open(t)
