@@ -49,6 +49,7 @@ type Serve struct {
 	DrainTimeout     time.Duration
 	LogLevel         string
 	Pprof            string
+	HashMemory       uint32 // see signin.Config
 }
 
 // ACME holds the settings of an authority that issues certificates by itself.

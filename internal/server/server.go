@@ -112,7 +112,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 	s.signin, err = signin.New(d, links, signin.Config{
 		PublicURL: c.PublicURL,
 		Provider:  signin.Provider(c.OIDC),
-		LimitsOff: rate.Off,
+		LimitsOff: rate.Off, HashMemory: c.HashMemory,
 	})
 	if err != nil {
 		return nil, err

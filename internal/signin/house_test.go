@@ -83,6 +83,9 @@ type option func(*settings)
 // limited lets the limits of attempts count, which tests go without otherwise.
 func limited(s *settings) { s.LimitsOff = false }
 
+// slowHashes hashes passwords as a server does, which takes long if many are hashed.
+func slowHashes(s *settings) { s.HashMemory = 0 }
+
 // mailing sends links by mail, too.
 func mailing(to *smtptest.Server) option { return func(s *settings) { s.mail = to } }
 
@@ -99,7 +102,7 @@ func build(t testing.TB, store dbtest.Store, options ...option) *house {
 	h.db = store.OpenAt(t, h.clock.now)
 	key, err := identity.Prepare(t.Context(), h.db)
 	must(t, err)
-	config := settings{Config: signin.Config{PublicURL: publicURL, LimitsOff: true}}
+	config := settings{Config: signin.Config{PublicURL: publicURL, LimitsOff: true, HashMemory: 64}}
 	for _, option := range options {
 		option(&config)
 	}

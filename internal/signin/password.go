@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -21,12 +22,11 @@ import (
 
 // Argon2id as OWASP recommends it: 19 MiB, two passes, one lane.
 const (
-	argonMemory  = 19 * 1024
-	argonPasses  = 2
-	argonLanes   = 1
-	argonSalt    = 16
-	argonKey     = 32
-	argonEncoded = "$argon2id$v=19$m=19456,t=2,p=1$"
+	argonMemory = 19 * 1024 // KiB
+	argonPasses = 2
+	argonLanes  = 1
+	argonSalt   = 16
+	argonKey    = 32
 
 	minPassword = 12
 	maxPassword = 200
@@ -35,16 +35,23 @@ const (
 
 // hasher hashes passwords. Each hash takes 19 MiB and some tens of milliseconds, so only
 // a few are computed at once, and a flood from one network must leave others their turn.
-type hasher struct{ turns *turns }
+type hasher struct {
+	turns  *turns
+	memory uint32
+	prefix string // of every stored hash: the algorithm and its parameters
+}
 
-func newHasher(atOnce int) *hasher { return &hasher{newTurns(atOnce)} }
+func newHasher(atOnce int, memory uint32) *hasher {
+	memory = cmp.Or(memory, argonMemory)
+	return &hasher{newTurns(atOnce), memory, fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$", memory, argonPasses, argonLanes)}
+}
 
 func (h *hasher) key(ctx context.Context, ip, password string, salt []byte) ([]byte, error) {
 	if err := h.turns.wait(ctx, limit.Network(ip)); err != nil {
 		return nil, err
 	}
 	defer h.turns.end()
-	return argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey), nil
+	return argon2.IDKey([]byte(password), salt, argonPasses, h.memory, argonLanes, argonKey), nil
 }
 
 // normal returns a password in the Unicode form in which it is compared, so that the
@@ -65,7 +72,7 @@ func (h *hasher) hash(ctx context.Context, ip, password string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return argonEncoded + base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key), nil
+	return h.prefix + base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key), nil
 }
 
 // matches compares a password with the stored hash. If there is none, it does the same
@@ -74,7 +81,7 @@ func (h *hasher) matches(ctx context.Context, ip, password, stored string) (bool
 	salt, want := make([]byte, argonSalt), make([]byte, argonKey)
 	known := stored != ""
 	if known {
-		rest, ok := strings.CutPrefix(stored, argonEncoded)
+		rest, ok := strings.CutPrefix(stored, h.prefix)
 		saltText, keyText, cut := strings.Cut(rest, "$")
 		var err, bad error
 		salt, err = base64.RawStdEncoding.DecodeString(saltText)

@@ -132,7 +132,7 @@ func TestPasswordsAreStoredHashed(t *testing.T) {
 		if hash(a) == hash(b) {
 			t.Error("equal passwords are stored alike")
 		}
-	})
+	}, slowHashes)
 }
 
 func TestChangingThePassword(t *testing.T) {
