@@ -203,6 +203,7 @@ var first = []string{"--email", "ada@example.com", "--name", "Ada Lovelace", "--
 // initialise sets a store up.
 func initialise(t *testing.T, store dbtest.Store) (made setup.Result) {
 	t.Helper()
+	store.CopySchema(t)
 	out := succeed(t, append(append([]string{"init", "--json"}, first...), at(store)...)...)
 	if err := json.Unmarshal([]byte(out), &made); err != nil {
 		t.Fatalf("the result is not JSON: %v\n%s", err, out)
