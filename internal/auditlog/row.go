@@ -2,10 +2,10 @@ package auditlog
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"bursar/api"
+	"bursar/internal/spreadsheet"
 )
 
 // Columns returns the header of a table of rows: the names that the API uses, and
@@ -20,23 +20,17 @@ const timeForm = "2006-01-02T15:04:05.000Z07:00"
 
 func timeText(at int64) string { return time.UnixMilli(at).UTC().Format(timeForm) }
 
-// Record returns a row as a line of the table that Columns heads. Its cells are safe
-// to open in a spreadsheet; see plainCell.
-func Record(r api.AuditEntry) []string {
-	record := []string{timeText(r.Timestamp), r.ID, r.Action, r.ActorName, r.ActorEmail, r.Description, r.Outcome, strconv.FormatInt(r.Timestamp, 10),
+// Cells returns a row as a line of the table that Columns heads.
+func Cells(r api.AuditEntry) []string {
+	return []string{timeText(r.Timestamp), r.ID, r.Action, r.ActorName, r.ActorEmail, r.Description, r.Outcome, strconv.FormatInt(r.Timestamp, 10),
 		r.ActorID, r.ActorType, r.ResourceType, r.ResourceID, r.RequestID, r.IP}
-	for i, cell := range record {
-		record[i] = plainCell(cell)
-	}
-	return record
 }
 
-// plainCell puts an apostrophe before a cell that a spreadsheet would run as a
-// formula. Users choose names and descriptions, so a cell could otherwise run a formula of
-// theirs in the program of the person who opens the export.
-func plainCell(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-		return "'" + cell
+// Record returns Cells so that they are safe to open in a spreadsheet.
+func Record(r api.AuditEntry) []string {
+	record := Cells(r)
+	for i, cell := range record {
+		record[i] = spreadsheet.Escape(cell)
 	}
-	return cell
+	return record
 }

@@ -40,7 +40,7 @@ func TestARecordHasACellForEveryColumn(t *testing.T) {
 func TestNoCellOfARecordIsAFormula(t *testing.T) {
 	for text, want := range map[string]string{
 		"=1+1": "'=1+1", "+63 2 555": "'+63 2 555", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
-		"": "", "Ada": "Ada", "a=1": "a=1", "'=1": "'=1", " =1": " =1", "é": "é", "\u00bd": "\u00bd",
+		"": "", "Ada": "Ada", "a=1": "a=1", "'=1": "''=1", " =1": "' =1", "é": "é", "\u00bd": "\u00bd",
 	} {
 		record := auditlog.Record(api.AuditEntry{ActorName: text, Description: text, RequestID: text})
 		for _, column := range []string{"actor_name", "description", "request_id"} {

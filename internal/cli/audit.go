@@ -278,7 +278,7 @@ func newAuditList(r *remote) *cobra.Command {
 		},
 		cells: func(f term.Format, row api.AuditEntry) []string {
 			if f.CSV {
-				return auditlog.Record(row)
+				return auditlog.Cells(row)
 			}
 			return auditCells(row)
 		},

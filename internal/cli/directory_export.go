@@ -23,7 +23,7 @@ type exportFlags struct {
 	kind, status, tag, words string
 	format, delimiter        string
 	fields                   []string
-	noTags                   bool
+	noTags, raw              bool
 	parallel                 int
 	wait                     time.Duration
 }
@@ -45,9 +45,9 @@ restores the same values; only the order of the fields is lost. The columns
 are known only after all entries are read, so the file is written at the end.
 NDJSON keeps everything and is written entry by entry.
 
-Values are written exactly as they are, so that they can be imported again. A
-spreadsheet reads a text that starts with = + - or @ as a formula: when you do
-not trust the people in a file, open it with the columns set to text.
+CSV is safe to open as a spreadsheet: a cell that starts like a formula, with
+= + - or @, has an ' before it, which 'import' takes away. --raw omits it, for
+machines; import such a file with --raw, too.
 
 Names and tags take a request for each entry; --no-tags omits them and is
 faster. The file appears when it is complete. Receiving methods are not
@@ -74,6 +74,7 @@ exported.`,
 	flags.StringVar(&f.delimiter, "delimiter", "", "column separator of a CSV file: a character, or tab (default ,)")
 	flags.StringSliceVar(&f.fields, "fields", nil, "only these fields, in this order")
 	flags.BoolVar(&f.noTags, "no-tags", false, "omit names and tags, which take a request for each entry")
+	flags.BoolVar(&f.raw, "raw", false, term.RawUsage)
 	flags.IntVar(&f.parallel, "parallel", 8, "number of entries to read at a time, 1 to 64")
 	flags.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a server that does not answer")
 	completeWords(c, "type", api.EntryTypes())
@@ -134,7 +135,7 @@ func (r *remote) exportEntries(ctx context.Context, name string, f exportFlags) 
 			return err
 		}
 		defer spool.close()
-		to = &csvEntries{to: file, comma: comma, chosen: f.fields, whole: !f.noTags, spool: spool}
+		to = &csvEntries{to: file, comma: comma, raw: f.raw, chosen: f.fields, whole: !f.noTags, spool: spool}
 	}
 	n, err := r.readEntries(ctx, s, w, f, to)
 	if err == nil {

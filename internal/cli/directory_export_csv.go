@@ -2,19 +2,20 @@ package cli
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/spreadsheet"
 )
 
 // csvEntries writes entries as CSV. It knows only at the end which columns there are.
 type csvEntries struct {
 	to     io.Writer
 	comma  rune
+	raw    bool     // for machines: nothing is escaped
 	chosen []string // fields; nil for all
 	whole  bool     // with names and tags
 	spool  *spool
@@ -83,8 +84,7 @@ func (w *csvEntries) order() {
 
 func (w *csvEntries) finish() error {
 	w.order()
-	out := csv.NewWriter(w.to)
-	out.Comma = w.comma
+	out := spreadsheet.NewWriter(w.to, w.comma, w.raw)
 	header := []string{string(toID), string(toType)}
 	for _, p := range w.properties() {
 		header = append(header, p.name)
@@ -99,15 +99,14 @@ func (w *csvEntries) finish() error {
 		}
 		header = append(header, prefix+key)
 	}
-	if err := out.Write(header); err != nil {
+	if err := out.Write(header...); err != nil {
 		return err
 	}
-	err := w.spool.each(func(e *api.Entry) error { return out.Write(w.row(e)) })
+	err := w.spool.each(func(e *api.Entry) error { return out.Write(w.row(e)...) })
 	if err != nil {
 		return err
 	}
-	out.Flush()
-	return out.Error()
+	return out.Flush()
 }
 
 func (w *csvEntries) row(e *api.Entry) []string {

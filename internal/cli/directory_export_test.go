@@ -20,7 +20,7 @@ import (
 
 // texts that are hard on CSV.
 func hardText() *rapid.Generator[string] {
-	return rapid.OneOf(rapid.StringMatching(`[a,;"\n\r\t |\\{\[0é =+\-@]{0,6}`),
+	return rapid.OneOf(rapid.StringMatching(`[a,;"\n\r\t |\\{\[0é ='+\-@]{0,6}`),
 		rapid.SampledFrom([]string{"", "null", "true", "12", `{"a":1}`, "\ufeff", "\\.", "<&>", "\u2028"}))
 }
 
@@ -40,8 +40,8 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 		var want []*api.Entry
 		for i := range rapid.IntRange(1, 5).Draw(t, "entries") {
 			e := &api.Entry{ID: fmt.Sprint("entry_", i), Type: "person", Label: "Ada, \"the\" first", Status: "active", Fields: api.Fields{}}
-			e.Name = rapid.SampledFrom([]string{"", "Ada", " Ada;"}).Draw(t, "name")
-			e.Tags = rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b|c", `d\`, "e f"}), 0, 3).Draw(t, "tags")
+			e.Name = rapid.SampledFrom([]string{"", "Ada", " Ada;", "=1+1", "'Neill", "'@Ada"}).Draw(t, "name")
+			e.Tags = rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b|c", `d\`, "e f", "-g", "'+h"}), 0, 3).Draw(t, "tags")
 			for _, key := range keys {
 				if rapid.Bool().Draw(t, "has") {
 					e.Fields.Set(api.Field{Key: key, Value: anyJSON().Draw(t, "value")})
@@ -49,10 +49,11 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 			}
 			want = append(want, e)
 		}
+		raw := rapid.Bool().Draw(t, "raw")
 		for _, format := range fileFormats() {
 			var file bytes.Buffer
-			exportTo(t, folder, &file, format, want)
-			in := &importFile{name: "-", stdin: bytes.NewReader(file.Bytes()), format: format}
+			exportTo(t, folder, &file, format, raw, want)
+			in := &importFile{name: "-", stdin: bytes.NewReader(file.Bytes()), format: format, raw: raw}
 			reader, _, err := in.open(t.Context(), "")
 			if err != nil {
 				t.Fatalf("%v\n%s", err, file.String())
@@ -72,7 +73,7 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 	})
 }
 
-func exportTo(t *rapid.T, folder string, file *bytes.Buffer, format string, entries []*api.Entry) {
+func exportTo(t *rapid.T, folder string, file *bytes.Buffer, format string, raw bool, entries []*api.Entry) {
 	var to entryWriter = newNDJSONEntries(file)
 	if format == formatCSV {
 		spool, err := newSpool(folder)
@@ -80,7 +81,7 @@ func exportTo(t *rapid.T, folder string, file *bytes.Buffer, format string, entr
 			t.Fatal(err)
 		}
 		defer spool.close()
-		to = &csvEntries{to: file, comma: ',', whole: true, spool: spool}
+		to = &csvEntries{to: file, comma: ',', raw: raw, whole: true, spool: spool}
 	}
 	for _, e := range entries {
 		if err := to.write(e); err != nil {
@@ -140,7 +141,7 @@ func TestADirectoryMovesToAnotherWorkspace(t *testing.T) {
 		for i := range 120 {
 			id := admin.Entry(servertest.Body{
 				"type": []string{"person", "organization"}[i%2], "name": fmt.Sprint("Name ", i), "tags": []string{"all", fmt.Sprint("t|", i%3)},
-				"fields": servertest.Body{"email": fmt.Sprintf("p%d@example.com", i), "n": i, "note": "=1+1\r\nline", "address": servertest.Body{"city": "Rome"}, "none": nil},
+				"fields": servertest.Body{"email": fmt.Sprintf("p%d@example.com", i), "n": i, "note": "=1+1\r\nline", "phone": "+63 2 555", "quoted": "'=1", "balance": -1.5, "address": servertest.Body{"city": "Rome"}, "none": nil},
 			})
 			if i%5 == 0 {
 				admin.Patch("/v1/directory/"+id, servertest.Body{"status": "inactive", "label": fmt.Sprint("Label ", i)}).OK()
@@ -184,5 +185,50 @@ func TestAnExportAppearsWhenItIsComplete(t *testing.T) {
 	list, err := os.ReadDir(folder)
 	if err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Whoever may write to the directory must not run anything on the machine of whoever opens
+// an export, and the phone number comes back.
+func TestAnExportRunsNothingInASpreadsheet(t *testing.T) {
+	n := servertest.Start(t, dbtest.SQLite(t))
+	id := n.Admin(t).Entry(servertest.Body{"name": "=1+cmd|calc", "tags": []string{"@tag"}, "fields": servertest.Body{"phone": "+63 2 555", "note": "'=1", "n": -1}})
+	folder := t.TempDir()
+	for flag, want := range map[string]string{
+		"--raw=false": id + ",person,'=1+cmd|calc,'=1+cmd|calc,active,'@tag,'+63 2 555,'-1,''=1\n",
+		"--raw":       id + ",person,=1+cmd|calc,=1+cmd|calc,active,@tag,+63 2 555,-1,'=1\n",
+	} {
+		file := filepath.Join(folder, flag+".csv")
+		wants(t, n, exitOK, "Exported 1 entry", "directory", "export", file, flag)
+		text, err := os.ReadFile(file)
+		if head, row, _ := strings.Cut(string(text), "\n"); err != nil || head != "id,type,label,name,status,tags,fields.phone,json.n,fields.note" || row != want {
+			t.Errorf("%s writes %q, want %q: %v", flag, text, want, err)
+		}
+		wants(t, n, exitOK, "0 created, 0 updated, 1 unchanged", "directory", "import", file, flag)
+	}
+}
+
+func TestAListAsCSVRunsNothingInASpreadsheet(t *testing.T) {
+	n := servertest.Start(t, dbtest.SQLite(t))
+	id := n.Admin(t).Entry(servertest.Body{"name": "=1+cmd|calc", "fields": servertest.Body{"phone": "+63 2 555"}})
+	for flag, want := range map[string]string{"--raw=false": "'=1+cmd|calc,person,active,'+63 2 555," + id, "--raw": "=1+cmd|calc,person,active,+63 2 555," + id} {
+		if out, errs, code := at(t, n, "directory", "list", "--csv", flag); code != exitOK || out != "label,type,status,contact,id\n"+want+"\n" {
+			t.Errorf("%s writes %q, %s", flag, out, errs)
+		}
+	}
+}
+
+// Refused lines can be opened, mended and imported, however the file was made.
+func TestRefusedLinesRunNothingInASpreadsheet(t *testing.T) {
+	n := servertest.Start(t, dbtest.SQLite(t))
+	file := filepath.Join(t.TempDir(), "people.csv")
+	if err := os.WriteFile(file, []byte("type,name,=key\nship,=1+1,'+2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[string]string{"--raw=false": "type,name,'=key,refused.line,refused.reason\nship,'=1+1,'+2,2,", "--raw": "type,name,=key,refused.line,refused.reason\nship,=1+1,'+2,2,"} {
+		wants(t, n, exitFailed, "1 refused", "directory", "import", file, flag)
+		if text, err := os.ReadFile(file + ".refused.csv"); err != nil || !strings.HasPrefix(string(text), want) {
+			t.Errorf("%s: %q, want %q: %v", flag, text, want, err)
+		}
 	}
 }

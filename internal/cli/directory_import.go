@@ -19,7 +19,7 @@ type importFlags struct {
 	format, delimiter string
 	mapping           []string
 	kind              string
-	dry, again        bool
+	dry, again, raw   bool
 	parallel          int
 	journal, refused  string
 	wait              time.Duration
@@ -47,10 +47,12 @@ by commas, semicolons or tabs. A column goes where its header says:
                                   "First Name" and the like are the
                                   well-known fields
 
-An empty cell says nothing: in an update what is there stays. --map sends a
-column elsewhere, or leaves it out. NDJSON files have one JSON object a line,
-with the members that 'bursar api POST /directory' takes, or as 'export'
-writes them; there --map moves members.
+An empty cell says nothing: in an update what is there stays. An ' before a
+cell that starts like a formula, with = + - or @, is taken away, because
+'export' adds it; --raw keeps it. --map sends a column elsewhere, or leaves it
+out. NDJSON files have one JSON object a line, with the members that 'bursar
+api POST /directory' takes, or as 'export' writes them; there --map moves
+members.
 
 An import that was interrupted goes on where it was, if you run the same
 command again: FILE.bursar-import remembers which lines are done, and each new
@@ -80,6 +82,7 @@ func (f *importFlags) bind(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.format, "format", "", "csv or ndjson; else by the name of the file, or by how it begins")
 	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the columns of a CSV file: a character, or tab; else by its header")
+	flags.BoolVar(&f.raw, "raw", false, "keep the ' before what a spreadsheet would run: the file was exported with --raw")
 	flags.StringArrayVar(&f.mapping, "map", nil, "HEADER=COLUMN: where a column goes; HEADER= leaves it out (may be repeated)")
 	flags.StringVar(&f.kind, "type", "", "what lines without a type are: person or organization")
 	flags.BoolVar(&f.dry, "dry-run", false, "show line by line what would be done, and change nothing")
@@ -100,7 +103,7 @@ func (f *importFlags) file(r *remote, name string) (*importFile, error) {
 	comma, err := parseDelimiter(f.delimiter)
 	moves, badMap := parseMapping(f.mapping)
 	err = errors.Join(err, badMap, oneOf("format", f.format, fileFormats()), oneOf("type", f.kind, api.EntryTypes()), checkParallel(f.parallel))
-	file := &importFile{name: name, stdin: r.terminal.In, format: f.format, comma: comma, mapping: moves, defaultType: f.kind}
+	file := &importFile{name: name, stdin: r.terminal.In, format: f.format, comma: comma, raw: f.raw, mapping: moves, defaultType: f.kind}
 	if !file.isStdin() && f.journal == "" {
 		f.journal = name + journalSuffix
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"bursar/api"
+	"bursar/internal/spreadsheet"
 )
 
 // maxRow is the largest row in bytes: the API accepts no more, and a quote that is never
@@ -50,10 +51,11 @@ type csvReader struct {
 	csv         *csv.Reader
 	columns     []column
 	defaultType string
+	raw         bool // nothing in the file is escaped
 	number      int
 }
 
-func newCSVReader(in *bufio.Reader, comma rune, m mapping, defaultType string) (*csvReader, error) {
+func newCSVReader(in *bufio.Reader, comma rune, raw bool, m mapping, defaultType string) (*csvReader, error) {
 	if comma == 0 {
 		var err error
 		if comma, err = findDelimiter(in); err != nil {
@@ -61,9 +63,9 @@ func newCSVReader(in *bufio.Reader, comma rune, m mapping, defaultType string) (
 		}
 	}
 	t := &recordingReader{from: in}
-	r := &csvReader{recorded: t, csv: csv.NewReader(t), defaultType: defaultType}
+	r := &csvReader{recorded: t, csv: csv.NewReader(t), raw: raw, defaultType: defaultType}
 	r.csv.Comma, r.csv.FieldsPerRecord = comma, -1
-	header, err := r.csv.Read()
+	header, err := r.read()
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("the file is empty: its first line must name the columns")
@@ -126,8 +128,19 @@ func mostOf(counts map[byte]int) rune {
 	return rune(best)
 }
 
-func (r *csvReader) next() (*importRow, error) {
+// read reads a line, without what the export adds for spreadsheets.
+func (r *csvReader) read() ([]string, error) {
 	cells, err := r.csv.Read()
+	for i, cell := range cells {
+		if !r.raw {
+			cells[i] = spreadsheet.Unescape(cell)
+		}
+	}
+	return cells, err
+}
+
+func (r *csvReader) next() (*importRow, error) {
+	cells, err := r.read()
 	var malformed *csv.ParseError
 	if err != nil && !errors.As(err, &malformed) {
 		return nil, err
@@ -195,15 +208,16 @@ func (row *importRow) put(to column, cell string) (problem string) {
 }
 
 func (r *csvReader) refusals() refusalWriter {
-	return &csvRefusals{comma: r.csv.Comma, columns: r.columns}
+	return &csvRefusals{comma: r.csv.Comma, raw: r.raw, columns: r.columns}
 }
 
 // csvRefusals writes refused lines with their columns, so that they can be corrected and
 // imported.
 type csvRefusals struct {
 	comma   rune
+	raw     bool
 	columns []column
-	out     *csv.Writer
+	out     *spreadsheet.Writer
 }
 
 func (w *csvRefusals) extension() string { return ".csv" }
@@ -219,10 +233,9 @@ func (w *csvRefusals) kept(cells func(i int) string) (out []string) {
 }
 
 func (w *csvRefusals) begin(to io.Writer) error {
-	w.out = csv.NewWriter(to)
-	w.out.Comma = w.comma
+	w.out = spreadsheet.NewWriter(to, w.comma, w.raw)
 	header := w.kept(func(i int) string { return w.columns[i].header })
-	return w.out.Write(append(header, refusedLine, refusedReason))
+	return w.out.Write(append(header, refusedLine, refusedReason)...)
 }
 
 func (w *csvRefusals) write(row *importRow, reason string) error {
@@ -239,10 +252,7 @@ func (w *csvRefusals) write(row *importRow, reason string) error {
 	if len(row.cells) > len(w.columns) {
 		cells = append(cells, row.cells[len(w.columns):]...) // keep cells that have no header
 	}
-	return w.out.Write(cells)
+	return w.out.Write(cells...)
 }
 
-func (w *csvRefusals) flush() error {
-	w.out.Flush()
-	return w.out.Error()
-}
+func (w *csvRefusals) flush() error { return w.out.Flush() }

@@ -30,6 +30,7 @@ type importFile struct {
 	stdin       io.Reader
 	format      string // empty: by the name, or by how it begins
 	comma       rune   // 0: by the header
+	raw         bool   // nothing in a CSV file is escaped
 	mapping     mapping
 	defaultType string
 }
@@ -110,7 +111,7 @@ func (f *importFile) reader(in *bufio.Reader, workspaceID string) (rowReader, er
 	if format == formatNDJSON {
 		return &ndjsonReader{in: in, mapping: f.mapping, defaultType: f.defaultType, workspaceID: workspaceID}, nil
 	}
-	return newCSVReader(in, comma, f.mapping, f.defaultType)
+	return newCSVReader(in, comma, f.raw, f.mapping, f.defaultType)
 }
 
 // formatOf knows a format by the name of the file.

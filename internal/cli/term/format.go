@@ -2,14 +2,16 @@ package term
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
+
+	"bursar/internal/spreadsheet"
 )
 
 // Format is how a command writes its result: for a person unless a flag asks for
@@ -19,7 +21,11 @@ type Format struct {
 	CSV  bool
 	JQ   *JQ
 	wide bool
+	raw  bool // whether cells of CSV are written as they are
 }
+
+// RawUsage explains the flag --raw of every command that writes CSV.
+const RawUsage = "write CSV for machines, without the ' before what a spreadsheet would run"
 
 // Bind adds the flags that choose the format. Only lists can be written as CSV.
 func (f *Format) Bind(c *cobra.Command, list bool) {
@@ -28,6 +34,7 @@ func (f *Format) Bind(c *cobra.Command, list bool) {
 	c.Flags().StringVar(&expression, "jq", "", "apply a jq expression to the JSON and write its results")
 	if list {
 		c.Flags().BoolVar(&f.CSV, "csv", false, "write the rows as CSV")
+		c.Flags().BoolVar(&f.raw, "raw", false, RawUsage)
 		c.Flags().BoolVar(&f.wide, "wide", false, "show whole ids and all columns, even where lines get longer than the screen")
 		c.MarkFlagsMutuallyExclusive("json", "csv")
 		c.MarkFlagsMutuallyExclusive("jq", "csv")
@@ -54,7 +61,7 @@ func (f Format) Write(t Terminal, value any, forPerson func(w io.Writer) error) 
 // WriteTable writes a list. The value is what JSON holds.
 func (f Format) WriteTable(t Terminal, value any, table *Table) error {
 	if f.CSV {
-		return writeCSV(t, table)
+		return f.writeCSV(t, table)
 	}
 	return f.Write(t, value, func(w io.Writer) error {
 		if len(table.rows) == 0 {
@@ -104,19 +111,16 @@ func WriteBody(t Terminal, body []byte) error {
 	return nil
 }
 
-func writeCSV(t Terminal, table *Table) error {
-	rows := table.rows
-	if IsTerminal(t.Out) {
-		rows = make([][]string, len(table.rows))
-		for i, row := range table.rows {
-			rows[i] = printableAll(row)
+func (f Format) writeCSV(t Terminal, table *Table) error {
+	out := spreadsheet.NewWriter(t.Out, ',', f.raw)
+	err := out.Write(table.Columns...)
+	for _, row := range table.rows {
+		if IsTerminal(t.Out) {
+			row = printableAll(row)
 		}
+		err = errors.Join(err, out.Write(row...))
 	}
-	out := csv.NewWriter(t.Out)
-	if err := out.Write(table.Columns); err != nil {
-		return fmt.Errorf("write the result: %w", err)
-	}
-	if err := out.WriteAll(rows); err != nil {
+	if err = errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("write the result: %w", err)
 	}
 	return nil
