@@ -81,7 +81,9 @@ pays, and records every action in an audit log. It is one program: the server,
 its administration and its command line.
 
 In CI, set BURSAR_URL, BURSAR_WORKSPACE and either BURSAR_API_KEY or
-BURSAR_TOKEN instead of using 'bursar login' and 'bursar workspaces use'.
+BURSAR_TOKEN instead of using 'bursar login' and 'bursar workspaces use'. The
+key or token goes only to the server that BURSAR_URL names: without it they
+are refused, and with --context they are not used.
 
 Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 		Example: `  bursar serve

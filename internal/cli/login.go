@@ -31,8 +31,9 @@ sign in and approve the code. It waits for your approval for up to ten
 minutes. Nobody else can use the code, even if they see it.
 
 In a script, pass an API key or a session token on standard input with
---with-token, or set BURSAR_API_KEY and do not log in at all. Without a
-terminal the command does not wait for an approval, unless you pass --wait.
+--with-token, or set BURSAR_URL and BURSAR_API_KEY and do not log in at all.
+Without a terminal the command does not wait for an approval, unless you pass
+--wait.
 
 The credential is stored in the system keyring if there is one, else in a file
 that only you can read. BURSAR_KEYRING=off always uses the file. Signing in to

@@ -65,29 +65,25 @@ func (r *remote) connect() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if url := r.terminal.Getenv("BURSAR_URL"); url != "" && r.contextName == "" {
+	held := r.environment()
+	url := r.terminal.Getenv("BURSAR_URL")
+	switch {
+	case r.contextName != "":
+	case url != "":
 		s.url = profile.ServerURL(url)
 		name, _ = f.profile.Find(s.url)
 		chosen = f.profile.Contexts[name]
-	} else if chosen == nil {
+	case !held.Empty():
+		return nil, fmt.Errorf("%w: %s is set without BURSAR_URL, and it goes only to the server that BURSAR_URL names: set BURSAR_URL as well, or unset %s to use what 'bursar login' has stored", errSignedOut, r.variable, r.variable)
+	case chosen == nil:
 		return nil, fmt.Errorf("%w: run 'bursar login URL', or set BURSAR_URL and BURSAR_API_KEY", errSignedOut)
 	}
 	if chosen != nil {
 		s.url, s.name = chosen.URL, name
 		s.workspace = chosen.Workspace
 	}
-	// --context names a server, which must not get a credential that the environment
-	// holds for another one.
-	var held profile.Credential
 	if r.contextName == "" {
-		held = profile.Credential{APIKey: r.terminal.Getenv("BURSAR_API_KEY"), Token: r.terminal.Getenv("BURSAR_TOKEN")}
 		s.workspace = cmp.Or(r.terminal.Getenv("BURSAR_WORKSPACE"), s.workspace)
-	}
-	switch {
-	case held.APIKey != "":
-		r.variable = "BURSAR_API_KEY"
-	case held.Token != "":
-		r.variable = "BURSAR_TOKEN"
 	}
 	if held.Empty() {
 		if held, err = f.credentials.Load(s.name, s.url); err != nil {
@@ -103,6 +99,23 @@ func (r *remote) connect() (*session, error) {
 	}
 	s.Client, err = newClient(s.url, held)
 	return s, err
+}
+
+// environment returns the credential of the environment. With --context there is none: it
+// names a server, which must not get a credential that the environment holds for another
+// one.
+func (r *remote) environment() profile.Credential {
+	if r.contextName != "" {
+		return profile.Credential{}
+	}
+	held := profile.Credential{APIKey: r.terminal.Getenv("BURSAR_API_KEY"), Token: r.terminal.Getenv("BURSAR_TOKEN")}
+	switch {
+	case held.APIKey != "":
+		r.variable = "BURSAR_API_KEY"
+	case held.Token != "":
+		r.variable = "BURSAR_TOKEN"
+	}
+	return held
 }
 
 // blame names the variable whose credential the server does not accept. Signing in
