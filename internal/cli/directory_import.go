@@ -63,7 +63,8 @@ Keep that file as long as FILE may be imported again. With standard input,
 
 Lines that cannot be imported are written to FILE.refused.csv (or .ndjson)
 with the reason. Mend them there and import that file, or in FILE and import
-it again. The exit code is 1 where a line was refused.`,
+it again. The exit code is 1 where a line was refused. Neither file may be a
+symbolic link.`,
 		Example: `  bursar directory import people.csv --dry-run
   bursar directory import people.csv --type person
   bursar directory import contacts.csv --type person --map "Full name=name" --map "Notes="

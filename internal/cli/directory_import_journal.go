@@ -66,7 +66,7 @@ func (n note) done() bool {
 
 // openJournal opens or begins a journal. With anew, an old one is begun again.
 func openJournal(name string, want journalHead, anew bool) (*journal, error) {
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := openBeside(name, os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("keep a journal of the import: %w; --journal FILE keeps it elsewhere", err)
 	}

@@ -45,7 +45,7 @@ func (f *refusedFile) create() (err error) {
 	if err := f.putAway(); err != nil {
 		return err
 	}
-	if f.file, err = os.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+	if f.file, err = openBeside(f.name, os.O_WRONLY); err != nil {
 		return err
 	}
 	return f.form.begin(f.file)
