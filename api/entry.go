@@ -29,7 +29,7 @@ type EntryCreate struct {
 	// Name and Label are left out where they are nil. Without a label the entry is
 	// called by its name, else by its fields.
 	Name *string `json:"name,omitzero"`
-	// Tags are ids or names; an unknown name creates the tag.
+	// Tags are ids or names; an unknown name creates the tag, which needs ws.tags.write.
 	Tags  []string `json:"tags,omitempty"`
 	Label *string  `json:"label,omitzero"`
 }

@@ -32,7 +32,7 @@ func newEntryCreate(r *remote) *cobra.Command {
 Fields are free keys with any values; Bursar itself understands the keys name,
 first-name, last-name, email, phone and industry. A value after = is text, one
 after := is JSON. Without --label, lists show the name, or else a field. A tag
-that does not exist yet is created.`,
+that does not exist yet is created, which needs the permission ws.tags.write.`,
 		Example: `  bursar directory create --name "Ada Lovelace" --field email=ada@example.com --tag speaker
   bursar directory create --type organization --name "Analytical Engines" --field employees:=12
   jq .ada people.json | bursar directory create --name "Ada Lovelace" --fields-json -`,

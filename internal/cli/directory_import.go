@@ -39,7 +39,8 @@ by commas, semicolons or tabs. A column goes where its header says:
 
   id, type, label, name, status   the property of the entry
   tags                            names or ids, separated by |  (\| is a | in
-                                  a name; a lone | removes all tags)
+                                  a name; a lone | removes all tags); new
+                                  ones need the permission ws.tags.write
   fields.KEY                      the field KEY, as a text
   json.KEY                        the field KEY, as JSON: 42, true,
                                   {"city":"Rome"}; null removes the field

@@ -194,6 +194,10 @@ func (im *importer) judge(err error) (reason string, fatal error) {
 	}
 	switch no.Status {
 	case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	case http.StatusForbidden:
+		if no.Permission() != tagsWrite { // only the lines with new tags need it
+			return "", err
+		}
 	default:
 		return "", err
 	}
@@ -207,7 +211,10 @@ func (im *importer) judge(err error) (reason string, fatal error) {
 	return strings.Join(text, "; "), nil
 }
 
-const directoryWrite = "ws.directory.write"
+const (
+	directoryWrite = "ws.directory.write"
+	tagsWrite      = "ws.tags.write"
+)
 
 // mayWrite looks whether the caller may change the directory, so that a missing
 // permission is told before anything else. Where that cannot be known the server

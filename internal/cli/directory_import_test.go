@@ -288,3 +288,25 @@ func TestAnEntryOfAnotherWorkspaceIsNotTouched(t *testing.T) {
 		t.Errorf("it is %s now", got)
 	}
 }
+
+// A line with a tag that the user may not make is refused; the others are imported.
+func TestALineWithANewTagNeedsThePermission(t *testing.T) {
+	n := servertest.Start(t, dbtest.SQLite(t))
+	admin := n.Admin(t)
+	admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "known"}).OK()
+	entry := admin.Entry(servertest.Body{"name": "Linus"})
+	member := n.Member(t, "member@example.com", "member")
+	file := filepath.Join(t.TempDir(), "people.csv")
+	write(t, file, "id,type,name,tags\n,person,Ada,known\n,person,Grace,known|fresh\n"+entry+",,,fresh\n,person,Alan,\n")
+	terminal, _, stderr := pipes("BURSAR_URL", n.URL, "BURSAR_TOKEN", member.Token, "BURSAR_CONFIG_DIR", t.TempDir(), "BURSAR_KEYRING", "off")
+	if code := Run(t.Context(), []string{"directory", "import", file}, terminal); code != exitFailed || !strings.Contains(stderr.String(), "2 created, 0 updated, 0 unchanged, 2 refused") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, line := range []string{"line 3: ", "line 4: "} {
+		if !strings.Contains(stderr.String(), line+"permission ws.tags.write is required to create the tag fresh") {
+			t.Errorf("it does not say why %s is refused: %s", line, stderr)
+		}
+	}
+	// Somebody who may goes on with what was refused.
+	wants(t, n, exitOK, "1 created, 1 updated", "directory", "import", file+".refused.csv")
+}

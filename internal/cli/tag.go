@@ -67,7 +67,7 @@ func newTagCreate(r *remote) *cobra.Command {
 		Use:   "create NAME",
 		Short: "Create a tag",
 		Long: `Create a tag and print its id. Giving an entry an unknown tag creates the tag,
-too, for entries of all types.`,
+too, for entries of all types; both need the permission ws.tags.write.`,
 		Example: `  bursar directory tags create speaker --applies-to person
   bursar directory tags create "paid by card" --json`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,

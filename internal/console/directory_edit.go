@@ -1,12 +1,14 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/directory"
+	"bursar/internal/fault"
 )
 
 func (c *Console) newEntryPage(v *visit) error {
@@ -39,6 +41,14 @@ func formTitle(id, kind string) string {
 
 func (v *visit) formAgain(err error, f entryForm) error {
 	p, status, ok := formProblems(err, formFields()...)
+	var denied *fault.Fault
+	if errors.As(err, &denied) && denied.Details == (fault.PermissionDetails{Permission: string(access.TagsWrite)}) {
+		// The person can correct this refusal: they leave the new tag out.
+		if recorded := v.refused(err); !errors.Is(recorded, err) {
+			return recorded
+		}
+		p, status, ok = problems{Fields: map[string]string{"tags": sentence(denied.Message)}}, http.StatusForbidden, true
+	}
 	if !ok {
 		return err
 	}

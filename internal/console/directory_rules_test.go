@@ -113,6 +113,32 @@ func TestAMemberSeesReceivingMethodsAndChangesNone(t *testing.T) {
 	lacks(t, "the number for a viewer", browse(t, n, "viewer@example.com").get(room(n, "/directory/"+id+"?reveal="+rm)), "0049871234567890")
 }
 
+func TestAMemberMakesNoTagsByAnEntry(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	id := admin.Entry(servertest.Body{"fields": servertest.Body{"first-name": "Ada"}, "tags": []string{"payroll"}})
+	member := n.Member(t, "member@example.com", "member")
+	v := browse(t, n, "member@example.com")
+	form := v.get(room(n, "/directory/new"))
+	holds(t, "the form", form, http.StatusOK, "tags that exist already")
+	lacks(t, "the form", form, "created automatically")
+
+	// What was typed is still there.
+	const refusal = "Permission ws.tags.write is required to create the tag fresh."
+	holds(t, "a new entry", v.post(room(n, "/directory"), append(shown(form, "once", "type"), "field-first-name", "Grace", "tag", "payroll", "more-tags", "fresh")...),
+		http.StatusForbidden, refusal, `value="Grace"`, `value="fresh"`, `value="payroll" checked`)
+	edit := shown(v.get(room(n, "/directory/"+id+"/edit")), "was", "was-label", "was-name", "was-tag", "from")
+	holds(t, "an entry", v.post(room(n, "/directory/"+id), append(edit, "field-first-name", "Ada", "label", "Ada", "more-tags", "fresh")...), http.StatusForbidden, refusal)
+	for _, action := range []string{"directory.entry.created", "directory.entry.updated"} {
+		if got := admin.Get("/v1/audit?outcome=denied&workspace_id=" + n.First.WorkspaceID + "&action=" + action).OK().Column("actor_id"); !slices.Equal(got, []string{member.UserID}) {
+			t.Errorf("%s was refused to %v", action, got)
+		}
+	}
+	holds(t, "with a tag that exists", v.post(room(n, "/directory"), append(shown(v.get(room(n, "/directory/new")), "once", "type"), "field-first-name", "Grace", "more-tags", "PAYROLL")...),
+		http.StatusOK, "Added to the directory.")
+}
+
 func TestEntriesOfOtherWorkspacesAreNotFound(t *testing.T) {
 	t.Parallel()
 	n := start(t)

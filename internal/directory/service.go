@@ -142,13 +142,17 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	if err != nil {
 		return api.Created{}, err
 	}
+	held, err := s.authority.Permissions(ctx, by.Actor, in.WorkspaceID)
+	if err != nil {
+		return api.Created{}, err
+	}
 	e := newEntry(workspace, in.EntryCreate)
 	words, doubtful := s.common.split(e.workspaceID, strings.Fields(e.words))
 	var common []string
 	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		e := e
 		e.id = tx.NewID("entry")
-		tags, err := resolveTags(tx, e, in.Tags)
+		tags, err := resolveTags(tx, e, in.Tags, held)
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
@@ -168,7 +172,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 
 // Update changes what is given and leaves the rest as it is.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Created, error) {
-	at, _, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
+	at, held, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
 	if err != nil {
 		return api.Created{}, asEntry(err)
 	}
@@ -188,7 +192,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			}
 		}
 		if in.Tags != nil {
-			retagged, err := replaceTags(tx, after, in.Tags)
+			retagged, err := replaceTags(tx, after, in.Tags, held)
 			if err != nil {
 				return api.Created{}, audit.Event{}, err
 			}

@@ -204,8 +204,8 @@ func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err err
 }
 
 // resolveTags turns ids and names into ids. It creates a tag for a name that the
-// workspace does not have.
-func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
+// workspace does not have, if the caller holds the permission to.
+func resolveTags(tx *db.Tx, e entry, given []string, held access.Set) ([]string, error) {
 	known, err := knownTags(tx, e.workspaceID, given)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func resolveTags(tx *db.Tx, e entry, given []string) ([]string, error) {
 	for _, text := range given {
 		t, found := known[nameKey(text)]
 		if !found {
-			if t, err = makeTag(tx, e.workspaceID, text); err != nil {
+			if t, err = makeTag(tx, e.workspaceID, text, held); err != nil {
 				return nil, err
 			}
 			known[nameKey(text)] = t
@@ -247,9 +247,14 @@ func knownTags(tx *db.Tx, workspaceID string, given []string) (map[string]api.Ta
 	return known, nil
 }
 
-func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {
+func makeTag(tx *db.Tx, workspaceID, name string, held access.Set) (api.Tag, error) {
 	if looksLikeTagID(name) {
 		return api.Tag{}, fault.Invalid("tags", "has an id that no tag has")
+	}
+	if !held.Has(access.TagsWrite) {
+		denied := fault.Denied(string(access.TagsWrite), fault.Scope{WorkspaceID: workspaceID})
+		denied.Message += " to create the tag " + name
+		return api.Tag{}, denied
 	}
 	for range 3 {
 		t := api.Tag{Name: name, AppliesTo: api.AppliesToAll}
@@ -273,8 +278,8 @@ func attach(tx *db.Tx, entryID string, tagIDs []string) error {
 	return nil
 }
 
-func replaceTags(tx *db.Tx, e entry, given []string) (changed bool, err error) {
-	wanted, err := resolveTags(tx, e, given)
+func replaceTags(tx *db.Tx, e entry, given []string, held access.Set) (changed bool, err error) {
+	wanted, err := resolveTags(tx, e, given, held)
 	if err != nil {
 		return false, err
 	}

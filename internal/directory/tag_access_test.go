@@ -1,6 +1,7 @@
 package directory_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -154,6 +155,69 @@ func TestTagNarrowedWhileEntriesTakeItOn(t *testing.T) {
 				narrowed.Fails(http.StatusUnprocessableEntity, "TAG_IN_USE")
 				tagged.OK()
 			}
+		}
+	})
+}
+
+// A member may write entries and no tags: neither by themselves nor by an entry.
+func TestATagThatAnEntryWouldMakeNeedsThePermission(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin, member := n.Admin(t), n.Member(t, "member@example.com", "member")
+		known := newTag(admin, "Known", "all")
+		entry := member.Entry(servertest.Body{"tags": []string{"known", known}})
+		request := func(tags ...string) servertest.Body {
+			return servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{}, "tags": tags}
+		}
+		refused := func(answer *servertest.Answer) {
+			t.Helper()
+			answer.Fails(http.StatusForbidden, "FORBIDDEN")
+			if got := answer.Detail("permission"); got != "ws.tags.write" || !bytes.Contains(answer.Body, []byte("to create the tag Fresh")) {
+				t.Errorf("the refusal names %q: %s", got, answer.Body)
+			}
+		}
+		refused(member.Post("/v1/directory", request("Known", "Fresh")))
+		refused(member.Patch("/v1/directory/"+entry, servertest.Body{"status": "inactive", "tags": []string{"Fresh"}}))
+		if got := tagList(admin); len(got) != 1 {
+			t.Errorf("the tags are %v", got)
+		}
+		if got := admin.Entries().OK().Column("id"); len(got) != 1 {
+			t.Errorf("the entries are %v", got)
+		}
+		if got := admin.Get("/v1/directory/" + entry).OK().Object(); got["status"] != "active" || !slices.Equal(got["tags"].([]any), []any{"Known"}) {
+			t.Errorf("the entry is %v", got)
+		}
+		for _, action := range []string{"directory.entry.created", "directory.entry.updated"} {
+			if got := admin.Get("/v1/audit?outcome=denied&workspace_id=" + n.First.WorkspaceID + "&action=" + action).OK().Column("actor_id"); !slices.Equal(got, []string{member.UserID}) {
+				t.Errorf("%s was refused to %v", action, got)
+			}
+		}
+		// An id that no tag has is no name, and whoever holds the permission goes on as before.
+		member.Post("/v1/directory", request("tag_00000000000000000000000000")).Invalid("tags")
+		admin.Post("/v1/directory", request("Fresh")).OK()
+		member.Post("/v1/directory", request("fresh")).OK()
+		member.Patch("/v1/directory/"+entry, servertest.Body{"tags": []string{}}).OK()
+	})
+}
+
+// Whoever may not make tags never brings back one that is being deleted.
+func TestATagDeletedMeanwhileComesBackOnlyByPermission(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		admin, member := n.Admin(t), n.Member(t, "member@example.com", "member")
+		for i := range 20 {
+			name := fmt.Sprintf("doomed %d", i)
+			id := newTag(admin, name, "all")
+			deleted, tagged := together(func() *servertest.Answer { return admin.Delete("/v1/directory/tags/" + id) }, firmWith(member, name))
+			deleted.OK()
+			if tagged.Status != http.StatusOK {
+				tagged.Fails(http.StatusForbidden, "FORBIDDEN")
+			}
+		}
+		if got := tagList(admin); len(got) > 0 {
+			t.Errorf("deleted tags are back: %v", got)
 		}
 	})
 }

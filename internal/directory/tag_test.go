@@ -150,7 +150,7 @@ func TestUnknownTagNameMakesTheTag(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
-		member := n.Member(t, "member@example.com", "member") // who may not make tags otherwise
+		member := n.Member(t, "member@example.com", "directory_manager")
 		id := member.Entry(servertest.Body{"tags": []string{" Fresh ", "fresh"}})
 		member.Patch("/v1/directory/"+id, servertest.Body{"tags": []string{"FRESH", "Later"}}).OK()
 		var got []string
