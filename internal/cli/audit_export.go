@@ -130,12 +130,9 @@ func newAuditWriter(w io.Writer, form string) auditWriter {
 	}
 }
 
-// writeWhole writes a file that appears only when it is complete. A device or a pipe
-// cannot be replaced and is written directly.
+// writeWhole writes a file that appears only when it is complete, in the place of a link
+// rather than where it leads. A device or a pipe cannot be replaced and is written directly.
 func writeWhole(path string, write func(io.Writer) error) (err error) {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)

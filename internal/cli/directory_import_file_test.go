@@ -66,6 +66,7 @@ func TestAnExportFollowsNoLink(t *testing.T) {
 	write(t, target, "of the user\n")
 	link(t, target, name)
 	wants(t, n, exitUsage, "is not a regular file", "directory", "export", name)
+	wants(t, n, exitOK, "Exported", "audit", "export", name) // takes the place of the link
 	if text, err := os.ReadFile(target); err != nil || string(text) != "of the user\n" {
 		t.Errorf("the target of the link has %q: %v", text, err)
 	}
