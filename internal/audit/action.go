@@ -41,9 +41,10 @@ const (
 	TagUpdated Action = "directory.tag.updated"
 	TagDeleted Action = "directory.tag.deleted"
 
-	ReceivingMethodAdded   Action = "directory.receiving_method.added"
-	ReceivingMethodUpdated Action = "directory.receiving_method.updated"
-	ReceivingMethodRemoved Action = "directory.receiving_method.removed"
+	ReceivingMethodAdded    Action = "directory.receiving_method.added"
+	ReceivingMethodUpdated  Action = "directory.receiving_method.updated"
+	ReceivingMethodRemoved  Action = "directory.receiving_method.removed"
+	ReceivingMethodRevealed Action = "directory.receiving_method.revealed"
 
 	DeviceApproved    Action = "auth.device.approved"
 	DeviceDenied      Action = "auth.device.denied"
@@ -81,7 +82,7 @@ func Actions() []Action {
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, TagCreated, TagUpdated,
-		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, DeviceApproved,
+		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, LoginFailed, LinkCreated, AccountRecovered,
 		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
@@ -123,8 +124,11 @@ const (
 // Resource returns the kind of thing that the action changes, which the middle of its
 // name tells. A refused request and a failed login change nothing, so they have none.
 func (a Action) Resource() ResourceType {
-	if a == AuditExported {
+	switch a {
+	case AuditExported:
 		return Log
+	case ReceivingMethodRevealed:
+		return DirectoryEntry // an entry shows the numbers of all its methods at once
 	}
 	parts := strings.Split(string(a), ".")
 	if len(parts) != 3 {

@@ -87,6 +87,15 @@ func (b *Budgets) Peek(q db.Q, uses ...Use) error {
 	return nil
 }
 
+// Left reports whether an attempt is left, without using it up.
+func (u Use) Left(q db.Q, now int64) (bool, error) {
+	wait, err := u.wait(q, now)
+	return wait <= 0, err
+}
+
+// Take uses up an attempt, and reports whether one was left.
+func (u Use) Take(tx *db.Tx) (bool, error) { return u.take(tx, tx.Now()) }
+
 func (u Use) wait(q db.Q, now int64) (time.Duration, error) {
 	var fullAt int64
 	_, err := q.Row(`SELECT full_at FROM budget WHERE id = $1`, u.id()).Scan(&fullAt)
@@ -125,7 +134,7 @@ func (u Use) take(tx *db.Tx, now int64) (bool, error) {
 // Once uses up what is good a single time, such as a challenge, and reports whether it
 // was still unused. It is remembered for life.
 func Once(tx *db.Tx, name, key string, life time.Duration) (bool, error) {
-	return Kind{name, 1, life}.Of(key).take(tx, tx.Now())
+	return Kind{name, 1, life}.Of(key).Take(tx)
 }
 
 // Expire deletes the budgets that are whole again.

@@ -56,6 +56,8 @@ func actionText(action string) string {
 		return "Access denied"
 	case audit.EntryPurged:
 		return "Permanently deleted entry"
+	case audit.ReceivingMethodRevealed:
+		return "Saw account numbers"
 	case audit.SessionCreated:
 		return "Signed in"
 	case audit.SessionRevoked:

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -13,10 +12,14 @@ import (
 	"bursar/internal/web"
 )
 
-// entry reads the entry named in the URL. An entry of another workspace is not
-// found.
-func (v *visit) entry() (api.Entry, error) {
-	e, err := read(v, v.console.Directory.Get, directory.EntryInput{ID: v.R.PathValue("id")})
+// entry reads the entry named in the URL, with account numbers masked. An entry of
+// another workspace is not found.
+func (v *visit) entry() (api.Entry, error) { return v.entryWith("") }
+
+// entryWith is entry with the account number of one receiving method in full, if reveal is
+// its id.
+func (v *visit) entryWith(reveal string) (api.Entry, error) {
+	e, err := read(v, v.console.Directory.Show, directory.ShowInput{ID: v.R.PathValue("id"), Reveal: reveal})
 	if err == nil && e.WorkspaceID != v.workspace.ID {
 		err = errNoPage
 	}
@@ -25,38 +28,17 @@ func (v *visit) entry() (api.Entry, error) {
 
 // method is a receiving method as the page shows it.
 type method struct {
-	ID          string
-	Provider    string
-	AccountName string
-	Account     string // masked unless the visitor chose to see it
-	Clear       bool
-	IsDefault   bool
+	api.ReceivingMethod
+	Clear bool // the account number is not masked
 }
 
-// mask hides an account number except for its last four characters. A short number
-// is hidden completely, because those four would be most of it.
-func mask(account string) string {
-	const shown, least = 4, 8
-	if utf8.RuneCountInString(account) < least {
-		return "••••"
-	}
-	runes := []rune(account)
-	return "•••• " + string(runes[len(runes)-shown:])
-}
-
-// shownMethods are the receiving methods of an entry. Account numbers are masked,
-// except for the method whose id is reveal.
 func shownMethods(e api.Entry, reveal string) []method {
 	if e.ReceivingMethods == nil {
 		return nil
 	}
 	var all []method
 	for _, m := range *e.ReceivingMethods {
-		one := method{ID: m.ID, Provider: m.Provider, AccountName: m.AccountName, Account: mask(m.AccountID), IsDefault: m.IsDefault}
-		if m.ID == reveal {
-			one.Account, one.Clear = m.AccountID, true
-		}
-		all = append(all, one)
+		all = append(all, method{m, m.ID == reveal})
 	}
 	return all
 }
@@ -71,12 +53,13 @@ type entryPage struct {
 }
 
 func (c *Console) entryPage(v *visit) error {
-	e, err := v.entry()
+	reveal := v.R.URL.Query().Get("reveal")
+	e, err := v.entryWith(reveal)
 	if err != nil {
 		return err
 	}
 	data := entryPage{
-		Entry: e, Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, v.R.URL.Query().Get("reveal")),
+		Entry: e, Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, reveal),
 	}
 	if v.can(access.AuditRead) {
 		if data.History, err = c.history(v, data); err != nil {

@@ -96,7 +96,7 @@ func (c *Console) methodPage(v *visit) error {
 	}
 	form := methodForm{
 		EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Provider: m.Provider, AccountName: m.AccountName,
-		Masked: mask(m.AccountID), IsDefault: m.IsDefault,
+		Masked: m.AccountID, IsDefault: m.IsDefault,
 	}
 	return v.show("directory_method", methodTitle(form), form)
 }
@@ -106,7 +106,7 @@ func (c *Console) updateMethod(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Masked: mask(m.AccountID), IsDefault: m.IsDefault}
+	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Masked: m.AccountID, IsDefault: m.IsDefault}
 	v.readMethod(&form)
 	update := api.ReceivingMethodUpdate{Provider: &form.Provider, AccountName: &form.AccountName, AccountID: optional(form.Account)}
 	if err := v.changeMethod(e, m, update); err != nil {
@@ -116,7 +116,7 @@ func (c *Console) updateMethod(v *visit) error {
 }
 
 func (v *visit) changeMethod(e api.Entry, m api.ReceivingMethod, update api.ReceivingMethodUpdate) error {
-	_, err := change(v, v.console.Directory.UpdateMethod, directory.UpdateMethodInput{EntryID: e.ID, MethodID: m.ID, ReceivingMethodUpdate: update})
+	_, err := change(v, v.console.Directory.UpdateMethod, directory.UpdateMethodInput{EntryID: e.ID, MethodID: m.ID, ReceivingMethodUpdate: update, Unseen: true})
 	return err
 }
 

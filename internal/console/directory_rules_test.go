@@ -105,7 +105,18 @@ func TestAMemberSeesReceivingMethodsAndChangesNone(t *testing.T) {
 	entry := v.get(room(n, "/directory/"+id))
 	holds(t, "the entry", entry, http.StatusOK, "BPI", "•••• 7890", "/edit")
 	lacks(t, "the entry", entry, "0049871234567890", "/receiving/", "/delete\"", "Make default")
-	holds(t, "the number in clear", v.get(room(n, "/directory/"+id+"?reveal="+rm)), http.StatusOK, "0049871234567890")
+	seen := func() []string {
+		return admin.Get("/v1/audit?action=directory.receiving_method.revealed&workspace_id=" + n.First.WorkspaceID).OK().Column("actor_email")
+	}
+	if got := seen(); len(got) != 0 {
+		t.Errorf("masked numbers leave the rows of %v", got)
+	}
+	for range 2 {
+		holds(t, "the number in clear", v.get(room(n, "/directory/"+id+"?reveal="+rm)), http.StatusOK, "0049871234567890")
+	}
+	if got := seen(); !slices.Equal(got, []string{"member@example.com"}) {
+		t.Errorf("the number in clear leaves the rows of %v", got)
+	}
 	holds(t, "a new method", v.post(room(n, "/directory/"+id+"/receiving"), "provider", "X", "account_name", "Y", "account_id", "Z"),
 		http.StatusForbidden, "ws.receiving.write")
 
@@ -137,6 +148,24 @@ func TestAMemberMakesNoTagsByAnEntry(t *testing.T) {
 	}
 	holds(t, "with a tag that exists", v.post(room(n, "/directory"), append(shown(v.get(room(n, "/directory/new")), "once", "type"), "field-first-name", "Grace", "more-tags", "PAYROLL")...),
 		http.StatusOK, "Added to the directory.")
+}
+
+// The pages that change a receiving method show its number masked, so they leave no row
+// that tells otherwise.
+func TestChangingAReceivingMethodShowsNoNumber(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	id := admin.Entry(servertest.Body{"name": "Jose Reyes"})
+	rm := admin.Post("/v1/directory/"+id+"/receiving-methods", servertest.Body{"provider": "BPI", "account_name": "Jose", "account_id": "0049871234567890"}).OK().Text("id")
+	v := browse(t, n, adminEmail)
+	n.Unchanged(t, func() {
+		for _, path := range []string{"", "/edit", "/receiving/new", "/receiving/" + rm} {
+			lacks(t, path, v.get(room(n, "/directory/"+id+path)), "0049871234567890")
+		}
+		v.post(room(n, "/directory/"+id+"/receiving/"+rm), "provider", "BPI", "account_name", "Jose")
+		v.post(room(n, "/directory/"+id+"/receiving/"+rm+"/default"))
+	})
 }
 
 func TestEntriesOfOtherWorkspacesAreNotFound(t *testing.T) {

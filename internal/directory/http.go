@@ -73,6 +73,12 @@ type EntryInput struct {
 	ID string `path:"id"`
 }
 
+// ShowInput names an entry, and the receiving method whose account number is shown in full.
+type ShowInput struct {
+	ID     string
+	Reveal string
+}
+
 // DeletedInput asks for a page of the deleted entries of a workspace.
 type DeletedInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true"`
@@ -167,6 +173,9 @@ type UpdateMethodInput struct {
 	EntryID  string `path:"id"`
 	MethodID string `path:"method_id"`
 	api.ReceivingMethodUpdate
+
+	// Unseen is set by whoever does not show the answer, which has the account number.
+	Unseen bool
 }
 
 // Validate checks the change without looking at the database.

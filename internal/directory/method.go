@@ -98,8 +98,11 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 		set(&after.AccountID, in.AccountID)
 		set(&after.IsDefault, in.IsDefault)
 		switch {
-		case after == before:
+		case after == before && in.Unseen:
 			return after, audit.None("nothing changed"), nil
+		case after == before:
+			event, err := revealed(tx, by, e)
+			return after, event, err
 		case before.IsDefault && !after.IsDefault:
 			return after, audit.Event{}, fault.Invalid("is_default", "cannot be taken from the default: make another one the default")
 		case after.IsDefault && !before.IsDefault:

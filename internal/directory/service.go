@@ -80,19 +80,33 @@ func scope(filter *string) string {
 	return "=" + *filter
 }
 
-// Get returns one entry in full.
+// Get returns one entry in full. If account numbers are among it, the log tells so.
 func (s *Service) Get(ctx context.Context, by db.Caller, in EntryInput) (api.Entry, error) {
-	at, held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
+	return s.show(ctx, by, in.ID, func(api.ReceivingMethod) bool { return true })
+}
+
+// Show returns one entry for a page. Account numbers are masked, except for that of the
+// receiving method that the visitor asks to see.
+func (s *Service) Show(ctx context.Context, by db.Caller, in ShowInput) (api.Entry, error) {
+	return s.show(ctx, by, in.ID, func(m api.ReceivingMethod) bool { return m.ID == in.Reveal })
+}
+
+// show returns an entry. It masks the account numbers that are not wanted in full, and
+// leaves a row in the log before it returns one that is.
+func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(api.ReceivingMethod) bool) (api.Entry, error) {
+	at, held, err := s.may(ctx, by, id, access.DirectoryRead)
 	if err != nil {
 		return api.Entry{}, asEntry(err)
 	}
+	var e entry
 	var answer api.Entry
-	err = s.db.Read(ctx, func(q db.Q) error {
+	var untold bool // a number is shown that the log does not tell of yet
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		untold = false
 		if err := q.Snapshot(); err != nil {
 			return err
 		}
-		e, err := find(q, at)
-		if err == nil && e.id == "" {
+		if e, err = find(q, at); err == nil && e.id == "" {
 			err = errNoEntry
 		}
 		if err != nil {
@@ -104,9 +118,26 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in EntryInput) (api.Ent
 		}
 		methods, err := methodsOf(q, e.id)
 		answer.ReceivingMethods = &methods
+		shown := false
+		for i, m := range methods {
+			if full(m) {
+				shown = true
+			} else {
+				methods[i].AccountID = mask(m.AccountID)
+			}
+		}
+		if err == nil && shown {
+			untold, err = revealing(by, e).Left(q, s.db.Now())
+		}
 		return err
 	})
-	return answer, err
+	if err == nil && untold {
+		err = s.reveal(ctx, by, e)
+	}
+	if err != nil {
+		return api.Entry{}, err
+	}
+	return answer, nil
 }
 
 var errNoEntry = fault.New(fault.NotFound, "directory entry not found")

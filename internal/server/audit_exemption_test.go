@@ -23,6 +23,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"directory.Service.Update",
 		"directory.Service.UpdateMethod",
 		"directory.Service.UpdateTag",
+		"directory.revealed",
 		"identity.Service.Logout",
 		"identity.Service.NewDeviceCode",
 		"identity.Service.consume",

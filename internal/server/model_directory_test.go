@@ -16,6 +16,7 @@ type modelEntry struct {
 	tags                          []*modelTag
 	methods                       []*api.ReceivingMethod
 	deleted                       bool
+	revealed                      bool // the log tells that its account numbers were shown, and tells it once an hour
 }
 
 // modelFields is an object whose keys have an order: pairs of name and JSON.
@@ -233,8 +234,17 @@ func (m *model) compareEntry(rt *rapid.T, e *modelEntry) {
 		methods = append(methods, *method)
 	}
 	got.Tags = slices.Sorted(slices.Values(got.Tags))
+	m.revealed(e)
 	same(rt, "an entry", api.Entry{
 		ID: e.id, WorkspaceID: m.ws, Type: e.kind, Label: e.shown(), Status: e.status, Fields: api.SplitFields([]byte(e.fields.text())),
 		Name: e.name, Tags: e.tagNames(), ReceivingMethods: &methods, CreatedAt: got.CreatedAt, UpdatedAt: got.UpdatedAt,
 	}, got)
+}
+
+// revealed notes the row that showing the account numbers of an entry leaves.
+func (m *model) revealed(e *modelEntry) {
+	if len(e.methods) > 0 && !e.revealed {
+		e.revealed = true
+		m.did("directory.receiving_method.revealed", e.id)
+	}
 }

@@ -155,6 +155,7 @@ func (m *model) updateMethod(rt *rapid.T) {
 	}
 	m.call(rt, "PATCH", path, request, "200")
 	if after == *method {
+		m.revealed(e)
 		return
 	}
 	*method = after
