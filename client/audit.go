@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"io"
 	"iter"
+	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -31,12 +34,31 @@ type AuditListParams struct {
 	Cursor         string
 }
 
-// List reads one page of the log, newest first.
-func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[AuditEntry], error) {
-	q := ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("organization_id", p.OrganizationID).
+func (p AuditListParams) query() query {
+	return ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("organization_id", p.OrganizationID).
 		text("actor", p.Actor).text("action", p.Action).text("resource_type", p.ResourceType).text("resource_id", p.ResourceID).
 		text("outcome", p.Outcome).time("from", p.From).time("to", p.To)
-	return list[AuditEntry](ctx, s.c, q, "/audit")
+}
+
+// List reads one page of the log, newest first.
+func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[AuditEntry], error) {
+	return list[AuditEntry](ctx, s.c, p.query(), "/audit")
+}
+
+// The formats of an export of the audit log.
+const (
+	ExportCSV    = "csv"
+	ExportNDJSON = "ndjson"
+)
+
+// Export writes the rows that match, newest first, as a file in a format. Limit and Cursor
+// do not count. The file is complete unless there is an error; it is written while it
+// arrives, so it may be of any length, and the timeout counts anew for each part of it.
+// The export itself is recorded in the log.
+func (s *AuditService) Export(ctx context.Context, p AuditListParams, format string, w io.Writer) error {
+	p.Limit, p.Cursor = 0, ""
+	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/audit/export", query: url.Values(p.query().text("format", format)), file: w})
+	return err
 }
 
 // All iterates over the whole log, newest first.

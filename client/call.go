@@ -27,6 +27,9 @@ type call struct {
 	open          bool   // sent without a session
 	once          bool   // may be repeated only if it was never sent
 	final         bool   // ends the session, so do not renew it for this call
+
+	file  io.Writer // gets the answer while it arrives, if that is a success
+	begun bool      // something may have been written to the file
 }
 
 func (c *call) changes() bool {
@@ -132,7 +135,9 @@ func (c *Client) request(ctx context.Context, op *call, address, authorization, 
 	for name, values := range op.header {
 		request.Header[name] = values
 	}
-	request.Header.Set("Accept", "application/json")
+	if op.file == nil {
+		request.Header.Set("Accept", "application/json")
+	}
 	request.Header.Set("User-Agent", c.agent)
 	if op.body != nil {
 		request.Header.Set("Content-Type", "application/json")

@@ -131,7 +131,7 @@ func refusal(op *call, r *Response) error {
 	}
 	bad := json.Unmarshal(r.Body, &body)
 	good := r.Status >= 200 && r.Status < 300
-	if good && (op.method == http.MethodHead || (bad == nil && body.OK)) {
+	if good && (op.method == http.MethodHead || isFile(r) || (bad == nil && body.OK)) {
 		return nil
 	}
 	wait, given := retryAfter(r.Header, time.Now())

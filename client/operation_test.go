@@ -1,7 +1,9 @@
 package client_test
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -295,5 +297,12 @@ func walkAudit(t *testing.T, c *client.Client, n *servertest.Node) {
 	}
 	if page := must[*client.Page[client.AuditEntry]](t)(c.Audit.List(ctx, client.AuditListParams{OrganizationID: n.First.OrganizationID})); page.HasMore {
 		t.Errorf("rows of the organization: %+v", page)
+	}
+	for format, lines := range map[string]int{client.ExportCSV: 2, client.ExportNDJSON: 1, "": 2} {
+		var file bytes.Buffer
+		err := c.Audit.Export(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, ResourceID: one.ResourceID, Action: one.Action, Limit: 7, Cursor: "x"}, format, &file)
+		if err != nil || strings.Count(file.String(), "\n") != lines || !strings.Contains(file.String(), one.ID) {
+			t.Errorf("export as %q: %v\n%s", format, err, file.String())
+		}
 	}
 }

@@ -78,6 +78,8 @@ func repeatableFailure(op *call, err error) bool {
 		dial        *net.OpError
 	)
 	switch {
+	case op.begun: // the next attempt would write the file a second time
+		return false
 	case errors.Is(err, errUnsendable), errors.Is(err, errAnswerTooLarge), errors.Is(err, errRedirects),
 		errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &authority), errors.As(err, &host),
 		errors.As(err, &name) && name.IsNotFound:

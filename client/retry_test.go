@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,6 +191,32 @@ func TestACallersOwnIdempotencyKeyWorksAcrossClients(t *testing.T) {
 }
 
 // A device code has no idempotency key: what may have arrived is not sent again.
+// A file is written while it arrives: what failed before the first byte is repeated, and
+// what breaks off later is an error, since the file would begin a second time.
+func TestAnExportIsRepeatedOnlyBeforeItsFirstByte(t *testing.T) {
+	n := servertest.Start(t, dbtest.SQLite(t))
+	for name, c := range map[string]struct {
+		plan  []fault
+		whole bool
+	}{
+		"before":            {[]fault{dropBefore, answer(unavailable), cutHead}, true},
+		"the file cut":      {[]fault{cut}, false},
+		"a page of a proxy": {[]fault{answer("HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: 4\n\nHi!\n")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProxy(t, n.URL, c.plan...)
+			var file strings.Builder
+			err := p.client(n).Audit.Export(t.Context(), client.AuditListParams{OrganizationID: n.First.OrganizationID}, client.ExportCSV, &file)
+			if (err == nil) != c.whole || c.whole && strings.Count(file.String(), "time,id,action") != 1 || strings.Contains(file.String(), "Hi!") {
+				t.Errorf("%v: %s", err, file.String())
+			}
+			if want := len(c.plan); c.whole && p.count() != want+1 || !c.whole && p.count() != want {
+				t.Errorf("%d attempts", p.count())
+			}
+		})
+	}
+}
+
 func TestADeviceCodeIsNotAskedForTwice(t *testing.T) {
 	n := servertest.Start(t, dbtest.SQLite(t))
 	for name, f := range map[string]fault{"before": dropBefore, "after": dropAfter, "cut": cut, "unavailable": answer(unavailable)} {

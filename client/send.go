@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -76,8 +77,14 @@ func interrupted(ctx context.Context, err error) error {
 // reused.
 func (c *Client) attempt(ctx context.Context, op *call, number int, address, authorization, key string) (*Response, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
-	if c.timeout > 0 {
+	var silence *time.Timer
+	switch {
+	case c.timeout > 0 && op.file == nil:
 		limited, cancel = context.WithTimeout(ctx, c.timeout)
+	case c.timeout > 0:
+		// A file takes as long as it takes, as long as it keeps arriving.
+		limited, cancel = context.WithCancel(ctx)
+		silence = time.AfterFunc(c.timeout, cancel)
 	}
 	defer cancel()
 	request, err := c.request(limited, op, address, authorization, key)
@@ -85,7 +92,7 @@ func (c *Client) attempt(ctx context.Context, op *call, number int, address, aut
 		return nil, err
 	}
 	started := time.Now()
-	response, err := c.exchange(request)
+	response, err := c.exchange(request, op, silence)
 	if err != nil {
 		err = c.explain(ctx, limited, op, err)
 		c.log.LogAttrs(ctx, slog.LevelDebug, "bursar request failed", slog.String("method", op.method), slog.String("path", shown(op.path)),
@@ -98,20 +105,50 @@ func (c *Client) attempt(ctx context.Context, op *call, number int, address, aut
 	return response, refusal(op, response)
 }
 
-func (c *Client) exchange(request *http.Request) (*Response, error) {
+func (c *Client) exchange(request *http.Request, op *call, silence *time.Timer) (*Response, error) {
 	answer, err := c.http.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	response := &Response{Status: answer.StatusCode, Header: answer.Header, RequestID: answer.Header.Get("X-Request-Id")}
+	if op.file != nil && isFile(response) {
+		op.begun = true
+		_, err := io.Copy(op.file, arriving{answer.Body, silence, c.timeout})
+		if err != nil {
+			err = fmt.Errorf("copy the answer: %w", err)
+		}
+		return response, err
+	}
+	response.Body, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
-	if len(body) > maxAnswer {
+	if len(response.Body) > maxAnswer {
 		return nil, errAnswerTooLarge
 	}
-	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, RequestID: answer.Header.Get("X-Request-Id")}, nil
+	return response, nil
+}
+
+// isFile says whether an answer is a file that Bursar sends, and not, for example, the
+// login page of a network.
+func isFile(r *Response) bool {
+	return r.Status == http.StatusOK && strings.HasPrefix(r.Header.Get("Content-Disposition"), "attachment")
+}
+
+// arriving is the body of an answer whose every part must arrive in time.
+type arriving struct {
+	body    io.Reader
+	silence *time.Timer // nil if there is no limit
+	limit   time.Duration
+}
+
+func (a arriving) Read(part []byte) (int, error) {
+	if a.silence != nil {
+		a.silence.Reset(a.limit)
+		defer a.silence.Stop() // whoever takes the file may be slow
+	}
+	return a.body.Read(part)
 }
 
 // explain says which call had no answer, and why. It leaves out the URL, which may have a

@@ -26,8 +26,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, each
 	if err != nil {
 		return err
 	}
-	by.IdempotencyKey = nil // rows are not kept to be handed over again: a repeated export is another one
-	if err := db.Record(ctx, s.db, by, f.exported(in.Format), nil); err != nil || len(newest) == 0 {
+	if err := db.Record(ctx, s.db, by, f.exported(in.format()), nil); err != nil || len(newest) == 0 {
 		return err
 	}
 	for below := db.NextID("aud", newest[0].ID); ; {

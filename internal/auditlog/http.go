@@ -69,13 +69,21 @@ const (
 // ExportInput asks for all rows that the filters match, as a file.
 type ExportInput struct {
 	Filters
-	Format string `query:"format" required:"true"`
+	Format *string `query:"format"`
+}
+
+// format is the one that is asked for, or CSV.
+func (in ExportInput) format() string {
+	if in.Format == nil {
+		return formatCSV
+	}
+	return *in.Format
 }
 
 // Validate checks the format and the filters.
 func (in *ExportInput) Validate(v *fault.Violations) {
 	in.check(v)
-	web.CheckOneOf(v, "format", &in.Format, formatCSV, formatNDJSON)
+	web.CheckOneOf(v, "format", in.Format, formatCSV, formatNDJSON)
 	web.CheckOptionalText(v, "actor", in.Actor, 0, maxFilter)
 	web.CheckOptionalText(v, "action", in.Action, 0, maxFilter)
 	web.CheckOptionalText(v, "resource_type", in.ResourceType, 0, maxFilter)

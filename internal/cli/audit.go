@@ -48,7 +48,10 @@ organization, api_key or directory_entry it can also be a name. --since and
 includes the whole day, or a duration before now (2h, 7d).
 
 The entries are those of the workspace. With --organization, owners see the
-entries that belong to no workspace, such as settings and logins. With --mine
+entries that belong to no workspace, such as settings and logins.`
+
+// ownActivity describes --mine.
+const ownActivity = ` With --mine
 you see what you did yourself outside of workspaces.`
 
 func (q *auditQuery) bind(r *remote, c *cobra.Command) {
@@ -61,10 +64,8 @@ func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	flags.StringVar(&q.since, "since", "", "only entries from this time on")
 	flags.StringVar(&q.until, "until", "", "only entries up to this time")
 	flags.StringVar(&q.organization, "organization", "", "entries of this organization that belong to no workspace")
-	flags.BoolVar(&q.mine, "mine", false, "your own actions outside of workspaces")
 	r.inWorkspace(c)
-	c.MarkFlagsMutuallyExclusive("organization", "mine", "workspace")
-	c.MarkFlagsMutuallyExclusive("actor", "mine")
+	c.MarkFlagsMutuallyExclusive("organization", "workspace")
 	_ = c.RegisterFlagCompletionFunc("actor", r.completeMembers())
 	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
 	var actions, types []string
@@ -76,6 +77,13 @@ func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(actions, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("resource-type", cobra.FixedCompletions(types, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// bindMine lets a command show the user's own activity, which needs no permission.
+func (q *auditQuery) bindMine(c *cobra.Command) {
+	c.Flags().BoolVar(&q.mine, "mine", false, "your own actions outside of workspaces")
+	c.MarkFlagsMutuallyExclusive("organization", "mine", "workspace")
+	c.MarkFlagsMutuallyExclusive("actor", "mine")
 }
 
 func outcomes() []string {
@@ -256,7 +264,7 @@ func newAuditList(r *remote) *cobra.Command {
 	var q auditQuery
 	c := listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List entries of the audit log, newest first",
-		Long: "List entries of the audit log, newest first. Times are in your time zone.\n--csv writes every field, as 'bursar audit export' does.\n" + auditFilters,
+		Long: "List entries of the audit log, newest first. Times are in your time zone.\n--csv writes every field, as 'bursar audit export' does.\n" + auditFilters + ownActivity,
 		Example: `  bursar audit list --since 24h
   bursar audit list --actor grace@example.com --outcome denied
   bursar audit list --resource-type member --resource "Grace Hopper" --all --json`,
@@ -284,6 +292,7 @@ func newAuditList(r *remote) *cobra.Command {
 		},
 	})
 	q.bind(r, c)
+	q.bindMine(c)
 	return c
 }
 

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -10,18 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"bursar/api"
-	"bursar/internal/auditlog"
+	"bursar/client"
 	"bursar/internal/cli/term"
-)
-
-const (
-	exportCSV    = "csv"
-	exportNDJSON = "ndjson"
 )
 
 func newAuditExport(r *remote) *cobra.Command {
@@ -29,7 +20,13 @@ func newAuditExport(r *remote) *cobra.Command {
 	var form string
 	c := &cobra.Command{
 		Use: "export FILE|-", Short: "Write the audit log to a file",
-		Long: "Write entries of the audit log, newest first, to a file or to standard output\n(-). Without --format, files that end in .ndjson or .jsonl get JSON, with one\nentry on each line; all others get CSV with a header, which is safe to open as\na spreadsheet. The file is replaced when the export is complete, and only you\ncan read it.\n" + auditFilters,
+		Long: `Write entries of the audit log, newest first, to a file or to standard output
+(-). Without --format, files that end in .ndjson or .jsonl get JSON, with one
+entry on each line; all others get CSV with a header, which is safe to open as
+a spreadsheet. The file is replaced when the export is complete, and only you
+can read it. You need the permission ws.audit.export, and the log records the
+export.
+` + auditFilters,
 		Example: `  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31
   bursar audit export audit.ndjson --action directory.entry.deleted
   bursar audit export - --format ndjson | gzip > audit.ndjson.gz`,
@@ -43,19 +40,9 @@ func newAuditExport(r *remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n := 0
+			n := recordCounter{csv: form == client.ExportCSV}
 			write := func(w io.Writer) error {
-				out := newAuditWriter(w, form)
-				for row, err := range a.rows(c.Context(), time.Time{}, 100) {
-					if err != nil {
-						return err
-					}
-					if err := out.row(row); err != nil {
-						return err
-					}
-					n++
-				}
-				return out.flush()
+				return a.s.Audit.Export(c.Context(), a.p, form, io.MultiWriter(w, &n))
 			}
 			if args[0] == "-" {
 				err = write(r.terminal.Out)
@@ -66,15 +53,37 @@ func newAuditExport(r *remote) *cobra.Command {
 				return fmt.Errorf("export the audit log: %w", err)
 			}
 			if args[0] != "-" {
-				fmt.Fprintf(r.terminal.Err, "Exported %s to %s.\n", counted(n, "entry", "entries"), args[0])
+				if n.csv {
+					n.records-- // the header
+				}
+				fmt.Fprintf(r.terminal.Err, "Exported %s to %s.\n", counted(n.records, "entry", "entries"), args[0])
 			}
 			return nil
 		},
 	}
 	c.Flags().StringVar(&form, "format", "", "csv or ndjson")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{exportCSV, exportNDJSON}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{client.ExportCSV, client.ExportNDJSON}, cobra.ShellCompDirectiveNoFileComp))
 	q.bind(r, c)
 	return c
+}
+
+// recordCounter counts the records that are written to it: lines, but not the line breaks
+// within a quoted cell of CSV.
+type recordCounter struct {
+	records     int
+	csv, quoted bool
+}
+
+func (c *recordCounter) Write(text []byte) (int, error) {
+	for _, char := range text {
+		switch {
+		case char == '"' && c.csv:
+			c.quoted = !c.quoted
+		case char == '\n' && !c.quoted:
+			c.records++
+		}
+	}
+	return len(text), nil
 }
 
 func counted(n int, one, many string) string {
@@ -86,48 +95,15 @@ func counted(n int, one, many string) string {
 
 func exportForm(form, file string) (string, error) {
 	switch form {
-	case exportCSV, exportNDJSON:
+	case client.ExportCSV, client.ExportNDJSON:
 		return form, nil
 	case "":
 		if end := strings.ToLower(filepath.Ext(file)); end == ".ndjson" || end == ".jsonl" {
-			return exportNDJSON, nil
+			return client.ExportNDJSON, nil
 		}
-		return exportCSV, nil
+		return client.ExportCSV, nil
 	}
 	return "", term.Usagef("--format must be csv or ndjson, not %q", form)
-}
-
-// auditWriter writes entries one at a time.
-type auditWriter struct {
-	row   func(api.AuditEntry) error
-	flush func() error
-}
-
-func newAuditWriter(w io.Writer, form string) auditWriter {
-	if form == exportNDJSON {
-		out := bufio.NewWriter(w)
-		encoder := term.NewEncoder(out)
-		return auditWriter{func(row api.AuditEntry) error { return encoder.Encode(row) }, out.Flush}
-	}
-	out := csv.NewWriter(w)
-	begun := false
-	head := func() error {
-		if begun {
-			return nil
-		}
-		begun = true
-		return out.Write(auditlog.Columns())
-	}
-	return auditWriter{
-		row: func(row api.AuditEntry) error {
-			return errors.Join(head(), out.Write(auditlog.Record(row)))
-		},
-		flush: func() error {
-			err := head()
-			out.Flush()
-			return errors.Join(err, out.Error())
-		},
-	}
 }
 
 // writeWhole writes a file that appears only when it is complete, in the place of a link

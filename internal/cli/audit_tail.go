@@ -32,7 +32,7 @@ func newAuditTail(r *remote) *cobra.Command {
 	var follow bool
 	c := &cobra.Command{
 		Use: "tail", Short: "Show the newest entries and follow the log",
-		Long: "Show the newest entries of the audit log, the newest last. With --follow, new\nentries are shown as they appear, until you press Ctrl-C; if the server cannot\nbe reached, the command retries. A screen of fewer than 120 columns does not\nshow the actions. With --json each entry is a line, and --jq applies to each.\n" + auditFilters,
+		Long: "Show the newest entries of the audit log, the newest last. With --follow, new\nentries are shown as they appear, until you press Ctrl-C; if the server cannot\nbe reached, the command retries. A screen of fewer than 120 columns does not\nshow the actions. With --json each entry is a line, and --jq applies to each.\n" + auditFilters + ownActivity,
 		Example: `  bursar audit tail
   bursar audit tail -f --outcome denied
   bursar audit tail -n 0 -f --json | while read -r entry; do notify "$entry"; done`,
@@ -60,6 +60,7 @@ func newAuditTail(r *remote) *cobra.Command {
 	c.Flags().IntVarP(&n, "lines", "n", 20, "number of entries to start with")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "show new entries as they appear")
 	q.bind(r, c)
+	q.bindMine(c)
 	f.Bind(c, false)
 	return c
 }

@@ -142,7 +142,7 @@ func TestAFailedAuditExportDoesNotLookComplete(t *testing.T) {
 	if data, err := io.ReadAll(response.Body); err == nil {
 		t.Errorf("half an export of %d bytes looks whole", len(data))
 	}
-	if !strings.Contains(n.Log.String(), "audit export failed") {
+	if !strings.Contains(n.Log.String(), `"msg":"unexpected failure"`) {
 		t.Error("the server did not log the failure")
 	}
 }

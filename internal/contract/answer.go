@@ -12,7 +12,7 @@ import (
 
 type answer struct {
 	headers map[string]headerRule
-	body    *jsonschema.Schema
+	bodies  map[string]*jsonschema.Schema // by content type
 }
 
 type headerRule struct {
@@ -43,7 +43,7 @@ func (s *source) answer(pointer string) (*answer, error) {
 	if known := s.answers[pointer]; known != nil {
 		return known, nil
 	}
-	compiled := &answer{headers: map[string]headerRule{}}
+	compiled := &answer{headers: map[string]headerRule{}, bodies: map[string]*jsonschema.Schema{}}
 	for name := range object(response["headers"]) {
 		at, header, err := s.follow(pointer + "/headers/" + escape(name))
 		if err != nil {
@@ -56,8 +56,10 @@ func (s *source) answer(pointer string) (*answer, error) {
 		required, _ := header["required"].(bool)
 		compiled.headers[name] = headerRule{required: required, schema: schema}
 	}
-	if compiled.body, err = s.compile(pointer + "/content/application~1json/schema"); err != nil {
-		return nil, err
+	for media := range object(response["content"]) {
+		if compiled.bodies[media], err = s.compile(pointer + "/content/" + escape(media) + "/schema"); err != nil {
+			return nil, err
+		}
 	}
 	s.answers[pointer] = compiled
 	return compiled, nil
@@ -81,14 +83,17 @@ func (a *answer) checkHeaders(header http.Header) error {
 
 func (a *answer) checkBody(header http.Header, body []byte) error {
 	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil || media != "application/json" {
-		return fmt.Errorf("the content type is %q, not application/json", header.Get("Content-Type"))
+	schema := a.bodies[media]
+	if err != nil || schema == nil {
+		return fmt.Errorf("the content type is %q, which is not documented", header.Get("Content-Type"))
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("the body is not JSON: %w\n%s", err, body)
+	var value any = string(body)
+	if media == "application/json" {
+		if value, err = jsonschema.UnmarshalJSON(bytes.NewReader(body)); err != nil {
+			return fmt.Errorf("the body is not JSON: %w\n%s", err, body)
+		}
 	}
-	if err := a.body.Validate(value); err != nil {
+	if err := schema.Validate(value); err != nil {
 		return fmt.Errorf("the body does not match: %w\n%s", err, body)
 	}
 	return nil

@@ -114,6 +114,11 @@ func (d *document) responses(made *operation, node *yaml.Node) error {
 		if single := d.child(media, "example"); single != nil {
 			made.Answers = append(made.Answers, example{JSON: highlight(single)})
 		}
+		for kind, file := range pairs(d.child(response, "content")) {
+			if kind != "application/json" {
+				made.Answers = append(made.Answers, example{Title: kind, JSON: template.HTML(html.EscapeString(d.text(file, "example")))})
+			}
+		}
 		for _, named := range pairs(d.child(media, "examples")) {
 			made.Answers = append(made.Answers, example{Title: d.text(named, "summary"), JSON: highlight(d.child(named, "value"))})
 		}

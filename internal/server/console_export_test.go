@@ -44,7 +44,7 @@ func TestConsoleExportChecksItsInput(t *testing.T) {
 		x, s := n.Tenant(t), servicesOf(t, n.DB)
 		ws := []string{"workspace_id", x.WorkspaceID}
 		for _, query := range [][]string{
-			ws, append(ws, "format", "xlsx"), append(ws, "format", ""), {"format", "csv"}, append(ws, "format", "csv", "organization_id", x.OrganizationID),
+			append(ws, "format", "xlsx"), append(ws, "format", ""), {"format", "csv"}, append(ws, "format", "csv", "organization_id", x.OrganizationID),
 			append(ws, "format", "csv", "from", "x"), append(ws, "format", "csv", "action", "a\nb"), append(ws, "format", "csv", "actor", fmt.Sprintf("%201d", 1)),
 		} {
 			leaves(t, n, func() {

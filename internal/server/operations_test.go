@@ -107,6 +107,8 @@ func operations() []operation {
 
 		{"GET /v1/audit", "ws.audit.read", inQuery},
 		{"GET /v1/audit", "org.settings.write", auditOfOrganization},
+		{"GET /v1/audit/export", "ws.audit.export", inQuery},
+		{"GET /v1/audit/export", "org.settings.write", auditOfOrganization},
 	}
 }
 

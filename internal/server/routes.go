@@ -12,8 +12,8 @@ type route struct {
 	endpoint web.Endpoint
 }
 
-// routes is the whole API. Read endpoints change nothing. A Change endpoint names the
-// action under which a refused attempt is audited. Open endpoints need no session.
+// routes is the whole API. Read endpoints change nothing. A Change or Download endpoint
+// names the action under which a refused attempt is audited. Open endpoints need no session.
 func (s *Server) routes() []route {
 	var (
 		api   = s.endpoints()
@@ -78,6 +78,7 @@ func (s *Server) routes() []route {
 		{"DELETE", "/v1/organizations/{id}/owners/{userId}", web.Change(api, audit.OwnerRemoved, orgs.RemoveOwner)},
 
 		{"GET", "/v1/audit", web.Read(api, trail.List)},
+		{"GET", "/v1/audit/export", web.Download(api, audit.AuditExported, trail.Download)},
 	}
 }
 
