@@ -70,7 +70,7 @@ func TestAnExportNeedsItsOwnPermission(t *testing.T) {
 		x.Define("reader", "ws.read", "ws.audit.read")
 		reader := x.Member("reader")
 		reader.Get(x.AuditPath()).OK()
-		refused := reader.Get("/v1/audit/export?workspace_id=" + x.WorkspaceID).Fails(http.StatusForbidden, "FORBIDDEN")
+		refused := reader.Get("/v1/audit/export?workspace_id="+x.WorkspaceID).Fails(http.StatusForbidden, "FORBIDDEN")
 		if got := refused.Detail("permission"); got != "ws.audit.export" {
 			t.Errorf("the missing permission is %s", got)
 		}

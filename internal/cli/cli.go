@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/user"
 	"slices"
 	"strings"
 
@@ -165,8 +167,28 @@ func require(c *cobra.Command, names ...string) error {
 }
 
 // operator is the actor that the audit log shows for commands that change the store
-// directly.
-func operator() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar admin")} }
+// directly: this program, and the user of the operating system who ran it. Sudo makes that
+// user root, and tells in SUDO_USER who asked for it.
+func operator() db.Caller {
+	who := systemUser()
+	if asked := os.Getenv("SUDO_USER"); asked != "" {
+		who += ", sudo by " + strings.ToValidUTF8(asked, "\uFFFD")
+	}
+	return db.Caller{Actor: audit.SystemActor("bursar admin (" + who + ")")}
+}
+
+// systemUser names the user of the operating system. One that the system has no name for,
+// as in a container, is a number: the name that $USER gives it is anybody's choice.
+func systemUser() string {
+	u, err := user.Current()
+	if err != nil {
+		return fmt.Sprint("uid ", os.Getuid())
+	}
+	if _, err := user.LookupId(u.Uid); err != nil {
+		return "uid " + u.Uid
+	}
+	return u.Username
+}
 
 func openStore(ctx context.Context, store db.Config) (*db.DB, error) {
 	d, err := db.Open(ctx, store)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"os/user"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,15 +26,18 @@ type site struct {
 	json  bool
 }
 
+// bySudo is what sudo adds to the environment.
+var bySudo = []string{"SUDO_USER=alan"}
+
 // admin runs `bursar admin` and returns what it printed. With --json the keys of
 // the result must be these.
 func (s *site) admin(line string, keys ...string) string {
 	s.t.Helper()
 	args := append(append([]string{"admin"}, strings.Fields(line)...), at(s.store)...)
 	if !s.json {
-		return succeed(s.t, args...)
+		return succeedWith(s.t, bySudo, args...)
 	}
-	out := succeed(s.t, append(args, "--json")...)
+	out := succeedWith(s.t, bySudo, append(args, "--json")...)
 	var result map[string]any
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		s.t.Fatalf("%s: not JSON: %s", line, out)
@@ -63,10 +67,14 @@ func (s *site) audited(action, resource string) {
 		s.t.Fatal(err)
 	}
 	defer d.Close()
+	me, err := user.Current()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	var rows int
 	err = d.Read(s.t.Context(), func(q db.Q) error {
 		_, err := q.Row(`SELECT count(*) FROM audit_entry WHERE action = $1 AND resource_id = $2 AND actor_type = $3 AND actor_name = $4 AND outcome = $5`,
-			action, resource, "system", "bursar admin", "success").Scan(&rows)
+			action, resource, "system", "bursar admin ("+me.Username+", sudo by alan)", "success").Scan(&rows)
 		return err
 	})
 	if err != nil || rows != 1 {

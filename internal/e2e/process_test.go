@@ -190,7 +190,13 @@ func command(t *testing.T, env []string, args ...string) result {
 // succeed runs bursar, demands that it succeeds, and returns what it printed.
 func succeed(t *testing.T, args ...string) string {
 	t.Helper()
-	got := command(t, nil, args...)
+	return succeedWith(t, nil, args...)
+}
+
+// succeedWith is succeed with more in the environment.
+func succeedWith(t *testing.T, env []string, args ...string) string {
+	t.Helper()
+	got := command(t, env, args...)
 	if got.Code != 0 || got.Err != "" {
 		t.Fatalf("bursar %s: exit code %d\n%s", strings.Join(args, " "), got.Code, got.Err)
 	}
