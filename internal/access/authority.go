@@ -96,7 +96,7 @@ func (a *Authority) Permissions(ctx context.Context, by audit.Actor, workspaceID
 func (a *Authority) inWorkspace(ctx context.Context, by audit.Actor, workspaceID string) (access, error) {
 	got, err := a.lookUp(ctx, accessKey{aWorkspace, by.ID, workspaceID}, workspaceAccess)
 	if err == nil && !got.member {
-		err = fault.Missing("workspace")
+		err = fault.Foreign("workspace", fault.Scope{WorkspaceID: workspaceID})
 	}
 	return got, err
 }
@@ -136,7 +136,7 @@ func (a *Authority) RequireInOrganization(ctx context.Context, by audit.Actor, o
 		return err
 	}
 	if !got.member {
-		return fault.Missing("organization")
+		return fault.Foreign("organization", fault.Scope{OrganizationID: organizationID})
 	}
 	if need == OrgSettingsWrite && !got.owner {
 		return fault.Denied(string(need), fault.Scope{OrganizationID: organizationID})

@@ -11,8 +11,10 @@ import (
 
 // filter selects the rows of a list.
 type filter struct {
-	column, value string // workspace_id, organization_id, or actor_id for the rows of an actor that belong to no workspace
-	workspace     int64  // number of the workspace, if it is one
+	// workspace_id, organization_id, or actor_id for the rows of an actor that belong to no
+	// workspace; empty for all rows that belong to none
+	column, value string
+	workspace     int64 // number of the workspace, if it is one
 	equals        []equal
 	from, to      int64 // Unix milliseconds
 }
@@ -60,9 +62,9 @@ func (f filter) first() string {
 }
 
 // keyed reports whether a row is found by the key of a property. Successes have no
-// key, and rows without a workspace are found by their organization.
+// key, and rows of an organization or an actor without a workspace are found by those.
 func (f filter) keyed() bool {
-	return f.column == "workspace_id" && (len(f.equals) > 1 || len(f.equals) == 1 && !f.equals[0].success())
+	return (f.column == "workspace_id" || f.column == "") && (len(f.equals) > 1 || len(f.equals) == 1 && !f.equals[0].success())
 }
 
 func (e equal) success() bool { return e.by == audit.ByOutcome && e.value == string(audit.Success) }
@@ -89,6 +91,8 @@ func (f filter) newest(below string, take int) *db.Statement {
 		// SQLite would prefer the index of all rows of the workspace, if the query
 		// named it: belongs compares the workspace instead.
 		workspaceID = f.value
+	case f.column == "":
+		sql.Add(` AND coalesce(workspace_number, 0) = 0`) // see the migration 0020
 	default:
 		workspaceID = f.value
 		sql.Add(` AND workspace_number = `, f.workspace)

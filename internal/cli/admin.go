@@ -23,12 +23,14 @@ log records the changes with the system as the actor, and names the user of the
 operating system who ran the command.`,
 		Example: `  bursar admin user list
   bursar admin user create --email grace@example.com --name "Grace Hopper"
-  bursar admin api-key create --user grace@example.com --name laptop`,
+  bursar admin api-key create --user grace@example.com --name laptop
+  bursar admin audit --since 24h`,
 	},
 		adminGroup("user", "Manage the users of the store", newUserList(t), newUserCreate(t), newUserDisable(t), newUserEnable(t), newUserLink(t), newUserReset(t)),
 		adminGroup("api-key", "Manage the API keys of users", newKeyCreate(t), newKeyRevoke(t)),
 		adminGroup("client", "Manage the machine clients of workspaces", newClientCreate(t), newClientRevoke(t)),
 		adminGroup("keys", "Manage the keys that sign session tokens", newKeysRotate(t)),
+		newAdminAudit(t),
 	)
 }
 

@@ -57,25 +57,35 @@ you see what you did yourself outside of workspaces.`
 func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&q.actor, "actor", "", "only actions of this person or machine client")
-	flags.StringVar(&q.action, "action", "", "only this action, such as directory.entry.created")
 	flags.StringVar(&q.resourceType, "resource-type", "", "only entries about this type of resource, such as member")
 	flags.StringVar(&q.resource, "resource", "", "only entries about this resource")
-	flags.StringVar(&q.outcome, "outcome", "", "only this outcome: success, denied or failure")
-	flags.StringVar(&q.since, "since", "", "only entries from this time on")
-	flags.StringVar(&q.until, "until", "", "only entries up to this time")
 	flags.StringVar(&q.organization, "organization", "", "entries of this organization that belong to no workspace")
+	q.bindCommon(c, "directory.entry.created")
 	r.inWorkspace(c)
 	c.MarkFlagsMutuallyExclusive("organization", "workspace")
 	_ = c.RegisterFlagCompletionFunc("actor", r.completeMembers())
 	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
-	var actions, types []string
+	var types []string
 	for _, a := range audit.Actions() {
-		actions, types = append(actions, string(a)), append(types, string(a.Resource()))
+		types = append(types, string(a.Resource()))
 	}
 	slices.Sort(types)
 	types = slices.DeleteFunc(slices.Compact(types), func(kind string) bool { return kind == "" })
-	_ = c.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(actions, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("resource-type", cobra.FixedCompletions(types, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// bindCommon binds the filters that the log of the operator has, too.
+func (q *auditQuery) bindCommon(c *cobra.Command, action string) {
+	flags := c.Flags()
+	flags.StringVar(&q.action, "action", "", "only this action, such as "+action)
+	flags.StringVar(&q.outcome, "outcome", "", "only this outcome: success, denied or failure")
+	flags.StringVar(&q.since, "since", "", "only entries from this time on")
+	flags.StringVar(&q.until, "until", "", "only entries up to this time")
+	var actions []string
+	for _, a := range audit.Actions() {
+		actions = append(actions, string(a))
+	}
+	_ = c.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(actions, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes(), cobra.ShellCompDirectiveNoFileComp))
 }
 

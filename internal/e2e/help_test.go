@@ -88,6 +88,7 @@ var flagsOf = map[string][]string{
 		"trusted-proxies", "web-session-idle", "web-session-ttl"},
 	"init":                 {"data", "database-url", "email", "json", "name", "organization", "public-url", "workspace"},
 	"admin":                nil,
+	"admin audit":          {"action", "address", "all", "csv", "data", "database-url", "jq", "json", "limit", "outcome", "since", "until", "wide"},
 	"admin user":           nil,
 	"admin user create":    {"data", "database-url", "email", "json", "name"},
 	"admin user disable":   {"data", "database-url", "email", "json", "yes"},

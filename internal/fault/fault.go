@@ -74,8 +74,12 @@ type Fault struct {
 	Details    any
 	RetryAfter time.Duration
 
-	// Scope is the tenant in whose audit log a refusal is recorded.
+	// Scope is the tenant in whose audit log a refusal is recorded or, with Outside, the one
+	// that the caller named.
 	Scope Scope
+	// Outside says that the caller does not belong to what they asked for, or that there
+	// is no such thing. Only the operator reads of it.
+	Outside bool
 }
 
 // Scope names a workspace or an organization.
@@ -92,11 +96,22 @@ func New(code Code, format string, args ...any) *Fault {
 // see: the caller must not be able to tell the two apart.
 func Missing(what string) *Fault { return New(ResourceNotFound, "%s not found", what) }
 
-// Instead replaces a fault that has the code by another, and returns other errors as they are.
+// Foreign is Missing for somebody who does not belong to the tenant of what they asked for,
+// whether or not that exists: the two do the same work, or the time would tell which it is.
+func Foreign(what string, named Scope) *Fault {
+	f := Missing(what)
+	f.Scope, f.Outside = named, true
+	return f
+}
+
+// Instead replaces a fault that has the code by another, and returns other errors as they
+// are. It forgets which tenant was looked up, since the caller may not have named it.
 func Instead(err error, code Code, other *Fault) error {
 	var f *Fault
 	if errors.As(err, &f) && f.Code == code {
-		return other
+		replaced := *other
+		replaced.Outside = f.Outside
+		return &replaced
 	}
 	return err
 }

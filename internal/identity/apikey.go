@@ -256,7 +256,7 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 		WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`, id, accountID, now).
 		Scan(&next.Name, &cidrs, &lifetime, &expiresAt, &parentID)
 	if err == nil && !found {
-		err = fault.Missing("API key")
+		err = fault.Foreign("API key", fault.Scope{})
 	}
 	if err != nil {
 		return next, 0, err
@@ -298,7 +298,7 @@ func revokeKey(tx *db.Tx, id, accountID string) (name string, err error) {
 	}
 	found, err := tx.Row(`SELECT name FROM api_key WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL`, id, accountID).Scan(&name)
 	if err == nil && !found {
-		return "", fault.Missing("API key")
+		return "", fault.Foreign("API key", fault.Scope{})
 	}
 	if err != nil {
 		return "", err

@@ -9,6 +9,7 @@ import (
 
 	"bursar/internal/access"
 	"bursar/internal/audit"
+	"bursar/internal/auditlog"
 	"bursar/internal/browsertest/oidctest"
 	"bursar/internal/db"
 	"bursar/internal/identity"
@@ -221,6 +222,14 @@ func (w *tour) operator() {
 	w.town.large.Add(invited, "viewer")
 	_, err = id.CreateUser(ctx, by, invited, "Completed")
 	w.must(err)
+
+	w.begin("bursar admin audit")
+	action, outcome, from := "auth.login.failed", "denied", w.town.now-time.Hour.Milliseconds()
+	for _, selected := range []auditlog.Outside{{}, {Action: &action}, {Outcome: &outcome}, {From: from, To: w.town.now}, {Action: &action, Outcome: &outcome, From: from}} {
+		for _, err := range selected.Rows(ctx, w.node.DB) {
+			w.must(err)
+		}
+	}
 
 	w.begin("bursar admin key")
 	key, _, err := id.CreateKeyFor(ctx, by, email, identity.NewKey{Name: "one"})

@@ -83,16 +83,19 @@ func replayed[Out any](r *db.Replay) (out Out, err error) {
 	return out, nil
 }
 
-// RecordRefusal writes the audit row of a caller who lacks a permission, even if the
-// caller has closed the connection. It returns the error to show: the given one, or
-// that of writing the row. Other errors leave no row.
+// RecordRefusal writes the audit row of a caller who lacks a permission, or who does not
+// belong to what they asked for. It returns the error to show: the given one, or that of
+// writing the row. Other errors leave no row.
 func (s *Endpoints) RecordRefusal(x *Exchange, action audit.Action, err error) error {
 	var f *fault.Fault
-	if !errors.As(err, &f) || f.Code != fault.Forbidden {
+	if !errors.As(err, &f) {
 		return err
 	}
-	by := db.Caller{Actor: x.Caller.Actor}
-	if failed := db.Record(context.WithoutCancel(x.R.Context()), s.DB, by, refusal(x, action, f), nil); failed != nil {
+	event, failed := s.refusal(x, action, f)
+	if failed == nil && event.Exempt() == "" {
+		failed = s.record(x, db.Caller{Actor: x.Caller.Actor}, event, f)
+	}
+	if failed != nil {
 		return failed
 	}
 	return err

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"bursar/internal/audit"
+	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 )
@@ -148,8 +150,8 @@ func (s *Endpoints) claimKey(x *Exchange, action audit.Action, body []byte) (don
 	return done, nil
 }
 
-// refuse answers a request that did not succeed. A caller who lacks a permission leaves
-// an audit row. With an idempotency key the answer is stored, so that a retry gets the
+// refuse answers a request that did not succeed. A caller who lacks a permission, or who
+// does not belong to what they asked for, leaves an audit row. With an idempotency key the answer is stored, so that a retry gets the
 // same one.
 func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	var replay *db.Replay
@@ -158,9 +160,10 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		return
 	}
 	f := x.Explain(err)
-	event := audit.None("a refused request changes nothing")
-	if f.Code == fault.Forbidden {
-		event = refusal(x, action, f)
+	event, err := s.refusal(x, action, f)
+	if err != nil {
+		x.Fail(err)
+		return
 	}
 	if key := x.Caller.IdempotencyKey; key != nil && !worthKeeping(f) {
 		// The first attempt may have succeeded and only this retry been refused: replay
@@ -173,8 +176,7 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		x.Caller.IdempotencyKey = nil
 	}
 	if event.Exempt() == "" || x.Caller.IdempotencyKey != nil {
-		// Record the refusal even if the caller has closed the connection.
-		kept := db.Record(context.WithoutCancel(x.R.Context()), s.DB, x.Caller, event, f)
+		kept := s.record(x, x.Caller, event, f)
 		if errors.As(kept, &replay) {
 			x.replay(replay)
 			return
@@ -198,16 +200,61 @@ func worthKeeping(f *fault.Fault) bool {
 	return f.Code.Status() < 500
 }
 
-// refusal is the audit row of a caller who lacks a permission.
-func refusal(x *Exchange, action audit.Action, f *fault.Fault) audit.Event {
-	return audit.Event{
-		Action:         action,
-		Outcome:        audit.Denied,
-		Description:    "Refused " + x.Route + ": " + f.Message,
-		WorkspaceID:    f.Scope.WorkspaceID,
-		OrganizationID: f.Scope.OrganizationID,
-		ResourceID:     refusedResource(x, action, f),
+// probes is how many rows a caller leaves by asking for what they do not belong to. More
+// of them tell nothing new, and would let the caller fill the disk.
+var probes = budget.Kind{Name: "probe", Burst: 50, Every: time.Minute}
+
+// refusal is the audit row of a caller who lacks a permission or, in the operator's log,
+// of one who does not belong to what they asked for.
+func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (event audit.Event, err error) {
+	event = audit.None("a refused request changes nothing")
+	description := "Refused " + x.Route + ": " + f.Message
+	switch {
+	case f.Code == fault.Forbidden:
+		event = audit.Event{
+			Action:         action,
+			Outcome:        audit.Denied,
+			Description:    description,
+			WorkspaceID:    f.Scope.WorkspaceID,
+			OrganizationID: f.Scope.OrganizationID,
+			ResourceID:     refusedResource(x, action, f),
+		}
+	case f.Outside:
+		var left bool
+		err = s.DB.Read(context.WithoutCancel(x.R.Context()), func(q db.Q) (err error) {
+			left, err = probes.Of(x.Caller.ID).Left(q, s.now())
+			return err
+		})
+		if !left {
+			break
+		}
+		nobodys := x.Caller.Actor
+		nobodys.HomeOrgID = ""
+		event = audit.Event{
+			Action:      audit.AccessDenied,
+			Outcome:     audit.Denied,
+			Description: description,
+			Actor:       &nobodys,
+			ResourceID:  cmp.Or(f.Scope.WorkspaceID, f.Scope.OrganizationID, cleanPathValue(x, "id")),
+		}
 	}
+	return event, err
+}
+
+// record writes the row of a refusal and the answer, even if the caller has closed the
+// connection.
+func (s *Endpoints) record(x *Exchange, by db.Caller, event audit.Event, f *fault.Fault) error {
+	_, err := db.Write(context.WithoutCancel(x.R.Context()), s.DB, by, func(tx *db.Tx) (*fault.Fault, audit.Event, error) {
+		if !f.Outside || event.Exempt() != "" {
+			return f, event, nil
+		}
+		left, err := probes.Of(by.ID).Take(tx)
+		if err == nil && !left {
+			return f, audit.None("other requests of the caller have left enough rows"), nil
+		}
+		return f, event, err
+	})
+	return err
 }
 
 // refusedResource is the id of what a refused request is about. Forms for the settings of
