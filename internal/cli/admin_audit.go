@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ day, or a duration before now (2h, 7d).`,
 			}, nil
 		},
 		table: func(f term.Format) *term.Table {
-			table := &term.Table{Columns: append([]string{"address"}, auditColumns()...), Detail: []string{"action", "actor", "outcome"}, Empty: noAuditEntries}
+			table := &term.Table{Columns: slices.Insert(auditColumns(), 1, "address"), Detail: []string{"action", "actor", "outcome"}, Empty: noAuditEntries}
 			if f.CSV {
 				table.Columns = auditlog.Columns()
 			}
@@ -78,7 +79,7 @@ day, or a duration before now (2h, 7d).`,
 			if f.CSV {
 				return auditlog.Record(row)
 			}
-			return append([]string{row.IP}, auditCells(row)...)
+			return slices.Insert(auditCells(row), 1, row.IP)
 		},
 	})
 	q.bindCommon(c, "auth.login.failed")

@@ -179,6 +179,14 @@ func TestEntriesOfOtherWorkspacesAreNotFound(t *testing.T) {
 	theirs := n.Tenant(t).Entry("Stranger")
 
 	holds(t, "the entry where it is", v.get("/w/"+other+"/directory/"+mine), http.StatusOK, "Elsewhere")
+	probes := func() int {
+		return n.Count(t, `SELECT count(*) FROM audit_entry WHERE action = 'iam.access.denied' AND workspace_id IS NULL AND organization_id IS NULL`)
+	}
+	for i, path := range []string{room(n, "/directory/"+theirs), room(n, "/directory/entry_nothing"), "/w/ws_nothing/directory"} {
+		if v.get(path); probes() != i+1 {
+			t.Errorf("the operator reads of %d requests for what belongs to others, want %d", probes(), i+1)
+		}
+	}
 	for _, id := range []string{mine, theirs, "entry_nothing"} {
 		for _, path := range []string{"", "/edit", "/receiving/new"} {
 			holds(t, path, v.get(room(n, "/directory/"+id+path)), http.StatusNotFound, "Not found")
