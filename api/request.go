@@ -30,8 +30,9 @@ type OrganizationCreate struct {
 // SettingsUpdate says what to change about an organization. Whatever is nil stays
 // as it is.
 type SettingsUpdate struct {
-	Name *string `json:"name,omitzero"`
-	Slug *string `json:"slug,omitzero"`
+	Name                *string `json:"name,omitzero"`
+	Slug                *string `json:"slug,omitzero"`
+	RequireSecondFactor *bool   `json:"require_second_factor,omitzero"`
 }
 
 // WorkspaceCreate describes a new workspace.

@@ -166,6 +166,8 @@ type Organization struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Slug string `json:"slug"`
+	// RequireSecondFactor means that its people must sign in with a second factor.
+	RequireSecondFactor bool `json:"require_second_factor,omitzero"`
 }
 
 // Ownership is the answer to adding or removing an owner of an organization.

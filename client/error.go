@@ -16,26 +16,27 @@ import (
 
 // The error codes of the API. More may be added.
 const (
-	CodeValidation          = "VALIDATION_ERROR"      // see Error.Fields
-	CodeUnauthorized        = "UNAUTHORIZED"          // the credential is missing, expired or revoked
-	CodeInvalidCredentials  = "INVALID_CREDENTIALS"   // the client id or secret is wrong
-	CodeForbidden           = "FORBIDDEN"             // see Error.Permission
-	CodeRecentLoginRequired = "RECENT_LOGIN_REQUIRED" // log in again, then repeat the request
-	CodeEntryNotFound       = "NOT_FOUND"             // there is no such directory entry
-	CodeNotFound            = "RESOURCE_NOT_FOUND"    // there is no such resource of another kind
-	CodeMethodNotAllowed    = "METHOD_NOT_ALLOWED"    // the path has no such method
-	CodeIdempotencyConflict = "IDEMPOTENCY_CONFLICT"  // the key was used for another request
-	CodeBodyTooLarge        = "BODY_TOO_LARGE"        // more than 1 MiB
-	CodeRateLimited         = "RATE_LIMITED"          // see Error.RetryAfter
-	CodeInternal            = "INTERNAL_ERROR"        // quote Error.RequestID
-	CodeUnavailable         = "UNAVAILABLE"           // try again later
-	CodeLastAdmin           = "LAST_ADMIN"            // a workspace keeps at least one admin
-	CodeSlugTaken           = "SLUG_TAKEN"            // the slug is in use
-	CodeRoleInUse           = "ROLE_IN_USE"           // members have the role
-	CodeNotPending          = "CODE_NOT_PENDING"      // the device code was decided or has expired
-	CodeTagExists           = "TAG_EXISTS"            // there is a tag of this name
-	CodeTagInUse            = "TAG_IN_USE"            // entries of another type have the tag
-	CodeTooMany             = "TOO_MANY"              // the limit of this resource is reached
+	CodeValidation           = "VALIDATION_ERROR"       // see Error.Fields
+	CodeUnauthorized         = "UNAUTHORIZED"           // the credential is missing, expired or revoked
+	CodeInvalidCredentials   = "INVALID_CREDENTIALS"    // the client id or secret is wrong
+	CodeForbidden            = "FORBIDDEN"              // see Error.Permission
+	CodeRecentLoginRequired  = "RECENT_LOGIN_REQUIRED"  // log in again, then repeat the request
+	CodeSecondFactorRequired = "SECOND_FACTOR_REQUIRED" // log in with a second factor, then repeat the request
+	CodeEntryNotFound        = "NOT_FOUND"              // there is no such directory entry
+	CodeNotFound             = "RESOURCE_NOT_FOUND"     // there is no such resource of another kind
+	CodeMethodNotAllowed     = "METHOD_NOT_ALLOWED"     // the path has no such method
+	CodeIdempotencyConflict  = "IDEMPOTENCY_CONFLICT"   // the key was used for another request
+	CodeBodyTooLarge         = "BODY_TOO_LARGE"         // more than 1 MiB
+	CodeRateLimited          = "RATE_LIMITED"           // see Error.RetryAfter
+	CodeInternal             = "INTERNAL_ERROR"         // quote Error.RequestID
+	CodeUnavailable          = "UNAVAILABLE"            // try again later
+	CodeLastAdmin            = "LAST_ADMIN"             // a workspace keeps at least one admin
+	CodeSlugTaken            = "SLUG_TAKEN"             // the slug is in use
+	CodeRoleInUse            = "ROLE_IN_USE"            // members have the role
+	CodeNotPending           = "CODE_NOT_PENDING"       // the device code was decided or has expired
+	CodeTagExists            = "TAG_EXISTS"             // there is a tag of this name
+	CodeTagInUse             = "TAG_IN_USE"             // entries of another type have the tag
+	CodeTooMany              = "TOO_MANY"               // the limit of this resource is reached
 )
 
 // Error is a refusal by the server.

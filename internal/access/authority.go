@@ -48,6 +48,7 @@ type access struct {
 	owner  bool  // of an organization
 	held   Set   // in a workspace
 	number int64 // of the workspace
+	factor bool  // the organization demands a second factor
 }
 
 // NewAuthority makes an authority over the store.
@@ -98,6 +99,9 @@ func (a *Authority) inWorkspace(ctx context.Context, by audit.Actor, workspaceID
 	if err == nil && !got.member {
 		err = fault.Foreign("workspace", fault.Scope{WorkspaceID: workspaceID})
 	}
+	if err == nil && got.factor && by.OneFactor {
+		err = errSecondFactor
+	}
 	return got, err
 }
 
@@ -138,6 +142,9 @@ func (a *Authority) RequireInOrganization(ctx context.Context, by audit.Actor, o
 	if !got.member {
 		return fault.Foreign("organization", fault.Scope{OrganizationID: organizationID})
 	}
+	if got.factor && by.OneFactor {
+		return errSecondFactor
+	}
 	if need == OrgSettingsWrite && !got.owner {
 		return fault.Denied(string(need), fault.Scope{OrganizationID: organizationID})
 	}
@@ -175,10 +182,10 @@ func workspaceAccess(q db.Q, key accessKey) (access, error) {
 		} else {
 			got.held |= ParseSet(r.Text(1))
 		}
-		got.number = r.Int(3)
+		got.number, got.factor = r.Int(3), r.Bool(4)
 		return nil
-	}, `SELECT m.role, r.permissions, a.kind, n.number FROM live_member w JOIN workspace n ON n.id = w.workspace_id
-		JOIN account a ON a.id = w.account_id
+	}, `SELECT m.role, r.permissions, a.kind, n.number, o.require_second_factor FROM live_member w JOIN workspace n ON n.id = w.workspace_id
+		JOIN organization o ON o.id = n.organization_id JOIN account a ON a.id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
 		LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
 		WHERE w.workspace_id = $1 AND w.account_id = $2`, key.tenant, key.account)
@@ -194,9 +201,12 @@ func organizationAccess(q db.Q, key accessKey) (access, error) {
 	err := q.Each(func(r db.Rows) error {
 		got.member = true
 		got.owner = got.owner || r.Text(0) == Owner
+		got.factor = r.Bool(1)
 		return nil
-	}, `SELECT role FROM organization_member WHERE account_id = $1 AND organization_id = $2
+	}, `SELECT m.role, o.require_second_factor FROM organization_member m JOIN organization o ON o.id = m.organization_id
+		WHERE m.account_id = $1 AND m.organization_id = $2
 		UNION
-		SELECT 'member' FROM live_member WHERE account_id = $1 AND organization_id = $2`, key.account, key.tenant)
+		SELECT 'member', o.require_second_factor FROM live_member m JOIN organization o ON o.id = m.organization_id
+		WHERE m.account_id = $1 AND m.organization_id = $2`, key.account, key.tenant)
 	return got, err
 }

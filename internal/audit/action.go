@@ -92,7 +92,8 @@ func Actions() []Action {
 
 func (a Action) changesAccess() bool {
 	switch a {
-	case SessionRevoked, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged:
+	case SessionRevoked, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
+		PasskeyAdded, TOTPEnabled: // which may be the second factor that a session needs
 		return true
 	case UserCreated, AccessDenied, MemberInvited:
 		return false

@@ -36,8 +36,12 @@ type Actor struct {
 	// command line; 0 for sessions of keys and machine clients.
 	LoggedInAt int64
 	ByDevice   bool // the session began with a device code
-	RequestID  string
-	IP         string
+	// OneFactor means that a person began the session without a second factor, and
+	// NeedsFactor that one of their organizations demands one.
+	OneFactor   bool
+	NeedsFactor bool
+	RequestID   string
+	IP          string
 }
 
 // SystemActor returns the actor for what an operator does at the command line, or the

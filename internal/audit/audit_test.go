@@ -102,6 +102,7 @@ func TestOnlySomeActionsChangeAccess(t *testing.T) {
 		audit.MemberAccepted: true, audit.UserRenamed: true,
 		audit.SessionRevoked: true, audit.KeyRotated: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.SigningKeyRotated: true,
 		audit.AccountRecovered: true, audit.FactorsReset: true, audit.PasswordChanged: true,
+		audit.PasskeyAdded: true, audit.TOTPEnabled: true,
 	}
 	for _, action := range actions(t) {
 		if got := (audit.Event{Action: action}).ChangesAccess(); got != changes[action] {

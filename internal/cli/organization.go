@@ -81,7 +81,11 @@ organization.`,
 
 func (r *remote) writeOrganization(f term.Format, o *api.Organization) error {
 	return f.Write(r.terminal, o, func(w io.Writer) error {
-		return term.WritePairs(r.terminal, w, "Name", o.Name, "Slug", o.Slug, "Id", o.ID)
+		pairs := []string{"Name", o.Name, "Slug", o.Slug, "Id", o.ID}
+		if o.RequireSecondFactor {
+			pairs = append(pairs, "Second factor", "demanded")
+		}
+		return term.WritePairs(r.terminal, w, pairs...)
 	})
 }
 
@@ -116,13 +120,22 @@ derived from the name.`,
 func newOrganizationsSettings(r *remote) *cobra.Command {
 	var f term.Format
 	var name, slug string
+	var factor, yes bool
 	c := &cobra.Command{
 		Use: "settings [ORG]", Short: "Show or change the settings of an organization",
-		Long: `Show the settings of an organization. Owners can change them with --name and
---slug; a new name does not change the slug. Without ORG, your only
-organization is used.`,
+		Long: `Show the settings of an organization. Owners can change them with --name,
+--slug and --require-second-factor; a new name does not change the slug.
+Without ORG, your only organization is used.
+
+With --require-second-factor, people who signed in with a password alone are
+stopped at once: in the console they set up a passkey or an authenticator app
+before they can go on, and their command lines must log in again. API keys and
+machine clients go on. You need a second factor yourself, and a login of the
+last 15 minutes.`,
 		Example: `  bursar orgs settings
-  bursar orgs settings acme --name "Acme Group" --slug acme-group`,
+  bursar orgs settings acme --name "Acme Group" --slug acme-group
+  bursar orgs settings acme --require-second-factor
+  bursar orgs settings acme --require-second-factor=false`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := r.connect()
@@ -134,12 +147,21 @@ organization is used.`,
 				return err
 			}
 			change := client.OrganizationUpdateParams{Name: given(c, "name", name), Slug: given(c, "slug", slug)}
-			if change.Name == nil && change.Slug == nil {
+			if c.Flags().Changed("require-second-factor") {
+				change.RequireSecondFactor = &factor
+			}
+			if change == (client.OrganizationUpdateParams{}) {
 				got, err := s.Organizations.Settings(c.Context(), o.ID)
 				if err != nil {
 					return fmt.Errorf("get the settings: %w", err)
 				}
 				return r.writeOrganization(f, got)
+			}
+			if factor {
+				question := fmt.Sprintf("Demand a second factor of everybody in %s? Whoever signed in without one is stopped at once.", term.Printable(o.Name))
+				if err := r.terminal.Confirm(c.Context(), question, yes); err != nil {
+					return err
+				}
 			}
 			changed, err := s.Organizations.UpdateSettings(c.Context(), o.ID, change)
 			if err != nil {
@@ -151,6 +173,8 @@ organization is used.`,
 	}
 	c.Flags().StringVar(&name, "name", "", "new name")
 	c.Flags().StringVar(&slug, "slug", "", "new slug: a-z, 0-9 and dashes")
+	c.Flags().BoolVar(&factor, "require-second-factor", false, "demand that people sign in with a second factor; =false to stop demanding it")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.Bind(c, false)
 	return c
 }

@@ -20,6 +20,10 @@ func (c *Console) accountRoutes() []Route {
 	post := func(path string, action audit.Action, do func(v *visit) error) Route {
 		return c.post(path, action, c.inLastWorkspace(do))
 	}
+	// factor is a route that somebody reaches who has yet to set up a second factor.
+	factor := func(method, path string, page func(v *visit) error) Route {
+		return Route{method, path, c.signedIn(page)}
+	}
 	return []Route{
 		get("/account", c.accountPage),
 		post("/account/name", audit.UserRenamed, c.rename),
@@ -27,11 +31,12 @@ func (c *Console) accountRoutes() []Route {
 		post("/account/sessions/end-others", audit.SessionRevoked, c.endOtherSessions),
 		get("/account/password", c.recentlySignedIn(c.passwordPage)),
 		post("/account/password", audit.PasswordChanged, c.recentlySignedIn(c.changePassword)),
-		c.post("/account/passkeys", audit.PasskeyAdded, c.offerPasskey),
-		c.post("/account/passkeys/finish", audit.PasskeyAdded, c.addPasskey),
+		factor("GET", factorPath, c.recentlySignedIn(c.factorPage)),
+		factor("POST", "/account/passkeys", c.offerPasskey),
+		factor("POST", "/account/passkeys/finish", c.addPasskey),
 		post("/account/passkeys/{id}/remove", audit.PasskeyRemoved, c.recentlySignedIn(c.removePasskey)),
-		get("/account/totp", c.recentlySignedIn(c.totpPage)),
-		post("/account/totp", audit.TOTPEnabled, c.recentlySignedIn(c.enableTOTP)),
+		factor("GET", "/account/totp", c.inLastWorkspace(c.recentlySignedIn(c.totpPage))),
+		factor("POST", "/account/totp", c.inLastWorkspace(c.recentlySignedIn(c.enableTOTP))),
 		get("/account/totp/off", c.recentlySignedIn(c.totpOffPage)),
 		post("/account/totp/off", audit.TOTPDisabled, c.recentlySignedIn(c.disableTOTP)),
 		post("/account/recovery-codes", audit.RecoveryCodesMade, c.recentlySignedIn(c.newRecoveryCodes)),
@@ -189,7 +194,7 @@ func (c *Console) addPasskey(v *visit) error {
 	if err := v.tell(flash{Kind: "good", Text: "Passkey added."}); err != nil {
 		return err
 	}
-	return v.answer(200, map[string]string{"location": "/account"})
+	return v.answer(200, map[string]string{"location": v.afterFactor()})
 }
 
 func (c *Console) removePasskey(v *visit) error {
@@ -206,6 +211,7 @@ type totpPage struct {
 	Picture template.HTML
 	Secret  string
 	Address template.URL // opens an app on the same device
+	Next    string       // where to go from here
 }
 
 func (c *Console) totpPage(v *visit) error {
@@ -224,7 +230,7 @@ func (v *visit) showTOTP(address string, wrong error) error {
 	if err != nil {
 		return err
 	}
-	data := totpPage{picture, spaced(secret), template.URL(address)}
+	data := totpPage{picture, spaced(secret), template.URL(address), v.afterFactor()}
 	if wrong == nil {
 		return v.show("account_totp", "Two-step sign-in", data)
 	}
@@ -256,11 +262,14 @@ func (c *Console) enableTOTP(v *visit) error {
 type recoveryPage struct {
 	Codes []string
 	File  template.URL // a text file with the codes
+	Next  string       // where to go from here
 }
 
 func (v *visit) showRecoveryCodes(codes []string) error {
 	text := "Bursar recovery codes for " + v.Caller.Email + "\nEach code works once.\n\n" + strings.Join(codes, "\n") + "\n"
-	return v.show("account_recovery", "Recovery codes", recoveryPage{codes, template.URL("data:text/plain;charset=utf-8," + url.PathEscape(text))})
+	return v.show("account_recovery", "Recovery codes", recoveryPage{
+		codes, template.URL("data:text/plain;charset=utf-8," + url.PathEscape(text)), v.afterFactor(),
+	})
 }
 
 func (c *Console) newRecoveryCodes(v *visit) error {

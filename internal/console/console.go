@@ -96,16 +96,16 @@ func (c *Console) workspaceRoutes() []Route {
 }
 
 func (c *Console) get(path string, page func(v *visit) error) Route {
-	return Route{http.MethodGet, path, c.signedIn(page)}
+	return Route{http.MethodGet, path, c.signedIn(c.withFactor(page))}
 }
 
 // post is a route that a form is sent to. A visitor who lacks the permission leaves an
 // audit row under the action.
 func (c *Console) post(path string, action audit.Action, do func(v *visit) error) Route {
-	return Route{http.MethodPost, path, c.signedIn(func(v *visit) error {
+	return Route{http.MethodPost, path, c.signedIn(c.withFactor(func(v *visit) error {
 		v.action = action
 		return do(v)
-	})}
+	}))}
 }
 
 // inWorkspace runs a page in the workspace that its path, /w/{ws}…, names.
@@ -127,9 +127,13 @@ func (c *Console) postIn(path string, action audit.Action, do func(v *visit) err
 }
 
 // inLastWorkspace runs a page that belongs to no workspace, such as the account. The
-// workspace that the visitor was in last stays in the navigation.
+// workspace that the visitor was in last stays in the navigation, unless they have yet to
+// show a second factor.
 func (c *Console) inLastWorkspace(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
+		if v.Caller.NeedsFactor {
+			return page(v)
+		}
 		if err := v.enterLast(v.R.Context()); err != nil {
 			return err
 		}

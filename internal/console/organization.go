@@ -18,6 +18,7 @@ func (c *Console) organizationRoutes() []Route {
 	return []Route{
 		c.getIn("/organization", c.organizationPage),
 		c.postIn("/organization", audit.OrganizationSettingsUpdated, c.updateOrganization),
+		c.postIn("/organization/second-factor", audit.OrganizationSettingsUpdated, c.recentForm(settings, c.demandFactor)),
 		c.postIn("/organization/workspace", audit.WorkspaceUpdated, c.updateWorkspace),
 		c.postIn("/organization/owners", audit.OwnerAdded, c.recentForm(settings, c.addOwner)),
 		c.postIn("/organization/owners/{userId}/remove", audit.OwnerRemoved, c.recentForm(settings, c.removeOwner)),
@@ -33,6 +34,8 @@ type organizationPage struct {
 	Owner        bool            // the visitor owns the organization
 	Siblings     []api.Workspace // the visitor's workspaces in the organization
 	ID           string          // of the organization
+	Demands      bool            // the organization demands a second factor
+	MayDemand    bool            // the visitor has shown theirs
 	Owners       []api.User
 	Candidates   []api.Member // who can become an owner, of those whom the visitor sees
 }
@@ -55,7 +58,7 @@ func (v *visit) organizationData() (organizationPage, error) {
 		return organizationPage{}, err
 	}
 	data := organizationPage{
-		ID: id, Owner: v.owns(id),
+		ID: id, Owner: v.owns(id), Demands: org.RequireSecondFactor, MayDemand: !v.Caller.OneFactor,
 		Organization: namedForm{Name: org.Name, Slug: org.Slug},
 		Workspace:    namedForm{Name: v.workspace.Name, Slug: v.workspace.Slug},
 	}
@@ -121,6 +124,20 @@ func (c *Console) updateOrganization(v *visit) error {
 		return v.showOrganization(err, "organization-", func(p *organizationPage) *namedForm { return &p.Organization })
 	}
 	return v.done("Organization saved.", v.path("organization"))
+}
+
+func (c *Console) demandFactor(v *visit) error {
+	demand := v.field("demand") == "yes"
+	_, err := change(v, c.Organizations.UpdateSettings, organization.SettingsInput{
+		ID: v.workspace.OrganizationID, SettingsUpdate: api.SettingsUpdate{RequireSecondFactor: &demand},
+	})
+	if err != nil {
+		return err
+	}
+	if demand {
+		return v.done("The organization now demands a second factor.", v.path("organization"))
+	}
+	return v.done("The organization no longer demands a second factor.", v.path("organization"))
 }
 
 func (c *Console) updateWorkspace(v *visit) error {

@@ -13,6 +13,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/signin"
 )
 
@@ -141,7 +142,10 @@ func (v *visit) admit(proven signin.Proven, next string) (path string, err error
 	if proven.NeedsCode {
 		return "/signin/code", keep(v, purposeCode, halfway{proven, inner(next)})
 	}
-	session, err := v.console.Identity.BeginWeb(v.R.Context(), v.Caller, proven.AccountID, proven.Method, v.R.UserAgent(), v.cookie(sessionCookie))
+	session, err := v.console.Identity.BeginWeb(v.R.Context(), v.Caller, identity.WebSignIn{
+		AccountID: proven.AccountID, Method: proven.Method, SecondFactor: proven.SecondFactor,
+		Agent: v.R.UserAgent(), Before: v.cookie(sessionCookie),
+	})
 	if err != nil {
 		return "", err
 	}

@@ -26,10 +26,13 @@ const (
 	Internal            Code = "INTERNAL_ERROR"
 	Unavailable         Code = "UNAVAILABLE"
 	RecentLoginRequired Code = "RECENT_LOGIN_REQUIRED"
+	// SecondFactorRequired is for a person whose organization demands one.
+	SecondFactorRequired Code = "SECOND_FACTOR_REQUIRED"
 
 	LastAdmin      Code = "LAST_ADMIN"
 	LastOwner      Code = "LAST_OWNER"
 	LastWayIn      Code = "LAST_WAY_IN"
+	LastFactor     Code = "LAST_FACTOR"
 	SlugTaken      Code = "SLUG_TAKEN"
 	RoleInUse      Code = "ROLE_IN_USE"
 	RolesChanged   Code = "ROLES_CHANGED"
@@ -47,7 +50,7 @@ func (c Code) Status() int {
 		return http.StatusBadRequest
 	case Unauthorized, InvalidCredentials:
 		return http.StatusUnauthorized
-	case Forbidden, RecentLoginRequired:
+	case Forbidden, RecentLoginRequired, SecondFactorRequired:
 		return http.StatusForbidden
 	case NotFound, ResourceNotFound:
 		return http.StatusNotFound

@@ -127,6 +127,9 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 	if by.Type == audit.Client {
 		return api.NewAPIKey{}, fault.New(fault.Forbidden, "a machine client cannot have API keys")
 	}
+	if err := access.RequireSecondFactor(by.Actor); err != nil {
+		return api.NewAPIKey{}, err
+	}
 	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
 	}
@@ -189,6 +192,9 @@ func keyEvent(action audit.Action, id, description string) audit.Event {
 
 // RotateKey replaces a key with a new one. The old key stays valid for a grace period.
 func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (api.NewAPIKey, error) {
+	if err := access.RequireSecondFactor(by.Actor); err != nil {
+		return api.NewAPIKey{}, err
+	}
 	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
 	}

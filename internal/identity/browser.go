@@ -43,12 +43,21 @@ type browser struct {
 // Browser is who is signed in at a browser.
 type Browser struct{ Actor audit.Actor }
 
+// WebSignIn is a person who has just signed in at a browser.
+type WebSignIn struct {
+	AccountID    string
+	Method       Method
+	SecondFactor bool // they showed one
+	Agent        string
+	Before       string // the secret of the session that the browser had before
+}
+
 // BeginWeb starts a browser's session for a person who has just signed in. It ends the
 // session that the browser had before, so that a cookie planted before the sign-in is
 // worthless (session fixation).
-func (s *Service) BeginWeb(ctx context.Context, by db.Caller, accountID string, method Method, agent, before string) (WebSession, error) {
-	if before != "" {
-		if old, err := s.Browser(ctx, before, false); err == nil {
+func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (WebSession, error) {
+	if in.Before != "" {
+		if old, err := s.Browser(ctx, in.Before, false); err == nil {
 			old.Actor.RequestID, old.Actor.IP = by.RequestID, by.IP
 			if _, err := s.Logout(ctx, db.Caller{Actor: old.Actor}, struct{}{}); err != nil {
 				return WebSession{}, err
@@ -57,12 +66,13 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, accountID string, 
 	}
 	begun := WebSession{Secret: newSecret(webSecretPrefix)}
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
-		actor, err := findActor(tx.Q, accountID, "")
+		actor, err := findActor(tx.Q, in.AccountID, "")
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
-		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: method, ip: by.IP, agent: agent, secret: begun.Secret})
-		return new, sessionEvent(new, actor, "Signed in to the console "+method.words()), err
+		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: in.Method, factor: in.SecondFactor,
+			ip: by.IP, agent: in.Agent, secret: begun.Secret})
+		return new, sessionEvent(new, actor, "Signed in to the console "+in.Method.words()), err
 	})
 	begun.ExpiresAt = started.ExpiresAt
 	return begun, err

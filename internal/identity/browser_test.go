@@ -196,7 +196,7 @@ func TestADisabledAccountBeginsNoSession(t *testing.T) {
 		id := n.person("ada@example.com")
 		_, err := n.DisableUser(t.Context(), db.Caller{}, "ada@example.com")
 		must(t, err)
-		_, err = n.BeginWeb(t.Context(), stranger(), id, identity.ByPassword, "", "")
+		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: id, Method: identity.ByPassword})
 		refused(t, err, fault.Unauthorized)
 		_, err = n.EnableUser(t.Context(), db.Caller{}, "ada@example.com")
 		must(t, err)

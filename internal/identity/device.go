@@ -43,6 +43,7 @@ type deviceCode struct {
 	status    string
 	accountID string
 	keyID     string
+	factor    bool // whoever approved it had shown a second factor
 	createdAt int64
 	expiresAt int64
 	finished  int64
@@ -193,9 +194,9 @@ func (s *Service) mayHear(ctx context.Context, c deviceCode, ip string) error {
 var errNoCode = fault.Missing("device code")
 
 func findCode(q db.Q, code string) (c deviceCode, err error) {
-	_, err = q.Row(`SELECT code, id, intent, challenge, ip, agent, status, account_id, api_key_id, created_at, expires_at, finished_at
+	_, err = q.Row(`SELECT code, id, intent, challenge, ip, agent, status, account_id, api_key_id, second_factor, created_at, expires_at, finished_at
 		FROM device_code WHERE code = $1`, code).
-		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.createdAt, &c.expiresAt, &c.finished)
+		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.factor, &c.createdAt, &c.expiresAt, &c.finished)
 	return c, err
 }
 
@@ -214,7 +215,7 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
-		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, ip: c.ip, agent: c.agent})
+		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, factor: c.factor, ip: c.ip, agent: c.agent})
 		return new, sessionEvent(new, actor, "Signed in "+ByDevice.words()), err
 	})
 	if err != nil {
@@ -289,10 +290,10 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 			finished = now
 		}
 		// The new session depends on the same key as the approver's session, so that
-		// revoking the key ends both.
-		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5
+		// revoking the key ends both, and has a second factor if that one has.
+		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5, second_factor = $7
 			WHERE code = $1 AND status = 'pending' AND expires_at > $6 RETURNING code`,
-			c.code, status, by.ID, db.NullText(by.KeyID), finished, now).Scan(new(string))
+			c.code, status, by.ID, db.NullText(by.KeyID), finished, now, !by.OneFactor).Scan(new(string))
 		if err == nil && !first {
 			err = fault.New(fault.CodeNotPending, "the device code is no longer pending")
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/token"
@@ -25,6 +26,7 @@ const provenToAll = "*"
 type opening struct {
 	ttl    time.Duration
 	method Method
+	factor bool // the person showed a second factor
 	ip     string
 	agent  string
 	secret string // of a browser's session
@@ -39,17 +41,23 @@ func loadSession(q db.Q, id string) (*sessionState, error) {
 	var state sessionState
 	var beganAt, revokedAt, keyEnd, keyRevokedAt int64
 	var method, kind, status string
+	var factor bool
 	a := &state.actor
-	found, err := q.Row(`SELECT s.created_at, s.method, s.expires_at, s.revoked_at, s.api_key_id, k.expires_at, k.revoked_at,
+	found, err := q.Row(`SELECT s.created_at, s.method, s.second_factor, s.expires_at, s.revoked_at, s.api_key_id, k.expires_at, k.revoked_at,
 			s.actor_type, a.id, a.email, a.name, a.status, a.home_org_id
 		FROM session s JOIN account a ON a.id = s.account_id LEFT JOIN api_key k ON k.id = s.api_key_id WHERE s.id = $1`, id).
-		Scan(&beganAt, &method, &state.until, &revokedAt, &a.KeyID, &keyEnd, &keyRevokedAt,
+		Scan(&beganAt, &method, &factor, &state.until, &revokedAt, &a.KeyID, &keyEnd, &keyRevokedAt,
 			&kind, &a.ID, &a.Email, &a.Name, &status, &a.HomeOrgID)
 	a.SessionID = id
 	a.Type = audit.ActorType(kind)
 	a.ByDevice = Method(method) == ByDevice
 	if a.Type == audit.User && a.KeyID == "" {
-		a.LoggedInAt = beganAt
+		a.LoggedInAt, a.OneFactor = beganAt, !factor
+	}
+	if err == nil && a.OneFactor {
+		var demands []string
+		demands, err = access.DemandsOn(q, a.ID)
+		a.NeedsFactor = len(demands) > 0
 	}
 	if keyEnd != 0 { // a rotation may have brought it forward
 		state.until = min(state.until, keyEnd)
@@ -112,9 +120,9 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 		hash = hashSecret(o.secret)
 	}
 	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at,
-			secret_hash, method, ip, agent, last_seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $5)`,
+			secret_hash, method, ip, agent, last_seen_at, second_factor) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $5, $11)`,
 		s.ID, s.AccountID, db.NullText(by.KeyID), string(by.Type), s.CreatedAt, s.ExpiresAt,
-		hash, string(o.method), o.ip, shorten(o.agent, maxAgent))
+		hash, string(o.method), o.ip, shorten(o.agent, maxAgent), o.factor)
 }
 
 // useAccount finds an active account and locks it, so that nobody can disable it before

@@ -72,20 +72,46 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	})
 }
 
-// UpdateSettings changes the name and the slug of an organization.
+// UpdateSettings changes the name and the slug of an organization, and whether it demands a
+// second factor.
 func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in SettingsInput) (api.Organization, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Organization{}, err
 	}
+	var rule string // what the change means for the second factor
 	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Organization]{
 		Lock:  func(tx *db.Tx) (api.Organization, error) { return lock(tx, in.ID) },
 		Names: func(o *api.Organization) (name, slug *string) { return &o.Name, &o.Slug },
-		Save:  update,
+		Change: func(tx *db.Tx, o *api.Organization) (err error) {
+			rule, err = demandFactor(tx, by, o, in.RequireSecondFactor)
+			return err
+		},
+		Save: update,
 		Event: func(o api.Organization) audit.Event {
 			return audit.Event{
 				Action: audit.OrganizationSettingsUpdated, OrganizationID: o.ID, ResourceID: o.ID,
-				Description: "Updated the settings of organization " + o.Name,
+				Description: "Updated the settings of organization " + o.Name + rule,
 			}
 		},
 	})
+}
+
+// demandFactor changes whether an organization demands a second factor, and says so in
+// words. Whoever switches it on must have one, or the first whom it stops is themselves.
+func demandFactor(tx *db.Tx, by db.Caller, o *api.Organization, demand *bool) (words string, err error) {
+	if demand == nil || *demand == o.RequireSecondFactor {
+		return "", nil
+	}
+	if err := access.RequireRecentLogin(by.Actor, tx.Now()); err != nil {
+		return "", err
+	}
+	if o.RequireSecondFactor = *demand; !*demand {
+		return ", which no longer demands a second factor", nil
+	}
+	has, err := access.HasFactor(tx.Q, by.ID, true)
+	if err == nil && (!has || by.OneFactor) {
+		err = fault.New(fault.SecondFactorRequired, "to demand a second factor you need one yourself, or you would be the first whom it stops: "+
+			"set one up in the console and log in with it")
+	}
+	return ", which now demands a second factor", err
 }

@@ -27,7 +27,7 @@ func newAuthenticator(t testing.TB, origin, host string) *authenticator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &authenticator{t: t, origin: origin, host: host, id: []byte("a passkey of the test"), key: key}
+	return &authenticator{t: t, origin: origin, host: host, id: []byte(rand.Text()), key: key}
 }
 
 // make answers an offer to make a passkey.

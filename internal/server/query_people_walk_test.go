@@ -146,6 +146,7 @@ func (w *tour) people() {
 		Provider: signin.Provider{Issuer: provider.Issuer, ClientID: provider.ClientID, ClientSecret: provider.ClientSecret}})
 	w.must(err)
 	w.node.User(t, email)
+	w.town.large.Add(email, "viewer")
 	me := db.Caller{Actor: audit.Actor{Type: audit.User, ID: w.account(email), Email: email, Name: "Walker", LoggedInAt: w.node.DB.Now()}}
 
 	w.begin("a passkey")
@@ -175,7 +176,9 @@ func (w *tour) people() {
 	}
 	_, err = door.Factors(ctx, me)
 	w.must(err)
+	w.town.change(`UPDATE organization SET require_second_factor = TRUE WHERE id = $1`, w.town.large.OrganizationID)
 	w.must(door.DisableTOTP(ctx, me, code(30*time.Second)))
+	w.town.change(`UPDATE organization SET require_second_factor = FALSE WHERE id = $1`, w.town.large.OrganizationID)
 	w.must(door.ChangePassword(ctx, me, "", goodPassword, true))
 	w.must(door.RemovePasskey(ctx, me, w.value(`SELECT id FROM passkey WHERE account_id = $1`, me.ID)))
 

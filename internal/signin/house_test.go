@@ -213,7 +213,8 @@ func (h *house) resident(email string) string {
 // there and the secret of the session.
 func (h *house) enter(accountID string) (db.Caller, string) {
 	h.t.Helper()
-	web, err := h.identity.BeginWeb(h.t.Context(), stranger(), accountID, identity.ByPassword, "Browser/1", "")
+	web, err := h.identity.BeginWeb(h.t.Context(), stranger(),
+		identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Agent: "Browser/1"})
 	must(h.t, err)
 	browser, err := h.identity.Browser(h.t.Context(), web.Secret, true)
 	must(h.t, err)

@@ -142,7 +142,7 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 	if errors.Is(err, errAnswered) {
 		return Proven{}, s.fail(ctx, by, p.actor, "the passkey's answer was sent before", errAnswered)
 	}
-	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey}, err
+	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey, SecondFactor: true}, err
 }
 
 // errAnswered is for a browser that sends an answer again, or whoever has got hold of it.
@@ -276,6 +276,9 @@ func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, sta
 		return err
 	}
 	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		if err := s.lockForFactor(tx, by); err != nil {
+			return struct{}{}, audit.Event{}, err
+		}
 		id, err := insertPasskey(tx, by.ID, name, key)
 		return struct{}{}, audit.Event{Action: audit.PasskeyAdded, ResourceID: id, Description: "Added passkey " + name}, err
 	})
@@ -314,13 +317,15 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 	if err != nil {
 		return Proven{}, err
 	}
-	return s.redeem(ctx, by, link, name, opened, func(tx *db.Tx, needsCode bool) error {
+	proven, err := s.redeem(ctx, by, link, name, opened, func(tx *db.Tx, needsCode bool) error {
 		if needsCode {
 			return errCodeFirst
 		}
 		_, err := insertPasskey(tx, opened.AccountID, "First passkey", key)
 		return err
 	})
+	proven.SecondFactor = true
+	return proven, err
 }
 
 // RemovePasskey removes a passkey of the caller, unless it is the only way to sign in.
@@ -343,6 +348,9 @@ func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) er
 			EXISTS (SELECT 1 FROM passkey p WHERE p.account_id = a.id))`, by.ID).Scan(new(string))
 		if err == nil && !other && s.provider == nil {
 			err = fault.New(fault.LastWayIn, "this is your only way to sign in: add another one first")
+		}
+		if err == nil {
+			err = s.keepsFactor(tx.Q, by.ID)
 		}
 		return struct{}{}, event, err
 	})

@@ -16,8 +16,10 @@ import (
 type Factors struct {
 	HasPassword   bool
 	Passkeys      []PasskeyInfo
-	TOTPSince     int64 // 0 if it is off
-	RecoveryCodes int   // that are left
+	TOTPSince     int64    // 0 if it is off
+	RecoveryCodes int      // that are left
+	Provider      bool     // the identity provider knows the person
+	DemandedBy    []string // the person's organizations that demand a second factor
 }
 
 // PasskeyInfo is a passkey as its owner sees it.
@@ -47,7 +49,15 @@ func (s *Service) Factors(ctx context.Context, by db.Caller) (Factors, error) {
 		}, `SELECT id, name, created_at, last_used_at FROM passkey WHERE account_id = $1 ORDER BY id`, by.ID); err != nil {
 			return err
 		}
-		_, err = q.Row(`SELECT count(*) FROM recovery_code WHERE account_id = $1 AND used_at IS NULL`, by.ID).Scan(&f.RecoveryCodes)
+		if _, err = q.Row(`SELECT count(*) FROM recovery_code WHERE account_id = $1 AND used_at IS NULL`, by.ID).Scan(&f.RecoveryCodes); err != nil {
+			return err
+		}
+		if s.provider != nil {
+			if f.Provider, err = q.Row(`SELECT account_id FROM sso_identity WHERE account_id = $1`, by.ID).Scan(new(string)); err != nil {
+				return err
+			}
+		}
+		f.DemandedBy, err = access.DemandsOn(q, by.ID)
 		return err
 	})
 	return f, err

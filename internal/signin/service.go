@@ -93,6 +93,9 @@ func (s *Service) TakesPasskeys() bool { return s.passkeys != nil }
 type Proven struct {
 	AccountID string
 	Method    identity.Method
+	// SecondFactor means that they showed one: a code, a passkey, or what the identity
+	// provider asks for.
+	SecondFactor bool
 	// NeedsCode means that the second factor is still missing. Password is then a mark of
 	// the password that was given, which SecondStep compares.
 	NeedsCode bool

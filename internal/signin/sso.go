@@ -306,7 +306,7 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 // admit signs in a person whom the provider has named, and records the address as verified
 // for every organization if the provider has verified it.
 func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims) (Proven, error) {
-	proven := Proven{AccountID: p.actor.ID, Method: identity.BySSO}
+	proven := Proven{AccountID: p.actor.ID, Method: identity.BySSO, SecondFactor: true}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
 		first, err := c.bind(tx, p.actor.ID)
 		if err != nil {

@@ -67,7 +67,7 @@ func TestTheProviderProvesWhoSomebodyIs(t *testing.T) {
 	eachWithProvider(t, []oidctest.User{vouched("Ada@Example.com", true)}, func(t *testing.T, h *house) {
 		id := h.person("ada@example.com")
 		got, err := h.bySSO("Ada@Example.com")
-		if want := (signin.Proven{AccountID: id, Method: identity.BySSO}); err != nil || got != want {
+		if want := (signin.Proven{AccountID: id, Method: identity.BySSO, SecondFactor: true}); err != nil || got != want {
 			t.Fatalf("proves %+v, %v", got, err)
 		}
 		if name := h.text(`SELECT name FROM account WHERE id = $1`, id); name != "User ada@example.com" {

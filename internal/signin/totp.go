@@ -66,7 +66,7 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
 		event := audit.Event{Action: audit.TOTPEnabled, ResourceID: by.ID, Description: "Turned two-step sign-in on"}
-		if err := lockPerson(tx, by.ID); err != nil {
+		if err := s.lockForFactor(tx, by); err != nil {
 			return nil, event, err
 		}
 		first, err := tx.Row(`INSERT INTO totp (account_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)
@@ -88,7 +88,14 @@ func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) er
 		return fault.Instead(err, fault.InvalidCredentials, fault.Invalid("code", "is incorrect").(*fault.Fault))
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.Event{Action: audit.TOTPDisabled, ResourceID: by.ID, Description: "Turned two-step sign-in off"}, dropTOTP(tx, by.ID)
+		event := audit.Event{Action: audit.TOTPDisabled, ResourceID: by.ID, Description: "Turned two-step sign-in off"}
+		if err := lockPerson(tx, by.ID); err != nil {
+			return struct{}{}, event, err
+		}
+		if err := dropTOTP(tx, by.ID); err != nil {
+			return struct{}{}, event, err
+		}
+		return struct{}{}, event, s.keepsFactor(tx.Q, by.ID)
 	})
 	return err
 }
@@ -175,7 +182,7 @@ func (s *Service) SecondStep(ctx context.Context, by db.Caller, first Proven, ty
 	if err := s.code(ctx, by, p, typed); err != nil {
 		return Proven{}, err
 	}
-	done := Proven{AccountID: first.AccountID, Method: first.Method}
+	done := Proven{AccountID: first.AccountID, Method: first.Method, SecondFactor: true}
 	if done.Method == identity.ByPassword {
 		done.Method = identity.ByTwoFactors
 	}

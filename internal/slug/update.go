@@ -14,12 +14,14 @@ type Named[T comparable] struct {
 	Lock func(tx *db.Tx) (T, error)
 	// Names returns where the resource keeps its name and its slug.
 	Names func(resource *T) (name, slug *string)
-	Save  func(tx *db.Tx, resource T) error
-	Event func(resource T) audit.Event
+	// Change makes the changes to the resource that are about neither; it may be nil.
+	Change func(tx *db.Tx, resource *T) error
+	Save   func(tx *db.Tx, resource T) error
+	Event  func(resource T) audit.Event
 }
 
-// Update changes the name and the slug of a resource; whatever is nil stays as it
-// is. The unique index of the slugs decides whether a slug is free.
+// Update changes the name and the slug of a resource, and whatever Change changes; a name or
+// slug that is nil stays as it is. The unique index of the slugs decides whether a slug is free.
 func Update[T comparable](ctx context.Context, d *db.DB, by db.Caller, newName, newSlug *string, r Named[T]) (T, error) {
 	updated, err := db.Write(ctx, d, by, func(tx *db.Tx) (T, audit.Event, error) {
 		before, err := r.Lock(tx)
@@ -33,6 +35,11 @@ func Update[T comparable](ctx context.Context, d *db.DB, by db.Caller, newName, 
 		}
 		if newSlug != nil {
 			*slug = *newSlug
+		}
+		if r.Change != nil {
+			if err := r.Change(tx, &after); err != nil {
+				return before, audit.Event{}, err
+			}
 		}
 		if after == before {
 			return after, audit.None("nothing changed"), nil

@@ -190,11 +190,11 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 }
 
 // worthKeeping says whether a retry should get the same answer. A failure of the server,
-// a rate limit, a key that is in use and a login that is too old may all pass, so a retry
-// runs again.
+// a rate limit, a key that is in use and a login that is too old or lacks a second factor
+// may all pass, so a retry runs again.
 func worthKeeping(f *fault.Fault) bool {
 	switch f.Code {
-	case fault.RateLimited, fault.IdempotencyConflict, fault.RecentLoginRequired:
+	case fault.RateLimited, fault.IdempotencyConflict, fault.RecentLoginRequired, fault.SecondFactorRequired:
 		return false
 	}
 	return f.Code.Status() < 500

@@ -1,0 +1,43 @@
+package access
+
+import (
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+var errSecondFactor = fault.New(fault.SecondFactorRequired,
+	"your organization demands a second factor: sign in to the console with one, or set one up there, then log in again")
+
+// RequireSecondFactor returns an error if the caller is a person whom an organization
+// demands a second factor of, and who began the session without. It guards what would
+// outlast the session. Within that organization the Authority refuses such a caller
+// everything. Keys and machine clients have no second factor to show, and go on.
+func RequireSecondFactor(by audit.Actor) error {
+	if by.NeedsFactor {
+		return errSecondFactor
+	}
+	return nil
+}
+
+// DemandsOn returns the names of the organizations of a person that demand a second factor.
+func DemandsOn(q db.Q, accountID string) ([]string, error) {
+	return db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT name FROM organization
+		WHERE require_second_factor = TRUE AND id IN (
+			SELECT organization_id FROM organization_member WHERE account_id = $1
+			UNION
+			SELECT organization_id FROM live_member WHERE account_id = $1
+			UNION
+			SELECT home_org_id FROM account WHERE id = $1
+		) ORDER BY name`, accountID)
+}
+
+// HasFactor reports whether a person has something that counts as a second factor: a
+// passkey, an authenticator app or, if sso is set, an identity provider that knows them.
+func HasFactor(q db.Q, accountID string, sso bool) (bool, error) {
+	sql := `SELECT account_id FROM passkey WHERE account_id = $1 UNION SELECT account_id FROM totp WHERE account_id = $1`
+	if sso {
+		sql += ` UNION SELECT account_id FROM sso_identity WHERE account_id = $1`
+	}
+	return q.Row(sql, accountID).Scan(new(string))
+}

@@ -1,0 +1,46 @@
+package signin
+
+import (
+	"strings"
+
+	"bursar/internal/access"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+var errUseFactor = fault.New(fault.SecondFactorRequired, "you have a second factor already: sign in with it")
+
+// lockForFactor locks how the caller signs in, before another factor is added to it.
+//
+// The session in which somebody sets up their first second factor has shown it. But
+// whoever has one and an organization that demands it must sign in with that one: a
+// stolen password must not be enough to add another.
+func (s *Service) lockForFactor(tx *db.Tx, by db.Caller) error {
+	if err := lockPerson(tx, by.ID); err != nil {
+		return err
+	}
+	has, err := access.HasFactor(tx.Q, by.ID, s.provider != nil)
+	switch {
+	case err != nil:
+		return err
+	case !has:
+		return tx.Exec(`UPDATE session SET second_factor = TRUE WHERE id = $1`, by.SessionID)
+	case by.NeedsFactor:
+		return errUseFactor
+	}
+	return nil
+}
+
+// keepsFactor returns an error if a person whose organization demands a second factor has
+// none left.
+func (s *Service) keepsFactor(q db.Q, accountID string) error {
+	demands, err := access.DemandsOn(q, accountID)
+	if err != nil || len(demands) == 0 {
+		return err
+	}
+	has, err := access.HasFactor(q, accountID, s.provider != nil)
+	if err == nil && !has {
+		err = fault.New(fault.LastFactor, "%s demands a second factor, and this is your only one: add another one first", strings.Join(demands, ", "))
+	}
+	return err
+}
