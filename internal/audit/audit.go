@@ -42,6 +42,7 @@ type Actor struct {
 	NeedsFactor bool
 	RequestID   string
 	IP          string
+	Agent       string // the caller's program, as its User-Agent header names it
 }
 
 // SystemActor returns the actor for what an operator does at the command line, or the

@@ -14,9 +14,12 @@ const (
 	stateCookie     = "bursar_state" // of a sign-in in progress
 	flashCookie     = "bursar_flash"
 	workspaceCookie = "bursar_workspace"
+	browserCookie   = "bursar_browser" // an id by which a person's browser is known
 
 	// stateLife is how long a sign-in may take.
 	stateLife = 10 * time.Minute
+	// browserLife is as long as browsers keep a cookie.
+	browserLife = 400 * 24 * time.Hour
 )
 
 // cookieName adds the prefix __Host- under TLS: browsers then accept the cookie only

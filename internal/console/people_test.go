@@ -66,6 +66,7 @@ func open(t testing.TB, n *servertest.Node, email, path string, options ...brows
 type visitor struct {
 	node   *servertest.Node
 	client *http.Client
+	agent  string // the browser that it says it is
 	t      testing.TB
 }
 
@@ -128,6 +129,9 @@ func (v *visitor) do(method, path string, body io.Reader, headers ...string) ans
 		v.t.Fatal(err)
 	}
 	request.Header.Set("Accept", "text/html")
+	if v.agent != "" {
+		request.Header.Set("User-Agent", v.agent)
+	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}

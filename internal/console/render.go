@@ -163,7 +163,7 @@ func functions(a assets) template.FuncMap {
 		"query":       url.QueryEscape,
 		"section":     section,
 		"method":      methodName,
-		"program":     programName,
+		"program":     identity.ProgramName,
 		"breakable":   breakable,
 		"roleSummary": func(r api.Role) string { return roleSummary(r.Key, r.BuiltIn, permissionSet(r.Permissions)) },
 	}

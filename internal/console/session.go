@@ -1,10 +1,6 @@
 package console
 
-import (
-	"strings"
-
-	"bursar/internal/identity"
-)
+import "bursar/internal/identity"
 
 // methodName says how somebody signed in.
 func methodName(m identity.Method) string {
@@ -27,22 +23,4 @@ func methodName(m identity.Method) string {
 		return "Link"
 	}
 	return "Unknown"
-}
-
-// programName is the part of a User-Agent header that people recognize.
-func programName(agent string) string {
-	system := ""
-	for _, known := range [][2]string{{"Windows", "Windows"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}} {
-		if strings.Contains(agent, known[0]) {
-			system = " on " + known[1]
-			break
-		}
-	}
-	for _, known := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}} {
-		if strings.Contains(agent, known[0]) {
-			return known[1] + system
-		}
-	}
-	name, _, _ := strings.Cut(agent, " ")
-	return name
 }

@@ -144,12 +144,13 @@ func (v *visit) admit(proven signin.Proven, next string) (path string, err error
 	}
 	session, err := v.console.Identity.BeginWeb(v.R.Context(), v.Caller, identity.WebSignIn{
 		AccountID: proven.AccountID, Method: proven.Method, SecondFactor: proven.SecondFactor,
-		Agent: v.R.UserAgent(), Before: v.cookie(sessionCookie),
+		Before: v.cookie(sessionCookie), Browser: v.cookie(browserCookie),
 	})
 	if err != nil {
 		return "", err
 	}
 	v.setCookie(sessionCookie, session.Secret, time.Duration(session.ExpiresAt-v.console.endpoints.DB.Now())*time.Millisecond)
+	v.setCookie(browserCookie, session.Browser, browserLife)
 	v.dropCookie(stateCookie)
 	return inner(next), nil
 }

@@ -67,7 +67,7 @@ func (c *Console) signedIn(page func(v *visit) error) web.Endpoint {
 }
 
 func (c *Console) visit(x *web.Exchange) *visit {
-	x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP}
+	x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP, Agent: x.R.UserAgent()}
 	c.setHeaders(x.W.Header())
 	return &visit{Exchange: x, console: c, action: audit.AccessDenied, zone: zoneOf(x.R)}
 }
@@ -129,7 +129,7 @@ func (v *visit) identify() error {
 	}
 	v.browser = browser
 	v.Caller.Actor = browser.Actor
-	v.Caller.RequestID, v.Caller.IP = v.RequestID, v.IP
+	v.Caller.RequestID, v.Caller.IP, v.Caller.Agent = v.RequestID, v.IP, v.R.UserAgent()
 	return v.console.config.Count(v.Exchange, browser.Actor.ID)
 }
 

@@ -243,13 +243,15 @@ func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, err error) {
 	return revoked, tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
 }
 
-// DeleteFactors removes every way to sign in to an account in a browser.
+// DeleteFactors removes every way to sign in to an account in a browser, and forgets which
+// browsers its owner uses: some of them may be somebody else's.
 func DeleteFactors(tx *db.Tx, accountID string) error {
 	for _, statement := range []string{
 		`UPDATE account SET password_hash = NULL WHERE id = $1`,
 		`DELETE FROM passkey WHERE account_id = $1`,
 		`DELETE FROM totp WHERE account_id = $1`,
 		`DELETE FROM recovery_code WHERE account_id = $1`,
+		`DELETE FROM known_browser WHERE account_id = $1`,
 	} {
 		if err := tx.Exec(statement, accountID); err != nil {
 			return err

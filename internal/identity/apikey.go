@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/mail"
 	"bursar/internal/web"
 )
 
@@ -137,7 +138,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 	if in.ExpiresAt != nil {
 		key.ExpiresAt = *in.ExpiresAt
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
+	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
 		if err := lockKeys(tx, by.ID); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
@@ -151,6 +152,15 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 		made, err := InsertKey(tx, key)
 		return made, keyEvent(audit.KeyCreated, made.ID, "Created API key "+key.Name), err
 	})
+	s.tellOfKey(by, made, err)
+	return made, err
+}
+
+// tellOfKey tells the caller of a key that was made for them.
+func (s *Service) tellOfKey(by db.Caller, made api.NewAPIKey, err error) {
+	if err == nil {
+		s.config.Notices.Tell(by, by.ID, by.Email, mail.KeyCreated, made.Name)
+	}
 }
 
 // lockKeys serializes changes of an account's keys. Call it before asking for the
@@ -202,7 +212,7 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 	if in.GraceSeconds != nil {
 		grace = *in.GraceSeconds
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
+	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
 		if err := lockKeys(tx, by.ID); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
@@ -224,6 +234,8 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 		made.Previous = &api.PreviousAPIKey{ID: in.ID, ExpiresAt: end}
 		return made, keyEvent(audit.KeyRotated, in.ID, "Rotated API key "+next.Name), err
 	})
+	s.tellOfKey(by, made, err)
+	return made, err
 }
 
 // limitRotation limits the successor of a key that is rotated in a session which depends on

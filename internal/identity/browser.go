@@ -8,6 +8,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/mail"
 	"bursar/internal/token"
 	"bursar/internal/web"
 )
@@ -26,12 +27,16 @@ const (
 	ByLink         Method = "link"
 )
 
-const webSecretPrefix = "bws_"
+const (
+	webSecretPrefix = "bws_"
+	browserPrefix   = "bwb_"
+)
 
 // WebSession is the session of a browser. Its secret is kept in a cookie.
 type WebSession struct {
 	Secret    string
 	ExpiresAt int64
+	Browser   string // the id by which the browser is known from now on
 }
 
 // browser is the cached state of a browser's session.
@@ -47,9 +52,9 @@ type Browser struct{ Actor audit.Actor }
 type WebSignIn struct {
 	AccountID    string
 	Method       Method
-	SecondFactor bool // they showed one
-	Agent        string
+	SecondFactor bool   // they showed one
 	Before       string // the secret of the session that the browser had before
+	Browser      string // the id that the browser has from an earlier sign-in
 }
 
 // BeginWeb starts a browser's session for a person who has just signed in. It ends the
@@ -64,18 +69,56 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 			}
 		}
 	}
-	begun := WebSession{Secret: newSecret(webSecretPrefix)}
+	begun := WebSession{Secret: newSecret(webSecretPrefix), Browser: in.Browser}
+	if !wellFormed(browserPrefix, begun.Browser) {
+		begun.Browser = newSecret(browserPrefix)
+	}
+	var email string
+	var unknown bool // the browser is new to a person who has another
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		actor, err := findActor(tx.Q, in.AccountID, "")
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
 		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: in.Method, factor: in.SecondFactor,
-			ip: by.IP, agent: in.Agent, secret: begun.Secret})
+			ip: by.IP, agent: by.Agent, secret: begun.Secret})
+		if err == nil {
+			email = actor.Email
+			unknown, err = knowBrowser(tx, in.AccountID, begun.Browser)
+		}
 		return new, sessionEvent(new, actor, "Signed in to the console "+in.Method.words()), err
 	})
+	if err == nil && unknown {
+		s.config.Notices.Tell(by, in.AccountID, email, mail.NewBrowser, "")
+	}
 	begun.ExpiresAt = started.ExpiresAt
 	return begun, err
+}
+
+// maxBrowsers bounds how many browsers of a person are known.
+const maxBrowsers = 20
+
+// knowBrowser remembers that a person uses a browser, and reports whether it is new. The
+// first one is not: nobody has to be told of their first sign-in. The caller must have
+// locked the account.
+func knowBrowser(tx *db.Tx, accountID, id string) (unknown bool, err error) {
+	// The hash is another for each person, so that the store does not tell who shares
+	// a browser.
+	hash := hashSecret(accountID + " " + id)
+	known, err := tx.Row(`UPDATE known_browser SET seen_at = $3 WHERE account_id = $1 AND hash = $2 RETURNING hash`,
+		accountID, hash, tx.Now()).Scan(new(string))
+	if err != nil || known {
+		return false, err
+	}
+	unknown, err = tx.Row(`SELECT hash FROM known_browser WHERE account_id = $1 LIMIT 1`, accountID).Scan(new(string))
+	if err != nil {
+		return false, err
+	}
+	if err := tx.Exec(`INSERT INTO known_browser (account_id, hash, seen_at) VALUES ($1, $2, $3)`, accountID, hash, tx.Now()); err != nil {
+		return false, err
+	}
+	return unknown, tx.Exec(`DELETE FROM known_browser WHERE account_id = $1 AND hash NOT IN (
+		SELECT hash FROM known_browser WHERE account_id = $1 ORDER BY seen_at DESC, hash LIMIT $2)`, accountID, maxBrowsers)
 }
 
 func (m Method) words() string {

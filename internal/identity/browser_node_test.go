@@ -117,8 +117,9 @@ func stranger() db.Caller {
 // begin starts a session at a browser, in the place of one that it had.
 func (n *node) begin(accountID, before string) identity.WebSession {
 	n.t.Helper()
-	session, err := n.BeginWeb(n.t.Context(), stranger(),
-		identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Agent: "Firefox/140", Before: before})
+	by := stranger()
+	by.Agent = "Firefox/140"
+	session, err := n.BeginWeb(n.t.Context(), by, identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Before: before})
 	must(n.t, err)
 	return session
 }

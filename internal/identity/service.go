@@ -1,5 +1,5 @@
 // Package identity knows who calls: people and machine clients, their sessions,
-// API keys, device codes and links.
+// API keys, device codes, links, and the notices that tell people what happens to them.
 package identity
 
 import (
@@ -27,6 +27,7 @@ type Config struct {
 	WebTTL    time.Duration // of a browser's session, even if it is in use
 	WebIdle   time.Duration // of a browser's session that is idle
 	LimitsOff bool
+	Notices   *Notices // nil if people are not told by mail what happens to their accounts
 }
 
 // Service authenticates people and machines.

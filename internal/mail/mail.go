@@ -1,4 +1,4 @@
-// Package mail sends invitations and account links by SMTP. Messages wait in bounded
+// Package mail sends invitations, account links and notices by SMTP. Messages wait in bounded
 // queues in memory and a goroutine for each delivers them, so that a slow mail server
 // delays no request. Messages are not stored: a link that does not arrive can be requested
 // again.
@@ -74,6 +74,7 @@ type Lane int
 const (
 	Accounts    Lane = iota // about the recipient's own account, such as recovery
 	Invitations             // which others ask for, as many as they like
+	Notices                 // which tell people what happened to their accounts
 	lanes
 )
 

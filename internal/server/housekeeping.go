@@ -18,6 +18,7 @@ const housekeepingInterval = time.Minute
 func (s *Server) RunBackground(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
+	others.Go(func() { s.notices.Run(ctx, s.log.Logger) })
 	others.Go(func() { s.signin.Run(ctx, s.log.Logger) })
 	defer others.Wait()
 	tick := time.NewTicker(housekeepingInterval)

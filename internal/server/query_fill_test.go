@@ -244,6 +244,7 @@ func (c *town) credentials() {
 	c.insert("sso_identity", "issuer, subject, account_id, created_at", c.many.others, func(i int) []any {
 		return []any{"https://provider.example", secret(i), c.accounts[i], c.now}
 	})
+	c.insert("known_browser", "account_id, hash, seen_at", c.many.others, func(i int) []any { return []any{c.accounts[i/10], secret(i), c.now} })
 	c.insert("budget", "id, full_at", c.many.others, func(i int) []any { return []any{secret(i), later} })
 	c.insert("account_link", "id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at, used_at", c.many.others, func(i int) []any {
 		return []any{fmt.Sprintf("inv_%d", i), c.accounts[i/3], c.workspaces[i%len(c.workspaces)], secret(i), i%2 == 0, "Admin", c.now, later, c.now}

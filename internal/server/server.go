@@ -43,6 +43,7 @@ type Server struct {
 	signin        *signin.Service
 	console       *console.Console
 	mail          *mail.Mailer
+	notices       *identity.Notices
 	reference     *reference.Reference
 	contractJSON  func() ([]byte, error) // computed once, because the conversion is slow
 
@@ -81,9 +82,12 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		return nil, err
 	}
 	links := identity.NewLinks(c.PublicURL, mailer)
+	var budgets *budget.Budgets
 	if !rate.Off {
-		links.Limit(budget.New(d))
+		budgets = budget.New(d)
+		links.Limit(budgets)
 	}
+	notices := identity.NewNotices(d, c.PublicURL, mailer, budgets)
 	s := &Server{
 		db:  d,
 		log: log,
@@ -94,6 +98,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 			WebTTL:    c.WebSessionTTL,
 			WebIdle:   c.WebSessionIdle,
 			LimitsOff: rate.Off,
+			Notices:   notices,
 		}),
 		clients:       identity.NewClients(d, authority, cursors),
 		directory:     directory.New(d, authority, cursors),
@@ -106,6 +111,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		proxies:       proxies,
 		metrics:       newMetrics(),
 		mail:          mailer,
+		notices:       notices,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
 		encryption:    encryption,
 	}
@@ -113,6 +119,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		PublicURL: c.PublicURL,
 		Provider:  signin.Provider(c.OIDC),
 		LimitsOff: rate.Off, HashMemory: c.HashMemory,
+		Notices: notices,
 	})
 	if err != nil {
 		return nil, err

@@ -214,7 +214,7 @@ func (h *house) resident(email string) string {
 func (h *house) enter(accountID string) (db.Caller, string) {
 	h.t.Helper()
 	web, err := h.identity.BeginWeb(h.t.Context(), stranger(),
-		identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Agent: "Browser/1"})
+		identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword})
 	must(h.t, err)
 	browser, err := h.identity.Browser(h.t.Context(), web.Secret, true)
 	must(h.t, err)

@@ -17,6 +17,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 	"bursar/internal/web"
 )
 
@@ -285,6 +286,7 @@ func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, sta
 	if db.IsUnique(err) {
 		return fault.Invalid("credential", "is a passkey that is already registered")
 	}
+	s.tell(by, err, mail.PasskeyAdded, name)
 	return err
 }
 
@@ -317,7 +319,7 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 	if err != nil {
 		return Proven{}, err
 	}
-	proven, err := s.redeem(ctx, by, link, name, opened, func(tx *db.Tx, needsCode bool) error {
+	proven, err := s.redeem(ctx, by, link, name, opened, mail.PasskeyAdded, func(tx *db.Tx, needsCode bool) error {
 		if needsCode {
 			return errCodeFirst
 		}
@@ -330,18 +332,17 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 
 // RemovePasskey removes a passkey of the caller, unless it is the only way to sign in.
 func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) error {
-	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		event := audit.Event{Action: audit.PasskeyRemoved, ResourceID: id}
+	removed, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (name string, event audit.Event, err error) {
+		event = audit.Event{Action: audit.PasskeyRemoved, ResourceID: id}
 		if err := lockPerson(tx, by.ID); err != nil {
-			return struct{}{}, event, err
+			return "", event, err
 		}
-		var name string
 		mine, err := tx.Row(`DELETE FROM passkey WHERE id = $1 AND account_id = $2 RETURNING name`, id, by.ID).Scan(&name)
 		if err == nil && !mine {
 			err = fault.Missing("passkey")
 		}
 		if err != nil {
-			return struct{}{}, event, err
+			return "", event, err
 		}
 		event.Description = "Removed passkey " + name
 		other, err := tx.Row(`SELECT a.id FROM account a WHERE a.id = $1 AND (a.password_hash IS NOT NULL OR
@@ -352,7 +353,8 @@ func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) er
 		if err == nil {
 			err = s.keepsFactor(tx.Q, by.ID)
 		}
-		return struct{}{}, event, err
+		return name, event, err
 	})
+	s.tell(by, err, mail.PasskeyRemoved, removed)
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/limit"
+	"bursar/internal/mail"
 )
 
 // Argon2id as OWASP recommends it: 19 MiB, two passes, one lane.
@@ -182,6 +183,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 		}
 		return struct{}{}, event, identity.RevokeSessions(tx, by.ID, by.SessionID)
 	})
+	s.tell(by, err, mail.PasswordChanged, "")
 	return err
 }
 
@@ -200,6 +202,6 @@ func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, na
 	if err != nil {
 		return Proven{}, err
 	}
-	proven, err := s.redeem(ctx, by, link, name, opened, func(tx *db.Tx, _ bool) error { return setPassword(tx, opened.AccountID, hash) })
+	proven, err := s.redeem(ctx, by, link, name, opened, mail.PasswordChanged, func(tx *db.Tx, _ bool) error { return setPassword(tx, opened.AccountID, hash) })
 	return proven.pending(proven.NeedsCode, hash), err
 }

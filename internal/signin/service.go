@@ -20,6 +20,7 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/limit"
+	"bursar/internal/mail"
 )
 
 // Config is what an operator can set about signing in.
@@ -27,6 +28,7 @@ type Config struct {
 	PublicURL string
 	Provider  Provider
 	LimitsOff bool
+	Notices   *identity.Notices // nil if people are not told by mail what happens to their accounts
 	// HashMemory is how many KiB a password hash takes. No flag sets it: 0 is right for
 	// every server, and tests that sign in hundreds of times take less.
 	HashMemory uint32
@@ -39,6 +41,7 @@ type Service struct {
 	passkeys *webauthn.WebAuthn // nil if browsers do not allow passkeys here
 	provider *provider          // nil if none is configured
 	hasher   *hasher
+	notices  *identity.Notices
 
 	recoveries chan recovery
 
@@ -57,7 +60,7 @@ var (
 
 // New makes the service.
 func New(d *db.DB, links *identity.Links, c Config) (*Service, error) {
-	s := &Service{db: d, links: links, hasher: newHasher(runtime.GOMAXPROCS(0), c.HashMemory), provider: newProvider(c, d.Now),
+	s := &Service{db: d, links: links, hasher: newHasher(runtime.GOMAXPROCS(0), c.HashMemory), provider: newProvider(c, d.Now), notices: c.Notices,
 		recoveries: make(chan recovery, maxRecoveries)}
 	if !c.LimitsOff {
 		s.budgets = budget.New(d)
@@ -152,6 +155,13 @@ func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why s
 		return err
 	}
 	return refused
+}
+
+// tell tells the caller what they have done to their account, unless it failed.
+func (s *Service) tell(by db.Caller, err error, what mail.Happening, name string) {
+	if err == nil {
+		s.notices.Tell(by, by.ID, by.Email, what, name)
+	}
 }
 
 // lockPerson locks how a person signs in until the end of the transaction.

@@ -16,6 +16,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 )
 
 const (
@@ -64,7 +65,7 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 	if !ok {
 		return nil, fault.Invalid("code", "does not match the one that the app shows now")
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
+	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
 		event := audit.Event{Action: audit.TOTPEnabled, ResourceID: by.ID, Description: "Turned two-step sign-in on"}
 		if err := s.lockForFactor(tx, by); err != nil {
 			return nil, event, err
@@ -80,6 +81,8 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 		codes, err := replaceRecoveryCodes(tx, by.ID)
 		return codes, event, err
 	})
+	s.tell(by, err, mail.TOTPEnabled, "")
+	return made, err
 }
 
 // DisableTOTP turns off the second factor. The caller must give a valid code.
@@ -97,6 +100,7 @@ func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) er
 		}
 		return struct{}{}, event, s.keepsFactor(tx.Q, by.ID)
 	})
+	s.tell(by, err, mail.TOTPDisabled, "")
 	return err
 }
 

@@ -93,7 +93,7 @@ type actor interface{ ActorID() string }
 func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
-		x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP}
+		x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP, Agent: x.R.UserAgent()}
 		if err := s.Admit(x); err != nil {
 			x.Fail(err)
 			return
@@ -126,7 +126,7 @@ func (s *Endpoints) identify(x *Exchange) bool {
 		x.Fail(err)
 		return false
 	}
-	actor.RequestID, actor.IP = x.RequestID, x.IP
+	actor.RequestID, actor.IP, actor.Agent = x.RequestID, x.IP, x.R.UserAgent()
 	x.Caller.Actor = actor
 	return true
 }

@@ -1,0 +1,56 @@
+package mail
+
+import "time"
+
+// Happening is something about an account that its owner is told of. The text is the
+// subject of the mail.
+type Happening string
+
+const (
+	PasskeyAdded    Happening = "A passkey was added to your Bursar account"
+	PasskeyRemoved  Happening = "A passkey was removed from your Bursar account"
+	PasswordChanged Happening = "The password of your Bursar account was changed"
+	TOTPEnabled     Happening = "Two-step sign-in was turned on for your Bursar account"
+	TOTPDisabled    Happening = "Two-step sign-in was turned off for your Bursar account"
+	KeyCreated      Happening = "An API key was made for your Bursar account"
+	NewBrowser      Happening = "Your Bursar account was signed in to from a new browser"
+)
+
+// Notice is the mail that tells a person what happened to their account. Whoever did it
+// chose Name and Browser freely; an empty one is left out.
+type Notice struct {
+	To      string
+	What    Happening
+	Name    string // of the passkey or key
+	At      time.Time
+	IP      string
+	Browser string
+	Account string // where the person looks after their account
+}
+
+// Message returns the mail.
+func (n Notice) Message() Message {
+	what := string(n.What) + "."
+	if name := plainName(n.Name); name != "" {
+		what += " It is called “" + name + "”."
+	}
+	from := "From: " + n.IP
+	if browser := plainName(n.Browser); browser != "" {
+		from += ", with " + browser
+	}
+	return Message{
+		To:      n.To,
+		Subject: string(n.What),
+		Text: paragraphs(
+			"Hello,",
+			what,
+			"When: "+moment(n.At),
+			from,
+			"If this was you, there is nothing to do.",
+			"If it was not you, somebody else can get into your account. Change your password, end the sessions and remove the passkeys and API keys that you do not recognize:",
+			n.Account,
+			"If you cannot sign in, recover your account from the sign-in page, or ask whoever runs this server to reset it.",
+		),
+		Button: Button{Label: "Open your account", Link: n.Account},
+	}
+}
