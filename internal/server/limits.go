@@ -47,8 +47,8 @@ func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
 	return nil
 }
 
-// authenticate returns who calls, and checks their rate limit. A caller who cannot be
-// authenticated counts against the limit of their address.
+// authenticate returns who calls. A caller who cannot be authenticated counts against the
+// limit of their address.
 func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 	actor, err := s.identity.Authenticate(x.R.Context(), x.R.Header.Get("Authorization"), func() error {
 		if v := s.limits.strangers.Peek(limit.Address(x.IP)); !v.OK {
@@ -60,9 +60,8 @@ func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 		if limited := s.admit(x); limited != nil {
 			return actor, limited
 		}
-		return actor, err
 	}
-	return actor, s.count(x, actor.ID)
+	return actor, err
 }
 
 // count checks the rate limit of a caller.

@@ -156,7 +156,7 @@ func (s *Server) consoleRoutes() []route {
 }
 
 func (s *Server) endpoints() *web.Endpoints {
-	return &web.Endpoints{DB: s.db, Authenticate: s.authenticate, Admit: s.admit}
+	return &web.Endpoints{DB: s.db, Authenticate: s.authenticate, Count: s.count, Admit: s.admit}
 }
 
 // Drain closes each connection after its next response and reports the node as not

@@ -16,9 +16,10 @@ import (
 // Endpoints is what all endpoints share: the store, authentication and rate limits.
 type Endpoints struct {
 	DB *db.DB
-	// Authenticate returns who calls, or an error if the credential is not valid or
-	// the caller has used up the rate limit.
+	// Authenticate returns who calls, or an error if the credential is not valid.
 	Authenticate func(x *Exchange) (audit.Actor, error)
+	// Count applies the rate limit to a caller with a session.
+	Count func(x *Exchange, callerID string) error
 	// Admit applies the rate limit to callers without a session.
 	Admit func(x *Exchange) error
 
@@ -36,7 +37,7 @@ type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, erro
 func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
-		if !s.identify(x) {
+		if !s.enter(x) {
 			return
 		}
 		in, err := bind.request(x, nil)
@@ -58,10 +59,14 @@ func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
-		if !s.identify(x) {
+		if !s.enter(x) {
 			return
 		}
 		body, err := x.body()
+		if err == nil && body != nil {
+			// The body may have taken long, and the session may have ended meanwhile.
+			err = s.identify(x)
+		}
 		if err != nil {
 			x.Fail(err)
 			return
@@ -120,15 +125,27 @@ func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	}
 }
 
-func (s *Endpoints) identify(x *Exchange) bool {
-	actor, err := s.Authenticate(x)
+// enter finds out who calls and counts the call. If the caller cannot go on, it has
+// answered the request.
+func (s *Endpoints) enter(x *Exchange) bool {
+	err := s.identify(x)
+	if err == nil {
+		err = s.Count(x, x.Caller.ID)
+	}
 	if err != nil {
 		x.Fail(err)
-		return false
+	}
+	return err == nil
+}
+
+func (s *Endpoints) identify(x *Exchange) error {
+	actor, err := s.Authenticate(x)
+	if err != nil {
+		return err
 	}
 	actor.RequestID, actor.IP, actor.Agent = x.RequestID, x.IP, x.R.UserAgent()
 	x.Caller.Actor = actor
-	return true
+	return nil
 }
 
 // claimKey claims the idempotency key of the request, if it has one. The transaction of
