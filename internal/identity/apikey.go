@@ -139,7 +139,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 		key.ExpiresAt = *in.ExpiresAt
 	}
 	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
-		if err := lockKeys(tx, by.ID); err != nil {
+		if err := lockKeysOf(tx, by); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		if err := roomForKey(tx.Q, by.ID, tx.Now()); err != nil {
@@ -168,6 +168,14 @@ func (s *Service) tellOfKey(by db.Caller, made api.NewAPIKey, err error) {
 func lockKeys(tx *db.Tx, accountID string) error {
 	_, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, accountID).Scan(new(string))
 	return err
+}
+
+// lockKeysOf is lockKeys for a caller who makes a key.
+func lockKeysOf(tx *db.Tx, by db.Caller) error {
+	if err := lockKeys(tx, by.ID); err != nil {
+		return err
+	}
+	return RequireSession(tx, by)
 }
 
 // roomForKey returns an error if the account has as many live keys as it may.
@@ -213,7 +221,7 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 		grace = *in.GraceSeconds
 	}
 	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
-		if err := lockKeys(tx, by.ID); err != nil {
+		if err := lockKeysOf(tx, by); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		ownEnd, err := expiryOf(tx.Q, by.KeyID) // before the rotation brings it forward

@@ -24,6 +24,9 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 		if err == nil && !found {
 			err = fault.Missing("workspace " + workspaceID)
 		}
+		if err == nil {
+			err = lockKeysOf(tx, by)
+		}
 		if err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
@@ -191,6 +194,9 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 	}
 	return db.Write(ctx, c.db, by, func(tx *db.Tx) (api.NewMachineClient, audit.Event, error) {
 		next := api.NewMachineClient{ID: in.ID, Secret: newSecret(clientSecretPrefix)}
+		if err := lockKeysOf(tx, by); err != nil {
+			return next, audit.Event{}, err
+		}
 		if err := c.requireInWorkspace(tx, in); err != nil {
 			return next, audit.Event{}, err
 		}

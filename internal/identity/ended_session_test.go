@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 )
 
@@ -35,6 +38,46 @@ func TestASessionThatEndsBeforeTheBodyArrivesIsOver(t *testing.T) {
 		thief.Do("POST", "/v1/api-keys", body, "Expect", "100-continue").Fails(401, "UNAUTHORIZED")
 		if keys := person.Get("/v1/api-keys").OK().List(); len(keys) != 1 {
 			t.Errorf("there are %d keys", len(keys))
+		}
+	})
+}
+
+// A request may have been authenticated a moment before the caller's sessions are ended.
+// It must not leave a credential behind that nobody revokes then.
+func TestARequestUnderWayMakesNoCredentialAfterItsSessionHasEnded(t *testing.T) {
+	each(t, func(t *testing.T, n *node) {
+		p := n.place()
+		thief, owner := p.use(p.begin(p.admin.ID, "").Secret), p.use(p.begin(p.admin.ID, "").Secret)
+		key, err := call(n, owner, n.CreateKey, identity.NewKeyInput{APIKeyCreate: api.APIKeyCreate{Name: "key"}})
+		must(t, err)
+		client, err := call(n, owner, n.clients.Create, identity.CreateClientInput{WorkspaceID: p.workspaceID, Name: "Payroll", Role: "viewer"})
+		must(t, err)
+		code, err := n.NewDeviceCode(t.Context(), stranger(), identity.DeviceInput{})
+		must(t, err)
+		must(t, n.EndOtherSessions(t.Context(), owner))
+		for name, attempt := range map[string]func() error{
+			"make a key": func() error {
+				_, err := call(n, thief, n.CreateKey, identity.NewKeyInput{APIKeyCreate: api.APIKeyCreate{Name: "escape"}})
+				return err
+			},
+			"rotate a key": func() error {
+				_, err := call(n, thief, n.RotateKey, identity.RotateInput{ID: key.ID})
+				return err
+			},
+			"approve a device": func() error {
+				_, err := call(n, thief, n.Approve, identity.CodeInput{Code: code.Code})
+				return err
+			},
+			"make a machine client": func() error {
+				_, err := call(n, thief, n.clients.Create, identity.CreateClientInput{WorkspaceID: p.workspaceID, Name: "Escape", Role: "viewer"})
+				return err
+			},
+			"rotate a machine client": func() error {
+				_, err := call(n, thief, n.clients.Rotate, identity.ClientInput{WorkspaceID: p.workspaceID, ID: client.ID})
+				return err
+			},
+		} {
+			t.Run(name, func(t *testing.T) { refused(t, attempt(), fault.Unauthorized) })
 		}
 	})
 }

@@ -92,6 +92,21 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 	return state, nil
 }
 
+// RequireSession returns an error if the caller's session has ended since it was
+// authenticated. Whatever makes a credential asks once more in its transaction, with the
+// account locked: else a request that is under way while a password is changed, or an
+// account is reset, would leave a credential that nobody revokes.
+func RequireSession(tx *db.Tx, by db.Caller) error {
+	if by.SessionID == "" {
+		return nil // an operator
+	}
+	state, err := loadSession(tx.Q, by.SessionID)
+	if err == nil && (!state.live || tx.Now() >= state.until) {
+		err = errNotAuthenticated
+	}
+	return err
+}
+
 // Exchange turns an API key, or a client's id and secret, into a session token.
 func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) (api.Session, error) {
 	attempt := failedLogins.Of(limit.Address(by.IP))

@@ -16,7 +16,7 @@ var errUseFactor = fault.New(fault.SecondFactorRequired, "you have a second fact
 // whoever has one and an organization that demands it must sign in with that one: a
 // stolen password must not be enough to add another.
 func (s *Service) lockForFactor(tx *db.Tx, by db.Caller) error {
-	if err := lockPerson(tx, by.ID); err != nil {
+	if err := lockCaller(tx, by); err != nil {
 		return err
 	}
 	has, err := access.HasFactor(tx.Q, by.ID, s.provider != nil)

@@ -334,7 +334,7 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) error {
 	removed, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (name string, event audit.Event, err error) {
 		event = audit.Event{Action: audit.PasskeyRemoved, ResourceID: id}
-		if err := lockPerson(tx, by.ID); err != nil {
+		if err := lockCaller(tx, by); err != nil {
 			return "", event, err
 		}
 		mine, err := tx.Row(`DELETE FROM passkey WHERE id = $1 AND account_id = $2 RETURNING name`, id, by.ID).Scan(&name)

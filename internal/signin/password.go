@@ -169,6 +169,9 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 	}
 	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event := audit.Event{Action: audit.PasswordChanged, ResourceID: by.ID, Description: "Changed the password"}
+		if err := lockCaller(tx, by); err != nil {
+			return struct{}{}, event, err
+		}
 		if err := setPassword(tx, by.ID, hash); err != nil {
 			return struct{}{}, event, err
 		}

@@ -206,3 +206,22 @@ func TestChangingThePassword(t *testing.T) {
 		})
 	})
 }
+
+// A request may have been authenticated a moment before somebody changes the password, and
+// must not change how the account signs in after it.
+func TestARequestUnderWayChangesNothingAfterItsSessionHasEnded(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		id := h.resident("ada@example.com")
+		thief, _ := h.enter(id)
+		owner, _ := h.enter(id)
+		key, err := h.NewTOTP(thief)
+		must(t, err)
+		must(t, h.identity.EndOtherSessions(t.Context(), owner))
+		refused(t, h.ChangePassword(t.Context(), thief, goodPassword, newPassword, true), fault.Unauthorized)
+		_, err = h.EnableTOTP(t.Context(), thief, key.Secret(), app{key.Secret(), h.clock}.code(t, 0))
+		refused(t, err, fault.Unauthorized)
+		if !h.knows("ada@example.com", goodPassword) {
+			t.Error("the password was changed")
+		}
+	})
+}

@@ -172,3 +172,12 @@ func lockPerson(tx *db.Tx, id string) error {
 	}
 	return err
 }
+
+// lockCaller is lockPerson for a caller who changes how they sign in. Their session may
+// have ended since it was authenticated.
+func lockCaller(tx *db.Tx, by db.Caller) error {
+	if err := lockPerson(tx, by.ID); err != nil {
+		return err
+	}
+	return identity.RequireSession(tx, by)
+}

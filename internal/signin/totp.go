@@ -115,7 +115,7 @@ func dropTOTP(tx *db.Tx, accountID string) error {
 func (s *Service) NewRecoveryCodes(ctx context.Context, by db.Caller) ([]string, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
 		event := audit.Event{Action: audit.RecoveryCodesMade, ResourceID: by.ID, Description: "Made new recovery codes"}
-		if err := lockPerson(tx, by.ID); err != nil {
+		if err := lockCaller(tx, by); err != nil {
 			return nil, event, err
 		}
 		on, err := tx.Row(`SELECT account_id FROM totp WHERE account_id = $1`, by.ID).Scan(new(string))

@@ -88,7 +88,7 @@ func (x *Exchange) SendFile(write func(*File) error) error {
 func Download[In any](s *Endpoints, action audit.Action, fn func(ctx context.Context, by db.Caller, in In, to *File) error) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
-		if !s.identify(x) {
+		if !s.enter(x) {
 			return
 		}
 		in, err := bind.request(x, nil)
