@@ -37,9 +37,9 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
 		made := api.NewMachineClient{ID: tx.NewID("cli"), Name: name, Secret: newSecret(clientSecretPrefix)}
-		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, secret_seen_by, created_at)
-			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7, $8)`,
-			made.ID, kindClient, name, statusActive, org, hashSecret(made.Secret), db.NullText(by.ID), tx.Now()); err != nil {
+		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, secret_seen_by, secret_key_id, created_at)
+			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7, $8, $9)`,
+			made.ID, kindClient, name, statusActive, org, hashSecret(made.Secret), db.NullText(by.ID), db.NullText(by.KeyID), tx.Now()); err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
 		return made, audit.Event{
@@ -176,7 +176,8 @@ type ClientInput struct {
 }
 
 // Rotate gives a machine client a new secret. The old secret and the sessions that it
-// began end at once.
+// began end at once. If the caller's session depends on a key, so does the new secret: it
+// works from the key's networks, and ends with the key.
 func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api.NewMachineClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return api.NewMachineClient{}, err
@@ -200,8 +201,9 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 		if err := c.requireInWorkspace(tx, in); err != nil {
 			return next, audit.Event{}, err
 		}
-		found, err := tx.Row(`UPDATE account SET secret_hash = $2, secret_seen_by = $3 WHERE id = $1 AND kind = 'client' AND status = 'active' RETURNING name`,
-			in.ID, hashSecret(next.Secret), by.ID).Scan(&next.Name)
+		found, err := tx.Row(`UPDATE account SET secret_hash = $2, secret_seen_by = $3, secret_key_id = $4
+			WHERE id = $1 AND kind = 'client' AND status = 'active' RETURNING name`,
+			in.ID, hashSecret(next.Secret), by.ID, db.NullText(by.KeyID)).Scan(&next.Name)
 		if err == nil && !found {
 			err = fault.Missing("client")
 		}

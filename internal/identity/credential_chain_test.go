@@ -50,6 +50,46 @@ func TestAKeyMadeWithAKeyIsNeitherStrongerNorLongerLived(t *testing.T) {
 	})
 }
 
+// Nor must it get a secret of a machine client that is neither, or that outlives it.
+func TestAClientSecretMadeWithAKeyIsNeitherStrongerNorLongerLived(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store, servertest.TrustProxy())
+		x := n.Tenant(t)
+		inside, outside := servertest.From("10.1.2.3"), servertest.From("203.0.113.9")
+		clientID, _, err := n.Identity.CreateClient(t.Context(), db.Caller{}, x.WorkspaceID, "Payroll", "viewer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rotateClient := func(t *testing.T, by *servertest.Client) (basic string) {
+			t.Helper()
+			return servertest.Basic(clientID, by.On(t).Post(x.Path("/clients/"+clientID+"/rotate"), nil).OK().Text("secret"))
+		}
+		ends := map[string]func(t *testing.T, key, keyID string){
+			"revoked": func(t *testing.T, key, keyID string) { x.Owner.On(t).Delete("/v1/api-keys/" + keyID).OK() },
+			"rotated": func(t *testing.T, key, keyID string) {
+				rotate(n.Holder(t, n.Exchange(t, "Bearer "+key, inside...).OK().Text("token")), keyID, servertest.Body{"grace_seconds": 0})
+			},
+			"expired": func(t *testing.T, key, keyID string) { n.Clock.Advance(11 * time.Minute) },
+		}
+		for name, end := range ends {
+			t.Run(name, func(t *testing.T) {
+				made := x.Owner.On(t).Post("/v1/api-keys", servertest.Body{"name": name, "allowed_cidrs": []string{"10.0.0.0/8"},
+					"expires_at": n.DB.Now() + (10 * time.Minute).Milliseconds()}).OK()
+				thief := n.Holder(t, n.Exchange(t, "Bearer "+made.Text("api_key"), inside...).OK().Text("token"))
+				secret := rotateClient(t, thief)
+				n.Exchange(t, secret, outside...).Fails(401, "INVALID_CREDENTIALS")
+				session := n.Holder(t, n.Exchange(t, secret, inside...).OK().Text("token"))
+				session.Get("/v1/auth/me").OK()
+				end(t, made.Text("api_key"), made.Text("id"))
+				session.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
+				n.Exchange(t, secret, inside...).Fails(401, "INVALID_CREDENTIALS")
+				n.Exchange(t, rotateClient(t, deviceLogin(t, n, x.Owner.UserID)), outside...).OK()
+			})
+		}
+	})
+}
+
 func childOf(user *servertest.Client) string {
 	return user.Post("/v1/api-keys", servertest.Body{"name": "child"}).OK().Text("api_key")
 }

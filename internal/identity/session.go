@@ -154,7 +154,7 @@ func (s *Service) credential(ctx context.Context, by db.Caller, authorization st
 	case strings.EqualFold(scheme, "Bearer"):
 		return s.apiKeyLogin(ctx, by, value)
 	case strings.EqualFold(scheme, "Basic"):
-		return s.clientLogin(ctx, value)
+		return s.clientLogin(ctx, by, value)
 	}
 	return login{}, fault.New(fault.Unauthorized, "send an API key as Authorization: Bearer, or a client id and secret as Authorization: Basic")
 }
@@ -209,7 +209,7 @@ func allowedFrom(cidrs []string, ip string) bool {
 	return false
 }
 
-func (s *Service) clientLogin(ctx context.Context, encoded string) (login, error) {
+func (s *Service) clientLogin(ctx context.Context, by db.Caller, encoded string) (login, error) {
 	pair, err := base64.StdEncoding.DecodeString(encoded)
 	id, secret, ok := strings.Cut(string(pair), ":")
 	if err != nil || !ok || id == "" || strings.ContainsFunc(string(pair), notPrintable) {
@@ -217,7 +217,7 @@ func (s *Service) clientLogin(ctx context.Context, encoded string) (login, error
 	}
 	var client storedClient
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		client, err = findClient(q, id)
+		client, err = findClient(q, id, s.db.Now())
 		return err
 	})
 	if err != nil {
@@ -225,17 +225,23 @@ func (s *Service) clientLogin(ctx context.Context, encoded string) (login, error
 	}
 	// Compare even for an unknown client, so that the time does not tell whether it exists.
 	match := subtle.ConstantTimeCompare([]byte(client.secretHash), []byte(hashSecret(secret))) == 1
-	if match && client.status == statusActive {
-		return login{actor: client.actor}, nil
-	}
 	refused := login{
 		actor:   client.actor,
 		refused: fault.New(fault.InvalidCredentials, "the client id or the client secret is incorrect"),
 		why:     "wrong client id or secret",
 	}
 	refused.actor.Type = audit.Client
-	if match {
+	switch {
+	case !match:
+	case client.status != statusActive:
 		refused.why = "the client is " + client.status
+	case client.keyEnded:
+		refused.why = "the API key that the client secret was made with has ended"
+	case !allowedFrom(client.allowedCIDRs, by.IP):
+		refused.why = "address is not allowed for the API key that the client secret was made with"
+	default:
+		client.actor.KeyID = client.keyID
+		return login{actor: client.actor}, nil
 	}
 	return refused, nil
 }

@@ -148,17 +148,26 @@ type storedClient struct {
 	actor      audit.Actor
 	secretHash string
 	status     string
+
+	keyID        string // that the secret depends on
+	keyEnded     bool
+	allowedCIDRs []string
 }
 
 // noHash is as long as a hash and equal to none.
 var noHash = strings.Repeat("-", 64)
 
-func findClient(q db.Q, id string) (storedClient, error) {
+func findClient(q db.Q, id string, now int64) (storedClient, error) {
 	c := storedClient{secretHash: noHash}
 	a := &c.actor
-	_, err := q.Row(`SELECT id, email, name, status, home_org_id, secret_hash FROM account WHERE id = $1 AND kind = 'client'`, id).
-		Scan(&a.ID, &a.Email, &a.Name, &c.status, &a.HomeOrgID, &c.secretHash)
+	var cidrs string
+	var keyEnd, keyRevokedAt int64
+	_, err := q.Row(`SELECT a.id, a.email, a.name, a.status, a.home_org_id, a.secret_hash, k.id, k.allowed_cidrs, k.expires_at, k.revoked_at
+		FROM account a LEFT JOIN api_key k ON k.id = a.secret_key_id WHERE a.id = $1 AND a.kind = 'client'`, id).
+		Scan(&a.ID, &a.Email, &a.Name, &c.status, &a.HomeOrgID, &c.secretHash, &c.keyID, &cidrs, &keyEnd, &keyRevokedAt)
 	a.Type = audit.Client
+	c.allowedCIDRs = strings.Fields(cidrs)
+	c.keyEnded = keyRevokedAt != 0 || keyEnd != 0 && keyEnd <= now
 	return c, err
 }
 
