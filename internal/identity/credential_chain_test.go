@@ -90,6 +90,28 @@ func TestAClientSecretMadeWithAKeyIsNeitherStrongerNorLongerLived(t *testing.T) 
 	})
 }
 
+// A device code that is approved with a key begins a session where those of the key begin.
+func TestADeviceOutsideOfTheNetworksOfAKeyIsNotApprovedWithIt(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store, servertest.TrustProxy())
+		inside, outside := servertest.From("10.1.2.3"), servertest.From("203.0.113.9")
+		_, _, secret := n.NewKey(t, identity.NewKey{AllowedCIDRs: []string{"10.0.0.0/8"}})
+		thief := n.Holder(t, n.Exchange(t, "Bearer "+secret, inside...).OK().Text("token"))
+		newCode := func(body any, from []string) string {
+			return n.Stranger(t).Do("POST", "/v1/auth/device-code", body, from...).OK().Text("code")
+		}
+		thief.Decide(newCode(nil, outside), "approve").Fails(403, "FORBIDDEN")
+		// With a challenge the token may be fetched from elsewhere.
+		const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+		code := newCode(servertest.Body{"code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, inside)
+		thief.Decide(code, "approve").OK()
+		verified := []string{"X-Code-Verifier", verifier}
+		n.PollDevice(t, code, append(verified, outside...)...).OK().DeviceStatus("approved", false)
+		n.PollDevice(t, code, append(verified, inside...)...).OK().DeviceStatus("approved", true)
+	})
+}
+
 func childOf(user *servertest.Client) string {
 	return user.Post("/v1/api-keys", servertest.Body{"name": "child"}).OK().Text("api_key")
 }

@@ -43,7 +43,8 @@ type deviceCode struct {
 	status    string
 	accountID string
 	keyID     string
-	factor    bool // whoever approved it had shown a second factor
+	factor    bool   // whoever approved it had shown a second factor
+	networks  string // of the key, if it is bound to some
 	createdAt int64
 	expiresAt int64
 	finished  int64
@@ -139,8 +140,12 @@ func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.Dev
 }
 
 // askedBy reports whether the caller is the one who asked for the code. Without a
-// challenge only the network address can tell: somebody else may have seen the code.
+// challenge only the network address can tell: somebody else may have seen the code. If
+// the code was approved with a key, its session begins where those of the key do.
 func (c deviceCode) askedBy(ip string, verifier *string) bool {
+	if !allowedFrom(strings.Fields(c.networks), ip) {
+		return false
+	}
 	if c.challenge == "" {
 		return limit.Address(ip) == limit.Address(c.ip)
 	}
@@ -194,9 +199,9 @@ func (s *Service) mayHear(ctx context.Context, c deviceCode, ip string) error {
 var errNoCode = fault.Missing("device code")
 
 func findCode(q db.Q, code string) (c deviceCode, err error) {
-	_, err = q.Row(`SELECT code, id, intent, challenge, ip, agent, status, account_id, api_key_id, second_factor, created_at, expires_at, finished_at
-		FROM device_code WHERE code = $1`, code).
-		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.factor, &c.createdAt, &c.expiresAt, &c.finished)
+	_, err = q.Row(`SELECT c.code, c.id, c.intent, c.challenge, c.ip, c.agent, c.status, c.account_id, c.api_key_id, k.allowed_cidrs, c.second_factor, c.created_at, c.expires_at, c.finished_at
+		FROM device_code c LEFT JOIN api_key k ON k.id = c.api_key_id WHERE c.code = $1`, code).
+		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.networks, &c.factor, &c.createdAt, &c.expiresAt, &c.finished)
 	return c, err
 }
 
@@ -275,6 +280,17 @@ func (s *Service) Deny(ctx context.Context, by db.Caller, in CodeInput) (api.Dev
 	return s.decide(ctx, by, in.Code, codeDenied, audit.DeviceDenied)
 }
 
+// within returns an error if the code was asked for outside of the networks of the key that
+// approves it. Its session would be worth more than the key.
+func (c deviceCode) within(q db.Q, keyID string) error {
+	var networks string
+	_, err := q.Row(`SELECT allowed_cidrs FROM api_key WHERE id = $1`, keyID).Scan(&networks)
+	if err == nil && !allowedFrom(strings.Fields(networks), c.ip) {
+		err = fault.New(fault.Forbidden, "the device is outside of the networks of the API key that you are logged in with")
+	}
+	return err
+}
+
 func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string, action audit.Action) (api.DeviceDecision, error) {
 	c, err := s.seek(ctx, by.ID, typed)
 	if err == nil && c.code == "" {
@@ -286,6 +302,11 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.DeviceDecision, audit.Event, error) {
 		if err := lockKeysOf(tx, by); err != nil {
 			return api.DeviceDecision{}, audit.Event{}, err
+		}
+		if status == codeApproved {
+			if err := c.within(tx.Q, by.KeyID); err != nil {
+				return api.DeviceDecision{}, audit.Event{}, err
+			}
 		}
 		now := tx.Now()
 		var finished any
