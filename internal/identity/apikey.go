@@ -110,11 +110,14 @@ func within(networks []string, network string) bool {
 	})
 }
 
-// dependents returns a key and all keys that end with it.
-func dependents(q db.Q, keyID string) ([]string, error) {
+// dependents returns a key and all live keys that end with it. What depends on a key that
+// has ended has ended, too, so an account has at most maxKeys to return: a thief must not
+// make a key hard to revoke by making and revoking thousands with it.
+func dependents(tx *db.Tx, keyID string) ([]string, error) {
 	all := []string{keyID}
 	for i := 0; i < len(all); i++ {
-		made, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM api_key WHERE parent_id = $1`, all[i])
+		made, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM api_key
+			WHERE parent_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, all[i], tx.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -253,12 +256,14 @@ func (k *NewKey) limitRotation(tx *db.Tx, keyOfSession, rotated string, end int6
 	if keyOfSession == "" {
 		return nil
 	}
-	mine, err := dependents(tx.Q, keyOfSession)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(mine, rotated) {
-		return fault.New(fault.Forbidden, "you are logged in with an API key: it can rotate only itself and the keys that were made with it")
+	for id := rotated; id != keyOfSession; {
+		var parentID string
+		if _, err := tx.Row(`SELECT parent_id FROM api_key WHERE id = $1`, id).Scan(&parentID); err != nil {
+			return err
+		}
+		if id = parentID; id == "" {
+			return fault.New(fault.Forbidden, "you are logged in with an API key: it can rotate only itself and the keys that were made with it")
+		}
 	}
 	k.endBy(end)
 	return nil
@@ -298,7 +303,7 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 	if err := next.dependOn(tx, parentID); err != nil {
 		return next, 0, err
 	}
-	ending, err := dependents(tx.Q, id)
+	ending, err := dependents(tx, id)
 	if err != nil {
 		return next, 0, err
 	}
@@ -329,7 +334,7 @@ func revokeKey(tx *db.Tx, id, accountID string) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	ending, err := dependents(tx.Q, id)
+	ending, err := dependents(tx, id)
 	if err != nil {
 		return "", err
 	}

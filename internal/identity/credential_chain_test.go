@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,6 +110,37 @@ func TestADeviceOutsideOfTheNetworksOfAKeyIsNotApprovedWithIt(t *testing.T) {
 		verified := []string{"X-Code-Verifier", verifier}
 		n.PollDevice(t, code, append(verified, outside...)...).OK().DeviceStatus("approved", false)
 		n.PollDevice(t, code, append(verified, inside...)...).OK().DeviceStatus("approved", true)
+	})
+}
+
+// A thief must not make a key hard to revoke by making and revoking thousands with it.
+func TestRevokingAKeyTakesNoLongerForKeysThatHaveEnded(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		var statements atomic.Int64
+		store.Config.Trace = func(string, []any) { statements.Add(1) }
+		n := servertest.Start(t, store)
+		revoke := func(ended int) int64 {
+			_, id, secret := n.NewKey(t, identity.NewKey{})
+			user := n.Login(t, secret)
+			for i := range ended {
+				if i%2 == 0 {
+					child, _ := createKey(user, servertest.Body{})
+					user.Delete("/v1/api-keys/" + child).OK()
+				} else {
+					createKey(user, servertest.Body{"expires_at": n.DB.Now() + time.Second.Milliseconds()})
+				}
+			}
+			n.Clock.Advance(time.Minute)
+			user.Get("/v1/auth/me").OK()
+			before := statements.Load()
+			user.Delete("/v1/api-keys/" + id).OK()
+			return statements.Load() - before
+		}
+		// A node may send a few of its own meanwhile.
+		if none, many := revoke(0), revoke(20); many >= none+20 {
+			t.Errorf("revoking a key takes %d statements, and %d after it made 20 that have ended", none, many)
+		}
 	})
 }
 
