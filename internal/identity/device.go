@@ -66,7 +66,7 @@ func (c deviceCode) stateAt(now int64) (status string, gone bool) {
 
 // NewDeviceCode begins a device login.
 func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in DeviceInput) (api.DeviceCode, error) {
-	if err := s.budgets.Spend(ctx, newCodes.Of(limit.Address(by.IP))); err != nil {
+	if err := s.budgets.Spend(ctx, newCodes.Of(limit.Address(by.IP)), newCodesOfNetwork.Of(limit.Network(by.IP))); err != nil {
 		return api.DeviceCode{}, err
 	}
 	c := deviceCode{intent: "login", ip: by.IP, status: codePending}

@@ -46,6 +46,10 @@ type Service struct {
 var (
 	newCodes     = budget.Kind{Name: "device codes made, by address", Burst: 10, Every: 6 * time.Second}
 	failedLogins = budget.Kind{Name: "failed key exchanges, by address", Burst: 20, Every: 3 * time.Second}
+	// A network has more addresses than anybody needs to evade the two above.
+	newCodesOfNetwork = budget.Kind{Name: "device codes made, by network", Burst: 100, Every: time.Second}
+	failuresOfNetwork = budget.Kind{Name: "failed key exchanges, by network", Burst: 200, Every: time.Second}
+
 	unknownCodes = budget.Kind{Name: "guesses at device codes, by address or caller", Burst: 20, Every: 3 * time.Second}
 	allUnknown   = budget.Kind{Name: "guesses at device codes", Burst: 100, Every: 600 * time.Millisecond}
 )

@@ -10,6 +10,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/audit"
+	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/limit"
@@ -109,8 +110,8 @@ func RequireSession(tx *db.Tx, by db.Caller) error {
 
 // Exchange turns an API key, or a client's id and secret, into a session token.
 func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) (api.Session, error) {
-	attempt := failedLogins.Of(limit.Address(by.IP))
-	if err := s.budgets.Check(ctx, attempt); err != nil {
+	attempt := []budget.Use{failedLogins.Of(limit.Address(by.IP)), failuresOfNetwork.Of(limit.Network(by.IP))}
+	if err := s.budgets.Check(ctx, attempt...); err != nil {
 		return api.Session{}, err
 	}
 	who, err := s.credential(ctx, by, in.Authorization)
@@ -118,7 +119,7 @@ func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) 
 		return api.Session{}, err
 	}
 	if who.refused != nil {
-		if err := s.budgets.Spend(context.WithoutCancel(ctx), attempt); err != nil {
+		if err := s.budgets.Spend(context.WithoutCancel(ctx), attempt...); err != nil {
 			return api.Session{}, err
 		}
 		event := audit.Event{

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -42,6 +43,43 @@ func TestALongIDDoesNotInflateTheAuditLog(t *testing.T) {
 			if !cut || !strings.HasPrefix(id, kept) || len(got) < 990 || len(got) > 1000 {
 				t.Errorf("recorded %d bytes: %.20s…%s", len(got), got, got[max(0, len(got)-20):])
 			}
+		}
+	})
+}
+
+// Whoever has a /48 has 65,536 networks of the size that counts as one address. Each failed
+// exchange leaves an audit row and each device code a row of its own.
+func TestANetworkCannotEvadeTheBudgetOfAnAddress(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store, servertest.RateLimit("1000/s"), servertest.TrustProxy())
+		for name, try := range map[string]struct {
+			budget int
+			call   func(from ...string) *servertest.Answer
+		}{
+			"keys": {200, func(from ...string) *servertest.Answer { return n.Exchange(t, "Bearer garbage", from...) }},
+			"codes made": {100, func(from ...string) *servertest.Answer {
+				return n.Stranger(t).Do("POST", "/v1/auth/device-code", nil, from...)
+			}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				refused := 0
+				for i := range 2 * try.budget {
+					answer := try.call(servertest.From(fmt.Sprintf("2001:db8:1:%x::1", i))...)
+					if answer.Status == http.StatusTooManyRequests {
+						refused++
+					}
+					if refused > 0 && i < try.budget {
+						t.Fatalf("attempt %d was refused", i)
+					}
+				}
+				if refused == 0 {
+					t.Error("nothing was refused")
+				}
+				if answer := try.call(servertest.From("2001:db8:2::1")...); answer.Status == http.StatusTooManyRequests {
+					t.Error("another network is refused, too")
+				}
+			})
 		}
 	})
 }
