@@ -89,7 +89,8 @@ type Workspace struct {
 	OrganizationID string `json:"organization_id"`
 }
 
-// Member is somebody in a workspace, with the keys of their roles.
+// Member is somebody in a workspace, with the keys of their roles. Until they accept,
+// they are listed by the id of the invitation, without a name.
 type Member struct {
 	ID     string   `json:"id"`
 	Name   string   `json:"name"`
@@ -103,10 +104,30 @@ type MemberAdded struct {
 	WorkspaceID string `json:"workspace_id"`
 	Email       string `json:"email"`
 	Role        string `json:"role"`
-	UserID      string `json:"user_id"`
-	// InvitationURL is the link by which somebody who was not known completes the
-	// account. It is shown here and never again.
+	UserID      string `json:"user_id"` // the id of the invitation, if they have to accept first
+	// InvitationURL is the link by which somebody who is invited accepts. It is shown here
+	// and never again, and only if the server sends no mail.
 	InvitationURL string `json:"invitation_url,omitzero"`
+}
+
+// Invitation is a workspace that the caller is invited to.
+type Invitation struct {
+	ID               string `json:"id"`
+	WorkspaceID      string `json:"workspace_id"`
+	WorkspaceName    string `json:"workspace_name"`
+	OrganizationID   string `json:"organization_id"`
+	OrganizationName string `json:"organization_name"`
+	Roles            []Role `json:"roles"`
+	InvitedBy        string `json:"invited_by"`
+	CreatedAt        int64  `json:"created_at"`
+	ExpiresAt        int64  `json:"expires_at"`
+}
+
+// InvitationDecision is the answer to accepting or declining an invitation.
+type InvitationDecision struct {
+	ID          string `json:"id"`
+	WorkspaceID string `json:"workspace_id"`
+	Status      string `json:"status"` // accepted or declined
 }
 
 // MemberRemoved is the answer to removing a member.

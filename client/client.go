@@ -27,6 +27,8 @@ type Client struct {
 	Workspaces *WorkspaceService
 	// Members are the people in a workspace.
 	Members *MemberService
+	// Invitations are the workspaces that the caller may join.
+	Invitations *InvitationService
 	// Roles say what members may do.
 	Roles *RoleService
 	// MachineClients are the accounts of programs in a workspace.
@@ -85,6 +87,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	c.ReceivingMethods = &ReceivingMethodService{c}
 	c.Workspaces = &WorkspaceService{c}
 	c.Members = &MemberService{c}
+	c.Invitations = &InvitationService{c}
 	c.Roles = &RoleService{c}
 	c.MachineClients = &MachineClientService{c}
 	c.Organizations = &OrganizationService{c}

@@ -21,13 +21,15 @@ func (s *MemberService) All(ctx context.Context, workspaceID string, p ListParam
 	})
 }
 
-// Add adds somebody to a workspace. An unknown address is invited: the answer then has the
-// link where the person completes the account.
+// Add adds somebody to a workspace. Somebody whom the organization does not know is
+// invited: the answer then has the id of the invitation in place of a user id, and, if the
+// server sends no mail, the link by which the person accepts.
 func (s *MemberService) Add(ctx context.Context, workspaceID string, p MemberAddParams) (*MemberAdded, error) {
 	return change[MemberAdded](ctx, s.c, http.MethodPost, p, "/workspaces", workspaceID, "members")
 }
 
-// Remove removes somebody from a workspace, with all their roles there.
+// Remove removes somebody from a workspace, with all their roles there, by the id of the
+// user or of the invitation. Everybody can remove themselves.
 func (s *MemberService) Remove(ctx context.Context, workspaceID, userID string) (*MemberRemoved, error) {
 	return change[MemberRemoved](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "members", userID)
 }

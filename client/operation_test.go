@@ -26,6 +26,7 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 		t.Run("methods", func(t *testing.T) { walkMethods(t, c, n.First.WorkspaceID) })
 		t.Run("workspaces", func(t *testing.T) { walkWorkspaces(t, c, n.First.OrganizationID) })
 		t.Run("people", func(t *testing.T) { walkPeople(t, c, n.First.WorkspaceID) })
+		t.Run("invitations", func(t *testing.T) { walkInvitations(t, n, c) })
 		t.Run("machine clients", func(t *testing.T) { walkMachineClients(t, n, c, n.First.WorkspaceID) })
 		t.Run("organizations", func(t *testing.T) { walkOrganizations(t, n, c) })
 		t.Run("audit", func(t *testing.T) { walkAudit(t, c, n) })
@@ -33,7 +34,7 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 			t.Errorf("logout: %+v", done)
 		}
 		operations := way.checker.Operations()
-		if len(operations) < 48 {
+		if len(operations) < 51 {
 			t.Fatalf("the contract has only %d operations", len(operations))
 		}
 		called := map[string]bool{}
@@ -243,6 +244,31 @@ func walkPeople(t *testing.T, c *client.Client, ws string) {
 	}
 	if gone := must[*client.MemberRemoved](t)(c.Members.Remove(ctx, ws, added.UserID)); gone.UserID != added.UserID {
 		t.Errorf("remove: %+v", gone)
+	}
+}
+
+func walkInvitations(t *testing.T, n *servertest.Node, c *client.Client) {
+	ctx := t.Context()
+	first, second := n.Tenant(t), n.Tenant(t)
+	want := []string{first.Add("admin@example.com", "viewer"), second.Add("admin@example.com", "auditor")}
+	var got []string
+	for i, err := range c.Invitations.All(ctx, client.ListParams{Limit: 1}) {
+		if err != nil || i.WorkspaceName != "Payroll" || len(i.Roles) != 1 || i.ExpiresAt <= i.CreatedAt {
+			t.Errorf("listed: %+v, %v", i, err)
+		}
+		got = append(got, i.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the invitations are %v, want %v", got, want)
+	}
+	if done := must[*client.InvitationDecision](t)(c.Invitations.Accept(ctx, want[0])); done.Status != "accepted" || done.WorkspaceID != first.WorkspaceID {
+		t.Errorf("accept: %+v", done)
+	}
+	if done := must[*client.InvitationDecision](t)(c.Invitations.Decline(ctx, want[1])); done.Status != "declined" || done.WorkspaceID != second.WorkspaceID {
+		t.Errorf("decline: %+v", done)
+	}
+	if gone := must[*client.MemberRemoved](t)(c.Members.Remove(ctx, first.WorkspaceID, n.First.UserID)); gone.UserID != n.First.UserID {
+		t.Errorf("leave: %+v", gone)
 	}
 }
 

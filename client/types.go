@@ -4,35 +4,37 @@ import "bursar/api"
 
 // Answers of the API. Package api defines them.
 type (
-	APIKey           = api.APIKey
-	AuditEntry       = api.AuditEntry
-	Created          = api.Created
-	Deleted          = api.Deleted
-	DeviceCode       = api.DeviceCode
-	DeviceCodeStatus = api.DeviceCodeStatus
-	DeviceDecision   = api.DeviceDecision
-	Entry            = api.Entry
-	EntrySummary     = api.EntrySummary
-	Logout           = api.Logout
-	MachineClient    = api.MachineClient
-	Member           = api.Member
-	MemberAdded      = api.MemberAdded
-	MemberRemoved    = api.MemberRemoved
-	NewAPIKey        = api.NewAPIKey
-	NewMachineClient = api.NewMachineClient
-	Organization     = api.Organization
-	Ownership        = api.Ownership
-	PreviousAPIKey   = api.PreviousAPIKey
-	ReceivingMethod  = api.ReceivingMethod
-	Restored         = api.Restored
-	Revoked          = api.Revoked
-	Role             = api.Role
-	RoleAssignment   = api.RoleAssignment
-	RoleDeleted      = api.RoleDeleted
-	Session          = api.Session
-	Tag              = api.Tag
-	User             = api.User
-	Workspace        = api.Workspace
+	APIKey             = api.APIKey
+	AuditEntry         = api.AuditEntry
+	Created            = api.Created
+	Deleted            = api.Deleted
+	DeviceCode         = api.DeviceCode
+	DeviceCodeStatus   = api.DeviceCodeStatus
+	DeviceDecision     = api.DeviceDecision
+	Entry              = api.Entry
+	EntrySummary       = api.EntrySummary
+	Invitation         = api.Invitation
+	InvitationDecision = api.InvitationDecision
+	Logout             = api.Logout
+	MachineClient      = api.MachineClient
+	Member             = api.Member
+	MemberAdded        = api.MemberAdded
+	MemberRemoved      = api.MemberRemoved
+	NewAPIKey          = api.NewAPIKey
+	NewMachineClient   = api.NewMachineClient
+	Organization       = api.Organization
+	Ownership          = api.Ownership
+	PreviousAPIKey     = api.PreviousAPIKey
+	ReceivingMethod    = api.ReceivingMethod
+	Restored           = api.Restored
+	Revoked            = api.Revoked
+	Role               = api.Role
+	RoleAssignment     = api.RoleAssignment
+	RoleDeleted        = api.RoleDeleted
+	Session            = api.Session
+	Tag                = api.Tag
+	User               = api.User
+	Workspace          = api.Workspace
 )
 
 // Parameters of the API's requests. Package api defines them. A pointer that is nil

@@ -32,12 +32,14 @@ func TestAuthority(t *testing.T) {
 		other.Define("clerk", "ws.read", "ws.tags.write")
 		clerk := x.Member("clerk").UserID
 		x.Owner.Post(x.Path("/roles"), servertest.Body{"user_id": clerk, "role": "auditor"}).OK()
+		invited := n.User(t, servertest.NewEmail())
+		x.Add(invited.Email(), "admin")
 		people := map[string]string{
 			"the owner":       x.Owner.UserID,
 			"a viewer":        x.Member("viewer").UserID,
 			"one of two":      clerk,
 			"without a role":  x.Bystander().UserID,
-			"only invited":    x.Add(servertest.NewEmail(), "admin"),
+			"only invited":    invited.UserID,
 			"of another":      other.Owner.UserID,
 			"a stranger":      "usr_unknown",
 			"nobody":          "",
@@ -167,12 +169,16 @@ func TestRolesOfAMember(t *testing.T) {
 		invited := x.Add(servertest.NewEmail(), "clerk")
 		x.Owner.Post(x.Path("/roles"), servertest.Body{"user_id": invited, "role": "auditor"}).OK()
 		err := n.DB.Read(t.Context(), func(q db.Q) error {
-			roles, err := access.RolesOf(q, x.WorkspaceID, invited)
+			member, _, err := access.FindMember(q, x.WorkspaceID, invited)
+			if err != nil {
+				return err
+			}
+			roles, err := access.RolesOf(q, x.WorkspaceID, member.AccountID)
 			if len(roles) != 2 || roles[0].Key != "auditor" || !roles[0].BuiltIn ||
 				roles[1].Key != "clerk" || roles[1].BuiltIn || roles[1].Permissions != access.SetOf(access.WSRead, access.TagsWrite) {
 				t.Errorf("an invited member has the roles %+v", roles)
 			}
-			elsewhere, failed := access.RolesOf(q, other.WorkspaceID, invited)
+			elsewhere, failed := access.RolesOf(q, other.WorkspaceID, member.AccountID)
 			if len(elsewhere) != 0 {
 				t.Errorf("in another workspace they have %+v", elsewhere)
 			}

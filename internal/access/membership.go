@@ -1,6 +1,11 @@
 package access
 
-import "bursar/internal/db"
+import (
+	"strings"
+	"time"
+
+	"bursar/internal/db"
+)
 
 // FindRole finds a role of a workspace by its key, either built in or defined there.
 func FindRole(q db.Q, workspaceID, key string) (role Role, found bool, err error) {
@@ -58,51 +63,112 @@ func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bo
 	return organizationID, found, err
 }
 
-// Join makes an account a member of a workspace with a role. An account whose address
-// is not verified has no access until it accepts: see the view live_member.
+// Join makes an account a member of a workspace with a role, without asking: a person who
+// made the workspace themselves or whom Knows finds, or a machine client.
 func Join(tx *db.Tx, workspaceID, accountID, role string) error {
-	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, joined_at) VALUES ($1, $2, $3)
-		ON CONFLICT (workspace_id, account_id) DO NOTHING`, workspaceID, accountID, tx.Now()); err != nil {
+	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, member_id, joined_at, accepted) VALUES ($1, $2, $2, $3, TRUE)`,
+		workspaceID, accountID, tx.Now()); err != nil {
 		return err
 	}
+	return Grant(tx, workspaceID, accountID, role)
+}
+
+// InvitationLifetime is how long somebody can accept an invitation.
+const InvitationLifetime = 7 * 24 * time.Hour
+
+// Invite invites an account to a workspace with a role. It has no access until it
+// accepts: see the view live_member.
+func Invite(tx *db.Tx, workspaceID, accountID, role, inviter string) (invitationID string, err error) {
+	invitationID = tx.NewID("inv")
+	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, member_id, invitation_id, invited_by, joined_at, invitation_expires_at)
+		VALUES ($1, $2, $3, $3, $4, $5, $6)`,
+		workspaceID, accountID, invitationID, inviter, tx.Now(), tx.Now()+InvitationLifetime.Milliseconds()); err != nil {
+		return "", err
+	}
+	return invitationID, Grant(tx, workspaceID, accountID, role)
+}
+
+// Prolong makes an invitation last as long as a new one.
+func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) error {
+	return tx.Exec(`UPDATE workspace_member SET invited_by = $3, invitation_expires_at = $4 WHERE workspace_id = $1 AND account_id = $2`,
+		workspaceID, accountID, inviter, tx.Now()+InvitationLifetime.Milliseconds())
+}
+
+// Grant gives a role to a member, whether they have accepted the invitation or not.
+func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role) VALUES ($1, $2, $3)
 		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role)
 }
 
-// AcceptMembership records that an invited person accepted their membership. It counts
-// whether or not their address is verified.
-func AcceptMembership(tx *db.Tx, workspaceID, accountID string) error {
-	return tx.Exec(`UPDATE workspace_member SET accepted = TRUE WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+// Accept makes an invited account a member. The organization becomes the home of an
+// account that began with an invitation and has none yet; joining changes no other home,
+// or whoever invites somebody would read of their logins. The caller must have locked
+// the members of the workspace.
+func Accept(tx *db.Tx, workspaceID, accountID string) error {
+	if err := tx.Exec(`UPDATE workspace_member SET accepted = TRUE, member_id = account_id, joined_at = $3 WHERE workspace_id = $1 AND account_id = $2`,
+		workspaceID, accountID, tx.Now()); err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE account SET awaits_home = FALSE, home_org_id = COALESCE(home_org_id, (SELECT w.organization_id FROM workspace w WHERE w.id = $1))
+		WHERE id = $2 AND awaits_home = TRUE`, workspaceID, accountID)
 }
 
-// AcceptIfKnown accepts the membership for an active account that was completed by a
-// link of the workspace's own organization.
-func AcceptIfKnown(tx *db.Tx, workspaceID, accountID string) error {
-	return tx.Exec(`UPDATE workspace_member SET accepted = TRUE WHERE workspace_id = $1 AND account_id = $2 AND EXISTS (
-		SELECT 1 FROM account a JOIN workspace w ON w.organization_id = a.email_proof
-		WHERE a.id = $2 AND a.status = 'active' AND w.id = $1)`, workspaceID, accountID)
+// Knows reports whether an account belongs to an organization already, by an address that
+// it has proved. It need not be asked to join one more workspace there. An address that
+// somebody else could have completed by the link of one workspace opens no other one.
+func Knows(q db.Q, organizationID, accountID string) (bool, error) {
+	return q.Row(`SELECT a.id FROM account a WHERE a.id = $2 AND a.status = 'active' AND a.email_proof = '*' AND (
+		EXISTS (SELECT 1 FROM organization_member o WHERE o.account_id = a.id AND o.organization_id = $1) OR
+		EXISTS (SELECT 1 FROM live_member l WHERE l.account_id = a.id AND l.organization_id = $1))`, organizationID, accountID).Scan(new(string))
 }
 
-// InvitationPending reports whether a member of a workspace has yet to accept.
-func InvitationPending(q db.Q, workspaceID, accountID string) (bool, error) {
-	live, err := q.Row(`SELECT l.account_id FROM live_member l JOIN account a ON a.id = l.account_id
-		WHERE l.workspace_id = $1 AND l.account_id = $2 AND a.status <> 'invited'`, workspaceID, accountID).Scan(new(string))
-	return !live, err
+// Member is an account in a workspace. ID is what the API calls it there: the id of the
+// invitation until it is accepted, and of the account from then on, so that nobody
+// learns from an invitation whether an address has an account.
+type Member struct {
+	ID        string
+	AccountID string
+	Invited   bool
 }
 
-// UpdateHomeOrg chooses the organization whose owners read what an account does outside
-// of workspaces, such as its logins, and returns it: the present one while the account
-// belongs to it, else the one that it joined first. An account that is only invited
-// gets none: anybody can invite any address, and an invitation must not show the
-// inviter somebody's logins.
-func UpdateHomeOrg(tx *db.Tx, accountID string) (organizationID string, err error) {
-	_, err = tx.Row(`UPDATE account SET home_org_id = COALESCE(
+// FindMember finds a member by the id of the account, or by that of the invitation, which
+// goes on to name them when they have accepted.
+func FindMember(q db.Q, workspaceID, id string) (m Member, found bool, err error) {
+	where := `account_id = $2 AND accepted = TRUE`
+	if strings.HasPrefix(id, "inv_") {
+		where = `invitation_id = $2`
+	}
+	return scanMember(q.Row(`SELECT member_id, account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND `+where, workspaceID, id))
+}
+
+// MemberOf finds an account in a workspace, whether it has accepted or not.
+func MemberOf(q db.Q, workspaceID, accountID string) (m Member, found bool, err error) {
+	return scanMember(q.Row(`SELECT member_id, account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID))
+}
+
+func scanMember(row db.Row) (m Member, found bool, err error) {
+	var accepted bool
+	found, err = row.Scan(&m.ID, &m.AccountID, &accepted)
+	m.Invited = !accepted
+	return m, found, err
+}
+
+// LeaveHome gives an account that no longer belongs to its home organization another one:
+// the one that it joined first of those that are left.
+func LeaveHome(tx *db.Tx, accountID string) error {
+	return tx.Exec(`UPDATE account SET home_org_id = COALESCE(
 			(SELECT o.id FROM organization o WHERE o.id = account.home_org_id AND (
 				EXISTS (SELECT 1 FROM organization_member x WHERE x.account_id = account.id AND x.organization_id = o.id) OR
 				EXISTS (SELECT 1 FROM live_member m WHERE m.account_id = account.id AND m.organization_id = o.id))),
 			(SELECT m.organization_id FROM live_member m WHERE m.account_id = account.id ORDER BY m.joined_at, m.workspace_id LIMIT 1),
 			(SELECT x.organization_id FROM organization_member x WHERE x.account_id = account.id ORDER BY x.organization_id LIMIT 1))
-		WHERE id = $1 AND status <> 'invited' RETURNING home_org_id`, accountID).Scan(&organizationID)
+		WHERE id = $1 AND home_org_id IS NOT NULL`, accountID)
+}
+
+// HomeOrg is the organization whose owners read what an account does outside of
+// workspaces, such as its logins. There may be none.
+func HomeOrg(q db.Q, accountID string) (organizationID string, err error) {
+	_, err = q.Row(`SELECT home_org_id FROM account WHERE id = $1`, accountID).Scan(&organizationID)
 	return organizationID, err
 }
 

@@ -9,6 +9,7 @@ const (
 	MemberAdded        Action = "iam.member.added"
 	MemberInvited      Action = "iam.member.invited"
 	MemberAccepted     Action = "iam.member.accepted"
+	MemberDeclined     Action = "iam.member.declined"
 	MemberRemoved      Action = "iam.member.removed"
 	MemberRoleAssigned Action = "iam.member.role_assigned"
 	MemberRoleRemoved  Action = "iam.member.role_removed"
@@ -78,7 +79,7 @@ const (
 // Actions lists all actions in the order in which the console shows them.
 func Actions() []Action {
 	return []Action{
-		MemberAdded, MemberInvited, MemberAccepted, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
+		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, TagCreated, TagUpdated,
@@ -95,7 +96,7 @@ func (a Action) changesAccess() bool {
 	case SessionRevoked, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
 		PasskeyAdded, TOTPEnabled: // which may be the second factor that a session needs
 		return true
-	case UserCreated, AccessDenied, MemberInvited:
+	case UserCreated, AccessDenied, MemberInvited, MemberDeclined:
 		return false
 	}
 	return strings.HasPrefix(string(a), "iam.")

@@ -34,7 +34,10 @@ func TestAuditOfAnOrganization(t *testing.T) {
 		})
 
 		t.Run("who left the last workspace is no longer in it", func(t *testing.T) {
-			user := x.Member("viewer").On(t)
+			email := servertest.NewEmail()
+			invitation := x.Add(email, "viewer")
+			user := n.User(t, email) // which began with the invitation
+			user.Join(invitation)
 			inside := user.Post("/v1/api-keys", body{"name": "Inside"}).OK().Text("id")
 			x.Owner.On(t).Delete(x.Path("/members/" + user.UserID)).OK()
 			outside := user.Post("/v1/api-keys", body{"name": "Outside"}).OK().Text("id")
@@ -167,7 +170,7 @@ func TestAuditRowsSurviveWhatTheySpeakOf(t *testing.T) {
 		for resource, want := range map[string][]string{
 			entry:       {"directory.entry.purged", "directory.entry.deleted", "directory.entry.created"},
 			"brief":     {"iam.role.deleted", "iam.role.created"},
-			user.UserID: {"iam.member.removed", "iam.member.added"},
+			user.UserID: {"iam.member.removed", "iam.member.accepted"},
 		} {
 			rows := admin.Get("/v1/audit?workspace_id=" + ws + "&resource_id=" + resource).OK()
 			if got := rows.Column("action"); !slices.Equal(got, want) {

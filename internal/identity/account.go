@@ -38,9 +38,9 @@ func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 		status, proof = statusInvited, ""
 	}
 	email := NormalizeEmail(a.Email)
-	made, err = tx.Row(`INSERT INTO account (id, kind, email, email_proof, name, status, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (email) WHERE email <> '' DO NOTHING RETURNING id`,
-		tx.NewID("usr"), kindPerson, email, proof, a.Name, status, tx.Now()).Scan(&id)
+	made, err = tx.Row(`INSERT INTO account (id, kind, email, email_proof, name, status, awaits_home, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (email) WHERE email <> '' DO NOTHING RETURNING id`,
+		tx.NewID("usr"), kindPerson, email, proof, a.Name, status, a.Invited, tx.Now()).Scan(&id)
 	if err != nil || made {
 		return id, made, err
 	}
@@ -76,7 +76,7 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		home, err := access.UpdateHomeOrg(tx, id)
+		home, err := access.HomeOrg(tx.Q, id)
 		if err != nil {
 			return "", audit.Event{}, err
 		}
@@ -137,7 +137,7 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
-		org, err := access.UpdateHomeOrg(tx, key.AccountID)
+		org, err := access.HomeOrg(tx.Q, key.AccountID)
 		if err == nil {
 			org, err = access.AuditOrganization(tx.Q, org)
 		}
@@ -193,7 +193,7 @@ func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, err e
 		changed = "completed the account"
 	}
 	if err == nil && changed != "" {
-		home, err = access.UpdateHomeOrg(tx, accountID)
+		home, err = access.HomeOrg(tx.Q, accountID)
 	}
 	return home, changed, err
 }

@@ -61,9 +61,12 @@ func (p *place) holder(role string) db.Caller {
 	p.t.Helper()
 	email := role + "@example.com"
 	id := p.person(email)
-	_, err := call(p.node, p.admin, p.workspaces.AddMember, workspace.AddMemberInput{ID: p.workspaceID, MemberAdd: api.MemberAdd{Email: email, Role: role}})
+	added, err := call(p.node, p.admin, p.workspaces.AddMember, workspace.AddMemberInput{ID: p.workspaceID, MemberAdd: api.MemberAdd{Email: email, Role: role}})
 	must(p.t, err)
-	return db.Caller{Actor: audit.Actor{Type: audit.User, ID: id, Email: email, LoggedInAt: p.db.Now()}}
+	who := db.Caller{Actor: audit.Actor{Type: audit.User, ID: id, Email: email, LoggedInAt: p.db.Now()}}
+	_, err = call(p.node, who, p.workspaces.AcceptInvitation, workspace.InvitationInput{ID: added.UserID})
+	must(p.t, err)
+	return who
 }
 
 func (p *place) define(role string, permissions ...string) {

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	linkPrefix         = "bln_"
-	invitationLifetime = 7 * 24 * time.Hour
-	accountLinkLife    = 24 * time.Hour
+	linkPrefix      = "bln_"
+	accountLinkLife = 24 * time.Hour
 )
 
 // Links makes links that work once: invitations, and account links that an operator
@@ -43,18 +42,21 @@ var (
 	mailBy = budget.Kind{Name: "invitations mailed, by caller", Burst: 100, Every: 36 * time.Second}
 )
 
-// Mails reports whether links are also sent by mail.
+// Mails reports whether invitations are sent by mail.
 func (l *Links) Mails() bool { return l.mail.Configured() }
 
-// Link is a link that was just made. URL is shown to the person who made it. The link
-// that is mailed is a different one, because only that one proves that the person who
-// uses it can read the mailbox.
+// Link is a link that was just made. URL is shown to the person who made it; it is empty
+// if the link is mailed, because a link that only the mailbox has seen proves that the
+// person who uses it can read the mailbox.
 type Link struct {
 	URL       string
 	ExpiresAt int64
 
 	mailedURL string
 }
+
+// Mailed reports whether the link is to be mailed.
+func (l Link) Mailed() bool { return l.mailedURL != "" }
 
 // InvitationPlace returns the place in the mail queue for an invitation. The caller
 // releases it.
@@ -68,13 +70,13 @@ func (l *Links) RecoveryPlace() *mail.Place { return l.mail.Place(mail.Accounts)
 const mailPause = 30 * time.Second
 
 // Invite makes the link by which an account with an email address accepts an invitation to
-// a workspace. Earlier links for the same invitation stop working. If links are mailed,
-// Invite holds the place for the message, and fails if there is none or if the recipient
-// or the caller has had too many.
+// a workspace. Earlier links for the same invitation stop working. If invitations are
+// mailed, the link goes to the mailbox alone: Invite holds the place for the message, and
+// fails if there is none or if the recipient or the caller has had too many.
 func (l *Links) Invite(tx *db.Tx, place *mail.Place, by db.Caller, accountID, email, workspaceID string) (Link, error) {
-	n := newLink{accountID: accountID, workspaceID: workspaceID, madeBy: by.Name}
-	link, err := l.make(tx, n, invitationLifetime)
-	if err != nil || !l.Mails() {
+	n := newLink{accountID: accountID, workspaceID: workspaceID, madeBy: by.Name, madeByID: by.ID, mailed: l.Mails()}
+	link, err := l.make(tx, n, access.InvitationLifetime)
+	if err != nil || !n.mailed {
 		return link, err
 	}
 	if err := l.budgets.Take(tx, mailTo.Of(email), mailBy.Of(by.ID)); err != nil {
@@ -83,9 +85,8 @@ func (l *Links) Invite(tx *db.Tx, place *mail.Place, by db.Caller, accountID, em
 	if place.Hold() != nil {
 		return Link{}, &fault.Fault{Code: fault.RateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
 	}
-	n.mailed, n.expiresAt = true, link.ExpiresAt
-	link.mailedURL, err = l.store(tx, n)
-	return link, err
+	link.URL, link.mailedURL = "", link.URL
+	return link, nil
 }
 
 // Account makes the link by which a person sets up how they sign in. Using it revokes
@@ -130,13 +131,14 @@ type newLink struct {
 	accountID   string
 	workspaceID string // empty for a link to set up an account
 	madeBy      string
+	madeByID    string // of whoever invites
 	mailed      bool
 	keepKeys    bool
 	expiresAt   int64
 }
 
 func (l *Links) make(tx *db.Tx, n newLink, life time.Duration) (Link, error) {
-	if err := endLinks(tx, n.accountID, n.workspaceID); err != nil {
+	if err := EndLinks(tx, n.accountID, n.workspaceID); err != nil {
 		return Link{}, err
 	}
 	n.expiresAt = tx.Now() + life.Milliseconds()
@@ -148,19 +150,21 @@ func (l *Links) make(tx *db.Tx, n newLink, life time.Duration) (Link, error) {
 
 func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
 	secret := newSecret(linkPrefix)
-	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, keep_keys, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		tx.NewID("inv"), n.accountID, db.NullText(n.workspaceID), hashSecret(secret), n.mailed, n.madeBy, n.keepKeys, tx.Now(), n.expiresAt)
+	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, made_by_id, keep_keys, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		tx.NewID("lnk"), n.accountID, db.NullText(n.workspaceID), hashSecret(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), n.keepKeys, tx.Now(), n.expiresAt)
 }
 
-func endLinks(tx *db.Tx, accountID, workspaceID string) error {
+// EndLinks ends the links of an account's invitation to a workspace, or those that set up
+// the account where the workspace is empty.
+func EndLinks(tx *db.Tx, accountID, workspaceID string) error {
 	return tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND COALESCE(workspace_id, '') = $2 AND used_at IS NULL`,
 		accountID, workspaceID, tx.Now())
 }
 
 // SendInvitation mails an invitation, if one is to be mailed.
 func (l *Links) SendInvitation(place *mail.Place, link Link, to, inviter, workspace, organization string) {
-	if link.mailedURL != "" {
+	if link.Mailed() {
 		place.Send(mail.Invitation{To: to, Inviter: inviter, Workspace: workspace, Organization: organization,
 			Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
 	}
@@ -168,7 +172,7 @@ func (l *Links) SendInvitation(place *mail.Place, link Link, to, inviter, worksp
 
 // SendRecovery mails a link of Recover, if one was made.
 func (l *Links) SendRecovery(place *mail.Place, link Link, to string) {
-	if link.mailedURL != "" {
+	if link.Mailed() {
 		place.Send(mail.AccountLink{To: to, Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
 	}
 }
@@ -185,6 +189,9 @@ type Opened struct {
 	// SetsUp means that the link lets its holder choose how the account signs in. A
 	// person who can already sign in does so to accept an invitation.
 	SetsUp bool
+	// Replaces means that the account could sign in before, by what somebody set up who
+	// did not prove that the address is theirs. Setting it up anew ends that.
+	Replaces bool
 	// SecondFactor means that the account needs a code after the password.
 	SecondFactor bool
 	// Roles are what an invitation gives. Only OpenLink finds them.
@@ -213,31 +220,66 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 // FindLink returns what a link is for, if it is still valid.
 func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	var o Opened
-	var status, totp string
+	var status, proof, totp, maker string
 	if !wellFormed(linkPrefix, secret) {
 		return o, errDeadLink
 	}
-	found, err := q.Row(`SELECT l.account_id, a.email, a.name, a.status, l.mailed, l.keep_keys, l.expires_at, l.workspace_id, w.name, w.organization_id, o.name, l.made_by, t.account_id
+	found, err := q.Row(`SELECT l.account_id, a.email, a.name, a.status, a.email_proof, l.mailed, l.keep_keys, l.expires_at, l.workspace_id, w.name, w.organization_id, o.name,
+			l.made_by, l.made_by_id, t.account_id
 		FROM account_link l JOIN account a ON a.id = l.account_id
-		LEFT JOIN workspace_member m ON m.workspace_id = l.workspace_id AND m.account_id = l.account_id
+		LEFT JOIN workspace_member m ON m.workspace_id = l.workspace_id AND m.account_id = l.account_id AND m.accepted = FALSE
 		LEFT JOIN workspace w ON w.id = m.workspace_id LEFT JOIN organization o ON o.id = w.organization_id
 		LEFT JOIN totp t ON t.account_id = l.account_id
 		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
 			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)`, hashSecret(secret), now).
-		Scan(&o.AccountID, &o.Email, &o.Name, &status, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization, &o.Inviter, &totp)
+		Scan(&o.AccountID, &o.Email, &o.Name, &status, &proof, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization,
+			&o.Inviter, &maker, &totp)
+	if err == nil && found && maker != "" && !o.mailed {
+		found, err = mayStillInvite(q, maker, o)
+	}
 	if err == nil && !found {
 		err = errDeadLink
 	}
-	o.SetsUp = o.workspaceID == "" || status == statusInvited
-	o.SecondFactor = totp != ""
+	// A link that came by mail takes the account from whoever set it up without proving
+	// that the address is theirs.
+	o.Replaces = o.workspaceID != "" && o.mailed && status == statusActive && proof != provenToAll
+	o.SetsUp = o.workspaceID == "" || status == statusInvited || o.Replaces
+	o.SecondFactor = totp != "" && !o.Replaces
 	return o, err
+}
+
+// mayStillInvite reports whether whoever was shown the link of an invitation could make it
+// now. Otherwise somebody who was removed, or lost a role, could come back by it as the
+// person whom they invited.
+func mayStillInvite(q db.Q, makerID string, o Opened) (bool, error) {
+	active, err := q.Row(`SELECT a.id FROM live_member l JOIN account a ON a.id = l.account_id
+		WHERE l.workspace_id = $1 AND l.account_id = $2 AND a.status = 'active'`, o.workspaceID, makerID).Scan(new(string))
+	if err != nil || !active {
+		return false, err
+	}
+	held, err := access.HeldBy(q, o.workspaceID, makerID)
+	if err != nil {
+		return false, err
+	}
+	promised, err := access.HeldBy(q, o.workspaceID, o.AccountID)
+	_, lacks := held.Lacks(promised | access.SetOf(access.MembersWrite))
+	return !lacks, err
 }
 
 // redeem marks a link as used, together with all other links of the same purpose.
 func redeem(tx *db.Tx, secret string) (Opened, error) {
-	// Lock the account, so that two links for it cannot be redeemed at the same time.
-	if _, err := tx.Row(`UPDATE account SET name = name WHERE id = (SELECT account_id FROM account_link WHERE hash = $1) RETURNING id`,
-		hashSecret(secret)).Scan(new(string)); err != nil {
+	// Lock the workspace and the account, in the order in which everybody does, so that two
+	// links cannot be redeemed at the same time, nor one while its invitation ends.
+	var workspaceID, accountID string
+	if _, err := tx.Row(`SELECT workspace_id, account_id FROM account_link WHERE hash = $1`, hashSecret(secret)).Scan(&workspaceID, &accountID); err != nil {
+		return Opened{}, err
+	}
+	if workspaceID != "" {
+		if _, _, err := access.LockMembers(tx, workspaceID); err != nil {
+			return Opened{}, err
+		}
+	}
+	if _, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, accountID).Scan(new(string)); err != nil {
 		return Opened{}, err
 	}
 	o, err := FindLink(tx.Q, secret, tx.Now())
@@ -252,26 +294,22 @@ func redeem(tx *db.Tx, secret string) (Opened, error) {
 	if err != nil {
 		return o, err
 	}
-	return o, endLinks(tx, o.AccountID, o.workspaceID)
+	return o, EndLinks(tx, o.AccountID, o.workspaceID)
 }
 
 // acceptMembership makes the invited person a member, and returns the audit event for it.
 func (o Opened) acceptMembership(tx *db.Tx) (audit.Event, error) {
 	if o.workspaceID != "" {
-		if err := access.AcceptMembership(tx, o.workspaceID, o.AccountID); err != nil {
+		if err := access.Accept(tx, o.workspaceID, o.AccountID); err != nil {
 			return audit.Event{}, err
 		}
-	}
-	home, err := access.UpdateHomeOrg(tx, o.AccountID)
-	if err != nil {
-		return audit.Event{}, err
 	}
 	actor, err := findActor(tx.Q, o.AccountID, "")
 	if o.workspaceID != "" {
 		return audit.Event{Action: audit.MemberAccepted, WorkspaceID: o.workspaceID, ResourceID: o.AccountID, Actor: &actor,
 			Description: o.Email + " accepted the invitation"}, err
 	}
-	return audit.Event{Action: audit.AccountRecovered, OrganizationID: home, ResourceID: o.AccountID, Actor: &actor,
+	return audit.Event{Action: audit.AccountRecovered, OrganizationID: actor.HomeOrgID, ResourceID: o.AccountID, Actor: &actor,
 		Description: o.Email + " used a link to set up how they sign in"}, err
 }
 
@@ -283,7 +321,8 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	if err != nil {
 		return o, audit.Event{}, err
 	}
-	// A link from an operator, or one that came by mail, verifies the address.
+	// A link from an operator, or one that came by mail, verifies the address. One that was
+	// shown to somebody else does not: it opens that one workspace.
 	var changed string
 	if o.mailed || o.workspaceID == "" {
 		if changed, err = markEmailVerified(tx, o.AccountID); err != nil {

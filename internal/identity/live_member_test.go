@@ -11,52 +11,40 @@ import (
 	"bursar/internal/identity"
 )
 
-// Anybody can invite any address. Who is a member, and may act as one, depends on
-// for whom it is settled that the address is the person's, and on whether they took
-// the invitation themselves.
+// Anybody can invite any address. Who is a member, and may act as one, depends on whether
+// they agreed, whatever is known about their address.
 func TestWhoIsAMember(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()
-		home, elsewhere := p.admin.HomeOrgID, "org_elsewhere"
-		for i, c := range []struct {
-			proof    string
-			accepted bool
-			member   bool
-		}{
-			{"", false, false},
-			{"", true, true},
-			{elsewhere, false, false},
-			{elsewhere, true, true},
-			{home, false, false},
-			{home, true, true},
-			{"*", false, true},
-			{"*", true, true},
-		} {
-			t.Run(fmt.Sprintf("proof %q, accepted %v", c.proof, c.accepted), func(t *testing.T) {
-				p := p.in(t)
-				id := p.person(fmt.Sprintf("user%d@example.com", i))
-				p.change(func(tx *db.Tx) error {
-					if err := tx.Exec(`UPDATE account SET email_proof = $2 WHERE id = $1`, id, c.proof); err != nil {
-						return err
+		home := p.admin.HomeOrgID
+		for _, proof := range []string{"", "org_elsewhere", home, "*"} {
+			for _, accepted := range []bool{false, true} {
+				t.Run(fmt.Sprintf("proof %q, accepted %v", proof, accepted), func(t *testing.T) {
+					p := p.in(t)
+					id := p.person(fmt.Sprintf("user%s%v@example.com", proof, accepted))
+					p.change(func(tx *db.Tx) error {
+						if err := tx.Exec(`UPDATE account SET email_proof = $2 WHERE id = $1`, id, proof); err != nil {
+							return err
+						}
+						if _, err := access.Invite(tx, p.workspaceID, id, "viewer", "Admin"); err != nil || !accepted {
+							return err
+						}
+						return access.Accept(tx, p.workspaceID, id)
+					})
+					who := audit.Actor{ID: id}
+					held, err := p.authority.Permissions(t.Context(), who, p.workspaceID)
+					org := p.authority.RequireInOrganization(t.Context(), who, home, access.OrgRead)
+					if !accepted {
+						refused(t, err, fault.ResourceNotFound)
+						refused(t, org, fault.ResourceNotFound)
+						return
 					}
-					if err := access.Join(tx, p.workspaceID, id, "viewer"); err != nil || !c.accepted {
-						return err
+					viewer, _ := access.BuiltInRole("viewer")
+					if err != nil || org != nil || held != viewer.Permissions {
+						t.Errorf("holds %s, %v, %v", held, err, org)
 					}
-					return access.AcceptMembership(tx, p.workspaceID, id)
 				})
-				who := audit.Actor{ID: id}
-				held, err := p.authority.Permissions(t.Context(), who, p.workspaceID)
-				org := p.authority.RequireInOrganization(t.Context(), who, home, access.OrgRead)
-				if !c.member {
-					refused(t, err, fault.ResourceNotFound)
-					refused(t, org, fault.ResourceNotFound)
-					return
-				}
-				viewer, _ := access.BuiltInRole("viewer")
-				if err != nil || org != nil || held != viewer.Permissions {
-					t.Errorf("holds %s, %v, %v", held, err, org)
-				}
-			})
+			}
 		}
 	})
 }
@@ -70,35 +58,39 @@ func (n *node) change(fn func(tx *db.Tx) error) {
 	must(n.t, err)
 }
 
+// Joining does not change whose log tells of somebody's logins. An account that began with
+// an invitation has no such log yet: it gets one where it first accepts.
 func TestWhereWhatSomebodyDoesIsFiled(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()
-		homeOf := func(status, proof string) (home string) {
+		homeOf := func(invited, accepts bool) (home string) {
 			t.Helper()
 			p.change(func(tx *db.Tx) error {
-				id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: status + proof + "@example.com", Invited: true})
+				id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: fmt.Sprintf("%v%v@example.com", invited, accepts), Invited: invited})
 				if err == nil {
-					err = tx.Exec(`UPDATE account SET status = $2, email_proof = $3 WHERE id = $1`, id, status, proof)
+					_, err = access.Invite(tx, p.workspaceID, id, "viewer", "Admin")
+				}
+				if err == nil && accepts {
+					err = access.Accept(tx, p.workspaceID, id)
 				}
 				if err == nil {
-					err = access.Join(tx, p.workspaceID, id, "viewer")
-				}
-				if err == nil {
-					home, err = access.UpdateHomeOrg(tx, id)
+					home, err = access.HomeOrg(tx.Q, id)
 				}
 				return err
 			})
 			return home
 		}
-		for _, c := range []struct{ status, proof, home string }{
-			{"invited", "", ""},
-			{"active", "", ""},
-			{"active", "org_elsewhere", ""},
-			{"active", "*", p.admin.HomeOrgID},
-			{"active", p.admin.HomeOrgID, ""}, // the place is yet to be taken
+		for _, c := range []struct {
+			invited, accepts bool
+			home             string
+		}{
+			{false, false, ""},
+			{false, true, ""},
+			{true, false, ""},
+			{true, true, p.admin.HomeOrgID},
 		} {
-			if got := homeOf(c.status, c.proof); got != c.home {
-				t.Errorf("%s, proven to %q: filed under %q, want %q", c.status, c.proof, got, c.home)
+			if got := homeOf(c.invited, c.accepts); got != c.home {
+				t.Errorf("began invited %v, accepts %v: filed under %q, want %q", c.invited, c.accepts, got, c.home)
 			}
 		}
 	})

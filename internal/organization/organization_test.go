@@ -184,7 +184,9 @@ func TestOrganizationMembershipFollowsWorkspaces(t *testing.T) {
 			}
 		}
 		sees("in no workspace", false)
-		x.Add(email, "viewer")
+		invitation := x.Add(email, "viewer")
+		sees("invited", false)
+		user.Join(invitation)
 		sees("in one", true)
 		x.Owner.Post("/v1/workspaces/"+second+"/members", body{"email": email, "role": "viewer"}).OK()
 		leave(x.WorkspaceID)

@@ -44,7 +44,7 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 			err = fault.Missing("member of the organization")
 		}
 		if err == nil {
-			err = SetOwner(tx, in.ID, in.UserID)
+			err = setOwner(tx, in.ID, in.UserID)
 		}
 		return added, ownerEvent(audit.OwnerAdded, in.ID, "Made "+name+" an owner"), err
 	})

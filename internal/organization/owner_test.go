@@ -61,7 +61,7 @@ func TestTheLastOwnerStays(t *testing.T) {
 		t.Run("also if the other one is disabled", func(t *testing.T) {
 			email := servertest.NewEmail()
 			second := n.User(t, email)
-			x.Add(email, "viewer")
+			second.Join(x.Add(email, "viewer"))
 			addOwner(t, x, x.Owner, second.UserID).OK()
 			if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, email); err != nil {
 				t.Fatal(err)

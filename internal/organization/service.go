@@ -61,7 +61,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Organization, audit.Event, error) {
 		o, err := Insert(tx, in.Name, in.Slug)
 		if err == nil {
-			err = SetOwner(tx, o.ID, by.ID)
+			err = Found(tx, o.ID, by.ID)
 		}
 		return o, audit.Event{
 			Action:         audit.OrganizationCreated,

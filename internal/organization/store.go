@@ -54,15 +54,19 @@ func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 	return o, err
 }
 
-// SetOwner makes somebody the owner of an organization.
-func SetOwner(tx *db.Tx, organizationID, accountID string) error {
-	if err := tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)
-		ON CONFLICT (account_id, organization_id) DO UPDATE SET role = excluded.role`,
-		organizationID, accountID, access.Owner); err != nil {
+// Found makes somebody the first owner of an organization, which is their home if they
+// have none yet.
+func Found(tx *db.Tx, organizationID, accountID string) error {
+	if err := setOwner(tx, organizationID, accountID); err != nil {
 		return err
 	}
-	_, err := access.UpdateHomeOrg(tx, accountID)
-	return err
+	return tx.Exec(`UPDATE account SET home_org_id = $1 WHERE id = $2 AND home_org_id IS NULL`, organizationID, accountID)
+}
+
+func setOwner(tx *db.Tx, organizationID, accountID string) error {
+	return tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)
+		ON CONFLICT (account_id, organization_id) DO UPDATE SET role = excluded.role`,
+		organizationID, accountID, access.Owner)
 }
 
 // unsetOwner ends an ownership. Whoever is in a workspace stays a member.
@@ -70,8 +74,7 @@ func unsetOwner(tx *db.Tx, organizationID, accountID string) error {
 	if err := tx.Exec(`DELETE FROM organization_member WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID); err != nil {
 		return err
 	}
-	_, err := access.UpdateHomeOrg(tx, accountID)
-	return err
+	return access.LeaveHome(tx, accountID)
 }
 
 func owners(q db.Q, organizationID, after string, take int) ([]api.User, error) {
@@ -87,10 +90,19 @@ func owner(q db.Q, organizationID, accountID string) (name string, owns bool, er
 	return name, owns, err
 }
 
-// activeMember finds a person who can act in a workspace of the organization.
+// activeMember finds a person who can act in a workspace of the organization. It returns an
+// error if their address is not verified: whoever invited them to that workspace may have
+// completed the account, and is no owner for that.
 func activeMember(q db.Q, organizationID, accountID string) (name string, found bool, err error) {
 	found, err = q.Row(`SELECT a.email FROM live_member l JOIN account a ON a.id = l.account_id
 		WHERE l.account_id = $2 AND l.organization_id = $1 AND a.kind = 'person' AND a.status = 'active' LIMIT 1`, organizationID, accountID).Scan(&name)
+	if err != nil || !found {
+		return name, found, err
+	}
+	verified, err := access.Knows(q, organizationID, accountID)
+	if err == nil && !verified {
+		err = fault.Invalid("user_id", "is a person who has not verified their email address: a link by mail or from an operator does that")
+	}
 	return name, found, err
 }
 

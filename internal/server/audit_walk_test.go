@@ -59,6 +59,9 @@ func effects() map[string]effect {
 		"PUT /v1/workspaces/{id}/roles/{role}":             {action: "iam.role.created", resource: "role", refusal: "iam.role.updated"},
 		"DELETE /v1/workspaces/{id}/roles/{role}":          {action: "iam.role.deleted", resource: "role"},
 
+		"POST /v1/invitations/{id}/accept":  {action: "iam.member.accepted", resource: "member", open: ownOnly},
+		"POST /v1/invitations/{id}/decline": {action: "iam.member.declined", resource: "member", open: ownOnly},
+
 		"POST /v1/workspaces/{id}/clients/{clientId}/rotate": {action: "auth.client.rotated", resource: "client"},
 
 		"POST /v1/organizations":                        {action: "iam.organization.created", resource: "organization"},

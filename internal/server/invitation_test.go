@@ -99,10 +99,17 @@ func TestInvitationIsShownToWhoeverInvites(t *testing.T) {
 				t.Errorf("shown is %q", link)
 			}
 		})
-		t.Run("not for whom there is an account", func(t *testing.T) {
+		t.Run("an address that somebody has", func(t *testing.T) {
 			email := servertest.NewEmail()
 			n.User(t, email)
-			if _, shown := invitation(t, x, email, "viewer").Object()["invitation_url"]; shown {
+			if link := invitation(t, x, email, "viewer").Text("invitation_url"); !strings.HasPrefix(link, n.PublicURL+"/invite/bln_") {
+				t.Errorf("shown is %q", link)
+			}
+		})
+		t.Run("not for whom the organization knows", func(t *testing.T) {
+			y := *x
+			y.WorkspaceID = x.Owner.On(t).Post("/v1/workspaces", body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")
+			if _, shown := invitation(t, &y, x.Member("viewer").Email(), "viewer").Object()["invitation_url"]; shown {
 				t.Error("it is shown")
 			}
 		})
@@ -167,7 +174,8 @@ func TestInvitationThatIsTakenIsOnRecordInTheWorkspace(t *testing.T) {
 		added := invitation(t, x, email, "viewer")
 		session := complete(t, n, added.Text("invitation_url"))
 		row := x.Owner.Get(x.AuditPath() + "&action=iam.member.accepted").OK().LastRow("iam.member.accepted")
-		if row["actor_id"] != added.Text("user_id") || row["actor_email"] != email || row["actor_type"] != "user" || row["resource_id"] != added.Text("user_id") {
+		userID := atCommandLine(t, n, session).Get("/v1/auth/me").OK().Text("id")
+		if row["actor_id"] != userID || row["actor_email"] != email || row["actor_type"] != "user" || row["resource_id"] != userID {
 			t.Errorf("the row is %v", row)
 		}
 		t.Run("and the sign-in is the person's own activity", func(t *testing.T) {
@@ -185,6 +193,7 @@ type hijack struct {
 	a, b    *servertest.Tenant
 	email   string
 	userID  string
+	idB     string // of the second one's invitation
 	linkB   string
 	session string
 	caller  *servertest.Client
@@ -193,11 +202,11 @@ type hijack struct {
 func invitedByTwo(t testing.TB, n *servertest.Node) hijack {
 	t.Helper()
 	h := hijack{a: n.Tenant(t), b: n.Tenant(t), email: servertest.NewEmail()}
-	first := invitation(t, h.a, h.email, "viewer")
-	h.userID = first.Text("user_id")
-	h.linkB = invitation(t, h.b, h.email, "directory_manager").Text("invitation_url")
+	first, second := invitation(t, h.a, h.email, "viewer"), invitation(t, h.b, h.email, "directory_manager")
+	h.idB, h.linkB = second.Text("user_id"), second.Text("invitation_url")
 	h.session = complete(t, n, first.Text("invitation_url"))
 	h.caller = atCommandLine(t, n, h.session)
+	h.userID = h.caller.Get("/v1/auth/me").OK().Text("id")
 	return h
 }
 
@@ -242,7 +251,7 @@ func TestInvitationOfOneOrganizationOpensNothingOfAnother(t *testing.T) {
 			}
 		})
 		t.Run("the list of members tells that it is invited", func(t *testing.T) {
-			if a, b := h.a.MemberWith(t, h.userID), h.b.MemberWith(t, h.userID); a.Status != "active" || b.Status != "invited" {
+			if a, b := h.a.MemberWith(t, h.userID), h.b.MemberWith(t, h.idB); a.Status != "active" || b.Status != "invited" {
 				t.Errorf("listed as %q and %q", a.Status, b.Status)
 			}
 		})
@@ -292,7 +301,7 @@ func TestInvitationThatIsTakenOpensTheWorkspaceAtOnce(t *testing.T) {
 func TestInvitedAdminsDoNotCountAsAdmins(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		h := invitedByTwo(t, n)
-		h.b.Owner.Post(h.b.Path("/roles"), body{"user_id": h.userID, "role": "admin"}).OK()
+		h.b.Owner.Post(h.b.Path("/roles"), body{"user_id": h.idB, "role": "admin"}).OK()
 		leave := func(t *testing.T) *servertest.Answer {
 			return h.b.Owner.On(t).Delete(h.b.Path("/members/" + h.b.Owner.UserID))
 		}
@@ -307,8 +316,8 @@ func TestInvitedAdminsDoNotCountAsAdmins(t *testing.T) {
 	})
 }
 
-// The operator says whose the address is: then every invitation to it counts.
-func TestInvitationsCountOnceAnOperatorMakesTheUser(t *testing.T) {
+// The operator says whose the address is: then the person can accept every invitation to it.
+func TestInvitationsCanBeAcceptedOnceAnOperatorMakesTheUser(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		a, b, email := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
 		invitation(t, a, email, "viewer")
@@ -318,6 +327,12 @@ func TestInvitationsCountOnceAnOperatorMakesTheUser(t *testing.T) {
 		}
 		session := complete(t, n, operatorsLink(t, n, email))
 		bob := atCommandLine(t, n, session)
+		for _, x := range []*servertest.Tenant{a, b} {
+			bob.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+		}
+		for _, id := range bob.Get("/v1/invitations").OK().Column("id") {
+			bob.Join(id)
+		}
 		for _, x := range []*servertest.Tenant{a, b} {
 			bob.Get(x.Path("")).OK()
 		}
@@ -339,16 +354,92 @@ func TestLinkOfOneWorkspaceTakesNoPlaceInAnother(t *testing.T) {
 	})
 }
 
-func TestWhoIsKnownToTheOrganizationJoinsItsOtherWorkspacesAtOnce(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n := servertest.Start(t, store)
-		admin := n.Admin(t)
-		link := admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url")
-		bob := atCommandLine(t, n, complete(t, n, link))
-		second := admin.Post("/v1/workspaces", servertest.Body{"name": "Payroll", "organization_id": n.First.OrganizationID}).OK().Text("id")
-		if link := admin.Post("/v1/workspaces/"+second+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url"); link != "" {
-			t.Error("somebody who is known got an invitation")
+// Somebody who may invite to one workspace completes an address themselves, by the link
+// that they were shown, and waits until it is added to another.
+func TestWhoCompletedAnAddressGetsNothingThatItsOwnerIsGiven(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		payments, cfo := n.Tenant(t), servertest.NewEmail()
+		sandbox := *payments
+		sandbox.WorkspaceID = payments.Owner.Post("/v1/workspaces", body{"name": "Sandbox", "organization_id": payments.OrganizationID}).OK().Text("id")
+		inviter := sandbox.Member("admin")
+		link := inviter.Post(sandbox.Path("/members"), body{"email": cfo, "role": "viewer"}).OK().Text("invitation_url")
+		session := complete(t, n, link)
+		mallory := atCommandLine(t, n, session)
+		mallory.Get(sandbox.Path("")).OK()
+
+		added := invitation(t, payments, cfo, "admin")
+		id, right := added.Text("user_id"), added.Text("invitation_url")
+		outside := func(t *testing.T) {
+			t.Helper()
+			mallory.On(t).Get(payments.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+			if status := page(t, n, "/w/"+payments.WorkspaceID+"/members", session); status != http.StatusNotFound {
+				t.Errorf("the console answers %d", status)
+			}
+			if got := payments.MemberWith(t, id); got.Status != "invited" || got.Name != "" || got.Email != cfo {
+				t.Errorf("listed as %+v", got)
+			}
 		}
-		bob.Get("/v1/workspaces/" + second).OK()
+		outside(t)
+		t.Run("they neither see nor answer the invitation", func(t *testing.T) {
+			if got := mallory.On(t).Get("/v1/invitations").OK().List(); len(got) != 0 {
+				t.Errorf("listed are %v", got)
+			}
+			for _, decision := range []string{"accept", "decline"} {
+				mallory.On(t).Post("/v1/invitations/"+id+"/"+decision, nil).Fails(404, "RESOURCE_NOT_FOUND")
+			}
+			outside(t)
+		})
+		t.Run("they become no owner", func(t *testing.T) {
+			me := mallory.On(t).Get("/v1/auth/me").OK().Text("id")
+			payments.Owner.On(t).Post(payments.OrganizationPath("/owners"), body{"user_id": me}).Invalid("user_id")
+		})
+		t.Run("the operator gives the address back to its owner, who accepts", func(t *testing.T) {
+			owner := complete(t, n, operatorsLink(t, n, cfo))
+			mallory.On(t).Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
+			status, location, _ := form(t, n, strings.TrimPrefix(right, n.PublicURL)+"/accept", owner)
+			if status != http.StatusSeeOther || location != "/w/"+payments.WorkspaceID {
+				t.Errorf("it is answered %d %s", status, location)
+			}
+			atCommandLine(t, n, owner).Get(payments.Path("/members")).OK()
+		})
+	})
+}
+
+// Whoever was shown a link can act as the person whom it invites, so it is worth no more
+// than what they may do themselves.
+func TestALinkIsWorthNoMoreThanWhoWasShownIt(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for name, lose := range map[string]func(x *servertest.Tenant, inviter *servertest.Client, invitation string){
+			"they were removed": func(x *servertest.Tenant, inviter *servertest.Client, _ string) {
+				x.Owner.Delete(x.Path("/members/" + inviter.UserID)).OK()
+			},
+			"they may not invite any more": func(x *servertest.Tenant, inviter *servertest.Client, _ string) {
+				x.Owner.Post(x.Path("/roles"), body{"user_id": inviter.UserID, "role": "viewer"}).OK()
+				x.Owner.Delete(x.Path("/roles/" + inviter.UserID + "/inviter")).OK()
+			},
+			"they were disabled": func(_ *servertest.Tenant, inviter *servertest.Client, _ string) {
+				if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, inviter.Email()); err != nil {
+					t.Error(err)
+				}
+			},
+			"somebody gave the invited person more than they have": func(x *servertest.Tenant, _ *servertest.Client, invitation string) {
+				x.Owner.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}).OK()
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				x, email := n.Tenant(t), servertest.NewEmail()
+				x.Define("inviter", "ws.read", "ws.members.write", "ws.members.read", "ws.directory.read", "ws.payouts.read")
+				inviter := x.Member("inviter")
+				added := inviter.Post(x.Path("/members"), body{"email": email, "role": "viewer"}).OK()
+				lose(x, inviter, added.Text("user_id"))
+				if !deadLink(t, n, added.Text("invitation_url")) {
+					t.Error("the link is good")
+				}
+				// The invitation itself is the workspace's: whoever proves the address accepts it.
+				user := n.User(t, email)
+				user.Join(added.Text("user_id"))
+				user.Get(x.Path("")).OK()
+			})
+		}
 	})
 }

@@ -54,8 +54,9 @@ type loss struct {
 func newSomebody(t *testing.T, here, there *servertest.Node, admin *servertest.Client) somebody {
 	t.Helper()
 	email, keyID, secret := here.NewKey(t, identity.NewKey{})
-	admin.On(t).Post("/v1/workspaces/"+here.First.WorkspaceID+"/members", servertest.Body{"email": email, "role": "viewer"}).OK()
+	invitation := admin.On(t).Post("/v1/workspaces/"+here.First.WorkspaceID+"/members", servertest.Body{"email": email, "role": "viewer"}).OK().Text("user_id")
 	session := here.Login(t, secret)
+	session.Join(invitation)
 	other := there.Holder(t, session.Token)
 	other.UserID = session.UserID
 	return somebody{email, keyID, session, other}

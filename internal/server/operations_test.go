@@ -93,6 +93,10 @@ func operations() []operation {
 		{"DELETE /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aRole},
 		{"DELETE /v1/workspaces/{id}/roles/{userId}/{role}", "ws.members.write", anAssigned},
 
+		{"GET /v1/invitations", anySession, plain(nil)},
+		{"POST /v1/invitations/{id}/accept", anySession, anInvitation},
+		{"POST /v1/invitations/{id}/decline", anySession, anInvitation},
+
 		{"GET /v1/workspaces/{id}/clients", "ws.keys.read", inPath(nil)},
 		{"POST /v1/workspaces/{id}/clients/{clientId}/rotate", "ws.keys.write", aClient},
 
@@ -219,6 +223,11 @@ func anAssignment(x *servertest.Tenant, _ *servertest.Client) request {
 
 func anAssigned(x *servertest.Tenant, _ *servertest.Client) request {
 	return request{args: []string{x.WorkspaceID, x.Add(servertest.NewEmail(), "viewer"), "viewer"}}
+}
+
+// anInvitation is one of the caller, to a workspace of strangers.
+func anInvitation(x *servertest.Tenant, caller *servertest.Client) request {
+	return request{args: []string{x.Node.Tenant(x.Owner.T()).Add(caller.Email(), "viewer")}}
 }
 
 // roleKey is one that no role has yet.

@@ -60,7 +60,7 @@ func cast(t *testing.T, n *servertest.Node) (*servertest.Tenant, []caller) {
 	elsewhere := owner.Post("/v1/workspaces", body{"name": "Elsewhere", "organization_id": x.OrganizationID}).OK().Text("id")
 	email := servertest.NewEmail()
 	colleague := n.User(t, email)
-	owner.Post("/v1/workspaces/"+elsewhere+"/members", body{"email": email, "role": "admin"}).OK()
+	colleague.Join(owner.Post("/v1/workspaces/"+elsewhere+"/members", body{"email": email, "role": "admin"}).OK().Text("user_id"))
 	x.Owner = x.Member("admin")
 	x.Owner.Delete(x.Path("/members/" + owner.UserID)).OK()
 	callers := []caller{

@@ -170,8 +170,12 @@ func (c *town) people() {
 		}
 		return c.workspaces[3+i%c.many.tenants]
 	}
-	c.insert("workspace_member", "workspace_id, account_id, joined_at, accepted", c.many.accounts, func(i int) []any {
-		return []any{member(i), c.accounts[i], c.now, i%10 > 0}
+	invitations := c.ids("inv", c.many.accounts)
+	c.insert("workspace_member", "workspace_id, account_id, member_id, invitation_id, invited_by, invitation_expires_at, joined_at, accepted", c.many.accounts, func(i int) []any {
+		if i%10 > 0 {
+			return []any{member(i), c.accounts[i], c.accounts[i], invitations[i], "Admin", c.now, c.now, true}
+		}
+		return []any{member(i), c.accounts[i], invitations[i], invitations[i], "Admin", c.now, c.now, false}
 	})
 	c.insert("member_role", "workspace_id, account_id, role", c.many.accounts, func(i int) []any {
 		return []any{member(i), c.accounts[i], []string{"viewer", "member", "auditor", "payer"}[i%4]}

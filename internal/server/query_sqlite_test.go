@@ -147,7 +147,7 @@ var tableForm = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)(?:\s+(\w
 func (p *sqlitePlans) names(sql string) map[string]string {
 	names := map[string]string{}
 	if strings.Contains(sql, "live_member") {
-		names["m"], names["w"], names["a"] = "workspace_member", "workspace", "account"
+		names["m"], names["w"] = "workspace_member", "workspace"
 	}
 	for _, found := range tableForm.FindAllStringSubmatch(sql, -1) {
 		names[found[1]] = found[1]

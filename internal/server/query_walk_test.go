@@ -91,7 +91,7 @@ func (w *tour) audit(x *servertest.Tenant, share string) {
 // lists asks for the other lists, page by page and whole.
 func (w *tour) lists() {
 	x := w.town.large
-	for _, path := range []string{"/v1/api-keys", "/v1/workspaces", "/v1/organizations", "/v1/auth/activity", x.Path("/members"), x.Path("/roles"), x.Path("/clients"), x.OrganizationPath("/owners")} {
+	for _, path := range []string{"/v1/api-keys", "/v1/workspaces", "/v1/organizations", "/v1/invitations", "/v1/auth/activity", x.Path("/members"), x.Path("/roles"), x.Path("/clients"), x.OrganizationPath("/owners")} {
 		w.list(x.Owner, path, "half of all", "limit", "25")
 		w.list(x.Owner, path, "half of all")
 	}

@@ -65,6 +65,10 @@ func (s *Server) routes() []route {
 		{"DELETE", "/v1/workspaces/{id}/roles/{role}", web.Change(api, audit.RoleDeleted, work.DeleteRole)},
 		{"DELETE", "/v1/workspaces/{id}/roles/{userId}/{role}", web.Change(api, audit.MemberRoleRemoved, work.Unassign)},
 
+		{"GET", "/v1/invitations", web.Read(api, work.Invitations)},
+		{"POST", "/v1/invitations/{id}/accept", web.Change(api, audit.MemberAccepted, work.AcceptInvitation)},
+		{"POST", "/v1/invitations/{id}/decline", web.Change(api, audit.MemberDeclined, work.DeclineInvitation)},
+
 		{"GET", "/v1/workspaces/{id}/clients", web.Read(api, s.clients.List)},
 		{"POST", "/v1/workspaces/{id}/clients/{clientId}/rotate", web.Change(api, audit.ClientRotated, s.clients.Rotate)},
 

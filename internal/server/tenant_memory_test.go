@@ -52,16 +52,42 @@ func TestAnInvitationOpensNoViewOnLogins(t *testing.T) {
 		n := servertest.Start(t, store)
 		stranger, employer := n.Tenant(t), n.Tenant(t)
 		email := servertest.NewEmail()
-		userID := stranger.Add(email, "viewer")
-		stranger.Owner.Delete(stranger.Path("/members/" + userID)).OK()
-		employer.Add(email, "viewer")
-		n.User(t, email) // completes the account and logs in
+		stranger.Owner.Delete(stranger.Path("/members/" + stranger.Add(email, "viewer"))).OK()
+		stranger.Add(email, "viewer")
+		invitation := employer.Add(email, "viewer")
+		user := n.User(t, email) // completes the account and logs in
+		key := user.Post("/v1/api-keys", servertest.Body{"name": "laptop"}).OK().Text("api_key")
+		user.Join(invitation)
+		n.Login(t, key)
 
-		if got := loginsSeenBy(stranger, userID); got != 0 {
+		if got := loginsSeenBy(stranger, user.UserID); got != 0 {
 			t.Errorf("who invited first sees %d logins", got)
 		}
-		if got := loginsSeenBy(employer, userID); got != 1 {
+		if got := loginsSeenBy(employer, user.UserID); got != 1 {
 			t.Errorf("the employer sees %d logins, want 1", got)
+		}
+	})
+}
+
+// Somebody who has an account does not show their logins to whomever they join, whatever
+// happens to the account later. The organization that they make themselves sees them.
+func TestJoiningOpensNoViewOnLogins(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		host := n.Tenant(t)
+		user := n.User(t, servertest.NewEmail())
+		user.Join(host.Add(user.Email(), "viewer"))
+		host.Owner.Post(host.OrganizationPath("/owners"), servertest.Body{"user_id": user.UserID}).OK()
+		session := complete(t, n, operatorsLink(t, n, user.Email()))
+		if got := loginsSeenBy(host, user.UserID); got != 0 {
+			t.Errorf("whom they joined sees %d logins", got)
+		}
+		me := atCommandLine(t, n, session)
+		own := me.Post("/v1/organizations", servertest.Body{"name": "Own"}).OK().Text("id")
+		atCommandLine(t, n, session)
+		if got := len(me.Get("/v1/audit?organization_id=" + own + "&action=auth.session.created").OK().List()); got != 1 {
+			t.Errorf("their own organization sees %d logins", got)
 		}
 	})
 }
@@ -72,11 +98,12 @@ func TestLoginsAreFiledElsewhereOnceSomebodyHasLeft(t *testing.T) {
 		n := servertest.Start(t, store)
 		former, employer := n.Tenant(t), n.Tenant(t)
 		email := servertest.NewEmail()
-		user := n.User(t, email)
-		former.Add(email, "viewer")
+		invitation := former.Add(email, "viewer")
+		user := n.User(t, email) // which began with the invitation
+		user.Join(invitation)
 		key := user.Post("/v1/api-keys", servertest.Body{"name": "laptop"}).OK().Text("api_key")
 		n.Login(t, key)
-		employer.Add(email, "viewer")
+		user.Join(employer.Add(email, "viewer"))
 		former.Owner.Delete(former.Path("/members/" + user.UserID)).OK()
 		n.Login(t, key)
 

@@ -17,14 +17,17 @@ type wholeList struct {
 	drop func(c *servertest.Client, key string)
 }
 
-// crowded is a tenant whose four lists have five rows and more.
+// crowded is a tenant whose five lists have five rows and more.
 func crowded(t *testing.T, n *servertest.Node) (*servertest.Tenant, map[string]wholeList) {
 	x := n.Tenant(t)
 	for i := range 4 {
 		x.Add(servertest.NewEmail(), "viewer")
 		x.Define(fmt.Sprintf("role_%d", i), "ws.read")
 		other := n.Tenant(t)
-		other.Add(x.Owner.Email(), "admin")
+		x.Owner.Join(other.Add(x.Owner.Email(), "admin"))
+	}
+	for range 5 {
+		n.Tenant(t).Add(x.Owner.Email(), "viewer")
 	}
 	return x, map[string]wholeList{
 		"members": {x.Path("/members"), "id", func(c *servertest.Client, key string) { c.Delete(x.Path("/members/" + key)).OK() }},
@@ -33,6 +36,7 @@ func crowded(t *testing.T, n *servertest.Node) (*servertest.Tenant, map[string]w
 			c.Delete("/v1/workspaces/" + key + "/members/" + c.UserID).OK()
 		}},
 		"organizations": {"/v1/organizations", "id", nil},
+		"invitations":   {"/v1/invitations", "id", func(c *servertest.Client, key string) { c.Post("/v1/invitations/"+key+"/decline", nil).OK() }},
 	}
 }
 
@@ -130,13 +134,16 @@ func foreignCursors(c *servertest.Client, lists map[string]wholeList, but string
 func TestCursorsAreBoundToTheTenant(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, y := n.Tenant(t), n.Tenant(t)
-		y.Add(x.Owner.Email(), "admin")
-		x.Add(y.Owner.Email(), "admin")
+		x.Owner.Join(y.Add(x.Owner.Email(), "admin"))
+		y.Owner.Join(x.Add(y.Owner.Email(), "admin"))
+		for range 2 {
+			n.Tenant(t).Add(x.Owner.Email(), "viewer")
+		}
 		for _, list := range []string{"/members", "/roles"} {
 			cursor, _ := x.Owner.Get(x.Path(list) + "?limit=1").OK().Page()
 			x.Owner.Get(y.Path(list) + "?cursor=" + cursor).Invalid("cursor")
 		}
-		for _, list := range []string{"/v1/workspaces", "/v1/organizations"} {
+		for _, list := range []string{"/v1/workspaces", "/v1/organizations", "/v1/invitations"} {
 			cursor, _ := x.Owner.Get(list + "?limit=1").OK().Page()
 			y.Owner.Get(list + "?cursor=" + cursor).Invalid("cursor")
 		}

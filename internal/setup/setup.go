@@ -88,7 +88,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	if err := organization.SetOwner(tx, org.ID, user); err != nil {
+	if err := organization.Found(tx, org.ID, user); err != nil {
 		return Result{}, audit.Event{}, err
 	}
 	ws, err := workspace.Insert(tx, org.ID, f.Workspace, nil)

@@ -35,7 +35,13 @@ func (x *tenant) invite(email, role string) (accountID, link string) {
 	added, err := call(x.house, x.admin, x.house.workspaces.AddMember,
 		workspace.AddMemberInput{ID: x.workspaceID, MemberAdd: api.MemberAdd{Email: email, Role: role}})
 	must(x.house.t, err)
-	return added.UserID, secretOf(added.InvitationURL)
+	return x.house.text(`SELECT id FROM account WHERE email = $1`, email), secretOf(added.InvitationURL)
+}
+
+// invitation is the id under which the tenant lists somebody who has not accepted yet.
+func (x *tenant) invitation(email string) string {
+	x.house.t.Helper()
+	return x.house.text(`SELECT m.member_id FROM workspace_member m JOIN account a ON a.id = m.account_id WHERE m.workspace_id = $1 AND a.email = $2`, x.workspaceID, email)
 }
 
 // status is how the tenant's list of members shows an account, empty where it
@@ -44,8 +50,9 @@ func (x *tenant) status(accountID string) string {
 	x.house.t.Helper()
 	list, err := call(x.house, x.admin, x.house.workspaces.Members, workspace.MembersInput{ID: x.workspaceID})
 	must(x.house.t, err)
+	email := x.house.text(`SELECT email FROM account WHERE id = $1`, accountID)
 	for _, m := range list.Rows() {
-		if m.ID == accountID {
+		if m.Email == email {
 			return m.Status
 		}
 	}

@@ -194,7 +194,8 @@ func TestANewerLinkEndsTheOlder(t *testing.T) {
 		})
 		t.Run("to an invitation", func(t *testing.T) {
 			h := h.on(t)
-			id, old := x.invite("bob@example.com", "viewer")
+			_, old := x.invite("bob@example.com", "viewer")
+			id := x.invitation("bob@example.com")
 			again, err := call(h, x.admin, h.workspaces.Reinvite, workspace.MemberInput{ID: x.workspaceID, UserID: id})
 			must(t, err)
 			h.dead(old)
@@ -222,8 +223,8 @@ func TestALinkDiesWithWhatItIsFor(t *testing.T) {
 		x := h.tenant("boss@example.com")
 		t.Run("the member was removed", func(t *testing.T) {
 			h := h.on(t)
-			id, link := x.invite("bob@example.com", "viewer")
-			_, err := call(h, x.admin, h.workspaces.RemoveMember, workspace.MemberInput{ID: x.workspaceID, UserID: id})
+			_, link := x.invite("bob@example.com", "viewer")
+			_, err := call(h, x.admin, h.workspaces.RemoveMember, workspace.MemberInput{ID: x.workspaceID, UserID: x.invitation("bob@example.com")})
 			must(t, err)
 			h.dead(link)
 		})

@@ -143,7 +143,7 @@ func TestWhoIsInvitedIsCompleteByTheProvider(t *testing.T) {
 			t.Errorf("the name is %q", name)
 		}
 		row := h.last(audit.UserEnabled)
-		if row.ActorID != w.accountID || row.Resource != w.accountID || row.Outcome != "success" || row.OrganizationID == "" {
+		if row.ActorID != w.accountID || row.Resource != w.accountID || row.Outcome != "success" || row.OrganizationID != "" {
 			t.Errorf("the audit log says %+v", row)
 		}
 		t.Run("and nothing changes the next time", func(t *testing.T) {

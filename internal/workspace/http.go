@@ -58,10 +58,18 @@ func (in *AddMemberInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "role", in.Role, 1, 48)
 }
 
-// MemberInput names a member of a workspace.
+// MemberInput names a member of a workspace, by the id of the user or of the invitation.
 type MemberInput struct {
 	ID     string `path:"id"`
 	UserID string `path:"userId"`
+}
+
+// InvitationsInput asks for the invitations of the caller.
+type InvitationsInput struct{ web.PageParams }
+
+// InvitationInput names an invitation of the caller.
+type InvitationInput struct {
+	ID string `path:"id"`
 }
 
 // AssignInput names a workspace and says who gets which role there.

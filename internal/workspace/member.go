@@ -13,8 +13,8 @@ import (
 	"bursar/internal/web"
 )
 
-// Members lists the members of a workspace, in the order in which their accounts were
-// created.
+// Members lists the members of a workspace: machine clients, invitations and people, each
+// oldest first.
 func (s *Service) Members(ctx context.Context, by db.Caller, in MembersInput) (web.Page[api.Member], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
 		return web.Page[api.Member]{}, err
@@ -23,30 +23,29 @@ func (s *Service) Members(ctx context.Context, by db.Caller, in MembersInput) (w
 		func(q db.Q, after string, take int) ([]api.Member, error) { return members(q, in.ID, after, take) }, "members", in.ID)
 }
 
-// InvitationsExpire says when the invitations of members expire, in Unix milliseconds.
-// Members without an open invitation are left out.
-func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspaceID string, memberIDs []string) (map[string]int64, error) {
+// InvitationsExpire says when invitations to a workspace expire, in Unix milliseconds.
+func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspaceID string, ids []string) (map[string]int64, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.MembersRead); err != nil {
 		return nil, err
 	}
 	ends := map[string]int64{}
 	err := s.db.Read(ctx, func(q db.Q) error {
-		for _, id := range memberIDs {
+		for _, id := range ids {
 			at, err := invitationExpires(q, workspaceID, id)
 			if err != nil {
 				return err
 			}
-			if at != 0 {
-				ends[id] = at
-			}
+			ends[id] = at
 		}
 		return nil
 	})
 	return ends, err
 }
 
-// AddMember adds somebody to a workspace with a role. An unknown address becomes an
-// invited user and gets a link; somebody who is a member already gets one more role.
+// AddMember adds somebody to a workspace with a role, at once if the organization knows
+// them by an address that they have proved. Anybody else is invited and gets a link:
+// whether the address has an account makes no difference that the caller can see.
+// Somebody who is a member or invited already gets one more role.
 func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput) (api.MemberAdded, error) {
 	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
 		return api.MemberAdded{}, err
@@ -57,47 +56,46 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 	var link identity.Link
 	added, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		added := api.MemberAdded{WorkspaceID: in.ID, Email: email, Role: in.Role}
+		event := audit.Event{Action: audit.MemberAdded, WorkspaceID: in.ID}
 		link = identity.Link{}
-		if err := lockMembers(tx, in.ID); err != nil {
-			return added, audit.Event{}, err
+		organizationID, err := lockMembers(tx, in.ID)
+		if err == nil {
+			err = stillDefined(tx, in.ID, in.Role)
 		}
-		if err := stillDefined(tx, in.ID, in.Role); err != nil {
-			return added, audit.Event{}, err
-		}
-		id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: email, Invited: true})
 		if err != nil {
-			return added, audit.Event{}, err
-		}
-		added.UserID = id
-		roles, member, err := rolesOf(tx.Q, in.ID, id)
-		if err != nil {
-			return added, audit.Event{}, err
-		}
-		event := audit.Event{Action: audit.MemberAdded, WorkspaceID: in.ID, ResourceID: id,
-			Description: "Added " + email + " as " + in.Role}
-		switch {
-		case member && roles[in.Role]:
-			return added, audit.None("the role is held already"), nil
-		case member:
-			event.Action = audit.MemberRoleAssigned
-			event.Description = "Assigned role " + in.Role + " to " + email
-		}
-		if err := access.Join(tx, in.ID, id, in.Role); err != nil {
-			return added, audit.Event{}, err
-		}
-		if !member {
-			if err := access.AcceptIfKnown(tx, in.ID, id); err != nil {
-				return added, audit.Event{}, err
-			}
-		}
-		if _, err := access.UpdateHomeOrg(tx, id); err != nil || member {
 			return added, event, err
 		}
-		awaited, err := access.InvitationPending(tx.Q, in.ID, id)
-		if err == nil && awaited {
-			link, err = s.links.Invite(tx, place, by, id, email, in.ID)
-			added.InvitationURL = link.URL
+		accountID, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: email, Invited: true})
+		if err != nil {
+			return added, event, err
 		}
+		member, found, err := access.MemberOf(tx.Q, in.ID, accountID)
+		if err != nil {
+			return added, event, err
+		}
+		if found {
+			added.UserID, event.ResourceID = member.ID, member.ID
+			roles, err := rolesOf(tx.Q, in.ID, accountID)
+			if err != nil || roles[in.Role] {
+				return added, audit.None("the role is held already"), err
+			}
+			event.Action, event.Description = audit.MemberRoleAssigned, "Assigned role "+in.Role+" to "+email
+			return added, event, access.Grant(tx, in.ID, accountID, in.Role)
+		}
+		known, err := access.Knows(tx.Q, organizationID, accountID)
+		if err != nil {
+			return added, event, err
+		}
+		if known {
+			added.UserID, event.ResourceID, event.Description = accountID, accountID, "Added "+email+" as "+in.Role
+			return added, event, access.Join(tx, in.ID, accountID, in.Role)
+		}
+		added.UserID, err = access.Invite(tx, in.ID, accountID, in.Role, by.Name)
+		if err == nil {
+			link, err = s.links.Invite(tx, place, by, accountID, email, in.ID)
+		}
+		added.InvitationURL = link.URL
+		event.ResourceID, event.Description = added.UserID, "Invited "+email+" as "+in.Role
 		return added, event, err
 	})
 	if err == nil {
@@ -117,8 +115,11 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	// Whoever has the link can act as the invited member, so the caller must hold all that
 	// the member may do.
 	var promised access.Set
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		promised, err = access.HeldBy(q, in.ID, in.UserID)
+	err := s.db.Read(ctx, func(q db.Q) error {
+		member, err := invitedMember(q, in)
+		if err == nil {
+			promised, err = access.HeldBy(q, in.ID, member.AccountID)
+		}
 		return err
 	})
 	if err == nil {
@@ -132,29 +133,26 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	var link identity.Link
 	again, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		again := api.MemberAdded{WorkspaceID: in.ID, UserID: in.UserID}
-		if err := lockMembers(tx, in.ID); err != nil {
+		if _, err := lockMembers(tx, in.ID); err != nil {
 			return again, audit.Event{}, err
 		}
-		_, member, err := rolesOf(tx.Q, in.ID, in.UserID)
-		if err == nil && member {
-			member, err = access.InvitationPending(tx.Q, in.ID, in.UserID)
-		}
-		if err == nil && !member {
-			err = fault.Missing("invited member")
-		}
+		member, err := invitedMember(tx.Q, in)
 		if err != nil {
 			return again, audit.Event{}, err
 		}
-		if now, err := access.HeldBy(tx.Q, in.ID, in.UserID); err != nil || now != promised {
+		if now, err := access.HeldBy(tx.Q, in.ID, member.AccountID); err != nil || now != promised {
 			if err == nil {
 				err = fault.New(fault.RolesChanged, "the roles of this member have just changed; check them and try again")
 			}
 			return again, audit.Event{}, err
 		}
-		if again.Email, err = nameOf(tx.Q, in.UserID); err != nil {
+		if again.Email, err = nameOf(tx.Q, member.AccountID); err != nil {
 			return again, audit.Event{}, err
 		}
-		link, err = s.links.Invite(tx, place, by, in.UserID, again.Email, in.ID)
+		if err := access.Prolong(tx, in.ID, member.AccountID, by.Name); err != nil {
+			return again, audit.Event{}, err
+		}
+		link, err = s.links.Invite(tx, place, by, member.AccountID, again.Email, in.ID)
 		again.InvitationURL = link.URL
 		return again, audit.Event{Action: audit.MemberInvited, WorkspaceID: in.ID, ResourceID: in.UserID,
 			Description: "Invited " + again.Email + " again"}, err
@@ -165,9 +163,18 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	return again, err
 }
 
+// invitedMember finds a member who has not accepted yet.
+func invitedMember(q db.Q, in MemberInput) (access.Member, error) {
+	member, found, err := access.FindMember(q, in.ID, in.UserID)
+	if err == nil && (!found || !member.Invited) {
+		err = fault.Missing("invited member")
+	}
+	return member, err
+}
+
 // sendInvitation mails a link, if mail is configured.
 func (s *Service) sendInvitation(ctx context.Context, place *mail.Place, by db.Caller, workspaceID, email string, link identity.Link) {
-	if link.URL == "" || !s.links.Mails() {
+	if !link.Mailed() {
 		return
 	}
 	var workspace, organization string
@@ -181,41 +188,59 @@ func (s *Service) sendInvitation(ctx context.Context, place *mail.Place, by db.C
 }
 
 // RemoveMember removes somebody from a workspace, with all their roles there. The caller
-// must hold all that the member may do.
+// must hold all that the member may do. Every person can leave.
 func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput) (api.MemberRemoved, error) {
-	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
+	leaves := in.UserID == by.ID && by.Type != audit.Client
+	var held access.Set
+	var err error
+	if leaves {
+		_, err = s.authority.Permissions(ctx, by.Actor, in.ID)
+	} else {
+		held, err = s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
+	}
 	if err != nil {
 		return api.MemberRemoved{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberRemoved, audit.Event, error) {
-		removed := api.MemberRemoved{WorkspaceID: in.ID, UserID: in.UserID}
-		if err := lockMembers(tx, in.ID); err != nil {
-			return removed, audit.Event{}, err
-		}
-		roles, member, err := rolesOf(tx.Q, in.ID, in.UserID)
-		if err == nil && !member {
-			err = fault.Missing("member")
-		}
-		if err == nil {
-			err = mayTouch(tx.Q, held, in.ID, in.UserID)
+		removed := api.MemberRemoved{WorkspaceID: in.ID}
+		member, roles, err := lockMember(tx, in.ID, in.UserID)
+		if err == nil && !leaves {
+			err = mayTouch(tx.Q, held, in.ID, member.AccountID)
 		}
 		if err == nil && roles[access.Admin] {
-			err = notLastAdmin(tx.Q, in.ID, in.UserID)
+			err = notLastAdmin(tx.Q, in.ID, member.AccountID)
 		}
 		if err != nil {
 			return removed, audit.Event{}, err
 		}
-		name, err := nameOf(tx.Q, in.UserID)
+		name, err := nameOf(tx.Q, member.AccountID)
 		if err != nil {
 			return removed, audit.Event{}, err
 		}
-		return removed, audit.Event{
-			Action:      audit.MemberRemoved,
-			WorkspaceID: in.ID,
-			ResourceID:  in.UserID,
-			Description: "Removed " + name,
-		}, leave(tx, in.ID, in.UserID)
+		removed.UserID = member.ID
+		event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: in.ID, ResourceID: member.ID, Description: "Removed " + name}
+		if leaves {
+			event.Description = name + " left"
+		}
+		return removed, event, leave(tx, in.ID, member.AccountID)
 	})
+}
+
+// lockMember finds a member, by the id of the account or of the invitation, and their
+// roles. Nobody else can change them until the end of the transaction.
+func lockMember(tx *db.Tx, workspaceID, id string) (access.Member, map[string]bool, error) {
+	if _, err := lockMembers(tx, workspaceID); err != nil {
+		return access.Member{}, nil, err
+	}
+	member, found, err := access.FindMember(tx.Q, workspaceID, id)
+	if err == nil && !found {
+		err = fault.Missing("member")
+	}
+	if err != nil {
+		return access.Member{}, nil, err
+	}
+	roles, err := rolesOf(tx.Q, workspaceID, member.AccountID)
+	return member, roles, err
 }
 
 // mayGrant requires the permission to change members, a role that exists, and that the

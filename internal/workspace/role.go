@@ -70,33 +70,28 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api
 		return api.RoleAssignment{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
-		given := api.RoleAssignment{WorkspaceID: in.ID, UserID: in.UserID, Role: in.Role}
-		if err := lockMembers(tx, in.ID); err != nil {
-			return given, audit.Event{}, err
-		}
-		roles, member, err := rolesOf(tx.Q, in.ID, in.UserID)
-		if err == nil && !member {
-			err = fault.Missing("member")
-		}
+		given := api.RoleAssignment{WorkspaceID: in.ID, Role: in.Role}
+		member, roles, err := lockMember(tx, in.ID, in.UserID)
 		if err == nil {
 			err = stillDefined(tx, in.ID, in.Role)
 		}
 		if err != nil {
 			return given, audit.Event{}, err
 		}
+		given.UserID = member.ID
 		if roles[in.Role] {
 			return given, audit.None("the role is held already"), nil
 		}
-		name, err := nameOf(tx.Q, in.UserID)
+		name, err := nameOf(tx.Q, member.AccountID)
 		if err != nil {
 			return given, audit.Event{}, err
 		}
 		return given, audit.Event{
 			Action:      audit.MemberRoleAssigned,
 			WorkspaceID: in.ID,
-			ResourceID:  in.UserID,
+			ResourceID:  member.ID,
 			Description: "Assigned role " + in.Role + " to " + name,
-		}, access.Join(tx, in.ID, in.UserID, in.Role)
+		}, access.Grant(tx, in.ID, member.AccountID, in.Role)
 	})
 }
 
@@ -107,33 +102,31 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 		return api.RoleAssignment{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
-		taken := api.RoleAssignment{WorkspaceID: in.ID, UserID: in.UserID, Role: in.Role}
-		if err := lockMembers(tx, in.ID); err != nil {
-			return taken, audit.Event{}, err
-		}
-		roles, _, err := rolesOf(tx.Q, in.ID, in.UserID)
+		taken := api.RoleAssignment{WorkspaceID: in.ID, Role: in.Role}
+		member, roles, err := lockMember(tx, in.ID, in.UserID)
 		if err == nil && !roles[in.Role] {
 			err = fault.Missing("role assignment")
 		}
 		if err == nil {
-			err = mayTouch(tx.Q, held, in.ID, in.UserID)
+			err = mayTouch(tx.Q, held, in.ID, member.AccountID)
 		}
 		if err == nil && in.Role == access.Admin {
-			err = notLastAdmin(tx.Q, in.ID, in.UserID)
+			err = notLastAdmin(tx.Q, in.ID, member.AccountID)
 		}
 		if err != nil {
 			return taken, audit.Event{}, err
 		}
-		name, err := nameOf(tx.Q, in.UserID)
+		taken.UserID = member.ID
+		name, err := nameOf(tx.Q, member.AccountID)
 		if err != nil {
 			return taken, audit.Event{}, err
 		}
 		return taken, audit.Event{
 			Action:      audit.MemberRoleRemoved,
 			WorkspaceID: in.ID,
-			ResourceID:  in.UserID,
+			ResourceID:  member.ID,
 			Description: "Removed role " + in.Role + " from " + name,
-		}, dropRole(tx, in.ID, in.UserID, in.Role)
+		}, dropRole(tx, in.ID, member.AccountID, in.Role)
 	})
 }
 
@@ -150,7 +143,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Role, audit.Event, error) {
 		event := audit.Event{Action: audit.RoleUpdated, WorkspaceID: in.ID, ResourceID: in.Role, Description: "Updated role " + in.Name}
 		role := access.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
-		if err := lockMembers(tx, in.ID); err != nil {
+		if _, err := lockMembers(tx, in.ID); err != nil {
 			return api.Role{}, event, err
 		}
 		before, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
@@ -189,7 +182,7 @@ func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInp
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleDeleted, audit.Event, error) {
 		deleted := api.RoleDeleted{WorkspaceID: in.ID, Role: in.Role, Deleted: true}
-		if err := lockMembers(tx, in.ID); err != nil {
+		if _, err := lockMembers(tx, in.ID); err != nil {
 			return deleted, audit.Event{}, err
 		}
 		role, exists, err := access.FindRole(tx.Q, in.ID, in.Role)

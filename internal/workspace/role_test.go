@@ -69,7 +69,7 @@ func TestRoleAssignment(t *testing.T) {
 		t.Run("it counts in its own workspace alone", func(t *testing.T) {
 			y := n.Tenant(t)
 			user := x.Member("admin").On(t)
-			y.Add(user.Email(), "viewer")
+			user.Join(y.Add(user.Email(), "viewer"))
 			user.Patch(x.Path(""), body{"name": "Renamed"}).OK()
 			user.Patch(y.Path(""), body{"name": "Renamed"}).Fails(403, "FORBIDDEN")
 		})

@@ -56,9 +56,6 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err == nil {
 			err = access.Join(tx, w.ID, by.ID, access.Admin)
 		}
-		if err == nil {
-			err = access.AcceptMembership(tx, w.ID, by.ID)
-		}
 		return w, audit.Event{
 			Action:      audit.WorkspaceCreated,
 			WorkspaceID: w.ID,

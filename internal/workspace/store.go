@@ -58,16 +58,16 @@ func update(tx *db.Tx, w api.Workspace) error {
 	return tx.Exec(`UPDATE workspace SET name = $2, slug = $3 WHERE id = $1`, w.ID, w.Name, w.Slug)
 }
 
-func lockMembers(tx *db.Tx, id string) error {
-	_, found, err := access.LockMembers(tx, id)
+func lockMembers(tx *db.Tx, id string) (organizationID string, err error) {
+	organizationID, found, err := access.LockMembers(tx, id)
 	if err == nil && !found {
 		err = fault.Missing("workspace")
 	}
-	return err
+	return organizationID, err
 }
 
-// members reads one row for each role of a member. It repeats the condition of the view
-// live_member, because joining the view would make the query quadratic.
+// members reads one row for each role of a member. What an account says about a person is
+// nobody's to see before they accept, not even whether there is one.
 func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) {
 	list := []api.Member{}
 	err := q.Each(func(r db.Rows) error {
@@ -78,23 +78,46 @@ func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) 
 			last.Roles = append(last.Roles, r.Text(4))
 		}
 		return nil
-	}, `SELECT a.id, a.name, a.email, CASE WHEN a.status = 'active' AND NOT (w.accepted = TRUE OR a.email_proof = '*') THEN 'invited' ELSE a.status END, m.role
-		FROM (SELECT account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3) w
+	}, `SELECT w.member_id, CASE WHEN w.accepted = TRUE THEN a.name ELSE '' END, a.email, CASE WHEN w.accepted = TRUE THEN a.status ELSE 'invited' END, m.role
+		FROM (SELECT member_id, account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND member_id > $2 ORDER BY member_id LIMIT $3) w
 		JOIN account a ON a.id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = $1 AND m.account_id = w.account_id
-		ORDER BY a.id, m.role`, workspaceID, after, take)
+		ORDER BY w.member_id, m.role`, workspaceID, after, take)
 	for i := range list {
 		slices.SortStableFunc(list[i].Roles, byRank)
 	}
 	return list, err
 }
 
-// invitationExpires is when the last open invitation of a member expires, 0 if there is
-// none.
-func invitationExpires(q db.Q, workspaceID, accountID string) (at int64, err error) {
-	_, err = q.Row(`SELECT expires_at FROM account_link WHERE account_id = $1 AND workspace_id = $2 AND used_at IS NULL
-		ORDER BY expires_at DESC LIMIT 1`, accountID, workspaceID).Scan(&at)
+func invitationExpires(q db.Q, workspaceID, id string) (at int64, err error) {
+	_, err = q.Row(`SELECT invitation_expires_at FROM workspace_member WHERE workspace_id = $1 AND invitation_id = $2`, workspaceID, id).Scan(&at)
 	return at, err
+}
+
+// openInvitations are those that an account can accept by itself.
+const openInvitations = ` FROM workspace_member m JOIN account a ON a.id = m.account_id
+	JOIN workspace w ON w.id = m.workspace_id JOIN organization o ON o.id = w.organization_id
+	WHERE m.account_id = $1 AND m.accepted = FALSE AND m.invitation_expires_at > $2 AND a.email_proof = '*'`
+
+func invitationsOf(q db.Q, accountID string, now int64, after string, take int) ([]api.Invitation, error) {
+	list, err := db.Collect(q, func(r db.Rows) api.Invitation {
+		return api.Invitation{ID: r.Text(0), WorkspaceID: r.Text(1), WorkspaceName: r.Text(2), OrganizationID: r.Text(3), OrganizationName: r.Text(4),
+			InvitedBy: r.Text(5), CreatedAt: r.Int(6), ExpiresAt: r.Int(7), Roles: []api.Role{}}
+	}, `SELECT m.invitation_id, w.id, w.name, o.id, o.name, m.invited_by, m.joined_at, m.invitation_expires_at`+openInvitations+`
+		AND m.invitation_id > $3 ORDER BY m.invitation_id LIMIT $4`, accountID, now, after, take)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		roles, err := access.RolesOf(q, list[i].WorkspaceID, accountID)
+		if err != nil {
+			return nil, err
+		}
+		for _, role := range roles {
+			list[i].Roles = append(list[i].Roles, wire(role))
+		}
+	}
+	return list, nil
 }
 
 // byRank sorts roles: first the built-in ones, those with the most permissions first.
@@ -112,18 +135,13 @@ func byRank(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func rolesOf(q db.Q, workspaceID, accountID string) (roles map[string]bool, member bool, err error) {
-	roles = map[string]bool{}
-	err = q.Each(func(r db.Rows) error {
-		member = true
-		if !r.Null(0) {
-			roles[r.Text(0)] = true
-		}
+func rolesOf(q db.Q, workspaceID, accountID string) (map[string]bool, error) {
+	roles := map[string]bool{}
+	err := q.Each(func(r db.Rows) error {
+		roles[r.Text(0)] = true
 		return nil
-	}, `SELECT m.role FROM workspace_member w
-		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
-		WHERE w.workspace_id = $1 AND w.account_id = $2`, workspaceID, accountID)
-	return roles, member, err
+	}, `SELECT role FROM member_role WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+	return roles, err
 }
 
 // nameOf returns what the audit log calls an account.
@@ -141,8 +159,7 @@ func leave(tx *db.Tx, workspaceID, accountID string) error {
 	if err := tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID); err != nil {
 		return err
 	}
-	_, err := access.UpdateHomeOrg(tx, accountID)
-	return err
+	return access.LeaveHome(tx, accountID)
 }
 
 func dropRole(tx *db.Tx, workspaceID, accountID, role string) error {

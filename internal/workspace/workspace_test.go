@@ -115,7 +115,7 @@ func TestWorkspaceReads(t *testing.T) {
 		t.Run("the list is one's own, oldest first", func(t *testing.T) {
 			owner, other := x.Owner.On(t), n.Tenant(t)
 			second := owner.Post("/v1/workspaces", body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")
-			other.Owner.Post(other.Path("/members"), body{"email": owner.Email(), "role": "viewer"}).OK()
+			owner.Join(other.Add(owner.Email(), "viewer"))
 			want := []string{x.WorkspaceID, other.WorkspaceID, second}
 			slices.Sort(want)
 			if got := owner.Get("/v1/workspaces").OK().Column("id"); !slices.Equal(got, want) {

@@ -188,8 +188,17 @@ func (n *Node) User(t testing.TB, email string) *Client {
 func (n *Node) Member(t testing.TB, email, role string) *Client {
 	t.Helper()
 	user := n.User(t, email)
-	n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", Body{"email": email, "role": role}).OK()
+	user.Join(n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", Body{"email": email, "role": role}).OK().Text("user_id"))
 	return user
+}
+
+// Join accepts an invitation, if the id is that of one: the answer to adding a member
+// has the id of somebody whom the organization knows already.
+func (c *Client) Join(memberID string) {
+	c.t.Helper()
+	if strings.HasPrefix(memberID, "inv_") {
+		c.Post("/v1/invitations/"+memberID+"/accept", nil).OK()
+	}
 }
 
 // Do sends a request. A string, a []byte or a reader is sent as it is; any other body except

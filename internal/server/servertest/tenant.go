@@ -47,7 +47,8 @@ func (n *Node) Tenant(t testing.TB) *Tenant {
 // Path is a path in the tenant's workspace.
 func (x *Tenant) Path(rest string) string { return "/v1/workspaces/" + x.WorkspaceID + rest }
 
-// Add adds a person to the workspace, as its owner, and returns the person's user id.
+// Add adds a person to the workspace, as its owner, and returns the id of the invitation,
+// or of the user if the organization knows them already.
 func (x *Tenant) Add(email, role string) string {
 	x.t.Helper()
 	return x.Owner.Post(x.Path("/members"), Body{"email": email, "role": role}).OK().Text("user_id")
@@ -58,7 +59,7 @@ func (x *Tenant) Member(role string) *Client {
 	x.t.Helper()
 	email := NewEmail()
 	user := x.Node.User(x.t, email)
-	x.Add(email, role)
+	user.Join(x.Add(email, role))
 	return user
 }
 

@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+// Invitations lists the open invitations of the caller, oldest first. An account whose
+// address is not verified has none: whoever completed it by somebody's link must neither
+// see nor accept what others prepare for the same address, so each of those is accepted
+// by its own link.
+func (s *Service) Invitations(ctx context.Context, by db.Caller, in InvitationsInput) (web.Page[api.Invitation], error) {
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(i api.Invitation) string { return i.ID },
+		func(q db.Q, after string, take int) ([]api.Invitation, error) {
+			return invitationsOf(q, by.ID, s.db.Now(), after, take)
+		}, "invitations", by.ID)
+}
+
+// InvitationCount is how many open invitations the caller has.
+func (s *Service) InvitationCount(ctx context.Context, by db.Caller) (n int, err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		_, err = q.Row(`SELECT count(*)`+openInvitations, by.ID, s.db.Now()).Scan(&n)
+		return err
+	})
+	return n, err
+}
+
+// AcceptInvitation makes the caller a member of the workspace that they are invited to.
+func (s *Service) AcceptInvitation(ctx context.Context, by db.Caller, in InvitationInput) (api.InvitationDecision, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.InvitationDecision, audit.Event, error) {
+		workspaceID, err := lockInvitation(tx, by.ID, in.ID)
+		if err == nil {
+			err = access.Accept(tx, workspaceID, by.ID)
+		}
+		if err == nil {
+			err = identity.EndLinks(tx, by.ID, workspaceID)
+		}
+		return api.InvitationDecision{ID: in.ID, WorkspaceID: workspaceID, Status: "accepted"}, audit.Event{
+			Action:      audit.MemberAccepted,
+			WorkspaceID: workspaceID,
+			ResourceID:  by.ID,
+			Description: by.Email + " accepted the invitation",
+		}, err
+	})
+}
+
+// DeclineInvitation ends an invitation of the caller. The workspace learns that the
+// address declined, and nothing else about an account that has it.
+func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in InvitationInput) (api.InvitationDecision, error) {
+	nobody := db.Caller{IdempotencyKey: by.IdempotencyKey,
+		Actor: audit.Actor{Type: audit.User, ID: in.ID, Email: by.Email, RequestID: by.RequestID}}
+	return db.Write(ctx, s.db, nobody, func(tx *db.Tx) (api.InvitationDecision, audit.Event, error) {
+		workspaceID, err := lockInvitation(tx, by.ID, in.ID)
+		if err == nil {
+			err = leave(tx, workspaceID, by.ID)
+		}
+		if err == nil {
+			err = identity.EndLinks(tx, by.ID, workspaceID)
+		}
+		return api.InvitationDecision{ID: in.ID, WorkspaceID: workspaceID, Status: "declined"}, audit.Event{
+			Action:      audit.MemberDeclined,
+			WorkspaceID: workspaceID,
+			ResourceID:  in.ID,
+			Description: by.Email + " declined the invitation",
+		}, err
+	})
+}
+
+// lockInvitation finds an open invitation of an account and locks its workspace, so that
+// it is accepted, declined or withdrawn once.
+func lockInvitation(tx *db.Tx, accountID, id string) (workspaceID string, err error) {
+	if _, err := tx.Row(`SELECT workspace_id FROM workspace_member WHERE invitation_id = $1 AND account_id = $2`, id, accountID).Scan(&workspaceID); err != nil {
+		return "", err
+	}
+	if workspaceID != "" {
+		if _, err := lockMembers(tx, workspaceID); err != nil {
+			return "", err
+		}
+	}
+	open, err := tx.Row(`SELECT m.invitation_id`+openInvitations+` AND m.invitation_id = $3`, accountID, tx.Now(), id).Scan(new(string))
+	if err == nil && !open {
+		err = fault.Missing("invitation")
+	}
+	return workspaceID, err
+}
