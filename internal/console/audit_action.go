@@ -42,6 +42,8 @@ func actionText(action string) string {
 	switch audit.Action(action) {
 	case audit.MemberAccepted:
 		return "Accepted invitation"
+	case audit.MemberDeclined:
+		return "Declined invitation"
 	case audit.MemberRoleAssigned:
 		return "Assigned role"
 	case audit.MemberRoleRemoved:

@@ -80,7 +80,7 @@ type Route struct {
 // Routes are all routes of the console.
 func (c *Console) Routes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.assetRoutes(), c.signInRoutes(), c.deviceRoutes(), c.accountRoutes(), c.workspaceRoutes()} {
+	for _, part := range [][]Route{c.assetRoutes(), c.signInRoutes(), c.deviceRoutes(), c.accountRoutes(), c.invitationRoutes(), c.workspaceRoutes()} {
 		all = append(all, part...)
 	}
 	return all
@@ -185,7 +185,8 @@ func (v *visit) listWorkspaces() error {
 		return err
 	}
 	v.workspaces = list.Rows()
-	return nil
+	v.invitations, err = v.console.Workspaces.InvitationCount(v.R.Context(), v.Caller)
+	return err
 }
 
 // lastWorkspace picks the remembered workspace, or else the first; nil if there is

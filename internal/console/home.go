@@ -20,14 +20,16 @@ func (c *Console) homeRoutes() []Route {
 }
 
 // enterLast redirects to the workspace that the visitor opened last, or else to
-// the first one in their list.
+// the first one in their list. Somebody who is in none answers their invitations first.
 func (c *Console) enterLast(v *visit) error {
-	list, err := read(v, c.Workspaces.List, workspace.ListInput{})
-	if err != nil {
+	if err := v.listWorkspaces(); err != nil {
 		return err
 	}
-	last := lastWorkspace(list.Rows(), v.cookie(workspaceCookie))
-	if last == nil {
+	last := lastWorkspace(v.workspaces, v.cookie(workspaceCookie))
+	switch {
+	case last == nil && v.invitations > 0:
+		return v.redirect(invitationsPath)
+	case last == nil:
 		return v.redirect("/workspaces/new")
 	}
 	return v.redirect(workspacePath(last.ID))

@@ -36,6 +36,7 @@ type membersPage struct {
 	Roles      []api.Role
 	Grantable  []api.Role
 	Invitation invitation
+	Mails      bool   // invitations go to the mailbox, and nobody here sees the link
 	Newer      string // address of the previous page, or empty
 	Older      string // address of the next page, or empty
 }
@@ -107,7 +108,7 @@ func (v *visit) membersData() (membersPage, error) {
 	}
 	query := v.R.URL.Query()
 	data := membersPage{
-		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Invitation: invitation{Role: "member"},
+		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Invitation: invitation{Role: "member"}, Mails: v.console.SignIn.Recovers(),
 		Filter: memberFilter{strings.TrimSpace(query.Get("q")), query.Get("role"), query.Get("status")},
 	}
 	shown := slices.DeleteFunc(slices.Clone(members), func(m api.Member) bool { return !data.Filter.keeps(m) })

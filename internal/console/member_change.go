@@ -2,7 +2,7 @@ package console
 
 import (
 	"net/url"
-	"slices"
+	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -16,18 +16,16 @@ func (c *Console) invite(v *visit) error {
 	if err != nil {
 		return v.showMembers(err, "email", "role")
 	}
-	if added.InvitationURL != "" {
+	role := v.roleName(added.Role)
+	switch {
+	case added.InvitationURL != "":
 		return v.tellInvitation(added)
+	case !strings.HasPrefix(added.UserID, "inv_"):
+		return v.done(added.Email+" is now a member with the role "+role+".", v.membersPath())
+	case c.SignIn.Recovers(): // the answer does not tell whether they were invited before
+		return v.done(added.Email+" is invited with the role "+role+". The invitation was sent to this address.", v.membersPath())
 	}
-	members, err := v.members()
-	if err != nil {
-		return err
-	}
-	text := added.Email + " is now a member with the role " + v.roleName(added.Role) + "."
-	if slices.ContainsFunc(members, func(m api.Member) bool { return m.ID == added.UserID && m.Status == "invited" }) {
-		text = added.Email + " was already invited. The invitation now includes the role " + v.roleName(added.Role) + "."
-	}
-	return v.done(text, v.membersPath())
+	return v.done(added.Email+" was already invited. The invitation now includes the role "+role+".", v.membersPath())
 }
 
 func (c *Console) reinvite(v *visit) error {
@@ -35,15 +33,15 @@ func (c *Console) reinvite(v *visit) error {
 	if err != nil {
 		return v.showMembers(err)
 	}
+	if again.InvitationURL == "" {
+		return v.done("A new invitation was sent to "+again.Email+".", v.membersPath())
+	}
 	return v.tellInvitation(again)
 }
 
 // tellInvitation shows the link of an invitation, once.
 func (v *visit) tellInvitation(m api.MemberAdded) error {
 	note := "Send it to them yourself. It's shown only once, works once and expires in 7 days."
-	if v.console.SignIn.Recovers() {
-		note = "We've also emailed a link to " + m.Email + ". This one is shown only once, works once and expires in 7 days."
-	}
 	if err := v.tell(flash{
 		Kind: "good", Text: m.Email + " has been invited.",
 		Secret: &secret{Label: "Invitation link for " + m.Email, Value: m.InvitationURL, Note: note},
@@ -74,10 +72,11 @@ func (c *Console) removeRole(v *visit) error {
 }
 
 func (c *Console) removeMember(v *visit) error {
-	if _, err := change(v, c.Workspaces.RemoveMember, v.memberInput()); err != nil {
+	removed, err := change(v, c.Workspaces.RemoveMember, v.memberInput())
+	if err != nil {
 		return v.showMembers(err)
 	}
-	id := v.R.PathValue("userId")
+	id := removed.UserID
 	if id == v.Caller.ID {
 		return v.done("You left "+v.workspace.Name+".", "/")
 	}

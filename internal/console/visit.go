@@ -28,6 +28,8 @@ type visit struct {
 	workspaces []api.Workspace  // that the visitor is a member of
 	workspace  *api.Workspace   // the current one, nil outside of all
 	held       access.Set       // the visitor's permissions in it
+
+	invitations int // that the visitor has not answered
 }
 
 const maxForm = 1 << 20
