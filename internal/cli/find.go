@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,11 +46,15 @@ func memberCandidates(all []api.Member) []candidate[api.Member] {
 	return list
 }
 
-// findMember finds a member by email address, name or id.
+// findMember finds a member by email address, name or id. The id of an invitation is good
+// after they have accepted, too, when the list does not show it any more.
 func (s *session) findMember(ctx context.Context, workspaceID, ref string) (api.Member, error) {
 	all, err := s.members(ctx, workspaceID)
 	if err != nil {
 		return api.Member{}, err
+	}
+	if strings.HasPrefix(ref, "inv_") && !slices.ContainsFunc(all, func(m api.Member) bool { return m.ID == ref }) {
+		return api.Member{ID: ref, Name: ref}, nil
 	}
 	return pick(ctx, s.terminal, "member", ref, memberCandidates(all))
 }

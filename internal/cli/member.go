@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +32,8 @@ func newMembersList(r *remote) *cobra.Command {
 	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the members and their roles",
 		Long: `List the members of the workspace and their roles, including people who are
-invited and have not accepted yet.`,
+invited and have not accepted yet: those have the id of the invitation, which
+other commands take as well.`,
 		Example: `  bursar members list
   bursar members list --jq '.[] | select(.status == "invited").email'
   bursar members list --all --csv > members.csv`,
@@ -60,11 +60,12 @@ func newMembersAdd(r *remote) *cobra.Command {
 	var role string
 	c := &cobra.Command{
 		Use: "add EMAIL", Short: "Add or invite a member",
-		Long: `Add somebody to the workspace with a role. Existing members of the
-organization join immediately. Anybody else is invited: the command prints a
-link with which they complete their account. The link is shown once, works
-once and expires after 7 days. Somebody who already is a member or invited
-gets the additional role.`,
+		Long: `Add somebody to the workspace with a role. People who belong to the
+organization, with a verified address, join immediately. Anybody else is
+invited and joins when they accept. If the server sends mail, it sends them a
+link; otherwise the command prints the link, once. A link works once and
+expires after 7 days. Somebody who already is a member or invited gets the
+additional role.`,
 		Example: `  bursar members add grace@example.com --role viewer
   bursar members add grace@example.com --role directory_manager --workspace payroll`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -88,8 +89,8 @@ gets the additional role.`,
 			switch {
 			case added.InvitationURL != "":
 				text = "Invited %s to %s with the role %s. Send them this link. It is shown only once, works once and expires after 7 days.\n"
-			case s.stillInvited(c.Context(), w.ID, added.UserID):
-				text = "%s was already invited to %s and now has the role %s.\n"
+			case strings.HasPrefix(added.UserID, "inv_"):
+				text = "%s is invited to %s with the role %s. They join when they accept.\n"
 			}
 			fmt.Fprintf(r.terminal.Err, text, term.Printable(added.Email), term.Printable(w.Name), added.Role)
 			return f.Write(r.terminal, added, func(out io.Writer) error {
@@ -107,22 +108,15 @@ gets the additional role.`,
 	return r.inWorkspace(c)
 }
 
-// stillInvited reports whether a member has yet to accept an invitation. Not everybody
-// who can add members can list them, and the member was added in any case, so an error
-// counts as no.
-func (s *session) stillInvited(ctx context.Context, workspaceID, userID string) bool {
-	all, err := s.members(ctx, workspaceID)
-	return err == nil && slices.ContainsFunc(all, func(m api.Member) bool { return m.ID == userID && m.Status == "invited" })
-}
-
 func newMembersRemove(r *remote) *cobra.Command {
 	var f term.Format
 	var yes, rotate bool
 	c := &cobra.Command{
 		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Remove a member from the workspace",
-		Long: `Remove a member and all their roles from the workspace. It takes effect on
-their next request. You need every permission that the member has. The last
-admin cannot be removed.
+		Long: `Remove a member and all their roles from the workspace, or withdraw an
+invitation. It takes effect on their next request. You need every permission
+that the member has. The last admin cannot be removed. To leave yourself, use
+'bursar workspaces leave'.
 
 Machine clients keep working when the person who was shown their secret is
 removed. The command names them and offers to rotate their secrets; the new

@@ -64,8 +64,9 @@ func newOwnersAdd(r *remote) *cobra.Command {
 	return r.newOwnerChange(&cobra.Command{
 		Use: "add PERSON", Short: "Make a member of the organization an owner",
 		Long: `Make a person an owner of the organization. They must be a member of it
-already: PERSON is the email address or name of somebody in one of your
-workspaces, or an id. Nothing changes if they already are an owner.`,
+already, with a verified address: PERSON is the email address or name of
+somebody in one of your workspaces, or an id. Nothing changes if they already
+are an owner.`,
 		Example: `  bursar orgs owners add grace@example.com
   bursar orgs owners add usr_01jd2p3g5h7j9k1m3n5p7q9r1s --organization acme`,
 	}, func(ctx context.Context, s *session, o api.Organization, ref string, _ bool) (*api.Ownership, error) {
@@ -165,7 +166,7 @@ func (s *session) findPerson(ctx context.Context, organizationID, ref string) (a
 			return api.Member{}, err
 		}
 		for _, m := range members {
-			if !seen[m.ID] {
+			if !seen[m.ID] && m.Status != "invited" {
 				seen[m.ID] = true
 				people = append(people, m)
 			}

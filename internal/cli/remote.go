@@ -25,7 +25,7 @@ type remote struct {
 
 var (
 	errSignedOut   = errors.New("you are not signed in")
-	errNoWorkspace = errors.New("you are not in a workspace yet: ask for an invitation, or create one with 'bursar workspaces create NAME'")
+	errNoWorkspace = errors.New("you are not in a workspace yet: see 'bursar invitations list', or create one with 'bursar workspaces create NAME'")
 )
 
 // session is a connection to a server.

@@ -19,14 +19,14 @@ func newWorkspaces(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:     "workspaces",
 		Aliases: []string{"workspace"},
-		Short:   "List, create and choose workspaces",
+		Short:   "List, create, choose and leave workspaces",
 		Long: `A workspace has its own directory, members, roles and audit log, and belongs
 to an organization. Commands use the workspace of --workspace, else of
 BURSAR_WORKSPACE, else of 'bursar workspaces use'.`,
 		Example: `  bursar workspaces list
   bursar workspaces use treasury
   bursar workspaces create "Payroll Europe"`,
-	}, newWorkspacesList(r), newWorkspacesGet(r), newWorkspacesCreate(r), newWorkspacesUpdate(r), newWorkspacesUse(r))
+	}, newWorkspacesList(r), newWorkspacesGet(r), newWorkspacesCreate(r), newWorkspacesUpdate(r), newWorkspacesUse(r), newWorkspacesLeave(r))
 }
 
 func newWorkspacesList(r *remote) *cobra.Command {
@@ -53,7 +53,7 @@ workspace of commands.`,
 			return s.Workspaces.All(ctx, client.ListParams{Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"}, Empty: "You are not in a workspace yet. Ask for an invitation, or create one with 'bursar workspaces create NAME'."}
+			return &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"}, Empty: "You are not in a workspace yet. See 'bursar invitations list', or create one with 'bursar workspaces create NAME'."}
 		},
 		cells: func(_ term.Format, w api.Workspace) []string {
 			mark := ""
@@ -226,6 +226,42 @@ override the default.`,
 			return nil
 		},
 	}
+}
+
+func newWorkspacesLeave(r *remote) *cobra.Command {
+	var f term.Format
+	var yes bool
+	c := &cobra.Command{
+		Use: "leave [WORKSPACE]", Short: "Leave a workspace",
+		Long: `Leave a workspace, by id, slug or name; without one, the current workspace.
+You lose your roles there immediately, and need no permission to do so. The
+last admin cannot leave.`,
+		Example: `  bursar workspaces leave treasury
+  bursar workspaces leave treasury --yes`,
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, w, err := r.connectNamedWorkspace(c, args)
+			if err != nil {
+				return err
+			}
+			me, err := s.Auth.Me(c.Context())
+			if err != nil {
+				return fmt.Errorf("find out who you are: %w", err)
+			}
+			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Leave %s?", term.Printable(w.Name)), yes); err != nil {
+				return err
+			}
+			left, err := s.Members.Remove(c.Context(), w.ID, me.ID)
+			if err != nil {
+				return fmt.Errorf("leave the workspace: %w", err)
+			}
+			fmt.Fprintf(r.terminal.Err, "You left %s.\n", term.Printable(w.Name))
+			return f.Write(r.terminal, left, nothing)
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.Bind(c, false)
+	return c
 }
 
 func (s *session) chooseWorkspace(c *cobra.Command, args []string) (api.Workspace, error) {

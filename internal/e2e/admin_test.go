@@ -117,13 +117,13 @@ func (s *site) users(email string) {
 	t := s.t
 	user := pick(t, s.admin("user create --name Grace --email "+email, "user_id"), "usr")
 	s.audited("iam.user.created", user)
-	joined := s.node.Admin(t).Post("/v1/workspaces/"+s.made.WorkspaceID+"/members", servertest.Body{"email": email, "role": "viewer"}).OK()
-	if joined.Text("user_id") != user {
-		t.Errorf("the server knows another user by %s: %s", email, joined.Body)
-	}
+	invited := s.node.Admin(t).Post("/v1/workspaces/"+s.made.WorkspaceID+"/members", servertest.Body{"email": email, "role": "viewer"}).OK()
 	key := pick(t, s.admin("api-key create --name laptop --user "+email, "id", "api_key"), "bk")
 	session := s.node.Login(t, key)
-	session.Get("/v1/auth/me").OK()
+	if me := session.Get("/v1/auth/me").OK(); me.Text("id") != user {
+		t.Errorf("the server knows another user by %s: %s", email, me.Body)
+	}
+	session.Join(invited.Text("user_id"))
 
 	s.admin("user disable --email "+email, "user_id")
 	s.audited("iam.user.disabled", user)
@@ -194,12 +194,14 @@ func TestOwnersSeeWhatOperatorsDoToTheirUsers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
-		owner := servertest.Remote(t, start(t, store).URL, made).Admin(t)
-		user := owner.Post("/v1/workspaces/"+made.WorkspaceID+"/members", servertest.Body{"email": "grace@example.com", "role": "viewer"}).OK().Text("user_id")
+		node := servertest.Remote(t, start(t, store).URL, made)
+		owner := node.Admin(t)
+		invitation := owner.Post("/v1/workspaces/"+made.WorkspaceID+"/members", servertest.Body{"email": "grace@example.com", "role": "viewer"}).OK().Text("user_id")
 		s := &site{t: t, store: store, made: made}
-		s.admin("api-key create --name laptop --user grace@example.com")
+		grace := node.Login(t, pick(t, s.admin("api-key create --name laptop --user grace@example.com"), "bk"))
+		grace.Join(invitation)
 		s.admin("user disable --email grace@example.com")
-		for action, resource := range map[string]string{"auth.key.created": "", "iam.user.disabled": user} {
+		for action, resource := range map[string]string{"auth.key.created": "", "iam.user.disabled": grace.UserID} {
 			rows := owner.Get("/v1/audit?action=" + action + "&organization_id=" + made.OrganizationID).OK().List()
 			if len(rows) != 1 || rows[0]["actor_type"] != "system" || (resource != "" && rows[0]["resource_id"] != resource) {
 				t.Errorf("the owner reads about %s: %v", action, rows)

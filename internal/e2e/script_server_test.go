@@ -96,11 +96,12 @@ func cmdAs(ts *testscript.TestScript, neg bool, args []string) {
 		return succeed(s.t, append(append([]string{"admin"}, line...), at(own.store)...)...)
 	}
 	id := pick(s.t, admin("user", "create", "--email", email, "--name", name), "usr")
-	if role != "none" {
-		s.caller(ts, "").Post("/v1/workspaces/"+own.made.WorkspaceID+"/members", servertest.Body{"email": email, "role": role}).OK()
-	}
 	key := apiKey.FindString(admin("api-key", "create", "--user", email, "--name", "script"))
 	s.tokens[who] = own.node.Login(s.t, key).Token
+	if role != "none" {
+		added := s.caller(ts, "").Post("/v1/workspaces/"+own.made.WorkspaceID+"/members", servertest.Body{"email": email, "role": role}).OK()
+		s.caller(ts, who).Join(added.Text("user_id"))
+	}
 	ts.Setenv(strings.ToUpper(who)+"_ID", id)
 	ts.Setenv(strings.ToUpper(who)+"_KEY", key)
 	ts.Setenv(strings.ToUpper(who)+"_TOKEN", own.node.Login(s.t, key).Token)
