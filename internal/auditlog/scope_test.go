@@ -1,6 +1,7 @@
 package auditlog_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -82,9 +83,11 @@ func TestAuditIsOneTenantsOwn(t *testing.T) {
 		y.Owner.Get(x.OrganizationAuditPath()).Fails(404, "RESOURCE_NOT_FOUND")
 		entry := x.Entry("Ours")
 		for _, path := range []string{y.AuditPath(), y.OrganizationAuditPath(), "/v1/auth/activity?limit=100"} {
-			rows := y.Owner.Get(path).OK()
-			if strings.Contains(string(rows.Body), x.Owner.UserID) || strings.Contains(string(rows.Body), x.WorkspaceID) {
-				t.Errorf("%s tells of others: %s", path, rows.Body)
+			for _, row := range y.Owner.Get(path).OK().List() {
+				asked := row["action"] == "iam.access.denied" && row["actor_id"] == y.Owner.UserID // with an id of the caller's choice
+				if text := fmt.Sprint(row); !asked && (strings.Contains(text, x.Owner.UserID) || strings.Contains(text, x.WorkspaceID)) {
+					t.Errorf("%s tells of others: %s", path, text)
+				}
 			}
 		}
 		if got := y.Audit("&resource_id=" + entry); len(got) != 0 {

@@ -19,8 +19,8 @@ func newAdmin(t Terminal) *cobra.Command {
 		Short: "Administer a store directly",
 		Long: `Administer a store directly, as its operator. The commands change the
 database, also while servers use it; servers notice within a second. The audit
-log records the changes with the system as the actor, and names the user of the
-operating system who ran the command.`,
+log records the changes with the system as the actor, and names the user of
+the operating system who ran the command.`,
 		Example: `  bursar admin user list
   bursar admin user create --email grace@example.com --name "Grace Hopper"
   bursar admin api-key create --user grace@example.com --name laptop

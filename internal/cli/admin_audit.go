@@ -24,9 +24,10 @@ func newAdminAudit(t Terminal) *cobra.Command {
 	c = listCommand(t, &cobra.Command{
 		Use: "audit", Short: "List what the audit log has about no workspace",
 		Long: `List the entries of the audit log that belong to no workspace, newest first.
-Owners read those of their organization; those of nobody can be read only here:
-failed logins of accounts that do not exist, and requests of callers for what
-they do not belong to, which were answered as not found (iam.access.denied).
+Owners read those of their organization; those of nobody can be read only
+here: failed logins of accounts that do not exist, and requests of callers for
+what they do not belong to, which were answered as not found
+(iam.access.denied).
 
 Filters combine: an entry must match all of them. --address is an address or a
 network (203.0.113.0/24). --since and --until take a time

@@ -69,7 +69,7 @@ func TestDeletedEntryIsGoneFromEveryReadUntilItIsRestored(t *testing.T) {
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("the restored entry is another:\n%s", diff)
 		}
-		want := []string{"directory.entry.created", "directory.entry.deleted", "directory.entry.restored"}
+		want := []string{"directory.entry.created", revealed, "directory.entry.deleted", "directory.entry.restored"}
 		if got := n.Audited(t, id); !slices.Equal(got, want) {
 			t.Errorf("the audit log says %v, want %v", got, want)
 		}
