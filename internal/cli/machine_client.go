@@ -69,9 +69,9 @@ func newMachineClientsRotate(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "rotate CLIENT", Short: "Give a machine client a new secret",
 		Long: `Give a machine client, by id or name, a new secret and print it. It is shown
-only once. The old secret and its sessions end immediately. If you are logged in
-with an API key, the new secret works only from the key's networks and ends with
-the key.`,
+only once. The old secret and its sessions end immediately. If you are logged
+in with an API key, the new secret works only from the key's networks and ends
+with the key.`,
 		Example: `  bursar clients rotate "Nightly import"
   bursar clients rotate cli_01jd2v8x0y2z4a6b8c0d2e4f6g --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMachineClients()),

@@ -37,7 +37,8 @@ func onMail(t *testing.T, run func(t *testing.T, vic *correspondent), options ..
 		n.Member(t, "vic@example.com", "viewer")
 		v := browse(t, n, "vic@example.com")
 		v.agent = firefox
-		run(t, &correspondent{visitor: v, box: box})
+		box.Wait(t, 1) // the invitation
+		run(t, &correspondent{visitor: v, box: box, read: 1})
 	})
 }
 

@@ -148,7 +148,7 @@ func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 		bob.Get(h.a.Path("")).OK()
 		bob.Join(h.idB)
 		bob.Get(h.b.Path("")).OK()
-		t.Run("the program is out", func(t *testing.T) { h.caller.On(t).Get("/v1/auth/me").Fails(401, "UNAUTHORIZED") })
+		t.Run("the program is out", func(t *testing.T) { n.Holder(t, h.caller.Token).Get("/v1/auth/me").Fails(401, "UNAUTHORIZED") })
 		t.Run("the browser is out", func(t *testing.T) {
 			if got := page(t, n, "/account", h.session); got != http.StatusSeeOther {
 				t.Errorf("answered %d", got)

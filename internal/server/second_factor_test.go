@@ -134,9 +134,9 @@ func demanding(t *testing.T, run func(t *testing.T, store dbtest.Store, n *serve
 func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		bob, elsewhere := newResident(t, n), n.Tenant(t)
-		x.Add(bob.email, "admin")
-		elsewhere.Add(bob.email, "admin")
 		command := atCommandLine(t, n, bob.session)
+		command.Join(x.Add(bob.email, "admin"))
+		command.Join(elsewhere.Add(bob.email, "admin"))
 		inside := []string{x.Path(""), x.Path("/members"), "/v1/directory?workspace_id=" + x.WorkspaceID, "/v1/audit?workspace_id=" + x.WorkspaceID,
 			x.OrganizationPath(""), x.OrganizationPath("/settings"), x.OrganizationPath("/owners")}
 		for _, path := range inside {
@@ -262,8 +262,9 @@ func TestADemandReachesEveryNode(t *testing.T) {
 	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		there := servertest.Start(t, store, func(c *config.Serve) { c.PublicURL = n.PublicURL })
 		bob := newResident(t, n)
-		x.Add(bob.email, "viewer")
-		command := there.Holder(t, atCommandLine(t, n, bob.session).Token)
+		here := atCommandLine(t, n, bob.session)
+		here.Join(x.Add(bob.email, "viewer"))
+		command := there.Holder(t, here.Token)
 		command.Get(x.Path("")).OK()
 		if status := page(t, there, "/w/"+x.WorkspaceID, bob.session); status != http.StatusOK {
 			t.Fatalf("the page is answered %d", status)

@@ -86,7 +86,7 @@ func lockInvitation(tx *db.Tx, accountID, id string) (workspaceID string, err er
 	}
 	open, err := tx.Row(`SELECT m.invitation_id`+openInvitations+` AND m.invitation_id = $3`, accountID, tx.Now(), id).Scan(new(string))
 	if err == nil && !open {
-		err = fault.Missing("invitation")
+		err = fault.Foreign("invitation", fault.Scope{})
 	}
 	return workspaceID, err
 }
