@@ -48,6 +48,7 @@ func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[Audit
 // The formats of an export of the audit log.
 const (
 	ExportCSV    = "csv"
+	ExportRawCSV = "csv-raw" // for machines: without the ' before what a spreadsheet would run
 	ExportNDJSON = "ndjson"
 )
 

@@ -135,6 +135,16 @@ func TestOnlyTheStoreKnowsTheEngines(t *testing.T) {
 	}
 }
 
+// Every CSV that leaves is written by package spreadsheet, which escapes formulas. The command
+// line reads CSV.
+func TestOnlyOnePackageWritesCSV(t *testing.T) {
+	for name, list := range imports(t) {
+		if name != "internal/spreadsheet" && name != "internal/cli" && slices.Contains(list, "encoding/csv") {
+			t.Errorf("%s imports encoding/csv: write with internal/spreadsheet", name)
+		}
+	}
+}
+
 func TestTheProgramStartsTheCommandLineAlone(t *testing.T) {
 	for _, imported := range imports(t)["cmd/bursar"] {
 		if own, ok := strings.CutPrefix(imported, module); ok && path.Base(own) != "cli" {

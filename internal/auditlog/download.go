@@ -3,18 +3,20 @@ package auditlog
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"bursar/api"
 	"bursar/internal/db"
+	"bursar/internal/spreadsheet"
 	"bursar/internal/web"
 )
 
 // Download writes the rows that Export calls for into a file.
 func (s *Service) Download(ctx context.Context, by db.Caller, in ExportInput, to *web.File) error {
-	to.Name = cmp.Or(to.Name, "audit."+in.format())
+	end, _, _ := strings.Cut(in.format(), "-")
+	to.Name = cmp.Or(to.Name, "audit."+end)
 	if in.format() == formatNDJSON {
 		to.Type = "application/x-ndjson"
 		return s.Export(ctx, by, in, func(row api.AuditEntry) error {
@@ -26,11 +28,10 @@ func (s *Service) Download(ctx context.Context, by db.Caller, in ExportInput, to
 		})
 	}
 	to.Type = "text/csv; charset=utf-8"
-	table := csv.NewWriter(to)
-	err := table.Write(Columns())
+	table := spreadsheet.NewWriter(to, ',', in.format() == formatRaw)
+	err := table.Write(Columns()...)
 	if err == nil {
-		err = s.Export(ctx, by, in, func(row api.AuditEntry) error { return table.Write(Record(row)) })
+		err = s.Export(ctx, by, in, func(row api.AuditEntry) error { return table.Write(Cells(row)...) })
 	}
-	table.Flush()
-	return cmp.Or(err, table.Error())
+	return cmp.Or(err, table.Flush())
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bursar/api"
+	"bursar/internal/audit"
 	"bursar/internal/auditlog"
+	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
@@ -30,7 +32,7 @@ func TestTheExportOfTheAPIIsWhatTheListShows(t *testing.T) {
 			}
 			want := [][]string{auditlog.Columns()}
 			for _, row := range rows() {
-				want = append(want, auditlog.Record(row))
+				want = append(want, auditlog.Cells(row))
 			}
 			answer := x.Owner.Get("/v1/audit/export?" + filter).OK()
 			got, err := csv.NewReader(strings.NewReader(string(answer.Body))).ReadAll()
@@ -85,4 +87,27 @@ func TestAnExportNeedsItsOwnPermission(t *testing.T) {
 			t.Errorf("HEAD: %d %v %s", got.Status, got.Header, got.Body)
 		}
 	})
+}
+
+// Whoever acts chooses their name, which a spreadsheet must not run.
+func TestAnExportRunsNothingInASpreadsheetUnlessItIsRaw(t *testing.T) {
+	n := servertest.Start(t, dbtest.SQLite(t))
+	x := n.Tenant(t)
+	event := audit.Event{Action: audit.TagCreated, WorkspaceID: x.WorkspaceID, Description: "-1"}
+	if err := db.Record(t.Context(), n.DB, db.Caller{Actor: audit.SystemActor("=1+1")}, event, nil); err != nil {
+		t.Fatal(err)
+	}
+	for format, want := range map[string][]string{"csv": {"'=1+1", "'-1"}, "csv-raw": {"=1+1", "-1"}} {
+		answer := x.Owner.Get("/v1/audit/export?action=directory.tag.created&format=" + format + "&workspace_id=" + x.WorkspaceID).OK()
+		records, err := csv.NewReader(strings.NewReader(string(answer.Body))).ReadAll()
+		if err != nil || len(records) != 2 {
+			t.Fatalf("%s: %d records, %v", format, len(records), err)
+		}
+		if got := []string{records[1][3], records[1][5]}; !slices.Equal(got, want) {
+			t.Errorf("%s: the name and the description are %q, want %q", format, got, want)
+		}
+		if name := answer.Header.Get("Content-Disposition"); name != `attachment; filename="audit.csv"` {
+			t.Errorf("%s: the file is %s", format, name)
+		}
+	}
 }

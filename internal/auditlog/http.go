@@ -61,6 +61,7 @@ func (in *ListInput) Validate(v *fault.Violations) {
 const (
 	formatCSV    = "csv"
 	formatNDJSON = "ndjson"
+	formatRaw    = "csv-raw" // CSV for machines, without what makes it safe in a spreadsheet
 
 	// maxFilter is the longest filter of an export, whose own audit row repeats it.
 	maxFilter = 200
@@ -83,7 +84,7 @@ func (in ExportInput) format() string {
 // Validate checks the format and the filters.
 func (in *ExportInput) Validate(v *fault.Violations) {
 	in.check(v)
-	web.CheckOneOf(v, "format", in.Format, formatCSV, formatNDJSON)
+	web.CheckOneOf(v, "format", in.Format, formatCSV, formatRaw, formatNDJSON)
 	web.CheckOptionalText(v, "actor", in.Actor, 0, maxFilter)
 	web.CheckOptionalText(v, "action", in.Action, 0, maxFilter)
 	web.CheckOptionalText(v, "resource_type", in.ResourceType, 0, maxFilter)

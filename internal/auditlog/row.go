@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"bursar/api"
-	"bursar/internal/spreadsheet"
 )
 
 // Columns returns the header of a table of rows: the names that the API uses, and
@@ -24,13 +23,4 @@ func timeText(at int64) string { return time.UnixMilli(at).UTC().Format(timeForm
 func Cells(r api.AuditEntry) []string {
 	return []string{timeText(r.Timestamp), r.ID, r.Action, r.ActorName, r.ActorEmail, r.Description, r.Outcome, strconv.FormatInt(r.Timestamp, 10),
 		r.ActorID, r.ActorType, r.ResourceType, r.ResourceID, r.RequestID, r.IP}
-}
-
-// Record returns Cells so that they are safe to open in a spreadsheet.
-func Record(r api.AuditEntry) []string {
-	record := Cells(r)
-	for i, cell := range record {
-		record[i] = spreadsheet.Escape(cell)
-	}
-	return record
 }

@@ -78,7 +78,7 @@ day, or a duration before now (2h, 7d).`,
 		},
 		cells: func(f term.Format, row api.AuditEntry) []string {
 			if f.CSV {
-				return auditlog.Record(row)
+				return auditlog.Cells(row)
 			}
 			return slices.Insert(auditCells(row), 1, row.IP)
 		},

@@ -18,6 +18,7 @@ import (
 func newAuditExport(r *remote) *cobra.Command {
 	var q auditQuery
 	var form string
+	var raw bool
 	c := &cobra.Command{
 		Use: "export FILE|-", Short: "Write the audit log to a file",
 		Long: `Write entries of the audit log, newest first, to a file or to standard output
@@ -41,6 +42,9 @@ export.
 				return err
 			}
 			n := recordCounter{csv: form == client.ExportCSV}
+			if n.csv && raw {
+				form = client.ExportRawCSV
+			}
 			write := func(w io.Writer) error {
 				return a.s.Audit.Export(c.Context(), a.p, form, io.MultiWriter(w, &n))
 			}
@@ -62,6 +66,7 @@ export.
 		},
 	}
 	c.Flags().StringVar(&form, "format", "", "csv or ndjson")
+	c.Flags().BoolVar(&raw, "raw", false, term.RawUsage)
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{client.ExportCSV, client.ExportNDJSON}, cobra.ShellCompDirectiveNoFileComp))
 	q.bind(r, c)
 	return c

@@ -40,7 +40,7 @@ func TestAuditExportsWhatIsFiltered(t *testing.T) {
 		}
 		table := [][]string{auditlog.Columns()}
 		for _, row := range want {
-			table = append(table, auditlog.Record(row))
+			table = append(table, auditlog.Cells(row))
 		}
 		if diff := cmp.Diff(table, records); diff != "" {
 			t.Errorf("%v: the API (-) and the CSV (+) differ:\n%s", filter, diff)

@@ -82,7 +82,7 @@ var flagsOf = map[string][]string{
 	"keys revoke":               {"jq", "json", "yes"},
 	"keys rotate":               {"grace", "jq", "json"},
 	"audit":                     nil,
-	"audit export":              {"action", "actor", "format", "organization", "outcome", "resource", "resource-type", "since", "until", "workspace"},
+	"audit export":              {"action", "actor", "format", "organization", "outcome", "raw", "resource", "resource-type", "since", "until", "workspace"},
 	"audit list":                {"action", "actor", "all", "csv", "jq", "json", "limit", "mine", "organization", "outcome", "raw", "resource", "resource-type", "since", "until", "wide", "workspace"},
 	"audit tail":                {"action", "actor", "follow", "jq", "json", "lines", "mine", "organization", "outcome", "resource", "resource-type", "since", "until", "workspace"},
 	"api":                       {"field", "header", "include", "input", "jq", "paginate", "raw-field", "workspace"},
