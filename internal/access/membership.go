@@ -113,6 +113,23 @@ func Accept(tx *db.Tx, workspaceID, accountID string) error {
 		WHERE id = $2 AND awaits_home = TRUE`, workspaceID, accountID)
 }
 
+// AskAgain makes invitations of all memberships of an account that turns out to have been
+// completed by somebody else than whose address it has: the one agreed for the other. Nor
+// has the account a home, before its owner accepts something.
+func AskAgain(tx *db.Tx, accountID string) error {
+	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1`, accountID)
+	if err != nil {
+		return err
+	}
+	for _, workspaceID := range workspaces {
+		if err := tx.Exec(`UPDATE workspace_member SET accepted = FALSE, invitation_id = COALESCE(invitation_id, $3), member_id = COALESCE(invitation_id, $3), invitation_expires_at = $4
+			WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID, tx.NewID("inv"), tx.Now()+InvitationLifetime.Milliseconds()); err != nil {
+			return err
+		}
+	}
+	return tx.Exec(`UPDATE account SET home_org_id = NULL, awaits_home = TRUE WHERE id = $1`, accountID)
+}
+
 // Knows reports whether an account belongs to an organization already, by an address that
 // it has proved. It need not be asked to join one more workspace there. An address that
 // somebody else could have completed by the link of one workspace opens no other one.

@@ -200,7 +200,8 @@ func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, err e
 
 // markEmailVerified records that an account's address belongs to the person. If only
 // one organization vouched for the address until now, its own people may have set up
-// the account, so every credential is revoked before others trust it.
+// the account, so every credential is revoked before others trust it, and the person is
+// asked anew whether they want to be where the account is.
 func markEmailVerified(tx *db.Tx, accountID string) (changed string, err error) {
 	var proof string
 	found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING email_proof`, accountID).Scan(&proof)
@@ -209,8 +210,11 @@ func markEmailVerified(tx *db.Tx, accountID string) (changed string, err error) 
 	}
 	changed = "verified the address"
 	if proof != "" {
-		changed += "; password, passkeys, second factor, sessions and API keys from before were revoked"
+		changed += "; password, passkeys, second factor, sessions and API keys from before were revoked, memberships have to be accepted anew"
 		if err := revokeCredentials(tx, accountID); err != nil {
+			return "", err
+		}
+		if err := access.AskAgain(tx, accountID); err != nil {
 			return "", err
 		}
 	}

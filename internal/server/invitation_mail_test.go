@@ -145,8 +145,10 @@ func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 			t.Fatalf("the link is answered %d", status)
 		}
 		bob := atCommandLine(t, n, session)
+		for _, id := range bob.Get("/v1/invitations").OK().Column("id") {
+			bob.Join(id)
+		}
 		bob.Get(h.a.Path("")).OK()
-		bob.Join(h.idB)
 		bob.Get(h.b.Path("")).OK()
 		t.Run("the program is out", func(t *testing.T) { n.Holder(t, h.caller.Token).Get("/v1/auth/me").Fails(401, "UNAUTHORIZED") })
 		t.Run("the browser is out", func(t *testing.T) {

@@ -405,6 +405,39 @@ func TestWhoCompletedAnAddressGetsNothingThatItsOwnerIsGiven(t *testing.T) {
 	})
 }
 
+// What somebody agreed to who completed an address by a link that they were shown, its owner
+// has not agreed to. Nor do the owners of that organization read of the owner's logins.
+func TestWhoeverTakesAnAddressBackIsAskedAnew(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		h := invitedByTwo(t, n)
+		link := operatorsLink(t, n, h.email)
+		before := h.a.Owner.Get(h.a.OrganizationAuditPath() + "&limit=100").OK().Column("id")
+		bob := atCommandLine(t, n, complete(t, n, link))
+		if got := bob.Get("/v1/workspaces").OK().Column("id"); len(got) != 0 {
+			t.Errorf("is in %v", got)
+		}
+		bob.Get(h.a.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+		if after := h.a.Owner.Get(h.a.OrganizationAuditPath() + "&limit=100").OK().Column("id"); !slices.Equal(after, before) {
+			t.Errorf("whoever invited them reads %d rows, before %d", len(after), len(before))
+		}
+		invitations := bob.Get("/v1/invitations").OK().Column("id")
+		if len(invitations) != 2 || !slices.Contains(invitations, h.idB) {
+			t.Fatalf("invitations are %v", invitations)
+		}
+		for _, id := range invitations {
+			x := h.b
+			if id != h.idB {
+				x = h.a
+			}
+			if got := x.MemberWith(t, id); got.Status != "invited" || got.Name != "" {
+				t.Errorf("listed as %+v", got)
+			}
+			bob.Join(id)
+			bob.Get(x.Path("")).OK()
+		}
+	})
+}
+
 // Whoever was shown a link can act as the person whom it invites, so it is worth no more
 // than what they may do themselves.
 func TestALinkIsWorthNoMoreThanWhoWasShownIt(t *testing.T) {

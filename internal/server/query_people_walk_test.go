@@ -72,8 +72,13 @@ func (w *tour) corners() {
 // console opens every page of the console and sends what forms the API has not.
 func (w *tour) console() {
 	t, n, x := w.t, w.node, w.town.large
-	w.begin("the link of an operator")
+	w.begin("an address that its owner takes back")
 	email := servertest.NewEmail()
+	n.User(t, email).Join(x.Add(email, "viewer"))
+	w.town.change(`UPDATE account SET email_proof = $1 WHERE email = $2`, x.OrganizationID, email) // as by a link that was shown
+	complete(t, n, operatorsLink(t, n, email))
+	w.begin("the link of an operator")
+	email = servertest.NewEmail()
 	n.User(t, email).Join(x.Add(email, "admin"))
 	session := complete(t, n, operatorsLink(t, n, email))
 	open := func(path string) {

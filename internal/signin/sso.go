@@ -319,6 +319,7 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims
 		event := audit.Event{Action: audit.AccountBound, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID}
 		switch {
 		case changed != "":
+			p.actor.HomeOrgID = home // that of whoever completed the account before is not theirs
 			event.Action = audit.UserEnabled
 			event.Description = "The identity provider confirmed " + p.actor.Email + ": " + changed
 		case first:
