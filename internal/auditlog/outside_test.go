@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"bursar/api"
 	"bursar/internal/auditlog"
@@ -155,6 +156,23 @@ func TestTheOperatorReadsFailedLoginsOfUnknownAccounts(t *testing.T) {
 		for _, row := range outside(t, n, auditlog.Outside{}) {
 			if strings.HasPrefix(row.Action, "directory.") {
 				t.Errorf("the operator reads %+v of %s", row, x.WorkspaceID)
+			}
+		}
+	})
+}
+
+// Whoever asks for an id that they made up must not write on the terminal of the operator
+// who reads of it.
+func TestARowHasNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		prober, denied := n.Tenant(t).Owner, "iam.access.denied"
+		for _, path := range []string{"/v1/workspaces/%1b%5b2Jgone", "/v1/audit?workspace_id=%1b%5b2Jgone", "/v1/organizations/%c2%9b2J%0agone"} {
+			prober.Get(path).Fails(404, "RESOURCE_NOT_FOUND")
+			row := outside(t, n, auditlog.Outside{Action: &denied})[0]
+			if strings.ContainsFunc(row.ResourceID, unicode.IsControl) || !strings.HasSuffix(row.ResourceID, "gone") {
+				t.Errorf("%s is on record as %q", path, row.ResourceID)
 			}
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"bursar/api"
@@ -83,9 +85,17 @@ const insertAudit = `INSERT INTO audit_log (id, workspace_number, organization_i
 // requests that were refused, whose sender must not decide how large the log grows.
 const maxAuditText = 1000
 
-// capped returns a text that is too long for an audit row with an ellipsis at its end.
+// capped returns a text that is too long for an audit row with an ellipsis at its end. It
+// replaces control characters, with which whoever made up the text could write what they
+// like on the terminal of whoever reads the log.
 func capped(text string) string {
 	const ellipsis = "…"
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
 	if len(text) <= maxAuditText {
 		return text
 	}
