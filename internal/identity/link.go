@@ -74,7 +74,7 @@ const mailPause = 30 * time.Second
 // mailed, the link goes to the mailbox alone: Invite holds the place for the message, and
 // fails if there is none or if the recipient or the caller has had too many.
 func (l *Links) Invite(tx *db.Tx, place *mail.Place, by db.Caller, accountID, email, workspaceID string) (Link, error) {
-	n := newLink{accountID: accountID, workspaceID: workspaceID, madeBy: by.Name, madeByID: by.ID, mailed: l.Mails()}
+	n := newLink{accountID: accountID, workspaceID: workspaceID, madeBy: by.Name, madeByID: by.ID, madeByKeyID: by.KeyID, mailed: l.Mails()}
 	link, err := l.make(tx, n, access.InvitationLifetime)
 	if err != nil || !n.mailed {
 		return link, err
@@ -132,6 +132,7 @@ type newLink struct {
 	workspaceID string // empty for a link to set up an account
 	madeBy      string
 	madeByID    string // of whoever invites
+	madeByKeyID string // of the key that their session depends on
 	mailed      bool
 	keepKeys    bool
 	expiresAt   int64
@@ -150,9 +151,9 @@ func (l *Links) make(tx *db.Tx, n newLink, life time.Duration) (Link, error) {
 
 func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
 	secret := newSecret(linkPrefix)
-	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, made_by_id, keep_keys, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		tx.NewID("lnk"), n.accountID, db.NullText(n.workspaceID), hashSecret(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), n.keepKeys, tx.Now(), n.expiresAt)
+	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, made_by_id, made_by_key_id, keep_keys, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		tx.NewID("lnk"), n.accountID, db.NullText(n.workspaceID), hashSecret(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), db.NullText(n.madeByKeyID), n.keepKeys, tx.Now(), n.expiresAt)
 }
 
 // EndLinks ends the links of an account's invitation to a workspace, or those that set up
@@ -217,7 +218,8 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 	return o, err
 }
 
-// FindLink returns what a link is for, if it is still valid.
+// FindLink returns what a link is for, if it is still valid. One that was shown to a session
+// of a key ends with the key, as everything does that such a session makes.
 func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	var o Opened
 	var status, proof, totp, maker string
@@ -229,9 +231,10 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 		FROM account_link l JOIN account a ON a.id = l.account_id
 		LEFT JOIN workspace_member m ON m.workspace_id = l.workspace_id AND m.account_id = l.account_id AND m.accepted = FALSE
 		LEFT JOIN workspace w ON w.id = m.workspace_id LEFT JOIN organization o ON o.id = w.organization_id
-		LEFT JOIN totp t ON t.account_id = l.account_id
+		LEFT JOIN totp t ON t.account_id = l.account_id LEFT JOIN api_key k ON k.id = l.made_by_key_id
 		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
-			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)`, hashSecret(secret), now).
+			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)
+			AND (l.mailed = TRUE OR k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2))`, hashSecret(secret), now).
 		Scan(&o.AccountID, &o.Email, &o.Name, &status, &proof, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization,
 			&o.Inviter, &maker, &totp)
 	if err == nil && found && maker != "" && !o.mailed {

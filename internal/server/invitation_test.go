@@ -455,6 +455,16 @@ func TestALinkIsWorthNoMoreThanWhoWasShownIt(t *testing.T) {
 					t.Error(err)
 				}
 			},
+			"the API key that it was made with was revoked": func(_ *servertest.Tenant, inviter *servertest.Client, _ string) {
+				for _, id := range inviter.Get("/v1/api-keys").OK().Column("id") {
+					inviter.Delete("/v1/api-keys/" + id)
+				}
+			},
+			"the API key that it was made with was rotated": func(_ *servertest.Tenant, inviter *servertest.Client, _ string) {
+				for _, id := range inviter.Get("/v1/api-keys").OK().Column("id") {
+					inviter.Post("/v1/api-keys/"+id+"/rotate", body{"grace_seconds": 0}).OK()
+				}
+			},
 			"somebody gave the invited person more than they have": func(x *servertest.Tenant, _ *servertest.Client, invitation string) {
 				x.Owner.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}).OK()
 			},
