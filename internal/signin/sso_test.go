@@ -164,6 +164,9 @@ func TestTheProviderTakesAnAccountBack(t *testing.T) {
 		must(t, err)
 		w.settled(t, h)
 		wayIn.closed(t, h)
+		if row := h.last(audit.UserEnabled); row.OrganizationID != "" { // whoever seized it must not read where its owner is
+			t.Errorf("it is on record for %s", row.OrganizationID)
+		}
 	})
 }
 
