@@ -252,4 +252,12 @@ type AuditEntry struct {
 	ResourceID   string `json:"resource_id"`
 	RequestID    string `json:"request_id"`
 	IP           string `json:"ip"`
+	Seq          int64  `json:"seq,omitzero"` // its place in the log of its workspace or organization; 0 until it has one
+}
+
+// AuditFeed holds rows of the audit log, oldest first. After is the place to go on from.
+type AuditFeed struct {
+	Entries []AuditEntry `json:"entries"`
+	After   int64        `json:"after"`
+	HasMore bool         `json:"has_more"`
 }

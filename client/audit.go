@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -43,6 +44,15 @@ func (p AuditListParams) query() query {
 // List reads one page of the log, newest first.
 func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[AuditEntry], error) {
 	return list[AuditEntry](ctx, s.c, p.query(), "/audit")
+}
+
+// Feed reads rows of the log after a place, oldest first. If there are none, the server waits
+// for them, half a minute at most. Cursor does not count, and Limit may be up to 1000. Ask again
+// with the After of the answer to see every row once.
+func (s *AuditService) Feed(ctx context.Context, p AuditListParams, after int64, wait time.Duration) (*AuditFeed, error) {
+	p.Cursor = ""
+	q := p.query().text("after", strconv.FormatInt(after, 10)).text("wait", strconv.Itoa(int(wait.Seconds())))
+	return fetch[AuditFeed](ctx, s.c, &call{method: http.MethodGet, path: "/audit/feed", query: url.Values(q)})
 }
 
 // The formats of an export of the audit log.

@@ -324,6 +324,11 @@ func walkAudit(t *testing.T, c *client.Client, n *servertest.Node) {
 	if page := must[*client.Page[client.AuditEntry]](t)(c.Audit.List(ctx, client.AuditListParams{OrganizationID: n.First.OrganizationID})); page.HasMore {
 		t.Errorf("rows of the organization: %+v", page)
 	}
+	n.SequenceAudit(t)
+	feed, err := c.Audit.Feed(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, Limit: 1}, 0, time.Second)
+	if err != nil || len(feed.Entries) != 1 || feed.Entries[0].Seq != 1 || feed.After != 1 || !feed.HasMore {
+		t.Errorf("the feed is %+v, %v", feed, err)
+	}
 	for format, lines := range map[string]int{client.ExportCSV: 2, client.ExportNDJSON: 1, "": 2} {
 		var file bytes.Buffer
 		err := c.Audit.Export(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, ResourceID: one.ResourceID, Action: one.Action, Limit: 7, Cursor: "x"}, format, &file)

@@ -6,6 +6,7 @@ import "bursar/api"
 type (
 	APIKey             = api.APIKey
 	AuditEntry         = api.AuditEntry
+	AuditFeed          = api.AuditFeed
 	Created            = api.Created
 	Deleted            = api.Deleted
 	DeviceCode         = api.DeviceCode

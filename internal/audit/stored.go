@@ -38,8 +38,9 @@ func AppendStored(dst []byte, e api.AuditEntry) []byte {
 	return append(dst, ']')
 }
 
-// AppendJSON appends a stored row as the API sends it.
-func AppendJSON(dst, id, stored []byte) []byte {
+// AppendJSON appends a stored row as the API sends it. seq is its place in the log, 0 if
+// it has none yet.
+func AppendJSON(dst, id, stored []byte, seq int64) []byte {
 	for i, name := range names() {
 		dst = append(dst, name...)
 		if i == 0 {
@@ -52,6 +53,9 @@ func AppendJSON(dst, id, stored []byte) []byte {
 		stored = stored[1:] // the bracket or comma before the value
 		end := valueEnd(stored)
 		dst, stored = append(dst, stored[:end]...), stored[end:]
+	}
+	if seq > 0 {
+		dst = strconv.AppendInt(append(dst, `,"seq":`...), seq, 10)
 	}
 	return append(dst, '}')
 }
@@ -81,7 +85,7 @@ func valueEnd(text []byte) int {
 // ReadStored returns the row that AppendStored wrote.
 func ReadStored(id string, stored []byte) (api.AuditEntry, error) {
 	var e api.AuditEntry
-	if err := json.Unmarshal(AppendJSON(nil, []byte(id), stored), &e); err != nil {
+	if err := json.Unmarshal(AppendJSON(nil, []byte(id), stored, 0), &e); err != nil {
 		return e, fmt.Errorf("read the audit row %s: %w", id, err)
 	}
 	return e, nil

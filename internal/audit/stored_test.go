@@ -30,7 +30,7 @@ func TestAStoredRowIsSentAsTheEncoderWouldSendIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored := audit.AppendStored([]byte("x"), entry)[1:]
-		if got := audit.AppendJSON([]byte("x"), []byte(entry.ID), stored); string(got) != "x"+string(want) {
+		if got := audit.AppendJSON([]byte("x"), []byte(entry.ID), stored, entry.Seq); string(got) != "x"+string(want) {
 			t.Errorf("%q is sent as %s, want %s", text, got, want)
 		}
 		read, err := audit.ReadStored(entry.ID, stored)

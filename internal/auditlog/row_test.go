@@ -31,7 +31,11 @@ func TestARecordHasACellForEveryColumn(t *testing.T) {
 	}
 	kind := reflect.TypeFor[api.AuditEntry]()
 	for i := range kind.NumField() {
-		if name := kind.Field(i).Tag.Get("json"); !slices.Contains(auditlog.Columns(), name) {
+		name := kind.Field(i).Tag.Get("json")
+		if name == "seq,omitzero" {
+			continue // a row gets its place after it was written, and a file of the same rows stays the same
+		}
+		if !slices.Contains(auditlog.Columns(), name) {
 			t.Errorf("there is no column for %s", name)
 		}
 	}

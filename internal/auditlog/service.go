@@ -26,12 +26,16 @@ type Service struct {
 	db        *db.DB
 	authority *access.Authority
 	cursors   *web.Cursors
+	sequencer *Sequencer
 }
 
 // New returns the service.
 func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, authority: a, cursors: c}
+	return &Service{db: d, authority: a, cursors: c, sequencer: NewSequencer(d)}
 }
+
+// Sequencer gives the rows of the log their places.
+func (s *Service) Sequencer() *Sequencer { return s.sequencer }
 
 // List returns a page of the rows of a workspace, or of those rows of an organization
 // that belong to none of its workspaces, newest first.

@@ -61,6 +61,9 @@ func (f filter) first() string {
 	return db.FirstID("aud", f.from)
 }
 
+// bounded reports whether the list ends before the newest row.
+func (f filter) bounded() bool { return f.to != web.LastMillisecond }
+
 // keyed reports whether a row is found by the key of a property. Successes have no
 // key, and rows of an organization or an actor without a workspace are found by those.
 func (f filter) keyed() bool {
@@ -74,10 +77,10 @@ func (f filter) indexed() bool { return len(f.equals) == 0 || len(f.equals) == 1
 
 // newest selects the rows below an id, newest first.
 func (f filter) newest(below string, take int) *db.Statement {
-	if f.to != web.LastMillisecond {
+	if f.bounded() {
 		below = min(below, db.FirstID("aud", f.to+1))
 	}
-	sql := db.NewStatement(`SELECT id, entry, workspace_number FROM audit_log WHERE id < `, db.PackBelow("aud", below))
+	sql := db.NewStatement(`SELECT id, entry, workspace_number, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE id < `, db.PackBelow("aud", below))
 	if f.from > 0 && !f.indexed() {
 		sql.Add(` AND id >= `, db.PackID("aud", f.first()))
 	}
@@ -128,7 +131,7 @@ func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
 		row db.Rows
 		id  [30]byte
 	}
-	write := func(dst []byte) []byte { return audit.AppendJSON(dst, at.id[:], at.row.Raw(1)) }
+	write := func(dst []byte) []byte { return audit.AppendJSON(dst, at.id[:], at.row.Raw(1), at.row.Int(3)) }
 	first := f.first()
 	return q.EachOf(f.newest(w.After, w.Limit), func(r db.Rows) error {
 		id := db.AppendID(at.id[:0], "aud", r.Raw(0))
@@ -151,6 +154,7 @@ func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
 			return nil
 		}
 		entry, err := audit.ReadStored(string(id), r.Raw(1))
+		entry.Seq = r.Int(3)
 		all = append(all, entry)
 		return err
 	})
@@ -161,8 +165,9 @@ func find(q db.Q, workspace int64, id string) (entry api.AuditEntry, found bool,
 	err = q.Each(func(r db.Rows) (err error) {
 		found = true
 		entry, err = audit.ReadStored(id, r.Raw(0))
+		entry.Seq = r.Int(1)
 		return err
-	}, `SELECT entry FROM audit_log WHERE workspace_number = $1 AND id = $2`, workspace, db.PackID("aud", id))
+	}, `SELECT entry, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE workspace_number = $1 AND id = $2`, workspace, db.PackID("aud", id))
 	return entry, found, err
 }
 

@@ -25,16 +25,19 @@ type dialect struct {
 	// idempotency key was used before. It pays on PostgreSQL, where a lookup costs a
 	// round trip, and not on SQLite, where a failed insert makes a group run again.
 	detectReuseOnInsert bool
+
+	audit auditOrder
 }
 
 func sqliteDialect() dialect {
-	return dialect{name: "sqlite", schema: sqliteSchema}
+	return dialect{name: "sqlite", schema: sqliteSchema, audit: sqliteAuditOrder()}
 }
 
 func postgresDialect() dialect {
 	return dialect{
 		name: "postgres", schema: postgresSchema,
 		forShare: " FOR SHARE", notifyAccess: postgres.NotifyAccess, detectReuseOnInsert: true,
+		audit: postgresAuditOrder(),
 	}
 }
 

@@ -20,6 +20,7 @@ func (s *Server) RunBackground(ctx context.Context) {
 	others.Go(func() { s.mail.Run(ctx) })
 	others.Go(func() { s.notices.Run(ctx, s.log.Logger) })
 	others.Go(func() { s.signin.Run(ctx, s.log.Logger) })
+	others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
 	defer others.Wait()
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()

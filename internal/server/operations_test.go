@@ -113,6 +113,8 @@ func operations() []operation {
 		{"GET /v1/audit", "org.settings.write", auditOfOrganization},
 		{"GET /v1/audit/export", "ws.audit.export", inQuery},
 		{"GET /v1/audit/export", "org.settings.write", auditOfOrganization},
+		{"GET /v1/audit/feed", "ws.audit.read", inQuery},
+		{"GET /v1/audit/feed", "org.settings.write", auditOfOrganization},
 	}
 }
 

@@ -51,6 +51,8 @@ func populate(t testing.TB, store dbtest.Store, n *servertest.Node) *town {
 	c.credentials()
 	c.directory()
 	c.history()
+	c.streams()
+	n.TurnAudit(t, func() bool { return true })
 	return c
 }
 
@@ -334,6 +336,12 @@ func (c *town) history() {
 		return []any{db.PackID("aud", ids[i]), number, db.NullText(organization), key(audit.ByActor, actor), key(audit.ByAction, action),
 			key(audit.ByResourceType, resource), key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(workspace, outcome), string(audit.AppendStored(nil, entry))}
 	})
+}
+
+// streams has logs of many workspaces, most of which have no row.
+func (c *town) streams() {
+	rest := c.numbers[100:]
+	c.insert("audit_stream", "number, workspace_number, size", len(rest), func(i int) []any { return []any{i + 1, rest[i], 0} })
 }
 
 // Of actions, kinds of resources and actors some are common and some are rare.

@@ -245,6 +245,9 @@ func (w *tour) operator() {
 	_, err = id.CreateUser(ctx, by, invited, "Completed")
 	w.must(err)
 
+	w.begin("sequencing the log")
+	w.node.TurnAudit(w.t, func() bool { return true })
+
 	w.begin("bursar admin audit")
 	action, outcome, from := "auth.login.failed", "denied", w.town.now-time.Hour.Milliseconds()
 	for _, selected := range []auditlog.Outside{{}, {Action: &action}, {Outcome: &outcome}, {From: from, To: w.town.now}, {Action: &action, Outcome: &outcome, From: from}} {

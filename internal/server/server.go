@@ -161,4 +161,7 @@ func (s *Server) endpoints() *web.Endpoints {
 
 // Drain closes each connection after its next response and reports the node as not
 // ready, so that clients and load balancers move elsewhere before it stops.
-func (s *Server) Drain() { s.draining.Store(true) }
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	s.audit.Sequencer().EndWaits() // a request that waits for rows would hold the end up
+}

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"bursar/internal/auditlog"
 	"bursar/internal/db"
 )
 
@@ -88,4 +90,33 @@ func (n *Node) catalogue(t testing.TB) string {
 		return `SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'`
 	}
 	return `SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = current_schema()`
+}
+
+// TurnAudit gives places in the audit log to the rows that can have one, until enough have.
+func (n *Node) TurnAudit(t testing.TB, enough func() bool) {
+	t.Helper()
+	n.Clock.Advance(3 * time.Second) // longer than the lease of another node
+	node := auditlog.NewSequencer(n.DB)
+	for done := false; !done; done = enough() {
+		if err := node.Turn(t.Context()); err != nil {
+			t.Fatalf("sequence the log: %v", err)
+		}
+	}
+}
+
+// SequenceAudit gives places in the audit log to all rows, as the background work does. On PostgreSQL, where tests share a server, a row waits
+// for transactions of other tests.
+func (n *Node) SequenceAudit(t testing.TB) {
+	t.Helper()
+	n.TurnAudit(t, func() bool {
+		var left int64
+		err := n.DB.Read(t.Context(), func(q db.Q) error {
+			_, err := q.Row(`SELECT count(*) - (SELECT size FROM audit_sequence) FROM audit_log`).Scan(&left)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return left == 0
+	})
 }

@@ -1,0 +1,176 @@
+package auditlog
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+const (
+	maxFeed = 1000 // rows in an answer
+	// feedSpan is how many rows a query reads.
+	feedSpan = 200
+	// feedSpans bounds how many rows an answer takes if the filter matches few of them.
+	feedSpans = 50
+	maxWait   = 30 // seconds
+)
+
+// FeedInput asks for the rows after a place.
+type FeedInput struct {
+	Filters
+	After *string `query:"after"`
+	Limit *string `query:"limit"`
+	Wait  *string `query:"wait"`
+
+	after       int64
+	limit, wait int
+}
+
+// Validate checks the filters and the numbers.
+func (in *FeedInput) Validate(v *fault.Violations) {
+	in.check(v)
+	in.after = number(v, "after", in.After, 0, 0, 1<<53)
+	in.limit = int(number(v, "limit", in.Limit, 100, 1, maxFeed))
+	in.wait = int(number(v, "wait", in.Wait, 0, 0, maxWait))
+}
+
+func number(v *fault.Violations, field string, text *string, absent, least, most int64) int64 {
+	if text == nil {
+		return absent
+	}
+	n, err := strconv.ParseInt(*text, 10, 64)
+	if err != nil || n < least || n > most {
+		v.Add(field, "must be an integer from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
+		return absent
+	}
+	return n
+}
+
+// Feed returns the rows of a log that follow a place, oldest first. Whoever asks again with
+// the place that the answer ends at sees every row once. If there are none yet, it waits for
+// them as long as the request allows.
+func (s *Service) Feed(ctx context.Context, by db.Caller, in FeedInput) (api.AuditFeed, error) {
+	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
+	if err != nil {
+		return api.AuditFeed{}, err
+	}
+	epoch := s.db.Epoch()
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.wait)*time.Second+pageTimeout)
+	defer cancel()
+	timeout := time.After(time.Duration(in.wait) * time.Second)
+	feed := api.AuditFeed{After: in.after}
+	for {
+		grown, stopped := s.sequencer.Grown()
+		if feed, err = s.feed(ctx, f, feed.After, in.limit); err != nil {
+			return feed, err
+		}
+		if len(feed.Entries) > 0 || in.wait == 0 || stopped {
+			return feed, nil
+		}
+		if feed.HasMore {
+			continue
+		}
+		select {
+		case <-grown:
+		case <-timeout:
+			return feed, nil
+		case <-ctx.Done():
+			return feed, ctx.Err()
+		}
+		// The caller's access may have ended while they waited. They ask again, and are
+		// authenticated again.
+		if s.db.Epoch() != epoch {
+			return feed, nil
+		}
+	}
+}
+
+// EndInput asks for the end of a log. Only the workspace or the organization counts.
+type EndInput struct{ Filters }
+
+// Validate checks whose log it is.
+func (in *EndInput) Validate(v *fault.Violations) { in.check(v) }
+
+// End returns the last place in a log.
+func (s *Service) End(ctx context.Context, by db.Caller, in EndInput) (int64, error) {
+	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
+	if err != nil {
+		return 0, err
+	}
+	var end stream
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		end, _, err = findStream(q, f.stream())
+		return err
+	})
+	return end.size, err
+}
+
+// stream returns the stream that has the rows of the list.
+func (f filter) stream() streamKey {
+	if f.column == "organization_id" {
+		return streamKey{organization: f.value}
+	}
+	return streamKey{workspace: f.workspace}
+}
+
+// feed reads the rows after a place, span by span.
+func (s *Service) feed(ctx context.Context, f filter, after int64, limit int) (api.AuditFeed, error) {
+	var feed api.AuditFeed
+	err := s.db.Read(ctx, func(q db.Q) error {
+		feed = api.AuditFeed{Entries: []api.AuditEntry{}, After: after}
+		of, _, err := findStream(q, f.stream())
+		for spans := 0; err == nil && spans < feedSpans && len(feed.Entries) < limit && feed.After < of.size; spans++ {
+			end := min(of.size, feed.After+feedSpan)
+			err = q.EachOf(f.forward(of.number, feed.After, end), func(r db.Rows) error {
+				if len(feed.Entries) == limit {
+					return nil
+				}
+				entry, err := audit.ReadStored(db.UnpackID("aud", r, 1), r.Raw(2))
+				entry.Seq = r.Int(0)
+				if feed.After = entry.Seq; f.matches(entry) {
+					feed.Entries = append(feed.Entries, entry)
+				}
+				return err
+			})
+		}
+		feed.HasMore = feed.After < of.size
+		return err
+	})
+	return feed, err
+}
+
+// matches reports whether a row of the stream is in the list. A feed compares what it has read,
+// since the engines would look for the values first, and in all of the log.
+func (f filter) matches(e api.AuditEntry) bool {
+	for _, want := range f.equals {
+		got := map[audit.Filter]string{
+			audit.ByActor: e.ActorID, audit.ByAction: e.Action, audit.ByResourceType: e.ResourceType, audit.ByResource: e.ResourceID, audit.ByOutcome: e.Outcome,
+		}[want.by]
+		if got != want.value {
+			return false
+		}
+	}
+	return e.Timestamp >= f.from && e.Timestamp <= f.to
+}
+
+// forward selects the rows of a stream after one place and up to another, oldest first. The
+// inner query finds each row by itself: for a join, PostgreSQL would read the whole log.
+func (f filter) forward(stream, after, end int64) *db.Statement {
+	sql := db.NewStatement(`SELECT p.seq, p.audit_id, (SELECT a.entry FROM audit_log a WHERE a.id = p.audit_id AND a.`)
+	if f.column == "organization_id" {
+		sql.Add(`organization_id = `, f.value)
+	} else {
+		sql.Add(`workspace_number = `, f.workspace)
+	}
+	sql.Add(`) FROM audit_place p WHERE p.stream = `, stream)
+	sql.Add(` AND p.seq > `, after)
+	sql.Add(` AND p.seq <= `, end)
+	sql.Add(` ORDER BY p.seq`)
+	return sql
+}

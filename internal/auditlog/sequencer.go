@@ -1,0 +1,263 @@
+package auditlog
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+const (
+	// sequenceInterval is how often the sequencer looks for rows. A row gets its place at
+	// most half a second after it was committed, unless more are written than can be sequenced.
+	sequenceInterval = 250 * time.Millisecond
+	// leaseTime is how long other nodes leave the work to the one that did it last.
+	leaseTime = 2 * time.Second
+)
+
+// Sequencer gives the rows of the log their places. Every node runs one. They may all work
+// at once: the store takes a batch only from the node that knows the present size of the log.
+// A lease lets the others rest meanwhile.
+type Sequencer struct {
+	db   *db.DB
+	node string
+
+	// streams is what the store holds about streams, valid while the log has this size.
+	streams map[streamKey]stream
+	size    int64
+
+	mu      sync.Mutex
+	grown   chan struct{} // closed and replaced when the log has grown
+	stopped bool
+}
+
+// streamKey names a stream: that of a workspace, of an organization, or the operator's.
+type streamKey struct {
+	workspace    int64
+	organization string
+}
+
+type stream struct{ number, size int64 }
+
+// NewSequencer returns the sequencer of a node.
+func NewSequencer(d *db.DB) *Sequencer {
+	return &Sequencer{db: d, node: rand.Text(), size: -1, grown: make(chan struct{})}
+}
+
+// Run sequences until the context ends.
+func (s *Sequencer) Run(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(sequenceInterval)
+	defer tick.Stop()
+	defer s.EndWaits()
+	failing := false
+	for {
+		err := s.Turn(ctx)
+		if err != nil && ctx.Err() == nil && !failing {
+			log.Error("the audit log cannot be sequenced, which will be retried", "error", err.Error())
+		}
+		failing = err != nil
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Turn gives places to all rows that can have one.
+func (s *Sequencer) Turn(ctx context.Context) error {
+	for {
+		sequenced, err := s.batch(ctx)
+		if err != nil || sequenced < db.AuditBatch {
+			return err
+		}
+	}
+}
+
+// errOvertaken is returned from a write to undo it: another node has sequenced the rows.
+var errOvertaken = errors.New("another node was faster")
+
+// batch sequences the rows that come next and returns how many they were.
+func (s *Sequencer) batch(ctx context.Context) (int, error) {
+	var state db.AuditState
+	var rows []db.AuditRow
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		state, rows, err = q.AuditState(s.db)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if state.Size != s.size {
+		s.know(state.Size, nil)
+	}
+	leased := state.LeaseHolder != s.node && state.LeaseUntil > s.db.Now()
+	if leased || len(rows) == 0 && !state.Renumbered() {
+		return 0, nil
+	}
+	var streams map[streamKey]stream
+	_, err = db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		exempt := audit.None("a place in the log is no change that the log tells of")
+		if state.Renumbered() {
+			var err error
+			if rows, err = tx.RenumberAudit(state); err != nil {
+				return struct{}{}, exempt, err
+			}
+		}
+		alone, err := tx.AdvanceAudit(state, rows, s.node, s.db.Now()+leaseTime.Milliseconds())
+		if err == nil && !alone {
+			err = errOvertaken
+		}
+		if err == nil {
+			streams, err = s.place(tx, state.Size, rows)
+		}
+		return struct{}{}, exempt, err
+	})
+	if errors.Is(err, errOvertaken) {
+		return 0, nil
+	}
+	if err != nil {
+		s.streams, s.size = nil, -1
+		return 0, err
+	}
+	s.know(state.Size+int64(len(rows)), streams)
+	return len(rows), nil
+}
+
+// know remembers the size of the log, and the streams if this node made them grow, and wakes
+// whoever waits for rows.
+func (s *Sequencer) know(size int64, streams map[streamKey]stream) {
+	s.size = size
+	if streams == nil {
+		s.streams = map[streamKey]stream{}
+	}
+	for key, grown := range streams {
+		s.streams[key] = grown
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopped {
+		close(s.grown)
+		s.grown = make(chan struct{})
+	}
+}
+
+// EndWaits lets nobody wait for rows any more, because the server stops.
+func (s *Sequencer) EndWaits() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopped {
+		s.stopped = true
+		close(s.grown)
+	}
+}
+
+// Grown returns a channel that is closed when the log has grown, or when it will not
+// grow any more because the server stops.
+func (s *Sequencer) Grown() (grown <-chan struct{}, stopped bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.grown, s.stopped
+}
+
+// place stores the places of rows and returns the streams that have grown.
+func (s *Sequencer) place(tx *db.Tx, position int64, rows []db.AuditRow) (map[streamKey]stream, error) {
+	grown := map[streamKey]stream{}
+	insert := newPlaces(tx)
+	for _, row := range rows {
+		key := streamKey{workspace: row.Workspace}
+		if row.Workspace == 0 {
+			key.organization = row.OrganizationID
+		}
+		at, known := grown[key]
+		if !known {
+			var err error
+			if at, err = s.stream(tx, key); err != nil {
+				return nil, err
+			}
+		}
+		at.size++
+		position++
+		grown[key] = at
+		if err := insert.add(at, position, row.ID); err != nil {
+			return nil, err
+		}
+	}
+	for _, at := range grown {
+		if err := tx.Exec(`UPDATE audit_stream SET size = $1 WHERE number = $2`, at.size, at.number); err != nil {
+			return nil, err
+		}
+	}
+	return grown, insert.flush()
+}
+
+// stream returns a stream, which it makes if there is none.
+func (s *Sequencer) stream(tx *db.Tx, key streamKey) (stream, error) {
+	if known, ok := s.streams[key]; ok {
+		return known, nil
+	}
+	if found, ok, err := findStream(tx.Q, key); err != nil || ok {
+		return found, err
+	}
+	made := stream{}
+	_, err := tx.Row(`INSERT INTO audit_stream (number, workspace_number, organization_id, size)
+		SELECT max(number) + 1, $1, $2, 0 FROM audit_stream RETURNING number`, db.NullInt(key.workspace), db.NullText(key.organization)).Scan(&made.number)
+	return made, err
+}
+
+func findStream(q db.Q, key streamKey) (found stream, ok bool, err error) {
+	row := q.Row(`SELECT number, size FROM audit_stream WHERE number = 0`)
+	switch {
+	case key.workspace != 0:
+		row = q.Row(`SELECT number, size FROM audit_stream WHERE workspace_number = $1`, key.workspace)
+	case key.organization != "":
+		row = q.Row(`SELECT number, size FROM audit_stream WHERE organization_id = $1`, key.organization)
+	}
+	ok, err = row.Scan(&found.number, &found.size)
+	return found, ok, err
+}
+
+// places inserts places, many in one statement.
+type places struct {
+	tx   *db.Tx
+	args []any
+}
+
+// placesAtOnce is how many places one statement inserts. The last places of a batch are
+// inserted one by one, so that there are two texts to prepare.
+const placesAtOnce = 50
+
+func newPlaces(tx *db.Tx) *places { return &places{tx: tx, args: make([]any, 0, 4*placesAtOnce)} }
+
+func (p *places) add(at stream, position int64, id [16]byte) error {
+	p.args = append(p.args, at.number, at.size, id, position)
+	if len(p.args) < 4*placesAtOnce {
+		return nil
+	}
+	args := p.args
+	p.args = make([]any, 0, 4*placesAtOnce)
+	return insertPlaces(p.tx, args)
+}
+
+func (p *places) flush() error {
+	for i := 0; i < len(p.args); i += 4 {
+		if err := insertPlaces(p.tx, p.args[i:i+4]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func insertPlaces(tx *db.Tx, args []any) error {
+	insert := db.NewStatement(`INSERT INTO audit_place (stream, seq, audit_id, position) VALUES (`, args[:4]...)
+	for i := 4; i < len(args); i += 4 {
+		insert.Add(`), (`, args[i:i+4]...)
+	}
+	insert.Add(`)`)
+	return tx.ExecOf(insert)
+}

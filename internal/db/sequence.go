@@ -1,0 +1,161 @@
+package db
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// AuditBatch is how many rows of the audit log are sequenced in one transaction. It is small
+// so that other writes do not wait long for the transaction.
+const AuditBatch = 500
+
+// auditOrder is how an engine tells in which order the rows of the audit log were
+// committed. Each row sorts by a number and then by its id.
+type auditOrder struct {
+	// state reads audit_sequence. Its last column says whether the number of the row that was
+	// sequenced last no longer means what it meant then.
+	state string
+	// next reads the rows that follow a number and an id, and that no row can come before
+	// any more.
+	next string
+	// renumber repairs what state found to be wrong. It returns rows that have no place and
+	// that next would not return.
+	renumber func(tx *Tx, s AuditState) ([]AuditRow, error)
+}
+
+// Rows of SQLite have the order in which they were inserted, because there is one writer.
+func sqliteAuditOrder() auditOrder {
+	return auditOrder{
+		state: `SELECT size, sorts_as, audit_id, lease_holder, lease_until,
+			size > 0 AND NOT EXISTS (SELECT 1 FROM audit_log a WHERE a.rowid = s.sorts_as AND a.id = s.audit_id)
+			FROM audit_sequence s`,
+		next: `SELECT rowid, id, workspace_number, organization_id FROM audit_log
+			WHERE rowid > $1 AND id <> $2 ORDER BY rowid LIMIT 500`,
+		renumber: renumberSQLite,
+	}
+}
+
+// renumberSQLite finds the row that was sequenced last. VACUUM may have given new
+// numbers to all rows, but it keeps their order.
+func renumberSQLite(tx *Tx, s AuditState) ([]AuditRow, error) {
+	var number int64
+	found, err := tx.Row(`SELECT rowid FROM audit_log WHERE id = $1`, s.last.ID).Scan(&number)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, errors.New("the audit row that was sequenced last is not in the log: rows were removed from the store")
+	}
+	return nil, tx.Exec(`UPDATE audit_sequence SET sorts_as = $1`, number)
+}
+
+// Rows of PostgreSQL are sorted by the number of their transaction. They are final once
+// every transaction up to theirs has ended, which is what the oldest running transaction
+// (pg_snapshot_xmin) tells.
+func postgresAuditOrder() auditOrder {
+	return auditOrder{
+		state: `SELECT size, sorts_as, audit_id, lease_holder, lease_until,
+			pg_snapshot_xmax(pg_current_snapshot())::text::bigint + xact_offset < sorts_as FROM audit_sequence`,
+		next: `SELECT xact, id, workspace_number, organization_id FROM audit_log
+			WHERE (xact, id) > ($1, $2) AND
+				xact < (SELECT xact_offset FROM audit_sequence) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+			ORDER BY xact, id LIMIT 500`,
+		renumber: renumberPostgres,
+	}
+}
+
+// renumberPostgres adds an offset to the numbers of transactions. A store that was restored
+// into another server goes on with numbers of transactions that are lower than those
+// in its rows, and new rows would sort before rows that have a place already.
+func renumberPostgres(tx *Tx, s AuditState) ([]AuditRow, error) {
+	// The lock waits for writes that use the old offset.
+	if err := tx.Exec(`LOCK TABLE audit_log IN ACCESS EXCLUSIVE MODE`); err != nil {
+		return nil, err
+	}
+	var next int64
+	if _, err := tx.Row(`SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`).Scan(&next); err != nil {
+		return nil, err
+	}
+	offset := s.last.sortsAs - next + 1
+	if err := tx.Exec(`UPDATE audit_sequence SET xact_offset = $1`, offset); err != nil {
+		return nil, err
+	}
+	// A statement that defines something takes no parameters.
+	if err := tx.Exec(fmt.Sprintf(`ALTER TABLE audit_log ALTER COLUMN xact SET DEFAULT pg_current_xact_id()::text::bigint + %d`, offset)); err != nil {
+		return nil, err
+	}
+	return Collect(tx.Q, auditRow, `SELECT xact, id, workspace_number, organization_id FROM audit_log a
+		WHERE (xact, id) <= ($1, $2) AND NOT EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = a.id) ORDER BY xact, id`,
+		s.last.sortsAs, s.last.ID)
+}
+
+// AuditRow is a row of the audit log that has no place yet.
+type AuditRow struct {
+	ID             [16]byte
+	Workspace      int64  // its number, 0 for none
+	OrganizationID string // "" for none
+
+	sortsAs int64
+}
+
+func auditRow(r Rows) AuditRow {
+	row := AuditRow{sortsAs: r.Int(0), Workspace: r.Int(2), OrganizationID: r.Text(3)}
+	copy(row.ID[:], r.Raw(1))
+	return row
+}
+
+// AuditState says how far the audit log has been sequenced.
+type AuditState struct {
+	Size        int64 // how many rows have a place
+	LeaseHolder string
+	LeaseUntil  int64
+
+	last       AuditRow // the row with the last place
+	renumbered bool
+}
+
+// AuditState reads how far the log has been sequenced, and the rows that come next.
+func (q Q) AuditState(d *DB) (s AuditState, next []AuditRow, err error) {
+	if err := q.Snapshot(); err != nil {
+		return s, nil, err
+	}
+	err = q.Each(func(r Rows) error {
+		s = AuditState{Size: r.Int(0), last: AuditRow{sortsAs: r.Int(1)}, LeaseHolder: r.Text(3), LeaseUntil: r.Int(4), renumbered: r.Bool(5)}
+		copy(s.last.ID[:], r.Raw(2))
+		return nil
+	}, d.dialect.audit.state)
+	if err != nil {
+		return s, nil, err
+	}
+	next, err = Collect(q, auditRow, d.dialect.audit.next, s.last.sortsAs, s.last.ID)
+	return s, next, err
+}
+
+// Renumbered reports whether the engine has given new numbers to what the rows are sorted
+// by, so that the rows that come next are not known before Renumber.
+func (s AuditState) Renumbered() bool { return s.renumbered }
+
+// AdvanceAudit says that rows have got their places and renews the lease. It changes
+// nothing and returns false if somebody else did so since the state was read: this
+// comparison is all that keeps two nodes from giving the same places.
+func (tx *Tx) AdvanceAudit(s AuditState, rows []AuditRow, holder string, until int64) (bool, error) {
+	last := s.last
+	if len(rows) > 0 && rows[len(rows)-1].after(last) {
+		last = rows[len(rows)-1]
+	}
+	var size int64
+	return tx.Row(`UPDATE audit_sequence SET size = $1, sorts_as = $2, audit_id = $3, lease_holder = $4, lease_until = $5
+		WHERE size = $6 RETURNING size`, s.Size+int64(len(rows)), last.sortsAs, last.ID, holder, until, s.Size).Scan(&size)
+}
+
+func (r AuditRow) after(other AuditRow) bool {
+	return cmp.Or(cmp.Compare(r.sortsAs, other.sortsAs), bytes.Compare(r.ID[:], other.ID[:])) > 0
+}
+
+// RenumberAudit repairs the numbers that rows are sorted by and returns rows that have no
+// place and that would never come next.
+func (tx *Tx) RenumberAudit(s AuditState) ([]AuditRow, error) {
+	return tx.db.dialect.audit.renumber(tx, s)
+}
