@@ -264,6 +264,11 @@ func (a *auditSource) rows(ctx context.Context, from time.Time, page int) iter.S
 	}
 }
 
+// all returns the entries of the log whether they match or not, newest first.
+func (a *auditSource) all(ctx context.Context) iter.Seq2[api.AuditEntry, error] {
+	return a.s.Audit.All(ctx, client.AuditListParams{WorkspaceID: a.p.WorkspaceID, OrganizationID: a.p.OrganizationID, Limit: 25})
+}
+
 func matches(p client.AuditListParams, row api.AuditEntry) bool {
 	same := func(want, got string) bool { return want == "" || want == got }
 	return same(p.Action, row.Action) && same(p.ResourceType, row.ResourceType) && same(p.ResourceID, row.ResourceID) &&

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	pollInterval    = 2 * time.Second
-	maxPollInterval = time.Minute // while the server cannot be reached
+	// feedWait is how long the server waits for entries before it answers that there are none.
+	feedWait = 20 * time.Second
+	// feedPause is the time between an answer without entries and the next request.
+	feedPause = 200 * time.Millisecond
 
-	// lookBack is how far before the newest entry each poll looks for others. An entry
-	// gets its time when it is made but can be read only when it is committed, so it
-	// may appear after a newer one.
-	lookBack = 30 * time.Second
+	retryInterval    = 2 * time.Second
+	maxRetryInterval = time.Minute // while the server cannot be reached
 )
 
 func newAuditTail(r *remote) *cobra.Command {
@@ -46,12 +46,17 @@ func newAuditTail(r *remote) *cobra.Command {
 				return err
 			}
 			t := &tail{
-				rows: func(ctx context.Context, from time.Time) iter.Seq2[api.AuditEntry, error] {
-					return a.rows(ctx, from, 100)
+				newest: func(ctx context.Context) iter.Seq2[api.AuditEntry, error] { return a.rows(ctx, time.Time{}, 100) },
+				all:    a.all,
+				next: func(ctx context.Context, after int64) (*api.AuditFeed, error) {
+					p := a.p
+					p.Limit = 0
+					return a.s.Audit.Feed(ctx, p, after, feedWait)
 				},
 				print:  (&auditPrinter{terminal: r.terminal, format: f}).print,
 				say:    func(text string) { fmt.Fprintln(r.terminal.Err, text) },
-				every:  pollInterval,
+				pause:  feedPause,
+				retry:  retryInterval,
 				follow: follow,
 			}
 			return t.run(c.Context(), n)
@@ -67,18 +72,20 @@ func newAuditTail(r *remote) *cobra.Command {
 
 // tail shows the end of the log, each entry once.
 type tail struct {
-	rows   func(ctx context.Context, from time.Time) iter.Seq2[api.AuditEntry, error]
+	newest func(ctx context.Context) iter.Seq2[api.AuditEntry, error] // what matches, newest first
+	all    func(ctx context.Context) iter.Seq2[api.AuditEntry, error] // also what does not match
+	next   func(ctx context.Context, after int64) (*api.AuditFeed, error)
 	print  func([]api.AuditEntry) error
 	say    func(text string)
-	every  time.Duration
+	pause  time.Duration
+	retry  time.Duration
 	follow bool
 
-	seen   map[string]int64 // the times of entries that a poll may return again, by id
-	newest int64
+	after int64           // the place of the last entry that was shown or passed over
+	known map[string]bool // entries that were listed before they had a place, by id
 }
 
 func (t *tail) run(ctx context.Context, n int) error {
-	t.seen = map[string]int64{}
 	first, err := t.begin(ctx, n)
 	switch {
 	case err != nil && t.follow && ctx.Err() != nil:
@@ -94,29 +101,33 @@ func (t *tail) run(ctx context.Context, n int) error {
 	return t.goOn(ctx)
 }
 
-// begin returns the newest n entries and remembers those that the first poll will
-// return again.
+// begin returns the newest n entries and finds the place that the log is followed from. It
+// remembers the entries that have no place yet, because the feed will return them.
 func (t *tail) begin(ctx context.Context, n int) ([]api.AuditEntry, error) {
+	t.known = map[string]bool{}
+	if t.follow {
+		for row, err := range t.all(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			if t.after = row.Seq; t.after > 0 {
+				break
+			}
+			t.known[row.ID] = true
+		}
+	}
 	var first []api.AuditEntry
-	if n == 0 && !t.follow {
+	if n == 0 {
 		return nil, nil
 	}
-	for row, err := range t.rows(ctx, time.Time{}) {
+	for row, err := range t.newest(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		t.newest = max(t.newest, row.Timestamp)
-		met := t.follow && row.Timestamp >= t.newest-lookBack.Milliseconds()
-		if len(first) >= n && !met {
-			break
+		if t.follow && (row.Seq == 0 || row.Seq > t.after) {
+			t.known[row.ID] = true
 		}
-		if met {
-			t.seen[row.ID] = row.Timestamp
-		}
-		if len(first) < n {
-			first = append(first, row)
-		}
-		if len(first) >= n && !t.follow {
+		if first = append(first, row); len(first) == n {
 			break
 		}
 	}
@@ -124,11 +135,11 @@ func (t *tail) begin(ctx context.Context, n int) ([]api.AuditEntry, error) {
 	return first, nil
 }
 
-// goOn polls until the context ends. While the server fails, it polls less and less
-// often.
+// goOn follows the log until the context ends. While the server fails, it asks less and
+// less often.
 func (t *tail) goOn(ctx context.Context) error {
-	wait, failing := t.every, false
-	for {
+	failing := false
+	for wait, retry := time.Duration(0), t.retry; ; {
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -136,7 +147,7 @@ func (t *tail) goOn(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		fresh, err := t.poll(ctx)
+		feed, err := t.next(ctx, t.after)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -146,45 +157,22 @@ func (t *tail) goOn(ctx context.Context) error {
 			if !failing {
 				t.say("Cannot read the log, retrying: " + explain(err))
 			}
-			wait, failing = min(2*wait, max(maxPollInterval, t.every)), true
+			wait, failing = retry, true
+			retry = min(2*retry, max(maxRetryInterval, t.retry))
 			continue
 		case failing:
 			t.say("Reading the log again.")
 		}
-		wait, failing = t.every, false
+		wait, retry, failing = t.pause, t.retry, false
+		if len(feed.Entries) > 0 || feed.HasMore {
+			wait = 0
+		}
+		fresh := slices.DeleteFunc(feed.Entries, func(row api.AuditEntry) bool { return t.known[row.ID] })
 		if err := t.print(fresh); err != nil {
 			return err
 		}
+		t.after = feed.After
 	}
-}
-
-// poll returns the entries that were not seen yet, the newest last. They count as seen
-// only if all of them could be read.
-func (t *tail) poll(ctx context.Context) ([]api.AuditEntry, error) {
-	var from time.Time
-	if t.newest > 0 {
-		from = time.UnixMilli(t.newest).Add(-lookBack)
-	}
-	var fresh []api.AuditEntry
-	for row, err := range t.rows(ctx, from) {
-		if err != nil {
-			return nil, err
-		}
-		if _, known := t.seen[row.ID]; !known {
-			fresh = append(fresh, row)
-		}
-	}
-	for _, row := range fresh {
-		t.seen[row.ID] = row.Timestamp
-		t.newest = max(t.newest, row.Timestamp)
-	}
-	for id, at := range t.seen {
-		if at < t.newest-lookBack.Milliseconds() {
-			delete(t.seen, id)
-		}
-	}
-	slices.Reverse(fresh)
-	return fresh, nil
 }
 
 // auditPrinter writes entries as they come, in columns of a fixed width.

@@ -14,45 +14,28 @@ import (
 	"bursar/client"
 )
 
-// ledger is a log in memory, whose entries appear in the order in which they are
+// ledger is a log in memory, whose entries have places in the order in which they were
 // committed, which need not be that in which they were made.
 type ledger struct {
 	rows    []api.AuditEntry
-	failure error // of the next read, in its middle
+	failure error // of the next request
 	polls   int
-	each    func(poll int) // what happens before a read
+	each    func(poll int) // what happens before a request
 }
 
 const second = int64(1000)
 
-func entryAt(at int64) api.AuditEntry {
-	return api.AuditEntry{ID: fmt.Sprintf("aud_%08d", at), Timestamp: at}
-}
-
 func (l *ledger) add(times ...int64) {
 	for _, at := range times {
-		l.rows = append(l.rows, entryAt(at))
+		l.rows = append(l.rows, api.AuditEntry{ID: fmt.Sprintf("aud_%08d", at), Timestamp: at, Seq: int64(len(l.rows)) + 1})
 	}
 }
 
-func (l *ledger) read(_ context.Context, from time.Time) iter.Seq2[api.AuditEntry, error] {
-	if l.each != nil {
-		l.each(l.polls)
-	}
-	l.polls++
+func (l *ledger) newest(context.Context) iter.Seq2[api.AuditEntry, error] {
 	newest := slices.Clone(l.rows)
 	slices.SortFunc(newest, func(a, b api.AuditEntry) int { return strings.Compare(b.ID, a.ID) })
 	return func(yield func(api.AuditEntry, error) bool) {
-		for i, row := range newest {
-			if i > 0 && l.failure != nil {
-				failure := l.failure
-				l.failure = nil
-				yield(api.AuditEntry{}, failure)
-				return
-			}
-			if !from.IsZero() && row.Timestamp < from.UnixMilli() {
-				return
-			}
+		for _, row := range newest {
 			if !yield(row, nil) {
 				return
 			}
@@ -60,7 +43,23 @@ func (l *ledger) read(_ context.Context, from time.Time) iter.Seq2[api.AuditEntr
 	}
 }
 
-// follow runs a tail over a ledger until it has polled so many times.
+// next returns two entries at most.
+func (l *ledger) next(_ context.Context, after int64) (*api.AuditFeed, error) {
+	l.polls++
+	if l.each != nil {
+		l.each(l.polls)
+	}
+	if failure := l.failure; failure != nil {
+		l.failure = nil
+		return nil, failure
+	}
+	entries := slices.Clone(l.rows[after:])
+	entries = entries[:min(2, len(entries))]
+	end := after + int64(len(entries))
+	return &api.AuditFeed{Entries: entries, After: end, HasMore: end < int64(len(l.rows))}, nil
+}
+
+// follow runs a tail over a ledger until it has asked so many times.
 func follow(t *testing.T, l *ledger, n, polls int, each func(poll int)) (shown []int64, said []string, err error) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -74,9 +73,9 @@ func follow(t *testing.T, l *ledger, n, polls int, each func(poll int)) (shown [
 		}
 	}
 	one := &tail{
-		rows:   l.read,
+		newest: l.newest, all: l.newest, next: l.next,
 		say:    func(text string) { said = append(said, text) },
-		every:  time.Microsecond,
+		retry:  time.Microsecond,
 		follow: true,
 		print: func(rows []api.AuditEntry) error {
 			for _, row := range rows {
@@ -116,10 +115,10 @@ func TestTailShowsEveryEntryOnce(t *testing.T) {
 func TestTailShowsWhatIsCommittedLate(t *testing.T) {
 	l := &ledger{}
 	l.add(100*second, 110*second)
-	shown, _, err := follow(t, l, 1, 4, func(poll int) {
+	shown, _, err := follow(t, l, 1, 5, func(poll int) {
 		switch poll {
 		case 1:
-			l.add(105*second, 112*second) // made before what was shown, seen after it
+			l.add(105*second, 112*second) // made before what was shown, committed after it
 		case 2:
 			l.add(111 * second)
 		}
@@ -163,7 +162,7 @@ func TestTailGoesOnAfterAFailure(t *testing.T) {
 			switch poll {
 			case 1:
 				l.add(102*second, 103*second)
-				l.failure = failure // after one of them was read
+				l.failure = failure
 			case 2:
 				l.failure = failure
 			}
@@ -191,23 +190,26 @@ func TestTailEndsWhereItMay(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	full := errors.New("no space left")
-	one := &tail{rows: l.read, follow: true, every: time.Microsecond, print: func([]api.AuditEntry) error { return full }}
+	one := &tail{newest: l.newest, all: l.newest, next: l.next, follow: true, print: func([]api.AuditEntry) error { return full }}
 	l.each = nil
 	if err := one.run(t.Context(), 1); !errors.Is(err, full) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-func TestTailForgetsWhatItCannotMeetAgain(t *testing.T) {
-	l := &ledger{}
-	one := &tail{rows: l.read, print: func([]api.AuditEntry) error { return nil }, follow: true, seen: map[string]int64{}}
-	for at := range int64(1000) {
-		l.add(at * second)
-		if _, err := one.poll(t.Context()); err != nil {
+func TestTailShowsEntriesOnceThatHadNoPlaceYet(t *testing.T) {
+	for n, want := range map[int][]int64{5: {100 * second, 101 * second, 102 * second}, 0: {102 * second}} {
+		l := &ledger{}
+		l.add(100*second, 101*second)
+		l.rows[1].Seq = 0 // committed a moment ago
+		shown, _, err := follow(t, l, n, 4, func(poll int) {
+			if poll == 2 {
+				l.add(102 * second)
+			}
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if len(one.seen) > 40 {
-		t.Errorf("it remembers %d entries", len(one.seen))
+		wantShown(t, shown, want...)
 	}
 }

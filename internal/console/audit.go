@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,9 +63,9 @@ type scopeLink struct {
 }
 
 const (
-	// arrivals is how many new rows one poll reads at most.
-	arrivals   = "100"
 	auditTitle = "Audit"
+	// nextPoll is the header that tells the page where to ask for the rows after those it got.
+	nextPoll = "X-Next-Poll"
 )
 
 func (c *Console) auditPage(v *visit) error {
@@ -76,6 +77,13 @@ func (c *Console) auditPage(v *visit) error {
 		}
 		return v.showAgain(http.StatusUnprocessableEntity, "audit", auditTitle, filter.problems, page)
 	}
+	if filter.after != "" {
+		return c.auditArrivals(v, page)
+	}
+	end, err := c.auditEnd(v, filter)
+	if err != nil {
+		return err
+	}
 	list, err := c.auditRows(v, filter)
 	if stale(err, filter) {
 		return v.redirect(filter.address(v.path("audit")))
@@ -83,7 +91,7 @@ func (c *Console) auditPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	page.fill(v, list)
+	page.fill(v, list, end)
 	if v.R.Header.Get("X-Fragment") == "rows" {
 		return v.show("audit", auditTitle, page)
 	}
@@ -93,15 +101,33 @@ func (c *Console) auditPage(v *visit) error {
 	return v.show("audit", auditTitle, page)
 }
 
+// auditEnd returns the last place in the log that the page is about. It is read before the
+// rows, so that a row that arrives in between is polled for.
+func (c *Console) auditEnd(v *visit, f auditFilter) (int64, error) {
+	if f.Scope == scopeOwn {
+		return 0, nil
+	}
+	return read(v, c.Audit.End, auditlog.EndInput{Filters: f.filters(v)})
+}
+
+// auditArrivals shows the rows after a place, newest first.
+func (c *Console) auditArrivals(v *visit, page auditPage) error {
+	feed, err := read(v, c.Audit.Feed, auditlog.FeedInput{Filters: page.Filter.filters(v), After: &page.Filter.after})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(feed.Entries)
+	page.fill(v, auditlog.Page{Rows: feed.Entries}, feed.After)
+	v.W.Header().Set(nextPoll, page.Poll)
+	return v.show("audit", auditTitle, page)
+}
+
 // localTime is the current time in the visitor's zone.
 func (v *visit) localTime() time.Time { return time.UnixMilli(v.console.endpoints.DB.Now()).In(v.zone) }
 
 // auditRows reads a page of the entries that match the filter.
 func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
 	page := web.PageParams{Cursor: optional(f.Cursor)}
-	if f.since > 0 {
-		page.Limit = new(arrivals)
-	}
 	if f.Scope != scopeOwn {
 		return read(v, c.Audit.Page, auditlog.ListInput{Filters: f.filters(v), PageParams: page})
 	}
@@ -127,7 +153,8 @@ func stale(err error, f auditFilter) bool {
 	return ok && len(details.Fields) == 1 && details.Fields[0].Field == "cursor"
 }
 
-func (p *auditPage) fill(v *visit, list auditlog.Page) {
+// fill adds the rows, and where to poll for those after the end of the log.
+func (p *auditPage) fill(v *visit, list auditlog.Page, end int64) {
 	f, path, now := p.Filter, v.path("audit"), v.console.endpoints.DB.Now()
 	p.Now = now
 	for _, row := range list.Rows {
@@ -140,11 +167,7 @@ func (p *auditPage) fill(v *visit, list auditlog.Page) {
 		p.Newest = f.address(path)
 	}
 	if f.Cursor == "" && f.Scope != scopeOwn && (f.to == 0 || f.to > now) {
-		since := now
-		if len(list.Rows) > 0 {
-			since = list.Rows[0].Timestamp
-		}
-		p.Poll = f.address(path, "since", strconv.FormatInt(since, 10))
+		p.Poll = f.address(path, "after", strconv.FormatInt(end, 10))
 	}
 }
 

@@ -24,7 +24,7 @@ type auditFilter struct {
 	Period                                           string // one of the periods below, "" for all time
 	From, To                                         string // as typed, for periodCustom
 	Cursor                                           string
-	since                                            int64 // only rows from this time on, for polling
+	after                                            string // only rows after this place in the log, oldest first, for polling
 
 	from, to int64 // 0 if not given
 	problems problems
@@ -61,7 +61,7 @@ func readFilter(values url.Values, now time.Time) auditFilter {
 	default:
 		f.Scope = scopeWorkspace
 	}
-	f.since, _ = strconv.ParseInt(get("since"), 10, 64)
+	f.after = get("after")
 	f.readSpan(now)
 	return f
 }
@@ -193,8 +193,8 @@ func (f auditFilter) filters(v *visit) auditlog.Filters {
 	case scopeWorkspace:
 		out.WorkspaceID = &v.workspace.ID
 	}
-	if from := max(f.from, f.since); from > 0 {
-		out.From = new(strconv.FormatInt(from, 10))
+	if f.from > 0 {
+		out.From = new(strconv.FormatInt(f.from, 10))
 	}
 	if f.to > 0 {
 		out.To = new(strconv.FormatInt(f.to, 10))

@@ -213,6 +213,7 @@
         return;
       }
       if (!response.ok) throw new Error(String(response.status));
+      body.dataset.poll = response.headers.get("X-Next-Poll") || body.dataset.poll;
       const rows = parse(`<table><tbody>${await response.text()}</tbody></table>`).querySelectorAll("tr[id]");
       if (!body.isConnected || pollPaused()) return;
       const fresh = [...rows].filter((row) => !doc.getElementById(row.id));
