@@ -53,7 +53,7 @@ func buildProgram() (remove func() error, err error) {
 		return nil, fmt.Errorf("make a folder for the program: %w", err)
 	}
 	program = filepath.Join(dir, "bursar")
-	build := exec.Command("go", "build", "-o", program, "bursar/cmd/bursar")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "bursar/cmd/bursar")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it ships, and as make test builds the tests
 	if underRace() {
 		build = exec.Command("go", "build", "-race", "-gcflags="+buildSetting("-gcflags"), "-o", program, "bursar/cmd/bursar")
