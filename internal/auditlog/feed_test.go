@@ -198,6 +198,31 @@ func TestARowThatCommitsLateIsNotPassedOver(t *testing.T) {
 	})
 }
 
+// VACUUM may number the rows of SQLite anew, and the transactions of another PostgreSQL server,
+// into which a store was restored, have lower numbers.
+func TestPlacesGoOnIfTheEngineCountsAnew(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		n.SequenceAudit(t)
+		_, end := feed(x, 0, "")
+		_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			return struct{}{}, audit.None("a step of a test"), tx.Exec(`UPDATE audit_sequence SET sorts_as = sorts_as + 1000000000`)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"Before it is noticed", "After"} {
+			x.Owner.Do("POST", "/v1/directory/tags", body{"workspace_id": x.WorkspaceID, "name": name}).OK()
+			n.SequenceAudit(t)
+		}
+		rows, _ := feed(x, end, "")
+		places(t, rows, end)
+		if len(rows) != 2 || rows[0]["description"] != "Created tag Before it is noticed" || rows[1]["description"] != "Created tag After" {
+			t.Errorf("the feed goes on with %v", rows)
+		}
+	})
+}
+
 // follow asks for rows after a place with a request that waits, and returns its answer when
 // it is there.
 func follow(x *servertest.Tenant, after int64) <-chan *servertest.Answer {

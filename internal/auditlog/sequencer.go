@@ -103,9 +103,10 @@ func (s *Sequencer) batch(ctx context.Context) (int, error) {
 	var streams map[streamKey]stream
 	_, err = db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("a place in the log is no change that the log tells of")
+		state := state // the function may run again
 		if state.Renumbered() {
 			var err error
-			if rows, err = tx.RenumberAudit(state); err != nil {
+			if rows, err = tx.RenumberAudit(&state); err != nil {
 				return struct{}{}, exempt, err
 			}
 		}

@@ -20,9 +20,9 @@ type auditOrder struct {
 	// next reads the rows that follow a number and an id, and that no row can come before
 	// any more.
 	next string
-	// renumber repairs what state found to be wrong. It returns rows that have no place and
-	// that next would not return.
-	renumber func(tx *Tx, s AuditState) ([]AuditRow, error)
+	// renumber repairs what state found to be wrong in the state, and returns rows that have
+	// no place and that next would not return.
+	renumber func(tx *Tx, s *AuditState) ([]AuditRow, error)
 }
 
 // Rows of SQLite have the order in which they were inserted, because there is one writer.
@@ -39,16 +39,15 @@ func sqliteAuditOrder() auditOrder {
 
 // renumberSQLite finds the row that was sequenced last. VACUUM may have given new
 // numbers to all rows, but it keeps their order.
-func renumberSQLite(tx *Tx, s AuditState) ([]AuditRow, error) {
-	var number int64
-	found, err := tx.Row(`SELECT rowid FROM audit_log WHERE id = $1`, s.last.ID).Scan(&number)
+func renumberSQLite(tx *Tx, s *AuditState) ([]AuditRow, error) {
+	found, err := tx.Row(`SELECT rowid FROM audit_log WHERE id = $1`, s.last.ID).Scan(&s.last.sortsAs)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
 		return nil, errors.New("the audit row that was sequenced last is not in the log: rows were removed from the store")
 	}
-	return nil, tx.Exec(`UPDATE audit_sequence SET sorts_as = $1`, number)
+	return nil, nil
 }
 
 // Rows of PostgreSQL are sorted by the number of their transaction. They are final once
@@ -69,7 +68,7 @@ func postgresAuditOrder() auditOrder {
 // renumberPostgres adds an offset to the numbers of transactions. A store that was restored
 // into another server goes on with numbers of transactions that are lower than those
 // in its rows, and new rows would sort before rows that have a place already.
-func renumberPostgres(tx *Tx, s AuditState) ([]AuditRow, error) {
+func renumberPostgres(tx *Tx, s *AuditState) ([]AuditRow, error) {
 	// The lock waits for writes that use the old offset.
 	if err := tx.Exec(`LOCK TABLE audit_log IN ACCESS EXCLUSIVE MODE`); err != nil {
 		return nil, err
@@ -154,8 +153,8 @@ func (r AuditRow) after(other AuditRow) bool {
 	return cmp.Or(cmp.Compare(r.sortsAs, other.sortsAs), bytes.Compare(r.ID[:], other.ID[:])) > 0
 }
 
-// RenumberAudit repairs the numbers that rows are sorted by and returns rows that have no
-// place and that would never come next.
-func (tx *Tx) RenumberAudit(s AuditState) ([]AuditRow, error) {
+// RenumberAudit repairs the numbers that rows are sorted by, in the state too, and returns
+// rows that have no place and that would never come next. AdvanceAudit stores the state.
+func (tx *Tx) RenumberAudit(s *AuditState) ([]AuditRow, error) {
 	return tx.db.dialect.audit.renumber(tx, s)
 }
