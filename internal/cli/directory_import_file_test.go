@@ -14,8 +14,12 @@ import (
 // link makes a symbolic link in the place of a file.
 func link(t *testing.T, target, name string) {
 	t.Helper()
-	if err := os.Symlink(target, name); err != nil {
-		t.Skip("this system makes no links:", err)
+	err := os.Symlink(target, name)
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skip("this system makes no symbolic links:", err)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
