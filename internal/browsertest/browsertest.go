@@ -117,6 +117,13 @@ func (p *Page) attach() error {
 		func() error { return emulateViewport(ctx, p.settings.width, p.settings.height) },
 		func() error { return emulateScheme(ctx, p.settings.scheme) },
 		func() error {
+			// A browser without windows cannot ask whether a page may copy.
+			_, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
+				Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: browser.PermissionSettingGranted, BrowserContextID: tab.BrowserContextID,
+			})
+			return err
+		},
+		func() error {
 			_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 				Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: tab.BrowserContextID,
 				DownloadPath: p.downloads, EventsEnabled: &yes,

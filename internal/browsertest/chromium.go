@@ -30,6 +30,8 @@ func Find() (string, error) {
 		return path, nil
 	}
 	for _, name := range []string{
+		// Chromium without its own windows and menus takes about a quarter less time for the tests.
+		"chromium-headless-shell",
 		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 		"/usr/lib/chromium/chromium",
 		"/snap/bin/chromium",

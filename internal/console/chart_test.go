@@ -131,6 +131,10 @@ func TestChartIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	home, err := all["home"]()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		days []auditlog.Day
 		bad  int
@@ -139,7 +143,7 @@ func TestChartIsDrawn(t *testing.T) {
 		"something": {days([2]int{3, 1}, [2]int{0, 0}, [2]int{34, 2}), 2},
 	} {
 		var svg bytes.Buffer
-		if err := all["home"].ExecuteTemplate(&svg, "bars", newChart(c.days, time.UTC)); err != nil {
+		if err := home.ExecuteTemplate(&svg, "bars", newChart(c.days, time.UTC)); err != nil {
 			t.Fatal(err)
 		}
 		if got := elements(t, svg.Bytes()); got["rect bar"] != 30 || got["rect bar bad"] != c.bad || got["g day"] != 30 || got["title "] != 31 {
@@ -173,6 +177,23 @@ func elements(t *testing.T, document []byte) map[string]int {
 				}
 			}
 			found[start.Name.Local+" "+class]++
+		}
+	}
+}
+
+func TestEveryPageCanBeRead(t *testing.T) {
+	t.Parallel()
+	loaded, err := loadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := loadPages(loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, read := range all {
+		if _, err := read(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -7,4 +7,7 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m, browsertest.Stop) }
+func TestMain(m *testing.M) {
+	dbtest.InParallel(2) // they wait for the browser
+	dbtest.Main(m, browsertest.Stop)
+}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // the machine may have no time zone database
 
@@ -26,8 +27,9 @@ import (
 var templateFiles embed.FS
 
 // pages are the templates by the name of their file. A page is shown in the frame
-// app, with the navigation, unless it names the frame plain: a single card.
-type pages map[string]*template.Template
+// app, with the navigation, unless it names the frame plain: a single card. A page is
+// read when it is shown first, so that the server starts sooner.
+type pages map[string]func() (*template.Template, error)
 
 func loadPages(a assets) (pages, error) {
 	shared, err := template.New("").Funcs(functions(a)).ParseFS(templateFiles, "templates/frame_*.html")
@@ -44,13 +46,16 @@ func loadPages(a assets) (pages, error) {
 		if strings.HasPrefix(name, "frame_") {
 			continue
 		}
-		own, err := shared.Clone()
-		if err != nil {
-			return nil, fmt.Errorf("read page %s: %w", name, err)
-		}
-		if all[name], err = own.ParseFS(templateFiles, file); err != nil {
-			return nil, fmt.Errorf("read page %s: %w", name, err)
-		}
+		all[name] = sync.OnceValues(func() (*template.Template, error) {
+			own, err := shared.Clone()
+			if err == nil {
+				own, err = own.ParseFS(templateFiles, file)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read page %s: %w", name, err)
+			}
+			return own, nil
+		})
 	}
 	return all, nil
 }
@@ -193,16 +198,20 @@ func (v *visit) showAgain(status int, page, title string, p problems, data any) 
 }
 
 func (v *visit) showStatus(status int, page, title string, p problems, data any) error {
+	template, err := v.console.pages[page]()
+	if err != nil {
+		return err
+	}
 	view := v.view(page, title, p, data)
 	name := "page"
 	if fragment := v.R.Header.Get("X-Fragment"); fragment != "" {
-		if v.console.pages[page].Lookup("fragment_"+fragment) == nil {
+		if template.Lookup("fragment_"+fragment) == nil {
 			return errNoPage
 		}
 		name = "fragment_" + fragment
 	}
 	var body bytes.Buffer
-	if err := v.console.pages[page].ExecuteTemplate(&body, name, view); err != nil {
+	if err := template.ExecuteTemplate(&body, name, view); err != nil {
 		return fmt.Errorf("render page %s: %w", page, err)
 	}
 	h := v.W.Header()

@@ -5,14 +5,11 @@ package e2e_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"strconv"
 	"testing"
 	"time"
 
@@ -30,19 +27,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	flag.Parse()
-	if !isSet("test.parallel") {
-		// These tests wait for other processes more than they compute.
-		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))) // it is a number
-	}
+	dbtest.InParallel(4)
 	_ = os.Setenv("PEBBLE_VA_NOSLEEP", "1") // the authority of the ACME tests answers at once
 	dbtest.Main(m, remove)
-}
-
-// isSet says whether a flag was given.
-func isSet(name string) (set bool) {
-	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
-	return set
 }
 
 // buildProgram builds the program with the flags of the tests, so that both use the

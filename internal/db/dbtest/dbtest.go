@@ -5,9 +5,12 @@ package dbtest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -48,6 +51,17 @@ func Main(m *testing.M, stops ...func() error) {
 		}
 	}
 	os.Exit(code)
+}
+
+// InParallel lets more tests run at once than there are cores, unless a flag says how many.
+// It is for packages whose tests wait for other processes more than they compute.
+func InParallel(perCore int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(perCore*runtime.GOMAXPROCS(0))) // it is a number
+	}
 }
 
 // Each runs a test on every engine, as subtests.
