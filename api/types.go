@@ -3,6 +3,8 @@
 // itself, with its parser, is package openapi.
 package api
 
+import "encoding/json"
+
 // The wire types: what stands in `data` of an answer.
 
 // DeviceCode is a login that a command line asked for.
@@ -252,7 +254,19 @@ type AuditEntry struct {
 	ResourceID   string `json:"resource_id"`
 	RequestID    string `json:"request_id"`
 	IP           string `json:"ip"`
-	Seq          int64  `json:"seq,omitzero"` // its place in the log of its workspace or organization; 0 until it has one
+	// Changes are what an update changed.
+	Changes []AuditChange `json:"changes,omitempty"`
+	Seq     int64         `json:"seq,omitzero"` // its place in the log of its workspace or organization; 0 until it has one
+	// Erased means that the names, the addresses, the description and the changes were removed.
+	Erased bool `json:"erased,omitzero"`
+}
+
+// AuditChange is a field before and after an update, as JSON: null where there was, or is, nothing.
+// A long value is an object with its start, its length and its sha256.
+type AuditChange struct {
+	Field  string          `json:"field"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
 }
 
 // AuditFeed holds rows of the audit log, oldest first. After is the place to go on from.

@@ -80,7 +80,7 @@ func (f filter) newest(below string, take int) *db.Statement {
 	if f.bounded() {
 		below = min(below, db.FirstID("aud", f.to+1))
 	}
-	sql := db.NewStatement(`SELECT id, entry, workspace_number, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE id < `, db.PackBelow("aud", below))
+	sql := db.NewStatement(`SELECT id, entry, personal, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id), workspace_number FROM audit_log WHERE id < `, db.PackBelow("aud", below))
 	if f.from > 0 && !f.indexed() {
 		sql.Add(` AND id >= `, db.PackID("aud", f.first()))
 	}
@@ -122,7 +122,7 @@ func (f filter) newest(below string, take int) *db.Statement {
 
 // belongs reports whether a row that newest selected is in the list.
 func (f filter) belongs(r db.Rows, id []byte, first string) bool {
-	return string(id) >= first && (!f.keyed() || r.Int(2) == f.workspace)
+	return string(id) >= first && (!f.keyed() || r.Int(4) == f.workspace)
 }
 
 // encode adds the rows of a page as JSON.
@@ -131,7 +131,9 @@ func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
 		row db.Rows
 		id  [30]byte
 	}
-	write := func(dst []byte) []byte { return audit.AppendJSON(dst, at.id[:], at.row.Raw(1), at.row.Int(3)) }
+	write := func(dst []byte) []byte {
+		return audit.AppendJSON(dst, at.id[:], at.row.Raw(1), at.row.Raw(2), at.row.Int(3))
+	}
 	first := f.first()
 	return q.EachOf(f.newest(w.After, w.Limit), func(r db.Rows) error {
 		id := db.AppendID(at.id[:0], "aud", r.Raw(0))
@@ -153,8 +155,7 @@ func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
 		if len(all) == take || !f.belongs(r, id, first) {
 			return nil
 		}
-		entry, err := audit.ReadStored(string(id), r.Raw(1))
-		entry.Seq = r.Int(3)
+		entry, err := audit.ReadStored(string(id), r.Raw(1), r.Raw(2), r.Int(3))
 		all = append(all, entry)
 		return err
 	})
@@ -164,10 +165,9 @@ func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
 func find(q db.Q, workspace int64, id string) (entry api.AuditEntry, found bool, err error) {
 	err = q.Each(func(r db.Rows) (err error) {
 		found = true
-		entry, err = audit.ReadStored(id, r.Raw(0))
-		entry.Seq = r.Int(1)
+		entry, err = audit.ReadStored(id, r.Raw(0), r.Raw(1), r.Int(2))
 		return err
-	}, `SELECT entry, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE workspace_number = $1 AND id = $2`, workspace, db.PackID("aud", id))
+	}, `SELECT entry, personal, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE workspace_number = $1 AND id = $2`, workspace, db.PackID("aud", id))
 	return entry, found, err
 }
 

@@ -38,7 +38,7 @@ func fillWithTexts(tx *db.Tx) error {
 				[]any{fmt.Sprint("rm_", i), id}},
 			{`INSERT INTO directory_common_word (workspace_id, word) VALUES ($1, $2)`, []any{workspace, fmt.Sprint("common", i)}},
 			{`INSERT INTO audit_log (id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
-				VALUES ($1, $2, $3, 21, 22, 23, 24, $4, '["did","it"]')`,
+				VALUES ($1, $2, $3, 21, 22, 23, 24, $4, '["did","it","","","success",1,"","","","","",""]')`,
 				[]any{oldRowID(i), []any{"ws_1", "ws_2", nil, nil}[i], []any{nil, nil, "org_1", nil}[i], db.NullInt(int64(i))}},
 		} {
 			if err := tx.Exec(statement.sql, statement.args...); err != nil {

@@ -314,7 +314,7 @@ func words(i int) []string { return []string{fmt.Sprintf("batch%02d", mixed(i)%1
 
 func (c *town) history() {
 	ids := c.ids("aud", c.many.audit)
-	c.insert("audit_log", "id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry", c.many.audit, func(i int) []any {
+	c.insert("audit_log", "id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt", c.many.audit, func(i int) []any {
 		tenant := c.spread(i)
 		workspace, number, organization := c.workspaces[tenant], any(c.numbers[tenant]), ""
 		switch mixed(i) % 20 {
@@ -334,7 +334,7 @@ func (c *town) history() {
 		}
 		key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, workspace, value) }
 		return []any{db.PackID("aud", ids[i]), number, db.NullText(organization), key(audit.ByActor, actor), key(audit.ByAction, action),
-			key(audit.ByResourceType, resource), key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(workspace, outcome), string(audit.AppendStored(nil, entry))}
+			key(audit.ByResourceType, resource), key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(workspace, outcome), string(audit.AppendEntry(nil, entry)), string(audit.AppendPersonal(nil, entry)), db.NewSalt()}
 	})
 }
 

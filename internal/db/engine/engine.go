@@ -22,7 +22,8 @@ type Engine interface {
 }
 
 // Conn runs statements for one Read or Write. Parameters are strings, numbers, truth
-// values, nil for NULL, and [16]byte for ids: a BLOB of SQLite, a uuid of PostgreSQL.
+// values, nil for NULL, []byte for a BLOB of SQLite and a bytea of PostgreSQL, and [16]byte for
+// ids: a BLOB of SQLite, a uuid of PostgreSQL.
 type Conn interface {
 	Query(sql string, args []any) (Rows, error)
 	// Exec may delay the statement until the next Query or the end of the transaction.

@@ -201,6 +201,9 @@ func (s *statement) bind(n int, value any) (err error) {
 			return nil
 		}
 		err = s.BindBlob(n+1, v[:])
+	case []byte:
+		value = unbound{} // bytes cannot be compared with the next value
+		err = s.BindBlob(n+1, v)
 	case int64:
 		err = s.BindInt64(n+1, v)
 	case int:

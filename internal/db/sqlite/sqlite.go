@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"github.com/gofrs/flock"
@@ -173,11 +174,18 @@ func createFunctions(db *sqlite3.Conn) error {
 		ctx.ResultInt64(audit.FilterKey(audit.Filter(arg[0].Text()), arg[1].Text(), arg[2].Text()))
 	}
 	storedEntry := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-		ctx.ResultText(string(audit.AppendStored(nil, api.AuditEntry{
-			Action: arg[0].Text(), ActorName: arg[1].Text(), ActorEmail: arg[2].Text(), Description: arg[3].Text(), Outcome: arg[4].Text(),
-			Timestamp: arg[5].Int64(), ActorID: arg[6].Text(), ActorType: arg[7].Text(), ResourceType: arg[8].Text(),
-			ResourceID: arg[9].Text(), RequestID: arg[10].Text(), IP: arg[11].Text(),
-		})))
+		entry := []byte("[")
+		for i, value := range arg {
+			if i > 0 {
+				entry = append(entry, ',')
+			}
+			if i == 5 { // the time
+				entry = strconv.AppendInt(entry, value.Int64(), 10)
+			} else {
+				entry = api.AppendString(entry, value.Text())
+			}
+		}
+		ctx.ResultText(string(append(entry, ']')))
 	}
 	packID := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
 		if packed, ok := engine.PackID(arg[0].Text(), arg[1].Text()); ok {
