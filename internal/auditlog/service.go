@@ -1,5 +1,3 @@
-// Package auditlog lists and exports the audit log. Package db writes its rows, each in
-// the transaction of the mutation that the row describes.
 package auditlog
 
 import (
@@ -27,15 +25,19 @@ type Service struct {
 	authority *access.Authority
 	cursors   *web.Cursors
 	sequencer *Sequencer
+	signer    *Signer
 }
 
 // New returns the service.
-func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, authority: a, cursors: c, sequencer: NewSequencer(d)}
+func New(d *db.DB, a *access.Authority, c *web.Cursors, s *Signer) *Service {
+	return &Service{db: d, authority: a, cursors: c, sequencer: NewSequencer(d, s), signer: s}
 }
 
 // Sequencer gives the rows of the log their places.
 func (s *Service) Sequencer() *Sequencer { return s.sequencer }
+
+// Signer signs the checkpoints of the log.
+func (s *Service) Signer() *Signer { return s.signer }
 
 // List returns a page of the rows of a workspace, or of those rows of an organization
 // that belong to none of its workspaces, newest first.

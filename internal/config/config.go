@@ -46,6 +46,7 @@ type Serve struct {
 	OIDC             OIDC
 	SMTPURL          string
 	MailFrom         string
+	Audit            Audit
 	DrainTimeout     time.Duration
 	LogLevel         string
 	Pprof            string
@@ -60,6 +61,14 @@ type ACME struct {
 	Cache        string
 }
 
+// Audit holds how the audit log is signed and where its checkpoints go.
+type Audit struct {
+	Key        string
+	Checkpoint string
+	Mail       string
+	Witnesses  []string
+}
+
 // OIDC holds the settings of an OpenID Connect identity provider.
 type OIDC struct {
 	Issuer       string
@@ -72,6 +81,16 @@ type OIDC struct {
 func (s *Store) BindStore(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Data, "data", "./bursar-data", "folder of the embedded SQLite database [BURSAR_DATA]")
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "PostgreSQL database to use instead, such as postgres://user@host/database [BURSAR_DATABASE_URL]")
+}
+
+// BindKey adds the flag of the key that signs the audit log.
+func (a *Audit) BindKey(flags *pflag.FlagSet) {
+	flags.StringVar(&a.Key, "audit-key", "", "file with the key that signs the audit log, which only its owner may read; default DATA/audit.key, made at the first start, and none with PostgreSQL [BURSAR_AUDIT_KEY]")
+}
+
+// BindCheckpoint adds the flag of the checkpoint that is kept outside of the store.
+func (a *Audit) BindCheckpoint(flags *pflag.FlagSet) {
+	flags.StringVar(&a.Checkpoint, "audit-checkpoint", "", "file that keeps the newest checkpoint of the audit log outside of the store; default audit.checkpoint beside the key [BURSAR_AUDIT_CHECKPOINT]")
 }
 
 // BindServe adds the flags of a server.
@@ -100,6 +119,10 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.OIDC.Name, "oidc-name", "your company", "name of the provider on the sign-in page [BURSAR_OIDC_NAME]")
 	flags.StringVar(&s.SMTPURL, "smtp-url", "", "mail server, such as smtp://user:password@host:587 or smtps://…; better set with the variable [BURSAR_SMTP_URL]")
 	flags.StringVar(&s.MailFrom, "mail-from", "", "sender address of mail [BURSAR_MAIL_FROM]")
+	s.Audit.BindKey(flags)
+	s.Audit.BindCheckpoint(flags)
+	flags.StringVar(&s.Audit.Mail, "audit-mail", "", "address that gets the newest checkpoint of the audit log once a day; needs --smtp-url [BURSAR_AUDIT_MAIL]")
+	flags.StringSliceVar(&s.Audit.Witnesses, "audit-witness", nil, "public key and address, with a space between them, of a witness that signs the checkpoints of the audit log (C2SP tlog-witness); can be repeated [BURSAR_AUDIT_WITNESS]")
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
 	flags.StringVar(&s.Pprof, "pprof", "", "loopback address on which to serve profiles to go tool pprof, such as 127.0.0.1:6060 [BURSAR_PPROF]")
@@ -130,6 +153,15 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		}
 	})
 	return failed
+}
+
+// AuditKey returns the file of the key that signs the audit log: the given one, or the one
+// beside the embedded database. It is empty for PostgreSQL, if none is given.
+func (s Store) AuditKey(given string) string {
+	if given != "" || s.DatabaseURL != "" {
+		return given
+	}
+	return filepath.Join(s.Data, "audit.key")
 }
 
 // DB returns how to open the store.
@@ -193,6 +225,12 @@ func (s *Serve) Check() error {
 	}
 	if _, err := mail.Parse(s.SMTPURL, s.MailFrom); err != nil {
 		return fmt.Errorf("--smtp-url and --mail-from: %w", err)
+	}
+	if s.Audit.Mail != "" && s.SMTPURL == "" {
+		return errors.New("--audit-mail needs --smtp-url and --mail-from")
+	}
+	if len(s.Audit.Witnesses) > 0 && s.DatabaseURL != "" && s.Audit.Key == "" {
+		return errors.New("--audit-witness needs --audit-key with PostgreSQL")
 	}
 	if _, err := s.Proxies(); err != nil {
 		return err

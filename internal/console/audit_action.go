@@ -76,6 +76,8 @@ func actionText(action string) string {
 		return "Used recovery code"
 	case audit.AuditExported:
 		return "Exported audit log"
+	case audit.AuditRestarted:
+		return "Restarted audit log"
 	}
 	parts := strings.Split(action, ".")
 	if len(parts) != 3 {

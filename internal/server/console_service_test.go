@@ -36,7 +36,7 @@ func servicesOf(t *testing.T, d *db.DB) services {
 		t.Fatal(err)
 	}
 	authority, cursors := access.NewAuthority(d), web.NewCursors(key)
-	return services{d, directory.New(d, authority, cursors), auditlog.New(d, authority, cursors)}
+	return services{d, directory.New(d, authority, cursors), auditlog.New(d, authority, cursors, &auditlog.Signer{})}
 }
 
 // callerOf is a client as a service sees it.

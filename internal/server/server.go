@@ -81,6 +81,12 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 	if err != nil {
 		return nil, err
 	}
+	signer, err := auditlog.NewSigner(ctx, d, auditlog.SignerConfig{
+		KeyFile: c.Audit.Key, CheckpointFile: c.Audit.Checkpoint, Mail: c.Audit.Mail, Mailer: mailer, Witnesses: c.Audit.Witnesses,
+	}, log.Logger)
+	if err != nil {
+		return nil, err
+	}
 	links := identity.NewLinks(c.PublicURL, mailer)
 	var budgets *budget.Budgets
 	if !rate.Off {
@@ -104,12 +110,12 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		directory:     directory.New(d, authority, cursors),
 		workspaces:    workspace.New(d, authority, cursors, links),
 		organizations: organization.New(d, authority, cursors),
-		audit:         auditlog.New(d, authority, cursors),
+		audit:         auditlog.New(d, authority, cursors, signer),
 		reference:     reference.New(openapi.YAML()),
 		contractJSON:  sync.OnceValues(openapi.JSON),
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
-		metrics:       newMetrics(),
+		metrics:       newMetrics(signer),
 		mail:          mailer,
 		notices:       notices,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
@@ -165,3 +171,6 @@ func (s *Server) Drain() {
 	s.draining.Store(true)
 	s.audit.Sequencer().EndWaits() // a request that waits for rows would hold the end up
 }
+
+// AuditSigner signs the checkpoints of the audit log.
+func (s *Server) AuditSigner() *auditlog.Signer { return s.audit.Signer() }
