@@ -3,6 +3,8 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	stdjson "encoding/json"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -19,23 +21,89 @@ const (
 	maxValue, shownStart = 256, 64
 )
 
-// Changes are what a mutation changed, field by field. Whoever adds a secret or an account
-// number masks it first.
+// Changes are what a mutation changed, field by field. No secret may be added, however long:
+// a long value carries its digest.
 type Changes []api.AuditChange
 
-// Add adds a field if its values differ. A value is anything that JSON can express; nil is
-// that there was, or is, nothing.
+// Add adds a field if its values differ. A value is anything that JSON can express. nil, the
+// empty text and the number 0 are that there was, or is, nothing.
 func (c *Changes) Add(field string, before, after any) {
 	was, is := encoded(before), encoded(after)
-	if string(was) == string(is) || len(*c) == maxChanges {
-		return
+	if string(was) != string(is) {
+		c.put(field, was, is)
 	}
-	*c = append(*c, api.AuditChange{Field: capText(field, shownStart), Before: shortened(was), After: shortened(is)})
+}
+
+// AddItems adds each item that only one of two lists has: a long list would show its start,
+// not what has come and gone.
+func (c *Changes) AddItems(field string, before, after []string) {
+	for _, item := range before {
+		if !slices.Contains(after, item) {
+			c.Add(field, item, nil)
+		}
+	}
+	for _, item := range after {
+		if !slices.Contains(before, item) {
+			c.Add(field, nil, item)
+		}
+	}
+}
+
+// AddFields adds each key of an entry's fields whose values differ.
+func (c *Changes) AddFields(before, after api.Fields) {
+	for _, was := range before {
+		if is, ok := after.Get(was.Key); ok {
+			c.Add("fields."+was.Key, was.Value, is.Value)
+		} else {
+			c.Add("fields."+was.Key, was.Value, nil)
+		}
+	}
+	for _, is := range after {
+		if before.Index(is.Key) < 0 {
+			c.Add("fields."+is.Key, nil, is.Value)
+		}
+	}
+}
+
+// AddMasked adds an account number if it differs. What Mask shows of it may be the same
+// before and after.
+func (c *Changes) AddMasked(field, before, after string) {
+	shown := func(number string) []byte {
+		if number != "" {
+			number = Mask(number)
+		}
+		return encoded(number)
+	}
+	if before != after {
+		c.put(field, shown(before), shown(after))
+	}
+}
+
+// AddSecret adds a secret that was replaced by another, and shows nothing of either.
+func (c *Changes) AddSecret(field string) { c.put(field, encoded(hidden), encoded(hidden)) }
+
+func (c *Changes) put(field string, was, is []byte) {
+	if len(*c) < maxChanges {
+		*c = append(*c, api.AuditChange{Field: capText(field, shownStart), Before: shortened(was), After: shortened(is)})
+	}
 }
 
 // encoded returns a value as JSON. What cannot be expressed is a mistake of the program that
 // must not fail a mutation, so it is told as a text.
 func encoded(value any) []byte {
+	switch value := value.(type) {
+	case stdjson.RawMessage:
+		return value
+	case string:
+		if value != "" {
+			return api.AppendString(nil, value)
+		}
+		return []byte("null")
+	case int64:
+		if value == 0 {
+			return []byte("null")
+		}
+	}
 	text, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
 		text, _ = json.Marshal(err.Error()) // a text can always be expressed
@@ -72,13 +140,16 @@ func capText(text string, most int) string {
 	return text[:most]
 }
 
-// Mask returns an account number as the log shows it: its last four characters, if it is
-// long enough for them to tell little.
+// hidden stands for what is not shown.
+const hidden = "••••"
+
+// Mask returns an account number as pages and the log show it: its last four characters, or
+// nothing of a short one, because those four would be most of it.
 func Mask(number string) string {
-	const shown = 4
+	const shown, least = 4, 8
 	runes := []rune(number)
-	if len(runes) < 2*shown {
-		return "••••"
+	if len(runes) < least {
+		return hidden
 	}
-	return "•••• " + string(runes[len(runes)-shown:])
+	return hidden + " " + string(runes[len(runes)-shown:])
 }
