@@ -82,8 +82,10 @@ func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in SettingsI
 	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Organization]{
 		Lock:  func(tx *db.Tx) (api.Organization, error) { return lock(tx, in.ID) },
 		Names: func(o *api.Organization) (name, slug *string) { return &o.Name, &o.Slug },
-		Change: func(tx *db.Tx, o *api.Organization) (err error) {
+		Change: func(tx *db.Tx, o *api.Organization, changes *audit.Changes) (err error) {
+			before := o.RequireSecondFactor
 			rule, err = demandFactor(tx, by, o, in.RequireSecondFactor)
+			changes.Add("require_second_factor", before, o.RequireSecondFactor)
 			return err
 		},
 		Save: update,

@@ -210,7 +210,7 @@ func (w *tour) people() {
 	invited := servertest.NewEmail()
 	w.town.large.Add(invited, "viewer")
 	_, err = db.Write(ctx, w.node.DB, me, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		_, _, err := identity.VerifyEmail(tx, w.account(invited), "Walker")
+		_, _, _, err := identity.VerifyEmail(tx, w.account(invited), "Walker")
 		if err == nil {
 			_, _, err = links.Recover(tx, links.RecoveryPlace(), me.ID)
 		}
