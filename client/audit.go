@@ -46,6 +46,16 @@ func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[Audit
 	return list[AuditEntry](ctx, s.c, p.query(), "/audit")
 }
 
+// Get reads one row. Of the parameters only WorkspaceID or OrganizationID counts.
+func (s *AuditService) Get(ctx context.Context, p AuditListParams, id string) (*AuditEntry, error) {
+	path, err := route("/audit", id)
+	if err != nil {
+		return nil, err
+	}
+	q := query{}.text("workspace_id", p.WorkspaceID).text("organization_id", p.OrganizationID)
+	return fetch[AuditEntry](ctx, s.c, &call{method: http.MethodGet, path: path, query: url.Values(q)})
+}
+
 // Feed reads rows of the log after a place, oldest first. If there are none, the server waits
 // for them, half a minute at most. Cursor does not count, and Limit may be up to 1000. Ask again
 // with the After of the answer to see every row once.

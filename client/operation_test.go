@@ -315,6 +315,9 @@ func walkAudit(t *testing.T, c *client.Client, n *servertest.Node) {
 		t.Errorf("list: %+v", page)
 	}
 	one := page.Items[0]
+	if got := must[*client.AuditEntry](t)(c.Audit.Get(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, Actor: "usr_nobody"}, one.ID)); got.ID != one.ID || got.Description != one.Description {
+		t.Errorf("get: %+v", got)
+	}
 	if page := must[*client.Page[client.AuditEntry]](t)(c.Audit.List(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, ResourceID: one.ResourceID})); len(page.Items) == 0 {
 		t.Error("no row of the resource")
 	}

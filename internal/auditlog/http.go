@@ -58,6 +58,16 @@ func (in *ListInput) Validate(v *fault.Violations) {
 	in.check(v)
 }
 
+// GetInput asks for one row of the log. Of the filters only the workspace or the organization
+// counts.
+type GetInput struct {
+	Filters
+	ID string `path:"id"`
+}
+
+// Validate checks whose log it is.
+func (in *GetInput) Validate(v *fault.Violations) { in.check(v) }
+
 const (
 	formatCSV    = "csv"
 	formatNDJSON = "ndjson"

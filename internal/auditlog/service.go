@@ -85,9 +85,9 @@ func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, 
 	return s.rows(ctx, inWorkspace(workspaceID, number), string(web.Descending), max(0, min(n, maxRecent)))
 }
 
-// Get returns one row of a workspace.
-func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string) (api.AuditEntry, error) {
-	number, err := s.authority.Enter(ctx, by.Actor, workspaceID, access.AuditRead)
+// Get returns one row of a workspace, or of what belongs to none of an organization's.
+func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.AuditEntry, error) {
+	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
 		return api.AuditEntry{}, err
 	}
@@ -95,7 +95,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string)
 	err = s.db.Read(ctx, func(q db.Q) error {
 		var found bool
 		var err error
-		if row, found, err = find(q, number, id); err == nil && !found {
+		if row, found, err = f.find(q, in.ID); err == nil && !found {
 			err = fault.Missing("audit entry")
 		}
 		return err

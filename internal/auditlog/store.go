@@ -162,12 +162,19 @@ func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
 	return all, err
 }
 
-func find(q db.Q, workspace int64, id string) (entry api.AuditEntry, found bool, err error) {
-	err = q.Each(func(r db.Rows) (err error) {
+// find returns the row with an id, if it is in the log that the filter is about.
+func (f filter) find(q db.Q, id string) (entry api.AuditEntry, found bool, err error) {
+	sql := db.NewStatement(`SELECT entry, personal, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE id = `, db.PackID("aud", id))
+	if f.column == "organization_id" {
+		sql.Add(` AND organization_id = `, f.value)
+	} else {
+		sql.Add(` AND workspace_number = `, f.workspace)
+	}
+	err = q.EachOf(sql, func(r db.Rows) (err error) {
 		found = true
 		entry, err = audit.ReadStored(id, r.Raw(0), r.Raw(1), r.Int(2))
 		return err
-	}, `SELECT entry, personal, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE workspace_number = $1 AND id = $2`, workspace, db.PackID("aud", id))
+	})
 	return entry, found, err
 }
 

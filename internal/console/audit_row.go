@@ -8,6 +8,7 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
+	"bursar/internal/auditlog"
 )
 
 // auditRow is an audit entry as the page shows it.
@@ -120,7 +121,7 @@ func (c *Console) auditRowPage(v *visit) error {
 	if err := v.need(access.AuditRead); err != nil {
 		return err
 	}
-	row, err := c.Audit.Get(v.R.Context(), v.Caller, v.workspace.ID, v.R.PathValue("id"))
+	row, err := read(v, c.Audit.Get, auditlog.GetInput{Filters: auditlog.Filters{WorkspaceID: &v.workspace.ID}, ID: v.R.PathValue("id")})
 	if err != nil {
 		return err
 	}

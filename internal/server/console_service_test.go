@@ -145,7 +145,7 @@ func TestConsoleServicesForEveryRole(t *testing.T) {
 				return err
 			}},
 			"Get": {"ws.audit.read", func(c *servertest.Client) error {
-				_, err := s.audit.Get(t.Context(), callerOf(c), ws, row)
+				_, err := s.audit.Get(t.Context(), callerOf(c), rowOf(x, row))
 				return err
 			}},
 			"Activity30": {"ws.audit.read", func(c *servertest.Client) error {

@@ -115,6 +115,8 @@ func operations() []operation {
 		{"GET /v1/audit/export", "org.settings.write", auditOfOrganization},
 		{"GET /v1/audit/feed", "ws.audit.read", inQuery},
 		{"GET /v1/audit/feed", "org.settings.write", auditOfOrganization},
+		{"GET /v1/audit/{id}", "ws.audit.read", anAuditRow},
+		{"GET /v1/audit/{id}", "org.settings.write", anAuditRowOfOrganization},
 	}
 }
 
@@ -278,4 +280,23 @@ func aSecondOwner(x *servertest.Tenant, caller *servertest.Client) request {
 
 func auditOfOrganization(x *servertest.Tenant, _ *servertest.Client) request {
 	return request{query: "?organization_id=" + x.OrganizationID}
+}
+
+func anAuditRow(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.Audit("")[0]["id"].(string)}, query: "?workspace_id=" + x.WorkspaceID}
+}
+
+// anAuditRowOfOrganization is read from the store, since the tenant's Owner may own nothing.
+func anAuditRowOfOrganization(x *servertest.Tenant, _ *servertest.Client) request {
+	var id string
+	err := x.Node.DB.Read(x.Owner.T().Context(), func(q db.Q) error {
+		return q.Each(func(r db.Rows) error {
+			id = db.UnpackID("aud", r, 0)
+			return nil
+		}, `SELECT id FROM audit_log WHERE organization_id = $1 ORDER BY id DESC LIMIT 1`, x.OrganizationID)
+	})
+	if err != nil {
+		x.Owner.T().Fatal(err)
+	}
+	return request{args: []string{id}, query: "?organization_id=" + x.OrganizationID}
 }

@@ -84,6 +84,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/audit", web.Read(api, trail.List)},
 		{"GET", "/v1/audit/export", web.Download(api, audit.AuditExported, trail.Download)},
 		{"GET", "/v1/audit/feed", web.Read(api, trail.Feed)},
+		{"GET", "/v1/audit/{id}", web.Read(api, trail.Get)},
 	}
 }
 
