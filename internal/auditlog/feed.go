@@ -2,6 +2,7 @@ package auditlog
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -125,6 +126,9 @@ func (s *Service) feed(ctx context.Context, f filter, after int64, limit int) (a
 	err := s.db.Read(ctx, func(q db.Q) error {
 		feed = api.AuditFeed{Entries: []api.AuditEntry{}, After: after}
 		of, _, err := findStream(q, f.stream())
+		if err == nil { // after the size of the stream, so that no row of it is about a method that is not found yet
+			f, err = f.resolved(q)
+		}
 		for spans := 0; err == nil && spans < feedSpans && len(feed.Entries) < limit && feed.After < of.size; spans++ {
 			end := min(of.size, feed.After+feedSpan)
 			err = q.EachOf(f.forward(of.number, feed.After, end), func(r db.Rows) error {
@@ -154,6 +158,9 @@ func (f filter) matches(e api.AuditEntry) bool {
 		if got != want.value {
 			return false
 		}
+	}
+	if f.entry != nil && !slices.Contains(f.about, e.ResourceID) {
+		return false
 	}
 	return e.Timestamp >= f.from && e.Timestamp <= f.to
 }

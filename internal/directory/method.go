@@ -92,6 +92,9 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 				return m, audit.Event{}, err
 			}
 		}
+		if err := tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID); err != nil {
+			return m, audit.Event{}, err
+		}
 		return m, event, tx.Exec(
 			`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_id, is_default, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.ID, stored(e.id), m.Provider, m.AccountName, m.AccountID, m.IsDefault, tx.Now())
