@@ -17,6 +17,8 @@ type Engine interface {
 	Write(ctx context.Context, fn func(Conn) error) error
 	// Migrate applies the migrations that the database does not have yet.
 	Migrate(ctx context.Context, all []Migration, now int64) error
+	// Shred takes out of the files what is no longer in any row, as far as the engine can.
+	Shred(ctx context.Context) error
 	// Close waits for the writes that have started.
 	Close() error
 }

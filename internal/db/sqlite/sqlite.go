@@ -92,7 +92,8 @@ func openWriter(ctx context.Context, path string, epoch *engine.Epoch) (*writer,
 	if err != nil {
 		return nil, err
 	}
-	c, err := openConn(ctx, vfs.uri(path), "PRAGMA wal_autocheckpoint = 0;")
+	// What is deleted is overwritten with zeros, so that what was erased is in no free space.
+	c, err := openConn(ctx, vfs.uri(path), "PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON;")
 	if err != nil {
 		vfs.close()
 		return nil, err
@@ -196,6 +197,25 @@ func createFunctions(db *sqlite3.Conn) error {
 		db.CreateFunction("pack_id", 2, sqlite3.DETERMINISTIC, packID),
 		db.CreateFunction("filter_key", 3, sqlite3.DETERMINISTIC, filterKey),
 		db.CreateFunction("stored_entry", 12, sqlite3.DETERMINISTIC, storedEntry))
+}
+
+// Shred implements engine.Engine. The database has nothing that was deleted, because the writer
+// overwrites it, but the WAL still has earlier versions of pages. They are gone once all of
+// it was copied and the file was cut to nothing, for which this waits for readers of old pages
+// and for other checkpoints.
+func (e *Engine) Shred(ctx context.Context) (err error) {
+	own, err := openConn(ctx, e.path, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, own.close()) }()
+	if err := untilFree(ctx, func() error {
+		_, err := e.writer.checkpointer.checkpoint(own.db, sqlite3.CHECKPOINT_TRUNCATE)
+		return err
+	}); err != nil {
+		return fmt.Errorf("empty the write-ahead log: %w", err)
+	}
+	return nil
 }
 
 // syncFile puts a file or a folder on disk, if it exists.
