@@ -120,6 +120,12 @@ func valueEnd(text []byte) int {
 	}
 }
 
+// TellsOfErasure reports whether a stored row says that others were erased. It has nothing
+// personal, and is never erased itself.
+func TellsOfErasure(entry []byte) bool {
+	return bytes.HasPrefix(entry, []byte(`["`+string(AuditErased)+`",`))
+}
+
 // ReadStored returns a stored row as a value.
 func ReadStored(id string, entry, personal []byte, seq int64) (api.AuditEntry, error) {
 	var e api.AuditEntry

@@ -34,7 +34,8 @@ network (203.0.113.0/24). --since and --until take a time
 (2026-05-31T08:00:00Z), a local date (2026-05-31), which includes the whole
 day, or a duration before now (2h, 7d).`,
 		Example: `  bursar admin audit --since 24h --action auth.login.failed
-  bursar admin audit --address 203.0.113.0/24 --all --json`,
+  bursar admin audit --address 203.0.113.0/24 --all --json
+  bursar admin audit erase --entry aud_01jd2m8k3vq7w5x9y0z1a2b3c4`,
 	}, list[api.AuditEntry]{
 		noun: "audit log",
 		rows: func(ctx context.Context, _ int) (iter.Seq2[api.AuditEntry, error], error) {
@@ -86,6 +87,7 @@ day, or a duration before now (2h, 7d).`,
 	q.bindCommon(c, "auth.login.failed")
 	c.Flags().StringVar(&address, "address", "", "only entries from this address or network")
 	store.BindStore(c.Flags())
+	c.AddCommand(newAuditErase(t))
 	return c
 }
 

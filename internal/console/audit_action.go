@@ -78,6 +78,8 @@ func actionText(action string) string {
 		return "Exported audit log"
 	case audit.AuditRestarted:
 		return "Restarted audit log"
+	case audit.AuditErased:
+		return "Erased audit entries"
 	}
 	parts := strings.Split(action, ".")
 	if len(parts) != 3 {

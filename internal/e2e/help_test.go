@@ -94,6 +94,7 @@ var flagsOf = map[string][]string{
 	"init":                 {"data", "database-url", "email", "json", "name", "organization", "public-url", "workspace"},
 	"admin":                nil,
 	"admin audit":          {"action", "address", "all", "csv", "data", "database-url", "jq", "json", "limit", "outcome", "raw", "since", "until", "wide"},
+	"admin audit erase":    {"data", "database-url", "entry", "json", "yes"},
 	"admin user":           nil,
 	"admin user create":    {"data", "database-url", "email", "json", "name"},
 	"admin user disable":   {"data", "database-url", "email", "json", "yes"},
