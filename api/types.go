@@ -191,6 +191,9 @@ type Organization struct {
 	Slug string `json:"slug"`
 	// RequireSecondFactor means that its people must sign in with a second factor.
 	RequireSecondFactor bool `json:"require_second_factor,omitzero"`
+	// AuditRetentionDays is after how many days what is personal in its audit log is erased, 0
+	// for never.
+	AuditRetentionDays int `json:"audit_retention_days,omitzero"`
 }
 
 // Ownership is the answer to adding or removing an owner of an organization.

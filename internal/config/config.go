@@ -48,9 +48,11 @@ type Serve struct {
 	MailFrom         string
 	Audit            Audit
 	DrainTimeout     time.Duration
-	LogLevel         string
-	Pprof            string
-	HashMemory       uint32 // see signin.Config
+	// AuditRetentionMinDays is the fewest days that an organization may keep its audit log.
+	AuditRetentionMinDays int
+	LogLevel              string
+	Pprof                 string
+	HashMemory            uint32 // see signin.Config
 }
 
 // ACME holds the settings of an authority that issues certificates by itself.
@@ -124,6 +126,7 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Audit.Mail, "audit-mail", "", "address that gets the newest checkpoint of the audit log once a day; needs --smtp-url [BURSAR_AUDIT_MAIL]")
 	flags.StringSliceVar(&s.Audit.Witnesses, "audit-witness", nil, "public key and address, with a space between them, of a witness that signs the checkpoints of the audit log (C2SP tlog-witness); can be repeated [BURSAR_AUDIT_WITNESS]")
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
+	flags.IntVar(&s.AuditRetentionMinDays, "audit-retention-min-days", 365, "fewest days after which an organization may have its audit log erased [BURSAR_AUDIT_RETENTION_MIN_DAYS]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
 	flags.StringVar(&s.Pprof, "pprof", "", "loopback address on which to serve profiles to go tool pprof, such as 127.0.0.1:6060 [BURSAR_PPROF]")
 }
@@ -216,6 +219,9 @@ func (s *Serve) Check() error {
 	}
 	if s.DrainTimeout < 0 {
 		return errors.New("--drain-timeout must not be negative")
+	}
+	if s.AuditRetentionMinDays < 1 {
+		return errors.New("--audit-retention-min-days must be at least 1")
 	}
 	if min(s.DeviceSessionTTL, s.KeySessionTTL, s.WebSessionTTL, s.WebSessionIdle) < time.Minute {
 		return errors.New("the lifetime of a session must be at least a minute")

@@ -87,7 +87,7 @@ var flagsOf = map[string][]string{
 	"audit tail":                {"action", "actor", "follow", "jq", "json", "lines", "mine", "organization", "outcome", "resource", "resource-type", "since", "until", "workspace"},
 	"api":                       {"field", "header", "include", "input", "jq", "paginate", "raw-field", "workspace"},
 
-	"serve": {"acme-cache", "acme-directory-url", "acme-domain", "acme-email", "data", "database-url", "device-session-ttl", "drain-timeout", "http-listen", "insecure-http",
+	"serve": {"acme-cache", "acme-directory-url", "acme-domain", "acme-email", "audit-retention-min-days", "data", "database-url", "device-session-ttl", "drain-timeout", "http-listen", "insecure-http",
 		"key-session-ttl", "listen", "log-level", "mail-from", "metrics-listen",
 		"oidc-client-id", "oidc-client-secret", "oidc-issuer", "oidc-name", "pprof", "public-url", "rate-limit", "smtp-url", "tls-cert", "tls-key",
 		"trusted-proxies", "web-session-idle", "web-session-ttl"},

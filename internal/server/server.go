@@ -40,6 +40,7 @@ type Server struct {
 	workspaces    *workspace.Service
 	organizations *organization.Service
 	audit         *auditlog.Service
+	retention     *auditlog.Retention
 	signin        *signin.Service
 	console       *console.Console
 	mail          *mail.Mailer
@@ -109,8 +110,9 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		clients:       identity.NewClients(d, authority, cursors),
 		directory:     directory.New(d, authority, cursors),
 		workspaces:    workspace.New(d, authority, cursors, links),
-		organizations: organization.New(d, authority, cursors),
+		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
 		audit:         auditlog.New(d, authority, cursors, signer),
+		retention:     auditlog.NewRetention(d, c.AuditRetentionMinDays),
 		reference:     reference.New(openapi.YAML()),
 		contractJSON:  sync.OnceValues(openapi.JSON),
 		limits:        newLimits(rate, time.Now),

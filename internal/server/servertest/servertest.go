@@ -102,7 +102,8 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 		PublicURL: "http://bursar.test", RateLimit: "off",
 		DeviceSessionTTL: 12 * time.Hour, KeySessionTTL: time.Hour,
 		WebSessionTTL: 12 * time.Hour, WebSessionIdle: 30 * time.Minute,
-		HashMemory: 64, // passwords were half of the CPU time of the console's tests
+		AuditRetentionMinDays: 365,
+		HashMemory:            64, // passwords were half of the CPU time of the console's tests
 	}
 	listener := httptest.NewUnstartedServer(nil)
 	for _, option := range options {
