@@ -1,14 +1,10 @@
 package auditlog_test
 
 import (
-	"encoding/base64"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/transparency-dev/merkle/compact"
 	"github.com/transparency-dev/merkle/rfc6962"
 
 	"bursar/internal/auditproof"
@@ -32,39 +28,6 @@ func checkpoint(t *testing.T, n *servertest.Node) (auditproof.Checkpoint, string
 		t.Fatalf("%v: %s", err, text)
 	}
 	return point, string(text)
-}
-
-// published reads the hashes of all leaves of a tree as a stranger does: from the tiles of
-// the lowest level.
-func published(t *testing.T, n *servertest.Node, size int64) [][]byte {
-	t.Helper()
-	var hashes [][]byte
-	for number := int64(0); int64(len(hashes)) < size; number++ {
-		path := fmt.Sprintf("/audit-log/tile/0/%s%03d", strings.Repeat(fmt.Sprintf("x%03d/", number/1000), int(min(number/1000, 1))), number%1000)
-		if width := size - number*256; width < 256 {
-			path += fmt.Sprintf(".p/%d", width)
-		}
-		for hash := range slices.Chunk(n.Outside(t, path).OK().Body, 32) {
-			hashes = append(hashes, hash)
-		}
-	}
-	return hashes
-}
-
-// rootOf computes the root of a tree with the code of others.
-func rootOf(t *testing.T, hashes [][]byte) string {
-	t.Helper()
-	tree := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
-	for _, hash := range hashes {
-		if err := tree.Append(hash, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := tree.GetRootHash(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(root)
 }
 
 // leaves computes the leaves of a log from its rows and heads, by SQL and the design alone.
@@ -123,15 +86,15 @@ func leaves(t *testing.T, n *servertest.Node, restart string) [][]byte {
 func fits(t *testing.T, n *servertest.Node, restart string) auditproof.Checkpoint {
 	t.Helper()
 	point, _ := checkpoint(t, n)
-	hashes := published(t, n, point.Size)
+	hashes := n.TreeHashes(t, point.Size)
 	want := leaves(t, n, restart)
 	for i, leaf := range want {
 		if i >= len(hashes) || string(rfc6962.DefaultHasher.HashLeaf(leaf)) != string(hashes[i]) {
 			t.Fatalf("leaf %d is not %q", i, leaf)
 		}
 	}
-	if len(want) != len(hashes) || rootOf(t, hashes) != point.Root.String() {
-		t.Fatalf("the tree has %d leaves and the root %s, the checkpoint has %d and %s, and there should be %d", len(hashes), rootOf(t, hashes), point.Size, point.Root, len(want))
+	if len(want) != len(hashes) || servertest.RootOf(t, hashes) != point.Root.String() {
+		t.Fatalf("the tree has %d leaves and the root %s, the checkpoint has %d and %s, and there should be %d", len(hashes), servertest.RootOf(t, hashes), point.Size, point.Root, len(want))
 	}
 	return point
 }
@@ -149,7 +112,7 @@ func TestACheckpointCommitsToEveryRow(t *testing.T) {
 		n.EventfulTenant(t)
 		n.SequenceAudit(t)
 		second := fits(t, n, "")
-		if second.Size < first.Size+301 || rootOf(t, published(t, n, second.Size)[:first.Size]) != first.Root.String() {
+		if second.Size < first.Size+301 || servertest.RootOf(t, n.TreeHashes(t, second.Size)[:first.Size]) != first.Root.String() {
 			t.Errorf("the checkpoint of %d leaves does not continue the one of %d", second.Size, first.Size)
 		}
 	})

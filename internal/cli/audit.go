@@ -29,7 +29,7 @@ changed or deleted.`,
 		Example: `  bursar audit list --since 24h --outcome denied
   bursar audit tail -f
   bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31`,
-	}, newAuditList(r), newAuditTail(r), newAuditExport(r))
+	}, newAuditList(r), newAuditTail(r), newAuditExport(r), newAuditRestart(r.terminal, "bursar audit restart"))
 }
 
 // auditQuery holds the filters as the user typed them.
