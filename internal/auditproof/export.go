@@ -52,15 +52,13 @@ type Manifest struct {
 	Since      *api.AuditConsistency `json:"since,omitempty"`
 }
 
-// Export is all of a proof file.
+// Export is what a proof file holds besides its rows.
 type Export struct {
 	Checkpoint []byte
 	Manifest   Manifest // its format is set by WriteFile
 	Size       int64    // of the checkpoint's tree
 	Hashes     tlog.HashReader
-	Leaves     iter.Seq2[int64, error]             // which leaves the rows of the stream are, in order
-	Rows       iter.Seq2[api.AuditProofRow, error] // in order
-	At         time.Time
+	Leaves     iter.Seq2[int64, error] // which leaves the rows of the stream are, in order
 }
 
 // ProofStream returns what a proof says of a stream.
@@ -94,36 +92,40 @@ func Raw(hashes []tlog.Hash) [][]byte {
 	return all
 }
 
-// WriteFile writes a proof file. It holds no more than a few rows in memory.
-func WriteFile(w io.Writer, e Export) error {
+// WriteFile writes a proof file. It holds no more than a few rows in memory. The rows come
+// first, in order: what proves them is asked for when all of them have been written.
+func WriteFile(w io.Writer, at time.Time, rows iter.Seq2[api.AuditProofRow, error], export func() (Export, error)) error {
 	file := zip.NewWriter(w)
-	part := func(name string, method uint16) (io.Writer, error) {
-		return file.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: e.At})
+	part := func(name string, method uint16, write func(io.Writer) error) error {
+		out, err := file.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: at})
+		if err != nil {
+			return err
+		}
+		return write(out)
 	}
-	out, err := part(partCheckpoint, zip.Deflate)
+	if err := part(partRows, zip.Deflate, func(out io.Writer) error { return writeRows(out, rows) }); err != nil {
+		return err
+	}
+	e, err := export()
 	if err != nil {
 		return err
 	}
-	if _, err := out.Write(e.Checkpoint); err != nil {
-		return err
-	}
-	if out, err = part(partManifest, zip.Deflate); err != nil {
+	// Hashes cannot be made smaller.
+	if err := part(partTree, zip.Store, func(out io.Writer) error { return writeTree(out, e) }); err != nil {
 		return err
 	}
 	e.Manifest.Format = fileFormat
-	if err := json.MarshalWrite(out, e.Manifest, jsontext.WithIndent("  ")); err != nil {
+	err = part(partManifest, zip.Deflate, func(out io.Writer) error {
+		return json.MarshalWrite(out, e.Manifest, jsontext.WithIndent("  "))
+	})
+	if err != nil {
 		return err
 	}
-	if out, err = part(partTree, zip.Store); err != nil { // hashes cannot be made smaller
+	err = part(partCheckpoint, zip.Deflate, func(out io.Writer) error {
+		_, err := out.Write(e.Checkpoint)
 		return err
-	}
-	if err := writeTree(out, e); err != nil {
-		return err
-	}
-	if out, err = part(partRows, zip.Deflate); err != nil {
-		return err
-	}
-	if err := writeRows(out, e.Rows); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	return file.Close()

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
@@ -128,13 +129,18 @@ func (l *memoryLog) size(checkpoint []byte) int64 {
 // export returns the proof file of a stream. The checkpoint has to be the newest.
 func (l *memoryLog) export(stream int, checkpoint, since []byte) []byte {
 	var file bytes.Buffer
-	if err := auditproof.WriteFile(&file, l.exportOf(stream, checkpoint, since)); err != nil {
-		l.t.Fatal(err)
-	}
+	l.write(&file, stream, checkpoint, since)
 	return file.Bytes()
 }
 
-func (l *memoryLog) exportOf(stream int, checkpoint, since []byte) auditproof.Export {
+func (l *memoryLog) write(w io.Writer, stream int, checkpoint, since []byte) {
+	err := auditproof.WriteFile(w, time.Now(), each(l.streams[stream].rows), func() (auditproof.Export, error) { return l.exportOf(stream, checkpoint, since) })
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *memoryLog) exportOf(stream int, checkpoint, since []byte) (auditproof.Export, error) {
 	s := l.streams[stream]
 	counts, err := l.counts.Prove(s.Number)
 	if err != nil {
@@ -142,18 +148,16 @@ func (l *memoryLog) exportOf(stream int, checkpoint, since []byte) auditproof.Ex
 	}
 	root := l.counts.Root()
 	e := auditproof.Export{
-		Checkpoint: checkpoint, Size: int64(len(l.leaves)), Hashes: l, Leaves: each(s.leaves), Rows: each(s.rows),
+		Checkpoint: checkpoint, Size: int64(len(l.leaves)), Hashes: l, Leaves: each(s.leaves),
 		Manifest: auditproof.Manifest{
 			Key: l.key.Verifier(), Stream: l.key.ProofStream(s.Stream), Count: int64(len(s.rows)), Streams: l.counts.Len(),
 			CountsRoot: root[:], Counts: auditproof.Raw(counts), Restart: l.restart,
 		},
 	}
 	if since != nil {
-		if e.Manifest.Since, err = auditproof.Consistency(l.size(since), e.Size, l); err != nil {
-			l.t.Fatal(err)
-		}
+		e.Manifest.Since, err = auditproof.Consistency(l.size(since), e.Size, l)
 	}
-	return e
+	return e, err
 }
 
 func each[T any](list []T) iter.Seq2[T, error] {

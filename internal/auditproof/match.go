@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"sort"
-	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -41,7 +40,7 @@ type matcher struct {
 	gaps    []span                 // places up to last that have no row
 	late    []seenRow              // rows that have their leaf, but stand after others that follow them
 	strange []seenRow              // rows that have no leaf
-	names   erasures
+	erased  Erasures
 }
 
 // span is a number of places that follow each other.
@@ -96,7 +95,7 @@ func (m *matcher) add(row seenRow) error {
 	if _, ok := m.open[row.leaf]; ok {
 		delete(m.open, row.leaf)
 		m.late = append(m.late, row)
-		m.names.see(row)
+		m.erased.see(row.seq, row.id, row.isErased, row.erases)
 	} else {
 		m.strange = append(m.strange, row)
 	}
@@ -114,7 +113,7 @@ func (m *matcher) inOrder(row seenRow, n int64) error {
 	if m.ahead = m.ahead[n+1:]; len(m.ahead) == 0 {
 		m.ahead = m.room[:0]
 	}
-	m.names.see(row)
+	m.erased.see(row.seq, row.id, row.isErased, row.erases)
 	if row.seq <= m.last {
 		m.late = append(m.late, row)
 		return nil
@@ -184,7 +183,12 @@ func (m *matcher) end() error {
 	if m.last > m.count {
 		r.fail(Failure{Kind: Inserted, Seq: m.count + 1, To: m.last, Why: fmt.Sprintf("the log has %d rows", m.count)})
 	}
-	r.Erased = m.names.check(r)
+	unnamed := m.erased.Unnamed()
+	for _, row := range unnamed {
+		r.fail(row)
+	}
+	r.Rows -= int64(len(unnamed))
+	r.Erased = m.erased.Len() - int64(len(unnamed))
 	return nil
 }
 
@@ -255,59 +259,3 @@ func (m *matcher) lost(filled map[int64]bool) {
 	}
 }
 
-// erasures holds the rows that were erased, and those that say so.
-type erasures struct {
-	rows  []erasedRow
-	ids   map[string]int64 // what a row says to have erased, and the place of that row
-	spans []erasedSpan
-}
-
-type erasedRow struct {
-	seq   int64
-	id    string
-	named bool
-}
-
-type erasedSpan struct {
-	span
-	by int64 // the place of the row that says so
-}
-
-func (e *erasures) see(row seenRow) {
-	if row.isErased {
-		e.rows = append(e.rows, erasedRow{seq: row.seq, id: row.id})
-	}
-	if row.erases == "" {
-		return
-	}
-	by := erasedSpan{by: row.seq}
-	if _, err := fmt.Sscanf(row.erases, "seq %d-%d", &by.from, &by.to); err == nil && strings.HasPrefix(row.erases, "seq ") {
-		e.spans = append(e.spans, by)
-		return
-	}
-	if e.ids == nil {
-		e.ids = map[string]int64{}
-	}
-	e.ids[row.erases] = max(e.ids[row.erases], row.seq)
-}
-
-// check reports the rows that were erased although no later row says so, and returns how
-// many were erased as they should be.
-func (e *erasures) check(r *Report) (erased int64) {
-	slices.SortFunc(e.rows, func(a, b erasedRow) int { return int(min(max(a.seq-b.seq, -1), 1)) })
-	for _, by := range e.spans {
-		first := sort.Search(len(e.rows), func(i int) bool { return e.rows[i].seq >= by.from })
-		for i := first; i < len(e.rows) && e.rows[i].seq <= by.to; i++ {
-			e.rows[i].named = e.rows[i].named || by.by > e.rows[i].seq
-		}
-	}
-	for _, row := range e.rows {
-		if row.named || e.ids[row.id] > row.seq {
-			erased++
-			continue
-		}
-		r.Rows--
-		r.fail(Failure{Kind: Edited, Seq: row.seq, ID: row.id, Why: "what can be personal in it was removed, and no later row audit.erased says so"})
-	}
-	return erased
-}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
@@ -299,17 +298,4 @@ func RowCommitment(row api.AuditProofRow) ([32]byte, bool) {
 func rowHash(number int64, tag [32]byte, seq int64, commitment [32]byte) tlog.Hash {
 	var leaf [256]byte
 	return tlog.RecordHash(appendRowLeaf(leaf[:0], number, tag, seq, commitment))
-}
-
-// erasedBy returns what a row says to have erased: the id of a row, or a span of places.
-func erasedBy(entry string) string {
-	if !strings.HasPrefix(entry, `["audit.erased","success",`) {
-		return ""
-	}
-	var values []any
-	if err := json.Unmarshal([]byte(entry), &values); err != nil || len(values) < 7 {
-		return ""
-	}
-	text, _ := values[6].(string)
-	return text
 }
