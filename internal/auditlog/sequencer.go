@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -53,7 +55,9 @@ type stream struct{ number, size int64 }
 
 // NewSequencer returns the sequencer of a node.
 func NewSequencer(d *db.DB, s *Signer) *Sequencer {
-	return &Sequencer{db: d, node: rand.Text(), signer: s, tree: &treeBuilder{db: d, key: s.Key()}, size: -1, grown: make(chan struct{})}
+	host, _ := os.Hostname() // the rest tells nodes apart, too
+	node := fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text())
+	return &Sequencer{db: d, node: node, signer: s, tree: &treeBuilder{db: d, key: s.Key()}, size: -1, grown: make(chan struct{})}
 }
 
 // Run sequences until the context ends.
