@@ -99,8 +99,8 @@ func encoded(value any) []byte {
 			return api.AppendString(nil, value)
 		}
 		return []byte("null")
-	case int64:
-		if value == 0 {
+	case int, int64:
+		if value == 0 || value == int64(0) {
 			return []byte("null")
 		}
 	}
