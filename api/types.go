@@ -193,7 +193,7 @@ type Organization struct {
 	RequireSecondFactor bool `json:"require_second_factor,omitzero"`
 	// AuditRetentionDays is after how many days what is personal in its audit log is erased, 0
 	// for never.
-	AuditRetentionDays int `json:"audit_retention_days,omitzero"`
+	AuditRetentionDays int64 `json:"audit_retention_days,omitzero"`
 }
 
 // Ownership is the answer to adding or removing an owner of an organization.

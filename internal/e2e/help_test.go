@@ -71,7 +71,7 @@ var flagsOf = map[string][]string{
 	"orgs create":               {"jq", "json", "slug"},
 	"orgs get":                  {"jq", "json"},
 	"orgs list":                 {"all", "csv", "jq", "json", "limit", "raw", "wide"},
-	"orgs settings":             {"jq", "json", "name", "require-second-factor", "slug", "yes"},
+	"orgs settings":             {"audit-retention-days", "jq", "json", "name", "require-second-factor", "slug", "yes"},
 	"orgs owners":               nil,
 	"orgs owners add":           {"jq", "json", "organization"},
 	"orgs owners list":          {"all", "csv", "jq", "json", "limit", "organization", "raw", "wide"},

@@ -127,17 +127,17 @@ func demandFactor(tx *db.Tx, by db.Caller, o *api.Organization, demand *bool) (w
 
 // retain changes how long an organization keeps what is personal in its audit log, and says
 // so in words. It needs a recent login, because what is too old is erased soon and for ever.
-func (s *Service) retain(tx *db.Tx, by db.Caller, o *api.Organization, days *int, changes *audit.Changes) (words string, err error) {
+func (s *Service) retain(tx *db.Tx, by db.Caller, o *api.Organization, days *int64, changes *audit.Changes) (words string, err error) {
 	if days == nil || *days == o.AuditRetentionDays {
 		return "", nil
 	}
-	if *days > 0 && *days < s.minRetention {
+	if *days > 0 && *days < int64(s.minRetention) {
 		return "", fault.Invalid("audit_retention_days", fmt.Sprintf("must be at least %d, or 0 to keep the log for ever", s.minRetention))
 	}
 	if err := access.RequireRecentLogin(by.Actor, tx.Now()); err != nil {
 		return "", err
 	}
-	shown := func(days int) any {
+	shown := func(days int64) any {
 		if days == 0 {
 			return nil
 		}

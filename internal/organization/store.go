@@ -9,7 +9,7 @@ import (
 )
 
 func read(r db.Rows) api.Organization {
-	return api.Organization{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), RequireSecondFactor: r.Bool(3), AuditRetentionDays: int(r.Int(4))}
+	return api.Organization{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), RequireSecondFactor: r.Bool(3), AuditRetentionDays: r.Int(4)}
 }
 
 // listOf lists the organizations of an account. A member of a workspace belongs to its
