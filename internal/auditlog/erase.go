@@ -9,43 +9,47 @@ import (
 	"bursar/internal/db"
 )
 
+// ErrErased is the error of Erase for a row that was erased before.
+var ErrErased = errors.New("it is erased already")
+
 // Erase removes what is personal in a row of the log, for the operator. The row keeps its
 // digest, so that it can still be proved, and another row of the same log says that it was
 // erased. The files of the store have it until db.Shred.
 func Erase(ctx context.Context, d *db.DB, by db.Caller, id string) error {
-	_, err := db.Write(ctx, d, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	log, err := logOf(ctx, d, id)
+	if err != nil {
+		return err
+	}
+	_, err = db.Write(ctx, d, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		event := audit.Event{Action: audit.AuditErased, WorkspaceID: log.workspaceID, OrganizationID: log.organization, ResourceID: id,
+			Description: "Erased what was personal in an audit entry"}
 		row := erasable{id: id}
-		event := audit.Event{Action: audit.AuditErased, ResourceID: id, Description: "Erased what was personal in an audit entry"}
-		found := false
-		err := tx.Each(func(r db.Rows) error {
-			found = true
-			event.WorkspaceID, event.OrganizationID = r.Text(0), r.Text(1)
-			row.read(r, 2)
+		sql := db.NewStatement(`SELECT entry, personal, salt FROM audit_log WHERE id = `, db.PackID("aud", id))
+		log.narrow(sql)
+		err := tx.EachOf(sql, func(r db.Rows) error {
+			row.read(r, 0)
 			return nil
-		}, `SELECT w.id, a.organization_id, a.entry, a.personal, a.salt FROM audit_log a
-			LEFT JOIN workspace w ON w.number = a.workspace_number WHERE a.id = $1`, db.PackID("aud", id))
-		switch {
-		case err != nil:
-		case !found:
-			err = errors.New("there is no such audit entry")
-		case row.kept:
+		})
+		if err == nil && row.kept {
 			err = errors.New("it says that others were erased, and stays")
-		default:
-			found, err = tx.Row(eraseRow+` RETURNING id`, row.digest[:], db.PackID("aud", id)).Scan(new(string))
-			if err == nil && !found {
-				err = ErrErased
-			}
+		}
+		if err != nil {
+			return struct{}{}, event, err
+		}
+		sql = log.erase(row)
+		sql.Add(` RETURNING id`)
+		found := false
+		err = tx.EachOf(sql, func(db.Rows) error {
+			found = true
+			return nil
+		})
+		if err == nil && !found {
+			err = ErrErased
 		}
 		return struct{}{}, event, err
 	})
 	return err
 }
-
-// ErrErased is the error of Erase for a row that was erased before.
-var ErrErased = errors.New("it is erased already")
-
-// eraseRow erases a row, unless it is erased already.
-const eraseRow = `UPDATE audit_log SET personal = NULL, salt = NULL, erased = $1 WHERE id = $2 AND erased IS NULL`
 
 // erasable is a row of the log that may be erased.
 type erasable struct {
@@ -62,6 +66,47 @@ func (e *erasable) read(r db.Rows, column int) {
 	e.digest = auditproof.PersonalDigest(r.Raw(column+2), r.Raw(column+1))
 }
 
+// ownLog is a stream, with the id of the workspace if it is one's.
+type ownLog struct {
+	streamKey
+	workspaceID string
+}
+
+// logOf finds the log that has a row.
+func logOf(ctx context.Context, d *db.DB, id string) (log ownLog, err error) {
+	err = d.Read(ctx, func(q db.Q) error {
+		row, found, err := q.FindAuditRow(d, id)
+		if err == nil && !found {
+			err = errors.New("there is no such audit entry")
+		}
+		if err != nil {
+			return err
+		}
+		log = ownLog{streamKey: streamKey{row.Workspace, row.OrganizationID}}
+		_, err = q.Row(`SELECT id FROM workspace WHERE number = $1`, row.Workspace).Scan(&log.workspaceID)
+		return err
+	})
+	return log, err
+}
+
+// narrow makes a condition about a row one that an index has.
+func (k streamKey) narrow(sql *db.Statement) {
+	if k.workspace == 0 {
+		sql.Add(` AND coalesce(workspace_number, 0) = 0`) // see the migration 0020
+	} else {
+		sql.Add(` AND workspace_number = `, k.workspace)
+	}
+}
+
+// erase erases a row, unless it is erased already.
+func (k streamKey) erase(row erasable) *db.Statement {
+	sql := db.NewStatement(`UPDATE audit_log SET personal = NULL, salt = NULL, erased = `, row.digest[:])
+	sql.Add(` WHERE id = `, db.PackID("aud", row.id))
+	k.narrow(sql)
+	sql.Add(` AND erased IS NULL`)
+	return sql
+}
+
 // RowsAbout returns the ids of the rows about a directory entry, and about the receiving
 // methods that it has or had, and how many others of them are erased already. The entry may have been
 // purged.
@@ -70,8 +115,10 @@ func RowsAbout(ctx context.Context, d *db.DB, entryID string) (ids []string, era
 	var at workspace
 	resources := []string{entryID}
 	err = d.Read(ctx, func(q db.Q) error {
-		if _, err := q.Row(`SELECT w.id, w.number FROM directory_entry e JOIN workspace w ON w.number = e.workspace_number WHERE e.id = $1`, packed).
-			Scan(&at.id, &at.number); err != nil {
+		if _, err := q.Row(`SELECT workspace_number FROM directory_entry WHERE id = $1`, packed).Scan(&at.number); err != nil {
+			return err
+		}
+		if _, err := q.Row(`SELECT id FROM workspace WHERE number = $1`, at.number).Scan(&at.id); err != nil {
 			return err
 		}
 		methods, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT method_id FROM entry_method_log WHERE entry_id = $1`, packed)

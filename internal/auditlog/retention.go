@@ -48,8 +48,44 @@ func (t *Retention) Run(ctx context.Context, log *slog.Logger) {
 
 // Turn erases all rows that are too old.
 func (t *Retention) Turn(ctx context.Context) error {
-	due, err := t.due(ctx)
-	erased := 0
+	erased, err := t.everywhere(ctx)
+	if erased > 0 {
+		err = errors.Join(err, t.db.Shred(ctx))
+	}
+	return err
+}
+
+// everywhere erases what is too old in the logs of all organizations, and counts it.
+func (t *Retention) everywhere(ctx context.Context) (erased int, err error) {
+	for after := ""; ; {
+		var some []keeper
+		err := t.db.Read(ctx, func(q db.Q) (err error) {
+			some, err = db.Collect(q, func(r db.Rows) keeper { return keeper{r.Text(0), max(int(r.Int(1)), t.minDays)} },
+				`SELECT id, audit_retention_days FROM organization WHERE audit_retention_days > 0 AND id > $1 ORDER BY id LIMIT 100`, after)
+			return err
+		})
+		if err != nil || len(some) == 0 {
+			return erased, err
+		}
+		for _, by := range some {
+			after = by.organizationID
+			n, err := t.within(ctx, by)
+			if erased += n; err != nil {
+				return erased, err
+			}
+		}
+	}
+}
+
+// keeper is an organization that keeps its log for some days.
+type keeper struct {
+	organizationID string
+	days           int
+}
+
+// within erases what is too old in the logs of an organization, and counts it.
+func (t *Retention) within(ctx context.Context, by keeper) (erased int, err error) {
+	due, err := t.due(ctx, by)
 	for _, log := range due {
 		for more := true; more && err == nil; {
 			var n int
@@ -57,38 +93,39 @@ func (t *Retention) Turn(ctx context.Context) error {
 			erased += n
 		}
 	}
-	if erased > 0 {
-		err = errors.Join(err, t.db.Shred(ctx))
-	}
-	return err
+	return erased, err
 }
 
-// agedLog is the stream of a workspace or an organization that has rows that are too old.
+// agedLog is a log whose next row is too old.
 type agedLog struct {
-	number, erased, size        int64
-	workspaceID, organizationID string
-	days                        int
-	keep                        string // the smallest id that a row can have that is kept
+	ownLog
+	number, erased, size int64
+	days                 int
+	keep                 string // the smallest id that a row can have that is kept
 }
 
-// due returns the logs whose next row is too old.
-func (t *Retention) due(ctx context.Context) (due []agedLog, err error) {
+// due returns the logs of an organization whose next row is too old.
+func (t *Retention) due(ctx context.Context, by keeper) (due []agedLog, err error) {
 	today := t.db.Now() / day.Milliseconds()
+	keep := db.FirstID("aud", max(0, today-int64(by.days))*day.Milliseconds())
 	err = t.db.Read(ctx, func(q db.Q) error {
 		due = nil
-		return q.Each(func(r db.Rows) error {
-			log := agedLog{number: r.Int(0), erased: r.Int(1), size: r.Int(2), workspaceID: r.Text(3), organizationID: r.Text(4), days: max(int(r.Int(5)), t.minDays)}
-			log.keep = db.FirstID("aud", max(0, today-int64(log.days))*day.Milliseconds())
-			if !r.Null(6) && db.UnpackID("aud", r, 6) < log.keep {
+		add := func(r db.Rows) error {
+			log := agedLog{number: r.Int(0), erased: r.Int(1), size: r.Int(2), days: by.days, keep: keep}
+			if log.workspace, log.workspaceID = r.Int(4), r.Text(5); log.workspace == 0 {
+				log.organization = by.organizationID
+			}
+			if !r.Null(3) && db.UnpackID("aud", r, 3) < keep {
 				due = append(due, log)
 			}
 			return nil
-		}, `SELECT s.number, s.erased_through, s.size, w.id, NULL, o.audit_retention_days,
-				(SELECT p.audit_id FROM audit_place p WHERE p.stream = s.number AND p.seq = s.erased_through + 1)
-			FROM organization o JOIN workspace w ON w.organization_id = o.id JOIN audit_stream s ON s.workspace_number = w.number WHERE o.audit_retention_days > 0
-			UNION ALL SELECT s.number, s.erased_through, s.size, NULL, o.id, o.audit_retention_days,
-				(SELECT p.audit_id FROM audit_place p WHERE p.stream = s.number AND p.seq = s.erased_through + 1)
-			FROM organization o JOIN audit_stream s ON s.organization_id = o.id WHERE o.audit_retention_days > 0`)
+		}
+		if err := q.Each(add, `SELECT number, erased_through, size, (SELECT p.audit_id FROM audit_place p WHERE p.stream = number AND p.seq = erased_through + 1), NULL, NULL
+			FROM audit_stream WHERE organization_id = $1`, by.organizationID); err != nil {
+			return err
+		}
+		return q.Each(add, `SELECT s.number, s.erased_through, s.size, (SELECT p.audit_id FROM audit_place p WHERE p.stream = s.number AND p.seq = s.erased_through + 1), w.number, w.id
+			FROM workspace w JOIN audit_stream s ON s.workspace_number = w.number WHERE w.organization_id = $1`, by.organizationID)
 	})
 	return due, err
 }
@@ -100,7 +137,7 @@ func (t *Retention) batch(ctx context.Context, log *agedLog) (erased int, more b
 	err = t.db.Read(ctx, func(q db.Q) error {
 		rows, to = nil, from
 		young := false
-		return q.Each(func(r db.Rows) error {
+		return q.EachOf(log.next(), func(r db.Rows) error {
 			row := erasable{id: db.UnpackID("aud", r, 1)}
 			if young = young || row.id >= log.keep; young {
 				return nil
@@ -110,16 +147,14 @@ func (t *Retention) batch(ctx context.Context, log *agedLog) (erased int, more b
 				rows = append(rows, row)
 			}
 			return nil
-		}, `SELECT p.seq, p.audit_id, (SELECT a.entry FROM audit_log a WHERE a.id = p.audit_id), (SELECT a.personal FROM audit_log a WHERE a.id = p.audit_id),
-				(SELECT a.salt FROM audit_log a WHERE a.id = p.audit_id)
-			FROM audit_place p WHERE p.stream = $1 AND p.seq > $2 AND p.seq <= $3 ORDER BY p.seq`, log.number, from, min(log.size, from+db.AuditBatch))
+		})
 	})
 	if err != nil || to == from {
 		return 0, false, err
 	}
 	_, err = db.Write(ctx, t.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event := audit.Event{
-			Action: audit.AuditErased, WorkspaceID: log.workspaceID, OrganizationID: log.organizationID, ResourceID: fmt.Sprintf("seq %d-%d", from+1, to),
+			Action: audit.AuditErased, WorkspaceID: log.workspaceID, OrganizationID: log.organization, ResourceID: fmt.Sprintf("seq %d-%d", from+1, to),
 			Description: fmt.Sprintf("Erased what was personal in %d audit entries that are older than %d days", len(rows), log.days),
 		}
 		if len(rows) == 0 {
@@ -133,7 +168,7 @@ func (t *Retention) batch(ctx context.Context, log *agedLog) (erased int, more b
 			if err != nil {
 				break
 			}
-			err = tx.Exec(eraseRow, row.digest[:], db.PackID("aud", row.id))
+			err = tx.ExecOf(log.erase(row))
 		}
 		return struct{}{}, event, err
 	})
@@ -145,4 +180,22 @@ func (t *Retention) batch(ctx context.Context, log *agedLog) (erased int, more b
 	}
 	log.erased = to
 	return len(rows), to == from+db.AuditBatch, nil
+}
+
+// next selects the rows of the next batch. The inner queries find each row by itself: for a
+// join, PostgreSQL would read the whole log.
+func (l *agedLog) next() *db.Statement {
+	sql := db.NewStatement(`SELECT p.seq, p.audit_id`)
+	for _, column := range []string{"entry", "personal", "salt"} {
+		sql.Add(`, (SELECT `)
+		sql.Add(column)
+		sql.Add(` FROM audit_log WHERE id = p.audit_id`)
+		l.narrow(sql)
+		sql.Add(`)`)
+	}
+	sql.Add(` FROM audit_place p WHERE p.stream = `, l.number)
+	sql.Add(` AND p.seq > `, l.erased)
+	sql.Add(` AND p.seq <= `, min(l.size, l.erased+db.AuditBatch))
+	sql.Add(` ORDER BY p.seq`)
+	return sql
 }

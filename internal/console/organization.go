@@ -64,7 +64,7 @@ func (v *visit) organizationData() (organizationPage, error) {
 	}
 	data := organizationPage{
 		ID: id, Owner: v.owns(id), Demands: org.RequireSecondFactor, MayDemand: !v.Caller.OneFactor,
-		Retention: org.AuditRetentionDays,
+		Retention:    org.AuditRetentionDays,
 		Organization: namedForm{Name: org.Name, Slug: org.Slug},
 		Workspace:    namedForm{Name: v.workspace.Name, Slug: v.workspace.Slug},
 	}

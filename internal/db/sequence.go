@@ -20,6 +20,8 @@ type auditOrder struct {
 	// next reads the rows that follow a number and an id, and that no row can come before
 	// any more.
 	next string
+	// find reads the row with an id, by an index.
+	find string
 	// renumber repairs what state found to be wrong in the state, and returns rows that have
 	// no place and that next would not return.
 	renumber func(tx *Tx, s *AuditState) ([]AuditRow, error)
@@ -33,6 +35,9 @@ func sqliteAuditOrder() auditOrder {
 			FROM audit_sequence s`,
 		next: `SELECT rowid, id, workspace_number, organization_id FROM audit_log
 			WHERE rowid > $1 AND id <> $2 ORDER BY rowid LIMIT 500`,
+		// The table has no index of ids alone, but places have.
+		find: `SELECT rowid, id, workspace_number, organization_id FROM audit_log WHERE id = $1 AND rowid > (SELECT sorts_as FROM audit_sequence)
+			UNION ALL SELECT 0, p.audit_id, s.workspace_number, s.organization_id FROM audit_place p JOIN audit_stream s ON s.number = p.stream WHERE p.audit_id = $1`,
 		renumber: renumberSQLite,
 	}
 }
@@ -61,6 +66,7 @@ func postgresAuditOrder() auditOrder {
 			WHERE (xact, id) > ($1, $2) AND
 				xact < (SELECT xact_offset FROM audit_sequence) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 			ORDER BY xact, id LIMIT 500`,
+		find:     `SELECT xact, id, workspace_number, organization_id FROM audit_log WHERE id = $1`,
 		renumber: renumberPostgres,
 	}
 }
@@ -90,7 +96,7 @@ func renumberPostgres(tx *Tx, s *AuditState) ([]AuditRow, error) {
 		s.last.sortsAs, s.last.ID)
 }
 
-// AuditRow is a row of the audit log that has no place yet.
+// AuditRow is a row of the audit log that may have no place yet.
 type AuditRow struct {
 	ID             [16]byte
 	Workspace      int64  // its number, 0 for none
@@ -103,6 +109,15 @@ func auditRow(r Rows) AuditRow {
 	row := AuditRow{sortsAs: r.Int(0), Workspace: r.Int(2), OrganizationID: r.Text(3)}
 	copy(row.ID[:], r.Raw(1))
 	return row
+}
+
+// FindAuditRow finds a row of the audit log, wherever it belongs.
+func (q Q) FindAuditRow(d *DB, id string) (row AuditRow, found bool, err error) {
+	err = q.Each(func(r Rows) error {
+		row, found = auditRow(r), true
+		return nil
+	}, d.dialect.audit.find, PackID("aud", id))
+	return row, found, err
 }
 
 // AuditState says how far the audit log has been sequenced.

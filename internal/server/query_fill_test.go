@@ -307,9 +307,7 @@ func (c *town) directory() {
 	c.insert("receiving_method", "id, entry_id, provider, account_name, account_id, is_default, created_at", c.many.entries/3, func(i int) []any {
 		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", "0001", true, c.now}
 	})
-	c.insert("entry_method_log", "entry_id, method_id", c.many.entries/3, func(i int) []any {
-		return []any{db.PackID("entry", c.entries[2*i]), methods[i]}
-	})
+	c.change(`INSERT INTO entry_method_log SELECT entry_id, id FROM receiving_method`)
 }
 
 // words are what entry i is found by: one that some have and one that all have.

@@ -256,6 +256,13 @@ func (w *tour) operator() {
 		}
 	}
 
+	w.begin("bursar admin audit erase")
+	ids, _, err := auditlog.RowsAbout(ctx, w.node.DB, w.town.entries[99])
+	w.must(err)
+	w.must(auditlog.Erase(ctx, w.node.DB, by, ids[0]))
+	_, _, err = auditlog.RowsAbout(ctx, w.node.DB, db.FirstID("entry", 1)) // which no workspace has
+	w.must(err)
+
 	w.begin("bursar admin key")
 	key, _, err := id.CreateKeyFor(ctx, by, email, identity.NewKey{Name: "one"})
 	w.must(err)
@@ -275,4 +282,10 @@ func (w *tour) operator() {
 	w.must(err)
 	w.node.Exchange(w.t, servertest.Basic(client, secret)).OK()
 	w.must(id.RevokeClient(ctx, by, client))
+
+	w.begin("erasing what is too old")
+	w.town.change(`UPDATE organization SET audit_retention_days = 1 WHERE id = $1`, w.town.large.OrganizationID)
+	w.town.change(`UPDATE audit_stream SET erased_through = size - 20 WHERE size > 20`) // of each log the last rows are enough
+	w.node.Clock.Advance(48 * time.Hour)
+	w.must(auditlog.NewRetention(w.node.DB, 1).Turn(ctx))
 }
