@@ -272,6 +272,22 @@ type AuditChange struct {
 	After  json.RawMessage `json:"after"`
 }
 
+// CutValue stands for a value that is too long for a row of the audit log.
+type CutValue struct {
+	Start  string `json:"start"`
+	Length int    `json:"length"` // in bytes
+	SHA256 string `json:"sha256"`
+}
+
+// Cut returns what stands for a value of an AuditChange, if it was too long.
+func (AuditChange) Cut(value json.RawMessage) (cut CutValue, ok bool) {
+	if len(value) == 0 || value[0] != '{' || len(SplitFields(value)) != 3 {
+		return cut, false
+	}
+	err := json.Unmarshal(value, &cut)
+	return cut, err == nil && cut.Length > 0 && cut.SHA256 != ""
+}
+
 // AuditFeed holds rows of the audit log, oldest first. After is the place to go on from.
 type AuditFeed struct {
 	Entries []AuditEntry `json:"entries"`

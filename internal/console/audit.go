@@ -85,7 +85,7 @@ func (c *Console) auditPage(v *visit) error {
 		return err
 	}
 	list, err := c.auditRows(v, filter)
-	if stale(err, filter) {
+	if stale(err, filter.Cursor) {
 		return v.redirect(filter.address(v.path("audit")))
 	}
 	if err != nil {
@@ -143,10 +143,10 @@ func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
 	return own, nil
 }
 
-// stale says whether the request's cursor belongs to another filter.
-func stale(err error, f auditFilter) bool {
+// stale says whether the request's cursor belongs to another list.
+func stale(err error, cursor string) bool {
 	var fa *fault.Fault
-	if f.Cursor == "" || !errors.As(err, &fa) {
+	if cursor == "" || !errors.As(err, &fa) {
 		return false
 	}
 	details, ok := fa.Details.(fault.ViolationDetails)
