@@ -11,8 +11,8 @@ import (
 
 // shownChange is a change that an audit entry tells of, as pages show it.
 type shownChange struct {
-	Name          string // of the field, as the API has it
-	Caption       string
+	Caption       string // of the field
+	Name          string // of the field, as the API has it, unless the caption is the same
 	Before, After changedValue
 }
 
@@ -39,7 +39,11 @@ func shownChanges(changes []api.AuditChange, zone *time.Location) []shownChange 
 			}
 			return shown
 		}
-		list = append(list, shownChange{c.Field, changeCaption(c.Field), value(c.Before), value(c.After)})
+		one := shownChange{changeCaption(c.Field), c.Field, value(c.Before), value(c.After)}
+		if one.Caption == capitalized(c.Field) {
+			one.Name = ""
+		}
+		list = append(list, one)
 	}
 	return list
 }
