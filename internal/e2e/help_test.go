@@ -25,6 +25,7 @@ var flagsOf = map[string][]string{
 	"directory delete":          {"jq", "json", "workspace"},
 	"directory export":          {"delimiter", "fields", "format", "no-tags", "parallel", "raw", "search", "status", "tag", "type", "wait", "workspace"},
 	"directory get":             {"jq", "json", "show-numbers", "workspace"},
+	"directory history":         {"all", "csv", "jq", "json", "limit", "raw", "wide", "workspace"},
 	"directory import":          {"again", "delimiter", "dry-run", "format", "journal", "jq", "json", "map", "parallel", "raw", "refused", "type", "wait", "workspace"},
 	"directory list":            {"all", "csv", "jq", "json", "limit", "raw", "search", "status", "tag", "type", "wide", "workspace"},
 	"directory restore":         {"jq", "json", "workspace"},
@@ -84,6 +85,7 @@ var flagsOf = map[string][]string{
 	"audit":                     nil,
 	"audit export":              {"action", "actor", "format", "organization", "outcome", "raw", "resource", "resource-type", "since", "until", "workspace"},
 	"audit list":                {"action", "actor", "all", "csv", "jq", "json", "limit", "mine", "organization", "outcome", "raw", "resource", "resource-type", "since", "until", "wide", "workspace"},
+	"audit show":                {"jq", "json", "organization", "workspace"},
 	"audit tail":                {"action", "actor", "follow", "jq", "json", "lines", "mine", "organization", "outcome", "resource", "resource-type", "since", "until", "workspace"},
 	"api":                       {"field", "header", "include", "input", "jq", "paginate", "raw-field", "workspace"},
 
