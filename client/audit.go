@@ -83,6 +83,28 @@ func (s *AuditService) Export(ctx context.Context, p AuditListParams, format str
 	return err
 }
 
+// Proof returns what shows to somebody who has the public key of the log that a row is in it.
+// since is the size of an older checkpoint that the proof leads on from, or 0.
+func (s *AuditService) Proof(ctx context.Context, p AuditListParams, id string, since int64) (*AuditProof, error) {
+	return fetch[AuditProof](ctx, s.c, &call{method: http.MethodGet, path: "/audit/" + url.PathEscape(id) + "/proof", query: p.proof(since)})
+}
+
+// ProofFile writes the whole log of a workspace or an organization with its proof, which `bursar
+// audit verify` reads. Of the parameters, only those two count. since is the size of an older
+// checkpoint that the proof leads on from, or 0. The export itself is recorded in the log.
+func (s *AuditService) ProofFile(ctx context.Context, p AuditListParams, since int64, w io.Writer) error {
+	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/audit/proof", query: p.proof(since), file: w})
+	return err
+}
+
+func (p AuditListParams) proof(since int64) url.Values {
+	q := AuditListParams{WorkspaceID: p.WorkspaceID, OrganizationID: p.OrganizationID}.query()
+	if since > 0 {
+		q = q.text("since", strconv.FormatInt(since, 10))
+	}
+	return url.Values(q)
+}
+
 // All iterates over the whole log, newest first.
 func (s *AuditService) All(ctx context.Context, p AuditListParams) iter.Seq2[AuditEntry, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[AuditEntry], error) {

@@ -107,7 +107,7 @@ func (z zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A few kilobytes that unpack to gigabytes cost neither their time nor their memory.
+// A little that unpacks to much cost neither their time nor their memory.
 func TestABombIsNotUnpacked(t *testing.T) {
 	l := newLog(t, 1)
 	l.add(0, "entry.updated", "ent_1")
@@ -134,7 +134,7 @@ func TestABombIsNotUnpacked(t *testing.T) {
 			known := map[string][]byte{"checkpoint": o.checkpoint, "manifest.json": manifest, "tree": o.tree, "rows.ndjson": append(row, '\n')}
 			var in io.Reader = bytes.NewReader(known[part])
 			if strings.HasPrefix(name, part) {
-				in = io.LimitReader(content, 1<<28)
+				in = io.LimitReader(content, 1<<26)
 			}
 			if _, err := io.Copy(out, in); err != nil {
 				t.Fatal(err)
@@ -150,7 +150,7 @@ func TestABombIsNotUnpacked(t *testing.T) {
 		if err == nil && len(report.Failures) == 0 {
 			t.Errorf("%s: the bomb verifies", name)
 		}
-		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
+		if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
 			t.Errorf("%s: %d bytes were used", name, used)
 		}
 	}

@@ -258,4 +258,3 @@ func (m *matcher) lost(filled map[int64]bool) {
 		}
 	}
 }
-
