@@ -59,7 +59,7 @@ func TestEveryActionHasAResourceType(t *testing.T) {
 	}
 	for _, action := range actions(t) {
 		resource := action.Resource()
-		if action == audit.AuditExported && resource != audit.Log {
+		if (action == audit.AuditExported || action == audit.AuditErased) && resource != audit.Log {
 			t.Errorf("the resource type of %s is %q", action, resource)
 		}
 		if withoutResource[action] {
