@@ -34,7 +34,7 @@ func Restart(ctx context.Context, d *db.DB, by db.Caller, file string) (old audi
 		if err != nil {
 			return struct{}{}, event, err
 		}
-		newest, err := readHead(tx.Q)
+		newest, err := readHead(tx.Q, state.heads)
 		if err != nil {
 			return struct{}{}, event, err
 		}

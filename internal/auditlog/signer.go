@@ -152,7 +152,7 @@ func (s *Signer) Newest(ctx context.Context) (Signed, error) {
 		if state, err = readTree(q); err != nil {
 			return err
 		}
-		if newest, err = readHead(q); err != nil {
+		if newest, err = readHead(q, state.heads); err != nil {
 			return err
 		}
 		if s.broken == nil && s.is(state, newest) {

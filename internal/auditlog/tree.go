@@ -36,8 +36,8 @@ type head struct {
 	root                   tlog.Hash
 }
 
-// readHead returns the newest head, whose number is 0 if there is none.
-func readHead(q db.Q) (h head, err error) {
+// readHead returns a head, whose number is 0 if there is none.
+func readHead(q db.Q, number int64) (h head, err error) {
 	err = q.Each(func(r db.Rows) error {
 		h = head{number: r.Int(0), size: r.Int(1), rows: r.Int(2), at: r.Int(3)}
 		if len(r.Raw(4)) != tlog.HashSize {
@@ -45,7 +45,7 @@ func readHead(q db.Q) (h head, err error) {
 		}
 		copy(h.root[:], r.Raw(4))
 		return nil
-	}, `SELECT number, size, rows, at, root FROM audit_head ORDER BY number DESC LIMIT 1`)
+	}, `SELECT number, size, rows, at, root FROM audit_head WHERE number = $1`, number)
 	return h, err
 }
 
@@ -102,7 +102,7 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 		if err = b.know(q, state); err != nil {
 			return err
 		}
-		if rows, err = nextRows(q, state.rows); err != nil {
+		if rows, err = b.nextRows(q, state.rows); err != nil {
 			return err
 		}
 		return b.name(q, rows)
@@ -179,7 +179,7 @@ func (b *treeBuilder) know(q db.Q, state treeState) error {
 	if b.edge != nil && b.generation == state.generation && b.size == state.size {
 		return nil
 	}
-	newest, err := readHead(q)
+	newest, err := readHead(q, state.heads)
 	if err != nil {
 		return err
 	}
@@ -219,23 +219,30 @@ func (h head) fits(tiles *Tiles) error {
 	return nil
 }
 
-// countAll counts the rows of all streams up to a position.
+// countAll counts the rows of all streams up to a position. The sums in the queries keep SQLite
+// from reading all places in the order of their streams.
 func (b *treeBuilder) countAll(q db.Q, rows int64) error {
 	b.counts, b.tags = auditproof.NewCounts(), map[int64][32]byte{}
 	later := map[int64]int64{}
-	err := q.Each(func(r db.Rows) error {
-		later[r.Int(0)] = r.Int(1)
-		return nil
-	}, `SELECT stream, count(*) FROM audit_place WHERE position > $1 GROUP BY stream`, rows)
-	if err != nil {
-		return err
+	if rows > 0 { // else all rows are later
+		err := q.Each(func(r db.Rows) error {
+			later[r.Int(0)] = r.Int(1)
+			return nil
+		}, `SELECT stream + 0, count(*) FROM audit_place WHERE position > $1 GROUP BY 1`, rows)
+		if err != nil {
+			return err
+		}
 	}
 	return q.Each(func(r db.Rows) error {
 		number := r.Int(0)
 		b.tags[number] = b.key.Tag(streamName(r.Text(2), r.Text(3)))
 		// A stream gets its number with its first row, so that those that have rows
 		// are the first. The operator's is always there.
-		if count := r.Int(1) - later[number]; count > 0 || number == 0 {
+		count := r.Int(1) - later[number]
+		if rows == 0 {
+			count = 0
+		}
+		if count > 0 || number == 0 {
 			return b.count(number, count)
 		}
 		return nil
@@ -245,7 +252,7 @@ func (b *treeBuilder) countAll(q db.Q, rows int64) error {
 // countFurther counts what other nodes have added since this one built the tree.
 func (b *treeBuilder) countFurther(q db.Q, rows int64) error {
 	grown, err := db.Collect(q, func(r db.Rows) treeRow { return treeRow{stream: r.Int(0), seq: r.Int(1)} },
-		`SELECT stream, max(seq) FROM audit_place WHERE position > $1 AND position <= $2 GROUP BY stream ORDER BY stream`, b.rows, rows)
+		`SELECT stream + 0, max(seq) FROM audit_place WHERE position > $1 AND position <= $2 GROUP BY 1 ORDER BY 1`, b.rows, rows)
 	if err == nil {
 		err = b.name(q, grown)
 	}
@@ -292,31 +299,25 @@ func streamName(workspaceID, organizationID string) string {
 	return "operator"
 }
 
-// nextRows returns the rows that follow a position. The inner query has a limit, so that
-// PostgreSQL knows that few rows are looked for and does not read the whole log.
-func nextRows(q db.Q, after int64) ([]treeRow, error) {
+// nextRows returns the rows that follow a position.
+func (b *treeBuilder) nextRows(q db.Q, after int64) ([]treeRow, error) {
 	var rows []treeRow
 	var id []byte
-	err := q.Each(func(r db.Rows) error {
+	err := q.PlacedAudit(b.db, after, func(r db.Rows) error {
 		row := treeRow{position: r.Int(0), stream: r.Int(1), seq: r.Int(2)}
-		if want := after + int64(len(rows)) + 1; row.position != want {
-			return fmt.Errorf("the audit row of position %d is missing: rows were removed from the store", want)
+		if want := after + int64(len(rows)) + 1; row.position != want || r.Null(4) {
+			return fmt.Errorf("the audit row of position %d is missing: it was removed from the store", want)
 		}
 		id = db.AppendID(id[:0], "aud", r.Raw(3))
 		var personal [32]byte
-		switch {
-		case !r.Null(5):
+		if !r.Null(5) {
 			personal = auditproof.PersonalDigest(r.Raw(6), r.Raw(5))
-		case len(r.Raw(7)) == len(personal):
-			copy(personal[:], r.Raw(7))
-		default:
+		} else if copy(personal[:], r.Raw(7)) != len(personal) {
 			return fmt.Errorf("the audit row %s has neither its personal part nor the digest of it", id)
 		}
 		row.commitment = auditproof.Commitment(string(id), r.Raw(4), personal)
 		rows = append(rows, row)
 		return nil
-	}, `SELECT p.position, p.stream, p.seq, p.audit_id, a.entry, a.personal, a.salt, a.erased
-		FROM (SELECT position, stream, seq, audit_id FROM audit_place WHERE position > $1 ORDER BY position LIMIT 500) p
-		JOIN audit_log a ON a.id = p.audit_id ORDER BY p.position`, after)
+	})
 	return rows, err
 }

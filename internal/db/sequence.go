@@ -22,6 +22,9 @@ type auditOrder struct {
 	next string
 	// find reads the row with an id, by an index.
 	find string
+	// placed reads the rows that follow a position. A row is found by its workspace and its
+	// id, or by its id among those of no workspace: there is no index of all ids.
+	placed string
 	// renumber repairs what state found to be wrong in the state, and returns rows that have
 	// no place and that next would not return.
 	renumber func(tx *Tx, s *AuditState) ([]AuditRow, error)
@@ -38,6 +41,11 @@ func sqliteAuditOrder() auditOrder {
 		// The table has no index of ids alone, but places have.
 		find: `SELECT rowid, id, workspace_number, organization_id FROM audit_log WHERE id = $1 AND rowid > (SELECT sorts_as FROM audit_sequence)
 			UNION ALL SELECT 0, p.audit_id, s.workspace_number, s.organization_id FROM audit_place p JOIN audit_stream s ON s.number = p.stream WHERE p.audit_id = $1`,
+		placed: `SELECT p.position, p.stream, p.seq, p.audit_id, coalesce(a.entry, o.entry), coalesce(a.personal, o.personal), coalesce(a.salt, o.salt), coalesce(a.erased, o.erased)
+			FROM audit_place p CROSS JOIN audit_stream s ON s.number = p.stream
+			LEFT JOIN audit_log a ON a.workspace_number = s.workspace_number AND a.id = p.audit_id
+			LEFT JOIN audit_log o ON s.workspace_number IS NULL AND coalesce(o.workspace_number, 0) = 0 AND o.id = p.audit_id
+			WHERE p.position > $1 ORDER BY p.position LIMIT 500`,
 		renumber: renumberSQLite,
 	}
 }
@@ -66,7 +74,16 @@ func postgresAuditOrder() auditOrder {
 			WHERE (xact, id) > ($1, $2) AND
 				xact < (SELECT xact_offset FROM audit_sequence) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 			ORDER BY xact, id LIMIT 500`,
-		find:     `SELECT xact, id, workspace_number, organization_id FROM audit_log WHERE id = $1`,
+		find: `SELECT xact, id, workspace_number, organization_id FROM audit_log WHERE id = $1`,
+		// The limits keep PostgreSQL from joining by reading the whole log.
+		placed: `SELECT p.position, p.stream, p.seq, p.audit_id, coalesce(a.entry, o.entry), coalesce(a.personal, o.personal), coalesce(a.salt, o.salt), coalesce(a.erased, o.erased)
+			FROM (SELECT * FROM audit_place WHERE position > $1 ORDER BY position LIMIT 500) p
+			LEFT JOIN LATERAL (SELECT workspace_number FROM audit_stream WHERE number = p.stream LIMIT 1) s ON true
+			LEFT JOIN LATERAL (SELECT entry, personal, salt, erased FROM audit_log
+				WHERE workspace_number = s.workspace_number AND id = p.audit_id LIMIT 1) a ON true
+			LEFT JOIN LATERAL (SELECT entry, personal, salt, erased FROM audit_log
+				WHERE s.workspace_number IS NULL AND coalesce(workspace_number, 0) = 0 AND id = p.audit_id LIMIT 1) o ON true
+			ORDER BY p.position`,
 		renumber: renumberPostgres,
 	}
 }
@@ -145,6 +162,12 @@ func (q Q) AuditState(d *DB) (s AuditState, next []AuditRow, err error) {
 	}
 	next, err = Collect(q, auditRow, d.dialect.audit.next, s.last.sortsAs, s.last.ID)
 	return s, next, err
+}
+
+// PlacedAudit calls fn with the rows that follow a position, AuditBatch at most: position, stream,
+// seq, id, entry, personal, salt, erased. The last four are NULL if the row is missing.
+func (q Q) PlacedAudit(d *DB, after int64, fn func(r Rows) error) error {
+	return q.Each(fn, d.dialect.audit.placed, after)
 }
 
 // Renumbered reports whether the engine has given new numbers to what the rows are sorted

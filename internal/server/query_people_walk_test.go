@@ -222,6 +222,31 @@ func (w *tour) people() {
 }
 
 // operator runs what `bursar admin` does.
+// signing lets two nodes build the tree of the audit log in turn, and loses a part of it.
+func (w *tour) signing() {
+	signer := w.node.Server.AuditSigner()
+	nodes := []*auditlog.Sequencer{auditlog.NewSequencer(w.node.DB, signer), auditlog.NewSequencer(w.node.DB, signer)}
+	for turn := range 4 {
+		w.begin("the tree of the log")
+		w.node.Tenant(w.t) // whose stream is new
+		for w.value(`SELECT 'behind' FROM audit_tree WHERE rows < (SELECT count(*) FROM audit_log)`) != "" {
+			w.node.Clock.Advance(time.Minute) // longer than the lease of the other
+			w.must(nodes[turn%2].Turn(w.t.Context()))
+		}
+	}
+	w.begin("what is published of the log")
+	w.must(signer.Publish(w.t.Context()))
+	w.node.Outside(w.t, "/audit-log/checkpoint").OK()
+	w.node.Outside(w.t, "/audit-log/tile/0/000").OK()
+	w.begin("bursar audit restart")
+	w.town.change(`DELETE FROM audit_head`)
+	_, err := auditlog.Restart(w.t.Context(), w.node.DB, db.Caller{}, auditlog.CheckpointFile(w.keyFile))
+	w.must(err)
+	root := make([]byte, 32)
+	w.town.insert("audit_head", "number, size, rows, root, at", 400, func(i int) []any { return []any{i + 1, i + 1, i + 1, root, w.town.now} })
+	w.town.insert("audit_tile", "level, number, hashes", 400, func(i int) []any { return []any{0, i, root} })
+}
+
 func (w *tour) operator() {
 	ctx, by, id := w.t.Context(), db.Caller{}, w.node.Identity
 	email := servertest.NewEmail()
@@ -247,6 +272,7 @@ func (w *tour) operator() {
 
 	w.begin("sequencing the log")
 	w.node.TurnAudit(w.t, func() bool { return true })
+	w.signing()
 
 	w.begin("bursar admin audit")
 	action, outcome, from := "auth.login.failed", "denied", w.town.now-time.Hour.Milliseconds()

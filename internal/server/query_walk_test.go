@@ -12,9 +12,10 @@ import (
 // tour does everything that the product can do, in a filled store.
 type tour struct {
 	*recorder
-	node *servertest.Node
-	town *town
-	t    *testing.T
+	node    *servertest.Node
+	town    *town
+	keyFile string // of the audit log
+	t       *testing.T
 }
 
 func (w *tour) everything() {
