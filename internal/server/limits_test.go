@@ -1,8 +1,8 @@
 package server_test
 
 import (
-	"path/filepath"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
