@@ -27,6 +27,7 @@ type Failure struct {
 	Kind    Kind
 	Seq, To int64  // the place of the row, or of the first and the last row; 0 where it is none
 	ID      string // "" where it is not known
+	Stream  string // "" where there is only one
 	Why     string
 }
 
@@ -34,15 +35,23 @@ func (f Failure) String() string {
 	var row strings.Builder
 	switch {
 	case f.To > f.Seq:
-		fmt.Fprintf(&row, "rows %d to %d: ", f.Seq, f.To)
+		fmt.Fprintf(&row, "rows %d to %d", f.Seq, f.To)
 	case f.Seq > 0:
 		fmt.Fprintf(&row, "row %d", f.Seq)
 		if f.ID != "" {
 			fmt.Fprintf(&row, " (%s)", f.ID)
 		}
-		row.WriteString(": ")
 	case f.ID != "":
-		row.WriteString("row " + f.ID + ": ")
+		row.WriteString("row " + f.ID)
+	}
+	if f.Stream != "" {
+		if row.Len() > 0 {
+			row.WriteString(" of ")
+		}
+		row.WriteString(f.Stream)
+	}
+	if row.Len() > 0 {
+		row.WriteString(": ")
 	}
 	return string(f.Kind) + ": " + row.String() + f.Why
 }

@@ -194,7 +194,7 @@ func (r *Report) tree(part *zip.File, m Manifest, tag [32]byte) (signed bool, er
 		r.fail(Failure{Kind: Edited, Why: "the tree of the file is not the one that the checkpoint signs, so that nothing in the file is proven" + why})
 		return false, nil
 	}
-	var tree compact
+	var tree Compact
 	var restart, counts *tlog.Hash
 	for {
 		kind, hash, err := nodes.next()
@@ -220,7 +220,7 @@ func (r *Report) tree(part *zip.File, m Manifest, tag [32]byte) (signed bool, er
 			return unsigned(": a node has no place in it")
 		}
 	}
-	if tree.size != r.Checkpoint.Size || tree.root() != r.Checkpoint.Root {
+	if tree.size != r.Checkpoint.Size || tree.Root() != r.Checkpoint.Root {
 		return unsigned("")
 	}
 	if counts == nil {
@@ -242,45 +242,6 @@ func (r *Report) tree(part *zip.File, m Manifest, tag [32]byte) (signed bool, er
 		r.fail(Failure{Kind: CutOff, Why: fmt.Sprintf("the file says that this log has %d rows, which is not the number that was signed", m.Count)})
 	}
 	return true, nil
-}
-
-// compact computes the root of a tree whose subtrees come from left to right.
-type compact struct {
-	size  int64
-	nodes []compactNode // from the largest subtree to the smallest
-}
-
-type compactNode struct {
-	level int
-	hash  tlog.Hash
-}
-
-// add takes the next subtree, unless it cannot stand there in a tree of that size.
-func (c *compact) add(level int, hash tlog.Hash, size int64) bool {
-	width := int64(1) << level
-	if c.size%width != 0 || width > size-c.size {
-		return false
-	}
-	c.size += width
-	for n := len(c.nodes); n > 0 && c.nodes[n-1].level == level; n-- {
-		hash = tlog.NodeHash(c.nodes[n-1].hash, hash)
-		level++
-		c.nodes = c.nodes[:n-1]
-	}
-	c.nodes = append(c.nodes, compactNode{level, hash})
-	return true
-}
-
-func (c *compact) root() tlog.Hash {
-	if len(c.nodes) == 0 {
-		return tlog.Hash{}
-	}
-	last := len(c.nodes) - 1
-	root := c.nodes[last].hash
-	for i := last - 1; i >= 0; i-- {
-		root = tlog.NodeHash(c.nodes[i].hash, root)
-	}
-	return root
 }
 
 // RowCommitment commits to all that a row of a proof says. It returns false if the row

@@ -22,15 +22,16 @@ import (
 func newAudit(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:   "audit",
-		Short: "Read, follow and export the audit log",
+		Short: "Read, follow, export and verify the audit log",
 		Long: `The audit log records who did what, when, and whether it was allowed. It has
 an entry for every change, with what it changed, and for every refused attempt.
 Entries are never changed or deleted.`,
 		Example: `  bursar audit list --since 24h --outcome denied
   bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f
   bursar audit tail -f
-  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31`,
-	}, newAuditList(r), newAuditShow(r), newAuditTail(r), newAuditExport(r), newAuditRestart(r.terminal, "bursar audit restart"))
+  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31
+  bursar audit export --proof log.zip`,
+	}, newAuditList(r), newAuditShow(r), newAuditTail(r), newAuditExport(r), newAuditProve(r), newAuditVerify(r.terminal), newAuditRestart(r.terminal, "bursar audit restart"))
 }
 
 // auditQuery holds the filters as the user typed them.

@@ -25,6 +25,8 @@ type auditOrder struct {
 	// placed reads the rows that follow a position. A row is found by its workspace and its
 	// id, or by its id among those of no workspace: there is no index of all ids.
 	placed string
+	// skipped reads the rows that have no place although rows after them have.
+	skipped string
 	// renumber repairs what state found to be wrong in the state, and returns rows that have
 	// no place and that next would not return.
 	renumber func(tx *Tx, s *AuditState) ([]AuditRow, error)
@@ -46,6 +48,9 @@ func sqliteAuditOrder() auditOrder {
 			LEFT JOIN audit_log a ON a.workspace_number = s.workspace_number AND a.id = p.audit_id
 			LEFT JOIN audit_log o ON s.workspace_number IS NULL AND coalesce(o.workspace_number, 0) = 0 AND o.id = p.audit_id
 			WHERE p.position > $1 ORDER BY p.position LIMIT 500`,
+		skipped: `SELECT id FROM audit_log a
+			WHERE rowid <= (SELECT s.sorts_as FROM audit_sequence s JOIN audit_log l ON l.rowid = s.sorts_as AND l.id = s.audit_id)
+			AND NOT EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = a.id)`,
 		renumber: renumberSQLite,
 	}
 }
@@ -84,6 +89,8 @@ func postgresAuditOrder() auditOrder {
 			LEFT JOIN LATERAL (SELECT entry, personal, salt, erased FROM audit_log
 				WHERE s.workspace_number IS NULL AND coalesce(workspace_number, 0) = 0 AND id = p.audit_id LIMIT 1) o ON true
 			ORDER BY p.position`,
+		skipped: `SELECT id FROM audit_log a WHERE (xact, id) <= (SELECT sorts_as, audit_id FROM audit_sequence)
+			AND NOT EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = a.id)`,
 		renumber: renumberPostgres,
 	}
 }
@@ -168,6 +175,12 @@ func (q Q) AuditState(d *DB) (s AuditState, next []AuditRow, err error) {
 // seq, id, entry, personal, salt, erased. The last four are NULL if the row is missing.
 func (q Q) PlacedAudit(d *DB, after int64, fn func(r Rows) error) error {
 	return q.Each(fn, d.dialect.audit.placed, after)
+}
+
+// AuditSkipped returns the ids of rows that have no place although rows after them have, as
+// only rows can have that somebody has put between them.
+func (q Q) AuditSkipped(d *DB) ([]string, error) {
+	return Collect(q, func(r Rows) string { return UnpackID("aud", r, 0) }, d.dialect.audit.skipped)
 }
 
 // Renumbered reports whether the engine has given new numbers to what the rows are sorted
