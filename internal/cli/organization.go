@@ -128,8 +128,8 @@ func newOrganizationsSettings(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "settings [ORG]", Short: "Show or change the settings of an organization",
 		Long: `Show the settings of an organization. Owners can change them with --name,
---slug, --require-second-factor and --audit-retention-days; a new name does not
-change the slug. Without ORG, your only organization is used.
+--slug, --require-second-factor and --audit-retention-days; a new name does
+not change the slug. Without ORG, your only organization is used.
 
 With --require-second-factor, people who signed in with a password alone are
 stopped at once: in the console they set up a passkey or an authenticator app
