@@ -69,6 +69,10 @@ type Audit struct {
 	Checkpoint string
 	Mail       string
 	Witnesses  []string
+
+	// Unsequenced leaves the rows of the log without places and without a tree. It is for
+	// bench, which measures what they cost.
+	Unsequenced bool
 }
 
 // OIDC holds the settings of an OpenID Connect identity provider.
@@ -125,6 +129,8 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	s.Audit.BindCheckpoint(flags)
 	flags.StringVar(&s.Audit.Mail, "audit-mail", "", "address that gets the newest checkpoint of the audit log once a day; needs --smtp-url [BURSAR_AUDIT_MAIL]")
 	flags.StringSliceVar(&s.Audit.Witnesses, "audit-witness", nil, "public key and address, with a space between them, of a witness that signs the checkpoints of the audit log (C2SP tlog-witness); can be repeated [BURSAR_AUDIT_WITNESS]")
+	flags.BoolVar(&s.Audit.Unsequenced, "audit-unsequenced", false, "for measurements only: give the rows of the audit log no places")
+	_ = flags.MarkHidden("audit-unsequenced") // it is there
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
 	flags.IntVar(&s.AuditRetentionMinDays, "audit-retention-min-days", 365, "fewest days after which an organization may have its audit log erased [BURSAR_AUDIT_RETENTION_MIN_DAYS]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")

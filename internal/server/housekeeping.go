@@ -21,8 +21,10 @@ func (s *Server) RunBackground(ctx context.Context) {
 	others.Go(func() { s.mail.Run(ctx) })
 	others.Go(func() { s.notices.Run(ctx, s.log.Logger) })
 	others.Go(func() { s.signin.Run(ctx, s.log.Logger) })
-	others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
-	others.Go(func() { s.audit.Signer().Run(ctx) })
+	if !s.unsequenced {
+		others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
+		others.Go(func() { s.audit.Signer().Run(ctx) })
+	}
 	others.Go(func() { s.retention.Run(ctx, s.log.Logger) })
 	defer others.Wait()
 	tick := time.NewTicker(housekeepingInterval)

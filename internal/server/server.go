@@ -55,6 +55,8 @@ type Server struct {
 	draining atomic.Bool
 	strict   bool // browsers must use TLS
 
+	unsequenced bool // see config.Audit
+
 	encryption encryption
 }
 
@@ -122,6 +124,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		notices:       notices,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
 		encryption:    encryption,
+		unsequenced:   c.Audit.Unsequenced,
 	}
 	s.signin, err = signin.New(d, links, signin.Config{
 		PublicURL: c.PublicURL,
