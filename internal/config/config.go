@@ -129,7 +129,7 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	s.Audit.BindCheckpoint(flags)
 	flags.StringVar(&s.Audit.Mail, "audit-mail", "", "address that gets the newest checkpoint of the audit log once a day; needs --smtp-url [BURSAR_AUDIT_MAIL]")
 	flags.StringSliceVar(&s.Audit.Witnesses, "audit-witness", nil, "public key and address, with a space between them, of a witness that signs the checkpoints of the audit log (C2SP tlog-witness); can be repeated [BURSAR_AUDIT_WITNESS]")
-	flags.BoolVar(&s.Audit.Unsequenced, "audit-unsequenced", false, "for measurements only: give the rows of the audit log no places")
+	flags.BoolVar(&s.Audit.Unsequenced, "audit-unsequenced", false, "for measurements only: give the rows of the audit log no places [BURSAR_AUDIT_UNSEQUENCED]")
 	_ = flags.MarkHidden("audit-unsequenced") // it is there
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
 	flags.IntVar(&s.AuditRetentionMinDays, "audit-retention-min-days", 365, "fewest days after which an organization may have its audit log erased [BURSAR_AUDIT_RETENTION_MIN_DAYS]")
