@@ -29,7 +29,19 @@ type StoreReport struct {
 // A row whose leaf is another one was changed, unless the tree says that the leaf was: up
 // to each head, the leaves that make its root are the true ones.
 func VerifyStore(ctx context.Context, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport, error) {
-	v := &storeVerifier{key: key, counts: auditproof.NewCounts(), badTiles: map[tileID]bool{}}
+	var report StoreReport
+	err := d.Read(ctx, func(q db.Q) (err error) {
+		if err = q.Snapshot(); err == nil {
+			report, err = VerifyRead(q, d, key, kept)
+		}
+		return err
+	})
+	return report, err
+}
+
+// VerifyRead is VerifyStore for what a query reads.
+func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport, error) {
+	v := &storeVerifier{q: q, key: key, counts: auditproof.NewCounts(), badTiles: map[tileID]bool{}}
 	if len(kept) > 0 {
 		point, err := auditproof.ReadCheckpoint(kept, key.Verifier())
 		if err != nil {
@@ -37,13 +49,7 @@ func VerifyStore(ctx context.Context, d *db.DB, key *auditproof.Key, kept []byte
 		}
 		v.kept = &Signed{Checkpoint: point, Text: kept}
 	}
-	err := d.Read(ctx, func(q db.Q) error {
-		if err := q.Snapshot(); err != nil {
-			return err
-		}
-		v.q = q
-		return v.all(d)
-	})
+	err := v.all(d)
 	return v.report, err
 }
 
@@ -98,6 +104,9 @@ func (v *storeVerifier) all(d *db.DB) (err error) {
 	}
 	if err := v.readStreams(); err != nil {
 		return err
+	}
+	if operator := v.streams[0]; operator != nil {
+		v.count(operator, 0) // it is counted before it has rows
 	}
 	if v.next, err = v.headAfter(0); err != nil {
 		return err
@@ -230,11 +239,12 @@ func (v *storeVerifier) row(row storedRow) error {
 	proof := api.AuditProofRow{Stream: s.Number, Seq: row.seq, ID: row.id, Entry: row.entry, Personal: row.personal, Salt: row.salt, Erased: row.erased}
 	commitment, _ := auditproof.RowCommitment(proof)
 	s.erased.See(proof)
-	if err := v.columns(row, s); err != nil {
-		return err
+	leaf := auditproof.RowLeaf(s.Number, s.tag, row.seq, commitment)
+	if v.swapped(row, s) {
+		return v.leaf(leaf, nil) // whatever its leaf, that has been told
 	}
-	at := mistakenRow{stream: s.Number, seq: row.seq, id: row.id, commitment: commitment}
-	return v.leaf(auditproof.RowLeaf(s.Number, s.tag, row.seq, commitment), &at)
+	v.columns(row, s)
+	return v.leaf(leaf, &mistakenRow{stream: s.Number, seq: row.seq, id: row.id, commitment: commitment})
 }
 
 func (v *storeVerifier) count(s *verifiedStream, seq int64) {
@@ -243,19 +253,24 @@ func (v *storeVerifier) count(s *verifiedStream, seq int64) {
 	}
 }
 
-// columns compares what rows are found by with what they say.
-func (v *storeVerifier) columns(row storedRow, s *verifiedStream) error {
+// swapped reports a row that does not belong to the stream that it has a place in.
+func (v *storeVerifier) swapped(row storedRow, s *verifiedStream) bool {
 	organization := row.organization
 	if row.workspace != 0 {
 		organization = ""
 	}
-	if row.workspace != s.workspace || organization != s.organization {
-		v.fail(auditproof.Failure{Kind: auditproof.Swapped, Stream: s.Name, Seq: row.seq, ID: row.id, Why: "its columns say that it belongs to another log"})
-		return nil
+	if row.workspace == s.workspace && organization == s.organization {
+		return false
 	}
+	v.fail(auditproof.Failure{Kind: auditproof.Swapped, Stream: s.Name, Seq: row.seq, ID: row.id, Why: "its columns say that it belongs to another log"})
+	return true
+}
+
+// columns compares what rows are found by with what they say.
+func (v *storeVerifier) columns(row storedRow, s *verifiedStream) {
 	e, err := audit.ReadStored(row.id, []byte(row.entry), nil, 0)
 	if err != nil {
-		return nil // an entry that cannot be read does not fit its leaf either
+		return // an entry that cannot be read does not fit its leaf either
 	}
 	for i, column := range []struct {
 		by    audit.Filter
@@ -272,7 +287,6 @@ func (v *storeVerifier) columns(row storedRow, s *verifiedStream) error {
 	if outcome != audit.OutcomeKey(s.workspaceID, audit.Outcome(e.Outcome)) {
 		v.wrongColumn(row, s, audit.ByOutcome)
 	}
-	return nil
 }
 
 func (v *storeVerifier) wrongColumn(row storedRow, s *verifiedStream, by audit.Filter) {
@@ -298,12 +312,12 @@ func (v *storeVerifier) skip(position, to int64) error {
 
 // add adds a leaf to both trees. The computed one is nil if there is no row.
 func (v *storeVerifier) add(computed *tlog.Hash, row *mistakenRow) error {
+	if v.index >= v.state.size {
+		return nil // not in the tree yet
+	}
 	stored, err := v.storedLeaf(v.index)
 	if err != nil {
 		return err
-	}
-	if stored == nil && v.index >= v.state.size {
-		return nil // not in the tree yet
 	}
 	switch {
 	case stored == nil && computed == nil:

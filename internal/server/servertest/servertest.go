@@ -93,6 +93,9 @@ func RateLimit(rate string) Option { return func(c *config.Serve) { c.RateLimit 
 // AuditKey lets the key in a file sign the audit log. The file is made unless it is there.
 func AuditKey(file string) Option { return func(c *config.Serve) { c.Audit.Key = file } }
 
+// AuditCheckpoint keeps the newest checkpoint in another file than the one beside the key.
+func AuditCheckpoint(file string) Option { return func(c *config.Serve) { c.Audit.Checkpoint = file } }
+
 // Start runs a server on the store and sets the store up if it is new.
 func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	t.Helper()
