@@ -76,14 +76,14 @@ func (s *Service) Proof(ctx context.Context, by db.Caller, in ProofInput) (api.A
 		if _, err := q.Row(`SELECT seq FROM audit_place WHERE audit_id = $1`, place).Scan(&seq); err != nil {
 			return err
 		}
-		rows, err := log.rows(q, seq-1, seq)
+		rows, err := log.read(q, seq-1, seq)
 		if err != nil {
 			return err
 		}
 		if len(rows) != 1 {
 			return fault.Missing("audit entry")
 		}
-		proof = api.AuditProof{Checkpoint: string(signed.Text), Stream: s.signer.key.ProofStream(log.stream), Row: rows[0]}
+		proof = api.AuditProof{Checkpoint: string(signed.Text), Stream: s.signer.key.ProofStream(log.named), Row: rows[0]}
 		if proof.Index, err = log.leaf(q, position); err != nil {
 			return err
 		}
@@ -162,13 +162,15 @@ func (f filter) owner() (column string, value any) {
 
 // provenLog is the log of a workspace or an organization as a checkpoint has it.
 type provenLog struct {
-	stream auditproof.Stream
-	count  int64 // rows
-	state  treeState
+	filter
+	named auditproof.Stream
+	count int64 // rows
+	state treeState
 }
 
 // streamOf finds the stream of a log, and how many of its rows the checkpoint covers.
 func (s *Service) streamOf(q db.Q, f filter, signed Signed) (log provenLog, err error) {
+	log.filter = f
 	if log.state, err = readTree(q); err != nil {
 		return log, err
 	}
@@ -182,9 +184,9 @@ func (s *Service) streamOf(q db.Q, f filter, signed Signed) (log provenLog, err 
 	if err != nil {
 		return log, err
 	}
-	log.stream = auditproof.Stream{Number: found.number, Name: "workspace " + f.value}
+	log.named = auditproof.Stream{Number: found.number, Name: "workspace " + f.value}
 	if f.column == "organization_id" {
-		log.stream.Name = "organization " + f.value
+		log.named.Name = "organization " + f.value
 	}
 	var later int64
 	_, err = q.Row(`SELECT count(*) FROM audit_place WHERE position > $1 AND stream = $2`, signed.Rows, found.number).Scan(&later)
@@ -192,16 +194,17 @@ func (s *Service) streamOf(q db.Q, f filter, signed Signed) (log provenLog, err 
 	return log, err
 }
 
-// rows reads the rows after one place and up to another, and no more than a chunk. The inner
-// query has a limit, so that PostgreSQL does not read the whole log for the join.
-func (l provenLog) rows(q db.Q, after, end int64) ([]api.AuditProofRow, error) {
+// read reads the rows after one place and up to another, and no more than a chunk. The limit
+// within keeps PostgreSQL from reading the whole log for the join.
+func (l provenLog) read(q db.Q, after, end int64) ([]api.AuditProofRow, error) {
+	owner, value := l.owner()
 	return db.Collect(q, func(r db.Rows) api.AuditProofRow {
-		row := api.AuditProofRow{Stream: l.stream.Number, Seq: r.Int(0), ID: db.UnpackID("aud", r, 1), Entry: r.Text(2), Personal: r.Text(3)}
+		row := api.AuditProofRow{Stream: l.named.Number, Seq: r.Int(0), ID: db.UnpackID("aud", r, 1), Entry: r.Text(2), Personal: r.Text(3)}
 		row.Salt, row.Erased = append(row.Salt, r.Raw(4)...), append(row.Erased, r.Raw(5)...)
 		return row
 	}, `SELECT p.seq, p.audit_id, a.entry, a.personal, a.salt, a.erased
 		FROM (SELECT seq, audit_id FROM audit_place WHERE stream = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT 500) p
-		JOIN audit_log a ON a.id = p.audit_id ORDER BY p.seq`, l.stream.Number, after, end)
+		JOIN audit_log a ON a.id = p.audit_id AND a.`+owner+` = $4 ORDER BY p.seq`, l.named.Number, after, end, value)
 }
 
 // leaf returns which leaf the row with a position is. Each head before it has a leaf, too.
@@ -217,7 +220,7 @@ func (l provenLog) leaves(q db.Q, after, end int64) ([]int64, error) {
 	return db.Collect(q, func(r db.Rows) int64 { return l.state.offset + r.Int(0) + r.Int(1) - 2 },
 		`SELECT p.position, (SELECT h.number FROM audit_head h WHERE h.rows >= p.position ORDER BY h.rows LIMIT 1)
 		FROM (SELECT position, seq FROM audit_place WHERE stream = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT 500) p ORDER BY p.seq`,
-		l.stream.Number, after, end)
+		l.named.Number, after, end)
 }
 
 // ProofFile writes a file that shows to somebody who has only the public key that the log
@@ -290,7 +293,7 @@ func (e *proofExport) rows(yield func(api.AuditProofRow, error) bool) {
 			var chunk []api.AuditProofRow
 			end := min(last+proofChunk, e.log.count)
 			err := e.read(func(q db.Q) (err error) {
-				chunk, err = e.log.rows(q, last, end)
+				chunk, err = e.log.read(q, last, end)
 				return err
 			})
 			if err != nil {
@@ -327,7 +330,7 @@ func (e *proofExport) rest() (auditproof.Export, error) {
 	x := auditproof.Export{
 		Checkpoint: e.signed.Text, Size: e.signed.Size, Leaves: e.leaves, Hashes: tlog.HashReaderFunc(e.hashes),
 		Manifest: auditproof.Manifest{
-			Key: e.s.signer.key.Verifier(), Stream: e.s.signer.key.ProofStream(e.log.stream), Count: e.log.count, Restart: e.log.state.restart,
+			Key: e.s.signer.key.Verifier(), Stream: e.s.signer.key.ProofStream(e.log.named), Count: e.log.count, Restart: e.log.state.restart,
 		},
 	}
 	err := e.read(func(q db.Q) (err error) {
@@ -336,7 +339,7 @@ func (e *proofExport) rest() (auditproof.Export, error) {
 			return err
 		}
 		root := all.counts.Root()
-		proof, err := all.counts.Prove(e.log.stream.Number)
+		proof, err := all.counts.Prove(e.log.named.Number)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func VerifyStore(ctx context.Context, d *db.DB, key *auditproof.Key, kept []byte
 
 // VerifyRead is VerifyStore for what a query reads.
 func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport, error) {
-	v := &storeVerifier{q: q, key: key, counts: auditproof.NewCounts(), badTiles: map[tileID]bool{}}
+	v := &storeVerifier{q: q, db: d, key: key, counts: auditproof.NewCounts(), badTiles: map[tileID]bool{}, missing: map[string]mistakenRow{}}
 	if len(kept) > 0 {
 		point, err := auditproof.ReadCheckpoint(kept, key.Verifier())
 		if err != nil {
@@ -49,12 +49,13 @@ func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport
 		}
 		v.kept = &Signed{Checkpoint: point, Text: kept}
 	}
-	err := v.all(d)
+	err := v.all()
 	return v.report, err
 }
 
 type storeVerifier struct {
 	q      db.Q
+	db     *db.DB
 	key    *auditproof.Key
 	kept   *Signed
 	report StoreReport
@@ -66,9 +67,10 @@ type storeVerifier struct {
 	last    head  // the head that was reached last
 	index   int64 // of the next leaf
 
-	stored, computed auditproof.Compact // the tree, if the leaves of the tiles are true since the last head, or those of the rows
-	mistaken         []mistakenRow      // since the last head
-	changed          []mistakenRow      // where the rows are wrong
+	stored, computed auditproof.Compact     // the tree, if the leaves of the tiles are true since the last head, or those of the rows
+	mistaken         []mistakenRow          // since the last head
+	changed          []mistakenRow          // where the rows are wrong
+	missing          map[string]mistakenRow // rows that are not where their places say
 	badTiles         map[tileID]bool
 	tiles            *Tiles
 	keptMet          bool
@@ -95,7 +97,7 @@ type mistakenRow struct {
 
 func (v *storeVerifier) fail(f auditproof.Failure) { v.report.Failures = append(v.report.Failures, f) }
 
-func (v *storeVerifier) all(d *db.DB) (err error) {
+func (v *storeVerifier) all() (err error) {
 	if v.state, err = readTree(v.q); err != nil {
 		return err
 	}
@@ -148,6 +150,9 @@ func (v *storeVerifier) all(d *db.DB) (err error) {
 		v.fail(auditproof.Failure{Kind: auditproof.CutOff, Why: fmt.Sprintf("the tree ends before its head %d, which has %d leaves", v.next.number, v.next.size)})
 	}
 	v.changed = append(v.changed, v.mistaken...) // after the last head
+	if err := v.columns(); err != nil {
+		return err
+	}
 	v.explain()
 	v.checkStreams()
 	v.checkKept()
@@ -155,7 +160,7 @@ func (v *storeVerifier) all(d *db.DB) (err error) {
 		return err
 	}
 	v.report.Size, v.report.Streams = v.state.size, int64(len(v.streams))
-	skipped, err := v.q.AuditSkipped(d)
+	skipped, err := v.q.AuditSkipped(v.db)
 	for _, id := range skipped {
 		v.fail(auditproof.Failure{Kind: auditproof.Inserted, ID: id, Why: "it has no place, although rows that were written later have one"})
 	}
@@ -194,57 +199,41 @@ func (v *storeVerifier) headAfter(number int64) (h head, err error) {
 	return h, err
 }
 
-// storedRow is a row of the log with all that the store says about it.
+// storedRow is a row of the log with its place.
 type storedRow struct {
-	position, stream, seq int64
-	id                    string
-	missing               bool
-	workspace             int64
-	organization          string
-	entry, personal       string
-	salt, erased          []byte
-	keys                  [4]int64
-	outcomeKey            int64
-	successful            bool // the outcome has no key
+	position int64
+	api.AuditProofRow
+	missing bool // there is none in this stream
 }
 
-func (v *storeVerifier) rowsAfter(position int64) ([]storedRow, error) {
-	return db.Collect(v.q, func(r db.Rows) storedRow {
-		row := storedRow{
-			position: r.Int(0), stream: r.Int(1), seq: r.Int(2), id: db.UnpackID("aud", r, 3), missing: r.Null(4), workspace: r.Int(5), organization: r.Text(6),
-			entry: r.Text(4), personal: r.Text(7), keys: [4]int64{r.Int(10), r.Int(11), r.Int(12), r.Int(13)}, outcomeKey: r.Int(14), successful: r.Null(14),
-		}
-		row.salt, row.erased = append(row.salt, r.Raw(8)...), append(row.erased, r.Raw(9)...)
-		return row
-	}, `SELECT p.position, p.stream, p.seq, p.audit_id, a.entry, a.workspace_number, a.organization_id, a.personal, a.salt, a.erased,
-			a.actor_id_key, a.action_key, a.resource_type_key, a.resource_id_key, a.outcome_key
-		FROM (SELECT position, stream, seq, audit_id FROM audit_place WHERE position > $1 ORDER BY position LIMIT 500) p
-		LEFT JOIN audit_log a ON a.id = p.audit_id ORDER BY p.position`, position)
+func (v *storeVerifier) rowsAfter(position int64) (rows []storedRow, err error) {
+	err = v.q.PlacedAudit(v.db, position, func(r db.Rows) error {
+		row := storedRow{position: r.Int(0), missing: r.Null(4)}
+		row.AuditProofRow = api.AuditProofRow{Stream: r.Int(1), Seq: r.Int(2), ID: db.UnpackID("aud", r, 3), Entry: r.Text(4), Personal: r.Text(5)}
+		row.Salt, row.Erased = append(row.Salt, r.Raw(6)...), append(row.Erased, r.Raw(7)...)
+		rows = append(rows, row)
+		return nil
+	})
+	return rows, err
 }
 
-// row holds a row against its leaf, its stream and its columns.
+// row holds a row against its leaf.
 func (v *storeVerifier) row(row storedRow) error {
-	s := v.streams[row.stream]
+	s := v.streams[row.Stream]
 	if s == nil {
-		v.fail(auditproof.Failure{Kind: auditproof.Moved, Seq: row.seq, ID: row.id, Why: fmt.Sprintf("its stream %d does not exist", row.stream)})
+		v.fail(auditproof.Failure{Kind: auditproof.Moved, Seq: row.Seq, ID: row.ID, Why: fmt.Sprintf("its stream %d does not exist", row.Stream)})
 		return v.skip(row.position-1, row.position)
 	}
 	s.seen++
-	v.count(s, row.seq)
+	v.count(s, row.Seq)
 	if row.missing {
-		v.fail(auditproof.Failure{Kind: auditproof.Removed, Stream: s.Name, Seq: row.seq, ID: row.id, Why: "it has a place and is not in the log"})
+		v.missing[row.ID] = mistakenRow{stream: row.Stream, seq: row.Seq, id: row.ID}
 		return v.skip(row.position-1, row.position)
 	}
 	v.report.Rows++
-	proof := api.AuditProofRow{Stream: s.Number, Seq: row.seq, ID: row.id, Entry: row.entry, Personal: row.personal, Salt: row.salt, Erased: row.erased}
-	commitment, _ := auditproof.RowCommitment(proof)
-	s.erased.See(proof)
-	leaf := auditproof.RowLeaf(s.Number, s.tag, row.seq, commitment)
-	if v.swapped(row, s) {
-		return v.leaf(leaf, nil) // whatever its leaf, that has been told
-	}
-	v.columns(row, s)
-	return v.leaf(leaf, &mistakenRow{stream: s.Number, seq: row.seq, id: row.id, commitment: commitment})
+	commitment, _ := auditproof.RowCommitment(row.AuditProofRow)
+	s.erased.See(row.AuditProofRow)
+	return v.leaf(auditproof.RowLeaf(s.Number, s.tag, row.Seq, commitment), &mistakenRow{stream: s.Number, seq: row.Seq, id: row.ID, commitment: commitment})
 }
 
 func (v *storeVerifier) count(s *verifiedStream, seq int64) {
@@ -253,44 +242,52 @@ func (v *storeVerifier) count(s *verifiedStream, seq int64) {
 	}
 }
 
-// swapped reports a row that does not belong to the stream that it has a place in.
-func (v *storeVerifier) swapped(row storedRow, s *verifiedStream) bool {
-	organization := row.organization
-	if row.workspace != 0 {
-		organization = ""
-	}
-	if row.workspace == s.workspace && organization == s.organization {
-		return false
-	}
-	v.fail(auditproof.Failure{Kind: auditproof.Swapped, Stream: s.Name, Seq: row.seq, ID: row.id, Why: "its columns say that it belongs to another log"})
-	return true
-}
-
-// columns compares what rows are found by with what they say.
-func (v *storeVerifier) columns(row storedRow, s *verifiedStream) {
-	e, err := audit.ReadStored(row.id, []byte(row.entry), nil, 0)
-	if err != nil {
-		return // an entry that cannot be read does not fit its leaf either
-	}
-	for i, column := range []struct {
-		by    audit.Filter
-		value string
-	}{{audit.ByActor, e.ActorID}, {audit.ByAction, e.Action}, {audit.ByResourceType, e.ResourceType}, {audit.ByResource, e.ResourceID}} {
-		if audit.FilterKey(column.by, s.workspaceID, column.value) != row.keys[i] {
-			v.wrongColumn(row, s, column.by)
+// columns compares what rows are found by with what they say, and with their places.
+func (v *storeVerifier) columns() error {
+	err := v.q.Each(func(r db.Rows) error {
+		s := v.streams[r.Int(8)]
+		if r.Null(8) || s == nil {
+			return nil // it has no place yet, or that was told
 		}
+		id, seq := db.UnpackID("aud", r, 0), r.Int(9)
+		delete(v.missing, id)
+		organization := r.Text(2)
+		if r.Int(1) != 0 {
+			organization = ""
+		}
+		if r.Int(1) != s.workspace || organization != s.organization {
+			v.fail(auditproof.Failure{Kind: auditproof.Swapped, Stream: s.Name, Seq: seq, ID: id, Why: "its columns say that it belongs to another log"})
+			return nil
+		}
+		e, err := audit.ReadStored(id, r.Raw(10), nil, 0)
+		if err != nil {
+			return nil // an entry that cannot be read does not fit its leaf either
+		}
+		wrong := func(by audit.Filter) {
+			v.fail(auditproof.Failure{Kind: auditproof.Edited, Stream: s.Name, Seq: seq, ID: id, Why: fmt.Sprintf("the column %s_key does not fit the row, so that it is not found by it", by)})
+		}
+		for i, column := range []struct {
+			by    audit.Filter
+			value string
+		}{{audit.ByActor, e.ActorID}, {audit.ByAction, e.Action}, {audit.ByResourceType, e.ResourceType}, {audit.ByResource, e.ResourceID}} {
+			if audit.FilterKey(column.by, s.workspaceID, column.value) != r.Int(3+i) {
+				wrong(column.by)
+			}
+		}
+		var outcome any
+		if !r.Null(7) {
+			outcome = r.Int(7)
+		}
+		if outcome != audit.OutcomeKey(s.workspaceID, audit.Outcome(e.Outcome)) {
+			wrong(audit.ByOutcome)
+		}
+		return nil
+	}, `SELECT a.id, a.workspace_number, a.organization_id, a.actor_id_key, a.action_key, a.resource_type_key, a.resource_id_key, a.outcome_key, p.stream, p.seq, a.entry
+		FROM audit_log a LEFT JOIN audit_place p ON p.audit_id = a.id`)
+	for _, row := range v.missing {
+		v.fail(auditproof.Failure{Kind: auditproof.Removed, Stream: v.streams[row.stream].Name, Seq: row.seq, ID: row.id, Why: "it has a place and is not in the log"})
 	}
-	var outcome any
-	if !row.successful {
-		outcome = row.outcomeKey
-	}
-	if outcome != audit.OutcomeKey(s.workspaceID, audit.Outcome(e.Outcome)) {
-		v.wrongColumn(row, s, audit.ByOutcome)
-	}
-}
-
-func (v *storeVerifier) wrongColumn(row storedRow, s *verifiedStream, by audit.Filter) {
-	v.fail(auditproof.Failure{Kind: auditproof.Edited, Stream: s.Name, Seq: row.seq, ID: row.id, Why: fmt.Sprintf("the column %s_key does not fit the row, so that it is not found by it", by)})
+	return err
 }
 
 // leaf holds a leaf that was computed against the one in the tree. Then it goes on to the
