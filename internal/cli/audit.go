@@ -24,8 +24,8 @@ func newAudit(r *remote) *cobra.Command {
 		Use:   "audit",
 		Short: "Read, follow, export and verify the audit log",
 		Long: `The audit log records who did what, when, and whether it was allowed. It has
-an entry for every change, with what it changed, and for every refused attempt.
-Entries are never changed or deleted.`,
+an entry for every change, with what it changed, and for every refused
+attempt. Entries are never changed or deleted.`,
 		Example: `  bursar audit list --since 24h --outcome denied
   bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f
   bursar audit tail -f

@@ -27,7 +27,6 @@ and of a long value you see the start, the length and the digest.
 ID is what the lists show with --json or --csv. The entry is one of the
 workspace; with --organization, owners see one that belongs to no workspace.`,
 		Example: `  bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f
-  bursar audit show $(bursar audit list --limit 1 --jq '.[].id')
   bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f --jq '.changes[].field'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

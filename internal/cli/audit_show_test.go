@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func TestChangesAreShownBeforeAndAfter(t *testing.T) {
 	var changes audit.Changes
 	changes.Add("status", "active", "inactive")
 	changes.Add("fields.phone", nil, "+63 917 555 0101")
-	changes.Add("fields.no\x1bte", "one\ntwo", "")
+	changes.Add("fields.no\x1bte", "one\ntwo", json.RawMessage(`""`))
 	changes.Add("tags", []string{"staff"}, []string{"staff", "speaker"})
 	changes.Add("fields.biography", strings.Repeat("x", 5000), nil)
 	changes.Add("account_id", audit.Mask("1234567890"), audit.Mask("0987654321"))

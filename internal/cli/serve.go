@@ -98,11 +98,15 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 			settings.PublicURL = "https://" + listener.Addr().String()
 		}
 	}
-	if err := findAuditKey(ctx, t, d, &settings, log); err != nil {
+	keyMade, err := findAuditKey(ctx, d, &settings, log)
+	if err != nil {
 		return err
 	}
 	srv, err := server.New(ctx, d, settings, log)
 	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprint(t.Out, keyMade); err != nil {
 		return err
 	}
 	if err := setup.StorePublicURL(ctx, d, operator(), settings.PublicURL, configured); err != nil {
@@ -152,36 +156,35 @@ func listen(address string) (net.Listener, error) {
 }
 
 // findAuditKey finds the key that signs the audit log. An embedded store gets one at its first
-// start. A store that has lost its key goes on without signatures.
-func findAuditKey(ctx context.Context, t Terminal, d *db.DB, settings *config.Serve, log *server.Log) error {
+// start, of which the text tells. A store that has lost its key goes on without signatures.
+func findAuditKey(ctx context.Context, d *db.DB, settings *config.Serve, log *server.Log) (made string, err error) {
 	if settings.DatabaseURL != "" {
-		return nil
+		return "", nil
 	}
 	given := settings.Audit.Key != ""
 	settings.Audit.Key = settings.AuditKey(settings.Audit.Key)
 	verifier, err := auditlog.Verifier(ctx, d)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if verifier != "" {
 		if _, err := os.Stat(settings.Audit.Key); !given && errors.Is(err, fs.ErrNotExist) {
 			log.Warn("the key of the audit log is missing", "file", settings.Audit.Key, "public_key", verifier)
 			settings.Audit.Key = ""
 		}
-		return nil
+		return "", nil
 	}
 	key, err := auditlog.InitKey(ctx, d, settings.Audit.Key)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = fmt.Fprintf(t.Out, `The audit log is signed with a new key, which is in %s.
+	return fmt.Sprintf(`The audit log is signed with a new key, which is in %s.
 Keep a copy of its public key where nobody who runs this server can change it.
 It shows whether the log was changed:
 
   %s
 
-`, settings.Audit.Key, key.Verifier())
-	return err
+`, settings.Audit.Key, key.Verifier()), nil
 }
 
 // welcome sets up an empty store and tells how to use it.

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func allKinds() audit.Changes {
 	var c audit.Changes
 	c.Add("status", "active", "inactive")
 	c.Add("fields.phone", nil, "+63 917 555 0101")
-	c.Add("fields.note", "one\ntwo", "")
+	c.Add("fields.note", "one\ntwo", json.RawMessage(`""`))
 	c.Add("fields.address", map[string]any{"city": "Makati", "zip": 1200}, nil)
 	c.Add("fields.biography", strings.Repeat("x", 5000), strings.Repeat("An engine that weaves. ", 60))
 	c.Add("fields.<b>salary</b>", 120, 12345678.5)
