@@ -188,8 +188,8 @@ func (s *Service) streamOf(q db.Q, f filter, signed Signed) (log provenLog, err 
 	if f.column == "organization_id" {
 		log.named.Name = "organization " + f.value
 	}
-	var later int64
-	_, err = q.Row(`SELECT count(*) FROM audit_place WHERE position > $1 AND stream = $2`, signed.Rows, found.number).Scan(&later)
+	var later int64 // few, so that they are found by their positions
+	_, err = q.Row(`SELECT count(*) FROM audit_place WHERE position > $1 AND stream + 0 = $2`, signed.Rows, found.number).Scan(&later)
 	log.count = found.size - later
 	return log, err
 }

@@ -221,7 +221,6 @@ func (w *tour) people() {
 	w.must(err)
 }
 
-// operator runs what `bursar admin` does.
 // signing lets two nodes build the tree of the audit log in turn, and loses a part of it.
 func (w *tour) signing() {
 	signer := w.node.Server.AuditSigner()
@@ -238,15 +237,19 @@ func (w *tour) signing() {
 	w.must(signer.Publish(w.t.Context()))
 	w.node.Outside(w.t, "/audit-log/checkpoint").OK()
 	w.node.Outside(w.t, "/audit-log/tile/0/000").OK()
+	w.begin("bursar audit verify --store")
+	_, err := auditlog.VerifyStore(w.t.Context(), w.node.DB, signer.Key(), nil)
+	w.must(err)
 	w.begin("bursar audit restart")
 	w.town.change(`DELETE FROM audit_head`)
-	_, err := auditlog.Restart(w.t.Context(), w.node.DB, db.Caller{}, auditlog.CheckpointFile(w.keyFile))
+	_, err = auditlog.Restart(w.t.Context(), w.node.DB, db.Caller{}, auditlog.CheckpointFile(w.keyFile))
 	w.must(err)
 	root := make([]byte, 32)
 	w.town.insert("audit_head", "number, size, rows, root, at", 400, func(i int) []any { return []any{i + 1, i + 1, i + 1, root, w.town.now} })
 	w.town.insert("audit_tile", "level, number, hashes", 400, func(i int) []any { return []any{0, i, root} })
 }
 
+// operator runs what `bursar admin` does.
 func (w *tour) operator() {
 	ctx, by, id := w.t.Context(), db.Caller{}, w.node.Identity
 	email := servertest.NewEmail()

@@ -45,6 +45,8 @@ var mayScan = []exception{
 	{regexp.MustCompile(`^SELECT id FROM organization ORDER BY id LIMIT 1$`), "it takes the first"},
 	{regexp.MustCompile(`FROM audit_stream s LEFT JOIN workspace w .* ORDER BY s\.number$`), "a node that begins to build the tree counts the rows of all streams"},
 	{regexp.MustCompile(`^DELETE FROM audit_(tile|head)$`), "an operator opens a new log"},
+	{regexp.MustCompile(`FROM audit_log a LEFT JOIN audit_place p ON p\.audit_id = a\.id$`), "an operator verifies the whole store"},
+	{regexp.MustCompile(`FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 }
 
 const equal = `(actor_id|action|resource_type|resource_id|outcome)_key (\+ 0 )?= \$\d+`
@@ -56,7 +58,7 @@ var mayLook = []exception{
 	{regexp.MustCompile(`FROM audit_log WHERE .* AND organization_id = .* AND ` + equal), "the log of an organization, which is short beside those of its workspaces, has one index"},
 	{regexp.MustCompile(`FROM directory_entry_tag t JOIN directory_entry e .* AND e\.(type|status|words) `), "filters that are common each and rare together"},
 	{regexp.MustCompile(`FROM \(SELECT DISTINCT entry_id FROM directory_word `), "it gathers all that have a word, which are 2,000 at most"},
-	{regexp.MustCompile(`^SELECT stream \+ 0, count\(\*\) FROM audit_place WHERE position > \$1 GROUP BY 1$`), "it counts what is not in the tree yet"},
+	{regexp.MustCompile(`^SELECT (stream \+ 0, )?count\(\*\) FROM audit_place WHERE position > \$1 (GROUP BY 1|AND stream \+ 0 = \$2)$`), "it counts what is not in the tree yet"},
 	{regexp.MustCompile(`FROM workspace_member m JOIN account a .* a\.kind = 'client'`), "it looks among the members, whom the same page shows"},
 }
 

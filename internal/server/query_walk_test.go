@@ -1,11 +1,15 @@
 package server_test
 
 import (
+	"context"
 	"net/url"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"bursar/internal/auditlog"
 	"bursar/internal/server/servertest"
 )
 
@@ -21,7 +25,12 @@ type tour struct {
 func (w *tour) everything() {
 	for _, o := range operations() {
 		w.begin(o.route)
-		o.do(w.town.large.Owner, o.ask(w.town.large, w.town.large.Owner))
+		ask := func() { o.do(w.town.large.Owner, o.ask(w.town.large, w.town.large.Owner)) }
+		if strings.HasSuffix(o.route, "/proof") {
+			w.whileSigning(ask)
+		} else {
+			ask()
+		}
 	}
 	for share, x := range map[string]*servertest.Tenant{"half of all": w.town.large, "a tenth of all": w.town.middle, "next to nothing": w.town.small} {
 		w.directory(x, share)
@@ -32,6 +41,24 @@ func (w *tour) everything() {
 	w.console()
 	w.people()
 	w.operator()
+}
+
+// whileSigning does something that waits until the newest rows of the log are signed.
+func (w *tour) whileSigning(act func()) {
+	w.node.Clock.Advance(3 * time.Second) // longer than the lease of another node
+	node := auditlog.NewSequencer(w.node.DB, w.node.Server.AuditSigner())
+	ctx, stop := context.WithCancel(w.t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		for ctx.Err() == nil {
+			if err := node.Turn(ctx); err != nil && ctx.Err() == nil {
+				w.t.Errorf("sequence the log: %v", err)
+			}
+		}
+	})
+	act()
+	stop()
+	done.Wait()
 }
 
 // list asks for the first two pages of a list. What has no value is left out.
