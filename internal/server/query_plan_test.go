@@ -59,6 +59,7 @@ var mayLook = []exception{
 	{regexp.MustCompile(`FROM directory_entry_tag t JOIN directory_entry e .* AND e\.(type|status|words) `), "filters that are common each and rare together"},
 	{regexp.MustCompile(`FROM \(SELECT DISTINCT entry_id FROM directory_word `), "it gathers all that have a word, which are 2,000 at most"},
 	{regexp.MustCompile(`^SELECT (stream \+ 0, )?count\(\*\) FROM audit_place WHERE position > \$1 (GROUP BY 1|AND stream \+ 0 = \$2)$`), "it counts what is not in the tree yet"},
+	{regexp.MustCompile(`^SELECT id FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 	{regexp.MustCompile(`FROM workspace_member m JOIN account a .* a\.kind = 'client'`), "it looks among the members, whom the same page shows"},
 }
 
