@@ -46,6 +46,7 @@ type auditPage struct {
 	Clear  string
 
 	Exportable bool
+	Proof      *auditProof // nil where rows are shown alone
 }
 
 // Prefix comes before the number of rows: that they are the newest ones, if there are
@@ -188,6 +189,11 @@ func (c *Console) addFilters(v *visit, p *auditPage) error {
 	if scope == scopeOwn {
 		return nil
 	}
+	proof, err := c.auditProof(v)
+	if err != nil {
+		return err
+	}
+	p.Proof = &proof
 	p.Exportable = scope == scopeOrganization && owner || scope == scopeWorkspace && v.can(access.AuditExport)
 	members, err := c.homeMembers(v)
 	p.Members = memberChoices(members, p.Filter.Actor)

@@ -115,7 +115,10 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 }
 
 // auditRowPage is the page of a single audit entry.
-type auditRowPage struct{ Row auditRow }
+type auditRowPage struct {
+	Row      auditRow
+	Verified *verification // nil until it is asked for
+}
 
 func (c *Console) auditRowPage(v *visit) error {
 	if err := v.need(access.AuditRead); err != nil {
@@ -125,5 +128,11 @@ func (c *Console) auditRowPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("audit_row", auditTitle, auditRowPage{newAuditRow(v, auditFilter{}, row)})
+	page := auditRowPage{Row: newAuditRow(v, auditFilter{}, row)}
+	if v.R.URL.Query().Has("verify") {
+		if page.Verified, err = c.verify(v, row); err != nil {
+			return err
+		}
+	}
+	return v.show("audit_row", auditTitle, page)
 }
