@@ -341,6 +341,7 @@ func withoutChanges() map[audit.Action]string {
 		audit.WorkspaceCreated: makes, audit.OrganizationCreated: makes, audit.UserCreated: makes, audit.EntryCreated: makes, audit.TagCreated: makes,
 		audit.AccountBound: makes, audit.LinkCreated: makes,
 		audit.AccessDenied: reads, audit.LoginFailed: reads, audit.ReceivingMethodRevealed: reads, audit.AuditExported: reads,
+		audit.AuditErased: "what it removed must be told nowhere", audit.AuditRestarted: "its description names the checkpoint",
 		audit.DeviceApproved: secret, audit.DeviceDenied: secret, audit.SessionCreated: secret, audit.SessionRevoked: secret, audit.SigningKeyRotated: secret,
 		audit.PasswordChanged: secret, audit.PasskeyAdded: secret, audit.PasskeyRemoved: secret, audit.TOTPEnabled: secret, audit.TOTPDisabled: secret,
 		audit.RecoveryCodesMade: secret, audit.RecoveryCodeUsed: secret, audit.FactorsReset: secret,
