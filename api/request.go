@@ -33,6 +33,7 @@ type SettingsUpdate struct {
 	Name                *string `json:"name,omitzero"`
 	Slug                *string `json:"slug,omitzero"`
 	RequireSecondFactor *bool   `json:"require_second_factor,omitzero"`
+	AuditRetentionDays  *int64  `json:"audit_retention_days,omitzero"` // 0 for ever
 }
 
 // WorkspaceCreate describes a new workspace.

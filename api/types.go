@@ -3,6 +3,8 @@
 // itself, with its parser, is package openapi.
 package api
 
+import "encoding/json"
+
 // The wire types: what stands in `data` of an answer.
 
 // DeviceCode is a login that a command line asked for.
@@ -189,6 +191,9 @@ type Organization struct {
 	Slug string `json:"slug"`
 	// RequireSecondFactor means that its people must sign in with a second factor.
 	RequireSecondFactor bool `json:"require_second_factor,omitzero"`
+	// AuditRetentionDays is after how many days what is personal in its audit log is erased, 0
+	// for never.
+	AuditRetentionDays int64 `json:"audit_retention_days,omitzero"`
 }
 
 // Ownership is the answer to adding or removing an owner of an organization.
@@ -252,7 +257,35 @@ type AuditEntry struct {
 	ResourceID   string `json:"resource_id"`
 	RequestID    string `json:"request_id"`
 	IP           string `json:"ip"`
-	Seq          int64  `json:"seq,omitzero"` // its place in the log of its workspace or organization; 0 until it has one
+	// Changes are what an update changed.
+	Changes []AuditChange `json:"changes,omitempty"`
+	Seq     int64         `json:"seq,omitzero"` // its place in the log of its workspace or organization; 0 until it has one
+	// Erased means that the names, the addresses, the description and the changes were removed.
+	Erased bool `json:"erased,omitzero"`
+}
+
+// AuditChange is a field before and after an update, as JSON: null where there was, or is, nothing.
+// A long value is an object with its start, its length and its sha256.
+type AuditChange struct {
+	Field  string          `json:"field"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}
+
+// CutValue stands for a value that is too long for a row of the audit log.
+type CutValue struct {
+	Start  string `json:"start"`
+	Length int    `json:"length"` // in bytes
+	SHA256 string `json:"sha256"`
+}
+
+// Cut returns what stands for a value of an AuditChange, if it was too long.
+func (AuditChange) Cut(value json.RawMessage) (cut CutValue, ok bool) {
+	if len(value) == 0 || value[0] != '{' || len(SplitFields(value)) != 3 {
+		return cut, false
+	}
+	err := json.Unmarshal(value, &cut)
+	return cut, err == nil && cut.Length > 0 && cut.SHA256 != ""
 }
 
 // AuditFeed holds rows of the audit log, oldest first. After is the place to go on from.

@@ -22,6 +22,7 @@ func (o options) prepare(ctx context.Context, root, dir string, log func(string,
 		make func(context.Context, subject.Setup) (*subject.Subject, error)
 	}{
 		{"bursar-sqlite", subject.BursarSQLite}, {"bursar-postgres", subject.BursarPostgres}, {"bare", subject.Bare},
+		{"bursar-sqlite-unsequenced", subject.Unsequenced(subject.BursarSQLite)}, {"bursar-postgres-unsequenced", subject.Unsequenced(subject.BursarPostgres)},
 		{"pocketbase", subject.PocketBase}, {"pocketbase-full", subject.PocketBaseFull},
 		{"kratos-sqlite", subject.KratosSQLite}, {"kratos-postgres", subject.KratosPostgres},
 	} {
@@ -31,7 +32,7 @@ func (o options) prepare(ctx context.Context, root, dir string, log func(string,
 		log("building %s", s.name)
 		var made *subject.Subject
 		var err error
-		if setup.Postgres == nil && strings.HasSuffix(s.name, "-postgres") {
+		if setup.Postgres == nil && strings.Contains(s.name, "-postgres") {
 			setup.Postgres, err = subject.StartPostgres(ctx)
 		}
 		if err == nil {

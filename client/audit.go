@@ -29,6 +29,7 @@ type AuditListParams struct {
 	Action         string // such as directory.entry.created
 	ResourceType   string // such as directory_entry
 	ResourceID     string
+	EntryID        string    // a directory entry, of which the rows are the history; its receiving methods' included
 	Outcome        string    // OutcomeSuccess, OutcomeDenied or OutcomeFailure
 	From, To       time.Time // zero for no bound
 	Limit          int       // of a page, 1 to 100
@@ -38,12 +39,22 @@ type AuditListParams struct {
 func (p AuditListParams) query() query {
 	return ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("organization_id", p.OrganizationID).
 		text("actor", p.Actor).text("action", p.Action).text("resource_type", p.ResourceType).text("resource_id", p.ResourceID).
-		text("outcome", p.Outcome).time("from", p.From).time("to", p.To)
+		text("entry_id", p.EntryID).text("outcome", p.Outcome).time("from", p.From).time("to", p.To)
 }
 
 // List reads one page of the log, newest first.
 func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[AuditEntry], error) {
 	return list[AuditEntry](ctx, s.c, p.query(), "/audit")
+}
+
+// Get reads one row. Of the parameters only WorkspaceID or OrganizationID counts.
+func (s *AuditService) Get(ctx context.Context, p AuditListParams, id string) (*AuditEntry, error) {
+	path, err := route("/audit", id)
+	if err != nil {
+		return nil, err
+	}
+	q := query{}.text("workspace_id", p.WorkspaceID).text("organization_id", p.OrganizationID)
+	return fetch[AuditEntry](ctx, s.c, &call{method: http.MethodGet, path: path, query: url.Values(q)})
 }
 
 // Feed reads rows of the log after a place, oldest first. If there are none, the server waits
@@ -70,6 +81,28 @@ func (s *AuditService) Export(ctx context.Context, p AuditListParams, format str
 	p.Limit, p.Cursor = 0, ""
 	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/audit/export", query: url.Values(p.query().text("format", format)), file: w})
 	return err
+}
+
+// Proof returns what shows to somebody who has the public key of the log that a row is in it.
+// since is the size of an older checkpoint that the proof leads on from, or 0.
+func (s *AuditService) Proof(ctx context.Context, p AuditListParams, id string, since int64) (*AuditProof, error) {
+	return fetch[AuditProof](ctx, s.c, &call{method: http.MethodGet, path: "/audit/" + url.PathEscape(id) + "/proof", query: p.proof(since)})
+}
+
+// ProofFile writes the whole log of a workspace or an organization with its proof, which `bursar
+// audit verify` reads. Of the parameters, only those two count. since is the size of an older
+// checkpoint that the proof leads on from, or 0. The export itself is recorded in the log.
+func (s *AuditService) ProofFile(ctx context.Context, p AuditListParams, since int64, w io.Writer) error {
+	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/audit/proof", query: p.proof(since), file: w})
+	return err
+}
+
+func (p AuditListParams) proof(since int64) url.Values {
+	q := AuditListParams{WorkspaceID: p.WorkspaceID, OrganizationID: p.OrganizationID}.query()
+	if since > 0 {
+		q = q.text("since", strconv.FormatInt(since, 10))
+	}
+	return url.Values(q)
 }
 
 // All iterates over the whole log, newest first.

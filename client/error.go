@@ -37,6 +37,7 @@ const (
 	CodeTagExists            = "TAG_EXISTS"             // there is a tag of this name
 	CodeTagInUse             = "TAG_IN_USE"             // entries of another type have the tag
 	CodeTooMany              = "TOO_MANY"               // the limit of this resource is reached
+	CodeAuditUnsigned        = "AUDIT_UNSIGNED"         // the server does not sign the audit log
 )
 
 // Error is a refusal by the server.

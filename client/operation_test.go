@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 // the contract and notes which operations were called.
 func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
-		n := servertest.Start(t, s)
+		n := servertest.Start(t, s, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
 		c, way := admin(t, n)
 		t.Run("login", func(t *testing.T) { walkLogin(t, n, c) })
 		t.Run("keys", func(t *testing.T) { walkKeys(t, c) })
@@ -315,6 +316,9 @@ func walkAudit(t *testing.T, c *client.Client, n *servertest.Node) {
 		t.Errorf("list: %+v", page)
 	}
 	one := page.Items[0]
+	if got := must[*client.AuditEntry](t)(c.Audit.Get(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, Actor: "usr_nobody"}, one.ID)); got.ID != one.ID || got.Description != one.Description {
+		t.Errorf("get: %+v", got)
+	}
 	if page := must[*client.Page[client.AuditEntry]](t)(c.Audit.List(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, ResourceID: one.ResourceID})); len(page.Items) == 0 {
 		t.Error("no row of the resource")
 	}
@@ -328,6 +332,15 @@ func walkAudit(t *testing.T, c *client.Client, n *servertest.Node) {
 	feed, err := c.Audit.Feed(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, Limit: 1}, 0, time.Second)
 	if err != nil || len(feed.Entries) != 1 || feed.Entries[0].Seq != 1 || feed.After != 1 || !feed.HasMore {
 		t.Errorf("the feed is %+v, %v", feed, err)
+	}
+	proof, err := c.Audit.Proof(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, Limit: 7}, one.ID, 1)
+	if err != nil || proof.Row.ID != one.ID || proof.Since == nil || proof.Since.Size != 1 {
+		t.Errorf("the proof is %+v, %v", proof, err)
+	}
+	n.RunBackground(t)
+	var file bytes.Buffer
+	if err := c.Audit.ProofFile(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID, Limit: 7}, 0, &file); err != nil || !strings.HasPrefix(file.String(), "PK") {
+		t.Errorf("the proof file has %d bytes, %v", file.Len(), err)
 	}
 	for format, lines := range map[string]int{client.ExportCSV: 2, client.ExportNDJSON: 1, "": 2} {
 		var file bytes.Buffer

@@ -7,6 +7,7 @@ type (
 	APIKey             = api.APIKey
 	AuditEntry         = api.AuditEntry
 	AuditFeed          = api.AuditFeed
+	AuditProof         = api.AuditProof
 	Created            = api.Created
 	Deleted            = api.Deleted
 	DeviceCode         = api.DeviceCode

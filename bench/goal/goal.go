@@ -25,6 +25,7 @@ func Goals(r report.Report, sizes plan.Sizes) []report.Goal {
 	g.requests()
 	g.pages()
 	g.audit()
+	g.sequenced()
 	g.kratos()
 	g.mixed()
 	g.bounds()
@@ -102,6 +103,17 @@ func (g *goals) audit() {
 	g.atLeast("GET /audit at "+rows+" rows, each filter, against PocketBase's log list, which counts", 50, pairs(sqlite, side{name(plan.Counted), pocketBase})...)
 	for _, e := range engines() {
 		g.atLeast(e.title+": GET /audit at "+rows+" rows, each filter, against the directory list", 0.80, pairs(e.subject, side{name(plan.Directory), e.subject})...)
+	}
+}
+
+// sequenced are the goals of the places in the audit log and of the tree over it.
+func (g *goals) sequenced() {
+	create := plan.Workload{Kind: plan.Create, Callers: plan.Callers}.Name()
+	for _, e := range engines() {
+		g.atLeast(e.title+": POST /directory, 64 callers, with the sequencer and the tree against without", 0.95,
+			pair{of: side{create, e.subject}, by: side{create, e.subject + "-unsequenced"}})
+		g.atMost(e.title+": from commit to signed checkpoint, p99 under full load", 2000, "ms", side{plan.CheckpointDelay, e.subject})
+		g.atMost(e.title+": how far the feed is behind, p99 under full load", 700, "ms", side{plan.FeedDelay, e.subject})
 	}
 }
 

@@ -32,6 +32,9 @@ const (
 	MemoryGrowth = "memory/growth"
 	BinarySize   = "size/binary"
 	DiskPerEntry = "disk/entry"
+
+	CheckpointDelay = "delay/checkpoint"
+	FeedDelay       = "delay/feed"
 )
 
 // Callers is the number of concurrent connections, unless a workload says otherwise.

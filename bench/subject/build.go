@@ -21,6 +21,8 @@ type Setup struct {
 	Cache    string // for the binaries of the peers
 	Sizes    plan.Sizes
 	Postgres *Postgres // nil if it is not installed
+
+	unsequenced bool // see Unsequenced
 }
 
 // build compiles a program into a folder, unless it is there and up to date. Only programs

@@ -2,14 +2,17 @@ package subject
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"bursar/bench/fill"
+	"bursar/bench/plan"
 	"bursar/bench/report"
 )
 
@@ -25,22 +28,42 @@ func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
 func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "bursar-postgres", Title: "Bursar on PostgreSQL"}}
 	err := s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
-		return newPostgresStore(ctx, s.Binary, setup.Postgres, size)
+		return newPostgresStore(ctx, s.Binary, setup.Dir, setup.Postgres, size)
 	})
 	s.Version += ", PostgreSQL " + setup.Postgres.Version
 	return s, err
+}
+
+// Unsequenced is the product on one of its databases without places in the audit log and
+// without the tree over it, which shows what they cost. It only creates.
+func Unsequenced(of func(context.Context, Setup) (*Subject, error)) func(context.Context, Setup) (*Subject, error) {
+	return func(ctx context.Context, setup Setup) (*Subject, error) {
+		setup.unsequenced = true
+		setup.Dir = filepath.Join(setup.Dir, "unsequenced")
+		setup.Sizes = plan.Sizes{Main: setup.Sizes.Main}
+		if err := os.MkdirAll(setup.Dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make a folder for the stores: %w", err)
+		}
+		s, err := of(ctx, setup)
+		if s != nil {
+			s.Name += "-unsequenced"
+			s.Title += " without the audit log's tree"
+		}
+		return s, err
+	}
 }
 
 // addStores builds the product and adds an empty store and one of each size.
 func (s *Subject) addStores(ctx context.Context, setup Setup, make func(ctx context.Context, size int) (*bursar, error)) (err error) {
 	s.Binary, err = setup.bursar(ctx)
 	s.Version = setup.commit(ctx)
-	for _, size := range append([]int{0}, setup.Sizes.All()...) {
+	for _, size := range slices.Compact(append([]int{0}, setup.Sizes.All()...)) {
 		s.Stores = append(s.Stores, Store{Rows: 2 * size, Fill: func(ctx context.Context) (*Server, error) {
 			b, err := make(ctx, size)
 			if err != nil {
 				return nil, err
 			}
+			b.unsequenced = setup.unsequenced
 			return b.server()
 		}})
 	}
@@ -57,6 +80,9 @@ type bursar struct {
 	base   string
 	token  string
 	deep   map[string]string // cursors of deep pages, by filter
+
+	auditKey    []string // the flag that names the key of the audit log, and its value
+	unsequenced bool
 }
 
 func newSQLiteStore(ctx context.Context, binary, dir string, size int) (*bursar, error) {
@@ -71,13 +97,17 @@ func newSQLiteStore(ctx context.Context, binary, dir string, size int) (*bursar,
 	return b, err
 }
 
-func newPostgresStore(ctx context.Context, binary string, pg *Postgres, size int) (*bursar, error) {
+func newPostgresStore(ctx context.Context, binary, dir string, pg *Postgres, size int) (*bursar, error) {
 	url, err := pg.schema(ctx)
 	if err != nil {
 		return nil, err
 	}
 	b := &bursar{binary: binary, store: []string{"--database-url", url}, deep: map[string]string{}}
-	if err = b.init(ctx, size); err == nil && size > 0 {
+	if err = b.init(ctx, size); err == nil {
+		b.auditKey = []string{"--audit-key", filepath.Join(dir, "audit-"+rand.Text()+".key")}
+		_, err = output(ctx, binary, slices.Concat([]string{"admin", "audit", "init"}, b.auditKey, b.store)...)
+	}
+	if err == nil && size > 0 {
 		err = fill.Postgres(ctx, url, b.plan)
 	}
 	if err == nil {
@@ -146,9 +176,13 @@ func (b *bursar) server() (*Server, error) {
 		return nil, err
 	}
 	b.base = "http://" + address
+	args := slices.Concat([]string{"serve", "--listen", address, "--rate-limit", "off"}, b.store, b.auditKey)
+	if b.unsequenced {
+		args = append(args, "--audit-unsequenced")
+	}
 	return &Server{
 		Size: b.plan.Entries, Logs: b.plan.Entries, Bytes: b.bytes, client: b, probe: Probe{URL: b.base + "/healthz"},
-		path: b.binary, args: append([]string{"serve", "--listen", address, "--rate-limit", "off"}, b.store...),
+		path: b.binary, args: args,
 	}, nil
 }
 

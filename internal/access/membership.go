@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 )
 
@@ -88,10 +89,11 @@ func Invite(tx *db.Tx, workspaceID, accountID, role, inviter string) (invitation
 	return invitationID, Grant(tx, workspaceID, accountID, role)
 }
 
-// Prolong makes an invitation last as long as a new one.
-func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) error {
-	return tx.Exec(`UPDATE workspace_member SET invited_by = $3, invitation_expires_at = $4 WHERE workspace_id = $1 AND account_id = $2`,
-		workspaceID, accountID, inviter, tx.Now()+InvitationLifetime.Milliseconds())
+// Prolong makes an invitation last as long as a new one, and returns when it ends.
+func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) (end int64, err error) {
+	end = tx.Now() + InvitationLifetime.Milliseconds()
+	return end, tx.Exec(`UPDATE workspace_member SET invited_by = $3, invitation_expires_at = $4 WHERE workspace_id = $1 AND account_id = $2`,
+		workspaceID, accountID, inviter, end)
 }
 
 // Grant gives a role to a member, whether they have accepted the invitation or not.
@@ -146,6 +148,27 @@ type Member struct {
 	ID        string
 	AccountID string
 	Invited   bool
+}
+
+// What the API calls the status of a member.
+const (
+	MemberInvited = "invited"
+	MemberActive  = "active"
+)
+
+// Status is what the API calls whether the member has accepted.
+func (m Member) Status() string {
+	if m.Invited {
+		return MemberInvited
+	}
+	return MemberActive
+}
+
+// Accepted is what accepting an invitation changes, as the log tells it.
+func Accepted() audit.Changes {
+	var c audit.Changes
+	c.Add("status", MemberInvited, MemberActive)
+	return c
 }
 
 // FindMember finds a member by the id of the account, or by that of the invitation, which

@@ -72,8 +72,10 @@ const (
 	RecoveryCodesMade Action = "auth.recovery_codes.created"
 	RecoveryCodeUsed  Action = "auth.recovery_codes.used"
 
-	// AuditExported has two parts only: the log is the only thing in its area.
-	AuditExported Action = "audit.exported"
+	// The actions of the log have two parts only: it is the only thing in its area.
+	AuditExported  Action = "audit.exported"
+	AuditRestarted Action = "audit.restarted"
+	AuditErased    Action = "audit.erased"
 )
 
 // Actions lists all actions in the order in which the console shows them.
@@ -87,7 +89,7 @@ func Actions() []Action {
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, LoginFailed, LinkCreated, AccountRecovered,
 		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
-		RecoveryCodeUsed, AuditExported,
+		RecoveryCodeUsed, AuditExported, AuditRestarted, AuditErased,
 	}
 }
 
@@ -127,7 +129,7 @@ const (
 // name tells. A refused request and a failed login change nothing, so they have none.
 func (a Action) Resource() ResourceType {
 	switch a {
-	case AuditExported:
+	case AuditExported, AuditRestarted, AuditErased:
 		return Log
 	case ReceivingMethodRevealed:
 		return DirectoryEntry // an entry shows the numbers of all its methods at once

@@ -57,6 +57,7 @@ type Event struct {
 	WorkspaceID    string
 	OrganizationID string
 	ResourceID     string
+	Changes        Changes // what an update changed
 
 	// Actor replaces the caller of the mutation. It is for mutations that find out
 	// who acts, such as the exchange of an API key.

@@ -12,50 +12,88 @@ import (
 	"bursar/api"
 )
 
-// The store keeps an audit row as its id and a JSON array of all other values, in
-// the order in which the API sends them. The names of the properties, which are the
-// same in every row, would be a third of its size. A page of the log is made by
-// writing the names between the values, which is faster than reading a column each.
+// The store keeps an audit row as its id and two JSON arrays of its values. The first, the
+// entry, is kept for ever. The second has what can be personal, and can be erased. The names
+// of the properties, which are the same in every row, would be a third of its size. A page of
+// the log is made by writing the names between the values, which is faster than reading a
+// column each.
 
-// names stand before the values of a row that is sent; the first is the id's.
-func names() [13]string {
-	return [...]string{
-		`{"id":"`, `","action":`, `,"actor_name":`, `,"actor_email":`, `,"description":`, `,"outcome":`, `,"timestamp":`,
-		`,"actor_id":`, `,"actor_type":`, `,"resource_type":`, `,"resource_id":`, `,"request_id":`, `,"ip":`,
+// property is a value of a row that is sent, in the order of the API.
+type property struct {
+	name     string
+	personal bool // the value is in the second array
+}
+
+func properties() [12]property {
+	return [...]property{
+		{`","action":`, false}, {`,"actor_name":`, true}, {`,"actor_email":`, true}, {`,"description":`, true}, {`,"outcome":`, false}, {`,"timestamp":`, false},
+		{`,"actor_id":`, false}, {`,"actor_type":`, false}, {`,"resource_type":`, false}, {`,"resource_id":`, false}, {`,"request_id":`, false}, {`,"ip":`, true},
 	}
 }
 
-// AppendStored appends a row as the store keeps it, without its id.
-func AppendStored(dst []byte, e api.AuditEntry) []byte {
+// AppendEntry appends the values of a row that are kept for ever, as the store keeps them.
+func AppendEntry(dst []byte, e api.AuditEntry) []byte {
 	dst = api.AppendString(append(dst, '['), e.Action)
-	for _, text := range [...]string{e.ActorName, e.ActorEmail, e.Description, e.Outcome} {
-		dst = api.AppendString(append(dst, ','), text)
-	}
+	dst = api.AppendString(append(dst, ','), e.Outcome)
 	dst = strconv.AppendInt(append(dst, ','), e.Timestamp, 10)
-	for _, text := range [...]string{e.ActorID, e.ActorType, e.ResourceType, e.ResourceID, e.RequestID, e.IP} {
+	for _, text := range [...]string{e.ActorID, e.ActorType, e.ResourceType, e.ResourceID, e.RequestID} {
 		dst = api.AppendString(append(dst, ','), text)
 	}
 	return append(dst, ']')
 }
 
-// AppendJSON appends a stored row as the API sends it. seq is its place in the log, 0 if
-// it has none yet.
-func AppendJSON(dst, id, stored []byte, seq int64) []byte {
-	for i, name := range names() {
-		dst = append(dst, name...)
-		if i == 0 {
-			dst = append(dst, id...)
+// AppendPersonal appends the values of a row that can be personal, as the store keeps them.
+func AppendPersonal(dst []byte, e api.AuditEntry) []byte {
+	dst = api.AppendString(append(dst, '['), e.ActorName)
+	for _, text := range [...]string{e.ActorEmail, e.Description, e.IP} {
+		dst = api.AppendString(append(dst, ','), text)
+	}
+	if len(e.Changes) > 0 {
+		dst = append(dst, `,[`...)
+		for i, change := range e.Changes {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = api.AppendString(append(dst, `{"field":`...), change.Field)
+			dst = append(append(dst, `,"before":`...), change.Before...)
+			dst = append(append(dst, `,"after":`...), change.After...)
+			dst = append(dst, '}')
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, ']')
+}
+
+// AppendJSON appends a stored row as the API sends it. personal is empty if it was erased.
+// seq is the row's place in the log, 0 if it has none yet.
+func AppendJSON(dst, id, entry, personal []byte, seq int64) []byte {
+	erased := len(personal) == 0
+	dst = append(append(dst, `{"id":"`...), id...)
+	for _, p := range properties() {
+		from := &entry
+		if p.personal {
+			from = &personal
+		}
+		dst = append(dst, p.name...)
+		if p.personal && erased {
+			dst = append(dst, `""`...)
 			continue
 		}
-		if len(stored) == 0 {
+		if len(*from) == 0 {
 			break
 		}
-		stored = stored[1:] // the bracket or comma before the value
-		end := valueEnd(stored)
-		dst, stored = append(dst, stored[:end]...), stored[end:]
+		rest := (*from)[1:] // without the bracket or comma before the value
+		end := valueEnd(rest)
+		dst, *from = append(dst, rest[:end]...), rest[end:]
+	}
+	if len(personal) > 2 { // more than the bracket: the changes
+		dst = append(append(dst, `,"changes":`...), personal[1:len(personal)-1]...)
 	}
 	if seq > 0 {
 		dst = strconv.AppendInt(append(dst, `,"seq":`...), seq, 10)
+	}
+	if erased {
+		dst = append(dst, `,"erased":true`...)
 	}
 	return append(dst, '}')
 }
@@ -82,10 +120,16 @@ func valueEnd(text []byte) int {
 	}
 }
 
-// ReadStored returns the row that AppendStored wrote.
-func ReadStored(id string, stored []byte) (api.AuditEntry, error) {
+// TellsOfErasure reports whether a stored row says that others were erased. It has nothing
+// personal, and is never erased itself.
+func TellsOfErasure(entry []byte) bool {
+	return bytes.HasPrefix(entry, []byte(`["`+string(AuditErased)+`",`))
+}
+
+// ReadStored returns a stored row as a value.
+func ReadStored(id string, entry, personal []byte, seq int64) (api.AuditEntry, error) {
 	var e api.AuditEntry
-	if err := json.Unmarshal(AppendJSON(nil, []byte(id), stored, 0), &e); err != nil {
+	if err := json.Unmarshal(AppendJSON(nil, []byte(id), entry, personal, seq), &e); err != nil {
 		return e, fmt.Errorf("read the audit row %s: %w", id, err)
 	}
 	return e, nil

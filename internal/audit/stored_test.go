@@ -18,8 +18,18 @@ func oddTexts() []string {
 func entryOf(text string) api.AuditEntry {
 	return api.AuditEntry{
 		ID: "aud_01m7fersya000ekg2krtm4xs30", Action: text, ActorName: text, ActorEmail: text, Description: text, Outcome: text, Timestamp: 1_700_000_000_001,
-		ActorID: text, ActorType: text, ResourceType: text, ResourceID: text, RequestID: text, IP: text,
+		ActorID: text, ActorType: text, ResourceType: text, ResourceID: text, RequestID: text, IP: text, Seq: 3,
+		Changes: changesOf(text),
 	}
+}
+
+func changesOf(text string) audit.Changes {
+	var changes audit.Changes
+	if text != "" {
+		changes.Add("fields."+text, nil, text)
+		changes.Add("fields.object", map[string]any{"a": []int{1, 2}, "b": text}, 1.5)
+	}
+	return changes
 }
 
 func TestAStoredRowIsSentAsTheEncoderWouldSendIt(t *testing.T) {
@@ -29,11 +39,11 @@ func TestAStoredRowIsSentAsTheEncoderWouldSendIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored := audit.AppendStored([]byte("x"), entry)[1:]
-		if got := audit.AppendJSON([]byte("x"), []byte(entry.ID), stored, entry.Seq); string(got) != "x"+string(want) {
+		kept, personal := audit.AppendEntry([]byte("x"), entry)[1:], audit.AppendPersonal([]byte("x"), entry)[1:]
+		if got := audit.AppendJSON([]byte("x"), []byte(entry.ID), kept, personal, entry.Seq); string(got) != "x"+string(want) {
 			t.Errorf("%q is sent as %s, want %s", text, got, want)
 		}
-		read, err := audit.ReadStored(entry.ID, stored)
+		read, err := audit.ReadStored(entry.ID, kept, personal, entry.Seq)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,11 +56,28 @@ func TestAStoredRowIsSentAsTheEncoderWouldSendIt(t *testing.T) {
 // Damaged rows must not panic, and must not be read as if they were whole.
 func TestARowThatWasCutOffIsNotReadAsAWholeOne(t *testing.T) {
 	entry := entryOf(`a "quoted" \ text`)
-	whole := audit.AppendStored(nil, entry)
-	for end := range len(whole) - 1 { // without its bracket the row is still complete
-		if got, err := audit.ReadStored(entry.ID, whole[:end]); err == nil && got == entry {
-			t.Errorf("%s was read as a whole row", whole[:end])
+	kept, personal := audit.AppendEntry(nil, entry), audit.AppendPersonal(nil, entry)
+	for end := range len(kept) - 1 { // without its bracket the row is still complete
+		if got, err := audit.ReadStored(entry.ID, kept[:end], personal, 0); err == nil && cmp.Equal(got, entry) {
+			t.Errorf("%s was read as a whole row", kept[:end])
 		}
+	}
+	for end := range len(personal) - 1 {
+		if got, err := audit.ReadStored(entry.ID, kept, personal[:end], 0); err == nil && cmp.Equal(got, entry) {
+			t.Errorf("%s was read as a whole row", personal[:end])
+		}
+	}
+}
+
+func TestAnErasedRowTellsOnlyWhatIsKept(t *testing.T) {
+	entry := entryOf("text")
+	got, err := audit.ReadStored(entry.ID, audit.AppendEntry(nil, entry), nil, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry.ActorName, entry.ActorEmail, entry.Description, entry.IP, entry.Changes, entry.Seq, entry.Erased = "", "", "", "", nil, 7, true
+	if diff := cmp.Diff(entry, got); diff != "" {
+		t.Errorf("the row as expected (-) and as read (+):\n%s", diff)
 	}
 }
 

@@ -70,6 +70,9 @@ func (f filter) words() string {
 		}
 		parts = append(parts, name+" "+value)
 	}
+	if f.entry != nil {
+		parts = append(parts, "history of "+*f.entry)
+	}
 	if f.from > 0 {
 		span = append(span, "from "+timeText(f.from))
 	}

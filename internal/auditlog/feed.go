@@ -2,6 +2,7 @@ package auditlog
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -125,15 +126,17 @@ func (s *Service) feed(ctx context.Context, f filter, after int64, limit int) (a
 	err := s.db.Read(ctx, func(q db.Q) error {
 		feed = api.AuditFeed{Entries: []api.AuditEntry{}, After: after}
 		of, _, err := findStream(q, f.stream())
+		if err == nil { // after the size of the stream, so that no row of it is about a method that is not found yet
+			f, err = f.resolved(q)
+		}
 		for spans := 0; err == nil && spans < feedSpans && len(feed.Entries) < limit && feed.After < of.size; spans++ {
 			end := min(of.size, feed.After+feedSpan)
 			err = q.EachOf(f.forward(of.number, feed.After, end), func(r db.Rows) error {
 				if len(feed.Entries) == limit {
 					return nil
 				}
-				entry, err := audit.ReadStored(db.UnpackID("aud", r, 1), r.Raw(2))
-				entry.Seq = r.Int(0)
-				if feed.After = entry.Seq; f.matches(entry) {
+				entry, err := audit.ReadStored(db.UnpackID("aud", r, 1), r.Raw(2), r.Raw(3), r.Int(0))
+				if feed.After = r.Int(0); f.matches(entry) {
 					feed.Entries = append(feed.Entries, entry)
 				}
 				return err
@@ -156,19 +159,28 @@ func (f filter) matches(e api.AuditEntry) bool {
 			return false
 		}
 	}
+	if f.entry != nil && !slices.Contains(f.about, e.ResourceID) {
+		return false
+	}
 	return e.Timestamp >= f.from && e.Timestamp <= f.to
 }
 
 // forward selects the rows of a stream after one place and up to another, oldest first. The
-// inner query finds each row by itself: for a join, PostgreSQL would read the whole log.
+// inner queries find each row by itself: for a join, PostgreSQL would read the whole log.
 func (f filter) forward(stream, after, end int64) *db.Statement {
-	sql := db.NewStatement(`SELECT p.seq, p.audit_id, (SELECT a.entry FROM audit_log a WHERE a.id = p.audit_id AND a.`)
-	if f.column == "organization_id" {
-		sql.Add(`organization_id = `, f.value)
-	} else {
-		sql.Add(`workspace_number = `, f.workspace)
+	sql := db.NewStatement(`SELECT p.seq, p.audit_id`)
+	for _, column := range []string{"entry", "personal"} {
+		sql.Add(`, (SELECT a.`)
+		sql.Add(column)
+		sql.Add(` FROM audit_log a WHERE a.id = p.audit_id AND a.`)
+		if f.column == "organization_id" {
+			sql.Add(`organization_id = `, f.value)
+		} else {
+			sql.Add(`workspace_number = `, f.workspace)
+		}
+		sql.Add(`)`)
 	}
-	sql.Add(`) FROM audit_place p WHERE p.stream = `, stream)
+	sql.Add(` FROM audit_place p WHERE p.stream = `, stream)
 	sql.Add(` AND p.seq > `, after)
 	sql.Add(` AND p.seq <= `, end)
 	sql.Add(` ORDER BY p.seq`)

@@ -122,7 +122,7 @@ func TestAFollowerSeesEachRowOnceWhileManyWrite(t *testing.T) {
 		done, stop := context.WithCancel(t.Context())
 		var sequencing, writing sync.WaitGroup
 		for range 3 {
-			node := auditlog.NewSequencer(n.DB)
+			node := auditlog.NewSequencer(n.DB, n.Server.AuditSigner())
 			sequencing.Go(func() {
 				for done.Err() == nil {
 					if err := node.Turn(context.WithoutCancel(done)); err != nil {

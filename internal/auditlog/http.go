@@ -15,6 +15,7 @@ type Filters struct {
 	Action         *string `query:"action"`
 	ResourceType   *string `query:"resource_type"`
 	ResourceID     *string `query:"resource_id"`
+	EntryID        *string `query:"entry_id"`
 	Outcome        *string `query:"outcome"`
 	From           *string `query:"from"`
 	To             *string `query:"to"`
@@ -30,6 +31,8 @@ func (in *Filters) check(v *fault.Violations) {
 		v.Add("workspace_id", "is required")
 	case workspace && organization:
 		v.Add("organization_id", "cannot be given together with workspace_id")
+	case organization && in.EntryID != nil:
+		v.Add("entry_id", "can only be given together with workspace_id")
 	}
 	in.from = checkTime(v, "from", in.From, 0)
 	in.to = checkTime(v, "to", in.To, web.LastMillisecond)
@@ -57,6 +60,16 @@ func (in *ListInput) Validate(v *fault.Violations) {
 	in.PageParams.Validate(v)
 	in.check(v)
 }
+
+// GetInput asks for one row of the log. Of the filters only the workspace or the organization
+// counts.
+type GetInput struct {
+	Filters
+	ID string `path:"id"`
+}
+
+// Validate checks whose log it is.
+func (in *GetInput) Validate(v *fault.Violations) { in.check(v) }
 
 const (
 	formatCSV    = "csv"
@@ -89,6 +102,7 @@ func (in *ExportInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "action", in.Action, 0, maxFilter)
 	web.CheckOptionalText(v, "resource_type", in.ResourceType, 0, maxFilter)
 	web.CheckOptionalText(v, "resource_id", in.ResourceID, 0, maxFilter)
+	web.CheckOptionalText(v, "entry_id", in.EntryID, 0, maxFilter)
 	web.CheckOptionalText(v, "outcome", in.Outcome, 0, maxFilter)
 }
 

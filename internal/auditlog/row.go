@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"bursar/api"
 )
 
@@ -11,7 +13,7 @@ import (
 // before them the time in a form that people can read.
 func Columns() []string {
 	return []string{"time", "id", "action", "actor_name", "actor_email", "description", "outcome", "timestamp",
-		"actor_id", "actor_type", "resource_type", "resource_id", "request_id", "ip"}
+		"actor_id", "actor_type", "resource_type", "resource_id", "request_id", "ip", "changes"}
 }
 
 // timeForm is RFC 3339 in UTC, to the millisecond.
@@ -22,5 +24,17 @@ func timeText(at int64) string { return time.UnixMilli(at).UTC().Format(timeForm
 // Cells returns a row as a line of the table that Columns heads.
 func Cells(r api.AuditEntry) []string {
 	return []string{timeText(r.Timestamp), r.ID, r.Action, r.ActorName, r.ActorEmail, r.Description, r.Outcome, strconv.FormatInt(r.Timestamp, 10),
-		r.ActorID, r.ActorType, r.ResourceType, r.ResourceID, r.RequestID, r.IP}
+		r.ActorID, r.ActorType, r.ResourceType, r.ResourceID, r.RequestID, r.IP, changesText(r.Changes)}
+}
+
+// changesText returns changes as JSON, "" for none.
+func changesText(changes []api.AuditChange) string {
+	if len(changes) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(changes)
+	if err != nil {
+		return err.Error() // a stored row has only valid JSON
+	}
+	return string(text)
 }

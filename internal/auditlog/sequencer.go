@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -16,16 +18,23 @@ const (
 	// sequenceInterval is how often the sequencer looks for rows. A row gets its place at
 	// most half a second after it was committed, unless more are written than can be sequenced.
 	sequenceInterval = 250 * time.Millisecond
+	// headTurns is how many turns it takes for a new head of the tree. Each head adds a leaf of
+	// its own and writes tiles anew, so that there are fewer heads than batches of places.
+	headTurns = 2
 	// leaseTime is how long other nodes leave the work to the one that did it last.
 	leaseTime = 2 * time.Second
 )
 
-// Sequencer gives the rows of the log their places. Every node runs one. They may all work
+// Sequencer gives the rows of the log their places, and lets the signer add them to the tree.
+// Every node runs one. They may all work
 // at once: the store takes a batch only from the node that knows the present size of the log.
 // A lease lets the others rest meanwhile.
 type Sequencer struct {
-	db   *db.DB
-	node string
+	db     *db.DB
+	node   string
+	signer *Signer
+	tree   *treeBuilder
+	leased bool // another node does the work
 
 	// streams is what the store holds about streams, valid while the log has this size.
 	streams map[streamKey]stream
@@ -45,8 +54,10 @@ type streamKey struct {
 type stream struct{ number, size int64 }
 
 // NewSequencer returns the sequencer of a node.
-func NewSequencer(d *db.DB) *Sequencer {
-	return &Sequencer{db: d, node: rand.Text(), size: -1, grown: make(chan struct{})}
+func NewSequencer(d *db.DB, s *Signer) *Sequencer {
+	host, _ := os.Hostname() // the rest tells nodes apart, too
+	node := fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text())
+	return &Sequencer{db: d, node: node, signer: s, tree: &treeBuilder{db: d, key: s.Key()}, size: -1, grown: make(chan struct{})}
 }
 
 // Run sequences until the context ends.
@@ -54,13 +65,17 @@ func (s *Sequencer) Run(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(sequenceInterval)
 	defer tick.Stop()
 	defer s.EndWaits()
-	failing := false
-	for {
-		err := s.Turn(ctx)
-		if err != nil && ctx.Err() == nil && !failing {
+	var sequencing, building outage
+	for turn := 0; ; turn++ {
+		err := s.sequence(ctx)
+		if sequencing.begins(ctx, err) {
 			log.Error("the audit log cannot be sequenced, which will be retried", "error", err.Error())
 		}
-		failing = err != nil
+		if err == nil && turn%headTurns == 0 {
+			if err := s.build(ctx); building.begins(ctx, err) {
+				log.Error("the tree of the audit log cannot be built, which will be retried", "error", err.Error())
+			}
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -69,14 +84,45 @@ func (s *Sequencer) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Turn gives places to all rows that can have one.
+// outage is the time during which something fails, of which the log tells once.
+type outage bool
+
+func (o *outage) begins(ctx context.Context, err error) bool {
+	before := *o
+	*o = err != nil
+	return err != nil && ctx.Err() == nil && !bool(before)
+}
+
+// Turn gives places to all rows that can have one, and adds them to the tree.
 func (s *Sequencer) Turn(ctx context.Context) error {
+	if err := s.sequence(ctx); err != nil {
+		return err
+	}
+	return s.build(ctx)
+}
+
+func (s *Sequencer) sequence(ctx context.Context) error {
 	for {
 		sequenced, err := s.batch(ctx)
+		if err != nil {
+			s.signer.health.fail("sequence")
+		}
 		if err != nil || sequenced < db.AuditBatch {
 			return err
 		}
 	}
+}
+
+// build adds the rows to the tree, unless another node does so, or nothing is signed.
+func (s *Sequencer) build(ctx context.Context) error {
+	if s.leased || s.tree.key == nil || s.signer.Broken() != nil {
+		return nil
+	}
+	err := s.tree.turn(ctx)
+	if err != nil {
+		s.signer.health.fail("tree")
+	}
+	return err
 }
 
 // errOvertaken is returned from a write to undo it: another node has sequenced the rows.
@@ -96,8 +142,8 @@ func (s *Sequencer) batch(ctx context.Context) (int, error) {
 	if state.Size != s.size {
 		s.know(state.Size, nil)
 	}
-	leased := state.LeaseHolder != s.node && state.LeaseUntil > s.db.Now()
-	if leased || len(rows) == 0 && !state.Renumbered() {
+	s.leased = state.LeaseHolder != s.node && state.LeaseUntil > s.db.Now()
+	if s.leased || len(rows) == 0 && !state.Renumbered() {
 		return 0, nil
 	}
 	var streams map[streamKey]stream

@@ -1,5 +1,3 @@
-// Package auditlog lists and exports the audit log. Package db writes its rows, each in
-// the transaction of the mutation that the row describes.
 package auditlog
 
 import (
@@ -27,15 +25,19 @@ type Service struct {
 	authority *access.Authority
 	cursors   *web.Cursors
 	sequencer *Sequencer
+	signer    *Signer
 }
 
 // New returns the service.
-func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, authority: a, cursors: c, sequencer: NewSequencer(d)}
+func New(d *db.DB, a *access.Authority, c *web.Cursors, s *Signer) *Service {
+	return &Service{db: d, authority: a, cursors: c, sequencer: NewSequencer(d, s), signer: s}
 }
 
 // Sequencer gives the rows of the log their places.
 func (s *Service) Sequencer() *Sequencer { return s.sequencer }
+
+// Signer signs the checkpoints of the log.
+func (s *Service) Signer() *Signer { return s.signer }
 
 // List returns a page of the rows of a workspace, or of those rows of an organization
 // that belong to none of its workspaces, newest first.
@@ -83,9 +85,9 @@ func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, 
 	return s.rows(ctx, inWorkspace(workspaceID, number), string(web.Descending), max(0, min(n, maxRecent)))
 }
 
-// Get returns one row of a workspace.
-func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string) (api.AuditEntry, error) {
-	number, err := s.authority.Enter(ctx, by.Actor, workspaceID, access.AuditRead)
+// Get returns one row of a workspace, or of what belongs to none of an organization's.
+func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.AuditEntry, error) {
+	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
 		return api.AuditEntry{}, err
 	}
@@ -93,7 +95,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, workspaceID, id string)
 	err = s.db.Read(ctx, func(q db.Q) error {
 		var found bool
 		var err error
-		if row, found, err = find(q, number, id); err == nil && !found {
+		if row, found, err = f.find(q, in.ID); err == nil && !found {
 			err = fault.Missing("audit entry")
 		}
 		return err
@@ -125,6 +127,7 @@ func (s *Service) authorize(ctx context.Context, by db.Caller, in Filters, need 
 	f.equal(audit.ByResourceType, in.ResourceType)
 	f.equal(audit.ByResource, in.ResourceID)
 	f.equal(audit.ByOutcome, in.Outcome)
+	f.entry = in.EntryID
 	return f, err
 }
 

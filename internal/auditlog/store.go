@@ -1,6 +1,7 @@
 package auditlog
 
 import (
+	"math/bits"
 	"strconv"
 
 	"bursar/api"
@@ -9,6 +10,10 @@ import (
 	"bursar/internal/web"
 )
 
+// maxAbout bounds how many ids an entry's history is about. An entry has 50 receiving methods at
+// most at a time; of those that it had, the newest count.
+const maxAbout = 1024
+
 // filter selects the rows of a list.
 type filter struct {
 	// workspace_id, organization_id, or actor_id for the rows of an actor that belong to no
@@ -16,7 +21,9 @@ type filter struct {
 	column, value string
 	workspace     int64 // number of the workspace, if it is one
 	equals        []equal
-	from, to      int64 // Unix milliseconds
+	entry         *string  // the directory entry whose history it is
+	about         []string // the ids of that entry and of its receiving methods, which resolved finds
+	from, to      int64    // Unix milliseconds
 }
 
 // equal demands that a property has a value.
@@ -41,11 +48,39 @@ func (f *filter) equal(by audit.Filter, value *string) {
 	}
 }
 
+// resolved returns the filter with what the rows of an entry's history are about: the entry,
+// and every receiving method that it has or had.
+func (f filter) resolved(q db.Q) (filter, error) {
+	if f.entry == nil {
+		return f, nil
+	}
+	methods, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT method_id FROM entry_method_log WHERE entry_id = $1 ORDER BY method_id DESC LIMIT $2`, db.PackID("entry", *f.entry), maxAbout-1)
+	f.about = append([]string{*f.entry}, methods...)
+	return f, err
+}
+
+// aboutKeys returns the keys of what the rows are about. The last is repeated until they are a power
+// of two, so that there are few texts to prepare.
+func (f filter) aboutKeys() []any {
+	keys := make([]any, 0, 2*len(f.about))
+	for _, id := range f.about {
+		keys = append(keys, audit.FilterKey(audit.ByResource, f.value, id))
+	}
+	for bits.OnesCount(uint(len(keys))) != 1 {
+		keys = append(keys, keys[len(keys)-1])
+	}
+	return keys
+}
+
 // scope returns what a cursor is bound to: it cannot be used with another filter.
 func (f filter) scope() []string {
 	parts := []string{"audit", f.column, f.value, strconv.FormatInt(f.from, 10), strconv.FormatInt(f.to, 10)}
 	for _, e := range f.equals {
 		parts = append(parts, string(e.by), e.value)
+	}
+	if f.entry != nil {
+		parts = append(parts, "entry_id", *f.entry)
 	}
 	return parts
 }
@@ -67,20 +102,22 @@ func (f filter) bounded() bool { return f.to != web.LastMillisecond }
 // keyed reports whether a row is found by the key of a property. Successes have no
 // key, and rows of an organization or an actor without a workspace are found by those.
 func (f filter) keyed() bool {
-	return (f.column == "workspace_id" || f.column == "") && (len(f.equals) > 1 || len(f.equals) == 1 && !f.equals[0].success())
+	return f.entry != nil || (f.column == "workspace_id" || f.column == "") && (len(f.equals) > 1 || len(f.equals) == 1 && !f.equals[0].success())
 }
 
 func (e equal) success() bool { return e.by == audit.ByOutcome && e.value == string(audit.Success) }
 
 // indexed reports whether one index has all rows of the list and no others.
-func (f filter) indexed() bool { return len(f.equals) == 0 || len(f.equals) == 1 && f.keyed() }
+func (f filter) indexed() bool {
+	return f.entry == nil && (len(f.equals) == 0 || len(f.equals) == 1 && f.keyed())
+}
 
 // newest selects the rows below an id, newest first.
 func (f filter) newest(below string, take int) *db.Statement {
 	if f.bounded() {
 		below = min(below, db.FirstID("aud", f.to+1))
 	}
-	sql := db.NewStatement(`SELECT id, entry, workspace_number, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE id < `, db.PackBelow("aud", below))
+	sql := db.NewStatement(`SELECT id, entry, personal, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id), workspace_number FROM audit_log WHERE id < `, db.PackBelow("aud", below))
 	if f.from > 0 && !f.indexed() {
 		sql.Add(` AND id >= `, db.PackID("aud", f.first()))
 	}
@@ -107,13 +144,17 @@ func (f filter) newest(below string, take int) *db.Statement {
 		}
 		sql.Add(` AND `)
 		sql.Add(string(e.by))
-		if f.keyed() {
+		if f.keyed() && f.entry == nil {
 			sql.Add(`_key = `, audit.FilterKey(e.by, workspaceID, e.value))
 		} else {
-			// Rows of no workspace share their keys with those of other organizations, so
-			// the sum keeps the engines from an index of them.
+			// Rows of no workspace share their keys with those of other organizations, and an
+			// entry's history is short, so the sum keeps the engines from an index of them.
 			sql.Add(`_key + 0 = `, audit.FilterKey(e.by, workspaceID, e.value))
 		}
+	}
+	if f.entry != nil {
+		sql.Add(` AND resource_id_key IN (`, f.aboutKeys()...)
+		sql.Add(`)`)
 	}
 	sql.Add(` ORDER BY id DESC`)
 	sql.Limit(take)
@@ -122,16 +163,22 @@ func (f filter) newest(below string, take int) *db.Statement {
 
 // belongs reports whether a row that newest selected is in the list.
 func (f filter) belongs(r db.Rows, id []byte, first string) bool {
-	return string(id) >= first && (!f.keyed() || r.Int(2) == f.workspace)
+	return string(id) >= first && (!f.keyed() || r.Int(4) == f.workspace)
 }
 
 // encode adds the rows of a page as JSON.
 func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
+	f, err := f.resolved(q)
+	if err != nil {
+		return err
+	}
 	var at struct { // one value, so that a page allocates once for it
 		row db.Rows
 		id  [30]byte
 	}
-	write := func(dst []byte) []byte { return audit.AppendJSON(dst, at.id[:], at.row.Raw(1), at.row.Int(3)) }
+	write := func(dst []byte) []byte {
+		return audit.AppendJSON(dst, at.id[:], at.row.Raw(1), at.row.Raw(2), at.row.Int(3))
+	}
 	first := f.first()
 	return q.EachOf(f.newest(w.After, w.Limit), func(r db.Rows) error {
 		id := db.AppendID(at.id[:0], "aud", r.Raw(0))
@@ -145,29 +192,38 @@ func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
 
 // rows returns the rows below an id.
 func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
+	f, err := f.resolved(q)
+	if err != nil {
+		return nil, err
+	}
 	all := []api.AuditEntry{}
 	first := f.first()
 	var id []byte
-	err := q.EachOf(f.newest(below, take), func(r db.Rows) error {
+	err = q.EachOf(f.newest(below, take), func(r db.Rows) error {
 		id = db.AppendID(id[:0], "aud", r.Raw(0))
 		if len(all) == take || !f.belongs(r, id, first) {
 			return nil
 		}
-		entry, err := audit.ReadStored(string(id), r.Raw(1))
-		entry.Seq = r.Int(3)
+		entry, err := audit.ReadStored(string(id), r.Raw(1), r.Raw(2), r.Int(3))
 		all = append(all, entry)
 		return err
 	})
 	return all, err
 }
 
-func find(q db.Q, workspace int64, id string) (entry api.AuditEntry, found bool, err error) {
-	err = q.Each(func(r db.Rows) (err error) {
+// find returns the row with an id, if it is in the log that the filter is about.
+func (f filter) find(q db.Q, id string) (entry api.AuditEntry, found bool, err error) {
+	sql := db.NewStatement(`SELECT entry, personal, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE id = `, db.PackID("aud", id))
+	if f.column == "organization_id" {
+		sql.Add(` AND organization_id = `, f.value)
+	} else {
+		sql.Add(` AND workspace_number = `, f.workspace)
+	}
+	err = q.EachOf(sql, func(r db.Rows) (err error) {
 		found = true
-		entry, err = audit.ReadStored(id, r.Raw(0))
-		entry.Seq = r.Int(1)
+		entry, err = audit.ReadStored(id, r.Raw(0), r.Raw(1), r.Int(2))
 		return err
-	}, `SELECT entry, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE workspace_number = $1 AND id = $2`, workspace, db.PackID("aud", id))
+	})
 	return entry, found, err
 }
 

@@ -41,7 +41,8 @@ func adminGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 // openedStore is the store that a command of the operator works on.
 type openedStore struct {
 	*identity.Service
-	db *db.DB
+	db     *db.DB
+	config config.Store
 }
 
 // publicURL returns the address that links lead to: the given one, else the one that
@@ -113,5 +114,5 @@ func withAdminStore(c *cobra.Command, t Terminal, store config.Store, required [
 	if err := store.Missing(); err != nil {
 		return err
 	}
-	return withStore(c.Context(), store, func(d *db.DB, id *identity.Service) error { return fn(openedStore{id, d}) })
+	return withStore(c.Context(), store, func(d *db.DB, id *identity.Service) error { return fn(openedStore{id, d, store}) })
 }

@@ -22,14 +22,16 @@ import (
 func newAudit(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:   "audit",
-		Short: "Read, follow and export the audit log",
+		Short: "Read, follow, export and verify the audit log",
 		Long: `The audit log records who did what, when, and whether it was allowed. It has
-an entry for every change and for every refused attempt. Entries are never
-changed or deleted.`,
+an entry for every change, with what it changed, and for every refused
+attempt. Entries are never changed or deleted.`,
 		Example: `  bursar audit list --since 24h --outcome denied
+  bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f
   bursar audit tail -f
-  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31`,
-	}, newAuditList(r), newAuditTail(r), newAuditExport(r))
+  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31
+  bursar audit export --proof log.zip`,
+	}, newAuditList(r), newAuditShow(r), newAuditTail(r), newAuditExport(r), newAuditProve(r), newAuditVerify(r.terminal), newAuditRestart(r.terminal, "bursar audit restart"))
 }
 
 // auditQuery holds the filters as the user typed them.
@@ -59,12 +61,11 @@ func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	flags.StringVar(&q.actor, "actor", "", "only actions of this person or machine client")
 	flags.StringVar(&q.resourceType, "resource-type", "", "only entries about this type of resource, such as member")
 	flags.StringVar(&q.resource, "resource", "", "only entries about this resource")
-	flags.StringVar(&q.organization, "organization", "", "entries of this organization that belong to no workspace")
+	q.bindOrganization(r, c)
 	q.bindCommon(c, "directory.entry.created")
 	r.inWorkspace(c)
 	c.MarkFlagsMutuallyExclusive("organization", "workspace")
 	_ = c.RegisterFlagCompletionFunc("actor", r.completeMembers())
-	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
 	var types []string
 	for _, a := range audit.Actions() {
 		types = append(types, string(a.Resource()))
@@ -72,6 +73,12 @@ func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	slices.Sort(types)
 	types = slices.DeleteFunc(slices.Compact(types), func(kind string) bool { return kind == "" })
 	_ = c.RegisterFlagCompletionFunc("resource-type", cobra.FixedCompletions(types, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// bindOrganization lets a command read the log of an organization.
+func (q *auditQuery) bindOrganization(r *remote, c *cobra.Command) {
+	c.Flags().StringVar(&q.organization, "organization", "", "entries of this organization that belong to no workspace")
+	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
 }
 
 // bindCommon binds the filters that the log of the operator has, too.
@@ -320,6 +327,10 @@ const auditAction = 2
 
 // auditCells returns an entry as the cells of a table.
 func auditCells(row api.AuditEntry) []string {
-	actor := cmp.Or(row.ActorName, row.ActorEmail, row.ActorID, row.ActorType)
-	return []string{localTime(row.Timestamp), actor, row.Action, row.Description, row.Outcome}
+	return []string{localTime(row.Timestamp), auditActor(row), row.Action, auditDescription(row), row.Outcome}
+}
+
+// auditActor returns the shortest readable name of who caused an entry.
+func auditActor(row api.AuditEntry) string {
+	return cmp.Or(row.ActorName, row.ActorEmail, row.ActorID, row.ActorType)
 }

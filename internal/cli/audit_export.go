@@ -18,7 +18,7 @@ import (
 func newAuditExport(r *remote) *cobra.Command {
 	var q auditQuery
 	var form string
-	var raw bool
+	var raw, proof bool
 	c := &cobra.Command{
 		Use: "export FILE|-", Short: "Write the audit log to a file",
 		Long: `Write entries of the audit log, newest first, to a file or to standard output
@@ -27,12 +27,20 @@ entry on each line; all others get CSV with a header, which is safe to open as
 a spreadsheet. The file is replaced when the export is complete, and only you
 can read it. You need the permission ws.audit.export, and the log records the
 export.
+
+With --proof, the file is a zip archive of the whole log with what proves that
+it is complete and unchanged, for 'bursar audit verify'. Filters do not apply,
+and --since is a file with an older checkpoint that the proof leads on from.
 ` + auditFilters,
 		Example: `  bursar audit export audit.csv --since 2026-01-01 --until 2026-03-31
   bursar audit export audit.ndjson --action directory.entry.deleted
-  bursar audit export - --format ndjson | gzip > audit.ndjson.gz`,
+  bursar audit export - --format ndjson | gzip > audit.ndjson.gz
+  bursar audit export --proof log.zip --since old.checkpoint`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if proof {
+				return q.exportProof(c, r, args[0])
+			}
 			form, err := exportForm(form, args[0])
 			if err != nil {
 				return err
@@ -67,6 +75,7 @@ export.
 	}
 	c.Flags().StringVar(&form, "format", "", "csv or ndjson")
 	c.Flags().BoolVar(&raw, "raw", false, term.RawUsage)
+	c.Flags().BoolVar(&proof, "proof", false, "the whole log with its proof, as a zip archive")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{client.ExportCSV, client.ExportNDJSON}, cobra.ShellCompDirectiveNoFileComp))
 	q.bind(r, c)
 	return c

@@ -124,7 +124,9 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 			args = unknownTopic
 		case c.HasSubCommands():
 			args = unknownCommand
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			if c.RunE == nil { // 'admin audit' lists, and has subcommands as well
+				c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			}
 		case args == nil:
 			args = cobra.ArbitraryArgs
 		}

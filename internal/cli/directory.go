@@ -24,7 +24,7 @@ fails and lists their ids.`,
   bursar directory create --name "Ada Lovelace" --field email=ada@example.com
   bursar directory get "Ada Lovelace"
   bursar directory update "Ada Lovelace" --add-tag vip`,
-	}, newEntryList(r), newEntrySearch(r), newEntryGet(r), newEntryCreate(r), newEntryUpdate(r), newEntryDelete(r), newEntryRestore(r),
+	}, newEntryList(r), newEntrySearch(r), newEntryGet(r), newEntryHistory(r), newEntryCreate(r), newEntryUpdate(r), newEntryDelete(r), newEntryRestore(r),
 		newTags(r), newDirectoryImport(r), newDirectoryExport(r))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"bursar/api"
 	"bursar/client"
+	"bursar/internal/audit"
 	"bursar/internal/cli/term"
 )
 
@@ -158,16 +159,11 @@ asks for it, so that it stays out of your shell history.`,
 
 // mask hides all but the last digits of an account number, as the console does.
 func mask(t Terminal, account string) string {
-	const shown, least = 4, 8
-	dots := "••••"
+	text := audit.Mask(account)
 	if term.IsTerminal(t.Out) && !t.Unicode() {
-		dots = "****"
+		text = strings.Replace(text, "••••", "****", 1)
 	}
-	runes := []rune(account)
-	if len(runes) < least {
-		return dots
-	}
-	return dots + " " + string(runes[len(runes)-shown:])
+	return text
 }
 
 func (r *remote) accountText(m api.ReceivingMethod, number bool) string {

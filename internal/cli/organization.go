@@ -85,6 +85,9 @@ func (r *remote) writeOrganization(f term.Format, o *api.Organization) error {
 		if o.RequireSecondFactor {
 			pairs = append(pairs, "Second factor", "demanded")
 		}
+		if o.AuditRetentionDays > 0 {
+			pairs = append(pairs, "Audit log", fmt.Sprintf("erased after %d days", o.AuditRetentionDays))
+		}
 		return term.WritePairs(r.terminal, w, pairs...)
 	})
 }
@@ -121,21 +124,28 @@ func newOrganizationsSettings(r *remote) *cobra.Command {
 	var f term.Format
 	var name, slug string
 	var factor, yes bool
+	var days int64
 	c := &cobra.Command{
 		Use: "settings [ORG]", Short: "Show or change the settings of an organization",
 		Long: `Show the settings of an organization. Owners can change them with --name,
---slug and --require-second-factor; a new name does not change the slug.
-Without ORG, your only organization is used.
+--slug, --require-second-factor and --audit-retention-days; a new name does
+not change the slug. Without ORG, your only organization is used.
 
 With --require-second-factor, people who signed in with a password alone are
 stopped at once: in the console they set up a passkey or an authenticator app
 before they can go on, and their command lines must log in again. API keys and
 machine clients go on. You need a second factor yourself, and a login of the
-last 15 minutes.`,
+last 15 minutes.
+
+With --audit-retention-days, what is personal in audit entries of the
+organization and its workspaces (names, addresses, descriptions, changes) is
+erased when they are older, within a day and for ever. That needs a login of
+the last 15 minutes, too. With 0, the log is kept for ever.`,
 		Example: `  bursar orgs settings
   bursar orgs settings acme --name "Acme Group" --slug acme-group
   bursar orgs settings acme --require-second-factor
-  bursar orgs settings acme --require-second-factor=false`,
+  bursar orgs settings acme --require-second-factor=false
+  bursar orgs settings acme --audit-retention-days 730`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := r.connect()
@@ -150,6 +160,9 @@ last 15 minutes.`,
 			if c.Flags().Changed("require-second-factor") {
 				change.RequireSecondFactor = &factor
 			}
+			if c.Flags().Changed("audit-retention-days") {
+				change.AuditRetentionDays = &days
+			}
 			if change == (client.OrganizationUpdateParams{}) {
 				got, err := s.Organizations.Settings(c.Context(), o.ID)
 				if err != nil {
@@ -159,6 +172,12 @@ last 15 minutes.`,
 			}
 			if factor {
 				question := fmt.Sprintf("Demand a second factor of everybody in %s? Whoever signed in without one is stopped at once.", term.Printable(o.Name))
+				if err := r.terminal.Confirm(c.Context(), question, yes); err != nil {
+					return err
+				}
+			}
+			if days > 0 {
+				question := fmt.Sprintf("Erase what is personal in audit entries of %s that are older than %d days? It cannot be undone.", term.Printable(o.Name), days)
 				if err := r.terminal.Confirm(c.Context(), question, yes); err != nil {
 					return err
 				}
@@ -174,6 +193,7 @@ last 15 minutes.`,
 	c.Flags().StringVar(&name, "name", "", "new name")
 	c.Flags().StringVar(&slug, "slug", "", "new slug: a-z, 0-9 and dashes")
 	c.Flags().BoolVar(&factor, "require-second-factor", false, "demand that people sign in with a second factor; =false to stop demanding it")
+	c.Flags().Int64Var(&days, "audit-retention-days", 0, "erase what is personal in audit entries after so many days; 0 to keep it for ever")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.Bind(c, false)
 	return c

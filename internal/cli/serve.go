@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
+	"os"
 	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"bursar/internal/auditlog"
 	"bursar/internal/cli/term"
 	"bursar/internal/config"
 	"bursar/internal/db"
@@ -28,6 +31,11 @@ func newServe(t Terminal) *cobra.Command {
 and admin, and prints the admin's API key and a link with which the admin sets
 up their sign-in to the console. Both are printed only once. If other machines
 can reach the server, it writes them to a file that only its owner can read.
+
+The audit log is signed with the key in --audit-key, which the first start
+makes beside an embedded store, and 'bursar admin audit init' for PostgreSQL.
+It prints the public key: keep it where nobody who runs the server can change
+it.
 
 Plain HTTP is for this machine. On any other address the server wants TLS, by
 --tls-cert and --tls-key or by --acme-domain, or a proxy that terminates TLS
@@ -90,8 +98,15 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 			settings.PublicURL = "https://" + listener.Addr().String()
 		}
 	}
+	keyMade, err := findAuditKey(ctx, d, &settings, log)
+	if err != nil {
+		return err
+	}
 	srv, err := server.New(ctx, d, settings, log)
 	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprint(t.Out, keyMade); err != nil {
 		return err
 	}
 	if err := setup.StorePublicURL(ctx, d, operator(), settings.PublicURL, configured); err != nil {
@@ -138,6 +153,38 @@ func listen(address string) (net.Listener, error) {
 		err = withHint(err, "Ports below 1024 need special rights: choose a higher one with --listen, or give the program CAP_NET_BIND_SERVICE, as deploy/bursar-tls.conf does.")
 	}
 	return nil, err
+}
+
+// findAuditKey finds the key that signs the audit log. An embedded store gets one at its first
+// start, of which the text tells. A store that has lost its key goes on without signatures.
+func findAuditKey(ctx context.Context, d *db.DB, settings *config.Serve, log *server.Log) (made string, err error) {
+	if settings.DatabaseURL != "" {
+		return "", nil
+	}
+	given := settings.Audit.Key != ""
+	settings.Audit.Key = settings.AuditKey(settings.Audit.Key)
+	verifier, err := auditlog.Verifier(ctx, d)
+	if err != nil {
+		return "", err
+	}
+	if verifier != "" {
+		if _, err := os.Stat(settings.Audit.Key); !given && errors.Is(err, fs.ErrNotExist) {
+			log.Warn("the key of the audit log is missing", "file", settings.Audit.Key, "public_key", verifier)
+			settings.Audit.Key = ""
+		}
+		return "", nil
+	}
+	key, err := auditlog.InitKey(ctx, d, settings.Audit.Key)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(`The audit log is signed with a new key, which is in %s.
+Keep a copy of its public key where nobody who runs this server can change it.
+It shows whether the log was changed:
+
+  %s
+
+`, settings.Audit.Key, key.Verifier()), nil
 }
 
 // welcome sets up an empty store and tells how to use it.

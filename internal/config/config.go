@@ -46,10 +46,13 @@ type Serve struct {
 	OIDC             OIDC
 	SMTPURL          string
 	MailFrom         string
+	Audit            Audit
 	DrainTimeout     time.Duration
-	LogLevel         string
-	Pprof            string
-	HashMemory       uint32 // see signin.Config
+	// AuditRetentionMinDays is the fewest days that an organization may keep its audit log.
+	AuditRetentionMinDays int
+	LogLevel              string
+	Pprof                 string
+	HashMemory            uint32 // see signin.Config
 }
 
 // ACME holds the settings of an authority that issues certificates by itself.
@@ -58,6 +61,18 @@ type ACME struct {
 	Email        string
 	DirectoryURL string
 	Cache        string
+}
+
+// Audit holds how the audit log is signed and where its checkpoints go.
+type Audit struct {
+	Key        string
+	Checkpoint string
+	Mail       string
+	Witnesses  []string
+
+	// Unsequenced leaves the rows of the log without places and without a tree. It is for
+	// bench, which measures what they cost.
+	Unsequenced bool
 }
 
 // OIDC holds the settings of an OpenID Connect identity provider.
@@ -72,6 +87,16 @@ type OIDC struct {
 func (s *Store) BindStore(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Data, "data", "./bursar-data", "folder of the embedded SQLite database [BURSAR_DATA]")
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "PostgreSQL database to use instead, such as postgres://user@host/database [BURSAR_DATABASE_URL]")
+}
+
+// BindKey adds the flag of the key that signs the audit log.
+func (a *Audit) BindKey(flags *pflag.FlagSet) {
+	flags.StringVar(&a.Key, "audit-key", "", "file with the key that signs the audit log, which only its owner may read; default DATA/audit.key, made at the first start, and none with PostgreSQL [BURSAR_AUDIT_KEY]")
+}
+
+// BindCheckpoint adds the flag of the checkpoint that is kept outside of the store.
+func (a *Audit) BindCheckpoint(flags *pflag.FlagSet) {
+	flags.StringVar(&a.Checkpoint, "audit-checkpoint", "", "file that keeps the newest checkpoint of the audit log outside of the store; default audit.checkpoint beside the key [BURSAR_AUDIT_CHECKPOINT]")
 }
 
 // BindServe adds the flags of a server.
@@ -100,7 +125,14 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.OIDC.Name, "oidc-name", "your company", "name of the provider on the sign-in page [BURSAR_OIDC_NAME]")
 	flags.StringVar(&s.SMTPURL, "smtp-url", "", "mail server, such as smtp://user:password@host:587 or smtps://…; better set with the variable [BURSAR_SMTP_URL]")
 	flags.StringVar(&s.MailFrom, "mail-from", "", "sender address of mail [BURSAR_MAIL_FROM]")
+	s.Audit.BindKey(flags)
+	s.Audit.BindCheckpoint(flags)
+	flags.StringVar(&s.Audit.Mail, "audit-mail", "", "address that gets the newest checkpoint of the audit log once a day; needs --smtp-url [BURSAR_AUDIT_MAIL]")
+	flags.StringSliceVar(&s.Audit.Witnesses, "audit-witness", nil, "public key and address, with a space between them, of a witness that signs the checkpoints of the audit log (C2SP tlog-witness); can be repeated [BURSAR_AUDIT_WITNESS]")
+	flags.BoolVar(&s.Audit.Unsequenced, "audit-unsequenced", false, "for measurements only: give the rows of the audit log no places [BURSAR_AUDIT_UNSEQUENCED]")
+	_ = flags.MarkHidden("audit-unsequenced") // it is there
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
+	flags.IntVar(&s.AuditRetentionMinDays, "audit-retention-min-days", 365, "fewest days after which an organization may have its audit log erased [BURSAR_AUDIT_RETENTION_MIN_DAYS]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
 	flags.StringVar(&s.Pprof, "pprof", "", "loopback address on which to serve profiles to go tool pprof, such as 127.0.0.1:6060 [BURSAR_PPROF]")
 }
@@ -130,6 +162,15 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		}
 	})
 	return failed
+}
+
+// AuditKey returns the file of the key that signs the audit log: the given one, or the one
+// beside the embedded database. It is empty for PostgreSQL, if none is given.
+func (s Store) AuditKey(given string) string {
+	if given != "" || s.DatabaseURL != "" {
+		return given
+	}
+	return filepath.Join(s.Data, "audit.key")
 }
 
 // DB returns how to open the store.
@@ -185,6 +226,9 @@ func (s *Serve) Check() error {
 	if s.DrainTimeout < 0 {
 		return errors.New("--drain-timeout must not be negative")
 	}
+	if s.AuditRetentionMinDays < 1 {
+		return errors.New("--audit-retention-min-days must be at least 1")
+	}
 	if min(s.DeviceSessionTTL, s.KeySessionTTL, s.WebSessionTTL, s.WebSessionIdle) < time.Minute {
 		return errors.New("the lifetime of a session must be at least a minute")
 	}
@@ -193,6 +237,12 @@ func (s *Serve) Check() error {
 	}
 	if _, err := mail.Parse(s.SMTPURL, s.MailFrom); err != nil {
 		return fmt.Errorf("--smtp-url and --mail-from: %w", err)
+	}
+	if s.Audit.Mail != "" && s.SMTPURL == "" {
+		return errors.New("--audit-mail needs --smtp-url and --mail-from")
+	}
+	if len(s.Audit.Witnesses) > 0 && s.DatabaseURL != "" && s.Audit.Key == "" {
+		return errors.New("--audit-witness needs --audit-key with PostgreSQL")
 	}
 	if _, err := s.Proxies(); err != nil {
 		return err

@@ -50,7 +50,9 @@ func TestDefaults(t *testing.T) {
 		WebSessionIdle:   30 * time.Minute,
 		OIDC:             config.OIDC{Name: "your company"},
 		DrainTimeout:     30 * time.Second,
-		LogLevel:         "info",
+
+		AuditRetentionMinDays: 365,
+		LogLevel:              "info",
 	}
 	if diff := cmp.Diff(want, mustLoad(t, nil, nil)); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -94,8 +96,11 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		"BURSAR_SMTP_URL":           "smtp://mail.example.com",
 		"BURSAR_MAIL_FROM":          "bursar@example.com",
 		"BURSAR_DRAIN_TIMEOUT":      "3s",
-		"BURSAR_LOG_LEVEL":          "warn",
-		"BURSAR_PPROF":              "127.0.0.1:6060",
+
+		"BURSAR_AUDIT_RETENTION_MIN_DAYS": "30",
+
+		"BURSAR_LOG_LEVEL": "warn",
+		"BURSAR_PPROF":     "127.0.0.1:6060",
 	})
 	want := config.Serve{
 		Store:  config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"},
@@ -118,8 +123,11 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		SMTPURL:          "smtp://mail.example.com",
 		MailFrom:         "bursar@example.com",
 		DrainTimeout:     3 * time.Second,
-		LogLevel:         "warn",
-		Pprof:            "127.0.0.1:6060",
+
+		AuditRetentionMinDays: 30,
+
+		LogLevel: "warn",
+		Pprof:    "127.0.0.1:6060",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

@@ -46,6 +46,7 @@ type auditPage struct {
 	Clear  string
 
 	Exportable bool
+	Proof      *auditProof // nil where rows are shown alone
 }
 
 // Prefix comes before the number of rows: that they are the newest ones, if there are
@@ -85,7 +86,7 @@ func (c *Console) auditPage(v *visit) error {
 		return err
 	}
 	list, err := c.auditRows(v, filter)
-	if stale(err, filter) {
+	if stale(err, filter.Cursor) {
 		return v.redirect(filter.address(v.path("audit")))
 	}
 	if err != nil {
@@ -143,10 +144,10 @@ func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
 	return own, nil
 }
 
-// stale says whether the request's cursor belongs to another filter.
-func stale(err error, f auditFilter) bool {
+// stale says whether the request's cursor belongs to another list.
+func stale(err error, cursor string) bool {
 	var fa *fault.Fault
-	if f.Cursor == "" || !errors.As(err, &fa) {
+	if cursor == "" || !errors.As(err, &fa) {
 		return false
 	}
 	details, ok := fa.Details.(fault.ViolationDetails)
@@ -188,6 +189,11 @@ func (c *Console) addFilters(v *visit, p *auditPage) error {
 	if scope == scopeOwn {
 		return nil
 	}
+	proof, err := c.auditProof(v)
+	if err != nil {
+		return err
+	}
+	p.Proof = &proof
 	p.Exportable = scope == scopeOrganization && owner || scope == scopeWorkspace && v.can(access.AuditExport)
 	members, err := c.homeMembers(v)
 	p.Members = memberChoices(members, p.Filter.Actor)

@@ -76,6 +76,10 @@ func actionText(action string) string {
 		return "Used recovery code"
 	case audit.AuditExported:
 		return "Exported audit log"
+	case audit.AuditRestarted:
+		return "Restarted audit log"
+	case audit.AuditErased:
+		return "Erased audit entries"
 	}
 	parts := strings.Split(action, ".")
 	if len(parts) != 3 {

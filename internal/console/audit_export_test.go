@@ -108,10 +108,10 @@ func fatten(t *testing.T, n *servertest.Node, rows int) {
 	t.Helper()
 	long := api.AuditEntry{Action: "directory.entry.updated", Outcome: "success", Description: strings.Repeat("0", 2000), Timestamp: 1}
 	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.None("a test"), tx.Exec(`INSERT INTO audit_log (id, workspace_number, actor_id_key, action_key, resource_type_key, resource_id_key, entry)
+		return struct{}{}, audit.None("a test"), tx.Exec(`INSERT INTO audit_log (id, workspace_number, actor_id_key, action_key, resource_type_key, resource_id_key, entry, personal, salt)
 			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $2)
-			SELECT CAST(printf('%016d', i) AS BLOB), (SELECT number FROM workspace WHERE id = $1), 0, 0, 0, 0, $3 FROM n`,
-			n.First.WorkspaceID, rows, string(audit.AppendStored(nil, long)))
+			SELECT CAST(printf('%016d', i) AS BLOB), (SELECT number FROM workspace WHERE id = $1), 0, 0, 0, 0, $3, $4, $5 FROM n`,
+			n.First.WorkspaceID, rows, string(audit.AppendEntry(nil, long)), string(audit.AppendPersonal(nil, long)), db.NewSalt())
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -152,7 +152,7 @@ func TestActionsAreSaidInWords(t *testing.T) {
 	for action, want := range map[string]string{
 		"iam.member.added": "Added member", "iam.member.role_assigned": "Assigned role", "directory.receiving_method.removed": "Removed receiving method",
 		"auth.key.created": "Created API key", "auth.client.rotated": "Rotated machine client", "auth.session.created": "Signed in",
-		"auth.totp.enabled": "Enabled authenticator app", "audit.exported": "Exported audit log", "space.star_ship.launched": "Launched star ship", "odd": "odd",
+		"auth.totp.enabled": "Enabled authenticator app", "audit.exported": "Exported audit log", "audit.erased": "Erased audit entries", "space.star_ship.launched": "Launched star ship", "odd": "odd",
 	} {
 		if got := actionText(action); got != want {
 			t.Errorf("%s is called %q, want %q", action, got, want)

@@ -8,6 +8,7 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
+	"bursar/internal/auditlog"
 )
 
 // auditRow is an audit entry as the page shows it.
@@ -32,7 +33,7 @@ type auditField struct {
 type relatedLink struct{ Text, Path string }
 
 func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
-	out := auditRow{homeRow: newHomeRow(row), Did: actionText(row.Action)}
+	out := auditRow{homeRow: newHomeRow(v, row), Did: actionText(row.Action)}
 	if !strings.Contains(out.Who, row.ActorEmail) {
 		out.Email = row.ActorEmail
 	}
@@ -114,15 +115,24 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 }
 
 // auditRowPage is the page of a single audit entry.
-type auditRowPage struct{ Row auditRow }
+type auditRowPage struct {
+	Row      auditRow
+	Verified *verification // nil until it is asked for
+}
 
 func (c *Console) auditRowPage(v *visit) error {
 	if err := v.need(access.AuditRead); err != nil {
 		return err
 	}
-	row, err := c.Audit.Get(v.R.Context(), v.Caller, v.workspace.ID, v.R.PathValue("id"))
+	row, err := read(v, c.Audit.Get, auditlog.GetInput{Filters: auditlog.Filters{WorkspaceID: &v.workspace.ID}, ID: v.R.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	return v.show("audit_row", auditTitle, auditRowPage{newAuditRow(v, auditFilter{}, row)})
+	page := auditRowPage{Row: newAuditRow(v, auditFilter{}, row)}
+	if v.R.URL.Query().Has("verify") {
+		if page.Verified, err = c.verify(v, row); err != nil {
+			return err
+		}
+	}
+	return v.show("audit_row", auditTitle, page)
 }

@@ -1,9 +1,8 @@
 package console
 
 import (
-	"slices"
+	"net/url"
 	"strconv"
-	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -49,7 +48,9 @@ type entryPage struct {
 	Details     []shownField
 	SeesMethods bool
 	Methods     []method
-	History     []homeRow
+	History     []homeRow // one page of it
+	Older       string    // the page with what happened before
+	Newest      string    // the first page, if this is an older one
 }
 
 func (c *Console) entryPage(v *visit) error {
@@ -62,40 +63,43 @@ func (c *Console) entryPage(v *visit) error {
 		Entry: e, Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, reveal),
 	}
 	if v.can(access.AuditRead) {
-		if data.History, err = c.history(v, data); err != nil {
+		err := c.addHistory(v, &data)
+		if stale(err, v.R.URL.Query().Get(historyCursor)) {
+			return v.redirect(v.path("directory", e.ID))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return v.show("directory_entry", e.Label, data)
 }
 
-// shownHistory is how many audit entries the page shows.
-const shownHistory = 8
+const (
+	shownHistory  = 10        // audit entries on a page of the history
+	historyCursor = "history" // the query parameter with the cursor of an older page
+)
 
-// history lists the audit entries about an entry and its receiving methods, newest
-// first.
-func (c *Console) history(v *visit, e entryPage) ([]homeRow, error) {
-	var all []api.AuditEntry
-	about := []string{e.ID}
-	for _, m := range e.Methods {
-		about = append(about, m.ID)
+// addHistory adds a page of the audit entries about an entry and about the receiving methods
+// that it has or had, newest first.
+func (c *Console) addHistory(v *visit, e *entryPage) error {
+	cursor, path := v.R.URL.Query().Get(historyCursor), v.path("directory", e.ID)
+	page, err := read(v, c.Audit.Page, auditlog.ListInput{
+		Filters:    auditlog.Filters{WorkspaceID: &v.workspace.ID, EntryID: &e.ID},
+		PageParams: web.PageParams{Limit: new(strconv.Itoa(shownHistory)), Cursor: optional(cursor)},
+	})
+	if err != nil {
+		return err
 	}
-	for _, id := range about {
-		page, err := read(v, c.Audit.Page, auditlog.ListInput{
-			Filters:    auditlog.Filters{WorkspaceID: &v.workspace.ID, ResourceID: &id},
-			PageParams: web.PageParams{Limit: new(strconv.Itoa(shownHistory))},
-		})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page.Rows...)
+	for _, row := range page.Rows {
+		e.History = append(e.History, newHomeRow(v, row))
 	}
-	slices.SortFunc(all, func(a, b api.AuditEntry) int { return strings.Compare(b.ID, a.ID) })
-	var rows []homeRow
-	for _, row := range all[:min(len(all), shownHistory)] {
-		rows = append(rows, newHomeRow(row))
+	if page.More {
+		e.Older = path + "?" + historyCursor + "=" + url.QueryEscape(page.Cursor) + "#history"
 	}
-	return rows, nil
+	if cursor != "" {
+		e.Newest = path + "#history"
+	}
+	return nil
 }
 
 func (c *Console) setEntryStatus(v *visit) error {

@@ -60,10 +60,15 @@ type homeRow struct {
 	Who    string
 	Result string // the outcome in words
 	Kind   string // the style of the outcome's badge
+
+	Changes []shownChange
 }
 
-func newHomeRow(row api.AuditEntry) homeRow {
-	return homeRow{AuditEntry: row, Who: actorName(row), Result: outcomeText(row.Outcome), Kind: outcomeKind(row.Outcome)}
+func newHomeRow(v *visit, row api.AuditEntry) homeRow {
+	if row.Erased {
+		row.Description = actionText(row.Action) // which is all that is left of it
+	}
+	return homeRow{AuditEntry: row, Who: actorName(row), Result: outcomeText(row.Outcome), Kind: outcomeKind(row.Outcome), Changes: shownChanges(row.Changes, v.zone)}
 }
 
 func (c *Console) home(v *visit) error {
@@ -112,7 +117,7 @@ func (c *Console) homeActivity(v *visit, page *homePage) error {
 		return err
 	}
 	for _, row := range recent {
-		page.Recent = append(page.Recent, newHomeRow(row))
+		page.Recent = append(page.Recent, newHomeRow(v, row))
 	}
 	days, err := c.Audit.Activity30(v.R.Context(), v.Caller, v.workspace.ID, v.zone)
 	if err != nil {

@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -19,6 +21,7 @@ func (c *Console) organizationRoutes() []Route {
 		c.getIn("/organization", c.organizationPage),
 		c.postIn("/organization", audit.OrganizationSettingsUpdated, c.updateOrganization),
 		c.postIn("/organization/second-factor", audit.OrganizationSettingsUpdated, c.recentForm(settings, c.demandFactor)),
+		c.postIn("/organization/audit-retention", audit.OrganizationSettingsUpdated, c.recentForm(settings, c.retainAudit)),
 		c.postIn("/organization/workspace", audit.WorkspaceUpdated, c.updateWorkspace),
 		c.postIn("/organization/owners", audit.OwnerAdded, c.recentForm(settings, c.addOwner)),
 		c.postIn("/organization/owners/{userId}/remove", audit.OwnerRemoved, c.recentForm(settings, c.removeOwner)),
@@ -36,6 +39,8 @@ type organizationPage struct {
 	ID           string          // of the organization
 	Demands      bool            // the organization demands a second factor
 	MayDemand    bool            // the visitor has shown theirs
+	Retention    int64           // after how many days the audit log is erased, 0 for never
+	Days         string          // the same in its field, where it may be what was typed
 	Owners       []api.User
 	Candidates   []api.Member // who can become an owner, of those whom the visitor sees
 }
@@ -59,8 +64,12 @@ func (v *visit) organizationData() (organizationPage, error) {
 	}
 	data := organizationPage{
 		ID: id, Owner: v.owns(id), Demands: org.RequireSecondFactor, MayDemand: !v.Caller.OneFactor,
+		Retention:    org.AuditRetentionDays,
 		Organization: namedForm{Name: org.Name, Slug: org.Slug},
 		Workspace:    namedForm{Name: v.workspace.Name, Slug: v.workspace.Slug},
+	}
+	if data.Retention > 0 {
+		data.Days = strconv.FormatInt(data.Retention, 10)
 	}
 	for _, w := range v.workspaces {
 		if w.OrganizationID == id {
@@ -138,6 +147,32 @@ func (c *Console) demandFactor(v *visit) error {
 		return v.done("The organization now demands a second factor.", v.path("organization"))
 	}
 	return v.done("The organization no longer demands a second factor.", v.path("organization"))
+}
+
+// retainAudit changes how long the organization keeps its audit log.
+func (c *Console) retainAudit(v *visit) error {
+	typed := v.field("audit_retention_days")
+	n, err := strconv.ParseInt(cmp.Or(typed, "0"), 10, 64)
+	if err != nil {
+		err = fault.Invalid("audit_retention_days", "must be a number of days")
+	} else {
+		_, err = change(v, c.Organizations.UpdateSettings, organization.SettingsInput{
+			ID: v.workspace.OrganizationID, SettingsUpdate: api.SettingsUpdate{AuditRetentionDays: &n},
+		})
+	}
+	if err == nil {
+		return v.done("Audit log retention saved.", v.path("organization"))
+	}
+	p, status, ok := formProblems(err, "audit_retention_days")
+	if !ok {
+		return err
+	}
+	data, failed := v.organizationData()
+	if failed != nil {
+		return failed
+	}
+	data.Days = typed
+	return v.showAgain(status, "organization", "Organization", p, data)
 }
 
 func (c *Console) updateWorkspace(v *visit) error {

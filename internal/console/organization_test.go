@@ -161,3 +161,35 @@ func TestRefusedWorkspaceFormKeepsItsContent(t *testing.T) {
 		t.Errorf("a form sent twice acts once: %s and %s", twice[0].path, twice[1].path)
 	}
 }
+
+func TestAnOwnerDecidesHowLongTheAuditLogIsKept(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.Member(t, "vic@example.com", "viewer")
+	page := open(t, n, adminEmail, "/organization")
+	page.WaitText("Acme keeps its audit log for ever.")
+	save := func(days string) {
+		page.Fill("Erase after days", days)
+		page.ClickText("Save retention")
+		page.ClickText("Change")
+	}
+	for days, problem := range map[string]string{"30": "Must be at least 365, or 0 to keep the log for ever.", "soon": "Must be a number of days."} {
+		page.ExpectStatus(http.StatusBadRequest)
+		save(days)
+		page.WaitText(problem)
+		if page.Value("Erase after days") != days {
+			t.Errorf("what was typed is gone: %q", page.Value("Erase after days"))
+		}
+		page.Accessible("organization with a bad retention")
+		page.ExpectStatus(http.StatusOK)
+	}
+	save("730")
+	page.WaitText("Audit log retention saved.")
+	page.WaitText("What's personal in an audit entry of Acme and its workspaces is erased after 730 days.")
+	page.Accessible("organization with a retention")
+	page.Shoot("organization-retention")
+	vic := open(t, n, "vic@example.com", "/organization")
+	vic.WaitText("is erased after 730 days.")
+	save("")
+	page.WaitText("Acme keeps its audit log for ever.")
+}

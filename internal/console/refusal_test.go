@@ -47,6 +47,7 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/roles/{role}/delete":                          {audit.RoleDeleted, "", nil},
 		"/w/{ws}/organization":                                 {audit.OrganizationSettingsUpdated, "", []string{"name", "Acme", "slug", "acme-2"}},
 		"/w/{ws}/organization/second-factor":                   {audit.OrganizationSettingsUpdated, "", []string{"demand", "yes"}},
+		"/w/{ws}/organization/audit-retention":                 {audit.OrganizationSettingsUpdated, "", []string{"audit_retention_days", "400"}},
 		"/w/{ws}/organization/owners":                          {audit.OwnerAdded, "", []string{"user_id", member}},
 		"/w/{ws}/organization/owners/{userId}/remove":          {audit.OwnerRemoved, member, nil},
 		"/w/{ws}/organization/workspace":                       {audit.WorkspaceUpdated, "", []string{"name", "Room", "slug", "room-2"}},

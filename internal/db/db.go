@@ -87,6 +87,10 @@ func open(ctx context.Context, c Config, wanted func(migration string) bool) (*D
 // Close waits for the writes that have started and closes the store.
 func (d *DB) Close() error { return d.engine.Close() }
 
+// Shred takes what was erased out of the files of the store, as far as the engine can:
+// docs/operating.md says how far that is.
+func (d *DB) Shred(ctx context.Context) error { return d.engine.Shred(ctx) }
+
 // Now returns the store's time in Unix milliseconds.
 func (d *DB) Now() int64 { return d.clock().UnixMilli() }
 

@@ -31,6 +31,9 @@ func makeWorkspace(t *testing.T, d *db.DB) {
 // forgeries are ways to change what the audit log says.
 var forgeries = map[string]struct{ engine, sql string }{
 	"update":   {"", `UPDATE audit_log SET entry = '["forged"]'`},
+	"personal": {"", `UPDATE audit_log SET personal = '["forged"]'`},
+	"no proof": {"", `UPDATE audit_log SET personal = NULL, salt = NULL`},
+	"a column": {"", `UPDATE audit_log SET action_key = 1`},
 	"delete":   {"", `DELETE FROM audit_log`},
 	"upsert":   {"", `INSERT INTO` + copyRow + taken + ` DO UPDATE SET entry = '["forged"]'`},
 	"replace":  {"sqlite", `INSERT OR REPLACE INTO` + copyRow},

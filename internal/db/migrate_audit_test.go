@@ -39,7 +39,9 @@ type oldRow struct {
 
 // newRow is what the store must make of an old row.
 type newRow struct {
-	ID, Workspace, Organization, Entry    string
+	ID, Workspace, Organization, Entry, Personal string
+	Salted                                       bool
+
 	Actor, Action, Type, Resource, Denied int64
 }
 
@@ -47,7 +49,7 @@ func (o oldRow) want() newRow {
 	e := o.entry
 	key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, o.workspace, value) }
 	outcome, _ := audit.OutcomeKey(o.workspace, audit.Outcome(e.Outcome)).(int64)
-	return newRow{e.ID, o.workspace, o.organization, string(audit.AppendStored(nil, e)),
+	return newRow{e.ID, o.workspace, o.organization, string(audit.AppendEntry(nil, e)), string(audit.AppendPersonal(nil, e)), true,
 		key(audit.ByActor, e.ActorID), key(audit.ByAction, e.Action), key(audit.ByResourceType, e.ResourceType), key(audit.ByResource, e.ResourceID), outcome}
 }
 
@@ -78,8 +80,8 @@ func TestOldAuditRowsAreMigratedAsNewOnesAreWritten(t *testing.T) {
 		var got []newRow
 		err := migrated.Read(t.Context(), func(q db.Q) (err error) {
 			got, err = db.Collect(q, func(r db.Rows) newRow {
-				return newRow{db.UnpackID("aud", r, 0), r.Text(1), r.Text(2), r.Text(3), r.Int(4), r.Int(5), r.Int(6), r.Int(7), r.Int(8)}
-			}, `SELECT a.id, w.id, a.organization_id, entry, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key
+				return newRow{db.UnpackID("aud", r, 0), r.Text(1), r.Text(2), r.Text(3), r.Text(9), len(r.Raw(10)) == 16, r.Int(4), r.Int(5), r.Int(6), r.Int(7), r.Int(8)}
+			}, `SELECT a.id, w.id, a.organization_id, entry, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, personal, salt
 				FROM audit_log a LEFT JOIN workspace w ON w.number = a.workspace_number ORDER BY a.id`)
 			return err
 		})

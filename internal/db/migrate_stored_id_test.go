@@ -38,7 +38,7 @@ func fillWithTexts(tx *db.Tx) error {
 				[]any{fmt.Sprint("rm_", i), id}},
 			{`INSERT INTO directory_common_word (workspace_id, word) VALUES ($1, $2)`, []any{workspace, fmt.Sprint("common", i)}},
 			{`INSERT INTO audit_log (id, workspace_id, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
-				VALUES ($1, $2, $3, 21, 22, 23, 24, $4, '["did","it"]')`,
+				VALUES ($1, $2, $3, 21, 22, 23, 24, $4, '["did","it","","","success",1,"","","","","",""]')`,
 				[]any{oldRowID(i), []any{"ws_1", "ws_2", nil, nil}[i], []any{nil, nil, "org_1", nil}[i], db.NullInt(int64(i))}},
 		} {
 			if err := tx.Exec(statement.sql, statement.args...); err != nil {
@@ -57,7 +57,7 @@ func TestAStoreKeepsEverythingWhenItsIDsArePacked(t *testing.T) {
 		fillBefore(t, store, "0013", fillWithTexts)
 		d := store.Open(t)
 		want := map[string][]string{
-			"entries": {}, "words": {}, "tags": {}, "methods": {}, "audit": {},
+			"entries": {}, "words": {}, "tags": {}, "methods": {}, "methods of history": {}, "audit": {},
 			"common words": {"1 common0", "1 common2", "2 common1", "2 common3"},
 			"audit entries": {
 				oldRowID(0) + " ws_1  did it", oldRowID(1) + " ws_2  did it", oldRowID(2) + "  org_1 did it", oldRowID(3) + "   did it",
@@ -68,6 +68,7 @@ func TestAStoreKeepsEverythingWhenItsIDsArePacked(t *testing.T) {
 			want["entries"] = append(want["entries"], fmt.Sprintf(`%s %d person Label %d %v name active {"a":1} label 11 12 %d`, oldEntry(i), 1+i%2, i, sent, i/2))
 			want["tags"] = append(want["tags"], fmt.Sprintf("%s tag_1 %v", oldEntry(i), live))
 			want["methods"] = append(want["methods"], fmt.Sprintf("%s rm_%d bank name 1 true 13", oldEntry(i), i))
+			want["methods of history"] = append(want["methods of history"], fmt.Sprintf("%s rm_%d", oldEntry(i), i))
 			want["audit"] = append(want["audit"], fmt.Sprintf("%s %d %s 21 22 23 24 %d", oldRowID(i), []int{1, 2, 0, 0}[i], []string{"", "", "org_1", ""}[i], i))
 		}
 		for _, i := range []int{0, 2, 1, 3} {
@@ -91,6 +92,9 @@ func TestAStoreKeepsEverythingWhenItsIDsArePacked(t *testing.T) {
 			}},
 			"methods": {`SELECT entry_id, id, provider, account_name, account_id, is_default, created_at FROM receiving_method ORDER BY entry_id`, func(r db.Rows) string {
 				return fmt.Sprintf("%s %s %s %s %s %v %d", db.UnpackID("entry", r, 0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Bool(5), r.Int(6))
+			}},
+			"methods of history": {`SELECT entry_id, method_id FROM entry_method_log ORDER BY entry_id`, func(r db.Rows) string {
+				return db.UnpackID("entry", r, 0) + " " + r.Text(1)
 			}},
 			"common words": {`SELECT workspace_number, word FROM directory_common_word ORDER BY workspace_number, word`, func(r db.Rows) string {
 				return fmt.Sprint(r.Int(0), " ", r.Text(1))

@@ -20,6 +20,13 @@ type auditOrder struct {
 	// next reads the rows that follow a number and an id, and that no row can come before
 	// any more.
 	next string
+	// find reads the row with an id, by an index.
+	find string
+	// placed reads the rows that follow a position. A row is found by its workspace and its
+	// id, or by its id among those of no workspace: there is no index of all ids.
+	placed string
+	// skipped reads the rows that have no place although rows after them have.
+	skipped string
 	// renumber repairs what state found to be wrong in the state, and returns rows that have
 	// no place and that next would not return.
 	renumber func(tx *Tx, s *AuditState) ([]AuditRow, error)
@@ -33,6 +40,17 @@ func sqliteAuditOrder() auditOrder {
 			FROM audit_sequence s`,
 		next: `SELECT rowid, id, workspace_number, organization_id FROM audit_log
 			WHERE rowid > $1 AND id <> $2 ORDER BY rowid LIMIT 500`,
+		// The table has no index of ids alone, but places have.
+		find: `SELECT rowid, id, workspace_number, organization_id FROM audit_log WHERE id = $1 AND rowid > (SELECT sorts_as FROM audit_sequence)
+			UNION ALL SELECT 0, p.audit_id, s.workspace_number, s.organization_id FROM audit_place p JOIN audit_stream s ON s.number = p.stream WHERE p.audit_id = $1`,
+		placed: `SELECT p.position, p.stream, p.seq, p.audit_id, coalesce(a.entry, o.entry), coalesce(a.personal, o.personal), coalesce(a.salt, o.salt), coalesce(a.erased, o.erased)
+			FROM audit_place p CROSS JOIN audit_stream s ON s.number = p.stream
+			LEFT JOIN audit_log a ON a.workspace_number = s.workspace_number AND a.id = p.audit_id
+			LEFT JOIN audit_log o ON s.workspace_number IS NULL AND coalesce(o.workspace_number, 0) = 0 AND o.id = p.audit_id
+			WHERE p.position > $1 ORDER BY p.position LIMIT 500`,
+		skipped: `SELECT id FROM audit_log a
+			WHERE rowid <= (SELECT s.sorts_as FROM audit_sequence s JOIN audit_log l ON l.rowid = s.sorts_as AND l.id = s.audit_id)
+			AND NOT EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = a.id)`,
 		renumber: renumberSQLite,
 	}
 }
@@ -61,6 +79,18 @@ func postgresAuditOrder() auditOrder {
 			WHERE (xact, id) > ($1, $2) AND
 				xact < (SELECT xact_offset FROM audit_sequence) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 			ORDER BY xact, id LIMIT 500`,
+		find: `SELECT xact, id, workspace_number, organization_id FROM audit_log WHERE id = $1`,
+		// The limits keep PostgreSQL from joining by reading the whole log.
+		placed: `SELECT p.position, p.stream, p.seq, p.audit_id, coalesce(a.entry, o.entry), coalesce(a.personal, o.personal), coalesce(a.salt, o.salt), coalesce(a.erased, o.erased)
+			FROM (SELECT * FROM audit_place WHERE position > $1 ORDER BY position LIMIT 500) p
+			LEFT JOIN LATERAL (SELECT workspace_number FROM audit_stream WHERE number = p.stream LIMIT 1) s ON true
+			LEFT JOIN LATERAL (SELECT entry, personal, salt, erased FROM audit_log
+				WHERE workspace_number = s.workspace_number AND id = p.audit_id LIMIT 1) a ON true
+			LEFT JOIN LATERAL (SELECT entry, personal, salt, erased FROM audit_log
+				WHERE s.workspace_number IS NULL AND coalesce(workspace_number, 0) = 0 AND id = p.audit_id LIMIT 1) o ON true
+			ORDER BY p.position`,
+		skipped: `SELECT id FROM audit_log a WHERE (xact, id) <= (SELECT sorts_as, audit_id FROM audit_sequence)
+			AND NOT EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = a.id)`,
 		renumber: renumberPostgres,
 	}
 }
@@ -90,7 +120,7 @@ func renumberPostgres(tx *Tx, s *AuditState) ([]AuditRow, error) {
 		s.last.sortsAs, s.last.ID)
 }
 
-// AuditRow is a row of the audit log that has no place yet.
+// AuditRow is a row of the audit log that may have no place yet.
 type AuditRow struct {
 	ID             [16]byte
 	Workspace      int64  // its number, 0 for none
@@ -103,6 +133,15 @@ func auditRow(r Rows) AuditRow {
 	row := AuditRow{sortsAs: r.Int(0), Workspace: r.Int(2), OrganizationID: r.Text(3)}
 	copy(row.ID[:], r.Raw(1))
 	return row
+}
+
+// FindAuditRow finds a row of the audit log, wherever it belongs.
+func (q Q) FindAuditRow(d *DB, id string) (row AuditRow, found bool, err error) {
+	err = q.Each(func(r Rows) error {
+		row, found = auditRow(r), true
+		return nil
+	}, d.dialect.audit.find, PackID("aud", id))
+	return row, found, err
 }
 
 // AuditState says how far the audit log has been sequenced.
@@ -130,6 +169,18 @@ func (q Q) AuditState(d *DB) (s AuditState, next []AuditRow, err error) {
 	}
 	next, err = Collect(q, auditRow, d.dialect.audit.next, s.last.sortsAs, s.last.ID)
 	return s, next, err
+}
+
+// PlacedAudit calls fn with the rows that follow a position, AuditBatch at most: position, stream,
+// seq, id, entry, personal, salt, erased. The last four are NULL if the row is missing.
+func (q Q) PlacedAudit(d *DB, after int64, fn func(r Rows) error) error {
+	return q.Each(fn, d.dialect.audit.placed, after)
+}
+
+// AuditSkipped returns the ids of rows that have no place although rows after them have, as
+// only rows can have that somebody has put between them.
+func (q Q) AuditSkipped(d *DB) ([]string, error) {
+	return Collect(q, func(r Rows) string { return UnpackID("aud", r, 0) }, d.dialect.audit.skipped)
 }
 
 // Renumbered reports whether the engine has given new numbers to what the rows are sorted

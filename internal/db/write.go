@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -78,8 +79,8 @@ func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any
 	return err
 }
 
-const insertAudit = `INSERT INTO audit_log (id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry)
-	VALUES ($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, $5, $6, $7, $8, $9)`
+const insertAudit = `INSERT INTO audit_log (id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt)
+	VALUES ($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 // maxAuditText bounds each text of an audit row, in bytes. Some of them come from
 // requests that were refused, whose sender must not decide how large the log grows.
@@ -106,6 +107,14 @@ func capped(text string) string {
 	return text[:end] + ellipsis
 }
 
+// NewSalt returns what keeps anybody from guessing the personal part of an audit row by its
+// digest, which is all that stays of it when it is erased.
+func NewSalt() [16]byte {
+	var salt [16]byte
+	_, _ = rand.Read(salt[:]) // it never fails
+	return salt
+}
+
 func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	if e.Empty() {
 		return errors.New("a mutation returned no audit event")
@@ -130,12 +139,13 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 		Action: string(e.Action), Outcome: string(e.Outcome), Description: capped(e.Description), Timestamp: at,
 		ActorType: string(actor.Type), ActorID: capped(actor.ID), ActorName: capped(actor.Name), ActorEmail: capped(actor.Email),
 		ResourceType: string(e.Action.Resource()), ResourceID: capped(e.ResourceID), RequestID: capped(actor.RequestID), IP: capped(actor.IP),
+		Changes: e.Changes,
 	}
 	key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, e.WorkspaceID, value) }
 	if err := tx.Exec(insertAudit, PackID("aud", id), NullText(e.WorkspaceID), NullText(e.OrganizationID),
 		key(audit.ByActor, entry.ActorID), key(audit.ByAction, entry.Action), key(audit.ByResourceType, entry.ResourceType),
 		key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(e.WorkspaceID, e.Outcome),
-		string(audit.AppendStored(make([]byte, 0, 512), entry))); err != nil {
+		string(audit.AppendEntry(make([]byte, 0, 256), entry)), string(audit.AppendPersonal(make([]byte, 0, 256), entry)), NewSalt()); err != nil {
 		return fmt.Errorf("write the audit row: %w", err)
 	}
 	if notice := tx.db.dialect.notifyAccess; notice != "" && e.ChangesAccess() {

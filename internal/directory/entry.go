@@ -68,6 +68,17 @@ func (e entry) same(other entry) bool {
 		e.status == other.status && e.fields.Equal(other.fields)
 }
 
+// changesTo returns what differs in another version of the entry.
+func (e entry) changesTo(after entry) audit.Changes {
+	var c audit.Changes
+	c.Add("label", e.label, after.label)
+	c.Add("label_sent", e.labelSent, after.labelSent)
+	c.Add("name", e.name, after.name)
+	c.Add("status", e.status, after.status)
+	c.AddFields(e.fields, after.fields)
+	return c
+}
+
 func (e entry) wire() api.Entry {
 	return api.Entry{
 		ID: e.id, WorkspaceID: e.workspaceID, Type: e.kind, Label: e.label, Status: e.status,
@@ -82,4 +93,15 @@ func (e entry) event(action audit.Action, verb string) audit.Event {
 		ResourceID:  e.id,
 		Description: verb + " " + e.kind + " " + e.label,
 	}
+}
+
+// statusDeleted is what the log calls the status of an entry while it is deleted.
+const statusDeleted = "deleted"
+
+// moved is the event of an entry that is deleted, restored or purged: what the log tells
+// as its status before and after.
+func (e entry) moved(action audit.Action, verb, before, after string) audit.Event {
+	event := e.event(action, verb)
+	event.Changes.Add("status", before, after)
+	return event
 }

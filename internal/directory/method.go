@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -39,13 +40,31 @@ func pick(methods []api.ReceivingMethod, id string) (api.ReceivingMethod, error)
 	return api.ReceivingMethod{}, fault.Missing("receiving method")
 }
 
-func methodEvent(action audit.Action, e entry, m api.ReceivingMethod, text string) audit.Event {
-	return audit.Event{
+// methodEvent is the event of a change of a receiving method, of which one version is empty
+// if it was added or removed. The row is about the method; its changes then tell the entry.
+func methodEvent(action audit.Action, e entry, before, after api.ReceivingMethod, text string) audit.Event {
+	m := after
+	if m.ID == "" {
+		m = before
+	}
+	event := audit.Event{
 		Action:      action,
 		WorkspaceID: e.workspaceID,
 		ResourceID:  m.ID,
 		Description: text + " " + e.label + " (" + m.Provider + ")",
 	}
+	entryOf := func(m api.ReceivingMethod) string {
+		if m.ID == "" {
+			return ""
+		}
+		return e.id
+	}
+	event.Changes.Add("entry_id", entryOf(before), entryOf(after))
+	event.Changes.Add("provider", before.Provider, after.Provider)
+	event.Changes.Add("account_name", before.AccountName, after.AccountName)
+	event.Changes.AddMasked("account_id", before.AccountID, after.AccountID)
+	event.Changes.Add("is_default", before.IsDefault, after.IsDefault)
+	return event
 }
 
 // AddMethod adds a receiving method to an entry. The first one is the default.
@@ -66,12 +85,17 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 			ID: tx.NewID("rm"), Provider: in.Provider, AccountName: in.AccountName, AccountID: in.AccountID,
 			IsDefault: in.IsDefault || len(methods) == 0,
 		}
+		event := methodEvent(audit.ReceivingMethodAdded, e, api.ReceivingMethod{}, m, "Added a receiving method to")
 		if m.IsDefault {
+			passDefault(&event, methods, m.ID)
 			if err := clearDefault(tx, e.id); err != nil {
 				return m, audit.Event{}, err
 			}
 		}
-		return m, methodEvent(audit.ReceivingMethodAdded, e, m, "Added a receiving method to"), tx.Exec(
+		if err := tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID); err != nil {
+			return m, audit.Event{}, err
+		}
+		return m, event, tx.Exec(
 			`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_id, is_default, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.ID, stored(e.id), m.Provider, m.AccountName, m.AccountID, m.IsDefault, tx.Now())
 	})
@@ -97,6 +121,7 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 		set(&after.AccountName, in.AccountName)
 		set(&after.AccountID, in.AccountID)
 		set(&after.IsDefault, in.IsDefault)
+		event := methodEvent(audit.ReceivingMethodUpdated, e, before, after, "Updated a receiving method of")
 		switch {
 		case after == before && in.Unseen:
 			return after, audit.None("nothing changed"), nil
@@ -106,11 +131,12 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 		case before.IsDefault && !after.IsDefault:
 			return after, audit.Event{}, fault.Invalid("is_default", "cannot be taken from the default: make another one the default")
 		case after.IsDefault && !before.IsDefault:
+			passDefault(&event, methods, after.ID)
 			if err := clearDefault(tx, e.id); err != nil {
 				return after, audit.Event{}, err
 			}
 		}
-		return after, methodEvent(audit.ReceivingMethodUpdated, e, after, "Updated a receiving method of"), tx.Exec(
+		return after, event, tx.Exec(
 			`UPDATE receiving_method SET provider = $2, account_name = $3, account_id = $4, is_default = $5 WHERE id = $1`,
 			after.ID, after.Provider, after.AccountName, after.AccountID, after.IsDefault)
 	})
@@ -136,12 +162,23 @@ func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput
 		if err := tx.Exec(`DELETE FROM receiving_method WHERE id = $1`, m.ID); err != nil {
 			return answer, audit.Event{}, err
 		}
-		if m.IsDefault {
-			err = tx.Exec(`UPDATE receiving_method SET is_default = TRUE
-				WHERE id = (SELECT id FROM receiving_method WHERE entry_id = $1 ORDER BY id LIMIT 1)`, stored(e.id))
+		event := methodEvent(audit.ReceivingMethodRemoved, e, m, api.ReceivingMethod{}, "Removed a receiving method of")
+		if next := slices.IndexFunc(methods, func(other api.ReceivingMethod) bool { return other.ID != m.ID }); m.IsDefault && next >= 0 {
+			passDefault(&event, methods, methods[next].ID)
+			err = tx.Exec(`UPDATE receiving_method SET is_default = TRUE WHERE id = $1`, methods[next].ID)
 		}
-		return answer, methodEvent(audit.ReceivingMethodRemoved, e, m, "Removed a receiving method of"), err
+		return answer, event, err
 	})
+}
+
+// passDefault tells in an event which other method of the entry has been the default so far,
+// or is it from now on.
+func passDefault(event *audit.Event, methods []api.ReceivingMethod, to string) {
+	for _, m := range methods {
+		if m.IsDefault {
+			event.Changes.Add("default_method", m.ID, to)
+		}
+	}
 }
 
 func clearDefault(tx *db.Tx, entryID string) error {

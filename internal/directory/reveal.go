@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"time"
-	"unicode/utf8"
 
 	"bursar/internal/audit"
 	"bursar/internal/budget"
@@ -34,15 +33,4 @@ func revealed(tx *db.Tx, by db.Caller, e entry) (audit.Event, error) {
 		return audit.None("a row of the last hour tells it"), nil
 	}
 	return e.event(audit.ReceivingMethodRevealed, "Saw account numbers of"), err
-}
-
-// mask hides an account number except for its last four characters. A short number is
-// hidden completely, because those four would be most of it.
-func mask(account string) string {
-	const shown, least = 4, 8
-	if utf8.RuneCountInString(account) < least {
-		return "••••"
-	}
-	runes := []rune(account)
-	return "•••• " + string(runes[len(runes)-shown:])
 }

@@ -123,7 +123,7 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 			if full(m) {
 				shown = true
 			} else {
-				methods[i].AccountID = mask(m.AccountID)
+				methods[i].AccountID = audit.Mask(m.AccountID)
 			}
 		}
 		if err == nil && shown {
@@ -217,16 +217,20 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			return api.Created{}, audit.Event{}, err
 		}
 		changed := !after.same(before)
+		event := after.event(audit.EntryUpdated, "Updated")
 		if changed {
+			event.Changes = before.changesTo(after)
 			if err := update(tx, before, after); err != nil {
 				return api.Created{}, audit.Event{}, err
 			}
 		}
 		if in.Tags != nil {
-			retagged, err := replaceTags(tx, after, in.Tags, held)
+			gone, added, err := replaceTags(tx, after, in.Tags, held)
 			if err != nil {
 				return api.Created{}, audit.Event{}, err
 			}
+			event.Changes.AddItems("tags", gone, added)
+			retagged := len(gone)+len(added) > 0
 			if retagged && !changed {
 				err = touch(tx, after.id)
 			}
@@ -238,7 +242,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		if !changed {
 			return api.Created{ID: in.ID}, audit.None("nothing changed"), nil
 		}
-		return api.Created{ID: in.ID}, after.event(audit.EntryUpdated, "Updated"), nil
+		return api.Created{ID: in.ID}, event, nil
 	})
 }
 
@@ -253,7 +257,7 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 		if err == nil {
 			err = hide(tx, e)
 		}
-		return api.Deleted{ID: in.ID, Deleted: true}, e.event(audit.EntryDeleted, "Deleted"), err
+		return api.Deleted{ID: in.ID, Deleted: true}, e.moved(audit.EntryDeleted, "Deleted", e.status, statusDeleted), err
 	})
 }
 
@@ -275,7 +279,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 			}
 			return answer, audit.None("the entry is not deleted"), err
 		}
-		return answer, e.event(audit.EntryRestored, "Restored"), nil
+		return answer, e.moved(audit.EntryRestored, "Restored", statusDeleted, e.status), nil
 	})
 }
 
@@ -317,7 +321,7 @@ func (s *Service) Purge(ctx context.Context) error {
 				if err == nil && e.id == "" {
 					return "", audit.None("another node purged the entry"), nil
 				}
-				return id, e.event(audit.EntryPurged, "Purged"), err
+				return id, e.moved(audit.EntryPurged, "Purged", statusDeleted, ""), err
 			})
 			if err != nil {
 				return err

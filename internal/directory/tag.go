@@ -78,6 +78,14 @@ func tagEvent(action audit.Action, workspaceID string, t api.Tag, verb string) a
 	return audit.Event{Action: action, WorkspaceID: workspaceID, ResourceID: t.ID, Description: verb + " tag " + t.Name}
 }
 
+// tagChanges returns what differs between two versions of a tag; one that is empty is none.
+func tagChanges(before, after api.Tag) audit.Changes {
+	var c audit.Changes
+	c.Add("name", before.Name, after.Name)
+	c.Add("applies_to", before.AppliesTo, after.AppliesTo)
+	return c
+}
+
 // mayTag requires the permission to change tags in the workspace of a tag.
 func (s *Service) mayTag(ctx context.Context, by db.Caller, tagID string) (workspaceID string, err error) {
 	err = s.db.Read(ctx, func(q db.Q) error {
@@ -115,7 +123,9 @@ func (s *Service) UpdateTag(ctx context.Context, by db.Caller, in UpdateTagInput
 		if err := stillApplies(tx.Q, after); err != nil {
 			return after, audit.Event{}, err
 		}
-		return after, tagEvent(audit.TagUpdated, workspaceID, after, "Updated"), tx.Exec(
+		event := tagEvent(audit.TagUpdated, workspaceID, after, "Updated")
+		event.Changes = tagChanges(before, after)
+		return after, event, tx.Exec(
 			`UPDATE directory_tag SET name = $2, name_key = $3, applies_to = $4 WHERE id = $1`, in.ID, after.Name, nameKey(after.Name), after.AppliesTo)
 	})
 	if db.IsUnique(err) {
@@ -135,7 +145,9 @@ func (s *Service) DeleteTag(ctx context.Context, by db.Caller, in TagInput) (api
 		if err == nil {
 			err = tx.Exec(`DELETE FROM directory_tag WHERE id = $1`, in.ID)
 		}
-		return api.Deleted{ID: in.ID, Deleted: true}, tagEvent(audit.TagDeleted, workspaceID, t, "Deleted"), err
+		event := tagEvent(audit.TagDeleted, workspaceID, t, "Deleted")
+		event.Changes = tagChanges(t, api.Tag{})
+		return api.Deleted{ID: in.ID, Deleted: true}, event, err
 	})
 }
 
@@ -203,14 +215,14 @@ func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err err
 	return id, found, err
 }
 
-// resolveTags turns ids and names into ids. It creates a tag for a name that the
+// resolveTags turns ids and names into tags. It creates a tag for a name that the
 // workspace does not have, if the caller holds the permission to.
-func resolveTags(tx *db.Tx, e entry, given []string, held access.Set) ([]string, error) {
+func resolveTags(tx *db.Tx, e entry, given []string, held access.Set) ([]api.Tag, error) {
 	known, err := knownTags(tx, e.workspaceID, given)
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
+	var tags []api.Tag
 	for _, text := range given {
 		t, found := known[nameKey(text)]
 		if !found {
@@ -222,11 +234,11 @@ func resolveTags(tx *db.Tx, e entry, given []string, held access.Set) ([]string,
 		if t.AppliesTo != api.AppliesToAll && t.AppliesTo != e.kind {
 			return nil, fault.Invalid("tags", "has the tag "+t.Name+", which applies to "+t.AppliesTo+" only")
 		}
-		if !slices.Contains(ids, t.ID) {
-			ids = append(ids, t.ID)
+		if !hasTag(tags, t.ID) {
+			tags = append(tags, t)
 		}
 	}
-	return ids, nil
+	return tags, nil
 }
 
 // knownTags returns the tags that exist, by nameKey. It locks them in sorted order, so
@@ -269,32 +281,45 @@ func makeTag(tx *db.Tx, workspaceID, name string, held access.Set) (api.Tag, err
 	return api.Tag{}, fault.Invalid("tags", "has the tag "+name+", which is being deleted")
 }
 
-func attach(tx *db.Tx, entryID string, tagIDs []string) error {
-	for _, id := range tagIDs {
-		if err := tx.Exec(`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, $2, TRUE)`, stored(entryID), id); err != nil {
+func attach(tx *db.Tx, entryID string, tags []api.Tag) error {
+	for _, t := range tags {
+		if err := tx.Exec(`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, $2, TRUE)`, stored(entryID), t.ID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func replaceTags(tx *db.Tx, e entry, given []string, held access.Set) (changed bool, err error) {
+// replaceTags gives an entry these tags and no others. It returns the names of those that it
+// removed and added.
+func replaceTags(tx *db.Tx, e entry, given []string, held access.Set) (gone, added []string, err error) {
 	wanted, err := resolveTags(tx, e, given, held)
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
-	current, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT tag_id FROM directory_entry_tag WHERE entry_id = $1`, stored(e.id))
+	current, err := db.Collect(tx.Q, func(r db.Rows) api.Tag { return api.Tag{ID: r.Text(0), Name: r.Text(1)} },
+		`SELECT t.id, t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(e.id))
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
-	gone, added := without(current, wanted), without(wanted, current)
-	for _, id := range gone {
-		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, stored(e.id), id); err != nil {
-			return false, err
+	for _, t := range current {
+		if hasTag(wanted, t.ID) {
+			continue
+		}
+		gone = append(gone, t.Name)
+		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, stored(e.id), t.ID); err != nil {
+			return nil, nil, err
 		}
 	}
-	return len(gone)+len(added) > 0, attach(tx, e.id, added)
+	missing := slices.DeleteFunc(wanted, func(t api.Tag) bool { return hasTag(current, t.ID) })
+	for _, t := range missing {
+		added = append(added, t.Name)
+	}
+	return gone, added, attach(tx, e.id, missing)
+}
+
+func hasTag(tags []api.Tag, id string) bool {
+	return slices.ContainsFunc(tags, func(t api.Tag) bool { return t.ID == id })
 }
 
 func tagNames(q db.Q, entryID string) ([]string, error) {

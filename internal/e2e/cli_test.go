@@ -64,7 +64,8 @@ func TestInitMakesAStoreReady(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
-		if said := p.Out.String(); said != "" {
+		// An embedded store gets its audit key at the first start, which tells of it and of nothing else.
+		if said := p.Out.String(); said != "" && (store.Engine != "sqlite" || !strings.HasPrefix(said, "The audit log is signed with a new key") || strings.Count(said, "\n") != 6) {
 			t.Errorf("a server on an initialised store says:\n%s", said)
 		}
 		admin := servertest.Remote(t, p.URL, made).Admin(t)

@@ -55,6 +55,9 @@ func TestEveryFileOfTheStoreIsPrivate(t *testing.T) {
 	t.Run("also after a crash, and a copy that others can read", func(t *testing.T) {
 		p.kill()
 		for name := range strings.FieldsSeq(names) {
+			if name == "audit.key" {
+				continue // a key that others could read is refused
+			}
 			if err := os.Chmod(filepath.Join(store.Config.Dir, name), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,7 +29,9 @@ type scriptServer struct {
 func (s *stage) startServer(name string, setenv func(name, value string)) {
 	at := &scriptServer{name: name, store: s.store(s.t)}
 	at.made = initialise(s.t, at.store)
-	at.process = start(s.t, at.store)
+	auditKey := filepath.Join(s.t.TempDir(), "audit.key")
+	succeed(s.t, append([]string{"admin", "audit", "init", "--audit-key", auditKey}, storeFlag(at.store))...)
+	at.process = start(s.t, at.store, "--audit-key", auditKey)
 	at.node = servertest.Remote(s.t, at.URL, at.made)
 	s.servers[name] = at
 	prefix := ""
@@ -39,7 +42,7 @@ func (s *stage) startServer(name string, setenv func(name, value string)) {
 	for _, pair := range [][2]string{
 		{"URL", at.URL}, {"HOST", at.host()}, {"KEY", at.made.APIKey}, {"TOKEN", at.node.Admin(s.t).Token},
 		{"USER_ID", at.made.UserID}, {"WS", at.made.WorkspaceID}, {"ORG", at.made.OrganizationID},
-		{"STORE", storeFlag(at.store)},
+		{"STORE", storeFlag(at.store)}, {"AUDIT_KEY", auditKey},
 	} {
 		setenv(prefix+pair[0], pair[1])
 	}

@@ -40,6 +40,7 @@ const (
 	TagExists      Code = "TAG_EXISTS"
 	TagInUse       Code = "TAG_IN_USE"
 	TooMany        Code = "TOO_MANY"
+	AuditUnsigned  Code = "AUDIT_UNSIGNED"
 )
 
 // Status is the table from code to HTTP status. A code that is not in it is a business

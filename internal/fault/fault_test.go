@@ -28,6 +28,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"TAG_EXISTS":           422,
 		"TAG_IN_USE":           422,
 		"TOO_MANY":             422,
+		"AUDIT_UNSIGNED":       422,
 		"RATE_LIMITED":         429,
 		"INTERNAL_ERROR":       500,
 		"UNAVAILABLE":          503,

@@ -110,8 +110,9 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 			return id, audit.None("nothing changed"), nil
 		}
 		// An account that was never completed goes back to being invited.
-		if err := tx.Exec(`UPDATE account SET status = CASE WHEN $2 = 'active' AND email_proof = '' THEN 'invited' ELSE $2 END WHERE id = $1`,
-			id, status); err != nil {
+		var after string
+		if _, err := tx.Row(`UPDATE account SET status = CASE WHEN $2 = 'active' AND email_proof = '' THEN 'invited' ELSE $2 END WHERE id = $1 RETURNING status`,
+			id, status).Scan(&after); err != nil {
 			return "", audit.Event{}, err
 		}
 		if status == statusDisabled {
@@ -120,7 +121,9 @@ func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status str
 			}
 		}
 		org, err = access.AuditOrganization(tx.Q, org)
-		return id, audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}, err
+		event := audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}
+		event.Changes.Add("status", before, after)
+		return id, event, err
 	})
 }
 
@@ -145,7 +148,7 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		made, err := InsertKey(tx, key)
-		event := keyEvent(audit.KeyCreated, made.ID, "Created API key "+key.Name+" for "+NormalizeEmail(email))
+		event := keyCreated(made, "Created API key "+key.Name+" for "+NormalizeEmail(email))
 		event.OrganizationID = org
 		return made, event, err
 	})
@@ -173,7 +176,7 @@ func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		event := keyEvent(audit.KeyRevoked, id, "Revoked API key "+name)
+		event := keyRevoked(id, name)
 		event.OrganizationID, err = access.AuditOrganization(tx.Q, org)
 		return id, event, err
 	})
@@ -181,21 +184,26 @@ func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 
 // VerifyEmail records for every organization that an account's address belongs to the
 // person, and completes the account if it was only invited. It returns the organization
-// whose audit log records that and what changed, in words, or "" if nothing did.
-func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, err error) {
+// whose audit log records that and what changed, in words, or "" if nothing did, and field
+// by field.
+func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, changes audit.Changes, err error) {
 	changed, err = markEmailVerified(tx, accountID)
 	if err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
+	changes.Add("email_verified", changed == "", true)
 	completed, err := tx.Row(`UPDATE account SET status = 'active', name = CASE WHEN name = '' THEN $2 ELSE name END
 		WHERE id = $1 AND status = 'invited' RETURNING id`, accountID, name).Scan(new(string))
+	if completed {
+		changes.Add("status", statusInvited, statusActive)
+	}
 	if changed == "" && completed {
 		changed = "completed the account"
 	}
 	if err == nil && changed != "" {
 		home, err = access.HomeOrg(tx.Q, accountID)
 	}
-	return home, changed, err
+	return home, changed, changes, err
 }
 
 // markEmailVerified records that an account's address belongs to the person. If only

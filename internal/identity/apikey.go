@@ -153,7 +153,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		made, err := InsertKey(tx, key)
-		return made, keyEvent(audit.KeyCreated, made.ID, "Created API key "+key.Name), err
+		return made, keyCreated(made, "Created API key "+key.Name), err
 	})
 	s.tellOfKey(by, made, err)
 	return made, err
@@ -211,6 +211,29 @@ func keyEvent(action audit.Action, id, description string) audit.Event {
 	return audit.Event{Action: action, ResourceID: id, Description: description}
 }
 
+// keyCreated is the event of a new key. It tells what the key is good for, nothing of its secret.
+func keyCreated(made api.NewAPIKey, description string) audit.Event {
+	event := keyEvent(audit.KeyCreated, made.ID, description)
+	event.Changes.Add("name", nil, made.Name)
+	event.Changes.Add("expires_at", nil, made.ExpiresAt)
+	event.Changes.AddItems("allowed_cidrs", nil, made.AllowedCIDRs)
+	return event
+}
+
+// keyRevoked is the event of a key that no longer works.
+func keyRevoked(id, name string) audit.Event {
+	event := keyEvent(audit.KeyRevoked, id, "Revoked API key "+name)
+	event.Changes = revoked()
+	return event
+}
+
+// revoked is what the revocation of a key or of a machine client changes, as the log tells it.
+func revoked() audit.Changes {
+	var c audit.Changes
+	c.Add("status", statusActive, "revoked")
+	return c
+}
+
 // RotateKey replaces a key with a new one. The old key stays valid for a grace period.
 func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (api.NewAPIKey, error) {
 	if err := access.RequireSecondFactor(by.Actor); err != nil {
@@ -231,6 +254,10 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
+		before, err := expiryOf(tx.Q, in.ID)
+		if err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
 		next, end, err := retireKey(tx, in.ID, by.ID, grace*1000)
 		if err == nil {
 			err = next.limitRotation(tx, by.KeyID, in.ID, ownEnd)
@@ -243,7 +270,10 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 		}
 		made, err := InsertKey(tx, next)
 		made.Previous = &api.PreviousAPIKey{ID: in.ID, ExpiresAt: end}
-		return made, keyEvent(audit.KeyRotated, in.ID, "Rotated API key "+next.Name), err
+		event := keyEvent(audit.KeyRotated, in.ID, "Rotated API key "+next.Name)
+		event.Changes.Add("expires_at", before, end)
+		event.Changes.Add("replaced_by", nil, made.ID)
+		return made, event, err
 	})
 	s.tellOfKey(by, made, err)
 	return made, err
@@ -319,7 +349,7 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api.Revoked, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
 		name, err := revokeKey(tx, in.ID, by.ID)
-		return api.Revoked{ID: in.ID, Revoked: true}, keyEvent(audit.KeyRevoked, in.ID, "Revoked API key "+name), err
+		return api.Revoked{ID: in.ID, Revoked: true}, keyRevoked(in.ID, name), err
 	})
 }
 

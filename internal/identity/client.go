@@ -42,12 +42,15 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 			made.ID, kindClient, name, statusActive, org, hashSecret(made.Secret), db.NullText(by.ID), db.NullText(by.KeyID), tx.Now()); err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
-		return made, audit.Event{
+		event := audit.Event{
 			Action:      audit.ClientCreated,
 			WorkspaceID: workspaceID,
 			ResourceID:  made.ID,
 			Description: "Created machine client " + name + " with role " + role,
-		}, access.Join(tx, workspaceID, made.ID, role)
+		}
+		event.Changes.Add("name", nil, name)
+		event.Changes.Add("roles", nil, role)
+		return made, event, access.Join(tx, workspaceID, made.ID, role)
 	})
 }
 
@@ -61,6 +64,7 @@ func (s *Service) RevokeClient(ctx context.Context, by db.Caller, id string) err
 			OrganizationID: org,
 			ResourceID:     id,
 			Description:    "Revoked machine client " + name,
+			Changes:        revoked(),
 		}, err
 	})
 	return err
@@ -210,7 +214,9 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 		if err == nil {
 			err = RevokeSessions(tx, in.ID, "")
 		}
-		return next, clientEvent(audit.ClientRotated, in, "Gave machine client "+next.Name+" a new secret"), err
+		event := clientEvent(audit.ClientRotated, in, "Gave machine client "+next.Name+" a new secret")
+		event.Changes.AddSecret("secret")
+		return next, event, err
 	})
 }
 
@@ -224,7 +230,9 @@ func (c *Clients) Revoke(ctx context.Context, by db.Caller, in ClientInput) (str
 			return struct{}{}, audit.Event{}, err
 		}
 		name, _, err := revokeClient(tx, in.ID)
-		return struct{}{}, clientEvent(audit.ClientRevoked, in, "Revoked machine client "+name), err
+		event := clientEvent(audit.ClientRevoked, in, "Revoked machine client "+name)
+		event.Changes = revoked()
+		return struct{}{}, event, err
 	})
 }
 

@@ -377,7 +377,6 @@ func (p *place) knowers() map[string]string {
 	return knowers
 }
 
-// It is stored since migration 0016, which finds it in the audit log for older clients.
 func TestItIsKnownWhoWasShownTheSecretOfAMachineClient(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
@@ -393,19 +392,6 @@ func TestItIsKnownWhoWasShownTheSecretOfAMachineClient(t *testing.T) {
 		want := map[string]string{"of the admin": p.admin.ID, "rotated by another": second.ID, "of an operator": ""}
 		if got := p.knowers(); !maps.Equal(got, want) {
 			t.Errorf("shown to %v, want %v", got, want)
-		}
-
-		_, err = db.Write(t.Context(), n.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-			err := tx.Exec(`ALTER TABLE account DROP COLUMN secret_seen_by`)
-			if err == nil {
-				err = tx.Exec(`DELETE FROM schema_migration WHERE name = '0016_client_secret'`)
-			}
-			return struct{}{}, audit.None("a test"), err
-		})
-		must(t, err)
-		p.node = open(t, store, &clock{})
-		if got := p.knowers(); !maps.Equal(got, want) {
-			t.Errorf("after the upgrade shown to %v, want %v", got, want)
 		}
 	})
 }

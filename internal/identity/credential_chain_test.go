@@ -248,6 +248,7 @@ func TestMakingCredentialsNeedsARecentLogin(t *testing.T) {
 		owners := "/v1/organizations/" + n.First.OrganizationID + "/owners"
 		device.Post(owners, servertest.Body{"user_id": n.First.UserID}).Fails(403, "RECENT_LOGIN_REQUIRED")
 		device.Delete(owners+"/"+n.First.UserID).Fails(403, "RECENT_LOGIN_REQUIRED")
+		device.Patch("/v1/organizations/"+n.First.OrganizationID+"/settings", servertest.Body{"audit_retention_days": 400}).Fails(403, "RECENT_LOGIN_REQUIRED")
 		device.Post("/v1/workspaces/"+n.First.WorkspaceID+"/clients/cli_1/rotate", nil).Fails(403, "RECENT_LOGIN_REQUIRED")
 		deviceLogin(t, n, n.First.UserID).Do("POST", "/v1/api-keys", servertest.Body{"name": "late"}, retry...).OK()
 

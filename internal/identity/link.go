@@ -200,6 +200,7 @@ type Opened struct {
 
 	workspaceID    string
 	organizationID string
+	status         string // of the account
 	mailed         bool
 	keepKeys       bool
 }
@@ -222,7 +223,7 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 // of a key ends with the key, as everything does that such a session makes.
 func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	var o Opened
-	var status, proof, totp, maker string
+	var proof, totp, maker string
 	if !wellFormed(linkPrefix, secret) {
 		return o, errDeadLink
 	}
@@ -235,7 +236,7 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
 			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)
 			AND (l.mailed = TRUE OR k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2))`, hashSecret(secret), now).
-		Scan(&o.AccountID, &o.Email, &o.Name, &status, &proof, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization,
+		Scan(&o.AccountID, &o.Email, &o.Name, &o.status, &proof, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization,
 			&o.Inviter, &maker, &totp)
 	if err == nil && found && maker != "" && !o.mailed {
 		found, err = mayStillInvite(q, maker, o)
@@ -245,8 +246,8 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	}
 	// A link that came by mail takes the account from whoever set it up without proving
 	// that the address is theirs.
-	o.Replaces = o.workspaceID != "" && o.mailed && status == statusActive && proof != provenToAll
-	o.SetsUp = o.workspaceID == "" || status == statusInvited || o.Replaces
+	o.Replaces = o.workspaceID != "" && o.mailed && o.status == statusActive && proof != provenToAll
+	o.SetsUp = o.workspaceID == "" || o.status == statusInvited || o.Replaces
 	o.SecondFactor = totp != "" && !o.Replaces
 	return o, err
 }
@@ -310,7 +311,7 @@ func (o Opened) acceptMembership(tx *db.Tx) (audit.Event, error) {
 	actor, err := findActor(tx.Q, o.AccountID, "")
 	if o.workspaceID != "" {
 		return audit.Event{Action: audit.MemberAccepted, WorkspaceID: o.workspaceID, ResourceID: o.AccountID, Actor: &actor,
-			Description: o.Email + " accepted the invitation"}, err
+			Description: o.Email + " accepted the invitation", Changes: access.Accepted()}, err
 	}
 	return audit.Event{Action: audit.AccountRecovered, OrganizationID: actor.HomeOrgID, ResourceID: o.AccountID, Actor: &actor,
 		Description: o.Email + " used a link to set up how they sign in"}, err
@@ -342,6 +343,11 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	}
 	if changed != "" {
 		event.Description += ", which " + changed
+	}
+	if o.workspaceID == "" { // a workspace need not know what the account was before
+		event.Changes.Add("name", o.Name, name)
+		event.Changes.Add("status", o.status, statusActive)
+		event.Changes.Add("email_verified", changed == "", true)
 	}
 	if o.workspaceID == "" && !o.keepKeys {
 		revoked, err := RevokeKeys(tx, o.AccountID)

@@ -1,6 +1,8 @@
 package organization
 
 import (
+	"fmt"
+
 	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/slug"
@@ -49,6 +51,9 @@ type OwnerInput struct {
 	UserID string `path:"userId"`
 }
 
+// maxRetention is a hundred years, in days.
+const maxRetention = 36500
+
 // SettingsInput names an organization and says what to change about it.
 type SettingsInput struct {
 	ID string `path:"id"`
@@ -56,4 +61,9 @@ type SettingsInput struct {
 }
 
 // Validate checks the change without looking at the database.
-func (in *SettingsInput) Validate(v *fault.Violations) { check(v, in.Name, in.Slug) }
+func (in *SettingsInput) Validate(v *fault.Violations) {
+	check(v, in.Name, in.Slug)
+	if days := in.AuditRetentionDays; days != nil && (*days < 0 || *days > maxRetention) {
+		v.Add("audit_retention_days", fmt.Sprintf("must be from 0 to %d", maxRetention))
+	}
+}

@@ -202,3 +202,45 @@ func TestOrganizationMembershipFollowsWorkspaces(t *testing.T) {
 		})
 	})
 }
+
+func TestHowLongTheAuditLogIsKept(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		patch := func(days any) *servertest.Answer {
+			return x.Owner.Patch(x.OrganizationPath("/settings"), body{"audit_retention_days": days})
+		}
+		changes := func() any {
+			return x.Owner.Get(x.OrganizationAuditPath()).LastRow("iam.organization.settings_updated")["changes"]
+		}
+		change := func(before, after any) any {
+			return []any{body{"field": "audit_retention_days", "before": before, "after": after}}
+		}
+		n.Unchanged(t, func() {
+			for _, bad := range []any{-1, 1, 364, 36501, 400.5, "400", nil} {
+				patch(bad).Invalid("audit_retention_days")
+			}
+			patch(0).OK()
+		})
+		x.Member("admin").Patch(x.OrganizationPath("/settings"), body{"audit_retention_days": 400}).Fails(403, "FORBIDDEN")
+		if got := patch(400).OK().Object()["audit_retention_days"]; got != 400.0 {
+			t.Errorf("it is kept for %v days", got)
+		}
+		if diff := cmp.Diff(change(nil, 400.0), changes()); diff != "" {
+			t.Errorf("the log should say (-), but says (+):\n%s", diff)
+		}
+		x.Owner.Patch(x.OrganizationPath("/settings"), body{"name": "Other"}).OK()
+		if got := x.Owner.Get(x.OrganizationPath("/settings")).OK().Object()["audit_retention_days"]; got != 400.0 {
+			t.Errorf("after another change it is kept for %v days", got)
+		}
+		patch(365).OK()
+		if diff := cmp.Diff(change(400.0, 365.0), changes()); diff != "" {
+			t.Errorf("the log should say (-), but says (+):\n%s", diff)
+		}
+		if got, there := patch(0).OK().Object()["audit_retention_days"]; there {
+			t.Errorf("it is kept for %v days", got)
+		}
+		if diff := cmp.Diff(change(365.0, nil), changes()); diff != "" {
+			t.Errorf("the log should say (-), but says (+):\n%s", diff)
+		}
+	})
+}

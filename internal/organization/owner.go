@@ -46,7 +46,9 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 		if err == nil {
 			err = setOwner(tx, in.ID, in.UserID)
 		}
-		return added, ownerEvent(audit.OwnerAdded, in.ID, "Made "+name+" an owner"), err
+		event := ownerEvent(audit.OwnerAdded, in.ID, "Made "+name+" an owner")
+		event.Changes.Add("owners", nil, in.UserID)
+		return added, event, err
 	})
 }
 
@@ -75,7 +77,9 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 		if err == nil {
 			err = unsetOwner(tx, in.ID, in.UserID)
 		}
-		return removed, ownerEvent(audit.OwnerRemoved, in.ID, "Removed the owner "+name), err
+		event := ownerEvent(audit.OwnerRemoved, in.ID, "Removed the owner "+name)
+		event.Changes.Add("owners", in.UserID, nil)
+		return removed, event, err
 	})
 }
 

@@ -3,6 +3,7 @@ package organization
 
 import (
 	"context"
+	"fmt"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -18,11 +19,13 @@ type Service struct {
 	db        *db.DB
 	authority *access.Authority
 	cursors   *web.Cursors
+	// minRetention is the fewest days that an organization may keep its audit log.
+	minRetention int
 }
 
 // New makes the service.
-func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, authority: a, cursors: c}
+func New(d *db.DB, a *access.Authority, c *web.Cursors, minRetention int) *Service {
+	return &Service{db: d, authority: a, cursors: c, minRetention: minRetention}
 }
 
 // List returns the organizations that the caller belongs to, oldest first.
@@ -72,25 +75,31 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	})
 }
 
-// UpdateSettings changes the name and the slug of an organization, and whether it demands a
-// second factor.
+// UpdateSettings changes the name and the slug of an organization, whether it demands a
+// second factor, and how long it keeps its audit log.
 func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in SettingsInput) (api.Organization, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Organization{}, err
 	}
-	var rule string // what the change means for the second factor
+	var rules string // what the change means for the second factor and the audit log
 	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Organization]{
 		Lock:  func(tx *db.Tx) (api.Organization, error) { return lock(tx, in.ID) },
 		Names: func(o *api.Organization) (name, slug *string) { return &o.Name, &o.Slug },
-		Change: func(tx *db.Tx, o *api.Organization) (err error) {
-			rule, err = demandFactor(tx, by, o, in.RequireSecondFactor)
+		Change: func(tx *db.Tx, o *api.Organization, changes *audit.Changes) (err error) {
+			before := o.RequireSecondFactor
+			if rules, err = demandFactor(tx, by, o, in.RequireSecondFactor); err != nil {
+				return err
+			}
+			changes.Add("require_second_factor", before, o.RequireSecondFactor)
+			kept, err := s.retain(tx, by, o, in.AuditRetentionDays, changes)
+			rules += kept
 			return err
 		},
 		Save: update,
 		Event: func(o api.Organization) audit.Event {
 			return audit.Event{
 				Action: audit.OrganizationSettingsUpdated, OrganizationID: o.ID, ResourceID: o.ID,
-				Description: "Updated the settings of organization " + o.Name + rule,
+				Description: "Updated the settings of organization " + o.Name + rules,
 			}
 		},
 	})
@@ -114,4 +123,29 @@ func demandFactor(tx *db.Tx, by db.Caller, o *api.Organization, demand *bool) (w
 			"set one up in the console and log in with it")
 	}
 	return ", which now demands a second factor", err
+}
+
+// retain changes how long an organization keeps what is personal in its audit log, and says
+// so in words. It needs a recent login, because what is too old is erased soon and for ever.
+func (s *Service) retain(tx *db.Tx, by db.Caller, o *api.Organization, days *int64, changes *audit.Changes) (words string, err error) {
+	if days == nil || *days == o.AuditRetentionDays {
+		return "", nil
+	}
+	if *days > 0 && *days < int64(s.minRetention) {
+		return "", fault.Invalid("audit_retention_days", fmt.Sprintf("must be at least %d, or 0 to keep the log for ever", s.minRetention))
+	}
+	if err := access.RequireRecentLogin(by.Actor, tx.Now()); err != nil {
+		return "", err
+	}
+	shown := func(days int64) any {
+		if days == 0 {
+			return nil
+		}
+		return days
+	}
+	changes.Add("audit_retention_days", shown(o.AuditRetentionDays), shown(*days))
+	if o.AuditRetentionDays = *days; *days == 0 {
+		return ", which now keeps its audit log for ever", nil
+	}
+	return fmt.Sprintf(", whose audit log is now erased after %d days", *days), nil
 }

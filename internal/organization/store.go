@@ -9,13 +9,13 @@ import (
 )
 
 func read(r db.Rows) api.Organization {
-	return api.Organization{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), RequireSecondFactor: r.Bool(3)}
+	return api.Organization{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), RequireSecondFactor: r.Bool(3), AuditRetentionDays: r.Int(4)}
 }
 
 // listOf lists the organizations of an account. A member of a workspace belongs to its
 // organization, too.
 func listOf(q db.Q, accountID, after string, take int) ([]api.Organization, error) {
-	return db.Collect(q, read, `SELECT id, name, slug, require_second_factor FROM organization WHERE id IN (
+	return db.Collect(q, read, `SELECT id, name, slug, require_second_factor, audit_retention_days FROM organization WHERE id IN (
 			SELECT organization_id FROM organization_member WHERE account_id = $1
 			UNION
 			SELECT organization_id FROM live_member WHERE account_id = $1
@@ -23,18 +23,18 @@ func listOf(q db.Q, accountID, after string, take int) ([]api.Organization, erro
 }
 
 func find(q db.Q, id string) (api.Organization, error) {
-	return one(q.Row(`SELECT id, name, slug, require_second_factor FROM organization WHERE id = $1`, id))
+	return one(q.Row(`SELECT id, name, slug, require_second_factor, audit_retention_days FROM organization WHERE id = $1`, id))
 }
 
 // lock reads an organization and keeps others from changing it until the end of
 // the transaction.
 func lock(tx *db.Tx, id string) (api.Organization, error) {
-	return one(tx.Row(`UPDATE organization SET name = name WHERE id = $1 RETURNING id, name, slug, require_second_factor`, id))
+	return one(tx.Row(`UPDATE organization SET name = name WHERE id = $1 RETURNING id, name, slug, require_second_factor, audit_retention_days`, id))
 }
 
 func one(row db.Row) (api.Organization, error) {
 	var o api.Organization
-	found, err := row.Scan(&o.ID, &o.Name, &o.Slug, &o.RequireSecondFactor)
+	found, err := row.Scan(&o.ID, &o.Name, &o.Slug, &o.RequireSecondFactor, &o.AuditRetentionDays)
 	if err == nil && !found {
 		err = fault.Missing("organization")
 	}
@@ -118,5 +118,6 @@ func notLastOwner(q db.Q, organizationID, accountID string) error {
 }
 
 func update(tx *db.Tx, o api.Organization) error {
-	return tx.Exec(`UPDATE organization SET name = $2, slug = $3, require_second_factor = $4 WHERE id = $1`, o.ID, o.Name, o.Slug, o.RequireSecondFactor)
+	return tx.Exec(`UPDATE organization SET name = $2, slug = $3, require_second_factor = $4, audit_retention_days = $5 WHERE id = $1`,
+		o.ID, o.Name, o.Slug, o.RequireSecondFactor, o.AuditRetentionDays)
 }

@@ -71,6 +71,23 @@ func BenchmarkCreateEntry(b *testing.B) {
 	})
 }
 
+// BenchmarkUpdateEntry includes that its audit row tells what changed.
+func BenchmarkUpdateEntry(b *testing.B) {
+	eachEngine(b, func(b *testing.B, n *servertest.Node, admin *servertest.Client) {
+		path := "/v1/directory/" + admin.Post("/v1/directory", newEntry(n.First.WorkspaceID)(0)).OK().Text("id")
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			request := httptest.NewRequest("PATCH", path, strings.NewReader(fmt.Sprintf(`{"fields":{"last-name":"Byron %d","phone":"+63 %d"},"tags":["t%d"]}`, i, i, i%2)))
+			request.Header.Set("Authorization", "Bearer "+admin.Token)
+			recorder := httptest.NewRecorder()
+			n.Server.ServeHTTP(recorder, request)
+			if recorder.Code != http.StatusOK {
+				b.Fatalf("%d %s", recorder.Code, recorder.Body)
+			}
+		}
+	})
+}
+
 // A token that was seen before, as nearly all are.
 func BenchmarkTokenCheck(b *testing.B) {
 	n := servertest.Start(b, dbtest.SQLite(b))

@@ -36,7 +36,7 @@ func servicesOf(t *testing.T, d *db.DB) services {
 		t.Fatal(err)
 	}
 	authority, cursors := access.NewAuthority(d), web.NewCursors(key)
-	return services{d, directory.New(d, authority, cursors), auditlog.New(d, authority, cursors)}
+	return services{d, directory.New(d, authority, cursors), auditlog.New(d, authority, cursors, &auditlog.Signer{})}
 }
 
 // callerOf is a client as a service sees it.
@@ -145,7 +145,7 @@ func TestConsoleServicesForEveryRole(t *testing.T) {
 				return err
 			}},
 			"Get": {"ws.audit.read", func(c *servertest.Client) error {
-				_, err := s.audit.Get(t.Context(), callerOf(c), ws, row)
+				_, err := s.audit.Get(t.Context(), callerOf(c), rowOf(x, row))
 				return err
 			}},
 			"Activity30": {"ws.audit.read", func(c *servertest.Client) error {

@@ -13,14 +13,19 @@ import (
 // housekeepingInterval is how often expired rows are removed.
 const housekeepingInterval = time.Minute
 
-// RunBackground deletes expired data, sends mail and completes account recoveries
-// until ctx ends. Every node runs it; several nodes do not disturb each other.
+// RunBackground deletes expired data, sends mail, completes account recoveries, sequences and
+// signs the audit log, and erases what organizations keep no longer of it, until ctx ends.
+// Every node runs it; several nodes do not disturb each other.
 func (s *Server) RunBackground(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
 	others.Go(func() { s.notices.Run(ctx, s.log.Logger) })
 	others.Go(func() { s.signin.Run(ctx, s.log.Logger) })
-	others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
+	if !s.unsequenced {
+		others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
+		others.Go(func() { s.audit.Signer().Run(ctx) })
+	}
+	others.Go(func() { s.retention.Run(ctx, s.log.Logger) })
 	defer others.Wait()
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -122,10 +123,11 @@ func TestCallersAreLimitedEachForThemselves(t *testing.T) {
 	})
 }
 
-func TestReadersOfTheReferenceAreLimitedByAddress(t *testing.T) {
+func TestReadersOfWhatIsPublicAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/docs", "/docs/style.css", "/openapi.json"} {
-		n := servertest.Start(t, dbtest.SQLite(t), servertest.RateLimit(slowRate))
+	for _, path := range []string{"/docs", "/docs/style.css", "/openapi.json", "/audit-log/checkpoint", "/audit-log/tile/0/000.p/1"} {
+		n := servertest.Start(t, dbtest.SQLite(t), servertest.RateLimit(slowRate), servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
+		n.SequenceAudit(t)
 		spend(t, 10, 5, func(int) *servertest.Answer { return n.Outside(t, path) })
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"bursar/internal/auditlog"
 )
 
 // metrics counts requests by route, never by path, because paths contain ids.
@@ -25,7 +27,7 @@ type routeMetrics struct {
 	duration  prometheus.Observer
 }
 
-func newMetrics() *metrics {
+func newMetrics(signer *auditlog.Signer) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -39,8 +41,32 @@ func newMetrics() *metrics {
 		}, []string{"route"}),
 	}
 	m.registry.MustRegister(m.requests, m.duration, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), auditMetrics{signer})
 	return m
+}
+
+// auditMetrics tells how the log becomes checkpoints.
+type auditMetrics struct{ signer *auditlog.Signer }
+
+var (
+	auditSize     = prometheus.NewDesc("bursar_audit_tree_size", "Leaves of the newest head of the audit log.", nil, nil)
+	auditAge      = prometheus.NewDesc("bursar_audit_head_age_seconds", "Time since the newest head of the audit log was made. It grows while nothing happens.", nil, nil)
+	auditFailures = prometheus.NewDesc("bursar_audit_failures_total", "Failures on the way from a row of the audit log to a checkpoint, by step.", []string{"step"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m auditMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+
+// Collect implements prometheus.Collector.
+func (m auditMetrics) Collect(out chan<- prometheus.Metric) {
+	size, at, failures := m.signer.Health()
+	if at > 0 {
+		out <- prometheus.MustNewConstMetric(auditSize, prometheus.GaugeValue, float64(size))
+		out <- prometheus.MustNewConstMetric(auditAge, prometheus.GaugeValue, time.Since(time.UnixMilli(at)).Seconds())
+	}
+	for step, count := range failures {
+		out <- prometheus.MustNewConstMetric(auditFailures, prometheus.CounterValue, float64(count), step)
+	}
 }
 
 func (m *metrics) observe(route string, status int, took time.Duration) {

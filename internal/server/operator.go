@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -15,14 +16,22 @@ import (
 // operatorRoutes are not part of the API: they are for the operator.
 func (s *Server) operatorRoutes() []route {
 	docs := s.counted(wrap(s.reference.Handler()))
-	return []route{
+	list := []route{
 		{"GET", "/healthz", s.health},
 		{"GET", "/readyz", s.ready},
 		{"GET", "/openapi.json", s.counted(s.contract)},
 		{"GET", "/docs", docs},
 		{"GET", "/docs/style.css", docs},
 		{"GET", "/.well-known/jwks.json", s.publicKeys},
+		{"GET", "/audit-log/checkpoint", s.counted(s.checkpoint)},
 	}
+	// The number of a tile is in groups of three digits; a tile that is not full has its width
+	// behind them.
+	tile := s.counted(s.tile)
+	for path := "/audit-log/tile/{level}/{part}"; strings.Count(path, "/{part}") < 6; path += "/{part}" {
+		list = append(list, route{"GET", path, tile})
+	}
+	return list
 }
 
 func wrap(h http.Handler) web.Endpoint { return func(x *web.Exchange) { h.ServeHTTP(x.W, x.R) } }

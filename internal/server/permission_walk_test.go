@@ -77,7 +77,7 @@ func cast(t *testing.T, n *servertest.Node) (*servertest.Tenant, []caller) {
 }
 
 func TestEveryRouteForEveryRole(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+	signedOnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, callers := cast(t, n)
 		for _, o := range operations() {
 			t.Run(o.route+" needs "+o.need, func(t *testing.T) {
@@ -122,7 +122,7 @@ func codeFor(status int, o operation) string {
 // Whatever the role of a machine client, it never decides who else may do something: its
 // secret outlives whoever made it.
 func TestAMachineClientNeverDecidesWhoMayDoWhat(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+	signedOnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		machine := machineClient(t, n, x, "admin")
 		for _, o := range operations() {

@@ -51,7 +51,6 @@ func populate(t testing.TB, store dbtest.Store, n *servertest.Node) *town {
 	c.credentials()
 	c.directory()
 	c.history()
-	c.streams()
 	n.TurnAudit(t, func() bool { return true })
 	return c
 }
@@ -307,15 +306,21 @@ func (c *town) directory() {
 	c.insert("receiving_method", "id, entry_id, provider, account_name, account_id, is_default, created_at", c.many.entries/3, func(i int) []any {
 		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", "0001", true, c.now}
 	})
+	c.change(`INSERT INTO entry_method_log SELECT entry_id, id FROM receiving_method`)
 }
 
 // words are what entry i is found by: one that some have and one that all have.
 func words(i int) []string { return []string{fmt.Sprintf("batch%02d", mixed(i)%100), "payee"} }
 
 func (c *town) history() {
-	ids := c.ids("aud", c.many.audit)
-	c.insert("audit_log", "id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry", c.many.audit, func(i int) []any {
+	const busy = 100 // the tenants after them have one row each, so that there are many streams
+	many := c.many.audit + len(c.numbers) - busy
+	ids := c.ids("aud", many)
+	c.insert("audit_log", "id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt", many, func(i int) []any {
 		tenant := c.spread(i)
+		if i >= c.many.audit {
+			tenant = busy + i - c.many.audit
+		}
 		workspace, number, organization := c.workspaces[tenant], any(c.numbers[tenant]), ""
 		switch mixed(i) % 20 {
 		case 0:
@@ -330,18 +335,12 @@ func (c *town) history() {
 		action, resource, actor := c.deed(i)
 		entry := api.AuditEntry{
 			Action: action, Outcome: string(outcome), Description: "Did something", ActorType: "user", ActorID: actor, ActorName: "Person", ActorEmail: "person@crowd.example",
-			ResourceType: resource, ResourceID: c.entries[mixed(i)%1000], RequestID: "req", IP: "192.0.2.1", Timestamp: c.past(i, c.many.audit),
+			ResourceType: resource, ResourceID: c.entries[mixed(i)%1000], RequestID: "req", IP: "192.0.2.1", Timestamp: c.past(i, many),
 		}
 		key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, workspace, value) }
 		return []any{db.PackID("aud", ids[i]), number, db.NullText(organization), key(audit.ByActor, actor), key(audit.ByAction, action),
-			key(audit.ByResourceType, resource), key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(workspace, outcome), string(audit.AppendStored(nil, entry))}
+			key(audit.ByResourceType, resource), key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(workspace, outcome), string(audit.AppendEntry(nil, entry)), string(audit.AppendPersonal(nil, entry)), db.NewSalt()}
 	})
-}
-
-// streams has logs of many workspaces, most of which have no row.
-func (c *town) streams() {
-	rest := c.numbers[100:]
-	c.insert("audit_stream", "number, workspace_number, size", len(rest), func(i int) []any { return []any{i + 1, rest[i], 0} })
 }
 
 // Of actions, kinds of resources and actors some are common and some are rare.

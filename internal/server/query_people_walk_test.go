@@ -210,7 +210,7 @@ func (w *tour) people() {
 	invited := servertest.NewEmail()
 	w.town.large.Add(invited, "viewer")
 	_, err = db.Write(ctx, w.node.DB, me, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		_, _, err := identity.VerifyEmail(tx, w.account(invited), "Walker")
+		_, _, _, err := identity.VerifyEmail(tx, w.account(invited), "Walker")
 		if err == nil {
 			_, _, err = links.Recover(tx, links.RecoveryPlace(), me.ID)
 		}
@@ -219,6 +219,34 @@ func (w *tour) people() {
 	w.must(err)
 	_, err = door.Reset(ctx, me, email, true)
 	w.must(err)
+}
+
+// signing lets two nodes build the tree of the audit log in turn, and loses a part of it.
+func (w *tour) signing() {
+	signer := w.node.Server.AuditSigner()
+	nodes := []*auditlog.Sequencer{auditlog.NewSequencer(w.node.DB, signer), auditlog.NewSequencer(w.node.DB, signer)}
+	for turn := range 4 {
+		w.begin("the tree of the log")
+		w.node.Tenant(w.t) // whose stream is new
+		for w.value(`SELECT 'behind' FROM audit_tree WHERE rows < (SELECT count(*) FROM audit_log)`) != "" {
+			w.node.Clock.Advance(time.Minute) // longer than the lease of the other
+			w.must(nodes[turn%2].Turn(w.t.Context()))
+		}
+	}
+	w.begin("what is published of the log")
+	w.must(signer.Publish(w.t.Context()))
+	w.node.Outside(w.t, "/audit-log/checkpoint").OK()
+	w.node.Outside(w.t, "/audit-log/tile/0/000").OK()
+	w.begin("bursar audit verify --store")
+	_, err := auditlog.VerifyStore(w.t.Context(), w.node.DB, signer.Key(), nil)
+	w.must(err)
+	w.begin("bursar audit restart")
+	w.town.change(`DELETE FROM audit_head`)
+	_, err = auditlog.Restart(w.t.Context(), w.node.DB, db.Caller{}, auditlog.CheckpointFile(w.keyFile))
+	w.must(err)
+	root := make([]byte, 32)
+	w.town.insert("audit_head", "number, size, rows, root, at", 400, func(i int) []any { return []any{i + 1, i + 1, i + 1, root, w.town.now} })
+	w.town.insert("audit_tile", "level, number, hashes", 400, func(i int) []any { return []any{0, i, root} })
 }
 
 // operator runs what `bursar admin` does.
@@ -247,6 +275,7 @@ func (w *tour) operator() {
 
 	w.begin("sequencing the log")
 	w.node.TurnAudit(w.t, func() bool { return true })
+	w.signing()
 
 	w.begin("bursar admin audit")
 	action, outcome, from := "auth.login.failed", "denied", w.town.now-time.Hour.Milliseconds()
@@ -255,6 +284,13 @@ func (w *tour) operator() {
 			w.must(err)
 		}
 	}
+
+	w.begin("bursar admin audit erase")
+	ids, _, err := auditlog.RowsAbout(ctx, w.node.DB, w.town.entries[99])
+	w.must(err)
+	w.must(auditlog.Erase(ctx, w.node.DB, by, ids[0]))
+	_, _, err = auditlog.RowsAbout(ctx, w.node.DB, db.FirstID("entry", 1)) // which no workspace has
+	w.must(err)
 
 	w.begin("bursar admin key")
 	key, _, err := id.CreateKeyFor(ctx, by, email, identity.NewKey{Name: "one"})
@@ -275,4 +311,10 @@ func (w *tour) operator() {
 	w.must(err)
 	w.node.Exchange(w.t, servertest.Basic(client, secret)).OK()
 	w.must(id.RevokeClient(ctx, by, client))
+
+	w.begin("erasing what is too old")
+	w.town.change(`UPDATE organization SET audit_retention_days = 1 WHERE id = $1`, w.town.large.OrganizationID)
+	w.town.change(`UPDATE audit_stream SET erased_through = size - 20 WHERE size > 20`) // of each log the last rows are enough
+	w.node.Clock.Advance(48 * time.Hour)
+	w.must(auditlog.NewRetention(w.node.DB, 1).Turn(ctx))
 }

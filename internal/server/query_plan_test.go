@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ func grows(table string) bool {
 		"schema_migration",  // as many as there are files
 		"workspace_counter", // one
 		"audit_sequence",    // one
+		"audit_tree",        // one
 	}, table)
 }
 
@@ -41,6 +43,10 @@ type exception struct {
 // mayScan are the statements that may walk a table or an index from its end.
 var mayScan = []exception{
 	{regexp.MustCompile(`^SELECT id FROM organization ORDER BY id LIMIT 1$`), "it takes the first"},
+	{regexp.MustCompile(`FROM audit_stream s LEFT JOIN workspace w .* ORDER BY s\.number$`), "a node that begins to build the tree counts the rows of all streams"},
+	{regexp.MustCompile(`^DELETE FROM audit_(tile|head)$`), "an operator opens a new log"},
+	{regexp.MustCompile(`FROM audit_log a LEFT JOIN audit_place p ON p\.audit_id = a\.id$`), "an operator verifies the whole store"},
+	{regexp.MustCompile(`FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 }
 
 const equal = `(actor_id|action|resource_type|resource_id|outcome)_key (\+ 0 )?= \$\d+`
@@ -52,6 +58,8 @@ var mayLook = []exception{
 	{regexp.MustCompile(`FROM audit_log WHERE .* AND organization_id = .* AND ` + equal), "the log of an organization, which is short beside those of its workspaces, has one index"},
 	{regexp.MustCompile(`FROM directory_entry_tag t JOIN directory_entry e .* AND e\.(type|status|words) `), "filters that are common each and rare together"},
 	{regexp.MustCompile(`FROM \(SELECT DISTINCT entry_id FROM directory_word `), "it gathers all that have a word, which are 2,000 at most"},
+	{regexp.MustCompile(`^SELECT (stream \+ 0, )?count\(\*\) FROM audit_place WHERE position > \$1 (GROUP BY 1|AND stream \+ 0 = \$2)$`), "it counts what is not in the tree yet"},
+	{regexp.MustCompile(`^SELECT id FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 	{regexp.MustCompile(`FROM workspace_member m JOIN account a .* a\.kind = 'client'`), "it looks among the members, whom the same page shows"},
 }
 
@@ -127,8 +135,11 @@ func TestEveryQueryIsOnAnIndex(t *testing.T) {
 		r := &recorder{step: "setting up", sent: map[string][]sample{}}
 		traced, box := store, smtptest.Start(t, smtptest.Options{})
 		traced.Config.Trace = r.tell
-		n := servertest.Start(t, traced, servertest.AtLocalhost(), func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "Bursar <bursar@example.com>" })
-		w := &tour{r, n, populate(t, store, n), t}
+		keyFile := filepath.Join(t.TempDir(), "audit.key")
+		n := servertest.Start(t, traced, servertest.AtLocalhost(), servertest.AuditKey(keyFile), func(c *config.Serve) {
+			c.SMTPURL, c.MailFrom, c.Audit.Mail = box.URL, "Bursar <bursar@example.com>", "auditor@example.com"
+		})
+		w := &tour{r, n, populate(t, store, n), keyFile, t}
 		w.everything()
 
 		plans, statements := plansOf(t, store, w.town), r.statements()

@@ -123,6 +123,8 @@ func literals(args []any) string {
 			list[i] = "'" + strings.ReplaceAll(v, "'", "''") + "'"
 		case [16]byte:
 			list[i] = fmt.Sprintf("'%x'", v)
+		case []byte:
+			list[i] = fmt.Sprintf(`'\x%x'`, v)
 		default:
 			list[i] = fmt.Sprint(v)
 		}

@@ -113,6 +113,8 @@ func (p *sqlitePlans) bound(sql string, args []any) *sqlite3.Stmt {
 			err = stmt.BindText(i+1, v)
 		case [16]byte:
 			err = stmt.BindBlob(i+1, v[:])
+		case []byte:
+			err = stmt.BindBlob(i+1, v)
 		case int64:
 			err = stmt.BindInt64(i+1, v)
 		case int:

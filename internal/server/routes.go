@@ -84,6 +84,9 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/audit", web.Read(api, trail.List)},
 		{"GET", "/v1/audit/export", web.Download(api, audit.AuditExported, trail.Download)},
 		{"GET", "/v1/audit/feed", web.Read(api, trail.Feed)},
+		{"GET", "/v1/audit/{id}", web.Read(api, trail.Get)},
+		{"GET", "/v1/audit/proof", web.Download(api, audit.AuditExported, trail.ProofFile)},
+		{"GET", "/v1/audit/{id}/proof", web.Read(api, trail.Proof)},
 	}
 }
 

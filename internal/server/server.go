@@ -40,6 +40,7 @@ type Server struct {
 	workspaces    *workspace.Service
 	organizations *organization.Service
 	audit         *auditlog.Service
+	retention     *auditlog.Retention
 	signin        *signin.Service
 	console       *console.Console
 	mail          *mail.Mailer
@@ -53,6 +54,8 @@ type Server struct {
 	router   *router
 	draining atomic.Bool
 	strict   bool // browsers must use TLS
+
+	unsequenced bool // see config.Audit
 
 	encryption encryption
 }
@@ -81,6 +84,12 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 	if err != nil {
 		return nil, err
 	}
+	signer, err := auditlog.NewSigner(ctx, d, auditlog.SignerConfig{
+		KeyFile: c.Audit.Key, CheckpointFile: c.Audit.Checkpoint, Mail: c.Audit.Mail, Mailer: mailer, Witnesses: c.Audit.Witnesses,
+	}, log.Logger)
+	if err != nil {
+		return nil, err
+	}
 	links := identity.NewLinks(c.PublicURL, mailer)
 	var budgets *budget.Budgets
 	if !rate.Off {
@@ -103,17 +112,19 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		clients:       identity.NewClients(d, authority, cursors),
 		directory:     directory.New(d, authority, cursors),
 		workspaces:    workspace.New(d, authority, cursors, links),
-		organizations: organization.New(d, authority, cursors),
-		audit:         auditlog.New(d, authority, cursors),
+		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
+		audit:         auditlog.New(d, authority, cursors, signer),
+		retention:     auditlog.NewRetention(d, c.AuditRetentionMinDays),
 		reference:     reference.New(openapi.YAML()),
 		contractJSON:  sync.OnceValues(openapi.JSON),
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
-		metrics:       newMetrics(),
+		metrics:       newMetrics(signer),
 		mail:          mailer,
 		notices:       notices,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
 		encryption:    encryption,
+		unsequenced:   c.Audit.Unsequenced,
 	}
 	s.signin, err = signin.New(d, links, signin.Config{
 		PublicURL: c.PublicURL,
@@ -165,3 +176,6 @@ func (s *Server) Drain() {
 	s.draining.Store(true)
 	s.audit.Sequencer().EndWaits() // a request that waits for rows would hold the end up
 }
+
+// AuditSigner signs the checkpoints of the audit log.
+func (s *Server) AuditSigner() *auditlog.Signer { return s.audit.Signer() }

@@ -113,7 +113,7 @@ func build(t testing.TB, store dbtest.Store, options ...option) *house {
 	h.authority = access.NewAuthority(h.db)
 	h.links = identity.NewLinks(publicURL, h.mailer(config.mail))
 	h.workspaces = workspace.New(h.db, h.authority, cursors, h.links)
-	h.organizations = organization.New(h.db, h.authority, cursors)
+	h.organizations = organization.New(h.db, h.authority, cursors, 365)
 	h.site = &web.Endpoints{DB: h.db}
 	h.Service, err = signin.New(h.db, h.links, config.Config)
 	must(t, err)

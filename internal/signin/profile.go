@@ -72,11 +72,14 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 		return err
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		changed, err := tx.Row(`UPDATE account SET name = $2 WHERE id = $1 AND name <> $2 RETURNING id`, by.ID, name).Scan(new(string))
-		if err != nil || !changed {
+		var before string
+		found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING name`, by.ID).Scan(&before)
+		if err != nil || !found || before == name {
 			return struct{}{}, audit.None("nothing changed"), err
 		}
-		return struct{}{}, audit.Event{Action: audit.UserRenamed, ResourceID: by.ID, Description: "Changed their name to " + name}, nil
+		event := audit.Event{Action: audit.UserRenamed, ResourceID: by.ID, Description: "Changed their name to " + name}
+		event.Changes.Add("name", before, name)
+		return struct{}{}, event, tx.Exec(`UPDATE account SET name = $2 WHERE id = $1`, by.ID, name)
 	})
 	return err
 }

@@ -313,14 +313,15 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims
 			return Proven{}, audit.Event{}, err
 		}
 		var home, changed string
+		var changes audit.Changes
 		if identity.NormalizeEmail(c.Email) == p.actor.Email { // it may have changed since the first time
-			home, changed, err = identity.VerifyEmail(tx, p.actor.ID, c.Name)
+			home, changed, changes, err = identity.VerifyEmail(tx, p.actor.ID, c.Name)
 		}
 		event := audit.Event{Action: audit.AccountBound, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID}
 		switch {
 		case changed != "":
 			p.actor.HomeOrgID = home // that of whoever completed the account before is not theirs
-			event.Action = audit.UserEnabled
+			event.Action, event.Changes = audit.UserEnabled, changes
 			event.Description = "The identity provider confirmed " + p.actor.Email + ": " + changed
 		case first:
 			event.Description = p.actor.Email + " signed in at the identity provider for the first time"

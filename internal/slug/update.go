@@ -14,8 +14,9 @@ type Named[T comparable] struct {
 	Lock func(tx *db.Tx) (T, error)
 	// Names returns where the resource keeps its name and its slug.
 	Names func(resource *T) (name, slug *string)
-	// Change makes the changes to the resource that are about neither; it may be nil.
-	Change func(tx *db.Tx, resource *T) error
+	// Change makes the changes to the resource that are about neither, and records them; it
+	// may be nil.
+	Change func(tx *db.Tx, resource *T, changes *audit.Changes) error
 	Save   func(tx *db.Tx, resource T) error
 	Event  func(resource T) audit.Event
 }
@@ -29,22 +30,27 @@ func Update[T comparable](ctx context.Context, d *db.DB, by db.Caller, newName, 
 			return before, audit.Event{}, err
 		}
 		after := before
+		var changes audit.Changes
 		name, slug := r.Names(&after)
 		if newName != nil {
+			changes.Add("name", *name, *newName)
 			*name = *newName
 		}
 		if newSlug != nil {
+			changes.Add("slug", *slug, *newSlug)
 			*slug = *newSlug
 		}
 		if r.Change != nil {
-			if err := r.Change(tx, &after); err != nil {
+			if err := r.Change(tx, &after, &changes); err != nil {
 				return before, audit.Event{}, err
 			}
 		}
 		if after == before {
 			return after, audit.None("nothing changed"), nil
 		}
-		return after, r.Event(after), r.Save(tx, after)
+		event := r.Event(after)
+		event.Changes = changes
+		return after, event, r.Save(tx, after)
 	})
 	if newSlug != nil && db.IsUnique(err) {
 		var none T

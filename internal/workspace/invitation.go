@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -47,6 +49,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, by db.Caller, in Invitat
 			WorkspaceID: workspaceID,
 			ResourceID:  by.ID,
 			Description: by.Email + " accepted the invitation",
+			Changes:     access.Accepted(),
 		}, err
 	})
 }
@@ -58,6 +61,10 @@ func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in Invita
 		Actor: audit.Actor{Type: audit.User, ID: in.ID, Email: by.Email, RequestID: by.RequestID}}
 	return db.Write(ctx, s.db, nobody, func(tx *db.Tx) (api.InvitationDecision, audit.Event, error) {
 		workspaceID, err := lockInvitation(tx, by.ID, in.ID)
+		var roles map[string]bool
+		if err == nil {
+			roles, err = rolesOf(tx.Q, workspaceID, by.ID)
+		}
 		if err == nil {
 			err = leave(tx, workspaceID, by.ID)
 		}
@@ -69,6 +76,7 @@ func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in Invita
 			WorkspaceID: workspaceID,
 			ResourceID:  in.ID,
 			Description: by.Email + " declined the invitation",
+			Changes:     memberChanges(access.MemberInvited, "", slices.Sorted(maps.Keys(roles)), nil),
 		}, err
 	})
 }

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -80,6 +82,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 				return added, audit.None("the role is held already"), err
 			}
 			event.Action, event.Description = audit.MemberRoleAssigned, "Assigned role "+in.Role+" to "+email
+			event.Changes.Add("roles", nil, in.Role)
 			return added, event, access.Grant(tx, in.ID, accountID, in.Role)
 		}
 		known, err := access.Knows(tx.Q, organizationID, accountID)
@@ -88,6 +91,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 		}
 		if known {
 			added.UserID, event.ResourceID, event.Description = accountID, accountID, "Added "+email+" as "+in.Role
+			event.Changes = memberChanges("", access.MemberActive, nil, []string{in.Role})
 			return added, event, access.Join(tx, in.ID, accountID, in.Role)
 		}
 		added.UserID, err = access.Invite(tx, in.ID, accountID, in.Role, by.Name)
@@ -96,6 +100,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 		}
 		added.InvitationURL = link.URL
 		event.ResourceID, event.Description = added.UserID, "Invited "+email+" as "+in.Role
+		event.Changes = memberChanges("", access.MemberInvited, nil, []string{in.Role})
 		return added, event, err
 	})
 	if err == nil {
@@ -149,13 +154,19 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 		if again.Email, err = nameOf(tx.Q, member.AccountID); err != nil {
 			return again, audit.Event{}, err
 		}
-		if err := access.Prolong(tx, in.ID, member.AccountID, by.Name); err != nil {
-			return again, audit.Event{}, err
+		event := audit.Event{Action: audit.MemberInvited, WorkspaceID: in.ID, ResourceID: in.UserID, Description: "Invited " + again.Email + " again"}
+		before, err := invitationExpires(tx.Q, in.ID, member.ID)
+		if err != nil {
+			return again, event, err
 		}
+		end, err := access.Prolong(tx, in.ID, member.AccountID, by.Name)
+		if err != nil {
+			return again, event, err
+		}
+		event.Changes.Add("invitation_expires_at", before, end)
 		link, err = s.links.Invite(tx, place, by, member.AccountID, again.Email, in.ID)
 		again.InvitationURL = link.URL
-		return again, audit.Event{Action: audit.MemberInvited, WorkspaceID: in.ID, ResourceID: in.UserID,
-			Description: "Invited " + again.Email + " again"}, err
+		return again, event, err
 	})
 	if err == nil {
 		s.sendInvitation(ctx, place, by, in.ID, again.Email, link)
@@ -218,12 +229,21 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 			return removed, audit.Event{}, err
 		}
 		removed.UserID = member.ID
-		event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: in.ID, ResourceID: member.ID, Description: "Removed " + name}
+		event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: in.ID, ResourceID: member.ID, Description: "Removed " + name,
+			Changes: memberChanges(member.Status(), "", slices.Sorted(maps.Keys(roles)), nil)}
 		if leaves {
 			event.Description = name + " left"
 		}
 		return removed, event, leave(tx, in.ID, member.AccountID)
 	})
+}
+
+// memberChanges returns what differs in a membership; the status is "" where there is none.
+func memberChanges(before, after string, rolesBefore, rolesAfter []string) audit.Changes {
+	var c audit.Changes
+	c.Add("status", before, after)
+	c.AddItems("roles", rolesBefore, rolesAfter)
+	return c
 }
 
 // lockMember finds a member, by the id of the account or of the invitation, and their

@@ -86,12 +86,14 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api
 		if err != nil {
 			return given, audit.Event{}, err
 		}
-		return given, audit.Event{
+		event := audit.Event{
 			Action:      audit.MemberRoleAssigned,
 			WorkspaceID: in.ID,
 			ResourceID:  member.ID,
 			Description: "Assigned role " + in.Role + " to " + name,
-		}, access.Grant(tx, in.ID, member.AccountID, in.Role)
+		}
+		event.Changes.Add("roles", nil, in.Role)
+		return given, event, access.Grant(tx, in.ID, member.AccountID, in.Role)
 	})
 }
 
@@ -121,13 +123,24 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 		if err != nil {
 			return taken, audit.Event{}, err
 		}
-		return taken, audit.Event{
+		event := audit.Event{
 			Action:      audit.MemberRoleRemoved,
 			WorkspaceID: in.ID,
 			ResourceID:  member.ID,
 			Description: "Removed role " + in.Role + " from " + name,
-		}, dropRole(tx, in.ID, member.AccountID, in.Role)
+		}
+		event.Changes.Add("roles", in.Role, nil)
+		return taken, event, dropRole(tx, in.ID, member.AccountID, in.Role)
 	})
+}
+
+// roleChanges returns what differs between two versions of a role; one that is empty is none.
+func roleChanges(before, after access.Role) audit.Changes {
+	var c audit.Changes
+	c.Add("name", before.Name, after.Name)
+	c.Add("color", before.Color, after.Color)
+	c.AddItems("permissions", before.Permissions.Names(), after.Permissions.Names())
+	return c
 }
 
 // DefineRole creates a role of the workspace, or changes it. The caller must hold all
@@ -170,6 +183,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 				return api.Role{}, event, err
 			}
 		}
+		event.Changes = roleChanges(before, role)
 		return answer, event, saveRole(tx, in.ID, role)
 	})
 }
@@ -203,6 +217,7 @@ func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInp
 			WorkspaceID: in.ID,
 			ResourceID:  in.Role,
 			Description: "Deleted role " + role.Name,
+			Changes:     roleChanges(role, access.Role{}),
 		}, removeRole(tx, in.ID, in.Role)
 	})
 }

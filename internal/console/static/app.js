@@ -192,7 +192,7 @@
     const node = find("[data-poll-count]");
     if (!node) return;
     if (cut) node.dataset.pollCount = "Newest ";
-    const count = body.querySelectorAll("tr:not(.detail)").length;
+    const count = body.querySelectorAll(":scope > tr:not(.detail)").length;
     node.textContent = `${node.dataset.pollCount}${count} ${count === 1 ? "event" : "events"}`;
     const time = node.parentElement.querySelector("time");
     if (time) { time.setAttribute("datetime", new Date().toISOString()); time.title = ""; }

@@ -17,12 +17,15 @@ type Engine interface {
 	Write(ctx context.Context, fn func(Conn) error) error
 	// Migrate applies the migrations that the database does not have yet.
 	Migrate(ctx context.Context, all []Migration, now int64) error
+	// Shred takes out of the files what is no longer in any row, as far as the engine can.
+	Shred(ctx context.Context) error
 	// Close waits for the writes that have started.
 	Close() error
 }
 
 // Conn runs statements for one Read or Write. Parameters are strings, numbers, truth
-// values, nil for NULL, and [16]byte for ids: a BLOB of SQLite, a uuid of PostgreSQL.
+// values, nil for NULL, []byte for a BLOB of SQLite and a bytea of PostgreSQL, and [16]byte for
+// ids: a BLOB of SQLite, a uuid of PostgreSQL.
 type Conn interface {
 	Query(sql string, args []any) (Rows, error)
 	// Exec may delay the statement until the next Query or the end of the transaction.

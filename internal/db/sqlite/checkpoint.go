@@ -59,7 +59,7 @@ func (c *checkpointer) loop() {
 		}
 		rest := 0
 		if err == nil {
-			rest, err = c.checkpoint(own.db)
+			rest, err = c.checkpoint(own.db, sqlite3.CHECKPOINT_PASSIVE)
 		}
 		// After an error, or while a reader of old pages is in the way, the next commit
 		// wakes the checkpointer again, until the WAL has checkpointNow pages.
@@ -71,13 +71,13 @@ func (c *checkpointer) loop() {
 	}
 }
 
-// checkpoint copies as much as readers of old pages allow and returns how many
-// pages are left.
-func (c *checkpointer) checkpoint(db *sqlite3.Conn) (rest int, err error) {
+// checkpoint copies as much as readers of old pages allow, or, in a mode that waits for
+// them, everything, and returns how many pages are left.
+func (c *checkpointer) checkpoint(db *sqlite3.Conn, mode sqlite3.CheckpointMode) (rest int, err error) {
 	if err := c.failed.get(); err != nil {
 		return 0, err // a copy that succeeds now would count pages as safe that may be lost
 	}
-	length, copied, err := db.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+	length, copied, err := db.WALCheckpoint("main", mode)
 	if errors.Is(err, sqlite3.IOERR_FSYNC) {
 		// An earlier checkpoint may have copied pages without a sync. SQLite would not
 		// copy them again, although they may be lost now; only the next start does.
@@ -94,7 +94,7 @@ func (c *checkpointer) afterCommit(writer *sqlite3.Conn, pages int) {
 	case pages < checkpointAfter:
 		c.mostlyDone.Store(false) // the WAL has started from its beginning
 	case c.mostlyDone.Swap(false) || pages >= checkpointNow:
-		_, _ = c.checkpoint(writer) // what an error leaves is copied after a later commit
+		_, _ = c.checkpoint(writer, sqlite3.CHECKPOINT_PASSIVE) // what an error leaves is copied after a later commit
 	default:
 		c.running.Store(true)
 		c.wake <- struct{}{} // has room: the checkpointer is not running

@@ -55,11 +55,18 @@ func openConn(ctx context.Context, path, extra string) (*conn, error) {
 // configure retries while other connections open the same new file, because SQLite
 // does not wait for the lock when it changes the journal mode.
 func configure(ctx context.Context, db *sqlite3.Conn, extra string) error {
+	return untilFree(ctx, func() error {
+		return db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;
+			PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;` + extra)
+	})
+}
+
+// untilFree runs something again while others hold a lock that SQLite does not wait for.
+func untilFree(ctx context.Context, run func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	for {
-		err := db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;
-			PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;` + extra)
+		err := run()
 		if !errors.Is(err, sqlite3.BUSY) {
 			return err
 		}
@@ -201,6 +208,9 @@ func (s *statement) bind(n int, value any) (err error) {
 			return nil
 		}
 		err = s.BindBlob(n+1, v[:])
+	case []byte:
+		value = unbound{} // bytes cannot be compared with the next value
+		err = s.BindBlob(n+1, v)
 	case int64:
 		err = s.BindInt64(n+1, v)
 	case int:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"github.com/gofrs/flock"
@@ -91,7 +92,8 @@ func openWriter(ctx context.Context, path string, epoch *engine.Epoch) (*writer,
 	if err != nil {
 		return nil, err
 	}
-	c, err := openConn(ctx, vfs.uri(path), "PRAGMA wal_autocheckpoint = 0;")
+	// What is deleted is overwritten with zeros, so that what was erased is in no free space.
+	c, err := openConn(ctx, vfs.uri(path), "PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON;")
 	if err != nil {
 		vfs.close()
 		return nil, err
@@ -173,11 +175,18 @@ func createFunctions(db *sqlite3.Conn) error {
 		ctx.ResultInt64(audit.FilterKey(audit.Filter(arg[0].Text()), arg[1].Text(), arg[2].Text()))
 	}
 	storedEntry := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-		ctx.ResultText(string(audit.AppendStored(nil, api.AuditEntry{
-			Action: arg[0].Text(), ActorName: arg[1].Text(), ActorEmail: arg[2].Text(), Description: arg[3].Text(), Outcome: arg[4].Text(),
-			Timestamp: arg[5].Int64(), ActorID: arg[6].Text(), ActorType: arg[7].Text(), ResourceType: arg[8].Text(),
-			ResourceID: arg[9].Text(), RequestID: arg[10].Text(), IP: arg[11].Text(),
-		})))
+		entry := []byte("[")
+		for i, value := range arg {
+			if i > 0 {
+				entry = append(entry, ',')
+			}
+			if i == 5 { // the time
+				entry = strconv.AppendInt(entry, value.Int64(), 10)
+			} else {
+				entry = api.AppendString(entry, value.Text())
+			}
+		}
+		ctx.ResultText(string(append(entry, ']')))
 	}
 	packID := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
 		if packed, ok := engine.PackID(arg[0].Text(), arg[1].Text()); ok {
@@ -188,6 +197,25 @@ func createFunctions(db *sqlite3.Conn) error {
 		db.CreateFunction("pack_id", 2, sqlite3.DETERMINISTIC, packID),
 		db.CreateFunction("filter_key", 3, sqlite3.DETERMINISTIC, filterKey),
 		db.CreateFunction("stored_entry", 12, sqlite3.DETERMINISTIC, storedEntry))
+}
+
+// Shred implements engine.Engine. The database has nothing that was deleted, because the writer
+// overwrites it, but the WAL still has earlier versions of pages. They are gone once all of
+// it was copied and the file was cut to nothing, for which this waits for readers of old pages
+// and for other checkpoints.
+func (e *Engine) Shred(ctx context.Context) (err error) {
+	own, err := openConn(ctx, e.path, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, own.close()) }()
+	if err := untilFree(ctx, func() error {
+		_, err := e.writer.checkpointer.checkpoint(own.db, sqlite3.CHECKPOINT_TRUNCATE)
+		return err
+	}); err != nil {
+		return fmt.Errorf("empty the write-ahead log: %w", err)
+	}
+	return nil
 }
 
 // syncFile puts a file or a folder on disk, if it exists.

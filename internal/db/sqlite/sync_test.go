@@ -203,7 +203,7 @@ func TestTheWALIsKeptAfterACheckpointFailedToSyncTheDatabase(t *testing.T) {
 	defer vfs.Unregister("broken")
 	broken, err := openConn(t.Context(), "file:"+e.path+"?vfs=broken", "")
 	must(t, err)
-	if _, err := e.writer.checkpointer.checkpoint(broken.db); !errors.Is(err, sqlite3.IOERR_FSYNC) {
+	if _, err := e.writer.checkpointer.checkpoint(broken.db, sqlite3.CHECKPOINT_PASSIVE); !errors.Is(err, sqlite3.IOERR_FSYNC) {
 		t.Errorf("the checkpoint ended with %v", err)
 	}
 	must(t, broken.close())

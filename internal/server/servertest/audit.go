@@ -96,7 +96,7 @@ func (n *Node) catalogue(t testing.TB) string {
 func (n *Node) TurnAudit(t testing.TB, enough func() bool) {
 	t.Helper()
 	n.Clock.Advance(3 * time.Second) // longer than the lease of another node
-	node := auditlog.NewSequencer(n.DB)
+	node := auditlog.NewSequencer(n.DB, n.Server.AuditSigner())
 	for done := false; !done; done = enough() {
 		if err := node.Turn(t.Context()); err != nil {
 			t.Fatalf("sequence the log: %v", err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bursar/api/openapi"
+	"bursar/internal/auditlog"
 	"bursar/internal/config"
 	"bursar/internal/contract"
 	"bursar/internal/db"
@@ -89,6 +90,12 @@ type Option func(*config.Serve)
 // RateLimit sets a rate, such as "5/s". Without it there are no limits.
 func RateLimit(rate string) Option { return func(c *config.Serve) { c.RateLimit = rate } }
 
+// AuditKey lets the key in a file sign the audit log. The file is made unless it is there.
+func AuditKey(file string) Option { return func(c *config.Serve) { c.Audit.Key = file } }
+
+// AuditCheckpoint keeps the newest checkpoint in another file than the one beside the key.
+func AuditCheckpoint(file string) Option { return func(c *config.Serve) { c.Audit.Checkpoint = file } }
+
 // Start runs a server on the store and sets the store up if it is new.
 func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	t.Helper()
@@ -98,7 +105,8 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 		PublicURL: "http://bursar.test", RateLimit: "off",
 		DeviceSessionTTL: 12 * time.Hour, KeySessionTTL: time.Hour,
 		WebSessionTTL: 12 * time.Hour, WebSessionIdle: 30 * time.Minute,
-		HashMemory: 64, // passwords were half of the CPU time of the console's tests
+		AuditRetentionMinDays: 365,
+		HashMemory:            64, // passwords were half of the CPU time of the console's tests
 	}
 	listener := httptest.NewUnstartedServer(nil)
 	for _, option := range options {
@@ -107,6 +115,11 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	_, port, _ := net.SplitHostPort(listener.Listener.Addr().String())
 	settings.PublicURL = strings.Replace(settings.PublicURL, "PORT", port, 1)
 	var err error
+	if settings.Audit.Key != "" {
+		if _, err := auditlog.InitKey(t.Context(), n.DB, settings.Audit.Key); err != nil {
+			t.Fatalf("make the key of the audit log: %v", err)
+		}
+	}
 	if n.Server, err = server.New(t.Context(), n.DB, settings, server.NewLog(n.Log, slog.LevelInfo)); err != nil {
 		t.Fatalf("make the server: %v", err)
 	}

@@ -44,6 +44,13 @@ func (n *Node) Tenant(t testing.TB) *Tenant {
 	return &Tenant{Node: n, Owner: owner, OrganizationID: org, WorkspaceID: ws, t: t}
 }
 
+// FirstTenant is the tenant that the store was set up with. Its owner has a new session,
+// which a test needs that lets a long time pass.
+func (n *Node) FirstTenant(t testing.TB) *Tenant {
+	t.Helper()
+	return &Tenant{Node: n, Owner: n.Admin(t), OrganizationID: n.First.OrganizationID, WorkspaceID: n.First.WorkspaceID, t: t}
+}
+
 // Path is a path in the tenant's workspace.
 func (x *Tenant) Path(rest string) string { return "/v1/workspaces/" + x.WorkspaceID + rest }
 

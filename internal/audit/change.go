@@ -1,0 +1,155 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	stdjson "encoding/json"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/api"
+)
+
+const (
+	// maxChanges is how many changes one row tells of.
+	maxChanges = 200
+	// maxValue is how many bytes of JSON a value may have before it is shortened, and
+	// shownStart how many bytes of its text are then shown.
+	maxValue, shownStart = 256, 64
+)
+
+// Changes are what a mutation changed, field by field. No secret may be added, however long:
+// a long value carries its digest.
+type Changes []api.AuditChange
+
+// Add adds a field if its values differ. A value is anything that JSON can express. nil, the
+// empty text and the number 0 are that there was, or is, nothing.
+func (c *Changes) Add(field string, before, after any) {
+	was, is := encoded(before), encoded(after)
+	if string(was) != string(is) {
+		c.put(field, was, is)
+	}
+}
+
+// AddItems adds each item that only one of two lists has: a long list would show its start,
+// not what has come and gone.
+func (c *Changes) AddItems(field string, before, after []string) {
+	for _, item := range before {
+		if !slices.Contains(after, item) {
+			c.Add(field, item, nil)
+		}
+	}
+	for _, item := range after {
+		if !slices.Contains(before, item) {
+			c.Add(field, nil, item)
+		}
+	}
+}
+
+// AddFields adds each key of an entry's fields whose values differ.
+func (c *Changes) AddFields(before, after api.Fields) {
+	for _, was := range before {
+		if is, ok := after.Get(was.Key); ok {
+			c.Add("fields."+was.Key, was.Value, is.Value)
+		} else {
+			c.Add("fields."+was.Key, was.Value, nil)
+		}
+	}
+	for _, is := range after {
+		if before.Index(is.Key) < 0 {
+			c.Add("fields."+is.Key, nil, is.Value)
+		}
+	}
+}
+
+// AddMasked adds an account number if it differs. What Mask shows of it may be the same
+// before and after.
+func (c *Changes) AddMasked(field, before, after string) {
+	shown := func(number string) []byte {
+		if number != "" {
+			number = Mask(number)
+		}
+		return encoded(number)
+	}
+	if before != after {
+		c.put(field, shown(before), shown(after))
+	}
+}
+
+// AddSecret adds a secret that was replaced by another, and shows nothing of either.
+func (c *Changes) AddSecret(field string) { c.put(field, encoded(hidden), encoded(hidden)) }
+
+func (c *Changes) put(field string, was, is []byte) {
+	if len(*c) < maxChanges {
+		*c = append(*c, api.AuditChange{Field: capText(field, shownStart), Before: shortened(was), After: shortened(is)})
+	}
+}
+
+// encoded returns a value as JSON. What cannot be expressed is a mistake of the program that
+// must not fail a mutation, so it is told as a text.
+func encoded(value any) []byte {
+	switch value := value.(type) {
+	case stdjson.RawMessage:
+		return value
+	case string:
+		if value != "" {
+			return api.AppendString(nil, value)
+		}
+		return []byte("null")
+	case int, int64:
+		if value == 0 || value == int64(0) {
+			return []byte("null")
+		}
+	}
+	text, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		text, _ = json.Marshal(err.Error()) // a text can always be expressed
+	}
+	return text
+}
+
+// shortened returns a long value as its start, its length and its digest, by which two of
+// them can be told apart.
+func shortened(value []byte) []byte {
+	if len(value) <= maxValue {
+		return value
+	}
+	shown := string(value)
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		shown = text
+	}
+	digest := sha256.Sum256([]byte(shown))
+	out := api.AppendString([]byte(`{"start":`), capText(shown, shownStart))
+	out = strconv.AppendInt(append(out, `,"length":`...), int64(len(shown)), 10)
+	out = api.AppendString(append(out, `,"sha256":`...), hex.EncodeToString(digest[:]))
+	return append(out, '}')
+}
+
+// capText returns at most so many bytes of a text, in whole characters.
+func capText(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// hidden stands for what is not shown.
+const hidden = "••••"
+
+// Mask returns an account number as pages and the log show it: its last four characters, or
+// nothing of a short one, because those four would be most of it.
+func Mask(number string) string {
+	const shown, least = 4, 8
+	runes := []rune(number)
+	if len(runes) < least {
+		return hidden
+	}
+	return hidden + " " + string(runes[len(runes)-shown:])
+}

@@ -1,0 +1,102 @@
+package auditlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+
+	"bursar/internal/audit"
+	"bursar/internal/auditproof"
+	"bursar/internal/db"
+)
+
+// The key that signs the checkpoints is a file and never in the store: whoever can change
+// the store must not be able to sign what they made of it. The store has the public key.
+
+// ReadKey reads the key that signs the checkpoints.
+func ReadKey(file string) (*auditproof.Key, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of the audit log: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("the key of the audit log in %s is not for its owner alone, its mode is %04o: run 'chmod 600 %s'", file, info.Mode().Perm(), file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of the audit log: %w", err)
+	}
+	key, err := auditproof.ParseKey(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the key of the audit log in %s: %w", file, err)
+	}
+	return key, nil
+}
+
+// InitKey lets a key sign the log of a store that has none yet, and makes the file unless
+// it is there. The file comes first: a store must not wait for a key that was never written.
+func InitKey(ctx context.Context, d *db.DB, file string) (*auditproof.Key, error) {
+	verifier, err := Verifier(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	key, err := ReadKey(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && verifier != "":
+		return nil, fmt.Errorf("the audit log of this store is signed with the key %s, which is not in %s: copy its file from where it is kept", verifier, file)
+	case errors.Is(err, fs.ErrNotExist):
+		key, err = makeKey(file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = db.Write(ctx, d, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		exempt := audit.None("the key is in every checkpoint that it signs")
+		return struct{}{}, exempt, tx.Exec(`UPDATE audit_tree SET verifier = $1, origin = $2 WHERE verifier = ''`, key.Verifier(), key.Name())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return key, checkKey(ctx, d, key, file)
+}
+
+func makeKey(file string) (*auditproof.Key, error) {
+	key, err := auditproof.NewKey()
+	if err == nil {
+		err = writeFile(file, []byte(key.String()), false)
+	}
+	if errors.Is(err, fs.ErrExist) { // another process has just made it
+		return ReadKey(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make the key of the audit log: %w", err)
+	}
+	return key, nil
+}
+
+// Verifier returns the public key of the log, which is empty before it has one.
+func Verifier(ctx context.Context, d *db.DB) (string, error) {
+	var state treeState
+	err := d.Read(ctx, func(q db.Q) (err error) {
+		state, err = readTree(q)
+		return err
+	})
+	return state.verifier, err
+}
+
+// checkKey returns an error if the log of the store is signed with another key.
+func checkKey(ctx context.Context, d *db.DB, key *auditproof.Key, file string) error {
+	verifier, err := Verifier(ctx, d)
+	switch {
+	case err != nil:
+		return err
+	case verifier == "":
+		return fmt.Errorf("the audit log of this store has no key yet: run 'bursar admin audit init --audit-key %s'", file)
+	case verifier != key.Verifier():
+		return fmt.Errorf("the key in %s (%s) is not the key of this store, whose audit log is signed with %s: copy the file of that key, or choose the store that belongs to this one", file, key.Name(), verifier)
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package auditlog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/internal/auditproof"
+	"bursar/internal/db"
+)
+
+// Verify proves a row and verifies the proof, as somebody outside would: it reports whether
+// what the store has now is what was signed. Whoever does not trust this server verifies elsewhere.
+func (s *Service) Verify(ctx context.Context, by db.Caller, in ProofInput) (auditproof.Report, error) {
+	proof, err := s.Proof(ctx, by, in)
+	if err != nil {
+		return auditproof.Report{}, err
+	}
+	text, err := json.Marshal(proof)
+	if err != nil {
+		return auditproof.Report{}, fmt.Errorf("write the proof of a row: %w", err)
+	}
+	return auditproof.VerifyProof(text, auditproof.Trust{Key: s.signer.key.Verifier()})
+}

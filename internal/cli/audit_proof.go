@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/internal/auditlog"
+	"bursar/internal/auditproof"
+	"bursar/internal/cli/term"
+	"bursar/internal/config"
+)
+
+func newAuditProve(r *remote) *cobra.Command {
+	var q auditQuery
+	var out string
+	c := &cobra.Command{
+		Use: "prove ID", Short: "Write the proof of one entry",
+		Long: `Write what proves to somebody who has only the public key of the log that an
+entry is in it as it was written. 'bursar audit verify' reads it, without a
+server. With --since, the proof also shows that the log goes on from a
+checkpoint that you have kept.
+
+The entry is one of the workspace, or, with --organization, one that belongs
+to no workspace.`,
+		Example: `  bursar audit prove aud_01jd2s6w8x0y2z4a6b8c0d2e4f --out proof.json
+  bursar audit prove aud_01jd2s6w8x0y2z4a6b8c0d2e4f --since old.checkpoint > proof.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			since, err := sizeOf(q.since)
+			if err != nil {
+				return err
+			}
+			a, err := (&auditQuery{organization: q.organization}).source(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			proof, err := a.s.Audit.Proof(c.Context(), a.p, args[0], since)
+			if err != nil {
+				return fmt.Errorf("prove the entry: %w", err)
+			}
+			if out == "" {
+				return printJSON(r.terminal.Out, proof)
+			}
+			return writeWhole(out, func(w io.Writer) error { return printJSON(w, proof) })
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output")
+	c.Flags().StringVar(&q.since, "since", "", "file with an older checkpoint that the proof leads on from")
+	c.Flags().StringVar(&q.organization, "organization", "", "an entry of this organization that belongs to no workspace")
+	r.inWorkspace(c)
+	c.MarkFlagsMutuallyExclusive("organization", "workspace")
+	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
+	return c
+}
+
+// sizeOf returns the size that the checkpoint in a file tells, 0 if there is no file. Whether
+// it is true is for the verification to find out.
+func sizeOf(file string) (int64, error) {
+	if file == "" {
+		return 0, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, fmt.Errorf("--since: %w", err)
+	}
+	var size int64
+	if lines := strings.SplitN(string(text), "\n", 3); len(lines) == 3 {
+		size, err = strconv.ParseInt(lines[1], 10, 64)
+	}
+	if err != nil || size < 1 {
+		return 0, term.Usagef("--since: %s is no checkpoint, whose second line is a number", file)
+	}
+	return size, nil
+}
+
+// exportProof writes the whole log with its proof.
+func (q *auditQuery) exportProof(c *cobra.Command, r *remote, file string) error {
+	if q.actor+q.action+q.resourceType+q.resource+q.outcome+q.until != "" || c.Flags().Changed("format") || c.Flags().Changed("raw") {
+		return term.Usagef("--proof writes the whole log: leave the filters and the format away")
+	}
+	since, err := sizeOf(q.since)
+	if err != nil {
+		return err
+	}
+	a, err := (&auditQuery{organization: q.organization}).source(c.Context(), r)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error { return a.s.Audit.ProofFile(c.Context(), a.p, since, w) }
+	if file == "-" {
+		err = write(r.terminal.Out)
+	} else {
+		err = writeWhole(file, write)
+	}
+	if err != nil {
+		return fmt.Errorf("export the audit log: %w", err)
+	}
+	if file != "-" {
+		fmt.Fprintf(r.terminal.Err, "Exported the log with its proof to %s.\n", file)
+	}
+	return nil
+}
+
+// errUnverified ends a verification that has found something, after it has told what.
+var errUnverified = errors.New("the audit log does not verify")
+
+func newAuditVerify(t Terminal) *cobra.Command {
+	var key, since string
+	var inStore bool
+	var store config.Store
+	var settings config.Audit
+	c := &cobra.Command{
+		Use: "verify FILE", Short: "Check a proof, a proof file, or a whole store",
+		Long: `Check a proof of one entry ('bursar audit prove') or the proof file of a whole
+log ('bursar audit export --proof'). Nothing else is needed: no server, no
+database, no login. --key is the public key of the log, or a file that has it;
+get it from somebody you trust, not with the file. --since is a checkpoint
+that you have kept: then the log must go on from it.
+
+With --store, the command opens the store as 'bursar admin' does and computes
+everything anew: every entry, every place, the tree, its counts, and the
+columns by which entries are found. It needs the key that signs the log, and
+holds the store against the checkpoint that the server keeps beside it.
+
+Every failure is a line that names the entry and what was done: edited,
+removed, inserted, moved, cut off, swapped between tenants, or forked. The
+exit code is 0 if there is none, otherwise 1.`,
+		Example: `  bursar audit verify log.zip --key bursar-audit-1a2b3c4d+5e6f7a8b+AQ…
+  bursar audit verify proof.json --key audit.pub --since old.checkpoint
+  bursar audit verify --store --data /var/lib/bursar`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case inStore && (len(args) > 0 || key != "" || since != ""):
+				return term.Usagef("--store checks a store: leave the file, --key and --since away")
+			case inStore:
+				return withAdminStore(c, t, store, nil, func(s openedStore) error { return verifyStore(c, t, s, settings) })
+			case len(args) == 0:
+				return term.Usagef("name the file to verify, or pass --store")
+			case key == "":
+				return term.Usagef("--key is required: the public key of the log, or a file that has it")
+			}
+			return verifyFile(t, args[0], key, since)
+		},
+	}
+	c.Flags().StringVar(&key, "key", "", "public key of the log, or a file that has it")
+	c.Flags().StringVar(&since, "since", "", "file with an older checkpoint that the log must go on from")
+	c.Flags().BoolVar(&inStore, "store", false, "check a store instead of a file")
+	store.BindStore(c.Flags())
+	settings.BindKey(c.Flags())
+	settings.BindCheckpoint(c.Flags())
+	return c
+}
+
+// verifyFile verifies a proof or a proof file, which begins with the mark of a zip archive.
+func verifyFile(t Terminal, name, key, since string) error {
+	trust := auditproof.Trust{Key: key}
+	if !strings.Contains(key, "+") {
+		text, err := os.ReadFile(key)
+		if err != nil {
+			return fmt.Errorf("--key: %w", err)
+		}
+		trust.Key = string(text)
+	}
+	if since != "" {
+		text, err := os.ReadFile(since)
+		if err != nil {
+			return fmt.Errorf("--since: %w", err)
+		}
+		trust.Since = text
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	var mark [1]byte
+	_, _ = file.ReadAt(mark[:], 0) // an empty file has none
+	var report auditproof.Report
+	if mark[0] == '{' {
+		text, tooLong := make([]byte, min(info.Size(), maxProof)), info.Size() > maxProof
+		if _, err := io.ReadFull(file, text); err != nil {
+			return err
+		}
+		if tooLong {
+			return fmt.Errorf("%s is larger than any proof of one entry", name)
+		}
+		report, err = auditproof.VerifyProof(text, trust)
+	} else {
+		report, err = auditproof.VerifyFile(file, info.Size(), trust)
+	}
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", name, err)
+	}
+	printFailures(t, report.Failures)
+	if report.Stopped {
+		fmt.Fprintln(t.Out, "There are more failures than are listed.")
+	}
+	summary := fmt.Sprintf("%s of %s in the checkpoint of %s with %d leaves", counted(int(report.Rows), "entry", "entries"), term.Printable(report.Stream.Name), report.Checkpoint.Origin, report.Checkpoint.Size)
+	if report.Erased > 0 {
+		summary += fmt.Sprintf("; of %d the personal part was erased", report.Erased)
+	}
+	return concludeVerification(t, len(report.Failures), summary)
+}
+
+// maxProof is more than a proof of one entry can have.
+const maxProof = 4 << 20
+
+func verifyStore(c *cobra.Command, t Terminal, s openedStore, settings config.Audit) error {
+	keyFile := s.config.AuditKey(settings.Key)
+	if keyFile == "" {
+		return term.Usagef("--audit-key is required with PostgreSQL")
+	}
+	key, err := auditlog.ReadKey(keyFile)
+	if err != nil {
+		return err
+	}
+	file := settings.Checkpoint
+	if file == "" {
+		file = auditlog.CheckpointFile(keyFile)
+	}
+	kept, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the checkpoint that is kept outside of the store: %w", err)
+	}
+	report, err := auditlog.VerifyStore(c.Context(), s.db, key, kept)
+	if err != nil {
+		return err
+	}
+	printFailures(t, report.Failures)
+	return concludeVerification(t, len(report.Failures), fmt.Sprintf("%s in %s, %s and a tree of %d leaves",
+		counted(int(report.Rows), "entry", "entries"), counted(int(report.Streams), "log", "logs"), counted(int(report.Heads), "signed head", "signed heads"), report.Size))
+}
+
+func printFailures(t Terminal, failures []auditproof.Failure) {
+	for _, f := range failures {
+		fmt.Fprintln(t.Out, term.Printable(f.String()))
+	}
+}
+
+func concludeVerification(t Terminal, failures int, summary string) error {
+	if failures > 0 {
+		return fmt.Errorf("%w: %s", errUnverified, counted(failures, "failure", "failures"))
+	}
+	_, err := fmt.Fprintf(t.Out, "Verified %s.\n", summary)
+	return err
+}

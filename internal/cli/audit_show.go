@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+	"bursar/internal/cli/term"
+)
+
+func newAuditShow(r *remote) *cobra.Command {
+	var out term.Format
+	var q auditQuery
+	c := &cobra.Command{
+		Use: "show ID", Aliases: []string{"get", "view"},
+		Short: "Show an entry of the audit log with what it changed",
+		Long: `Show everything about an entry of the audit log, and each field that it
+changed, before and after. '-' stands for nothing; account numbers are masked,
+and of a long value you see the start, the length and the digest.
+
+ID is what the lists show with --json or --csv. The entry is one of the
+workspace; with --organization, owners see one that belongs to no workspace.`,
+		Example: `  bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f
+  bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f --jq '.changes[].field'`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			a, err := q.source(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			row, err := a.s.Audit.Get(c.Context(), a.p, args[0])
+			if err != nil {
+				return fmt.Errorf("show the audit entry: %w", err)
+			}
+			return out.Write(r.terminal, row, func(w io.Writer) error { return r.writeAuditEntry(w, *row) })
+		},
+	}
+	c.ValidArgsFunction = byPosition(r.complete(func(ctx context.Context, s *session) ([]string, error) {
+		s.terminal.In = nil // completion must not ask questions
+		return r.auditWords(ctx, s, q.organization)
+	}))
+	q.bindOrganization(r, c)
+	r.inWorkspace(c)
+	c.MarkFlagsMutuallyExclusive("organization", "workspace")
+	out.Bind(c, false)
+	return c
+}
+
+// auditWords returns the ids of the newest entries.
+func (r *remote) auditWords(ctx context.Context, s *session, organization string) ([]string, error) {
+	p := client.AuditListParams{Limit: 25}
+	if organization != "" {
+		o, err := s.findOrganization(ctx, organization, "--organization")
+		if err != nil {
+			return nil, err
+		}
+		p.OrganizationID = o.ID
+	} else {
+		w, err := r.currentWorkspace(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		p.WorkspaceID = w.ID
+	}
+	page, err := s.Audit.List(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for _, row := range page.Items {
+		words = append(words, described(row.ID, auditDescription(row)))
+	}
+	return words, nil
+}
+
+func (r *remote) writeAuditEntry(w io.Writer, row api.AuditEntry) error {
+	pairs := []string{"Time", localTime(row.Timestamp)}
+	add := func(name, value string) {
+		if value != "" {
+			pairs = append(pairs, name, value)
+		}
+	}
+	add("Description", auditDescription(row))
+	add("Outcome", row.Outcome)
+	add("Action", row.Action)
+	add("Actor", person(row.ActorName, row.ActorEmail))
+	add("Actor type", row.ActorType)
+	add("Actor id", row.ActorID)
+	add("Resource type", row.ResourceType)
+	add("Resource id", row.ResourceID)
+	add("Request id", row.RequestID)
+	add("IP address", row.IP)
+	add("Id", row.ID)
+	if row.Seq > 0 {
+		add("Place", strconv.FormatInt(row.Seq, 10))
+	}
+	if len(row.Changes) > 0 {
+		pairs = append(pairs, "Changes", "")
+	}
+	for _, c := range row.Changes {
+		pairs = append(pairs, "  "+term.Printable(c.Field), r.changeText(c))
+	}
+	return term.WritePairs(r.terminal, w, pairs...)
+}
+
+// auditDescription says what an entry is about, also if its description was erased.
+func auditDescription(row api.AuditEntry) string {
+	if row.Erased {
+		return "(erased: the names, addresses, description and changes were removed)"
+	}
+	return row.Description
+}
+
+// changeText returns a change as its value before and after.
+func (r *remote) changeText(c api.AuditChange) string {
+	text := changedValue(c, c.Before) + " → " + changedValue(c, c.After)
+	if term.IsTerminal(r.terminal.Out) && !r.terminal.Unicode() {
+		text = strings.NewReplacer("→", "->", "•", "*", "…", "...").Replace(text)
+	}
+	return text
+}
+
+// changedValue returns one value of a change as people read it.
+func changedValue(c api.AuditChange, value []byte) string {
+	field := api.Field{Key: c.Field, Value: value}
+	if cut, ok := c.Cut(value); ok {
+		return cut.Start + "… (" + term.Grouped(cut.Length) + " bytes, SHA-256 " + cut.SHA256 + ")"
+	}
+	if at, err := strconv.ParseInt(string(value), 10, 64); err == nil && at > 0 && strings.HasSuffix(c.Field, "_at") {
+		return localTime(at)
+	}
+	switch {
+	case field.IsNull():
+		return "-"
+	case field.Display() == "":
+		return `""`
+	}
+	return field.Display()
+}

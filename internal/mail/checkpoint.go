@@ -1,0 +1,25 @@
+package mail
+
+import "time"
+
+// Checkpoint is the mail that carries the newest checkpoint of the audit log to where nobody
+// who runs the server can change it.
+type Checkpoint struct {
+	To   string
+	Text string
+	At   time.Time
+}
+
+// Message returns the mail.
+func (c Checkpoint) Message() Message {
+	return Message{
+		To:      c.To,
+		Subject: "The checkpoint of the Bursar audit log",
+		Text: paragraphs(
+			"Hello,",
+			"this is the newest checkpoint of the audit log, of "+moment(c.At)+". Keep it where nobody who runs the server can change it: with it, you can find out later whether the log was changed or cut off.",
+			c.Text,
+			"Save it from its first line to its last as audit.checkpoint and compare an export with it: bursar audit verify FILE.zip --key KEY --since audit.checkpoint",
+		),
+	}
+}
