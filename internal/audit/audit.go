@@ -40,9 +40,12 @@ type Actor struct {
 	// NeedsFactor that one of their organizations demands one.
 	OneFactor   bool
 	NeedsFactor bool
-	RequestID   string
-	IP          string
-	Agent       string // the caller's program, as its User-Agent header names it
+	// Epoch is the state of everybody's access at which the caller was authenticated, as
+	// db.Epoch counts it.
+	Epoch     uint64
+	RequestID string
+	IP        string
+	Agent     string // the caller's program, as its User-Agent header names it
 }
 
 // SystemActor returns the actor for what an operator does at the command line, or the

@@ -61,16 +61,22 @@ func (s *Service) Feed(ctx context.Context, by db.Caller, in FeedInput) (api.Aud
 	if err != nil {
 		return api.AuditFeed{}, err
 	}
-	epoch := s.db.Epoch()
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.wait)*time.Second+pageTimeout)
 	defer cancel()
 	timeout := time.After(time.Duration(in.wait) * time.Second)
 	feed := api.AuditFeed{After: in.after}
-	for {
+	for waited := false; ; waited = true {
 		grown, stopped := s.sequencer.Grown()
-		if feed, err = s.feed(ctx, f, feed.After, in.limit); err != nil {
+		next, err := s.feed(ctx, f, feed.After, in.limit)
+		if err != nil {
 			return feed, err
 		}
+		// The caller's access may have ended since they were authenticated. They ask again,
+		// and are authenticated again.
+		if waited && s.db.Epoch() != by.Epoch {
+			return feed, nil
+		}
+		feed = next
 		if len(feed.Entries) > 0 || in.wait == 0 || stopped {
 			return feed, nil
 		}
@@ -83,11 +89,6 @@ func (s *Service) Feed(ctx context.Context, by db.Caller, in FeedInput) (api.Aud
 			return feed, nil
 		case <-ctx.Done():
 			return feed, ctx.Err()
-		}
-		// The caller's access may have ended while they waited. They ask again, and are
-		// authenticated again.
-		if s.db.Epoch() != epoch {
-			return feed, nil
 		}
 	}
 }

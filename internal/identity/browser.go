@@ -159,7 +159,7 @@ func (s *Service) Browser(ctx context.Context, secret string, used bool) (Browse
 	}
 	state := known.state.Load()
 	now := s.db.Now()
-	if state == nil || state.epoch != s.db.Epoch() || s.idle(known, now) {
+	if state == nil || state.actor.Epoch != s.db.Epoch() || s.idle(known, now) {
 		var err error
 		if state, err = s.loadBrowser(ctx, known, secret); err != nil {
 			return Browser{}, err
@@ -205,7 +205,7 @@ func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string
 	if err != nil {
 		return nil, err
 	}
-	state.epoch = epoch
+	state.actor.Epoch = epoch
 	known.state.Store(state)
 	return state, nil
 }

@@ -27,7 +27,6 @@ type verified struct {
 }
 
 type sessionState struct {
-	epoch uint64
 	live  bool
 	until int64
 	actor audit.Actor
@@ -72,7 +71,7 @@ func (s *Service) Authenticate(ctx context.Context, authorization string, admit 
 
 func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, error) {
 	epoch := s.db.Epoch()
-	if state := known.state.Load(); state != nil && state.epoch == epoch {
+	if state := known.state.Load(); state != nil && state.actor.Epoch == epoch {
 		return state, nil
 	}
 	var state *sessionState
@@ -88,7 +87,7 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 		return nil, err
 	}
 	state.live = state.live && trusted
-	state.epoch = epoch
+	state.actor.Epoch = epoch
 	known.state.Store(state)
 	return state, nil
 }
