@@ -93,7 +93,11 @@ func TestNoRowIsLeftOutOrDoubledWhenTheSequencingServerIsKilled(t *testing.T) {
 		l := newLoad(s.made, writers)
 		l.token = servertest.Remote(t, s.nodes[0].URL, s.made).Admin(t).Token
 		var last auditproof.Checkpoint
-		for round := range torture.Rounds(5, 100) {
+		rounds := torture.Rounds(5, 100)
+		if testing.Short() {
+			rounds = 2
+		}
+		for round := range rounds {
 			end := l.begin(t, s.nodes[round%len(s.nodes)].URL, false)
 			l.awaitTold(t, betweenCrash)
 			victim := -1
