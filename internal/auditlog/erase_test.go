@@ -243,3 +243,21 @@ func TestWhatCannotBeErasedIsRefused(t *testing.T) {
 		})
 	})
 }
+
+// The server may be killed before the row that tells of an erasure has its place.
+func TestAStoreIsInOrderRightAfterAnErasure(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := signing(t, store)
+		x := n.EventfulTenant(t)
+		n.SequenceAudit(t)
+		id := x.Owner.Get(x.AuditPath()).OK().List()[2]["id"].(string)
+		if err := auditlog.Erase(t.Context(), n.DB, db.Caller{Actor: audit.SystemActor("operator")}, id); err != nil {
+			t.Fatal(err)
+		}
+		report, err := auditlog.VerifyStore(t.Context(), n.DB, n.Server.AuditSigner().Key(), nil)
+		if err != nil || len(report.Failures) > 0 {
+			t.Errorf("the erasure of %s is found as %v (%v)", id, report.Failures, err)
+		}
+	})
+}

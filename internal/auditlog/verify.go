@@ -1,8 +1,10 @@
 package auditlog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -50,6 +52,10 @@ func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport
 		v.kept = &Signed{Checkpoint: point, Text: kept}
 	}
 	err := v.all()
+	// Streams and missing rows are read from maps, which have no order.
+	slices.SortStableFunc(v.report.Failures, func(a, b auditproof.Failure) int {
+		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID))
+	})
 	return v.report, err
 }
 
@@ -244,17 +250,27 @@ func (v *storeVerifier) count(s *verifiedStream, seq int64) {
 
 // columns compares what rows are found by with what they say, and with their places.
 func (v *storeVerifier) columns() error {
+	byKey := map[streamKey]*verifiedStream{}
+	for _, s := range v.streams {
+		byKey[streamKey{s.workspace, s.organization}] = s
+	}
 	err := v.q.Each(func(r db.Rows) error {
-		s := v.streams[r.Int(8)]
-		if r.Null(8) || s == nil {
-			return nil // it has no place yet, or that was told
-		}
-		id, seq := db.UnpackID("aud", r, 0), r.Int(9)
-		delete(v.missing, id)
 		organization := r.Text(2)
 		if r.Int(1) != 0 {
 			organization = ""
 		}
+		if r.Null(8) { // it will get a place after those of its stream
+			if s := byKey[streamKey{r.Int(1), organization}]; s != nil {
+				s.erased.See(api.AuditProofRow{Seq: s.size + 1, Entry: r.Text(10)})
+			}
+			return nil
+		}
+		s := v.streams[r.Int(8)]
+		if s == nil {
+			return nil // that was told
+		}
+		id, seq := db.UnpackID("aud", r, 0), r.Int(9)
+		delete(v.missing, id)
 		if r.Int(1) != s.workspace || organization != s.organization {
 			v.fail(auditproof.Failure{Kind: auditproof.Swapped, Stream: s.Name, Seq: seq, ID: id, Why: "its columns say that it belongs to another log"})
 			return nil
@@ -325,7 +341,7 @@ func (v *storeVerifier) add(computed *tlog.Hash, row *mistakenRow) error {
 		computed = stored
 	}
 	if *stored != *computed {
-		at := mistakenRow{seq: 0}
+		var at mistakenRow
 		if row != nil {
 			at = *row
 		}
