@@ -58,7 +58,15 @@ func dropPostgresIndexes(ctx context.Context, conn *pgx.Conn) (restore string, e
 type postgresStore struct{ conn *pgx.Conn }
 
 func (s postgresStore) read(ctx context.Context, table string, where Condition) (columns []string, out [][]any, err error) {
-	rows, err := s.conn.Query(ctx, `SELECT * FROM `+table+` WHERE `+where.SQL, where.Args...)
+	// A row of the audit log gets the transaction that stores it: the sequencer would pass over
+	// rows that say that they are as old as the one that they are copies of.
+	var names string
+	err = s.conn.QueryRow(ctx, `SELECT string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position) FROM information_schema.columns
+		WHERE table_schema = current_schema() AND table_name = $1 AND column_name <> 'xact'`, table).Scan(&names)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the columns of %s: %w", table, err)
+	}
+	rows, err := s.conn.Query(ctx, `SELECT `+names+` FROM `+table+` WHERE `+where.SQL, where.Args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", table, err)
 	}

@@ -93,6 +93,19 @@ func (p *Page) FocusShows() bool {
 	return shown
 }
 
+// WaitFocus waits until the element with an id has the focus. The browser gives it to a
+// field with autofocus some time after it shows the page.
+func (p *Page) WaitFocus(id string) {
+	p.t.Helper()
+	p.until("wait for the focus on #"+id, func(ctx context.Context) error {
+		var focused string
+		if err := p.evaluate(ctx, "document.activeElement?.id ?? ''", &focused); err != nil || focused == id {
+			return err
+		}
+		return fmt.Errorf("the focus is on %q", focused)
+	})
+}
+
 // Focused is the HTML of the element with the focus, shortened.
 func (p *Page) Focused() string {
 	p.t.Helper()

@@ -112,9 +112,7 @@ func TestPasskeysAreAddedAndRemovedInTheAccount(t *testing.T) {
 	page.Goto(n.PublicURL + "/account")
 	page.ClickText("Add passkey")
 	page.WaitText("Enter a name for the passkey first.")
-	if focused := page.Focused(); !strings.Contains(focused, `id="passkey-name"`) {
-		t.Errorf("the focus is on %s", focused)
-	}
+	page.WaitFocus("passkey-name")
 	page.Accessible("passkey without a name")
 	page.Fill("Passkey name", "Work laptop")
 	page.ClickText("Add passkey")
