@@ -41,9 +41,10 @@ type verification struct {
 	Text  string
 }
 
-// verify verifies a row of the workspace's log.
-func (c *Console) verify(v *visit, row api.AuditEntry) (*verification, error) {
-	report, err := read(v, c.Audit.Verify, auditlog.ProofInput{ID: row.ID, ProofFileInput: auditlog.ProofFileInput{WorkspaceID: &v.workspace.ID}})
+// verify verifies a row of the log of a workspace or an organization.
+func (c *Console) verify(v *visit, of auditlog.Filters, row api.AuditEntry) (*verification, error) {
+	log := auditlog.ProofFileInput{WorkspaceID: of.WorkspaceID, OrganizationID: of.OrganizationID}
+	report, err := read(v, c.Audit.Verify, auditlog.ProofInput{ID: row.ID, ProofFileInput: log})
 	var f *fault.Fault
 	switch {
 	case errors.As(err, &f) && f.Code == fault.Unavailable:

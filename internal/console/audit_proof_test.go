@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,4 +81,25 @@ func TestARowOfAnUnsignedLogCannotBeVerified(t *testing.T) {
 	page.WaitText("Can't be verified.")
 	page.Accessible("audit-unverifiable")
 	page.Shoot("audit-unverifiable")
+}
+
+func TestARowOfTheOrganizationIsVerifiedByItsOwner(t *testing.T) {
+	t.Parallel()
+	n := startOn(t, dbtest.SQLite(t), servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
+	n.Member(t, "auditor@example.com", "auditor")
+	page := open(t, n, adminEmail, "/audit?scope=organization")
+	n.SequenceAudit(t)
+	page.Reload()
+	var path string
+	page.Eval(`document.querySelector("tr.detail a.chip").getAttribute("href")`, &path)
+	page.Goto(n.PublicURL + path)
+	page.ClickText("Verify")
+	page.WaitText("Verified.")
+	page.WaitURL("scope=organization")
+	page.Accessible("audit-verified-organization")
+	page.Click(".crumbs a")
+	page.WaitURL("/audit?scope=organization")
+	if got := browse(t, n, "auditor@example.com").get(path + "&verify=1"); got.status != http.StatusForbidden {
+		t.Errorf("an auditor of the workspace gets %d", got.status)
+	}
 }

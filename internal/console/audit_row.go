@@ -37,8 +37,11 @@ func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
 	if !strings.Contains(out.Who, row.ActorEmail) {
 		out.Email = row.ActorEmail
 	}
-	if f.Scope == scopeWorkspace {
+	switch f.Scope {
+	case scopeWorkspace:
 		out.Path = v.path("audit", row.ID)
+	case scopeOrganization:
+		out.Path = v.path("audit", row.ID) + "?scope=" + scopeOrganization
 	}
 	out.Facts = given([]auditField{
 		{Label: "Exact time (UTC)", Text: time.UnixMilli(row.Timestamp).UTC().Format("2006-01-02 15:04:05.000")},
@@ -116,21 +119,27 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 
 // auditRowPage is the page of a single audit entry.
 type auditRowPage struct {
+	Scope    string
 	Row      auditRow
 	Verified *verification // nil until it is asked for
 }
 
 func (c *Console) auditRowPage(v *visit) error {
-	if err := v.need(access.AuditRead); err != nil {
+	query := v.R.URL.Query()
+	filter := auditFilter{}
+	if query.Get("scope") == scopeOrganization {
+		filter.Scope = scopeOrganization
+	} else if err := v.need(access.AuditRead); err != nil {
 		return err
 	}
-	row, err := read(v, c.Audit.Get, auditlog.GetInput{Filters: auditlog.Filters{WorkspaceID: &v.workspace.ID}, ID: v.R.PathValue("id")})
+	in := filter.filters(v)
+	row, err := read(v, c.Audit.Get, auditlog.GetInput{Filters: in, ID: v.R.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	page := auditRowPage{Row: newAuditRow(v, auditFilter{}, row)}
-	if v.R.URL.Query().Has("verify") {
-		if page.Verified, err = c.verify(v, row); err != nil {
+	page := auditRowPage{Scope: filter.Scope, Row: newAuditRow(v, filter, row)}
+	if query.Has("verify") {
+		if page.Verified, err = c.verify(v, in, row); err != nil {
 			return err
 		}
 	}
