@@ -19,7 +19,8 @@ func (s *Server) Follows() bool {
 }
 
 // Delays returns the 99th percentile, in milliseconds, of how long the actions of a load take
-// until a follower has them and until a head that is signed covers them.
+// until a follower has them and until a head that is signed covers them. With PostgreSQL the
+// follower asks a second node.
 func (s *Server) Delays(ctx context.Context, run func(context.Context) error) (feed, checkpoint float64, err error) {
 	b := s.client.(*bursar)
 	config := db.Config{Dir: b.store[1]}
@@ -42,10 +43,23 @@ func (s *Server) Delays(ctx context.Context, run func(context.Context) error) (f
 	if err != nil {
 		return 0, 0, err
 	}
+	follower := *b
+	if config.URL != "" { // where one machine is not enough, followers ask another node than writers
+		node, err := follower.server()
+		if err == nil {
+			node.args = append(node.args, "--audit-checkpoint", b.auditKey[1]+".second", // each node has its own
+				"--public-url", b.base) // in which the credentials are valid
+			_, err = node.Start(ctx)
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("start a second node: %w", err)
+		}
+		defer func() { err = errors.Join(err, node.Stop()) }()
+	}
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	followed := make(chan []float64, 1)
-	go func() { followed <- b.follow(following, seq) }()
+	go func() { followed <- follower.follow(following, seq) }()
 	if err := run(ctx); err != nil {
 		return 0, 0, err
 	}
@@ -57,7 +71,11 @@ func (s *Server) Delays(ctx context.Context, run func(context.Context) error) (f
 	if err != nil {
 		return 0, 0, err
 	}
-	return p99(<-followed), p99(delays), nil
+	seen := <-followed
+	if len(seen) == 0 || len(delays) == 0 {
+		return 0, 0, errors.New("nothing of the load was seen in the audit log")
+	}
+	return p99(seen), p99(delays), nil
 }
 
 // caughtUp waits until all rows are in the tree, such as those that filled the store.
@@ -122,9 +140,6 @@ func headDelays(ctx context.Context, d *db.DB, position int64) (delays []float64
 }
 
 func p99(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
 	slices.Sort(values)
 	return values[len(values)*99/100]
 }
