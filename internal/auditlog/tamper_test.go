@@ -182,6 +182,21 @@ func forgeries() map[string]func(f *forger) []string {
 			f.exec(`UPDATE audit_head SET root = $1 WHERE number = $2`, make([]byte, 32), 1+f.random.Int64N(f.number(`SELECT heads FROM audit_tree`)))
 			return []string{"edited"}
 		},
+		"edit what a head says of its rows": func(f *forger) []string {
+			f.exec(`UPDATE audit_head SET rows = rows + 1000 WHERE number = $1`, f.number(`SELECT heads FROM audit_tree`))
+			return []string{"edited"}
+		},
+		"insert, and hide it": func(f *forger) []string {
+			p, order := f.pick(0), "xact"
+			if f.sqlite {
+				order = "rowid"
+			}
+			f.exec(`INSERT INTO audit_log (`+order+`, id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt)
+				SELECT -5, $1, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt
+				FROM audit_log WHERE id = $2`, [16]byte{7}, p.id)
+			f.exec(`UPDATE audit_sequence SET sorts_as = -100, audit_id = $1`, [16]byte{8})
+			return []string{"inserted"}
+		},
 		"an old checkpoint shown as new": func(f *forger) []string {
 			heads := f.number(`SELECT heads FROM audit_tree`)
 			f.exec(`DELETE FROM audit_head WHERE number = $1`, heads)

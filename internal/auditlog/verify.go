@@ -368,6 +368,9 @@ func (v *storeVerifier) head() error {
 		return err
 	}
 	countsDiffer := len(v.mistaken) > before
+	if h.rows != h.size-h.number-v.state.offset { // leaves are rows, one for each head, and one for a restart
+		v.fail(auditproof.Failure{Kind: auditproof.Edited, Why: fmt.Sprintf("the head %d of the tree does not say how many rows are below it", h.number)})
+	}
 	rows := v.mistaken[:before]
 	v.mistaken = nil
 	switch {
