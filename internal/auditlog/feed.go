@@ -127,6 +127,10 @@ func (s *Service) feed(ctx context.Context, f filter, after int64, limit int) (a
 	err := s.db.Read(ctx, func(q db.Q) error {
 		feed = api.AuditFeed{Entries: []api.AuditEntry{}, After: after}
 		of, _, err := findStream(q, f.stream())
+		if err == nil && after > of.size {
+			// Else the follower would miss what comes up to there, such as after a backup was restored.
+			err = fault.Invalid("after", "is past the end of the log, which has "+strconv.FormatInt(of.size, 10)+" rows: the log is another one, or has lost rows")
+		}
 		if err == nil { // after the size of the stream, so that no row of it is about a method that is not found yet
 			f, err = f.resolved(q)
 		}

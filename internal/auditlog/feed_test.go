@@ -109,6 +109,9 @@ func TestTheFeedIsForThoseWhoMayReadTheLog(t *testing.T) {
 		other.Owner.Get("/v1/audit/feed?workspace_id="+x.WorkspaceID).Fails(404, "RESOURCE_NOT_FOUND")
 		x.Owner.Get("/v1/audit/feed").Invalid("workspace_id")
 		x.Owner.Get("/v1/audit/feed?after=-1&limit=0&wait=31&workspace_id="+x.WorkspaceID).Invalid("after", "limit", "wait")
+		_, end := feed(x, 0, "")
+		x.Owner.Get(fmt.Sprintf("/v1/audit/feed?after=%d&workspace_id=%s", end, x.WorkspaceID)).OK()
+		x.Owner.Get(fmt.Sprintf("/v1/audit/feed?after=%d&wait=30&workspace_id=%s", end+1, x.WorkspaceID)).Invalid("after")
 	})
 }
 

@@ -182,6 +182,21 @@ func forgeries() map[string]func(f *forger) []string {
 			f.exec(`UPDATE audit_head SET root = $1 WHERE number = $2`, make([]byte, 32), 1+f.random.Int64N(f.number(`SELECT heads FROM audit_tree`)))
 			return []string{"edited"}
 		},
+		"edit what a head says of its rows": func(f *forger) []string {
+			f.exec(`UPDATE audit_head SET rows = rows + 1000 WHERE number = $1`, f.number(`SELECT heads FROM audit_tree`))
+			return []string{"edited"}
+		},
+		"insert, and hide it": func(f *forger) []string {
+			p, order := f.pick(0), "xact"
+			if f.sqlite {
+				order = "rowid"
+			}
+			f.exec(`INSERT INTO audit_log (`+order+`, id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt)
+				SELECT -5, $1, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt
+				FROM audit_log WHERE id = $2`, [16]byte{7}, p.id)
+			f.exec(`UPDATE audit_sequence SET sorts_as = -100, audit_id = $1`, [16]byte{8})
+			return []string{"inserted"}
+		},
 		"an old checkpoint shown as new": func(f *forger) []string {
 			heads := f.number(`SELECT heads FROM audit_tree`)
 			f.exec(`DELETE FROM audit_head WHERE number = $1`, heads)
@@ -342,6 +357,50 @@ func TestAnExportShowsWhatWasDoneToTheStore(t *testing.T) {
 		report := verifyFile(t, n, proven(x.Owner, path), "")
 		if len(report.Failures) != 1 || report.Failures[0].Kind != auditproof.Edited || report.Failures[0].Seq != p.seq {
 			t.Errorf("row %d was edited: %v", p.seq, report.Failures)
+		}
+	})
+}
+
+// Whoever has the database and not the key could make a log shorter, so that its last places are
+// given once more, to other rows. The tree would go on from every checkpoint that somebody has kept.
+func TestPlacesThatWereSignedAreNotGivenAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		for name, forgeWhileItRuns := range map[string]bool{"while it runs": true, "before it starts": false} {
+			random := rand.New(rand.NewPCG(rand.Uint64(), 0))
+			n, _, _, tenant := randomStore(t, another(t, store), random)
+			other := n.Tenant(t)
+			node := auditlog.NewSequencer(n.DB, n.Server.AuditSigner())
+			n.Clock.Advance(time.Minute) // after the lease of the node before
+			if forgeWhileItRuns {
+				write(t, n, other, 0)
+				if err := node.Turn(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+				f := &forger{t: t, tx: tx, random: random, sqlite: store.Engine == "sqlite", tenant: tenant}
+				f.disarm()
+				size := f.number(`SELECT size FROM audit_stream WHERE number = $1`, tenant[0])
+				f.exec(`DELETE FROM audit_place WHERE stream = $1 AND seq = $2`, tenant[0], size)
+				f.exec(`UPDATE audit_stream SET size = $1 WHERE number = $2`, size-1, tenant[0])
+				f.exec(`INSERT INTO audit_log (id, workspace_number, actor_id_key, action_key, resource_type_key, resource_id_key, entry, personal, salt)
+					SELECT $1, workspace_number, actor_id_key, action_key, resource_type_key, resource_id_key, entry, personal, salt
+					FROM audit_log WHERE id = $2`, [16]byte{7}, f.pick(0).id)
+				return struct{}{}, audit.None("a test"), nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			placed := func() bool {
+				return n.Count(t, `SELECT count(*) FROM audit_place WHERE audit_id = $1`, [16]byte{7}) == 1
+			}
+			for err == nil && !placed() { // on PostgreSQL it waits for transactions of other tests
+				err = node.Turn(t.Context())
+			}
+			if err == nil || !strings.Contains(err.Error(), "changed in the store") {
+				t.Errorf("%s: the tree goes on: %v", name, err)
+			}
 		}
 	})
 }

@@ -59,6 +59,7 @@ type treeBuilder struct {
 	generation, size, rows int64
 	edge                   *frontier
 	counts                 *auditproof.Counts
+	lasts                  map[int64]int64    // the last place of each stream that counts, by its number
 	tags                   map[int64][32]byte // by the number of the stream
 }
 
@@ -115,6 +116,10 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 		grown.add(auditproof.RestartLeaf([]byte(state.restart)))
 	}
 	for _, row := range rows {
+		// Whoever gives a place that is in the tree already to another row must not have it signed.
+		if last := b.lasts[row.stream]; row.seq != last+1 {
+			return false, fmt.Errorf("the place %d of the stream %d of the audit log follows the place %d: places were changed in the store", row.seq, row.stream, last)
+		}
 		grown.add(auditproof.RowLeaf(row.stream, b.tags[row.stream], row.seq, row.commitment))
 		if err := b.count(row.stream, row.seq); err != nil {
 			return false, err
@@ -192,7 +197,9 @@ func (b *treeBuilder) know(q db.Q, state treeState) error {
 		return err
 	}
 	if b.edge == nil || b.generation != state.generation || b.rows > state.rows {
-		err = b.countAll(q, state.rows)
+		if err = b.countsFit(q, tiles, newest); err == nil {
+			err = b.countAll(q, state.rows)
+		}
 	} else {
 		err = b.countFurther(q, state.rows)
 	}
@@ -219,10 +226,27 @@ func (h head) fits(tiles *Tiles) error {
 	return nil
 }
 
+// countsFit checks that the streams have as many rows below a head as its last leaf commits
+// to. Whoever makes a stream shorter must not make the tree go on from there: the places that
+// it has lost would be given, and signed, once more.
+func (b *treeBuilder) countsFit(q db.Q, tiles *Tiles, h head) error {
+	if h.number == 0 {
+		return nil
+	}
+	if err := b.countAll(q, h.rows); err != nil {
+		return err
+	}
+	signed, err := tiles.ReadHashes([]int64{tlog.StoredHashIndex(0, max(0, h.size-1))})
+	if err == nil && signed[0] != tlog.RecordHash(auditproof.CountsLeaf(b.counts.Len(), b.counts.Root())) {
+		err = fmt.Errorf("the audit log does not have as many rows as its head %d says, they were changed in the store", h.number)
+	}
+	return err
+}
+
 // countAll counts the rows of all streams up to a position. The sums in the queries keep SQLite
 // from reading all places in the order of their streams.
 func (b *treeBuilder) countAll(q db.Q, rows int64) error {
-	b.counts, b.tags = auditproof.NewCounts(), map[int64][32]byte{}
+	b.counts, b.lasts, b.tags = auditproof.NewCounts(), map[int64]int64{}, map[int64][32]byte{}
 	later := map[int64]int64{}
 	if rows > 0 { // else all rows are later
 		err := q.Each(func(r db.Rows) error {
@@ -268,6 +292,7 @@ func (b *treeBuilder) count(stream, rows int64) error {
 		return fmt.Errorf("the stream %d of the audit log is missing: it was removed from the store", b.counts.Len())
 	}
 	b.counts.Set(stream, b.tags[stream], rows)
+	b.lasts[stream] = rows
 	return nil
 }
 

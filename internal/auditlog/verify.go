@@ -20,6 +20,7 @@ const maxMistaken = 300
 // StoreReport is what the verification of a store has found.
 type StoreReport struct {
 	Rows, Streams, Heads, Size int64
+	Former                     *auditproof.Checkpoint // the last of the log that this one was opened after, if it was restarted
 	Failures                   []auditproof.Failure
 }
 
@@ -120,6 +121,11 @@ func (v *storeVerifier) all() (err error) {
 		return err
 	}
 	if v.state.restart != "" {
+		former, err := auditproof.ReadCheckpoint([]byte(v.state.restart), v.key.Verifier())
+		if err != nil {
+			return fmt.Errorf("the checkpoint that the log was restarted after: %w", err)
+		}
+		v.report.Former = &former
 		if err := v.leaf(auditproof.RestartLeaf([]byte(v.state.restart)), nil); err != nil {
 			return err
 		}
@@ -368,6 +374,9 @@ func (v *storeVerifier) head() error {
 		return err
 	}
 	countsDiffer := len(v.mistaken) > before
+	if h.rows != h.size-h.number-v.state.offset { // leaves are rows, one for each head, and one for a restart
+		v.fail(auditproof.Failure{Kind: auditproof.Edited, Why: fmt.Sprintf("the head %d of the tree does not say how many rows are below it", h.number)})
+	}
 	rows := v.mistaken[:before]
 	v.mistaken = nil
 	switch {

@@ -59,6 +59,7 @@ func (f Failure) String() string {
 // Report is what a verification has found.
 type Report struct {
 	Checkpoint Checkpoint
+	Former     *Checkpoint // the last of the log that this one was opened after, if it was restarted
 	Stream     Stream
 	Rows       int64 // how many verify
 	Erased     int64 // how many of them have been erased

@@ -98,6 +98,13 @@ func VerifyFile(file io.ReaderAt, size int64, trust Trust) (Report, error) {
 	if err != nil || !signed {
 		return r, err
 	}
+	if m.Restart != "" {
+		former, err := ReadCheckpoint([]byte(m.Restart), trust.Key)
+		if err != nil {
+			return r, fmt.Errorf("the checkpoint that the log was restarted after: %w", err)
+		}
+		r.Former = &former
+	}
 	return r, r.rows(parts, m, tag)
 }
 

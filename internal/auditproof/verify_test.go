@@ -338,6 +338,9 @@ func TestARestartedLogShowsTheOldOne(t *testing.T) {
 	file := l.export(0, last, nil)
 	report, err := l.verify(file, nil)
 	want(t, "a restarted log", report, err)
+	if report.Former == nil || report.Former.Origin != old.key.Name() {
+		t.Errorf("a restarted log does not tell of the one before: %v", report.Former)
+	}
 	report, err = l.verify(file, first)
 	want(t, "since the checkpoint that it goes on from", report, err)
 	report, err = l.verify(file, second)

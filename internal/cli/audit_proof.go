@@ -207,10 +207,13 @@ func verifyFile(t Terminal, name, key, since string) error {
 		fmt.Fprintln(t.Out, "There are more failures than are listed.")
 	}
 	summary := fmt.Sprintf("%s of %s in the checkpoint of %s with %d leaves", counted(int(report.Rows), "entry", "entries"), term.Printable(report.Stream.Name), report.Checkpoint.Origin, report.Checkpoint.Size)
+	if since != "" && report.Former == nil {
+		summary += ", which goes on from the checkpoint that was kept"
+	}
 	if report.Erased > 0 {
 		summary += fmt.Sprintf("; of %d the personal part was erased", report.Erased)
 	}
-	return concludeVerification(t, len(report.Failures), summary)
+	return concludeVerification(t, len(report.Failures), report.Former, summary)
 }
 
 // maxProof is more than a proof of one entry can have.
@@ -238,7 +241,7 @@ func verifyStore(c *cobra.Command, t Terminal, s openedStore, settings config.Au
 		return err
 	}
 	printFailures(t, report.Failures)
-	return concludeVerification(t, len(report.Failures), fmt.Sprintf("%s in %s, %s and a tree of %d leaves",
+	return concludeVerification(t, len(report.Failures), report.Former, fmt.Sprintf("%s in %s, %s and a tree of %d leaves",
 		counted(int(report.Rows), "entry", "entries"), counted(int(report.Streams), "log", "logs"), counted(int(report.Heads), "signed head", "signed heads"), report.Size))
 }
 
@@ -248,7 +251,12 @@ func printFailures(t Terminal, failures []auditproof.Failure) {
 	}
 }
 
-func concludeVerification(t Terminal, failures int, summary string) error {
+// concludeVerification tells how a verification ended, and what a log that was restarted does
+// not show: it has what the store had then, whatever that was.
+func concludeVerification(t Terminal, failures int, former *auditproof.Checkpoint, summary string) error {
+	if former != nil {
+		fmt.Fprintf(t.Out, "The log was restarted after the checkpoint of %s with %d leaves. Nothing here shows that it has all that was in that log, or has it unchanged.\n", former.Origin, former.Size)
+	}
 	if failures > 0 {
 		return fmt.Errorf("%w: %s", errUnverified, counted(failures, "failure", "failures"))
 	}

@@ -25,7 +25,8 @@ type auditOrder struct {
 	// placed reads the rows that follow a position. A row is found by its workspace and its
 	// id, or by its id among those of no workspace: there is no index of all ids.
 	placed string
-	// skipped reads the rows that have no place although rows after them have.
+	// skipped reads the rows that have no place although rows after them have. It does not ask
+	// audit_sequence, which a forger can change as well.
 	skipped string
 	// renumber repairs what state found to be wrong in the state, and returns rows that have
 	// no place and that next would not return.
@@ -49,7 +50,7 @@ func sqliteAuditOrder() auditOrder {
 			LEFT JOIN audit_log o ON s.workspace_number IS NULL AND coalesce(o.workspace_number, 0) = 0 AND o.id = p.audit_id
 			WHERE p.position > $1 ORDER BY p.position LIMIT 500`,
 		skipped: `SELECT id FROM audit_log a
-			WHERE rowid <= (SELECT s.sorts_as FROM audit_sequence s JOIN audit_log l ON l.rowid = s.sorts_as AND l.id = s.audit_id)
+			WHERE rowid < (SELECT l.rowid FROM audit_log l WHERE EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = l.id) ORDER BY l.rowid DESC LIMIT 1)
 			AND NOT EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = a.id)`,
 		renumber: renumberSQLite,
 	}
@@ -89,7 +90,8 @@ func postgresAuditOrder() auditOrder {
 			LEFT JOIN LATERAL (SELECT entry, personal, salt, erased FROM audit_log
 				WHERE s.workspace_number IS NULL AND coalesce(workspace_number, 0) = 0 AND id = p.audit_id LIMIT 1) o ON true
 			ORDER BY p.position`,
-		skipped: `SELECT id FROM audit_log a WHERE (xact, id) <= (SELECT sorts_as, audit_id FROM audit_sequence)
+		skipped: `SELECT id FROM audit_log a
+			WHERE (xact, id) < (SELECT l.xact, l.id FROM audit_log l WHERE EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = l.id) ORDER BY l.xact DESC, l.id DESC LIMIT 1)
 			AND NOT EXISTS (SELECT 1 FROM audit_place p WHERE p.audit_id = a.id)`,
 		renumber: renumberPostgres,
 	}

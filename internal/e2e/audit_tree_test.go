@@ -268,5 +268,8 @@ func TestARestoredBackupIsSignedAfterARestart(t *testing.T) {
 		if out := succeed(t, "admin", "audit", "--data", store.Config.Dir, "--action", "audit.restarted"); !strings.Contains(out, "audit.restarted") {
 			t.Errorf("the log of the operator has %s", out)
 		}
+		if out := succeed(t, "audit", "verify", "--store", "--data", store.Config.Dir); !strings.Contains(out, "The log was restarted after the checkpoint of bursar-audit-") {
+			t.Errorf("the verification of the store does not tell of the restart: %s", out)
+		}
 	})
 }

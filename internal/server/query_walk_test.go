@@ -115,7 +115,7 @@ func (w *tour) audit(x *servertest.Tenant, share string) {
 			w.list(x.Owner, "/v1/audit", share, "organization_id", x.OrganizationID, one[0], one[1])
 			w.list(x.Owner, "/v1/audit/feed", share, "organization_id", x.OrganizationID, one[0], one[1])
 		}
-		w.list(x.Owner, "/v1/audit/feed", share, "workspace_id", x.WorkspaceID, one[0], one[1], "after", "40")
+		w.list(x.Owner, "/v1/audit/feed", share, "workspace_id", x.WorkspaceID, one[0], one[1], "after", "0")
 		w.list(x.Owner, "/v1/audit", share, "workspace_id", x.WorkspaceID, one[0], one[1], "from", ago(50), "to", ago(10))
 	}
 }
