@@ -113,7 +113,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 			"a mutation is filed under its action": {"PATCH", "/v1/directory/" + entry, body{"status": "inactive"},
 				"directory.entry.updated", entry, workspaceLog},
 			"a mutation of members":        {"DELETE", x.Path("/members/" + x.Owner.UserID), nil, "iam.member.removed", x.Owner.UserID, workspaceLog},
-			"an id that no store can hold": {"DELETE", x.Path("/members/a%00b%ff"), nil, "iam.member.removed", "a\uFFFDb\uFFFD", workspaceLog},
+			"an id that no store can hold": {"DELETE", x.Path("/members/a%00b%ff"), nil, "iam.member.removed", "", workspaceLog},
 			"a read is filed as refused access": {"GET", x.AuditPath(), nil,
 				"iam.access.denied", "", workspaceLog},
 			"a mutation of the organization": {"PATCH", x.OrganizationPath("/settings"), body{"name": "Mine"},

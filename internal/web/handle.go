@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"bursar/internal/audit"
@@ -226,6 +227,15 @@ var probes = budget.Kind{Name: "probe", Burst: 50, Every: time.Minute}
 func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (event audit.Event, err error) {
 	event = audit.None("a refused request changes nothing")
 	description := "Refused " + x.Route + ": " + f.Message
+	asked := cmp.Or(f.Scope.WorkspaceID, f.Scope.OrganizationID, cleanPathValue(x, "id"))
+	if f.Code == fault.Forbidden {
+		asked = refusedResource(x, action, f)
+	}
+	// What is no id may be anything that somebody has typed. Only the description can be erased.
+	if asked != "" && !isID(asked, action.Resource()) {
+		description += " (asked for " + asked + ")"
+		asked = ""
+	}
 	switch {
 	case f.Code == fault.Forbidden:
 		event = audit.Event{
@@ -234,7 +244,7 @@ func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (e
 			Description:    description,
 			WorkspaceID:    f.Scope.WorkspaceID,
 			OrganizationID: f.Scope.OrganizationID,
-			ResourceID:     refusedResource(x, action, f),
+			ResourceID:     asked,
 		}
 	case f.Outside:
 		var left bool
@@ -252,7 +262,7 @@ func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (e
 			Outcome:     audit.Denied,
 			Description: description,
 			Actor:       &nobodys,
-			ResourceID:  cmp.Or(f.Scope.WorkspaceID, f.Scope.OrganizationID, cleanPathValue(x, "id")),
+			ResourceID:  asked,
 		}
 	}
 	return event, err
@@ -285,6 +295,13 @@ func refusedResource(x *Exchange, action audit.Action, f *fault.Fault) string {
 		return cmp.Or(id, f.Scope.OrganizationID)
 	}
 	return id
+}
+
+// isID reports whether a text has the form of an id, or of the key of a role.
+func isID(text string, of audit.ResourceType) bool {
+	prefix, rest, _ := strings.Cut(text, "_")
+	plain := !strings.ContainsFunc(text, func(r rune) bool { return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
+	return plain && (len(prefix) <= 8 && len(rest) == 26 || of == audit.Role && len(text) <= 64)
 }
 
 // pathName is the name of the path parameter that holds the id of a resource.
