@@ -23,11 +23,15 @@
 //   - Streams are numbered in the order of their first rows, so that those with rows below any
 //     head are 0, 1, 2, … The operator's is 0 and always there.
 //   - Tiles that are full never change, and a tile at the right edge only grows.
-//   - Each step compares and swaps a size (audit_sequence.size, audit_tree.size with the
-//     generation) in the transaction that writes, so that any number of nodes may try it.
+//   - Each step compares and swaps a size (audit_sequence.size, audit_tree.size with its
+//     code) in the transaction that writes, so that any number of nodes may try it.
 //     The lease of the sequencer only saves work.
 //   - What is signed continues what was signed before: the tiles have the root of the new head,
 //     and the root of the old checkpoint at its size.
+//   - The row of audit_tree carries a code over itself, over all leaves and over the newest head,
+//     which only whoever has the key can compute (authenticate). No tree is built upon and no
+//     head is signed without the right code, so that whoever has only the database can make
+//     the log stop, but not say something else.
 //   - A signature is a function of the head. All nodes sign a head alike, so signatures
 //     need not be stored.
 //

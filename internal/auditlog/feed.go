@@ -80,8 +80,13 @@ func (s *Service) Feed(ctx context.Context, by db.Caller, in FeedInput) (api.Aud
 		if len(feed.Entries) > 0 || in.wait == 0 || stopped {
 			return feed, nil
 		}
-		if feed.HasMore {
-			continue
+		if feed.HasMore { // many rows that do not match
+			select {
+			case <-timeout:
+				return feed, nil
+			default:
+				continue
+			}
 		}
 		select {
 		case <-grown:

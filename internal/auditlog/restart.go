@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"bursar/internal/audit"
 	"bursar/internal/auditproof"
 	"bursar/internal/db"
@@ -13,13 +15,20 @@ import (
 
 // Restart opens a new log whose first leaf is the checkpoint of the old one, which the file
 // keeps. The tree is built anew from the first row that the store has.
-func Restart(ctx context.Context, d *db.DB, by db.Caller, file string) (old auditproof.Checkpoint, err error) {
+func Restart(ctx context.Context, d *db.DB, by db.Caller, keyFile, file string) (old auditproof.Checkpoint, err error) {
 	verifier, err := Verifier(ctx, d)
 	if err != nil {
 		return old, err
 	}
 	if verifier == "" {
 		return old, errors.New("the audit log of this store has no key, so nothing of it was signed: there is nothing to restart")
+	}
+	key, err := ReadKey(keyFile)
+	if err == nil {
+		err = checkKey(ctx, d, key, keyFile)
+	}
+	if err != nil {
+		return old, err
 	}
 	kept, err := readCheckpointFile(file, verifier)
 	if err != nil {
@@ -38,7 +47,11 @@ func Restart(ctx context.Context, d *db.DB, by db.Caller, file string) (old audi
 		if err != nil {
 			return struct{}{}, event, err
 		}
-		err = kept.continues(NewTiles(tx.Q), state, newest)
+		tiles := NewTiles(tx.Q)
+		err = kept.continues(tiles, state, newest)
+		if err == nil && state.authentic(key, tiles, newest) != nil {
+			err = &BrokenError{errNotAuthentic.Error()}
+		}
 		if err == nil {
 			err = errors.New("the store has all that the checkpoint says: there is nothing to restart")
 		}
@@ -52,8 +65,9 @@ func Restart(ctx context.Context, d *db.DB, by db.Caller, file string) (old audi
 				return struct{}{}, event, err
 			}
 		}
-		return struct{}{}, event, tx.Exec(`UPDATE audit_tree SET origin = $1, generation = $2, restart = $3, row_offset = 1, size = 0, rows = 0, heads = 0`,
-			originOf(name, next), next, string(kept.Text))
+		opened := treeState{origin: originOf(name, next), generation: next, restart: string(kept.Text), offset: 1}
+		return struct{}{}, event, tx.Exec(`UPDATE audit_tree SET origin = $1, generation = $2, restart = $3, row_offset = 1, size = 0, rows = 0, heads = 0, mac = $4`,
+			opened.origin, opened.generation, opened.restart, opened.authenticate(key, tlog.Hash{}, head{}))
 	})
 	return kept.Checkpoint, err
 }

@@ -99,7 +99,16 @@ func NewSigner(ctx context.Context, d *db.DB, c SignerConfig, log *slog.Logger) 
 		return nil, err
 	}
 	s.stored = s.signed.Checkpoint
-	if _, err := s.Newest(ctx); err != nil && !errors.Is(err, ErrUnsigned) {
+	if err := s.adopt(ctx); err != nil {
+		return nil, err
+	}
+	unknown := len(s.signed.Text) == 0
+	newest, err := s.Newest(ctx)
+	if err == nil && unknown {
+		log.Warn("no checkpoint of the audit log was kept outside of the store, so the store is taken as it is: if this node had one, put it back",
+			"file", s.file, "leaves", newest.Size)
+	}
+	if err != nil && !errors.Is(err, ErrUnsigned) {
 		s.health.fail("sign")
 		log.Error("the audit log is not signed", "error", err.Error())
 	}
@@ -158,7 +167,15 @@ func (s *Signer) Newest(ctx context.Context) (Signed, error) {
 		if s.broken == nil && s.is(state, newest) {
 			return nil
 		}
-		return s.signed.continues(NewTiles(q), state, newest)
+		tiles := NewTiles(q)
+		err = s.signed.continues(tiles, state, newest)
+		if err == nil {
+			err = state.authentic(s.key, tiles, newest)
+		}
+		if errors.Is(err, errNotAuthentic) {
+			err = &BrokenError{err.Error()}
+		}
+		return err
 	})
 	if broken := (*BrokenError)(nil); err == nil || errors.As(err, &broken) {
 		s.broken = err

@@ -72,7 +72,7 @@ func TestAStoreThatIsBehindIsNotSignedUntilItIsRestarted(t *testing.T) {
 			t.Fatalf("the checkpoint outside of the store is %s now (%v)", still, err)
 		}
 
-		old, err := auditlog.Restart(t.Context(), n.DB, db.Caller{Actor: audit.SystemActor("test")}, auditlog.CheckpointFile(file))
+		old, err := auditlog.Restart(t.Context(), n.DB, db.Caller{Actor: audit.SystemActor("test")}, file, auditlog.CheckpointFile(file))
 		if err != nil || old != kept {
 			t.Fatalf("restart after %v: %v", old, err)
 		}
@@ -90,7 +90,7 @@ func TestAStoreThatIsBehindIsNotSignedUntilItIsRestarted(t *testing.T) {
 		if err := publish(t, n); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := auditlog.Restart(t.Context(), n.DB, db.Caller{}, auditlog.CheckpointFile(file)); err == nil || !strings.Contains(err.Error(), "nothing to restart") {
+		if _, err := auditlog.Restart(t.Context(), n.DB, db.Caller{}, file, auditlog.CheckpointFile(file)); err == nil || !strings.Contains(err.Error(), "nothing to restart") {
 			t.Errorf("a restart without need says %v", err)
 		}
 		// The first store has not seen the restart, so it is the one that is behind now.

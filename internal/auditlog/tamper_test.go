@@ -309,7 +309,7 @@ func TestAForkSignedWithTheRightKeyIsFound(t *testing.T) {
 			f.exec(`UPDATE audit_log SET personal = '["Eve","","",""]' WHERE id = $1`, f.pick(0).id)
 			f.exec(`DELETE FROM audit_tile`)
 			f.exec(`DELETE FROM audit_head`)
-			f.exec(`UPDATE audit_tree SET size = 0, rows = 0, heads = 0`)
+			f.exec(`UPDATE audit_tree SET size = 0, rows = 0, heads = 0, mac = ''`) // a server without a checkpoint takes it for new
 			return struct{}{}, audit.None("a test"), nil
 		})
 		if err != nil {

@@ -22,11 +22,12 @@ type treeState struct {
 	size       int64
 	rows       int64 // the last position that has a leaf
 	heads      int64
+	mac        string // see authenticate
 }
 
 func readTree(q db.Q) (s treeState, err error) {
-	_, err = q.Row(`SELECT verifier, origin, generation, restart, row_offset, size, rows, heads FROM audit_tree`).
-		Scan(&s.verifier, &s.origin, &s.generation, &s.restart, &s.offset, &s.size, &s.rows, &s.heads)
+	_, err = q.Row(`SELECT verifier, origin, generation, restart, row_offset, size, rows, heads, mac FROM audit_tree`).
+		Scan(&s.verifier, &s.origin, &s.generation, &s.restart, &s.offset, &s.size, &s.rows, &s.heads, &s.mac)
 	return s, err
 }
 
@@ -55,7 +56,9 @@ type treeBuilder struct {
 	db  *db.DB
 	key *auditproof.Key
 
-	// What is known of the tree, valid while the store has a tree of this generation and size.
+	// What is known of the tree, valid while the store has the tree with this code.
+	mac                    string
+	newest                 head
 	generation, size, rows int64
 	edge                   *frontier
 	counts                 *auditproof.Counts
@@ -126,17 +129,21 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 		}
 		next.rows = row.position
 	}
-	var newest *head
-	if next.rows >= *goal {
+	complete := next.rows >= *goal
+	if complete {
 		grown.add(auditproof.CountsLeaf(b.counts.Len(), b.counts.Root()))
-		root, err := grown.root()
-		if err != nil {
-			return false, err
-		}
+	}
+	root, err := grown.root()
+	if err != nil {
+		return false, err
+	}
+	newest := b.newest
+	if complete {
 		next.heads++
-		newest = &head{number: next.heads, size: grown.size, rows: next.rows, root: root, at: b.db.Now()}
+		newest = head{number: next.heads, size: grown.size, rows: next.rows, root: root, at: b.db.Now()}
 	}
 	next.size = grown.size
+	next.mac = next.authenticate(b.key, root, newest)
 	if err := b.store(ctx, state, next, grown.changed(), newest); err != nil {
 		b.edge = nil
 		if errors.Is(err, errOvertaken) {
@@ -145,18 +152,18 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 		return false, err
 	}
 	grown.full, grown.grown = map[tileID][]byte{}, 0
-	b.edge, b.size, b.rows = grown, next.size, next.rows
-	return newest != nil, nil
+	b.edge, b.mac, b.newest, b.size, b.rows = grown, next.mac, newest, next.size, next.rows
+	return complete, nil
 }
 
 // store stores what a batch has added, unless another node has done so.
-func (b *treeBuilder) store(ctx context.Context, old, next treeState, tiles map[tileID][]byte, newest *head) error {
+func (b *treeBuilder) store(ctx context.Context, old, next treeState, tiles map[tileID][]byte, newest head) error {
 	_, err := db.Write(ctx, b.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("a leaf of the log's own tree is no change that the log tells of")
 		var size int64
 		// This comparison is all that keeps two nodes from adding the same rows.
-		alone, err := tx.Row(`UPDATE audit_tree SET size = $1, rows = $2, heads = $3 WHERE size = $4 AND generation = $5 RETURNING size`,
-			next.size, next.rows, next.heads, old.size, old.generation).Scan(&size)
+		alone, err := tx.Row(`UPDATE audit_tree SET size = $1, rows = $2, heads = $3, mac = $4 WHERE size = $5 AND mac = $6 RETURNING size`,
+			next.size, next.rows, next.heads, next.mac, old.size, old.mac).Scan(&size)
 		if err == nil && !alone {
 			err = errOvertaken
 		}
@@ -170,7 +177,7 @@ func (b *treeBuilder) store(ctx context.Context, old, next treeState, tiles map[
 				return struct{}{}, exempt, err
 			}
 		}
-		if newest != nil {
+		if next.heads > old.heads {
 			err = tx.Exec(`INSERT INTO audit_head (number, size, rows, root, at) VALUES ($1, $2, $3, $4, $5)`,
 				newest.number, newest.size, newest.rows, newest.root[:], newest.at)
 		}
@@ -181,7 +188,7 @@ func (b *treeBuilder) store(ctx context.Context, old, next treeState, tiles map[
 
 // know reads what must be known of the tree, unless it is known already.
 func (b *treeBuilder) know(q db.Q, state treeState) error {
-	if b.edge != nil && b.generation == state.generation && b.size == state.size {
+	if b.edge != nil && b.mac == state.mac {
 		return nil
 	}
 	newest, err := readHead(q, state.heads)
@@ -189,7 +196,7 @@ func (b *treeBuilder) know(q db.Q, state treeState) error {
 		return err
 	}
 	tiles := NewTiles(q)
-	if err := newest.fits(tiles); err != nil {
+	if err := state.authentic(b.key, tiles, newest); err != nil {
 		return err
 	}
 	edge, err := newFrontier(tiles, state.size)
@@ -203,7 +210,7 @@ func (b *treeBuilder) know(q db.Q, state treeState) error {
 	} else {
 		err = b.countFurther(q, state.rows)
 	}
-	b.edge, b.generation, b.size, b.rows = edge, state.generation, state.size, state.rows
+	b.edge, b.mac, b.newest, b.generation, b.size, b.rows = edge, state.mac, newest, state.generation, state.size, state.rows
 	if err != nil {
 		b.edge = nil
 	}

@@ -3,6 +3,7 @@ package auditlog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -176,7 +177,10 @@ func (v *storeVerifier) all() (err error) {
 	for _, id := range skipped {
 		v.fail(auditproof.Failure{Kind: auditproof.Inserted, ID: id, Why: "it has no place, although rows that were written later have one"})
 	}
-	return err
+	if err != nil || len(v.report.Failures) > 0 {
+		return err
+	}
+	return v.checkAuthentic()
 }
 
 func lostPlaces(from, to int64) string {
@@ -494,6 +498,20 @@ func (v *storeVerifier) checkKept() {
 	default:
 		v.fail(auditproof.Failure{Kind: auditproof.Forked, Why: fmt.Sprintf("the tree was never signed with %d leaves, as the checkpoint that was kept says", v.kept.Size)})
 	}
+}
+
+// checkAuthentic checks that somebody who has the key wrote what the store says of the tree,
+// which is what was changed if nothing else was.
+func (v *storeVerifier) checkAuthentic() error {
+	newest, err := readHead(v.q, v.state.heads)
+	if err == nil {
+		err = v.state.authentic(v.key, NewTiles(v.q), newest)
+	}
+	if errors.Is(err, errNotAuthentic) && v.state.size > 0 {
+		v.fail(auditproof.Failure{Kind: auditproof.Edited, Why: err.Error()})
+		err = nil
+	}
+	return err
 }
 
 // checkTiles compares each tile with those below it.

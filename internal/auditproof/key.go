@@ -23,6 +23,7 @@ type Key struct {
 	verifier string
 	signer   note.Signer
 	tags     []byte
+	states   []byte
 }
 
 // NewKey makes a key, whose name tells it from those of other logs.
@@ -63,7 +64,11 @@ func ParseKey(text string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Key{text: text, verifier: verifier, signer: signer, tags: tags}, nil
+	states, err := hkdf.Key(sha256.New, seed, nil, "bursar audit state", sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	return &Key{text: text, verifier: verifier, signer: signer, tags: tags, states: states}, nil
 }
 
 // String returns the key as its file keeps it: whoever has it can sign.
@@ -74,6 +79,9 @@ func (k *Key) Verifier() string { return k.verifier }
 
 // Name returns the key's name, which is the origin of its first log, too.
 func (k *Key) Name() string { return k.signer.Name() }
+
+// Authenticate returns a code for a text that only whoever has the key can compute.
+func (k *Key) Authenticate(text string) string { return hex.EncodeToString(digest(k.states, text)) }
 
 // Opening returns what shows the owner of a stream that its tag is theirs: see Tag.
 func (k *Key) Opening(stream string) [32]byte {

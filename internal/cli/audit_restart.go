@@ -22,24 +22,23 @@ restoring a backup: servers do not sign the log of such a store. The new log
 begins with that checkpoint, so that everybody sees where the old one was cut
 off, and has all rows that the store has. Servers notice within a second.
 
-The command works on the store, as 'bursar admin' does. It reads the
-checkpoint that the server keeps beside its key; if there are several nodes,
-use the newest of theirs. Proofs that were made before remain valid for the
+The command works on the store, as 'bursar admin' does, and needs the key
+that signs the log. It reads the checkpoint that the server keeps beside that
+key; if there are several nodes, use the newest of theirs. Proofs that were made before remain valid for the
 old checkpoints.`,
 		example: "  " + path + "\n  " + path + " --audit-checkpoint /etc/bursar/audit.checkpoint --yes",
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
-			file := settings.Checkpoint
+			key, file := s.config.AuditKey(settings.Key), settings.Checkpoint
+			if key == "" {
+				return nil, "", term.Usagef("--audit-key is required with PostgreSQL")
+			}
 			if file == "" {
-				key := s.config.AuditKey(settings.Key)
-				if key == "" {
-					return nil, "", term.Usagef("--audit-checkpoint or --audit-key is required with PostgreSQL")
-				}
 				file = auditlog.CheckpointFile(key)
 			}
 			if err := t.Confirm(c.Context(), "Open a new audit log that begins with the checkpoint in "+term.Printable(file)+"?", yes); err != nil {
 				return nil, "", err
 			}
-			old, err := auditlog.Restart(c.Context(), s.db, operator(), file)
+			old, err := auditlog.Restart(c.Context(), s.db, operator(), key, file)
 			return map[string]any{"old_origin": old.Origin, "old_size": old.Size},
 				fmt.Sprintf("A new audit log begins. The old one, %s, ended with %d leaves.\nIf a proxy caches /audit-log/tile/, empty its cache.", old.Origin, old.Size), err
 		},

@@ -20,6 +20,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"auditlog.InitKey",
 		"auditlog.Retention.batch",
 		"auditlog.Sequencer.batch",
+		"auditlog.Signer.adopt",
 		"auditlog.Signer.claimMail",
 		"auditlog.treeBuilder.store",
 		"budget.Budgets.Spend",

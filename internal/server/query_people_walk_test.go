@@ -242,7 +242,7 @@ func (w *tour) signing() {
 	w.must(err)
 	w.begin("bursar audit restart")
 	w.town.change(`DELETE FROM audit_head`)
-	_, err = auditlog.Restart(w.t.Context(), w.node.DB, db.Caller{}, auditlog.CheckpointFile(w.keyFile))
+	_, err = auditlog.Restart(w.t.Context(), w.node.DB, db.Caller{}, w.keyFile, auditlog.CheckpointFile(w.keyFile))
 	w.must(err)
 	root := make([]byte, 32)
 	w.town.insert("audit_head", "number, size, rows, root, at", 400, func(i int) []any { return []any{i + 1, i + 1, i + 1, root, w.town.now} })

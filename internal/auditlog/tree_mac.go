@@ -1,0 +1,70 @@
+package auditlog
+
+import (
+	"context"
+	"crypto/hmac"
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"bursar/internal/audit"
+	"bursar/internal/auditproof"
+	"bursar/internal/db"
+)
+
+// errNotAuthentic says that somebody without the key has changed the tree.
+var errNotAuthentic = errors.New("the tree of the audit log was changed in the store by somebody who does not have its key")
+
+// authenticate returns the code that only whoever has the key can compute for a tree: for what
+// the store says about it, for all its leaves, and for its newest head.
+func (s treeState) authenticate(key *auditproof.Key, root tlog.Hash, newest head) string {
+	return key.Authenticate(fmt.Sprintf("%s\n%d %d %d %d %d\n%s\n%d %d %d %d %s\n%s", s.origin, s.generation, s.offset, s.size, s.rows, s.heads, root,
+		newest.number, newest.size, newest.rows, newest.at, newest.root, s.restart))
+}
+
+// authentic returns an error unless the tree was written by somebody who has the key.
+func (s treeState) authentic(key *auditproof.Key, tiles *Tiles, newest head) error {
+	code, err := s.code(key, tiles, newest)
+	if err == nil && !hmac.Equal([]byte(code), []byte(s.mac)) {
+		err = errNotAuthentic
+	}
+	return err
+}
+
+func (s treeState) code(key *auditproof.Key, tiles *Tiles, newest head) (string, error) {
+	var root tlog.Hash
+	if s.size > 0 {
+		var err error
+		if root, err = tlog.TreeHash(s.size, tiles); err != nil {
+			return "", fmt.Errorf("%w: %w", errNotAuthentic, err)
+		}
+	}
+	return s.authenticate(key, root, newest), nil
+}
+
+// adopt authenticates the tree of a store that has no code yet: one without leaves, or one
+// whose newest head is in the checkpoint that was kept outside of the store.
+func (s *Signer) adopt(ctx context.Context) error {
+	_, err := db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		exempt := audit.None("the tree of the log is as it was")
+		state, err := readTree(tx.Q)
+		if err != nil || state.mac != "" {
+			return struct{}{}, exempt, err
+		}
+		newest, err := readHead(tx.Q, state.heads)
+		if err != nil {
+			return struct{}{}, exempt, err
+		}
+		fresh := state.size == 0 && state.restart == "" && len(s.signed.Text) == 0
+		if !fresh && !(s.is(state, newest) && state.size == newest.size) {
+			return struct{}{}, exempt, nil
+		}
+		code, err := state.code(s.key, NewTiles(tx.Q), newest)
+		if err != nil {
+			return struct{}{}, exempt, err
+		}
+		return struct{}{}, exempt, tx.Exec(`UPDATE audit_tree SET mac = $1 WHERE mac = '' AND size = $2`, code, state.size)
+	})
+	return err
+}
