@@ -21,7 +21,7 @@ func layers() [][]string {
 	return [][]string{
 		{"api", "api/openapi"},
 		{"client"},
-		{"internal/graceful", "internal/spreadsheet", "internal/auditproof"},
+		{"internal/graceful", "internal/spreadsheet", "internal/auditproof", "internal/keyfile"},
 		{"internal/fault", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db/engine"},
 		{"internal/db/sqlite", "internal/db/postgres"},

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"runtime"
 
 	"bursar/internal/audit"
 	"bursar/internal/auditproof"
 	"bursar/internal/db"
+	"bursar/internal/keyfile"
 )
 
 // The key that signs the checkpoints is a file and never in the store: whoever can change
@@ -18,14 +17,7 @@ import (
 
 // ReadKey reads the key that signs the checkpoints.
 func ReadKey(file string) (*auditproof.Key, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, fmt.Errorf("read the key of the audit log: %w", err)
-	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("the key of the audit log in %s is not for its owner alone, its mode is %04o: run 'chmod 600 %s'", file, info.Mode().Perm(), file)
-	}
-	text, err := os.ReadFile(file)
+	text, err := keyfile.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the key of the audit log: %w", err)
 	}
@@ -66,7 +58,7 @@ func InitKey(ctx context.Context, d *db.DB, file string) (*auditproof.Key, error
 func makeKey(file string) (*auditproof.Key, error) {
 	key, err := auditproof.NewKey()
 	if err == nil {
-		err = writeFile(file, []byte(key.String()), false)
+		err = keyfile.Make(file, []byte(key.String()))
 	}
 	if errors.Is(err, fs.ErrExist) { // another process has just made it
 		return ReadKey(file)

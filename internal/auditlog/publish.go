@@ -9,6 +9,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/keyfile"
 	"bursar/internal/mail"
 )
 
@@ -67,7 +68,7 @@ func (s *Signer) Publish(ctx context.Context) error {
 		return err
 	}
 	if newest.Checkpoint != s.stored {
-		if err := writeFile(s.file, newest.Text, true); err != nil {
+		if err := keyfile.Replace(s.file, newest.Text); err != nil {
 			s.health.fail("file")
 			return fmt.Errorf("keep the checkpoint outside of the store: %w", err)
 		}
