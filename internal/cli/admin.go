@@ -81,7 +81,7 @@ func (a adminCommand) command(t Terminal) *cobra.Command {
 					return term.Usage(err)
 				}
 			}
-			return withAdminStore(c, t, store, a.required, func(s openedStore) error {
+			return withAdminStore(c, t, &store, a.required, func(s openedStore) error {
 				result, text, err := a.run(c, s)
 				if err != nil {
 					return err
@@ -102,9 +102,9 @@ func (a adminCommand) command(t Terminal) *cobra.Command {
 	return c
 }
 
-// withAdminStore reads the settings of a command and opens the store, which must
-// exist: a mistyped folder must not become a new store.
-func withAdminStore(c *cobra.Command, t Terminal, store config.Store, required []string, fn func(s openedStore) error) error {
+// withAdminStore reads the settings of a command, into the store that its flags are bound
+// to, and opens the store, which must exist: a mistyped folder must not become a new store.
+func withAdminStore(c *cobra.Command, t Terminal, store *config.Store, required []string, fn func(s openedStore) error) error {
 	if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
 		return term.Usage(err)
 	}
@@ -114,5 +114,5 @@ func withAdminStore(c *cobra.Command, t Terminal, store config.Store, required [
 	if err := store.Missing(); err != nil {
 		return err
 	}
-	return withStore(c.Context(), store, func(d *db.DB, id *identity.Service) error { return fn(openedStore{id, d, store}) })
+	return withStore(c.Context(), *store, func(d *db.DB, id *identity.Service) error { return fn(openedStore{id, d, *store}) })
 }

@@ -54,7 +54,7 @@ day, or a duration before now (2h, 7d).`,
 				return nil, err
 			}
 			return func(yield func(api.AuditEntry, error) bool) {
-				err := withAdminStore(c, t, store, nil, func(s openedStore) error {
+				err := withAdminStore(c, t, &store, nil, func(s openedStore) error {
 					for row, err := range selected.Rows(ctx, s.db) {
 						if err != nil {
 							return err

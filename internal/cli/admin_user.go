@@ -32,7 +32,7 @@ invited or disabled.`,
 		noun: "users",
 		rows: func(ctx context.Context, _ int) (iter.Seq2[identity.User, error], error) {
 			return func(yield func(identity.User, error) bool) {
-				err := withAdminStore(c, t, store, nil, func(s openedStore) error {
+				err := withAdminStore(c, t, &store, nil, func(s openedStore) error {
 					for u, err := range s.Users(ctx) {
 						if err != nil {
 							return err

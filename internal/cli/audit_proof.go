@@ -140,7 +140,7 @@ exit code is 0 if there is none, otherwise 1.`,
 			case inStore && (len(args) > 0 || key != "" || since != ""):
 				return term.Usagef("--store checks a store: leave the file, --key and --since away")
 			case inStore:
-				return withAdminStore(c, t, store, nil, func(s openedStore) error { return verifyStore(c, t, s, settings) })
+				return withAdminStore(c, t, &store, nil, func(s openedStore) error { return verifyStore(c, t, s, settings) })
 			case len(args) == 0:
 				return term.Usagef("name the file to verify, or pass --store")
 			case key == "":

@@ -217,6 +217,9 @@ func TestDatabaseURLVariableIsTheStore(t *testing.T) {
 	if said := spawn(t, env, "--listen", "127.0.0.1:0").Out.String(); said != "" {
 		t.Errorf("the server is on another store:\n%s", said)
 	}
+	if got := command(t, env, "admin", "user", "list"); got.Code != 0 || !strings.Contains(got.Out, "ada@example.com") {
+		t.Errorf("bursar admin is on another store: exit code %d\n%s%s", got.Code, got.Out, got.Err)
+	}
 }
 
 // setupOf reads what the first start says.
