@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"time"
 
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/server"
 	"bursar/internal/setup"
+	"bursar/internal/vault"
 )
 
 // demo is a server for an example, with its first admin.
@@ -30,7 +32,7 @@ func startServer() demo {
 	store, err := db.Open(ctx, db.Config{Dir: dir})
 	check(err)
 	const publicURL = "https://bursar.example"
-	s, err := server.New(ctx, store, config.Serve{
+	s, err := server.New(ctx, store, vault.New(store, vault.Config{KeyFile: filepath.Join(dir, "vault.key"), Make: true}), config.Serve{
 		PublicURL: publicURL, RateLimit: "off", DeviceSessionTTL: 12 * time.Hour, KeySessionTTL: time.Hour,
 		WebSessionTTL: time.Hour, WebSessionIdle: time.Hour,
 	}, server.NewLog(io.Discard, slog.LevelError))

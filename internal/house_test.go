@@ -29,6 +29,7 @@ func layers() [][]string {
 		{"internal/budget"},
 		{"internal/web", "internal/config"},
 		{"internal/access"},
+		{"internal/vault"},
 		{"internal/token"},
 		{"internal/slug", "internal/identity"},
 		{"internal/signin"},

@@ -102,7 +102,10 @@ func newPostgresStore(ctx context.Context, binary, dir string, pg *Postgres, siz
 	if err != nil {
 		return nil, err
 	}
-	b := &bursar{binary: binary, store: []string{"--database-url", url}, deep: map[string]string{}}
+	b := &bursar{binary: binary, store: []string{"--database-url", url, "--vault-key", filepath.Join(dir, "vault-"+rand.Text()+".key")}, deep: map[string]string{}}
+	if _, err := output(ctx, binary, append([]string{"admin", "vault", "init"}, b.store...)...); err != nil {
+		return nil, fmt.Errorf("make the vault key: %w", err)
+	}
 	if err = b.init(ctx, size); err == nil {
 		b.auditKey = []string{"--audit-key", filepath.Join(dir, "audit-"+rand.Text()+".key")}
 		_, err = output(ctx, binary, slices.Concat([]string{"admin", "audit", "init"}, b.auditKey, b.store)...)

@@ -58,6 +58,9 @@ const (
 	ClientRotated     Action = "auth.client.rotated"
 	ClientRevoked     Action = "auth.client.revoked"
 	SigningKeyRotated Action = "auth.signing_key.rotated"
+	VaultKeyReplaced  Action = "auth.vault_key.replaced"
+	VaultKeyRotated   Action = "auth.vault_key.rotated"
+	VaultResealed     Action = "auth.vault_key.resealed"
 	LoginFailed       Action = "auth.login.failed"
 
 	LinkCreated       Action = "auth.link.created"
@@ -87,7 +90,7 @@ func Actions() []Action {
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
-		ClientRotated, ClientRevoked, SigningKeyRotated, LoginFailed, LinkCreated, AccountRecovered,
+		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, LoginFailed, LinkCreated, AccountRecovered,
 		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
 		RecoveryCodeUsed, AuditExported, AuditRestarted, AuditErased,
 	}
@@ -96,6 +99,7 @@ func Actions() []Action {
 func (a Action) changesAccess() bool {
 	switch a {
 	case SessionRevoked, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
+		VaultKeyReplaced, VaultResealed, // servers read their keys again
 		PasskeyAdded, TOTPEnabled: // which may be the second factor that a session needs
 		return true
 	case UserCreated, AccessDenied, MemberInvited, MemberDeclined:
@@ -121,6 +125,7 @@ const (
 	Key             ResourceType = "api_key"
 	ClientAccount   ResourceType = "client"
 	SigningKey      ResourceType = "signing_key"
+	VaultKey        ResourceType = "vault_key"
 	Passkey         ResourceType = "passkey"
 	Log             ResourceType = "audit"
 )
@@ -165,6 +170,8 @@ func (a Action) Resource() ResourceType {
 		return ClientAccount
 	case "auth.signing_key":
 		return SigningKey
+	case "auth.vault_key":
+		return VaultKey
 	case "auth.passkey":
 		return Passkey
 	}

@@ -140,15 +140,23 @@ func capText(text string, most int) string {
 	return text[:most]
 }
 
-// hidden stands for what is not shown.
-const hidden = "••••"
+const (
+	// hidden stands for what is not shown.
+	hidden = "••••"
+	// LostNumber stands for an account number that was sealed with a vault key that is lost.
+	// It can be entered again; everything else about the method is there.
+	LostNumber = hidden + " (lost)"
+)
 
 // Mask returns an account number as pages and the log show it: its last four characters, or
 // nothing of a short one, because those four would be most of it.
 func Mask(number string) string {
 	const shown, least = 4, 8
 	runes := []rune(number)
-	if len(runes) < least {
+	switch {
+	case number == LostNumber:
+		return number
+	case len(runes) < least:
 		return hidden
 	}
 	return hidden + " " + string(runes[len(runes)-shown:])

@@ -73,7 +73,8 @@ func TestARowTellsOfABoundedNumberOfChanges(t *testing.T) {
 }
 
 func TestMaskedNumbersShowFourDigitsOfAtLeastEight(t *testing.T) {
-	for number, want := range map[string]string{"001234567890": "•••• 7890", "12345678": "•••• 5678", "1234567": "••••", "": "••••"} {
+	for number, want := range map[string]string{"001234567890": "•••• 7890", "12345678": "•••• 5678", "1234567": "••••", "": "••••",
+		audit.LostNumber: "•••• (lost)"} {
 		if got := audit.Mask(number); got != want {
 			t.Errorf("%q is shown as %q, want %q", number, got, want)
 		}

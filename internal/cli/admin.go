@@ -11,6 +11,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/identity"
 	"bursar/internal/setup"
+	"bursar/internal/vault"
 )
 
 func newAdmin(t Terminal) *cobra.Command {
@@ -30,6 +31,7 @@ the operating system who ran the command.`,
 		adminGroup("api-key", "Manage the API keys of users", newKeyCreate(t), newKeyRevoke(t)),
 		adminGroup("client", "Manage the machine clients of workspaces", newClientCreate(t), newClientRevoke(t)),
 		adminGroup("keys", "Manage the keys that sign session tokens", newKeysRotate(t)),
+		adminGroup("vault", "Manage the keys that seal account numbers", newVaultStatus(t), newVaultInit(t), newVaultRotate(t), newVaultReseal(t)),
 		newAdminAudit(t),
 	)
 }
@@ -42,6 +44,7 @@ func adminGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 type openedStore struct {
 	*identity.Service
 	db     *db.DB
+	vault  *vault.Vault
 	config config.Store
 }
 
@@ -114,5 +117,5 @@ func withAdminStore(c *cobra.Command, t Terminal, store *config.Store, required 
 	if err := store.Missing(); err != nil {
 		return err
 	}
-	return withStore(c.Context(), *store, func(d *db.DB, id *identity.Service) error { return fn(openedStore{id, d, *store}) })
+	return withStore(c.Context(), t, *store, fn)
 }

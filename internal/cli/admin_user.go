@@ -189,7 +189,7 @@ keys are revoked, unless you pass --keep-keys.`,
 			if err != nil {
 				return nil, "", err
 			}
-			people, err := signin.New(s.db, identity.NewLinks(address, nil), signin.Config{PublicURL: address})
+			people, err := signin.New(s.db, s.vault, identity.NewLinks(address, nil), signin.Config{PublicURL: address})
 			if err != nil {
 				return nil, "", err
 			}

@@ -21,6 +21,7 @@ import (
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/identity"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 )
 
@@ -211,18 +212,26 @@ func hintStore(err error) error {
 	return withHint(err, "Is PostgreSQL running, and is the address in --database-url (BURSAR_DATABASE_URL) right?")
 }
 
-// withStore opens the store, runs fn and closes the store.
-func withStore(ctx context.Context, store config.Store, fn func(d *db.DB, id *identity.Service) error) (err error) {
+// openVault returns the vault of a store, which tells on out of a key that it makes. On
+// SQLite it makes the first one by itself.
+func openVault(d *db.DB, store config.Store, out io.Writer) *vault.Vault {
+	return vault.New(d, vault.Config{
+		KeyFile: store.VaultFile(), Command: store.VaultCommand, Make: store.DatabaseURL == "",
+		Tell: func(text string) { fmt.Fprintln(out, text) },
+	})
+}
+
+// withStore opens the store, runs fn and closes the store. The vault is not used before fn
+// uses it, so that a command that needs no secret works without the key.
+func withStore(ctx context.Context, t Terminal, store config.Store, fn func(s openedStore) error) (err error) {
 	d, err := openStore(ctx, store.DB())
 	if err != nil {
 		return err
 	}
 	defer func() { err = hintStore(errors.Join(err, d.Close())) }()
-	cursorKey, err := identity.Prepare(ctx, d)
-	if err != nil {
-		return err
-	}
-	return fn(d, identity.New(d, web.NewCursors(cursorKey), identity.Config{}))
+	v := openVault(d, store, t.Err)
+	// Nobody else sees the cursors of this process, so they need no key.
+	return fn(openedStore{identity.New(d, v, web.NewCursors(nil), identity.Config{}), d, v, store})
 }
 
 func printJSON(out io.Writer, value any) error {

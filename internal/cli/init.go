@@ -8,7 +8,6 @@ import (
 
 	"bursar/internal/cli/term"
 	"bursar/internal/config"
-	"bursar/internal/db"
 	"bursar/internal/identity"
 	"bursar/internal/setup"
 )
@@ -40,8 +39,11 @@ already initialised.`,
 				return term.Usage(err)
 			}
 			first.PublicURL = address
-			return withStore(c.Context(), store, func(d *db.DB, _ *identity.Service) error {
-				made, err := setup.Run(c.Context(), d, operator(), first)
+			return withStore(c.Context(), t, store, func(s openedStore) error {
+				if _, err := identity.Prepare(c.Context(), s.db, s.vault); err != nil {
+					return err
+				}
+				made, err := setup.Run(c.Context(), s.db, operator(), first)
 				if errors.Is(err, setup.ErrDone) {
 					return fmt.Errorf("%w: use 'bursar admin' to add users and keys", err)
 				}
@@ -49,7 +51,7 @@ already initialised.`,
 					return err
 				}
 				// Only now: an init that is refused must not redirect the links of a live store.
-				if err := setup.StorePublicURL(c.Context(), d, operator(), address, c.Flags().Changed("public-url")); err != nil {
+				if err := setup.StorePublicURL(c.Context(), s.db, operator(), address, c.Flags().Changed("public-url")); err != nil {
 					return err
 				}
 				if asJSON {

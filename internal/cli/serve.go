@@ -41,6 +41,11 @@ Plain HTTP is for this machine. On any other address the server wants TLS, by
 --tls-cert and --tls-key or by --acme-domain, or a proxy that terminates TLS
 and that --trusted-proxies names, or --insecure-http.
 
+Account numbers and other secrets are sealed in the database with the key in
+--vault-key, or with the program in --vault-command. On SQLite the first start
+makes vault.key in the data folder: move a copy to where backups of the
+database do not go. For PostgreSQL make it with 'bursar admin vault init'.
+
 Every flag can also be set with the environment variable in brackets. On
 SIGTERM or SIGINT the server answers the requests it has received, closes the
 store and exits.`,
@@ -102,7 +107,7 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	if err != nil {
 		return err
 	}
-	srv, err := server.New(ctx, d, settings, log)
+	srv, err := server.New(ctx, d, openVault(d, settings.Store, t.Out), settings, log)
 	if err != nil {
 		return err
 	}

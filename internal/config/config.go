@@ -22,8 +22,10 @@ import (
 
 // Store is where the data is stored.
 type Store struct {
-	Data        string
-	DatabaseURL string
+	Data         string
+	DatabaseURL  string
+	VaultKey     string
+	VaultCommand string
 }
 
 // Serve holds the settings of a server.
@@ -87,6 +89,8 @@ type OIDC struct {
 func (s *Store) BindStore(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Data, "data", "./bursar-data", "folder of the embedded SQLite database [BURSAR_DATA]")
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "PostgreSQL database to use instead, such as postgres://user@host/database [BURSAR_DATABASE_URL]")
+	flags.StringVar(&s.VaultKey, "vault-key", "", "file of the key that seals account numbers and other secrets in the database; default DATA/vault.key [BURSAR_VAULT_KEY]")
+	flags.StringVar(&s.VaultCommand, "vault-command", "", "program that wraps and unwraps that key instead, such as one that asks a key management service [BURSAR_VAULT_COMMAND]")
 }
 
 // BindKey adds the flag of the key that signs the audit log.
@@ -179,6 +183,15 @@ func (s Store) DB() db.Config {
 		return db.Config{URL: s.DatabaseURL}
 	}
 	return db.Config{Dir: s.Data}
+}
+
+// VaultFile returns the file of the vault key, which is beside a SQLite database unless
+// another is named.
+func (s Store) VaultFile() string {
+	if s.VaultKey == "" && s.DatabaseURL == "" {
+		return filepath.Join(s.Data, "vault.key")
+	}
+	return s.VaultKey
 }
 
 // Missing returns an error if the store does not exist, so that a mistyped folder does

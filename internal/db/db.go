@@ -43,6 +43,7 @@ type DB struct {
 	clock   func() time.Time
 	ids     *idSource
 	epoch   *engine.Epoch
+	answers AnswerSecrets
 	claimed sync.Map // idempotency keys of requests that run on this node
 
 	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
@@ -106,6 +107,12 @@ func (d *DB) NewID(prefix string) string {
 // state, call Snapshot first.
 func (d *DB) Read(ctx context.Context, fn func(q Q) error) error {
 	return d.engine.Read(ctx, func(c engine.Conn) error { return fn(Q{c}) })
+}
+
+// Rewrite stores tables anew, so that the files of the store no longer have what was
+// deleted from them. Nobody can use the tables meanwhile.
+func (d *DB) Rewrite(ctx context.Context, tables ...string) error {
+	return d.engine.Rewrite(ctx, tables)
 }
 
 // Ping checks that the store answers.

@@ -42,12 +42,12 @@ func postgresDialect() dialect {
 }
 
 func sqliteSchema(text string) string {
-	return strings.ReplaceAll(text, "{without rowid}", "WITHOUT ROWID")
+	return strings.NewReplacer("{without rowid}", "WITHOUT ROWID", "{bytes}", "BLOB").Replace(text)
 }
 
 // postgresSchema gives all text the bytewise order that SQLite has.
 func postgresSchema(text string) string {
-	text = strings.ReplaceAll(text, "{without rowid}", "")
+	text = strings.NewReplacer("{without rowid}", "", "{bytes}", "BYTEA").Replace(text)
 	for _, end := range []string{" NOT NULL", " PRIMARY KEY", " REFERENCES", ",", ";", "\n"} {
 		text = strings.ReplaceAll(text, " TEXT"+end, ` TEXT COLLATE "C"`+end)
 	}

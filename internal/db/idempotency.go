@@ -1,14 +1,20 @@
 package db
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"bursar/internal/fault"
@@ -20,15 +26,28 @@ const idempotencyLifetime = 24 * time.Hour
 // IdempotencyKey makes a mutation happen at most once: the answer is stored
 // with the mutation, and a repeated request gets the stored answer. Answers may
 // hold secrets, so each is encrypted with a key that is derived from the
-// caller's idempotency key, which is not stored.
+// caller's idempotency key, which is not stored, and from a secret of the vault,
+// because some callers use keys that can be guessed. The fingerprint of the request
+// is encrypted with it: by trying account numbers one could find the one that gives it.
 type IdempotencyKey struct {
 	digest      string // of the caller and the key
 	id          string // of the record: the first half of the digest
 	fingerprint string // of the request
-	seal        cipher.AEAD
+	secrets     AnswerSecrets
+	secret      int64       // the id of the secret that seals now, 0 for none
+	own         []byte      // what the caller's key adds to the secret
+	seal        cipher.AEAD // of both
 	encode      func(out any) (status int, body []byte, err error)
 	expired     bool // Lookup found an answer that is too old to be replayed
 }
+
+// AnswerSecrets returns a secret with which answers are kept, and its id; 0 is the one to
+// use now.
+type AnswerSecrets func(ctx context.Context, id int64) (used int64, secret []byte, err error)
+
+// KeepAnswersWith sets where the secrets come from. Without it the caller's key is all that
+// an answer is encrypted with.
+func (d *DB) KeepAnswersWith(secrets AnswerSecrets) { d.answers = secrets }
 
 // Replay is an error that carries the answer to the first request with the same
 // idempotency key.
@@ -41,23 +60,43 @@ func (*Replay) Error() string { return "answered before" }
 
 // NewIdempotencyKey binds a caller's key to one request. encode makes the bytes
 // of the answer that are stored, which are the bytes that are sent.
-func NewIdempotencyKey(caller, key string, request []byte, encode func(out any) (int, []byte, error)) (*IdempotencyKey, error) {
-	block, err := aes.NewCipher(digest("seal", caller, key))
-	if err != nil {
-		return nil, fmt.Errorf("derive the key of an idempotency record: %w", err)
-	}
-	seal, err := cipher.NewGCM(block)
-	if err != nil {
-		return nil, fmt.Errorf("derive the key of an idempotency record: %w", err)
-	}
+func (d *DB) NewIdempotencyKey(ctx context.Context, caller, key string, request []byte, encode func(out any) (int, []byte, error)) (*IdempotencyKey, error) {
 	whole := hex.EncodeToString(digest("id", caller, key))
-	return &IdempotencyKey{
+	k := &IdempotencyKey{
 		digest:      whole,
 		id:          whole[:storedDigits],
 		fingerprint: hex.EncodeToString(digest("request", caller, request))[:storedDigits],
-		seal:        seal,
+		secrets:     d.answers,
+		own:         digest("seal", caller, key),
 		encode:      encode,
-	}, nil
+	}
+	var secret []byte
+	var err error
+	if k.secrets != nil {
+		if k.secret, secret, err = k.secrets(ctx, 0); err != nil {
+			return nil, err
+		}
+	}
+	k.seal, err = answerSeal(secret, k.own)
+	return k, err
+}
+
+// answerSeal makes the cipher of an answer.
+func answerSeal(secret, own []byte) (cipher.AEAD, error) {
+	key := own
+	if secret != nil {
+		hash := hmac.New(sha256.New, secret)
+		hash.Write(own)
+		key = hash.Sum(nil)
+	}
+	block, err := aes.NewCipher(key)
+	if err == nil {
+		var seal cipher.AEAD
+		if seal, err = cipher.NewGCM(block); err == nil {
+			return seal, nil
+		}
+	}
+	return nil, fmt.Errorf("derive the key of an idempotency record: %w", err)
 }
 
 // storedDigits is how much of a digest is stored. 128 bits are enough: nobody can find
@@ -102,20 +141,59 @@ func (k *IdempotencyKey) Lookup(q Q, now int64) error {
 	if err != nil || !found || k.expired {
 		return err
 	}
+	body, err := k.open(answer)
+	if err != nil {
+		return err
+	}
+	if len(body) < storedDigits && fingerprint == "" {
+		return errMalformed
+	}
+	if fingerprint == "" { // else the record is of before, and has it beside the answer
+		fingerprint, body = string(body[:storedDigits]), body[storedDigits:]
+	}
 	if subtle.ConstantTimeCompare([]byte(fingerprint), []byte(k.fingerprint)) != 1 {
 		return fault.New(fault.IdempotencyConflict, "this idempotency key was used for a different request")
 	}
-	sealed, err := base64.StdEncoding.DecodeString(answer)
-	if err != nil || len(sealed) < k.seal.NonceSize() {
-		return fmt.Errorf("read an idempotency record: malformed answer")
-	}
-	n := k.seal.NonceSize()
-	body, err := k.seal.Open(nil, sealed[:n], sealed[n:], []byte(k.digest))
-	if err != nil {
-		return fmt.Errorf("open an idempotency record: %w", err)
-	}
 	return &Replay{Status: int(status), Body: body}
 }
+
+// open decrypts an answer. The id of its secret stands before it.
+func (k *IdempotencyKey) open(answer string) ([]byte, error) {
+	seal, text := k.seal, answer
+	if before, after, ok := strings.Cut(answer, " "); ok {
+		text = after
+		id, err := strconv.ParseInt(before, 10, 64)
+		if err != nil || k.secrets == nil {
+			return nil, errMalformed
+		}
+		if id != k.secret {
+			_, secret, err := k.secrets(context.Background(), id)
+			if err != nil {
+				return nil, err
+			}
+			if seal, err = answerSeal(secret, k.own); err != nil {
+				return nil, err
+			}
+		}
+	} else if k.secret != 0 { // the record is of before
+		var err error
+		if seal, err = answerSeal(nil, k.own); err != nil {
+			return nil, err
+		}
+	}
+	sealed, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(sealed) < seal.NonceSize() {
+		return nil, errMalformed
+	}
+	n := seal.NonceSize()
+	body, err := seal.Open(nil, sealed[:n], sealed[n:], []byte(k.digest))
+	if err != nil {
+		return nil, fmt.Errorf("open an idempotency record: %w", err)
+	}
+	return body, nil
+}
+
+var errMalformed = errors.New("read an idempotency record: malformed answer")
 
 func (k *IdempotencyKey) lookup(tx *Tx) error {
 	if k == nil {
@@ -134,7 +212,11 @@ func (k *IdempotencyKey) store(tx *Tx, out any) error {
 	}
 	nonce := make([]byte, k.seal.NonceSize())
 	rand.Read(nonce)
+	body = slices.Concat([]byte(k.fingerprint), body)
 	answer := base64.StdEncoding.EncodeToString(k.seal.Seal(nonce, nonce, body, []byte(k.digest)))
+	if k.secret != 0 {
+		answer = strconv.FormatInt(k.secret, 10) + " " + answer
+	}
 	now := tx.Now()
 	if k.expired {
 		if err := tx.Exec(`DELETE FROM idempotency WHERE id = $1 AND created_at <= $2`, k.id, now-idempotencyLifetime.Milliseconds()); err != nil {
@@ -142,7 +224,7 @@ func (k *IdempotencyKey) store(tx *Tx, out any) error {
 		}
 	}
 	return tx.Exec(`INSERT INTO idempotency (id, fingerprint, status, answer, created_at) VALUES ($1, $2, $3, $4, $5)`,
-		k.id, k.fingerprint, status, answer, now)
+		k.id, "", status, answer, now)
 }
 
 // DeleteExpiredIdempotencyKeys deletes some of the idempotency records that are

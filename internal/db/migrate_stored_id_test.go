@@ -90,7 +90,8 @@ func TestAStoreKeepsEverythingWhenItsIDsArePacked(t *testing.T) {
 			"tags": {`SELECT entry_id, tag_id, live FROM directory_entry_tag ORDER BY entry_id`, func(r db.Rows) string {
 				return fmt.Sprintf("%s %s %v", db.UnpackID("entry", r, 0), r.Text(1), r.Bool(2))
 			}},
-			"methods": {`SELECT entry_id, id, provider, account_name, account_id, is_default, created_at FROM receiving_method ORDER BY entry_id`, func(r db.Rows) string {
+			"methods": {`SELECT entry_id, m.id, provider, account_name, value, is_default, created_at FROM receiving_method m
+				JOIN vault_unsealed u ON u.kind = 'receiving_method' AND u.id = m.id ORDER BY entry_id`, func(r db.Rows) string {
 				return fmt.Sprintf("%s %s %s %s %s %v %d", db.UnpackID("entry", r, 0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Bool(5), r.Int(6))
 			}},
 			"methods of history": {`SELECT entry_id, method_id FROM entry_method_log ORDER BY entry_id`, func(r db.Rows) string {
@@ -131,16 +132,17 @@ func stillHolds(t *testing.T, d *db.DB) {
 		`DELETE FROM audit_log`:             nil,
 		`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at)
 			SELECT id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at FROM directory_entry WHERE id = $1`: {entry},
-		`UPDATE directory_entry SET workspace_number = 99 WHERE id = $1`:                                                      {entry},
-		`UPDATE directory_entry SET workspace_number = NULL WHERE id = $1`:                                                    {entry},
-		`INSERT INTO directory_word (workspace_number, word, entry_id) VALUES (1, 'label', $1)`:                               {entry},
-		`INSERT INTO directory_common_word (workspace_number, word) VALUES (1, 'common0')`:                                    nil,
-		`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, 'tag_1', TRUE)`:                                 {entry},
-		`UPDATE directory_entry_tag SET entry_id = $2 WHERE entry_id = $1`:                                                    {entry, [16]byte{}},
-		`UPDATE receiving_method SET entry_id = $2 WHERE entry_id = $1`:                                                       {entry, [16]byte{}},
-		`INSERT INTO receiving_method SELECT 'rm_9', entry_id, '', '', '', TRUE, 0 FROM receiving_method WHERE entry_id = $1`: {entry},
-		`INSERT INTO audit_log SELECT * FROM audit_log WHERE workspace_number = 1`:                                            nil,
-		`INSERT INTO audit_log SELECT * FROM audit_log WHERE organization_id = 'org_1'`:                                       nil,
+		`UPDATE directory_entry SET workspace_number = 99 WHERE id = $1`:                        {entry},
+		`UPDATE directory_entry SET workspace_number = NULL WHERE id = $1`:                      {entry},
+		`INSERT INTO directory_word (workspace_number, word, entry_id) VALUES (1, 'label', $1)`: {entry},
+		`INSERT INTO directory_common_word (workspace_number, word) VALUES (1, 'common0')`:      nil,
+		`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, 'tag_1', TRUE)`:   {entry},
+		`UPDATE directory_entry_tag SET entry_id = $2 WHERE entry_id = $1`:                      {entry, [16]byte{}},
+		`UPDATE receiving_method SET entry_id = $2 WHERE entry_id = $1`:                         {entry, [16]byte{}},
+		`INSERT INTO receiving_method (id, entry_id, provider, account_name, is_default, created_at)
+			SELECT 'rm_9', entry_id, '', '', TRUE, 0 FROM receiving_method WHERE entry_id = $1`: {entry},
+		`INSERT INTO audit_log SELECT * FROM audit_log WHERE workspace_number = 1`:      nil,
+		`INSERT INTO audit_log SELECT * FROM audit_log WHERE organization_id = 'org_1'`: nil,
 	} {
 		if err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error { return tx.Exec(sql, args...) }); err == nil {
 			t.Errorf("after the migration the store accepted %s", sql)

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"fmt"
 
 	"bursar/internal/db/engine"
@@ -43,7 +44,7 @@ type Row struct {
 // Row returns a query that runs when its first row is scanned.
 func (q Q) Row(sql string, args ...any) Row { return Row{q, sql, args} }
 
-// Scan runs the query, copies its first row to *string, *int64, *int and *bool
+// Scan runs the query, copies its first row to *string, *[]byte, *int64, *int and *bool
 // (NULL becomes the zero value) and reports whether there was one.
 func (r Row) Scan(dest ...any) (found bool, err error) {
 	err = r.q.Each(func(rows Rows) error {
@@ -72,6 +73,8 @@ func scan(rows Rows, dest []any) error {
 		switch p := d.(type) {
 		case *string:
 			*p = rows.Text(i)
+		case *[]byte:
+			*p = bytes.Clone(rows.Raw(i))
 		case *int64:
 			*p = rows.Int(i)
 		case *int:

@@ -115,7 +115,7 @@ func TestUniqueAndForeignKeyErrorsAreDifferent(t *testing.T) {
 // newKey makes an idempotency key whose answers are strings.
 func newKey(t testing.TB, key string) *db.IdempotencyKey {
 	t.Helper()
-	k, err := db.NewIdempotencyKey("usr_1", key, []byte("request"), func(out any) (int, []byte, error) { return 200, []byte(out.(string)), nil })
+	k, err := new(db.DB).NewIdempotencyKey(t.Context(), "usr_1", key, []byte("request"), func(out any) (int, []byte, error) { return 200, []byte(out.(string)), nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/vault"
 )
 
 // maxMethods bounds how many receiving methods an entry can have.
@@ -17,17 +19,24 @@ const maxMethods = 50
 // mayReceive requires the permission to change the receiving methods of an entry.
 func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) (place, error) {
 	at, _, err := s.may(ctx, by, entryID, access.ReceivingWrite)
-	return at, asPart(err)
+	if err != nil {
+		return at, asPart(err)
+	}
+	return at, s.vault.Ready(ctx, at.workspace)
 }
 
 // lockForMethods locks the entry whose methods are about to change: two transactions must
 // not decide at the same time which method is the default.
-func lockForMethods(tx *db.Tx, at place) (entry, []api.ReceivingMethod, error) {
+func (s *Service) lockForMethods(tx *db.Tx, at place) (entry, []api.ReceivingMethod, error) {
 	e, err := lock(tx, at)
 	if err != nil {
 		return e, nil, fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
 	}
-	methods, err := methodsOf(tx.Q, at.id)
+	sealed, err := methodsOf(tx.Q, e)
+	if err != nil {
+		return e, nil, err
+	}
+	methods, err := s.openMethods(e, sealed)
 	return e, methods, err
 }
 
@@ -74,7 +83,7 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 		return api.ReceivingMethod{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
-		e, methods, err := lockForMethods(tx, at)
+		e, methods, err := s.lockForMethods(tx, at)
 		if err == nil && len(methods) >= maxMethods {
 			err = fault.New(fault.TooMany, "an entry can have at most %d receiving methods", maxMethods)
 		}
@@ -92,12 +101,17 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 				return m, audit.Event{}, err
 			}
 		}
-		if err := tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID); err != nil {
+		n, err := s.sealNumber(e, m)
+		if err == nil {
+			err = tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID)
+		}
+		if err != nil {
 			return m, audit.Event{}, err
 		}
 		return m, event, tx.Exec(
-			`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_id, is_default, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.ID, stored(e.id), m.Provider, m.AccountName, m.AccountID, m.IsDefault, tx.Now())
+			`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_sealed, account_key, sealed_by, is_default, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			m.ID, stored(e.id), m.Provider, m.AccountName, n.sealed, n.key, vault.KeyOf(n.sealed), m.IsDefault, tx.Now())
 	})
 }
 
@@ -108,7 +122,7 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 		return api.ReceivingMethod{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
-		e, methods, err := lockForMethods(tx, at)
+		e, methods, err := s.lockForMethods(tx, at)
 		if err != nil {
 			return api.ReceivingMethod{}, audit.Event{}, err
 		}
@@ -136,9 +150,14 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 				return after, audit.Event{}, err
 			}
 		}
+		if after.AccountID != before.AccountID {
+			if err := s.storeNumber(tx, e, after); err != nil {
+				return after, audit.Event{}, err
+			}
+		}
 		return after, event, tx.Exec(
-			`UPDATE receiving_method SET provider = $2, account_name = $3, account_id = $4, is_default = $5 WHERE id = $1`,
-			after.ID, after.Provider, after.AccountName, after.AccountID, after.IsDefault)
+			`UPDATE receiving_method SET provider = $2, account_name = $3, is_default = $4 WHERE id = $1`,
+			after.ID, after.Provider, after.AccountName, after.IsDefault)
 	})
 }
 
@@ -151,7 +170,7 @@ func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
 		answer := api.Deleted{ID: in.MethodID, Deleted: true}
-		e, methods, err := lockForMethods(tx, at)
+		e, methods, err := s.lockForMethods(tx, at)
 		if err != nil {
 			return answer, audit.Event{}, err
 		}
@@ -185,8 +204,9 @@ func clearDefault(tx *db.Tx, entryID string) error {
 	return tx.Exec(`UPDATE receiving_method SET is_default = FALSE WHERE entry_id = $1 AND is_default = TRUE`, stored(entryID))
 }
 
-func methodsOf(q db.Q, entryID string) ([]api.ReceivingMethod, error) {
-	return db.Collect(q, func(r db.Rows) api.ReceivingMethod {
-		return api.ReceivingMethod{ID: r.Text(0), Provider: r.Text(1), AccountName: r.Text(2), AccountID: r.Text(3), IsDefault: r.Bool(4)}
-	}, `SELECT id, provider, account_name, account_id, is_default FROM receiving_method WHERE entry_id = $1 ORDER BY id`, stored(entryID))
+func methodsOf(q db.Q, e entry) ([]sealedMethod, error) {
+	return db.Collect(q, func(r db.Rows) sealedMethod {
+		m := api.ReceivingMethod{ID: r.Text(0), Provider: r.Text(1), AccountName: r.Text(2), IsDefault: r.Bool(4)}
+		return sealedMethod{m, bytes.Clone(r.Raw(3))}
+	}, `SELECT id, provider, account_name, account_sealed, is_default FROM receiving_method WHERE entry_id = $1 ORDER BY id`, stored(e.id))
 }

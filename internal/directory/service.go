@@ -4,6 +4,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 )
 
@@ -25,14 +27,15 @@ const searchTimeout = 5 * time.Second
 // Service manages directories.
 type Service struct {
 	db        *db.DB
+	vault     *vault.Vault
 	authority *access.Authority
 	cursors   *web.Cursors
 	common    *commonWords
 }
 
 // New makes the service.
-func New(d *db.DB, a *access.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, authority: a, cursors: c, common: newCommonWords()}
+func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors) *Service {
+	return &Service{db: d, vault: v, authority: a, cursors: c, common: newCommonWords()}
 }
 
 // List returns a page of the entries of a workspace, newest first.
@@ -100,6 +103,7 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 	}
 	var e entry
 	var answer api.Entry
+	var sealed []sealedMethod
 	var untold bool // a number is shown that the log does not tell of yet
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		untold = false
@@ -116,21 +120,23 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 		if answer.Tags, err = tagNames(q, e.id); err != nil || !held.Has(access.ReceivingRead) {
 			return err
 		}
-		methods, err := methodsOf(q, e.id)
-		answer.ReceivingMethods = &methods
-		shown := false
-		for i, m := range methods {
-			if full(m) {
-				shown = true
-			} else {
-				methods[i].AccountID = audit.Mask(m.AccountID)
-			}
-		}
+		sealed, err = methodsOf(q, e)
+		shown := slices.ContainsFunc(sealed, func(m sealedMethod) bool { return full(m.ReceivingMethod) })
 		if err == nil && shown {
 			untold, err = revealing(by, e).Left(q, s.db.Now())
 		}
 		return err
 	})
+	if err == nil && held.Has(access.ReceivingRead) {
+		var methods []api.ReceivingMethod
+		methods, err = s.openMethods(e, sealed)
+		for i, m := range methods {
+			if !full(m) {
+				methods[i].AccountID = audit.Mask(m.AccountID)
+			}
+		}
+		answer.ReceivingMethods = &methods
+	}
 	if err == nil && untold {
 		err = s.reveal(ctx, by, e)
 	}

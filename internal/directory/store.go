@@ -15,7 +15,10 @@ const columns = `workspace_number, type, label, label_sent, name, status, fields
 func stored(id string) any { return db.PackID("entry", id) }
 
 // place says which entry, and in which workspace: the row itself has only the number.
-type place struct{ id, workspaceID string }
+type place struct {
+	id, workspaceID string
+	workspace       int64 // its number
+}
 
 // read reads an entry by a query whose first parameter is its id; the entry's id is empty
 // if the query finds none.
@@ -40,7 +43,8 @@ func find(q db.Q, at place) (entry, error) {
 // none.
 func locate(q db.Q, id string) (place, error) {
 	at := place{id: id}
-	_, err := q.Row(`SELECT (SELECT id FROM workspace WHERE number = workspace_number) FROM directory_entry WHERE id = $1`, stored(id)).Scan(&at.workspaceID)
+	_, err := q.Row(`SELECT (SELECT id FROM workspace WHERE number = workspace_number), workspace_number FROM directory_entry WHERE id = $1`, stored(id)).
+		Scan(&at.workspaceID, &at.workspace)
 	return at, err
 }
 

@@ -4,6 +4,8 @@ package e2e_test
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -16,10 +18,12 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/db/dbtest/pgcluster"
+	"bursar/internal/keyfile"
 )
 
-// program is the path of the binary under test.
-var program string
+// program is the path of the binary under test, and vaultKey the file of the vault key that
+// the programs of the tests share: PostgreSQL has no folder to make one in.
+var program, vaultKey string
 
 func TestMain(m *testing.M) {
 	remove, err := buildProgram()
@@ -39,7 +43,12 @@ func buildProgram() (remove func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the program: %w", err)
 	}
-	program = filepath.Join(dir, "bursar")
+	program, vaultKey = filepath.Join(dir, "bursar"), filepath.Join(dir, "vault.key")
+	var secret [32]byte
+	rand.Read(secret[:])
+	if err := keyfile.Make(vaultKey, []byte("bursar-vault-key-1 "+base64.StdEncoding.EncodeToString(secret[:])+"\n")); err != nil {
+		return nil, fmt.Errorf("make a vault key: %w", err)
+	}
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "bursar/cmd/bursar")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it ships, and as make test builds the tests
 	if underRace() {
@@ -83,7 +92,7 @@ func ownPostgres(t *testing.T) (dbtest.Store, *pgcluster.Cluster) {
 	if err != nil {
 		t.Fatalf("make a schema: %v", err)
 	}
-	return dbtest.Store{Engine: "postgres", Config: db.Config{URL: url}}, cluster
+	return dbtest.Store{Engine: "postgres", Config: db.Config{URL: url}, VaultKey: vaultKey}, cluster
 }
 
 // eventually waits until something holds.

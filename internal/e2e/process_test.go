@@ -29,10 +29,10 @@ type process struct {
 	exited chan struct{}
 }
 
-// environment is that of the tests without settings of the program. A program
+// environment is that of the tests without settings of the program, but for a vault key. A program
 // that looks for data races would otherwise wait for a second before it exits.
 func environment(more []string) []string {
-	env := []string{"GORACE=atexit_sleep_ms=0"}
+	env := []string{"GORACE=atexit_sleep_ms=0", "BURSAR_VAULT_KEY=" + vaultKey}
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "BURSAR_") {
 			env = append(env, entry)
@@ -209,10 +209,16 @@ var first = []string{"--email", "ada@example.com", "--name", "Ada Lovelace", "--
 // initialise sets a store up.
 func initialise(t *testing.T, store dbtest.Store) (made setup.Result) {
 	t.Helper()
+	return initialiseWith(t, nil, store)
+}
+
+// initialiseWith is initialise with more in the environment.
+func initialiseWith(t *testing.T, env []string, store dbtest.Store) (made setup.Result) {
+	t.Helper()
 	store.CopySchema(t)
-	out := succeed(t, append(append([]string{"init", "--json"}, first...), at(store)...)...)
-	if err := json.Unmarshal([]byte(out), &made); err != nil {
-		t.Fatalf("the result is not JSON: %v\n%s", err, out)
+	got := command(t, env, append(append([]string{"init", "--json"}, first...), at(store)...)...)
+	if err := json.Unmarshal([]byte(got.Out), &made); err != nil || got.Code != 0 {
+		t.Fatalf("the store is not set up: exit code %d, %v\n%s%s", got.Code, err, got.Out, got.Err)
 	}
 	return made
 }

@@ -112,7 +112,7 @@ func prepareScript(t *testing.T, env *testscript.Env, store func(testing.TB) dbt
 	}
 	for _, pair := range [][2]string{
 		{"PATH", filepath.Dir(program) + string(filepath.ListSeparator) + env.Getenv("PATH")},
-		{"HOME", home}, {"BURSAR_CONFIG_DIR", filepath.Join(home, "bursar")}, {"BURSAR_KEYRING", "off"},
+		{"HOME", home}, {"BURSAR_CONFIG_DIR", filepath.Join(home, "bursar")}, {"BURSAR_KEYRING", "off"}, {"BURSAR_VAULT_KEY", vaultKey},
 		{"LANG", "C.UTF-8"}, {"TZ", "UTC"}, {"TERM", "xterm-256color"}, {"GORACE", "atexit_sleep_ms=0"}, {"GOTRACEBACK", "single"},
 	} {
 		env.Setenv(pair[0], pair[1])

@@ -56,9 +56,10 @@ type node struct {
 func open(t testing.TB, store dbtest.Store, c *clock) *node {
 	t.Helper()
 	n := &node{clock: c, t: t, db: store.OpenAt(t, c.now)}
-	key, err := identity.Prepare(t.Context(), n.db)
+	v := store.Vault(n.db)
+	key, err := identity.Prepare(t.Context(), n.db, v)
 	must(t, err)
-	n.Service = identity.New(n.db, web.NewCursors(key), identity.Config{
+	n.Service = identity.New(n.db, v, web.NewCursors(key), identity.Config{
 		PublicURL: "http://bursar.test", KeyTTL: time.Hour, DeviceTTL: time.Hour, WebTTL: webTTL, WebIdle: webIdle, LimitsOff: true,
 	})
 	n.authority = access.NewAuthority(n.db)

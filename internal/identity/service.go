@@ -16,6 +16,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/limit"
 	"bursar/internal/token"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 )
 
@@ -58,11 +59,11 @@ var (
 const maxCachedTokens = 20_000
 
 // New makes the service. Prepare must have run on the store.
-func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
+func New(d *db.DB, v *vault.Vault, cursors *web.Cursors, c Config) *Service {
 	s := &Service{
 		db:       d,
 		config:   c,
-		tokens:   token.NewKeyring(d, c.PublicURL),
+		tokens:   token.NewKeyring(d, v, c.PublicURL),
 		cursors:  cursors,
 		verified: otter.Must(&otter.Options[string, *verified]{MaximumSize: maxCachedTokens}),
 		browsers: otter.Must(&otter.Options[string, *browser]{MaximumSize: maxCachedTokens}),
@@ -77,45 +78,56 @@ func New(d *db.DB, cursors *web.Cursors, c Config) *Service {
 // Tokens returns the keyring that signs the service's session tokens.
 func (s *Service) Tokens() *token.Keyring { return s.tokens }
 
-// cursorKeySetting is the name of the setting that holds the key of list cursors.
-const cursorKeySetting = "cursor_key"
+// cursorKeyName is the name of the store's secret that is the key of list cursors.
+const cursorKeyName = "cursor_key"
 
 // Prepare creates the secrets that a store needs before its first request, and returns
 // the key of list cursors. Several nodes may do so at once: one of them wins.
-func Prepare(ctx context.Context, d *db.DB) (cursorKey []byte, err error) {
-	var text string
+func Prepare(ctx context.Context, d *db.DB, v *vault.Vault) (cursorKey []byte, err error) {
+	if err := v.Start(ctx); err != nil {
+		return nil, err
+	}
+	var sealed []byte
 	load := func(q db.Q) (err error) {
-		_, err = q.Row(`SELECT value FROM setting WHERE name = $1`, cursorKeySetting).Scan(&text)
+		_, err = q.Row(`SELECT sealed FROM vault_secret WHERE name = $1`, cursorKeyName).Scan(&sealed)
 		return err
 	}
 	if err := d.Read(ctx, load); err != nil {
 		return nil, err
 	}
-	if text == "" {
+	if sealed == nil {
 		by := db.Caller{Actor: audit.SystemActor("bursar")}
-		if _, err := db.Write(ctx, d, by, makeSecrets); err != nil {
+		if _, err := db.Write(ctx, d, by, func(tx *db.Tx) (struct{}, audit.Event, error) { return makeSecrets(tx, v) }); err != nil {
 			return nil, fmt.Errorf("make the secrets of a new store: %w", err)
 		}
 		if err := d.Read(ctx, load); err != nil {
 			return nil, err
 		}
 	}
-	key, err := base64.StdEncoding.DecodeString(text)
+	text, err := v.Open(0, vault.StoreSecret(cursorKeyName), sealed)
+	if err != nil {
+		return nil, fmt.Errorf("the cursor key: %w", err)
+	}
+	key, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil || len(key) < 32 {
 		return nil, fmt.Errorf("the cursor key in the store is malformed")
 	}
 	return key, nil
 }
 
-func makeSecrets(tx *db.Tx) (struct{}, audit.Event, error) {
+func makeSecrets(tx *db.Tx, v *vault.Vault) (struct{}, audit.Event, error) {
 	exempt := audit.None("nobody asked for the secrets of a new store")
 	key := make([]byte, 32)
 	rand.Read(key)
-	won, err := tx.Row(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING name`,
-		cursorKeySetting, base64.StdEncoding.EncodeToString(key)).Scan(new(string))
+	sealed, err := v.Seal(0, vault.StoreSecret(cursorKeyName), []byte(base64.StdEncoding.EncodeToString(key)))
+	if err != nil {
+		return struct{}{}, exempt, err
+	}
+	won, err := tx.Row(`INSERT INTO vault_secret (name, sealed, sealed_by) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING RETURNING name`,
+		cursorKeyName, sealed, vault.KeyOf(sealed)).Scan(new(string))
 	if err != nil || !won {
 		return struct{}{}, exempt, err
 	}
-	_, err = token.InsertKey(tx)
+	_, err = token.InsertKey(tx, v)
 	return struct{}{}, exempt, err
 }

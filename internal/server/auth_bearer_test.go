@@ -15,6 +15,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/vault"
 )
 
 // openOperations need no session.
@@ -68,15 +69,19 @@ func (f forger) sign(method jwt.SigningMethod, key any, changed jwt.MapClaims) s
 	return text
 }
 
-// signingKey is the server's own: only a thief of the store has it.
+// signingKey is the server's own: only a thief of the store and of the vault key has it.
 func signingKey(t *testing.T, n *servertest.Node) ed25519.PrivateKey {
 	t.Helper()
-	var text string
+	var id string
+	var sealed, text []byte
 	err := n.DB.Read(t.Context(), func(q db.Q) (err error) {
-		_, err = q.Row(`SELECT seed FROM signing_key`).Scan(&text)
+		_, err = q.Row(`SELECT id, seed_sealed FROM signing_key`).Scan(&id, &sealed)
 		return err
 	})
-	seed, decodeErr := base64.StdEncoding.DecodeString(text)
+	if err == nil {
+		text, err = n.Vault.Open(0, vault.SigningSeed(id), sealed)
+	}
+	seed, decodeErr := base64.StdEncoding.DecodeString(string(text))
 	if err != nil || decodeErr != nil {
 		t.Fatalf("read the signing key: %v %v", err, decodeErr)
 	}

@@ -29,7 +29,8 @@ func onStage(t *testing.T, run func(t *testing.T, x *stage)) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
 		x := &stage{Tenant: n.Tenant(t), node: n}
-		x.services = servicesOf(t, store.OpenAt(t, func() time.Time { return x.now }))
+		d := store.OpenAt(t, func() time.Time { return x.now })
+		x.services = servicesOf(t, d, store.Vault(d))
 		run(t, x)
 	})
 }

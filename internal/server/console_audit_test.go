@@ -48,7 +48,7 @@ func selections(x *servertest.Tenant, rows []api.AuditEntry) [][]string {
 
 func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.EventfulTenant(t), servicesOf(t, n.DB)
+		x, s := n.EventfulTenant(t), servicesOf(t, n.DB, n.Vault)
 		for _, query := range selections(x, throughAPI(x.Owner, "workspace_id", x.WorkspaceID)) {
 			query := append(query, "limit", "4")
 			for next := query; ; {
@@ -80,7 +80,7 @@ func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 
 func TestConsoleRowHasTheFormOfTheAPI(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.Tenant(t), servicesOf(t, n.DB)
+		x, s := n.Tenant(t), servicesOf(t, n.DB, n.Vault)
 		x.Entry("<Ada> \u2028 \"A\"")
 		rows, err := s.audit.Recent(t.Context(), callerOf(x.Owner), x.WorkspaceID, 1)
 		if err != nil {
@@ -107,7 +107,7 @@ func rowOf(x *servertest.Tenant, id string) auditlog.GetInput {
 
 func TestConsoleRecentAndSingleRows(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.EventfulTenant(t), n.Tenant(t), servicesOf(t, n.DB)
+		x, y, s := n.EventfulTenant(t), n.Tenant(t), servicesOf(t, n.DB, n.Vault)
 		for range 50 {
 			x.Entry("More")
 		}

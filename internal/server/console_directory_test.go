@@ -48,7 +48,7 @@ func idsOf(entries []directory.DeletedEntry) []string {
 
 func TestConsoleDeletedEntriesArePaged(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB)
+		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB, n.Vault)
 		var gone []string
 		for i := range 27 {
 			x.Entry("Live")
@@ -123,7 +123,7 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 		// A clock that stands still, so that the very end of the 30 days can be looked at.
 		now := time.Now().Truncate(time.Second)
 		d := store.OpenAt(t, func() time.Time { return now })
-		s := servicesOf(t, d)
+		s := servicesOf(t, d, store.Vault(d))
 		for _, id := range []string{newer, older} {
 			if _, err := invokeOn(t, s, x.Owner, s.directory.Delete, id); err != nil {
 				t.Fatal(err)
@@ -162,7 +162,7 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 
 func TestConsoleTagNames(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB)
+		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB, n.Vault)
 		tagged := func(z *servertest.Tenant, tags ...string) string {
 			return z.Owner.Post("/v1/directory", body{"workspace_id": z.WorkspaceID, "type": "person", "fields": body{}, "tags": append([]string{}, tags...)}).OK().Text("id")
 		}
@@ -205,7 +205,7 @@ func TestConsoleTagNames(t *testing.T) {
 
 func TestConsoleCounts(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB)
+		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB, n.Vault)
 		counts := func(z *servertest.Tenant) directory.Counts {
 			t.Helper()
 			got, err := s.directory.Counts(t.Context(), callerOf(z.Owner), z.WorkspaceID)

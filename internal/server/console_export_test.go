@@ -20,7 +20,7 @@ import (
 
 func TestConsoleExportIsWhatTheAPILists(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.EventfulTenant(t), n.EventfulTenant(t), servicesOf(t, n.DB)
+		x, y, s := n.EventfulTenant(t), n.EventfulTenant(t), servicesOf(t, n.DB, n.Vault)
 		for _, query := range selections(x, throughAPI(x.Owner, "workspace_id", x.WorkspaceID)) {
 			for _, format := range []string{"csv", "ndjson"} {
 				want := throughAPI(x.Owner, query...)
@@ -41,7 +41,7 @@ func TestConsoleExportIsWhatTheAPILists(t *testing.T) {
 
 func TestConsoleExportChecksItsInput(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.Tenant(t), servicesOf(t, n.DB)
+		x, s := n.Tenant(t), servicesOf(t, n.DB, n.Vault)
 		ws := []string{"workspace_id", x.WorkspaceID}
 		for _, query := range [][]string{
 			append(ws, "format", "xlsx"), append(ws, "format", ""), {"format", "csv"}, append(ws, "format", "csv", "organization_id", x.OrganizationID),
@@ -58,7 +58,7 @@ func TestConsoleExportChecksItsInput(t *testing.T) {
 
 func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.EventfulTenant(t), servicesOf(t, n.DB)
+		x, s := n.EventfulTenant(t), servicesOf(t, n.DB, n.Vault)
 		entry := x.Entry("Ada")
 		exports := func() []body { return x.Audit("&action=audit.exported") }
 		before := len(exports())
@@ -142,7 +142,7 @@ func happen(t *testing.T, d *db.DB, workspaceID string, outcomes ...audit.Outcom
 
 func TestConsoleExportOfManyRowsWhileMoreArrive(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		s := servicesOf(t, n.DB)
+		s := servicesOf(t, n.DB, n.Vault)
 		for _, many := range []int{499, 500, 501, 1000} {
 			x := n.Tenant(t)
 			happen(t, n.DB, x.WorkspaceID, slices.Repeat([]audit.Outcome{audit.Success}, many-x.AuditCount())...)
@@ -170,7 +170,7 @@ func TestConsoleExportOfManyRowsWhileMoreArrive(t *testing.T) {
 func TestConsoleExportHoldsNothingWhileItsReceiverIsSlow(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		const receivers = 64
-		x, s := n.Tenant(t), servicesOf(t, n.DB)
+		x, s := n.Tenant(t), servicesOf(t, n.DB, n.Vault)
 		arrived, goOn := make(chan error, 2*receivers), make(chan struct{})
 		var all sync.WaitGroup
 		var rows atomic.Int64
@@ -203,7 +203,7 @@ func TestConsoleExportHoldsNothingWhileItsReceiverIsSlow(t *testing.T) {
 
 func TestConsoleExportEndsWithItsContext(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.Tenant(t), servicesOf(t, n.DB)
+		x, s := n.Tenant(t), servicesOf(t, n.DB, n.Vault)
 		happen(t, n.DB, x.WorkspaceID, slices.Repeat([]audit.Outcome{audit.Success}, 501)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		seen := 0

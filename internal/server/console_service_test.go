@@ -19,6 +19,7 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 )
 
@@ -29,14 +30,14 @@ type services struct {
 	audit     *auditlog.Service
 }
 
-func servicesOf(t *testing.T, d *db.DB) services {
+func servicesOf(t *testing.T, d *db.DB, v *vault.Vault) services {
 	t.Helper()
-	key, err := identity.Prepare(t.Context(), d)
+	key, err := identity.Prepare(t.Context(), d, v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	authority, cursors := access.NewAuthority(d), web.NewCursors(key)
-	return services{d, directory.New(d, authority, cursors), auditlog.New(d, authority, cursors, &auditlog.Signer{})}
+	return services{d, directory.New(d, v, authority, cursors), auditlog.New(d, authority, cursors, &auditlog.Signer{})}
 }
 
 // callerOf is a client as a service sees it.
@@ -113,7 +114,7 @@ func faultCode(err error) fault.Code {
 func TestConsoleServicesForEveryRole(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, callers := cast(t, n)
-		s, ws := servicesOf(t, n.DB), x.WorkspaceID
+		s, ws := servicesOf(t, n.DB, n.Vault), x.WorkspaceID
 		entry := x.Entry("Ada")
 		row := x.Audit("")[0]["id"].(string)
 		methods := map[string]struct {

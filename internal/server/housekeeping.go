@@ -52,6 +52,9 @@ func (s *Server) Tidy(ctx context.Context) error {
 		if err := budget.Expire(tx); err != nil {
 			return struct{}{}, exempt, err
 		}
+		if err := s.vault.Expire(tx); err != nil {
+			return struct{}{}, exempt, err
+		}
 		return struct{}{}, exempt, s.identity.Expire(tx)
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func eventually(t *testing.T, what string, noticed func() bool) {
 func operator(t *testing.T, store dbtest.Store) *identity.Service {
 	t.Helper()
 	d := store.Open(t)
-	return identity.New(d, web.NewCursors(nil), identity.Config{})
+	return identity.New(d, store.Vault(d), web.NewCursors(nil), identity.Config{})
 }
 
 // somebody is a user with one thing to lose, known to both nodes.

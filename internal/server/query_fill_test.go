@@ -242,8 +242,8 @@ func (c *town) credentials() {
 	c.insert("passkey", "id, account_id, credential_id, name, credential, created_at", c.many.others, func(i int) []any {
 		return []any{fmt.Sprintf("psk_%d", i), c.accounts[i], secret(i), "Passkey", "{}", c.now}
 	})
-	c.insert("totp", "account_id, secret, last_step, created_at", c.many.others, func(i int) []any {
-		return []any{c.accounts[i], "secret", 0, c.now}
+	c.insert("totp", "account_id, secret_sealed, last_step, created_at", c.many.others, func(i int) []any {
+		return []any{c.accounts[i], []byte("secret"), 0, c.now}
 	})
 	c.insert("recovery_code", "account_id, hash", c.many.others, func(i int) []any { return []any{c.accounts[i/10], secret(i)} })
 	c.insert("sso_identity", "issuer, subject, account_id, created_at", c.many.others, func(i int) []any {
@@ -303,8 +303,8 @@ func (c *town) directory() {
 		return []any{db.PackID("entry", c.entries[i]), c.tags[tag], deleted(i) == nil}
 	})
 	methods := c.ids("rm", c.many.entries/3)
-	c.insert("receiving_method", "id, entry_id, provider, account_name, account_id, is_default, created_at", c.many.entries/3, func(i int) []any {
-		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", "0001", true, c.now}
+	c.insert("receiving_method", "id, entry_id, provider, account_name, account_sealed, account_key, is_default, created_at", c.many.entries/3, func(i int) []any {
+		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", []byte("0001"), []byte(methods[i]), true, c.now}
 	})
 	c.change(`INSERT INTO entry_method_log SELECT entry_id, id FROM receiving_method`)
 }

@@ -48,6 +48,7 @@ func (w *tour) corners() {
 		owner.Post("/v1/directory/"+id+"/receiving-methods", bankAccount()).OK()
 	}
 	first := owner.Get("/v1/directory/" + id).OK().Object()["receiving_methods"].([]any)[0].(map[string]any)["id"].(string)
+	owner.Patch("/v1/directory/"+id+"/receiving-methods/"+first, body{"account_id": "0009"}).OK()
 	owner.Delete("/v1/directory/" + id + "/receiving-methods/" + first).OK()
 	w.begin("a role of the workspace for a member")
 	x.Define("walker", "ws.read")
@@ -160,7 +161,7 @@ func (w *tour) people() {
 	links := identity.NewLinks(w.node.PublicURL, mailer)
 	email := servertest.NewEmail()
 	provider := oidctest.Start(t, oidctest.User{Email: email, Verified: true, Password: goodPassword}, w.node.PublicURL+signin.CallbackPath)
-	door, err := signin.New(w.node.DB, links, signin.Config{PublicURL: w.node.PublicURL,
+	door, err := signin.New(w.node.DB, w.node.Vault, links, signin.Config{PublicURL: w.node.PublicURL,
 		Provider: signin.Provider{Issuer: provider.Issuer, ClientID: provider.ClientID, ClientSecret: provider.ClientSecret}})
 	w.must(err)
 	w.node.User(t, email)

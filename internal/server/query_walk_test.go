@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/auditlog"
+	"bursar/internal/db"
 	"bursar/internal/server/servertest"
 )
 
@@ -41,6 +43,27 @@ func (w *tour) everything() {
 	w.console()
 	w.people()
 	w.operator()
+	w.vault()
+}
+
+// vault gives many workspaces their data keys, and replaces all keys.
+func (w *tour) vault() {
+	w.begin("data keys")
+	for number := range int64(350) {
+		w.must(w.node.Vault.Ready(w.t.Context(), 1_000_000+number))
+	}
+	w.begin("the keys of the vault")
+	_, err := w.node.Vault.Reseal(w.t.Context(), db.Caller{}, func(done, total int64) {})
+	w.must(err)
+	w.town.change(`UPDATE vault_key SET retired_at = $1 WHERE retired_at IS NOT NULL`, 1)
+	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("as housekeeping does"), w.node.Vault.Expire(tx) // which would empty other tables
+	})
+	w.must(err)
+	_, err = w.node.Vault.Rotate(w.t.Context(), db.Caller{})
+	w.must(err)
+	_, err = w.node.Vault.Status(w.t.Context())
+	w.must(err)
 }
 
 // whileSigning does something that waits until the newest rows of the log are signed.

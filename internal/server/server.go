@@ -26,6 +26,7 @@ import (
 	"bursar/internal/organization"
 	"bursar/internal/reference"
 	"bursar/internal/signin"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 	"bursar/internal/workspace"
 )
@@ -33,6 +34,7 @@ import (
 // Server is the HTTP handler of the whole program.
 type Server struct {
 	db            *db.DB
+	vault         *vault.Vault
 	log           *Log
 	identity      *identity.Service
 	clients       *identity.Clients
@@ -61,8 +63,9 @@ type Server struct {
 }
 
 // New wires the services over an open store.
-func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, error) {
-	cursorKey, err := identity.Prepare(ctx, d)
+func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log) (*Server, error) {
+	d.KeepAnswersWith(v.Secret)
+	cursorKey, err := identity.Prepare(ctx, d, v)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the store: %w", err)
 	}
@@ -98,9 +101,10 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 	}
 	notices := identity.NewNotices(d, c.PublicURL, mailer, budgets)
 	s := &Server{
-		db:  d,
-		log: log,
-		identity: identity.New(d, cursors, identity.Config{
+		db:    d,
+		vault: v,
+		log:   log,
+		identity: identity.New(d, v, cursors, identity.Config{
 			PublicURL: c.PublicURL,
 			DeviceTTL: c.DeviceSessionTTL,
 			KeyTTL:    c.KeySessionTTL,
@@ -110,7 +114,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 			Notices:   notices,
 		}),
 		clients:       identity.NewClients(d, authority, cursors),
-		directory:     directory.New(d, authority, cursors),
+		directory:     directory.New(d, v, authority, cursors),
 		workspaces:    workspace.New(d, authority, cursors, links),
 		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
 		audit:         auditlog.New(d, authority, cursors, signer),
@@ -126,7 +130,7 @@ func New(ctx context.Context, d *db.DB, c config.Serve, log *Log) (*Server, erro
 		encryption:    encryption,
 		unsequenced:   c.Audit.Unsequenced,
 	}
-	s.signin, err = signin.New(d, links, signin.Config{
+	s.signin, err = signin.New(d, v, links, signin.Config{
 		PublicURL: c.PublicURL,
 		Provider:  signin.Provider(c.OIDC),
 		LimitsOff: rate.Off, HashMemory: c.HashMemory,

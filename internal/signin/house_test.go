@@ -100,14 +100,15 @@ func build(t testing.TB, store dbtest.Store, options ...option) *house {
 	t.Helper()
 	h := &house{clock: &clock{}, t: t}
 	h.db = store.OpenAt(t, h.clock.now)
-	key, err := identity.Prepare(t.Context(), h.db)
+	v := store.Vault(h.db)
+	key, err := identity.Prepare(t.Context(), h.db, v)
 	must(t, err)
 	config := settings{Config: signin.Config{PublicURL: publicURL, LimitsOff: true, HashMemory: 64}}
 	for _, option := range options {
 		option(&config)
 	}
 	cursors := web.NewCursors(key)
-	h.identity = identity.New(h.db, cursors, identity.Config{
+	h.identity = identity.New(h.db, v, cursors, identity.Config{
 		PublicURL: publicURL, KeyTTL: time.Hour, DeviceTTL: time.Hour, WebTTL: 12 * time.Hour, WebIdle: 30 * time.Minute, LimitsOff: true,
 	})
 	h.authority = access.NewAuthority(h.db)
@@ -115,7 +116,7 @@ func build(t testing.TB, store dbtest.Store, options ...option) *house {
 	h.workspaces = workspace.New(h.db, h.authority, cursors, h.links)
 	h.organizations = organization.New(h.db, h.authority, cursors, 365)
 	h.site = &web.Endpoints{DB: h.db}
-	h.Service, err = signin.New(h.db, h.links, config.Config)
+	h.Service, err = signin.New(h.db, v, h.links, config.Config)
 	must(t, err)
 	h.first, err = setup.Run(t.Context(), h.db, db.Caller{}, setup.First{
 		Email: "admin@example.com", Name: "Admin", Organization: "Acme", Workspace: "Treasury", PublicURL: publicURL,

@@ -21,6 +21,7 @@ import (
 	"bursar/internal/identity"
 	"bursar/internal/limit"
 	"bursar/internal/mail"
+	"bursar/internal/vault"
 )
 
 // Config is what an operator can set about signing in.
@@ -37,6 +38,7 @@ type Config struct {
 // Service signs people in.
 type Service struct {
 	db       *db.DB
+	vault    *vault.Vault
 	links    *identity.Links
 	passkeys *webauthn.WebAuthn // nil if browsers do not allow passkeys here
 	provider *provider          // nil if none is configured
@@ -59,8 +61,8 @@ var (
 )
 
 // New makes the service.
-func New(d *db.DB, links *identity.Links, c Config) (*Service, error) {
-	s := &Service{db: d, links: links, hasher: newHasher(runtime.GOMAXPROCS(0), c.HashMemory), provider: newProvider(c, d.Now), notices: c.Notices,
+func New(d *db.DB, v *vault.Vault, links *identity.Links, c Config) (*Service, error) {
+	s := &Service{db: d, vault: v, links: links, hasher: newHasher(runtime.GOMAXPROCS(0), c.HashMemory), provider: newProvider(c, d.Now), notices: c.Notices,
 		recoveries: make(chan recovery, maxRecoveries)}
 	if !c.LimitsOff {
 		s.budgets = budget.New(d)

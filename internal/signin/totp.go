@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/mail"
+	"bursar/internal/vault"
 )
 
 const (
@@ -65,13 +67,20 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 	if !ok {
 		return nil, fault.Invalid("code", "does not match the one that the app shows now")
 	}
+	if err := s.vault.Ready(ctx, 0); err != nil {
+		return nil, err
+	}
+	sealed, err := s.vault.Seal(0, vault.TOTPSecret(by.ID), []byte(secret))
+	if err != nil {
+		return nil, err
+	}
 	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
 		event := audit.Event{Action: audit.TOTPEnabled, ResourceID: by.ID, Description: "Turned two-step sign-in on"}
 		if err := s.lockForFactor(tx, by); err != nil {
 			return nil, event, err
 		}
-		first, err := tx.Row(`INSERT INTO totp (account_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (account_id) DO NOTHING RETURNING account_id`, by.ID, secret, step, tx.Now()).Scan(new(string))
+		first, err := tx.Row(`INSERT INTO totp (account_id, secret_sealed, sealed_by, last_step, created_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (account_id) DO NOTHING RETURNING account_id`, by.ID, sealed, vault.KeyOf(sealed), step, tx.Now()).Scan(new(string))
 		if err == nil && !first {
 			err = fault.Invalid("code", "is not needed: two-step sign-in is already on")
 		}
@@ -198,15 +207,22 @@ func (s *Service) code(ctx context.Context, by db.Caller, p person, typed string
 	if err := s.attempt(ctx, by, codes.Of(accountID)); err != nil {
 		return err
 	}
+	if err := s.vault.Ready(ctx, 0); err != nil {
+		return err
+	}
 	code := typedCode(typed)
 	good, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (bool, audit.Event, error) {
-		var secret string
+		var sealed []byte
 		var last int64
-		found, err := tx.Row(`SELECT secret, last_step FROM totp WHERE account_id = $1`, accountID).Scan(&secret, &last)
+		found, err := tx.Row(`SELECT secret_sealed, last_step FROM totp WHERE account_id = $1`, accountID).Scan(&sealed, &last)
 		if err != nil || !found {
 			return false, audit.None("a wrong code changes nothing"), err
 		}
-		if step, ok := matchStep(secret, code, tx.Now(), last); ok {
+		secret, err := s.vault.Open(0, vault.TOTPSecret(accountID), sealed)
+		if err != nil && !errors.Is(err, vault.ErrLost) { // without the app there are still the recovery codes
+			return false, audit.None("a wrong code changes nothing"), err
+		}
+		if step, ok := matchStep(string(secret), code, tx.Now(), last); ok && err == nil {
 			fresh, err := tx.Row(`UPDATE totp SET last_step = $2 WHERE account_id = $1 AND last_step < $2 RETURNING account_id`, accountID, step).Scan(new(string))
 			return fresh, audit.None("the sign-in that follows is recorded"), err
 		}

@@ -3,6 +3,7 @@
 package token
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -17,6 +18,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/vault"
 )
 
 // Keyring signs session tokens and keeps the keys that signed earlier ones. A key
@@ -24,6 +26,7 @@ import (
 // was revoked.
 type Keyring struct {
 	db     *db.DB
+	vault  *vault.Vault
 	issuer string // and audience: the public address of the server
 
 	mu    sync.Mutex
@@ -39,7 +42,9 @@ type signingKey struct {
 
 // NewKeyring makes a keyring for a server with a public address, which is the issuer
 // and the audience of its tokens.
-func NewKeyring(d *db.DB, issuer string) *Keyring { return &Keyring{db: d, issuer: issuer} }
+func NewKeyring(d *db.DB, v *vault.Vault, issuer string) *Keyring {
+	return &Keyring{db: d, vault: v, issuer: issuer}
+}
 
 // Session is the session that a token is issued for. Times are Unix milliseconds.
 type Session struct {
@@ -73,13 +78,20 @@ func (k *Keyring) current(ctx context.Context) ([]signingKey, error) {
 }
 
 func (k *Keyring) reload(ctx context.Context, epoch uint64) ([]signingKey, error) {
-	var keys []signingKey
+	var rows []sealedKey
 	err := k.db.Read(ctx, func(q db.Q) (err error) {
-		keys, err = db.Collect(q, readSigningKey, `SELECT id, seed FROM signing_key ORDER BY id DESC`)
+		rows, err = db.Collect(q, func(r db.Rows) sealedKey { return sealedKey{r.Text(0), bytes.Clone(r.Raw(1))} },
+			`SELECT id, seed_sealed FROM signing_key ORDER BY id DESC`)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the signing keys: %w", err)
+	}
+	keys := make([]signingKey, len(rows))
+	for i, row := range rows {
+		if keys[i], err = k.open(row); err != nil {
+			return nil, fmt.Errorf("load the signing key %s: %w", row.id, err)
+		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -113,12 +125,26 @@ func pick(keys []signingKey, id string) ed25519.PublicKey {
 	return nil
 }
 
-func readSigningKey(r db.Rows) signingKey {
-	seed, err := base64.StdEncoding.DecodeString(r.Text(1))
-	if err != nil || len(seed) != ed25519.SeedSize {
-		return signingKey{id: r.Text(0)}
+type sealedKey struct {
+	id   string
+	seed []byte
+}
+
+// open opens a key. One that was damaged, or whose vault key is lost, cannot be used, and
+// the others can.
+func (k *Keyring) open(row sealedKey) (signingKey, error) {
+	text, err := k.vault.Open(0, vault.SigningSeed(row.id), row.seed)
+	if errors.Is(err, vault.ErrLost) || errors.Is(err, vault.ErrDamaged) {
+		return signingKey{id: row.id}, nil
 	}
-	return signingKey{r.Text(0), ed25519.NewKeyFromSeed(seed)}
+	if err != nil {
+		return signingKey{}, err
+	}
+	seed, err := base64.StdEncoding.DecodeString(string(text))
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return signingKey{id: row.id}, nil
+	}
+	return signingKey{row.id, ed25519.NewKeyFromSeed(seed)}, nil
 }
 
 // Sign issues the token of a session.
@@ -215,8 +241,11 @@ func (k *Keyring) Public(ctx context.Context) (JWKS, error) {
 // Rotate makes a new key, which signs from now on. Tokens signed with earlier keys
 // stay valid until they expire, or end at once if the earlier keys are revoked.
 func (k *Keyring) Rotate(ctx context.Context, by db.Caller, revoke bool) (id string, err error) {
+	if err := k.vault.Ready(ctx, 0); err != nil {
+		return "", err
+	}
 	return db.Write(ctx, k.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-		id, err := InsertKey(tx)
+		id, err := InsertKey(tx, k.vault)
 		if err != nil {
 			return "", audit.Event{}, err
 		}
@@ -240,11 +269,15 @@ func (k *Keyring) Rotate(ctx context.Context, by db.Caller, revoke bool) (id str
 	})
 }
 
-// InsertKey stores a new signing key.
-func InsertKey(tx *db.Tx) (id string, err error) {
+// InsertKey stores a new signing key. The vault must be ready.
+func InsertKey(tx *db.Tx, v *vault.Vault) (id string, err error) {
 	seed := make([]byte, ed25519.SeedSize)
 	rand.Read(seed)
 	id = tx.NewID("sig")
-	return id, tx.Exec(`INSERT INTO signing_key (id, seed, created_at) VALUES ($1, $2, $3)`,
-		id, base64.StdEncoding.EncodeToString(seed), tx.Now())
+	sealed, err := v.Seal(0, vault.SigningSeed(id), []byte(base64.StdEncoding.EncodeToString(seed)))
+	if err != nil {
+		return "", err
+	}
+	return id, tx.Exec(`INSERT INTO signing_key (id, seed_sealed, sealed_by, created_at) VALUES ($1, $2, $3, $4)`,
+		id, sealed, vault.KeyOf(sealed), tx.Now())
 }

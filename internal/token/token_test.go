@@ -52,7 +52,7 @@ func admitted() error { return nil }
 
 func TestTokensNameTheirSession(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k, s := token.NewKeyring(n.DB, issuer), session(n)
+		k, s := token.NewKeyring(n.DB, n.Vault, issuer), session(n)
 		text := sign(t, k, s)
 		c, good, err := k.Verify(t.Context(), text, admitted)
 		if err != nil || !good {
@@ -67,7 +67,7 @@ func TestTokensNameTheirSession(t *testing.T) {
 
 func TestTokensThatAreRefused(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k, s := token.NewKeyring(n.DB, issuer), session(n)
+		k, s := token.NewKeyring(n.DB, n.Vault, issuer), session(n)
 		good := sign(t, k, s)
 		other := s
 		other.AccountID = "usr_2"
@@ -100,7 +100,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 			"another signature":              head + "." + payload + "." + strings.Repeat("A", len(signature)),
 			"more behind it":                 good + ".x",
 			"expired":                        sign(t, k, expired),
-			"of another public address":      sign(t, token.NewKeyring(n.DB, "https://other.example.com"), s),
+			"of another public address":      sign(t, token.NewKeyring(n.DB, n.Vault, "https://other.example.com"), s),
 			"another key":                    forge(t, jwt.SigningMethodEdDSA, kid, foreign, later),
 			"an unknown key":                 forge(t, jwt.SigningMethodEdDSA, "sig_unknown", foreign, later),
 			"a key without a name":           forge(t, jwt.SigningMethodEdDSA, nil, foreign, later),
@@ -125,7 +125,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 
 func TestRotatedKeys(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k, s := token.NewKeyring(n.DB, issuer), session(n)
+		k, s := token.NewKeyring(n.DB, n.Vault, issuer), session(n)
 		before := sign(t, k, s)
 		id, err := k.Rotate(t.Context(), db.Caller{}, false)
 		if err != nil {
@@ -135,7 +135,7 @@ func TestRotatedKeys(t *testing.T) {
 		if parsed, _, err := jwt.NewParser().ParseUnverified(after, &token.Claims{}); err != nil || parsed.Header["kid"] != id {
 			t.Errorf("the new token is signed by %v, %v", parsed.Header["kid"], err)
 		}
-		another := token.NewKeyring(n.DB, issuer) // as another node has it
+		another := token.NewKeyring(n.DB, n.Vault, issuer) // as another node has it
 		for name, text := range map[string]string{"before": before, "after": after} {
 			for _, ring := range []*token.Keyring{k, another} {
 				if _, good, err := ring.Verify(t.Context(), text, admitted); !good || err != nil {
@@ -152,7 +152,7 @@ func TestRotatedKeys(t *testing.T) {
 
 func TestRevokedKeys(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k, s := token.NewKeyring(n.DB, issuer), session(n)
+		k, s := token.NewKeyring(n.DB, n.Vault, issuer), session(n)
 		before := sign(t, k, s)
 		c, _, err := k.Verify(t.Context(), before, admitted)
 		if err != nil {
@@ -175,7 +175,7 @@ func TestRevokedKeys(t *testing.T) {
 
 func TestUnknownKeysAreLookedUpOnlyIfAdmitted(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k := token.NewKeyring(n.DB, issuer)
+		k := token.NewKeyring(n.DB, n.Vault, issuer)
 		_, foreign, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -195,8 +195,9 @@ func TestUnknownKeysAreLookedUpOnlyIfAdmitted(t *testing.T) {
 
 func TestNothingIsSignedWithoutAKey(t *testing.T) {
 	t.Parallel()
-	d := dbtest.SQLite(t).Open(t)
-	if text, err := token.NewKeyring(d, issuer).Sign(t.Context(), token.Session{ID: "ses_1"}); err == nil {
+	store := dbtest.SQLite(t)
+	d := store.Open(t)
+	if text, err := token.NewKeyring(d, store.Vault(d), issuer).Sign(t.Context(), token.Session{ID: "ses_1"}); err == nil {
 		t.Errorf("an empty store signs %s", text)
 	}
 }

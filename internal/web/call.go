@@ -31,7 +31,7 @@ func Call[In, Out any](s *Endpoints, x *Exchange, fn Func[In, Out], in In) (out 
 // with another request is refused.
 func CallOnce[In, Out any](s *Endpoints, x *Exchange, key string, request []byte, fn Func[In, Out], in In) (out Out, err error) {
 	// A handler may call several methods for one form: their answers must not be mixed up.
-	bound, err := bindKey(x, "", key, fmt.Appendf(request, "\n%T", in))
+	bound, err := s.bindKey(x, "", key, fmt.Appendf(request, "\n%T", in))
 	if err != nil {
 		return out, err
 	}

@@ -135,13 +135,13 @@ func idempotencyKey(r *http.Request) (string, error) {
 
 // bindKey binds an idempotency key to the caller and the request. All logout requests of
 // a caller look alike, so those are bound to the session.
-func bindKey(x *Exchange, action audit.Action, key string, body []byte) (*db.IdempotencyKey, error) {
+func (s *Endpoints) bindKey(x *Exchange, action audit.Action, key string, body []byte) (*db.IdempotencyKey, error) {
 	scope := x.Caller.ID
 	if action == audit.SessionRevoked {
 		scope = x.Caller.SessionID
 	}
 	request := slices.Concat([]byte(x.R.Method), []byte(" "), []byte(x.R.URL.EscapedPath()), []byte("\n"), body)
-	return db.NewIdempotencyKey(scope, key, request, func(out any) (int, []byte, error) {
+	return s.DB.NewIdempotencyKey(x.R.Context(), scope, key, request, func(out any) (int, []byte, error) {
 		if f, ok := out.(*fault.Fault); ok {
 			return f.Code.Status(), appendFault(nil, f), nil
 		}

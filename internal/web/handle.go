@@ -157,7 +157,7 @@ func (s *Endpoints) claimKey(x *Exchange, action audit.Action, body []byte) (don
 	if err != nil || key == "" {
 		return nothing, err
 	}
-	bound, err := bindKey(x, action, key, body)
+	bound, err := s.bindKey(x, action, key, body)
 	if err != nil {
 		return nothing, err
 	}

@@ -17,12 +17,17 @@ import (
 
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest/pgcluster"
+	"bursar/internal/vault"
 )
 
 // Store is where one test keeps its data.
 type Store struct {
 	Engine string // "sqlite" or "postgres"
 	Config db.Config
+
+	// VaultKey is the file of the vault key, which all nodes of a store share. It is outside
+	// of the data folder, so that a test can search the folder.
+	VaultKey string
 }
 
 // All tests of a process share one cluster, because starting a cluster takes a second and
@@ -73,7 +78,7 @@ func Each(t *testing.T, run func(t *testing.T, s Store)) {
 
 // SQLite returns an empty store on SQLite, in a temporary folder.
 func SQLite(t testing.TB) Store {
-	return Store{Engine: "sqlite", Config: db.Config{Dir: t.TempDir()}}
+	return Store{Engine: "sqlite", Config: db.Config{Dir: t.TempDir()}, VaultKey: filepath.Join(t.TempDir(), "vault.key")}
 }
 
 // NeedsPostgres skips the test in short mode, which make check uses.
@@ -117,7 +122,7 @@ func Postgres(t testing.TB) Store {
 			t.Errorf("drop the schema: %v", err)
 		}
 	})
-	return Store{Engine: "postgres", Config: db.Config{URL: url}}
+	return Store{Engine: "postgres", Config: db.Config{URL: url}, VaultKey: filepath.Join(t.TempDir(), "vault.key")}
 }
 
 // Open opens the store and closes it at the end of the test. It can be opened several times
@@ -140,6 +145,11 @@ func (s Store) OpenAt(t testing.TB, clock func() time.Time) *db.DB {
 		}
 	})
 	return d
+}
+
+// Vault returns the vault of an opened store.
+func (s Store) Vault(d *db.DB) *vault.Vault {
+	return vault.New(d, vault.Config{KeyFile: s.VaultKey, Make: true})
 }
 
 // schema is a database file with all migrations applied and nothing else in it.

@@ -19,6 +19,9 @@ type Engine interface {
 	Migrate(ctx context.Context, all []Migration, now int64) error
 	// Shred takes out of the files what is no longer in any row, as far as the engine can.
 	Shred(ctx context.Context) error
+	// Rewrite stores tables anew, so that its files no longer have what was deleted from
+	// them. SQLite does so with all tables at once.
+	Rewrite(ctx context.Context, tables []string) error
 	// Close waits for the writes that have started.
 	Close() error
 }

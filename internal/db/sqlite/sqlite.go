@@ -168,6 +168,27 @@ func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64)
 	return syncFile(filepath.Dir(e.path)) // else a power loss could remove the names of new files
 }
 
+// Rewrite implements engine.Engine. It works as another process would: the log of the
+// writer must not have old pages any more, either.
+func (e *Engine) Rewrite(ctx context.Context, _ []string) (err error) {
+	c, err := openConn(ctx, e.path, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := c.db.Exec(`VACUUM`); err != nil {
+		return fmt.Errorf("rewrite the database: %w", err)
+	}
+	busy, err := c.queryInt(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	if err == nil && busy != 0 {
+		err = errors.New("another process uses the database")
+	}
+	if err != nil {
+		return fmt.Errorf("empty the write-ahead log: %w", err)
+	}
+	return nil
+}
+
 // createFunctions adds what migrations need and SQLite lacks: 0010 makes audit rows as the
 // program wrote them then, and 0013 packs ids.
 func createFunctions(db *sqlite3.Conn) error {

@@ -74,7 +74,7 @@ var contents = map[string]string{
 	"directory_word":      `workspace_number, word, entry_id`,
 	"directory_tag":       `id, workspace_id, name, applies_to`,
 	"directory_entry_tag": `entry_id, tag_id`,
-	"receiving_method":    `id, entry_id, provider, account_name, account_id`,
+	"receiving_method":    `id, entry_id, provider, account_name, account_key`,
 	"audit_entry":         `id, action, outcome, description, resource_id`,
 	"idempotency":         `id`,
 }

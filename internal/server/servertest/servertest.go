@@ -24,6 +24,7 @@ import (
 	"bursar/internal/identity"
 	"bursar/internal/server"
 	"bursar/internal/setup"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 )
 
@@ -52,6 +53,7 @@ type Node struct {
 	URL       string
 	PublicURL string
 	DB        *db.DB
+	Vault     *vault.Vault
 	Server    *server.Server
 	Identity  *identity.Service // as `bursar admin` uses it, on this node's store
 	First     setup.Result      // the first admin, with an API key
@@ -101,6 +103,7 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	t.Helper()
 	n := &Node{Clock: &Clock{}, Log: &LogBuffer{}}
 	n.DB = store.OpenAt(t, n.Clock.Now)
+	n.Vault = store.Vault(n.DB)
 	settings := config.Serve{
 		PublicURL: "http://bursar.test", RateLimit: "off",
 		DeviceSessionTTL: 12 * time.Hour, KeySessionTTL: time.Hour,
@@ -120,13 +123,13 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 			t.Fatalf("make the key of the audit log: %v", err)
 		}
 	}
-	if n.Server, err = server.New(t.Context(), n.DB, settings, server.NewLog(n.Log, slog.LevelInfo)); err != nil {
+	if n.Server, err = server.New(t.Context(), n.DB, n.Vault, settings, server.NewLog(n.Log, slog.LevelInfo)); err != nil {
 		t.Fatalf("make the server: %v", err)
 	}
 	if n.checker, err = loadContract(); err != nil {
 		t.Fatalf("read the contract: %v", err)
 	}
-	n.Identity = identity.New(n.DB, web.NewCursors(nil), identity.Config{})
+	n.Identity = identity.New(n.DB, n.Vault, web.NewCursors(nil), identity.Config{})
 	first := setup.First{Email: "admin@example.com", Name: "Admin", Organization: "Acme", Workspace: "Treasury", PublicURL: settings.PublicURL}
 	if done, err := setup.Done(t.Context(), n.DB); err != nil {
 		t.Fatalf("look at the store: %v", err)

@@ -48,6 +48,9 @@ type Cluster struct {
 	stopped bool
 }
 
+// Dir returns the folder of all files of the cluster, its write-ahead log included.
+func (c *Cluster) Dir() string { return c.dir }
+
 // Start creates a cluster in dir, which must be missing or empty, and waits
 // until it accepts connections. An empty dir means a new temporary one. Stop
 // removes dir, as does a failed start. The context limits the start only.

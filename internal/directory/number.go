@@ -1,0 +1,59 @@
+package directory
+
+import (
+	"errors"
+	"fmt"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/vault"
+)
+
+// number is an account number as it is stored.
+type number struct {
+	sealed []byte
+	key    []byte // by which methods with the same number are found
+}
+
+// sealNumber seals the account number of a method. The vault must be ready.
+func (s *Service) sealNumber(e entry, m api.ReceivingMethod) (n number, err error) {
+	if n.sealed, err = s.vault.Seal(e.workspace, vault.Account(m.ID), []byte(m.AccountID)); err != nil {
+		return n, err
+	}
+	n.key, err = s.vault.Index(n.sealed, vault.NormalNumber(m.AccountID))
+	return n, err
+}
+
+func (s *Service) storeNumber(tx *db.Tx, e entry, m api.ReceivingMethod) error {
+	n, err := s.sealNumber(e, m)
+	if err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE receiving_method SET account_sealed = $2, account_key = $3, sealed_by = $4 WHERE id = $1`,
+		m.ID, n.sealed, n.key, vault.KeyOf(n.sealed))
+}
+
+// sealedMethod is a method whose account number is not opened yet.
+type sealedMethod struct {
+	api.ReceivingMethod
+	sealed []byte
+}
+
+// openMethods opens the account numbers of methods. It may read a key from the store, so
+// call it after db.Read: readers that each wait for a second connection would wait for ever.
+func (s *Service) openMethods(e entry, sealed []sealedMethod) ([]api.ReceivingMethod, error) {
+	methods := make([]api.ReceivingMethod, len(sealed))
+	for i, m := range sealed {
+		text, err := s.vault.Open(e.workspace, vault.Account(m.ID), m.sealed)
+		if errors.Is(err, vault.ErrLost) {
+			text, err = []byte(audit.LostNumber), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the account number of %s: %w", m.ID, err)
+		}
+		methods[i] = m.ReceivingMethod
+		methods[i].AccountID = string(text)
+	}
+	return methods, nil
+}

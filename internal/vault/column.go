@@ -1,0 +1,67 @@
+package vault
+
+import (
+	"strings"
+
+	"bursar/internal/db"
+)
+
+// column is a column that holds sealed values. Its table has the column sealed_by beside it.
+type column struct {
+	table, id, name string
+	key             string // the column of the index, "" for none
+	ofStore         bool   // and of no workspace
+}
+
+// columns are all columns with sealed values: what is sealed elsewhere is not found by
+// reseal, and its key may be deleted.
+func columns() []column {
+	return []column{
+		{table: "receiving_method", id: "id", name: "account_sealed", key: "account_key"},
+		{table: "totp", id: "account_id", name: "secret_sealed", ofStore: true},
+		{table: "signing_key", id: "id", name: "seed_sealed", ofStore: true},
+		{table: "vault_secret", id: "name", name: "sealed", ofStore: true},
+	}
+}
+
+// context is what binds a sealed value to its row.
+func (c column) context(id string) string { return Row(c.table, c.name, id) }
+
+// Account is the context of the account number of a receiving method.
+func Account(id string) string { return Row("receiving_method", "account_sealed", id) }
+
+// TOTPSecret is the context of the secret of an authenticator app.
+func TOTPSecret(accountID string) string { return Row("totp", "secret_sealed", accountID) }
+
+// SigningSeed is the context of the seed of a signing key.
+func SigningSeed(id string) string { return Row("signing_key", "seed_sealed", id) }
+
+// StoreSecret is the context of a secret that the store has one of.
+func StoreSecret(name string) string { return Row("vault_secret", "sealed", name) }
+
+// NormalNumber is the form of an account number by which it is compared with others: how
+// people group its characters does not matter.
+func NormalNumber(number string) string {
+	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "", ".", "").Replace(number))
+}
+
+// replace stores a newly sealed value in the place of one that was read, unless somebody has
+// changed it since. was is nil for a row that has none yet.
+func (c column) replace(tx *db.Tx, v *Vault, id string, was, sealed, plaintext []byte) error {
+	sql := db.NewStatement(`UPDATE `+c.table+` SET `+c.name+` = `, sealed)
+	sql.Add(`, sealed_by = `, KeyOf(sealed))
+	if c.key != "" {
+		index, err := v.Index(sealed, NormalNumber(string(plaintext)))
+		if err != nil {
+			return err
+		}
+		sql.Add(`, `+c.key+` = `, index)
+	}
+	sql.Add(` WHERE `+c.id+` = `, id)
+	if was == nil {
+		sql.Add(` AND ` + c.name + ` IS NULL`)
+	} else {
+		sql.Add(` AND `+c.name+` = `, was)
+	}
+	return tx.ExecOf(sql)
+}

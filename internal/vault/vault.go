@@ -1,0 +1,347 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// Config says where the master key is.
+type Config struct {
+	// KeyFile has the master key, and earlier ones that are still needed.
+	KeyFile string
+	// Command wraps and unwraps the master key instead: a program and its arguments.
+	Command string
+	// Make makes the master key of a store that has none. Servers of PostgreSQL do not, since
+	// each of several nodes would make another: they take the one that is in the file.
+	Make bool
+	// Tell is called with what an operator must know about a key that was made.
+	Tell func(text string)
+}
+
+// Vault seals and opens values of one store. It can be used by several goroutines.
+type Vault struct {
+	db     *db.DB
+	config Config
+
+	finding sync.Mutex
+	found   atomic.Bool  // the master key
+	expired atomic.Int64 // the data key that Expire looked at last
+
+	mu      sync.RWMutex
+	masters map[string][]byte  // by fingerprint
+	keys    map[int64]*dataKey // by id
+	sealing map[int64]sealing  // by number of the workspace
+}
+
+// sealing is the key that seals for a workspace, as known since an epoch of the store.
+type sealing struct {
+	key   *dataKey
+	epoch uint64
+}
+
+var (
+	// ErrLost is for what was sealed with a key that this process does not have.
+	ErrLost = errors.New("the key that sealed it is not here")
+	// ErrDamaged is for bytes that are not what was sealed for this row and column.
+	ErrDamaged = errors.New("the sealed value is damaged, or belongs to another row")
+)
+
+// New makes a vault. It touches neither the key nor the store before it is used, so that
+// whatever needs no secret works without the key.
+func New(d *db.DB, c Config) *Vault {
+	if c.Tell == nil {
+		c.Tell = func(string) {}
+	}
+	return &Vault{db: d, config: c, masters: map[string][]byte{}, keys: map[int64]*dataKey{}, sealing: map[int64]sealing{}}
+}
+
+// Start finds the master key, or makes the first one, and seals what the store has in clear.
+// Servers call it before they serve.
+func (v *Vault) Start(ctx context.Context) error {
+	if err := v.Ready(ctx, 0); err != nil {
+		return err
+	}
+	if err := v.sealClear(ctx); err != nil {
+		return fmt.Errorf("seal what the store has in clear: %w", err)
+	}
+	return nil
+}
+
+// begin finds the master key once.
+func (v *Vault) begin(ctx context.Context) error {
+	if v.found.Load() {
+		return nil
+	}
+	v.finding.Lock()
+	defer v.finding.Unlock()
+	if v.found.Load() {
+		return nil
+	}
+	if err := v.findMaster(ctx); err != nil {
+		return err
+	}
+	v.found.Store(true)
+	return nil
+}
+
+// Row is the context of a value in a row: its table, its column and the row's id.
+func Row(table, column, id string) string { return table + "." + column + " " + id }
+
+// Ready prepares the vault to seal and open values of a workspace (0 is the store itself).
+// Call it before db.Write if the callback seals or opens: a callback must not wait for
+// another transaction, which making the workspace's first key is.
+func (v *Vault) Ready(ctx context.Context, workspace int64) error {
+	if err := v.begin(ctx); err != nil {
+		return err
+	}
+	epoch := v.db.Epoch()
+	v.mu.RLock()
+	known, ok := v.sealing[workspace]
+	v.mu.RUnlock()
+	if ok && known.epoch == epoch {
+		return nil
+	}
+	return v.load(ctx, workspace)
+}
+
+// Seal seals a value of a workspace. Only the same workspace and context open it. The
+// workspace must be Ready if a callback of db.Write calls it.
+func (v *Vault) Seal(workspace int64, context string, plaintext []byte) ([]byte, error) {
+	key, err := v.sealingKey(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("seal a value: %w", err)
+	}
+	return key.seal(workspace, context, plaintext), nil
+}
+
+// Open returns what was sealed.
+func (v *Vault) Open(workspace int64, context string, sealed []byte) ([]byte, error) {
+	id := KeyOf(sealed)
+	if id == 0 {
+		return nil, fmt.Errorf("open a sealed value: %w", ErrDamaged)
+	}
+	key, err := v.key(id)
+	if err == nil {
+		var plaintext []byte
+		if plaintext, err = key.open(workspace, context, sealed); err == nil {
+			return plaintext, nil
+		}
+	}
+	return nil, fmt.Errorf("open a sealed value: %w", err)
+}
+
+// Index returns the bytes by which an equal value of the same workspace is found. They are
+// stored beside the sealed value and change with it.
+func (v *Vault) Index(sealed []byte, value string) ([]byte, error) {
+	key, err := v.key(KeyOf(sealed))
+	if err != nil {
+		return nil, err
+	}
+	return key.indexOf(value), nil
+}
+
+// Lookups returns what Index may have stored for a value: one result for each data key that
+// the workspace has.
+func (v *Vault) Lookups(ctx context.Context, workspace int64, value string) ([][]byte, error) {
+	if err := v.begin(ctx); err != nil {
+		return nil, err
+	}
+	if err := v.load(ctx, workspace); err != nil { // a key may have been made a moment ago
+		return nil, err
+	}
+	var found [][]byte
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, key := range v.keys {
+		if key.workspace == workspace {
+			found = append(found, key.indexOf(value))
+		}
+	}
+	return found, nil
+}
+
+// Secret returns a secret of the store with which the answers to repeated requests are kept,
+// and its id. 0 is the one to use now.
+func (v *Vault) Secret(ctx context.Context, id int64) (int64, []byte, error) {
+	if id == 0 {
+		if err := v.Ready(ctx, 0); err != nil {
+			return 0, nil, err
+		}
+	}
+	key, err := v.sealingKey(0)
+	if id != 0 {
+		key, err = v.key(id)
+	}
+	if errors.Is(err, ErrLost) {
+		err = fault.New(fault.IdempotencyConflict, "the answer to the first request with this idempotency key was sealed with a key that is lost")
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return key.id, key.answers, nil
+}
+
+// loadTimeout bounds how long a caller without a context waits for the store.
+const loadTimeout = 10 * time.Second
+
+// sealingKey returns the key that seals for a workspace. Any that is in memory will do: see
+// the states of a key.
+func (v *Vault) sealingKey(workspace int64) (*dataKey, error) {
+	v.mu.RLock()
+	known, ok := v.sealing[workspace]
+	v.mu.RUnlock()
+	if ok {
+		return known.key, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+	defer cancel()
+	if err := v.Ready(ctx, workspace); err != nil {
+		return nil, err
+	}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.sealing[workspace].key, nil
+}
+
+// key returns a data key by its id.
+func (v *Vault) key(id int64) (*dataKey, error) {
+	v.mu.RLock()
+	known := v.keys[id]
+	v.mu.RUnlock()
+	if known != nil {
+		return known, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+	defer cancel()
+	if err := v.begin(ctx); err != nil {
+		return nil, err
+	}
+	var workspace int64
+	err := v.db.Read(ctx, func(q db.Q) error {
+		found, err := q.Row(`SELECT workspace_number FROM vault_key WHERE id = $1`, id).Scan(&workspace)
+		if err == nil && !found {
+			err = ErrDamaged
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := v.load(ctx, workspace); err != nil {
+		return nil, err
+	}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.keys[id] == nil {
+		return nil, ErrLost
+	}
+	return v.keys[id], nil
+}
+
+// maxKeys bounds how many data keys are in memory. Beyond it all are forgotten and read
+// again as they are needed.
+const maxKeys = 10_000
+
+// load reads the data keys of a workspace, and makes one if none seals.
+func (v *Vault) load(ctx context.Context, workspace int64) error {
+	epoch := v.db.Epoch()
+	rows, err := v.dataKeys(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 || rows[0].retired {
+		if err := v.makeDataKey(ctx, workspace); err != nil {
+			return err
+		}
+		if rows, err = v.dataKeys(ctx, workspace); err != nil {
+			return err
+		}
+	}
+	var opened []*dataKey
+	for i, row := range rows {
+		v.mu.RLock()
+		key := v.keys[row.id]
+		v.mu.RUnlock()
+		if key == nil { // else it is known, also if the file has no longer, or not yet, what wraps it now
+			key, err = v.unwrap(ctx, row)
+		}
+		if errors.Is(err, ErrLost) && i > 0 {
+			continue // only what it has sealed is lost
+		}
+		if err != nil {
+			return fmt.Errorf("unwrap the data key %d: %w", row.id, err)
+		}
+		opened = append(opened, key)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.keys) > maxKeys {
+		clear(v.keys)
+		clear(v.sealing)
+	}
+	for _, key := range opened {
+		v.keys[key.id] = key
+	}
+	v.sealing[workspace] = sealing{opened[0], epoch}
+	return nil
+}
+
+// dataKeys reads the data keys of a workspace, the sealing one first.
+func (v *Vault) dataKeys(ctx context.Context, workspace int64) (rows []wrappedKey, err error) {
+	err = v.db.Read(ctx, func(q db.Q) (err error) {
+		rows, err = db.Collect(q, readWrapped, `SELECT k.id, k.workspace_number, k.master_version, m.fingerprint, m.wrapped, k.wrapped, k.retired_at
+			FROM vault_key k JOIN vault_master m ON m.version = k.master_version WHERE k.workspace_number = $1 ORDER BY k.id DESC`, workspace)
+		return err
+	})
+	return rows, err
+}
+
+// makeDataKey makes the key that seals for a workspace. Several nodes may do so at once:
+// one of them wins.
+func (v *Vault) makeDataKey(ctx context.Context, workspace int64) error {
+	current, err := v.currentMaster(ctx)
+	if err == nil {
+		err = v.obtain(ctx, current)
+	}
+	if err == nil {
+		_, err = db.Write(ctx, v.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			return struct{}{}, audit.None("a workspace gets its data key when it first needs one"), v.insertDataKey(tx, workspace)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("make a data key: %w", err)
+	}
+	return nil
+}
+
+// insertDataKey stores the key that seals for a workspace, unless it has one.
+func (v *Vault) insertDataKey(tx *db.Tx, workspace int64) error {
+	current, err := currentMaster(tx.Q)
+	if err != nil {
+		return err
+	}
+	v.mu.RLock()
+	master := v.masters[current.fingerprint]
+	v.mu.RUnlock()
+	if master == nil {
+		return fmt.Errorf("the vault key was rotated a moment ago to %s: try again", current.fingerprint)
+	}
+	var id int64
+	if _, err := tx.Row(`UPDATE vault_counter SET last_id = last_id + 1 RETURNING last_id`).Scan(&id); err != nil {
+		return err
+	}
+	wrapped, err := wrapKey(master, id, workspace, newKey())
+	if err != nil {
+		return err
+	}
+	return tx.Exec(`INSERT INTO vault_key (id, workspace_number, master_version, wrapped, created_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (workspace_number) WHERE retired_at IS NULL DO NOTHING`, id, workspace, current.version, wrapped, tx.Now())
+}
