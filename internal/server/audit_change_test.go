@@ -343,6 +343,7 @@ func withoutChanges() map[audit.Action]string {
 		audit.AccessDenied: reads, audit.LoginFailed: reads, audit.ReceivingMethodRevealed: reads, audit.AuditExported: reads,
 		audit.AuditErased: "what it removed must be told nowhere", audit.AuditRestarted: "its description names the checkpoint",
 		audit.DeviceApproved: secret, audit.DeviceDenied: secret, audit.SessionCreated: secret, audit.SessionRevoked: secret, audit.SigningKeyRotated: secret,
+		audit.VaultKeyReplaced: secret, audit.VaultKeyRotated: secret, audit.VaultResealed: secret,
 		audit.PasswordChanged: secret, audit.PasskeyAdded: secret, audit.PasskeyRemoved: secret, audit.TOTPEnabled: secret, audit.TOTPDisabled: secret,
 		audit.RecoveryCodesMade: secret, audit.RecoveryCodeUsed: secret, audit.FactorsReset: secret,
 		audit.AccountRecovered: "a link may set up nothing but a password; a name or a status that it changes is told",
