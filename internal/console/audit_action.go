@@ -116,7 +116,7 @@ func capitalized(name string) string {
 func resourceTypes() []audit.ResourceType {
 	return []audit.ResourceType{
 		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.Member, audit.Role, audit.Workspace, audit.Organization,
-		audit.UserAccount, audit.Session, audit.DeviceCode, audit.Key, audit.ClientAccount, audit.SigningKey, audit.Passkey, audit.Log,
+		audit.UserAccount, audit.Session, audit.DeviceCode, audit.Key, audit.ClientAccount, audit.SigningKey, audit.VaultKey, audit.Passkey, audit.Log,
 	}
 }
 
