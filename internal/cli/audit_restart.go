@@ -24,8 +24,8 @@ off, and has all rows that the store has. Servers notice within a second.
 
 The command works on the store, as 'bursar admin' does, and needs the key
 that signs the log. It reads the checkpoint that the server keeps beside that
-key; if there are several nodes, use the newest of theirs. Proofs that were made before remain valid for the
-old checkpoints.`,
+key; if there are several nodes, use the newest of theirs. Proofs that were
+made before remain valid for the old checkpoints.`,
 		example: "  " + path + "\n  " + path + " --audit-checkpoint /etc/bursar/audit.checkpoint --yes",
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
 			key, file := s.config.AuditKey(settings.Key), settings.Checkpoint
