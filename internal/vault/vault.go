@@ -151,21 +151,52 @@ func (v *Vault) Index(sealed []byte, value string) ([]byte, error) {
 // Lookups returns what Index may have stored for a value: one result for each data key that
 // the workspace has.
 func (v *Vault) Lookups(ctx context.Context, workspace int64, value string) ([][]byte, error) {
+	f, err := v.Finder(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	return f.Lookups(value), nil
+}
+
+// Finder finds many values by the data keys that a workspace has at one moment.
+type Finder struct {
+	workspace, newest int64
+	keys              []*dataKey
+}
+
+// Finder reads the data keys of a workspace.
+func (v *Vault) Finder(ctx context.Context, workspace int64) (*Finder, error) {
 	if err := v.begin(ctx); err != nil {
 		return nil, err
 	}
 	if err := v.load(ctx, workspace); err != nil { // a key may have been made a moment ago
 		return nil, err
 	}
-	var found [][]byte
+	f := &Finder{workspace: workspace}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, key := range v.keys {
 		if key.workspace == workspace {
-			found = append(found, key.indexOf(value))
+			f.keys, f.newest = append(f.keys, key), max(f.newest, key.id)
 		}
 	}
-	return found, nil
+	return f, nil
+}
+
+// Lookups returns what Index may have stored for a value.
+func (f *Finder) Lookups(value string) [][]byte {
+	found := make([][]byte, len(f.keys))
+	for i, key := range f.keys {
+		found[i] = key.indexOf(value)
+	}
+	return found
+}
+
+// Current says whether no data key was made since. A transaction that must not overlook a value
+// asks at its end: values are only sealed with a key that was committed before.
+func (f *Finder) Current(q db.Q) (bool, error) {
+	newer, err := q.Row(`SELECT id FROM vault_key WHERE workspace_number = $1 AND id > $2 LIMIT 1`, f.workspace, f.newest).Scan(new(int64))
+	return !newer, err
 }
 
 // Secret returns a secret of the store with which the answers to repeated requests are kept,
