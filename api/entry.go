@@ -16,9 +16,10 @@ func EntryStatuses() []string { return []string{StatusActive, StatusInactive} }
 
 // Limits of an entry beside those of its fields.
 const (
-	MaxEntryName = 200 // characters of a name or a label
-	MaxEntryTags = 32
-	MaxTagName   = 64 // characters
+	MaxEntryName  = 200 // characters of a name or a label
+	MaxExternalID = 200 // characters
+	MaxEntryTags  = 32
+	MaxTagName    = 64 // characters
 )
 
 // EntryCreate describes a new entry.
@@ -32,6 +33,8 @@ type EntryCreate struct {
 	// Tags are ids or names; an unknown name creates the tag, which needs ws.tags.write.
 	Tags  []string `json:"tags,omitempty"`
 	Label *string  `json:"label,omitzero"`
+	// ExternalID is the entry's id in another system. No other entry of the workspace has it.
+	ExternalID *string `json:"external_id,omitzero"`
 }
 
 // EntryUpdate says what to change about an entry. Whatever is nil stays as it is.
@@ -43,6 +46,8 @@ type EntryUpdate struct {
 	Tags   []string `json:"tags,omitzero"`
 	Label  *string  `json:"label,omitzero"`
 	Status *string  `json:"status,omitzero"` // StatusActive or StatusInactive
+	// ExternalID replaces the entry's id in another system; an empty one removes it.
+	ExternalID *string `json:"external_id,omitzero"`
 }
 
 // Entry is a person or an organization that a workspace pays, in full.
@@ -54,6 +59,7 @@ type Entry struct {
 	Status      string   `json:"status"`
 	Fields      Fields   `json:"fields"`
 	Name        string   `json:"name,omitzero"`
+	ExternalID  string   `json:"external_id,omitzero"`
 	Tags        []string `json:"tags"`
 	// ReceivingMethods is nil for a caller who may not see them.
 	ReceivingMethods *[]ReceivingMethod `json:"receiving_methods,omitzero"`

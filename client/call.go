@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"bursar/api"
 )
@@ -21,7 +22,8 @@ type call struct {
 	path   string // after the version, escaped
 	query  url.Values
 	header http.Header
-	body   []byte // nil if there is none
+	body   []byte        // nil if there is none
+	upload io.ReadSeeker // a body that is sent as it is, from its beginning in every attempt
 
 	authorization string // instead of the session's
 	open          bool   // sent without a session
@@ -123,14 +125,28 @@ func (c *Client) address(op *call) (string, error) {
 var errUnsendable = errors.New("the request cannot be made")
 
 // request builds the request of one attempt.
-func (c *Client) request(ctx context.Context, op *call, address, authorization, key string) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, op *call, address, authorization, key string, silence *time.Timer) (*http.Request, error) {
 	var body io.Reader
 	if op.body != nil {
 		body = bytes.NewReader(op.body)
 	}
+	size := int64(0)
+	if op.upload != nil {
+		var err error
+		if size, err = op.upload.Seek(0, io.SeekEnd); err == nil {
+			_, err = op.upload.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("bursar: %w: %w", errUnsendable, err)
+		}
+		body = leaving{op.upload, silence, c.timeout}
+	}
 	request, err := http.NewRequestWithContext(ctx, op.method, address, body)
 	if err != nil {
 		return nil, fmt.Errorf("bursar: %w: %w", errUnsendable, err)
+	}
+	if op.upload != nil {
+		request.ContentLength = size
 	}
 	for name, values := range op.header {
 		request.Header[name] = values
@@ -141,6 +157,9 @@ func (c *Client) request(ctx context.Context, op *call, address, authorization, 
 	request.Header.Set("User-Agent", c.agent)
 	if op.body != nil {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if op.upload != nil {
+		request.Header.Set("Content-Type", "application/octet-stream")
 	}
 	if authorization != "" {
 		request.Header.Set("Authorization", authorization)

@@ -16,15 +16,19 @@ type DirectoryListParams struct {
 	Status      string // StatusActive or StatusInactive
 	Tag         string // the id or the name of a tag
 	Query       string // the beginnings of words of the label and the fields
+	ExternalID  string // the id in another system
 	Limit       int    // of a page, 1 to 100
 	Cursor      string
 }
 
 // List reads one page of a directory, newest first.
 func (s *DirectoryService) List(ctx context.Context, p DirectoryListParams) (*Page[EntrySummary], error) {
-	q := ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("type", p.Type).
-		text("status", p.Status).text("tag", p.Tag).text("q", p.Query)
-	return list[EntrySummary](ctx, s.c, q, "/directory")
+	return list[EntrySummary](ctx, s.c, p.query(), "/directory")
+}
+
+func (p DirectoryListParams) query() query {
+	return ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("type", p.Type).
+		text("status", p.Status).text("tag", p.Tag).text("q", p.Query).text("external_id", p.ExternalID)
 }
 
 // All iterates over a directory, newest first. Entries that are added or deleted meanwhile

@@ -38,6 +38,7 @@ const (
 	CodeTagInUse             = "TAG_IN_USE"             // entries of another type have the tag
 	CodeTooMany              = "TOO_MANY"               // the limit of this resource is reached
 	CodeAuditUnsigned        = "AUDIT_UNSIGNED"         // the server does not sign the audit log
+	CodeExternalIDTaken      = "EXTERNAL_ID_TAKEN"      // another entry has the external id
 )
 
 // Error is a refusal by the server.

@@ -23,6 +23,7 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 		t.Run("login", func(t *testing.T) { walkLogin(t, n, c) })
 		t.Run("keys", func(t *testing.T) { walkKeys(t, c) })
 		t.Run("directory", func(t *testing.T) { walkDirectory(t, c, n.First.WorkspaceID) })
+		t.Run("imports", func(t *testing.T) { walkImports(t, n, c, n.First.WorkspaceID) })
 		t.Run("tags", func(t *testing.T) { walkTags(t, c, n.First.WorkspaceID) })
 		t.Run("methods", func(t *testing.T) { walkMethods(t, c, n.First.WorkspaceID) })
 		t.Run("workspaces", func(t *testing.T) { walkWorkspaces(t, c, n.First.OrganizationID) })
@@ -153,6 +154,50 @@ func walkDirectory(t *testing.T, c *client.Client, ws string) {
 		t.Errorf("restore: %+v", back)
 	}
 	must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: ws, Type: client.TypeOrganization}))
+}
+
+func walkImports(t *testing.T, n *servertest.Node, c *client.Client, ws string) {
+	ctx := t.Context()
+	file := strings.NewReader("Who,email\nAda,nobody\nGrace,grace@example.com\n")
+	for _, dry := range []bool{true, false} {
+		started, replayed, err := c.Directory.Import(ctx, client.ImportParams{WorkspaceID: ws, DefaultType: client.TypePerson,
+			Mapping: map[string]string{"Who": "name"}, Match: "email", OnMatch: "update", DryRun: dry, Raw: dry}, file)
+		if err != nil || replayed || started.Status != "queued" {
+			t.Fatalf("import: %+v, %v, %v", started, replayed, err)
+		}
+		n.RunImports(t)
+		if done := must[*client.Import](t)(c.Directory.GetImport(ctx, started.ID)); !done.Ended() || done.Created != 1 || done.Refused != 1 || done.DryRun != dry {
+			t.Errorf("the import is %+v", done)
+		}
+		var lines, plan bytes.Buffer
+		if err := c.Directory.RefusedLines(ctx, started.ID, &lines); err != nil || !strings.Contains(lines.String(), "Ada,nobody,2,") {
+			t.Errorf("refused: %v\n%s", err, &lines)
+		}
+		if err := c.Directory.ImportPlan(ctx, started.ID, &plan); err != nil || dry != strings.Contains(plan.String(), `"action":"created"`) {
+			t.Errorf("plan: %v\n%s", err, &plan)
+		}
+		must[*client.Import](t)(c.Directory.CancelImport(ctx, started.ID))
+	}
+	seen := 0
+	for i, err := range c.Directory.AllImports(ctx, ws, client.ListParams{Limit: 1}) {
+		if err != nil || i.Status != "completed" {
+			t.Errorf("listed: %+v, %v", i, err)
+		}
+		seen++
+	}
+	if seen != 2 {
+		t.Errorf("%d imports are listed", seen)
+	}
+	var export bytes.Buffer
+	if err := c.Directory.Export(ctx, client.DirectoryExportParams{DirectoryListParams: client.DirectoryListParams{WorkspaceID: ws, Query: "grace"},
+		Format: client.ExportNDJSON, Fields: "email", Raw: true}, &export); err != nil || !strings.Contains(export.String(), "grace@example.com") {
+		t.Errorf("export: %v\n%s", err, &export)
+	}
+	made := must[*client.BatchResult](t)(c.Directory.Batch(ctx, client.Batch{WorkspaceID: ws, Atomic: true,
+		Items: []client.BatchItem{{Type: client.TypePerson, EntryUpdate: client.EntryUpdateParams{Name: client.String("Batch"), ExternalID: client.String("E-9")}}}}))
+	if page := must[*client.Page[client.EntrySummary]](t)(c.Directory.List(ctx, client.DirectoryListParams{WorkspaceID: ws, ExternalID: "E-9"})); len(page.Items) != 1 || page.Items[0].ID != made.Results[0].ID {
+		t.Errorf("the batch made %+v, the list has %+v", made, page)
+	}
 }
 
 func walkTags(t *testing.T, c *client.Client, ws string) {

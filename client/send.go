@@ -79,15 +79,15 @@ func (c *Client) attempt(ctx context.Context, op *call, number int, address, aut
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	var silence *time.Timer
 	switch {
-	case c.timeout > 0 && op.file == nil:
+	case c.timeout > 0 && op.file == nil && op.upload == nil:
 		limited, cancel = context.WithTimeout(ctx, c.timeout)
 	case c.timeout > 0:
-		// A file takes as long as it takes, as long as it keeps arriving.
+		// A file takes as long as it takes, as long as it keeps moving.
 		limited, cancel = context.WithCancel(ctx)
 		silence = time.AfterFunc(c.timeout, cancel)
 	}
 	defer cancel()
-	request, err := c.request(limited, op, address, authorization, key)
+	request, err := c.request(limited, op, address, authorization, key, silence)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +149,21 @@ func (a arriving) Read(part []byte) (int, error) {
 		defer a.silence.Stop() // whoever takes the file may be slow
 	}
 	return a.body.Read(part)
+}
+
+// leaving is the body of a request whose every part must leave in time. What happens after the
+// last of them takes no longer than the timeout, either.
+type leaving struct {
+	body    io.Reader
+	silence *time.Timer // nil if there is no limit
+	limit   time.Duration
+}
+
+func (l leaving) Read(part []byte) (int, error) {
+	if l.silence != nil {
+		l.silence.Reset(l.limit)
+	}
+	return l.body.Read(part)
 }
 
 // explain says which call had no answer, and why. It leaves out the URL, which may have a

@@ -8,6 +8,9 @@ type (
 	AuditEntry         = api.AuditEntry
 	AuditFeed          = api.AuditFeed
 	AuditProof         = api.AuditProof
+	Batch              = api.Batch
+	BatchItem          = api.BatchItem
+	BatchResult        = api.BatchResult
 	Created            = api.Created
 	Deleted            = api.Deleted
 	DeviceCode         = api.DeviceCode
@@ -15,6 +18,8 @@ type (
 	DeviceDecision     = api.DeviceDecision
 	Entry              = api.Entry
 	EntrySummary       = api.EntrySummary
+	Import             = api.Import
+	ImportLine         = api.ImportLine
 	Invitation         = api.Invitation
 	InvitationDecision = api.InvitationDecision
 	Logout             = api.Logout

@@ -38,6 +38,14 @@ const (
 	EntryRestored Action = "directory.entry.restored"
 	EntryPurged   Action = "directory.entry.purged"
 
+	ImportStarted    Action = "directory.import.started"
+	ImportCompleted  Action = "directory.import.completed"
+	ImportFailed     Action = "directory.import.failed"
+	ImportCancelled  Action = "directory.import.cancelled"
+	ImportDownloaded Action = "directory.import.downloaded"
+
+	DirectoryExported Action = "directory.exported" // all of it, as the audit log below
+
 	TagCreated Action = "directory.tag.created"
 	TagUpdated Action = "directory.tag.updated"
 	TagDeleted Action = "directory.tag.deleted"
@@ -75,7 +83,7 @@ const (
 	RecoveryCodesMade Action = "auth.recovery_codes.created"
 	RecoveryCodeUsed  Action = "auth.recovery_codes.used"
 
-	// The actions of the log have two parts only: it is the only thing in its area.
+	// These have two parts only: they are about the whole of their area.
 	AuditExported  Action = "audit.exported"
 	AuditRestarted Action = "audit.restarted"
 	AuditErased    Action = "audit.erased"
@@ -87,7 +95,8 @@ func Actions() []Action {
 		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
-		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, TagCreated, TagUpdated,
+		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
+		ImportDownloaded, DirectoryExported, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, LoginFailed, LinkCreated, AccountRecovered,
@@ -118,6 +127,8 @@ const (
 	Organization    ResourceType = "organization"
 	UserAccount     ResourceType = "user"
 	DirectoryEntry  ResourceType = "directory_entry"
+	DirectoryImport ResourceType = "directory_import"
+	Directory       ResourceType = "directory"
 	DirectoryTag    ResourceType = "directory_tag"
 	ReceivingMethod ResourceType = "receiving_method"
 	DeviceCode      ResourceType = "device_code"
@@ -136,6 +147,8 @@ func (a Action) Resource() ResourceType {
 	switch a {
 	case AuditExported, AuditRestarted, AuditErased:
 		return Log
+	case DirectoryExported:
+		return Directory
 	case ReceivingMethodRevealed:
 		return DirectoryEntry // an entry shows the numbers of all its methods at once
 	}
@@ -156,6 +169,8 @@ func (a Action) Resource() ResourceType {
 		return UserAccount
 	case "directory.entry":
 		return DirectoryEntry
+	case "directory.import":
+		return DirectoryImport
 	case "directory.tag":
 		return DirectoryTag
 	case "directory.receiving_method":

@@ -3,6 +3,8 @@
 // transaction of the mutation that it describes.
 package audit
 
+import "slices"
+
 // Outcome says how an attempt ended.
 type Outcome string
 
@@ -67,21 +69,37 @@ type Event struct {
 	Actor *Actor
 
 	exempt string
+	all    []Event
 }
 
 // None returns the event of a change that leaves no audit row, and the reason. A test
 // lists the places that may use it.
 func None(why string) Event { return Event{exempt: why} }
 
+// All returns the event of a change that leaves several rows, such as of many lines of a file.
+// It must be given at least one.
+func All(events ...Event) Event { return Event{all: events} }
+
+// Each returns the events that leave a row each: those that All was given, or the event itself.
+func (e Event) Each() []Event {
+	if e.all != nil {
+		return e.all
+	}
+	return []Event{e}
+}
+
 // Exempt returns the reason for which there is no row, or "" if there is one.
 func (e Event) Exempt() string { return e.exempt }
 
 // Empty reports whether the mutation has neither an action nor a reason to have none.
-func (e Event) Empty() bool { return e.Action == "" && e.exempt == "" }
+func (e Event) Empty() bool { return e.Action == "" && e.exempt == "" && len(e.all) == 0 }
 
 // ChangesAccess reports whether the event makes caches of sessions, memberships and
 // roles stale.
 func (e Event) ChangesAccess() bool {
+	if e.all != nil {
+		return slices.ContainsFunc(e.all, Event.ChangesAccess)
+	}
 	if e.Outcome != "" && e.Outcome != Success {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/cli/term"
+	"bursar/internal/directory/entryfile"
 )
 
 func newEntryGet(r *remote) *cobra.Command {
@@ -42,9 +43,9 @@ data, in which nothing is masked.`,
 
 func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
 	pairs := []string{"Label", e.Label, "Type", e.Type, "Status", e.Status}
-	for _, p := range textProperties() {
-		if text := p.get(e); !p.listed && text != "" && text != e.Label {
-			pairs = append(pairs, strings.ToUpper(p.name[:1])+p.name[1:], text)
+	for _, p := range entryfile.Properties() {
+		if text := p.Get(e); p.Name != "label" && p.Name != "status" && text != "" && text != e.Label {
+			pairs = append(pairs, strings.ToUpper(p.Name[:1])+strings.ReplaceAll(p.Name[1:], "_", " "), text)
 		}
 	}
 	if len(e.Tags) > 0 {

@@ -1,28 +1,42 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
 	"bursar/api"
+	"bursar/client"
 	"bursar/internal/cli/term"
+	"bursar/internal/directory/entryfile"
 )
 
-// importFlags are how a file is read and imported.
+// importFlags are how a file is imported.
 type importFlags struct {
-	format, delimiter string
-	mapping           []string
-	kind              string
-	dry, again, raw   bool
-	parallel          int
-	journal, refused  string
-	wait              time.Duration
+	format, delimiter, kind string
+	match, onMatch          string
+	mapping                 []string
+	dry, again, raw         bool
+	refused                 string
+	wait                    time.Duration
 }
 
 func newDirectoryImport(r *remote) *cobra.Command {
@@ -31,19 +45,26 @@ func newDirectoryImport(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Create and update entries from a CSV or NDJSON file",
-		Long: `Import entries from a file, or from standard input where FILE is "-". A line
-without an id makes an entry; a line with the id of an entry updates it.
+		Long: `Send a file, or standard input where FILE is "-", to the server, which imports
+it, and watch how far it is. A line about an entry that exists updates it;
+any other line makes an entry. --match says by what a line is known: by the
+id of the entry, the id in another system, the e-mail address, the phone
+number, or the number of an account.
 
 CSV files begin with a line that names the columns. They are UTF-8, separated
 by commas, semicolons or tabs. A column goes where its header says:
 
-  id, type, label, name, status   the property of the entry
+  id, type, label, name,          the property of the entry
+  status, external_id
   tags                            names or ids, separated by |  (\| is a | in
                                   a name; a lone | removes all tags); new
                                   ones need the permission ws.tags.write
   fields.KEY                      the field KEY, as a text
   json.KEY                        the field KEY, as JSON: 42, true,
                                   {"city":"Rome"}; null removes the field
+  method.provider,                an account that the entry is paid at, which
+  method.account_name,            is added if it is new; it needs the
+  method.account_id               permission ws.receiving.write
   anything else                   the field of that name, as a text; "E-Mail",
                                   "First Name" and the like are the
                                   well-known fields
@@ -52,72 +73,84 @@ An empty cell says nothing: in an update what is there stays. An ' before a
 cell that starts like a formula, with = + - or @, is taken away, because
 'export' adds it; --raw keeps it. --map sends a column elsewhere, or leaves it
 out. NDJSON files have one JSON object a line, with the members that 'bursar
-api POST /directory' takes, or as 'export' writes them; there --map moves
-members.
+api POST /directory' takes, or as 'export' writes them.
 
-An import that was interrupted goes on where it was, if you run the same
-command again: FILE.bursar-import remembers which lines are done, and each new
-entry has an idempotency key made of the workspace, the number of the line and
-what it says. So nothing is made twice, and running it once more does nothing.
-Keep that file as long as FILE may be imported again. With standard input,
---journal keeps it. --again forgets it and imports every line once more.
+The import runs at the server: it goes on when this command is interrupted,
+and after the server restarts, with no line twice and none lost. The same
+command within a day watches the same import again; --again imports every line
+once more.
 
 Lines that cannot be imported are written to FILE.refused.csv (or .ndjson)
-with the reason. Mend them there and import that file, or in FILE and import
-it again. The exit code is 1 where a line was refused. Neither file may be a
-symbolic link.`,
+with the reason. Mend them there and import that file. The exit code is 1
+where a line was refused.`,
 		Example: `  bursar directory import people.csv --dry-run
   bursar directory import people.csv --type person
-  bursar directory import contacts.csv --type person --map "Full name=name" --map "Notes="
+  bursar directory import payroll.csv --match external_id --map "Full name=name" --map "Notes="
   bursar directory export | bursar directory import - --workspace archive --map id=
-  bursar directory import - --format ndjson --journal today.journal < people.ndjson`,
+  bursar directory import - --format ndjson --refused refused.ndjson < people.ndjson`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return r.importEntries(c.Context(), args[0], f, out) },
 	}
-	f.bind(c)
-	r.inWorkspace(c)
-	out.Bind(c, false)
-	return c
-}
-
-func (f *importFlags) bind(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.format, "format", "", "csv or ndjson; else by the name of the file, or by how it begins")
 	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the columns of a CSV file: a character, or tab; else by its header")
 	flags.BoolVar(&f.raw, "raw", false, "keep the ' before what a spreadsheet would run: the file was exported with --raw")
 	flags.StringArrayVar(&f.mapping, "map", nil, "HEADER=COLUMN: where a column goes; HEADER= leaves it out (may be repeated)")
 	flags.StringVar(&f.kind, "type", "", "what lines without a type are: person or organization")
+	flags.StringVar(&f.match, "match", "id", "what makes a line an update: id, external_id, email, phone or account")
+	flags.StringVar(&f.onMatch, "on-match", "update", "what becomes of such a line: update, skip or refuse")
 	flags.BoolVar(&f.dry, "dry-run", false, "show line by line what would be done, and change nothing")
 	flags.BoolVar(&f.again, "again", false, "import every line once more, also what was imported before")
-	flags.IntVar(&f.parallel, "parallel", 8, "how many lines are sent at a time, 1 to 64; 1 makes entries in the order of the lines")
-	flags.StringVar(&f.journal, "journal", "", "remember here which lines are done (default FILE.bursar-import)")
 	flags.StringVar(&f.refused, "refused", "", "write refused lines here (default FILE.refused.csv or .ndjson)")
 	flags.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a server that does not answer")
-	completeWords(c, "format", fileFormats())
+	completeWords(c, "format", entryfile.Formats())
 	completeWords(c, "type", api.EntryTypes())
-	c.MarkFlagsMutuallyExclusive("dry-run", "again")
+	completeWords(c, "match", matchKeys())
+	completeWords(c, "on-match", onMatches())
+	r.inWorkspace(c)
+	out.Bind(c, false)
+	return c
 }
 
-const maxParallel = 64
+func matchKeys() []string { return []string{"id", "external_id", "email", "phone", "account"} }
+func onMatches() []string { return []string{"update", "skip", "refuse"} }
 
-// file checks the flags and says what is read.
-func (f *importFlags) file(r *remote, name string) (*importFile, error) {
-	comma, err := parseDelimiter(f.delimiter)
-	moves, badMap := parseMapping(f.mapping)
-	err = errors.Join(err, badMap, oneOf("format", f.format, fileFormats()), oneOf("type", f.kind, api.EntryTypes()), checkParallel(f.parallel))
-	file := &importFile{name: name, stdin: r.terminal.In, format: f.format, comma: comma, raw: f.raw, mapping: moves, defaultType: f.kind}
-	if !file.isStdin() && f.journal == "" {
-		f.journal = name + journalSuffix
+// params checks the flags and says how the file is imported.
+func (f *importFlags) params(name string) (client.ImportParams, error) {
+	p := client.ImportParams{Format: f.format, DefaultType: f.kind, Match: f.match, OnMatch: f.onMatch, DryRun: f.dry, Delimiter: f.delimiter, Raw: f.raw, Mapping: map[string]string{}}
+	err := errors.Join(oneOf("format", f.format, entryfile.Formats()), oneOf("type", f.kind, api.EntryTypes()),
+		oneOf("match", f.match, matchKeys()), oneOf("on-match", f.onMatch, onMatches()))
+	if _, bad := entryfile.ParseDelimiter(f.delimiter); bad != nil {
+		err = errors.Join(err, term.Usagef("--delimiter %w", bad))
 	}
-	for flag, other := range map[string]string{"--refused": f.refused, "--journal": f.journal} {
-		if !file.isStdin() && sameFile(name, other) {
-			err = errors.Join(err, term.Usagef("%s must not be the file that is imported", flag))
+	if p.Format == "" {
+		p.Format = formatOf(name)
+	}
+	if strings.EqualFold(filepath.Ext(name), ".tsv") && p.Delimiter == "" {
+		p.Delimiter = "tab"
+	}
+	for _, text := range f.mapping {
+		at := strings.LastIndex(text, "=")
+		if at <= 0 {
+			return p, errors.Join(err, term.Usagef("--map must be HEADER=COLUMN, or HEADER= to leave a column out, not %q", text))
 		}
+		p.Mapping[strings.TrimSpace(text[:at])] = text[at+1:]
 	}
-	if f.refused != "" && sameFile(f.refused, f.journal) {
-		err = errors.Join(err, term.Usagef("--refused and --journal must be two files"))
+	if f.refused != "" && sameFile(name, f.refused) {
+		err = errors.Join(err, term.Usagef("--refused must not be the file that is imported"))
 	}
-	return file, err
+	return p, err
+}
+
+// formatOf knows a format by the name of the file.
+func formatOf(name string) string {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".csv", ".tsv":
+		return entryfile.CSV
+	case ".ndjson", ".jsonl", ".json":
+		return entryfile.NDJSON
+	}
+	return ""
 }
 
 // sameFile says whether two names mean one file.
@@ -130,104 +163,309 @@ func sameFile(a, b string) bool {
 	return err == nil && other == nil && os.SameFile(first, second)
 }
 
-func checkParallel(n int) error {
-	if n < 1 || n > maxParallel {
-		return term.Usagef("--parallel must be from 1 to %d", maxParallel)
-	}
-	return nil
+// importSource is a file that is sent, if need be more than once.
+type importSource struct {
+	*os.File
+	title  string
+	size   int64
+	digest hash.Hash
 }
 
-func (r *remote) importEntries(ctx context.Context, name string, f importFlags, out term.Format) (err error) {
-	file, err := f.file(r, name)
-	if err != nil {
-		return err
-	}
-	im, err := r.newImporter(ctx, f)
-	if err != nil {
-		return err
-	}
-	reader, closer, err := file.open(ctx, im.workspace.ID)
-	if err != nil {
-		return err
-	}
-	defer closer.Close()
-	if im.journal, err = im.remember(f); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, im.journal.close()) }()
-	if im.journal.begun() && !file.isStdin() {
-		if err := im.verify(ctx, file); err != nil {
-			return fmt.Errorf("%s: %w", file.title(), err)
+// openImport opens the file and reads it once: the digest makes the same file the same import.
+// Standard input is stored first, since a call may have to be repeated.
+func openImport(name string, stdin io.Reader) (*importSource, error) {
+	s := &importSource{title: name, digest: sha256.New()}
+	var err error
+	if name == "-" {
+		s.title = "standard input"
+		if s.File, err = os.CreateTemp("", "bursar-import-*"); err == nil {
+			_ = os.Remove(s.Name()) // where it cannot be removed yet, it stays in the folder for temporary files
+			s.size, err = io.Copy(s.File, io.TeeReader(stdin, s.digest))
 		}
+	} else if s.File, err = os.Open(name); err == nil {
+		s.size, err = io.Copy(s.digest, s.File)
 	}
-	rows := rowsOf(reader, file.title())
-	if f.dry {
-		return r.rehearse(ctx, im, rows, f, file, out)
-	}
-	return r.perform(ctx, im, rows, f, file, reader.refusals(), out)
+	return s, err
 }
 
-// newImporter finds the way to the server, and whether it can lead to anything.
-func (r *remote) newImporter(ctx context.Context, f importFlags) (*importer, error) {
+// sending shows how much of a file has left.
+type sending struct {
+	io.ReadSeeker
+	sent int64
+	show func(sent int64)
+}
+
+func (s *sending) Read(p []byte) (int, error) {
+	n, err := s.ReadSeeker.Read(p)
+	s.sent += int64(n)
+	s.show(s.sent)
+	return n, err
+}
+
+func (s *sending) Seek(offset int64, whence int) (int64, error) {
+	s.sent = 0
+	return s.ReadSeeker.Seek(offset, whence)
+}
+
+func (r *remote) importEntries(ctx context.Context, name string, f importFlags, out term.Format) error {
+	p, err := f.params(name)
+	if err != nil {
+		return err
+	}
 	s, err := r.connect()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w, err := r.currentWorkspace(ctx, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	me, err := s.Auth.Me(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("ask who is signed in: %w", err)
+	p.WorkspaceID = w.ID
+	file, err := openImport(name, newPatientReader(ctx, r.terminal.In))
+	if file.File != nil {
+		defer file.Close()
 	}
-	im := &importer{session: s, workspace: w, userID: me.ID, dry: f.dry, now: time.Now,
-		retrier: &retrier{wait: f.wait, note: func(text string) { _ = r.say("%s", text) }}}
-	return im, im.mayWrite(ctx)
-}
-
-// remember opens the journal. Whoever only looks writes none.
-func (im *importer) remember(f importFlags) (*journal, error) {
-	head := journalHead{Version: journalVersion, WorkspaceID: im.workspace.ID, UserID: im.userID}
-	if f.again {
-		head.Salt = rand.Text()
-	}
-	switch {
-	case f.journal == "":
-		im.salt = head.Salt
-		return nil, nil
-	case f.dry:
-		return readJournal(f.journal, head)
-	}
-	j, err := openJournal(f.journal, head, f.again)
-	if err == nil {
-		im.salt = j.head.Salt
-	}
-	return j, err
-}
-
-// verify holds a file against the journal before anything is sent: a line that has
-// moved must not be taken for another.
-func (im *importer) verify(ctx context.Context, file *importFile) error {
-	reader, closer, err := file.open(ctx, im.workspace.ID)
 	if err != nil {
 		return err
 	}
-	defer closer.Close()
-	for row, err := range rowsOf(reader, file.title()) {
-		if err == nil {
-			err = ctx.Err()
+	retries := &retrier{wait: f.wait, note: func(text string) { _ = r.say("%s", text) }}
+	started, err := r.send(ctx, s, p, file, f.again, retries)
+	if err != nil {
+		return fmt.Errorf("import %s: %w", file.title, err)
+	}
+	done, err := r.watch(ctx, s, started, retries)
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted, and %s goes on at the server: run the same command again to watch it, or end it with\n"+
+			"bursar api POST /directory/imports/%s/cancel", started.ID, started.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if f.dry {
+		return r.showPlan(ctx, s, done, file.title, out)
+	}
+	return r.report(ctx, s, done, file.title, w.Name, f.refusedName(name, done), out)
+}
+
+// send sends the file. Its idempotency key is made of what it says and how it is imported.
+func (r *remote) send(ctx context.Context, s *session, p client.ImportParams, file *importSource, again bool, retries *retrier) (*client.Import, error) {
+	options, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode the options: %w", err)
+	}
+	file.digest.Write(options)
+	if again {
+		file.digest.Write([]byte(rand.Text()))
+	}
+	key := "import-" + hex.EncodeToString(file.digest.Sum(nil))
+	bar := term.NewProgress(r.terminal, "KiB sent", file.size)
+	defer bar.Close()
+	var started *client.Import
+	err = retries.call(ctx, func() (err error) {
+		body := &sending{ReadSeeker: file, show: func(sent int64) { bar.Set(int(sent>>10), sent, 0) }}
+		var before bool
+		started, before, err = s.Directory.Import(client.WithIdempotencyKey(ctx, key), p, body)
+		if err == nil && before {
+			bar.Note("This file was sent before: it is " + started.ID + ". --again imports it once more.")
 		}
-		if err != nil {
+		return err
+	})
+	return started, err
+}
+
+// watchInterval is how often the command asks how far an import is.
+const watchInterval = 250 * time.Millisecond
+
+// watch shows how far an import is until it has ended.
+func (r *remote) watch(ctx context.Context, s *session, i *client.Import, retries *retrier) (*client.Import, error) {
+	bar := term.NewProgress(r.terminal, "lines", i.Bytes)
+	defer bar.Close()
+	retries.note = bar.Note
+	for {
+		err := retries.call(ctx, func() error {
+			now, err := s.Directory.GetImport(ctx, i.ID)
+			if err == nil {
+				i = now
+			}
 			return err
+		})
+		if err != nil || i.Ended() {
+			return i, err
 		}
-		known, err := im.journal.look(row.number)
-		if err != nil {
-			return err
-		}
-		if known.done() && known.digest != row.mark() {
-			return changedError(row.line)
+		bar.Set(int(i.Lines), i.Position, int(i.Refused))
+		select {
+		case <-time.After(watchInterval):
+		case <-ctx.Done():
+			return i, ctx.Err()
 		}
 	}
+}
+
+func (f *importFlags) refusedName(name string, i *client.Import) string {
+	if f.refused != "" || name == "-" {
+		return f.refused
+	}
+	return name + ".refused." + i.Format
+}
+
+// report says what became of the file, and fetches what was refused.
+func (r *remote) report(ctx context.Context, s *session, i *client.Import, title, workspace, refused string, out term.Format) error {
+	if i.Refused > 0 {
+		if err := r.fetchRefused(ctx, s, i, refused); err != nil {
+			return err
+		}
+	}
+	if err := r.say("Imported %s into %s: %s.", title, workspace, importCounts(i)); err != nil {
+		return err
+	}
+	if out.JSON || out.JQ != nil {
+		if err := out.Write(r.terminal, i, func(io.Writer) error { return nil }); err != nil {
+			return err
+		}
+	}
+	switch {
+	case i.Status != api.ImportCompleted:
+		return fmt.Errorf("the import was not completed: it is %s. %s", i.Status, i.Reason)
+	case i.Refused == 0:
+		return nil
+	case refused == "":
+		return errors.New(counted(int(i.Refused), "line was refused", "lines were refused"))
+	}
+	return errors.New(counted(int(i.Refused), "line was refused", "lines were refused") + ": see " + refused)
+}
+
+func importCounts(i *client.Import) string {
+	return fmt.Sprintf("%s created, %s updated, %s unchanged, %s refused",
+		term.Grouped(int(i.Created)), term.Grouped(int(i.Updated)), term.Grouped(int(i.Unchanged)), term.Grouped(int(i.Refused)))
+}
+
+// fetchRefused writes the refused lines to a file, tells the first of them, and keeps what an
+// earlier run wrote: somebody may have mended it.
+func (r *remote) fetchRefused(ctx context.Context, s *session, i *client.Import, name string) error {
+	told := &refusalTeller{format: i.Format, say: func(text string) { _ = r.say("%s", text) }}
+	fetch := func(w io.Writer) error { return s.Directory.RefusedLines(ctx, i.ID, io.MultiWriter(w, told)) }
+	var err error
+	if name == "" {
+		err = fetch(io.Discard)
+	} else {
+		if info, missing := os.Lstat(name); missing == nil && info.Mode().IsRegular() {
+			if err := os.Rename(name, name+"~"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		err = writeWhole(name, fetch)
+	}
+	if err != nil {
+		return fmt.Errorf("fetch the refused lines: %w", err)
+	}
+	told.tell()
 	return nil
+}
+
+const (
+	// shownRefusals is how many refusals are told on the screen; the file has all.
+	shownRefusals = 10
+	// maxTold is how much of the file is looked at for them.
+	maxTold = 64 << 10
+)
+
+// refusalTeller keeps the beginning of a file of refused lines, and tells its reasons.
+type refusalTeller struct {
+	format string
+	text   bytes.Buffer
+	say    func(text string)
+}
+
+func (t *refusalTeller) Write(p []byte) (int, error) {
+	t.text.Write(p[:min(len(p), max(0, maxTold-t.text.Len()))])
+	return len(p), nil
+}
+
+func (t *refusalTeller) tell() {
+	if t.format == entryfile.NDJSON {
+		lines := bufio.NewScanner(&t.text)
+		lines.Buffer(nil, maxTold)
+		for n := 0; n < shownRefusals && lines.Scan(); n++ {
+			var row struct {
+				Line   int    `json:"refused.line"`
+				Reason string `json:"refused.reason"`
+			}
+			if json.Unmarshal(lines.Bytes(), &row) == nil {
+				t.say(fmt.Sprintf("line %d: %s", row.Line, row.Reason))
+			}
+		}
+		return
+	}
+	table := csv.NewReader(&t.text)
+	table.FieldsPerRecord, table.LazyQuotes = -1, true
+	if first, _, ok := bytes.Cut(t.text.Bytes(), []byte("\n")); ok && bytes.Contains(first, []byte("refused.line")) {
+		before, _, _ := bytes.Cut(first, []byte("refused.line"))
+		if len(before) > 0 {
+			table.Comma = rune(before[len(before)-1])
+		}
+	}
+	header, err := table.Read()
+	for n := 0; n < shownRefusals && err == nil; n++ {
+		var row []string
+		if row, err = table.Read(); err == nil && len(row) >= len(header) {
+			t.say("line " + row[len(header)-2] + ": " + row[len(header)-1])
+		}
+	}
+}
+
+// showPlan shows what would become of each line.
+func (r *remote) showPlan(ctx context.Context, s *session, i *client.Import, title string, out term.Format) error {
+	var plan bytes.Buffer
+	if err := s.Directory.ImportPlan(ctx, i.ID, &plan); err != nil {
+		return fmt.Errorf("fetch the plan: %w", err)
+	}
+	all := []client.ImportLine{}
+	for in := json.NewDecoder(&plan); in.More(); {
+		var line client.ImportLine
+		if err := in.Decode(&line); err != nil {
+			return fmt.Errorf("read the plan: %w", err)
+		}
+		all = append(all, line)
+	}
+	err := out.Write(r.terminal, all, func(w io.Writer) error {
+		for _, line := range all {
+			if err := r.showPlanned(w, line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.say("Of %s, %s would be created, %s updated, %s unchanged, %s refused. Nothing was changed.", title,
+		term.Grouped(int(i.Created)), term.Grouped(int(i.Updated)), term.Grouped(int(i.Unchanged)), term.Grouped(int(i.Refused))); err != nil {
+		return err
+	}
+	switch {
+	case i.Status != api.ImportCompleted:
+		return fmt.Errorf("the rehearsal was not completed: it is %s. %s", i.Status, i.Reason)
+	case i.Refused > 0:
+		return errors.New(counted(int(i.Refused), "line", "lines") + " would be refused")
+	}
+	return nil
+}
+
+func (r *remote) showPlanned(w io.Writer, l client.ImportLine) error {
+	detail := l.Reason
+	switch {
+	case len(l.Changes) > 0:
+		detail = strings.Join(l.Changes, ", ")
+	case detail == "":
+		detail = l.Type
+	}
+	cells := r.terminal.Cells(strconv.Itoa(l.Line), l.Action, l.Label, detail)
+	if !term.IsTerminal(w) {
+		_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
+		return err
+	}
+	const nameWidth = 28
+	name := runewidth.FillRight(r.terminal.Truncate(cells[2], nameWidth), nameWidth)
+	_, err := fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%7s  %-9s  %s  %s", cells[0], cells[1], name, cells[3]), " "))
+	return err
 }

@@ -74,6 +74,10 @@ func actionText(action string) string {
 		return "First single sign-on"
 	case audit.RecoveryCodeUsed:
 		return "Used recovery code"
+	case audit.DirectoryExported:
+		return "Exported directory"
+	case audit.ImportDownloaded:
+		return "Downloaded lines of an import"
 	case audit.AuditExported:
 		return "Exported audit log"
 	case audit.AuditRestarted:
@@ -115,8 +119,8 @@ func capitalized(name string) string {
 // resourceTypes lists the resource types of audit entries.
 func resourceTypes() []audit.ResourceType {
 	return []audit.ResourceType{
-		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.Member, audit.Role, audit.Workspace, audit.Organization,
-		audit.UserAccount, audit.Session, audit.DeviceCode, audit.Key, audit.ClientAccount, audit.SigningKey, audit.VaultKey, audit.Passkey, audit.Log,
+		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.DirectoryImport, audit.Directory, audit.Member, audit.Role, audit.Workspace,
+		audit.Organization, audit.UserAccount, audit.Session, audit.DeviceCode, audit.Key, audit.ClientAccount, audit.SigningKey, audit.VaultKey, audit.Passkey, audit.Log,
 	}
 }
 

@@ -44,6 +44,7 @@ type DB struct {
 	ids     *idSource
 	epoch   *engine.Epoch
 	answers AnswerSecrets
+	writes  atomic.Uint64
 	claimed sync.Map // idempotency keys of requests that run on this node
 
 	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
@@ -122,6 +123,10 @@ func (d *DB) Ping(ctx context.Context) error {
 		return err
 	})
 }
+
+// Writes counts the writes of this node that somebody asked for, so that work in the background
+// can tell that people wait for the store.
+func (d *DB) Writes() uint64 { return d.writes.Load() }
 
 // Epoch returns a number that changes whenever sessions, memberships or roles may
 // have changed, on this node or another. Whoever caches something about access

@@ -23,7 +23,7 @@ type Caller struct {
 }
 
 // Write runs fn in a transaction and commits its changes together with the
-// audit event that it returns and, if the request has an idempotency key, the
+// audit event (or events, see audit.All) that it returns and, if the request has an idempotency key, the
 // stored answer. Write returns only after all of it is on disk. fn may run more
 // than once, so it must have no effects other than through tx.
 func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
@@ -46,7 +46,15 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		if err := by.IdempotencyKey.store(tx, out); err != nil {
 			return err
 		}
-		return tx.record(by.Actor, event)
+		for _, one := range event.Each() {
+			if err := tx.record(by.Actor, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if by.Type != audit.System {
+		d.writes.Add(1)
 	}
 	err := d.engine.Write(ctx, attempt)
 	for retry := 0; retry < 2 && err != nil && ctx.Err() == nil && (lostKeyRace(err) || assumeNewKey && refused(err)); retry++ {

@@ -16,6 +16,7 @@ type entry struct {
 	labelSent   bool
 	name        string
 	status      string
+	externalID  string
 	fields      api.Fields
 	words       string
 	createdAt   int64
@@ -26,6 +27,7 @@ type entry struct {
 func newEntry(workspace int64, in api.EntryCreate) entry {
 	e := entry{workspaceID: in.WorkspaceID, workspace: workspace, kind: in.Type, status: api.StatusActive, fields: in.Fields}
 	set(&e.name, in.Name)
+	set(&e.externalID, in.ExternalID)
 	e.setLabel(in.Label)
 	return e
 }
@@ -40,6 +42,7 @@ func (e entry) with(change api.EntryUpdate) (entry, error) {
 	}
 	set(&e.name, change.Name)
 	set(&e.status, change.Status)
+	set(&e.externalID, change.ExternalID)
 	e.setLabel(change.Label)
 	return e, v.Err()
 }
@@ -65,7 +68,7 @@ func (e *entry) setLabel(sent *string) {
 
 func (e entry) same(other entry) bool {
 	return e.label == other.label && e.labelSent == other.labelSent && e.name == other.name &&
-		e.status == other.status && e.fields.Equal(other.fields)
+		e.status == other.status && e.externalID == other.externalID && e.fields.Equal(other.fields)
 }
 
 // changesTo returns what differs in another version of the entry.
@@ -75,6 +78,7 @@ func (e entry) changesTo(after entry) audit.Changes {
 	c.Add("label_sent", e.labelSent, after.labelSent)
 	c.Add("name", e.name, after.name)
 	c.Add("status", e.status, after.status)
+	c.Add("external_id", e.externalID, after.externalID)
 	c.AddFields(e.fields, after.fields)
 	return c
 }
@@ -82,7 +86,7 @@ func (e entry) changesTo(after entry) audit.Changes {
 func (e entry) wire() api.Entry {
 	return api.Entry{
 		ID: e.id, WorkspaceID: e.workspaceID, Type: e.kind, Label: e.label, Status: e.status,
-		Fields: e.fields, Name: e.name, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
+		Fields: e.fields, Name: e.name, ExternalID: e.externalID, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
 	}
 }
 

@@ -1,10 +1,12 @@
 package directory
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
@@ -21,6 +23,7 @@ type ListInput struct {
 	Type        *string `query:"type"`
 	Status      *string `query:"status"`
 	Tag         *string `query:"tag"`
+	ExternalID  *string `query:"external_id"`
 	Q           *string `query:"q"`
 	web.PageParams
 
@@ -54,6 +57,7 @@ func (in *CreateInput) Validate(v *fault.Violations) {
 	in.Fields.Check(v.Add)
 	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
 	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
+	web.CheckOptionalText(v, "external_id", in.ExternalID, 1, api.MaxExternalID)
 	checkTags(v, in.Tags)
 }
 
@@ -66,6 +70,116 @@ func checkTags(v *fault.Violations, tags []string) {
 		tags[i] = strings.TrimSpace(tags[i])
 		web.CheckText(v, "tags", tags[i], 1, api.MaxTagName)
 	}
+}
+
+// ImportInput says how a file is imported.
+type ImportInput struct {
+	WorkspaceID string  `query:"workspace_id" required:"true"`
+	Format      *string `query:"format"`
+	ContentType *string `header:"Content-Type"`
+	Delimiter   *string `query:"delimiter"`
+	Raw         *string `query:"raw"`
+	Mapping     *string `query:"mapping"`
+	DefaultType *string `query:"default_type"`
+	Match       *string `query:"match"`
+	OnMatch     *string `query:"on_match"`
+	DryRun      *string `query:"dry_run"`
+
+	options importOptions
+}
+
+// Validate reads the options.
+func (in *ImportInput) Validate(v *fault.Violations) {
+	o := &in.options
+	o.Match, o.OnMatch = matchID, onMatchUpdate
+	web.CheckOneOf(v, "format", in.Format, entryfile.Formats()...)
+	web.CheckOneOf(v, "default_type", in.DefaultType, api.EntryTypes()...)
+	web.CheckOneOf(v, "match", in.Match, matchID, matchExternal, matchEmail, matchPhone, matchAccount)
+	web.CheckOneOf(v, "on_match", in.OnMatch, onMatchUpdate, onMatchSkip, onMatchRefuse)
+	web.CheckOneOf(v, "raw", in.Raw, "true", "false")
+	web.CheckOneOf(v, "dry_run", in.DryRun, "true", "false")
+	set(&o.Format, in.Format)
+	set(&o.Type, in.DefaultType)
+	set(&o.Match, in.Match)
+	set(&o.OnMatch, in.OnMatch)
+	set(&o.Delimiter, in.Delimiter)
+	o.Raw, o.DryRun = isTrue(in.Raw), isTrue(in.DryRun)
+	if _, err := entryfile.ParseDelimiter(o.Delimiter); err != nil {
+		v.Add("delimiter", err.Error())
+	}
+	if in.Mapping != nil && json.Unmarshal([]byte(*in.Mapping), &o.Mapping) != nil {
+		v.Add("mapping", "must be a JSON object of texts: the column of each header, or an empty text to leave it out")
+	}
+	if o.Format == "" && in.ContentType != nil {
+		kind, _, _ := strings.Cut(*in.ContentType, ";")
+		o.Format = map[string]string{"text/csv": entryfile.CSV, "application/x-ndjson": entryfile.NDJSON}[strings.ToLower(strings.TrimSpace(kind))]
+	}
+}
+
+func isTrue(text *string) bool { return text != nil && *text == "true" }
+
+// BatchInput says which entries to create and update.
+type BatchInput struct {
+	api.Batch
+}
+
+// Validate checks how many there are; what is wrong with an item is told in its place.
+func (in *BatchInput) Validate(v *fault.Violations) {
+	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
+	if len(in.Items) > api.MaxBatch {
+		v.Add("items", fmt.Sprintf("must have at most %d elements", api.MaxBatch))
+	}
+}
+
+// Cost is how many requests of the rate limit it counts as.
+func (in *BatchInput) Cost() int { return (len(in.Items) + api.BatchCost - 1) / api.BatchCost }
+
+// ExportInput says which entries are exported, and how.
+type ExportInput struct {
+	ListInput
+	Format    *string `query:"format"`
+	Delimiter *string `query:"delimiter"`
+	Raw       *string `query:"raw"`
+	Fields    *string `query:"fields"`
+
+	comma  rune
+	chosen []string
+}
+
+// Validate checks the filters and how the file is written.
+func (in *ExportInput) Validate(v *fault.Violations) {
+	in.ListInput.Validate(v)
+	web.CheckOneOf(v, "format", in.Format, entryfile.Formats()...)
+	web.CheckOneOf(v, "raw", in.Raw, "true", "false")
+	in.comma = ','
+	if in.Delimiter != nil {
+		comma, err := entryfile.ParseDelimiter(*in.Delimiter)
+		if err != nil || comma == 0 {
+			v.Add("delimiter", "must be one character, or tab")
+		}
+		in.comma = comma
+	}
+	if in.Fields != nil {
+		in.chosen = strings.Split(*in.Fields, ",")
+	}
+}
+
+func (in *ExportInput) format() string {
+	if in.Format == nil {
+		return entryfile.CSV
+	}
+	return *in.Format
+}
+
+// OneImportInput names an import.
+type OneImportInput struct {
+	ID string `path:"id"`
+}
+
+// ImportsInput asks for a page of the imports of a workspace.
+type ImportsInput struct {
+	WorkspaceID string `query:"workspace_id" required:"true"`
+	web.PageParams
 }
 
 // EntryInput names an entry.
@@ -103,6 +217,7 @@ func (in *UpdateInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
 	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
 	web.CheckOneOf(v, "status", in.Status, api.EntryStatuses()...)
+	web.CheckOptionalText(v, "external_id", in.ExternalID, 0, api.MaxExternalID)
 	checkTags(v, in.Tags)
 }
 

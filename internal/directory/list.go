@@ -12,9 +12,11 @@ type filter struct {
 	kind      *string
 	status    *string
 	tagID     string
+	external  *string
 	words     []string
 	after     string
 	take      int
+	none      bool // no entry has the tag
 }
 
 // commonThreshold is how many entries must have a word before it is faster to scan the
@@ -23,12 +25,30 @@ const commonThreshold = 2000
 
 // each adds the entries to the page, newest first.
 func (f filter) each(q db.Q, page *web.JSONPage) error {
-	source, rest, err := f.source(q)
+	sql, err := f.statement(q, `SELECT e.id, e.type, e.label, e.status, e.fields FROM `)
 	if err != nil {
 		return err
 	}
+	var at struct { // one value, so that a page allocates once for it
+		row db.Rows
+		id  [32]byte
+	}
+	write := func(dst []byte) []byte { return appendEntry(dst, at.id[:], at.row) }
+	return q.EachOf(sql, func(r db.Rows) error {
+		at.row = r
+		page.Row(db.AppendID(at.id[:0], "entry", r.Raw(0)), write)
+		return nil
+	})
+}
+
+// statement is a query for the entries, newest first. It begins as given, up to FROM.
+func (f filter) statement(q db.Q, begin string) (*db.Statement, error) {
+	source, rest, err := f.source(q)
+	if err != nil {
+		return nil, err
+	}
 	after := db.PackBelow("entry", f.after)
-	sql := db.NewStatement(`SELECT e.id, e.type, e.label, e.status, e.fields FROM `)
+	sql := db.NewStatement(begin)
 	switch source {
 	case byTag:
 		sql.Add(`directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = `, f.tagID)
@@ -56,10 +76,13 @@ func (f filter) each(q db.Q, page *web.JSONPage) error {
 	if f.status != nil {
 		sql.Add(` AND e.status = `, *f.status)
 	}
+	if f.external != nil {
+		sql.Add(` AND e.external_id = `, *f.external)
+	}
 	for _, word := range rest {
 		sql.Add(` AND e.words LIKE `, "% "+word+"%")
 	}
-	if source == byWord && f.tagID != "" {
+	if source != byTag && f.tagID != "" {
 		sql.Add(` AND EXISTS (SELECT 1 FROM directory_entry_tag x WHERE x.entry_id = e.id AND x.tag_id = `, f.tagID)
 		sql.Add(`)`)
 	}
@@ -69,16 +92,7 @@ func (f filter) each(q db.Q, page *web.JSONPage) error {
 		sql.Add(` ORDER BY t.entry_id DESC`)
 	}
 	sql.Limit(f.take)
-	var at struct { // one value, so that a page allocates once for it
-		row db.Rows
-		id  [32]byte
-	}
-	write := func(dst []byte) []byte { return appendEntry(dst, at.id[:], at.row) }
-	return q.EachOf(sql, func(r db.Rows) error {
-		at.row = r
-		page.Row(db.AppendID(at.id[:0], "entry", r.Raw(0)), write)
-		return nil
-	})
+	return sql, nil
 }
 
 type source int
@@ -92,6 +106,9 @@ const (
 // source decides what to read the page from, and puts the rarest word first.
 func (f filter) source(q db.Q) (source, []string, error) {
 	words := append([]string{}, f.words...)
+	if f.external != nil { // at most one entry has it
+		return byNewest, words, nil
+	}
 	rarest, fewest := 0, commonThreshold
 	for i, word := range words {
 		n, err := frequency(q, f.workspace, word)

@@ -84,35 +84,40 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
 		e, methods, err := s.lockForMethods(tx, at)
-		if err == nil && len(methods) >= maxMethods {
-			err = fault.New(fault.TooMany, "an entry can have at most %d receiving methods", maxMethods)
-		}
 		if err != nil {
 			return api.ReceivingMethod{}, audit.Event{}, err
 		}
-		m := api.ReceivingMethod{
-			ID: tx.NewID("rm"), Provider: in.Provider, AccountName: in.AccountName, AccountID: in.AccountID,
-			IsDefault: in.IsDefault || len(methods) == 0,
-		}
-		event := methodEvent(audit.ReceivingMethodAdded, e, api.ReceivingMethod{}, m, "Added a receiving method to")
-		if m.IsDefault {
-			passDefault(&event, methods, m.ID)
-			if err := clearDefault(tx, e.id); err != nil {
-				return m, audit.Event{}, err
-			}
-		}
-		n, err := s.sealNumber(e, m)
-		if err == nil {
-			err = tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID)
-		}
-		if err != nil {
+		return s.addMethod(tx, e, methods, in.ReceivingMethodCreate)
+	})
+}
+
+// addMethod adds a receiving method to an entry that has these. Every way to a new one ends here.
+func (s *Service) addMethod(tx *db.Tx, e entry, methods []api.ReceivingMethod, in api.ReceivingMethodCreate) (api.ReceivingMethod, audit.Event, error) {
+	if len(methods) >= maxMethods {
+		return api.ReceivingMethod{}, audit.Event{}, fault.New(fault.TooMany, "an entry can have at most %d receiving methods", maxMethods)
+	}
+	m := api.ReceivingMethod{
+		ID: tx.NewID("rm"), Provider: in.Provider, AccountName: in.AccountName, AccountID: in.AccountID,
+		IsDefault: in.IsDefault || len(methods) == 0,
+	}
+	event := methodEvent(audit.ReceivingMethodAdded, e, api.ReceivingMethod{}, m, "Added a receiving method to")
+	if m.IsDefault && len(methods) > 0 {
+		passDefault(&event, methods, m.ID)
+		if err := clearDefault(tx, e.id); err != nil {
 			return m, audit.Event{}, err
 		}
-		return m, event, tx.Exec(
-			`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_sealed, account_key, sealed_by, is_default, created_at)
+	}
+	n, err := s.sealNumber(e, m)
+	if err == nil {
+		err = tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID)
+	}
+	if err != nil {
+		return m, audit.Event{}, err
+	}
+	return m, event, tx.Exec(
+		`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_sealed, account_key, sealed_by, is_default, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			m.ID, stored(e.id), m.Provider, m.AccountName, n.sealed, n.key, vault.KeyOf(n.sealed), m.IsDefault, tx.Now())
-	})
+		m.ID, stored(e.id), m.Provider, m.AccountName, n.sealed, n.key, vault.KeyOf(n.sealed), m.IsDefault, tx.Now())
 }
 
 // UpdateMethod changes a receiving method.

@@ -31,11 +31,12 @@ type Service struct {
 	authority *access.Authority
 	cursors   *web.Cursors
 	common    *commonWords
+	imports   *imports
 }
 
 // New makes the service.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, vault: v, authority: a, cursors: c, common: newCommonWords()}
+	return &Service{db: d, vault: v, authority: a, cursors: c, common: newCommonWords(), imports: newImports()}
 }
 
 // List returns a page of the entries of a workspace, newest first.
@@ -45,12 +46,12 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 		return nil, err
 	}
 	window, err := s.cursors.Paged(in.PageParams, web.Descending, "directory", in.WorkspaceID,
-		scope(in.Type), scope(in.Status), scope(in.Tag), scope(in.Q))
+		scope(in.Type), scope(in.Status), scope(in.Tag), scope(in.Q), scope(in.ExternalID))
 	if err != nil {
 		return nil, err
 	}
 	page := window.NewJSONPage()
-	f := filter{workspace: workspace, kind: in.Type, status: in.Status, after: window.After, take: window.Limit}
+	f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, after: window.After, take: window.Limit}
 	if in.Q != nil {
 		f.words = in.words
 		var cancel context.CancelFunc
@@ -156,6 +157,16 @@ func asPart(err error) error {
 	return fault.Instead(err, fault.ResourceNotFound, fault.Missing("directory entry"))
 }
 
+// asTaken explains that another entry has the external id: nothing else about an entry is unique.
+func asTaken(err error) error {
+	if db.IsUnique(err) {
+		return errTaken
+	}
+	return err
+}
+
+var errTaken = fault.New(fault.ExternalIDTaken, "another entry of the workspace has this external_id")
+
 // may requires a permission in the workspace of an entry. It returns where the entry is
 // and all permissions of the caller there. It runs the same query for an entry that does not exist, so that the
 // time does not tell whether it does.
@@ -189,7 +200,11 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		e := e
 		e.id = tx.NewID("entry")
-		tags, err := resolveTags(tx, e, in.Tags, held)
+		known, err := knownTags(tx, e.workspaceID, in.Tags)
+		if err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
+		tags, err := resolveTags(tx, known, e, in.Tags, held)
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
@@ -204,7 +219,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	if err == nil {
 		s.common.learn(e.workspaceID, common)
 	}
-	return created, err
+	return created, asTaken(err)
 }
 
 // Update changes what is given and leaves the rest as it is.
@@ -213,7 +228,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	if err != nil {
 		return api.Created{}, asEntry(err)
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
+	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		before, err := lock(tx, at)
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
@@ -231,7 +246,11 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			}
 		}
 		if in.Tags != nil {
-			gone, added, err := replaceTags(tx, after, in.Tags, held)
+			known, err := knownTags(tx, after.workspaceID, in.Tags)
+			if err != nil {
+				return api.Created{}, audit.Event{}, err
+			}
+			gone, added, err := replaceTags(tx, known, after, in.Tags, held)
 			if err != nil {
 				return api.Created{}, audit.Event{}, err
 			}
@@ -250,6 +269,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		}
 		return api.Created{ID: in.ID}, event, nil
 	})
+	return updated, asTaken(err)
 }
 
 // Delete hides an entry. It can be restored for 30 days.
@@ -273,7 +293,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 	if err != nil {
 		return api.Restored{}, asPart(err)
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
+	restored, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
 		answer := api.Restored{ID: in.ID, Restored: true}
 		e, err := unhide(tx, at, tx.Now()-keepDeleted.Milliseconds())
 		if err != nil {
@@ -287,6 +307,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 		}
 		return answer, e.moved(audit.EntryRestored, "Restored", statusDeleted, e.status), nil
 	})
+	return restored, asTaken(err)
 }
 
 // RestoreIn brings a deleted entry back if it belongs to the workspace.

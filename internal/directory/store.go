@@ -9,7 +9,7 @@ import (
 	"bursar/internal/web"
 )
 
-const columns = `workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at`
+const columns = `workspace_number, type, label, label_sent, name, status, external_id, fields, words, created_at, updated_at`
 
 // stored is the parameter that stands for the id of an entry.
 func stored(id string) any { return db.PackID("entry", id) }
@@ -26,7 +26,7 @@ func read(q db.Q, sql string, at place, args ...any) (entry, error) {
 	e := entry{workspaceID: at.workspaceID}
 	var object string
 	found, err := q.Row(sql, append([]any{stored(at.id)}, args...)...).Scan(&e.workspace, &e.kind, &e.label, &e.labelSent, &e.name,
-		&e.status, &object, &e.words, &e.createdAt, &e.updatedAt)
+		&e.status, &e.externalID, &object, &e.words, &e.createdAt, &e.updatedAt)
 	if found {
 		e.id = at.id
 	}
@@ -58,19 +58,51 @@ func lock(tx *db.Tx, at place) (entry, error) {
 	return e, err
 }
 
+// externalAtOnce is how many external ids one statement looks for: always as many, so that there
+// is one text to prepare.
+const externalAtOnce = 100
+
+// withExternalIDs returns the ids of the entries that have some external ids.
+func withExternalIDs(q db.Q, workspace int64, given []string) (map[string]string, error) {
+	found := map[string]string{}
+	for some := range slices.Chunk(given, externalAtOnce) {
+		sql := db.NewStatement(`SELECT external_id, id FROM directory_entry WHERE workspace_number = `, workspace)
+		sql.Add(` AND deleted_at IS NULL AND external_id IN (`)
+		for i := range externalAtOnce {
+			if i > 0 {
+				sql.Add(`, `)
+			}
+			sql.Add(``, some[min(i, len(some)-1)])
+		}
+		sql.Add(`)`)
+		err := q.EachOf(sql, func(r db.Rows) error {
+			found[r.Text(0)] = db.UnpackID("entry", r, 1)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
 // insert stores the entry and indexes some of its words; see commonWords.
 func insert(tx *db.Tx, e entry, words []string) error {
-	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-		stored(e.id), e.workspace, e.kind, e.label, e.labelSent, e.name, e.status, e.fields.String(), e.words, tx.Now()); err != nil {
+	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, external_id, fields, words,
+			email_key, phone_key, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)`,
+		stored(e.id), e.workspace, e.kind, e.label, e.labelSent, e.name, e.status, db.NullText(e.externalID), e.fields.String(), e.words,
+		db.MatchKey(api.FieldEmail, e.fields), db.MatchKey(api.FieldPhone, e.fields), tx.Now()); err != nil {
 		return err
 	}
 	return addWords(tx, e, words)
 }
 
 func update(tx *db.Tx, before, after entry) error {
-	if err := tx.Exec(`UPDATE directory_entry SET label = $2, label_sent = $3, name = $4, status = $5, fields = $6, words = $7, updated_at = $8
-		WHERE id = $1`, stored(after.id), after.label, after.labelSent, after.name, after.status, after.fields.String(), after.words, tx.Now()); err != nil {
+	if err := tx.Exec(`UPDATE directory_entry SET label = $2, label_sent = $3, name = $4, status = $5, external_id = $6, fields = $7, words = $8,
+			email_key = $9, phone_key = $10, updated_at = $11 WHERE id = $1`,
+		stored(after.id), after.label, after.labelSent, after.name, after.status, db.NullText(after.externalID), after.fields.String(), after.words,
+		db.MatchKey(api.FieldEmail, after.fields), db.MatchKey(api.FieldPhone, after.fields), tx.Now()); err != nil {
 		return err
 	}
 	if before.words == after.words {

@@ -216,23 +216,20 @@ func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err err
 }
 
 // resolveTags turns ids and names into tags. It creates a tag for a name that the
-// workspace does not have, if the caller holds the permission to.
-func resolveTags(tx *db.Tx, e entry, given []string, held access.Set) ([]api.Tag, error) {
-	known, err := knownTags(tx, e.workspaceID, given)
-	if err != nil {
-		return nil, err
-	}
+// workspace does not have, if the caller holds the permission to, and adds it to the known ones.
+func resolveTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, held access.Set) ([]api.Tag, error) {
 	var tags []api.Tag
 	for _, text := range given {
+		if err := canTag(known, e, text, held); err != nil {
+			return nil, err
+		}
 		t, found := known[nameKey(text)]
 		if !found {
-			if t, err = makeTag(tx, e.workspaceID, text, held); err != nil {
+			var err error
+			if t, err = makeTag(tx, e.workspaceID, text); err != nil {
 				return nil, err
 			}
 			known[nameKey(text)] = t
-		}
-		if t.AppliesTo != api.AppliesToAll && t.AppliesTo != e.kind {
-			return nil, fault.Invalid("tags", "has the tag "+t.Name+", which applies to "+t.AppliesTo+" only")
 		}
 		if !hasTag(tags, t.ID) {
 			tags = append(tags, t)
@@ -259,15 +256,24 @@ func knownTags(tx *db.Tx, workspaceID string, given []string) (map[string]api.Ta
 	return known, nil
 }
 
-func makeTag(tx *db.Tx, workspaceID, name string, held access.Set) (api.Tag, error) {
-	if looksLikeTagID(name) {
-		return api.Tag{}, fault.Invalid("tags", "has an id that no tag has")
+// canTag says whether an entry can have a tag: one that applies to it, or one that the caller
+// may create.
+func canTag(known map[string]api.Tag, e entry, text string, held access.Set) error {
+	t, found := known[nameKey(text)]
+	switch {
+	case found && t.AppliesTo != api.AppliesToAll && t.AppliesTo != e.kind:
+		return fault.Invalid("tags", "has the tag "+t.Name+", which applies to "+t.AppliesTo+" only")
+	case !found && looksLikeTagID(text):
+		return fault.Invalid("tags", "has an id that no tag has")
+	case !found && !held.Has(access.TagsWrite):
+		denied := fault.Denied(string(access.TagsWrite), fault.Scope{WorkspaceID: e.workspaceID})
+		denied.Message += " to create the tag " + text
+		return denied
 	}
-	if !held.Has(access.TagsWrite) {
-		denied := fault.Denied(string(access.TagsWrite), fault.Scope{WorkspaceID: workspaceID})
-		denied.Message += " to create the tag " + name
-		return api.Tag{}, denied
-	}
+	return nil
+}
+
+func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {
 	for range 3 {
 		t := api.Tag{Name: name, AppliesTo: api.AppliesToAll}
 		if made, err := insertTag(tx, workspaceID, &t); err != nil || made {
@@ -292,8 +298,8 @@ func attach(tx *db.Tx, entryID string, tags []api.Tag) error {
 
 // replaceTags gives an entry these tags and no others. It returns the names of those that it
 // removed and added.
-func replaceTags(tx *db.Tx, e entry, given []string, held access.Set) (gone, added []string, err error) {
-	wanted, err := resolveTags(tx, e, given, held)
+func replaceTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, held access.Set) (gone, added []string, err error) {
+	wanted, err := resolveTags(tx, known, e, given, held)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -333,7 +339,7 @@ const placesStep = 25
 
 // tagNamesOf returns the tags of several entries, each in the order of tagNames.
 func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]string, error) {
-	args := []any{workspaceID}
+	var args []any
 	var places strings.Builder
 	for i := range (len(entryIDs) + placesStep - 1) / placesStep * placesStep {
 		if i > 0 {
@@ -343,13 +349,15 @@ func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]str
 		fmt.Fprintf(&places, "$%d", len(args))
 	}
 	names := map[string][]string{}
-	// CROSS on SQLite and COALESCE on PostgreSQL keep the planner from starting with all
-	// tags of the workspace and all entries that have them.
+	// If the query had the workspace, the planners would start with all tags of it and all
+	// entries that have them.
 	err := q.Each(func(r db.Rows) error {
-		id := db.UnpackID("entry", r, 0)
-		names[id] = append(names[id], r.Text(1))
+		if r.Text(2) == workspaceID {
+			id := db.UnpackID("entry", r, 0)
+			names[id] = append(names[id], r.Text(1))
+		}
 		return nil
-	}, `SELECT x.entry_id, t.name FROM directory_entry_tag x CROSS JOIN directory_tag t
-		WHERE t.id = x.tag_id AND COALESCE(t.workspace_id, '') = $1 AND x.entry_id IN (`+places.String()+`) AND x.live = TRUE ORDER BY x.entry_id, t.name_key`, args...)
+	}, `SELECT x.entry_id, t.name, t.workspace_id FROM directory_entry_tag x CROSS JOIN directory_tag t
+		WHERE t.id = x.tag_id AND x.entry_id IN (`+places.String()+`) AND x.live = TRUE ORDER BY x.entry_id, t.name_key`, args...)
 	return names, err
 }

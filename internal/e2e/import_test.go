@@ -10,15 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
+	"bursar/internal/torture"
 )
 
 // importing is a file that is imported by the program as a process of its own.
@@ -89,22 +88,14 @@ func (r *running) succeeds(t *testing.T, says string) {
 	}
 }
 
-// done says how many lines the journal knows to be made.
-func (i *importing) done(t *testing.T) int {
+// awaitLines waits until the server has dealt with so many lines.
+func (i *importing) awaitLines(t *testing.T, n float64) {
 	t.Helper()
-	text, err := os.ReadFile(i.file + ".bursar-import")
-	if os.IsNotExist(err) {
-		return 0
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Count(text, []byte("\nc")) + bytes.Count(text, []byte("\x00c"))
-}
-
-func (i *importing) awaitDone(t *testing.T, n int) {
-	t.Helper()
-	eventually(t, fmt.Sprint(n, " lines are done"), func() bool { return i.done(t) >= n })
+	client := servertest.Remote(t, i.url, i.made).Admin(t)
+	eventually(t, fmt.Sprint(n, " lines are done"), func() bool {
+		rows := everyRow(client, "/v1/directory/imports?limit=100&workspace_id="+i.made.WorkspaceID)
+		return len(rows) > 0 && rows[0]["lines"].(float64) >= n
+	})
 }
 
 // check demands that the directory holds exactly the lines of the file.
@@ -141,73 +132,61 @@ func line(t *testing.T, values ...any) string {
 	return string(text)
 }
 
-func TestAKilledImportGoesOnWithoutMakingAnythingTwice(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		made := initialise(t, store)
-		i := newImporting(t, made, start(t, store).URL, 500)
-		for _, n := range []int{1, 100, 250, 400} {
-			r := i.start(t)
-			i.awaitDone(t, n)
-			if err := r.Process.Kill(); err != nil {
-				t.Fatalf("the import ended too early: %v\n%s", err, r.said)
-			}
-			if err := r.Wait(); err == nil {
-				t.Fatalf("the import ended too early:\n%s", r.said)
-			}
-		}
-		i.start(t).succeeds(t, "0 refused")
-		i.check(t)
-		i.start(t).succeeds(t, "0 created, 0 updated, 0 unchanged, 0 refused, 500 imported before")
-		if err := os.Remove(i.file + ".bursar-import"); err != nil {
-			t.Fatal(err)
-		}
-		i.start(t).succeeds(t, "0 created, 0 updated, 0 unchanged, 0 refused, 500 imported before")
-		i.check(t)
-	})
-}
-
-func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
-	t.Parallel()
-	store := dbtest.SQLite(t)
-	i := newImporting(t, initialise(t, store), start(t, store).URL, 400)
-	r := i.start(t, "--parallel", "2")
-	i.awaitDone(t, 50)
-	if err := r.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Wait(); err == nil || r.ProcessState.ExitCode() != 1 {
-		t.Errorf("the import ended with %v\n%s", err, r.said)
-	}
-	for _, part := range []string{"Stopped after ", "run the same command again", i.file + ".bursar-import", "the import was interrupted"} {
-		if !strings.Contains(r.said.String(), part) {
-			t.Errorf("%q is not said:\n%s", part, r.said)
-		}
-	}
-	text, err := os.ReadFile(i.file + ".bursar-import")
-	if err != nil || bytes.Contains(text, []byte("\ns")) || bytes.Contains(text, []byte("\x00s")) {
-		t.Errorf("a line was left on its way: %v", err)
-	}
-	i.start(t).succeeds(t, "imported before")
-	i.check(t)
-}
-
-func TestAnImportOutlivesItsServer(t *testing.T) {
+// Killed at any moment, the server goes on with no line twice and none lost, and the command line
+// waits for it.
+func TestAKilledServerGoesOnWithAnImport(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)
 		p := start(t, store)
-		i := newImporting(t, made, p.URL, 400)
+		rounds := torture.Rounds(3, 20)
+		i := newImporting(t, made, p.URL, 4000)
 		r := i.start(t)
-		for _, n := range []int{50, 200} {
-			i.awaitDone(t, n)
+		for n := range rounds {
+			i.awaitLines(t, float64(1+n*i.lines/(rounds+1)))
 			p.kill()
-			eventually(t, "the import notices", func() bool { return strings.Contains(r.said.String(), "does not answer") })
 			p = start(t, store, "--listen", strings.TrimPrefix(p.URL, "http://"))
 		}
-		r.succeeds(t, "0 refused")
+		r.succeeds(t, "4,000 created, 0 updated, 0 unchanged, 0 refused")
 		i.check(t)
 	})
+}
+
+// A node that is killed leaves its import to the other one, which ends it with exactly the file.
+func TestAnotherNodeGoesOnWithAnImport(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Postgres(t)
+	made := initialise(t, store)
+	here, there := startNode(t, store), startNode(t, store)
+	i := newImporting(t, made, there.URL, 4000)
+	file, err := os.ReadFile(i.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The node that has taken the file begins at once.
+	servertest.Remote(t, here.URL, made).Admin(t).Do("POST", "/v1/directory/imports?workspace_id="+made.WorkspaceID, string(file), "Content-Type", "text/csv").OK()
+	i.awaitLines(t, 1)
+	here.kill()
+	client := servertest.Remote(t, there.URL, made).Admin(t)
+	eventually(t, "the other node has ended the import", func() bool {
+		return everyRow(client, "/v1/directory/imports?limit=100&workspace_id="+made.WorkspaceID)[0]["status"] == "completed"
+	})
+	i.check(t)
+}
+
+// A command that is killed leaves the import to the server; the same command watches it again.
+func TestAnImportOutlivesItsCommand(t *testing.T) {
+	t.Parallel()
+	store := dbtest.SQLite(t)
+	i := newImporting(t, initialise(t, store), start(t, store).URL, 3000)
+	r := i.start(t)
+	i.awaitLines(t, 1)
+	if err := r.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Wait() // it was killed
+	i.start(t).succeeds(t, "3,000 created, 0 updated, 0 unchanged, 0 refused")
+	i.check(t)
 }
 
 func TestAnImportGivesUpOnAServerThatStaysAway(t *testing.T) {
@@ -215,69 +194,19 @@ func TestAnImportGivesUpOnAServerThatStaysAway(t *testing.T) {
 	store := dbtest.SQLite(t)
 	made := initialise(t, store)
 	p := start(t, store)
-	i := newImporting(t, made, p.URL, 300)
+	i := newImporting(t, made, p.URL, 20_000)
 	r := i.start(t, "--wait", "1s")
-	i.awaitDone(t, 20)
+	i.awaitLines(t, 1)
 	p.kill()
 	if err := r.Wait(); err == nil || r.ProcessState.ExitCode() != 1 || !strings.Contains(r.said.String(), "has not answered for 1s") {
 		t.Errorf("the import ended with %v\n%s", err, r.said)
 	}
-	i.url = start(t, store, "--listen", strings.TrimPrefix(p.URL, "http://")).URL
-	i.start(t).succeeds(t, "imported before")
-	i.check(t)
-}
-
-func TestAnImportOfAnyLengthNeedsLittleMemory(t *testing.T) {
-	t.Parallel()
-	few, many := 20_000, 100_000
-	if underRace() {
-		few, many = 1000, 5000 // it is many times slower
-	}
-	store := dbtest.SQLite(t)
-	i := newImporting(t, initialise(t, store), start(t, store).URL, few)
-	short := i.needs(t, "would be created", "--dry-run", "--json")
-	i = newImporting(t, i.made, i.url, many)
-	long := i.needs(t, "would be created", "--dry-run", "--json")
-	if long > 2*short {
-		t.Errorf("%d KiB were needed for %d lines, and %d for %d", short, few, long, many)
-	}
-	const most = 64 << 10 // KiB; a program that looks for races needs more
-	if !underRace() && long > most {
-		t.Errorf("%d KiB were needed for %d lines", long, many)
-	}
-}
-
-// needs runs an import and looks all the time how much memory, in KiB, it has needed
-// at most. What the system tells at the end counts the parent's, too.
-func (i *importing) needs(t *testing.T, says string, more ...string) int {
-	t.Helper()
-	r := i.command(more...)
-	r.Stdout = nil
-	if err := r.Start(); err != nil {
-		t.Fatal(err)
-	}
-	used := make(chan int, 1)
-	go func() {
-		peak := 0
-		for {
-			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Process.Pid))
-			_, after, found := strings.Cut(string(status), "VmHWM:")
-			if err != nil || !found {
-				used <- peak
-				return
-			}
-			_, _ = fmt.Sscan(after, &peak)
-			time.Sleep(10 * time.Millisecond)
-		}
-	}()
-	r.succeeds(t, says)
-	return <-used
 }
 
 func TestAnImportShowsABarOnATerminal(t *testing.T) {
 	t.Parallel()
 	store := dbtest.SQLite(t)
-	i := newImporting(t, initialise(t, store), start(t, store).URL, 1500)
+	i := newImporting(t, initialise(t, store), start(t, store).URL, 20_000)
 	cmd := exec.Command(program, "directory", "import", i.file)
 	cmd.Env, cmd.Dir = environment(append(i.env, "TERM=xterm", "LANG=C.UTF-8")), filepath.Dir(i.file)
 	screen, err := onTerminal(cmd, 100, false)
@@ -289,7 +218,7 @@ func TestAnImportShowsABarOnATerminal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, &shown)
 	}
-	for _, part := range []string{"█", "%", "/s", " left", "\x1b[K", "1,500 created"} {
+	for _, part := range []string{"█", "%", "/s", " left", "\x1b[K", "20,000 created"} {
 		if !strings.Contains(shown.String(), part) {
 			t.Errorf("%q is not shown:\n%q", part, &shown)
 		}

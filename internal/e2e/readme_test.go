@@ -70,8 +70,8 @@ func tourist(t *testing.T, dir, command string, env ...string) string {
 	return strings.ReplaceAll(shown.String(), "\r\n", "\n")
 }
 
-// masked replaces what differs from one run to the next, and the lengths of gaps
-// between columns.
+// masked replaces what differs from one run to the next, such as bars that were shown and wiped
+// away, and the lengths of gaps between columns.
 func masked(text, address string) string {
 	text = strings.ReplaceAll(text, address, "http://127.0.0.1:8080")
 	for _, one := range []struct{ what, by string }{
@@ -79,6 +79,7 @@ func masked(text, address string) string {
 		{`\b([a-z]{2,6})_…[0-9a-hjkmnp-tv-z]{6}`, "${1}_SHORT"},
 		{`\bbln_\w+|\bbln_…`, "bln_SECRET"},
 		{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "TIME"},
+		{`(\r\x1b\[K[^\r\n]*)*\r\x1b\[K`, ""},
 	} {
 		text = regexp.MustCompile(one.what).ReplaceAllString(text, one.by)
 	}

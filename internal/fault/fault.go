@@ -41,6 +41,8 @@ const (
 	TagInUse       Code = "TAG_IN_USE"
 	TooMany        Code = "TOO_MANY"
 	AuditUnsigned  Code = "AUDIT_UNSIGNED"
+	// ExternalIDTaken is for an entry whose id in another system another entry has.
+	ExternalIDTaken Code = "EXTERNAL_ID_TAKEN"
 )
 
 // Status is the table from code to HTTP status. A code that is not in it is a business

@@ -107,6 +107,17 @@ func RequireSession(tx *db.Tx, by db.Caller) error {
 	return err
 }
 
+// RequireCredential returns an error if what an actor authenticated with was revoked, or their
+// account disabled, since. A session that has only expired is good: it is for work that goes on
+// after the request that began it.
+func RequireCredential(q db.Q, by audit.Actor) error {
+	state, err := loadSession(q, by.SessionID)
+	if err == nil && !state.live {
+		err = fault.New(fault.Unauthorized, "the session or the API key that was used has been revoked, or the account disabled")
+	}
+	return err
+}
+
 // Exchange turns an API key, or a client's id and secret, into a session token.
 func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) (api.Session, error) {
 	attempt := []budget.Use{failedLogins.Of(limit.Address(by.IP)), failuresOfNetwork.Of(limit.Network(by.IP))}

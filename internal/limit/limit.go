@@ -76,6 +76,15 @@ type Verdict struct {
 // Take takes a token.
 func (b *Buckets) Take(key string) Verdict { return b.ask(key, 1) }
 
+// TakeSeveral takes tokens, all of them or none. It asks for less than a bucket holds, of which
+// the caller may have taken one: otherwise it would never have enough.
+func (b *Buckets) TakeSeveral(key string, tokens int) Verdict {
+	if b != nil {
+		tokens = min(tokens, max(1, b.burst-1))
+	}
+	return b.ask(key, tokens)
+}
+
 // Peek reports whether there is a token without taking it.
 func (b *Buckets) Peek(key string) Verdict { return b.ask(key, 0) }
 
@@ -95,7 +104,7 @@ func (b *Buckets) ask(key string, tokens int) Verdict {
 	}
 	v := Verdict{OK: ok, Remaining: max(0, int(left))}
 	if !ok {
-		v.Wait = time.Duration((1 - left) / float64(b.every) * float64(time.Second))
+		v.Wait = time.Duration((float64(max(1, tokens)) - left) / float64(b.every) * float64(time.Second))
 	}
 	return v
 }

@@ -331,6 +331,7 @@ func TestTheRuleOfTheSecondFactorIsTold(t *testing.T) {
 
 const (
 	makes  = "it makes something, which its row describes: there was nothing before"
+	counts = "it ends an import, whose lines have told what they changed"
 	reads  = "it changes nothing"
 	secret = "it is about a secret, of which the log tells nothing, or about a session; its action says all there is"
 )
@@ -341,6 +342,8 @@ func withoutChanges() map[audit.Action]string {
 		audit.WorkspaceCreated: makes, audit.OrganizationCreated: makes, audit.UserCreated: makes, audit.EntryCreated: makes, audit.TagCreated: makes,
 		audit.AccountBound: makes, audit.LinkCreated: makes,
 		audit.AccessDenied: reads, audit.LoginFailed: reads, audit.ReceivingMethodRevealed: reads, audit.AuditExported: reads,
+		audit.ImportStarted: makes, audit.ImportCompleted: counts, audit.ImportFailed: counts, audit.ImportCancelled: counts,
+		audit.ImportDownloaded: reads, audit.DirectoryExported: reads,
 		audit.AuditErased: "what it removed must be told nowhere", audit.AuditRestarted: "its description names the checkpoint",
 		audit.DeviceApproved: secret, audit.DeviceDenied: secret, audit.SessionCreated: secret, audit.SessionRevoked: secret, audit.SigningKeyRotated: secret,
 		audit.VaultKeyReplaced: secret, audit.VaultKeyRotated: secret, audit.VaultResealed: secret,

@@ -39,6 +39,9 @@ func effects() map[string]effect {
 		"DELETE /v1/api-keys/{id}":                 {action: "auth.key.revoked", resource: "api_key", open: ownOnly},
 
 		"POST /v1/directory":                        {action: "directory.entry.created", resource: "directory_entry"},
+		"POST /v1/directory/imports":                {action: "directory.import.started", resource: "directory_import"},
+		"POST /v1/directory/imports/{id}/cancel":    {action: "directory.import.cancelled", resource: "directory_import"},
+		"POST /v1/directory/batch":                  {action: "directory.entry.created", resource: "directory_entry"},
 		"PATCH /v1/directory/{id}":                  {action: "directory.entry.updated", resource: "directory_entry"},
 		"DELETE /v1/directory/{id}":                 {action: "directory.entry.deleted", resource: "directory_entry"},
 		"POST /v1/directory/{id}/restore":           {action: "directory.entry.restored", resource: "directory_entry"},

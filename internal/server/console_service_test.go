@@ -68,7 +68,7 @@ func serve[In, Out any](t *testing.T, s services, c *servertest.Client, request 
 	endpoint := web.Read(&web.Endpoints{
 		DB:           s.db,
 		Authenticate: func(*web.Exchange) (audit.Actor, error) { return callerOf(c).Actor, nil },
-		Count:        func(*web.Exchange, string) error { return nil },
+		Count:        func(*web.Exchange, string, int) error { return nil },
 	}, func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
 		called = true
 		out, err = method(ctx, by, in)

@@ -2,20 +2,22 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"bursar/internal/audit"
 	"bursar/internal/budget"
 	"bursar/internal/db"
+	"bursar/internal/directory"
 )
 
 // housekeepingInterval is how often expired rows are removed.
 const housekeepingInterval = time.Minute
 
-// RunBackground deletes expired data, sends mail, completes account recoveries, sequences and
-// signs the audit log, and erases what organizations keep no longer of it, until ctx ends.
-// Every node runs it; several nodes do not disturb each other.
+// RunBackground deletes expired data, imports files, sends mail, completes account recoveries,
+// sequences and signs the audit log, and erases what organizations keep no longer of it, until
+// ctx ends. Every node runs it; several nodes do not disturb each other.
 func (s *Server) RunBackground(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
@@ -26,6 +28,7 @@ func (s *Server) RunBackground(ctx context.Context) {
 		others.Go(func() { s.audit.Signer().Run(ctx) })
 	}
 	others.Go(func() { s.retention.Run(ctx, s.log.Logger) })
+	others.Go(func() { s.directory.RunImports(ctx, s.log.Logger) })
 	defer others.Wait()
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()
@@ -49,7 +52,7 @@ func (s *Server) Tidy(ctx context.Context) error {
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}
-		if err := budget.Expire(tx); err != nil {
+		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx)); err != nil {
 			return struct{}{}, exempt, err
 		}
 		if err := s.vault.Expire(tx); err != nil {

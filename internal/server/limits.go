@@ -64,9 +64,9 @@ func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 	return actor, err
 }
 
-// count checks the rate limit of a caller.
-func (s *Server) count(x *web.Exchange, callerID string) error {
-	return s.limits.tell(x, s.limits.callers.Take(callerID))
+// count checks the rate limit of a caller, whose request counts as some.
+func (s *Server) count(x *web.Exchange, callerID string, requests int) error {
+	return s.limits.tell(x, s.limits.callers.TakeSeveral(callerID, requests))
 }
 
 // admit checks the rate limit of an address without a caller.

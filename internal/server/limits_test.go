@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -121,6 +122,30 @@ func TestCallersAreLimitedEachForThemselves(t *testing.T) {
 			n.Stranger(t).Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
 		})
 	})
+}
+
+// A batch counts as one request for every 100 items, and one that costs more than there can be
+// gets through some time.
+func TestABatchCostsWhatItHolds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rate, policy string
+		items, left  int
+	}{
+		{slowRate, `"default";q=10;w=120`, 100, 9}, {slowRate, `"default";q=10;w=120`, 101, 8},
+		{slowRate, `"default";q=10;w=120`, 1000, 0}, {"1/m", `"default";q=2;w=120`, 1000, 0},
+	} {
+		n := servertest.Start(t, dbtest.SQLite(t), servertest.RateLimit(c.rate))
+		items := slices.Repeat([]servertest.Body{{"type": "person", "name": "Ada"}}, c.items)
+		batch := servertest.Body{"workspace_id": n.First.WorkspaceID, "items": items}
+		admin := n.Admin(t)
+		if left := wantRateHeaders(t, admin.Post("/v1/directory/batch", batch).OK(), c.policy); left != c.left {
+			t.Errorf("%d items leave %d calls at %s, want %d", c.items, left, c.rate, c.left)
+		}
+		if c.left == 0 {
+			wantLimited(t, admin.Post("/v1/directory/batch", batch))
+		}
+	}
 }
 
 func TestReadersOfWhatIsPublicAreLimitedByAddress(t *testing.T) {

@@ -91,6 +91,14 @@ func operations() []operation {
 		{"POST /v1/directory/tags", "ws.tags.write", aTagName},
 		{"PATCH /v1/directory/tags/{id}", "ws.tags.write", aTag(body{"applies_to": "person"})},
 		{"DELETE /v1/directory/tags/{id}", "ws.tags.write", aTag(nil)},
+		{"GET /v1/directory/imports", "ws.directory.read", inQuery},
+		{"POST /v1/directory/imports", "ws.directory.write", anUpload},
+		{"GET /v1/directory/imports/{id}", "ws.directory.read", anImport},
+		{"GET /v1/directory/imports/{id}/refused", "ws.directory.write", anImport},
+		{"GET /v1/directory/imports/{id}/plan", "ws.directory.write", anImport},
+		{"POST /v1/directory/imports/{id}/cancel", "ws.directory.write", anImport},
+		{"GET /v1/directory/export", "ws.directory.read", inQuery},
+		{"POST /v1/directory/batch", "ws.directory.write", inBody(body{"items": []body{{"type": "person", "name": "Ada"}}})},
 		{"GET /v1/directory/{id}", "ws.directory.read", anEntry(nil)},
 		{"PATCH /v1/directory/{id}", "ws.directory.write", anEntry(body{"status": "inactive"})},
 		{"DELETE /v1/directory/{id}", "ws.directory.delete", anEntry(nil)},
@@ -322,4 +330,18 @@ func anAuditRowOfOrganization(x *servertest.Tenant, _ *servertest.Client) reques
 		x.Owner.T().Fatal(err)
 	}
 	return request{args: []string{id}, query: "?organization_id=" + x.OrganizationID}
+}
+
+// anUpload is a file to import.
+func anUpload(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{query: "?format=csv&workspace_id=" + x.WorkspaceID, body: "type,name\nperson,Ada\n"}
+}
+
+// anImport names an import that has not begun. An earlier one is cancelled: a workspace can have few.
+func anImport(x *servertest.Tenant, _ *servertest.Client) request {
+	for _, id := range x.Owner.Get("/v1/directory/imports?workspace_id=" + x.WorkspaceID).OK().Column("id") {
+		x.Owner.Post("/v1/directory/imports/"+id+"/cancel", nil).OK()
+	}
+	r := anUpload(x, nil)
+	return request{args: []string{x.Owner.Post("/v1/directory/imports"+r.query, r.body).OK().Text("id")}}
 }

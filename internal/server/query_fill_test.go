@@ -12,6 +12,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/vault"
 )
 
 // size is how many rows a filled store holds.
@@ -32,10 +33,11 @@ func sizes(engine string) size {
 type town struct {
 	large, middle, small *servertest.Tenant
 
-	t    testing.TB
-	d    *db.DB // whose statements nobody records
-	now  int64
-	many size
+	t     testing.TB
+	d     *db.DB // whose statements nobody records
+	vault *vault.Vault
+	now   int64
+	many  size
 
 	accounts, organizations, workspaces []string
 	numbers                             []int // of the workspaces
@@ -46,7 +48,7 @@ type town struct {
 func populate(t testing.TB, store dbtest.Store, n *servertest.Node) *town {
 	t.Helper()
 	c := &town{large: n.Tenant(t), middle: n.Tenant(t), small: n.Tenant(t),
-		t: t, d: store.Open(t), now: time.Now().UnixMilli(), many: sizes(store.Engine)}
+		t: t, d: store.Open(t), vault: n.Vault, now: time.Now().UnixMilli(), many: sizes(store.Engine)}
 	c.people()
 	c.credentials()
 	c.directory()
@@ -303,10 +305,31 @@ func (c *town) directory() {
 		return []any{db.PackID("entry", c.entries[i]), c.tags[tag], deleted(i) == nil}
 	})
 	methods := c.ids("rm", c.many.entries/3)
+	for _, number := range c.numbers[:20] {
+		if err := c.vault.Ready(c.t.Context(), int64(number)); err != nil {
+			c.t.Fatal(err)
+		}
+	}
 	c.insert("receiving_method", "id, entry_id, provider, account_name, account_sealed, account_key, is_default, created_at", c.many.entries/3, func(i int) []any {
-		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", []byte("0001"), []byte(methods[i]), true, c.now}
+		sealed, err := c.vault.Seal(int64(c.numbers[c.spread(2*i)]), vault.Account(methods[i]), []byte("0001"))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", sealed, []byte(methods[i]), true, c.now}
 	})
 	c.change(`INSERT INTO entry_method_log SELECT entry_id, id FROM receiving_method`)
+	imports := c.ids("imp", 2000)
+	c.insert("directory_import", "id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines, created, updated, unchanged, refused, "+
+		"reason, node, lease_until, created_at, started_at, ended_at", len(imports), func(i int) []any {
+		at, status, lease, ended := c.spread(i), "completed", int64(0), c.now
+		if i%2 == 0 { // of workspaces that nobody imports into here
+			at, status, lease, ended = 3+i%(len(c.numbers)-3), "running", c.now+365*24*time.Hour.Milliseconds(), 0
+		}
+		return []any{imports[i], c.workspaces[at], c.numbers[at], status, `{"format":"csv"}`, "{}", 0, 0, 0, 0, 0, 0, 0, 0, "", "", lease, c.now, c.now, ended}
+	})
+	c.insert("directory_import_chunk", "import_id, part, number, body_sealed, sealed_by", len(imports), func(i int) []any {
+		return []any{imports[i], "refused", i, []byte("a line"), 1}
+	})
 }
 
 // words are what entry i is found by: one that some have and one that all have.

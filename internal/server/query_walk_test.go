@@ -39,6 +39,7 @@ func (w *tour) everything() {
 		w.audit(x, share)
 	}
 	w.lists()
+	w.imports()
 	w.corners()
 	w.console()
 	w.people()
@@ -52,6 +53,7 @@ func (w *tour) vault() {
 	for number := range int64(350) {
 		w.must(w.node.Vault.Ready(w.t.Context(), 1_000_000+number))
 	}
+	w.town.change(`UPDATE directory_import_chunk SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + number % 350) WHERE part = 'refused' AND number < 2000`)
 	w.begin("the keys of the vault")
 	_, err := w.node.Vault.Reseal(w.t.Context(), db.Caller{}, func(done, total int64) {})
 	w.must(err)
@@ -141,6 +143,29 @@ func (w *tour) audit(x *servertest.Tenant, share string) {
 		w.list(x.Owner, "/v1/audit/feed", share, "workspace_id", x.WorkspaceID, one[0], one[1], "after", "0")
 		w.list(x.Owner, "/v1/audit", share, "workspace_id", x.WorkspaceID, one[0], one[1], "from", ago(50), "to", ago(10))
 	}
+}
+
+// imports imports a file by every key that makes a line an update, and exports the directory.
+func (w *tour) imports() {
+	x := w.town.large
+	for _, match := range []string{"id", "external_id", "email", "phone", "account"} {
+		w.begin("an import matched by " + match)
+		id := x.Owner.Post("/v1/directory/imports?format=csv&match="+match+"&workspace_id="+x.WorkspaceID,
+			"type,name,external_id,email,phone,tags,method.provider,method.account_name,method.account_id\n"+
+				"person,Ada,E-1,ada@example.com,+44 20,vip,bank,Ada,12345678\nperson,Ada L.,E-1,ada@example.com,+44 20,vip,bank,Ada,12345678\nship,,,,,,,,\n").OK().Text("id")
+		w.node.RunImports(w.t)
+		x.Owner.Get("/v1/directory/imports/" + id + "/refused").OK()
+	}
+	w.begin("an entry with two accounts")
+	imports := "/v1/directory/imports?workspace_id=" + x.WorkspaceID
+	x.Owner.Post(imports, `{"type":"person","name":"Two","receiving_methods":[{"provider":"bank","account_name":"A","account_id":"1"},{"provider":"bank","account_name":"A","account_id":"2","is_default":true}]}`).OK()
+	w.node.RunImports(w.t)
+	w.begin("an upload that is given up")
+	x.Owner.Post(imports+"&format=csv", "type,name\nperson,"+strings.Repeat("x", 3<<20)).Fails(400, "VALIDATION_ERROR")
+	w.begin("an export")
+	x.Owner.Get("/v1/directory/export?q=ada&workspace_id=" + x.WorkspaceID).OK()
+	w.list(x.Owner, "/v1/directory", "half of all", "workspace_id", x.WorkspaceID, "external_id", "E-1")
+	w.list(x.Owner, "/v1/directory/imports", "half of all", "workspace_id", x.WorkspaceID, "limit", "2")
 }
 
 // lists asks for the other lists, page by page and whole.

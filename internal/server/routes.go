@@ -2,6 +2,7 @@ package server
 
 import (
 	"bursar/internal/audit"
+	"bursar/internal/directory"
 	"bursar/internal/web"
 )
 
@@ -44,6 +45,14 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/directory/tags", web.Change(api, audit.TagCreated, dir.CreateTag)},
 		{"PATCH", "/v1/directory/tags/{id}", web.Change(api, audit.TagUpdated, dir.UpdateTag)},
 		{"DELETE", "/v1/directory/tags/{id}", web.Change(api, audit.TagDeleted, dir.DeleteTag)},
+		{"GET", "/v1/directory/imports", web.Read(api, dir.Imports)},
+		{"POST", "/v1/directory/imports", web.Receive(api, audit.ImportStarted, directory.MaxImport, dir.Import)},
+		{"GET", "/v1/directory/imports/{id}", web.Read(api, dir.GetImport)},
+		{"GET", "/v1/directory/imports/{id}/refused", web.Download(api, audit.ImportDownloaded, dir.RefusedLines)},
+		{"GET", "/v1/directory/imports/{id}/plan", web.Download(api, audit.ImportDownloaded, dir.Plan)},
+		{"POST", "/v1/directory/imports/{id}/cancel", web.Change(api, audit.ImportCancelled, dir.CancelImport)},
+		{"GET", "/v1/directory/export", web.Download(api, audit.DirectoryExported, dir.Export)},
+		{"POST", "/v1/directory/batch", web.Change(api, audit.EntryCreated, dir.Batch)},
 		{"GET", "/v1/directory/{id}", web.Read(api, dir.Get)},
 		{"PATCH", "/v1/directory/{id}", web.Change(api, audit.EntryUpdated, dir.Update)},
 		{"DELETE", "/v1/directory/{id}", web.Change(api, audit.EntryDeleted, dir.Delete)},

@@ -61,7 +61,7 @@ func (v *Vault) Reseal(ctx context.Context, by db.Caller, progress func(done, to
 			return done, err
 		}
 		for _, c := range columns() {
-			if c.ofStore == (key.workspace == 0) {
+			if c.ofStore == (key.workspace == 0) && !c.passing {
 				if err := v.resealColumn(ctx, c, key, &done, func() { progress(done.Values, total) }); err != nil {
 					return done, err
 				}
@@ -135,6 +135,9 @@ func (v *Vault) replaceKeys(ctx context.Context, mark int64) (made int64, err er
 func (v *Vault) sealedUpTo(ctx context.Context, mark int64) (total int64, err error) {
 	err = v.db.Read(ctx, func(q db.Q) error {
 		for _, c := range columns() {
+			if c.passing {
+				continue
+			}
 			var n int64
 			if _, err := q.Row(`SELECT count(*) FROM `+c.table+` WHERE sealed_by <= $1`, mark).Scan(&n); err != nil {
 				return err
@@ -283,7 +286,9 @@ func (v *Vault) Status(ctx context.Context) (Status, error) {
 				return err
 			}
 			s.Sealed[c.table] = all
-			s.Waiting += waiting
+			if !c.passing {
+				s.Waiting += waiting
+			}
 		}
 		if _, err := q.Row(`SELECT count(*) FROM vault_unsealed`).Scan(&s.Clear); err != nil {
 			return err

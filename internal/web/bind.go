@@ -262,7 +262,7 @@ func setValue(field reflect.Value, value jsontext.Value) (rule string) {
 		*field.Addr().Interface().(*api.Fields) = api.SplitFields(object)
 		return ""
 	}
-	if err := json.Unmarshal(value, field.Addr().Interface()); err != nil {
+	if err := json.Unmarshal(value, field.Addr().Interface(), json.RejectUnknownMembers(true)); err != nil {
 		if rule == "" {
 			rule = "is malformed"
 		}

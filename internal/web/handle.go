@@ -20,7 +20,7 @@ type Endpoints struct {
 	// Authenticate returns who calls, or an error if the credential is not valid.
 	Authenticate func(x *Exchange) (audit.Actor, error)
 	// Count applies the rate limit to a caller with a session.
-	Count func(x *Exchange, callerID string) error
+	Count func(x *Exchange, callerID string, requests int) error
 	// Admit applies the rate limit to callers without a session.
 	Admit func(x *Exchange) error
 
@@ -79,6 +79,9 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 		}
 		defer done()
 		in, err := bind.request(x, body)
+		if large, ok := any(&in).(costly); ok && err == nil && large.Cost() > 1 {
+			err = s.Count(x, x.Caller.ID, large.Cost()-1)
+		}
 		if err != nil {
 			s.refuse(x, action, err)
 			return
@@ -91,6 +94,9 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 		s.answer(x, out)
 	}
 }
+
+// costly is an input that counts as several requests.
+type costly interface{ Cost() int }
 
 // actor is an answer that tells who has just signed in. The request log shows it.
 type actor interface{ ActorID() string }
@@ -131,7 +137,7 @@ func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 func (s *Endpoints) enter(x *Exchange) bool {
 	err := s.identify(x)
 	if err == nil {
-		err = s.Count(x, x.Caller.ID)
+		err = s.Count(x, x.Caller.ID, 1)
 	}
 	if err != nil {
 		x.Fail(err)

@@ -23,7 +23,7 @@ import (
 func tinySite() *Endpoints {
 	return &Endpoints{
 		Authenticate: func(*Exchange) (audit.Actor, error) { return audit.Actor{Type: audit.User, ID: "usr_1"}, nil },
-		Count:        func(*Exchange, string) error { return nil },
+		Count:        func(*Exchange, string, int) error { return nil },
 		Admit:        func(*Exchange) error { return nil },
 	}
 }

@@ -190,7 +190,7 @@ func (e *Engine) Rewrite(ctx context.Context, _ []string) (err error) {
 }
 
 // createFunctions adds what migrations need and SQLite lacks: 0010 makes audit rows as the
-// program wrote them then, and 0013 packs ids.
+// program wrote them then, 0013 packs ids, and 0033 makes the keys that entries are found by.
 func createFunctions(db *sqlite3.Conn) error {
 	filterKey := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
 		ctx.ResultInt64(audit.FilterKey(audit.Filter(arg[0].Text()), arg[1].Text(), arg[2].Text()))
@@ -214,7 +214,13 @@ func createFunctions(db *sqlite3.Conn) error {
 			ctx.ResultBlob(packed[:])
 		}
 	}
+	matchKey := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
+		if key := engine.MatchKey(arg[0].Text(), api.SplitFields([]byte(arg[1].Text()))); key != "" {
+			ctx.ResultText(key)
+		}
+	}
 	return errors.Join(
+		db.CreateFunction("match_key", 2, sqlite3.DETERMINISTIC, matchKey),
 		db.CreateFunction("pack_id", 2, sqlite3.DETERMINISTIC, packID),
 		db.CreateFunction("filter_key", 3, sqlite3.DETERMINISTIC, filterKey),
 		db.CreateFunction("stored_entry", 12, sqlite3.DETERMINISTIC, storedEntry))

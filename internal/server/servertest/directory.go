@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/access"
 	"bursar/internal/db"
+	"bursar/internal/directory"
+	"bursar/internal/web"
 )
 
 // Entry creates an entry in the first workspace and returns its id. The entry is a person
@@ -140,4 +143,29 @@ func Account(number string, more ...Body) Body {
 func (c *Client) AddMethod(entry string, body Body) string {
 	c.t.Helper()
 	return c.Post("/v1/directory/"+entry+"/receiving-methods", body).OK().Text("id")
+}
+
+// RunImports works on imports until none is left, as a node in the background would.
+func (n *Node) RunImports(t testing.TB) {
+	t.Helper()
+	worker := directory.New(n.DB, n.Vault, access.NewAuthority(n.DB), web.NewCursors(nil))
+	for {
+		worked, err := worker.ImportTurn(t.Context())
+		if err != nil {
+			t.Fatalf("import: %v", err)
+		}
+		if !worked {
+			return
+		}
+	}
+}
+
+// Import imports a file into the first workspace and returns the import when it has ended. query
+// comes in pairs.
+func (c *Client) Import(file string, query ...string) *Answer {
+	c.t.Helper()
+	query = append([]string{"workspace_id", c.Node.First.WorkspaceID}, query...)
+	id := c.Do("POST", "/v1/directory/imports?"+Query(query...), file, "Content-Type", "application/octet-stream").OK().Text("id")
+	c.Node.RunImports(c.t)
+	return c.Get("/v1/directory/imports/" + id).OK()
 }

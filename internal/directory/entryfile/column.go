@@ -1,4 +1,4 @@
-package cli
+package entryfile
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"bursar/api"
-	"bursar/internal/cli/term"
 )
 
 // column says where the values under a header go.
@@ -25,9 +24,11 @@ const (
 	toID        columnKind = "id"
 	toType      columnKind = "type"
 	toTags      columnKind = "tags"
+	toMethods   columnKind = "receiving_methods"
 	toTextField columnKind = "fields."
 	toJSONField columnKind = "json."
-	toNowhere   columnKind = "?" // a column without a header, which should be empty
+	toMethod    columnKind = "method." // a property of the one receiving method that a line has
+	toNowhere   columnKind = "?"       // a column without a header, which should be empty
 )
 
 // Columns that the file of refused lines adds. Import ignores them.
@@ -38,12 +39,15 @@ const (
 
 // entryColumns are the columns for everything of an entry except its fields.
 func entryColumns() []columnKind {
-	all := []columnKind{toID, toType, toTags}
-	for _, p := range textProperties() {
-		all = append(all, columnKind(p.name))
+	all := []columnKind{toID, toType, toTags, toMethods}
+	for _, p := range Properties() {
+		all = append(all, columnKind(p.Name))
 	}
 	return all
 }
+
+// methodProperties are what stands after "method." in a header.
+func methodProperties() []string { return []string{"provider", "account_name", "account_id"} }
 
 // columnOf says what a header means. fields.KEY and json.KEY name a field exactly. Any
 // other header is the key of a field; the well-known ones may be written as people write
@@ -54,6 +58,9 @@ func columnOf(header string) column {
 		if strings.EqualFold(text, string(to)) {
 			return column{header, to, ""}
 		}
+	}
+	if key, ok := strings.CutPrefix(strings.ToLower(text), string(toMethod)); ok && slices.Contains(methodProperties(), key) {
+		return column{header, toMethod, key}
 	}
 	for _, to := range []columnKind{toTextField, toJSONField} {
 		if key, ok := strings.CutPrefix(strings.TrimLeft(header, " \t"), string(to)); ok {
@@ -76,49 +83,41 @@ func columnOf(header string) column {
 	return column{header, toTextField, text}
 }
 
-// mapping is what --map says: a header and where its values go.
-type mapping map[string]column
-
-func parseMapping(given []string) (mapping, error) {
-	out := mapping{}
-	for _, text := range given {
-		at := strings.LastIndex(text, "=")
-		if at <= 0 {
-			return nil, term.Usagef("--map must be HEADER=COLUMN, or HEADER= to leave a column out, not %q", text)
-		}
-		header := strings.TrimSpace(text[:at])
-		if _, twice := out[header]; twice {
-			return nil, term.Usagef("--map says twice where %q goes", header)
-		}
-		to := column{header: header}
-		if text[at+1:] != "" {
-			to = columnOf(text[at+1:])
-		}
-		out[header] = to
-	}
-	return out, nil
-}
+// Mapping says where the values under a header go: to a column by its name, or nowhere if that is
+// empty.
+type Mapping map[string]string
 
 // of returns where the values under a header go.
-func (m mapping) of(header string) (to column, mapped string) {
+func (m Mapping) of(header string) (to column, mapped string) {
 	name := strings.TrimSpace(header)
-	if to, ok := m[name]; ok {
-		return column{header, to.to, to.key}, name
+	target, ok := m[name]
+	if ok {
+		mapped = name
 	}
-	for mapped, to := range m {
-		if strings.EqualFold(mapped, name) {
-			return column{header, to.to, to.key}, mapped
+	for other, to := range m {
+		if !ok && strings.EqualFold(strings.TrimSpace(other), name) {
+			target, mapped, ok = to, other, true
 		}
 	}
-	return columnOf(header), ""
+	switch {
+	case !ok:
+		return columnOf(header), ""
+	case target == "":
+		return column{header: header}, mapped
+	}
+	to = columnOf(target)
+	return column{header, to.to, to.key}, mapped
 }
 
 // columnsOf reads the header of a CSV file.
-func columnsOf(header []string, m mapping, defaultType string) ([]column, error) {
+func columnsOf(header []string, o Options) ([]column, error) {
+	if len(header) > maxColumns {
+		return nil, fmt.Errorf("the header names %d columns, and %d is the most", len(header), maxColumns)
+	}
 	var problems []error
 	columns, used, taken := make([]column, len(header)), map[string]bool{}, map[string]string{}
 	for i, text := range header {
-		to, mapped := m.of(text)
+		to, mapped := o.Mapping.of(text)
 		columns[i], used[mapped] = to, true
 		if api.IsEmail(strings.TrimSpace(text)) {
 			problems = append(problems, fmt.Errorf("the first line must name the columns, but it has %q", text))
@@ -131,22 +130,22 @@ func columnsOf(header []string, m mapping, defaultType string) ([]column, error)
 			place = string(toTextField) + to.key
 		}
 		if before, twice := taken[place]; twice {
-			problems = append(problems, fmt.Errorf("the columns %q and %q both mean %s: leave one out with --map %q", before, text, place, text+"="))
+			problems = append(problems, fmt.Errorf("the columns %q and %q both mean %s: leave one of them out by the mapping", before, text, place))
 		}
 		taken[place] = text
 	}
-	for mapped := range m {
+	for mapped := range o.Mapping {
 		if !used[mapped] {
-			problems = append(problems, fmt.Errorf("--map names a column %q, and there are only: %s", mapped, strings.Join(header, ", ")))
+			problems = append(problems, fmt.Errorf("the mapping names a column %q, and there are only: %s", mapped, strings.Join(header[:min(len(header), 50)], ", ")))
 		}
 	}
 	_, hasType := taken[string(toType)]
 	_, hasID := taken[string(toID)]
-	if !hasType && !hasID && defaultType == "" && problems == nil {
-		problems = append(problems, errors.New("there is no column type: use --type person or --type organization"))
+	if !hasType && !(hasID && o.IDs) && o.Type == "" && problems == nil {
+		problems = append(problems, errors.New("there is no column type, and no default type is given"))
 	}
 	if problems != nil {
-		return nil, term.Usage(errors.Join(problems...))
+		return nil, errors.Join(problems...)
 	}
 	return columns, nil
 }

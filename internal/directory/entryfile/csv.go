@@ -1,22 +1,20 @@
-package cli
+package entryfile
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"bursar/api"
 	"bursar/internal/spreadsheet"
 )
-
-// maxRow is the largest row in bytes: the API accepts no more, and a quote that is never
-// closed must not read the whole file into memory.
-const maxRow = 1 << 20
 
 var errLongRow = errors.New("a line is larger than 1 MiB: perhaps a quote is not closed")
 
@@ -29,7 +27,7 @@ type recordingReader struct {
 }
 
 func (t *recordingReader) Read(p []byte) (int, error) {
-	if len(t.text) > maxRow {
+	if len(t.text) > MaxRow {
 		return 0, errLongRow
 	}
 	n, err := t.from.Read(p)
@@ -47,24 +45,24 @@ func (t *recordingReader) cut(to int64) string {
 
 // csvReader reads a CSV file.
 type csvReader struct {
-	recorded    *recordingReader
-	csv         *csv.Reader
-	columns     []column
-	defaultType string
-	raw         bool // nothing in the file is escaped
-	number      int
+	recorded *recordingReader
+	csv      *csv.Reader
+	columns  []column
+	options  Options
+	base     Position // where csv began to read
+	at       Position
 }
 
-func newCSVReader(in *bufio.Reader, comma rune, raw bool, m mapping, defaultType string) (*csvReader, error) {
-	if comma == 0 {
-		var err error
-		if comma, err = findDelimiter(in); err != nil {
-			return nil, err
-		}
+func newCSVReader(in *bufio.Reader, o Options, start int64) (*csvReader, error) {
+	comma, err := ParseDelimiter(o.Delimiter)
+	if err == nil && comma == 0 {
+		comma, err = findDelimiter(in)
 	}
-	t := &recordingReader{from: in}
-	r := &csvReader{recorded: t, csv: csv.NewReader(t), raw: raw, defaultType: defaultType}
-	r.csv.Comma, r.csv.FieldsPerRecord = comma, -1
+	if err != nil {
+		return nil, err
+	}
+	r := &csvReader{options: o, base: Position{Offset: start}}
+	r.begin(in, comma)
 	header, err := r.read()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -72,15 +70,39 @@ func newCSVReader(in *bufio.Reader, comma rune, raw bool, m mapping, defaultType
 	case err != nil:
 		return nil, fmt.Errorf("read the header: %w", err)
 	}
-	t.cut(r.csv.InputOffset())
+	r.advance()
 	for _, name := range header {
 		if !utf8.ValidString(name) {
 			return nil, errors.New("the header is not UTF-8: save the file as UTF-8")
 		}
 	}
-	r.columns, err = columnsOf(header, m, defaultType)
+	r.columns, err = columnsOf(header, o)
 	return r, err
 }
+
+func (r *csvReader) begin(in io.Reader, comma rune) {
+	r.recorded = &recordingReader{from: in}
+	r.csv = csv.NewReader(r.recorded)
+	r.csv.Comma, r.csv.FieldsPerRecord = comma, -1
+	r.at = r.base
+}
+
+// advance moves the position behind what was read, and returns that.
+func (r *csvReader) advance() (text string) {
+	end := r.csv.InputOffset()
+	text = r.recorded.cut(end)
+	r.at = Position{r.base.Offset + end, r.at.Lines + strings.Count(text, "\n")}
+	return text
+}
+
+func (r *csvReader) Position() Position { return r.at }
+
+func (r *csvReader) Resume(in io.Reader, at Position) {
+	r.base = at
+	r.begin(in, r.csv.Comma)
+}
+
+func (r *csvReader) Format() string { return CSV }
 
 // findDelimiter reads no more than the first line, because a pipe may deliver the rest
 // much later.
@@ -132,46 +154,45 @@ func mostOf(counts map[byte]int) rune {
 func (r *csvReader) read() ([]string, error) {
 	cells, err := r.csv.Read()
 	for i, cell := range cells {
-		if !r.raw {
+		if !r.options.Raw {
 			cells[i] = spreadsheet.Unescape(cell)
 		}
 	}
 	return cells, err
 }
 
-func (r *csvReader) next() (*importRow, error) {
+func (r *csvReader) Next() (*Row, error) {
 	cells, err := r.read()
 	var malformed *csv.ParseError
 	if err != nil && !errors.As(err, &malformed) {
 		return nil, err
 	}
-	end := r.csv.InputOffset()
-	text := r.recorded.cut(end)
-	r.number++
-	row := &importRow{number: r.number, end: end, cells: cells}
+	row := &Row{cells: cells}
 	if malformed != nil {
-		row.line, row.text, row.cells = malformed.StartLine, strings.TrimRight(text, "\r\n"), nil
-		row.problem = "is not CSV: " + malformed.Err.Error()
+		row.Line, row.cells = r.base.Lines+malformed.StartLine, nil
+		row.text, row.Problem = strings.TrimRight(r.advance(), "\r\n"), "is not CSV: "+malformed.Err.Error()
 		return row, nil
 	}
-	row.line, _ = r.csv.FieldPos(0)
+	line, _ := r.csv.FieldPos(0)
+	row.Line = r.base.Lines + line
+	r.advance()
 	if len(cells) != len(r.columns) {
-		row.problem = fmt.Sprintf("has %d columns, and the header has %d", len(cells), len(r.columns))
+		row.Problem = fmt.Sprintf("has %d columns, and the header has %d", len(cells), len(r.columns))
 		return row, nil
 	}
 	for i, cell := range cells {
-		if problem := row.put(r.columns[i], cell); problem != "" && row.problem == "" {
-			row.problem = problem
+		if problem := row.put(r.columns[i], cell); problem != "" && row.Problem == "" {
+			row.Problem = problem
 		}
 	}
-	if row.kind == "" && row.id == "" {
-		row.kind = r.defaultType
+	if row.Type == "" && (row.ID == "" || !r.options.IDs) {
+		row.Type = r.options.Type
 	}
 	return row, nil
 }
 
 // put stores a cell. An empty cell changes nothing.
-func (row *importRow) put(to column, cell string) (problem string) {
+func (row *Row) put(to column, cell string) (problem string) {
 	if cell == "" {
 		return ""
 	}
@@ -180,9 +201,9 @@ func (row *importRow) put(to column, cell string) (problem string) {
 	}
 	switch to.to {
 	case toID:
-		row.id = strings.TrimSpace(cell)
+		row.ID = strings.TrimSpace(cell)
 	case toType:
-		row.kind = strings.TrimSpace(cell)
+		row.Type = strings.TrimSpace(cell)
 	case toTags:
 		row.Tags = splitTags(cell)
 	case toTextField:
@@ -192,39 +213,46 @@ func (row *importRow) put(to column, cell string) (problem string) {
 			return to.header + " must be JSON"
 		}
 		row.Fields.Set(api.Field{Key: to.key, Value: json.RawMessage(cell)})
+	case toMethods:
+		if json.Unmarshal([]byte(cell), &row.Methods) != nil {
+			return to.header + " must be a JSON array of receiving methods"
+		}
+	case toMethod:
+		row.putMethod(to.key, strings.TrimSpace(cell))
 	case toNowhere:
 		if strings.TrimSpace(cell) != "" {
 			return fmt.Sprintf("has %q in a column without a header", cell)
 		}
 	default:
 		if p, ok := propertyNamed(string(to.to)); ok {
-			if p.values != nil {
+			if p.Values != nil {
 				cell = strings.TrimSpace(cell)
 			}
-			*p.update(&row.EntryUpdate) = &cell
+			*p.Update(&row.EntryUpdate) = &cell
 		}
 	}
 	return ""
 }
 
-func (r *csvReader) refusals() refusalWriter {
-	return &csvRefusals{comma: r.csv.Comma, raw: r.raw, columns: r.columns}
+// putMethod stores a property of the one receiving method of a line.
+func (row *Row) putMethod(name, value string) {
+	if len(row.Methods) == 0 {
+		row.Methods = make([]api.ReceivingMethodCreate, 1)
+	}
+	m := &row.Methods[0]
+	switch name {
+	case "provider":
+		m.Provider = value
+	case "account_name":
+		m.AccountName = value
+	case "account_id":
+		m.AccountID = value
+	}
 }
-
-// csvRefusals writes refused lines with their columns, so that they can be corrected and
-// imported.
-type csvRefusals struct {
-	comma   rune
-	raw     bool
-	columns []column
-	out     *spreadsheet.Writer
-}
-
-func (w *csvRefusals) extension() string { return ".csv" }
 
 // kept leaves out the columns that an earlier import added to refused lines.
-func (w *csvRefusals) kept(cells func(i int) string) (out []string) {
-	for i, c := range w.columns {
+func (r *csvReader) kept(cells func(i int) string) (out []string) {
+	for i, c := range r.columns {
 		if c.header != refusedLine && c.header != refusedReason {
 			out = append(out, cells(i))
 		}
@@ -232,14 +260,12 @@ func (w *csvRefusals) kept(cells func(i int) string) (out []string) {
 	return out
 }
 
-func (w *csvRefusals) begin(to io.Writer) error {
-	w.out = spreadsheet.NewWriter(to, w.comma, w.raw)
-	header := w.kept(func(i int) string { return w.columns[i].header })
-	return w.out.Write(append(header, refusedLine, refusedReason)...)
+func (r *csvReader) RefusedHead() []byte {
+	return r.line(append(r.kept(func(i int) string { return r.columns[i].header }), refusedLine, refusedReason))
 }
 
-func (w *csvRefusals) write(row *importRow, reason string) error {
-	cells := w.kept(func(i int) string {
+func (r *csvReader) Refused(row *Row, reason string) []byte {
+	cells := r.kept(func(i int) string {
 		switch {
 		case i < len(row.cells):
 			return row.cells[i]
@@ -248,11 +274,17 @@ func (w *csvRefusals) write(row *importRow, reason string) error {
 		}
 		return ""
 	})
-	cells = append(cells, fmt.Sprint(row.line), reason)
-	if len(row.cells) > len(w.columns) {
-		cells = append(cells, row.cells[len(w.columns):]...) // keep cells that have no header
+	cells = append(cells, strconv.Itoa(row.Line), reason)
+	if len(row.cells) > len(r.columns) {
+		cells = append(cells, row.cells[len(r.columns):]...) // keep cells that have no header
 	}
-	return w.out.Write(cells...)
+	return r.line(cells)
 }
 
-func (w *csvRefusals) flush() error { return w.out.Flush() }
+func (r *csvReader) line(cells []string) []byte {
+	var out bytes.Buffer
+	w := spreadsheet.NewWriter(&out, r.csv.Comma, r.options.Raw)
+	_ = w.Write(cells...) // a buffer takes everything
+	_ = w.Flush()
+	return out.Bytes()
+}

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,106 +14,91 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
-	"bursar/api"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/server/servertest"
 )
 
-// texts that are hard on CSV.
-func hardText() *rapid.Generator[string] {
-	return rapid.OneOf(rapid.StringMatching(`[a,;"\n\r\t |\\{\[0é ='+\-@]{0,6}`),
-		rapid.SampledFrom([]string{"", "null", "true", "12", `{"a":1}`, "\ufeff", "\\.", "<&>", "\u2028"}))
+func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithCancel(t.Context())
 }
 
-func anyJSON() *rapid.Generator[json.RawMessage] {
-	return rapid.OneOf(
-		rapid.Map(hardText(), func(s string) json.RawMessage { return encoded(s) }),
-		rapid.Map(hardText(), func(s string) json.RawMessage { return encoded(map[string]any{"k": []string{s}}) }),
-		rapid.Map(rapid.SampledFrom([]string{"null", "true", "1.50", "1e400", "[]", "{}", "12345678901234567890"}),
-			func(s string) json.RawMessage { return json.RawMessage(s) }),
-	)
+// importing starts a server that works on imports.
+func importing(t *testing.T, store dbtest.Store) *servertest.Node {
+	n := servertest.Start(t, store)
+	n.RunBackground(t)
+	return n
 }
 
-func TestWhatIsExportedIsImported(t *testing.T) {
-	folder := t.TempDir()
-	keys := []string{"email-2", "name", "Notes", "fields.x", "json.x", " padded ", "", "a,b", "two\nlines", "id", "=1"}
-	rapid.Check(t, func(t *rapid.T) {
-		var want []*api.Entry
-		for i := range rapid.IntRange(1, 5).Draw(t, "entries") {
-			e := &api.Entry{ID: fmt.Sprint("entry_", i), Type: "person", Label: "Ada, \"the\" first", Status: "active", Fields: api.Fields{}}
-			e.Name = rapid.SampledFrom([]string{"", "Ada", " Ada;", "=1+1", "'Neill", "'@Ada"}).Draw(t, "name")
-			e.Tags = rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b|c", `d\`, "e f", "-g", "'+h"}), 0, 3).Draw(t, "tags")
-			for _, key := range keys {
-				if rapid.Bool().Draw(t, "has") {
-					e.Fields.Set(api.Field{Key: key, Value: anyJSON().Draw(t, "value")})
-				}
-			}
-			want = append(want, e)
-		}
-		raw := rapid.Bool().Draw(t, "raw")
-		for _, format := range fileFormats() {
-			var file bytes.Buffer
-			exportTo(t, folder, &file, format, raw, want)
-			in := &importFile{name: "-", stdin: bytes.NewReader(file.Bytes()), format: format, raw: raw}
-			reader, _, err := in.open(t.Context(), "")
-			if err != nil {
-				t.Fatalf("%v\n%s", err, file.String())
-			}
-			i := 0
-			for row, err := range rowsOf(reader, "export") {
-				if err != nil || row.problem != "" {
-					t.Fatalf("%v %+v\n%s", err, row, file.String())
-				}
-				compare(t, want[i], row)
-				i++
-			}
-			if i != len(want) {
-				t.Fatalf("%d of %d entries came back", i, len(want))
-			}
-		}
-	})
-}
-
-func exportTo(t *rapid.T, folder string, file *bytes.Buffer, format string, raw bool, entries []*api.Entry) {
-	var to entryWriter = newNDJSONEntries(file)
-	if format == formatCSV {
-		spool, err := newSpool(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer spool.close()
-		to = &csvEntries{to: file, comma: ',', raw: raw, whole: true, spool: spool}
-	}
-	for _, e := range entries {
-		if err := to.write(e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := to.finish(); err != nil {
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func compare(t *rapid.T, e *api.Entry, row *importRow) {
-	sorted := func(list api.Fields) (out []string) {
-		for _, one := range list {
-			out = append(out, one.Key+"="+one.Display())
-		}
-		slices.Sort(out)
-		return out
+// wants runs a command and holds its exit code and what it says against what is
+// wanted.
+func wants(t *testing.T, n *servertest.Node, code int, said string, args ...string) {
+	t.Helper()
+	out, errs, got := at(t, n, args...)
+	if got != code || !strings.Contains(errs, said) {
+		t.Errorf("bursar %s: exit code %d\n%s%s", strings.Join(args, " "), got, out, errs)
 	}
-	text := func(s *string) string {
-		if s == nil {
-			return ""
-		}
-		return *s
+}
+
+// link makes a symbolic link in the place of a file.
+func link(t *testing.T, target, name string) {
+	t.Helper()
+	err := os.Symlink(target, name)
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skip("this system makes no symbolic links:", err)
 	}
-	want := []any{e.ID, e.Type, e.Label, e.Name, e.Status, strings.Join(e.Tags, "\n"), sorted(e.Fields)}
-	got := []any{row.id, row.kind, text(row.Label), text(row.Name), text(row.Status), strings.Join(row.Tags, "\n"), sorted(row.Fields)}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("(-want +got):\n%s", diff)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Somebody who can write to the folder of an input must not choose which file of the user is
+// overwritten.
+func TestFilesBesideAnInputFollowNoLink(t *testing.T) {
+	n := importing(t, dbtest.SQLite(t))
+	const content = "of the user\n"
+	for _, suffix := range []string{".refused.csv", ".refused.csv~"} {
+		for name, exists := range map[string]bool{"a file": true, "nothing": false} {
+			t.Run(suffix+" leads to "+name, func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "people.csv")
+				write(t, file, "type,name\nperson,Ada\nperson,\n") // the second line says too little
+				target := filepath.Join(t.TempDir(), "target")
+				if exists {
+					write(t, target, content)
+				}
+				if suffix != ".refused.csv" {
+					write(t, file+".refused.csv", "older\n")
+				}
+				link(t, target, file+suffix)
+				wants(t, n, exitFailed, "1 line was refused", "directory", "import", file)
+				text, err := os.ReadFile(target)
+				if exists && (err != nil || string(text) != content) || !exists && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("the target of the link has %q: %v", text, err)
+				}
+			})
+		}
+	}
+}
+
+func TestAnExportFollowsNoLink(t *testing.T) {
+	n := servertest.Start(t, dbtest.SQLite(t))
+	for _, command := range []string{"directory", "audit"} {
+		folder := t.TempDir()
+		target, name := filepath.Join(folder, "target"), filepath.Join(folder, "people.csv")
+		write(t, target, "of the user\n")
+		link(t, target, name)
+		wants(t, n, exitOK, "Exported", command, "export", name) // takes the place of the link
+		if text, err := os.ReadFile(target); err != nil || string(text) != "of the user\n" {
+			t.Errorf("the target of the link has %q: %v", text, err)
+		}
 	}
 }
 
@@ -136,7 +124,7 @@ func entriesOf(t *testing.T, n *servertest.Node, workspaceID string) (out []stri
 
 func TestADirectoryMovesToAnotherWorkspace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n := servertest.Start(t, store)
+		n := importing(t, store)
 		admin := n.Admin(t)
 		for i := range 120 {
 			id := admin.Entry(servertest.Body{
@@ -148,7 +136,7 @@ func TestADirectoryMovesToAnotherWorkspace(t *testing.T) {
 			}
 		}
 		want := entriesOf(t, n, n.First.WorkspaceID)
-		for _, format := range fileFormats() {
+		for _, format := range entryfile.Formats() {
 			file := filepath.Join(t.TempDir(), "all."+format)
 			wants(t, n, exitOK, "Exported 120 entries", "directory", "export", file, "-w", n.First.WorkspaceID)
 			other := admin.Post("/v1/workspaces", servertest.Body{"name": "To " + format, "organization_id": n.First.OrganizationID}).OK().Text("id")
@@ -157,7 +145,7 @@ func TestADirectoryMovesToAnotherWorkspace(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", format, diff)
 			}
 			// With its ids, the file says what the directory says.
-			wants(t, n, exitOK, "0 created, 0 updated, 120 unchanged, 0 refused", "directory", "import", file, "-w", n.First.WorkspaceID, "--journal", file+".again")
+			wants(t, n, exitOK, "0 created, 0 updated, 120 unchanged, 0 refused", "directory", "import", file, "-w", n.First.WorkspaceID)
 		}
 	})
 }
@@ -182,8 +170,7 @@ func TestAnExportAppearsWhenItIsComplete(t *testing.T) {
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file was changed: %v\n%s", err, after)
 	}
-	list, err := os.ReadDir(folder)
-	if err != nil || len(list) != 1 {
+	if list, err := os.ReadDir(folder); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
 }
@@ -191,17 +178,17 @@ func TestAnExportAppearsWhenItIsComplete(t *testing.T) {
 // Whoever may write to the directory must not run anything on the machine of whoever opens
 // an export, and the phone number comes back.
 func TestAnExportRunsNothingInASpreadsheet(t *testing.T) {
-	n := servertest.Start(t, dbtest.SQLite(t))
+	n := importing(t, dbtest.SQLite(t))
 	id := n.Admin(t).Entry(servertest.Body{"name": "=1+cmd|calc", "tags": []string{"@tag"}, "fields": servertest.Body{"phone": "+63 2 555", "note": "'=1", "n": -1}})
 	folder := t.TempDir()
 	for flag, want := range map[string]string{
-		"--raw=false": id + ",person,'=1+cmd|calc,'=1+cmd|calc,active,'@tag,'+63 2 555,'-1,''=1\n",
-		"--raw":       id + ",person,=1+cmd|calc,=1+cmd|calc,active,@tag,+63 2 555,-1,'=1\n",
+		"--raw=false": id + ",person,'=1+cmd|calc,'=1+cmd|calc,active,,'@tag,,'+63 2 555,'-1,''=1\n",
+		"--raw":       id + ",person,=1+cmd|calc,=1+cmd|calc,active,,@tag,,+63 2 555,-1,'=1\n",
 	} {
 		file := filepath.Join(folder, flag+".csv")
 		wants(t, n, exitOK, "Exported 1 entry", "directory", "export", file, flag)
 		text, err := os.ReadFile(file)
-		if head, row, _ := strings.Cut(string(text), "\n"); err != nil || head != "id,type,label,name,status,tags,fields.phone,json.n,fields.note" || row != want {
+		if head, row, _ := strings.Cut(string(text), "\n"); err != nil || head != "id,type,label,name,status,external_id,tags,receiving_methods,fields.phone,json.n,fields.note" || row != want {
 			t.Errorf("%s writes %q, want %q: %v", flag, text, want, err)
 		}
 		wants(t, n, exitOK, "0 created, 0 updated, 1 unchanged", "directory", "import", file, flag)
@@ -220,15 +207,26 @@ func TestAListAsCSVRunsNothingInASpreadsheet(t *testing.T) {
 
 // Refused lines can be opened, mended and imported, however the file was made.
 func TestRefusedLinesRunNothingInASpreadsheet(t *testing.T) {
-	n := servertest.Start(t, dbtest.SQLite(t))
+	n := importing(t, dbtest.SQLite(t))
 	file := filepath.Join(t.TempDir(), "people.csv")
-	if err := os.WriteFile(file, []byte("type,name,=key\nship,=1+1,'+2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, file, "type,name,=key\nship,=1+1,'+2\n")
 	for flag, want := range map[string]string{"--raw=false": "type,name,'=key,refused.line,refused.reason\nship,'=1+1,'+2,2,", "--raw": "type,name,=key,refused.line,refused.reason\nship,=1+1,'+2,2,"} {
 		wants(t, n, exitFailed, "1 refused", "directory", "import", file, flag)
 		if text, err := os.ReadFile(file + ".refused.csv"); err != nil || !strings.HasPrefix(string(text), want) {
 			t.Errorf("%s: %q, want %q: %v", flag, text, want, err)
 		}
+	}
+}
+
+func TestTheSameFileIsTheSameImport(t *testing.T) {
+	n := importing(t, dbtest.SQLite(t))
+	file := filepath.Join(t.TempDir(), "people.csv")
+	write(t, file, "type,name\nperson,Ada\n")
+	for range 2 {
+		wants(t, n, exitOK, "1 created", "directory", "import", file)
+	}
+	wants(t, n, exitOK, "1 created", "directory", "import", file, "--again")
+	if got := n.Admin(t).Entries().OK().Column("label"); len(got) != 2 {
+		t.Errorf("there are %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package entryfile
 
 import (
 	"bufio"
@@ -11,22 +11,26 @@ import (
 	"strings"
 
 	"bursar/api"
-	"bursar/internal/cli/term"
 )
 
 // ndjsonReader reads a file with one JSON object per line: a request to create an entry,
 // or an entry as the API returns it.
 type ndjsonReader struct {
-	in          *bufio.Reader
-	mapping     mapping
-	defaultType string
-	workspaceID string
-	number      int
-	line        int
-	end         int64
+	in      *bufio.Reader
+	options Options
+	at      Position
+	begun   bool
 }
 
-func (r *ndjsonReader) next() (*importRow, error) {
+func (r *ndjsonReader) Position() Position { return r.at }
+
+func (r *ndjsonReader) Resume(in io.Reader, at Position) {
+	r.in, r.at, r.begun = bufio.NewReaderSize(in, 64<<10), at, true
+}
+
+func (r *ndjsonReader) Format() string { return NDJSON }
+
+func (r *ndjsonReader) Next() (*Row, error) {
 	for {
 		text, err := r.read()
 		if err != nil {
@@ -36,37 +40,38 @@ func (r *ndjsonReader) next() (*importRow, error) {
 		if len(trimmed) == 0 {
 			continue
 		}
-		r.number++
-		row := &importRow{number: r.number, line: r.line, end: r.end}
-		if trimmed[0] == '[' && r.number == 1 {
-			return nil, term.Usagef("the file is a JSON array, but import needs one object per line: convert it with jq -c '.[]' FILE")
+		row := &Row{Line: r.at.Lines}
+		if trimmed[0] == '[' && !r.begun {
+			return nil, errors.New("the file is a JSON array, but an import needs one object per line: convert it with jq -c '.[]' FILE")
 		}
+		r.begun = true
 		if row.object, err = api.ParseFields(trimmed); err != nil {
-			row.text, row.object, row.problem = strings.ToValidUTF8(string(trimmed), "\uFFFD"), nil, "cannot be read: "+strings.ReplaceAll(err.Error(), "\n", ": ")
+			row.text, row.object = strings.ToValidUTF8(string(trimmed), "\uFFFD"), nil
+			row.Problem = "cannot be read: " + strings.ReplaceAll(err.Error(), "\n", ": ")
 			return row, nil
 		}
-		row.problem = r.take(row)
-		if row.kind == "" && row.id == "" {
-			row.kind = r.defaultType
+		row.Problem = r.take(row)
+		if row.Type == "" && (row.ID == "" || !r.options.IDs) {
+			row.Type = r.options.Type
 		}
 		return row, nil
 	}
 }
 
-// read reads one line, up to maxRow.
+// read reads one line, up to MaxRow.
 func (r *ndjsonReader) read() ([]byte, error) {
 	var text []byte
 	for {
 		piece, err := r.in.ReadSlice('\n')
-		r.end += int64(len(piece))
+		r.at.Offset += int64(len(piece))
 		text = append(text, piece...)
 		switch {
-		case len(text) > maxRow:
-			return nil, fmt.Errorf("line %d is larger than 1 MiB", r.line+1)
+		case len(text) > MaxRow:
+			return nil, fmt.Errorf("line %d is larger than 1 MiB", r.at.Lines+1)
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case errors.Is(err, io.EOF) && len(text) > 0, err == nil:
-			r.line++
+			r.at.Lines++
 			return text, nil
 		}
 		return nil, err
@@ -74,10 +79,10 @@ func (r *ndjsonReader) read() ([]byte, error) {
 }
 
 // take stores the members of the object.
-func (r *ndjsonReader) take(row *importRow) (problem string) {
+func (r *ndjsonReader) take(row *Row) (problem string) {
 	var moved api.Fields
 	for _, one := range row.object {
-		to, mapped := r.mapping.of(one.Key)
+		to, mapped := r.options.Mapping.of(one.Key)
 		switch {
 		case mapped != "" && to.to == toNothing || one.Key == refusedLine || one.Key == refusedReason:
 			continue
@@ -89,7 +94,7 @@ func (r *ndjsonReader) take(row *importRow) (problem string) {
 		if mapped != "" {
 			name = string(to.to)
 		}
-		if text := row.member(name, one.Value, r.workspaceID); text != "" && problem == "" {
+		if text := row.member(name, one.Value, r.options.WorkspaceID); text != "" && problem == "" {
 			problem = text
 		}
 	}
@@ -100,13 +105,13 @@ func (r *ndjsonReader) take(row *importRow) (problem string) {
 }
 
 // member stores one member of the object.
-func (row *importRow) member(name string, value json.RawMessage, workspaceID string) (problem string) {
+func (row *Row) member(name string, value json.RawMessage, workspaceID string) (problem string) {
 	var err error
 	switch name {
 	case "id":
-		err = json.Unmarshal(value, &row.id)
+		err = json.Unmarshal(value, &row.ID)
 	case "type":
-		err = json.Unmarshal(value, &row.kind)
+		err = json.Unmarshal(value, &row.Type)
 	case "tags":
 		if err = json.Unmarshal(value, &row.Tags); err == nil {
 			for i, tag := range row.Tags {
@@ -123,19 +128,17 @@ func (row *importRow) member(name string, value json.RawMessage, workspaceID str
 	case "workspace_id":
 		var id string
 		if err = json.Unmarshal(value, &id); err == nil && id != workspaceID {
-			return "is for another workspace, " + id + ": leave that out with --map workspace_id="
+			return "is for another workspace, " + id + ": leave workspace_id out by the mapping"
 		}
 	case "created_at", "updated_at": // the API returns them, but nobody can set them
-	case "receiving_methods":
-		if text := string(value); text != "null" && text != "[]" {
-			return "has receiving methods, which are not imported: leave them out with --map receiving_methods="
-		}
+	case string(toMethods):
+		err = json.Unmarshal(value, &row.Methods)
 	default:
 		if p, ok := propertyNamed(name); ok {
-			err = json.Unmarshal(value, p.update(&row.EntryUpdate))
+			err = json.Unmarshal(value, p.Update(&row.EntryUpdate))
 			break
 		}
-		return fmt.Sprintf("has an unknown key %q: put it into fields, or say with --map where it goes", name)
+		return fmt.Sprintf("has an unknown key %q: put it into fields, or say by the mapping where it goes", name)
 	}
 	if err != nil {
 		return name + " has a value of the wrong type"
@@ -143,26 +146,14 @@ func (row *importRow) member(name string, value json.RawMessage, workspaceID str
 	return ""
 }
 
-func (r *ndjsonReader) refusals() refusalWriter { return &ndjsonRefusals{} }
+func (r *ndjsonReader) RefusedHead() []byte { return nil }
 
-type ndjsonRefusals struct{ out *bufio.Writer }
-
-func (w *ndjsonRefusals) extension() string { return ".ndjson" }
-
-func (w *ndjsonRefusals) begin(to io.Writer) error {
-	w.out = bufio.NewWriter(to)
-	return nil
-}
-
-func (w *ndjsonRefusals) write(row *importRow, reason string) error {
+func (r *ndjsonReader) Refused(row *Row, reason string) []byte {
 	object := slices.Clone(row.object)
 	if row.object == nil {
 		object.Set(api.TextField("refused.text", row.text))
 	}
-	object.Set(api.Field{Key: refusedLine, Value: encoded(row.line)})
+	object.Set(api.Field{Key: refusedLine, Value: encoded(row.Line)})
 	object.Set(api.TextField(refusedReason, reason))
-	_, err := w.out.Write(append(encoded(object), '\n'))
-	return err
+	return append(encoded(object), '\n')
 }
-
-func (w *ndjsonRefusals) flush() error { return w.out.Flush() }

@@ -1,0 +1,129 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// ImportParams say how a file is imported. Only WorkspaceID is required.
+type ImportParams struct {
+	WorkspaceID string
+	Format      string            // ExportCSV or ExportNDJSON; empty: by how the file begins
+	Mapping     map[string]string // the column that each header means; empty leaves it out
+	DefaultType string            // of new entries whose line has none
+	Match       string            // what makes a line an update: id, external_id, email, phone or account
+	OnMatch     string            // update, skip or refuse
+	DryRun      bool
+	Delimiter   string // of a CSV file; empty: by its header
+	Raw         bool   // nothing in a CSV file is escaped for spreadsheets
+}
+
+func (p ImportParams) query() (query, error) {
+	q := query{}.text("workspace_id", p.WorkspaceID).text("format", p.Format).text("default_type", p.DefaultType).
+		text("match", p.Match).text("on_match", p.OnMatch).text("delimiter", p.Delimiter)
+	if p.DryRun {
+		q = q.text("dry_run", strconv.FormatBool(true))
+	}
+	if p.Raw {
+		q = q.text("raw", strconv.FormatBool(true))
+	}
+	if len(p.Mapping) > 0 {
+		text, err := json.Marshal(p.Mapping)
+		if err != nil {
+			return nil, fmt.Errorf("bursar: encode the mapping: %w", err)
+		}
+		q = q.text("mapping", string(text))
+	}
+	return q, nil
+}
+
+// Import sends a file and returns its import, which the server carries out. The file is sent
+// again if the call has to be repeated; the timeout counts anew for each part of it. replayed says
+// that the same file was sent with the same idempotency key before: it is that import.
+func (s *DirectoryService) Import(ctx context.Context, p ImportParams, file io.ReadSeeker) (started *Import, replayed bool, err error) {
+	q, err := p.query()
+	if err != nil {
+		return nil, false, err
+	}
+	op := &call{method: http.MethodPost, path: "/directory/imports", query: url.Values(q), upload: file}
+	response, _, err := s.c.send(ctx, op)
+	if err != nil {
+		return nil, false, err
+	}
+	started = new(Import)
+	err = decode(op, response, &envelope{Data: started})
+	return started, response.Header.Get("Idempotent-Replayed") == "true", err
+}
+
+// GetImport reads how an import stands.
+func (s *DirectoryService) GetImport(ctx context.Context, id string) (*Import, error) {
+	return read[Import](ctx, s.c, "/directory/imports", id)
+}
+
+// CancelImport ends an import. What it has done stays.
+func (s *DirectoryService) CancelImport(ctx context.Context, id string) (*Import, error) {
+	return change[Import](ctx, s.c, http.MethodPost, nil, "/directory/imports", id, "cancel")
+}
+
+// Imports reads one page of the imports of a workspace, newest first.
+func (s *DirectoryService) Imports(ctx context.Context, workspaceID string, p ListParams) (*Page[Import], error) {
+	return list[Import](ctx, s.c, p.query().text("workspace_id", workspaceID), "/directory/imports")
+}
+
+// AllImports iterates over the imports of a workspace, newest first.
+func (s *DirectoryService) AllImports(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Import, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[Import], error) {
+		return s.Imports(ctx, workspaceID, ListParams{pageSize(p.Limit), cursor})
+	})
+}
+
+// RefusedLines writes the lines that an import refused, ready to be mended and imported.
+func (s *DirectoryService) RefusedLines(ctx context.Context, id string, w io.Writer) error {
+	return s.download(ctx, w, "/directory/imports", id, "refused")
+}
+
+// ImportPlan writes what a rehearsal says of each line, as an [ImportLine] in JSON on each line.
+func (s *DirectoryService) ImportPlan(ctx context.Context, id string, w io.Writer) error {
+	return s.download(ctx, w, "/directory/imports", id, "plan")
+}
+
+func (s *DirectoryService) download(ctx context.Context, w io.Writer, first string, rest ...string) error {
+	path, err := route(first, rest...)
+	if err == nil {
+		_, _, err = s.c.send(ctx, &call{method: http.MethodGet, path: path, file: w})
+	}
+	return err
+}
+
+// DirectoryExportParams select entries and say how they are written. Limit and Cursor of the list
+// do not count.
+type DirectoryExportParams struct {
+	DirectoryListParams
+	Format    string // ExportCSV or ExportNDJSON
+	Fields    string // only these, separated by commas
+	Delimiter string
+	Raw       bool
+}
+
+// Export writes the entries that match, newest first, as a file that Import takes. The file is
+// complete unless there is an error; it is written while it arrives.
+func (s *DirectoryService) Export(ctx context.Context, p DirectoryExportParams, w io.Writer) error {
+	p.Limit, p.Cursor = 0, ""
+	q := p.query().text("format", p.Format).text("fields", p.Fields).text("delimiter", p.Delimiter)
+	if p.Raw {
+		q = q.text("raw", strconv.FormatBool(true))
+	}
+	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/directory/export", query: url.Values(q), file: w})
+	return err
+}
+
+// Batch creates and updates up to 1,000 entries, and tells what became of each.
+func (s *DirectoryService) Batch(ctx context.Context, b Batch) (*BatchResult, error) {
+	return change[BatchResult](ctx, s.c, http.MethodPost, b, "/directory/batch")
+}

@@ -1,0 +1,427 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
+	"bursar/internal/fault"
+	"bursar/internal/vault"
+	"bursar/internal/web"
+)
+
+// What makes a row an update of an entry that exists.
+const (
+	matchID       = "id"
+	matchExternal = "external_id"
+	matchEmail    = "email"
+	matchPhone    = "phone"
+	matchAccount  = "account"
+)
+
+// What becomes of a row that is about an entry that exists.
+const (
+	onMatchUpdate = "update"
+	onMatchSkip   = "skip"
+	onMatchRefuse = "refuse"
+)
+
+// What becomes of a row.
+const (
+	rowCreated   = "created"
+	rowUpdated   = "updated"
+	rowUnchanged = "unchanged"
+	rowRefused   = "refused"
+)
+
+// applier applies many rows in one transaction: lines of a file, or items of a batch.
+type applier struct {
+	service     *Service
+	tx          *db.Tx
+	workspaceID string
+	workspace   int64 // its number
+	held        access.Set
+	match       string
+	onMatch     string
+	dry         bool
+
+	accounts *vault.Finder // of match=account
+
+	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store has
+	tags     map[string]api.Tag       // that exist, by nameKey
+	external map[string]string        // the entries that have the external ids of the rows
+	common   []string                 // words that have become common
+	events   []audit.Event
+}
+
+// errNewKey says that the workspace has got a data key by which nobody has looked.
+var errNewKey = errors.New("the workspace has another data key since a moment ago")
+
+// applyMany runs fn with an applier in a transaction. It repeats the transaction if somebody has
+// just taken an external id, or made a data key.
+func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *applier) (T, error)) (T, error) {
+	for again := 0; ; again++ {
+		if a.match == matchAccount {
+			var err error
+			if a.accounts, err = a.service.vault.Finder(ctx, a.workspace); err != nil {
+				return *new(T), err
+			}
+		}
+		var done applier
+		out, err := db.Write(ctx, a.service.db, by, func(tx *db.Tx) (T, audit.Event, error) {
+			done = a
+			done.tx = tx
+			out, err := fn(&done)
+			if err == nil && a.accounts != nil {
+				var current bool
+				if current, err = a.accounts.Current(tx.Q); err == nil && !current {
+					err = errNewKey
+				}
+			}
+			event := audit.None("none of the many changed anything")
+			if len(done.events) > 0 {
+				event = audit.All(done.events...)
+			}
+			return out, event, err
+		})
+		if again < 3 && (db.IsUnique(err) || errors.Is(err, errNewKey)) {
+			continue
+		}
+		if err == nil {
+			a.service.common.learn(a.workspaceID, done.common)
+		}
+		return out, err
+	}
+}
+
+// begin locks the tags that rows have and looks for their external ids, all at once: a lookup for
+// each row would cost a round trip.
+func (a *applier) begin(rows []*entryfile.Row) (err error) {
+	a.wrong = map[*entryfile.Row]error{}
+	var tags, external []string
+	for _, row := range rows {
+		if wrong := checkRow(row); wrong != nil {
+			a.wrong[row] = wrong
+			continue
+		}
+		tags = append(tags, row.Tags...)
+		if row.ExternalID != nil && *row.ExternalID != "" {
+			external = append(external, *row.ExternalID)
+		}
+	}
+	slices.Sort(tags)
+	if a.tags, err = knownTags(a.tx, a.workspaceID, slices.Compact(tags)); err != nil {
+		return err
+	}
+	a.external, err = withExternalIDs(a.tx.Q, a.workspace, external)
+	return err
+}
+
+// result is what became of a row, or would.
+type result struct {
+	action  string
+	id      string
+	changes []string // of an update, for people
+}
+
+// apply creates or updates the entry of a row. A fault says why the row cannot be applied; then
+// nothing of it was: everything that can be wrong is looked at before the first change.
+func (a *applier) apply(row *entryfile.Row) (result, error) {
+	if err := a.wrong[row]; err != nil {
+		return result{}, err
+	}
+	id, err := a.find(row)
+	if err != nil {
+		return result{}, err
+	}
+	if len(row.Methods) > 0 && !a.held.Has(access.ReceivingWrite) {
+		return result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.workspaceID})
+	}
+	if id == "" {
+		return a.create(row)
+	}
+	switch a.onMatch {
+	case onMatchSkip:
+		return result{action: rowUnchanged, id: id}, nil
+	case onMatchRefuse:
+		return result{}, fault.Invalid(a.match, "is that of an entry that exists: "+id)
+	}
+	return a.update(row, id)
+}
+
+// checkRow checks a row by the rules for a request that would say the same.
+func checkRow(row *entryfile.Row) error {
+	if row.Problem != "" {
+		return &fault.Fault{Code: fault.Validation, Message: row.Problem}
+	}
+	var v fault.Violations
+	if row.Type != "" {
+		web.CheckOneOf(&v, "type", &row.Type, api.EntryTypes()...)
+	}
+	in := UpdateInput{EntryUpdate: row.EntryUpdate}
+	in.Validate(&v)
+	for _, m := range row.Methods {
+		checkMethod(&v, &m.Provider, &m.AccountName, &m.AccountID)
+	}
+	return v.Err()
+}
+
+// find returns the id of the entry that a row is about, or "" if it is about none.
+func (a *applier) find(row *entryfile.Row) (string, error) {
+	var column string
+	var key any
+	switch a.match {
+	case matchID:
+		if row.ID == "" {
+			return "", nil
+		}
+		at, err := locate(a.tx.Q, row.ID)
+		if err == nil && at.workspaceID != a.workspaceID {
+			err = fault.Invalid(matchID, "is not that of an entry of this workspace: without ids, lines make new entries")
+		}
+		return row.ID, err
+	case matchExternal:
+		if row.ExternalID != nil {
+			return a.external[*row.ExternalID], nil
+		}
+	case matchEmail:
+		column, key = "email_key", db.MatchKey(api.FieldEmail, row.Fields)
+	case matchPhone:
+		column, key = "phone_key", db.MatchKey(api.FieldPhone, row.Fields)
+	case matchAccount:
+		if len(row.Methods) > 0 {
+			return a.findByAccount(row.Methods[0].AccountID)
+		}
+	}
+	if key == nil {
+		return "", nil
+	}
+	sql := db.NewStatement(`SELECT id FROM directory_entry WHERE workspace_number = `, a.workspace)
+	sql.Add(` AND `+column+` = `, key)
+	sql.Add(` AND deleted_at IS NULL LIMIT 2`)
+	return a.theOne(sql)
+}
+
+func (a *applier) findByAccount(number string) (string, error) {
+	sql := db.NewStatement(`SELECT DISTINCT m.entry_id FROM receiving_method m WHERE m.account_key IN (`)
+	for i, key := range a.accounts.Lookups(vault.NormalNumber(number)) {
+		if i > 0 {
+			sql.Add(`, `)
+		}
+		sql.Add(``, key)
+	}
+	// With a join, the planners would start with all entries of the workspace.
+	sql.Add(`) AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.workspace)
+	sql.Add(` LIMIT 2`)
+	return a.theOne(sql)
+}
+
+// theOne returns the id of the one entry that a statement finds, or "" if it finds none.
+func (a *applier) theOne(sql *db.Statement) (string, error) {
+	var found []string
+	err := a.tx.EachOf(sql, func(r db.Rows) error {
+		found = append(found, db.UnpackID("entry", r, 0))
+		return nil
+	})
+	switch {
+	case err != nil || len(found) == 0:
+		return "", err
+	case len(found) > 1:
+		return "", fault.Invalid(a.match, "is that of more than one entry")
+	}
+	return found[0], nil
+}
+
+func (a *applier) create(row *entryfile.Row) (result, error) {
+	var v fault.Violations
+	if row.Type == "" {
+		v.Add("type", "is missing, and no default type is given")
+	}
+	if row.SaysNothing() {
+		v.Add("name", "is missing: nothing says who it is, no label, no name and no field")
+	}
+	if len(row.Methods) > maxMethods {
+		v.Add("receiving_methods", fmt.Sprintf("must be at most %d", maxMethods))
+	}
+	if err := v.Err(); err != nil {
+		return result{}, err
+	}
+	e := newEntry(a.workspace, row.Create(a.workspaceID))
+	set(&e.status, row.Status)
+	if err := a.free(e); err != nil {
+		return result{}, err
+	}
+	if err := a.mayTag(e, row.Tags); err != nil || a.dry {
+		return result{action: rowCreated}, err
+	}
+	e.id = a.tx.NewID("entry")
+	tags, err := resolveTags(a.tx, a.tags, e, row.Tags, a.held)
+	if err != nil {
+		return result{}, err
+	}
+	words, doubtful := a.service.common.split(e.workspaceID, strings.Fields(e.words))
+	if err := insert(a.tx, e, words); err != nil {
+		return result{}, err
+	}
+	common, err := declareCommon(a.tx, e.workspace, doubtful)
+	if err != nil {
+		return result{}, err
+	}
+	a.common = append(a.common, common...)
+	a.name(e)
+	a.events = append(a.events, e.event(audit.EntryCreated, "Created"))
+	if err := attach(a.tx, e.id, tags); err != nil {
+		return result{}, err
+	}
+	return result{action: rowCreated, id: e.id}, a.addMethods(e, nil, row.Methods)
+}
+
+// free refuses an external id that another entry has. The index would, too, but its error ends
+// the transaction. Somebody may take the id a moment later: then the transaction is repeated.
+func (a *applier) free(e entry) error {
+	if a.external[e.externalID] != "" {
+		return errTaken
+	}
+	return nil
+}
+
+// name notes which entry has an external id from now on.
+func (a *applier) name(e entry) {
+	if e.externalID != "" {
+		a.external[e.externalID] = e.id
+	}
+}
+
+// mayTag refuses tags that the entry cannot have, before any of them is created.
+func (a *applier) mayTag(e entry, given []string) error {
+	for _, text := range given {
+		if err := canTag(a.tags, e, text, a.held); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *applier) update(row *entryfile.Row, id string) (result, error) {
+	before, err := a.read(place{id: id, workspaceID: a.workspaceID})
+	if err != nil {
+		return result{}, err
+	}
+	if row.Type != "" && row.Type != before.kind {
+		return result{}, fault.Invalid("type", "cannot change: the entry is a "+before.kind)
+	}
+	have := before.wire()
+	if row.Tags != nil {
+		if have.Tags, err = tagNames(a.tx.Q, id); err != nil {
+			return result{}, err
+		}
+	}
+	change, changes := row.Difference(&have)
+	methods, added, err := a.newMethods(before, row.Methods)
+	if err != nil {
+		return result{}, err
+	}
+	if len(added) > 0 {
+		changes = append(changes, "receiving_methods")
+	}
+	if len(changes) == 0 {
+		return result{action: rowUnchanged, id: id}, nil
+	}
+	after, err := before.with(change)
+	if err == nil && after.externalID != before.externalID {
+		err = a.free(after)
+	}
+	if err == nil {
+		err = a.mayTag(after, change.Tags)
+	}
+	done := result{action: rowUpdated, id: id, changes: changes}
+	if err != nil || a.dry {
+		return done, err
+	}
+	changed := !after.same(before)
+	event := after.event(audit.EntryUpdated, "Updated")
+	if changed {
+		event.Changes = before.changesTo(after)
+		if err := update(a.tx, before, after); err != nil {
+			return result{}, err
+		}
+		delete(a.external, before.externalID)
+		a.name(after)
+	}
+	if change.Tags != nil {
+		gone, added, err := replaceTags(a.tx, a.tags, after, change.Tags, a.held)
+		event.Changes.AddItems("tags", gone, added)
+		retagged := len(gone)+len(added) > 0
+		if err == nil && retagged && !changed {
+			err = touch(a.tx, id)
+		}
+		if err != nil {
+			return result{}, err
+		}
+		changed = changed || retagged
+	}
+	if changed {
+		a.events = append(a.events, event)
+	} else if len(added) == 0 {
+		done = result{action: rowUnchanged, id: id} // the same tag was given by its id
+	}
+	return done, a.addMethods(after, methods, added)
+}
+
+func (a *applier) read(at place) (entry, error) {
+	if !a.dry {
+		return lock(a.tx, at)
+	}
+	e, err := find(a.tx.Q, at)
+	if err == nil && e.id == "" {
+		err = errNoEntry
+	}
+	return e, err
+}
+
+// newMethods returns the receiving methods of an entry, and those of a row that it lacks. A row
+// never changes one that exists: an account under another name is refused.
+func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have []api.ReceivingMethod, added []api.ReceivingMethodCreate, err error) {
+	if len(given) == 0 {
+		return nil, nil, nil
+	}
+	sealed, err := methodsOf(a.tx.Q, e)
+	if err == nil {
+		have, err = a.service.openMethods(e, sealed)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range given {
+		i := slices.IndexFunc(have, func(h api.ReceivingMethod) bool { return h.Provider == m.Provider && h.AccountID == m.AccountID })
+		switch {
+		case i < 0:
+			added = append(added, m)
+		case have[i].AccountName != m.AccountName:
+			return nil, nil, fault.Invalid("receiving_methods", "has an account that the entry has under another name")
+		}
+	}
+	if len(have)+len(added) > maxMethods {
+		return nil, nil, fault.Invalid("receiving_methods", fmt.Sprintf("would be more than %d", maxMethods))
+	}
+	return have, added, nil
+}
+
+func (a *applier) addMethods(e entry, have []api.ReceivingMethod, added []api.ReceivingMethodCreate) error {
+	for _, m := range added {
+		made, event, err := a.service.addMethod(a.tx, e, have, m)
+		if err != nil {
+			return err
+		}
+		have = append(have, made)
+		a.events = append(a.events, event)
+	}
+	return nil
+}

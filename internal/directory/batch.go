@@ -1,0 +1,57 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
+	"bursar/internal/fault"
+)
+
+// Batch creates and updates many entries in one transaction, and tells what became of each. An
+// item that cannot be done is refused alone, or with Atomic all of them together.
+func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (api.BatchResult, error) {
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite)
+	if err != nil {
+		return api.BatchResult{}, err
+	}
+	held, err := s.authority.Permissions(ctx, by.Actor, in.WorkspaceID)
+	if err != nil {
+		return api.BatchResult{}, err
+	}
+	rows := make([]*entryfile.Row, len(in.Items))
+	for i, item := range in.Items {
+		rows[i] = &entryfile.Row{ID: item.ID, Type: item.Type, EntryUpdate: item.EntryUpdate}
+	}
+	many := applier{service: s, workspaceID: in.WorkspaceID, workspace: workspace, held: held, match: matchID, onMatch: onMatchUpdate}
+	return applyMany(ctx, by, many, func(a *applier) (api.BatchResult, error) { return a.batch(rows, in.Atomic) })
+}
+
+func (a *applier) batch(rows []*entryfile.Row, atomic bool) (api.BatchResult, error) {
+	if err := a.begin(rows); err != nil {
+		return api.BatchResult{}, err
+	}
+	out := api.BatchResult{Results: make([]api.BatchItemResult, len(rows))}
+	var wrong fault.Violations
+	for i, row := range rows {
+		done, err := a.apply(row)
+		var no *fault.Fault
+		switch {
+		case errors.As(err, &no):
+			out.Results[i] = api.BatchItemResult{Status: rowRefused, Error: &api.BatchError{Code: string(no.Code), Message: no.Message}}
+			wrong.Add("items."+strconv.Itoa(i), no.Message)
+		case err != nil:
+			return api.BatchResult{}, err
+		default:
+			out.Results[i] = api.BatchItemResult{Status: done.action, ID: done.id}
+		}
+	}
+	if atomic {
+		return out, wrong.Err()
+	}
+	return out, nil
+}

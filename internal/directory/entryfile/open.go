@@ -1,0 +1,117 @@
+// Package entryfile reads and writes files of directory entries, as CSV and as NDJSON. What it
+// writes it can read.
+package entryfile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// The formats of a file.
+const (
+	CSV    = "csv"
+	NDJSON = "ndjson"
+)
+
+// Formats lists the formats of a file.
+func Formats() []string { return []string{CSV, NDJSON} }
+
+// MaxRow is the largest row in bytes: a quote that is never closed must not read the whole file
+// into memory.
+const MaxRow = 1 << 20
+
+// Options say how a file is read.
+type Options struct {
+	Format      string  // empty: by how it begins
+	Delimiter   string  // of a CSV file: a character, or "tab"; empty: by its header
+	Raw         bool    // nothing in a CSV file is escaped for spreadsheets
+	Mapping     Mapping // which column goes where
+	Type        string  // of lines that have none
+	IDs         bool    // a line may say by its id alone which entry it updates
+	WorkspaceID string  // that lines may name
+}
+
+// Position is a place between two rows of a file.
+type Position struct {
+	Offset int64 // in bytes
+	Lines  int   // that end before it
+}
+
+// Reader reads a file row by row.
+type Reader interface {
+	// Next returns the next row; io.EOF ends the file.
+	Next() (*Row, error)
+	// Position is the place after the last row.
+	Position() Position
+	// Resume goes on at a place, with what the file has from there on.
+	Resume(in io.Reader, at Position)
+	// Format is the format of the file.
+	Format() string
+	// RefusedHead begins a file of refused lines, and Refused is one of them: as it stood in
+	// the file, with its number and the reason.
+	RefusedHead() []byte
+	Refused(row *Row, reason string) []byte
+}
+
+// signatures are how files begin that somebody may take for a table.
+var signatures = []struct{ mark, says string }{
+	{"\xff\xfe", "this is UTF-16: save it as UTF-8"},
+	{"\xfe\xff", "this is UTF-16: save it as UTF-8"},
+	{"PK\x03\x04", "this is a ZIP file, as workbooks of spreadsheets are: save it as CSV"},
+	{"\x1f\x8b", "this is compressed with gzip: unpack it"},
+	{"%PDF", "this is a PDF: save it as CSV"},
+	{"\xd0\xcf\x11\xe0", "this is an old Excel workbook: save it as CSV"},
+}
+
+const utf8Mark = "\xef\xbb\xbf"
+
+// Open begins to read a file. It reads its header, and refuses what is no table.
+func Open(from io.Reader, o Options) (Reader, error) {
+	in := bufio.NewReaderSize(from, 64<<10)
+	const enough = 512
+	beginning, err := in.Peek(enough)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	for _, known := range signatures {
+		if bytes.HasPrefix(beginning, []byte(known.mark)) {
+			return nil, errors.New(known.says)
+		}
+	}
+	if bytes.IndexByte(beginning, 0) >= 0 {
+		return nil, errors.New("this is not a text file: save it as CSV or NDJSON in UTF-8")
+	}
+	start := int64(0)
+	if bytes.HasPrefix(beginning, []byte(utf8Mark)) {
+		n, _ := in.Discard(len(utf8Mark)) // they are in the buffer
+		start = int64(n)
+	}
+	format := o.Format
+	if format == "" && bytes.HasPrefix(bytes.TrimLeft(beginning[start:], " \t\r\n"), []byte("{")) {
+		format = NDJSON
+	}
+	if format == NDJSON {
+		return &ndjsonReader{in: in, options: o, at: Position{Offset: start}}, nil
+	}
+	return newCSVReader(in, o, start)
+}
+
+// ParseDelimiter reads what separates the columns of a CSV file; 0 if the header tells.
+func ParseDelimiter(text string) (rune, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case "tab", `\t`:
+		return '\t', nil
+	}
+	c, n := utf8.DecodeRuneInString(text)
+	if n != len(text) || strings.ContainsRune("\"\r\n", c) || c == utf8.RuneError {
+		return 0, fmt.Errorf("must be one character, or tab, not %q", text)
+	}
+	return c, nil
+}

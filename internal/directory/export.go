@@ -1,0 +1,189 @@
+package directory
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+const (
+	// exportPage is how many entries an export reads at once.
+	exportPage = 100
+	// exportTime is how long an export may take: it holds a snapshot of the store meanwhile.
+	exportTime = 15 * time.Minute
+)
+
+// Export writes the entries that List would return into a file. All of them are as they were at
+// one moment. The log tells of the export before the first byte is sent.
+func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *web.File) error {
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
+	if err != nil {
+		return err
+	}
+	held, err := s.authority.Permissions(ctx, by.Actor, in.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	numbers := held.Has(access.ReceivingRead)
+	if err := db.Record(ctx, s.db, by, in.event(numbers), nil); err != nil {
+		return err
+	}
+	if err := s.vault.Ready(ctx, workspace); err != nil { // so that nothing waits for its keys while it holds the snapshot
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, exportTime)
+	defer cancel()
+	return s.db.Read(ctx, func(q db.Q) error {
+		if err := q.Snapshot(); err != nil {
+			return err
+		}
+		f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: in.words, take: exportPage}
+		if in.Tag != nil {
+			id, found, err := findTagID(q, in.WorkspaceID, *in.Tag)
+			if err != nil {
+				return err
+			}
+			if f.tagID = id; !found {
+				f.none = true
+			}
+		}
+		out, err := in.writer(q, f, to, numbers)
+		if err != nil {
+			return err
+		}
+		err = f.every(q, func(page []*api.Entry) error {
+			if err := s.addParts(q, in.WorkspaceID, workspace, page, numbers); err != nil {
+				return err
+			}
+			for _, e := range page {
+				if in.chosen != nil {
+					e.Fields = entryfile.Only(e.Fields, in.chosen)
+				}
+				if err := out.Write(e); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return out.Flush()
+	})
+}
+
+// writer begins the file. A CSV file has a column for each field, so all entries are looked
+// through for them first.
+func (in *ExportInput) writer(q db.Q, f filter, to *web.File, numbers bool) (entryfile.Writer, error) {
+	if in.format() == entryfile.NDJSON {
+		to.Name, to.Type = "directory.ndjson", "application/x-ndjson"
+		return entryfile.NewNDJSONWriter(to), nil
+	}
+	to.Name, to.Type = "directory.csv", "text/csv; charset=utf-8"
+	columns := entryfile.NewColumns(in.chosen)
+	err := f.every(q, func(page []*api.Entry) error {
+		for _, e := range page {
+			if err := columns.Add(e.Fields); err != nil {
+				return fault.Invalid("format", "cannot be csv: "+e.ID+" "+err.Error())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entryfile.NewCSVWriter(to, columns, in.comma, isTrue(in.Raw), numbers)
+}
+
+func (in *ExportInput) event(numbers bool) audit.Event {
+	text := "Exported the directory as " + strings.ToUpper(in.format())
+	if numbers {
+		text += " with account numbers"
+	}
+	for name, value := range map[string]*string{"type": in.Type} {
+		if value != nil {
+			text += ", " + name + " " + *value
+		}
+	}
+	return audit.Event{Action: audit.DirectoryExported, WorkspaceID: in.WorkspaceID, ResourceID: in.WorkspaceID, Description: text}
+}
+
+// every calls fn with all entries that match, page by page, newest first. Tags and methods are
+// not among them.
+func (f filter) every(q db.Q, fn func(page []*api.Entry) error) error {
+	if f.none {
+		return nil
+	}
+	for {
+		sql, err := f.statement(q, `SELECT e.id, e.type, e.label, e.name, e.status, e.external_id, e.fields FROM `)
+		if err != nil {
+			return err
+		}
+		var page []*api.Entry
+		err = q.EachOf(sql, func(r db.Rows) error {
+			page = append(page, &api.Entry{
+				ID: db.UnpackID("entry", r, 0), Type: r.Text(1), Label: r.Text(2), Name: r.Text(3), Status: r.Text(4), ExternalID: r.Text(5),
+				Fields: api.SplitFields([]byte(r.Text(6))), Tags: []string{},
+			})
+			return nil
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		f.after = page[len(page)-1].ID
+		if err := fn(page); err != nil {
+			return err
+		}
+	}
+}
+
+// addParts adds the tags and, with numbers, the receiving methods of entries.
+func (s *Service) addParts(q db.Q, workspaceID string, workspace int64, page []*api.Entry, numbers bool) error {
+	ids, byID := make([]string, len(page)), map[string]*api.Entry{}
+	for i, e := range page {
+		ids[i], byID[e.ID] = e.ID, e
+		if numbers {
+			e.ReceivingMethods = &[]api.ReceivingMethod{}
+		}
+	}
+	names, err := tagNamesOf(q, workspaceID, ids)
+	if err != nil {
+		return err
+	}
+	for id, tags := range names {
+		byID[id].Tags = tags
+	}
+	if !numbers {
+		return nil
+	}
+	sql := db.NewStatement(`SELECT entry_id, id, provider, account_name, account_sealed, is_default FROM receiving_method WHERE entry_id IN (`)
+	for i := range exportPage + 1 { // always as many, so that there is one text to prepare
+		if i > 0 {
+			sql.Add(`, `)
+		}
+		sql.Add(``, stored(ids[min(i, len(ids)-1)]))
+	}
+	sql.Add(`) ORDER BY entry_id, id`)
+	sealed := map[string][]sealedMethod{}
+	err = q.EachOf(sql, func(r db.Rows) error {
+		m := api.ReceivingMethod{ID: r.Text(1), Provider: r.Text(2), AccountName: r.Text(3), IsDefault: r.Bool(5)}
+		id := db.UnpackID("entry", r, 0)
+		sealed[id] = append(sealed[id], sealedMethod{m, bytes.Clone(r.Raw(4))})
+		return nil
+	})
+	for id, methods := range sealed {
+		if err == nil {
+			*byID[id].ReceivingMethods, err = s.openMethods(entry{workspace: workspace}, methods)
+		}
+	}
+	return err
+}

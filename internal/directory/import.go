@@ -1,0 +1,284 @@
+package directory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+const (
+	// maxOpenImports and maxOpenBytes bound what a workspace can leave in the store at once.
+	maxOpenImports = 10
+	maxOpenBytes   = 2 * MaxImport
+	// MaxImport is the largest file in bytes.
+	MaxImport = 200 << 20
+	// uploadPiece is how much of a file one transaction stores.
+	uploadPiece = 1 << 20
+	// uploadLease is how long an upload may be silent before it is given up.
+	uploadLease = 5 * time.Minute
+	// keepImports is how long an import that has ended can be asked for.
+	keepImports = 30 * 24 * time.Hour
+)
+
+// Import takes a file and queues its import.
+func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body *web.Upload) (api.Import, error) {
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite)
+	if err != nil {
+		return api.Import{}, err
+	}
+	first := make([]byte, uploadPiece)
+	n, err := io.ReadFull(body, first)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return api.Import{}, err
+	}
+	first = first[:n]
+	// What is no table is refused before anything of it is stored.
+	file, err := entryfile.Open(bytes.NewReader(first), in.options.file(in.WorkspaceID))
+	if err != nil {
+		return api.Import{}, fault.Invalid("body", "cannot be imported: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	in.options.Format = file.Format()
+	i := importRow{id: s.db.NewID("imp"), workspaceID: in.WorkspaceID, workspace: workspace, options: in.options, actor: by.Actor}
+	if err := s.upload(ctx, by, i, first, body); err != nil {
+		return api.Import{}, s.abandon(ctx, i, err)
+	}
+	// The body may have taken long: the session is looked at anew, and the idempotency key is
+	// bound to what has arrived.
+	if by, err = body.End(); err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite)
+	}
+	if err != nil {
+		return api.Import{}, s.abandon(ctx, i, err)
+	}
+	queued, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Import, audit.Event, error) {
+		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'queued', lease_until = $2 WHERE id = $1 RETURNING `+importColumns, i.id, tx.Now())
+		if err == nil && i.id == "" {
+			err = fault.Invalid("body", "took too long to arrive")
+		}
+		return i.wire(tx.Now()), i.event(audit.ImportStarted, "Started"), err
+	})
+	if err != nil {
+		return api.Import{}, s.abandon(ctx, i, err)
+	}
+	s.wakeImports()
+	return queued, nil
+}
+
+// upload stores the file in chunks as it arrives.
+func (s *Service) upload(ctx context.Context, by db.Caller, i importRow, first []byte, rest io.Reader) error {
+	by.IdempotencyKey = nil
+	if err := s.vault.Ready(ctx, i.workspace); err != nil {
+		return err
+	}
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		// The workspace is locked, so that several uploads that begin at once are counted.
+		_, err := tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING id`, i.workspaceID).Scan(new(string))
+		var count int64
+		if err == nil {
+			count, _, err = openImports(tx.Q, i.workspace)
+		}
+		if err == nil && count >= maxOpenImports {
+			err = fault.New(fault.TooMany, "the workspace has %d imports that have not ended: wait for one, or cancel it", count)
+		}
+		if err == nil {
+			err = insertUpload(tx, i, tx.Now()+uploadLease.Milliseconds())
+		}
+		return struct{}{}, audit.None("an upload is no import yet"), err
+	})
+	lines := lineLimit{}
+	piece := first
+	for number := int64(0); err == nil && len(piece) > 0; number += uploadPiece / chunkSize {
+		if err = lines.check(piece); err != nil {
+			return err
+		}
+		if err = s.storePiece(ctx, by, i, number, piece); err != nil || len(piece) < uploadPiece {
+			return err
+		}
+		n, failed := io.ReadFull(rest, first)
+		if failed != nil && !errors.Is(failed, io.EOF) && !errors.Is(failed, io.ErrUnexpectedEOF) {
+			return failed
+		}
+		piece = first[:n]
+	}
+	return err
+}
+
+func (s *Service) storePiece(ctx context.Context, by db.Caller, i importRow, number int64, piece []byte) error {
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		none := audit.None("an upload is no import yet")
+		there, err := tx.Row(`UPDATE directory_import SET bytes = bytes + $2, lease_until = $3 WHERE id = $1 AND status = 'uploading' RETURNING id`,
+			i.id, len(piece), tx.Now()+uploadLease.Milliseconds()).Scan(new(string))
+		if err == nil && !there {
+			err = fault.Invalid("body", "took too long to arrive")
+		}
+		if err != nil {
+			return struct{}{}, none, err
+		}
+		if _, held, err := openImports(tx.Q, i.workspace); err != nil || held > maxOpenBytes {
+			if err == nil {
+				err = fault.New(fault.TooMany, "the files of the workspace's imports that have not ended are larger than %d MiB together: wait for one, or cancel it", maxOpenBytes>>20)
+			}
+			return struct{}{}, none, err
+		}
+		for n := 0; n*chunkSize < len(piece); n++ {
+			chunk := piece[n*chunkSize : min((n+1)*chunkSize, len(piece))]
+			if err := s.insertChunk(tx, i, partFile, number+int64(n), chunk); err != nil {
+				return struct{}{}, none, err
+			}
+		}
+		return struct{}{}, none, nil
+	})
+	return err
+}
+
+// lineLimit refuses a file with a line that is too long, before all of it has arrived.
+type lineLimit struct{ length int }
+
+func (l *lineLimit) check(piece []byte) error {
+	for {
+		end := bytes.IndexByte(piece, '\n')
+		if end < 0 {
+			l.length += len(piece)
+		}
+		if l.length+max(0, end) > entryfile.MaxRow {
+			return fault.Invalid("body", "cannot be imported: a line is larger than 1 MiB")
+		}
+		if end < 0 {
+			return nil
+		}
+		l.length, piece = 0, piece[end+1:]
+	}
+}
+
+// abandon deletes an upload that becomes no import, and returns why.
+func (s *Service) abandon(ctx context.Context, i importRow, why error) error {
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	_, err := db.Write(context.WithoutCancel(ctx), s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("an upload is no import yet"),
+			tx.Exec(`DELETE FROM directory_import WHERE id = $1 AND status = 'uploading'`, i.id)
+	})
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+// mayImport requires a permission in the workspace of an import, and returns it.
+func (s *Service) mayImport(ctx context.Context, by db.Caller, id string, need access.Permission) (importRow, error) {
+	var i importRow
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		i, err = findImport(q, id)
+		return err
+	})
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, need)
+	}
+	return i, fault.Instead(err, fault.ResourceNotFound, fault.Missing("import"))
+}
+
+// GetImport tells how an import stands.
+func (s *Service) GetImport(ctx context.Context, by db.Caller, in OneImportInput) (api.Import, error) {
+	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryRead)
+	return i.wire(s.db.Now()), err
+}
+
+// Imports returns a page of the imports of a workspace, newest first.
+func (s *Service) Imports(ctx context.Context, by db.Caller, in ImportsInput) (web.Page[api.Import], error) {
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
+	if err != nil {
+		return web.Page[api.Import]{}, err
+	}
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "imports", in.WorkspaceID)
+	if err != nil {
+		return web.Page[api.Import]{}, err
+	}
+	rows := []api.Import{}
+	err = s.db.Read(ctx, func(q db.Q) error {
+		rows = rows[:0]
+		return q.Each(func(r db.Rows) error {
+			i, err := scanImport(r)
+			rows = append(rows, i.wire(s.db.Now()))
+			return err
+		}, `SELECT `+importColumns+` FROM directory_import WHERE workspace_number = $1 AND id < $2 AND status <> 'uploading'
+			ORDER BY id DESC LIMIT $3`, workspace, window.After, window.Limit)
+	})
+	if err != nil {
+		return web.Page[api.Import]{}, err
+	}
+	return web.NewPage(window, rows, func(i api.Import) string { return i.ID }), nil
+}
+
+// CancelImport ends an import that has not ended. What it has done stays.
+func (s *Service) CancelImport(ctx context.Context, by db.Caller, in OneImportInput) (api.Import, error) {
+	if _, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite); err != nil {
+		return api.Import{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Import, audit.Event, error) {
+		done, err := endImport(tx, in.ID, "", api.ImportCancelled, "")
+		if err == nil && done.id == "" {
+			done, err = findImport(tx.Q, in.ID)
+			return done.wire(tx.Now()), audit.None("the import has ended"), err
+		}
+		return done.wire(tx.Now()), done.event(audit.ImportCancelled, "Cancelled"), err
+	})
+}
+
+// RefusedLines writes the lines that an import refused into a file that can be mended and
+// imported. They stand there as they were sent, so the log tells who has read them.
+func (s *Service) RefusedLines(ctx context.Context, by db.Caller, in OneImportInput, to *web.File) error {
+	return s.download(ctx, by, in.ID, partRefused, to)
+}
+
+// Plan writes what a rehearsal says of each line, as NDJSON.
+func (s *Service) Plan(ctx context.Context, by db.Caller, in OneImportInput, to *web.File) error {
+	return s.download(ctx, by, in.ID, partPlan, to)
+}
+
+func (s *Service) download(ctx context.Context, by db.Caller, id, part string, to *web.File) error {
+	i, err := s.mayImport(ctx, by, id, access.DirectoryWrite)
+	if err != nil {
+		return err
+	}
+	// A file that somebody else sent may hold account numbers.
+	if by.ID != i.actor.ID {
+		if err := s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, access.ReceivingRead); err != nil {
+			return err
+		}
+	}
+	if err := db.Record(ctx, s.db, by, i.event(audit.ImportDownloaded, "Downloaded lines of"), nil); err != nil {
+		return err
+	}
+	to.Name, to.Type = part+".csv", "text/csv; charset=utf-8"
+	if part == partPlan || i.options.Format == entryfile.NDJSON {
+		to.Name, to.Type = part+".ndjson", "application/x-ndjson"
+	}
+	for next := int64(0); ; {
+		number, body, found, err := s.readChunk(ctx, i, part, next)
+		if err != nil || !found {
+			return err
+		}
+		if _, err := to.Write(body); err != nil {
+			return err
+		}
+		next = number + 1
+	}
+}
+
+// ExpireImports deletes uploads that have stopped, and imports that ended long ago.
+func ExpireImports(tx *db.Tx) error {
+	if err := tx.Exec(`DELETE FROM directory_import WHERE ended_at = 0 AND lease_until <= $1 AND status = 'uploading'`, tx.Now()); err != nil {
+		return err
+	}
+	return tx.Exec(`DELETE FROM directory_import WHERE ended_at > 0 AND ended_at <= $1`, tx.Now()-keepImports.Milliseconds())
+}

@@ -1,0 +1,83 @@
+package directory_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+// heapWatcher keeps the largest heap that was live when somebody looked.
+type heapWatcher struct{ least, most uint64 }
+
+func (w *heapWatcher) look() {
+	runtime.GC()
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	if w.least == 0 {
+		w.least = now.HeapAlloc
+	}
+	w.most = max(w.most, now.HeapAlloc)
+}
+
+// longLines is a file with long lines, none of which can be imported.
+type longLines struct {
+	*heapWatcher
+	left, read int
+	piece      []byte
+}
+
+func (l *longLines) Read(p []byte) (int, error) {
+	if len(l.piece) == 0 {
+		if l.left == 0 {
+			return 0, io.EOF
+		}
+		l.left--
+		l.piece = []byte("ship," + strings.Repeat("x", 100_000) + "\n")
+		if l.read++; l.read%50 == 1 {
+			l.look()
+		}
+	}
+	n := copy(p, l.piece)
+	l.piece = l.piece[n:]
+	return n, nil
+}
+
+// However large a file is, little of it is in memory at once. No other test runs beside this one.
+func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		c, heap := n.Admin(t), &heapWatcher{}
+		const lines = 500 // 50 MB
+		file := io.MultiReader(strings.NewReader("type,name\n"), &longLines{heapWatcher: heap, left: lines})
+		id := c.Stream(http.MethodPost, "/v1/directory/imports?workspace_id="+n.First.WorkspaceID, file).OK().Text("id")
+		ended := make(chan error, 1)
+		go func() {
+			_, err := worker(n).ImportTurn(t.Context())
+			ended <- err
+		}()
+		for running := true; running; {
+			heap.look()
+			select {
+			case err := <-ended:
+				if running = false; err != nil {
+					t.Fatal(err)
+				}
+			case <-time.After(20 * time.Millisecond): // collecting garbage all the time would take as long as the import
+			}
+		}
+		if got, want := counts(c.Get("/v1/directory/imports/"+id).OK()), fmt.Sprint("completed 0 0 0 ", lines); got != want {
+			t.Errorf("the import is %s, want %s", got, want)
+		}
+		if grown := (heap.most - heap.least) >> 20; grown > 30 {
+			t.Errorf("the memory has grown by %d MiB", grown)
+		}
+		t.Logf("from %d to %d KiB", heap.least>>10, heap.most>>10)
+	})
+}

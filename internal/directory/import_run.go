@@ -1,0 +1,352 @@
+package directory
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+)
+
+const (
+	// importSlots is how many imports a node works on at once, each of another workspace.
+	importSlots = 2
+	// importInterval is how often a node looks for imports that another one has left.
+	importInterval = time.Second
+	// importLease is how long other nodes leave an import to the one that works on it.
+	importLease = 5 * time.Second
+
+	// importBatch is how many lines one transaction imports, and politeBatch how many while
+	// people write, too: SQLite has one writer, and they wait for it.
+	importBatch = 500
+	politeBatch = 25
+	// politeTime is how long somebody's write makes an import polite.
+	politeTime = time.Second
+	// importBatchBytes bounds the memory that a transaction takes, however long its lines are.
+	importBatchBytes = 1 << 20
+)
+
+// imports is what a node knows about the imports that it works on.
+type imports struct {
+	node string
+	wake chan struct{}
+	own  atomic.Uint64 // writes of imports
+
+	mu     sync.Mutex
+	others uint64    // writes of everybody else, when they were last looked at
+	busy   time.Time // when they last wrote
+}
+
+func newImports() *imports {
+	return &imports{node: rand.Text(), wake: make(chan struct{}, importSlots)}
+}
+
+// wakeImports lets this node look for imports at once.
+func (s *Service) wakeImports() {
+	select {
+	case s.imports.wake <- struct{}{}:
+	default:
+	}
+}
+
+// RunImports works on imports until ctx ends.
+func (s *Service) RunImports(ctx context.Context, log *slog.Logger) {
+	var slots sync.WaitGroup
+	for range importSlots {
+		slots.Go(func() {
+			for ctx.Err() == nil {
+				worked, err := s.ImportTurn(ctx)
+				if err != nil && ctx.Err() == nil {
+					log.Error("an import has stopped and will go on", "error", err.Error())
+				}
+				if worked && err == nil {
+					continue
+				}
+				select {
+				case <-s.imports.wake:
+				case <-time.After(importInterval):
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	slots.Wait()
+}
+
+// ImportTurn works on one import to its end, and says whether there was one.
+func (s *Service) ImportTurn(ctx context.Context) (worked bool, err error) {
+	i, err := s.claimImport(ctx)
+	if err != nil || i.id == "" {
+		return false, err
+	}
+	if err = s.runImport(ctx, i); errors.Is(err, errNotMine) {
+		err = nil
+	}
+	return true, err
+}
+
+func systemCaller() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar")} }
+
+// waiting finds the import that nobody has worked on for longest. Those of a workspace are done in
+// their order.
+const waiting = `SELECT i.id FROM directory_import i WHERE i.ended_at = 0 AND i.status IN ('queued', 'running') AND i.lease_until <= $1
+	AND NOT EXISTS (SELECT 1 FROM directory_import o WHERE o.workspace_number = i.workspace_number AND o.ended_at = 0
+		AND o.status IN ('queued', 'running') AND o.id < i.id)
+	ORDER BY i.lease_until, i.id LIMIT 1`
+
+// claimImport takes the lease of an import that nobody works on; its id is empty if there is none.
+func (s *Service) claimImport(ctx context.Context) (importRow, error) {
+	var id string
+	err := s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(waiting, s.db.Now()).Scan(&id)
+		return err
+	})
+	if err != nil || id == "" {
+		return importRow{}, err
+	}
+	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (importRow, audit.Event, error) {
+		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'running', node = $2, lease_until = $3,
+				started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END
+			WHERE id = $1 AND ended_at = 0 AND status IN ('queued', 'running') AND lease_until <= $4 RETURNING `+importColumns,
+			id, s.imports.node, tx.Now()+importLease.Milliseconds(), tx.Now())
+		return i, audit.None("a lease is no change that the log tells of"), err
+	})
+}
+
+// errNotMine says that the import was cancelled, or that another node has taken it over.
+var errNotMine = errors.New("the import is not this node's any more")
+
+// runImport works on an import until it ends.
+func (s *Service) runImport(ctx context.Context, i importRow) error {
+	source := &chunkReader{ctx: ctx, service: s, row: i}
+	file, err := entryfile.Open(source, i.options.file(i.workspaceID))
+	if err == nil && i.at.Offset > 0 {
+		source = &chunkReader{ctx: ctx, service: s, row: i, next: i.at.Offset / chunkSize, skip: int(i.at.Offset % chunkSize)}
+		file.Resume(source, i.at)
+	}
+	for err == nil {
+		var rows []*entryfile.Row
+		begun := time.Now()
+		polite := s.polite()
+		rows, err = nextRows(file, polite)
+		if source.err != nil {
+			return s.failImport(ctx, i, source.err)
+		}
+		if len(rows) > 0 {
+			held, refused := s.stillMay(ctx, i)
+			if refused != nil {
+				return s.failImport(ctx, i, refused)
+			}
+			if i, err = s.importRows(ctx, i, file, rows, held, err); err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+		}
+		if polite && err == nil {
+			select { // as long as the transaction took, others have the writer for themselves
+			case <-time.After(time.Since(begun)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	if source.err != nil {
+		return s.failImport(ctx, i, source.err)
+	}
+	if !errors.Is(err, io.EOF) {
+		return s.failImport(ctx, i, fault.Invalid("file", err.Error()))
+	}
+	return s.finishImport(ctx, i, api.ImportCompleted, "")
+}
+
+// polite says whether somebody else has written a moment ago.
+func (s *Service) polite() bool {
+	m := s.imports
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	if others := s.db.Writes() - m.own.Load(); others != m.others {
+		m.others, m.busy = others, now
+	}
+	return now.Sub(m.busy) < politeTime
+}
+
+// nextRows reads the rows of a transaction. The error is that after the last of them.
+func nextRows(file entryfile.Reader, polite bool) (rows []*entryfile.Row, err error) {
+	most, begin := importBatch, file.Position().Offset
+	if polite {
+		most = politeBatch
+	}
+	for len(rows) < most && file.Position().Offset-begin < importBatchBytes {
+		row, err := file.Next()
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// stillMay returns what who asked for the import may do, or why they may not go on: access that
+// has ended ends the import.
+func (s *Service) stillMay(ctx context.Context, i importRow) (access.Set, error) {
+	err := s.db.Read(ctx, func(q db.Q) error { return identity.RequireCredential(q, i.actor) })
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, i.actor, i.workspaceID, access.DirectoryWrite)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return s.authority.Permissions(ctx, i.actor, i.workspaceID)
+}
+
+// importRows applies rows, and stores the position after them in the same transaction. It
+// returns after if that went well.
+func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Reader, rows []*entryfile.Row, held access.Set, after error) (importRow, error) {
+	if err := s.vault.Ready(ctx, i.workspace); err != nil {
+		return i, err
+	}
+	many := applier{
+		service: s, workspaceID: i.workspaceID, workspace: i.workspace, held: held,
+		match: i.options.Match, onMatch: i.options.OnMatch, dry: i.options.DryRun,
+	}
+	done, err := applyMany(ctx, db.Caller{Actor: i.actor}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, rows) })
+	s.imports.own.Add(1)
+	if err != nil {
+		return i, err
+	}
+	return done, after
+}
+
+func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, rows []*entryfile.Row) (importRow, error) {
+	tx := a.tx
+	mine, err := tx.Row(`UPDATE directory_import SET lease_until = $3 WHERE id = $1 AND node = $2 AND status = 'running' RETURNING id`,
+		i.id, s.imports.node, tx.Now()+importLease.Milliseconds()).Scan(new(string))
+	if err == nil && !mine {
+		err = errNotMine
+	}
+	if err == nil {
+		err = a.begin(rows)
+	}
+	if err != nil {
+		return i, err
+	}
+	var refused, plan []byte
+	for _, row := range rows {
+		done, err := a.apply(row)
+		var no *fault.Fault
+		if errors.As(err, &no) {
+			done.action = rowRefused
+			if i.refused == 0 {
+				refused = append(refused, file.RefusedHead()...)
+			}
+			refused = append(refused, file.Refused(row, no.Message)...)
+		} else if err != nil {
+			return i, err
+		}
+		i.count(done.action)
+		if i.options.DryRun {
+			line := api.ImportLine{Line: row.Line, Action: done.action, ID: done.id, Label: row.Called(), Type: row.Type, Changes: done.changes}
+			if no != nil {
+				line.Reason = no.Message
+			}
+			text, err := api.EncodeJSON(line)
+			if err != nil {
+				return i, fmt.Errorf("encode the plan of a line: %w", err)
+			}
+			plan = append(append(plan, text...), '\n')
+		}
+	}
+	i.at = file.Position()
+	for part, body := range map[string][]byte{partRefused: refused, partPlan: plan} {
+		if len(body) > 0 {
+			if err := s.insertChunk(tx, i, part, i.at.Offset, body); err != nil {
+				return i, err
+			}
+		}
+	}
+	return i, tx.Exec(`UPDATE directory_import SET position = $2, position_lines = $3, lines = $4, created = $5, updated = $6, unchanged = $7, refused = $8
+		WHERE id = $1`, i.id, i.at.Offset, i.at.Lines, i.lines, i.created, i.updated, i.unchanged, i.refused)
+}
+
+func (i *importRow) count(action string) {
+	i.lines++
+	switch action {
+	case rowCreated:
+		i.created++
+	case rowUpdated:
+		i.updated++
+	case rowUnchanged:
+		i.unchanged++
+	case rowRefused:
+		i.refused++
+	}
+}
+
+// failImport ends an import that cannot go on. What it has done stays.
+func (s *Service) failImport(ctx context.Context, i importRow, why error) error {
+	var no *fault.Fault
+	if !errors.As(why, &no) {
+		return why // such as of the store, which may work again
+	}
+	return s.finishImport(ctx, i, api.ImportFailed, strings.ReplaceAll(no.Message, "\n", "; "))
+}
+
+func (s *Service) finishImport(ctx context.Context, i importRow, status, reason string) error {
+	_, err := db.Write(ctx, s.db, db.Caller{Actor: i.actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		done, err := endImport(tx, i.id, s.imports.node, status, reason)
+		if err == nil && done.id == "" {
+			err = errNotMine
+		}
+		event := done.event(audit.ImportCompleted, "Completed")
+		event.Description += fmt.Sprintf(": %d created, %d updated, %d unchanged, %d refused", done.created, done.updated, done.unchanged, done.refused)
+		if status == api.ImportFailed {
+			event = done.event(audit.ImportFailed, "Gave up")
+			event.Outcome = audit.Failure
+			event.Description += ": " + reason
+		}
+		return struct{}{}, event, err
+	})
+	s.imports.own.Add(1)
+	return err
+}
+
+// chunkReader reads the file of an import from the store, chunk by chunk.
+type chunkReader struct {
+	ctx     context.Context
+	service *Service
+	row     importRow
+	next    int64 // the chunk that comes next
+	skip    int   // how much of it was read before
+	rest    []byte
+	err     error // of the store or the vault; the file is good
+}
+
+func (r *chunkReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		var found bool
+		if _, r.rest, found, r.err = r.service.readChunk(r.ctx, r.row, partFile, r.next); r.err != nil {
+			return 0, r.err
+		}
+		if !found {
+			return 0, io.EOF
+		}
+		r.rest = r.rest[min(r.skip, len(r.rest)):]
+		r.next, r.skip = r.next+1, 0
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}

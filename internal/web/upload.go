@@ -1,0 +1,136 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+const (
+	// arrivalTime is how long each piece of an upload may take to arrive. The server's read
+	// timeout is meant for small bodies and would end a long upload.
+	arrivalTime = 30 * time.Second
+	// arrivalPiece is how large such a piece is.
+	arrivalPiece = 64 << 10
+)
+
+// Upload is a body that is read while it arrives.
+type Upload struct {
+	x       *Exchange
+	s       *Endpoints
+	action  audit.Action
+	most    int64
+	read    int64
+	allowed int64 // how much may be read by the present deadline
+	sum     hash.Hash
+}
+
+// Read reads what has arrived. It gives the sender more time as more arrives.
+func (u *Upload) Read(p []byte) (int, error) {
+	if u.read >= u.allowed {
+		u.allowed = u.read + arrivalPiece
+		control, now := http.NewResponseController(u.x.W), time.Now()
+		err := errors.Join(control.SetReadDeadline(now.Add(arrivalTime)), control.SetWriteDeadline(now.Add(2*arrivalTime)))
+		if err != nil {
+			return 0, fmt.Errorf("give an upload more time: %w", err)
+		}
+	}
+	p = p[:min(int64(len(p)), u.allowed-u.read)]
+	n, err := u.x.R.Body.Read(p)
+	u.read += int64(n)
+	u.sum.Write(p[:n])
+	switch {
+	case u.read > u.most:
+		return 0, fault.New(fault.BodyTooLarge, "the file is larger than %d MiB", u.most>>20)
+	case err != nil && !errors.Is(err, io.EOF):
+		return n, fault.Invalid("body", "could not be read to its end")
+	}
+	return n, err
+}
+
+// End finds out anew who calls, since the session may have ended meanwhile, and binds the
+// idempotency key to what has arrived: the same file sent again gets the same answer.
+func (u *Upload) End() (db.Caller, error) {
+	if err := u.s.identify(u.x); err != nil {
+		return u.x.Caller, err
+	}
+	key, err := idempotencyKey(u.x.R)
+	if err != nil || key == "" {
+		return u.x.Caller, err
+	}
+	u.x.Caller.IdempotencyKey, err = u.s.bindKey(u.x, u.action, key, fmt.Appendf(u.sum.Sum(nil), "?%s", u.x.R.URL.RawQuery))
+	return u.x.Caller, err
+}
+
+// answered returns the answer to an earlier request with the same idempotency key as an error, or
+// a conflict if that one sent another file. Nothing of a file that is sent again is stored, so
+// that it does not count against a quota.
+func (u *Upload) answered(key *db.IdempotencyKey) error {
+	lookup := func(key *db.IdempotencyKey) error {
+		return u.s.DB.Read(u.x.R.Context(), func(q db.Q) error { return key.Lookup(q, u.s.now()) })
+	}
+	used := lookup(key) // which knows nothing of the file yet
+	var conflict *fault.Fault
+	if !errors.As(used, &conflict) {
+		return used
+	}
+	if _, err := io.Copy(io.Discard, u); err != nil {
+		return err
+	}
+	by, err := u.End()
+	if err == nil {
+		err = lookup(by.IdempotencyKey)
+	}
+	if err == nil {
+		err = used // it has expired at this moment
+	}
+	return err
+}
+
+// Receive makes an endpoint of a service method that takes a file of at most so many bytes, for
+// callers with a session. A refused attempt is audited under the action.
+func Receive[In, Out any](s *Endpoints, action audit.Action, most int64,
+	fn func(ctx context.Context, by db.Caller, in In, body *Upload) (Out, error)) Endpoint {
+	bind := newBinder[In](s.now)
+	return func(x *Exchange) {
+		if !s.enter(x) {
+			return
+		}
+		if x.R.ContentLength > most {
+			x.Fail(fault.New(fault.BodyTooLarge, "the file is larger than %d MiB", most>>20))
+			return
+		}
+		done, err := s.claimKey(x, action, nil)
+		key := x.Caller.IdempotencyKey
+		x.Caller.IdempotencyKey = nil // until the file has arrived, nobody knows what it is bound to
+		if err != nil {
+			s.refuse(x, action, err)
+			return
+		}
+		defer done()
+		in, err := bind.request(x, nil)
+		body := &Upload{x: x, s: s, action: action, most: most, sum: sha256.New()}
+		if err == nil && key != nil {
+			err = body.answered(key)
+		}
+		if err != nil {
+			s.refuse(x, action, err)
+			return
+		}
+		out, err := fn(x.R.Context(), x.Caller, in, body)
+		if err != nil {
+			s.refuse(x, action, err)
+			return
+		}
+		s.answer(x, out)
+	}
+}
