@@ -14,6 +14,11 @@ func EntryTypes() []string { return []string{TypePerson, TypeOrganization} }
 // EntryStatuses lists the states that an entry can be in.
 func EntryStatuses() []string { return []string{StatusActive, StatusInactive} }
 
+// EntrySorts lists the orders of a list of entries. A minus means from the end.
+func EntrySorts() []string {
+	return []string{"created", "-created", "updated", "-updated", "label", "-label"}
+}
+
 // Limits of an entry beside those of its fields.
 const (
 	MaxEntryName  = 200 // characters of a name or a label

@@ -17,6 +17,7 @@ type DirectoryListParams struct {
 	Tag         string // the id or the name of a tag
 	Query       string // the beginnings of words of the label and the fields
 	ExternalID  string // the id in another system
+	Sort        string // created, updated or label, from the end with a minus; empty is -created
 	Limit       int    // of a page, 1 to 100
 	Cursor      string
 }
@@ -28,7 +29,7 @@ func (s *DirectoryService) List(ctx context.Context, p DirectoryListParams) (*Pa
 
 func (p DirectoryListParams) query() query {
 	return ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("type", p.Type).
-		text("status", p.Status).text("tag", p.Tag).text("q", p.Query).text("external_id", p.ExternalID)
+		text("status", p.Status).text("tag", p.Tag).text("q", p.Query).text("external_id", p.ExternalID).text("sort", p.Sort)
 }
 
 // All iterates over a directory, newest first. Entries that are added or deleted meanwhile

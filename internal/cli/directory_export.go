@@ -21,11 +21,11 @@ func newDirectoryExport(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [FILE|-]",
 		Short: "Write entries to a CSV or NDJSON file that 'import' reads",
-		Long: `Write the entries of the workspace, newest first, to a file or to standard
-output. 'bursar directory import' can read the file: it updates the entries
-with these ids, or with --map id= creates new ones, for example in another
-workspace. All entries are as they were at one moment, and the log records the
-export.
+		Long: `Write the entries of the workspace, in the order of --sort, to a file or to
+standard output. 'bursar directory import' can read the file: it updates the
+entries with these ids, or with --map id= creates new ones, for example in
+another workspace. All entries are as they were at one moment, and the log
+records the export.
 
 CSV has a column for each property and each field. The column of a field is
 fields.KEY if all its values are texts. Otherwise (numbers, booleans, lists,
@@ -58,6 +58,7 @@ numbers, are in it if you hold the permission ws.receiving.read.`,
 	flags.StringVar(&p.Status, "status", "", "only entries with this status: active or inactive")
 	flags.StringVar(&p.Tag, "tag", "", "only entries with this tag, by name or id")
 	flags.StringVarP(&p.Query, "search", "q", "", "only entries with these words")
+	bindSort(c, &p.Sort)
 	flags.StringVar(&p.Format, "format", "", "csv or ndjson; default by the name of the file, else csv")
 	flags.StringVar(&p.Delimiter, "delimiter", "", "column separator of a CSV file: a character, or tab (default ,)")
 	flags.StringSliceVar(&fields, "fields", nil, "only these fields, in this order")
@@ -80,7 +81,8 @@ func (r *remote) exportEntries(c *cobra.Command, name string, p client.Directory
 	if strings.EqualFold(filepath.Ext(name), ".tsv") && p.Delimiter == "" {
 		p.Delimiter = "tab"
 	}
-	err := errors.Join(oneOf("format", p.Format, entryfile.Formats()), oneOf("type", p.Type, api.EntryTypes()), oneOf("status", p.Status, api.EntryStatuses()))
+	err := errors.Join(oneOf("format", p.Format, entryfile.Formats()), oneOf("type", p.Type, api.EntryTypes()), oneOf("status", p.Status, api.EntryStatuses()),
+		oneOf("sort", p.Sort, api.EntrySorts()))
 	if _, bad := entryfile.ParseDelimiter(p.Delimiter); bad != nil {
 		err = errors.Join(err, term.Usagef("--delimiter %w", bad))
 	}

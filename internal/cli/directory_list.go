@@ -16,7 +16,7 @@ import (
 
 // entryFilter is which entries to list.
 type entryFilter struct {
-	kind, status, tag, words string
+	kind, status, tag, words, sort string
 }
 
 func (f *entryFilter) bind(r *remote, c *cobra.Command) {
@@ -35,18 +35,26 @@ func newEntryList(r *remote) *cobra.Command {
 		Use: "list", Aliases: []string{"ls"},
 		Short: "List entries, newest first",
 		Long: `List the entries of the workspace, newest first. Filters combine: an entry
-must match all of them.
+must match all of them. --sort gives another order: created, updated or label,
+each with a minus for the other way round. A search has no other order.
 
 --search matches the start of words in the label and in the fields. An entry
 must have all of the words.`,
 		Example: `  bursar directory list
   bursar directory list --type organization --status active
   bursar directory list --tag speaker --search "love ada"
+  bursar directory list --sort label
   bursar directory list --all --csv > people.csv
   bursar directory list --jq '.[].fields.email'`,
 	}, &f)
 	c.Flags().StringVarP(&f.words, "search", "q", "", "only entries with these `words`")
+	bindSort(c, &f.sort)
 	return c
+}
+
+func bindSort(c *cobra.Command, sort *string) {
+	c.Flags().StringVar(sort, "sort", "", "`order`: created, updated or label, with a minus from the end (default -created)")
+	completeWords(c, "sort", api.EntrySorts())
 }
 
 func newEntrySearch(r *remote) *cobra.Command {
@@ -76,7 +84,7 @@ func (r *remote) listEntries(c *cobra.Command, f *entryFilter) *cobra.Command {
 	listCommand(r.terminal, c, list[api.EntrySummary]{
 		noun: "directory",
 		rows: func(ctx context.Context, limit int) (iter.Seq2[api.EntrySummary, error], error) {
-			if err := errors.Join(oneOf("type", f.kind, api.EntryTypes()), oneOf("status", f.status, api.EntryStatuses())); err != nil {
+			if err := errors.Join(oneOf("type", f.kind, api.EntryTypes()), oneOf("status", f.status, api.EntryStatuses()), oneOf("sort", f.sort, api.EntrySorts())); err != nil {
 				return nil, err
 			}
 			s, w, err := r.connectWorkspace(ctx)
@@ -84,10 +92,10 @@ func (r *remote) listEntries(c *cobra.Command, f *entryFilter) *cobra.Command {
 				return nil, err
 			}
 			empty = "No matching entries in " + term.Printable(w.Name) + "."
-			if *f == (entryFilter{}) {
+			if *f == (entryFilter{sort: f.sort}) {
 				empty = "The directory of " + term.Printable(w.Name) + " is empty. Add entries with 'bursar directory create' or 'bursar directory import'."
 			}
-			return s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID, Type: f.kind, Status: f.status, Tag: f.tag, Query: f.words, Limit: limit}), nil
+			return s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID, Type: f.kind, Status: f.status, Tag: f.tag, Query: f.words, Sort: f.sort, Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
 			return &term.Table{Columns: []string{"label", "type", "status", "contact", "id"}, Empty: empty}

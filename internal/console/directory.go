@@ -46,13 +46,54 @@ func (c *Console) directoryRoutes() []Route {
 }
 
 // directoryFilters are the list's filters, as they stand in its URL.
-type directoryFilters struct{ Q, Type, Status, Tag string }
+type directoryFilters struct{ Q, Type, Status, Tag, Sort string }
 
-// filterNames are the query parameters that filter the list.
-func filterNames() []string { return []string{"q", "type", "status", "tag"} }
+// filterNames are the query parameters that filter and sort the list.
+func filterNames() []string { return []string{"q", "type", "status", "tag", "sort"} }
 
 // Any says whether a filter is set.
-func (f directoryFilters) Any() bool { return f != directoryFilters{} }
+func (f directoryFilters) Any() bool {
+	f.Sort = ""
+	return f != directoryFilters{}
+}
+
+// directorySort is an order of the list.
+type directorySort struct{ Value, Text, Shown string }
+
+// Sorts are the orders that the list can have. What a search finds comes newest first.
+func (f directoryFilters) Sorts() []directorySort {
+	newest := directorySort{"", "Newest first", "newest first"}
+	if f.Q != "" {
+		return []directorySort{newest}
+	}
+	return []directorySort{newest, {"created", "Oldest first", "oldest first"}, {"label", "Name, A to Z", "by name"}, {"-label", "Name, Z to A", "by name from the end"},
+		{"-updated", "Last changed first", "last changed first"}, {"updated", "Unchanged longest first", "unchanged longest first"}}
+}
+
+// Sorted is the order of the list in words.
+func (f directoryFilters) Sorted() string {
+	for _, s := range f.Sorts() {
+		if s.Value == f.Sort {
+			return s.Shown
+		}
+	}
+	return "newest first"
+}
+
+// ByName is the list with the same filters, sorted by name, or the other way round if it is
+// sorted so already.
+func (f directoryFilters) ByName() string {
+	query := url.Values{"sort": {"label"}}
+	if f.Sort == "label" {
+		query.Set("sort", "-label")
+	}
+	for name, value := range map[string]string{"type": f.Type, "status": f.Status, "tag": f.Tag} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return "?" + query.Encode()
+}
 
 // Chosen says whether a tag is the one the list is filtered by.
 func (f directoryFilters) Chosen(t api.Tag) bool {
@@ -82,7 +123,10 @@ type directoryPage struct {
 
 func (c *Console) directoryPage(v *visit) error {
 	query := v.filters(filterNames()...)
-	data := directoryPage{Filters: directoryFilters{query.Get("q"), query.Get("type"), query.Get("status"), query.Get("tag")}}
+	if query.Get("q") != "" {
+		query.Del("sort")
+	}
+	data := directoryPage{Filters: directoryFilters{query.Get("q"), query.Get("type"), query.Get("status"), query.Get("tag"), query.Get("sort")}}
 	tags, err := v.tags()
 	if err != nil {
 		return err
@@ -109,7 +153,7 @@ func (v *visit) entries(query url.Values, data *directoryPage) (next string, err
 	c := v.console
 	list, err := read(v, c.Directory.List, directory.ListInput{
 		WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
-		Tag: optional(query.Get("tag")), PageParams: v.pageParams(),
+		Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")), PageParams: v.pageParams(),
 	})
 	if err != nil {
 		return "", err

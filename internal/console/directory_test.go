@@ -177,7 +177,7 @@ func TestDirectoryGoesFromPageToPage(t *testing.T) {
 	page := open(t, n, adminEmail, "/directory?q=blue")
 	first := func() string { return page.Text("tbody th a") }
 	steps := []struct{ click, first string }{
-		{"Next page", "Person 34"}, {"Next page", "Person 09"}, {"Previous page", "Person 34"}, {"Newest", "Person 59"}, {"Next page", "Person 34"},
+		{"Next page", "Person 34"}, {"Next page", "Person 09"}, {"Previous page", "Person 34"}, {"First page", "Person 59"}, {"Next page", "Person 34"},
 	}
 	for _, step := range steps {
 		page.ClickText(step.click)
@@ -317,5 +317,36 @@ func TestTagsAreCreatedRenamedAndDeleted(t *testing.T) {
 	page.WaitText(`Tag "staff" deleted and removed from all entries.`)
 	if tags := n.Admin(t).Get("/v1/directory/tags?" + url.Values{"workspace_id": {n.First.WorkspaceID}}.Encode()).OK().Column("name"); slices.Contains(tags, "staff") {
 		t.Errorf("the tags are %q", tags)
+	}
+}
+
+func TestTheDirectoryIsSortedByItsHeads(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	for _, name := range []string{"beta", "Álvaro", "Zed", "alma"} {
+		admin.Entry(servertest.Body{"label": name, "type": "person"})
+	}
+	shown := func(page *browsertest.Page) (names []string) {
+		page.Eval(`[...document.querySelectorAll("table.payees .rowlink")].map((a) => a.textContent)`, &names)
+		return names
+	}
+	for how, options := range map[string][]browsertest.Option{"with scripts": nil, "without scripts": {browsertest.WithoutScripts()}} {
+		t.Run(how, func(t *testing.T) {
+			page := open(t, n, adminEmail, "/directory?type=person", options...)
+			page.Click("table.payees th a.sort")
+			page.WaitText("4 entries shown, by name")
+			if got := shown(page); !slices.Equal(got, []string{"alma", "Álvaro", "beta", "Zed"}) {
+				t.Errorf("sorted by name: %q", got)
+			}
+			page.Accessible("directory-sorted")
+			page.Shoot("directory-sorted")
+			page.Click("table.payees th a.sort")
+			page.WaitText("4 entries shown, by name from the end")
+			if got := shown(page); !slices.Equal(got, []string{"Zed", "beta", "Álvaro", "alma"}) {
+				t.Errorf("sorted by name from the end: %q", got)
+			}
+			page.WaitURL("type=person")
+		})
 	}
 }

@@ -44,6 +44,7 @@ type DB struct {
 	ids     *idSource
 	epoch   *engine.Epoch
 	answers AnswerSecrets
+	labels  labelKeys
 	writes  atomic.Uint64
 	claimed sync.Map // idempotency keys of requests that run on this node
 

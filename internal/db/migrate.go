@@ -43,7 +43,11 @@ func (d dialect) migrations() ([]engine.Migration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read migration %s: %w", name, err)
 		}
-		list = append(list, engine.Migration{Name: name, SQL: d.schema(string(text))})
+		step := engine.Migration{Name: name, SQL: d.schema(string(text))}
+		if name == "0035_label_key" {
+			step.Then = fillLabelKeys
+		}
+		list = append(list, step)
 	}
 	return list, nil
 }

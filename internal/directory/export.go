@@ -46,7 +46,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *
 		if err := q.Snapshot(); err != nil {
 			return err
 		}
-		f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: in.words, take: exportPage}
+		f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: in.words, order: in.order(), take: exportPage}
 		if in.Tag != nil {
 			id, found, err := findTagID(q, in.WorkspaceID, *in.Tag)
 			if err != nil {
@@ -117,7 +117,7 @@ func (in *ExportInput) event(numbers bool) audit.Event {
 	return audit.Event{Action: audit.DirectoryExported, WorkspaceID: in.WorkspaceID, ResourceID: in.WorkspaceID, Description: text}
 }
 
-// every calls fn with all entries that match, page by page, newest first. Tags and methods are
+// every calls fn with all entries that match, page by page, in the order of the filter. Tags and methods are
 // not among them.
 func (f filter) every(q db.Q, fn func(page []*api.Entry) error) error {
 	if f.none {
@@ -134,12 +134,15 @@ func (f filter) every(q db.Q, fn func(page []*api.Entry) error) error {
 				ID: db.UnpackID("entry", r, 0), Type: r.Text(1), Label: r.Text(2), Name: r.Text(3), Status: r.Text(4), ExternalID: r.Text(5),
 				Fields: api.SplitFields([]byte(r.Text(6))), Tags: []string{},
 			})
+			f.after = page[len(page)-1].ID
+			if f.order.column != "" {
+				f.after = string(f.order.positionOf(r, 7, []byte(f.after)))
+			}
 			return nil
 		})
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		f.after = page[len(page)-1].ID
 		if err := fn(page); err != nil {
 			return err
 		}

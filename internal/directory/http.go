@@ -25,6 +25,7 @@ type ListInput struct {
 	Tag         *string `query:"tag"`
 	ExternalID  *string `query:"external_id"`
 	Q           *string `query:"q"`
+	Sort        *string `query:"sort"`
 	web.PageParams
 
 	words []string
@@ -33,8 +34,12 @@ type ListInput struct {
 // Validate checks the page and splits the search text into words.
 func (in *ListInput) Validate(v *fault.Violations) {
 	in.PageParams.Validate(v)
+	web.CheckOneOf(v, "sort", in.Sort, api.EntrySorts()...)
 	if in.Q == nil {
 		return
+	}
+	if orderOf(in.Sort) != (order{}) {
+		v.Add("sort", "must be -created or absent together with q: what is found comes newest first")
 	}
 	if len(*in.Q) > maxSearchText {
 		v.Add("q", "must be at most 200 bytes")

@@ -1,6 +1,8 @@
 package directory
 
 import (
+	"strings"
+
 	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/web"
@@ -14,6 +16,7 @@ type filter struct {
 	tagID     string
 	external  *string
 	words     []string
+	order     order
 	after     string
 	take      int
 	none      bool // no entry has the tag
@@ -23,7 +26,7 @@ type filter struct {
 // newest entries for it than to collect and sort all that have it.
 const commonThreshold = 2000
 
-// each adds the entries to the page, newest first.
+// each adds the entries to the page, in the order of the filter.
 func (f filter) each(q db.Q, page *web.JSONPage) error {
 	sql, err := f.statement(q, `SELECT e.id, e.type, e.label, e.status, e.fields FROM `)
 	if err != nil {
@@ -36,13 +39,22 @@ func (f filter) each(q db.Q, page *web.JSONPage) error {
 	write := func(dst []byte) []byte { return appendEntry(dst, at.id[:], at.row) }
 	return q.EachOf(sql, func(r db.Rows) error {
 		at.row = r
-		page.Row(db.AppendID(at.id[:0], "entry", r.Raw(0)), write)
+		position := db.AppendID(at.id[:0], "entry", r.Raw(0))
+		if f.order.column != "" {
+			position = f.order.positionOf(r, 5, position)
+		}
+		page.Row(position, write)
 		return nil
 	})
 }
 
-// statement is a query for the entries, newest first. It begins as given, up to FROM.
+// statement is a query for the entries, in the order of the filter. It begins as given, up to
+// FROM. If the order is not that of creation, the column that it goes by follows those that
+// are given.
 func (f filter) statement(q db.Q, begin string) (*db.Statement, error) {
+	if f.order != (order{}) {
+		return f.sorted(q, strings.TrimSuffix(begin, ` FROM `))
+	}
 	source, rest, err := f.source(q)
 	if err != nil {
 		return nil, err

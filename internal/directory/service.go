@@ -46,12 +46,12 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 		return nil, err
 	}
 	window, err := s.cursors.Paged(in.PageParams, web.Descending, "directory", in.WorkspaceID,
-		scope(in.Type), scope(in.Status), scope(in.Tag), scope(in.Q), scope(in.ExternalID))
+		scope(in.Type), scope(in.Status), scope(in.Tag), scope(in.Q), scope(in.ExternalID), scope(in.Sort))
 	if err != nil {
 		return nil, err
 	}
-	page := window.NewJSONPage()
-	f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, after: window.After, take: window.Limit}
+	page, workspaceID := window.NewJSONPage(), in.WorkspaceID
+	f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, order: in.order(), after: window.After, take: window.Limit}
 	if in.Q != nil {
 		f.words = in.words
 		var cancel context.CancelFunc
@@ -59,10 +59,11 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 		defer cancel()
 	}
 	searching := false
+	tag := in.Tag // the closure would take the whole input to the heap
 	err = s.db.Read(ctx, func(q db.Q) error {
 		searching = len(f.words) > 0
-		if in.Tag != nil {
-			id, found, err := findTagID(q, in.WorkspaceID, *in.Tag)
+		if tag != nil {
+			id, found, err := findTagID(q, workspaceID, *tag)
 			if err != nil || !found {
 				return err
 			}

@@ -89,10 +89,10 @@ func withExternalIDs(q db.Q, workspace int64, given []string) (map[string]string
 // insert stores the entry and indexes some of its words; see commonWords.
 func insert(tx *db.Tx, e entry, words []string) error {
 	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, external_id, fields, words,
-			email_key, phone_key, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)`,
+			email_key, phone_key, label_key, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
 		stored(e.id), e.workspace, e.kind, e.label, e.labelSent, e.name, e.status, db.NullText(e.externalID), e.fields.String(), e.words,
-		db.MatchKey(api.FieldEmail, e.fields), db.MatchKey(api.FieldPhone, e.fields), tx.Now()); err != nil {
+		db.MatchKey(api.FieldEmail, e.fields), db.MatchKey(api.FieldPhone, e.fields), tx.LabelKey(e.label), tx.Now()); err != nil {
 		return err
 	}
 	return addWords(tx, e, words)
@@ -100,9 +100,9 @@ func insert(tx *db.Tx, e entry, words []string) error {
 
 func update(tx *db.Tx, before, after entry) error {
 	if err := tx.Exec(`UPDATE directory_entry SET label = $2, label_sent = $3, name = $4, status = $5, external_id = $6, fields = $7, words = $8,
-			email_key = $9, phone_key = $10, updated_at = $11 WHERE id = $1`,
+			email_key = $9, phone_key = $10, label_key = $11, updated_at = $12 WHERE id = $1`,
 		stored(after.id), after.label, after.labelSent, after.name, after.status, db.NullText(after.externalID), after.fields.String(), after.words,
-		db.MatchKey(api.FieldEmail, after.fields), db.MatchKey(api.FieldPhone, after.fields), tx.Now()); err != nil {
+		db.MatchKey(api.FieldEmail, after.fields), db.MatchKey(api.FieldPhone, after.fields), tx.LabelKey(after.label), tx.Now()); err != nil {
 		return err
 	}
 	if before.words == after.words {

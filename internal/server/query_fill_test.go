@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ type size struct{ accounts, tenants, members, entries, tags, audit, sessions, ot
 
 // sizes are such that a full scan shows. PostgreSQL's plans depend on how many rows
 // there are and how they are spread. SQLite's do not, since it is never told: a
-// store that is filled sooner does, with as many entries as make a word a common one.
+// store that is filled sooner does, with as many entries as make a word or a tag a common one.
 func sizes(engine string) size {
 	if engine == "sqlite" {
 		return size{accounts: 900, tenants: 500, members: 100, entries: 4_800, tags: 400, audit: 4_000, sessions: 1_500, others: 500}
@@ -278,7 +279,7 @@ func (c *town) directory() {
 		return nil
 	}
 	fields := `{"first-name":"Payee","note":"` + strings.Repeat("as long as people write ", 12) + `"}`
-	c.insert("directory_entry", "id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at, deleted_at", c.many.entries, func(i int) []any {
+	c.insert("directory_entry", "id, workspace_number, type, label, label_sent, name, status, fields, words, label_key, created_at, updated_at, deleted_at", c.many.entries, func(i int) []any {
 		kind, status := "person", "active"
 		if mixed(i)%100 > 80 {
 			kind = "organization"
@@ -286,7 +287,8 @@ func (c *town) directory() {
 		if mixed(i)%50 < 2 {
 			status = "inactive"
 		}
-		return []any{db.PackID("entry", c.entries[i]), c.numbers[c.spread(i)], kind, "Payee", false, "", status, fields, " " + strings.Join(words(i), " "), c.now, c.now, deleted(i)}
+		return []any{db.PackID("entry", c.entries[i]), c.numbers[c.spread(i)], kind, "Payee", false, "", status, fields, " " + strings.Join(words(i), " "),
+			binary.BigEndian.AppendUint32(nil, uint32(mixed(i))), c.now, c.now - int64(mixed(i)%100_000), deleted(i)}
 	})
 	c.insert("directory_word", "workspace_number, word, entry_id", 2*c.many.entries, func(i int) []any {
 		if deleted(i/2) != nil {
@@ -299,7 +301,7 @@ func (c *town) directory() {
 	})
 	c.insert("directory_entry_tag", "entry_id, tag_id, live", c.many.entries, func(i int) []any {
 		tag := 20 + i%(c.many.tags-20)
-		if i%3 == 0 {
+		if i%8 != 1 {
 			tag = c.spread(i)
 		}
 		return []any{db.PackID("entry", c.entries[i]), c.tags[tag], deleted(i) == nil}

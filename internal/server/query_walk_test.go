@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/db"
@@ -115,6 +116,15 @@ func (w *tour) directory(x *servertest.Tenant, share string) {
 		}
 	}
 	w.list(x.Owner, "/v1/directory", share, "workspace_id", x.WorkspaceID, "tag", w.town.tags[0])
+	for _, sort := range api.EntrySorts() {
+		for _, kind := range []string{"", "organization"} {
+			for _, status := range []string{"", "inactive"} {
+				for _, tag := range []string{"", "common", w.town.tags[0]} {
+					w.list(x.Owner, "/v1/directory", share, "workspace_id", x.WorkspaceID, "type", kind, "status", status, "tag", tag, "sort", sort)
+				}
+			}
+		}
+	}
 }
 
 // audit asks for the log by every filter, of which some values are common and some

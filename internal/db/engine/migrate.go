@@ -3,7 +3,10 @@ package engine
 import "fmt"
 
 // Migration is one step of the schema.
-type Migration struct{ Name, SQL string }
+type Migration struct {
+	Name, SQL string
+	Then      func(c Conn) error // what SQL cannot do, in the same transaction; nil if nothing
+}
 
 // Migrator is a connection in a transaction that keeps other programs from
 // changing the schema at the same time.
@@ -31,6 +34,11 @@ func ApplyMigrations(m Migrator, all []Migration, now int64) error {
 		}
 		if err := m.Script(step.SQL); err != nil {
 			return fmt.Errorf("apply migration %s: %w", step.Name, err)
+		}
+		if step.Then != nil {
+			if err := step.Then(m); err != nil {
+				return fmt.Errorf("apply migration %s: %w", step.Name, err)
+			}
 		}
 		if err := m.Exec(`INSERT INTO schema_migration (name, applied_at) VALUES ($1, $2)`, []any{step.Name, now}); err != nil {
 			return fmt.Errorf("record migration %s: %w", step.Name, err)
