@@ -99,13 +99,16 @@ type ReceivingMethodCreate struct {
 	AccountName string `json:"account_name" required:"true"`
 	AccountID   string `json:"account_id" required:"true"`
 	IsDefault   bool   `json:"is_default,omitzero"`
+	// InstitutionCode is the code of the bank or wallet, which a rail pays by.
+	InstitutionCode *string `json:"institution_code,omitzero"`
 }
 
 // ReceivingMethodUpdate says what to change about a receiving method. Whatever is
-// nil stays as it is.
+// nil stays as it is. A change of anything but IsDefault makes a successor, which is the answer.
 type ReceivingMethodUpdate struct {
-	Provider    *string `json:"provider,omitzero"`
-	AccountName *string `json:"account_name,omitzero"`
-	AccountID   *string `json:"account_id,omitzero"`
-	IsDefault   *bool   `json:"is_default,omitzero"`
+	Provider        *string `json:"provider,omitzero"`
+	AccountName     *string `json:"account_name,omitzero"`
+	AccountID       *string `json:"account_id,omitzero"`
+	IsDefault       *bool   `json:"is_default,omitzero"`
+	InstitutionCode *string `json:"institution_code,omitzero"` // "" removes it
 }

@@ -216,6 +216,12 @@ type ReceivingMethod struct {
 	AccountName string `json:"account_name"`
 	AccountID   string `json:"account_id"`
 	IsDefault   bool   `json:"is_default"`
+	// Status is MethodPending, MethodActive, MethodRetired or MethodRejected.
+	Status          string `json:"status"`
+	InstitutionCode string `json:"institution_code,omitzero"`
+	Replaces        string `json:"replaces,omitzero"`    // the method that it succeeds
+	PayableAt       int64  `json:"payable_at,omitzero"`  // of an active one that cools
+	ApprovalID      string `json:"approval_id,omitzero"` // that it waits for
 }
 
 // Created is the answer to making or changing something.

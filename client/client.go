@@ -23,6 +23,8 @@ type Client struct {
 	Tags *TagService
 	// ReceivingMethods are the accounts where an entry receives money.
 	ReceivingMethods *ReceivingMethodService
+	// Approvals are what one person asks for and another one allows.
+	Approvals *ApprovalService
 	// Workspaces hold directories, members and roles.
 	Workspaces *WorkspaceService
 	// Members are the people in a workspace.
@@ -85,6 +87,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	c.Directory = &DirectoryService{c}
 	c.Tags = &TagService{c}
 	c.ReceivingMethods = &ReceivingMethodService{c}
+	c.Approvals = &ApprovalService{c}
 	c.Workspaces = &WorkspaceService{c}
 	c.Members = &MemberService{c}
 	c.Invitations = &InvitationService{c}

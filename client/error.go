@@ -39,6 +39,8 @@ const (
 	CodeTooMany              = "TOO_MANY"               // the limit of this resource is reached
 	CodeAuditUnsigned        = "AUDIT_UNSIGNED"         // the server does not sign the audit log
 	CodeExternalIDTaken      = "EXTERNAL_ID_TAKEN"      // another entry has the external id
+	CodeApprovalDecided      = "APPROVAL_DECIDED"       // the approval is no longer pending
+	CodeApprovalChanged      = "APPROVAL_CHANGED"       // the approval is for something else than what was shown
 )
 
 // Error is a refusal by the server.

@@ -6,15 +6,25 @@ import (
 )
 
 // ReceivingMethodService manages the accounts where an entry receives money.
-// [DirectoryService.Get] lists them.
+// [DirectoryService.Get] lists those that can be paid.
 type ReceivingMethodService struct{ c *Client }
+
+// List reads all receiving methods of an entry, oldest first: also those that wait for a second
+// person, that cool, that were replaced and that were rejected.
+func (s *ReceivingMethodService) List(ctx context.Context, entryID string) ([]ReceivingMethod, error) {
+	methods, err := read[[]ReceivingMethod](ctx, s.c, "/directory", entryID, "receiving-methods")
+	if err != nil {
+		return nil, err
+	}
+	return *methods, nil
+}
 
 // Add adds a receiving method to an entry.
 func (s *ReceivingMethodService) Add(ctx context.Context, entryID string, p ReceivingMethodParams) (*ReceivingMethod, error) {
 	return change[ReceivingMethod](ctx, s.c, http.MethodPost, p, "/directory", entryID, "receiving-methods")
 }
 
-// Update changes a receiving method.
+// Update makes a receiving method the default, or makes a successor of it, which it returns.
 func (s *ReceivingMethodService) Update(ctx context.Context, entryID, id string, p ReceivingMethodUpdateParams) (*ReceivingMethod, error) {
 	return change[ReceivingMethod](ctx, s.c, http.MethodPatch, p, "/directory", entryID, "receiving-methods", id)
 }

@@ -26,6 +26,7 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 		t.Run("imports", func(t *testing.T) { walkImports(t, n, c, n.First.WorkspaceID) })
 		t.Run("tags", func(t *testing.T) { walkTags(t, c, n.First.WorkspaceID) })
 		t.Run("methods", func(t *testing.T) { walkMethods(t, c, n.First.WorkspaceID) })
+		t.Run("approvals", func(t *testing.T) { walkApprovals(t, n, c, way) })
 		t.Run("workspaces", func(t *testing.T) { walkWorkspaces(t, c, n.First.OrganizationID) })
 		t.Run("people", func(t *testing.T) { walkPeople(t, c, n.First.WorkspaceID) })
 		t.Run("invitations", func(t *testing.T) { walkInvitations(t, n, c) })
@@ -230,6 +231,47 @@ func walkMethods(t *testing.T, c *client.Client, ws string) {
 	}
 	if gone := must[*client.Deleted](t)(c.ReceivingMethods.Remove(ctx, id, method.ID)); !gone.Deleted {
 		t.Errorf("remove: %+v", gone)
+	}
+}
+
+func walkApprovals(t *testing.T, n *servertest.Node, c *client.Client, way *tap) {
+	ctx := t.Context()
+	x := n.Tenant(t)
+	maker, second := x.Owner, x.Node.Person(t, x.Member("admin"))
+	c = dial(t, n.URL, way.through(), client.WithToken(maker.Token))
+	approver := dial(t, n.URL, way.through(), client.WithToken(second.Token))
+	ask := func() *client.Approval {
+		t.Helper()
+		method := must[*client.ReceivingMethod](t)(c.ReceivingMethods.Add(ctx, x.Entry("Grace"), client.ReceivingMethodParams{Provider: "bank", AccountName: "Grace", AccountID: "1"}))
+		return must[*client.Approval](t)(approver.Approvals.Get(ctx, method.ApprovalID))
+	}
+	one := ask()
+	done := must[*client.Approval](t)(approver.Approvals.Approve(ctx, one.ID, client.ApprovalApproveParams{Digest: one.Digest, Verification: "called"}))
+	if done.State != "approved" || done.DecidedBy == nil || done.DecidedBy.ID != second.UserID {
+		t.Errorf("approve: %+v", done)
+	}
+	if methods := must[[]client.ReceivingMethod](t)(c.ReceivingMethods.List(ctx, one.EntryID)); len(methods) != 1 || methods[0].Status != "active" {
+		t.Errorf("methods: %+v", methods)
+	}
+	if done := must[*client.Approval](t)(approver.Approvals.Reject(ctx, ask().ID, client.ApprovalRejectParams{Reason: "no"})); done.State != "rejected" {
+		t.Errorf("reject: %+v", done)
+	}
+	if done := must[*client.Approval](t)(c.Approvals.Withdraw(ctx, ask().ID)); done.State != "withdrawn" {
+		t.Errorf("withdraw: %+v", done)
+	}
+	count := 0
+	for _, err := range c.Approvals.All(ctx, client.ApprovalListParams{WorkspaceID: x.WorkspaceID}) {
+		if count++; err != nil {
+			t.Error(err)
+		}
+	}
+	if count != 3 {
+		t.Errorf("there are %d approvals", count)
+	}
+	hours := int64(48)
+	policy := must[*client.ReceivingPolicy](t)(c.Approvals.UpdatePolicy(ctx, x.WorkspaceID, client.ReceivingPolicyParams{ReceivingCoolingHours: &hours}))
+	if got := must[*client.ReceivingPolicy](t)(c.Approvals.Policy(ctx, x.WorkspaceID)); got.CoolingHours != 48 || policy.CoolingHours != 48 || got.Persons != 2 {
+		t.Errorf("policy: %+v", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import "bursar/api"
 // Answers of the API. Package api defines them.
 type (
 	APIKey             = api.APIKey
+	Approval           = api.Approval
 	AuditEntry         = api.AuditEntry
 	AuditFeed          = api.AuditFeed
 	AuditProof         = api.AuditProof
@@ -33,6 +34,7 @@ type (
 	Ownership          = api.Ownership
 	PreviousAPIKey     = api.PreviousAPIKey
 	ReceivingMethod    = api.ReceivingMethod
+	ReceivingPolicy    = api.ReceivingPolicy
 	Restored           = api.Restored
 	Revoked            = api.Revoked
 	Role               = api.Role
@@ -47,6 +49,8 @@ type (
 // Parameters of the API's requests. Package api defines them. A pointer that is nil
 // leaves something out.
 type (
+	ApprovalApproveParams       = api.ApprovalApprove
+	ApprovalRejectParams        = api.ApprovalReject
 	EntryCreateParams           = api.EntryCreate
 	EntryUpdateParams           = api.EntryUpdate
 	Field                       = api.Field
@@ -56,6 +60,7 @@ type (
 	OrganizationUpdateParams    = api.SettingsUpdate
 	ReceivingMethodParams       = api.ReceivingMethodCreate
 	ReceivingMethodUpdateParams = api.ReceivingMethodUpdate
+	ReceivingPolicyParams       = api.ReceivingPolicyUpdate
 	RoleParams                  = api.RoleDefine
 	TagCreateParams             = api.TagCreate
 	TagUpdateParams             = api.TagUpdate

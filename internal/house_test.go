@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -21,7 +22,7 @@ func layers() [][]string {
 	return [][]string{
 		{"api", "api/openapi"},
 		{"client"},
-		{"internal/graceful", "internal/spreadsheet", "internal/auditproof", "internal/keyfile"},
+		{"internal/graceful", "internal/spreadsheet", "internal/auditproof", "internal/keyfile", "internal/institution"},
 		{"internal/fault", "internal/directory/entryfile", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db/engine"},
 		{"internal/db/sqlite", "internal/db/postgres"},
@@ -33,6 +34,7 @@ func layers() [][]string {
 		{"internal/token"},
 		{"internal/slug", "internal/identity"},
 		{"internal/signin"},
+		{"internal/approval"},
 		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},
 		{"internal/console", "internal/setup"},
 		{"internal/server"},
@@ -194,5 +196,28 @@ func TestEverySecurityPromiseNamesATestThatExists(t *testing.T) {
 		if !exists {
 			t.Errorf("there is no test %s in internal/%s", name[2], name[1])
 		}
+	}
+}
+
+// Whatever makes a receiving method payable, or the default, goes through makePayable, or comes from an
+// approval: no command, route or page of any package stores that by itself.
+func TestOneFunctionMakesMethodsPayable(t *testing.T) {
+	stores := regexp.MustCompile(`INSERT INTO receiving_method |UPDATE receiving_method [^` + "`" + `]*('active'|payable_at = |default_since = \$)|setStatus\([^)]*MethodActive|\.activate\(`)
+	found := map[string]int{}
+	err := filepath.WalkDir("..", func(name string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if n := len(stores.FindAll(text, -1)); n > 0 {
+			found[filepath.ToSlash(name)] = n
+		}
+		return err
+	})
+	// In payable.go these are activate, which makePayable calls, and insertMethod, which stores what
+	// waits; in method_approval.go it is applyMethod, which carries an approval out.
+	want := map[string]int{"../internal/directory/payable.go": 4, "../internal/directory/method_approval.go": 1}
+	if err != nil || !maps.Equal(found, want) {
+		t.Errorf("methods are made payable in %v, want %v, %v", found, want, err)
 	}
 }

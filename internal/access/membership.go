@@ -57,10 +57,14 @@ func HeldBy(q db.Q, workspaceID, accountID string) (held Set, err error) {
 }
 
 // LockMembers serializes changes of a workspace's members and roles. Rules such as
-// "a workspace keeps an admin" cannot be decided by two transactions at once.
+// "a workspace keeps an admin" cannot be decided by two transactions at once. It notes who may
+// approve before the change.
 func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bool, err error) {
 	found, err = tx.Row(`UPDATE workspace SET member_version = member_version + 1 WHERE id = $1 RETURNING organization_id`, workspaceID).
 		Scan(&organizationID)
+	if err == nil && found {
+		err = beforeChange(tx, workspaceID)
+	}
 	return organizationID, found, err
 }
 
@@ -98,8 +102,11 @@ func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) (end int64, err 
 
 // Grant gives a role to a member, whether they have accepted the invitation or not.
 func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
-	return tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role) VALUES ($1, $2, $3)
-		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role)
+	if err := tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role) VALUES ($1, $2, $3)
+		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role); err != nil {
+		return err
+	}
+	return NoteApprovers(tx, workspaceID)
 }
 
 // Accept makes an invited account a member. The organization becomes the home of an
@@ -109,6 +116,9 @@ func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
 func Accept(tx *db.Tx, workspaceID, accountID string) error {
 	if err := tx.Exec(`UPDATE workspace_member SET accepted = TRUE, member_id = account_id, joined_at = $3 WHERE workspace_id = $1 AND account_id = $2`,
 		workspaceID, accountID, tx.Now()); err != nil {
+		return err
+	}
+	if err := NoteApprovers(tx, workspaceID); err != nil {
 		return err
 	}
 	return tx.Exec(`UPDATE account SET awaits_home = FALSE, home_org_id = COALESCE(home_org_id, (SELECT w.organization_id FROM workspace w WHERE w.id = $1))
@@ -124,6 +134,9 @@ func AskAgain(tx *db.Tx, accountID string) error {
 		return err
 	}
 	for _, workspaceID := range workspaces {
+		if err := beforeChange(tx, workspaceID); err != nil {
+			return err
+		}
 		if err := tx.Exec(`UPDATE workspace_member SET accepted = FALSE, invitation_id = COALESCE(invitation_id, $3), member_id = COALESCE(invitation_id, $3), invitation_expires_at = $4
 			WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID, tx.NewID("inv"), tx.Now()+InvitationLifetime.Milliseconds()); err != nil {
 			return err

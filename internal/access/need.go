@@ -13,7 +13,7 @@ func (p Permission) Needs() Set {
 		return SetOf(WSRead, MembersRead)
 	case DirectoryWrite, DirectoryDelete, TagsWrite, ReceivingRead:
 		return SetOf(WSRead, DirectoryRead)
-	case ReceivingWrite:
+	case ReceivingWrite, ReceivingApprove:
 		return SetOf(WSRead, DirectoryRead, ReceivingRead)
 	case AuditExport:
 		return SetOf(WSRead, AuditRead)

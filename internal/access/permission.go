@@ -29,6 +29,7 @@ const (
 	PayoutsRead      Permission = "ws.payouts.read"
 	PayoutsCreate    Permission = "ws.payouts.create"
 	PayoutsApprove   Permission = "ws.payouts.approve"
+	ReceivingApprove Permission = "ws.receiving.approve"
 	OrgRead          Permission = "org.read"
 	OrgSettingsRead  Permission = "org.settings.read"
 	OrgSettingsWrite Permission = "org.settings.write"
@@ -39,7 +40,7 @@ const (
 func workspacePermissions() []Permission {
 	return []Permission{
 		WSRead, WSWrite, MembersRead, MembersWrite, RolesWrite,
-		DirectoryRead, DirectoryWrite, DirectoryDelete, ReceivingRead, ReceivingWrite, TagsWrite,
+		DirectoryRead, DirectoryWrite, DirectoryDelete, ReceivingRead, ReceivingWrite, ReceivingApprove, TagsWrite,
 		AuditRead, AuditExport, KeysRead, KeysWrite, WebhooksRead, WebhooksWrite,
 		PayoutsRead, PayoutsCreate, PayoutsApprove,
 	}
@@ -69,8 +70,11 @@ func ParseSet(text string) Set {
 }
 
 // OfMachine is what a machine client holds of a set: it can never decide who else may do
-// something, because whoever made it and knows its secret may have left since.
-func (s Set) OfMachine() Set { return s &^ SetOf(MembersWrite, RolesWrite, KeysWrite) }
+// something, because whoever made it and knows its secret may have left since; nor is it a
+// second pair of eyes.
+func (s Set) OfMachine() Set {
+	return s &^ SetOf(MembersWrite, RolesWrite, KeysWrite, ReceivingApprove)
+}
 
 // Has reports whether the permission is in the set.
 func (s Set) Has(p Permission) bool { one := SetOf(p); return one != 0 && s&one == one }
@@ -127,7 +131,7 @@ func BuiltInRoles() []Role {
 		{"viewer", "Viewer", "#475467", viewer, true},
 		{"directory_manager", "Directory manager", "#067647", member | SetOf(DirectoryDelete, ReceivingWrite, TagsWrite), true},
 		{"disbursement_manager", "Disbursement manager", "#b54708", viewer | SetOf(ReceivingRead, PayoutsCreate), true},
-		{"disbursement_authorizer", "Disbursement authorizer", "#6941c6", viewer | SetOf(ReceivingRead, PayoutsApprove), true},
+		{"disbursement_authorizer", "Disbursement authorizer", "#6941c6", viewer | SetOf(ReceivingRead, ReceivingApprove, PayoutsApprove), true},
 		{"auditor", "Auditor", "#0e7090", viewer | SetOf(AuditRead, AuditExport), true},
 	}
 }

@@ -64,7 +64,7 @@ func TestBuiltInRolesGrant(t *testing.T) {
 		"member":                  "ws.read ws.members.read ws.directory.read ws.directory.write ws.receiving.read ws.payouts.read",
 		"directory_manager":       "ws.read ws.members.read ws.directory.read ws.directory.write ws.directory.delete ws.receiving.read ws.receiving.write ws.tags.write ws.payouts.read",
 		"disbursement_manager":    "ws.read ws.members.read ws.directory.read ws.receiving.read ws.payouts.read ws.payouts.create",
-		"disbursement_authorizer": "ws.read ws.members.read ws.directory.read ws.receiving.read ws.payouts.read ws.payouts.approve",
+		"disbursement_authorizer": "ws.read ws.members.read ws.directory.read ws.receiving.read ws.receiving.approve ws.payouts.read ws.payouts.approve",
 		"auditor":                 "ws.read ws.members.read ws.directory.read ws.audit.read ws.audit.export ws.payouts.read",
 	} {
 		if role, found := access.BuiltInRole(key); !found || !role.BuiltIn || role.Permissions.String() != want {

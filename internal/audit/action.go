@@ -55,6 +55,19 @@ const (
 	ReceivingMethodRemoved  Action = "directory.receiving_method.removed"
 	ReceivingMethodRevealed Action = "directory.receiving_method.revealed"
 
+	ReceivingMethodApproved  Action = "directory.receiving_method.approved"
+	ReceivingMethodRejected  Action = "directory.receiving_method.rejected"
+	ReceivingMethodWithdrawn Action = "directory.receiving_method.withdrawn"
+	ReceivingMethodExpired   Action = "directory.receiving_method.expired"
+	ReceivingMethodActivated Action = "directory.receiving_method.activated"
+
+	ReceivingPolicyUpdated   Action = "iam.workspace.receiving_policy_updated"
+	ReceivingPolicyRequested Action = "iam.workspace.receiving_policy_requested"
+	ReceivingPolicyApproved  Action = "iam.workspace.receiving_policy_approved"
+	ReceivingPolicyRejected  Action = "iam.workspace.receiving_policy_rejected"
+	ReceivingPolicyWithdrawn Action = "iam.workspace.receiving_policy_withdrawn"
+	ReceivingPolicyExpired   Action = "iam.workspace.receiving_policy_expired"
+
 	DeviceApproved    Action = "auth.device.approved"
 	DeviceDenied      Action = "auth.device.denied"
 	SessionCreated    Action = "auth.session.created"
@@ -97,7 +110,10 @@ func Actions() []Action {
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
 		ImportDownloaded, DirectoryExported, TagCreated, TagUpdated,
-		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, DeviceApproved,
+		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
+		ReceivingMethodRejected, ReceivingMethodWithdrawn, ReceivingMethodExpired, ReceivingMethodActivated, ReceivingPolicyUpdated,
+		ReceivingPolicyRequested, ReceivingPolicyApproved, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired,
+		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, LoginFailed, LinkCreated, AccountRecovered,
 		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
@@ -111,7 +127,9 @@ func (a Action) changesAccess() bool {
 		VaultKeyReplaced, VaultResealed, // servers read their keys again
 		PasskeyAdded, TOTPEnabled: // which may be the second factor that a session needs
 		return true
-	case UserCreated, AccessDenied, MemberInvited, MemberDeclined:
+	case UserCreated, AccessDenied, MemberInvited, MemberDeclined,
+		ReceivingPolicyUpdated, ReceivingPolicyRequested, ReceivingPolicyApproved, ReceivingPolicyRejected, ReceivingPolicyWithdrawn,
+		ReceivingPolicyExpired:
 		return false
 	}
 	return strings.HasPrefix(string(a), "iam.")

@@ -37,8 +37,8 @@ CSV is safe to open as a spreadsheet: a cell that starts like a formula, with
 = + - or @, has an ' before it, which 'import' takes away. --raw omits it, for
 machines; import such a file with --raw, too.
 
-The file appears when it is complete. Receiving methods, with their account
-numbers, are in it if you hold the permission ws.receiving.read.`,
+The file appears when it is complete. Receiving methods that can be paid, with
+their account numbers, are in it if you hold the permission ws.receiving.read.`,
 		Example: `  bursar directory export people.csv
   bursar directory export --type person --tag speaker speakers.ndjson
   bursar directory export --fields email,phone > contacts.csv

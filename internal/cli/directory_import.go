@@ -64,7 +64,8 @@ by commas, semicolons or tabs. A column goes where its header says:
                                   {"city":"Rome"}; null removes the field
   method.provider,                an account that the entry is paid at, which
   method.account_name,            is added if it is new; it needs the
-  method.account_id               permission ws.receiving.write
+  method.account_id,              permission ws.receiving.write, and waits for
+  method.institution_code         a second person where the workspace has two
   anything else                   the field of that name, as a text; "E-Mail",
                                   "First Name" and the like are the
                                   well-known fields

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,9 @@ func newMethodList(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list ENTRY", Aliases: []string{"ls"},
 		Short: "List the receiving methods of an entry",
+		Long: `List all receiving methods of an entry: also those that wait for a second
+person, that cool, that were replaced and that were rejected. Only those whose
+status is active are paid.`,
 		Example: `  bursar receiving-methods list "Ada Lovelace"
   bursar receiving-methods list "Ada Lovelace" --show-numbers
   bursar receiving-methods list "Ada Lovelace" --jq '.[] | select(.is_default).account_id'`,
@@ -52,15 +56,19 @@ func newMethodList(r *remote) *cobra.Command {
 			if e.ReceivingMethods == nil {
 				return errMethodsHidden
 			}
-			rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "id"}, Empty: term.Printable(e.Label) + " has no receiving methods yet. Add one with 'bursar receiving-methods add'."}
-			for _, m := range *e.ReceivingMethods {
+			methods, err := s.ReceivingMethods.List(c.Context(), e.ID)
+			if err != nil {
+				return fmt.Errorf("list the receiving methods: %w", err)
+			}
+			rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "status", "id"}, Empty: term.Printable(e.Label) + " has no receiving methods yet. Add one with 'bursar receiving-methods add'."}
+			for _, m := range methods {
 				mark := ""
 				if m.IsDefault {
 					mark = "yes"
 				}
-				rows.Add(m.Provider, m.AccountName, r.accountText(m, numbers), mark, m.ID)
+				rows.Add(m.Provider, m.AccountName, r.accountText(m, numbers), mark, statusText(m), m.ID)
 			}
-			return out.WriteTable(r.terminal, *e.ReceivingMethods, rows)
+			return out.WriteTable(r.terminal, methods, rows)
 		},
 	}
 	c.Flags().BoolVar(&numbers, "show-numbers", false, "show account numbers in full")
@@ -71,6 +79,7 @@ func newMethodList(r *remote) *cobra.Command {
 // accountFlags are the flags that describe a receiving method.
 type accountFlags struct {
 	provider, name, id string
+	institution        string
 	isDefault          bool
 }
 
@@ -78,8 +87,9 @@ func (a *accountFlags) bind(c *cobra.Command) {
 	c.Flags().StringVar(&a.provider, "provider", "", "bank or service that holds the account")
 	c.Flags().StringVar(&a.name, "account-name", "", "name of the account holder")
 	c.Flags().StringVar(&a.id, "account-id", "", "account number, or - to read it from standard input")
+	c.Flags().StringVar(&a.institution, "institution", "", "code of the bank or wallet, by which a rail pays, such as GXCHPHM2XXX")
 	c.Flags().BoolVar(&a.isDefault, "default", false, "make this the default method")
-	for _, flag := range []string{"provider", "account-name", "account-id"} {
+	for _, flag := range []string{"provider", "account-name", "account-id", "institution"} {
 		_ = c.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
 	}
 }
@@ -115,7 +125,8 @@ func newMethodAdd(r *remote) *cobra.Command {
 		Use:   "add ENTRY --provider PROVIDER --account-name NAME --account-id ID",
 		Short: "Add a receiving method to an entry",
 		Long: `Add a receiving method to an entry and print its id. The first one becomes the
-default, a later one only with --default.
+default, a later one only with --default. Where the workspace demands a second
+person, the method waits until somebody else has approved it.
 
 With '--account-id -' the command reads the number from standard input, or
 asks for it, so that it stays out of your shell history.`,
@@ -137,9 +148,11 @@ asks for it, so that it stays out of your shell history.`,
 			if err != nil {
 				return err
 			}
-			m, err := s.ReceivingMethods.Add(c.Context(), e.ID, client.ReceivingMethodParams{
-				Provider: account.provider, AccountName: account.name, AccountID: account.id, IsDefault: account.isDefault,
-			})
+			params := client.ReceivingMethodParams{Provider: account.provider, AccountName: account.name, AccountID: account.id, IsDefault: account.isDefault}
+			if account.institution != "" {
+				params.InstitutionCode = &account.institution
+			}
+			m, err := s.ReceivingMethods.Add(c.Context(), e.ID, params)
 			if err != nil {
 				return fmt.Errorf("add the receiving method: %w", err)
 			}
@@ -180,5 +193,21 @@ func (r *remote) methodText(m api.ReceivingMethod, number bool) string {
 	if m.IsDefault {
 		text += ", default"
 	}
+	if status := statusText(m); status != api.MethodActive && status != "" {
+		text += ", " + status
+	}
 	return text + " (" + m.ID + ")"
+}
+
+// statusText is the status of a method, with what it waits for.
+func statusText(m api.ReceivingMethod) string {
+	switch {
+	case m.Status == api.MethodPending:
+		return "waits for approval " + m.ApprovalID
+	case m.Status == api.MethodActive && m.PayableAt > time.Now().UnixMilli():
+		return "active from " + localTime(m.PayableAt)
+	case m.ApprovalID != "":
+		return m.Status + ", as the default it waits for approval " + m.ApprovalID
+	}
+	return m.Status
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,9 @@ func newMethodUpdate(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "update ENTRY METHOD", Aliases: []string{"edit"},
 		Short: "Change a receiving method",
-		Long:  `Change a receiving method. Omitted flags keep their value.`,
+		Long: `Change a receiving method. Omitted flags keep their value. A change makes a
+successor with an id of its own; the old method is paid until the new one can
+be. Where the workspace demands a second person, it waits for their approval.`,
 		Example: `  bursar receiving-methods update "Ada Lovelace" first-harbour-bank --account-name "Augusta Ada Lovelace"
   bursar receiving-methods update "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --account-id - < number.txt`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),
@@ -47,13 +50,14 @@ func (a *accountFlags) changes(c *cobra.Command, t Terminal) (p client.Receiving
 		"account-name": func() { p.AccountName = &a.name },
 		"account-id":   func() { p.AccountID = &a.id },
 		"default":      func() { p.IsDefault = &a.isDefault },
+		"institution":  func() { p.InstitutionCode = &a.institution },
 	} {
 		if c.Flags().Changed(flag) {
 			value()
 		}
 	}
 	if p == (client.ReceivingMethodUpdateParams{}) {
-		return p, term.Usagef("nothing to change: pass --provider, --account-name, --account-id or --default")
+		return p, term.Usagef("nothing to change: pass --provider, --account-name, --account-id, --institution or --default")
 	}
 	return p, a.read(c.Context(), t)
 }
@@ -102,7 +106,7 @@ func newMethodRemove(r *remote) *cobra.Command {
 		Short: "Remove a receiving method",
 		Long: `Remove a receiving method from an entry. This cannot be undone, so the command
 asks first, unless you pass --yes. If it was the default, the oldest remaining
-method becomes the default.`,
+method becomes the default, if need be after a second person has approved.`,
 		Example: `  bursar receiving-methods remove "Ada Lovelace" first-harbour-bank
   bursar receiving-methods remove "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --yes`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: r.completeMethod(),
@@ -150,8 +154,15 @@ func (r *remote) findMethod(ctx context.Context, s *session, entry, ref string) 
 		}
 		return nil, api.ReceivingMethod{}, errMethodsHidden
 	}
-	list := make([]candidate[api.ReceivingMethod], len(*e.ReceivingMethods))
-	for i, m := range *e.ReceivingMethods {
+	methods, err := s.ReceivingMethods.List(ctx, e.ID)
+	if err != nil {
+		return nil, api.ReceivingMethod{}, fmt.Errorf("list the receiving methods: %w", err)
+	}
+	methods = slices.DeleteFunc(methods, func(m api.ReceivingMethod) bool {
+		return m.ID != ref && (m.Status == api.MethodRetired || m.Status == api.MethodRejected)
+	})
+	list := make([]candidate[api.ReceivingMethod], len(methods))
+	for i, m := range methods {
 		list[i] = candidate[api.ReceivingMethod]{m, m.ID, []string{m.Provider, m.AccountName}, term.Printable(m.Provider + ", " + r.methodText(m, false))}
 	}
 	m, err := pick(ctx, s.terminal, "receiving method", ref, list)

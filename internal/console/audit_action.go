@@ -60,6 +60,20 @@ func actionText(action string) string {
 		return "Permanently deleted entry"
 	case audit.ReceivingMethodRevealed:
 		return "Saw account numbers"
+	case audit.ReceivingMethodActivated:
+		return "Receiving method can be paid"
+	case audit.ReceivingPolicyUpdated:
+		return "Updated receiving policy"
+	case audit.ReceivingPolicyRequested:
+		return "Asked for a looser receiving policy"
+	case audit.ReceivingPolicyApproved:
+		return "Approved a looser receiving policy"
+	case audit.ReceivingPolicyRejected:
+		return "Rejected a looser receiving policy"
+	case audit.ReceivingPolicyWithdrawn:
+		return "Withdrew a looser receiving policy"
+	case audit.ReceivingPolicyExpired:
+		return "A looser receiving policy expired"
 	case audit.SessionCreated:
 		return "Signed in"
 	case audit.SessionRevoked:

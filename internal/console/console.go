@@ -11,6 +11,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
@@ -28,6 +29,7 @@ type Services struct {
 	Clients       *identity.Clients
 	SignIn        *signin.Service
 	Directory     *directory.Service
+	Approvals     *approval.Service
 	Workspaces    *workspace.Service
 	Organizations *organization.Service
 	Audit         *auditlog.Service
@@ -89,7 +91,7 @@ func (c *Console) Routes() []Route {
 // workspaceRoutes are the routes of a workspace's pages.
 func (c *Console) workspaceRoutes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
+	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.approvalRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
 		all = append(all, part...)
 	}
 	return all
@@ -155,7 +157,7 @@ func (v *visit) enter(ctx context.Context, id string) error {
 		if v.workspaces[i].ID == id {
 			v.workspace, v.held = &v.workspaces[i], held
 			v.rememberWorkspace(id)
-			return nil
+			return v.countWaiting(ctx)
 		}
 	}
 	return errNoPage
@@ -176,7 +178,13 @@ func (v *visit) enterLast(ctx context.Context) error {
 		return err
 	}
 	v.workspace, v.held = last, held
-	return nil
+	return v.countWaiting(ctx)
+}
+
+// countWaiting counts what waits for the visitor in the workspace.
+func (v *visit) countWaiting(ctx context.Context) (err error) {
+	v.waiting, err = v.console.Approvals.Waiting(ctx, v.Caller, v.workspace.ID)
+	return err
 }
 
 func (v *visit) listWorkspaces() error {

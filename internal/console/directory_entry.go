@@ -8,17 +8,14 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
+	"bursar/internal/institution"
 	"bursar/internal/web"
 )
 
 // entry reads the entry named in the URL, with account numbers masked. An entry of
 // another workspace is not found.
-func (v *visit) entry() (api.Entry, error) { return v.entryWith("") }
-
-// entryWith is entry with the account number of one receiving method in full, if reveal is
-// its id.
-func (v *visit) entryWith(reveal string) (api.Entry, error) {
-	e, err := read(v, v.console.Directory.Show, directory.ShowInput{ID: v.R.PathValue("id"), Reveal: reveal})
+func (v *visit) entry() (api.Entry, error) {
+	e, err := read(v, v.console.Directory.Show, directory.ShowInput{ID: v.R.PathValue("id")})
 	if err == nil && e.WorkspaceID != v.workspace.ID {
 		err = errNoPage
 	}
@@ -28,18 +25,25 @@ func (v *visit) entryWith(reveal string) (api.Entry, error) {
 // method is a receiving method as the page shows it.
 type method struct {
 	api.ReceivingMethod
-	Clear bool // the account number is not masked
+	Clear       bool // the account number is not masked
+	Cools       bool // it is approved and cannot be paid yet
+	Institution string
 }
 
-func shownMethods(e api.Entry, reveal string) []method {
+// Ended says that nothing becomes of the method any more.
+func (m method) Ended() bool { return m.Status == api.MethodRetired || m.Status == api.MethodRejected }
+
+// shownMethods reads all receiving methods of an entry, if the visitor may see them.
+func (v *visit) shownMethods(e api.Entry, reveal string) ([]method, error) {
 	if e.ReceivingMethods == nil {
-		return nil
+		return nil, nil
 	}
+	list, err := read(v, v.console.Directory.ShowMethods, directory.ShowInput{ID: e.ID, Reveal: reveal})
 	var all []method
-	for _, m := range *e.ReceivingMethods {
-		all = append(all, method{m, m.ID == reveal})
+	for _, m := range list {
+		all = append(all, method{m, m.ID == reveal, m.Status == api.MethodActive && m.PayableAt > v.console.endpoints.DB.Now(), institution.Name(m.InstitutionCode)})
 	}
-	return all
+	return all, err
 }
 
 // entryPage is the data of an entry's page.
@@ -55,13 +59,15 @@ type entryPage struct {
 
 func (c *Console) entryPage(v *visit) error {
 	reveal := v.R.URL.Query().Get("reveal")
-	e, err := v.entryWith(reveal)
+	e, err := v.entry()
 	if err != nil {
 		return err
 	}
-	data := entryPage{
-		Entry: e, Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: shownMethods(e, reveal),
+	methods, err := v.shownMethods(e, reveal)
+	if err != nil {
+		return err
 	}
+	data := entryPage{Entry: e, Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: methods}
 	if v.can(access.AuditRead) {
 		err := c.addHistory(v, &data)
 		if stale(err, v.R.URL.Query().Get(historyCursor)) {

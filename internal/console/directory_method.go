@@ -4,6 +4,7 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/directory"
+	"bursar/internal/institution"
 )
 
 // methodForm is the form of a receiving method.
@@ -14,10 +15,14 @@ type methodForm struct {
 	Provider    string
 	AccountName string
 	Account     string // what the person typed, never the stored number
+	Institution string // its code
 	Masked      string // the stored number, masked
 	IsDefault   bool
 	First       bool // the entry has no other method
 }
+
+// Institutions are the banks and wallets to choose from.
+func (methodForm) Institutions() []institution.Institution { return institution.All() }
 
 func methodTitle(f methodForm) string {
 	if f.ID == "" {
@@ -27,7 +32,7 @@ func methodTitle(f methodForm) string {
 }
 
 func (v *visit) methodAgain(err error, f methodForm) error {
-	p, status, ok := formProblems(err, "provider", "account_name", "account_id", "is_default")
+	p, status, ok := formProblems(err, "provider", "institution_code", "account_name", "account_id", "is_default")
 	if !ok {
 		return err
 	}
@@ -37,6 +42,7 @@ func (v *visit) methodAgain(err error, f methodForm) error {
 // readMethod copies the submitted values into the form.
 func (v *visit) readMethod(f *methodForm) {
 	f.Provider, f.AccountName, f.Account = v.field("provider"), v.field("account_name"), v.field("account_id")
+	f.Institution = v.field("institution_code")
 }
 
 func (c *Console) newMethodPage(v *visit) error {
@@ -60,13 +66,22 @@ func (c *Console) addMethod(v *visit) error {
 	}
 	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, First: hasNone(e), IsDefault: v.field("is_default") != ""}
 	v.readMethod(&form)
-	_, err = change(v, c.Directory.AddMethod, directory.AddMethodInput{EntryID: e.ID, ReceivingMethodCreate: api.ReceivingMethodCreate{
+	made, err := change(v, c.Directory.AddMethod, directory.AddMethodInput{EntryID: e.ID, ReceivingMethodCreate: api.ReceivingMethodCreate{
 		Provider: form.Provider, AccountName: form.AccountName, AccountID: form.Account, IsDefault: form.IsDefault,
+		InstitutionCode: optional(form.Institution),
 	}})
 	if err != nil {
 		return v.methodAgain(err, form)
 	}
-	return v.done("Receiving method added.", v.path("directory", e.ID))
+	return v.done("Receiving method added."+waits(made), v.path("directory", e.ID))
+}
+
+// waits tells, after what was done, that it takes a second person.
+func waits(m api.ReceivingMethod) string {
+	if m.ApprovalID == "" {
+		return ""
+	}
+	return " It waits for a second person's approval."
 }
 
 // method reads the entry and the receiving method named in the URL.
@@ -75,9 +90,13 @@ func (v *visit) method() (api.Entry, api.ReceivingMethod, error) {
 	if err != nil || e.ReceivingMethods == nil {
 		return e, api.ReceivingMethod{ID: v.R.PathValue("method_id")}, err
 	}
-	for _, m := range *e.ReceivingMethods {
+	methods, err := v.shownMethods(e, "")
+	if err != nil {
+		return e, api.ReceivingMethod{}, err
+	}
+	for _, m := range methods {
 		if m.ID == v.R.PathValue("method_id") {
-			return e, m, nil
+			return e, m.ReceivingMethod, nil
 		}
 	}
 	return e, api.ReceivingMethod{}, errNoPage
@@ -96,7 +115,7 @@ func (c *Console) methodPage(v *visit) error {
 	}
 	form := methodForm{
 		EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Provider: m.Provider, AccountName: m.AccountName,
-		Masked: m.AccountID, IsDefault: m.IsDefault,
+		Masked: m.AccountID, IsDefault: m.IsDefault, Institution: m.InstitutionCode,
 	}
 	return v.show("directory_method", methodTitle(form), form)
 }
@@ -108,16 +127,17 @@ func (c *Console) updateMethod(v *visit) error {
 	}
 	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Masked: m.AccountID, IsDefault: m.IsDefault}
 	v.readMethod(&form)
-	update := api.ReceivingMethodUpdate{Provider: &form.Provider, AccountName: &form.AccountName, AccountID: optional(form.Account)}
-	if err := v.changeMethod(e, m, update); err != nil {
+	update := api.ReceivingMethodUpdate{Provider: &form.Provider, AccountName: &form.AccountName, AccountID: optional(form.Account),
+		InstitutionCode: &form.Institution}
+	changed, err := v.changeMethod(e, m, update)
+	if err != nil {
 		return v.methodAgain(err, form)
 	}
-	return v.done("Receiving method saved.", v.path("directory", e.ID))
+	return v.done("Receiving method saved."+waits(changed), v.path("directory", e.ID))
 }
 
-func (v *visit) changeMethod(e api.Entry, m api.ReceivingMethod, update api.ReceivingMethodUpdate) error {
-	_, err := change(v, v.console.Directory.UpdateMethod, directory.UpdateMethodInput{EntryID: e.ID, MethodID: m.ID, ReceivingMethodUpdate: update, Unseen: true})
-	return err
+func (v *visit) changeMethod(e api.Entry, m api.ReceivingMethod, update api.ReceivingMethodUpdate) (api.ReceivingMethod, error) {
+	return change(v, v.console.Directory.UpdateMethod, directory.UpdateMethodInput{EntryID: e.ID, MethodID: m.ID, ReceivingMethodUpdate: update, Unseen: true})
 }
 
 func (c *Console) makeMethodDefault(v *visit) error {
@@ -125,8 +145,12 @@ func (c *Console) makeMethodDefault(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := v.changeMethod(e, m, api.ReceivingMethodUpdate{IsDefault: new(true)}); err != nil {
+	changed, err := v.changeMethod(e, m, api.ReceivingMethodUpdate{IsDefault: new(true)})
+	if err != nil {
 		return err
+	}
+	if changed.ApprovalID != "" {
+		return v.done("Another default receiving method was asked for."+waits(changed), v.path("directory", e.ID))
 	}
 	return v.done("Default receiving method changed.", v.path("directory", e.ID))
 }

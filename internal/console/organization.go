@@ -9,6 +9,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/organization"
@@ -43,6 +44,13 @@ type organizationPage struct {
 	Days         string          // the same in its field, where it may be what was typed
 	Owners       []api.User
 	Candidates   []api.Member // who can become an owner, of those whom the visitor sees
+	Policy       policyForm
+}
+
+// policyForm is how the workspace guards where money goes.
+type policyForm struct {
+	api.ReceivingPolicy
+	Typed string // the hours in their field
 }
 
 // namedForm is a form for a name and a slug.
@@ -75,6 +83,12 @@ func (v *visit) organizationData() (organizationPage, error) {
 		if w.OrganizationID == id {
 			data.Siblings = append(data.Siblings, w)
 		}
+	}
+	if v.can(access.WSRead) {
+		if data.Policy.ReceivingPolicy, err = read(v, v.console.Approvals.Policy, approval.PolicyInput{ID: v.workspace.ID}); err != nil {
+			return organizationPage{}, err
+		}
+		data.Policy.Typed = strconv.FormatInt(data.Policy.CoolingHours, 10)
 	}
 	owners, err := read(v, v.console.Organizations.Owners, organization.OwnersInput{ID: id})
 	if err != nil {

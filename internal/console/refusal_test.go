@@ -24,7 +24,13 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 	admin := n.Admin(t)
 	entry, member := admin.Entry(nil), admin.UserID
 	tag := admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "vip"}).OK().Text("id")
+	admin.Patch("/v1/workspaces/"+n.First.WorkspaceID+"/receiving-policy", servertest.Body{"receiving_approval": "two_persons"}).OK()
+	waits := admin.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account("1")).OK().Text("approval_id")
 	return map[string]refusedForm{
+		"/w/{ws}/approvals/{id}/approve":                       {audit.ReceivingMethodApproved, waits, []string{"digest", "x", "verification", "called"}},
+		"/w/{ws}/approvals/{id}/reject":                        {audit.ReceivingMethodRejected, waits, []string{"reason", "no"}},
+		"/w/{ws}/approvals/{id}/withdraw":                      {audit.ReceivingMethodWithdrawn, waits, nil},
+		"/w/{ws}/organization/receiving":                       {audit.ReceivingPolicyUpdated, "", []string{"receiving_approval", "one_person"}},
 		"/w/{ws}/directory":                                    {audit.EntryCreated, "", []string{"type", "person", "field-email", "ada@example.com"}},
 		"/w/{ws}/directory/{id}":                               {audit.EntryUpdated, entry, []string{"was", "{}", "label", "Ada"}},
 		"/w/{ws}/directory/{id}/status":                        {audit.EntryUpdated, entry, []string{"status", "inactive"}},

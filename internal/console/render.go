@@ -73,6 +73,7 @@ type view struct {
 	Data       any
 
 	Invitations int // that the visitor has not answered
+	Waiting     int // approvals in the workspace that the visitor may decide
 
 	held access.Set
 	zone *time.Location
@@ -228,7 +229,7 @@ func (v *visit) view(page, title string, p problems, data any) view {
 	p.page = page
 	out := view{
 		Page: page, Title: title, Workspaces: v.workspaces, Workspace: v.workspace, Flash: v.told(), Problems: p,
-		RequestID: v.RequestID, Data: data, Invitations: v.invitations, held: v.held, zone: v.zone, now: time.UnixMilli(v.console.endpoints.DB.Now()),
+		RequestID: v.RequestID, Data: data, Invitations: v.invitations, Waiting: v.waiting, held: v.held, zone: v.zone, now: time.UnixMilli(v.console.endpoints.DB.Now()),
 	}
 	if v.browser.Actor.ID != "" {
 		out.User = &api.User{ID: v.Caller.ID, Email: v.Caller.Email, Name: v.Caller.Name}

@@ -90,6 +90,7 @@ func describedAreas() []permissionArea {
 			say(access.TagsWrite, "Create, rename and delete tags"),
 			say(access.ReceivingRead, "See receiving methods"),
 			say(access.ReceivingWrite, "Add, edit and remove receiving methods"),
+			say(access.ReceivingApprove, "Approve what others change about receiving methods"),
 		}},
 		{"Payouts", []permission{
 			say(access.PayoutsRead, "See payouts"),

@@ -30,6 +30,7 @@ type visit struct {
 	held       access.Set       // the visitor's permissions in it
 
 	invitations int // that the visitor has not answered
+	waiting     int // approvals in the workspace that the visitor may decide
 }
 
 const maxForm = 1 << 20

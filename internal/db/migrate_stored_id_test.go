@@ -90,7 +90,7 @@ func TestAStoreKeepsEverythingWhenItsIDsArePacked(t *testing.T) {
 			"tags": {`SELECT entry_id, tag_id, live FROM directory_entry_tag ORDER BY entry_id`, func(r db.Rows) string {
 				return fmt.Sprintf("%s %s %v", db.UnpackID("entry", r, 0), r.Text(1), r.Bool(2))
 			}},
-			"methods": {`SELECT entry_id, m.id, provider, account_name, value, is_default, created_at FROM receiving_method m
+			"methods": {`SELECT entry_id, m.id, provider, account_name, value, default_since = created_at, created_at FROM receiving_method m
 				JOIN vault_unsealed u ON u.kind = 'receiving_method' AND u.id = m.id ORDER BY entry_id`, func(r db.Rows) string {
 				return fmt.Sprintf("%s %s %s %s %s %v %d", db.UnpackID("entry", r, 0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Bool(5), r.Int(6))
 			}},
@@ -139,10 +139,8 @@ func stillHolds(t *testing.T, d *db.DB) {
 		`INSERT INTO directory_entry_tag (entry_id, tag_id, live) VALUES ($1, 'tag_1', TRUE)`:   {entry},
 		`UPDATE directory_entry_tag SET entry_id = $2 WHERE entry_id = $1`:                      {entry, [16]byte{}},
 		`UPDATE receiving_method SET entry_id = $2 WHERE entry_id = $1`:                         {entry, [16]byte{}},
-		`INSERT INTO receiving_method (id, entry_id, provider, account_name, is_default, created_at)
-			SELECT 'rm_9', entry_id, '', '', TRUE, 0 FROM receiving_method WHERE entry_id = $1`: {entry},
-		`INSERT INTO audit_log SELECT * FROM audit_log WHERE workspace_number = 1`:      nil,
-		`INSERT INTO audit_log SELECT * FROM audit_log WHERE organization_id = 'org_1'`: nil,
+		`INSERT INTO audit_log SELECT * FROM audit_log WHERE workspace_number = 1`:              nil,
+		`INSERT INTO audit_log SELECT * FROM audit_log WHERE organization_id = 'org_1'`:         nil,
 	} {
 		if err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error { return tx.Exec(sql, args...) }); err == nil {
 			t.Errorf("after the migration the store accepted %s", sql)

@@ -45,6 +45,7 @@ const (
 type applier struct {
 	service     *Service
 	tx          *db.Tx
+	by          db.Caller
 	workspaceID string
 	workspace   int64 // its number
 	held        access.Set
@@ -77,7 +78,7 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 		var done applier
 		out, err := db.Write(ctx, a.service.db, by, func(tx *db.Tx) (T, audit.Event, error) {
 			done = a
-			done.tx = tx
+			done.tx, done.by = tx, by
 			out, err := fn(&done)
 			if err == nil && a.accounts != nil {
 				var current bool
@@ -168,7 +169,7 @@ func checkRow(row *entryfile.Row) error {
 	in := UpdateInput{EntryUpdate: row.EntryUpdate}
 	in.Validate(&v)
 	for _, m := range row.Methods {
-		checkMethod(&v, &m.Provider, &m.AccountName, &m.AccountID)
+		checkMethod(&v, &m.Provider, &m.AccountName, &m.AccountID, m.InstitutionCode)
 	}
 	return v.Err()
 }
@@ -209,6 +210,8 @@ func (a *applier) find(row *entryfile.Row) (string, error) {
 	return a.theOne(sql)
 }
 
+// findByAccount looks at the methods that are paid or may become so: what was retired or rejected
+// tells of nobody.
 func (a *applier) findByAccount(number string) (string, error) {
 	sql := db.NewStatement(`SELECT DISTINCT m.entry_id FROM receiving_method m WHERE m.account_key IN (`)
 	for i, key := range a.accounts.Lookups(vault.NormalNumber(number)) {
@@ -218,7 +221,7 @@ func (a *applier) findByAccount(number string) (string, error) {
 		sql.Add(``, key)
 	}
 	// With a join, the planners would start with all entries of the workspace.
-	sql.Add(`) AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.workspace)
+	sql.Add(`) AND m.status IN ('pending', 'active') AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.workspace)
 	sql.Add(` LIMIT 2`)
 	return a.theOne(sql)
 }
@@ -386,19 +389,22 @@ func (a *applier) read(at place) (entry, error) {
 	return e, err
 }
 
-// newMethods returns the receiving methods of an entry, and those of a row that it lacks. A row
-// never changes one that exists: an account under another name is refused.
+// newMethods returns the receiving methods of an entry that have not ended, and those of a row
+// that it lacks. One that waits for a second person is not asked for again. A row never changes
+// one that exists: an account under another name, or at another institution, is refused.
 func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have []api.ReceivingMethod, added []api.ReceivingMethodCreate, err error) {
 	if len(given) == 0 {
 		return nil, nil, nil
 	}
-	sealed, err := methodsOf(a.tx.Q, e)
-	if err == nil {
-		have, err = a.service.openMethods(e, sealed)
+	if a.dry {
+		have, err = a.service.allMethods(a.tx.Q, e)
+	} else {
+		have, err = a.service.lockedMethods(a.tx, e)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	have = live(have)
 	for _, m := range given {
 		i := slices.IndexFunc(have, func(h api.ReceivingMethod) bool { return h.Provider == m.Provider && h.AccountID == m.AccountID })
 		switch {
@@ -406,6 +412,8 @@ func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have [
 			added = append(added, m)
 		case have[i].AccountName != m.AccountName:
 			return nil, nil, fault.Invalid("receiving_methods", "has an account that the entry has under another name")
+		case m.InstitutionCode != nil && have[i].InstitutionCode != *m.InstitutionCode:
+			return nil, nil, fault.Invalid("receiving_methods", "has an account that the entry has at another institution")
 		}
 	}
 	if len(have)+len(added) > maxMethods {
@@ -416,9 +424,12 @@ func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have [
 
 func (a *applier) addMethods(e entry, have []api.ReceivingMethod, added []api.ReceivingMethodCreate) error {
 	for _, m := range added {
-		made, event, err := a.service.addMethod(a.tx, e, have, m)
+		made, event, err := a.service.addMethod(a.tx, a.by, e, have, m)
 		if err != nil {
 			return err
+		}
+		for i := range have {
+			have[i].IsDefault = have[i].IsDefault && !made.IsDefault
 		}
 		have = append(have, made)
 		a.events = append(a.events, event)

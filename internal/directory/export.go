@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"time"
@@ -46,6 +45,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *
 		if err := q.Snapshot(); err != nil {
 			return err
 		}
+		now := s.db.Now()
 		f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: in.words, order: in.order(), take: exportPage}
 		if in.Tag != nil {
 			id, found, err := findTagID(q, in.WorkspaceID, *in.Tag)
@@ -61,7 +61,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *
 			return err
 		}
 		err = f.every(q, func(page []*api.Entry) error {
-			if err := s.addParts(q, in.WorkspaceID, workspace, page, numbers); err != nil {
+			if err := s.addParts(q, in.WorkspaceID, workspace, page, numbers, now); err != nil {
 				return err
 			}
 			for _, e := range page {
@@ -149,8 +149,8 @@ func (f filter) every(q db.Q, fn func(page []*api.Entry) error) error {
 	}
 }
 
-// addParts adds the tags and, with numbers, the receiving methods of entries.
-func (s *Service) addParts(q db.Q, workspaceID string, workspace int64, page []*api.Entry, numbers bool) error {
+// addParts adds the tags and, with numbers, the receiving methods of entries that can be paid.
+func (s *Service) addParts(q db.Q, workspaceID string, workspace int64, page []*api.Entry, numbers bool, now int64) error {
 	ids, byID := make([]string, len(page)), map[string]*api.Entry{}
 	for i, e := range page {
 		ids[i], byID[e.ID] = e.ID, e
@@ -168,7 +168,7 @@ func (s *Service) addParts(q db.Q, workspaceID string, workspace int64, page []*
 	if !numbers {
 		return nil
 	}
-	sql := db.NewStatement(`SELECT entry_id, id, provider, account_name, account_sealed, is_default FROM receiving_method WHERE entry_id IN (`)
+	sql := db.NewStatement(`SELECT ` + methodColumns + `, entry_id FROM receiving_method WHERE entry_id IN (`)
 	for i := range exportPage + 1 { // always as many, so that there is one text to prepare
 		if i > 0 {
 			sql.Add(`, `)
@@ -176,16 +176,16 @@ func (s *Service) addParts(q db.Q, workspaceID string, workspace int64, page []*
 		sql.Add(``, stored(ids[min(i, len(ids)-1)]))
 	}
 	sql.Add(`) ORDER BY entry_id, id`)
-	sealed := map[string][]sealedMethod{}
+	methods := map[string][]storedMethod{}
 	err = q.EachOf(sql, func(r db.Rows) error {
-		m := api.ReceivingMethod{ID: r.Text(1), Provider: r.Text(2), AccountName: r.Text(3), IsDefault: r.Bool(5)}
-		id := db.UnpackID("entry", r, 0)
-		sealed[id] = append(sealed[id], sealedMethod{m, bytes.Clone(r.Raw(4))})
+		id := db.UnpackID("entry", r, 9)
+		methods[id] = append(methods[id], readMethod(r))
 		return nil
 	})
-	for id, methods := range sealed {
+	for id, list := range methods {
+		settle(list, now)
 		if err == nil {
-			*byID[id].ReceivingMethods, err = s.openMethods(entry{workspace: workspace}, methods)
+			*byID[id].ReceivingMethods, err = s.openMethods(entry{workspace: workspace}, onlyPayable(list, now))
 		}
 	}
 	return err

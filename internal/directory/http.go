@@ -8,6 +8,7 @@ import (
 	"bursar/api"
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
+	"bursar/internal/institution"
 	"bursar/internal/web"
 )
 
@@ -279,13 +280,16 @@ type AddMethodInput struct {
 
 // Validate checks the receiving method without looking at the database.
 func (in *AddMethodInput) Validate(v *fault.Violations) {
-	checkMethod(v, &in.Provider, &in.AccountName, &in.AccountID)
+	checkMethod(v, &in.Provider, &in.AccountName, &in.AccountID, in.InstitutionCode)
 }
 
-func checkMethod(v *fault.Violations, provider, accountName, accountID *string) {
+func checkMethod(v *fault.Violations, provider, accountName, accountID, institutionCode *string) {
 	web.CheckOptionalText(v, "provider", provider, 1, 64)
 	web.CheckOptionalText(v, "account_name", accountName, 1, 200)
 	web.CheckOptionalText(v, "account_id", accountID, 1, 128)
+	if institutionCode != nil && *institutionCode != "" && institution.Name(*institutionCode) == "" {
+		v.Add("institution_code", "must be the code of an institution that can be paid")
+	}
 }
 
 // UpdateMethodInput names a receiving method and says what to change about it.
@@ -300,7 +304,7 @@ type UpdateMethodInput struct {
 
 // Validate checks the change without looking at the database.
 func (in *UpdateMethodInput) Validate(v *fault.Violations) {
-	checkMethod(v, in.Provider, in.AccountName, in.AccountID)
+	checkMethod(v, in.Provider, in.AccountName, in.AccountID, in.InstitutionCode)
 }
 
 // MethodInput names a receiving method of an entry.

@@ -59,7 +59,7 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 		id := c.Stream(http.MethodPost, "/v1/directory/imports?workspace_id="+n.First.WorkspaceID, file).OK().Text("id")
 		ended := make(chan error, 1)
 		go func() {
-			_, err := worker(n).ImportTurn(t.Context())
+			_, err := n.Worker().ImportTurn(t.Context())
 			ended <- err
 		}()
 		for running := true; running; {

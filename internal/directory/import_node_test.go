@@ -8,18 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/directory"
 	"bursar/internal/server/servertest"
-	"bursar/internal/web"
 )
-
-// worker works on imports as another node of the same service does.
-func worker(n *servertest.Node) *directory.Service {
-	return directory.New(n.DB, n.Vault, access.NewAuthority(n.DB), web.NewCursors(nil))
-}
 
 func personFile(lines int) (file string, names []string) {
 	var text strings.Builder
@@ -63,7 +55,7 @@ func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 		ctx, die := context.WithCancel(t.Context())
 		dead := make(chan error, 1)
 		go func() {
-			_, err := worker(n).ImportTurn(ctx)
+			_, err := n.Worker().ImportTurn(ctx)
 			dead <- err
 		}()
 		for lines() == 0 {
@@ -76,7 +68,7 @@ func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 			t.Fatal("the import has ended before its node died")
 		}
 		done := lines()
-		other := worker(n)
+		other := n.Worker()
 		if worked, err := other.ImportTurn(t.Context()); worked || err != nil {
 			t.Errorf("the import was taken from a node that holds it: %v", err)
 		}
@@ -102,7 +94,7 @@ func TestSeveralNodesWorkOnEachImportOnce(t *testing.T) {
 			c.Do("POST", path, file, "Content-Type", "text/csv").OK()
 		}
 		for _, err := range servertest.SideBySide(6, func(int) error {
-			node := worker(n)
+			node := n.Worker()
 			for {
 				worked, err := node.ImportTurn(t.Context())
 				if open := n.Count(t, `SELECT count(*) FROM directory_import WHERE ended_at = 0`); err != nil || !worked && open == 0 {

@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -10,11 +9,14 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/vault"
 )
 
-// maxMethods bounds how many receiving methods an entry can have.
-const maxMethods = 50
+const (
+	// maxMethods bounds how many receiving methods an entry can have that are or may become
+	// payable, and maxEnded how many of the others are kept.
+	maxMethods = 50
+	maxEnded   = 100
+)
 
 // mayReceive requires the permission to change the receiving methods of an entry.
 func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) (place, error) {
@@ -26,27 +28,14 @@ func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) 
 }
 
 // lockForMethods locks the entry whose methods are about to change: two transactions must
-// not decide at the same time which method is the default.
+// not decide at the same time which method is the default. It returns all of its methods.
 func (s *Service) lockForMethods(tx *db.Tx, at place) (entry, []api.ReceivingMethod, error) {
 	e, err := lock(tx, at)
 	if err != nil {
 		return e, nil, fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
 	}
-	sealed, err := methodsOf(tx.Q, e)
-	if err != nil {
-		return e, nil, err
-	}
-	methods, err := s.openMethods(e, sealed)
+	methods, err := s.lockedMethods(tx, e)
 	return e, methods, err
-}
-
-func pick(methods []api.ReceivingMethod, id string) (api.ReceivingMethod, error) {
-	for _, m := range methods {
-		if m.ID == id {
-			return m, nil
-		}
-	}
-	return api.ReceivingMethod{}, fault.Missing("receiving method")
 }
 
 // methodEvent is the event of a change of a receiving method, of which one version is empty
@@ -72,8 +61,31 @@ func methodEvent(action audit.Action, e entry, before, after api.ReceivingMethod
 	event.Changes.Add("provider", before.Provider, after.Provider)
 	event.Changes.Add("account_name", before.AccountName, after.AccountName)
 	event.Changes.AddMasked("account_id", before.AccountID, after.AccountID)
+	event.Changes.Add("institution_code", before.InstitutionCode, after.InstitutionCode)
 	event.Changes.Add("is_default", before.IsDefault, after.IsDefault)
+	event.Changes.Add("status", before.Status, after.Status)
 	return event
+}
+
+// Methods lists all receiving methods of an entry, also those that wait for a second person
+// and those that are no longer paid. If account numbers are among it, the log tells so.
+func (s *Service) Methods(ctx context.Context, by db.Caller, in EntryInput) ([]api.ReceivingMethod, error) {
+	return s.methods(ctx, by, in.ID, func(api.ReceivingMethod) bool { return true })
+}
+
+// ShowMethods is Methods for a page: account numbers are masked, except for that of the
+// receiving method that the visitor asks to see.
+func (s *Service) ShowMethods(ctx context.Context, by db.Caller, in ShowInput) ([]api.ReceivingMethod, error) {
+	return s.methods(ctx, by, in.ID, func(m api.ReceivingMethod) bool { return m.ID == in.Reveal })
+}
+
+func (s *Service) methods(ctx context.Context, by db.Caller, entryID string, full func(api.ReceivingMethod) bool) ([]api.ReceivingMethod, error) {
+	at, _, err := s.may(ctx, by, entryID, access.ReceivingRead)
+	if err != nil {
+		return nil, asPart(err)
+	}
+	_, methods, err := s.shown(ctx, by, at, full, s.withApprovals, func(db.Q, entry) error { return nil })
+	return methods, fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
 }
 
 // AddMethod adds a receiving method to an entry. The first one is the default.
@@ -87,40 +99,28 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 		if err != nil {
 			return api.ReceivingMethod{}, audit.Event{}, err
 		}
-		return s.addMethod(tx, e, methods, in.ReceivingMethodCreate)
+		return s.addMethod(tx, by, e, live(methods), in.ReceivingMethodCreate)
 	})
 }
 
 // addMethod adds a receiving method to an entry that has these. Every way to a new one ends here.
-func (s *Service) addMethod(tx *db.Tx, e entry, methods []api.ReceivingMethod, in api.ReceivingMethodCreate) (api.ReceivingMethod, audit.Event, error) {
+func (s *Service) addMethod(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, in api.ReceivingMethodCreate) (api.ReceivingMethod, audit.Event, error) {
 	if len(methods) >= maxMethods {
 		return api.ReceivingMethod{}, audit.Event{}, fault.New(fault.TooMany, "an entry can have at most %d receiving methods", maxMethods)
 	}
-	m := api.ReceivingMethod{
-		ID: tx.NewID("rm"), Provider: in.Provider, AccountName: in.AccountName, AccountID: in.AccountID,
-		IsDefault: in.IsDefault || len(methods) == 0,
-	}
-	event := methodEvent(audit.ReceivingMethodAdded, e, api.ReceivingMethod{}, m, "Added a receiving method to")
-	if m.IsDefault && len(methods) > 0 {
-		passDefault(&event, methods, m.ID)
-		if err := clearDefault(tx, e.id); err != nil {
-			return m, audit.Event{}, err
-		}
-	}
-	n, err := s.sealNumber(e, m)
-	if err == nil {
-		err = tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID)
-	}
-	if err != nil {
+	m := api.ReceivingMethod{ID: tx.NewID("rm"), Provider: in.Provider, AccountName: in.AccountName, AccountID: in.AccountID, Status: api.MethodPending}
+	set(&m.InstitutionCode, in.InstitutionCode)
+	if err := s.insertMethod(tx, e, m); err != nil {
 		return m, audit.Event{}, err
 	}
-	return m, event, tx.Exec(
-		`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_sealed, account_key, sealed_by, is_default, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		m.ID, stored(e.id), m.Provider, m.AccountName, n.sealed, n.key, vault.KeyOf(n.sealed), m.IsDefault, tx.Now())
+	m, noted, err := s.makePayable(tx, by, e, methods, m, in.IsDefault, "added")
+	event := methodEvent(audit.ReceivingMethodAdded, e, api.ReceivingMethod{}, m, "Added a receiving method to")
+	event.Changes = append(event.Changes, noted...)
+	return m, event, err
 }
 
-// UpdateMethod changes a receiving method.
+// UpdateMethod makes a receiving method the default, or makes a successor of it that differs:
+// what a method is paid by never changes, so that the old one is paid until the new one can be.
 func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMethodInput) (api.ReceivingMethod, error) {
 	at, err := s.mayReceive(ctx, by, in.EntryID)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 		if err != nil {
 			return api.ReceivingMethod{}, audit.Event{}, err
 		}
-		before, err := pick(methods, in.MethodID)
+		before, err := standIn(methods, in.MethodID)
 		if err != nil {
 			return before, audit.Event{}, err
 		}
@@ -139,8 +139,8 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 		set(&after.Provider, in.Provider)
 		set(&after.AccountName, in.AccountName)
 		set(&after.AccountID, in.AccountID)
+		set(&after.InstitutionCode, in.InstitutionCode)
 		set(&after.IsDefault, in.IsDefault)
-		event := methodEvent(audit.ReceivingMethodUpdated, e, before, after, "Updated a receiving method of")
 		switch {
 		case after == before && in.Unseen:
 			return after, audit.None("nothing changed"), nil
@@ -149,25 +149,63 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 			return after, event, err
 		case before.IsDefault && !after.IsDefault:
 			return after, audit.Event{}, fault.Invalid("is_default", "cannot be taken from the default: make another one the default")
-		case after.IsDefault && !before.IsDefault:
-			passDefault(&event, methods, after.ID)
-			if err := clearDefault(tx, e.id); err != nil {
-				return after, audit.Event{}, err
-			}
 		}
-		if after.AccountID != before.AccountID {
-			if err := s.storeNumber(tx, e, after); err != nil {
-				return after, audit.Event{}, err
-			}
+		wantsDefault := after.IsDefault && !before.IsDefault
+		if after.IsDefault = before.IsDefault; after == before {
+			now, noted, err := s.makePayable(tx, by, e, methods, before, true, "default")
+			event := methodEvent(audit.ReceivingMethodUpdated, e, before, now, "Updated a receiving method of")
+			event.Changes = append(event.Changes, noted...)
+			return now, event, err
 		}
-		return after, event, tx.Exec(
-			`UPDATE receiving_method SET provider = $2, account_name = $3, is_default = $4 WHERE id = $1`,
-			after.ID, after.Provider, after.AccountName, after.IsDefault)
+		return s.succeed(tx, by, e, methods, before, after, wantsDefault)
 	})
 }
 
-// RemoveMethod removes a receiving method. If it was the default, the oldest of the
-// others becomes the default.
+// succeed makes the successor of a method. One that has not been approved never is: its
+// successor takes its place.
+func (s *Service) succeed(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, before, after api.ReceivingMethod, wantsDefault bool) (api.ReceivingMethod, audit.Event, error) {
+	after.Replaces = newestAfter(methods, before.ID)
+	for i, m := range methods {
+		if m.Status == api.MethodPending && (m.ID == before.ID || chained(methods, m, after.Replaces)) {
+			if err := s.dropPending(tx, by, m, "it was changed again"); err != nil {
+				return after, audit.Event{}, err
+			}
+			methods[i].Status = api.MethodRejected
+		}
+	}
+	after.ID, after.IsDefault, after.Status, after.PayableAt, after.ApprovalID = tx.NewID("rm"), false, api.MethodPending, 0, ""
+	if err := s.insertMethod(tx, e, after); err != nil {
+		return after, audit.Event{}, err
+	}
+	after, noted, err := s.makePayable(tx, by, e, methods, after, wantsDefault, "changed")
+	event := methodEvent(audit.ReceivingMethodUpdated, e, before, after, "Updated a receiving method of")
+	event.Changes.Add("id", before.ID, after.ID)
+	event.Changes = append(event.Changes, noted...)
+	return after, event, err
+}
+
+// newestAfter follows the successors of a method that are approved already.
+func newestAfter(methods []api.ReceivingMethod, id string) string {
+	for {
+		next := slices.IndexFunc(methods, func(m api.ReceivingMethod) bool { return m.Replaces == id && m.Status == api.MethodActive })
+		if next < 0 {
+			return id
+		}
+		id = methods[next].ID
+	}
+}
+
+// dropPending ends a method that waits for a second person.
+func (s *Service) dropPending(tx *db.Tx, by db.Caller, m api.ReceivingMethod, why string) error {
+	if _, err := s.approvals.Void(tx, by, m.ID, why); err != nil {
+		return err
+	}
+	return setStatus(tx, m.ID, api.MethodRejected)
+}
+
+// RemoveMethod removes a receiving method. If it was the default, the oldest of the others
+// that can be paid becomes the default, if need be after a second person has approved that;
+// until then there is none.
 func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput) (api.Deleted, error) {
 	at, err := s.mayReceive(ctx, by, in.EntryID)
 	if err != nil {
@@ -179,39 +217,31 @@ func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput
 		if err != nil {
 			return answer, audit.Event{}, err
 		}
-		m, err := pick(methods, in.MethodID)
+		m, err := standIn(methods, in.MethodID)
 		if err != nil {
 			return answer, audit.Event{}, err
 		}
-		if err := tx.Exec(`DELETE FROM receiving_method WHERE id = $1`, m.ID); err != nil {
+		event := methodEvent(audit.ReceivingMethodRemoved, e, m, api.ReceivingMethod{}, "Removed a receiving method of")
+		voided, err := s.approvals.Void(tx, by, m.ID, "it was removed")
+		if err != nil {
 			return answer, audit.Event{}, err
 		}
-		event := methodEvent(audit.ReceivingMethodRemoved, e, m, api.ReceivingMethod{}, "Removed a receiving method of")
-		if next := slices.IndexFunc(methods, func(other api.ReceivingMethod) bool { return other.ID != m.ID }); m.IsDefault && next >= 0 {
-			passDefault(&event, methods, methods[next].ID)
-			err = tx.Exec(`UPDATE receiving_method SET is_default = TRUE WHERE id = $1`, methods[next].ID)
+		if voided {
+			event.Changes.Add("approval", api.ApprovalPending, api.ApprovalVoid)
+		}
+		if err := removeMethod(tx, e, m); err != nil || !m.IsDefault {
+			return answer, event, err
+		}
+		left := slices.DeleteFunc(live(methods), func(other api.ReceivingMethod) bool { return other.ID == m.ID })
+		next := slices.IndexFunc(left, func(m api.ReceivingMethod) bool { return payable(m, tx.Now()) })
+		if next < 0 {
+			return answer, event, nil
+		}
+		_, noted, err := s.makePayable(tx, by, e, left, left[next], true, "promoted")
+		event.Changes = append(event.Changes, noted...)
+		if err == nil && len(noted) == 0 {
+			event.Changes.Add("default_method", m.ID, left[next].ID)
 		}
 		return answer, event, err
 	})
-}
-
-// passDefault tells in an event which other method of the entry has been the default so far,
-// or is it from now on.
-func passDefault(event *audit.Event, methods []api.ReceivingMethod, to string) {
-	for _, m := range methods {
-		if m.IsDefault {
-			event.Changes.Add("default_method", m.ID, to)
-		}
-	}
-}
-
-func clearDefault(tx *db.Tx, entryID string) error {
-	return tx.Exec(`UPDATE receiving_method SET is_default = FALSE WHERE entry_id = $1 AND is_default = TRUE`, stored(entryID))
-}
-
-func methodsOf(q db.Q, e entry) ([]sealedMethod, error) {
-	return db.Collect(q, func(r db.Rows) sealedMethod {
-		m := api.ReceivingMethod{ID: r.Text(0), Provider: r.Text(1), AccountName: r.Text(2), IsDefault: r.Bool(4)}
-		return sealedMethod{m, bytes.Clone(r.Raw(3))}
-	}, `SELECT id, provider, account_name, account_sealed, is_default FROM receiving_method WHERE entry_id = $1 ORDER BY id`, stored(e.id))
 }

@@ -40,7 +40,7 @@ func TestReceivingMethodLivesFromAdditionToRemoval(t *testing.T) {
 		admin := n.Admin(t)
 		entry := admin.Entry(nil)
 		path := "/v1/directory/" + entry + "/receiving-methods"
-		want := servertest.Body{"provider": "Bank É", "account_name": strings.Repeat("é", 200), "account_id": "PH-001 22", "is_default": true}
+		want := servertest.Body{"provider": "Bank É", "account_name": strings.Repeat("é", 200), "account_id": "PH-001 22", "is_default": true, "status": "active"}
 		added := admin.Post(path, servertest.Body{"provider": "Bank É", "account_name": strings.Repeat("é", 200), "account_id": "PH-001 22"}).OK().Object()
 		id := added["id"].(string)
 		want["id"] = id
@@ -55,10 +55,23 @@ func TestReceivingMethodLivesFromAdditionToRemoval(t *testing.T) {
 			}
 		}
 		expect("POST", added)
+		// What a method is paid by never changes: each change makes a successor, and the id of
+		// what it succeeds goes on to name it.
+		first := id
+		change := func(what string, body servertest.Body) {
+			t.Helper()
+			made := admin.Patch(path+"/"+first, body).OK().Object()
+			want["replaces"], want["id"] = id, made["id"]
+			if id == made["id"] {
+				t.Errorf("%s changed the method itself", what)
+			}
+			id = made["id"].(string)
+			expect(what, made)
+		}
 		want["provider"] = "wallet"
-		expect("PATCH of the provider", admin.Patch(path+"/"+id, servertest.Body{"provider": "wallet"}).OK().Object())
+		change("PATCH of the provider", servertest.Body{"provider": "wallet"})
 		want["account_name"], want["account_id"] = "Grace", "9"
-		expect("PATCH of the account", admin.Patch(path+"/"+id, servertest.Body{"account_name": "Grace", "account_id": "9"}).OK().Object())
+		change("PATCH of the account", servertest.Body{"account_name": "Grace", "account_id": "9"})
 		n.Unchanged(t, func() {
 			for _, nothing := range []any{nil, "{}", servertest.Body{"provider": "wallet", "is_default": true}} {
 				expect("PATCH of nothing", admin.Patch(path+"/"+id, nothing).OK().Object())
@@ -73,12 +86,13 @@ func TestReceivingMethodLivesFromAdditionToRemoval(t *testing.T) {
 		for _, verb := range []string{http.MethodPatch, http.MethodDelete} {
 			admin.Do(verb, path+"/"+id, nil).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")
 		}
-		actions := []string{"added", "updated", "updated", "removed"}
-		for i := range actions {
-			actions[i] = "directory.receiving_method." + actions[i]
-		}
-		if got := n.Audited(t, id); !slices.Equal(got, actions) {
-			t.Errorf("the audit log says %v, want %v", got, actions)
+		for method, actions := range map[string][]string{first: {"added"}, id: {"updated", "removed"}} {
+			for i := range actions {
+				actions[i] = "directory.receiving_method." + actions[i]
+			}
+			if got := n.Audited(t, method); !slices.Equal(got, actions) {
+				t.Errorf("the audit log says %v, want %v", got, actions)
+			}
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 
 	"bursar/api"
 	"bursar/internal/audit"
-	"bursar/internal/db"
 	"bursar/internal/vault"
 )
 
@@ -25,24 +24,9 @@ func (s *Service) sealNumber(e entry, m api.ReceivingMethod) (n number, err erro
 	return n, err
 }
 
-func (s *Service) storeNumber(tx *db.Tx, e entry, m api.ReceivingMethod) error {
-	n, err := s.sealNumber(e, m)
-	if err != nil {
-		return err
-	}
-	return tx.Exec(`UPDATE receiving_method SET account_sealed = $2, account_key = $3, sealed_by = $4 WHERE id = $1`,
-		m.ID, n.sealed, n.key, vault.KeyOf(n.sealed))
-}
-
-// sealedMethod is a method whose account number is not opened yet.
-type sealedMethod struct {
-	api.ReceivingMethod
-	sealed []byte
-}
-
 // openMethods opens the account numbers of methods. It may read a key from the store, so
 // call it after db.Read: readers that each wait for a second connection would wait for ever.
-func (s *Service) openMethods(e entry, sealed []sealedMethod) ([]api.ReceivingMethod, error) {
+func (s *Service) openMethods(e entry, sealed []storedMethod) ([]api.ReceivingMethod, error) {
 	methods := make([]api.ReceivingMethod, len(sealed))
 	for i, m := range sealed {
 		text, err := s.vault.Open(e.workspace, vault.Account(m.ID), m.sealed)

@@ -10,6 +10,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -30,13 +31,16 @@ type Service struct {
 	vault     *vault.Vault
 	authority *access.Authority
 	cursors   *web.Cursors
+	approvals *approval.Service
 	common    *commonWords
 	imports   *imports
 }
 
 // New makes the service.
-func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors) *Service {
-	return &Service{db: d, vault: v, authority: a, cursors: c, common: newCommonWords(), imports: newImports()}
+func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service) *Service {
+	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: newCommonWords(), imports: newImports()}
+	approvals.Register(s.methodApprovals())
+	return s
 }
 
 // List returns a page of the entries of a workspace, newest first.
@@ -103,9 +107,32 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 	if err != nil {
 		return api.Entry{}, asEntry(err)
 	}
-	var e entry
 	var answer api.Entry
-	var sealed []sealedMethod
+	methods := s.paid
+	if !held.Has(access.ReceivingRead) {
+		methods = nil
+	}
+	e, list, err := s.shown(ctx, by, at, full, methods, func(q db.Q, e entry) (err error) {
+		answer = e.wire()
+		answer.Tags, err = tagNames(q, e.id)
+		return err
+	})
+	if err != nil {
+		return api.Entry{}, err
+	}
+	answer.ID = e.id
+	if methods != nil {
+		answer.ReceivingMethods = &list
+	}
+	return answer, nil
+}
+
+// shown reads an entry, what else the caller wants of it, and methods, if any are wanted, of
+// which it masks the account numbers that are not wanted in full. It leaves a row in the log
+// before it returns one that is.
+func (s *Service) shown(ctx context.Context, by db.Caller, at place, full func(api.ReceivingMethod) bool,
+	methods func(db.Q, entry) ([]storedMethod, error), more func(db.Q, entry) error) (e entry, list []api.ReceivingMethod, err error) {
+	var sealed []storedMethod
 	var untold bool // a number is shown that the log does not tell of yet
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		untold = false
@@ -115,37 +142,30 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 		if e, err = find(q, at); err == nil && e.id == "" {
 			err = errNoEntry
 		}
-		if err != nil {
+		if err == nil {
+			err = more(q, e)
+		}
+		if err != nil || methods == nil {
 			return err
 		}
-		answer = e.wire()
-		if answer.Tags, err = tagNames(q, e.id); err != nil || !held.Has(access.ReceivingRead) {
-			return err
-		}
-		sealed, err = methodsOf(q, e)
-		shown := slices.ContainsFunc(sealed, func(m sealedMethod) bool { return full(m.ReceivingMethod) })
-		if err == nil && shown {
+		sealed, err = methods(q, e)
+		if err == nil && slices.ContainsFunc(sealed, func(m storedMethod) bool { return full(m.ReceivingMethod) }) {
 			untold, err = revealing(by, e).Left(q, s.db.Now())
 		}
 		return err
 	})
-	if err == nil && held.Has(access.ReceivingRead) {
-		var methods []api.ReceivingMethod
-		methods, err = s.openMethods(e, sealed)
-		for i, m := range methods {
-			if !full(m) {
-				methods[i].AccountID = audit.Mask(m.AccountID)
-			}
+	if err == nil {
+		list, err = s.openMethods(e, sealed)
+	}
+	for i, m := range list {
+		if !full(m) {
+			list[i].AccountID = audit.Mask(m.AccountID)
 		}
-		answer.ReceivingMethods = &methods
 	}
 	if err == nil && untold {
 		err = s.reveal(ctx, by, e)
 	}
-	if err != nil {
-		return api.Entry{}, err
-	}
-	return answer, nil
+	return e, list, err
 }
 
 var errNoEntry = fault.New(fault.NotFound, "directory entry not found")
@@ -284,6 +304,9 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 		if err == nil {
 			err = hide(tx, e)
 		}
+		if err == nil {
+			err = s.endPending(tx, by, e)
+		}
 		return api.Deleted{ID: in.ID, Deleted: true}, e.moved(audit.EntryDeleted, "Deleted", e.status, statusDeleted), err
 	})
 }
@@ -293,6 +316,9 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 	at, _, err := s.may(ctx, by, in.ID, access.DirectoryDelete)
 	if err != nil {
 		return api.Restored{}, asPart(err)
+	}
+	if err := s.vault.Ready(ctx, at.workspace); err != nil {
+		return api.Restored{}, err
 	}
 	restored, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
 		answer := api.Restored{ID: in.ID, Restored: true}
@@ -306,7 +332,10 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 			}
 			return answer, audit.None("the entry is not deleted"), err
 		}
-		return answer, e.moved(audit.EntryRestored, "Restored", statusDeleted, e.status), nil
+		event := e.moved(audit.EntryRestored, "Restored", statusDeleted, e.status)
+		noted, err := s.payAgain(tx, by, e)
+		event.Changes = append(event.Changes, noted...)
+		return answer, event, err
 	})
 	return restored, asTaken(err)
 }
@@ -348,6 +377,9 @@ func (s *Service) Purge(ctx context.Context) error {
 				e, err := purge(tx, id, cutoff)
 				if err == nil && e.id == "" {
 					return "", audit.None("another node purged the entry"), nil
+				}
+				if err == nil {
+					err = approval.Forget(tx, id)
 				}
 				return id, e.moved(audit.EntryPurged, "Purged", statusDeleted, ""), err
 			})

@@ -296,7 +296,7 @@ func inClear(t *testing.T, d *db.DB, more int) {
 		}
 		for i := range more {
 			id := fmt.Sprintf("rm_more%06d", i)
-			if err := tx.Exec(`INSERT INTO receiving_method (id, entry_id, provider, account_name, is_default, created_at) VALUES ($1, $2, 'bank', 'Ada', FALSE, 0)`,
+			if err := tx.Exec(`INSERT INTO receiving_method (id, entry_id, provider, account_name, created_at) VALUES ($1, $2, 'bank', 'Ada', 0)`,
 				id, db.PackID("entry", db.FirstID("entry", 1))); err != nil {
 				return struct{}{}, exempt, err
 			}

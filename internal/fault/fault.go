@@ -43,6 +43,11 @@ const (
 	AuditUnsigned  Code = "AUDIT_UNSIGNED"
 	// ExternalIDTaken is for an entry whose id in another system another entry has.
 	ExternalIDTaken Code = "EXTERNAL_ID_TAKEN"
+
+	// ApprovalDecided is for an approval that is no longer pending, and ApprovalChanged for
+	// one that is for something else than what was shown.
+	ApprovalDecided Code = "APPROVAL_DECIDED"
+	ApprovalChanged Code = "APPROVAL_CHANGED"
 )
 
 // Status is the table from code to HTTP status. A code that is not in it is a business

@@ -98,6 +98,12 @@ func (s *Service) EnableUser(ctx context.Context, by db.Caller, email string) (i
 func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status string, action audit.Action, text string) (id string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		var id, name, org, before string
+		if _, err := tx.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, NormalizeEmail(email)).Scan(&id); err != nil {
+			return "", audit.Event{}, err
+		}
+		if err := access.BeforeDisabling(tx, id); err != nil {
+			return "", audit.Event{}, err
+		}
 		found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' RETURNING id, name, home_org_id, status`,
 			NormalizeEmail(email)).Scan(&id, &name, &org, &before)
 		if err == nil && !found {

@@ -37,8 +37,8 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
 		made := api.NewMachineClient{ID: tx.NewID("cli"), Name: name, Secret: newSecret(clientSecretPrefix)}
-		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, secret_seen_by, secret_key_id, created_at)
-			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7, $8, $9)`,
+		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, secret_seen_by, made_by, secret_key_id, created_at)
+			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7, $7, $8, $9)`,
 			made.ID, kindClient, name, statusActive, org, hashSecret(made.Secret), db.NullText(by.ID), db.NullText(by.KeyID), tx.Now()); err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}

@@ -44,6 +44,7 @@ type deviceCode struct {
 	accountID string
 	keyID     string
 	factor    bool   // whoever approved it had shown a second factor
+	approved  int64  // when
 	networks  string // of the key, if it is bound to some
 	createdAt int64
 	expiresAt int64
@@ -199,9 +200,9 @@ func (s *Service) mayHear(ctx context.Context, c deviceCode, ip string) error {
 var errNoCode = fault.Missing("device code")
 
 func findCode(q db.Q, code string) (c deviceCode, err error) {
-	_, err = q.Row(`SELECT c.code, c.id, c.intent, c.challenge, c.ip, c.agent, c.status, c.account_id, c.api_key_id, k.allowed_cidrs, c.second_factor, c.created_at, c.expires_at, c.finished_at
+	_, err = q.Row(`SELECT c.code, c.id, c.intent, c.challenge, c.ip, c.agent, c.status, c.account_id, c.api_key_id, k.allowed_cidrs, c.second_factor, c.approved_at, c.created_at, c.expires_at, c.finished_at
 		FROM device_code c LEFT JOIN api_key k ON k.id = c.api_key_id WHERE c.code = $1`, code).
-		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.networks, &c.factor, &c.createdAt, &c.expiresAt, &c.finished)
+		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.networks, &c.factor, &c.approved, &c.createdAt, &c.expiresAt, &c.finished)
 	return c, err
 }
 
@@ -220,7 +221,7 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
-		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, factor: c.factor, ip: c.ip, agent: c.agent})
+		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, began: c.approved, factor: c.factor, ip: c.ip, agent: c.agent})
 		return new, sessionEvent(new, actor, "Signed in "+ByDevice.words()), err
 	})
 	if err != nil {
@@ -309,15 +310,15 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 			}
 		}
 		now := tx.Now()
-		var finished any
+		var approved, finished any = now, nil
 		if status == codeDenied {
-			finished = now
+			approved, finished = nil, now
 		}
 		// The new session depends on the same key as the approver's session, so that
 		// revoking the key ends both, and has a second factor if that one has.
-		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5, second_factor = $7
+		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5, second_factor = $7, approved_at = $8
 			WHERE code = $1 AND status = 'pending' AND expires_at > $6 RETURNING code`,
-			c.code, status, by.ID, db.NullText(by.KeyID), finished, now, !by.OneFactor).Scan(new(string))
+			c.code, status, by.ID, db.NullText(by.KeyID), finished, now, !by.OneFactor, approved).Scan(new(string))
 		if err == nil && !first {
 			err = fault.New(fault.CodeNotPending, "the device code is no longer pending")
 		}

@@ -26,7 +26,8 @@ const provenToAll = "*"
 type opening struct {
 	ttl    time.Duration
 	method Method
-	factor bool // the person showed a second factor
+	factor bool  // the person showed a second factor
+	began  int64 // when the person signed in, if that was not now
 	ip     string
 	agent  string
 	secret string // of a browser's session
@@ -101,6 +102,9 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 	now := tx.Now()
 	s := token.Session{ID: tx.NewID("ses"), AccountID: by.ID, CreatedAt: now, ExpiresAt: now + o.ttl.Milliseconds()}
+	if o.began != 0 {
+		s.CreatedAt = o.began
+	}
 	live, err := useAccount(tx, by.ID, o.noted).Scan(new(string))
 	if err == nil && live && by.KeyID != "" {
 		var end int64
@@ -120,9 +124,9 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 		hash = hashSecret(o.secret)
 	}
 	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at,
-			secret_hash, method, ip, agent, last_seen_at, second_factor) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $5, $11)`,
+			secret_hash, method, ip, agent, last_seen_at, second_factor) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $11)`,
 		s.ID, s.AccountID, db.NullText(by.KeyID), string(by.Type), s.CreatedAt, s.ExpiresAt,
-		hash, string(o.method), o.ip, shorten(o.agent, maxAgent), o.factor)
+		hash, string(o.method), o.ip, shorten(o.agent, maxAgent), o.factor, now)
 }
 
 // useAccount finds an active account and locks it, so that nobody can disable it before

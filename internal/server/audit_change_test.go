@@ -107,28 +107,29 @@ func inWorkspaceLog() []update {
 		{"a first receiving method", "directory.receiving_method.added", func(x *servertest.Tenant, c *servertest.Client) []string {
 			id := entry(x, nil)
 			c.AddMethod(id, body{"provider": "bank", "account_name": "Ada", "account_id": "001234567890"})
-			return []string{`entry_id null "` + id + `"`, `provider null "bank"`, `account_name null "Ada"`, `account_id null "•••• 7890"`, `is_default false true`}
+			return []string{`entry_id null "` + id + `"`, `provider null "bank"`, `account_name null "Ada"`, `account_id null "•••• 7890"`, `is_default false true`,
+				`status null "active"`, `approval null "one_person"`}
 		}},
 		{"a receiving method", "directory.receiving_method.updated", func(x *servertest.Tenant, c *servertest.Client) []string {
 			id := entry(x, nil)
 			first := c.AddMethod(id, body{"provider": "bank", "account_name": "Ada", "account_id": "001234567890"})
 			method := c.AddMethod(id, body{"provider": "bank", "account_name": "Ada", "account_id": "1234"})
-			c.Patch("/v1/directory/"+id+"/receiving-methods/"+method, body{"provider": "wallet", "account_name": "Grace", "account_id": "999999997890", "is_default": true}).OK()
+			next := c.Patch("/v1/directory/"+id+"/receiving-methods/"+method, body{"provider": "wallet", "account_name": "Grace", "account_id": "999999997890", "is_default": true}).OK().Text("id")
 			return []string{`provider "bank" "wallet"`, `account_name "Ada" "Grace"`, `account_id "••••" "•••• 7890"`, `is_default false true`,
-				`default_method "` + first + `" "` + method + `"`}
+				`id "` + method + `" "` + next + `"`, `default_method "` + first + `" "` + next + `"`, `approval null "one_person"`}
 		}},
 		{"an account number that ends alike", "directory.receiving_method.updated", func(x *servertest.Tenant, c *servertest.Client) []string {
 			id := entry(x, nil)
 			method := c.AddMethod(id, body{"provider": "bank", "account_name": "Ada", "account_id": "001234567890"})
-			c.Patch("/v1/directory/"+id+"/receiving-methods/"+method, body{"account_id": "999999997890"}).OK()
-			return []string{`account_id "•••• 7890" "•••• 7890"`}
+			next := c.Patch("/v1/directory/"+id+"/receiving-methods/"+method, body{"account_id": "999999997890"}).OK().Text("id")
+			return []string{`account_id "•••• 7890" "•••• 7890"`, `id "` + method + `" "` + next + `"`, `approval null "one_person"`}
 		}},
 		{"a receiving method is removed", "directory.receiving_method.removed", func(x *servertest.Tenant, c *servertest.Client) []string {
 			id := entry(x, nil)
 			method := c.AddMethod(id, body{"provider": "bank", "account_name": "Ada", "account_id": "001234567890"})
 			second := c.AddMethod(id, body{"provider": "wallet", "account_name": "Ada", "account_id": "1"})
 			c.Delete("/v1/directory/" + id + "/receiving-methods/" + method).OK()
-			return []string{`entry_id "` + id + `" null`, `provider "bank" null`, `account_name "Ada" null`, `account_id "•••• 7890" null`, `is_default true false`,
+			return []string{`entry_id "` + id + `" null`, `provider "bank" null`, `account_name "Ada" null`, `account_id "•••• 7890" null`, `is_default true false`, `status "active" null`,
 				`default_method "` + method + `" "` + second + `"`}
 		}},
 		{"somebody is invited", "iam.member.added", func(x *servertest.Tenant, _ *servertest.Client) []string {
@@ -391,6 +392,8 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 	x.Owner.Patch("/v1/directory/"+payee+"/receiving-methods/"+method, body{"account_id": "0" + plantedNumber}).OK()
 	x.Owner.Delete("/v1/directory/" + payee + "/receiving-methods/" + method).OK()
 
+	decidePolicies(t, n, x)
+
 	email, by, ctx := servertest.NewEmail(), db.Caller{}, t.Context()
 	n.User(t, email).Join(x.Add(email, "admin"))
 	session := complete(t, n, operatorsLink(t, n, email))
@@ -412,6 +415,24 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 	n.Clock.Advance(31 * 24 * time.Hour) // longer than a deleted entry is kept
 	must(n.Server.Tidy(ctx))
 	return append(shown, key, word, session)
+}
+
+// decidePolicies ends approvals in every way, and leaves two that will expire.
+func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
+	t.Helper()
+	second := n.Person(t, x.Member("admin"))
+	x.EverybodyCounts()
+	ask := func(looser body) string {
+		return x.Owner.Patch(x.Path("/receiving-policy"), looser).OK().Text("approval_id")
+	}
+	second.Post("/v1/approvals/"+ask(body{"receiving_cooling_hours": 0})+"/reject", body{"reason": "no"}).OK()
+	x.Owner.Post("/v1/approvals/"+ask(body{"receiving_cooling_hours": 0})+"/withdraw", nil).OK()
+	second.Approve(ask(body{"receiving_cooling_hours": 0})).OK()
+	ask(body{"receiving_approval": "one_person"})
+	x.Owner.AddMethod(x.Entry("Forgotten"), bankAccount())
+	x.Owner.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 1}).OK()
+	ask(body{"receiving_approval": "one_person"})
+	second.Approve(x.Owner.Post("/v1/directory/"+x.Entry("Cools")+"/receiving-methods", bankAccount()).OK().Text("approval_id")).OK()
 }
 
 func TestEveryUpdateTellsWhatItChanged(t *testing.T) {

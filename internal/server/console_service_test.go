@@ -12,6 +12,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/db"
@@ -37,7 +38,7 @@ func servicesOf(t *testing.T, d *db.DB, v *vault.Vault) services {
 		t.Fatal(err)
 	}
 	authority, cursors := access.NewAuthority(d), web.NewCursors(key)
-	return services{d, directory.New(d, v, authority, cursors), auditlog.New(d, authority, cursors, &auditlog.Signer{})}
+	return services{d, directory.New(d, v, authority, cursors, approval.New(d, v, authority, cursors, nil, nil, "")), auditlog.New(d, authority, cursors, &auditlog.Signer{})}
 }
 
 // callerOf is a client as a service sees it.

@@ -63,5 +63,10 @@ func (s *Server) Tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.directory.Purge(ctx)
+	for _, tidy := range []func(context.Context) error{s.directory.Purge, s.directory.Settle, s.approvals.Expire, s.approvals.Tell} {
+		if err := tidy(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }

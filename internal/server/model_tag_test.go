@@ -112,7 +112,7 @@ func (m *model) addMethod(rt *rapid.T) {
 		m.call(rt, "POST", path, request, "404 RESOURCE_NOT_FOUND")
 		return
 	}
-	method := &api.ReceivingMethod{Provider: "bank", AccountName: "Ada Lovelace", AccountID: "0001"}
+	method := &api.ReceivingMethod{Provider: "bank", AccountName: "Ada Lovelace", AccountID: "0001", Status: api.MethodActive}
 	method.ID = m.call(rt, "POST", path, request, "200").Text("id")
 	e.methods = append(e.methods, method)
 	if len(e.methods) == 1 || request["is_default"] == true {
@@ -153,10 +153,13 @@ func (m *model) updateMethod(rt *rapid.T) {
 		m.call(rt, "PATCH", path, request, "400 VALIDATION_ERROR")
 		return
 	}
-	m.call(rt, "PATCH", path, request, "200")
+	answer := m.call(rt, "PATCH", path, request, "200")
 	if after == *method {
 		m.revealed(e)
 		return
+	}
+	if after.Provider != method.Provider { // a change makes a successor
+		after.ID, after.Replaces = answer.Text("id"), method.ID
 	}
 	*method = after
 	if after.IsDefault {

@@ -103,14 +103,23 @@ func operations() []operation {
 		{"PATCH /v1/directory/{id}", "ws.directory.write", anEntry(body{"status": "inactive"})},
 		{"DELETE /v1/directory/{id}", "ws.directory.delete", anEntry(nil)},
 		{"POST /v1/directory/{id}/restore", "ws.directory.delete", aDeletedEntry},
+		{"GET /v1/directory/{id}/receiving-methods", "ws.receiving.read", anEntry(nil)},
 		{"POST /v1/directory/{id}/receiving-methods", "ws.receiving.write", anEntry(bankAccount())},
 		{"PATCH /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(body{"provider": "wallet"})},
 		{"DELETE /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(nil)},
+
+		{"GET /v1/approvals", "ws.receiving.read", inQuery},
+		{"GET /v1/approvals/{id}", "ws.receiving.read", anApproval(nil)},
+		{"POST /v1/approvals/{id}/approve", "ws.receiving.approve", approved},
+		{"POST /v1/approvals/{id}/reject", "ws.receiving.approve", anApproval(body{"reason": "unknown account"})},
+		{"POST /v1/approvals/{id}/withdraw", "ws.receiving.write", anApproval(nil)},
 
 		{"GET /v1/workspaces", anySession, plain(nil)},
 		{"POST /v1/workspaces", "org.settings.write", aWorkspace},
 		{"GET /v1/workspaces/{id}", "ws.read", inPath(nil)},
 		{"PATCH /v1/workspaces/{id}", "ws.write", aNewName},
+		{"GET /v1/workspaces/{id}/receiving-policy", "ws.read", inPath(nil)},
+		{"PATCH /v1/workspaces/{id}/receiving-policy", "ws.write", aPolicy},
 		{"GET /v1/workspaces/{id}/members", "ws.members.read", inPath(nil)},
 		{"POST /v1/workspaces/{id}/members", "ws.members.write", aNewMember},
 		{"DELETE /v1/workspaces/{id}/members/{userId}", "ws.members.write", aMember},
@@ -234,6 +243,39 @@ func aMethod(content any) ask {
 		method := x.Owner.Post("/v1/directory/"+entry+"/receiving-methods", bankAccount()).OK().Text("id")
 		return request{args: []string{entry, method}, body: content}
 	}
+}
+
+// anApproval waits in a workspace that has two people who could.
+func anApproval(content any) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		secondPerson(x)
+		id := x.Owner.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", bankAccount()).OK().Text("approval_id")
+		return request{args: []string{id}, body: content}
+	}
+}
+
+// secondPerson makes sure that the workspace has two people who could.
+func secondPerson(x *servertest.Tenant) {
+	if x.Owner.Get(x.Path("/receiving-policy")).OK().Number("persons") < 2 {
+		x.Member("admin")
+	}
+}
+
+// approved is what the caller approves, who signs in as a person for it.
+func approved(x *servertest.Tenant, caller *servertest.Client) request {
+	secondPerson(x)
+	maker := x.Member("directory_manager")
+	id := maker.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", bankAccount()).OK().Text("approval_id")
+	person := x.Node.Person(x.Owner.T(), caller)
+	x.EverybodyCounts()
+	digest := x.Owner.Get("/v1/approvals/" + id).OK().Text("digest")
+	return request{args: []string{id}, body: body{"digest": digest, "verification": "called"}, headers: []string{"Authorization", "Bearer " + person.Token}}
+}
+
+// aPolicy is one that protects more than the present one, so it is good at once.
+func aPolicy(x *servertest.Tenant, _ *servertest.Client) request {
+	hours := x.Owner.Get(x.Path("/receiving-policy")).OK().Number("cooling_hours")
+	return request{args: []string{x.WorkspaceID}, body: body{"receiving_cooling_hours": hours + 1}}
 }
 
 func aWorkspace(x *servertest.Tenant, _ *servertest.Client) request {

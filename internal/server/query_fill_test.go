@@ -312,12 +312,12 @@ func (c *town) directory() {
 			c.t.Fatal(err)
 		}
 	}
-	c.insert("receiving_method", "id, entry_id, provider, account_name, account_sealed, account_key, is_default, created_at", c.many.entries/3, func(i int) []any {
+	c.insert("receiving_method", "id, entry_id, provider, account_name, account_sealed, account_key, default_since, created_at", c.many.entries/3, func(i int) []any {
 		sealed, err := c.vault.Seal(int64(c.numbers[c.spread(2*i)]), vault.Account(methods[i]), []byte("0001"))
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", sealed, []byte(methods[i]), true, c.now}
+		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", sealed, []byte(methods[i]), c.now, c.now}
 	})
 	c.change(`INSERT INTO entry_method_log SELECT entry_id, id FROM receiving_method`)
 	imports := c.ids("imp", 2000)
@@ -331,6 +331,18 @@ func (c *town) directory() {
 	})
 	c.insert("directory_import_chunk", "import_id, part, number, body_sealed, sealed_by", len(imports), func(i int) []any {
 		return []any{imports[i], "refused", i, []byte("a line"), 1}
+	})
+	approvals := c.ids("apr", c.many.others)
+	c.insert("approval", "id, workspace_id, kind, subject_id, subject_version, about_id, digest, maker_id, maker, involved, state, told, verification, reason, created_at, expires_at",
+		c.many.others, func(i int) []any {
+			return []any{approvals[i], c.workspaces[20+i%(len(c.workspaces)-20)], "receiving_method", methods[i%len(methods)], 1, c.entries[i], "digest", c.accounts[0],
+				"{}", " " + c.accounts[0] + " ", "approved", "approved", "called", "", c.now, c.now}
+		})
+	c.insert("receiving_policy", "workspace_id, approval, two_seen_at, version", len(c.workspaces)-20, func(i int) []any {
+		return []any{c.workspaces[20+i], "automatic", c.now, 1}
+	})
+	c.insert("receiving_approver", "workspace_id, account_id, since", len(c.workspaces)-20, func(i int) []any {
+		return []any{c.workspaces[20+i], c.accounts[i%len(c.accounts)], c.now}
 	})
 }
 

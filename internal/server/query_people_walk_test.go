@@ -47,9 +47,10 @@ func (w *tour) corners() {
 	for range 2 { // of which the second one becomes the default once the first is gone
 		owner.Post("/v1/directory/"+id+"/receiving-methods", bankAccount()).OK()
 	}
-	first := owner.Get("/v1/directory/" + id).OK().Object()["receiving_methods"].([]any)[0].(map[string]any)["id"].(string)
+	first := owner.Get("/v1/directory/" + id + "/receiving-methods").OK().Column("id")[0]
 	owner.Patch("/v1/directory/"+id+"/receiving-methods/"+first, body{"account_id": "0009"}).OK()
 	owner.Delete("/v1/directory/" + id + "/receiving-methods/" + first).OK()
+	w.approvals()
 	w.begin("a role of the workspace for a member")
 	x.Define("walker", "ws.read")
 	member := x.Add(servertest.NewEmail(), "walker")
@@ -68,6 +69,57 @@ func (w *tour) corners() {
 	}
 	w.begin("housekeeping")
 	w.must(w.node.Server.Tidy(w.t.Context()))
+}
+
+// approvals takes receiving methods through all that can become of them.
+func (w *tour) approvals() {
+	x, owner := w.town.large, w.town.large.Owner
+	w.begin("approvals")
+	secondPerson(x)
+	second := w.node.Person(w.t, x.Member("admin"))
+	x.EverybodyCounts()
+	id := x.Entry("Payee")
+	path := "/v1/directory/" + id + "/receiving-methods"
+	add := func() *servertest.Answer { return owner.Post(path, bankAccount()).OK() }
+	first, other := add(), add()
+	for _, made := range []*servertest.Answer{first, other} {
+		second.Approve(made.Text("approval_id")).OK()
+	}
+	changed := owner.Patch(path+"/"+first.Text("id"), body{"account_id": "0007"}).OK()
+	second.Approve(changed.Text("approval_id")).OK()
+	w.begin("approved methods that have cooled")
+	w.town.change(`UPDATE receiving_method SET payable_at = 1 WHERE settled = FALSE`)
+	w.town.change(`UPDATE receiving_method SET default_since = 1 WHERE id = $1`, first.Text("id"))
+	w.must(w.node.Server.Tidy(w.t.Context()))
+	owner.Patch(path+"/"+other.Text("id"), body{"is_default": true}).OK()
+	owner.Delete(path + "/" + changed.Text("id")).OK()
+	w.begin("a payee that is deleted and restored")
+	add()
+	owner.Delete("/v1/directory/" + id).OK()
+	owner.Post("/v1/directory/"+id+"/restore", nil).OK()
+	w.begin("approvals that expire")
+	add()
+	w.town.change(`UPDATE approval SET expires_at = 1 WHERE state = 'pending' AND about_id = $1`, id)
+	w.must(w.node.Server.Tidy(w.t.Context()))
+	w.begin("methods that ended long ago")
+	method := add().Text("id")
+	for range 105 {
+		method = owner.Patch(path+"/"+method, body{"account_id": servertest.NewEmail()}).OK().Text("id")
+	}
+	owner.Delete(path + "/" + method).OK()
+	add()
+	w.begin("a looser policy")
+	second.Approve(owner.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 0}).OK().Text("approval_id")).OK()
+	second.Approve(add().Text("approval_id")).OK()
+	w.begin("approvers who come and go")
+	x.Owner.Delete(x.Path("/members/" + x.Member("admin").UserID)).OK()
+	w.list(owner, "/v1/approvals", "half of all", "workspace_id", x.WorkspaceID)
+	w.list(owner, "/v1/approvals", "half of all", "workspace_id", x.WorkspaceID, "state", "pending")
+	w.begin("one person")
+	alone := w.town.small
+	payee := alone.Entry("Payee")
+	kept := alone.Owner.AddMethod(payee, bankAccount())
+	alone.Owner.Patch("/v1/directory/"+payee+"/receiving-methods/"+kept, body{"account_id": "0005"}).OK()
 }
 
 // console opens every page of the console and sends what forms the API has not.
@@ -99,7 +151,7 @@ func (w *tour) console() {
 	room := func(path string) string { return "/w/" + x.WorkspaceID + path }
 	row := x.Audit("")[0]["id"].(string)
 	for _, path := range []string{"", "/directory", "/directory?tag=common", "/directory/new", "/directory/deleted", "/directory/tags", "/directory/tags/" + w.town.tags[0],
-		"/members", "/organization", "/keys", "/keys/new", "/clients/new", "/roles", "/roles/new", "/audit", "/audit/" + row, "/search?q=payee"} {
+		"/members", "/organization", "/keys", "/keys/new", "/clients/new", "/roles", "/roles/new", "/audit", "/audit/" + row, "/search?q=payee", "/approvals", "/approvals?state=all"} {
 		open(room(path))
 	}
 	for _, path := range []string{"/workspaces/new", "/account", "/account/password", "/account/totp", "/device?code=" + n.NewDeviceCode(t, nil)} {

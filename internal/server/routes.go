@@ -23,6 +23,7 @@ func (s *Server) routes() []route {
 		work  = s.workspaces
 		orgs  = s.organizations
 		trail = s.audit
+		apr   = s.approvals
 	)
 	return []route{
 		{"POST", "/v1/auth/device-code", web.Open(api, id.NewDeviceCode)},
@@ -57,14 +58,23 @@ func (s *Server) routes() []route {
 		{"PATCH", "/v1/directory/{id}", web.Change(api, audit.EntryUpdated, dir.Update)},
 		{"DELETE", "/v1/directory/{id}", web.Change(api, audit.EntryDeleted, dir.Delete)},
 		{"POST", "/v1/directory/{id}/restore", web.Change(api, audit.EntryRestored, dir.Restore)},
+		{"GET", "/v1/directory/{id}/receiving-methods", web.Read(api, dir.Methods)},
 		{"POST", "/v1/directory/{id}/receiving-methods", web.Change(api, audit.ReceivingMethodAdded, dir.AddMethod)},
 		{"PATCH", "/v1/directory/{id}/receiving-methods/{method_id}", web.Change(api, audit.ReceivingMethodUpdated, dir.UpdateMethod)},
 		{"DELETE", "/v1/directory/{id}/receiving-methods/{method_id}", web.Change(api, audit.ReceivingMethodRemoved, dir.RemoveMethod)},
+
+		{"GET", "/v1/approvals", web.Read(api, apr.List)},
+		{"GET", "/v1/approvals/{id}", web.Read(api, dir.Approval)},
+		{"POST", "/v1/approvals/{id}/approve", web.Change(api, audit.ReceivingMethodApproved, apr.Approve)},
+		{"POST", "/v1/approvals/{id}/reject", web.Change(api, audit.ReceivingMethodRejected, apr.Reject)},
+		{"POST", "/v1/approvals/{id}/withdraw", web.Change(api, audit.ReceivingMethodWithdrawn, apr.Withdraw)},
 
 		{"GET", "/v1/workspaces", web.Read(api, work.List)},
 		{"POST", "/v1/workspaces", web.Change(api, audit.WorkspaceCreated, work.Create)},
 		{"GET", "/v1/workspaces/{id}", web.Read(api, work.Get)},
 		{"PATCH", "/v1/workspaces/{id}", web.Change(api, audit.WorkspaceUpdated, work.Update)},
+		{"GET", "/v1/workspaces/{id}/receiving-policy", web.Read(api, apr.Policy)},
+		{"PATCH", "/v1/workspaces/{id}/receiving-policy", web.Change(api, audit.ReceivingPolicyUpdated, apr.UpdatePolicy)},
 		{"GET", "/v1/workspaces/{id}/members", web.Read(api, work.Members)},
 		{"POST", "/v1/workspaces/{id}/members", web.Change(api, audit.MemberAdded, work.AddMember)},
 		{"DELETE", "/v1/workspaces/{id}/members/{userId}", web.Change(api, audit.MemberRemoved, work.RemoveMember)},

@@ -15,6 +15,7 @@ import (
 
 	"bursar/api/openapi"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/auditlog"
 	"bursar/internal/budget"
 	"bursar/internal/config"
@@ -38,6 +39,7 @@ type Server struct {
 	log           *Log
 	identity      *identity.Service
 	clients       *identity.Clients
+	approvals     *approval.Service
 	directory     *directory.Service
 	workspaces    *workspace.Service
 	organizations *organization.Service
@@ -100,6 +102,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		links.Limit(budgets)
 	}
 	notices := identity.NewNotices(d, c.PublicURL, mailer, budgets)
+	approvals := approval.New(d, v, authority, cursors, mailer, budgets, c.PublicURL)
 	s := &Server{
 		db:    d,
 		vault: v,
@@ -114,7 +117,8 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 			Notices:   notices,
 		}),
 		clients:       identity.NewClients(d, authority, cursors),
-		directory:     directory.New(d, v, authority, cursors),
+		approvals:     approvals,
+		directory:     directory.New(d, v, authority, cursors, approvals),
 		workspaces:    workspace.New(d, authority, cursors, links),
 		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
 		audit:         auditlog.New(d, authority, cursors, signer),
@@ -145,7 +149,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	}
 	s.console, err = console.New(console.Services{
 		Identity: s.identity, Authority: authority, Clients: s.clients, SignIn: s.signin,
-		Directory: s.directory, Workspaces: s.workspaces, Organizations: s.organizations, Audit: s.audit,
+		Directory: s.directory, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Audit: s.audit,
 	}, console.Config{PublicURL: c.PublicURL, Endpoints: s.endpoints(), Sealer: sealer, Count: func(x *web.Exchange, callerID string) error { return s.count(x, callerID, 1) }})
 	if err != nil {
 		return nil, err

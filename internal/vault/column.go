@@ -21,6 +21,7 @@ func columns() []column {
 	return []column{
 		{table: "receiving_method", id: "id", name: "account_sealed", key: "account_key"},
 		{table: "directory_import_chunk", name: "body_sealed", passing: true},
+		{table: "approval", id: "id", name: "payload_sealed"},
 		{table: "totp", id: "account_id", name: "secret_sealed", ofStore: true},
 		{table: "signing_key", id: "id", name: "seed_sealed", ofStore: true},
 		{table: "vault_secret", id: "name", name: "sealed", ofStore: true},
@@ -37,6 +38,9 @@ func Account(id string) string { return Row("receiving_method", "account_sealed"
 func ImportChunk(importID, part string, number int64) string {
 	return Row("directory_import_chunk", "body_sealed", importID+"/"+part+"/"+strconv.FormatInt(number, 10))
 }
+
+// ApprovalPayload is the context of what an approval is for.
+func ApprovalPayload(id string) string { return Row("approval", "payload_sealed", id) }
 
 // TOTPSecret is the context of the secret of an authenticator app.
 func TOTPSecret(accountID string) string { return Row("totp", "secret_sealed", accountID) }

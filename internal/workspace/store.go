@@ -173,9 +173,12 @@ func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
 }
 
 func saveRole(tx *db.Tx, workspaceID string, r access.Role) error {
-	return tx.Exec(`INSERT INTO workspace_role (workspace_id, role, name, color, permissions, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+	if err := tx.Exec(`INSERT INTO workspace_role (workspace_id, role, name, color, permissions, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (workspace_id, role) DO UPDATE SET name = excluded.name, color = excluded.color, permissions = excluded.permissions`,
-		workspaceID, r.Key, r.Name, r.Color, r.Permissions.String(), tx.Now())
+		workspaceID, r.Key, r.Name, r.Color, r.Permissions.String(), tx.Now()); err != nil {
+		return err
+	}
+	return access.NoteApprovers(tx, workspaceID)
 }
 
 func roomForRole(q db.Q, workspaceID string) error {

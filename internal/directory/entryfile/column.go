@@ -47,7 +47,9 @@ func entryColumns() []columnKind {
 }
 
 // methodProperties are what stands after "method." in a header.
-func methodProperties() []string { return []string{"provider", "account_name", "account_id"} }
+func methodProperties() []string {
+	return []string{"provider", "account_name", "account_id", "institution_code"}
+}
 
 // columnOf says what a header means. fields.KEY and json.KEY name a field exactly. Any
 // other header is the key of a field; the well-known ones may be written as people write

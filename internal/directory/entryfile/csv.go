@@ -247,6 +247,8 @@ func (row *Row) putMethod(name, value string) {
 		m.AccountName = value
 	case "account_id":
 		m.AccountID = value
+	case "institution_code":
+		m.InstitutionCode = &value
 	}
 }
 

@@ -145,6 +145,9 @@ func methodsOf(e *api.Entry) []api.ReceivingMethodCreate {
 	out := make([]api.ReceivingMethodCreate, len(*e.ReceivingMethods))
 	for i, m := range *e.ReceivingMethods {
 		out[i] = api.ReceivingMethodCreate{Provider: m.Provider, AccountName: m.AccountName, AccountID: m.AccountID, IsDefault: m.IsDefault}
+		if m.InstitutionCode != "" {
+			out[i].InstitutionCode = &m.InstitutionCode
+		}
 	}
 	return out
 }

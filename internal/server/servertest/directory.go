@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/db"
 	"bursar/internal/directory"
 	"bursar/internal/web"
@@ -145,10 +146,16 @@ func (c *Client) AddMethod(entry string, body Body) string {
 	return c.Post("/v1/directory/"+entry+"/receiving-methods", body).OK().Text("id")
 }
 
+// Worker works on imports as another node of the same service does.
+func (n *Node) Worker() *directory.Service {
+	authority, cursors := access.NewAuthority(n.DB), web.NewCursors(nil)
+	return directory.New(n.DB, n.Vault, authority, cursors, approval.New(n.DB, n.Vault, authority, cursors, nil, nil, ""))
+}
+
 // RunImports works on imports until none is left, as a node in the background would.
 func (n *Node) RunImports(t testing.TB) {
 	t.Helper()
-	worker := directory.New(n.DB, n.Vault, access.NewAuthority(n.DB), web.NewCursors(nil))
+	worker := n.Worker()
 	for {
 		worked, err := worker.ImportTurn(t.Context())
 		if err != nil {

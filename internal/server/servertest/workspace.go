@@ -37,14 +37,14 @@ func BuiltInRoles() map[string][]string {
 	member := with(viewer, "ws.directory.write", "ws.receiving.read")
 	return map[string][]string{
 		"admin": {"ws.read", "ws.write", "ws.members.read", "ws.members.write", "ws.roles.write",
-			"ws.directory.read", "ws.directory.write", "ws.directory.delete", "ws.receiving.read", "ws.receiving.write",
+			"ws.directory.read", "ws.directory.write", "ws.directory.delete", "ws.receiving.read", "ws.receiving.write", "ws.receiving.approve",
 			"ws.tags.write", "ws.audit.read", "ws.audit.export", "ws.keys.read", "ws.keys.write",
 			"ws.webhooks.read", "ws.webhooks.write", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve"},
 		"viewer":                  viewer,
 		"member":                  member,
 		"directory_manager":       with(member, "ws.directory.delete", "ws.receiving.write", "ws.tags.write"),
 		"disbursement_manager":    with(viewer, "ws.receiving.read", "ws.payouts.create"),
-		"disbursement_authorizer": with(viewer, "ws.receiving.read", "ws.payouts.approve"),
+		"disbursement_authorizer": with(viewer, "ws.receiving.read", "ws.receiving.approve", "ws.payouts.approve"),
 		"auditor":                 with(viewer, "ws.audit.read", "ws.audit.export"),
 	}
 }

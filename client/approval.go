@@ -1,0 +1,64 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+)
+
+// ApprovalService decides what others ask for: changes of where money goes.
+type ApprovalService struct{ c *Client }
+
+// ApprovalListParams select approvals. Only WorkspaceID is required.
+type ApprovalListParams struct {
+	WorkspaceID string
+	State       string // such as ApprovalPending
+	Limit       int    // of a page, 1 to 100
+	Cursor      string
+}
+
+// List reads one page of the approvals of a workspace, newest first.
+func (s *ApprovalService) List(ctx context.Context, p ApprovalListParams) (*Page[Approval], error) {
+	q := ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("state", p.State)
+	return list[Approval](ctx, s.c, q, "/approvals")
+}
+
+// All iterates over the approvals of a workspace, newest first.
+func (s *ApprovalService) All(ctx context.Context, p ApprovalListParams) iter.Seq2[Approval, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[Approval], error) {
+		page := p
+		page.Limit, page.Cursor = pageSize(p.Limit), cursor
+		return s.List(ctx, page)
+	})
+}
+
+// Get reads an approval with all that one needs to decide it.
+func (s *ApprovalService) Get(ctx context.Context, id string) (*Approval, error) {
+	return read[Approval](ctx, s.c, "/approvals", id)
+}
+
+// Approve allows what was shown. digest is that of the approval as it was read, and
+// verification says how it was checked.
+func (s *ApprovalService) Approve(ctx context.Context, id string, p ApprovalApproveParams) (*Approval, error) {
+	return change[Approval](ctx, s.c, http.MethodPost, p, "/approvals", id, "approve")
+}
+
+// Reject refuses what was asked for.
+func (s *ApprovalService) Reject(ctx context.Context, id string, p ApprovalRejectParams) (*Approval, error) {
+	return change[Approval](ctx, s.c, http.MethodPost, p, "/approvals", id, "reject")
+}
+
+// Withdraw takes a request back.
+func (s *ApprovalService) Withdraw(ctx context.Context, id string) (*Approval, error) {
+	return change[Approval](ctx, s.c, http.MethodPost, nil, "/approvals", id, "withdraw")
+}
+
+// Policy reads how a workspace guards where money goes.
+func (s *ApprovalService) Policy(ctx context.Context, workspaceID string) (*ReceivingPolicy, error) {
+	return read[ReceivingPolicy](ctx, s.c, "/workspaces", workspaceID, "receiving-policy")
+}
+
+// UpdatePolicy changes it. What protects less waits for a second person, where there is one.
+func (s *ApprovalService) UpdatePolicy(ctx context.Context, workspaceID string, p ReceivingPolicyParams) (*ReceivingPolicy, error) {
+	return change[ReceivingPolicy](ctx, s.c, http.MethodPatch, p, "/workspaces", workspaceID, "receiving-policy")
+}

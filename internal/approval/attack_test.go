@@ -1,0 +1,79 @@
+package approval_test
+
+import (
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/server/servertest"
+)
+
+// Whoever asked for a number does not approve it because a colleague changed something else of it
+// meanwhile. Once the colleague has put in another number, it is theirs.
+func TestNobodyApprovesTheirOwnNumberAfterAColleaguesEdit(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		entry := x.Entry("Ada")
+		for _, edit := range []body{{"institution_code": "GXCHPHM2XXX"}, {"is_default": true}, {"account_id": "1-1", "account_name": "Ada L."}} {
+			method, _ := add(maker, entry, "11")
+			edited := second.Patch(methods(entry)+"/"+method, edit).OK()
+			n.Person(t, maker).Approve(edited.Text("approval_id")).Fails(403, "FORBIDDEN")
+			edited = second.Patch(methods(entry)+"/"+edited.Text("id"), body{"provider": "wallet"}).OK()
+			n.Person(t, maker).Approve(edited.Text("approval_id")).Fails(403, "FORBIDDEN")
+			edited = second.Patch(methods(entry)+"/"+edited.Text("id"), body{"account_id": "22"}).OK()
+			n.Person(t, maker).Approve(edited.Text("approval_id")).OK()
+			maker.Delete(methods(entry) + "/" + edited.Text("id")).OK()
+		}
+	})
+}
+
+// What was approved beside a default is not the default because the default was removed.
+func TestRemovingTheDefaultMakesNoOtherOneIt(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		maker, entry := x.Owner, x.Entry("Ada")
+		first := maker.AddMethod(entry, servertest.Account("1"))
+		second := n.Person(t, x.Member("admin"))
+		_, id := add(maker, entry, "2")
+		maker.Delete(methods(entry) + "/" + first).OK()
+		second.Approve(id).OK()
+		n.Clock.Advance(day + time.Second)
+		again(t, maker)
+		expect(t, "paid", paid(maker, entry), "2")
+	})
+}
+
+// A payee that is called something else by now is not the one that was shown.
+func TestARenamedPayeeIsNotTheOneThatWasShown(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		entry := x.Entry("Ada")
+		_, id := add(maker, entry, "1")
+		digest := second.Get("/v1/approvals/" + id).OK().Text("digest")
+		maker.Patch("/v1/directory/"+entry, body{"name": "Water works"}).OK()
+		second.Post("/v1/approvals/"+id+"/approve", body{"digest": digest, "verification": "called"}).Fails(422, "APPROVAL_CHANGED")
+		maker.Post("/v1/approvals/"+id+"/withdraw", nil).OK()
+	})
+}
+
+// A new approver's time begins when they may approve, also where nobody asks for anything meanwhile.
+func TestTheTimeOfANewApproverBeginsAtOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, _ := n.Pair(t)
+		_, id := add(maker, x.Entry("Ada"), "1")
+		x.Define("clerk", "ws.read", "ws.directory.read", "ws.receiving.read")
+		invited, granted, redefined := x.Member("disbursement_authorizer"), x.Member("viewer"), x.Member("clerk")
+		maker.Post(x.Path("/roles"), body{"user_id": granted.UserID, "role": "disbursement_authorizer"}).OK()
+		x.Define("clerk", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve")
+		for _, c := range []*servertest.Client{invited, granted, redefined} {
+			n.Person(t, c).Approve(id).Fails(403, "FORBIDDEN")
+		}
+		n.Clock.Advance(day + time.Second)
+		for _, c := range []*servertest.Client{invited, granted, redefined} {
+			again(t, c)
+			if shown := servertest.Decoded[api.Approval](n.Person(t, c).Get("/v1/approvals/" + id)); !shown.CanApprove {
+				t.Errorf("%s does not count after a day: %s", c.UserID, shown.CannotBecause)
+			}
+		}
+	})
+}

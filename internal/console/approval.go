@@ -1,0 +1,175 @@
+package console
+
+import (
+	"net/url"
+	"strconv"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/web"
+)
+
+func (c *Console) approvalRoutes() []Route {
+	page := func(v *visit) string { return v.path("approvals", v.R.PathValue("id")) }
+	return []Route{
+		c.getIn("/approvals", c.approvalsPage),
+		c.getIn("/approvals/{id}", c.approvalPage),
+		c.postIn("/approvals/{id}/approve", audit.ReceivingMethodApproved, c.recentForm(page, c.approve)),
+		c.postIn("/approvals/{id}/reject", audit.ReceivingMethodRejected, c.reject),
+		c.postIn("/approvals/{id}/withdraw", audit.ReceivingMethodWithdrawn, c.withdraw),
+		c.postIn("/organization/receiving", audit.ReceivingPolicyUpdated, c.updatePolicy),
+	}
+}
+
+// approvalsPage is a page of the approvals of a workspace.
+type approvalsPage struct {
+	Approvals []api.Approval
+	All       bool   // and not only what waits
+	Next      string // the next page
+}
+
+func (c *Console) approvalsPage(v *visit) error {
+	query := v.R.URL.Query()
+	in := approval.ListInput{WorkspaceID: v.workspace.ID, PageParams: web.PageParams{Cursor: optional(query.Get("cursor"))}}
+	data := approvalsPage{All: query.Get("state") == "all"}
+	if !data.All {
+		in.State = new(api.ApprovalPending)
+	}
+	list, err := read(v, c.Approvals.List, in)
+	if stale(err, query.Get("cursor")) {
+		return v.redirect(v.path("approvals"))
+	}
+	if err != nil {
+		return err
+	}
+	data.Approvals = list.Rows()
+	if cursor, more := list.Next(); more {
+		data.Next = v.path("approvals") + "?state=" + url.QueryEscape(query.Get("state")) + "&cursor=" + url.QueryEscape(cursor)
+	}
+	return v.show("approvals", "Waiting for you", data)
+}
+
+// approvalPage is one approval, and what was typed into its forms.
+type approvalPage struct {
+	api.Approval
+	Fields       []approvalField
+	Recent       []approvalChange
+	Verification string
+	Reason       string
+	MayReject    bool
+	MayWithdraw  bool
+}
+
+// approvalField is a value that changes, under the name that people know it by.
+type approvalField struct {
+	Caption       string
+	Before, After string
+	Number        bool
+}
+
+// approvalChange is something else that changed about the payee.
+type approvalChange struct {
+	api.ApprovalChange
+	Changes []shownChange
+}
+
+// approval reads the approval named in the URL. One of another workspace is not found.
+func (v *visit) approval() (approvalPage, error) {
+	a, err := read(v, v.console.Directory.Approval, approval.Input{ID: v.R.PathValue("id")})
+	if err == nil && a.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	if err != nil {
+		return approvalPage{}, err
+	}
+	pending := a.State == api.ApprovalPending
+	mayMake := v.can(access.ReceivingWrite)
+	if a.EntryID == "" {
+		mayMake = v.can(access.WSWrite)
+	}
+	data := approvalPage{Approval: a, MayReject: pending && v.can(access.ReceivingApprove), MayWithdraw: pending && mayMake}
+	for _, f := range a.Fields {
+		if f.Before != "" || f.After != "" {
+			data.Fields = append(data.Fields, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id"})
+		}
+	}
+	for i := range a.Contacts {
+		a.Contacts[i].Field = caption(a.Contacts[i].Field)
+	}
+	for _, change := range a.RecentChanges {
+		data.Recent = append(data.Recent, approvalChange{change, shownChanges(change.Changes, v.zone)})
+	}
+	return data, nil
+}
+
+func (c *Console) approvalPage(v *visit) error {
+	data, err := v.approval()
+	if err != nil {
+		return err
+	}
+	data.Verification = v.R.URL.Query().Get("verification")
+	return v.show("approvals_one", data.Summary, data)
+}
+
+func (c *Console) approve(v *visit) error {
+	_, err := change(v, c.Approvals.Approve, approval.ApproveInput{ID: v.R.PathValue("id"),
+		ApprovalApprove: api.ApprovalApprove{Digest: v.field("digest"), Verification: v.field("verification")}})
+	return v.decided(err, "Approved.")
+}
+
+func (c *Console) reject(v *visit) error {
+	_, err := change(v, c.Approvals.Reject, approval.RejectInput{ID: v.R.PathValue("id"), ApprovalReject: api.ApprovalReject{Reason: v.field("reason")}})
+	return v.decided(err, "Rejected.")
+}
+
+func (c *Console) withdraw(v *visit) error {
+	_, err := change(v, c.Approvals.Withdraw, approval.Input{ID: v.R.PathValue("id")})
+	return v.decided(err, "Withdrawn.")
+}
+
+// decided leads back to what waits, or shows the approval again with what is wrong.
+func (v *visit) decided(err error, text string) error {
+	if err == nil {
+		return v.done(text, v.path("approvals"))
+	}
+	p, status, ok := formProblems(err, "verification", "reason")
+	if !ok {
+		return err
+	}
+	data, failed := v.approval()
+	if failed != nil {
+		return failed
+	}
+	data.Verification, data.Reason = v.field("verification"), v.field("reason")
+	return v.showAgain(status, "approvals_one", data.Summary, p, data)
+}
+
+func (c *Console) updatePolicy(v *visit) error {
+	in := approval.UpdatePolicyInput{ID: v.workspace.ID, ReceivingPolicyUpdate: api.ReceivingPolicyUpdate{ReceivingApproval: optional(v.field("receiving_approval"))}}
+	if hours := v.field("receiving_cooling_hours"); hours != "" {
+		n, err := strconv.ParseInt(hours, 10, 64)
+		if err != nil {
+			n = -1 // which the service refuses
+		}
+		in.ReceivingCoolingHours = &n
+	}
+	done, err := change(v, c.Approvals.UpdatePolicy, in)
+	if err == nil {
+		if done.ApprovalID != "" {
+			return v.done("This protects less than before, so it waits for a second person's approval.", v.path("organization"))
+		}
+		return v.done("Policy saved.", v.path("organization"))
+	}
+	p, status, ok := formProblems(err, "receiving_approval", "receiving_cooling_hours")
+	if !ok {
+		return err
+	}
+	data, failed := v.organizationData()
+	if failed != nil {
+		return failed
+	}
+	data.Policy.Typed = v.field("receiving_cooling_hours")
+	return v.showAgain(status, "organization", "Organization", p, data)
+}

@@ -1,0 +1,167 @@
+package console_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"bursar/api"
+	"bursar/internal/browsertest"
+	"bursar/internal/console"
+	"bursar/internal/server/servertest"
+	"bursar/internal/web"
+)
+
+// pending is a payee whose new account waits for a second person, and whose phone number
+// changed as well.
+func pending(t *testing.T, n *servertest.Node) (entry, approval string) {
+	t.Helper()
+	admin := n.Admin(t)
+	entry = admin.Entry(servertest.Body{"name": "Ada Lovelace", "fields": servertest.Body{"phone": "+44 20 7946 0123"}})
+	old := admin.AddMethod(entry, servertest.Account("111122223333"))
+	n.Member(t, "second@example.com", "admin") // from now on it takes two
+	admin.Patch("/v1/directory/"+entry, servertest.Body{"fields": servertest.Body{"phone": "+44 20 7946 0999"}}).OK()
+	return entry, admin.Patch("/v1/directory/"+entry+"/receiving-methods/"+old, servertest.Body{"account_id": "444455556666"}).OK().Text("approval_id")
+}
+
+func TestASecondPersonApprovesInTheConsole(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	entry, _ := pending(t, n)
+	page := open(t, n, "second@example.com", "")
+	if got := page.Text(`.sidebar a[href$="/approvals"] .badge`); !strings.HasPrefix(got, "1") {
+		t.Errorf("the menu counts %q", got)
+	}
+	page.ClickText("Approvals")
+	page.WaitText("Waits for you")
+	page.Accessible("what waits")
+	page.Shoot("approvals")
+	page.ClickText("Changed receiving method of Ada Lovelace")
+	page.WaitText("444455556666")
+	page.WaitText("+44 20 7946 0123")
+	page.WaitText("Phone changed lately.")
+	page.Accessible("an approval")
+	page.Shoot("approval")
+	page.Fill("How did you check?", "Called Ada at the number of her contract.")
+	page.ClickText("Approve")
+	page.WaitText("Approved.")
+	page.WaitText("Nothing waits")
+	page.Accessible("nothing waits")
+	page.Shoot("approvals-none")
+	page.ClickText("All")
+	page.ClickText("Changed receiving method of Ada Lovelace")
+	page.WaitText("Called Ada at the number of her contract.")
+	page.Goto(n.PublicURL + "/w/" + n.First.WorkspaceID + "/directory/" + entry)
+	page.WaitText("Can be paid from")
+	page.Accessible("a payee with a successor")
+	page.Shoot("directory-entry-successor")
+}
+
+func TestApprovalsNeedNoScripts(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	_, approval := pending(t, n)
+	page := open(t, n, "second@example.com", "/approvals/"+approval, browsertest.WithoutScripts())
+	page.Fill("Reason to reject", "Ada knows nothing of it.")
+	page.ClickText("Reject")
+	page.WaitText("Rejected.")
+	state := n.Admin(t).Get("/v1/approvals/" + approval).OK()
+	if state.Text("state") != "rejected" || state.Text("reason") != "Ada knows nothing of it." {
+		t.Errorf("the approval is %s", state.Body)
+	}
+}
+
+func TestWhoAskedIsOfferedToWithdrawOnly(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	entry, approval := pending(t, n)
+	page := open(t, n, adminEmail, "/directory/"+entry)
+	page.WaitText("Waits for approval")
+	page.Accessible("a payee with an account that waits")
+	page.Shoot("directory-entry-pending")
+	page.ClickText("Who asked, and for what")
+	page.WaitText("you asked for this yourself")
+	if page.Has("#verification") {
+		t.Error("who asked is offered to approve")
+	}
+	page.ClickText("Withdraw")
+	page.ClickText("Withdraw")
+	page.WaitText("Withdrawn.")
+	if state := n.Admin(t).Get("/v1/approvals/" + approval).OK().Text("state"); state != "withdrawn" {
+		t.Errorf("the approval is %s", state)
+	}
+}
+
+func TestThePolicyIsSaidPlainly(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	page := open(t, n, adminEmail, "/organization")
+	page.WaitText("decides alone where money goes")
+	page.Select("How many people a change takes", "Always two")
+	page.Fill("Hours until an approved change can be paid", "48")
+	page.ClickText("Save the policy")
+	page.WaitText("Policy saved.")
+	page.WaitText("takes a second person, and can be paid 48 hours after")
+	page.Accessible("the policy of receiving methods")
+	page.Select("How many people a change takes", "Always one, such as for a sole trader")
+	page.ClickText("Save the policy")
+	page.WaitText("it waits for a second person's approval")
+	page.Shoot("organization-policy")
+	page.ExpectStatus(400)
+	visitor := browse(t, n, adminEmail)
+	if got := visitor.post(room(n, "/organization/receiving"), "receiving_approval", "two_persons", "receiving_cooling_hours", "many"); got.status != http.StatusBadRequest {
+		t.Errorf("answered %d", got.status)
+	}
+}
+
+// No form lets one person make a method payable, or the default.
+func TestNoFormMakesAMethodPayableByOnePerson(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	pages, err := console.New(console.Services{}, console.Config{PublicURL: n.PublicURL, Endpoints: &web.Endpoints{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forms := refusedForms(t, n)
+	first := func() (entry string, methods []string, approval string) {
+		t.Helper()
+		admin := n.Admin(t)
+		entry = admin.Entry(servertest.Body{"name": "Payee"})
+		made := admin.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account("1")).OK()
+		return entry, []string{made.Text("id")}, made.Text("approval_id")
+	}
+	n.Member(t, "second@example.com", "admin")
+	visitor, admin := browse(t, n, adminEmail), n.Admin(t)
+	for _, route := range pages.Routes() {
+		form, known := forms[route.Path]
+		if route.Method != http.MethodPost || !known || strings.Contains(route.Path, "/members/{userId}") || strings.HasPrefix(route.Path, "/w/{ws}/organization") && !strings.HasSuffix(route.Path, "/receiving") {
+			continue
+		}
+		t.Run(route.Path, func(t *testing.T) {
+			entry, methods, approval := first()
+			id := form.id
+			switch {
+			case strings.Contains(route.Path, "/directory/{id}"):
+				id = entry
+			case strings.Contains(route.Path, "/approvals/{id}"):
+				id = approval
+			}
+			pairs := slices.Clone(form.pairs)
+			if i := slices.Index(pairs, "digest"); i >= 0 {
+				pairs[i+1] = admin.Get("/v1/approvals/" + approval).OK().Text("digest")
+			}
+			path := strings.NewReplacer("{ws}", n.First.WorkspaceID, "{id}", id, "{role}", "clerk", "{method_id}", methods[0]).Replace(route.Path)
+			visitor.post(path, append(pairs, "is_default", "yes")...)
+			answer := admin.Get("/v1/directory/" + entry)
+			if answer.Status != http.StatusOK {
+				return // the form deletes the entry
+			}
+			var payee api.Entry
+			answer.Data(&payee)
+			if got := *payee.ReceivingMethods; len(got) > 0 {
+				t.Errorf("one person made %v payable", got)
+			}
+		})
+	}
+}

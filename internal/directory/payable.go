@@ -1,0 +1,465 @@
+package directory
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/vault"
+)
+
+// payable reports whether a method can be paid: it is active and has cooled. A successor that
+// is payable has retired what it replaces: see settle.
+func payable(m api.ReceivingMethod, now int64) bool {
+	return m.Status == api.MethodActive && m.PayableAt <= now
+}
+
+// makePayable is the only way for a method to become payable, or the default: a new one, a line
+// of a file, a successor, one that is to be the default, one that is promoted because the default
+// is removed, and those of an entry that is restored. If the workspace demands a second person,
+// the method waits for their approval. Otherwise it is payable at once, and the log says that
+// one person sufficed. It returns the method as it is now and what the log tells beside, which the
+// caller adds to the changes of its event.
+//
+// A caller has made the vault ready for the workspace, locked the entry with lock, and read its
+// methods with lockedMethods after that. The method is one that insertMethod has just stored as
+// pending, or one of the entry's that can be paid already. Whoever moves a method to another entry,
+// or makes one payable that was not, stores it as pending with default_since NULL first, as payAgain
+// does, and then calls this with a why that showMethod knows: its earlier approvals end here.
+func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, m api.ReceivingMethod, wantsDefault bool, why string) (api.ReceivingMethod, audit.Changes, error) {
+	var noted audit.Changes
+	people, err := access.ObserveSecondPerson(tx, e.workspaceID)
+	if err != nil {
+		return m, nil, err
+	}
+	var takes []string
+	if m.ApprovalID != "" {
+		takes = []string{m.ID}
+		if _, err := s.approvals.Void(tx, by, m.ID, "it was changed again"); err != nil {
+			return m, nil, err
+		}
+		m.ApprovalID = ""
+	}
+	c := methodChange{EntryLabel: e.label, Why: why, Method: m, Old: replaced(methods, m), Default: wantsDefault, OldDefault: defaultOf(methods)}
+	if !people.Demanded() {
+		m, err = s.activate(tx, e, methods, c, people.CoolingHours())
+		if m.IsDefault && c.OldDefault.ID != "" && c.OldDefault.ID != c.Old.ID {
+			noted.Add("default_method", c.OldDefault.ID, m.ID)
+		}
+		if c.Method.Status == api.MethodPending {
+			noted.Add("approval", nil, access.OnePerson)
+		}
+		return m, noted, err
+	}
+	version, err := bump(tx, m.ID)
+	if err != nil {
+		return m, nil, err
+	}
+	m.ApprovalID, err = s.approvals.Make(tx, by, approval.Request{Kind: methodKind, WorkspaceID: e.workspaceID, Workspace: e.workspace,
+		SubjectID: m.ID, Version: version, AboutID: e.id, Payload: c, Takes: append(takes, sameBefore(methods, m)...)})
+	noted.Add("approval", nil, api.ApprovalPending)
+	noted.Add("approval_id", nil, m.ApprovalID)
+	return m, noted, err
+}
+
+// activate makes a method payable after the time that an approved change cools, and the
+// default if that is wanted, or if it is the first one. One that was asked for beside a default is
+// not the default because that one has been removed meanwhile: nobody has approved that.
+func (s *Service) activate(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange, hours int64) (api.ReceivingMethod, error) {
+	m, now := c.Method, tx.Now()
+	at := now + hours*time.Hour.Milliseconds()
+	others := slices.ContainsFunc(methods, func(other api.ReceivingMethod) bool { return other.ID != m.ID && other.Status == api.MethodActive })
+	if m.Status == api.MethodPending {
+		payableAt := at
+		if hours == 0 {
+			payableAt = 0
+		}
+		if err := tx.Exec(`UPDATE receiving_method SET status = 'active', payable_at = $2, settled = $3, version = version + 1 WHERE id = $1`,
+			m.ID, payableAt, hours == 0); err != nil {
+			return m, err
+		}
+	}
+	if c.Default || !others && c.OldDefault.ID == "" {
+		if hours == 0 {
+			if err := forgetDefault(tx, e); err != nil {
+				return m, err
+			}
+		}
+		if err := tx.Exec(`UPDATE receiving_method SET default_since = $2 WHERE id = $1`, m.ID, at); err != nil {
+			return m, err
+		}
+	}
+	all, err := s.lockedMethods(tx, e)
+	if err != nil {
+		return m, err
+	}
+	i := slices.IndexFunc(all, func(now api.ReceivingMethod) bool { return now.ID == m.ID })
+	if i < 0 {
+		return m, fault.Missing("receiving method")
+	}
+	return all[i], nil
+}
+
+func defaultOf(methods []api.ReceivingMethod) api.ReceivingMethod {
+	for _, m := range methods {
+		if m.IsDefault {
+			return m
+		}
+	}
+	return api.ReceivingMethod{}
+}
+
+// storedMethod is a row: what is true at a time follows from it.
+type storedMethod struct {
+	api.ReceivingMethod
+	sealed       []byte
+	defaultSince int64  // 0 if it was never chosen
+	was          string // the status that is stored
+}
+
+// settle works out what is true at a time, and puts a successor where what it replaces stood. A method that can be paid has retired those that it
+// replaces and inherits that they were the default. The default is the one that can be paid and
+// was chosen last.
+func settle(list []storedMethod, now int64) {
+	at := map[string]int{}
+	for i, m := range list {
+		at[m.ID] = i
+	}
+	for i := range list {
+		m := &list[i]
+		if !payable(m.ReceivingMethod, now) {
+			continue
+		}
+		for before, seen := m.Replaces, 0; before != "" && seen < len(list); seen++ {
+			j, found := at[before]
+			if !found {
+				break
+			}
+			if list[j].Status == api.MethodActive {
+				list[j].Status = api.MethodRetired
+			}
+			if list[j].defaultSince <= now {
+				m.defaultSince = max(m.defaultSince, list[j].defaultSince)
+			}
+			before = list[j].Replaces
+		}
+	}
+	chosen := -1
+	for i, m := range list {
+		if payable(m.ReceivingMethod, now) && m.defaultSince > 0 && m.defaultSince <= now && (chosen < 0 || m.defaultSince >= list[chosen].defaultSince) {
+			chosen = i
+		}
+	}
+	if chosen >= 0 {
+		list[chosen].IsDefault = true
+	}
+	byRoot(list)
+}
+
+const methodColumns = `id, provider, account_name, account_sealed, status, institution_code, replaces, payable_at, default_since`
+
+func readMethod(r db.Rows) storedMethod {
+	return storedMethod{ReceivingMethod: api.ReceivingMethod{ID: r.Text(0), Provider: r.Text(1), AccountName: r.Text(2), Status: r.Text(4),
+		InstitutionCode: r.Text(5), Replaces: r.Text(6), PayableAt: r.Int(7)}, sealed: bytes.Clone(r.Raw(3)), defaultSince: r.Int(8), was: r.Text(4)}
+}
+
+// loadMethods reads every method of an entry, oldest first, and works out what is true now.
+func (s *Service) loadMethods(q db.Q, e entry) ([]storedMethod, error) {
+	list, err := db.Collect(q, readMethod, `SELECT `+methodColumns+` FROM receiving_method WHERE entry_id = $1 ORDER BY id`, stored(e.id))
+	settle(list, s.db.Now())
+	return list, err
+}
+
+// byRoot puts a successor where what it replaces stood.
+func byRoot(list []storedMethod) {
+	replaces := map[string]string{}
+	for _, m := range list {
+		replaces[m.ID] = m.Replaces
+	}
+	root := func(id string) string {
+		for range list {
+			if before, known := replaces[id]; known && before != "" {
+				id = before
+			}
+		}
+		return id
+	}
+	slices.SortStableFunc(list, func(a, b storedMethod) int { return strings.Compare(root(a.ID), root(b.ID)) })
+}
+
+// withApprovals is loadMethods with the approvals that the methods wait for.
+func (s *Service) withApprovals(q db.Q, e entry) ([]storedMethod, error) {
+	list, err := s.loadMethods(q, e)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := approval.Pending(q, e.id)
+	for i := range list {
+		list[i].ApprovalID = pending[list[i].ID]
+	}
+	return list, err
+}
+
+// allMethods returns every method of an entry to a transaction.
+func (s *Service) allMethods(q db.Q, e entry) ([]api.ReceivingMethod, error) {
+	list, err := s.withApprovals(q, e)
+	if err != nil {
+		return nil, err
+	}
+	return s.openMethods(e, list)
+}
+
+// live returns those of the methods that are payable or may become so.
+func live(methods []api.ReceivingMethod) []api.ReceivingMethod {
+	return slices.DeleteFunc(slices.Clone(methods), ended)
+}
+
+func ended(m api.ReceivingMethod) bool {
+	return m.Status == api.MethodRetired || m.Status == api.MethodRejected
+}
+
+// paid returns the methods of an entry that can be paid.
+func (s *Service) paid(q db.Q, e entry) ([]storedMethod, error) {
+	list, err := s.loadMethods(q, e)
+	return onlyPayable(list, s.db.Now()), err
+}
+
+func onlyPayable(list []storedMethod, now int64) []storedMethod {
+	return slices.DeleteFunc(list, func(m storedMethod) bool { return !payable(m.ReceivingMethod, now) })
+}
+
+// lockedMethods is allMethods for a transaction that is about to change them. What a successor
+// has retired is stored as that first, so that it stays retired whatever becomes of the
+// successor, and what ended long ago is deleted, unless a successor needs it to know what it retires.
+func (s *Service) lockedMethods(tx *db.Tx, e entry) ([]api.ReceivingMethod, error) {
+	list, err := s.loadMethods(tx.Q, e)
+	for _, m := range list {
+		if err == nil && m.Status != m.was {
+			err = setStatus(tx, m.ID, m.Status)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	methods, err := s.allMethods(tx.Q, e)
+	old := slices.DeleteFunc(slices.Clone(methods), func(m api.ReceivingMethod) bool {
+		return !ended(m) || slices.ContainsFunc(methods, func(after api.ReceivingMethod) bool {
+			return after.Status == api.MethodPending && chained(methods, after, m.ID)
+		})
+	})
+	for i := 0; i < len(old)-maxEnded && err == nil; i++ {
+		err = tx.Exec(`DELETE FROM receiving_method WHERE id = $1`, old[i].ID)
+	}
+	return methods, err
+}
+
+// chained reports whether a method succeeds another, with others in between or not.
+func chained(methods []api.ReceivingMethod, after api.ReceivingMethod, id string) bool {
+	for range methods {
+		if after.Replaces == id {
+			return true
+		}
+		i := slices.IndexFunc(methods, func(m api.ReceivingMethod) bool { return m.ID == after.Replaces })
+		if i < 0 {
+			return false
+		}
+		after = methods[i]
+	}
+	return false
+}
+
+// standIn finds a live method by its id, or by that of one that it succeeds.
+func standIn(methods []api.ReceivingMethod, id string) (api.ReceivingMethod, error) {
+	for _, m := range live(methods) {
+		if m.ID == id {
+			return m, nil
+		}
+	}
+	for _, m := range live(methods) {
+		if chained(methods, m, id) {
+			return m, nil
+		}
+	}
+	return api.ReceivingMethod{}, fault.Missing("receiving method")
+}
+
+// replaced returns the method that a new one takes the place of: the one before it that was not
+// rejected; an empty one if there is none.
+func replaced(methods []api.ReceivingMethod, m api.ReceivingMethod) api.ReceivingMethod {
+	for range methods {
+		i := slices.IndexFunc(methods, func(before api.ReceivingMethod) bool { return before.ID == m.Replaces })
+		if i < 0 {
+			break
+		}
+		if m = methods[i]; m.Status != api.MethodRejected && m.Status != api.MethodPending {
+			return m
+		}
+	}
+	return api.ReceivingMethod{}
+}
+
+// sameBefore lists the methods that were never approved, whose place a method takes with the same
+// account: nobody gets their own number approved by letting a colleague change the rest.
+func sameBefore(methods []api.ReceivingMethod, m api.ReceivingMethod) (ids []string) {
+	for range methods {
+		i := slices.IndexFunc(methods, func(before api.ReceivingMethod) bool { return before.ID == m.Replaces })
+		if i < 0 || methods[i].Status != api.MethodRejected || vault.NormalNumber(methods[i].AccountID) != vault.NormalNumber(m.AccountID) {
+			break
+		}
+		m = methods[i]
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// insertMethod stores a new method, which waits.
+func (s *Service) insertMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error {
+	n, err := s.sealNumber(e, m)
+	if err == nil {
+		err = tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID)
+	}
+	if err == nil {
+		err = tx.Exec(`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_sealed, account_key, sealed_by, status,
+				institution_code, replaces, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+			m.ID, stored(e.id), m.Provider, m.AccountName, n.sealed, n.key, vault.KeyOf(n.sealed), api.MethodPending, m.InstitutionCode, db.NullText(m.Replaces), tx.Now())
+	}
+	return err
+}
+
+// removeMethod deletes a method. Nothing that was the default before becomes it again by itself.
+func removeMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error {
+	err := tx.Exec(`DELETE FROM receiving_method WHERE id = $1`, m.ID)
+	if err == nil && m.IsDefault {
+		err = forgetDefault(tx, e)
+	}
+	return err
+}
+
+// forgetDefault leaves an entry without a default, except for one that is approved and cools.
+func forgetDefault(tx *db.Tx, e entry) error {
+	return tx.Exec(`UPDATE receiving_method SET default_since = NULL WHERE entry_id = $1 AND default_since <= $2`, stored(e.id), tx.Now())
+}
+
+func setStatus(tx *db.Tx, id, status string) error {
+	return tx.Exec(`UPDATE receiving_method SET status = $2, version = version + 1 WHERE id = $1 AND status <> $2`, id, status)
+}
+
+// bump gives a method a new version, and returns it.
+func bump(tx *db.Tx, id string) (version int64, err error) {
+	_, err = tx.Row(`UPDATE receiving_method SET version = version + 1 WHERE id = $1 RETURNING version`, id).Scan(&version)
+	return version, err
+}
+
+// endPending ends what waits about an entry that is deleted.
+func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry) error {
+	if _, err := s.approvals.VoidAbout(tx, by, e.id, "the entry was deleted"); err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE entry_id = $1 AND status = 'pending'`, stored(e.id))
+}
+
+// payAgain decides again about the methods of an entry that is restored: where two people are
+// demanded, nothing of it can be paid before the second one has approved.
+func (s *Service) payAgain(tx *db.Tx, by db.Caller, e entry) (audit.Changes, error) {
+	all, err := s.lockedMethods(tx, e)
+	methods := live(all)
+	if err != nil || len(methods) == 0 {
+		return nil, err
+	}
+	people, err := access.ObserveSecondPerson(tx, e.workspaceID)
+	if err != nil || !people.Demanded() {
+		return nil, err
+	}
+	if err := tx.Exec(`UPDATE receiving_method SET default_since = NULL WHERE entry_id = $1`, stored(e.id)); err != nil {
+		return nil, err
+	}
+	was := slices.Clone(methods)
+	for i := range methods {
+		methods[i].Status, methods[i].PayableAt, methods[i].IsDefault = api.MethodPending, 0, false
+		if err := setStatus(tx, methods[i].ID, api.MethodPending); err != nil {
+			return nil, err
+		}
+	}
+	var noted audit.Changes
+	for i, m := range methods {
+		_, more, err := s.makePayable(tx, by, e, methods, m, was[i].IsDefault, "restored")
+		if err != nil {
+			return nil, err
+		}
+		noted = append(noted, more...)
+	}
+	return noted, nil
+}
+
+// settleBatch is how many methods are looked for at a time.
+const settleBatch = 100
+
+// Settle tells in the log that methods have cooled. They can be paid without it.
+func (s *Service) Settle(ctx context.Context) error {
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	for {
+		var due [][2]string
+		err := s.db.Read(ctx, func(q db.Q) (err error) {
+			due, err = db.Collect(q, func(r db.Rows) [2]string { return [2]string{r.Text(0), db.UnpackID("entry", r, 1)} },
+				`SELECT id, entry_id FROM receiving_method WHERE settled = FALSE AND payable_at <= $1 ORDER BY payable_at LIMIT $2`, s.db.Now(), settleBatch)
+			return err
+		})
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		for _, one := range due {
+			if err := s.settleOne(ctx, by, one[0], one[1]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *Service) settleOne(ctx context.Context, by db.Caller, methodID, entryID string) error {
+	var at place
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		at, err = locate(q, entryID)
+		return err
+	})
+	if err == nil {
+		err = s.vault.Ready(ctx, at.workspace)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		e, err := read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 RETURNING `+columns, at)
+		if err != nil {
+			return struct{}{}, audit.Event{}, err
+		}
+		first, err := tx.Row(`UPDATE receiving_method SET settled = TRUE WHERE id = $1 AND settled = FALSE AND payable_at <= $2 RETURNING id`, methodID, tx.Now()).Scan(new(string))
+		if err != nil || !first {
+			return struct{}{}, audit.None("another node has settled it"), err
+		}
+		all, err := s.lockedMethods(tx, e)
+		if err != nil {
+			return struct{}{}, audit.Event{}, err
+		}
+		i := slices.IndexFunc(all, func(m api.ReceivingMethod) bool { return m.ID == methodID && payable(m, tx.Now()) })
+		if i < 0 {
+			return struct{}{}, audit.None("the method ended while it cooled"), nil
+		}
+		m := all[i]
+		event := audit.Event{Action: audit.ReceivingMethodActivated, WorkspaceID: e.workspaceID, ResourceID: m.ID,
+			Description: "A receiving method of " + e.label + " (" + m.Provider + ") can be paid"}
+		event.Changes.Add("payable", false, true)
+		event.Changes.Add("is_default", nil, m.IsDefault)
+		event.Changes.Add("retired", nil, replaced(all, m).ID)
+		return struct{}{}, event, nil
+	})
+	return err
+}

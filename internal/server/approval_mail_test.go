@@ -1,0 +1,55 @@
+package server_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"bursar/internal/mail/smtptest"
+	"bursar/internal/server/servertest"
+)
+
+// Those who may approve get one mail for all that waits, and who asked one for how it ended. No
+// mail names a payee or an account.
+func TestApprovalsAreMailed(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, maker, second := n.Pair(t)
+		tell := func() {
+			t.Helper()
+			if err := n.Server.Tidy(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		entry := x.Entry("Planted Payee")
+		var waits []string
+		for range 3 {
+			waits = append(waits, maker.Post("/v1/directory/"+entry+"/receiving-methods", bankAccount()).OK().Text("approval_id"))
+		}
+		tell()
+		wanted := func(about string) smtptest.Received {
+			t.Helper()
+			for all := 1; ; all++ {
+				if m := box.Wait(t, all)[all-1]; strings.Contains(m.Subject, "where money goes") && strings.Contains(m.Subject, about) {
+					return m
+				}
+			}
+		}
+		told := wanted("for your approval")
+		if !slices.Equal(told.To, []string{second.Email()}) || !strings.Contains(told.Text, "/w/"+x.WorkspaceID+"/approvals") || strings.Contains(told.Text, "Planted") {
+			t.Errorf("%s is told %q", told.To, told.Text)
+		}
+		second.Post("/v1/approvals/"+waits[0]+"/reject", body{"reason": "unknown to the payee"}).OK()
+		maker.Post("/v1/approvals/"+waits[1]+"/withdraw", nil).OK() // of which nobody is told
+		second.Approve(waits[2]).OK()
+		tell()
+		if m := wanted("rejected"); !slices.Equal(m.To, []string{maker.Email()}) || !strings.Contains(m.Text, "unknown to the payee") {
+			t.Errorf("%s is told %q", m.To, m.Text)
+		}
+		if m := wanted("is approved"); !slices.Equal(m.To, []string{maker.Email()}) {
+			t.Errorf("%s is told of the approval", m.To)
+		}
+		if n.Count(t, `SELECT count(*) FROM approval WHERE told <> state`) != 0 {
+			t.Error("somebody would be told again")
+		}
+	})
+}

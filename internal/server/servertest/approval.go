@@ -1,0 +1,79 @@
+package servertest
+
+import (
+	"testing"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/identity"
+)
+
+// Person signs the person behind a client in as they do at a browser, and by a device code that
+// they approve there: the session depends on no API key.
+func (n *Node) Person(t testing.TB, c *Client) *Client {
+	t.Helper()
+	code := n.NewDeviceCode(t, nil)
+	user := n.ApproveAtBrowser(t, c, code)
+	return &Client{Node: n, Token: n.PollDevice(t, code).OK().Text("token"), UserID: user, t: t}
+}
+
+// ApproveAtBrowser approves a device code as the person behind a client does who has just signed in
+// at a browser, and returns their id.
+func (n *Node) ApproveAtBrowser(t testing.TB, c *Client, code string) string {
+	t.Helper()
+	user := Decoded[struct{ ID, Email, Name string }](c.Get("/v1/auth/me"))
+	browser := db.Caller{Actor: audit.Actor{Type: audit.User, ID: user.ID, Email: user.Email, Name: user.Name, LoggedInAt: n.DB.Now()}}
+	if _, err := n.Identity.Approve(t.Context(), browser, identity.CodeInput{Code: code}); err != nil {
+		t.Fatalf("approve a device code: %v", err)
+	}
+	return user.ID
+}
+
+// Pair is a tenant with two people who are admins: one who asks, with an API key, and one who
+// approves, signed in as a person. Changes take both.
+func (n *Node) Pair(t testing.TB) (x *Tenant, maker, second *Client) {
+	t.Helper()
+	x = n.Tenant(t)
+	return x, x.Owner, n.Person(t, x.Member("admin"))
+}
+
+// Approve approves what was shown to the caller.
+func (c *Client) Approve(id string) *Answer {
+	c.t.Helper()
+	shown := c.Get("/v1/approvals/" + id).OK()
+	return c.Post("/v1/approvals/"+id+"/approve", Body{"digest": shown.Text("digest"), "verification": "Called the payee."})
+}
+
+// EverybodyCounts makes the tenant's workspace as if all who may approve had been there when it
+// first had two people who could, so that a test need not let a day pass.
+func (x *Tenant) EverybodyCounts() {
+	x.t.Helper()
+	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		if err := tx.Exec(`DELETE FROM receiving_approver WHERE workspace_id = $1`, x.WorkspaceID); err != nil {
+			return struct{}{}, audit.Event{}, err
+		}
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE receiving_policy SET two_seen_at = 0 WHERE workspace_id = $1`, x.WorkspaceID)
+	})
+	if err != nil {
+		x.t.Fatalf("let everybody count: %v", err)
+	}
+}
+
+// Again signs the person behind a client in anew with a new API key, which a test needs that
+// lets a long time pass.
+func (c *Client) Again(t testing.TB) *Client {
+	t.Helper()
+	var email string
+	err := c.Node.DB.Read(t.Context(), func(q db.Q) error {
+		_, err := q.Row(`SELECT email FROM account WHERE id = $1`, c.UserID).Scan(&email)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, key, err := c.Node.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, identity.NewKey{Name: "again"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Node.Login(t, key)
+}
