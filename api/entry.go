@@ -70,6 +70,8 @@ type Entry struct {
 	ReceivingMethods *[]ReceivingMethod `json:"receiving_methods,omitzero"`
 	CreatedAt        int64              `json:"created_at"`
 	UpdatedAt        int64              `json:"updated_at"`
+	// MergedInto is the id of the entry that it was merged into; such an entry cannot be changed.
+	MergedInto string `json:"merged_into,omitzero"`
 }
 
 // EntrySummary is an entry as lists show it.

@@ -42,6 +42,8 @@ type ImportLine struct {
 	Type    string   `json:"type,omitzero"`
 	Changes []string `json:"changes,omitempty"`
 	Reason  string   `json:"reason,omitzero"`
+	// Duplicates are entries of which a new one may be a double, if the request asked for them.
+	Duplicates []Duplicate `json:"duplicates,omitempty"`
 }
 
 // Limits of a batch.
@@ -76,6 +78,8 @@ type BatchItemResult struct {
 	Status string      `json:"status"` // created, updated, unchanged or refused
 	ID     string      `json:"id,omitzero"`
 	Error  *BatchError `json:"error,omitzero"`
+	// Duplicates are entries of which a new one may be a double, if the request asked for them.
+	Duplicates []Duplicate `json:"duplicates,omitempty"`
 }
 
 // BatchError says why an item was refused.

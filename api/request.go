@@ -48,6 +48,9 @@ type WorkspaceCreate struct {
 type WorkspaceUpdate struct {
 	Name *string `json:"name,omitzero"`
 	Slug *string `json:"slug,omitzero"`
+	// OnDuplicate is what is done with a new entry that may be a double, unless the request says
+	// it: OnDuplicateAllow, OnDuplicateWarn or OnDuplicateRefuse.
+	OnDuplicate *string `json:"on_duplicate,omitzero"`
 }
 
 // MemberAdd says who joins a workspace, and with which role.

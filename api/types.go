@@ -89,6 +89,8 @@ type Workspace struct {
 	Name           string `json:"name"`
 	Slug           string `json:"slug"`
 	OrganizationID string `json:"organization_id"`
+	// OnDuplicate is OnDuplicateWarn or OnDuplicateRefuse, or absent if doubles are allowed.
+	OnDuplicate string `json:"on_duplicate,omitzero"`
 }
 
 // Member is somebody in a workspace, with the keys of their roles. Until they accept,
@@ -227,6 +229,8 @@ type ReceivingMethod struct {
 // Created is the answer to making or changing something.
 type Created struct {
 	ID string `json:"id"`
+	// Duplicates are entries of which a new entry may be a double, if the request asked for them.
+	Duplicates []Duplicate `json:"duplicates,omitempty"`
 }
 
 // Deleted is the answer to deleting something.

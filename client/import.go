@@ -20,13 +20,14 @@ type ImportParams struct {
 	Match       string            // what makes a line an update: id, external_id, email, phone or account
 	OnMatch     string            // update, skip or refuse
 	DryRun      bool
+	OnDuplicate string // allow, warn or refuse; empty: what the workspace does
 	Delimiter   string // of a CSV file; empty: by its header
 	Raw         bool   // nothing in a CSV file is escaped for spreadsheets
 }
 
 func (p ImportParams) query() (query, error) {
 	q := query{}.text("workspace_id", p.WorkspaceID).text("format", p.Format).text("default_type", p.DefaultType).
-		text("match", p.Match).text("on_match", p.OnMatch).text("delimiter", p.Delimiter)
+		text("match", p.Match).text("on_match", p.OnMatch).text("delimiter", p.Delimiter).text("on_duplicate", p.OnDuplicate)
 	if p.DryRun {
 		q = q.text("dry_run", strconv.FormatBool(true))
 	}

@@ -24,6 +24,7 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 		t.Run("keys", func(t *testing.T) { walkKeys(t, c) })
 		t.Run("directory", func(t *testing.T) { walkDirectory(t, c, n.First.WorkspaceID) })
 		t.Run("imports", func(t *testing.T) { walkImports(t, n, c, n.First.WorkspaceID) })
+		t.Run("doubles", func(t *testing.T) { walkDoubles(t, c, n.First.WorkspaceID) })
 		t.Run("tags", func(t *testing.T) { walkTags(t, c, n.First.WorkspaceID) })
 		t.Run("methods", func(t *testing.T) { walkMethods(t, c, n.First.WorkspaceID) })
 		t.Run("approvals", func(t *testing.T) { walkApprovals(t, n, c, way) })
@@ -198,6 +199,37 @@ func walkImports(t *testing.T, n *servertest.Node, c *client.Client, ws string) 
 		Items: []client.BatchItem{{Type: client.TypePerson, EntryUpdate: client.EntryUpdateParams{Name: client.String("Batch"), ExternalID: client.String("E-9")}}}}))
 	if page := must[*client.Page[client.EntrySummary]](t)(c.Directory.List(ctx, client.DirectoryListParams{WorkspaceID: ws, ExternalID: "E-9"})); len(page.Items) != 1 || page.Items[0].ID != made.Results[0].ID {
 		t.Errorf("the batch made %+v, the list has %+v", made, page)
+	}
+}
+
+func walkDoubles(t *testing.T, c *client.Client, ws string) {
+	ctx := t.Context()
+	twin := func(on string) *client.Created {
+		return must[*client.Created](t)(c.Directory.CreateUnlessDouble(ctx, client.EntryCreateParams{WorkspaceID: ws, Type: client.TypePerson, Name: new("Twin"), Fields: client.Fields{}}, on))
+	}
+	one, other := twin(""), twin(client.OnDuplicateWarn)
+	if len(one.Duplicates) != 0 || len(other.Duplicates) != 1 || other.Duplicates[0].ID != one.ID {
+		t.Errorf("doubles: %+v, %+v", one, other)
+	}
+	if found := must[*client.Duplicates](t)(c.Directory.Duplicates(ctx, one.ID)); len(found.Duplicates) != 1 || found.Duplicates[0].ID != other.ID {
+		t.Errorf("the doubles are %+v", found)
+	}
+	made := must[*client.Merge](t)(c.Directory.Merge(ctx, one.ID, client.MergeParams{Sources: []string{other.ID}}))
+	if got := must[*client.Merge](t)(c.Directory.GetMerge(ctx, made.ID)); got.TargetID != one.ID || !slices.Equal(got.Sources, []string{other.ID}) {
+		t.Errorf("the merge is %+v", got)
+	}
+	if undone := must[*client.Merge](t)(c.Directory.UndoMerge(ctx, made.ID)); undone.UndoneAt == 0 {
+		t.Errorf("undone: %+v", undone)
+	}
+	var ids []string
+	for m, err := range c.Directory.AllMerges(ctx, client.MergeListParams{WorkspaceID: ws, EntryID: one.ID}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, m.ID)
+	}
+	if !slices.Equal(ids, []string{made.ID}) {
+		t.Errorf("the merges are %v", ids)
 	}
 }
 

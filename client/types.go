@@ -17,6 +17,8 @@ type (
 	DeviceCode         = api.DeviceCode
 	DeviceCodeStatus   = api.DeviceCodeStatus
 	DeviceDecision     = api.DeviceDecision
+	Duplicate          = api.Duplicate
+	Duplicates         = api.Duplicates
 	Entry              = api.Entry
 	EntrySummary       = api.EntrySummary
 	Import             = api.Import
@@ -28,6 +30,7 @@ type (
 	Member             = api.Member
 	MemberAdded        = api.MemberAdded
 	MemberRemoved      = api.MemberRemoved
+	Merge              = api.Merge
 	NewAPIKey          = api.NewAPIKey
 	NewMachineClient   = api.NewMachineClient
 	Organization       = api.Organization
@@ -56,6 +59,7 @@ type (
 	Field                       = api.Field
 	Fields                      = api.Fields
 	MemberAddParams             = api.MemberAdd
+	MergeParams                 = api.MergeRequest
 	OrganizationCreateParams    = api.OrganizationCreate
 	OrganizationUpdateParams    = api.SettingsUpdate
 	ReceivingMethodParams       = api.ReceivingMethodCreate
@@ -75,6 +79,13 @@ const (
 	StatusActive     = api.StatusActive
 	StatusInactive   = api.StatusInactive
 	AppliesToAll     = api.AppliesToAll
+)
+
+// What becomes of a new entry that may be a double of another.
+const (
+	OnDuplicateAllow  = api.OnDuplicateAllow
+	OnDuplicateWarn   = api.OnDuplicateWarn
+	OnDuplicateRefuse = api.OnDuplicateRefuse
 )
 
 // TextField makes a field of an entry whose value is a text.

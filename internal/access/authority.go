@@ -45,10 +45,11 @@ const (
 type access struct {
 	epoch  uint64
 	member bool
-	owner  bool  // of an organization
-	held   Set   // in a workspace
-	number int64 // of the workspace
-	factor bool  // the organization demands a second factor
+	owner  bool   // of an organization
+	held   Set    // in a workspace
+	number int64  // of the workspace
+	factor bool   // the organization demands a second factor
+	double string // what the workspace does with doubles
 }
 
 // NewAuthority makes an authority over the store.
@@ -86,6 +87,14 @@ func (a *Authority) holding(ctx context.Context, by audit.Actor, workspaceID str
 		err = fault.Denied(string(need), fault.Scope{WorkspaceID: workspaceID})
 	}
 	return got, err
+}
+
+// OnDuplicate returns what a workspace does with new entries that may be doubles: api.OnDuplicateAllow,
+// api.OnDuplicateWarn or api.OnDuplicateRefuse. It is remembered with who may do what, so that a create asks the
+// store nothing more.
+func (a *Authority) OnDuplicate(ctx context.Context, by audit.Actor, workspaceID string) (string, error) {
+	got, err := a.inWorkspace(ctx, by, workspaceID)
+	return got.double, err
 }
 
 // Permissions returns what the caller may do in a workspace.
@@ -182,9 +191,9 @@ func workspaceAccess(q db.Q, key accessKey) (access, error) {
 		} else {
 			got.held |= ParseSet(r.Text(1))
 		}
-		got.number, got.factor = r.Int(3), r.Bool(4)
+		got.number, got.factor, got.double = r.Int(3), r.Bool(4), r.Text(5)
 		return nil
-	}, `SELECT m.role, r.permissions, a.kind, n.number, o.require_second_factor FROM live_member w JOIN workspace n ON n.id = w.workspace_id
+	}, `SELECT m.role, r.permissions, a.kind, n.number, o.require_second_factor, n.on_duplicate FROM live_member w JOIN workspace n ON n.id = w.workspace_id
 		JOIN organization o ON o.id = n.organization_id JOIN account a ON a.id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
 		LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role

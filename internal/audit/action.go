@@ -37,6 +37,8 @@ const (
 	EntryDeleted  Action = "directory.entry.deleted"
 	EntryRestored Action = "directory.entry.restored"
 	EntryPurged   Action = "directory.entry.purged"
+	EntryMerged   Action = "directory.entry.merged"
+	EntryUnmerged Action = "directory.entry.unmerged"
 
 	ImportStarted    Action = "directory.import.started"
 	ImportCompleted  Action = "directory.import.completed"
@@ -108,7 +110,7 @@ func Actions() []Action {
 		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
-		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
+		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
 		ImportDownloaded, DirectoryExported, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
 		ReceivingMethodRejected, ReceivingMethodWithdrawn, ReceivingMethodExpired, ReceivingMethodActivated, ReceivingPolicyUpdated,

@@ -25,6 +25,7 @@ fails and lists their ids.`,
   bursar directory get "Ada Lovelace"
   bursar directory update "Ada Lovelace" --add-tag vip`,
 	}, newEntryList(r), newEntrySearch(r), newEntryGet(r), newEntryHistory(r), newEntryCreate(r), newEntryUpdate(r), newEntryDelete(r), newEntryRestore(r),
+		newEntryDuplicates(r), newEntryMerge(r), newEntryUnmerge(r),
 		newTags(r), newDirectoryImport(r), newDirectoryExport(r))
 }
 

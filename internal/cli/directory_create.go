@@ -24,6 +24,7 @@ func newEntryCreate(r *remote) *cobra.Command {
 	var fields fieldFlags
 	var properties propertyFlags
 	var p client.EntryCreateParams
+	var onDuplicate string
 	c := &cobra.Command{
 		Use: "create", Aliases: []string{"add", "new"},
 		Short: "Add a person or an organization",
@@ -32,7 +33,11 @@ func newEntryCreate(r *remote) *cobra.Command {
 Fields are free keys with any values; Bursar itself understands the keys name,
 first-name, last-name, email, phone and industry. A value after = is text, one
 after := is JSON. Without --label, lists show the name, or else a field. A tag
-that does not exist yet is created, which needs the permission ws.tags.write.`,
+that does not exist yet is created, which needs the permission ws.tags.write.
+
+An entry with the e-mail address, phone number or name of another may be a
+double of it. With --on-duplicate warn the command names the others, and with
+refuse it creates nothing; without it, the setting of the workspace counts.`,
 		Example: `  bursar directory create --name "Ada Lovelace" --field email=ada@example.com --tag speaker
   bursar directory create --type organization --name "Analytical Engines" --field employees:=12
   jq .ada people.json | bursar directory create --name "Ada Lovelace" --fields-json -`,
@@ -42,7 +47,7 @@ that does not exist yet is created, which needs the permission ws.tags.write.`,
 			if named := properties.fill(&p); err == nil && !named && list == nil {
 				err = term.Usagef("an entry needs a name: pass --name, --label, --field or --fields-json")
 			}
-			if err = errors.Join(err, oneOf("type", p.Type, api.EntryTypes())); err != nil {
+			if err = errors.Join(err, oneOf("type", p.Type, api.EntryTypes()), oneOf("on-duplicate", onDuplicate, api.OnDuplicates())); err != nil {
 				return err
 			}
 			s, w, err := r.connectWorkspace(c.Context())
@@ -50,13 +55,21 @@ that does not exist yet is created, which needs the permission ws.tags.write.`,
 				return err
 			}
 			p.WorkspaceID, p.Fields = w.ID, list
-			made, err := s.Directory.Create(c.Context(), p)
+			made, err := s.Directory.CreateUnlessDouble(c.Context(), p, onDuplicate)
 			if err != nil {
 				return fmt.Errorf("create the entry: %w", err)
 			}
 			called := cmp.Or(*properties["label"], *properties["name"], list.Text(api.FieldName), "the "+p.Type)
 			if err := r.say("Created %s in %s.", called, w.Name); err != nil {
 				return err
+			}
+			if len(made.Duplicates) > 0 {
+				if err := r.say("It may be a double of:"); err != nil {
+					return err
+				}
+				if err := writeDuplicates(r.terminal.Err, made.Duplicates); err != nil {
+					return err
+				}
 			}
 			return out.Write(r.terminal, made, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, made.ID)
@@ -67,8 +80,10 @@ that does not exist yet is created, which needs the permission ws.tags.write.`,
 	c.Flags().StringVar(&p.Type, "type", client.TypePerson, "person or organization")
 	properties.bind(c, true)
 	c.Flags().StringArrayVar(&p.Tags, "tag", nil, "a `tag`, by name or id; repeatable")
+	c.Flags().StringVar(&onDuplicate, "on-duplicate", "", "what to do if it may be a double: allow, warn or refuse")
 	fields.bind(c)
 	completeWords(c, "type", api.EntryTypes())
+	completeWords(c, "on-duplicate", api.OnDuplicates())
 	completeFlag(c, "tag", r.completeTags())
 	out.Bind(c, false)
 	return r.inWorkspace(c)

@@ -48,6 +48,9 @@ func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
 			pairs = append(pairs, strings.ToUpper(p.Name[:1])+strings.ReplaceAll(p.Name[1:], "_", " "), text)
 		}
 	}
+	if e.MergedInto != "" {
+		pairs = append(pairs, "Merged into", e.MergedInto)
+	}
 	if len(e.Tags) > 0 {
 		pairs = append(pairs, "Tags", strings.Join(e.Tags, ", "))
 	}

@@ -142,18 +142,24 @@ admin. Without --slug, the slug is derived from the name. Without
 
 func newWorkspacesUpdate(r *remote) *cobra.Command {
 	var f term.Format
-	var name, slug string
+	var name, slug, onDuplicate string
 	c := &cobra.Command{
-		Use: "update [WORKSPACE]", Short: "Change the name or slug of a workspace",
-		Long: `Change the name, the slug or both of a workspace. A new name does not change
-the slug.`,
+		Use: "update [WORKSPACE]", Short: "Change the name, slug or settings of a workspace",
+		Long: `Change the name, the slug or the settings of a workspace. A new name does not
+change the slug. --on-duplicate says what becomes of new entries that may be
+doubles of others, unless a request says it: allow, which is the default, warn
+or refuse.`,
 		Example: `  bursar workspaces update --name "Group Treasury"
-  bursar workspaces update treasury --slug group-treasury`,
+  bursar workspaces update treasury --slug group-treasury
+  bursar workspaces update --on-duplicate warn`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
 		RunE: func(c *cobra.Command, args []string) error {
-			change := client.WorkspaceUpdateParams{Name: given(c, "name", name), Slug: given(c, "slug", slug)}
-			if change.Name == nil && change.Slug == nil {
-				return term.Usagef("pass --name, --slug or both")
+			change := client.WorkspaceUpdateParams{Name: given(c, "name", name), Slug: given(c, "slug", slug), OnDuplicate: notEmpty(onDuplicate)}
+			if change == (client.WorkspaceUpdateParams{}) {
+				return term.Usagef("pass --name, --slug or --on-duplicate")
+			}
+			if err := oneOf("on-duplicate", onDuplicate, api.OnDuplicates()); err != nil {
+				return err
 			}
 			s, w, err := r.connectNamedWorkspace(c, args)
 			if err != nil {
@@ -169,6 +175,8 @@ the slug.`,
 	}
 	c.Flags().StringVar(&name, "name", "", "new name")
 	c.Flags().StringVar(&slug, "slug", "", "new slug: a-z, 0-9 and dashes")
+	c.Flags().StringVar(&onDuplicate, "on-duplicate", "", "what becomes of doubles: allow, warn or refuse")
+	completeWords(c, "on-duplicate", api.OnDuplicates())
 	f.Bind(c, false)
 	return c
 }

@@ -29,6 +29,10 @@ func (c *Console) directoryRoutes() []Route {
 		c.postIn("/directory/tags/{id}", audit.TagUpdated, c.updateTag),
 		c.postIn("/directory/tags/{id}/delete", audit.TagDeleted, c.deleteTag),
 
+		c.postIn("/directory/merges/{id}/undo", audit.EntryUnmerged, c.undoMerge),
+		c.getIn("/directory/{id}/merge", c.mergePage),
+		c.postIn("/directory/{id}/merge", audit.EntryMerged, c.mergeEntries),
+
 		c.getIn("/directory/{id}", c.entryPage),
 		c.postIn("/directory/{id}", audit.EntryUpdated, c.updateEntry),
 		c.getIn("/directory/{id}/edit", c.editEntryPage),

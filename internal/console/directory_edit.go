@@ -70,11 +70,11 @@ func (c *Console) createEntry(v *visit) error {
 	if err != nil {
 		return v.formAgain(err, form)
 	}
-	created, err := change(v, c.Directory.Create, directory.CreateInput{EntryCreate: entry})
+	created, err := change(v, c.Directory.Create, directory.CreateInput{EntryCreate: entry, OnDuplicate: v.onDuplicate()})
 	if err != nil {
-		return v.formAgain(err, form)
+		return v.formAgain(asDouble(err), form)
 	}
-	return v.done("Added to the directory.", v.path("directory", created.ID))
+	return v.createdEntry(created)
 }
 
 func (c *Console) editEntryPage(v *visit) error {

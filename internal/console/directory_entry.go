@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/url"
 	"strconv"
 
@@ -8,6 +9,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
+	"bursar/internal/fault"
 	"bursar/internal/institution"
 	"bursar/internal/web"
 )
@@ -52,9 +54,12 @@ type entryPage struct {
 	Details     []shownField
 	SeesMethods bool
 	Methods     []method
-	History     []homeRow // one page of it
-	Older       string    // the page with what happened before
-	Newest      string    // the first page, if this is an older one
+	Doubles     doubles
+	Into        *api.Entry // that the entry was merged into, if it can be read
+	Unmerge     string     // the form that undoes that
+	History     []homeRow  // one page of it
+	Older       string     // the page with what happened before
+	Newest      string     // the first page, if this is an older one
 }
 
 func (c *Console) entryPage(v *visit) error {
@@ -68,6 +73,9 @@ func (c *Console) entryPage(v *visit) error {
 		return err
 	}
 	data := entryPage{Entry: e, Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: methods}
+	if err := c.addDoubles(v, &data); err != nil {
+		return err
+	}
 	if v.can(access.AuditRead) {
 		err := c.addHistory(v, &data)
 		if stale(err, v.R.URL.Query().Get(historyCursor)) {
@@ -78,6 +86,24 @@ func (c *Console) entryPage(v *visit) error {
 		}
 	}
 	return v.show("directory_entry", e.Label, data)
+}
+
+// addDoubles adds what may be the same as an entry, or what it was merged into.
+func (c *Console) addDoubles(v *visit, e *entryPage) (err error) {
+	if e.MergedInto == "" {
+		e.Doubles, err = v.doublesOf(e.Entry)
+		return err
+	}
+	if e.Unmerge, err = c.mergedBy(v, e.Entry); err != nil {
+		return err
+	}
+	into, err := read(v, c.Directory.Show, directory.ShowInput{ID: e.MergedInto})
+	var no *fault.Fault
+	if errors.As(err, &no) && no.Code == fault.NotFound { // it was deleted since
+		return nil
+	}
+	e.Into = &into
+	return err
 }
 
 const (

@@ -23,6 +23,8 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 	t.Helper()
 	admin := n.Admin(t)
 	entry, member := admin.Entry(nil), admin.UserID
+	other, third := admin.Entry(nil), admin.Entry(nil)
+	merge := admin.Post("/v1/directory/"+other+"/merge", servertest.Body{"sources": []string{third}}).OK().Text("id")
 	tag := admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "vip"}).OK().Text("id")
 	admin.Patch("/v1/workspaces/"+n.First.WorkspaceID+"/receiving-policy", servertest.Body{"receiving_approval": "two_persons"}).OK()
 	waits := admin.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account("1")).OK().Text("approval_id")
@@ -36,6 +38,8 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/directory/{id}/status":                        {audit.EntryUpdated, entry, []string{"status", "inactive"}},
 		"/w/{ws}/directory/{id}/delete":                        {audit.EntryDeleted, entry, nil},
 		"/w/{ws}/directory/{id}/restore":                       {audit.EntryRestored, entry, nil},
+		"/w/{ws}/directory/{id}/merge":                         {audit.EntryMerged, entry, []string{"source", other}},
+		"/w/{ws}/directory/merges/{id}/undo":                   {audit.EntryUnmerged, merge, nil},
 		"/w/{ws}/directory/tags":                               {audit.TagCreated, "", []string{"name", "new"}},
 		"/w/{ws}/directory/tags/{id}":                          {audit.TagUpdated, tag, []string{"name", "new", "applies_to", "all"}},
 		"/w/{ws}/directory/tags/{id}/delete":                   {audit.TagDeleted, tag, nil},

@@ -44,8 +44,11 @@ func (d dialect) migrations() ([]engine.Migration, error) {
 			return nil, fmt.Errorf("read migration %s: %w", name, err)
 		}
 		step := engine.Migration{Name: name, SQL: d.schema(string(text))}
-		if name == "0035_label_key" {
+		switch name {
+		case "0035_label_key":
 			step.Then = fillLabelKeys
+		case "0039_name_key":
+			step.Then = fillNameKeys
 		}
 		list = append(list, step)
 	}

@@ -51,6 +51,7 @@ type applier struct {
 	held        access.Set
 	match       string
 	onMatch     string
+	onDuplicate string // what is done with new entries that may be doubles
 	dry         bool
 
 	accounts *vault.Finder // of match=account
@@ -105,6 +106,9 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 // begin locks the tags that rows have and looks for their external ids, all at once: a lookup for
 // each row would cost a round trip.
 func (a *applier) begin(rows []*entryfile.Row) (err error) {
+	if err := oneAtATime(a.tx, a.workspace, a.onDuplicate); err != nil {
+		return err
+	}
 	a.wrong = map[*entryfile.Row]error{}
 	var tags, external []string
 	for _, row := range rows {
@@ -130,6 +134,7 @@ type result struct {
 	action  string
 	id      string
 	changes []string // of an update, for people
+	doubles []api.Duplicate
 }
 
 // apply creates or updates the entry of a row. A fault says why the row cannot be applied; then
@@ -261,8 +266,12 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 	if err := a.free(e); err != nil {
 		return result{}, err
 	}
-	if err := a.mayTag(e, row.Tags); err != nil || a.dry {
-		return result{action: rowCreated}, err
+	if err := a.mayTag(e, row.Tags); err != nil {
+		return result{}, err
+	}
+	found, err := doubles(a.tx, e, a.onDuplicate, a.held)
+	if err != nil || a.dry {
+		return result{action: rowCreated, doubles: found}, err
 	}
 	e.id = a.tx.NewID("entry")
 	tags, err := resolveTags(a.tx, a.tags, e, row.Tags, a.held)
@@ -283,7 +292,7 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 	if err := attach(a.tx, e.id, tags); err != nil {
 		return result{}, err
 	}
-	return result{action: rowCreated, id: e.id}, a.addMethods(e, nil, row.Methods)
+	return result{action: rowCreated, id: e.id, doubles: found}, a.addMethods(e, nil, row.Methods)
 }
 
 // free refuses an external id that another entry has. The index would, too, but its error ends
@@ -383,8 +392,8 @@ func (a *applier) read(at place) (entry, error) {
 		return lock(a.tx, at)
 	}
 	e, err := find(a.tx.Q, at)
-	if err == nil && e.id == "" {
-		err = errNoEntry
+	if err == nil {
+		err = e.live()
 	}
 	return e, err
 }

@@ -23,11 +23,15 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (api.B
 	if err != nil {
 		return api.BatchResult{}, err
 	}
+	on, err := s.onDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate)
+	if err != nil {
+		return api.BatchResult{}, err
+	}
 	rows := make([]*entryfile.Row, len(in.Items))
 	for i, item := range in.Items {
 		rows[i] = &entryfile.Row{ID: item.ID, Type: item.Type, EntryUpdate: item.EntryUpdate}
 	}
-	many := applier{service: s, workspaceID: in.WorkspaceID, workspace: workspace, held: held, match: matchID, onMatch: onMatchUpdate}
+	many := applier{service: s, workspaceID: in.WorkspaceID, workspace: workspace, held: held, match: matchID, onMatch: onMatchUpdate, onDuplicate: on}
 	return applyMany(ctx, by, many, func(a *applier) (api.BatchResult, error) { return a.batch(rows, in.Atomic) })
 }
 
@@ -47,7 +51,7 @@ func (a *applier) batch(rows []*entryfile.Row, atomic bool) (api.BatchResult, er
 		case err != nil:
 			return api.BatchResult{}, err
 		default:
-			out.Results[i] = api.BatchItemResult{Status: done.action, ID: done.id}
+			out.Results[i] = api.BatchItemResult{Status: done.action, ID: done.id, Duplicates: done.doubles}
 		}
 	}
 	if atomic {

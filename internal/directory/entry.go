@@ -3,6 +3,7 @@ package directory
 import (
 	"bursar/api"
 	"bursar/internal/audit"
+	"bursar/internal/db"
 	"bursar/internal/fault"
 )
 
@@ -21,6 +22,8 @@ type entry struct {
 	words       string
 	createdAt   int64
 	updatedAt   int64
+	deletedAt   int64  // or merged; 0 if neither
+	mergedInto  string // the id of the entry that it was merged into
 }
 
 // newEntry makes a row of a request. It has no id yet.
@@ -66,6 +69,25 @@ func (e *entry) setLabel(sent *string) {
 	e.words = joinWords(wordsOf(e.label, e.fields))
 }
 
+// live returns an error if the entry cannot be changed.
+func (e entry) live() error {
+	switch {
+	case e.mergedInto != "":
+		return fault.New(fault.EntryMerged, "the entry %s was merged into %s: change that one, or undo the merge", e.id, e.mergedInto)
+	case e.id == "" || e.deletedAt != 0:
+		return errNoEntry
+	}
+	return nil
+}
+
+// nameKey is the parameter for the name by which other entries may be the same.
+func (e entry) nameKey() any {
+	if e.labelSent {
+		return db.NameKey(e.name, e.label, e.fields)
+	}
+	return db.NameKey(e.name, "", e.fields)
+}
+
 func (e entry) same(other entry) bool {
 	return e.label == other.label && e.labelSent == other.labelSent && e.name == other.name &&
 		e.status == other.status && e.externalID == other.externalID && e.fields.Equal(other.fields)
@@ -87,6 +109,7 @@ func (e entry) wire() api.Entry {
 	return api.Entry{
 		ID: e.id, WorkspaceID: e.workspaceID, Type: e.kind, Label: e.label, Status: e.status,
 		Fields: e.fields, Name: e.name, ExternalID: e.externalID, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
+		MergedInto: e.mergedInto,
 	}
 }
 

@@ -54,6 +54,7 @@ func (in *ListInput) Validate(v *fault.Violations) {
 // CreateInput describes a new entry.
 type CreateInput struct {
 	api.EntryCreate
+	OnDuplicate *string `query:"on_duplicate"`
 }
 
 // Validate checks the entry without looking at the database.
@@ -64,6 +65,7 @@ func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
 	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
 	web.CheckOptionalText(v, "external_id", in.ExternalID, 1, api.MaxExternalID)
+	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
 	checkTags(v, in.Tags)
 }
 
@@ -90,6 +92,7 @@ type ImportInput struct {
 	Match       *string `query:"match"`
 	OnMatch     *string `query:"on_match"`
 	DryRun      *string `query:"dry_run"`
+	OnDuplicate *string `query:"on_duplicate"`
 
 	options importOptions
 }
@@ -102,6 +105,7 @@ func (in *ImportInput) Validate(v *fault.Violations) {
 	web.CheckOneOf(v, "default_type", in.DefaultType, api.EntryTypes()...)
 	web.CheckOneOf(v, "match", in.Match, matchID, matchExternal, matchEmail, matchPhone, matchAccount)
 	web.CheckOneOf(v, "on_match", in.OnMatch, onMatchUpdate, onMatchSkip, onMatchRefuse)
+	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
 	web.CheckOneOf(v, "raw", in.Raw, "true", "false")
 	web.CheckOneOf(v, "dry_run", in.DryRun, "true", "false")
 	set(&o.Format, in.Format)
@@ -127,11 +131,13 @@ func isTrue(text *string) bool { return text != nil && *text == "true" }
 // BatchInput says which entries to create and update.
 type BatchInput struct {
 	api.Batch
+	OnDuplicate *string `query:"on_duplicate"`
 }
 
 // Validate checks how many there are; what is wrong with an item is told in its place.
 func (in *BatchInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
+	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
 	if len(in.Items) > api.MaxBatch {
 		v.Add("items", fmt.Sprintf("must have at most %d elements", api.MaxBatch))
 	}

@@ -220,7 +220,7 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 	}
 	many := applier{
 		service: s, workspaceID: i.workspaceID, workspace: i.workspace, held: held,
-		match: i.options.Match, onMatch: i.options.OnMatch, dry: i.options.DryRun,
+		match: i.options.Match, onMatch: i.options.OnMatch, onDuplicate: i.options.OnDuplicate, dry: i.options.DryRun,
 	}
 	done, err := applyMany(ctx, db.Caller{Actor: i.actor}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, rows) })
 	s.imports.own.Add(1)
@@ -258,7 +258,7 @@ func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, rows
 		}
 		i.count(done.action)
 		if i.options.DryRun {
-			line := api.ImportLine{Line: row.Line, Action: done.action, ID: done.id, Label: row.Called(), Type: row.Type, Changes: done.changes}
+			line := api.ImportLine{Line: row.Line, Action: done.action, ID: done.id, Label: row.Called(), Type: row.Type, Changes: done.changes, Duplicates: done.doubles}
 			if no != nil {
 				line.Reason = no.Message
 			}

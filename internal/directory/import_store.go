@@ -35,6 +35,8 @@ type importOptions struct {
 	Match     string            `json:"match"`
 	OnMatch   string            `json:"on_match"`
 	DryRun    bool              `json:"dry_run,omitzero"`
+	// OnDuplicate is empty in imports from before it could be chosen.
+	OnDuplicate string `json:"on_duplicate,omitzero"`
 }
 
 func (o importOptions) file(workspaceID string) entryfile.Options {

@@ -25,7 +25,7 @@ const methodKind = "receiving_method"
 // methodChange is what an approval of a receiving method is for.
 type methodChange struct {
 	EntryLabel string              `json:"entry_label"`
-	Why        string              `json:"why"` // added, changed, default, promoted or restored
+	Why        string              `json:"why"` // added, changed, default, promoted, restored, merged or unmerged
 	Method     api.ReceivingMethod `json:"method"`
 	Old        api.ReceivingMethod `json:"old"` // that it replaces, empty if it replaces none
 	Default    bool                `json:"default"`
@@ -134,6 +134,7 @@ func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, er
 	summary := map[string]string{
 		"added": "New receiving method of ", "changed": "Changed receiving method of ", "default": "Another default receiving method of ",
 		"promoted": "Another default receiving method of ", "restored": "Receiving method of the restored entry ",
+		"merged": "Receiving method that a merge brings to ", "unmerged": "Receiving method that the undo of a merge gives back to ",
 	}[c.Why] + c.EntryLabel
 	before, defaultBefore := c.Old, ""
 	if c.Default && c.Old.ID == "" {

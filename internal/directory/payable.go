@@ -24,7 +24,7 @@ func payable(m api.ReceivingMethod, now int64) bool {
 
 // makePayable is the only way for a method to become payable, or the default: a new one, a line
 // of a file, a successor, one that is to be the default, one that is promoted because the default
-// is removed, and those of an entry that is restored. If the workspace demands a second person,
+// is removed, and those of an entry that is restored, merged or taken out of a merge. If the workspace demands a second person,
 // the method waits for their approval. Otherwise it is payable at once, and the log says that
 // one person sufficed. It returns the method as it is now and what the log tells beside, which the
 // caller adds to the changes of its event.
@@ -32,8 +32,8 @@ func payable(m api.ReceivingMethod, now int64) bool {
 // A caller has made the vault ready for the workspace, locked the entry with lock, and read its
 // methods with lockedMethods after that. The method is one that insertMethod has just stored as
 // pending, or one of the entry's that can be paid already. Whoever moves a method to another entry,
-// or makes one payable that was not, stores it as pending with default_since NULL first, as payAgain
-// does, and then calls this with a why that showMethod knows: its earlier approvals end here.
+// or makes one payable that was not, stores it as pending with default_since NULL first, as
+// placeMethods does, and then calls this with a why that showMethod knows: its earlier approvals end here.
 func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, m api.ReceivingMethod, wantsDefault bool, why string) (api.ReceivingMethod, audit.Changes, error) {
 	var noted audit.Changes
 	people, err := access.ObserveSecondPerson(tx, e.workspaceID)
@@ -226,6 +226,11 @@ func ended(m api.ReceivingMethod) bool {
 	return m.Status == api.MethodRetired || m.Status == api.MethodRejected
 }
 
+// onlyActive returns those of the methods that are payable or cool.
+func onlyActive(methods []api.ReceivingMethod) []api.ReceivingMethod {
+	return slices.DeleteFunc(slices.Clone(methods), func(m api.ReceivingMethod) bool { return m.Status != api.MethodActive })
+}
+
 // paid returns the methods of an entry that can be paid.
 func (s *Service) paid(q db.Q, e entry) ([]storedMethod, error) {
 	list, err := s.loadMethods(q, e)
@@ -359,9 +364,9 @@ func bump(tx *db.Tx, id string) (version int64, err error) {
 	return version, err
 }
 
-// endPending ends what waits about an entry that is deleted.
-func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry) error {
-	if _, err := s.approvals.VoidAbout(tx, by, e.id, "the entry was deleted"); err != nil {
+// endPending ends what waits about an entry that goes.
+func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry, why string) error {
+	if _, err := s.approvals.VoidAbout(tx, by, e.id, why); err != nil {
 		return err
 	}
 	return tx.Exec(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE entry_id = $1 AND status = 'pending'`, stored(e.id))

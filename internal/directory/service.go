@@ -215,11 +215,23 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	if err != nil {
 		return api.Created{}, err
 	}
+	on, err := s.onDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate)
+	if err != nil {
+		return api.Created{}, err
+	}
 	e := newEntry(workspace, in.EntryCreate)
 	words, doubtful := s.common.split(e.workspaceID, strings.Fields(e.words))
 	var common []string
 	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		e := e
+		err := oneAtATime(tx, e.workspace, on)
+		if err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
+		found, err := doubles(tx, e, on, held)
+		if err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
 		e.id = tx.NewID("entry")
 		known, err := knownTags(tx, e.workspaceID, in.Tags)
 		if err != nil {
@@ -235,7 +247,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if common, err = declareCommon(tx, e.workspace, doubtful); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		return api.Created{ID: e.id}, e.event(audit.EntryCreated, "Created"), attach(tx, e.id, tags)
+		return api.Created{ID: e.id, Duplicates: found}, e.event(audit.EntryCreated, "Created"), attach(tx, e.id, tags)
 	})
 	if err == nil {
 		s.common.learn(e.workspaceID, common)
@@ -305,7 +317,7 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 			err = hide(tx, e)
 		}
 		if err == nil {
-			err = s.endPending(tx, by, e)
+			err = s.endPending(tx, by, e, "the entry was deleted")
 		}
 		return api.Deleted{ID: in.ID, Deleted: true}, e.moved(audit.EntryDeleted, "Deleted", e.status, statusDeleted), err
 	})
@@ -327,8 +339,8 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 			return answer, audit.Event{}, err
 		}
 		if e.id == "" {
-			if e, err = find(tx.Q, at); err == nil && e.id == "" {
-				err = fault.Missing("directory entry")
+			if e, err = find(tx.Q, at); err == nil {
+				err = fault.Instead(e.live(), fault.NotFound, fault.Missing("directory entry"))
 			}
 			return answer, audit.None("the entry is not deleted"), err
 		}
@@ -374,14 +386,18 @@ func (s *Service) Purge(ctx context.Context) error {
 		}
 		for _, id := range due {
 			_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-				e, err := purge(tx, id, cutoff)
-				if err == nil && e.id == "" {
-					return "", audit.None("another node purged the entry"), nil
+				gone, err := purge(tx, id, cutoff)
+				if err != nil || gone[0].id == "" {
+					return "", audit.None("another node purged the entry"), err
 				}
-				if err == nil {
-					err = approval.Forget(tx, id)
+				var events []audit.Event
+				for _, e := range gone {
+					if err := approval.Forget(tx, e.id); err != nil {
+						return "", audit.Event{}, err
+					}
+					events = append(events, e.moved(audit.EntryPurged, "Purged", statusDeleted, ""))
 				}
-				return id, e.moved(audit.EntryPurged, "Purged", statusDeleted, ""), err
+				return id, audit.All(events...), nil
 			})
 			if err != nil {
 				return err

@@ -9,7 +9,7 @@ import (
 	"bursar/internal/web"
 )
 
-const columns = `workspace_number, type, label, label_sent, name, status, external_id, fields, words, created_at, updated_at`
+const columns = `workspace_number, type, label, label_sent, name, status, external_id, fields, words, created_at, updated_at, deleted_at, merged_into`
 
 // stored is the parameter that stands for the id of an entry.
 func stored(id string) any { return db.PackID("entry", id) }
@@ -25,18 +25,23 @@ type place struct {
 func read(q db.Q, sql string, at place, args ...any) (entry, error) {
 	e := entry{workspaceID: at.workspaceID}
 	var object string
+	var into []byte
 	found, err := q.Row(sql, append([]any{stored(at.id)}, args...)...).Scan(&e.workspace, &e.kind, &e.label, &e.labelSent, &e.name,
-		&e.status, &e.externalID, &object, &e.words, &e.createdAt, &e.updatedAt)
+		&e.status, &e.externalID, &object, &e.words, &e.createdAt, &e.updatedAt, &e.deletedAt, &into)
 	if found {
 		e.id = at.id
+	}
+	if len(into) > 0 {
+		e.mergedInto = string(db.AppendID(nil, "entry", into))
 	}
 	e.fields = api.SplitFields([]byte(object))
 	return e, err
 }
 
-// find reads an entry that is not deleted; its id is empty if there is none.
+// find reads an entry that is not deleted, but may have been merged into another; its id is empty
+// if there is none.
 func find(q db.Q, at place) (entry, error) {
-	return read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1 AND deleted_at IS NULL`, at)
+	return read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1 AND (deleted_at IS NULL OR merged_into IS NOT NULL)`, at)
 }
 
 // locate returns where an entry is, deleted or not; the workspace is empty if there is
@@ -48,14 +53,19 @@ func locate(q db.Q, id string) (place, error) {
 	return at, err
 }
 
-// lock reads an entry that is not deleted and keeps others from changing it until the
-// end of the transaction.
+// lock reads an entry that can be changed and keeps others from changing it until the end of the
+// transaction.
 func lock(tx *db.Tx, at place) (entry, error) {
-	e, err := read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 AND deleted_at IS NULL RETURNING `+columns, at)
-	if err == nil && e.id == "" {
-		err = errNoEntry
+	e, err := lockAny(tx, at)
+	if err == nil {
+		err = e.live()
 	}
 	return e, err
+}
+
+// lockAny is lock for an entry that may be deleted or merged into another.
+func lockAny(tx *db.Tx, at place) (entry, error) {
+	return read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 RETURNING `+columns, at)
 }
 
 // externalAtOnce is how many external ids one statement looks for: always as many, so that there
@@ -89,20 +99,23 @@ func withExternalIDs(q db.Q, workspace int64, given []string) (map[string]string
 // insert stores the entry and indexes some of its words; see commonWords.
 func insert(tx *db.Tx, e entry, words []string) error {
 	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, external_id, fields, words,
-			email_key, phone_key, label_key, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
+			email_key, phone_key, name_key, label_key, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)`,
 		stored(e.id), e.workspace, e.kind, e.label, e.labelSent, e.name, e.status, db.NullText(e.externalID), e.fields.String(), e.words,
-		db.MatchKey(api.FieldEmail, e.fields), db.MatchKey(api.FieldPhone, e.fields), tx.LabelKey(e.label), tx.Now()); err != nil {
+		db.MatchKey(api.FieldEmail, e.fields), db.MatchKey(api.FieldPhone, e.fields), e.nameKey(), tx.LabelKey(e.label), tx.Now()); err != nil {
 		return err
 	}
 	return addWords(tx, e, words)
 }
 
-func update(tx *db.Tx, before, after entry) error {
+func update(tx *db.Tx, before, after entry) error { return updateAt(tx, before, after, tx.Now()) }
+
+// updateAt stores the entry as changed at a time.
+func updateAt(tx *db.Tx, before, after entry, at int64) error {
 	if err := tx.Exec(`UPDATE directory_entry SET label = $2, label_sent = $3, name = $4, status = $5, external_id = $6, fields = $7, words = $8,
-			email_key = $9, phone_key = $10, label_key = $11, updated_at = $12 WHERE id = $1`,
+			email_key = $9, phone_key = $10, name_key = $11, label_key = $12, updated_at = $13 WHERE id = $1`,
 		stored(after.id), after.label, after.labelSent, after.name, after.status, db.NullText(after.externalID), after.fields.String(), after.words,
-		db.MatchKey(api.FieldEmail, after.fields), db.MatchKey(api.FieldPhone, after.fields), tx.LabelKey(after.label), tx.Now()); err != nil {
+		db.MatchKey(api.FieldEmail, after.fields), db.MatchKey(api.FieldPhone, after.fields), after.nameKey(), tx.LabelKey(after.label), at); err != nil {
 		return err
 	}
 	if before.words == after.words {
@@ -168,24 +181,34 @@ func hide(tx *db.Tx, e entry) error {
 	if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2 WHERE id = $1`, stored(e.id), tx.Now()); err != nil {
 		return err
 	}
-	if err := tx.Exec(`UPDATE directory_entry_tag SET live = FALSE WHERE entry_id = $1`, stored(e.id)); err != nil {
-		return err
-	}
-	return dropWords(tx, e, strings.Fields(e.words))
+	return unlist(tx, e)
 }
 
 // unhide brings back an entry that was deleted after the cutoff; its id is empty if there
 // is none.
 func unhide(tx *db.Tx, at place, cutoff int64) (entry, error) {
 	e, err := read(tx.Q, `UPDATE directory_entry SET deleted_at = NULL, updated_at = $3
-		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 RETURNING `+columns, at, cutoff, tx.Now())
+		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 AND merged_into IS NULL RETURNING `+columns, at, cutoff, tx.Now())
 	if err != nil || e.id == "" {
 		return e, err
 	}
-	if err := tx.Exec(`UPDATE directory_entry_tag SET live = TRUE WHERE entry_id = $1`, stored(e.id)); err != nil {
-		return e, err
+	return e, listAgain(tx, e)
+}
+
+// unlist takes an entry out of the lists that other tables make.
+func unlist(tx *db.Tx, e entry) error {
+	if err := tx.Exec(`UPDATE directory_entry_tag SET live = FALSE WHERE entry_id = $1`, stored(e.id)); err != nil {
+		return err
 	}
-	return e, addWords(tx, e, strings.Fields(e.words))
+	return dropWords(tx, e, strings.Fields(e.words))
+}
+
+// listAgain puts it into them again.
+func listAgain(tx *db.Tx, e entry) error {
+	if err := tx.Exec(`UPDATE directory_entry_tag SET live = TRUE WHERE entry_id = $1`, stored(e.id)); err != nil {
+		return err
+	}
+	return addWords(tx, e, strings.Fields(e.words))
 }
 
 // restorable lists deleted entries that can still be restored, newest first.
@@ -195,7 +218,7 @@ func restorable(q db.Q, workspace int64, now int64, w web.Window) ([]DeletedEntr
 	return db.Collect(q, func(r db.Rows) DeletedEntry {
 		return DeletedEntry{ID: db.UnpackID("entry", r, 0), Type: r.Text(1), Label: r.Text(2), DeletedAt: r.Int(3), PurgedAt: r.Int(3) + keepDeleted.Milliseconds()}
 	}, `SELECT id, type, label, deleted_at FROM directory_entry
-		WHERE workspace_number = $1 AND deleted_at IS NOT NULL AND id < $2 AND deleted_at + $3 > $4 ORDER BY id DESC LIMIT $5`,
+		WHERE workspace_number = $1 AND deleted_at IS NOT NULL AND merged_into IS NULL AND id < $2 AND deleted_at + $3 > $4 ORDER BY id DESC LIMIT $5`,
 		workspace, db.PackBelow("entry", w.After), keepDeleted.Milliseconds(), now, w.Limit)
 }
 
@@ -203,13 +226,38 @@ const purgeBatch = 100
 
 func deletedBefore(q db.Q, cutoff int64) ([]string, error) {
 	return db.Collect(q, func(r db.Rows) string { return db.UnpackID("entry", r, 0) },
-		`SELECT id FROM directory_entry WHERE deleted_at IS NOT NULL AND deleted_at <= $1 ORDER BY deleted_at LIMIT $2`, cutoff, purgeBatch)
+		`SELECT id FROM directory_entry WHERE deleted_at IS NOT NULL AND merged_into IS NULL AND deleted_at <= $1 ORDER BY deleted_at LIMIT $2`, cutoff, purgeBatch)
 }
 
-func purge(tx *db.Tx, id string, cutoff int64) (entry, error) {
+// purge deletes an entry for good, and with it those that were merged into it. It returns them
+// all; the first has no id if the entry is not due.
+func purge(tx *db.Tx, id string, cutoff int64) ([]entry, error) {
 	at, err := locate(tx.Q, id)
 	if err != nil {
-		return entry{}, err
+		return nil, err
 	}
-	return read(tx.Q, `DELETE FROM directory_entry WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at <= $2 RETURNING `+columns, at, cutoff)
+	e, err := read(tx.Q, `DELETE FROM directory_entry WHERE id = $1 AND deleted_at IS NOT NULL AND merged_into IS NULL AND deleted_at <= $2 RETURNING `+columns, at, cutoff)
+	gone := []entry{e}
+	if err != nil || e.id == "" {
+		return gone, err
+	}
+	for i := 0; i < len(gone); i++ { // which grows
+		if err := tx.Exec(`DELETE FROM directory_merge WHERE target_id = $1`, stored(gone[i].id)); err != nil {
+			return nil, err
+		}
+		sources, err := db.Collect(tx.Q, func(r db.Rows) string { return db.UnpackID("entry", r, 0) },
+			`SELECT id FROM directory_entry WHERE merged_into = $1`, stored(gone[i].id))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range sources {
+			at.id = id
+			source, err := read(tx.Q, `DELETE FROM directory_entry WHERE id = $1 RETURNING `+columns, at)
+			if err != nil {
+				return nil, err
+			}
+			gone = append(gone, source)
+		}
+	}
+	return gone, nil
 }

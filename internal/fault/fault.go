@@ -48,6 +48,14 @@ const (
 	// one that is for something else than what was shown.
 	ApprovalDecided Code = "APPROVAL_DECIDED"
 	ApprovalChanged Code = "APPROVAL_CHANGED"
+	// DuplicateEntry is for a new entry that may be a double of another, where those are refused.
+	DuplicateEntry Code = "DUPLICATE_ENTRY"
+	// EntryMerged is for an entry that was merged into another, which nobody can change any more.
+	EntryMerged Code = "ENTRY_MERGED"
+	// MergeChanged is for a merge that cannot be undone: what it made was changed since.
+	MergeChanged Code = "MERGE_CHANGED"
+	// MergeFinal is for one that is too old to be undone.
+	MergeFinal Code = "MERGE_FINAL"
 )
 
 // Status is the table from code to HTTP status. A code that is not in it is a business

@@ -71,6 +71,13 @@ func BenchmarkCreateEntry(b *testing.B) {
 	})
 }
 
+// BenchmarkCreateEntryWithWarning also looks for doubles, of which there are none.
+func BenchmarkCreateEntryWithWarning(b *testing.B) {
+	eachEngine(b, func(b *testing.B, n *servertest.Node, admin *servertest.Client) {
+		benchmark(b, n, admin.Token, "POST", "/v1/directory?on_duplicate=warn", newEntry(n.First.WorkspaceID))
+	})
+}
+
 // BenchmarkUpdateEntry includes that its audit row tells what changed.
 func BenchmarkUpdateEntry(b *testing.B) {
 	eachEngine(b, func(b *testing.B, n *servertest.Node, admin *servertest.Client) {

@@ -52,7 +52,7 @@ func (s *Server) Tidy(ctx context.Context) error {
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}
-		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx)); err != nil {
+		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx), directory.ExpireMerges(tx)); err != nil {
 			return struct{}{}, exempt, err
 		}
 		if err := s.vault.Expire(tx); err != nil {

@@ -99,11 +99,16 @@ func operations() []operation {
 		{"POST /v1/directory/imports/{id}/cancel", "ws.directory.write", anImport},
 		{"GET /v1/directory/export", "ws.directory.read", inQuery},
 		{"POST /v1/directory/batch", "ws.directory.write", inBody(body{"items": []body{{"type": "person", "name": "Ada"}}})},
+		{"GET /v1/directory/merges", "ws.directory.read", inQuery},
+		{"GET /v1/directory/merges/{id}", "ws.directory.read", aMerge},
+		{"POST /v1/directory/merges/{id}/undo", "ws.directory.write", aMerge},
 		{"GET /v1/directory/{id}", "ws.directory.read", anEntry(nil)},
 		{"PATCH /v1/directory/{id}", "ws.directory.write", anEntry(body{"status": "inactive"})},
 		{"DELETE /v1/directory/{id}", "ws.directory.delete", anEntry(nil)},
 		{"POST /v1/directory/{id}/restore", "ws.directory.delete", aDeletedEntry},
 		{"GET /v1/directory/{id}/receiving-methods", "ws.receiving.read", anEntry(nil)},
+		{"GET /v1/directory/{id}/duplicates", "ws.directory.read", anEntry(nil)},
+		{"POST /v1/directory/{id}/merge", "ws.directory.write", aDouble},
 		{"POST /v1/directory/{id}/receiving-methods", "ws.receiving.write", anEntry(bankAccount())},
 		{"PATCH /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(body{"provider": "wallet"})},
 		{"DELETE /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(nil)},
@@ -231,6 +236,15 @@ func aDeletedEntry(x *servertest.Tenant, _ *servertest.Client) request {
 	id := x.Entry("Deleted")
 	x.Owner.Delete("/v1/directory/" + id).OK()
 	return request{args: []string{id}}
+}
+
+func aDouble(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.Entry("Double")}, body: body{"sources": []string{x.Entry("Double")}}}
+}
+
+func aMerge(x *servertest.Tenant, _ *servertest.Client) request {
+	r := aDouble(x, nil)
+	return request{args: []string{x.Owner.Post("/v1/directory/"+r.args[0]+"/merge", r.body).OK().Text("id")}}
 }
 
 func bankAccount() body {

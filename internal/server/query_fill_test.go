@@ -278,8 +278,14 @@ func (c *town) directory() {
 		}
 		return nil
 	}
+	merged := func(i int) any {
+		if i >= 40 && deleted(i) != nil && i%2 == 0 {
+			return db.PackID("entry", c.entries[i-1])
+		}
+		return nil
+	}
 	fields := `{"first-name":"Payee","note":"` + strings.Repeat("as long as people write ", 12) + `"}`
-	c.insert("directory_entry", "id, workspace_number, type, label, label_sent, name, status, fields, words, label_key, created_at, updated_at, deleted_at", c.many.entries, func(i int) []any {
+	c.insert("directory_entry", "id, workspace_number, type, label, label_sent, name, status, fields, words, email_key, phone_key, name_key, label_key, created_at, updated_at, deleted_at, merged_into", c.many.entries, func(i int) []any {
 		kind, status := "person", "active"
 		if mixed(i)%100 > 80 {
 			kind = "organization"
@@ -288,7 +294,8 @@ func (c *town) directory() {
 			status = "inactive"
 		}
 		return []any{db.PackID("entry", c.entries[i]), c.numbers[c.spread(i)], kind, "Payee", false, "", status, fields, " " + strings.Join(words(i), " "),
-			binary.BigEndian.AppendUint32(nil, uint32(mixed(i))), c.now, c.now - int64(mixed(i)%100_000), deleted(i)}
+			fmt.Sprintf("payee%d@example.com", i/4), fmt.Sprintf("+4420%08d", i/4), []string{"common name", fmt.Sprint("name ", i/4)}[mixed(i)%2],
+			binary.BigEndian.AppendUint32(nil, uint32(mixed(i))), c.now, c.now - int64(mixed(i)%100_000), deleted(i), merged(i)}
 	})
 	c.insert("directory_word", "workspace_number, word, entry_id", 2*c.many.entries, func(i int) []any {
 		if deleted(i/2) != nil {
@@ -320,6 +327,10 @@ func (c *town) directory() {
 		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", sealed, []byte(methods[i]), c.now, c.now}
 	})
 	c.change(`INSERT INTO entry_method_log SELECT entry_id, id FROM receiving_method`)
+	merges := c.ids("mrg", 4000)
+	c.insert("directory_merge", "id, workspace_number, target_id, sources, created_at, undone_at, state_sealed, sealed_by", len(merges), func(i int) []any {
+		return []any{merges[i], c.numbers[c.spread(i)], db.PackID("entry", c.entries[i/2]), "[]", c.now - int64(i), 0, []byte("a state"), 1}
+	})
 	imports := c.ids("imp", 2000)
 	c.insert("directory_import", "id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines, created, updated, unchanged, refused, "+
 		"reason, node, lease_until, created_at, started_at, ended_at", len(imports), func(i int) []any {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -41,6 +42,7 @@ func (w *tour) everything() {
 	}
 	w.lists()
 	w.imports()
+	w.doubles()
 	w.corners()
 	w.console()
 	w.people()
@@ -55,6 +57,7 @@ func (w *tour) vault() {
 		w.must(w.node.Vault.Ready(w.t.Context(), 1_000_000+number))
 	}
 	w.town.change(`UPDATE directory_import_chunk SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + number % 350) WHERE part = 'refused' AND number < 2000`)
+	w.town.change(`UPDATE directory_merge SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + directory_merge.created_at % 350) WHERE sealed_by = 1`)
 	w.begin("the keys of the vault")
 	_, err := w.node.Vault.Reseal(w.t.Context(), db.Caller{}, func(done, total int64) {})
 	w.must(err)
@@ -176,6 +179,44 @@ func (w *tour) imports() {
 	x.Owner.Get("/v1/directory/export?q=ada&workspace_id=" + x.WorkspaceID).OK()
 	w.list(x.Owner, "/v1/directory", "half of all", "workspace_id", x.WorkspaceID, "external_id", "E-1")
 	w.list(x.Owner, "/v1/directory/imports", "half of all", "workspace_id", x.WorkspaceID, "limit", "2")
+}
+
+// doubles looks for doubles by every key, of which some are common, and merges and unmerges entries.
+func (w *tour) doubles() {
+	x := w.town.large
+	payee := func(query string, more body) string {
+		content := body{"workspace_id": x.WorkspaceID, "type": "person", "name": "Common name", "external_id": servertest.NewEmail(),
+			"fields": body{"email": "payee7@example.com", "phone": "+44 20 00000007"}}
+		maps.Copy(content, more)
+		return x.Owner.Post("/v1/directory"+query, content).OK().Text("id")
+	}
+	w.begin("a create that warns of doubles")
+	one := payee("?on_duplicate=warn", nil)
+	w.begin("a create that refuses doubles")
+	other := payee("?on_duplicate=refuse", body{"name": "Nobody else", "fields": body{}})
+	account := bankAccount()
+	for _, id := range []string{one, other} {
+		x.Owner.Post("/v1/directory/"+id+"/receiving-methods", account).OK()
+	}
+	w.begin("doubles")
+	x.Owner.Get("/v1/directory/" + one + "/duplicates").OK()
+	w.begin("a merge")
+	made := x.Owner.Post("/v1/directory/"+one+"/merge", body{"sources": []string{other}}).OK().Text("id")
+	w.list(x.Owner, "/v1/directory/merges", "half of all", "workspace_id", x.WorkspaceID)
+	w.list(x.Owner, "/v1/directory/merges", "half of all", "workspace_id", x.WorkspaceID, "entry_id", one)
+	w.begin("an undo")
+	x.Owner.Post("/v1/directory/merges/"+made+"/undo", nil).OK()
+	w.begin("a merge that moves a receiving method, and its undo")
+	alone := w.node.Tenant(w.t) // so that no second person is asked
+	target, source := alone.Entry("Target"), alone.Entry("Source")
+	alone.Owner.AddMethod(source, bankAccount())
+	moved := alone.Owner.Post("/v1/directory/"+target+"/merge", body{"sources": []string{source}}).OK().Text("id")
+	alone.Owner.Post("/v1/directory/merges/"+moved+"/undo", nil).OK()
+	w.begin("a deleted entry with others merged into it")
+	x.Owner.Post("/v1/directory/"+one+"/merge", body{"sources": []string{other}}).OK()
+	x.Owner.Delete("/v1/directory/" + one).OK()
+	w.town.change(`UPDATE directory_entry SET deleted_at = 1 WHERE id = $1`, db.PackID("entry", one))
+	w.must(w.node.Server.Tidy(w.t.Context()))
 }
 
 // lists asks for the other lists, page by page and whole.

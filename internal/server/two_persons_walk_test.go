@@ -143,6 +143,15 @@ func aimedAt(o operation, x *servertest.Tenant, p payee) []request {
 		for _, id := range p.methods {
 			aim(p.entry, id)
 		}
+	case strings.HasSuffix(o.route, "/merge"):
+		bodies = []any{body{"sources": []string{p.entry}}}
+		aim(x.Entry("Another"))
+	case strings.Contains(o.route, "/merges/{id}"):
+		for _, into := range []string{x.Entry("Another"), x.Entry("A third")} { // which gets what the first one gave back
+			merged := x.Owner.Post("/v1/directory/"+into+"/merge", body{"sources": []string{p.entry}}).OK().Text("id")
+			x.Owner.Post("/v1/directory/merges/"+merged+"/undo", nil).OK()
+			aim(merged)
+		}
 	case strings.Contains(o.route, "/directory/{id}"):
 		if strings.HasSuffix(o.route, "/restore") {
 			x.Owner.Delete("/v1/directory/" + p.entry).OK()

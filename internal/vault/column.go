@@ -22,6 +22,7 @@ func columns() []column {
 		{table: "receiving_method", id: "id", name: "account_sealed", key: "account_key"},
 		{table: "directory_import_chunk", name: "body_sealed", passing: true},
 		{table: "approval", id: "id", name: "payload_sealed"},
+		{table: "directory_merge", name: "state_sealed", passing: true},
 		{table: "totp", id: "account_id", name: "secret_sealed", ofStore: true},
 		{table: "signing_key", id: "id", name: "seed_sealed", ofStore: true},
 		{table: "vault_secret", id: "name", name: "sealed", ofStore: true},
@@ -41,6 +42,9 @@ func ImportChunk(importID, part string, number int64) string {
 
 // ApprovalPayload is the context of what an approval is for.
 func ApprovalPayload(id string) string { return Row("approval", "payload_sealed", id) }
+
+// MergeState is the context of what entries were before a merge.
+func MergeState(id string) string { return Row("directory_merge", "state_sealed", id) }
 
 // TOTPSecret is the context of the secret of an authenticator app.
 func TOTPSecret(accountID string) string { return Row("totp", "secret_sealed", accountID) }

@@ -38,6 +38,7 @@ type UpdateInput struct {
 func (in *UpdateInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "name", in.Name, 1, 100)
 	slug.Check(v, "slug", in.Slug)
+	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
 }
 
 // MembersInput asks for the members or the roles of a workspace.

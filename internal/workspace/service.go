@@ -65,7 +65,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	})
 }
 
-// Update changes the name and the slug of a workspace.
+// Update changes the name and the slug of a workspace, and what it does with doubles.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Workspace, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSWrite); err != nil {
 		return api.Workspace{}, err
@@ -73,7 +73,15 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Workspace]{
 		Lock:  func(tx *db.Tx) (api.Workspace, error) { return lock(tx, in.ID) },
 		Names: func(w *api.Workspace) (name, slug *string) { return &w.Name, &w.Slug },
-		Save:  update,
+		Change: func(_ *db.Tx, w *api.Workspace, changes *audit.Changes) error {
+			if in.OnDuplicate != nil {
+				before := *w
+				w.OnDuplicate = told(*in.OnDuplicate)
+				changes.Add("on_duplicate", before.OnDuplicate, w.OnDuplicate)
+			}
+			return nil
+		},
+		Save: update,
 		Event: func(w api.Workspace) audit.Event {
 			return audit.Event{Action: audit.WorkspaceUpdated, WorkspaceID: w.ID, ResourceID: w.ID, Description: "Updated workspace " + w.Name}
 		},

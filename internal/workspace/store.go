@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,24 +14,25 @@ import (
 
 func listOf(q db.Q, accountID, after string, take int) ([]api.Workspace, error) {
 	return db.Collect(q, func(r db.Rows) api.Workspace {
-		return api.Workspace{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), OrganizationID: r.Text(3)}
-	}, `SELECT w.id, w.name, w.slug, w.organization_id FROM live_member m JOIN workspace w ON w.id = m.workspace_id
+		return api.Workspace{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), OrganizationID: r.Text(3), OnDuplicate: told(r.Text(4))}
+	}, `SELECT w.id, w.name, w.slug, w.organization_id, w.on_duplicate FROM live_member m JOIN workspace w ON w.id = m.workspace_id
 		WHERE m.account_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id LIMIT $3`, accountID, after, take)
 }
 
 func find(q db.Q, id string) (api.Workspace, error) {
-	return one(q.Row(`SELECT id, name, slug, organization_id FROM workspace WHERE id = $1`, id))
+	return one(q.Row(`SELECT id, name, slug, organization_id, on_duplicate FROM workspace WHERE id = $1`, id))
 }
 
 // lock reads a workspace and keeps others from changing it until the end of the
 // transaction.
 func lock(tx *db.Tx, id string) (api.Workspace, error) {
-	return one(tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING id, name, slug, organization_id`, id))
+	return one(tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING id, name, slug, organization_id, on_duplicate`, id))
 }
 
 func one(row db.Row) (api.Workspace, error) {
 	var w api.Workspace
-	found, err := row.Scan(&w.ID, &w.Name, &w.Slug, &w.OrganizationID)
+	found, err := row.Scan(&w.ID, &w.Name, &w.Slug, &w.OrganizationID, &w.OnDuplicate)
+	w.OnDuplicate = told(w.OnDuplicate)
 	if err == nil && !found {
 		err = fault.Missing("workspace")
 	}
@@ -55,7 +57,17 @@ func Insert(tx *db.Tx, organizationID, name string, given *string) (api.Workspac
 }
 
 func update(tx *db.Tx, w api.Workspace) error {
-	return tx.Exec(`UPDATE workspace SET name = $2, slug = $3 WHERE id = $1`, w.ID, w.Name, w.Slug)
+	return tx.Exec(`UPDATE workspace SET name = $2, slug = $3, on_duplicate = $4 WHERE id = $1`,
+		w.ID, w.Name, w.Slug, cmp.Or(w.OnDuplicate, api.OnDuplicateAllow))
+}
+
+// told returns what an answer says about doubles: nothing while they are allowed, as before there
+// was a choice.
+func told(onDuplicate string) string {
+	if onDuplicate == api.OnDuplicateAllow {
+		return ""
+	}
+	return onDuplicate
 }
 
 func lockMembers(tx *db.Tx, id string) (organizationID string, err error) {

@@ -1,0 +1,284 @@
+package console
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/directory"
+	"bursar/internal/fault"
+)
+
+// double is an entry that may be the same as another, as pages show it.
+type double struct {
+	api.Duplicate
+	Because string // what both have in common, in words
+}
+
+// doubles are the entries that may be the same as one. An account that two payees share is no
+// reason to merge them, so those that have only it in common are apart.
+type doubles struct{ Same, SharedAccount []double }
+
+// doublesOf looks for the doubles of an entry.
+func (v *visit) doublesOf(e api.Entry) (found doubles, err error) {
+	list, err := read(v, v.console.Directory.Duplicates, directory.EntryInput{ID: e.ID})
+	for _, d := range list.Duplicates {
+		one := double{d, because(d.Reasons)}
+		if slices.Equal(d.Reasons, []string{"account"}) {
+			found.SharedAccount = append(found.SharedAccount, one)
+		} else {
+			found.Same = append(found.Same, one)
+		}
+	}
+	return found, err
+}
+
+// because says in words what two entries have in common.
+func because(reasons []string) string {
+	words := map[string]string{"external_id": "external ID", "email": "email", "phone": "phone number", "account": "bank account", "name": "name"}
+	var all []string
+	for _, reason := range reasons {
+		all = append(all, words[reason])
+	}
+	return "same " + strings.Join(all, " and ")
+}
+
+// called names doubles in a sentence.
+func called(list []api.Duplicate) string {
+	var all []string
+	for _, d := range list {
+		all = append(all, d.Label+" ("+because(d.Reasons)+")")
+	}
+	return strings.Join(all, ", ")
+}
+
+// onDuplicate is what the form of a new entry asks for: to be told of doubles, unless the
+// workspace refuses them.
+func (v *visit) onDuplicate() *string {
+	if v.workspace.OnDuplicate == api.OnDuplicateRefuse {
+		return nil
+	}
+	return new(api.OnDuplicateWarn)
+}
+
+// asDouble says to a person which entries a new one is refused for.
+func asDouble(err error) error {
+	var no *fault.Fault
+	if !errors.As(err, &no) || no.Code != fault.DuplicateEntry {
+		return err
+	}
+	told := "this workspace does not take doubles, and the entry may be one"
+	if details, ok := no.Details.(api.Duplicates); ok && len(details.Duplicates) > 0 {
+		told += ": of " + called(details.Duplicates)
+	}
+	return fault.New(no.Code, "%s", told)
+}
+
+// createdEntry leads to a new entry, and warns of doubles.
+func (v *visit) createdEntry(created api.Created) error {
+	if len(created.Duplicates) == 0 {
+		return v.done("Added to the directory.", v.path("directory", created.ID))
+	}
+	if err := v.tell(flash{Kind: "warn", Text: "Added to the directory. It may be a double of " + called(created.Duplicates) + "."}); err != nil {
+		return err
+	}
+	return v.redirect(v.path("directory", created.ID))
+}
+
+// mergePage puts an entry and those that may be the same side by side.
+type mergePage struct {
+	Target  api.Entry
+	Parties []mergeParty // the target is the first
+	Rows    []mergeRow
+}
+
+// mergeParty is a column of the page.
+type mergeParty struct {
+	api.Entry
+	Because string
+	Chosen  bool // it is merged
+}
+
+// Sources are the entries that can be merged into the target.
+func (p mergePage) Sources() []mergeParty { return p.Parties[1:] }
+
+// mergeRow is a value that the entries have, and from which of them it is taken.
+type mergeRow struct {
+	Field, Caption string
+	Cells          []mergeCell
+	Same           bool // they all have the same
+}
+
+type mergeCell struct {
+	ID, Label, Value string
+	Chosen           bool
+}
+
+// takePrefix begins the name of the input that says whose value is taken.
+const takePrefix = "take:"
+
+// mergeParties reads the entry of the page, the ones that may be the same, and those that the URL
+// names. All of them are of its type.
+func (c *Console) mergeParties(v *visit) ([]mergeParty, error) {
+	e, err := v.entry()
+	if err != nil {
+		return nil, err
+	}
+	if err := v.need(access.DirectoryWrite); err != nil {
+		return nil, err
+	}
+	found, err := v.doublesOf(e)
+	if err != nil {
+		return nil, err
+	}
+	named := v.R.URL.Query()["source"]
+	why := map[string]string{}
+	var ids []string
+	for _, d := range found.Same {
+		ids, why[d.ID] = append(ids, d.ID), d.Because
+	}
+	for _, id := range named[:min(len(named), api.MaxMergeSources)] {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	parties := []mergeParty{{Entry: e}}
+	for _, id := range ids {
+		other, err := read(v, c.Directory.Show, directory.ShowInput{ID: id})
+		if err != nil {
+			return nil, err
+		}
+		if other.WorkspaceID == e.WorkspaceID && other.Type == e.Type && other.ID != e.ID && other.MergedInto == "" {
+			parties = append(parties, mergeParty{other, why[id], len(named) == 0 || slices.Contains(named, id)})
+		}
+	}
+	return parties, nil
+}
+
+func (c *Console) mergePage(v *visit) error {
+	parties, err := c.mergeParties(v)
+	if err != nil {
+		return err
+	}
+	return v.show("directory_merge", "Merge into "+parties[0].Label, newMergePage(parties, nil))
+}
+
+// newMergePage makes the rows. taken says whose values were chosen before; without it, those of the
+// target are, and where it has none those of the first that has one.
+func newMergePage(parties []mergeParty, taken map[string]string) mergePage {
+	page := mergePage{Target: parties[0].Entry, Parties: parties}
+	add := func(field, caption string, value func(e api.Entry) string) {
+		row := mergeRow{Field: field, Caption: caption, Same: true}
+		chosen := -1
+		for i, p := range parties {
+			text := value(p.Entry)
+			row.Cells = append(row.Cells, mergeCell{ID: p.ID, Label: p.Label, Value: text})
+			row.Same = row.Same && text == row.Cells[0].Value
+			if p.ID == taken[field] || taken[field] == "" && chosen < 0 && text != "" {
+				chosen = i
+			}
+		}
+		if chosen < 0 {
+			return // nobody has it
+		}
+		row.Cells[chosen].Chosen = true
+		page.Rows = append(page.Rows, row)
+	}
+	add("label", "Label", func(e api.Entry) string { return e.Label })
+	add("name", "Entry name", func(e api.Entry) string { return e.Name })
+	add("external_id", "External ID", func(e api.Entry) string { return e.ExternalID })
+	add("status", "Status", func(e api.Entry) string { return capitalized(e.Status) })
+	var keys []string
+	for _, p := range parties {
+		for _, f := range p.Fields {
+			if !slices.Contains(keys, f.Key) {
+				keys = append(keys, f.Key)
+			}
+		}
+	}
+	for _, key := range keys {
+		add("fields."+key, caption(key), func(e api.Entry) string { return e.Fields.Display(key) })
+	}
+	return page
+}
+
+func (c *Console) mergeEntries(v *visit) error {
+	e, err := v.entry()
+	if err != nil {
+		return err
+	}
+	in := directory.MergeInput{ID: e.ID, MergeRequest: api.MergeRequest{Sources: v.form["source"], Fields: map[string]string{}}}
+	taken := map[string]string{}
+	for name, values := range v.form {
+		field, ok := strings.CutPrefix(name, takePrefix)
+		if !ok {
+			continue
+		}
+		taken[field] = values[0]
+		if values[0] == e.ID || slices.Contains(in.Sources, values[0]) { // else it is of one that is left out
+			in.Fields[field] = values[0]
+		}
+	}
+	made, err := change(v, c.Directory.Merge, in)
+	if err != nil {
+		p, status, ok := formProblems(err)
+		if !ok {
+			return err
+		}
+		if len(in.Sources) == 0 {
+			p = problems{Text: "Choose at least one entry to merge."}
+		}
+		parties, failed := c.mergeParties(v)
+		if failed != nil {
+			return err
+		}
+		for i := range parties {
+			parties[i].Chosen = slices.Contains(in.Sources, parties[i].ID)
+		}
+		return v.showAgain(status, "directory_merge", "Merge into "+e.Label, p, newMergePage(parties, taken))
+	}
+	told := flash{Kind: "good", Text: "Merged. You can undo it within 30 days.", Undo: v.path("directory", "merges", made.ID, "undo")}
+	if err := v.tell(told); err != nil {
+		return err
+	}
+	return v.redirect(v.path("directory", e.ID))
+}
+
+func (c *Console) undoMerge(v *visit) error {
+	in := directory.OneMergeInput{ID: v.R.PathValue("id")}
+	m, err := read(v, c.Directory.GetMerge, in)
+	if err == nil && m.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := change(v, c.Directory.UndoMerge, in); err != nil {
+		p, _, ok := formProblems(err)
+		if !ok {
+			return err
+		}
+		if err := v.tell(flash{Kind: "bad", Text: p.Text}); err != nil {
+			return err
+		}
+		return v.redirect(v.path("directory", m.TargetID))
+	}
+	return v.done("The merge was undone.", v.path("directory", m.TargetID))
+}
+
+// mergedBy returns the address of the form that undoes the merge of an entry, or "" if it cannot be
+// undone.
+func (c *Console) mergedBy(v *visit, e api.Entry) (string, error) {
+	page, err := read(v, c.Directory.Merges, directory.MergesInput{WorkspaceID: v.workspace.ID, EntryID: &e.MergedInto})
+	if err != nil {
+		return "", err
+	}
+	for _, m := range page.Rows() {
+		if m.UndoneAt == 0 && slices.Contains(m.Sources, e.ID) {
+			return v.path("directory", "merges", m.ID, "undo"), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,235 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/vault"
+)
+
+// What two entries can have in common, the most telling first.
+const (
+	reasonExternal = "external_id"
+	reasonEmail    = "email"
+	reasonPhone    = "phone"
+	reasonAccount  = "account"
+	reasonName     = "name"
+)
+
+// entryKeys are what an entry is compared with others by.
+type entryKeys struct{ external, email, phone, name any }
+
+func (e entry) keys() entryKeys {
+	return entryKeys{db.NullText(e.externalID), db.MatchKey(api.FieldEmail, e.fields), db.MatchKey(api.FieldPhone, e.fields), e.nameKey()}
+}
+
+// each yields the keys that there are, with the column and the reason of each.
+func (k entryKeys) each(yield func(column, reason string, key any)) {
+	for _, one := range []struct {
+		column, reason string
+		key            any
+	}{
+		{"external_id", reasonExternal, k.external}, {"email_key", reasonEmail, k.email}, {"phone_key", reasonPhone, k.phone}, {"name_key", reasonName, k.name},
+	} {
+		if one.key != nil {
+			yield(one.column, one.reason, one.key)
+		}
+	}
+}
+
+const duplicateColumns = `id, label, external_id, email_key, phone_key, name_key`
+
+// duplicates returns the entries that may be the same as one, those with the most in common first.
+// lookups are what the stored keys of its account numbers may be. Each key has an index, of which
+// a few rows are read: where hundreds have one name, the answer has some of them.
+func duplicates(q db.Q, e entry, lookups [][]byte) ([]api.Duplicate, error) {
+	own := e.keys()
+	var list []api.Duplicate
+	add := func(reason string) func(r db.Rows) error {
+		return func(r db.Rows) error {
+			one := api.Duplicate{ID: db.UnpackID("entry", r, 0), Label: r.Text(1)}
+			if one.ID == e.id || slices.ContainsFunc(list, func(d api.Duplicate) bool { return d.ID == one.ID }) {
+				return nil
+			}
+			if reason != "" {
+				one.Reasons = append(one.Reasons, reason)
+			}
+			theirs := map[string]string{reasonExternal: r.Text(2), reasonEmail: r.Text(3), reasonPhone: r.Text(4), reasonName: r.Text(5)}
+			own.each(func(_, reason string, key any) {
+				if theirs[reason] == key {
+					one.Reasons = append(one.Reasons, reason)
+				}
+			})
+			list = append(list, one)
+			return nil
+		}
+	}
+	if len(lookups) > 0 {
+		if err := eachWithAccount(q, e, lookups, add(reasonAccount)); err != nil {
+			return nil, err
+		}
+	}
+	sql, parts := db.NewStatement(``), 0
+	own.each(func(column, _ string, key any) {
+		if parts++; parts > 1 {
+			sql.Add(` UNION ALL `)
+		}
+		sql.Add(`SELECT `+duplicateColumns+` FROM (SELECT `+duplicateColumns+` FROM directory_entry WHERE workspace_number = `, e.workspace)
+		sql.Add(` AND `+column+` = `, key)
+		sql.Add(` AND deleted_at IS NULL`)
+		sql.Limit(api.MaxDuplicates + 1) // one may be the entry itself
+		sql.Add(fmt.Sprintf(`) p%d`, parts))
+	})
+	if parts > 0 {
+		if err := q.EachOf(sql, add("")); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(list, func(a, b api.Duplicate) int {
+		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.ID, b.ID))
+	})
+	return list[:min(len(list), api.MaxDuplicates)], nil
+}
+
+// weight says how much two entries have in common. The same name alone says the least.
+func weight(d api.Duplicate) (sum int) {
+	for _, reason := range d.Reasons {
+		sum += map[string]int{reasonExternal: 16, reasonEmail: 8, reasonPhone: 4, reasonAccount: 2, reasonName: 1}[reason]
+	}
+	return sum
+}
+
+// eachWithAccount yields the other entries of the workspace that have one of some account numbers.
+func eachWithAccount(q db.Q, e entry, lookups [][]byte, fn func(r db.Rows) error) error {
+	var ids []string
+	for some := range slices.Chunk(lookups, accountsAtOnce) {
+		sql := db.NewStatement(`SELECT DISTINCT m.entry_id FROM receiving_method m WHERE m.account_key IN (`)
+		for i := range accountsAtOnce { // always as many, so that there is one text to prepare
+			if i > 0 {
+				sql.Add(`, `)
+			}
+			sql.Add(``, some[min(i, len(some)-1)])
+		}
+		sql.Add(`) AND m.status IN ('active', 'pending') AND m.entry_id <> `, stored(e.id))
+		sql.Limit(api.MaxDuplicates)
+		err := q.EachOf(sql, func(r db.Rows) error {
+			ids = append(ids, db.UnpackID("entry", r, 0))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		err := q.Each(fn, `SELECT `+duplicateColumns+` FROM directory_entry WHERE id = $1 AND workspace_number = $2 AND deleted_at IS NULL`, stored(id), e.workspace)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accountsAtOnce is how many keys of account numbers one statement looks for.
+const accountsAtOnce = 10
+
+// Duplicates returns the entries that may be the same as one. Who may not read receiving methods
+// does not learn which entries share an account.
+func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (api.Duplicates, error) {
+	at, held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
+	if err != nil {
+		return api.Duplicates{}, asPart(err)
+	}
+	var e entry
+	var sealed []storedMethod
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		if e, err = find(q, at); err == nil && e.id == "" {
+			err = fault.Missing("directory entry")
+		}
+		if err == nil && held.Has(access.ReceivingRead) {
+			sealed, err = s.loadMethods(q, e)
+		}
+		return err
+	})
+	if err != nil {
+		return api.Duplicates{}, err
+	}
+	var lookups [][]byte
+	if len(sealed) > 0 {
+		if lookups, err = s.lookups(ctx, e, sealed); err != nil {
+			return api.Duplicates{}, err
+		}
+	}
+	answer := api.Duplicates{Duplicates: []api.Duplicate{}}
+	if e.mergedInto != "" { // so that nobody is asked about it again
+		return answer, nil
+	}
+	err = s.db.Read(ctx, func(q db.Q) error {
+		found, err := duplicates(q, e, lookups)
+		answer.Duplicates = append(answer.Duplicates[:0], found...)
+		return err
+	})
+	return answer, err
+}
+
+// lookups returns what the stored keys of account numbers may be, whichever data key sealed them.
+func (s *Service) lookups(ctx context.Context, e entry, sealed []storedMethod) ([][]byte, error) {
+	methods, err := s.openMethods(e, sealed)
+	if err != nil {
+		return nil, err
+	}
+	finder, err := s.vault.Finder(ctx, e.workspace)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]byte
+	for _, m := range live(methods) {
+		all = append(all, finder.Lookups(vault.NormalNumber(m.AccountID))...)
+	}
+	return all, nil
+}
+
+// onDuplicate returns what is done with doubles: what the request says, or else the workspace.
+func (s *Service) onDuplicate(ctx context.Context, by db.Caller, workspaceID string, asked *string) (string, error) {
+	if asked != nil {
+		return *asked, nil
+	}
+	return s.authority.OnDuplicate(ctx, by.Actor, workspaceID)
+}
+
+// oneAtATime makes creates that refuse doubles wait for each other: of two that are the same, the
+// second must find the first. It comes before all other locks.
+func oneAtATime(tx *db.Tx, workspace int64, on string) error {
+	if on != api.OnDuplicateRefuse {
+		return nil
+	}
+	_, err := tx.Row(`UPDATE workspace SET name = name WHERE number = $1 RETURNING id`, workspace).Scan(new(string))
+	return err
+}
+
+// doubles returns the entries of which a new one may be a double, or a fault where those are
+// refused. It lists them for whoever may read them.
+func doubles(tx *db.Tx, e entry, on string, held access.Set) ([]api.Duplicate, error) {
+	if on == api.OnDuplicateAllow || on == "" {
+		return nil, nil
+	}
+	found, err := duplicates(tx.Q, e, nil)
+	if err != nil {
+		return nil, err
+	}
+	double := len(found) > 0
+	if !held.Has(access.DirectoryRead) {
+		found = nil
+	}
+	if double && on == api.OnDuplicateRefuse {
+		no := fault.New(fault.DuplicateEntry, "the entry may be a double of another: send on_duplicate=warn to create it all the same")
+		no.Details = api.Duplicates{Duplicates: append([]api.Duplicate{}, found...)}
+		return nil, no
+	}
+	return found, nil
+}

@@ -1,0 +1,336 @@
+package directory
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// keepMerge is how long a merge can be undone.
+const keepMerge = 30 * 24 * time.Hour
+
+// fieldPrefix begins the name of a value that is one of an entry's fields.
+const fieldPrefix = "fields."
+
+// MergeInput names an entry and says which others are merged into it.
+type MergeInput struct {
+	ID string `path:"id"`
+	api.MergeRequest
+}
+
+// Validate checks the request without looking at the database.
+func (in *MergeInput) Validate(v *fault.Violations) {
+	if len(in.Sources) == 0 || len(in.Sources) > api.MaxMergeSources {
+		v.Add("sources", "must have 1 to 20 elements")
+	}
+	for i, id := range in.Sources {
+		if id == in.ID || slices.Contains(in.Sources[:i], id) {
+			v.Add("sources", "must be other entries, each of them once")
+		}
+	}
+	for field, from := range in.Fields {
+		if !strings.HasPrefix(field, fieldPrefix) && !slices.Contains([]string{"name", "label", "status", "external_id"}, field) {
+			v.Add("fields", "must name name, label, status, external_id or fields.KEY, not "+field)
+		}
+		if from != in.ID && !slices.Contains(in.Sources, from) {
+			v.Add("fields", "must say the id of the entry or of one of the sources for "+field)
+		}
+	}
+}
+
+// MergesInput asks for a page of the merges of a workspace, or of those into one entry.
+type MergesInput struct {
+	WorkspaceID string  `query:"workspace_id" required:"true"`
+	EntryID     *string `query:"entry_id"`
+	web.PageParams
+}
+
+// OneMergeInput names a merge.
+type OneMergeInput struct {
+	ID string `path:"id"`
+}
+
+// party is an entry that takes part in a merge, with all that belongs to it.
+type party struct {
+	entry
+	tags    []api.Tag
+	methods []api.ReceivingMethod // that are or may become payable
+	chosen  map[string]int64      // when they were made the default
+}
+
+// lockParty locks an entry and reads what belongs to it. The vault must be ready.
+func (s *Service) lockParty(tx *db.Tx, at place) (p party, err error) {
+	if p.entry, err = lockAny(tx, at); err != nil || p.id == "" {
+		return p, err
+	}
+	if p.tags, err = tagsOfEntry(tx.Q, p.id); err != nil {
+		return p, err
+	}
+	all, err := s.lockedMethods(tx, p.entry)
+	if err != nil {
+		return p, err
+	}
+	p.methods = live(all)
+	p.chosen, err = chosenAt(tx.Q, p.id)
+	return p, err
+}
+
+// lockParties locks entries of one workspace in the order of their ids, so that two merges cannot
+// wait for each other, and returns them in the order given. Other entries do not exist.
+func (s *Service) lockParties(tx *db.Tx, at place, ids []string) ([]party, error) {
+	parties := make([]party, len(ids))
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		where, err := locate(tx.Q, id)
+		if err == nil && where.workspaceID != at.workspaceID {
+			err = fault.Missing("directory entry " + id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if parties[slices.Index(ids, id)], err = s.lockParty(tx, where); err != nil {
+			return nil, err
+		}
+	}
+	return parties, nil
+}
+
+// Merge merges entries into another. They stay readable under their ids and say where they went;
+// their tags and receiving methods, and what the log tells of them, go to the other. It can be
+// undone for 30 days.
+func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.Merge, error) {
+	at, held, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
+	if err != nil {
+		return api.Merge{}, asPart(err)
+	}
+	if err := s.vault.Ready(ctx, at.workspace); err != nil {
+		return api.Merge{}, err
+	}
+	merged, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Merge, audit.Event, error) {
+		parties, err := s.lockParties(tx, at, append([]string{in.ID}, in.Sources...))
+		if err != nil {
+			return api.Merge{}, audit.Event{}, err
+		}
+		target, sources := parties[0], parties[1:]
+		plan, err := planMerge(target, sources, in.Fields, held)
+		answer := api.Merge{WorkspaceID: at.workspaceID, TargetID: in.ID, Sources: in.Sources, Changes: target.changesTo(plan.after)}
+		for _, t := range plan.tags {
+			answer.Tags = append(answer.Tags, t.Name)
+		}
+		for _, p := range sources {
+			for _, m := range onlyActive(p.methods) {
+				answer.ReceivingMethods = append(answer.ReceivingMethods, m.ID)
+			}
+		}
+		if err != nil {
+			return answer, audit.Event{}, err
+		}
+		if in.DryRun {
+			return answer, audit.None("a rehearsal of a merge changes nothing"), nil
+		}
+		answer.ID, answer.CreatedAt = tx.NewID("mrg"), tx.Now()
+		answer.UndoUntil = answer.CreatedAt + keepMerge.Milliseconds()
+		event, err := s.merge(tx, by, answer, target, sources, plan)
+		return answer, event, err
+	})
+	return merged, asTaken(err)
+}
+
+// mergePlan is what a merge makes of its target.
+type mergePlan struct {
+	after entry
+	tags  []api.Tag // that it gets
+}
+
+// planMerge decides what the target of a merge becomes, or why it cannot be.
+func planMerge(target party, sources []party, fields map[string]string, held access.Set) (plan mergePlan, err error) {
+	for _, p := range append([]party{target}, sources...) {
+		if err := p.live(); err != nil {
+			return plan, fault.Instead(err, fault.NotFound, fault.Missing("directory entry "+p.id))
+		}
+		if p.kind != target.kind {
+			return plan, fault.Invalid("sources", "must be of the type "+target.kind+", as the entry is: "+p.id+" is of the type "+p.kind)
+		}
+	}
+	tags, methods := len(target.tags), len(target.methods)
+	for _, p := range sources {
+		for _, t := range p.tags {
+			if !hasTag(target.tags, t.ID) && !hasTag(plan.tags, t.ID) {
+				plan.tags = append(plan.tags, t)
+			}
+		}
+		methods += len(onlyActive(p.methods))
+	}
+	switch tags += len(plan.tags); {
+	case methods > len(target.methods) && !held.Has(access.ReceivingWrite):
+		return plan, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: target.workspaceID})
+	case tags > api.MaxEntryTags:
+		return plan, fault.New(fault.TooMany, "the entry would have %d tags, and can have at most %d: remove some of them first", tags, api.MaxEntryTags)
+	case methods > maxMethods:
+		return plan, fault.New(fault.TooMany, "the entry would have %d receiving methods, and can have at most %d: remove some of them first", methods, maxMethods)
+	}
+	plan.after, err = target.mergedWith(sources, fields)
+	return plan, err
+}
+
+// mergedWith returns the target of a merge with the values that it takes over.
+func (p party) mergedWith(sources []party, fields map[string]string) (entry, error) {
+	e := p.entry
+	// from returns the entry whose value is taken: the one that was named, or else the first that
+	// has one, beginning with the target.
+	from := func(field string, has func(e entry) bool) entry {
+		all := append([]party{p}, sources...)
+		i := slices.IndexFunc(all, func(one party) bool { return one.id == fields[field] })
+		if i < 0 {
+			i = max(0, slices.IndexFunc(all, func(one party) bool { return has(one.entry) }))
+		}
+		return all[i].entry
+	}
+	e.name = from("name", func(e entry) bool { return e.name != "" }).name
+	e.status = from("status", func(entry) bool { return true }).status
+	e.externalID = from("external_id", func(e entry) bool { return e.externalID != "" }).externalID
+	var names []string
+	for _, one := range append([]party{p}, sources...) {
+		for _, field := range one.fields {
+			if !slices.Contains(names, field.Key) {
+				names = append(names, field.Key)
+			}
+		}
+	}
+	for field := range fields { // that nobody has
+		if key, ok := strings.CutPrefix(field, fieldPrefix); ok && !slices.Contains(names, key) {
+			return e, fault.Invalid("fields", "must name fields that one of the entries has, not "+field)
+		}
+	}
+	e.fields = nil
+	for _, key := range names {
+		if one, ok := from(fieldPrefix+key, func(e entry) bool { return e.fields.Index(key) >= 0 }).fields.Get(key); ok {
+			e.fields = append(e.fields, one)
+		}
+	}
+	var v fault.Violations
+	e.fields.Check(v.Add)
+	if id := fields["label"]; id != "" && id != p.id {
+		label := from("label", nil).label
+		e.setLabel(&label)
+	} else {
+		e.setLabel(nil)
+	}
+	return e, v.Err()
+}
+
+// merge carries a merge out.
+func (s *Service) merge(tx *db.Tx, by db.Caller, m api.Merge, target party, sources []party, plan mergePlan) (audit.Event, error) {
+	state := mergeState{Target: target.state()}
+	event := plan.after.event(audit.EntryMerged, "Merged others into")
+	event.Changes = target.changesTo(plan.after)
+	event.Changes.AddItems("tags", nil, m.Tags)
+	event.Changes.AddItems("sources", nil, m.Sources)
+	events := []audit.Event{event}
+	for _, p := range sources {
+		was := p.state()
+		was.Methods = onlyActive(p.methods)
+		state.Sources = append(state.Sources, was)
+		events = append(events, p.mergedEvent(audit.EntryMerged, "Merged", "into", "", target.entry))
+		// The sources are hidden first: the target may take over the external id of one.
+		if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2, merged_into = $3 WHERE id = $1`, stored(p.id), tx.Now(), stored(target.id)); err != nil {
+			return event, err
+		}
+		if err := unlist(tx, p.entry); err != nil {
+			return event, err
+		}
+		moved, err := moveHistory(tx, p.id, target.id)
+		if err != nil {
+			return event, err
+		}
+		state.History = append(state.History, moved...)
+	}
+	if err := update(tx, target.entry, plan.after); err != nil {
+		return event, err
+	}
+	if err := s.moveMethods(tx, by, &events[0], sources, target.methods, plan.after); err != nil {
+		return event, err
+	}
+	if err := attach(tx, target.id, plan.tags); err != nil {
+		return event, err
+	}
+	after, err := s.lockParty(tx, target.place())
+	if err != nil {
+		return event, err
+	}
+	state.After = after.state()
+	return audit.All(events...), s.insertMerge(tx, m, target.entry, state)
+}
+
+// moveHistory makes what the log tells of an entry, and of the methods that it has or had, a part
+// of the history of another. It returns what was no part of that before. The entry itself becomes
+// a part of its own history, which it is anyway, so that it moves with the rest.
+func moveHistory(tx *db.Tx, from, to string) ([]string, error) {
+	err := tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2) ON CONFLICT (entry_id, method_id) DO NOTHING`, stored(from), from)
+	if err != nil {
+		return nil, err
+	}
+	return db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) },
+		`INSERT INTO entry_method_log (entry_id, method_id)
+			SELECT e.id, l.method_id FROM directory_entry e, entry_method_log l WHERE e.id = $2 AND l.entry_id = $1
+			ON CONFLICT (entry_id, method_id) DO NOTHING RETURNING method_id`, stored(from), stored(to))
+}
+
+// mergedEvent is the event of a source of a merge, or of one that is undone.
+func (p party) mergedEvent(action audit.Action, verb, way, before string, target entry) audit.Event {
+	event := p.event(action, verb)
+	event.Description += " " + way + " " + target.label
+	after := target.id
+	if before != "" {
+		after = ""
+	}
+	event.Changes.Add("merged_into", before, after)
+	return event
+}
+
+// Merges returns a page of the merges of a workspace, newest first.
+func (s *Service) Merges(ctx context.Context, by db.Caller, in MergesInput) (web.Page[api.Merge], error) {
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
+	if err != nil {
+		return web.Page[api.Merge]{}, err
+	}
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "merges", in.WorkspaceID, scope(in.EntryID))
+	if err != nil {
+		return web.Page[api.Merge]{}, err
+	}
+	var rows []api.Merge
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		rows, err = mergesOf(q, workspace, in.EntryID, window)
+		return err
+	})
+	if err != nil {
+		return web.Page[api.Merge]{}, err
+	}
+	return web.NewPage(window, rows, func(m api.Merge) string { return m.ID }), nil
+}
+
+// GetMerge returns one merge.
+func (s *Service) GetMerge(ctx context.Context, by db.Caller, in OneMergeInput) (api.Merge, error) {
+	m, _, err := s.mayMerge(ctx, by, in.ID, access.DirectoryRead)
+	return m, err
+}
+
+// mayMerge requires a permission in the workspace of a merge. It returns the merge and the number
+// of the workspace.
+func (s *Service) mayMerge(ctx context.Context, by db.Caller, id string, need access.Permission) (m api.Merge, workspace int64, err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		m, err = findMerge(q, id)
+		return err
+	})
+	if err == nil {
+		workspace, err = s.authority.Enter(ctx, by.Actor, m.WorkspaceID, need)
+	}
+	return m, workspace, fault.Instead(err, fault.ResourceNotFound, fault.Missing("merge"))
+}

@@ -1,0 +1,201 @@
+package directory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/vault"
+)
+
+// UndoMerge makes the entries of a merge what they were before it, to the byte. If any of them was
+// changed since, it changes nothing and says what was. A merge that is undone stays so.
+func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput) (api.Merge, error) {
+	m, workspace, err := s.mayMerge(ctx, by, in.ID, access.DirectoryWrite)
+	if err != nil {
+		return api.Merge{}, err
+	}
+	held, err := s.authority.Permissions(ctx, by.Actor, m.WorkspaceID)
+	if err == nil {
+		err = s.vault.Ready(ctx, workspace)
+	}
+	if err != nil {
+		return api.Merge{}, err
+	}
+	at := place{id: m.TargetID, workspaceID: m.WorkspaceID, workspace: workspace}
+	done, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Merge, audit.Event, error) {
+		m, sealed, err := lockMerge(tx, in.ID)
+		if err != nil {
+			return m, audit.Event{}, err
+		}
+		if m.UndoneAt != 0 {
+			return m, audit.None("the merge is undone already"), nil
+		}
+		if m.UndoUntil <= tx.Now() || len(sealed) == 0 {
+			return m, audit.Event{}, fault.New(fault.MergeFinal, "a merge can be undone for 30 days")
+		}
+		state, err := s.openState(workspace, m, sealed)
+		if err != nil {
+			return m, audit.Event{}, err
+		}
+		later, err := laterMerge(tx.Q, m)
+		if err == nil && later != "" {
+			err = changedSince("others were merged into the entry since: undo "+later+" first", nil)
+		}
+		if err != nil {
+			return m, audit.Event{}, err
+		}
+		parties, err := s.lockParties(tx, at, append([]string{m.TargetID}, m.Sources...))
+		if err != nil {
+			return m, audit.Event{}, asChanged(err)
+		}
+		if err := state.unchanged(parties[0], parties[1:]); err != nil {
+			return m, audit.Event{}, err
+		}
+		if state.movedMethods() && !held.Has(access.ReceivingWrite) {
+			return m, audit.Event{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: m.WorkspaceID})
+		}
+		m.UndoneAt = tx.Now()
+		event, err := s.unmerge(tx, by, m, state, parties[0], parties[1:])
+		return m, event, err
+	})
+	if db.IsUnique(err) {
+		err = changedSince("another entry has the external_id of one of the sources since", []string{"external_id"})
+	}
+	return done, err
+}
+
+func (s *Service) openState(workspace int64, m api.Merge, sealed []byte) (state mergeState, err error) {
+	text, err := s.vault.Open(workspace, vault.MergeState(m.ID), sealed)
+	if errors.Is(err, vault.ErrLost) {
+		return state, fault.New(fault.MergeFinal, "what the entries were before the merge cannot be opened any more, because its vault key is lost")
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	if err != nil {
+		return state, fmt.Errorf("read what entries were before %s: %w", m.ID, err)
+	}
+	return state, nil
+}
+
+// ChangedDetails lists what was changed about entries since they were merged.
+type ChangedDetails struct {
+	Fields []string `json:"fields"`
+}
+
+func changedSince(why string, fields []string) error {
+	f := fault.New(fault.MergeChanged, "the merge cannot be undone: %s", why)
+	f.Details = ChangedDetails{Fields: append([]string{}, fields...)}
+	return f
+}
+
+// asChanged is for an entry of the merge that is gone for good.
+func asChanged(err error) error {
+	var no *fault.Fault
+	if errors.As(err, &no) && no.Code == fault.ResourceNotFound {
+		return changedSince(no.Message, nil)
+	}
+	return err
+}
+
+// unchanged returns a fault if the entries are not what the merge has made of them.
+func (s mergeState) unchanged(target party, sources []party) error {
+	switch {
+	case target.mergedInto != "":
+		return changedSince("the entry was merged into "+target.mergedInto+" since: undo that first", nil)
+	case target.deletedAt != 0:
+		return changedSince("the entry was deleted since: restore it first", []string{"status"})
+	}
+	fields := s.After.changedTo(target.state())
+	for i, p := range sources {
+		was := s.Sources[i]
+		was.Methods = nil // which the target has
+		if p.mergedInto != target.id || len(was.changedTo(p.state())) > 0 {
+			fields = append(fields, "tags") // the only thing about it that can be changed: somebody has deleted one
+		}
+	}
+	slices.Sort(fields)
+	if fields = slices.Compact(fields); len(fields) > 0 {
+		return changedSince("changed since: "+strings.Join(fields, ", "), fields)
+	}
+	return nil
+}
+
+// changedTo returns the names of what differs in a later state, except for the time of the change.
+func (s entryState) changedTo(now entryState) (fields []string) {
+	var c audit.Changes
+	c.Add("label", s.Label, now.Label)
+	c.Add("label", s.LabelSent, now.LabelSent)
+	c.Add("name", s.Name, now.Name)
+	c.Add("status", s.Status, now.Status)
+	c.Add("external_id", s.ExternalID, now.ExternalID)
+	c.AddFields(api.SplitFields([]byte(s.Fields)), api.SplitFields([]byte(now.Fields)))
+	for _, change := range c {
+		fields = append(fields, change.Field)
+	}
+	if len(fields) == 0 && s.Fields != now.Fields { // only their order
+		fields = append(fields, "fields")
+	}
+	byID := func(tags []string) []string { return slices.Sorted(slices.Values(tags)) } // a tag may have another name
+	if !slices.Equal(byID(s.Tags), byID(now.Tags)) {
+		fields = append(fields, "tags")
+	}
+	if !slices.Equal(s.Methods, now.Methods) {
+		fields = append(fields, "receiving_methods")
+	}
+	return fields
+}
+
+func (s mergeState) movedMethods() bool {
+	return slices.ContainsFunc(s.Sources, func(e entryState) bool { return len(e.Methods) > 0 })
+}
+
+// unmerge makes the entries what they were. They are what the merge has made of them.
+func (s *Service) unmerge(tx *db.Tx, by db.Caller, m api.Merge, state mergeState, target party, sources []party) (audit.Event, error) {
+	before := state.Target.of(target.entry)
+	event := before.event(audit.EntryUnmerged, "Undid a merge into")
+	event.Changes = target.changesTo(before)
+	event.Changes.AddItems("sources", m.Sources, nil)
+	if err := updateAt(tx, target.entry, before, state.Target.UpdatedAt); err != nil {
+		return event, err
+	}
+	for _, t := range target.tags {
+		if slices.Contains(state.Target.Tags, t.ID) {
+			continue
+		}
+		event.Changes.Add("tags", t.Name, nil)
+		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, stored(target.id), t.ID); err != nil {
+			return event, err
+		}
+	}
+	for _, id := range state.History {
+		if err := tx.Exec(`DELETE FROM entry_method_log WHERE entry_id = $1 AND method_id = $2`, stored(target.id), id); err != nil {
+			return event, err
+		}
+	}
+	events := []audit.Event{}
+	for i, p := range sources {
+		if err := tx.Exec(`UPDATE directory_entry SET deleted_at = NULL, merged_into = NULL WHERE id = $1`, stored(p.id)); err != nil {
+			return event, err
+		}
+		if err := listAgain(tx, p.entry); err != nil {
+			return event, err
+		}
+		back := p.mergedEvent(audit.EntryUnmerged, "Took", "out of", target.id, before)
+		if err := s.returnMethods(tx, by, &back, state.Sources[i], p.entry); err != nil {
+			return event, err
+		}
+		events = append(events, back)
+	}
+	return audit.All(append([]audit.Event{event}, events...)...),
+		tx.Exec(`UPDATE directory_merge SET undone_at = $2, state_sealed = NULL, sealed_by = NULL WHERE id = $1`, m.ID, m.UndoneAt)
+}
