@@ -110,13 +110,14 @@ type DirectoryExportParams struct {
 	Fields    string // only these, separated by commas
 	Delimiter string
 	Raw       bool
+	IDs       string // only the entries with these ids, 100 at most, separated by commas; nothing else selects then
 }
 
 // Export writes the entries that match, newest first, as a file that Import takes. The file is
 // complete unless there is an error; it is written while it arrives.
 func (s *DirectoryService) Export(ctx context.Context, p DirectoryExportParams, w io.Writer) error {
 	p.Limit, p.Cursor = 0, ""
-	q := p.query().text("format", p.Format).text("fields", p.Fields).text("delimiter", p.Delimiter)
+	q := p.query().text("format", p.Format).text("fields", p.Fields).text("delimiter", p.Delimiter).text("ids", p.IDs)
 	if p.Raw {
 		q = q.text("raw", strconv.FormatBool(true))
 	}

@@ -23,6 +23,7 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 		t.Run("login", func(t *testing.T) { walkLogin(t, n, c) })
 		t.Run("keys", func(t *testing.T) { walkKeys(t, c) })
 		t.Run("directory", func(t *testing.T) { walkDirectory(t, c, n.First.WorkspaceID) })
+		t.Run("bulks", func(t *testing.T) { walkBulks(t, c, n.First.WorkspaceID) })
 		t.Run("imports", func(t *testing.T) { walkImports(t, n, c, n.First.WorkspaceID) })
 		t.Run("doubles", func(t *testing.T) { walkDoubles(t, c, n.First.WorkspaceID) })
 		t.Run("tags", func(t *testing.T) { walkTags(t, c, n.First.WorkspaceID) })
@@ -156,6 +157,20 @@ func walkDirectory(t *testing.T, c *client.Client, ws string) {
 		t.Errorf("restore: %+v", back)
 	}
 	must[*client.Created](t)(c.Directory.Create(ctx, client.EntryCreateParams{WorkspaceID: ws, Type: client.TypeOrganization}))
+}
+
+func walkBulks(t *testing.T, c *client.Client, ws string) {
+	ctx := t.Context()
+	status := "active"
+	done := must[*client.Bulk](t)(c.Directory.Bulk(ctx, client.BulkParams{WorkspaceID: ws, Filter: &client.BulkFilter{Status: &status}, Action: "deactivate"}))
+	if done.Changed == 0 || !done.Ended() {
+		t.Errorf("the bulk is %+v", done)
+	}
+	must[*client.Bulk](t)(c.Directory.CancelBulk(ctx, done.ID))
+	undone := must[*client.Bulk](t)(c.Directory.UndoBulk(ctx, done.ID))
+	if got := must[*client.Bulk](t)(c.Directory.GetBulk(ctx, undone.ID)); got.Undoes != done.ID || got.Changed != done.Changed {
+		t.Errorf("the undo is %+v", got)
+	}
 }
 
 func walkImports(t *testing.T, n *servertest.Node, c *client.Client, ws string) {

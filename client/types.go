@@ -12,6 +12,7 @@ type (
 	Batch              = api.Batch
 	BatchItem          = api.BatchItem
 	BatchResult        = api.BatchResult
+	Bulk               = api.Bulk
 	Created            = api.Created
 	Deleted            = api.Deleted
 	DeviceCode         = api.DeviceCode
@@ -54,6 +55,8 @@ type (
 type (
 	ApprovalApproveParams       = api.ApprovalApprove
 	ApprovalRejectParams        = api.ApprovalReject
+	BulkFilter                  = api.BulkFilter
+	BulkParams                  = api.BulkCreate
 	EntryCreateParams           = api.EntryCreate
 	EntryUpdateParams           = api.EntryUpdate
 	Field                       = api.Field

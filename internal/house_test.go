@@ -22,7 +22,7 @@ func layers() [][]string {
 	return [][]string{
 		{"api", "api/openapi"},
 		{"client"},
-		{"internal/graceful", "internal/spreadsheet", "internal/auditproof", "internal/keyfile", "internal/institution"},
+		{"internal/graceful", "internal/accountnumber", "internal/spreadsheet", "internal/auditproof", "internal/keyfile", "internal/institution"},
 		{"internal/fault", "internal/directory/entryfile", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db/engine"},
 		{"internal/db/sqlite", "internal/db/postgres"},

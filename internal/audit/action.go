@@ -46,6 +46,11 @@ const (
 	ImportCancelled  Action = "directory.import.cancelled"
 	ImportDownloaded Action = "directory.import.downloaded"
 
+	BulkStarted   Action = "directory.bulk.started"
+	BulkCompleted Action = "directory.bulk.completed"
+	BulkFailed    Action = "directory.bulk.failed"
+	BulkCancelled Action = "directory.bulk.cancelled"
+
 	DirectoryExported Action = "directory.exported" // all of it, as the audit log below
 
 	TagCreated Action = "directory.tag.created"
@@ -111,7 +116,7 @@ func Actions() []Action {
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
-		ImportDownloaded, DirectoryExported, TagCreated, TagUpdated,
+		ImportDownloaded, BulkStarted, BulkCompleted, BulkFailed, BulkCancelled, DirectoryExported, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
 		ReceivingMethodRejected, ReceivingMethodWithdrawn, ReceivingMethodExpired, ReceivingMethodActivated, ReceivingPolicyUpdated,
 		ReceivingPolicyRequested, ReceivingPolicyApproved, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired,
@@ -148,6 +153,7 @@ const (
 	UserAccount     ResourceType = "user"
 	DirectoryEntry  ResourceType = "directory_entry"
 	DirectoryImport ResourceType = "directory_import"
+	DirectoryBulk   ResourceType = "directory_bulk"
 	Directory       ResourceType = "directory"
 	DirectoryTag    ResourceType = "directory_tag"
 	ReceivingMethod ResourceType = "receiving_method"
@@ -191,6 +197,8 @@ func (a Action) Resource() ResourceType {
 		return DirectoryEntry
 	case "directory.import":
 		return DirectoryImport
+	case "directory.bulk":
+		return DirectoryBulk
 	case "directory.tag":
 		return DirectoryTag
 	case "directory.receiving_method":

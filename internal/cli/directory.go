@@ -26,7 +26,7 @@ fails and lists their ids.`,
   bursar directory update "Ada Lovelace" --add-tag vip`,
 	}, newEntryList(r), newEntrySearch(r), newEntryGet(r), newEntryHistory(r), newEntryCreate(r), newEntryUpdate(r), newEntryDelete(r), newEntryRestore(r),
 		newEntryDuplicates(r), newEntryMerge(r), newEntryUnmerge(r),
-		newTags(r), newDirectoryImport(r), newDirectoryExport(r))
+		newTags(r), newDirectoryImport(r), newDirectoryExport(r), newDirectoryBulk(r))
 }
 
 // oneOf checks that a flag has one of the possible values. The API would answer an

@@ -115,6 +115,8 @@ func thing(name string) string {
 		return "machine client"
 	case "totp":
 		return "authenticator app"
+	case "bulk":
+		return "change of many entries"
 	}
 	return withSpaces(name)
 }
@@ -133,7 +135,7 @@ func capitalized(name string) string {
 // resourceTypes lists the resource types of audit entries.
 func resourceTypes() []audit.ResourceType {
 	return []audit.ResourceType{
-		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.DirectoryImport, audit.Directory, audit.Member, audit.Role, audit.Workspace,
+		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.DirectoryImport, audit.DirectoryBulk, audit.Directory, audit.Member, audit.Role, audit.Workspace,
 		audit.Organization, audit.UserAccount, audit.Session, audit.DeviceCode, audit.Key, audit.ClientAccount, audit.SigningKey, audit.VaultKey, audit.Passkey, audit.Log,
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func (c *Console) directoryRoutes() []Route {
-	return []Route{
+	return append(c.bulkRoutes(), []Route{
 		c.getIn("/directory", c.directoryPage),
 		c.postIn("/directory", audit.EntryCreated, c.createEntry),
 		c.getIn("/directory/new", c.newEntryPage),
@@ -37,6 +37,7 @@ func (c *Console) directoryRoutes() []Route {
 		c.postIn("/directory/{id}", audit.EntryUpdated, c.updateEntry),
 		c.getIn("/directory/{id}/edit", c.editEntryPage),
 		c.postIn("/directory/{id}/status", audit.EntryUpdated, c.setEntryStatus),
+		c.postIn("/directory/{id}/tags", audit.EntryUpdated, c.retagEntry),
 		c.postIn("/directory/{id}/delete", audit.EntryDeleted, c.deleteEntry),
 		c.postIn("/directory/{id}/restore", audit.EntryRestored, c.restoreEntry),
 
@@ -46,7 +47,7 @@ func (c *Console) directoryRoutes() []Route {
 		c.postIn("/directory/{id}/receiving/{method_id}", audit.ReceivingMethodUpdated, c.updateMethod),
 		c.postIn("/directory/{id}/receiving/{method_id}/default", audit.ReceivingMethodUpdated, c.makeMethodDefault),
 		c.postIn("/directory/{id}/receiving/{method_id}/remove", audit.ReceivingMethodRemoved, c.removeMethod),
-	}
+	}...)
 }
 
 // directoryFilters are the list's filters, as they stand in its URL.
@@ -123,6 +124,7 @@ type directoryPage struct {
 	Tags    []api.Tag
 	Unknown bool // the list is filtered by a tag that does not exist
 	Pages   pageLinks
+	Here    string // the query of the list's address
 }
 
 func (c *Console) directoryPage(v *visit) error {
@@ -135,7 +137,7 @@ func (c *Console) directoryPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data.Tags = tags
+	data.Tags, data.Here = tags, v.hereQuery(query)
 	data.Unknown = data.Filters.Tag != "" && !slices.ContainsFunc(tags, data.Filters.Chosen)
 	next, err := v.entries(query, &data)
 	if wrong(err, "cursor") {

@@ -11,18 +11,6 @@ import (
 	"bursar/internal/fault"
 )
 
-func (c *Console) newEntryPage(v *visit) error {
-	if err := v.need(access.DirectoryWrite); err != nil {
-		return err
-	}
-	tags, err := v.tags()
-	if err != nil {
-		return err
-	}
-	kind := entryKind(v.R.URL.Query())
-	return v.show("directory_form", formTitle("", kind), newForm(api.Entry{Type: kind, Fields: api.Fields{}}, tags))
-}
-
 // entryKind is the type of a new entry: a person unless the request asks for an
 // organization.
 func entryKind(from url.Values) string {
@@ -55,28 +43,6 @@ func (v *visit) formAgain(err error, f entryForm) error {
 	return v.showAgain(status, "directory_form", formTitle(f.ID, f.Type), p, f)
 }
 
-func (c *Console) createEntry(v *visit) error {
-	tags, err := v.tags()
-	if err != nil {
-		return err
-	}
-	form := v.sentForm("", entryKind(v.form), tags)
-	form.Was = "{}"
-	if v.can(access.DirectoryWrite) && !form.identified() {
-		nameless := problems{Fields: map[string]string{"fields." + form.Usual[0].Key: "Enter a name, an email address or a phone number."}}
-		return v.showAgain(http.StatusUnprocessableEntity, "directory_form", formTitle("", form.Type), nameless, form)
-	}
-	entry, err := form.create(v.workspace.ID)
-	if err != nil {
-		return v.formAgain(err, form)
-	}
-	created, err := change(v, c.Directory.Create, directory.CreateInput{EntryCreate: entry, OnDuplicate: v.onDuplicate()})
-	if err != nil {
-		return v.formAgain(asDouble(err), form)
-	}
-	return v.createdEntry(created)
-}
-
 func (c *Console) editEntryPage(v *visit) error {
 	e, err := v.entry()
 	if err == nil {
@@ -89,7 +55,9 @@ func (c *Console) editEntryPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("directory_form", formTitle(e.ID, e.Type), newForm(e, tags))
+	form := newForm(e, tags)
+	form.List = v.listQuery()
+	return v.show("directory_form", formTitle(e.ID, e.Type), form)
 }
 
 func (c *Console) updateEntry(v *visit) error {
@@ -102,6 +70,7 @@ func (c *Console) updateEntry(v *visit) error {
 		return err
 	}
 	form := v.sentForm(e.ID, e.Type, tags)
+	form.List = v.listQuery()
 	update, err := form.update(e.Tags)
 	if err != nil {
 		return v.formAgain(err, form)
@@ -109,7 +78,7 @@ func (c *Console) updateEntry(v *visit) error {
 	if _, err := v.updateEntry(e, update); err != nil {
 		return v.formAgain(err, form)
 	}
-	return v.done("Changes saved.", v.path("directory", e.ID))
+	return v.done("Changes saved.", v.entryPath(e.ID))
 }
 
 func (v *visit) updateEntry(e api.Entry, update api.EntryUpdate) (api.Created, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -51,6 +52,10 @@ func (v *visit) shownMethods(e api.Entry, reveal string) ([]method, error) {
 // entryPage is the data of an entry's page.
 type entryPage struct {
 	api.Entry
+	List        string   // the list that the visitor has come from
+	Back        string   // its address
+	Edit        string   // the address of the form
+	Offered     []string // tags that the entry could get
 	Details     []shownField
 	SeesMethods bool
 	Methods     []method
@@ -72,9 +77,16 @@ func (c *Console) entryPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data := entryPage{Entry: e, Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: methods}
+	data := entryPage{
+		Entry: e, List: v.listQuery(), Back: v.listPath(), Edit: v.entryPath(e.ID, "edit"), Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: methods,
+	}
 	if err := c.addDoubles(v, &data); err != nil {
 		return err
+	}
+	if v.can(access.DirectoryWrite) {
+		if data.Offered, err = v.otherTags(e); err != nil {
+			return err
+		}
 	}
 	if v.can(access.AuditRead) {
 		err := c.addHistory(v, &data)
@@ -143,7 +155,45 @@ func (c *Console) setEntryStatus(v *visit) error {
 	if _, err := v.updateEntry(e, api.EntryUpdate{Status: &status}); err != nil {
 		return err
 	}
-	return v.done("Entry is now "+status+".", v.path("directory", e.ID))
+	return v.done("Entry is now "+status+".", v.entryPath(e.ID))
+}
+
+// otherTags are the names of the tags that an entry could get.
+func (v *visit) otherTags(e api.Entry) (names []string, err error) {
+	tags, err := v.tags()
+	for _, t := range tags {
+		if (t.AppliesTo == api.AppliesToAll || t.AppliesTo == e.Type) && !containsFold(e.Tags, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names, err
+}
+
+// retagEntry adds tags to an entry or removes one, and leaves the others as they are by now.
+func (c *Console) retagEntry(v *visit) error {
+	e, err := v.entry()
+	if err != nil {
+		return err
+	}
+	form := entryForm{MoreTags: v.field("add")}
+	if gone := v.field("remove"); gone != "" {
+		form.WasTags = []string{gone}
+	}
+	names, changed := form.retag(e.Tags)
+	if !changed && v.can(access.DirectoryWrite) {
+		return v.redirect(v.entryPath(e.ID))
+	}
+	_, err = v.updateEntry(e, api.EntryUpdate{Tags: names})
+	if p, _, ok := formProblems(err, "tags"); ok {
+		if err := v.tell(flash{Kind: "bad", Text: strings.TrimSpace("The tags were not changed. " + p.Text + p.Of("tags"))}); err != nil {
+			return err
+		}
+		return v.redirect(v.entryPath(e.ID))
+	}
+	if err != nil {
+		return err
+	}
+	return v.done("Tags changed.", v.entryPath(e.ID))
 }
 
 func (c *Console) deleteEntry(v *visit) error {
@@ -158,5 +208,5 @@ func (c *Console) deleteEntry(v *visit) error {
 	if err := v.tell(told); err != nil {
 		return err
 	}
-	return v.redirect(v.path("directory"))
+	return v.redirect(v.listPath())
 }

@@ -23,7 +23,10 @@ type entryForm struct {
 	Tags     []tagChoice
 	MoreTags string // names separated by commas
 	WasTags  []string
-	Known    []string // existing tags beyond those in Tags, offered as suggestions
+	Known    []string   // existing tags beyond those in Tags, offered as suggestions
+	Account  methodForm // of a new entry: its first receiving method, if it has a number
+	List     string     // the list that the person has come from
+	Doubts   []string   // of a new entry: what the person should look at before they add it
 }
 
 type usualField struct{ Key, Value string }
@@ -118,12 +121,8 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 }
 
 // formFields are the fields whose problems the form shows beside the input.
-func formFields() []string { return []string{"fields.email", "name", "label", "tags", "fields"} }
-
-// identified says whether the form has anything that tells the entry from others. The
-// API accepts an entry without, and calls it "Unnamed person".
-func (f entryForm) identified() bool {
-	return f.Label != "" || slices.ContainsFunc(f.Usual, func(u usualField) bool { return u.Key != api.FieldIndustry && tidyText(u.Value) != "" })
+func formFields() []string {
+	return []string{"fields.first-name", "fields.name", "fields.email", "provider", "account_name", "account_id", "name", "label", "tags", "fields"}
 }
 
 // create builds the request that creates an entry.

@@ -3,7 +3,9 @@ package console
 import (
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/accountnumber"
 	"bursar/internal/directory"
+	"bursar/internal/fault"
 	"bursar/internal/institution"
 )
 
@@ -66,6 +68,9 @@ func (c *Console) addMethod(v *visit) error {
 	}
 	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, First: hasNone(e), IsDefault: v.field("is_default") != ""}
 	v.readMethod(&form)
+	if why := accountnumber.Wrong(form.Account); why != "" && v.can(access.ReceivingWrite) {
+		return v.methodAgain(fault.Invalid("account_id", why), form)
+	}
 	made, err := change(v, c.Directory.AddMethod, directory.AddMethodInput{EntryID: e.ID, ReceivingMethodCreate: api.ReceivingMethodCreate{
 		Provider: form.Provider, AccountName: form.AccountName, AccountID: form.Account, IsDefault: form.IsDefault,
 		InstitutionCode: optional(form.Institution),
@@ -127,6 +132,9 @@ func (c *Console) updateMethod(v *visit) error {
 	}
 	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Masked: m.AccountID, IsDefault: m.IsDefault}
 	v.readMethod(&form)
+	if why := accountnumber.Wrong(form.Account); why != "" && v.can(access.ReceivingWrite) {
+		return v.methodAgain(fault.Invalid("account_id", why), form)
+	}
 	update := api.ReceivingMethodUpdate{Provider: &form.Provider, AccountName: &form.AccountName, AccountID: optional(form.Account),
 		InstitutionCode: &form.Institution}
 	changed, err := v.changeMethod(e, m, update)

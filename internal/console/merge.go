@@ -54,15 +54,6 @@ func called(list []api.Duplicate) string {
 	return strings.Join(all, ", ")
 }
 
-// onDuplicate is what the form of a new entry asks for: to be told of doubles, unless the
-// workspace refuses them.
-func (v *visit) onDuplicate() *string {
-	if v.workspace.OnDuplicate == api.OnDuplicateRefuse {
-		return nil
-	}
-	return new(api.OnDuplicateWarn)
-}
-
 // asDouble says to a person which entries a new one is refused for.
 func asDouble(err error) error {
 	var no *fault.Fault
@@ -74,17 +65,6 @@ func asDouble(err error) error {
 		told += ": of " + called(details.Duplicates)
 	}
 	return fault.New(no.Code, "%s", told)
-}
-
-// createdEntry leads to a new entry, and warns of doubles.
-func (v *visit) createdEntry(created api.Created) error {
-	if len(created.Duplicates) == 0 {
-		return v.done("Added to the directory.", v.path("directory", created.ID))
-	}
-	if err := v.tell(flash{Kind: "warn", Text: "Added to the directory. It may be a double of " + called(created.Duplicates) + "."}); err != nil {
-		return err
-	}
-	return v.redirect(v.path("directory", created.ID))
 }
 
 // mergePage puts an entry and those that may be the same side by side.

@@ -21,9 +21,12 @@ func TestDoublesAreComparedMergedAndUnmerged(t *testing.T) {
 	page.Fill("Last name", "Lovelace")
 	page.Fill("Email", "Ada@Example.com")
 	page.Fill("Phone", "+44 20 7946 0958")
+	page.ExpectStatus(422)
 	page.ClickText("Add to directory")
 	page.WaitText("It may be a double of Ada Lovelace (same email and name).")
-	page.Shoot("directory-double-created")
+	page.Shoot("directory-double-asked")
+	page.ClickText("Add anyway")
+	page.WaitText("Added to the directory.")
 	double := page.URL()[strings.LastIndex(page.URL(), "/")+1:]
 	admin.AddMethod(double, servertest.Account("22223333"))
 

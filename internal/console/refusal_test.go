@@ -28,6 +28,7 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 	tag := admin.Post("/v1/directory/tags", servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "vip"}).OK().Text("id")
 	admin.Patch("/v1/workspaces/"+n.First.WorkspaceID+"/receiving-policy", servertest.Body{"receiving_approval": "two_persons"}).OK()
 	waits := admin.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account("1")).OK().Text("approval_id")
+	bulk := admin.Post("/v1/directory/bulk", servertest.Body{"workspace_id": n.First.WorkspaceID, "action": "deactivate", "ids": []string{entry}}).OK().Text("id")
 	return map[string]refusedForm{
 		"/w/{ws}/approvals/{id}/approve":                       {audit.ReceivingMethodApproved, waits, []string{"digest", "x", "verification", "called"}},
 		"/w/{ws}/approvals/{id}/reject":                        {audit.ReceivingMethodRejected, waits, []string{"reason", "no"}},
@@ -40,6 +41,10 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/directory/{id}/restore":                       {audit.EntryRestored, entry, nil},
 		"/w/{ws}/directory/{id}/merge":                         {audit.EntryMerged, entry, []string{"source", other}},
 		"/w/{ws}/directory/merges/{id}/undo":                   {audit.EntryUnmerged, merge, nil},
+		"/w/{ws}/directory/{id}/tags":                          {audit.EntryUpdated, entry, []string{"add", "vip"}},
+		"/w/{ws}/directory/bulk":                               {audit.EntryUpdated, "", []string{"action", "deactivate", "id", entry}},
+		"/w/{ws}/directory/bulk/{id}/cancel":                   {audit.BulkCancelled, bulk, nil},
+		"/w/{ws}/directory/bulk/{id}/undo":                     {audit.EntryUpdated, bulk, nil},
 		"/w/{ws}/directory/tags":                               {audit.TagCreated, "", []string{"name", "new"}},
 		"/w/{ws}/directory/tags/{id}":                          {audit.TagUpdated, tag, []string{"name", "new", "applies_to", "all"}},
 		"/w/{ws}/directory/tags/{id}/delete":                   {audit.TagDeleted, tag, nil},

@@ -53,6 +53,7 @@ type applier struct {
 	onMatch     string
 	onDuplicate string // what is done with new entries that may be doubles
 	dry         bool
+	bulk        *bulkOptions // of a bulk: rows have nothing but ids
 
 	accounts *vault.Finder // of match=account
 
@@ -106,6 +107,9 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 // begin locks the tags that rows have and looks for their external ids, all at once: a lookup for
 // each row would cost a round trip.
 func (a *applier) begin(rows []*entryfile.Row) (err error) {
+	if a.bulk != nil {
+		return a.beginBulk(rows)
+	}
 	if err := oneAtATime(a.tx, a.workspace, a.onDuplicate); err != nil {
 		return err
 	}
@@ -135,11 +139,15 @@ type result struct {
 	id      string
 	changes []string // of an update, for people
 	doubles []api.Duplicate
+	undo    string // the line of the bulk that undoes it
 }
 
 // apply creates or updates the entry of a row. A fault says why the row cannot be applied; then
 // nothing of it was: everything that can be wrong is looked at before the first change.
 func (a *applier) apply(row *entryfile.Row) (result, error) {
+	if a.bulk != nil {
+		return a.applyBulk(row)
+	}
 	if err := a.wrong[row]; err != nil {
 		return result{}, err
 	}

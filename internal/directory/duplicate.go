@@ -177,6 +177,35 @@ func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (
 	return answer, err
 }
 
+// Doubles returns the entries that a new one would be a double of, for a form that asks before it
+// creates.
+func (s *Service) Doubles(ctx context.Context, by db.Caller, in CreateInput) (api.Duplicates, error) {
+	answer := api.Duplicates{Duplicates: []api.Duplicate{}}
+	held, err := s.authority.Held(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
+	if err != nil {
+		return answer, err
+	}
+	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
+	if err != nil {
+		return answer, err
+	}
+	e := newEntry(workspace, in.EntryCreate)
+	var lookups [][]byte
+	if in.Method != nil && held.Has(access.ReceivingRead) {
+		finder, err := s.vault.Finder(ctx, workspace)
+		if err != nil {
+			return answer, err
+		}
+		lookups = finder.Lookups(vault.NormalNumber(in.Method.AccountID))
+	}
+	err = s.db.Read(ctx, func(q db.Q) error {
+		found, err := duplicates(q, e, lookups)
+		answer.Duplicates = append(answer.Duplicates[:0], found...)
+		return err
+	})
+	return answer, err
+}
+
 // lookups returns what the stored keys of account numbers may be, whichever data key sealed them.
 func (s *Service) lookups(ctx context.Context, e entry, sealed []storedMethod) ([][]byte, error) {
 	methods, err := s.openMethods(e, sealed)

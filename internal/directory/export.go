@@ -36,6 +36,10 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *
 	if err := db.Record(ctx, s.db, by, in.event(numbers), nil); err != nil {
 		return err
 	}
+	tails, err := s.lastDigits(ctx, by, in.WorkspaceID, workspace, in.Q)
+	if err != nil {
+		return err
+	}
 	if err := s.vault.Ready(ctx, workspace); err != nil { // so that nothing waits for its keys while it holds the snapshot
 		return err
 	}
@@ -46,7 +50,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *
 			return err
 		}
 		now := s.db.Now()
-		f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: in.words, order: in.order(), take: exportPage}
+		f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: in.words, tails: tails, ids: in.ids, order: in.order(), take: exportPage}
 		if in.Tag != nil {
 			id, found, err := findTagID(q, in.WorkspaceID, *in.Tag)
 			if err != nil {

@@ -42,19 +42,29 @@ func (in *ListInput) Validate(v *fault.Violations) {
 	if orderOf(in.Sort) != (order{}) {
 		v.Add("sort", "must be -created or absent together with q: what is found comes newest first")
 	}
-	if len(*in.Q) > maxSearchText {
-		v.Add("q", "must be at most 200 bytes")
-		return
+	in.words = searchWords(v, "q", *in.Q)
+}
+
+// searchWords returns the words that a search looks for.
+func searchWords(v *fault.Violations, field, text string) []string {
+	if len(text) > maxSearchText {
+		v.Add(field, "must be at most 200 bytes")
+		return nil
 	}
-	if in.words = distinct(split(*in.Q)); len(in.words) > maxSearchWords {
-		v.Add("q", "must be at most 8 words")
+	words := distinct(split(text))
+	if len(words) > maxSearchWords {
+		v.Add(field, "must be at most 8 words")
 	}
+	return words
 }
 
 // CreateInput describes a new entry.
 type CreateInput struct {
 	api.EntryCreate
 	OnDuplicate *string `query:"on_duplicate"`
+
+	// Method is the first receiving method of the entry, which the console's form has.
+	Method *api.ReceivingMethodCreate
 }
 
 // Validate checks the entry without looking at the database.
@@ -67,6 +77,9 @@ func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "external_id", in.ExternalID, 1, api.MaxExternalID)
 	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
 	checkTags(v, in.Tags)
+	if in.Method != nil {
+		checkMethod(v, &in.Method.Provider, &in.Method.AccountName, &in.Method.AccountID, in.Method.InstitutionCode)
+	}
 }
 
 func checkTags(v *fault.Violations, tags []string) {
@@ -153,10 +166,15 @@ type ExportInput struct {
 	Delimiter *string `query:"delimiter"`
 	Raw       *string `query:"raw"`
 	Fields    *string `query:"fields"`
+	IDs       *string `query:"ids"`
 
 	comma  rune
 	chosen []string
+	ids    []string
 }
+
+// maxIDs is how many entries an export can name.
+const maxIDs = 100
 
 // Validate checks the filters and how the file is written.
 func (in *ExportInput) Validate(v *fault.Violations) {
@@ -173,6 +191,16 @@ func (in *ExportInput) Validate(v *fault.Violations) {
 	}
 	if in.Fields != nil {
 		in.chosen = strings.Split(*in.Fields, ",")
+	}
+	if in.IDs == nil {
+		return
+	}
+	in.ids = strings.Split(*in.IDs, ",")
+	if len(in.ids) > maxIDs {
+		v.Add("ids", fmt.Sprintf("must be at most %d", maxIDs))
+	}
+	if in.Type != nil || in.Status != nil || in.Tag != nil || in.ExternalID != nil || in.Q != nil || in.Sort != nil {
+		v.Add("ids", "must not be given with other filters or an order")
 	}
 }
 

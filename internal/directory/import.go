@@ -187,6 +187,9 @@ func (s *Service) mayImport(ctx context.Context, by db.Caller, id string, need a
 		i, err = findImport(q, id)
 		return err
 	})
+	if i.options.Bulk != nil {
+		i = importRow{}
+	}
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, need)
 	}
@@ -216,7 +219,7 @@ func (s *Service) Imports(ctx context.Context, by db.Caller, in ImportsInput) (w
 			i, err := scanImport(r)
 			rows = append(rows, i.wire(s.db.Now()))
 			return err
-		}, `SELECT `+importColumns+` FROM directory_import WHERE workspace_number = $1 AND id < $2 AND status <> 'uploading'
+		}, `SELECT `+importColumns+` FROM directory_import WHERE workspace_number = $1 AND id < $2 AND id >= 'imp_' AND status <> 'uploading'
 			ORDER BY id DESC LIMIT $3`, workspace, window.After, window.Limit)
 	})
 	if err != nil {
@@ -230,13 +233,17 @@ func (s *Service) CancelImport(ctx context.Context, by db.Caller, in OneImportIn
 	if _, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite); err != nil {
 		return api.Import{}, err
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Import, audit.Event, error) {
-		done, err := endImport(tx, in.ID, "", api.ImportCancelled, "")
+	return cancelImport(ctx, s, by, in.ID, importRow.wire)
+}
+
+func cancelImport[T any](ctx context.Context, s *Service, by db.Caller, id string, wire func(i importRow, now int64) T) (T, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (T, audit.Event, error) {
+		done, err := endImport(tx, id, "", api.ImportCancelled, "")
 		if err == nil && done.id == "" {
-			done, err = findImport(tx.Q, in.ID)
-			return done.wire(tx.Now()), audit.None("the import has ended"), err
+			done, err = findImport(tx.Q, id)
+			return wire(done, tx.Now()), audit.None("the import has ended"), err
 		}
-		return done.wire(tx.Now()), done.event(audit.ImportCancelled, "Cancelled"), err
+		return wire(done, tx.Now()), done.event(audit.ImportCancelled, "Cancelled"), err
 	})
 }
 

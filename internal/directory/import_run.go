@@ -131,10 +131,10 @@ var errNotMine = errors.New("the import is not this node's any more")
 
 // runImport works on an import until it ends.
 func (s *Service) runImport(ctx context.Context, i importRow) error {
-	source := &chunkReader{ctx: ctx, service: s, row: i}
-	file, err := entryfile.Open(source, i.options.file(i.workspaceID))
+	source := &chunkReader{ctx: ctx, service: s, row: i, part: partFile}
+	file, err := i.open(source)
 	if err == nil && i.at.Offset > 0 {
-		source = &chunkReader{ctx: ctx, service: s, row: i, next: i.at.Offset / chunkSize, skip: int(i.at.Offset % chunkSize)}
+		source = &chunkReader{ctx: ctx, service: s, row: i, part: partFile, next: i.at.Offset / chunkSize, skip: int(i.at.Offset % chunkSize)}
 		file.Resume(source, i.at)
 	}
 	for err == nil {
@@ -151,7 +151,7 @@ func (s *Service) runImport(ctx context.Context, i importRow) error {
 				return s.failImport(ctx, i, refused)
 			}
 			if i, err = s.importRows(ctx, i, file, rows, held, err); err != nil && !errors.Is(err, io.EOF) {
-				return err
+				return s.failImport(ctx, i, err)
 			}
 		}
 		if polite && err == nil {
@@ -168,7 +168,15 @@ func (s *Service) runImport(ctx context.Context, i importRow) error {
 	if !errors.Is(err, io.EOF) {
 		return s.failImport(ctx, i, fault.Invalid("file", err.Error()))
 	}
-	return s.finishImport(ctx, i, api.ImportCompleted, "")
+	return s.finishImport(ctx, i, api.ImportCompleted, i.reason)
+}
+
+// open reads the file of an import.
+func (i importRow) open(source io.Reader) (entryfile.Reader, error) {
+	if i.options.Bulk != nil {
+		return newBulkFile(source), nil
+	}
+	return entryfile.Open(source, i.options.file(i.workspaceID))
 }
 
 // polite says whether somebody else has written a moment ago.
@@ -204,7 +212,7 @@ func nextRows(file entryfile.Reader, polite bool) (rows []*entryfile.Row, err er
 func (s *Service) stillMay(ctx context.Context, i importRow) (access.Set, error) {
 	err := s.db.Read(ctx, func(q db.Q) error { return identity.RequireCredential(q, i.actor) })
 	if err == nil {
-		err = s.authority.RequireInWorkspace(ctx, i.actor, i.workspaceID, access.DirectoryWrite)
+		err = s.authority.RequireInWorkspace(ctx, i.actor, i.workspaceID, i.needs())
 	}
 	if err != nil {
 		return 0, err
@@ -220,7 +228,7 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 	}
 	many := applier{
 		service: s, workspaceID: i.workspaceID, workspace: i.workspace, held: held,
-		match: i.options.Match, onMatch: i.options.OnMatch, onDuplicate: i.options.OnDuplicate, dry: i.options.DryRun,
+		match: i.options.Match, onMatch: i.options.OnMatch, onDuplicate: i.options.OnDuplicate, dry: i.options.DryRun, bulk: i.options.Bulk,
 	}
 	done, err := applyMany(ctx, db.Caller{Actor: i.actor}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, rows) })
 	s.imports.own.Add(1)
@@ -243,7 +251,7 @@ func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, rows
 	if err != nil {
 		return i, err
 	}
-	var refused, plan []byte
+	var refused, plan, changed []byte
 	for _, row := range rows {
 		done, err := a.apply(row)
 		var no *fault.Fault
@@ -257,6 +265,12 @@ func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, rows
 			return i, err
 		}
 		i.count(done.action)
+		if i.options.Bulk != nil {
+			if i.reason == "" && no != nil {
+				i.reason = row.ID + ": " + no.Message
+			}
+			changed = append(changed, done.undo...)
+		}
 		if i.options.DryRun {
 			line := api.ImportLine{Line: row.Line, Action: done.action, ID: done.id, Label: row.Called(), Type: row.Type, Changes: done.changes, Duplicates: done.doubles}
 			if no != nil {
@@ -270,15 +284,15 @@ func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, rows
 		}
 	}
 	i.at = file.Position()
-	for part, body := range map[string][]byte{partRefused: refused, partPlan: plan} {
+	for part, body := range map[string][]byte{partRefused: refused, partPlan: plan, partChanged: changed} {
 		if len(body) > 0 {
 			if err := s.insertChunk(tx, i, part, i.at.Offset, body); err != nil {
 				return i, err
 			}
 		}
 	}
-	return i, tx.Exec(`UPDATE directory_import SET position = $2, position_lines = $3, lines = $4, created = $5, updated = $6, unchanged = $7, refused = $8
-		WHERE id = $1`, i.id, i.at.Offset, i.at.Lines, i.lines, i.created, i.updated, i.unchanged, i.refused)
+	return i, tx.Exec(`UPDATE directory_import SET position = $2, position_lines = $3, lines = $4, created = $5, updated = $6, unchanged = $7, refused = $8, reason = $9
+		WHERE id = $1`, i.id, i.at.Offset, i.at.Lines, i.lines, i.created, i.updated, i.unchanged, i.refused, i.reason)
 }
 
 func (i *importRow) count(action string) {
@@ -311,7 +325,9 @@ func (s *Service) finishImport(ctx context.Context, i importRow, status, reason 
 			err = errNotMine
 		}
 		event := done.event(audit.ImportCompleted, "Completed")
-		event.Description += fmt.Sprintf(": %d created, %d updated, %d unchanged, %d refused", done.created, done.updated, done.unchanged, done.refused)
+		if done.options.Bulk == nil {
+			event.Description += fmt.Sprintf(": %d created, %d updated, %d unchanged, %d refused", done.created, done.updated, done.unchanged, done.refused)
+		}
 		if status == api.ImportFailed {
 			event = done.event(audit.ImportFailed, "Gave up")
 			event.Outcome = audit.Failure
@@ -323,11 +339,12 @@ func (s *Service) finishImport(ctx context.Context, i importRow, status, reason 
 	return err
 }
 
-// chunkReader reads the file of an import from the store, chunk by chunk.
+// chunkReader reads a part of an import from the store, chunk by chunk.
 type chunkReader struct {
 	ctx     context.Context
 	service *Service
 	row     importRow
+	part    string
 	next    int64 // the chunk that comes next
 	skip    int   // how much of it was read before
 	rest    []byte
@@ -337,14 +354,15 @@ type chunkReader struct {
 func (r *chunkReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		var found bool
-		if _, r.rest, found, r.err = r.service.readChunk(r.ctx, r.row, partFile, r.next); r.err != nil {
+		var number int64
+		if number, r.rest, found, r.err = r.service.readChunk(r.ctx, r.row, r.part, r.next); r.err != nil {
 			return 0, r.err
 		}
 		if !found {
 			return 0, io.EOF
 		}
 		r.rest = r.rest[min(r.skip, len(r.rest)):]
-		r.next, r.skip = r.next+1, 0
+		r.next, r.skip = number+1, 0
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]

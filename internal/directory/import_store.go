@@ -18,7 +18,8 @@ import (
 const (
 	partFile    = "file"
 	partRefused = "refused"
-	partPlan    = "plan" // of a rehearsal
+	partPlan    = "plan"    // of a rehearsal
+	partChanged = "changed" // the entries that a bulk has changed
 )
 
 // chunkSize is how much of a file one row holds. The place of a byte follows from it, so it
@@ -37,6 +38,8 @@ type importOptions struct {
 	DryRun    bool              `json:"dry_run,omitzero"`
 	// OnDuplicate is empty in imports from before it could be chosen.
 	OnDuplicate string `json:"on_duplicate,omitzero"`
+
+	Bulk *bulkOptions `json:"bulk,omitzero"` // of a bulk, which has nothing else
 }
 
 func (o importOptions) file(workspaceID string) entryfile.Options {
@@ -117,6 +120,9 @@ func (i importRow) wire(now int64) api.Import {
 }
 
 func (i importRow) event(action audit.Action, verb string) audit.Event {
+	if i.options.Bulk != nil {
+		return i.bulkEvent(action)
+	}
 	what := "an import"
 	if i.options.DryRun {
 		what = "a rehearsal of an import"

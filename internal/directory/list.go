@@ -15,7 +15,9 @@ type filter struct {
 	status    *string
 	tagID     string
 	external  *string
+	ids       []string // only these, maxIDs at most
 	words     []string
+	tails     [][]byte // what finds the accounts that end with the only word: see lastDigits
 	order     order
 	after     string
 	take      int
@@ -76,6 +78,11 @@ func (f filter) statement(q db.Q, begin string) (*db.Statement, error) {
 		sql.Add(` AND word >= `, low)
 		sql.Add(` AND word < `, high)
 		sql.Add(` AND entry_id < `, after)
+		if len(f.tails) > 0 {
+			sql.Add(` UNION SELECT entry_id FROM receiving_method WHERE status IN ('active', 'pending') AND tail_key IN (`)
+			f.addTails(sql)
+			sql.Add(`) AND entry_id < `, after)
+		}
 		sql.Add(`) t JOIN directory_entry e ON e.id = t.entry_id WHERE e.deleted_at IS NULL`)
 		rest = rest[1:]
 	default:
@@ -91,8 +98,24 @@ func (f filter) statement(q db.Q, begin string) (*db.Statement, error) {
 	if f.external != nil {
 		sql.Add(` AND e.external_id = `, *f.external)
 	}
+	if f.ids != nil {
+		sql.Add(` AND e.id IN (`)
+		for i := range maxIDs { // always as many, so that there is one text to prepare
+			if i > 0 {
+				sql.Add(`, `)
+			}
+			sql.Add(``, stored(f.ids[min(i, len(f.ids)-1)]))
+		}
+		sql.Add(`)`)
+	}
 	for _, word := range rest {
-		sql.Add(` AND e.words LIKE `, "% "+word+"%")
+		sql.Add(` AND (e.words LIKE `, "% "+word+"%")
+		if len(f.tails) > 0 {
+			sql.Add(` OR EXISTS (SELECT 1 FROM receiving_method m WHERE m.entry_id = e.id AND m.status IN ('active', 'pending') AND m.tail_key IN (`)
+			f.addTails(sql)
+			sql.Add(`))`)
+		}
+		sql.Add(`)`)
 	}
 	if source != byTag && f.tagID != "" {
 		sql.Add(` AND EXISTS (SELECT 1 FROM directory_entry_tag x WHERE x.entry_id = e.id AND x.tag_id = `, f.tagID)
@@ -118,7 +141,7 @@ const (
 // source decides what to read the page from, and puts the rarest word first.
 func (f filter) source(q db.Q) (source, []string, error) {
 	words := append([]string{}, f.words...)
-	if f.external != nil { // at most one entry has it
+	if f.external != nil || f.ids != nil { // few entries at most
 		return byNewest, words, nil
 	}
 	rarest, fewest := 0, commonThreshold
@@ -126,6 +149,12 @@ func (f filter) source(q db.Q) (source, []string, error) {
 		n, err := frequency(q, f.workspace, word)
 		if err != nil {
 			return byNewest, nil, err
+		}
+		if len(f.tails) > 0 {
+			more, err := f.tailFrequency(q)
+			if n += more; err != nil {
+				return byNewest, nil, err
+			}
 		}
 		if n < fewest {
 			rarest, fewest = i, n

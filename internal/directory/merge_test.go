@@ -26,7 +26,7 @@ func merge(c *servertest.Client, target string, sources ...string) string {
 	return c.Post(mergePath(target), body{"sources": sources}).OK().Text("id")
 }
 
-func undo(c *servertest.Client, id string) *servertest.Answer {
+func undoMerge(c *servertest.Client, id string) *servertest.Answer {
 	return c.Post("/v1/directory/merges/"+id+"/undo", body{})
 }
 
@@ -91,7 +91,7 @@ func TestMergeMovesEverythingAndUndoBringsItBack(t *testing.T) {
 			t.Errorf("the export has the source: %s", got)
 		}
 
-		if diff := cmp.Diff(made.ID, undo(admin, made.ID).OK().Text("id")); diff != "" {
+		if diff := cmp.Diff(made.ID, undoMerge(admin, made.ID).OK().Text("id")); diff != "" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff(before, bytesOf(admin, target, source)); diff != "" {
@@ -103,7 +103,7 @@ func TestMergeMovesEverythingAndUndoBringsItBack(t *testing.T) {
 		if got := admin.Entries("q", "countess").Column("id"); !slices.Equal(got, []string{source}) {
 			t.Errorf("a search after the undo: %v", got)
 		}
-		n.Unchanged(t, func() { undo(admin, made.ID).OK() })
+		n.Unchanged(t, func() { undoMerge(admin, made.ID).OK() })
 		page := servertest.Decoded[[]api.Merge](admin.Get("/v1/directory/merges?entry_id=" + target + "&workspace_id=" + n.First.WorkspaceID))
 		if len(page) != 1 || page[0].ID != made.ID || page[0].UndoneAt == 0 {
 			t.Errorf("the merges: %v", page)
@@ -134,7 +134,7 @@ func TestMergeTellsItsHistory(t *testing.T) {
 		if strings.Contains(told, "22220000") || !strings.Contains(told, "•••• 0000") || !strings.Contains(told, "+442079460958") {
 			t.Errorf("the row tells %s", told)
 		}
-		undo(admin, made).OK()
+		undoMerge(admin, made).OK()
 		if got := history(target); len(got) != len(ofTarget)+2 {
 			t.Errorf("the history after the undo: %v", got)
 		}
@@ -159,7 +159,7 @@ func TestUndoSaysWhatWasChangedSince(t *testing.T) {
 						Details struct{ Fields []string }
 					}
 				}
-				undo(admin, made).Fails(http.StatusUnprocessableEntity, "MERGE_CHANGED").Envelope(&answer)
+				undoMerge(admin, made).Fails(http.StatusUnprocessableEntity, "MERGE_CHANGED").Envelope(&answer)
 				if got := strings.Join(answer.Error.Details.Fields, " "); got != fields {
 					t.Errorf("%s: %q, not %q", what, got, fields)
 				}
@@ -185,14 +185,14 @@ func TestUndoSaysWhatWasChangedSince(t *testing.T) {
 		admin.Post(path+"/restore", nil).OK()
 		later := merge(admin, target, third)
 		refused("a later merge", "")
-		undo(admin, later).OK()
+		undoMerge(admin, later).OK()
 		above := merge(admin, third, target)
 		refused("merged itself", "")
-		undo(admin, above).OK()
+		undoMerge(admin, above).OK()
 		admin.Patch(path, body{"external_id": ""}).OK()
 		refused("the external id", "external_id")
 		admin.Patch(path, body{"external_id": "E-1"}).OK()
-		undo(admin, made).OK() // everything is as the merge has made it
+		undoMerge(admin, made).OK() // everything is as the merge has made it
 
 		// Somebody else has the external id that the source had.
 		four := admin.Entry(body{"external_id": "E-4"})
@@ -203,11 +203,11 @@ func TestUndoSaysWhatWasChangedSince(t *testing.T) {
 
 		n.Clock.Advance(31 * 24 * time.Hour)
 		admin = n.Admin(t)
-		undo(admin, made).Fails(http.StatusUnprocessableEntity, "MERGE_FINAL")
+		undoMerge(admin, made).Fails(http.StatusUnprocessableEntity, "MERGE_FINAL")
 		if err := n.Server.Tidy(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		undo(admin, made).Fails(http.StatusUnprocessableEntity, "MERGE_FINAL")
+		undoMerge(admin, made).Fails(http.StatusUnprocessableEntity, "MERGE_FINAL")
 		if got := admin.Get("/v1/directory/" + five).OK().Text("merged_into"); got != four {
 			t.Errorf("the source was merged into %q", got)
 		}
@@ -289,17 +289,17 @@ func TestMergeIsRefused(t *testing.T) {
 			admin.Post(mergePath(target), body{"sources": []string{tagged}}).Fails(http.StatusUnprocessableEntity, "TOO_MANY")
 			admin.Post(mergePath(source), body{"sources": []string{rich}}).Fails(http.StatusUnprocessableEntity, "TOO_MANY")
 			other.Owner.Get("/v1/directory/merges/"+made).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")
-			undo(other.Owner, made).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")
+			undoMerge(other.Owner, made).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")
 			if got := other.Owner.Get("/v1/directory/merges?entry_id=" + company + "&workspace_id=" + other.WorkspaceID).OK().List(); len(got) != 0 {
 				t.Errorf("the merges of another tenant: %v", got)
 			}
 		})
 		member.Post(mergePath(target), body{"sources": []string{source}}).Fails(http.StatusForbidden, "FORBIDDEN")
 		viewer.Post(mergePath(target), body{"sources": []string{source}}).Fails(http.StatusForbidden, "FORBIDDEN")
-		undo(viewer, made).Fails(http.StatusForbidden, "FORBIDDEN")
-		undo(member, made).OK() // no method moves
+		undoMerge(viewer, made).Fails(http.StatusForbidden, "FORBIDDEN")
+		undoMerge(member, made).OK() // no method moves
 		made = merge(admin, target, source)
-		undo(member, made).Fails(http.StatusForbidden, "FORBIDDEN")
+		undoMerge(member, made).Fails(http.StatusForbidden, "FORBIDDEN")
 		viewer.Get("/v1/directory/merges/" + made).OK()
 	})
 }
@@ -318,7 +318,7 @@ func TestDefaultOfAMergeIsTheTargets(t *testing.T) {
 		if got := methodsOf(t, admin, empty); strings.Count(got, "*") != 1 || !strings.Contains(got, b[len(b)-4:]+"2*") {
 			t.Errorf("the methods: %s", got)
 		}
-		undo(admin, made).OK()
+		undoMerge(admin, made).OK()
 		if diff := cmp.Diff(before, bytesOf(admin, empty, none, a, b)); diff != "" {
 			t.Errorf("after the undo:\n%s", diff)
 		}
@@ -369,7 +369,7 @@ func TestMergesAndChangesAtOnceLeaveOneOrTheOther(t *testing.T) {
 				t.Errorf("the methods:\n%s", diff)
 			}
 			for _, m := range servertest.Decoded[[]api.Merge](admin.Get("/v1/directory/merges?limit=100&workspace_id=" + n.First.WorkspaceID)) {
-				undo(admin, m.ID)
+				undoMerge(admin, m.ID)
 			}
 			for _, id := range []string{a, b, c} {
 				admin.Patch("/v1/directory/"+id, body{"external_id": ""})
@@ -536,7 +536,7 @@ func modelOfMerges(t *testing.T, n *servertest.Node, round int) {
 			}
 			m := merges[random.IntN(len(merges))]
 			step("undo %s", m.id)
-			answer := undo(admin, m.id)
+			answer := undoMerge(admin, m.id)
 			if m.undone {
 				answer.OK()
 				break

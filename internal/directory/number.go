@@ -13,6 +13,7 @@ import (
 type number struct {
 	sealed []byte
 	key    []byte // by which methods with the same number are found
+	tail   []byte // and those with the same last four digits
 }
 
 // sealNumber seals the account number of a method. The vault must be ready.
@@ -20,7 +21,10 @@ func (s *Service) sealNumber(e entry, m api.ReceivingMethod) (n number, err erro
 	if n.sealed, err = s.vault.Seal(e.workspace, vault.Account(m.ID), []byte(m.AccountID)); err != nil {
 		return n, err
 	}
-	n.key, err = s.vault.Index(n.sealed, vault.NormalNumber(m.AccountID))
+	if n.key, err = s.vault.Index(n.sealed, vault.NormalNumber(m.AccountID)); err != nil {
+		return n, err
+	}
+	n.tail, err = s.vault.TailIndex(n.sealed, m.AccountID)
 	return n, err
 }
 

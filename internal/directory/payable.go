@@ -332,10 +332,10 @@ func (s *Service) insertMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error 
 		err = tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID)
 	}
 	if err == nil {
-		err = tx.Exec(`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_sealed, account_key, sealed_by, status,
+		err = tx.Exec(`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_sealed, account_key, tail_key, sealed_by, status,
 				institution_code, replaces, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			m.ID, stored(e.id), m.Provider, m.AccountName, n.sealed, n.key, vault.KeyOf(n.sealed), api.MethodPending, m.InstitutionCode, db.NullText(m.Replaces), tx.Now())
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			m.ID, stored(e.id), m.Provider, m.AccountName, n.sealed, n.key, n.tail, vault.KeyOf(n.sealed), api.MethodPending, m.InstitutionCode, db.NullText(m.Replaces), tx.Now())
 	}
 	return err
 }

@@ -56,6 +56,9 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 	}
 	page, workspaceID := window.NewJSONPage(), in.WorkspaceID
 	f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, order: in.order(), after: window.After, take: window.Limit}
+	if f.tails, err = s.lastDigits(ctx, by, in.WorkspaceID, workspace, in.Q); err != nil {
+		return nil, err
+	}
 	if in.Q != nil {
 		f.words = in.words
 		var cancel context.CancelFunc
@@ -219,6 +222,14 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	if err != nil {
 		return api.Created{}, err
 	}
+	if in.Method != nil {
+		if !held.Has(access.ReceivingWrite) {
+			return api.Created{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: in.WorkspaceID})
+		}
+		if err := s.vault.Ready(ctx, workspace); err != nil {
+			return api.Created{}, err
+		}
+	}
 	e := newEntry(workspace, in.EntryCreate)
 	words, doubtful := s.common.split(e.workspaceID, strings.Fields(e.words))
 	var common []string
@@ -247,7 +258,12 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if common, err = declareCommon(tx, e.workspace, doubtful); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		return api.Created{ID: e.id, Duplicates: found}, e.event(audit.EntryCreated, "Created"), attach(tx, e.id, tags)
+		created, event := api.Created{ID: e.id, Duplicates: found}, e.event(audit.EntryCreated, "Created")
+		if err := attach(tx, e.id, tags); err != nil || in.Method == nil {
+			return created, event, err
+		}
+		_, added, err := s.addMethod(tx, by, e, nil, *in.Method)
+		return created, audit.All(event, added), err
 	})
 	if err == nil {
 		s.common.learn(e.workspaceID, common)
@@ -313,14 +329,34 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
 		e, err := lock(tx, at)
-		if err == nil {
-			err = hide(tx, e)
+		if err != nil {
+			return api.Deleted{}, audit.Event{}, err
 		}
-		if err == nil {
-			err = s.endPending(tx, by, e, "the entry was deleted")
-		}
-		return api.Deleted{ID: in.ID, Deleted: true}, e.moved(audit.EntryDeleted, "Deleted", e.status, statusDeleted), err
+		event, err := s.remove(tx, by, e)
+		return api.Deleted{ID: in.ID, Deleted: true}, event, err
 	})
+}
+
+// remove hides an entry that is locked, and ends what waits about it. Every deletion ends here.
+func (s *Service) remove(tx *db.Tx, by db.Caller, e entry) (audit.Event, error) {
+	err := hide(tx, e)
+	if err == nil {
+		err = s.endPending(tx, by, e, "the entry was deleted")
+	}
+	return e.moved(audit.EntryDeleted, "Deleted", e.status, statusDeleted), err
+}
+
+// bringBack restores an entry that was deleted after the cutoff; its id is empty if there is none.
+// Its methods are paid as makePayable decides, so every restoration ends here.
+func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (entry, audit.Event, error) {
+	e, err := unhide(tx, at, cutoff)
+	if err != nil || e.id == "" {
+		return e, audit.Event{}, err
+	}
+	event := e.moved(audit.EntryRestored, "Restored", statusDeleted, e.status)
+	noted, err := s.payAgain(tx, by, e)
+	event.Changes = append(event.Changes, noted...)
+	return e, event, err
 }
 
 // Restore brings a deleted entry back.
@@ -334,19 +370,13 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 	}
 	restored, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
 		answer := api.Restored{ID: in.ID, Restored: true}
-		e, err := unhide(tx, at, tx.Now()-keepDeleted.Milliseconds())
-		if err != nil {
-			return answer, audit.Event{}, err
-		}
-		if e.id == "" {
+		e, event, err := s.bringBack(tx, by, at, tx.Now()-keepDeleted.Milliseconds())
+		if err == nil && e.id == "" {
 			if e, err = find(tx.Q, at); err == nil {
 				err = fault.Instead(e.live(), fault.NotFound, fault.Missing("directory entry"))
 			}
 			return answer, audit.None("the entry is not deleted"), err
 		}
-		event := e.moved(audit.EntryRestored, "Restored", statusDeleted, e.status)
-		noted, err := s.payAgain(tx, by, e)
-		event.Changes = append(event.Changes, noted...)
 		return answer, event, err
 	})
 	return restored, asTaken(err)

@@ -344,6 +344,7 @@ func withoutChanges() map[audit.Action]string {
 		audit.AccountBound: makes, audit.LinkCreated: makes,
 		audit.AccessDenied: reads, audit.LoginFailed: reads, audit.ReceivingMethodRevealed: reads, audit.AuditExported: reads,
 		audit.ImportStarted: makes, audit.ImportCompleted: counts, audit.ImportFailed: counts, audit.ImportCancelled: counts,
+		audit.BulkStarted: makes, audit.BulkCompleted: counts, audit.BulkFailed: counts, audit.BulkCancelled: counts,
 		audit.ImportDownloaded: reads, audit.DirectoryExported: reads,
 		audit.AuditErased: "what it removed must be told nowhere", audit.AuditRestarted: "its description names the checkpoint",
 		audit.DeviceApproved: secret, audit.DeviceDenied: secret, audit.SessionCreated: secret, audit.SessionRevoked: secret, audit.SigningKeyRotated: secret,

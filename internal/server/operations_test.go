@@ -102,6 +102,10 @@ func operations() []operation {
 		{"GET /v1/directory/merges", "ws.directory.read", inQuery},
 		{"GET /v1/directory/merges/{id}", "ws.directory.read", aMerge},
 		{"POST /v1/directory/merges/{id}/undo", "ws.directory.write", aMerge},
+		{"POST /v1/directory/bulk", "ws.directory.write", someEntries},
+		{"GET /v1/directory/bulk/{id}", "ws.directory.read", aBulk},
+		{"POST /v1/directory/bulk/{id}/cancel", "ws.directory.write", aBulk},
+		{"POST /v1/directory/bulk/{id}/undo", "ws.directory.write", aBulk},
 		{"GET /v1/directory/{id}", "ws.directory.read", anEntry(nil)},
 		{"PATCH /v1/directory/{id}", "ws.directory.write", anEntry(body{"status": "inactive"})},
 		{"DELETE /v1/directory/{id}", "ws.directory.delete", anEntry(nil)},
@@ -400,4 +404,15 @@ func anImport(x *servertest.Tenant, _ *servertest.Client) request {
 	}
 	r := anUpload(x, nil)
 	return request{args: []string{x.Owner.Post("/v1/directory/imports"+r.query, r.body).OK().Text("id")}}
+}
+
+// someEntries are entries to deactivate.
+func someEntries(x *servertest.Tenant, caller *servertest.Client) request {
+	ids := anEntry(nil)(x, caller).args
+	return request{body: body{"workspace_id": x.WorkspaceID, "action": "deactivate", "ids": ids}}
+}
+
+// aBulk names a bulk that has ended.
+func aBulk(x *servertest.Tenant, caller *servertest.Client) request {
+	return request{args: []string{x.Owner.Post("/v1/directory/bulk", someEntries(x, caller).body).OK().Text("id")}}
 }

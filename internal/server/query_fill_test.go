@@ -293,7 +293,7 @@ func (c *town) directory() {
 		if mixed(i)%50 < 2 {
 			status = "inactive"
 		}
-		return []any{db.PackID("entry", c.entries[i]), c.numbers[c.spread(i)], kind, "Payee", false, "", status, fields, " " + strings.Join(words(i), " "),
+		return []any{db.PackID("entry", c.entries[i]), c.numbers[c.spread(i)], kind, "Payee", false, "", status, fields, " 2025 " + strings.Join(words(i), " "),
 			fmt.Sprintf("payee%d@example.com", i/4), fmt.Sprintf("+4420%08d", i/4), []string{"common name", fmt.Sprint("name ", i/4)}[mixed(i)%2],
 			binary.BigEndian.AppendUint32(nil, uint32(mixed(i))), c.now, c.now - int64(mixed(i)%100_000), deleted(i), merged(i)}
 	})
@@ -304,6 +304,9 @@ func (c *town) directory() {
 		return []any{c.numbers[c.spread(i/2)], words(i / 2)[i%2], db.PackID("entry", c.entries[i/2])}
 	})
 	c.insert("directory_common_word", "workspace_number, word", 3000, func(i int) []any {
+		if i == 0 {
+			return []any{c.numbers[0], "2025"} // which all entries have
+		}
 		return []any{c.numbers[i%len(c.numbers)], fmt.Sprint("usual", i)}
 	})
 	c.insert("directory_entry_tag", "entry_id, tag_id, live", c.many.entries, func(i int) []any {
@@ -319,12 +322,16 @@ func (c *town) directory() {
 			c.t.Fatal(err)
 		}
 	}
-	c.insert("receiving_method", "id, entry_id, provider, account_name, account_sealed, account_key, default_since, created_at", c.many.entries/3, func(i int) []any {
+	c.insert("receiving_method", "id, entry_id, provider, account_name, account_sealed, account_key, tail_key, default_since, created_at", c.many.entries/3, func(i int) []any {
 		sealed, err := c.vault.Seal(int64(c.numbers[c.spread(2*i)]), vault.Account(methods[i]), []byte("0001"))
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", sealed, []byte(methods[i]), c.now, c.now}
+		tail, err := c.vault.TailIndex(sealed, fmt.Sprintf("0000%04d", i%200))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return []any{methods[i], db.PackID("entry", c.entries[2*i]), "bank", "Payee", sealed, []byte(methods[i]), tail, c.now, c.now}
 	})
 	c.change(`INSERT INTO entry_method_log SELECT entry_id, id FROM receiving_method`)
 	merges := c.ids("mrg", 4000)

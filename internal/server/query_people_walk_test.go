@@ -38,7 +38,7 @@ func (w *tour) corners() {
 	once(owner, "walk", "POST", "/v1/directory", create).OK()
 	w.begin("entries with a word that very many have")
 	for range 520 {
-		owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "label": "Payee"}).OK()
+		owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "label": "Payee 2025"}).OK()
 	}
 	w.begin("changes of an entry")
 	id := owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{"first-name": "Ada"}, "tags": []string{"common"}}).OK().Text("id")

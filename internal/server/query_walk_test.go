@@ -36,6 +36,9 @@ func (w *tour) everything() {
 			ask()
 		}
 	}
+	for _, digits := range []string{"0042", "2025"} {
+		w.list(w.town.large.Owner, "/v1/directory", "half of all", "workspace_id", w.town.large.WorkspaceID, "q", digits)
+	}
 	for share, x := range map[string]*servertest.Tenant{"half of all": w.town.large, "a tenth of all": w.town.middle, "next to nothing": w.town.small} {
 		w.directory(x, share)
 		w.audit(x, share)
@@ -43,6 +46,7 @@ func (w *tour) everything() {
 	w.lists()
 	w.imports()
 	w.doubles()
+	w.bulks()
 	w.corners()
 	w.console()
 	w.people()
@@ -58,6 +62,9 @@ func (w *tour) vault() {
 	}
 	w.town.change(`UPDATE directory_import_chunk SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + number % 350) WHERE part = 'refused' AND number < 2000`)
 	w.town.change(`UPDATE directory_merge SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + directory_merge.created_at % 350) WHERE sealed_by = 1`)
+	w.begin("account numbers of before")
+	w.town.change(`UPDATE receiving_method SET tail_key = NULL WHERE id IN (SELECT id FROM receiving_method ORDER BY id LIMIT 10)`)
+	w.must(w.node.Vault.Start(w.t.Context()))
 	w.begin("the keys of the vault")
 	_, err := w.node.Vault.Reseal(w.t.Context(), db.Caller{}, func(done, total int64) {})
 	w.must(err)
@@ -178,6 +185,8 @@ func (w *tour) imports() {
 	w.begin("an export")
 	x.Owner.Get("/v1/directory/export?q=ada&workspace_id=" + x.WorkspaceID).OK()
 	w.list(x.Owner, "/v1/directory", "half of all", "workspace_id", x.WorkspaceID, "external_id", "E-1")
+	w.begin("an export of some")
+	x.Owner.Get("/v1/directory/export?ids=" + x.Owner.Get("/v1/directory?workspace_id=" + x.WorkspaceID).OK().Column("id")[0] + "&workspace_id=" + x.WorkspaceID).OK()
 	w.list(x.Owner, "/v1/directory/imports", "half of all", "workspace_id", x.WorkspaceID, "limit", "2")
 }
 
@@ -217,6 +226,30 @@ func (w *tour) doubles() {
 	x.Owner.Delete("/v1/directory/" + one).OK()
 	w.town.change(`UPDATE directory_entry SET deleted_at = 1 WHERE id = $1`, db.PackID("entry", one))
 	w.must(w.node.Server.Tidy(w.t.Context()))
+}
+
+// bulks makes each change to many entries, at once and as a job, and undoes it.
+func (w *tour) bulks() {
+	x := w.town.large
+	bulk := func(more body) *servertest.Answer {
+		more["workspace_id"] = x.WorkspaceID
+		return x.Owner.Post("/v1/directory/bulk", more).OK()
+	}
+	id := x.Owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "name": "Bulky", "external_id": "B-1", "fields": body{}}).OK().Text("id")
+	for _, action := range []string{"tag", "untag", "activate", "deactivate", "delete"} {
+		w.begin("a bulk: " + action)
+		more := body{"action": action, "ids": []string{id}}
+		if action == "tag" || action == "untag" {
+			more["tag"] = "bulky"
+		}
+		done := bulk(more)
+		x.Owner.Post("/v1/directory/bulk/"+done.Text("id")+"/undo", nil).OK()
+		x.Owner.Get("/v1/directory/bulk/" + done.Text("id")).OK()
+	}
+	w.begin("a bulk as a job")
+	job := bulk(body{"action": "activate", "filter": body{"type": "person"}})
+	x.Owner.Post("/v1/directory/bulk/"+job.Text("id")+"/cancel", nil).OK()
+	bulk(body{"action": "activate", "filter": body{"q": "bulky"}})
 }
 
 // lists asks for the other lists, page by page and whole.

@@ -10,7 +10,7 @@ import (
 // column is a column that holds sealed values. Its table has the column sealed_by beside it.
 type column struct {
 	table, id, name string
-	key             string // the column of the index, "" for none
+	key, tail       string // the columns of the index and of that of the last digits, "" for none
 	ofStore         bool   // and of no workspace
 	passing         bool   // gone within weeks: reseal leaves it, and its key stays meanwhile
 }
@@ -19,7 +19,7 @@ type column struct {
 // reseal, and its key may be deleted.
 func columns() []column {
 	return []column{
-		{table: "receiving_method", id: "id", name: "account_sealed", key: "account_key"},
+		{table: "receiving_method", id: "id", name: "account_sealed", key: "account_key", tail: "tail_key"},
 		{table: "directory_import_chunk", name: "body_sealed", passing: true},
 		{table: "approval", id: "id", name: "payload_sealed"},
 		{table: "directory_merge", name: "state_sealed", passing: true},
@@ -61,6 +61,39 @@ func NormalNumber(number string) string {
 	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "", ".", "").Replace(number))
 }
 
+const (
+	// tailLength is how much of an account number's end it can be found by, and shortest how long the
+	// number must be: of a shorter one, nothing is shown either.
+	tailLength, shortest = 4, 8
+)
+
+// Tail is the value by which Index and Lookups find an account number by its last four digits; ""
+// if it does not end so. No NormalNumber has a space, so it is never the index of a whole number.
+func Tail(number string) string {
+	number = NormalNumber(number)
+	if len(number) < shortest {
+		return ""
+	}
+	return TailOf(number[len(number)-tailLength:])
+}
+
+// TailOf is the Tail of all numbers that end with four digits; "" if the text is something else.
+func TailOf(digits string) string {
+	if len(digits) != tailLength || strings.Trim(digits, "0123456789") != "" {
+		return ""
+	}
+	return "tail " + digits
+}
+
+// TailIndex is the index of the Tail of a number that was sealed, empty if it has none.
+func (v *Vault) TailIndex(sealed []byte, number string) ([]byte, error) {
+	tail := Tail(number)
+	if tail == "" {
+		return []byte{}, nil
+	}
+	return v.Index(sealed, tail)
+}
+
 // replace stores a newly sealed value in the place of one that was read, unless somebody has
 // changed it since. was is nil for a row that has none yet.
 func (c column) replace(tx *db.Tx, v *Vault, id string, was, sealed, plaintext []byte) error {
@@ -72,6 +105,13 @@ func (c column) replace(tx *db.Tx, v *Vault, id string, was, sealed, plaintext [
 			return err
 		}
 		sql.Add(`, `+c.key+` = `, index)
+	}
+	if c.tail != "" {
+		index, err := v.TailIndex(sealed, string(plaintext))
+		if err != nil {
+			return err
+		}
+		sql.Add(`, `+c.tail+` = `, index)
 	}
 	sql.Add(` WHERE `+c.id+` = `, id)
 	if was == nil {

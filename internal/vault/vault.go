@@ -63,7 +63,8 @@ func New(d *db.DB, c Config) *Vault {
 	return &Vault{db: d, config: c, masters: map[string][]byte{}, keys: map[int64]*dataKey{}, sealing: map[int64]sealing{}}
 }
 
-// Start finds the master key, or makes the first one, and seals what the store has in clear.
+// Start finds the master key, or makes the first one, seals what the store has in clear, and
+// indexes account numbers of before by their last digits.
 // Servers call it before they serve.
 func (v *Vault) Start(ctx context.Context) error {
 	if err := v.Ready(ctx, 0); err != nil {
@@ -71,6 +72,9 @@ func (v *Vault) Start(ctx context.Context) error {
 	}
 	if err := v.sealClear(ctx); err != nil {
 		return fmt.Errorf("seal what the store has in clear: %w", err)
+	}
+	if err := v.fillTails(ctx); err != nil {
+		return fmt.Errorf("index account numbers by their last digits: %w", err)
 	}
 	return nil
 }

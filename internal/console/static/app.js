@@ -293,7 +293,7 @@
     if (event.defaultPrevented) return;
     if (form.dataset.live) { event.preventDefault(); liveSoon(form, 0); return; }
     if (busy.has(form)) { event.preventDefault(); return; }
-    if ("download" in form.dataset || form.getAttribute("target") || form.getAttribute("method") === "dialog") return;
+    if ("download" in form.dataset || (event.submitter && "download" in event.submitter.dataset) || form.getAttribute("target") || form.getAttribute("method") === "dialog") return;
     busy.add(form);
     setTimeout(() => {
       for (const button of form.elements) {
@@ -467,6 +467,31 @@
     if (along.length) announce(`${box.checked ? "Also selected" : "Also cleared"}: ${along.map((one) => one.value).join(", ")}`);
   }
 
+  // ---- <form data-select>: says in data-selected how many boxes are ticked, and data-select-all ticks
+  // all of the page. Nothing can be done to nothing.
+  function select(form, changed) {
+    const boxes = [...form.querySelectorAll('input[name="id"]')];
+    const page = form.querySelector("[data-select-all]"), all = form.elements.all;
+    if (changed === page) for (const box of boxes) box.checked = page.checked;
+    const count = boxes.filter((box) => box.checked).length;
+    page.checked = count === boxes.length;
+    page.indeterminate = count > 0 && count < boxes.length;
+    form.querySelector("[data-selected]").textContent = all.checked ? "" : `${count} selected`;
+    for (const button of form.querySelectorAll('button[name="action"]')) button.disabled = !count && !all.checked;
+  }
+
+  // ---- <div id="progress" data-refresh>: is read again every two seconds until it has data-ended.
+  async function refresh(node) {
+    await new Promise((wait) => { setTimeout(wait, 2000); });
+    try {
+      const response = await get(location.href, { "X-Fragment": node.id, "X-Background": "1" });
+      if (signedOut(response)) { location.reload(); return; }
+      if (response.ok) node.replaceChildren(...parse(await response.text()).childNodes);
+    } catch { /* the server may come back */ }
+    if (node.querySelector("[data-ended]")) announce(node.querySelector("h2").textContent);
+    else refresh(node);
+  }
+
   // enhance prepares the page, and later every piece that is added to it.
   function enhance(scope) {
     times(scope);
@@ -474,6 +499,7 @@
     for (const body of scope.querySelectorAll("tbody[data-poll]")) {
       if (!polls.has(body)) { polls.set(body, { timer: 0, failures: 0 }); pollLook(); }
     }
+    for (const form of scope.querySelectorAll("form[data-select]")) select(form);
     for (const wrap of scope.querySelectorAll(".tablewrap")) {
       if (wrap.scrollWidth > wrap.clientWidth + 1) wrap.tabIndex = 0;
     }
@@ -503,6 +529,7 @@
   doc.addEventListener("change", (event) => {
     const { form } = event.target;
     if ("needs" in event.target.dataset) tickNeeded(event.target);
+    if (form && "select" in form.dataset) select(form, event.target);
     if (form && form.dataset.live) liveSoon(form, 180);
     else if (form && "autosubmit" in form.dataset && event.target.matches("select")) submitForm(form);
   });
@@ -530,6 +557,7 @@
   doc.addEventListener("visibilitychange", pollLook);
   window.addEventListener("pageshow", release);
   setInterval(times, 30000);
+  for (const node of doc.querySelectorAll("[data-refresh]")) refresh(node);
   zone();
   enhance(doc);
   // A form that was refused: the first wrong field gets the focus.

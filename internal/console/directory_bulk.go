@@ -1,0 +1,245 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/directory"
+	"bursar/internal/web"
+)
+
+// bulkRoutes are those of changes of many entries.
+func (c *Console) bulkRoutes() []Route {
+	return []Route{
+		c.postIn("/directory/bulk", audit.EntryUpdated, c.bulk),
+		c.getIn("/directory/bulk/{id}", c.bulkPage),
+		c.postIn("/directory/bulk/{id}/cancel", audit.BulkCancelled, c.cancelBulk),
+		c.postIn("/directory/bulk/{id}/undo", audit.EntryUpdated, c.undoBulk),
+	}
+}
+
+// actionExport is what the form can do to selected entries besides the actions of a bulk.
+const actionExport = "export"
+
+// bulkForm is a selection of entries and what is to become of them.
+type bulkForm struct {
+	Action string
+	Tag    string
+	All    bool     // that match the filters of the list
+	IDs    []string // else
+	List   string   // the list that they were selected on
+	Back   string   // its address
+	Count  directory.Count
+	Known  []api.Tag
+}
+
+// Verb is the action as a button says it.
+func (f bulkForm) Verb() string { return capitalized(f.Action) }
+
+// Tags says whether the action needs a tag.
+func (f bulkForm) Tags() bool { return f.Action == api.BulkTag || f.Action == api.BulkUntag }
+
+// Entries is how many are selected, in words.
+func (f bulkForm) Entries() string {
+	if f.Count.More {
+		return fmt.Sprintf("more than %d entries", f.Count.N)
+	}
+	return entries(int64(f.Count.N))
+}
+
+func entries(n int64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// sentBulk reads the selection that was sent.
+func (v *visit) sentBulk() bulkForm {
+	f := bulkForm{Action: v.field("action"), Tag: v.field("tag"), All: v.field("all") != "", IDs: v.form["id"], List: v.listQuery(), Back: v.listPath()}
+	f.Count.N = len(f.IDs)
+	return f
+}
+
+func (f bulkForm) query() url.Values {
+	query, _ := url.ParseQuery(f.List) // listQuery has encoded it
+	return query
+}
+
+// filter is that of the list on which the entries were selected.
+func (f bulkForm) filter() *api.BulkFilter {
+	query := f.query()
+	return &api.BulkFilter{Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")), Tag: optional(query.Get("tag"))}
+}
+
+// input is the request for the bulk.
+func (f bulkForm) input(workspaceID string) directory.BulkInput {
+	in := directory.BulkInput{BulkCreate: api.BulkCreate{WorkspaceID: workspaceID, Action: f.Action}}
+	if f.Tags() {
+		in.Tag = optional(f.Tag)
+	}
+	if f.All {
+		in.Filter = f.filter()
+	} else {
+		in.IDs = f.IDs
+	}
+	return in
+}
+
+// bulk makes a change to the selected entries. It asks first where many are concerned or deleted,
+// or where the tag is missing.
+func (c *Console) bulk(v *visit) error {
+	f := v.sentBulk()
+	switch {
+	case !f.All && len(f.IDs) == 0, f.All && f.List == "" && v.field("list") != "": // or a filter that cannot be read, and is not all
+		if err := v.tell(flash{Kind: "warn", Text: "Select at least one entry."}); err != nil {
+			return err
+		}
+		return v.redirect(v.listPath())
+	case f.Action == actionExport:
+		return c.exportSelected(v, f)
+	case v.field("confirmed") == "" && (f.All || f.Action == api.BulkDelete), f.Tags() && f.Tag == "":
+		return c.askBulk(v, f, http.StatusOK, problems{})
+	}
+	done, err := change(v, c.Directory.Bulk, f.input(v.workspace.ID))
+	if p, status, ok := formProblems(err, "tag"); ok {
+		return c.askBulk(v, f, status, p)
+	}
+	if err != nil {
+		return err
+	}
+	return v.bulkDone(done, v.listPath())
+}
+
+// askBulk shows what would happen to how many entries, and asks for what is missing.
+func (c *Console) askBulk(v *visit, f bulkForm, status int, p problems) (err error) {
+	need := access.DirectoryWrite
+	if f.Action == api.BulkDelete {
+		need = access.DirectoryDelete
+	}
+	if err := v.need(need); err != nil {
+		return err
+	}
+	if f.All {
+		f.Count, err = read(v, c.Directory.Matches, directory.MatchInput{WorkspaceID: v.workspace.ID, BulkFilter: *f.filter()})
+	}
+	if wrong, code, ok := formProblems(err); ok {
+		p, status, err = wrong, code, nil
+	}
+	if err == nil && f.Tags() {
+		f.Known, err = v.tags()
+	}
+	if err != nil {
+		return err
+	}
+	return v.showAgain(status, "directory_bulk", f.Verb()+" entries", p, f)
+}
+
+// exportSelected downloads the selected entries.
+func (c *Console) exportSelected(v *visit, f bulkForm) error {
+	in := directory.ExportInput{ListInput: directory.ListInput{WorkspaceID: v.workspace.ID}}
+	if f.All {
+		filter := f.filter()
+		in.Q, in.Type, in.Status, in.Tag, in.Sort = filter.Q, filter.Type, filter.Status, filter.Tag, optional(f.query().Get("sort"))
+	} else {
+		in.IDs = new(strings.Join(f.IDs, ","))
+	}
+	return v.SendFile(func(file *web.File) error {
+		_, err := read(v, func(ctx context.Context, by db.Caller, in directory.ExportInput) (struct{}, error) {
+			return struct{}{}, c.Directory.Export(ctx, by, in, file)
+		}, in)
+		return err
+	})
+}
+
+// bulkDone leads to the page of a bulk that has not ended, or tells on another page what one
+// that has ended did, with a way to undo it.
+func (v *visit) bulkDone(b api.Bulk, path string) error {
+	if !b.Ended() {
+		return v.redirect(v.path("directory", "bulk", b.ID))
+	}
+	told := flash{Kind: "good", Text: bulkText(b)}
+	if b.Changed > 0 {
+		told.Undo = v.path("directory", "bulk", b.ID, "undo")
+	}
+	if b.Refused > 0 {
+		told.Kind = "warn"
+	}
+	if err := v.tell(told); err != nil {
+		return err
+	}
+	return v.redirect(path)
+}
+
+// bulkText is what a bulk has done.
+func bulkText(b api.Bulk) string {
+	verb := map[string]string{
+		api.BulkTag: "tagged " + b.Tag, api.BulkUntag: "untagged " + b.Tag, api.BulkActivate: "activated", api.BulkDeactivate: "deactivated",
+		api.BulkDelete: "deleted", api.BulkRestore: "restored",
+	}[b.Action]
+	text := entries(b.Changed) + " " + verb + "."
+	if b.Unchanged > 0 && b.Undoes == "" {
+		text += fmt.Sprintf(" %d unchanged, because they were like that already.", b.Unchanged)
+	} else if b.Unchanged > 0 {
+		text += fmt.Sprintf(" %d unchanged, because somebody has changed them since.", b.Unchanged)
+	}
+	if b.Refused > 0 {
+		text += fmt.Sprintf(" %d refused, the first one with this reason: %s.", b.Refused, b.Reason)
+	}
+	return text
+}
+
+// bulkPage is how a bulk stands.
+type bulkPage struct{ api.Bulk }
+
+// Text is what it has done so far.
+func (b bulkPage) Text() string { return bulkText(b.Bulk) }
+
+// Done is how many entries it has dealt with.
+func (b bulkPage) Done() int64 { return b.Changed + b.Unchanged + b.Refused }
+
+// oneBulk reads the bulk that is named in the URL.
+func (v *visit) oneBulk() (api.Bulk, error) {
+	b, err := read(v, v.console.Directory.GetBulk, directory.OneBulkInput{ID: v.R.PathValue("id")})
+	if err == nil && b.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	return b, err
+}
+
+func (c *Console) bulkPage(v *visit) error {
+	b, err := v.oneBulk()
+	if err != nil {
+		return err
+	}
+	return v.show("directory_bulk_job", "Change of many entries", bulkPage{b})
+}
+
+func (c *Console) cancelBulk(v *visit) error {
+	b, err := v.oneBulk()
+	if err == nil {
+		b, err = change(v, c.Directory.CancelBulk, directory.OneBulkInput{ID: b.ID})
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(v.path("directory", "bulk", b.ID))
+}
+
+func (c *Console) undoBulk(v *visit) error {
+	b, err := v.oneBulk()
+	if err == nil {
+		b, err = change(v, c.Directory.UndoBulk, directory.OneBulkInput{ID: b.ID})
+	}
+	if err != nil {
+		return err
+	}
+	return v.bulkDone(b, v.path("directory"))
+}

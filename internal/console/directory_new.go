@@ -1,0 +1,140 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/accountnumber"
+	"bursar/internal/db"
+	"bursar/internal/directory"
+)
+
+func (c *Console) newEntryPage(v *visit) error {
+	if err := v.need(access.DirectoryWrite); err != nil {
+		return err
+	}
+	tags, err := v.tags()
+	if err != nil {
+		return err
+	}
+	kind := entryKind(v.R.URL.Query())
+	return v.show("directory_form", formTitle("", kind), newForm(api.Entry{Type: kind, Fields: api.Fields{}}, tags))
+}
+
+// createEntry adds an entry with its tags and its first receiving method, all or nothing.
+func (c *Console) createEntry(v *visit) error {
+	tags, err := v.tags()
+	if err != nil {
+		return err
+	}
+	form := v.sentForm("", entryKind(v.form), tags)
+	form.Was = "{}"
+	v.readMethod(&form.Account)
+	if wrong := form.incomplete(); v.can(access.DirectoryWrite) && len(wrong) > 0 {
+		return v.showAgain(http.StatusUnprocessableEntity, "directory_form", formTitle("", form.Type), problems{Fields: wrong, order: formFields()}, form)
+	}
+	entry, err := form.create(v.workspace.ID)
+	if err != nil {
+		return v.formAgain(err, form)
+	}
+	in := directory.CreateInput{EntryCreate: entry, Method: form.method()}
+	// The doubts belong to the change: a form that was sent twice would be a double of itself.
+	created, err := change(v, func(ctx context.Context, by db.Caller, in directory.CreateInput) (created api.Created, err error) {
+		if form.Doubts, err = v.doubts(form, in); err != nil {
+			return created, err
+		}
+		if !subset(form.Doubts, v.form["seen"]) {
+			return created, errDoubts
+		}
+		return c.Directory.Create(ctx, by, in)
+	}, in)
+	if errors.Is(err, errDoubts) {
+		return v.showAgain(http.StatusUnprocessableEntity, "directory_form", formTitle("", form.Type), problems{}, form)
+	}
+	if err != nil {
+		return v.formAgain(asDouble(err), form)
+	}
+	return v.done("Added to the directory.", v.path("directory", created.ID))
+}
+
+// errDoubts says that the person has not seen yet what may be wrong.
+var errDoubts = errors.New("the form has doubts that nobody has seen")
+
+// subset says whether all of some texts are among others.
+func subset(some, others []string) bool {
+	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(others, one) })
+}
+
+// called is the name that the form gives an entry, "" if none. The API accepts an entry without,
+// and calls it "Unnamed person".
+func (f entryForm) called() string {
+	var names []string
+	for _, u := range f.Usual {
+		if u.Key == api.FieldFirstName || u.Key == api.FieldLastName || u.Key == api.FieldName {
+			names = append(names, tidyText(u.Value))
+		}
+	}
+	if name := strings.TrimSpace(strings.Join(names, " ")); name != "" {
+		return name
+	}
+	return f.Label
+}
+
+// incomplete is what is missing or cannot be right in the form of a new entry, by field.
+func (f entryForm) incomplete() map[string]string {
+	wrong := map[string]string{}
+	if f.called() == "" {
+		wrong["fields."+f.Usual[0].Key] = "Enter a name."
+	}
+	account := f.Account
+	if account == (methodForm{}) {
+		return wrong
+	}
+	if account.Provider == "" {
+		wrong["provider"] = "Enter the bank or wallet of the account."
+	}
+	if account.Account == "" {
+		wrong["account_id"] = "Enter the number of the account, or leave out the bank."
+	}
+	if why := accountnumber.Wrong(account.Account); why != "" {
+		wrong["account_id"] = sentence(why)
+	}
+	return wrong
+}
+
+// doubts are what may be wrong with a new entry. The person can add it all the same, unless the
+// workspace refuses doubles: then the create says so.
+func (v *visit) doubts(f entryForm, in directory.CreateInput) (all []string, err error) {
+	if why := accountnumber.Doubt(f.Account.Provider, f.Account.Account); f.Account.Account != "" && why != "" {
+		all = append(all, why)
+	}
+	if !v.can(access.DirectoryRead) || !v.can(access.DirectoryWrite) || v.workspace.OnDuplicate == api.OnDuplicateRefuse {
+		return all, nil
+	}
+	found, err := read(v, v.console.Directory.Doubles, in)
+	for _, d := range found.Duplicates {
+		if slices.Equal(d.Reasons, []string{"account"}) {
+			all = append(all, "The bank account is also that of "+d.Label+".")
+		} else {
+			all = append(all, "It may be a double of "+called([]api.Duplicate{d})+".")
+		}
+	}
+	return all, err
+}
+
+// method is the receiving method in the form of a new entry, nil if there is none.
+func (f entryForm) method() *api.ReceivingMethodCreate {
+	if f.Account == (methodForm{}) {
+		return nil
+	}
+	m := api.ReceivingMethodCreate{Provider: f.Account.Provider, AccountName: f.Account.AccountName, AccountID: f.Account.Account}
+	if m.AccountName == "" {
+		m.AccountName = f.called()
+	}
+	return &m
+}
