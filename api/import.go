@@ -2,6 +2,7 @@ package api
 
 // The states of an import.
 const (
+	ImportHeld      = "held" // its file waits for somebody to start it
 	ImportQueued    = "queued"
 	ImportRunning   = "running"
 	ImportCompleted = "completed"
@@ -13,6 +14,7 @@ const (
 type Import struct {
 	ID          string `json:"id"`
 	WorkspaceID string `json:"workspace_id"`
+	Name        string `json:"name,omitzero"` // of the file
 	Status      string `json:"status"`
 	Format      string `json:"format"`
 	DryRun      bool   `json:"dry_run"`
@@ -25,9 +27,36 @@ type Import struct {
 	Refused     int64  `json:"refused"`
 	Rate        int64  `json:"rate"` // lines a second
 	Reason      string `json:"reason,omitzero"`
+	StartedBy   string `json:"started_by,omitzero"` // the name of who sent the file, or started it
 	CreatedAt   int64  `json:"created_at"`
+	HeldUntil   int64  `json:"held_until,omitzero"` // when a held file is given up
 	StartedAt   int64  `json:"started_at,omitzero"`
 	EndedAt     int64  `json:"ended_at,omitzero"`
+
+	Preview *ImportPreview `json:"preview,omitzero"` // of a held file
+}
+
+// Rehearsed says whether a held file was rehearsed: then the counts are what it would do.
+func (i Import) Rehearsed() bool { return i.Status == ImportHeld && i.StartedAt > 0 }
+
+// ImportPreview is how a held file begins. Account numbers are masked in it.
+type ImportPreview struct {
+	Columns []string          `json:"columns"`
+	Mapping map[string]string `json:"mapping"` // what each column probably means
+	Rows    [][]string        `json:"rows"`
+
+	DefaultType string `json:"default_type,omitzero"` // these are as they were said last
+	Match       string `json:"match"`
+	OnMatch     string `json:"on_match"`
+}
+
+// ImportStart says how a held file is imported. What it leaves out is as the upload said.
+type ImportStart struct {
+	Mapping     map[string]string `json:"mapping,omitzero"`
+	DefaultType *string           `json:"default_type,omitzero"`
+	Match       *string           `json:"match,omitzero"`
+	OnMatch     *string           `json:"on_match,omitzero"`
+	DryRun      bool              `json:"dry_run,omitzero"`
 }
 
 // Ended says whether nothing will become of the import any more.

@@ -41,6 +41,7 @@ const (
 	CodeExternalIDTaken      = "EXTERNAL_ID_TAKEN"      // another entry has the external id
 	CodeApprovalDecided      = "APPROVAL_DECIDED"       // the approval is no longer pending
 	CodeApprovalChanged      = "APPROVAL_CHANGED"       // the approval is for something else than what was shown
+	CodeImportNotHeld        = "IMPORT_NOT_HELD"        // the import was started, has ended or was given up
 )
 
 // Error is a refusal by the server.

@@ -21,13 +21,18 @@ type ImportParams struct {
 	OnMatch     string            // update, skip or refuse
 	DryRun      bool
 	OnDuplicate string // allow, warn or refuse; empty: what the workspace does
+	Hold        bool   // the file waits for StartImport
+	Name        string // of the file, for lists of imports
 	Delimiter   string // of a CSV file; empty: by its header
 	Raw         bool   // nothing in a CSV file is escaped for spreadsheets
 }
 
 func (p ImportParams) query() (query, error) {
 	q := query{}.text("workspace_id", p.WorkspaceID).text("format", p.Format).text("default_type", p.DefaultType).
-		text("match", p.Match).text("on_match", p.OnMatch).text("delimiter", p.Delimiter).text("on_duplicate", p.OnDuplicate)
+		text("match", p.Match).text("on_match", p.OnMatch).text("delimiter", p.Delimiter).text("on_duplicate", p.OnDuplicate).text("name", p.Name)
+	if p.Hold {
+		q = q.text("hold", strconv.FormatBool(true))
+	}
 	if p.DryRun {
 		q = q.text("dry_run", strconv.FormatBool(true))
 	}
@@ -65,6 +70,11 @@ func (s *DirectoryService) Import(ctx context.Context, p ImportParams, file io.R
 // GetImport reads how an import stands.
 func (s *DirectoryService) GetImport(ctx context.Context, id string) (*Import, error) {
 	return read[Import](ctx, s.c, "/directory/imports", id)
+}
+
+// StartImport starts the import of a file that was sent with Hold, or rehearses it.
+func (s *DirectoryService) StartImport(ctx context.Context, id string, p ImportStart) (*Import, error) {
+	return change[Import](ctx, s.c, http.MethodPost, p, "/directory/imports", id, "start")
 }
 
 // CancelImport ends an import. What it has done stays.

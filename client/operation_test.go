@@ -202,6 +202,11 @@ func walkImports(t *testing.T, n *servertest.Node, c *client.Client, ws string) 
 		}
 		seen++
 	}
+	held, _, err := c.Directory.Import(ctx, client.ImportParams{WorkspaceID: ws, Hold: true}, strings.NewReader("name\nBob\n"))
+	if err != nil || held.Preview == nil {
+		t.Fatalf("a held file is %+v, %v", held, err)
+	}
+	must[*client.Import](t)(c.Directory.StartImport(ctx, held.ID, client.ImportStart{Mapping: held.Preview.Mapping, DefaultType: new("person"), DryRun: true}))
 	if seen != 2 {
 		t.Errorf("%d imports are listed", seen)
 	}

@@ -24,6 +24,8 @@ type (
 	EntrySummary       = api.EntrySummary
 	Import             = api.Import
 	ImportLine         = api.ImportLine
+	ImportPreview      = api.ImportPreview
+	ImportStart        = api.ImportStart
 	Invitation         = api.Invitation
 	InvitationDecision = api.InvitationDecision
 	Logout             = api.Logout

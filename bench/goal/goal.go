@@ -25,6 +25,7 @@ func Goals(r report.Report, sizes plan.Sizes) []report.Goal {
 	g.requests()
 	g.pages()
 	g.audit()
+	g.imports()
 	g.sequenced()
 	g.kratos()
 	g.mixed()
@@ -103,6 +104,14 @@ func (g *goals) audit() {
 	g.atLeast("GET /audit at "+rows+" rows, each filter, against PocketBase's log list, which counts", 50, pairs(sqlite, side{name(plan.Counted), pocketBase})...)
 	for _, e := range engines() {
 		g.atLeast(e.title+": GET /audit at "+rows+" rows, each filter, against the directory list", 0.80, pairs(e.subject, side{name(plan.Directory), e.subject})...)
+	}
+}
+
+// imports are the goals of the import of a file.
+func (g *goals) imports() {
+	for _, e := range engines() {
+		g.atLeast(fmt.Sprintf("%s: %s lines imported, limits on, against a bare group commit of the same rows", e.title, plan.Number(g.sizes.Main)), 0.60,
+			pair{of: side{plan.Import, e.subject}, by: side{plan.ImportBare, e.subject}})
 	}
 }
 

@@ -33,6 +33,9 @@ const (
 	BinarySize   = "size/binary"
 	DiskPerEntry = "disk/entry"
 
+	Import     = "import"      // of a file of as many lines as the main store has entries
+	ImportBare = "import/bare" // of the rows that it made
+
 	CheckpointDelay = "delay/checkpoint"
 	FeedDelay       = "delay/feed"
 )

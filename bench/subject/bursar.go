@@ -19,6 +19,11 @@ import (
 // BursarSQLite is the product on its embedded store.
 func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "bursar-sqlite", Title: "Bursar on SQLite"}}
+	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
+		return importInto(ctx, lines, func() (*bursar, error) {
+			return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, "import-"+rand.Text()), 0)
+		}, copySQLite)
+	}
 	return s, s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
 		return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, fmt.Sprintf("bursar-%d", size)), size)
 	})
@@ -27,6 +32,15 @@ func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
 // BursarPostgres is the product on a PostgreSQL server, with a schema for each store.
 func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "bursar-postgres", Title: "Bursar on PostgreSQL"}}
+	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
+		return importInto(ctx, lines, func() (*bursar, error) {
+			dir := filepath.Join(setup.Dir, "import-"+rand.Text()) // the checkpoint of the audit log is beside its key
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return nil, fmt.Errorf("make a folder for the keys: %w", err)
+			}
+			return newPostgresStore(ctx, s.Binary, dir, setup.Postgres, 0)
+		}, copyPostgres)
+	}
 	err := s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
 		return newPostgresStore(ctx, s.Binary, setup.Dir, setup.Postgres, size)
 	})
@@ -48,6 +62,7 @@ func Unsequenced(of func(context.Context, Setup) (*Subject, error)) func(context
 		if s != nil {
 			s.Name += "-unsequenced"
 			s.Title += " without the audit log's tree"
+			s.Import = nil
 		}
 		return s, err
 	}

@@ -2,12 +2,16 @@ package subject
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"bursar/bench/load"
 	"bursar/bench/plan"
@@ -25,7 +29,58 @@ func PocketBase(ctx context.Context, setup Setup) (*Subject, error) {
 // reads are the same.
 func PocketBaseFull(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "pocketbase-full", Title: "PocketBase, synchronous=FULL"}}
+	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
+		other := &Subject{Subject: s.Subject}
+		setup := setup
+		setup.Dir = filepath.Join(setup.Dir, "import-"+rand.Text())
+		if err := other.addPocketBase(ctx, setup, "FULL", [2]int{0, 0}); err != nil {
+			return 0, 0, err
+		}
+		server, err := other.Stores[0].Fill(ctx)
+		if err == nil {
+			err = server.SignIn(ctx)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		took, err := server.client.(*pocketBase).batches(ctx, lines)
+		return float64(lines) / took.Seconds(), 0, errors.Join(err, server.Stop())
+	}
 	return s, s.addPocketBase(ctx, setup, "FULL", [2]int{setup.Sizes.Main, 0})
+}
+
+// batches creates records by the batch API, some batches at once, and returns how long that took.
+func (p *pocketBase) batches(ctx context.Context, records int) (time.Duration, error) {
+	const senders, most = 4, 500
+	bodies := make(chan string, senders)
+	failed := make(chan error, senders)
+	began := time.Now()
+	for range senders {
+		go func() {
+			var err error
+			for body := range bodies {
+				if err == nil {
+					header := map[string]string{"Authorization": p.Token, "Content-Type": "application/json"}
+					err = call(ctx, http.DefaultClient, http.MethodPost, p.base+"/api/batch", header, body, nil)
+				}
+			}
+			failed <- err
+		}()
+	}
+	for at := 0; at < records; at += most {
+		var requests []string
+		for i := at; i < min(at+most, records); i++ {
+			requests = append(requests, fmt.Sprintf(`{"method":"POST","url":"/api/collections/directory/records","body":{"workspace":%q,"type":"person","label":"Ada Lovelace %d",`+
+				`"status":"active","fields":{"first-name":"Ada","last-name":"Lovelace %d","email":"ada%d@example.com"}}}`, p.Workspace, i, i, i))
+		}
+		bodies <- `{"requests":[` + strings.Join(requests, ",") + `]}`
+	}
+	close(bodies)
+	var err error
+	for range senders {
+		err = errors.Join(err, <-failed)
+	}
+	return time.Since(began), err
 }
 
 // addPocketBase builds PocketBase and adds stores with so many entries and log rows each.

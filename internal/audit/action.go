@@ -40,6 +40,7 @@ const (
 	EntryMerged   Action = "directory.entry.merged"
 	EntryUnmerged Action = "directory.entry.unmerged"
 
+	ImportHeld       Action = "directory.import.held"
 	ImportStarted    Action = "directory.import.started"
 	ImportCompleted  Action = "directory.import.completed"
 	ImportFailed     Action = "directory.import.failed"
@@ -115,7 +116,7 @@ func Actions() []Action {
 		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
-		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
+		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged, ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
 		ImportDownloaded, BulkStarted, BulkCompleted, BulkFailed, BulkCancelled, DirectoryExported, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
 		ReceivingMethodRejected, ReceivingMethodWithdrawn, ReceivingMethodExpired, ReceivingMethodActivated, ReceivingPolicyUpdated,

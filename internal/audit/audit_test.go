@@ -54,7 +54,7 @@ func TestActionsListsEveryConstant(t *testing.T) {
 func TestEveryActionHasAResourceType(t *testing.T) {
 	withoutResource := map[audit.Action]bool{audit.AccessDenied: true, audit.LoginFailed: true}
 	known := map[audit.ResourceType]bool{
-		"member": true, "role": true, "workspace": true, "organization": true, "user": true, "directory_entry": true, "directory_import": true, "directory": true, "directory_tag": true,
+		"member": true, "role": true, "workspace": true, "organization": true, "user": true, "directory_entry": true, "directory_import": true, "directory_bulk": true, "directory": true, "directory_tag": true,
 		"receiving_method": true, "device_code": true, "session": true, "api_key": true, "client": true, "signing_key": true, "vault_key": true, "passkey": true, "audit": true,
 	}
 	for _, action := range actions(t) {

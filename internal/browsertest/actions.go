@@ -262,3 +262,11 @@ func (p *Page) within(run func(ctx context.Context) error) error {
 	defer cancel()
 	return run(ctx)
 }
+
+// Attach chooses a file in the input that a CSS selector finds.
+func (p *Page) Attach(selector, file string) {
+	p.t.Helper()
+	p.until("attach a file to "+selector, func(ctx context.Context) error {
+		return chromedp.Do(ctx, chromedp.SetUploadFiles(selector, []string{file}))
+	})
+}

@@ -90,6 +90,8 @@ func actionText(action string) string {
 		return "Used recovery code"
 	case audit.DirectoryExported:
 		return "Exported directory"
+	case audit.ImportHeld:
+		return "Uploaded a file to import"
 	case audit.ImportDownloaded:
 		return "Downloaded lines of an import"
 	case audit.AuditExported:

@@ -91,7 +91,7 @@ func (c *Console) Routes() []Route {
 // workspaceRoutes are the routes of a workspace's pages.
 func (c *Console) workspaceRoutes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.approvalRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
+	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.approvalRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
 		all = append(all, part...)
 	}
 	return all

@@ -29,6 +29,7 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 	admin.Patch("/v1/workspaces/"+n.First.WorkspaceID+"/receiving-policy", servertest.Body{"receiving_approval": "two_persons"}).OK()
 	waits := admin.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account("1")).OK().Text("approval_id")
 	bulk := admin.Post("/v1/directory/bulk", servertest.Body{"workspace_id": n.First.WorkspaceID, "action": "deactivate", "ids": []string{entry}}).OK().Text("id")
+	held := admin.Post("/v1/directory/imports?hold=true&workspace_id="+n.First.WorkspaceID, "name\nAda\n").OK().Text("id")
 	return map[string]refusedForm{
 		"/w/{ws}/approvals/{id}/approve":                       {audit.ReceivingMethodApproved, waits, []string{"digest", "x", "verification", "called"}},
 		"/w/{ws}/approvals/{id}/reject":                        {audit.ReceivingMethodRejected, waits, []string{"reason", "no"}},
@@ -48,6 +49,9 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/directory/tags":                               {audit.TagCreated, "", []string{"name", "new"}},
 		"/w/{ws}/directory/tags/{id}":                          {audit.TagUpdated, tag, []string{"name", "new", "applies_to", "all"}},
 		"/w/{ws}/directory/tags/{id}/delete":                   {audit.TagDeleted, tag, nil},
+		"/w/{ws}/directory/imports":                            {audit.ImportHeld, "", nil},
+		"/w/{ws}/directory/imports/{id}":                       {audit.ImportStarted, held, []string{"do", "import"}},
+		"/w/{ws}/directory/imports/{id}/cancel":                {audit.ImportCancelled, held, nil},
 		"/w/{ws}/directory/{id}/receiving":                     {audit.ReceivingMethodAdded, entry, []string{"provider", "bank", "account_name", "Ada", "account_id", "1"}},
 		"/w/{ws}/directory/{id}/receiving/{method_id}":         {audit.ReceivingMethodUpdated, entry, []string{"provider", "bank", "account_name", "Ada"}},
 		"/w/{ws}/directory/{id}/receiving/{method_id}/default": {audit.ReceivingMethodUpdated, entry, nil},

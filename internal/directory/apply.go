@@ -60,7 +60,8 @@ type applier struct {
 	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store has
 	tags     map[string]api.Tag       // that exist, by nameKey
 	external map[string]string        // the entries that have the external ids of the rows
-	common   []string                 // words that have become common
+	matches  matches
+	common   []string // words that have become common
 	events   []audit.Event
 }
 
@@ -104,8 +105,8 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 	}
 }
 
-// begin locks the tags that rows have and looks for their external ids, all at once: a lookup for
-// each row would cost a round trip.
+// begin locks the tags that rows have, and looks for their external ids and for what they are
+// about, all at once: a lookup for each row would cost a round trip.
 func (a *applier) begin(rows []*entryfile.Row) (err error) {
 	if a.bulk != nil {
 		return a.beginBulk(rows)
@@ -129,8 +130,10 @@ func (a *applier) begin(rows []*entryfile.Row) (err error) {
 	if a.tags, err = knownTags(a.tx, a.workspaceID, slices.Compact(tags)); err != nil {
 		return err
 	}
-	a.external, err = withExternalIDs(a.tx.Q, a.workspace, external)
-	return err
+	if a.external, err = withExternalIDs(a.tx.Q, a.workspace, external); err != nil {
+		return err
+	}
+	return a.look(rows)
 }
 
 // result is what became of a row, or would.
@@ -187,74 +190,6 @@ func checkRow(row *entryfile.Row) error {
 	return v.Err()
 }
 
-// find returns the id of the entry that a row is about, or "" if it is about none.
-func (a *applier) find(row *entryfile.Row) (string, error) {
-	var column string
-	var key any
-	switch a.match {
-	case matchID:
-		if row.ID == "" {
-			return "", nil
-		}
-		at, err := locate(a.tx.Q, row.ID)
-		if err == nil && at.workspaceID != a.workspaceID {
-			err = fault.Invalid(matchID, "is not that of an entry of this workspace: without ids, lines make new entries")
-		}
-		return row.ID, err
-	case matchExternal:
-		if row.ExternalID != nil {
-			return a.external[*row.ExternalID], nil
-		}
-	case matchEmail:
-		column, key = "email_key", db.MatchKey(api.FieldEmail, row.Fields)
-	case matchPhone:
-		column, key = "phone_key", db.MatchKey(api.FieldPhone, row.Fields)
-	case matchAccount:
-		if len(row.Methods) > 0 {
-			return a.findByAccount(row.Methods[0].AccountID)
-		}
-	}
-	if key == nil {
-		return "", nil
-	}
-	sql := db.NewStatement(`SELECT id FROM directory_entry WHERE workspace_number = `, a.workspace)
-	sql.Add(` AND `+column+` = `, key)
-	sql.Add(` AND deleted_at IS NULL LIMIT 2`)
-	return a.theOne(sql)
-}
-
-// findByAccount looks at the methods that are paid or may become so: what was retired or rejected
-// tells of nobody.
-func (a *applier) findByAccount(number string) (string, error) {
-	sql := db.NewStatement(`SELECT DISTINCT m.entry_id FROM receiving_method m WHERE m.account_key IN (`)
-	for i, key := range a.accounts.Lookups(vault.NormalNumber(number)) {
-		if i > 0 {
-			sql.Add(`, `)
-		}
-		sql.Add(``, key)
-	}
-	// With a join, the planners would start with all entries of the workspace.
-	sql.Add(`) AND m.status IN ('pending', 'active') AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.workspace)
-	sql.Add(` LIMIT 2`)
-	return a.theOne(sql)
-}
-
-// theOne returns the id of the one entry that a statement finds, or "" if it finds none.
-func (a *applier) theOne(sql *db.Statement) (string, error) {
-	var found []string
-	err := a.tx.EachOf(sql, func(r db.Rows) error {
-		found = append(found, db.UnpackID("entry", r, 0))
-		return nil
-	})
-	switch {
-	case err != nil || len(found) == 0:
-		return "", err
-	case len(found) > 1:
-		return "", fault.Invalid(a.match, "is that of more than one entry")
-	}
-	return found[0], nil
-}
-
 func (a *applier) create(row *entryfile.Row) (result, error) {
 	var v fault.Violations
 	if row.Type == "" {
@@ -296,6 +231,7 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 	}
 	a.common = append(a.common, common...)
 	a.name(e)
+	a.matched(e.id, nil, e.fields)
 	a.events = append(a.events, e.event(audit.EntryCreated, "Created"))
 	if err := attach(a.tx, e.id, tags); err != nil {
 		return result{}, err
@@ -374,6 +310,7 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 		}
 		delete(a.external, before.externalID)
 		a.name(after)
+		a.matched(id, before.fields, after.fields)
 	}
 	if change.Tags != nil {
 		gone, added, err := replaceTags(a.tx, a.tags, after, change.Tags, a.held)
@@ -449,6 +386,9 @@ func (a *applier) addMethods(e entry, have []api.ReceivingMethod, added []api.Re
 			have[i].IsDefault = have[i].IsDefault && !made.IsDefault
 		}
 		have = append(have, made)
+		for _, key := range a.keysOf(nil, []api.ReceivingMethodCreate{m}) {
+			a.matches.add(matchKey(key), e.id)
+		}
 		a.events = append(a.events, event)
 	}
 	return nil

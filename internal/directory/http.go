@@ -106,6 +106,8 @@ type ImportInput struct {
 	OnMatch     *string `query:"on_match"`
 	DryRun      *string `query:"dry_run"`
 	OnDuplicate *string `query:"on_duplicate"`
+	Hold        *string `query:"hold"`
+	Name        *string `query:"name"`
 
 	options importOptions
 }
@@ -116,17 +118,22 @@ func (in *ImportInput) Validate(v *fault.Violations) {
 	o.Match, o.OnMatch = matchID, onMatchUpdate
 	web.CheckOneOf(v, "format", in.Format, entryfile.Formats()...)
 	web.CheckOneOf(v, "default_type", in.DefaultType, api.EntryTypes()...)
-	web.CheckOneOf(v, "match", in.Match, matchID, matchExternal, matchEmail, matchPhone, matchAccount)
-	web.CheckOneOf(v, "on_match", in.OnMatch, onMatchUpdate, onMatchSkip, onMatchRefuse)
+	checkMatch(v, in.Match, in.OnMatch)
 	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
 	web.CheckOneOf(v, "raw", in.Raw, "true", "false")
 	web.CheckOneOf(v, "dry_run", in.DryRun, "true", "false")
+	web.CheckOneOf(v, "hold", in.Hold, "true", "false")
+	web.CheckOptionalText(v, "name", in.Name, 1, 255)
 	set(&o.Format, in.Format)
 	set(&o.Type, in.DefaultType)
 	set(&o.Match, in.Match)
 	set(&o.OnMatch, in.OnMatch)
 	set(&o.Delimiter, in.Delimiter)
-	o.Raw, o.DryRun = isTrue(in.Raw), isTrue(in.DryRun)
+	set(&o.Name, in.Name)
+	o.Raw, o.DryRun, o.Hold = isTrue(in.Raw), isTrue(in.DryRun), isTrue(in.Hold)
+	if o.Hold && o.DryRun {
+		v.Add("dry_run", "is said when a held file is started")
+	}
 	if _, err := entryfile.ParseDelimiter(o.Delimiter); err != nil {
 		v.Add("delimiter", err.Error())
 	}
@@ -137,6 +144,23 @@ func (in *ImportInput) Validate(v *fault.Violations) {
 		kind, _, _ := strings.Cut(*in.ContentType, ";")
 		o.Format = map[string]string{"text/csv": entryfile.CSV, "application/x-ndjson": entryfile.NDJSON}[strings.ToLower(strings.TrimSpace(kind))]
 	}
+}
+
+func checkMatch(v *fault.Violations, match, onMatch *string) {
+	web.CheckOneOf(v, "match", match, matchID, matchExternal, matchEmail, matchPhone, matchAccount)
+	web.CheckOneOf(v, "on_match", onMatch, onMatchUpdate, onMatchSkip, onMatchRefuse)
+}
+
+// StartInput names a held import and says how its file is imported.
+type StartInput struct {
+	ID string `path:"id"`
+	api.ImportStart
+}
+
+// Validate checks the options.
+func (in *StartInput) Validate(v *fault.Violations) {
+	web.CheckOneOf(v, "default_type", in.DefaultType, api.EntryTypes()...)
+	checkMatch(v, in.Match, in.OnMatch)
 }
 
 func isTrue(text *string) bool { return text != nil && *text == "true" }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"bursar/api"
@@ -50,11 +49,15 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 	}
 	first = first[:n]
 	// What is no table is refused before anything of it is stored.
-	file, err := entryfile.Open(bytes.NewReader(first), in.options.file(in.WorkspaceID))
-	if err != nil {
-		return api.Import{}, fault.Invalid("body", "cannot be imported: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	var preview *api.ImportPreview
+	if in.options.Hold {
+		preview, err = in.options.preview(bytes.NewReader(first), in.WorkspaceID)
+	} else {
+		err = in.options.check(bytes.NewReader(first), in.WorkspaceID)
 	}
-	in.options.Format = file.Format()
+	if err != nil {
+		return api.Import{}, cannotImport("body", err)
+	}
 	i := importRow{id: s.db.NewID("imp"), workspaceID: in.WorkspaceID, workspace: workspace, options: in.options, actor: by.Actor}
 	if err := s.upload(ctx, by, i, first, body); err != nil {
 		return api.Import{}, s.abandon(ctx, i, err)
@@ -68,11 +71,19 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 		return api.Import{}, s.abandon(ctx, i, err)
 	}
 	queued, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Import, audit.Event, error) {
-		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'queued', lease_until = $2 WHERE id = $1 RETURNING `+importColumns, i.id, tx.Now())
+		status, lease := api.ImportQueued, tx.Now()
+		if in.options.Hold {
+			status, lease = api.ImportHeld, tx.Now()+holdTime.Milliseconds()
+		}
+		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = $2, lease_until = $3 WHERE id = $1 RETURNING `+importColumns, i.id, status, lease)
 		if err == nil && i.id == "" {
 			err = fault.Invalid("body", "took too long to arrive")
 		}
-		return i.wire(tx.Now()), i.event(audit.ImportStarted, "Started"), err
+		out, event := i.wire(tx.Now()), i.event(audit.ImportStarted, "Started")
+		if in.options.Hold {
+			out.Preview, event = preview, i.event(audit.ImportHeld, "Uploaded a file for")
+		}
+		return out, event, err
 	})
 	if err != nil {
 		return api.Import{}, s.abandon(ctx, i, err)
@@ -199,7 +210,14 @@ func (s *Service) mayImport(ctx context.Context, by db.Caller, id string, need a
 // GetImport tells how an import stands.
 func (s *Service) GetImport(ctx context.Context, by db.Caller, in OneImportInput) (api.Import, error) {
 	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryRead)
-	return i.wire(s.db.Now()), err
+	if err != nil {
+		return api.Import{}, err
+	}
+	out := i.wire(s.db.Now())
+	if i.status == api.ImportHeld && s.maySee(ctx, by, i) == nil {
+		out.Preview, err = s.storedPreview(ctx, i)
+	}
+	return out, err
 }
 
 // Imports returns a page of the imports of a workspace, newest first.
@@ -263,11 +281,8 @@ func (s *Service) download(ctx context.Context, by db.Caller, id, part string, t
 	if err != nil {
 		return err
 	}
-	// A file that somebody else sent may hold account numbers.
-	if by.ID != i.actor.ID {
-		if err := s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, access.ReceivingRead); err != nil {
-			return err
-		}
+	if err := s.maySee(ctx, by, i); err != nil {
+		return err
 	}
 	if err := db.Record(ctx, s.db, by, i.event(audit.ImportDownloaded, "Downloaded lines of"), nil); err != nil {
 		return err
@@ -288,8 +303,21 @@ func (s *Service) download(ctx context.Context, by db.Caller, id, part string, t
 	}
 }
 
-// ExpireImports deletes uploads that have stopped, and imports that ended long ago.
+// maySee requires what the lines of a file need that somebody else has sent: they may hold account
+// numbers.
+func (s *Service) maySee(ctx context.Context, by db.Caller, i importRow) error {
+	if by.ID == i.actor.ID {
+		return nil
+	}
+	return s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, access.ReceivingRead)
+}
+
+// ExpireImports deletes uploads that have stopped, gives up files that nobody has started, and
+// deletes imports that ended long ago.
 func ExpireImports(tx *db.Tx) error {
+	if err := giveUpHeld(tx); err != nil {
+		return err
+	}
 	if err := tx.Exec(`DELETE FROM directory_import WHERE ended_at = 0 AND lease_until <= $1 AND status = 'uploading'`, tx.Now()); err != nil {
 		return err
 	}

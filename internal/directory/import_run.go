@@ -320,7 +320,11 @@ func (s *Service) failImport(ctx context.Context, i importRow, why error) error 
 
 func (s *Service) finishImport(ctx context.Context, i importRow, status, reason string) error {
 	_, err := db.Write(ctx, s.db, db.Caller{Actor: i.actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		done, err := endImport(tx, i.id, s.imports.node, status, reason)
+		end := endImport
+		if i.options.Hold && i.options.DryRun {
+			end = holdAgain
+		}
+		done, err := end(tx, i.id, s.imports.node, status, reason)
 		if err == nil && done.id == "" {
 			err = errNotMine
 		}

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,8 @@ type importOptions struct {
 	OnDuplicate string `json:"on_duplicate,omitzero"`
 
 	Bulk *bulkOptions `json:"bulk,omitzero"` // of a bulk, which has nothing else
+	Hold bool         `json:"hold,omitzero"`
+	Name string       `json:"name,omitzero"` // of the file
 }
 
 func (o importOptions) file(workspaceID string) entryfile.Options {
@@ -65,20 +68,21 @@ type importRow struct {
 	unchanged   int64
 	refused     int64
 	reason      string
+	leaseUntil  int64
 	createdAt   int64
 	startedAt   int64
 	endedAt     int64
 }
 
 const importColumns = `id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines,
-	created, updated, unchanged, refused, reason, created_at, started_at, ended_at`
+	created, updated, unchanged, refused, reason, lease_until, created_at, started_at, ended_at`
 
 func scanImport(r db.Rows) (importRow, error) {
 	i := importRow{
 		id: r.Text(0), workspaceID: r.Text(1), workspace: r.Int(2), status: r.Text(3), bytes: r.Int(6),
 		at: entryfile.Position{Offset: r.Int(7), Lines: int(r.Int(8))}, lines: r.Int(9),
 		created: r.Int(10), updated: r.Int(11), unchanged: r.Int(12), refused: r.Int(13), reason: r.Text(14),
-		createdAt: r.Int(15), startedAt: r.Int(16), endedAt: r.Int(17),
+		leaseUntil: r.Int(15), createdAt: r.Int(16), startedAt: r.Int(17), endedAt: r.Int(18),
 	}
 	if err := json.Unmarshal([]byte(r.Text(4)), &i.options); err != nil {
 		return i, fmt.Errorf("read the options of an import: %w", err)
@@ -104,10 +108,13 @@ func findImport(q db.Q, id string) (importRow, error) {
 
 func (i importRow) wire(now int64) api.Import {
 	out := api.Import{
-		ID: i.id, WorkspaceID: i.workspaceID, Status: i.status, Format: i.options.Format, DryRun: i.options.DryRun,
+		ID: i.id, WorkspaceID: i.workspaceID, Name: i.options.Name, Status: i.status, Format: i.options.Format, DryRun: i.options.DryRun,
 		Bytes: i.bytes, Position: i.at.Offset, Lines: i.lines,
 		Created: i.created, Updated: i.updated, Unchanged: i.unchanged, Refused: i.refused, Reason: i.reason,
-		CreatedAt: i.createdAt, StartedAt: i.startedAt, EndedAt: i.endedAt,
+		StartedBy: cmp.Or(i.actor.Name, i.actor.Email), CreatedAt: i.createdAt, StartedAt: i.startedAt, EndedAt: i.endedAt,
+	}
+	if i.status == api.ImportHeld {
+		out.HeldUntil = i.leaseUntil
 	}
 	if i.startedAt > 0 {
 		end := now
@@ -132,18 +139,27 @@ func (i importRow) event(action audit.Action, verb string) audit.Event {
 
 // insertUpload stores an import whose file is still to come.
 func insertUpload(tx *db.Tx, i importRow, leaseUntil int64) error {
-	options, err := json.Marshal(i.options)
+	options, actor, err := i.encoded()
 	if err != nil {
-		return fmt.Errorf("store the options of an import: %w", err)
-	}
-	actor, err := json.Marshal(i.actor)
-	if err != nil {
-		return fmt.Errorf("store who asked for an import: %w", err)
+		return err
 	}
 	return tx.Exec(`INSERT INTO directory_import (id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines,
 			created, updated, unchanged, refused, reason, node, lease_until, created_at, started_at, ended_at)
 		VALUES ($1, $2, $3, 'uploading', $4, $5, 0, 0, 0, 0, 0, 0, 0, 0, '', '', $6, $7, 0, 0)`,
-		i.id, i.workspaceID, i.workspace, string(options), string(actor), leaseUntil, tx.Now())
+		i.id, i.workspaceID, i.workspace, options, actor, leaseUntil, tx.Now())
+}
+
+// encoded returns the options and who asked as they are stored.
+func (i importRow) encoded() (options, actor string, err error) {
+	text, err := json.Marshal(i.options)
+	if err != nil {
+		return "", "", fmt.Errorf("store the options of an import: %w", err)
+	}
+	who, err := json.Marshal(i.actor)
+	if err != nil {
+		return "", "", fmt.Errorf("store who asked for an import: %w", err)
+	}
+	return string(text), string(who), nil
 }
 
 // openImports counts the imports of a workspace that have not ended, and the bytes of their files.

@@ -56,6 +56,8 @@ const (
 	MergeChanged Code = "MERGE_CHANGED"
 	// MergeFinal is for one that is too old to be undone.
 	MergeFinal Code = "MERGE_FINAL"
+	// ImportNotHeld is for an import that was started, has ended or was given up.
+	ImportNotHeld Code = "IMPORT_NOT_HELD"
 )
 
 // Status is the table from code to HTTP status. A code that is not in it is a business

@@ -343,7 +343,7 @@ func withoutChanges() map[audit.Action]string {
 		audit.WorkspaceCreated: makes, audit.OrganizationCreated: makes, audit.UserCreated: makes, audit.EntryCreated: makes, audit.TagCreated: makes,
 		audit.AccountBound: makes, audit.LinkCreated: makes,
 		audit.AccessDenied: reads, audit.LoginFailed: reads, audit.ReceivingMethodRevealed: reads, audit.AuditExported: reads,
-		audit.ImportStarted: makes, audit.ImportCompleted: counts, audit.ImportFailed: counts, audit.ImportCancelled: counts,
+		audit.ImportHeld: makes, audit.ImportStarted: makes, audit.ImportCompleted: counts, audit.ImportFailed: counts, audit.ImportCancelled: counts,
 		audit.BulkStarted: makes, audit.BulkCompleted: counts, audit.BulkFailed: counts, audit.BulkCancelled: counts,
 		audit.ImportDownloaded: reads, audit.DirectoryExported: reads,
 		audit.AuditErased: "what it removed must be told nowhere", audit.AuditRestarted: "its description names the checkpoint",

@@ -41,6 +41,7 @@ func effects() map[string]effect {
 
 		"POST /v1/directory":                        {action: "directory.entry.created", resource: "directory_entry"},
 		"POST /v1/directory/imports":                {action: "directory.import.started", resource: "directory_import"},
+		"POST /v1/directory/imports/{id}/start":     {action: "directory.import.started", resource: "directory_import"},
 		"POST /v1/directory/imports/{id}/cancel":    {action: "directory.import.cancelled", resource: "directory_import"},
 		"POST /v1/directory/batch":                  {action: "directory.entry.created", resource: "directory_entry"},
 		"POST /v1/directory/bulk":                   {action: "directory.entry.updated", resource: "directory_entry"},

@@ -96,6 +96,7 @@ func operations() []operation {
 		{"GET /v1/directory/imports/{id}", "ws.directory.read", anImport},
 		{"GET /v1/directory/imports/{id}/refused", "ws.directory.write", anImport},
 		{"GET /v1/directory/imports/{id}/plan", "ws.directory.write", anImport},
+		{"POST /v1/directory/imports/{id}/start", "ws.directory.write", aHeldImport},
 		{"POST /v1/directory/imports/{id}/cancel", "ws.directory.write", anImport},
 		{"GET /v1/directory/export", "ws.directory.read", inQuery},
 		{"POST /v1/directory/batch", "ws.directory.write", inBody(body{"items": []body{{"type": "person", "name": "Ada"}}})},
@@ -415,4 +416,16 @@ func someEntries(x *servertest.Tenant, caller *servertest.Client) request {
 // aBulk names a bulk that has ended.
 func aBulk(x *servertest.Tenant, caller *servertest.Client) request {
 	return request{args: []string{x.Owner.Post("/v1/directory/bulk", someEntries(x, caller).body).OK().Text("id")}}
+}
+
+// aHeldImport names an import whose file waits for whoever calls, since that of another person may
+// hold account numbers; who may send none gets the owner's.
+func aHeldImport(x *servertest.Tenant, caller *servertest.Client) request {
+	anImport(x, nil)
+	r := anUpload(x, nil)
+	held := caller.Post("/v1/directory/imports"+r.query+"&hold=true", r.body)
+	if held.Status != 200 {
+		held = x.Owner.Post("/v1/directory/imports"+r.query+"&hold=true", r.body).OK()
+	}
+	return request{args: []string{held.Text("id")}, body: body{}}
 }

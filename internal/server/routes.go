@@ -51,6 +51,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/directory/imports/{id}", web.Read(api, dir.GetImport)},
 		{"GET", "/v1/directory/imports/{id}/refused", web.Download(api, audit.ImportDownloaded, dir.RefusedLines)},
 		{"GET", "/v1/directory/imports/{id}/plan", web.Download(api, audit.ImportDownloaded, dir.Plan)},
+		{"POST", "/v1/directory/imports/{id}/start", web.Change(api, audit.ImportStarted, dir.StartImport)},
 		{"POST", "/v1/directory/imports/{id}/cancel", web.Change(api, audit.ImportCancelled, dir.CancelImport)},
 		{"GET", "/v1/directory/export", web.Download(api, audit.DirectoryExported, dir.Export)},
 		{"POST", "/v1/directory/batch", web.Change(api, audit.EntryCreated, dir.Batch)},

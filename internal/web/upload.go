@@ -26,12 +26,18 @@ const (
 // Upload is a body that is read while it arrives.
 type Upload struct {
 	x       *Exchange
-	s       *Endpoints
-	action  audit.Action
+	from    io.Reader
 	most    int64
 	read    int64
 	allowed int64 // how much may be read by the present deadline
 	sum     hash.Hash
+	end     func(sum []byte) (db.Caller, error)
+}
+
+// NewUpload makes an upload of what a reader has of the body of a request, at most so many bytes.
+// When all of it has arrived, end finds out anew who calls.
+func NewUpload(x *Exchange, from io.Reader, most int64, end func(sum []byte) (db.Caller, error)) *Upload {
+	return &Upload{x: x, from: from, most: most, sum: sha256.New(), end: end}
 }
 
 // Read reads what has arrived. It gives the sender more time as more arrives.
@@ -45,7 +51,7 @@ func (u *Upload) Read(p []byte) (int, error) {
 		}
 	}
 	p = p[:min(int64(len(p)), u.allowed-u.read)]
-	n, err := u.x.R.Body.Read(p)
+	n, err := u.from.Read(p)
 	u.read += int64(n)
 	u.sum.Write(p[:n])
 	switch {
@@ -59,24 +65,27 @@ func (u *Upload) Read(p []byte) (int, error) {
 
 // End finds out anew who calls, since the session may have ended meanwhile, and binds the
 // idempotency key to what has arrived: the same file sent again gets the same answer.
-func (u *Upload) End() (db.Caller, error) {
-	if err := u.s.identify(u.x); err != nil {
-		return u.x.Caller, err
+func (u *Upload) End() (db.Caller, error) { return u.end(u.sum.Sum(nil)) }
+
+// endUpload is End for an upload that is the whole body of a request.
+func (s *Endpoints) endUpload(x *Exchange, action audit.Action, sum []byte) (db.Caller, error) {
+	if err := s.identify(x); err != nil {
+		return x.Caller, err
 	}
-	key, err := idempotencyKey(u.x.R)
+	key, err := idempotencyKey(x.R)
 	if err != nil || key == "" {
-		return u.x.Caller, err
+		return x.Caller, err
 	}
-	u.x.Caller.IdempotencyKey, err = u.s.bindKey(u.x, u.action, key, fmt.Appendf(u.sum.Sum(nil), "?%s", u.x.R.URL.RawQuery))
-	return u.x.Caller, err
+	x.Caller.IdempotencyKey, err = s.bindKey(x, action, key, fmt.Appendf(sum, "?%s", x.R.URL.RawQuery))
+	return x.Caller, err
 }
 
 // answered returns the answer to an earlier request with the same idempotency key as an error, or
 // a conflict if that one sent another file. Nothing of a file that is sent again is stored, so
 // that it does not count against a quota.
-func (u *Upload) answered(key *db.IdempotencyKey) error {
+func (u *Upload) answered(s *Endpoints, key *db.IdempotencyKey) error {
 	lookup := func(key *db.IdempotencyKey) error {
-		return u.s.DB.Read(u.x.R.Context(), func(q db.Q) error { return key.Lookup(q, u.s.now()) })
+		return s.DB.Read(u.x.R.Context(), func(q db.Q) error { return key.Lookup(q, s.now()) })
 	}
 	used := lookup(key) // which knows nothing of the file yet
 	var conflict *fault.Fault
@@ -118,9 +127,9 @@ func Receive[In, Out any](s *Endpoints, action audit.Action, most int64,
 		}
 		defer done()
 		in, err := bind.request(x, nil)
-		body := &Upload{x: x, s: s, action: action, most: most, sum: sha256.New()}
+		body := NewUpload(x, x.R.Body, most, func(sum []byte) (db.Caller, error) { return s.endUpload(x, action, sum) })
 		if err == nil && key != nil {
-			err = body.answered(key)
+			err = body.answered(s, key)
 		}
 		if err != nil {
 			s.refuse(x, action, err)

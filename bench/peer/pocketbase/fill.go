@@ -63,6 +63,11 @@ func prepare(dir string) (got filled, err error) {
 	if err := app.RunAllMigrations(); err != nil {
 		return filled{}, fmt.Errorf("migrate: %w", err)
 	}
+	batch := &app.Settings().Batch // which is off by default
+	batch.Enabled, batch.MaxRequests, batch.Timeout = true, 500, 60
+	if err := app.Save(app.Settings()); err != nil {
+		return filled{}, fmt.Errorf("allow batches: %w", err)
+	}
 	if err := app.Save(directory()); err != nil {
 		return filled{}, fmt.Errorf("create the collection: %w", err)
 	}

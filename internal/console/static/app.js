@@ -235,6 +235,53 @@
     poll.timer = setTimeout(pollTurn, Math.min(60000, every * 2 ** Math.min(poll.failures, 5)), body, poll);
   }
 
+  // ---- <div data-refresh="NAME">: the fragment is fetched anew, until it says so no more. Then
+  // the whole page is.
+  async function refreshTurn(node) {
+    if (!node.isConnected) return;
+    try {
+      if (!doc.hidden) {
+        const response = await get(location.href, { "X-Fragment": node.dataset.refresh, "X-Background": "1" });
+        const fresh = response.ok && !signedOut(response) ? parse(await response.text()).firstElementChild : null;
+        if (!fresh || !("refresh" in fresh.dataset)) { location.reload(); return; }
+        node.replaceWith(fresh);
+        node = fresh;
+      }
+    } catch { /* The server cannot be reached: the next turn tries again. */ }
+    setTimeout(refreshTurn, 1000, node);
+  }
+
+  // ---- <form data-upload>: the file is sent with its progress shown. One that is larger than
+  // the input's data-most is not sent. A file can be dropped on the form.
+  function upload(form) {
+    const input = form.querySelector('input[type="file"]'), file = input.files[0];
+    const status = form.querySelector("[data-upload-status]");
+    const say = (kind, ...content) => { status.className = `notice ${kind}`; status.hidden = false; status.replaceChildren(...content); };
+    if (!file) { say("bad", make("p", {}, "Choose a file first.")); input.focus(); return; }
+    if (file.size > Number(input.dataset.most)) {
+      say("bad", make("p", {}, `${file.name} is too large: ${input.dataset.mostText} is the most. Split it into several files.`));
+      input.focus();
+      return;
+    }
+    const bar = make("progress", { max: "100", value: "0", "aria-label": `Sending ${file.name}` });
+    const request = new XMLHttpRequest();
+    const stop = make("button", { type: "button", class: "button small" }, "Stop");
+    const end = (text) => { busy.delete(form); release(); say("bad", make("p", {}, text)); };
+    stop.addEventListener("click", () => request.abort());
+    say("", make("p", {}, `Sending ${file.name}`), bar, make("div", { class: "actions" }, stop));
+    request.upload.addEventListener("progress", (event) => { if (event.lengthComputable) bar.value = (100 * event.loaded) / event.total; });
+    request.addEventListener("load", () => {
+      if (request.status < 300) { location.assign(request.responseURL); return; }
+      const told = parse(request.responseText).querySelector("#file-problem, main .notice.bad, main p");
+      end(told ? told.textContent.trim() : "That didn't work. Reload the page and try again.");
+    });
+    request.addEventListener("error", () => end("Can't reach the server. Try again."));
+    request.addEventListener("abort", () => end("Stopped. Nothing was imported."));
+    request.open("POST", form.getAttribute("action"));
+    request.send(new FormData(form));
+    busy.add(form);
+  }
+
   // ---- <button data-add="#template" data-to="#container">, <button data-remove=".pair">
   function addFrom(button) {
     const template = find(button.dataset.add), container = find(button.dataset.to);
@@ -293,6 +340,7 @@
     if (event.defaultPrevented) return;
     if (form.dataset.live) { event.preventDefault(); liveSoon(form, 0); return; }
     if (busy.has(form)) { event.preventDefault(); return; }
+    if ("upload" in form.dataset) { event.preventDefault(); upload(form); return; }
     if ("download" in form.dataset || (event.submitter && "download" in event.submitter.dataset) || form.getAttribute("target") || form.getAttribute("method") === "dialog") return;
     busy.add(form);
     setTimeout(() => {
@@ -500,6 +548,7 @@
       if (!polls.has(body)) { polls.set(body, { timer: 0, failures: 0 }); pollLook(); }
     }
     for (const form of scope.querySelectorAll("form[data-select]")) select(form);
+    for (const node of scope.querySelectorAll("[data-refresh]")) setTimeout(refreshTurn, 1000, node);
     for (const wrap of scope.querySelectorAll(".tablewrap")) {
       if (wrap.scrollWidth > wrap.clientWidth + 1) wrap.tabIndex = 0;
     }
@@ -533,6 +582,17 @@
     if (form && form.dataset.live) liveSoon(form, 180);
     else if (form && "autosubmit" in form.dataset && event.target.matches("select")) submitForm(form);
   });
+  for (const name of ["dragover", "drop", "dragleave"]) {
+    doc.addEventListener(name, (event) => {
+      const form = event.target.closest && event.target.closest("form[data-upload]");
+      if (!form || !event.dataTransfer) return;
+      event.preventDefault();
+      form.classList.toggle("over", name === "dragover");
+      if (name !== "drop" || !event.dataTransfer.files.length) return;
+      form.querySelector('input[type="file"]').files = event.dataTransfer.files;
+      submitForm(form);
+    });
+  }
   doc.addEventListener("reset", (event) => { if (event.target.dataset.live) liveSoon(event.target, 0); });
   doc.addEventListener("keydown", (event) => {
     searchKey(event);

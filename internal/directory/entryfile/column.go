@@ -46,6 +46,14 @@ func entryColumns() []columnKind {
 	return all
 }
 
+// name is the header that means the same whatever is guessed.
+func (c column) name() string {
+	if c.to == toNowhere {
+		return ""
+	}
+	return string(c.to) + c.key
+}
+
 // methodProperties are what stands after "method." in a header.
 func methodProperties() []string {
 	return []string{"provider", "account_name", "account_id", "institution_code"}
@@ -113,9 +121,6 @@ func (m Mapping) of(header string) (to column, mapped string) {
 
 // columnsOf reads the header of a CSV file.
 func columnsOf(header []string, o Options) ([]column, error) {
-	if len(header) > maxColumns {
-		return nil, fmt.Errorf("the header names %d columns, and %d is the most", len(header), maxColumns)
-	}
 	var problems []error
 	columns, used, taken := make([]column, len(header)), map[string]bool{}, map[string]string{}
 	for i, text := range header {

@@ -54,30 +54,41 @@ type csvReader struct {
 }
 
 func newCSVReader(in *bufio.Reader, o Options, start int64) (*csvReader, error) {
+	r, header, err := readHeader(in, o, start)
+	if err != nil {
+		return nil, err
+	}
+	r.columns, err = columnsOf(header, o)
+	return r, err
+}
+
+// readHeader reads the first line of a CSV file, whatever its columns mean.
+func readHeader(in *bufio.Reader, o Options, start int64) (r *csvReader, header []string, err error) {
 	comma, err := ParseDelimiter(o.Delimiter)
 	if err == nil && comma == 0 {
 		comma, err = findDelimiter(in)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r := &csvReader{options: o, base: Position{Offset: start}}
+	r = &csvReader{options: o, base: Position{Offset: start}}
 	r.begin(in, comma)
-	header, err := r.read()
+	header, err = r.read()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, errors.New("the file is empty: its first line must name the columns")
+		return nil, nil, errors.New("the file is empty: its first line must name the columns")
 	case err != nil:
-		return nil, fmt.Errorf("read the header: %w", err)
+		return nil, nil, fmt.Errorf("read the header: %w", err)
+	case len(header) > maxColumns:
+		return nil, nil, fmt.Errorf("the header names %d columns, and %d is the most", len(header), maxColumns)
 	}
 	r.advance()
 	for _, name := range header {
 		if !utf8.ValidString(name) {
-			return nil, errors.New("the header is not UTF-8: save the file as UTF-8")
+			return nil, nil, errors.New("the header is not UTF-8: save the file as UTF-8")
 		}
 	}
-	r.columns, err = columnsOf(header, o)
-	return r, err
+	return r, header, nil
 }
 
 func (r *csvReader) begin(in io.Reader, comma rune) {

@@ -72,33 +72,41 @@ const utf8Mark = "\xef\xbb\xbf"
 
 // Open begins to read a file. It reads its header, and refuses what is no table.
 func Open(from io.Reader, o Options) (Reader, error) {
-	in := bufio.NewReaderSize(from, 64<<10)
+	in, format, start, err := begin(from, o.Format)
+	switch {
+	case err != nil:
+		return nil, err
+	case format == NDJSON:
+		return &ndjsonReader{in: in, options: o, at: Position{Offset: start}}, nil
+	}
+	return newCSVReader(in, o, start)
+}
+
+// begin refuses what is no table, and finds out the format of a file and where its text starts.
+func begin(from io.Reader, given string) (in *bufio.Reader, format string, start int64, err error) {
+	in = bufio.NewReaderSize(from, 64<<10)
 	const enough = 512
 	beginning, err := in.Peek(enough)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, "", 0, err
 	}
 	for _, known := range signatures {
 		if bytes.HasPrefix(beginning, []byte(known.mark)) {
-			return nil, errors.New(known.says)
+			return nil, "", 0, errors.New(known.says)
 		}
 	}
 	if bytes.IndexByte(beginning, 0) >= 0 {
-		return nil, errors.New("this is not a text file: save it as CSV or NDJSON in UTF-8")
+		return nil, "", 0, errors.New("this is not a text file: save it as CSV or NDJSON in UTF-8")
 	}
-	start := int64(0)
 	if bytes.HasPrefix(beginning, []byte(utf8Mark)) {
 		n, _ := in.Discard(len(utf8Mark)) // they are in the buffer
 		start = int64(n)
 	}
-	format := o.Format
+	format = given
 	if format == "" && bytes.HasPrefix(bytes.TrimLeft(beginning[start:], " \t\r\n"), []byte("{")) {
 		format = NDJSON
 	}
-	if format == NDJSON {
-		return &ndjsonReader{in: in, options: o, at: Position{Offset: start}}, nil
-	}
-	return newCSVReader(in, o, start)
+	return in, format, start, nil
 }
 
 // ParseDelimiter reads what separates the columns of a CSV file; 0 if the header tells.

@@ -1,0 +1,287 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/directory"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
+)
+
+func (c *Console) importRoutes() []Route {
+	return []Route{
+		c.getIn("/directory/export", c.exportDirectory),
+		c.getIn("/directory/imports", c.importsPage),
+		c.postIn("/directory/imports", audit.ImportHeld, c.uploadImport),
+		c.getIn("/directory/imports/{id}", c.importPage),
+		c.postIn("/directory/imports/{id}", audit.ImportStarted, c.startImport),
+		c.postIn("/directory/imports/{id}/cancel", audit.ImportCancelled, c.cancelImport),
+		c.getIn("/directory/imports/{id}/plan", c.planPage),
+		c.getIn("/directory/imports/{id}/refused", c.refusedLines),
+	}
+}
+
+// Export is the address of a file of what the list shows.
+func (f directoryFilters) Export(format string) string {
+	query := url.Values{"format": {format}}
+	for name, value := range map[string]string{"q": f.Q, "type": f.Type, "status": f.Status, "tag": f.Tag, "sort": f.Sort} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return "export?" + query.Encode()
+}
+
+// exportDirectory downloads the entries that the list shows, all pages of it.
+func (c *Console) exportDirectory(v *visit) error {
+	v.action = audit.DirectoryExported
+	query := v.filters(append(filterNames(), "format")...)
+	if query.Get("q") != "" {
+		query.Del("sort")
+	}
+	return v.sendFile(func(ctx context.Context, by db.Caller, to *web.File) error {
+		_, err := read(v, func(ctx context.Context, by db.Caller, in directory.ExportInput) (struct{}, error) {
+			return struct{}{}, c.Directory.Export(ctx, by, in, to)
+		}, directory.ExportInput{Format: optional(query.Get("format")), ListInput: directory.ListInput{
+			WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
+			Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")),
+		}})
+		return err
+	})
+}
+
+func (v *visit) sendFile(write func(ctx context.Context, by db.Caller, to *web.File) error) error {
+	return v.SendFile(func(to *web.File) error { return write(v.R.Context(), v.Caller, to) })
+}
+
+// importsPage has the form that takes a file, and lists the imports.
+type importsPage struct {
+	Imports []importView
+	Most    int64 // bytes of a file
+	Pages   pageLinks
+}
+
+// MostText is how large a file can be.
+func (p importsPage) MostText() string { return sizeText(p.Most) }
+
+func (c *Console) importsPage(v *visit) error {
+	data, err := v.imports()
+	if err != nil {
+		return err
+	}
+	return v.show("directory_imports", "Import", data)
+}
+
+func (v *visit) imports() (importsPage, error) {
+	list, err := read(v, v.console.Directory.Imports, directory.ImportsInput{WorkspaceID: v.workspace.ID, PageParams: v.pageParams()})
+	if err != nil {
+		return importsPage{}, err
+	}
+	data := importsPage{Most: directory.MaxImport}
+	for _, i := range list.Rows() {
+		data.Imports = append(data.Imports, importView{Import: i})
+	}
+	next, _ := list.Next()
+	data.Pages = v.pageLinks(v.path("directory", "imports"), url.Values{}, next)
+	return data, nil
+}
+
+// uploadImport takes a file while it arrives. It waits until somebody has said what its columns
+// mean.
+func (c *Console) uploadImport(v *visit) error {
+	if err := v.need(access.DirectoryWrite); err != nil {
+		return err
+	}
+	held, err := v.upload()
+	if err == nil {
+		return v.redirect(v.path("directory", "imports", held.ID))
+	}
+	p, status, ok := uploadProblems(err)
+	if !ok {
+		return err
+	}
+	// A browser shows the answer only after it has sent the whole file. What is much too large
+	// ends with the connection.
+	_, _ = io.CopyN(io.Discard, web.NewUpload(v.Exchange, v.R.Body, directory.MaxImport, nil), directory.MaxImport)
+	data, err := v.imports()
+	if err != nil {
+		return err
+	}
+	return v.showAgain(status, "directory_imports", "Import", p, data)
+}
+
+func uploadProblems(err error) (problems, int, bool) {
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Code == fault.BodyTooLarge {
+		return problems{Fields: map[string]string{"file": sentence(f.Message) + " Split it into several files."}}, http.StatusRequestEntityTooLarge, true
+	}
+	p, status, ok := formProblems(err, "file", "body")
+	if text := p.Fields["body"]; ok && text != "" {
+		p.Fields = map[string]string{"file": "The file " + strings.ToLower(text[:1]) + text[1:]}
+	}
+	return p, status, ok
+}
+
+func (v *visit) upload() (api.Import, error) {
+	file, err := v.filePart()
+	if err != nil {
+		return api.Import{}, err
+	}
+	body := web.NewUpload(v.Exchange, file, directory.MaxImport, func([]byte) (db.Caller, error) { return v.identifyAgain() })
+	in := directory.ImportInput{WorkspaceID: v.workspace.ID, Hold: new("true"), Name: optional(path.Base(strings.ReplaceAll(file.FileName(), `\`, "/")))}
+	return read(v, func(ctx context.Context, by db.Caller, in directory.ImportInput) (api.Import, error) {
+		return v.console.Directory.Import(ctx, by, in, body)
+	}, in)
+}
+
+// filePart finds the file in a form. The form has nothing else.
+func (v *visit) filePart() (*multipart.Part, error) {
+	parts, err := v.R.MultipartReader()
+	if err != nil {
+		return nil, fault.Invalid("file", "is missing: choose one")
+	}
+	part, err := parts.NextPart()
+	if err != nil || part.FormName() != "file" || part.FileName() == "" {
+		return nil, fault.Invalid("file", "is missing: choose one")
+	}
+	return part, nil
+}
+
+// identifyAgain finds out who is signed in after a long upload: the session may have ended.
+func (v *visit) identifyAgain() (db.Caller, error) {
+	v.browser = identity.Browser{}
+	if err := v.identify(); err != nil {
+		return v.Caller, err
+	}
+	if v.browser.Actor.ID == "" {
+		return v.Caller, fault.New(fault.Unauthorized, "you were signed out while the file was sent: sign in and send it again")
+	}
+	return v.Caller, nil
+}
+
+func (c *Console) importPage(v *visit) error {
+	data, err := v.importView()
+	if err != nil {
+		return err
+	}
+	return v.show("directory_import", data.Title(), data)
+}
+
+func (v *visit) importView() (importView, error) {
+	i, err := read(v, v.console.Directory.GetImport, directory.OneImportInput{ID: v.R.PathValue("id")})
+	if err == nil && i.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	return newImportView(i), err
+}
+
+// startImport starts the import of a held file, or rehearses it.
+func (c *Console) startImport(v *visit) error {
+	mapping := map[string]string{}
+	for name, values := range v.form {
+		if header, ok := strings.CutPrefix(name, "column-"); ok {
+			mapping[header] = values[0]
+		}
+	}
+	in := directory.StartInput{ID: v.R.PathValue("id"), ImportStart: api.ImportStart{
+		DefaultType: optional(v.field("default_type")), Match: optional(v.field("match")), OnMatch: optional(v.field("on_match")), DryRun: v.field("do") != "import",
+	}}
+	if len(mapping) > 0 {
+		in.Mapping = mapping
+	}
+	_, err := change(v, c.Directory.StartImport, in)
+	if p, status, ok := formProblems(err, "default_type", "match", "on_match", "mapping"); ok {
+		data, err := v.importView()
+		if err != nil {
+			return err
+		}
+		data.choose(in.ImportStart)
+		return v.showAgain(status, "directory_import", data.Title(), p, data)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(v.path("directory", "imports", in.ID))
+}
+
+func (c *Console) cancelImport(v *visit) error {
+	done, err := change(v, c.Directory.CancelImport, directory.OneImportInput{ID: v.R.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	text := "Import cancelled."
+	if done.Status != api.ImportCancelled {
+		text = "The import had ended already."
+	}
+	return v.done(text, v.path("directory", "imports", done.ID))
+}
+
+func (c *Console) refusedLines(v *visit) error {
+	v.action = audit.ImportDownloaded
+	return v.sendFile(func(ctx context.Context, by db.Caller, to *web.File) error {
+		return c.Directory.RefusedLines(ctx, by, directory.OneImportInput{ID: v.R.PathValue("id")}, to)
+	})
+}
+
+// planPage shows what a rehearsal says of each line.
+type planPage struct {
+	importView
+	Lines []planLine
+	Only  string
+	Pages pageLinks
+}
+
+// planLine is a line of a plan in words.
+type planLine struct{ api.ImportLine }
+
+// Kind is the colour of what would become of the line.
+func (l planLine) Kind() string {
+	return map[string]string{"created": "good", "updated": "warn", "refused": "bad"}[l.Action]
+}
+
+// What is what would become of the line.
+func (l planLine) What() string {
+	return map[string]string{"created": "New", "updated": "Changed", "unchanged": "Unchanged", "refused": "Refused"}[l.Action]
+}
+
+// Why is what would change, or why the line is refused.
+func (l planLine) Why() string {
+	if l.Reason != "" {
+		return sentence(strings.ReplaceAll(l.Reason, ownField, ""))
+	}
+	names := make([]string, len(l.Changes))
+	for i, name := range l.Changes {
+		names[i] = strings.ToLower(meaning(name))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c *Console) planPage(v *visit) error {
+	v.action = audit.ImportDownloaded
+	i, err := v.importView()
+	if err != nil {
+		return err
+	}
+	query := v.filters("only")
+	plan, err := read(v, c.Directory.PlanLines, directory.PlanInput{ID: i.ID, Action: query.Get("only"), After: v.R.URL.Query().Get("cursor")})
+	if err != nil {
+		return err
+	}
+	data := planPage{importView: i, Only: query.Get("only"), Pages: v.pageLinks(v.path("directory", "imports", i.ID, "plan"), query, plan.Next)}
+	for _, line := range plan.Lines {
+		data.Lines = append(data.Lines, planLine{line})
+	}
+	return v.show("directory_plan", "Rehearsal", data)
+}

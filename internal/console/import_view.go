@@ -1,0 +1,184 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bursar/api"
+)
+
+// importView is an import on its page.
+type importView struct {
+	api.Import
+	Columns []importColumn
+	Start   importForm
+}
+
+// importForm is what a person has chosen.
+type importForm struct{ DefaultType, Match, OnMatch string }
+
+// importColumn is a column of a held file, and what it can mean.
+type importColumn struct {
+	Header string
+	Sample string // its first value
+	Means  []choice
+}
+
+func newImportView(i api.Import) importView {
+	view := importView{Import: i}
+	if p := i.Preview; p != nil {
+		view.choose(api.ImportStart{Mapping: p.Mapping, DefaultType: &p.DefaultType, Match: &p.Match, OnMatch: &p.OnMatch})
+	}
+	return view
+}
+
+// choose fills the form with what a person has chosen.
+func (i *importView) choose(s api.ImportStart) {
+	for to, from := range map[*string]*string{&i.Start.DefaultType: s.DefaultType, &i.Start.Match: s.Match, &i.Start.OnMatch: s.OnMatch} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	i.Columns = nil
+	if i.Preview == nil || i.Format != "csv" {
+		return
+	}
+	for at, header := range i.Preview.Columns {
+		name := strings.TrimSpace(header)
+		if name == "" {
+			continue
+		}
+		column := importColumn{Header: name, Means: meanings(name, s.Mapping[name])}
+		for _, row := range i.Preview.Rows {
+			if at < len(row) && column.Sample == "" {
+				column.Sample = row[at]
+			}
+		}
+		i.Columns = append(i.Columns, column)
+	}
+}
+
+// meanings are what a column can mean: one of what an entry has, a field of its own, or nothing.
+func meanings(header, chosen string) []choice {
+	targets := []string{"", "name", "type", "external_id", "tags", "status", "label", "fields.first-name", "fields.last-name", "fields.email", "fields.phone",
+		"fields.industry", "method.provider", "method.account_name", "method.account_id", "id", "fields." + header}
+	if !slices.Contains(targets, chosen) {
+		targets = append(targets, chosen)
+	}
+	var out []choice
+	for _, target := range targets {
+		out = append(out, choice{Value: target, Text: meaning(target), Chosen: target == chosen})
+	}
+	return out
+}
+
+// meaning is what a column means in words.
+func meaning(target string) string {
+	switch target {
+	case "":
+		return "Leave this column out"
+	case "name":
+		return "Name"
+	case "type":
+		return "Type: person or organization"
+	case "external_id":
+		return "ID in another system"
+	case "tags":
+		return "Tags, separated by |"
+	case "status":
+		return "Status: active or inactive"
+	case "label":
+		return "Label in lists"
+	case "fields.first-name":
+		return "First name"
+	case "fields.last-name":
+		return "Last name"
+	case "fields.email":
+		return "Email"
+	case "fields.phone":
+		return "Phone"
+	case "fields.industry":
+		return "Industry"
+	case "method.provider":
+		return "Bank or wallet"
+	case "method.account_name":
+		return "Name on the account"
+	case "method.account_id":
+		return "Account number"
+	case "receiving_methods":
+		return "Receiving methods"
+	case "id":
+		return "Bursar's own ID (entry_…)"
+	}
+	if key, ok := strings.CutPrefix(target, "fields."); ok {
+		return fmt.Sprintf("Custom field “%s”", key)
+	}
+	if key, ok := strings.CutPrefix(target, "json."); ok {
+		return fmt.Sprintf("Custom field “%s”, as JSON", key)
+	}
+	return target
+}
+
+// Title is what the page is called.
+func (i importView) Title() string { return cmp.Or(i.Name, "Import") }
+
+// Working says whether the server works on it, or will.
+func (i importView) Working() bool {
+	return i.Status == api.ImportQueued || i.Status == api.ImportRunning
+}
+
+// Held says whether the file waits to be started.
+func (i importView) Held() bool { return i.Status == api.ImportHeld }
+
+// Percent is how much of the file is dealt with.
+func (i importView) Percent() int64 { return min(100, i.Position*100/max(1, i.Bytes)) }
+
+// Size is the size of the file in words.
+func (i importView) Size() string { return sizeText(i.Bytes) }
+
+// State is the status in words.
+func (i importView) State() string {
+	switch {
+	case i.Rehearsed():
+		return "Rehearsed"
+	case i.Held():
+		return "Not started"
+	case i.Working() && i.DryRun:
+		return "Rehearsing"
+	case i.DryRun && i.Status == api.ImportCompleted:
+		return "Rehearsed"
+	case i.Status == api.ImportQueued:
+		return "Waiting"
+	case i.Status == api.ImportRunning:
+		return "Running"
+	}
+	return capitalized(i.Status)
+}
+
+// Kind is the colour of the status.
+func (i importView) Kind() string {
+	switch i.Status {
+	case api.ImportCompleted:
+		return "good"
+	case api.ImportFailed:
+		return "bad"
+	case api.ImportCancelled:
+		return "muted"
+	}
+	return "warn"
+}
+
+// Why is the reason of its end as a sentence.
+func (i importView) Why() string { return sentence(i.Reason) }
+
+func sizeText(bytes int64) string {
+	switch {
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	case bytes >= 1<<10:
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

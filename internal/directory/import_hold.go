@@ -1,0 +1,168 @@
+package directory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
+	"bursar/internal/fault"
+)
+
+const (
+	// holdTime is how long a file waits for somebody to start its import.
+	holdTime = 24 * time.Hour
+	// previewRows is how many rows of a held file are shown.
+	previewRows = 10
+)
+
+var errNotHeld = fault.New(fault.ImportNotHeld, "the import does not wait to be started: it was started, has ended or was given up")
+
+// cannotImport says in a field why a file cannot be imported.
+func cannotImport(field string, err error) error {
+	var no *fault.Fault
+	if errors.As(err, &no) {
+		return err
+	}
+	return fault.Invalid(field, "cannot be imported: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// check opens a file by the options, and notes its format.
+func (o *importOptions) check(from io.Reader, workspaceID string) error {
+	file, err := entryfile.Open(from, o.file(workspaceID))
+	if err == nil {
+		o.Format = file.Format()
+	}
+	return err
+}
+
+// preview shows how a file begins, and notes its format. Account numbers are masked: nobody needs
+// them to tell one column from another, so that no look at a file has to be told in the log.
+func (o *importOptions) preview(from io.Reader, workspaceID string) (*api.ImportPreview, error) {
+	begin, err := entryfile.NewPreview(from, o.file(workspaceID), previewRows)
+	if err != nil {
+		return nil, err
+	}
+	o.Format = begin.Format
+	for at, name := range begin.Columns {
+		means := begin.Mapping[strings.TrimSpace(name)]
+		if means == "" && o.Format == entryfile.NDJSON {
+			means = name
+		}
+		for _, row := range begin.Rows {
+			if at < len(row) && row[at] != "" {
+				row[at] = masked(means, row[at])
+			}
+		}
+	}
+	out := &api.ImportPreview{
+		Columns: begin.Columns, Mapping: maps.Clone(begin.Mapping), Rows: begin.Rows, DefaultType: o.Type, Match: o.Match, OnMatch: o.OnMatch,
+	}
+	if out.Mapping == nil {
+		out.Mapping = map[string]string{}
+	}
+	return out, nil
+}
+
+// masked hides the account numbers of a cell.
+func masked(means, cell string) string {
+	switch means {
+	case "method.account_id":
+		return audit.Mask(cell)
+	case "receiving_methods":
+		var methods []api.ReceivingMethodCreate
+		if json.Unmarshal([]byte(cell), &methods) != nil {
+			return audit.Mask("") // such as one that was cut
+		}
+		var all []string
+		for _, m := range methods {
+			all = append(all, m.Provider+" "+audit.Mask(m.AccountID))
+		}
+		return strings.Join(all, ", ")
+	}
+	return cell
+}
+
+func (s *Service) storedPreview(ctx context.Context, i importRow) (*api.ImportPreview, error) {
+	preview, err := i.options.preview(&chunkReader{ctx: ctx, service: s, row: i, part: partFile}, i.workspaceID)
+	if err != nil {
+		return nil, cannotImport("file", err)
+	}
+	return preview, nil
+}
+
+// StartImport queues the import of a held file, or its rehearsal, after which the file is held
+// again.
+func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) (api.Import, error) {
+	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite)
+	if err == nil {
+		err = s.maySee(ctx, by, i) // whoever starts it can read its refused lines
+	}
+	if err == nil && i.status != api.ImportHeld {
+		err = errNotHeld
+	}
+	if err != nil {
+		return api.Import{}, err
+	}
+	o := &i.options
+	if in.Mapping != nil {
+		o.Mapping = in.Mapping
+	}
+	set(&o.Type, in.DefaultType)
+	set(&o.Match, in.Match)
+	set(&o.OnMatch, in.OnMatch)
+	o.DryRun = in.DryRun
+	if err := o.check(&chunkReader{ctx: ctx, service: s, row: i, part: partFile}, i.workspaceID); err != nil {
+		return api.Import{}, cannotImport("mapping", err)
+	}
+	i.actor = by.Actor
+	options, actor, err := i.encoded()
+	if err != nil {
+		return api.Import{}, err
+	}
+	queued, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Import, audit.Event, error) {
+		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'queued', options = $2, actor = $3, lease_until = $4, reason = '', started_at = 0,
+				position = 0, position_lines = 0, lines = 0, created = 0, updated = 0, unchanged = 0, refused = 0
+			WHERE id = $1 AND status = 'held' AND lease_until > $4 RETURNING `+importColumns, i.id, options, actor, tx.Now())
+		if err == nil && i.id == "" {
+			err = errNotHeld
+		}
+		if err == nil { // what a rehearsal has said of the lines is of no use any more
+			err = tx.Exec(`DELETE FROM directory_import_chunk WHERE import_id = $1 AND part IN ($2, $3)`, i.id, partRefused, partPlan)
+		}
+		return i.wire(tx.Now()), i.event(audit.ImportStarted, "Started"), err
+	})
+	if err == nil {
+		s.wakeImports()
+	}
+	return queued, err
+}
+
+// holdAgain ends the rehearsal of a held file; the id of the returned import is empty if it is
+// another node's or has ended. A reason says why the rehearsal failed.
+func holdAgain(tx *db.Tx, id, node, _, reason string) (importRow, error) {
+	return oneImport(tx.Q, `UPDATE directory_import SET status = 'held', reason = $2, lease_until = $3, node = ''
+		WHERE id = $1 AND ended_at = 0 AND status = 'running' AND node = $4 RETURNING `+importColumns,
+		id, reason, tx.Now()+holdTime.Milliseconds(), node)
+}
+
+// giveUpHeld cancels imports that nobody has started in time, and deletes their files.
+func giveUpHeld(tx *db.Tx) error {
+	late, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) },
+		`UPDATE directory_import SET status = 'cancelled', reason = 'nobody started it within 24 hours', ended_at = $1, lease_until = 0
+			WHERE ended_at = 0 AND lease_until <= $1 AND status = 'held' RETURNING id`, tx.Now())
+	for _, id := range late {
+		if err == nil {
+			err = tx.Exec(`DELETE FROM directory_import_chunk WHERE import_id = $1`, id)
+		}
+	}
+	return err
+}

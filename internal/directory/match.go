@@ -1,0 +1,153 @@
+package directory
+
+import (
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
+	"bursar/internal/fault"
+	"bursar/internal/vault"
+)
+
+// matches are the entries that rows of a transaction may be about. They are looked for all at
+// once, since a look for each row would cost a round trip, and follow what the rows change.
+type matches struct {
+	ids  map[string][]string // by what they are matched by; of many entries, two are enough
+	mine map[string]bool     // of match=id: whether an entry is of this workspace; unknown ones are absent
+}
+
+// lookupsAtOnce is how many values one statement looks for: always as many, so that there is one
+// text to prepare, and those of a whole transaction, so that it is one look.
+const lookupsAtOnce = importBatch
+
+// look finds what rows are about.
+func (a *applier) look(rows []*entryfile.Row) error {
+	a.matches = matches{ids: map[string][]string{}, mine: map[string]bool{}}
+	var keys []any
+	for _, row := range rows {
+		switch {
+		case a.wrong[row] != nil:
+		case a.match == matchID && row.ID != "":
+			keys = append(keys, stored(row.ID))
+		default:
+			keys = append(keys, a.keysOf(row.Fields, row.Methods)...)
+		}
+	}
+	for some := range slices.Chunk(keys, lookupsAtOnce) {
+		err := a.tx.EachOf(a.lookup(some), func(r db.Rows) error {
+			id := db.UnpackID("entry", r, 0)
+			if a.match == matchID {
+				a.matches.mine[id] = r.Int(1) == a.workspace
+			} else {
+				a.matches.add(string(r.Raw(1)), id)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookup is the statement that looks for values.
+func (a *applier) lookup(some []any) *db.Statement {
+	var sql *db.Statement
+	switch a.match {
+	case matchID:
+		sql = db.NewStatement(`SELECT id, workspace_number FROM directory_entry WHERE id IN (`)
+	case matchAccount:
+		sql = db.NewStatement(`SELECT m.entry_id, m.account_key FROM receiving_method m WHERE m.account_key IN (`)
+	default:
+		column := map[string]string{matchEmail: "email_key", matchPhone: "phone_key"}[a.match]
+		sql = db.NewStatement(`SELECT id, `+column+` FROM directory_entry WHERE workspace_number = `, a.workspace)
+		sql.Add(` AND deleted_at IS NULL AND ` + column + ` IN (`)
+	}
+	for i := range lookupsAtOnce {
+		if i > 0 {
+			sql.Add(`, `)
+		}
+		sql.Add(``, some[min(i, len(some)-1)])
+	}
+	sql.Add(`)`)
+	if a.match == matchAccount {
+		// What was retired or rejected tells of nobody. With a join, the planners would start with all
+		// entries of the workspace.
+		sql.Add(` AND m.status IN ('pending', 'active') AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.workspace)
+	}
+	return sql
+}
+
+// keysOf returns what an entry with fields and methods is found by.
+func (a *applier) keysOf(fields api.Fields, methods []api.ReceivingMethodCreate) (keys []any) {
+	switch a.match {
+	case matchEmail, matchPhone:
+		if key := db.MatchKey(a.match, fields); key != nil {
+			keys = append(keys, key)
+		}
+	case matchAccount:
+		for _, m := range methods[:min(len(methods), 1)] {
+			for _, key := range a.accounts.Lookups(vault.NormalNumber(m.AccountID)) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+func (m matches) add(key, id string) {
+	if have := m.ids[key]; len(have) < 2 && !slices.Contains(have, id) {
+		m.ids[key] = append(have, id)
+	}
+}
+
+// matchKey is the text under which a key is kept.
+func matchKey(key any) string {
+	if sealed, ok := key.([]byte); ok {
+		return string(sealed)
+	}
+	text, _ := key.(string)
+	return text
+}
+
+// matched notes that an entry has become what rows may be about. before are the fields that it had.
+func (a *applier) matched(id string, before, after api.Fields) {
+	for _, key := range a.keysOf(before, nil) {
+		a.matches.ids[matchKey(key)] = slices.DeleteFunc(a.matches.ids[matchKey(key)], func(other string) bool { return other == id })
+	}
+	for _, key := range a.keysOf(after, nil) {
+		a.matches.add(matchKey(key), id)
+	}
+}
+
+// find returns the id of the entry that a row is about, or "" if it is about none.
+func (a *applier) find(row *entryfile.Row) (string, error) {
+	switch a.match {
+	case matchID:
+		if row.ID != "" && !a.matches.mine[row.ID] {
+			return row.ID, fault.Invalid(matchID, "is not that of an entry of this workspace: without ids, lines make new entries")
+		}
+		return row.ID, nil
+	case matchExternal:
+		if row.ExternalID == nil {
+			return "", nil
+		}
+		return a.external[*row.ExternalID], nil
+	}
+	var found []string
+	for _, key := range a.keysOf(row.Fields, row.Methods) {
+		for _, id := range a.matches.ids[matchKey(key)] {
+			if !slices.Contains(found, id) {
+				found = append(found, id)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return found[0], nil
+	}
+	return "", fault.Invalid(a.match, "is that of more than one entry")
+}
