@@ -408,7 +408,7 @@ func (in *BulkInput) Validate(v *fault.Violations) {
 		v.Add("ids", fmt.Sprintf("must have at most %d elements: use filter", api.MaxBulk))
 	}
 	for _, id := range in.IDs {
-		if len(id) != idLength {
+		if stored(id) == nil { // also one with an end of a line in it, which would be two
 			v.Add("ids", "must be ids of entries")
 			break
 		}

@@ -290,3 +290,17 @@ func TestABulkSentAgainUnderItsKeyIsTheSame(t *testing.T) {
 		}
 	})
 }
+
+// What is no id of an entry is refused, also where it would be several lines of the bulk's file.
+func TestABulkTakesOnlyIDs(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		c := n.Admin(t)
+		for _, id := range []string{strings.Repeat("\n", 32), "entry_" + strings.Repeat(" ", 26), "entry_" + strings.Repeat("A", 25) + "\n"} {
+			ids := make([]string, 1000)
+			for i := range ids {
+				ids[i] = id
+			}
+			bulk(c, "activate", servertest.Body{"ids": ids}).Invalid("ids")
+		}
+	})
+}
