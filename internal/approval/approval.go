@@ -127,10 +127,11 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	if err != nil {
 		return "", err
 	}
-	maker, involved, err := makerOf(tx.Q, by)
+	maker, involved, err := makerOf(tx.Q, by.Actor)
 	if err != nil {
 		return "", err
 	}
+	involved = append(involved, by.Behind...)
 	for _, subject := range r.Takes {
 		earlier, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT involved FROM approval WHERE subject_id = $1 AND state = 'void'`, subject)
 		if err != nil {
@@ -156,7 +157,7 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 
 // makerOf describes who asks, and lists the accounts who own or made what they use to ask: none
 // of those is a second person.
-func makerOf(q db.Q, by db.Caller) (api.ApprovalMaker, []string, error) {
+func makerOf(q db.Q, by audit.Actor) (api.ApprovalMaker, []string, error) {
 	maker := api.ApprovalMaker{ID: by.ID, Type: string(by.Type), Name: by.Name, Email: by.Email, IP: by.IP,
 		Program: identity.ProgramName(by.Agent), KeyID: by.KeyID, SessionID: by.SessionID}
 	involved := []string{by.ID}
@@ -176,6 +177,12 @@ func makerOf(q db.Q, by db.Caller) (api.ApprovalMaker, []string, error) {
 		}
 	}
 	return maker, involved, nil
+}
+
+// Involved lists the accounts that are no second person for what an actor asks for.
+func Involved(q db.Q, by audit.Actor) ([]string, error) {
+	_, involved, err := makerOf(q, by)
+	return involved, err
 }
 
 // involves reports whether an account asked, or owns or made what was used to ask.
@@ -198,7 +205,7 @@ func (a Approval) mayApprove(by db.Caller, people access.SecondPerson, now int64
 	case by.ID == a.Maker.ID:
 		return denied("you asked for this yourself: somebody else has to approve it")
 	case a.involves(by.ID):
-		return denied("you asked for this account before, or own or made the key, client or session that asked for it: somebody else has to approve it")
+		return denied("you asked for this account before, had a part in the file that has it, or own or made the key, client or session that asked for it: somebody else has to approve it")
 	case people.CountsFrom(by.ID) > now:
 		return denied("your permission to approve is new: it counts from %s on", time.UnixMilli(people.CountsFrom(by.ID)).UTC().Format("2006-01-02 15:04 UTC"))
 	}

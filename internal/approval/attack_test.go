@@ -1,6 +1,7 @@
 package approval_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -75,5 +76,30 @@ func TestTheTimeOfANewApproverBeginsAtOnce(t *testing.T) {
 				t.Errorf("%s does not count after a day: %s", c.UserID, shown.CannotBecause)
 			}
 		}
+	})
+}
+
+// Whoever sent a held file, or said in a rehearsal what its columns mean, is no second person for
+// its accounts because a colleague has started it.
+func TestNobodyApprovesTheFileThatAColleagueStarted(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.FirstTenant(t)
+		sender, rehearser, starter, second := x.Owner, x.Member("admin"), x.Member("admin"), x.Member("admin")
+		x.EverybodyCounts()
+		held := sender.Do(http.MethodPost, "/v1/directory/imports?"+servertest.Query("workspace_id", x.WorkspaceID, "hold", "true"),
+			accountHeader+"person,Ada,E-1,bank,Ada,ACCOUNT-A,\n", "Content-Type", "text/csv").OK()
+		start := "/v1/directory/imports/" + held.Text("id") + "/start"
+		rehearser.Post(start, body{"dry_run": true, "match": "external_id"}).OK()
+		n.RunImports(t)
+		starter.Post(start, body{}).OK()
+		n.RunImports(t)
+		asked := waiting(starter)
+		if len(asked) != 1 {
+			t.Fatalf("%v wait", asked)
+		}
+		for _, c := range []*servertest.Client{sender, rehearser, starter} {
+			n.Person(t, c).Approve(asked[0]).Fails(403, "FORBIDDEN")
+		}
+		n.Person(t, second).Approve(asked[0]).OK()
 	})
 }

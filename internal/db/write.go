@@ -20,6 +20,9 @@ import (
 type Caller struct {
 	audit.Actor
 	IdempotencyKey *IdempotencyKey
+	// Behind are other accounts that had a part in what is written, such as that of the sender of a
+	// file whose import the caller has started. They are no second person for it either.
+	Behind []string
 }
 
 // Write runs fn in a transaction and commits its changes together with the

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/directory/entryfile"
@@ -123,7 +125,16 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 	if err := o.check(&chunkReader{ctx: ctx, service: s, row: i, part: partFile}, i.workspaceID); err != nil {
 		return api.Import{}, cannotImport("mapping", err)
 	}
-	i.actor = by.Actor
+	err = s.db.Read(ctx, func(q db.Q) error {
+		involved, err := approval.Involved(q, i.actor)
+		o.Behind = slices.Concat(o.Behind, involved)
+		return err
+	})
+	if err != nil {
+		return api.Import{}, err
+	}
+	slices.Sort(o.Behind)
+	o.Behind, i.actor = slices.Compact(o.Behind), by.Actor
 	options, actor, err := i.encoded()
 	if err != nil {
 		return api.Import{}, err

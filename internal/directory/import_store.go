@@ -43,6 +43,8 @@ type importOptions struct {
 	Bulk *bulkOptions `json:"bulk,omitzero"` // of a bulk, which has nothing else
 	Hold bool         `json:"hold,omitzero"`
 	Name string       `json:"name,omitzero"` // of the file
+	// Behind are the accounts of who sent a held file or rehearsed it before somebody else started it.
+	Behind []string `json:"behind,omitzero"`
 }
 
 func (o importOptions) file(workspaceID string) entryfile.Options {
