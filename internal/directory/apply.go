@@ -154,12 +154,13 @@ func (a *applier) apply(row *entryfile.Row) (result, error) {
 	if err := a.wrong[row]; err != nil {
 		return result{}, err
 	}
+	// Before anything is looked for: who may not write accounts does not learn who shares one.
+	if len(row.Methods) > 0 && !a.held.Has(access.ReceivingWrite) {
+		return result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.workspaceID})
+	}
 	id, err := a.find(row)
 	if err != nil {
 		return result{}, err
-	}
-	if len(row.Methods) > 0 && !a.held.Has(access.ReceivingWrite) {
-		return result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.workspaceID})
 	}
 	if id == "" {
 		return a.create(row)

@@ -101,6 +101,9 @@ func (s *Service) Bulk(ctx context.Context, by db.Caller, in BulkInput) (api.Bul
 		b.lines = []byte(strings.Join(in.IDs, "\n") + "\n")
 		return s.startBulk(ctx, by, b, nil)
 	}
+	if _, err := s.authority.Held(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil { // how many match tells what they have
+		return api.Bulk{}, err
+	}
 	f, err := s.matching(ctx, by, in.WorkspaceID, workspace, *in.Filter, in.words)
 	if err != nil {
 		return api.Bulk{}, err

@@ -110,6 +110,9 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 	if err != nil {
 		return api.Merge{}, asPart(err)
 	}
+	if !held.Has(access.DirectoryRead) { // the answer tells what the entries have
+		return api.Merge{}, fault.Denied(string(access.DirectoryRead), fault.Scope{WorkspaceID: at.workspaceID})
+	}
 	if err := s.vault.Ready(ctx, at.workspace); err != nil {
 		return api.Merge{}, err
 	}
