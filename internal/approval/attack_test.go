@@ -103,3 +103,46 @@ func TestNobodyApprovesTheFileThatAColleagueStarted(t *testing.T) {
 		n.Person(t, second).Approve(asked[0]).OK()
 	})
 }
+
+// Which of several methods becomes the default does not depend on the order in which those that
+// were moved are approved, and none of them takes the place of a default that was not shown.
+func TestWhatWasMovedIsTheDefaultOnlyIfThatWasShown(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		maker := x.Owner
+		restored, source, target := x.Entry("Ada"), x.Entry("Bob"), x.Entry("Bob B.")
+		for _, entry := range []string{restored, source} {
+			maker.AddMethod(entry, servertest.Account("MAIN"))
+			maker.AddMethod(entry, servertest.Account("OTHER"))
+		}
+		second := n.Person(t, x.Member("admin"))
+		maker.Delete("/v1/directory/" + restored).OK()
+		maker.Post("/v1/directory/"+restored+"/restore", nil).OK()
+		maker.Post("/v1/directory/"+target+"/merge", body{"sources": []string{source}}).OK()
+		approvals := func(entry string) map[string]string {
+			found := map[string]string{}
+			for _, m := range servertest.Decoded[[]api.ReceivingMethod](maker.Get(methods(entry))) {
+				found[m.AccountID] = m.ApprovalID
+			}
+			return found
+		}
+		for _, entry := range []string{restored, target} {
+			second.Approve(approvals(entry)["OTHER"]).OK()
+		}
+		n.Clock.Advance(day + time.Second)
+		again(t, maker)
+		second = n.Person(t, second.Again(t))
+		for _, entry := range []string{restored, target} {
+			expect(t, "paid before the default is approved", paid(maker, entry), "OTHER")
+		}
+		second.Approve(approvals(target)["MAIN"]).OK()
+		added := maker.Post(methods(restored), servertest.Account("NEW", body{"is_default": true})).OK()
+		second.Approve(added.Text("approval_id")).OK()
+		n.Clock.Advance(day + time.Second)
+		again(t, maker)
+		second = n.Person(t, second.Again(t))
+		expect(t, "paid after the merge", paid(maker, target), "MAIN* OTHER")
+		expect(t, "paid after the restoration", paid(maker, restored), "OTHER NEW*")
+		second.Approve(approvals(restored)["MAIN"]).Fails(422, "APPROVAL_CHANGED") // it was asked for where there was no default
+	})
+}

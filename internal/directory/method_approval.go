@@ -72,7 +72,7 @@ func (s *Service) applyMethod(tx *db.Tx, a approval.Approval) (audit.Changes, st
 		return nil, "", err
 	}
 	same, err := tx.Row(`SELECT id FROM receiving_method WHERE id = $1 AND version = $2`, a.SubjectID, a.Version).Scan(new(string))
-	if err == nil && (!same || c.Method.ID != a.SubjectID || e.label != c.EntryLabel || c.Default && defaultOf(methods).ID != c.OldDefault.ID && c.Why != "restored") {
+	if err == nil && (!same || c.Method.ID != a.SubjectID || e.label != c.EntryLabel || c.Default && defaultOf(methods).ID != c.OldDefault.ID) {
 		err = fault.New(fault.ApprovalChanged, "the payee or its receiving methods have changed since this was asked for: withdraw it and ask again")
 	}
 	if err != nil {

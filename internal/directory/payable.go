@@ -72,7 +72,8 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 
 // activate makes a method payable after the time that an approved change cools, and the
 // default if that is wanted, or if it is the first one. One that was asked for beside a default is
-// not the default because that one has been removed meanwhile: nobody has approved that.
+// not the default because that one has been removed meanwhile, nor is one that was none where it
+// was before, because it is approved before the one that was: nobody has approved that.
 func (s *Service) activate(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange, hours int64) (api.ReceivingMethod, error) {
 	m, now := c.Method, tx.Now()
 	at := now + hours*time.Hour.Milliseconds()
@@ -87,7 +88,8 @@ func (s *Service) activate(tx *db.Tx, e entry, methods []api.ReceivingMethod, c 
 			return m, err
 		}
 	}
-	if c.Default || !others && c.OldDefault.ID == "" {
+	isNew := c.Why == "added" || c.Why == "changed"
+	if c.Default || isNew && !others && c.OldDefault.ID == "" {
 		if hours == 0 {
 			if err := forgetDefault(tx, e); err != nil {
 				return m, err
