@@ -101,9 +101,10 @@ func (a *applier) applyBulk(row *entryfile.Row) (result, error) {
 	case api.BulkUntag:
 		changed, err = a.bulkUntag(e)
 	case api.BulkDelete:
-		changed, undo = true, fmt.Sprintf("%s %d\n", id, a.tx.Now())
+		now := a.tx.Now() // once: what undoes it looks for this very moment
+		changed, undo = true, fmt.Sprintf("%s %d\n", id, now)
 		var event audit.Event
-		event, err = a.service.remove(a.tx, a.by, e)
+		event, err = a.service.remove(a.tx, a.by, e, now)
 		a.events = append(a.events, event)
 	}
 	if err != nil || !changed {

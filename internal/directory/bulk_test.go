@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -301,6 +302,30 @@ func TestABulkTakesOnlyIDs(t *testing.T) {
 				ids[i] = id
 			}
 			bulk(c, "activate", servertest.Body{"ids": ids}).Invalid("ids")
+		}
+	})
+}
+
+// A bulk takes a while, so its entries are deleted at different moments: each comes back all the same.
+func TestAllThatABulkDeletesComesBackHoweverLongItTook(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		c := n.Admin(t)
+		thePeople(t, c, 300)
+		ctx, cancel := context.WithCancel(t.Context())
+		var hurry sync.WaitGroup
+		hurry.Go(func() {
+			for ctx.Err() == nil {
+				n.Clock.Advance(10 * time.Microsecond) // so that time passes between any two steps
+			}
+		})
+		gone := bulk(c, "delete", servertest.Body{"filter": servertest.Body{}})
+		cancel()
+		hurry.Wait()
+		if got := did(gone.OK()); got != "completed 300 0 0" {
+			t.Fatalf("delete: %s", gone.Body)
+		}
+		if got := did(undo(c, gone).OK()); got != "completed 300 0 0" {
+			t.Errorf("undo: %s", got)
 		}
 	})
 }

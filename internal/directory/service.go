@@ -332,14 +332,15 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 		if err != nil {
 			return api.Deleted{}, audit.Event{}, err
 		}
-		event, err := s.remove(tx, by, e)
+		event, err := s.remove(tx, by, e, tx.Now())
 		return api.Deleted{ID: in.ID, Deleted: true}, event, err
 	})
 }
 
-// remove hides an entry that is locked, and ends what waits about it. Every deletion ends here.
-func (s *Service) remove(tx *db.Tx, by db.Caller, e entry) (audit.Event, error) {
-	err := hide(tx, e)
+// remove hides an entry that is locked, as deleted at a moment, and ends what waits about it. Every
+// deletion ends here.
+func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Event, error) {
+	err := hide(tx, e, at)
 	if err == nil {
 		err = s.endPending(tx, by, e, "the entry was deleted")
 	}

@@ -177,8 +177,8 @@ func dropWords(tx *db.Tx, e entry, words []string) error {
 	return nil
 }
 
-func hide(tx *db.Tx, e entry) error {
-	if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2 WHERE id = $1`, stored(e.id), tx.Now()); err != nil {
+func hide(tx *db.Tx, e entry, at int64) error {
+	if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2 WHERE id = $1`, stored(e.id), at); err != nil {
 		return err
 	}
 	return unlist(tx, e)
