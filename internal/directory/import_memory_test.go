@@ -84,3 +84,17 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 		t.Logf("from %d to %d KiB", heap.least>>10, heap.most>>10)
 	})
 }
+
+// A transaction has few lines if each of them has many accounts: everybody's writes wait for it.
+func TestLinesWithManyAccountsAreImportedFewAtATime(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		line := `{"type":"person","name":"Ada","receiving_methods":[` +
+			strings.TrimSuffix(strings.Repeat(`{"provider":"bank","account_name":"Ada","account_id":"1"},`, 50), ",") + "]}\n"
+		if got := counts(n.Admin(t).Import(strings.Repeat(line, 100), "dry_run", "true")); got != "completed 100 0 0 0" {
+			t.Fatalf("the import is %s", got)
+		}
+		if got := n.Count(t, `SELECT count(*) FROM directory_import_chunk WHERE part = 'plan'`); got < 10 { // one for each transaction
+			t.Errorf("5,000 accounts were imported in %d transactions", got)
+		}
+	})
+}

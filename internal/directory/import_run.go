@@ -197,12 +197,13 @@ func nextRows(file entryfile.Reader, polite bool) (rows []*entryfile.Row, err er
 	if polite {
 		most = politeBatch
 	}
-	for len(rows) < most && file.Position().Offset-begin < importBatchBytes {
+	for n := 0; n < most && file.Position().Offset-begin < importBatchBytes; {
 		row, err := file.Next()
 		if err != nil {
 			return rows, err
 		}
 		rows = append(rows, row)
+		n += max(1, len(row.Methods)) // each of which takes as long as a line
 	}
 	return rows, nil
 }
