@@ -21,6 +21,10 @@ import (
 // options say what becomes of them. Up to api.MaxBulk entries it is done at once, in one
 // transaction; a larger one waits to be run like an import.
 
+// restoreAtOnce is how many entries are restored in one transaction: each asks for approval of up to
+// maxMethods receiving methods, and everybody's writes wait for that on SQLite.
+const restoreAtOnce = 100
+
 // bulkOptions are what a bulk was asked for with.
 type bulkOptions struct {
 	Action  string `json:"action"`
@@ -212,7 +216,11 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 	}
 	b.row.id, b.row.actor = s.db.NewID("bulk"), by.Actor
 	b.row.options.Bulk.Entries = int64(bytes.Count(b.lines, []byte("\n")))
-	if b.row.options.Bulk.Entries > api.MaxBulk {
+	most := int64(api.MaxBulk)
+	if b.row.options.Bulk.Action == api.BulkRestore {
+		most = restoreAtOnce
+	}
+	if b.row.options.Bulk.Entries > most {
 		return s.queueBulk(ctx, by, b, held, all)
 	}
 	file := newBulkFile(bytes.NewReader(b.lines))
