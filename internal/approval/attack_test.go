@@ -1,6 +1,7 @@
 package approval_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -144,5 +145,26 @@ func TestWhatWasMovedIsTheDefaultOnlyIfThatWasShown(t *testing.T) {
 		expect(t, "paid after the merge", paid(maker, target), "MAIN* OTHER")
 		expect(t, "paid after the restoration", paid(maker, restored), "OTHER NEW*")
 		second.Approve(approvals(restored)["MAIN"]).Fails(422, "APPROVAL_CHANGED") // it was asked for where there was no default
+	})
+}
+
+// The number to call back is one that the payee had, not one of an entry that was merged into it.
+func TestNobodyPlantsTheNumberToCallBackByAMerge(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		payee, decoy := x.Entry("Ada"), x.Entry("Ada L.")
+		for _, phone := range []string{"+442079460001", "+442079460002"} {
+			maker.Patch("/v1/directory/"+decoy, body{"fields": body{"phone": phone, "mobile": phone}}).OK()
+		}
+		maker.Patch("/v1/directory/"+payee, body{"fields": body{"phone": "+442079460958"}}).OK()
+		n.Clock.Advance(31 * day) // what the payee has is no news
+		again(t, maker)
+		for _, phone := range []string{"+442079460003", "+442079460004"} {
+			maker.Patch("/v1/directory/"+decoy, body{"fields": body{"phone": phone, "mobile": phone}}).OK()
+		}
+		maker.Post("/v1/directory/"+payee+"/merge", body{"sources": []string{decoy}}).OK()
+		_, id := add(maker, payee, "1")
+		shown := servertest.Decoded[api.Approval](n.Person(t, second.Again(t)).Get("/v1/approvals/" + id))
+		expect(t, "contacts", fmt.Sprint(shown.Contacts), "[{phone +442079460958 } {mobile +442079460004 }]")
 	})
 }

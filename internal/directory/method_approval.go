@@ -199,7 +199,8 @@ const (
 // recentChanges returns what changed lately about an entry and its other receiving methods,
 // newest first, and what the entry's fields were before. Whoever approves sees it without the
 // permission to read the whole log. The earlier fields come from all rows: nobody hides a new phone
-// number behind many later changes.
+// number behind many later changes. They come from no row of an entry that was merged into this one:
+// nobody makes their own number the one to call back by merging an entry that once had it.
 func recentChanges(q db.Q, e entry, subjectID string, now int64) (list []api.ApprovalChange, earlier map[string]string, err error) {
 	about, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
 		`SELECT method_id FROM entry_method_log WHERE entry_id = $1 ORDER BY method_id DESC LIMIT $2`, stored(e.id), maxAbout)
@@ -221,7 +222,7 @@ func recentChanges(q db.Q, e entry, subjectID string, now int64) (list []api.App
 					Timestamp: row.Timestamp, Changes: row.Changes})
 			}
 			for _, c := range row.Changes {
-				if key, isField := strings.CutPrefix(c.Field, "fields."); isField && isContact(key) {
+				if key, isField := strings.CutPrefix(c.Field, "fields."); isField && isContact(key) && resource == e.id {
 					earlier[key] = plain(c.Before) // newest first, so the oldest value stays
 				}
 			}
