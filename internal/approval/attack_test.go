@@ -168,3 +168,19 @@ func TestNobodyPlantsTheNumberToCallBackByAMerge(t *testing.T) {
 		expect(t, "contacts", fmt.Sprint(shown.Contacts), "[{phone +442079460958 } {mobile +442079460004 }]")
 	})
 }
+
+// What was asked for because of a merge does not go on to wait when the merge is undone by one who
+// needs nobody else any more.
+func TestAnUndoneMergeLeavesNothingWaiting(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.FirstTenant(t)
+		maker, target, source := x.Owner, x.Entry("Ada"), x.Entry("Ada L.")
+		maker.AddMethod(source, servertest.Account("1"))
+		second := n.Person(t, x.Member("admin"))
+		merged := maker.Post("/v1/directory/"+target+"/merge", body{"sources": []string{source}}).OK().Text("id")
+		second.Approve(maker.Patch(x.Path("/receiving-policy"), body{"receiving_approval": "one_person"}).OK().Text("approval_id")).OK()
+		maker.Post("/v1/directory/merges/"+merged+"/undo", nil).OK()
+		expect(t, "paid", paid(maker, source), "1*")
+		expect(t, "what waits", fmt.Sprint(waiting(maker)), "[]")
+	})
+}

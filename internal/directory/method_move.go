@@ -79,6 +79,9 @@ func (s *Service) returnMethods(tx *db.Tx, by db.Caller, event *audit.Event, was
 		return err
 	}
 	for _, m := range was.Methods {
+		if _, err := s.approvals.Void(tx, by, m.ID, "the merge that it was asked for was undone"); err != nil {
+			return err
+		}
 		var chosen any
 		if at, ok := was.Chosen[m.ID]; ok {
 			chosen = at
