@@ -41,6 +41,10 @@ const (
 	CodeExternalIDTaken      = "EXTERNAL_ID_TAKEN"      // another entry has the external id
 	CodeApprovalDecided      = "APPROVAL_DECIDED"       // the approval is no longer pending
 	CodeApprovalChanged      = "APPROVAL_CHANGED"       // the approval is for something else than what was shown
+	CodeDuplicateEntry       = "DUPLICATE_ENTRY"        // the new entry may be a double of another, and those are refused
+	CodeEntryMerged          = "ENTRY_MERGED"           // the entry is a part of another one
+	CodeMergeChanged         = "MERGE_CHANGED"          // an entry was changed since the merge
+	CodeMergeFinal           = "MERGE_FINAL"            // the merge can no longer be undone
 	CodeImportNotHeld        = "IMPORT_NOT_HELD"        // the import was started, has ended or was given up
 )
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,19 +58,14 @@ refuse it creates nothing; without it, the setting of the workspace counts.`,
 			p.WorkspaceID, p.Fields = w.ID, list
 			made, err := s.Directory.CreateUnlessDouble(c.Context(), p, onDuplicate)
 			if err != nil {
-				return fmt.Errorf("create the entry: %w", err)
+				return r.tellDoubles(fmt.Errorf("create the entry: %w", err))
 			}
 			called := cmp.Or(*properties["label"], *properties["name"], list.Text(api.FieldName), "the "+p.Type)
 			if err := r.say("Created %s in %s.", called, w.Name); err != nil {
 				return err
 			}
-			if len(made.Duplicates) > 0 {
-				if err := r.say("It may be a double of:"); err != nil {
-					return err
-				}
-				if err := writeDuplicates(r.terminal.Err, made.Duplicates); err != nil {
-					return err
-				}
+			if err := r.sayDoubles(made.Duplicates); err != nil {
+				return err
 			}
 			return out.Write(r.terminal, made, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, made.ID)
@@ -87,4 +83,29 @@ refuse it creates nothing; without it, the setting of the workspace counts.`,
 	completeFlag(c, "tag", r.completeTags())
 	out.Bind(c, false)
 	return r.inWorkspace(c)
+}
+
+// sayDoubles names the entries of which a new one may be a double.
+func (r *remote) sayDoubles(list []api.Duplicate) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := r.say("It may be a double of:"); err != nil {
+		return err
+	}
+	return writeDuplicates(r.terminal.Err, list)
+}
+
+// tellDoubles names the entries because of which a new one was refused, and says what to do.
+func (r *remote) tellDoubles(err error) error {
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Code != client.CodeDuplicateEntry {
+		return err
+	}
+	var details api.Duplicates
+	_ = json.Unmarshal(refused.Details, &details) // without them the refusal still says what is wrong
+	if err := r.sayDoubles(details.Duplicates); err != nil {
+		return err
+	}
+	return withHint(err, "Pass --on-duplicate warn to create it all the same.")
 }

@@ -33,6 +33,7 @@ import (
 type importFlags struct {
 	format, delimiter, kind string
 	match, onMatch          string
+	onDuplicate             string
 	mapping                 []string
 	dry, again, raw         bool
 	refused                 string
@@ -50,6 +51,10 @@ it, and watch how far it is. A line about an entry that exists updates it;
 any other line makes an entry. --match says by what a line is known: by the
 id of the entry, the id in another system, the e-mail address, the phone
 number, or the number of an account.
+
+A new entry with the e-mail address, phone number or name of another may be a
+double of it. With --on-duplicate refuse its line is refused; without the flag
+the setting of the workspace counts.
 
 CSV files begin with a line that names the columns. They are UTF-8, separated
 by commas, semicolons or tabs. A column goes where its header says:
@@ -100,6 +105,7 @@ where a line was refused.`,
 	flags.StringVar(&f.kind, "type", "", "what lines without a type are: person or organization")
 	flags.StringVar(&f.match, "match", "id", "what makes a line an update: id, external_id, email, phone or account")
 	flags.StringVar(&f.onMatch, "on-match", "update", "what becomes of such a line: update, skip or refuse")
+	flags.StringVar(&f.onDuplicate, "on-duplicate", "", "what becomes of a new entry that may be a double: allow, warn or refuse")
 	flags.BoolVar(&f.dry, "dry-run", false, "show line by line what would be done, and change nothing")
 	flags.BoolVar(&f.again, "again", false, "import every line once more, also what was imported before")
 	flags.StringVar(&f.refused, "refused", "", "write refused lines here (default FILE.refused.csv or .ndjson)")
@@ -108,6 +114,7 @@ where a line was refused.`,
 	completeWords(c, "type", api.EntryTypes())
 	completeWords(c, "match", matchKeys())
 	completeWords(c, "on-match", onMatches())
+	completeWords(c, "on-duplicate", api.OnDuplicates())
 	r.inWorkspace(c)
 	out.Bind(c, false)
 	return c
@@ -118,9 +125,9 @@ func onMatches() []string { return []string{"update", "skip", "refuse"} }
 
 // params checks the flags and says how the file is imported.
 func (f *importFlags) params(name string) (client.ImportParams, error) {
-	p := client.ImportParams{Format: f.format, DefaultType: f.kind, Match: f.match, OnMatch: f.onMatch, DryRun: f.dry, Delimiter: f.delimiter, Raw: f.raw, Mapping: map[string]string{}}
+	p := client.ImportParams{Format: f.format, DefaultType: f.kind, Match: f.match, OnMatch: f.onMatch, OnDuplicate: f.onDuplicate, DryRun: f.dry, Delimiter: f.delimiter, Raw: f.raw, Mapping: map[string]string{}}
 	err := errors.Join(oneOf("format", f.format, entryfile.Formats()), oneOf("type", f.kind, api.EntryTypes()),
-		oneOf("match", f.match, matchKeys()), oneOf("on-match", f.onMatch, onMatches()))
+		oneOf("match", f.match, matchKeys()), oneOf("on-match", f.onMatch, onMatches()), oneOf("on-duplicate", f.onDuplicate, api.OnDuplicates()))
 	if _, bad := entryfile.ParseDelimiter(f.delimiter); bad != nil {
 		err = errors.Join(err, term.Usagef("--delimiter %w", bad))
 	}
@@ -457,6 +464,8 @@ func (r *remote) showPlanned(w io.Writer, l client.ImportLine) error {
 	switch {
 	case len(l.Changes) > 0:
 		detail = strings.Join(l.Changes, ", ")
+	case len(l.Duplicates) > 0 && detail == "":
+		detail = "may be a double of " + l.Duplicates[0].Label + " " + l.Duplicates[0].ID
 	case detail == "":
 		detail = l.Type
 	}

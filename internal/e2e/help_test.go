@@ -34,7 +34,7 @@ var flagsOf = map[string][]string{
 	"directory export":          {"delimiter", "fields", "format", "raw", "search", "sort", "status", "tag", "type", "workspace"},
 	"directory get":             {"jq", "json", "show-numbers", "workspace"},
 	"directory history":         {"all", "csv", "jq", "json", "limit", "raw", "wide", "workspace"},
-	"directory import":          {"again", "delimiter", "dry-run", "format", "jq", "json", "map", "match", "on-match", "raw", "refused", "type", "wait", "workspace"},
+	"directory import":          {"again", "delimiter", "dry-run", "format", "jq", "json", "map", "match", "on-duplicate", "on-match", "raw", "refused", "type", "wait", "workspace"},
 	"directory list":            {"all", "csv", "jq", "json", "limit", "raw", "search", "sort", "status", "tag", "type", "wide", "workspace"},
 	"directory merge":           {"dry-run", "jq", "json", "take", "workspace"},
 	"directory restore":         {"jq", "json", "workspace"},
