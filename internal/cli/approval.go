@@ -33,12 +33,15 @@ what was shown.`,
 func newApprovalsList(r *remote) *cobra.Command {
 	var state string
 	c := listCommand(r.terminal, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List what waits, or was decided",
+		Use: "list", Aliases: []string{"ls"}, Short: "List what waits for approval, or was decided",
 		Example: `  bursar approvals list
   bursar approvals list --state pending --jq '.[].id'`,
 	}, list[api.Approval]{
 		noun: "approvals",
 		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Approval, error], error) {
+			if err := oneOf("state", state, api.ApprovalStates()); err != nil {
+				return nil, err
+			}
 			s, w, err := r.connectWorkspace(ctx)
 			if err != nil {
 				return nil, err
@@ -57,7 +60,7 @@ func newApprovalsList(r *remote) *cobra.Command {
 		},
 	})
 	c.Flags().StringVar(&state, "state", "", "only those in this state: "+strings.Join(api.ApprovalStates(), ", "))
-	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(api.ApprovalStates(), cobra.ShellCompDirectiveNoFileComp))
+	completeWords(c, "state", api.ApprovalStates())
 	return r.inWorkspace(c)
 }
 
@@ -151,7 +154,7 @@ device code that you approved at a browser. API keys cannot approve.`,
 		if p.Digest == "" {
 			a, err := s.Approvals.Get(c.Context(), id)
 			if err != nil {
-				return nil, fmt.Errorf("read the approval: %w", err)
+				return nil, err
 			}
 			if err := r.writeApproval(r.terminal.Err, a); err != nil {
 				return nil, err
@@ -172,7 +175,7 @@ func newApprovalsReject(r *remote) *cobra.Command {
 		Long:    `Reject a change for good. What it was to replace stays as it is.`,
 		Example: `  bursar approvals reject apr_01jd2s1t3v5w7x9y1z3a5b7c9d --reason "Ada knows nothing of it"`,
 	}, func(c *cobra.Command) {
-		c.Flags().StringVar(&p.Reason, "reason", "", "why")
+		c.Flags().StringVar(&p.Reason, "reason", "", "why you reject it")
 	}, func(c *cobra.Command, s *session, id string) (*api.Approval, error) {
 		if err := require(c, "reason"); err != nil {
 			return nil, err
@@ -219,15 +222,19 @@ func newApprovalsPolicy(r *remote) *cobra.Command {
 	var f term.Format
 	var approval string
 	var hours int64
+	policies := []string{api.ReceivingAutomatic, api.ReceivingTwoPersons, api.ReceivingOnePerson}
 	c := &cobra.Command{
-		Use: "policy", Short: "Show or change how many people a change takes",
+		Use: "policy", Short: "Show or set how many people a change takes",
 		Long: `Show how many people a change of a receiving method takes in the workspace,
-and how long an approved one cools; with flags, change it. What protects less
-waits for a second person, where there is one.`,
+and for how many hours an approved one cannot be paid yet; with flags, set it.
+What protects less waits for a second person, where there is one.`,
 		Example: `  bursar approvals policy
   bursar approvals policy --approval two_persons --cooling-hours 48`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := oneOf("approval", approval, policies); err != nil {
+				return err
+			}
 			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
@@ -246,7 +253,7 @@ waits for a second person, where there is one.`,
 				p, err = s.Approvals.UpdatePolicy(c.Context(), w.ID, change)
 			}
 			if err != nil {
-				return fmt.Errorf("the policy: %w", err)
+				return fmt.Errorf("read or set the policy: %w", err)
 			}
 			return f.Write(r.terminal, p, func(out io.Writer) error {
 				pairs := []string{"Approval", p.ReceivingApproval, "People", fmt.Sprint(p.Persons), "Cooling hours", fmt.Sprint(p.CoolingHours)}
@@ -264,9 +271,9 @@ waits for a second person, where there is one.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&approval, "approval", "", "automatic, two_persons or one_person")
+	c.Flags().StringVar(&approval, "approval", "", "automatic (two people as soon as there are two who could), two_persons or one_person")
 	c.Flags().Int64Var(&hours, "cooling-hours", 0, "hours until an approved change can be paid")
-	_ = c.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions([]string{api.ReceivingAutomatic, api.ReceivingTwoPersons, api.ReceivingOnePerson}, cobra.ShellCompDirectiveNoFileComp))
+	completeWords(c, "approval", policies)
 	_ = c.RegisterFlagCompletionFunc("cooling-hours", cobra.NoFileCompletions)
 	f.Bind(c, false)
 	return r.inWorkspace(c)

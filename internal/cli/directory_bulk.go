@@ -20,8 +20,8 @@ func newDirectoryBulk(r *remote) *cobra.Command {
 or with --all every entry of the workspace. Up to 1,000 are changed in one
 transaction; more are changed in the background, and the command waits.
 
-Each bulk has an id, with which 'bursar directory bulk undo' undoes what it
-has changed, for 30 days.`,
+Each bulk change has an id, with which 'bursar directory bulk undo' undoes it,
+for 30 days.`,
 		Example: `  bursar directory bulk tag speaker --search berlin
   bursar directory bulk deactivate --tag former --yes
   bursar directory bulk undo bulk_01jd2s6w8x0y2z4a6b8c0d2e4f`,
@@ -83,8 +83,11 @@ func (r *remote) bulk(ctx context.Context, p api.BulkCreate, f entryFilter, refs
 	p.WorkspaceID = w.ID
 	if len(refs) == 0 {
 		p.Filter = &api.BulkFilter{Type: filled(f.kind), Status: filled(f.status), Tag: filled(f.tag), Q: filled(f.words)}
-		question := p.Action + " all entries of " + term.Printable(w.Name) + " that match?"
-		if err := r.terminal.Confirm(ctx, question, yes); err != nil {
+		question := p.Action + " all entries of " + term.Printable(w.Name)
+		if f != (entryFilter{}) {
+			question += " that match"
+		}
+		if err := r.terminal.Confirm(ctx, question+"?", yes); err != nil {
 			return err
 		}
 	} else {
@@ -115,9 +118,10 @@ func newBulkUndo(r *remote) *cobra.Command {
 	var out term.Format
 	c := &cobra.Command{
 		Use:   "undo BULK",
-		Short: "Undo what a bulk has changed",
-		Long: `Undo what a bulk has changed, within 30 days: of the entries that it changed,
-those that nobody has changed since in that respect.`,
+		Short: "Undo a bulk change",
+		Long: `Undo a bulk change of the last 30 days. An entry that somebody has changed
+since in the same respect stays as it is. BULK is the id that the command has
+written when it made the change.`,
 		Example:           "  bursar directory bulk undo bulk_01jd2s6w8x0y2z4a6b8c0d2e4f",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -114,7 +114,7 @@ shows what would change and changes nothing.`,
 			if p.DryRun {
 				err = r.say("Nothing was changed. This is what the merge would change about %s.", named(target))
 			} else {
-				err = r.say("Merged %d into %s. You can undo it within 30 days with 'bursar directory unmerge %s'.", len(made.Sources), named(target), made.ID)
+				err = r.say("Merged %s into %s. You can undo it within 30 days with 'bursar directory unmerge %s'.", counted(len(made.Sources), "entry", "entries"), named(target), made.ID)
 			}
 			if err != nil {
 				return err
@@ -155,7 +155,7 @@ func newEntryUnmerge(r *remote) *cobra.Command {
 one of them was changed since, nothing is undone, and the error says what was
 changed. MERGE is the id that 'bursar directory merge' has written.`,
 		Example: `  bursar directory unmerge mrg_01jd2t7x9y1z3a5b7c9d1e3f5g
-  bursar api GET '/v1/directory/merges?workspace_id=ws_01jd2m8k3vq7w5x9y0z1a2b3c4'`,
+  bursar api GET '/directory/merges?workspace_id=ws_01jd2m8k3vq7w5x9y0z1a2b3c4'`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := r.connect()
@@ -166,7 +166,7 @@ changed. MERGE is the id that 'bursar directory merge' has written.`,
 			if err != nil {
 				return fmt.Errorf("undo the merge: %w", err)
 			}
-			if err := r.say("Undid the merge of %d into %s.", len(undone.Sources), undone.TargetID); err != nil {
+			if err := r.say("Undid the merge of %s into %s.", counted(len(undone.Sources), "entry", "entries"), undone.TargetID); err != nil {
 				return err
 			}
 			return out.Write(r.terminal, undone, nothing)
