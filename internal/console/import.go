@@ -256,10 +256,13 @@ func (l planLine) What() string {
 	return map[string]string{"created": "New", "updated": "Changed", "unchanged": "Unchanged", "refused": "Refused"}[l.Action]
 }
 
-// Why is what would change, or why the line is refused.
+// Why is what would change, why the line is refused, or of what it may be a double.
 func (l planLine) Why() string {
 	if l.Reason != "" {
 		return sentence(strings.ReplaceAll(l.Reason, ownField, ""))
+	}
+	if len(l.Duplicates) > 0 {
+		return "It may be a double of " + called(l.Duplicates) + "."
 	}
 	names := make([]string, len(l.Changes))
 	for i, name := range l.Changes {

@@ -142,9 +142,16 @@ func TestAFileIsImportedWithoutScripts(t *testing.T) {
 	page.ExpectStatus(http.StatusBadRequest)
 	page.ClickText("Upload")
 	page.WaitText("this is a ZIP file, as workbooks of spreadsheets are: save it as CSV")
+	n.Admin(t).Patch("/v1/workspaces/"+n.First.WorkspaceID, servertest.Body{"on_duplicate": "warn"}).OK()
 	page.Attach("#file", writeFile(t, "people.csv", "name\nAda\n"))
 	page.ClickText("Upload")
-	page.ClickText("Give up this file")
+	page.ClickText("Rehearse")
+	n.RunImports(t)
+	page.WaitText("What the import would do")
+	page.ClickText("See every line")
+	page.WaitText("It may be a double of Ada (same name).")
+	page.Back()
+	page.ClickText("Discard this file")
 	page.WaitText("Import cancelled.")
 }
 
@@ -208,12 +215,12 @@ func TestTheFilteredDirectoryIsExported(t *testing.T) {
 	page.Select("Order", "Name, Z to A")
 	page.WaitURL("sort=-label")
 	page.WaitGone("Jose Reyes")
-	name, file := page.DownloadBy(func() { page.ClickText("Export CSV") })
+	name, file := page.DownloadBy(func() { page.ClickText("Export all that match as CSV") })
 	at := func(text string) int { return bytes.Index(file, []byte(text)) }
 	if name != "directory.csv" || at("Santos Catering") < 0 || at("Santos Catering") > at("Manila Freight") || at("Maria") >= 0 {
 		t.Errorf("%s has\n%s", name, file)
 	}
-	name, file = page.DownloadBy(func() { page.ClickText("Export NDJSON") })
+	name, file = page.DownloadBy(func() { page.ClickText("Export all that match as NDJSON") })
 	if name != "directory.ndjson" || bytes.Count(file, []byte("\n")) != 2 {
 		t.Errorf("%s has\n%s", name, file)
 	}

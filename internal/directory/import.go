@@ -39,9 +39,6 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 	if in.options.OnDuplicate, err = s.onDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate); err != nil {
 		return api.Import{}, err
 	}
-	if in.options.OnDuplicate == api.OnDuplicateWarn && !in.options.DryRun {
-		in.options.OnDuplicate = api.OnDuplicateAllow // only a rehearsal tells of each line
-	}
 	first := make([]byte, uploadPiece)
 	n, err := io.ReadFull(body, first)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {

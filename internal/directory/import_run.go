@@ -231,6 +231,9 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 		service: s, workspaceID: i.workspaceID, workspace: i.workspace, held: held,
 		match: i.options.Match, onMatch: i.options.OnMatch, onDuplicate: i.options.OnDuplicate, dry: i.options.DryRun, bulk: i.options.Bulk,
 	}
+	if many.onDuplicate == api.OnDuplicateWarn && !many.dry {
+		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal tells of each line
+	}
 	done, err := applyMany(ctx, db.Caller{Actor: i.actor, Behind: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, rows) })
 	s.imports.own.Add(1)
 	if err != nil {
