@@ -78,7 +78,7 @@ func TestManyEntriesAreSelectedAndChanged(t *testing.T) {
 	}
 
 	page.Check("Select Person 29")
-	name, data := page.DownloadBy(func() { page.ClickText("Export") })
+	name, data := page.DownloadBy(func() { page.ClickText("Export selected") })
 	if name != "directory.csv" || strings.Count(string(data), "\n") != 2 || !strings.Contains(string(data), "Person 29") {
 		t.Errorf("the export %s is\n%s", name, data)
 	}
@@ -99,6 +99,12 @@ func TestALargeChangeShowsItsProgress(t *testing.T) {
 	page.WaitText("0 of 1200 entries")
 	page.Accessible("the progress of a large change")
 	page.Shoot("directory-bulk-progress")
+	page.Eval(`(() => { window.kept = true; document.querySelector("main form button").focus(); document.querySelector("#state").textContent = "old"; })()`, nil)
+	page.WaitText("0 of 1200 entries")
+	var kept bool
+	if page.Eval(`window.kept === true && document.activeElement.textContent === "Cancel"`, &kept); !kept {
+		t.Error("the page was loaded again while it waits, or took the focus away")
+	}
 	n.RunImports(t)
 	page.WaitText("1200 entries deactivated.")
 	page.WaitText("Done")

@@ -235,7 +235,7 @@
     poll.timer = setTimeout(pollTurn, Math.min(60000, every * 2 ** Math.min(poll.failures, 5)), body, poll);
   }
 
-  // ---- <div data-refresh="NAME">: the fragment is fetched anew, until it says so no more. Then
+  // ---- <section data-refresh="NAME">: the fragment is fetched anew, until it says so no more. Then
   // the whole page is.
   async function refreshTurn(node) {
     if (!node.isConnected) return;
@@ -528,18 +528,6 @@
     for (const button of form.querySelectorAll('button[name="action"]')) button.disabled = !count && !all.checked;
   }
 
-  // ---- <div id="progress" data-refresh>: is read again every two seconds until it has data-ended.
-  async function refresh(node) {
-    await new Promise((wait) => { setTimeout(wait, 2000); });
-    try {
-      const response = await get(location.href, { "X-Fragment": node.id, "X-Background": "1" });
-      if (signedOut(response)) { location.reload(); return; }
-      if (response.ok) node.replaceChildren(...parse(await response.text()).childNodes);
-    } catch { /* the server may come back */ }
-    if (node.querySelector("[data-ended]")) announce(node.querySelector("h2").textContent);
-    else refresh(node);
-  }
-
   // enhance prepares the page, and later every piece that is added to it.
   function enhance(scope) {
     times(scope);
@@ -617,7 +605,6 @@
   doc.addEventListener("visibilitychange", pollLook);
   window.addEventListener("pageshow", release);
   setInterval(times, 30000);
-  for (const node of doc.querySelectorAll("[data-refresh]")) refresh(node);
   zone();
   enhance(doc);
   // A form that was refused: the first wrong field gets the focus.
