@@ -53,8 +53,8 @@ type policyForm struct {
 	Typed string // the hours in their field
 }
 
-// namedForm is a form for a name and a slug.
-type namedForm struct{ Name, Slug string }
+// namedForm is a form for a name and a slug, and in a workspace for what becomes of doubles.
+type namedForm struct{ Name, Slug, OnDuplicate string }
 
 func (c *Console) organizationPage(v *visit) error {
 	data, err := v.organizationData()
@@ -74,7 +74,7 @@ func (v *visit) organizationData() (organizationPage, error) {
 		ID: id, Owner: v.owns(id), Demands: org.RequireSecondFactor, MayDemand: !v.Caller.OneFactor,
 		Retention:    org.AuditRetentionDays,
 		Organization: namedForm{Name: org.Name, Slug: org.Slug},
-		Workspace:    namedForm{Name: v.workspace.Name, Slug: v.workspace.Slug},
+		Workspace:    namedForm{v.workspace.Name, v.workspace.Slug, v.workspace.OnDuplicate},
 	}
 	if data.Retention > 0 {
 		data.Days = strconv.FormatInt(data.Retention, 10)
@@ -191,7 +191,8 @@ func (c *Console) retainAudit(v *visit) error {
 
 func (c *Console) updateWorkspace(v *visit) error {
 	_, err := change(v, c.Workspaces.Update, workspace.UpdateInput{
-		ID: v.workspace.ID, WorkspaceUpdate: api.WorkspaceUpdate{Name: new(v.field("name")), Slug: new(v.field("slug"))},
+		ID:              v.workspace.ID,
+		WorkspaceUpdate: api.WorkspaceUpdate{Name: new(v.field("name")), Slug: new(v.field("slug")), OnDuplicate: optional(v.field("on_duplicate"))},
 	})
 	if err != nil {
 		return v.showOrganization(err, "workspace-", func(p *organizationPage) *namedForm { return &p.Workspace })
@@ -210,7 +211,7 @@ func (v *visit) showOrganization(err error, prefix string, which func(*organizat
 	if failed != nil {
 		return failed
 	}
-	*which(&data) = namedForm{v.field("name"), v.field("slug")}
+	*which(&data) = namedForm{v.field("name"), v.field("slug"), v.field("on_duplicate")}
 	return v.showAgain(status, "organization", "Organization", p.prefixed(prefix), data)
 }
 

@@ -26,10 +26,14 @@ func TestOrganizationAndWorkspaceAreRenamed(t *testing.T) {
 	}
 	page.Fill("Workspace name", "Main treasury")
 	page.Fill("Workspace slug", "main")
+	page.Select("New entries that may be doubles", "Refuse them")
 	page.ClickText("Save workspace")
 	page.WaitText("Workspace saved.")
 	if page.Text(".switcher summary") != "Main treasury" {
 		t.Error("the switcher has the old name")
+	}
+	if page.Value("New entries that may be doubles") != "refuse" || n.Admin(t).Get("/v1/workspaces/"+n.First.WorkspaceID).OK().Text("on_duplicate") != "refuse" {
+		t.Error("doubles are not refused")
 	}
 
 	page.ExpectStatus(http.StatusUnprocessableEntity)
