@@ -53,8 +53,11 @@ func changeCaption(name string) string {
 	if key, ok := strings.CutPrefix(name, "fields."); ok {
 		return caption(key)
 	}
-	if name == "account_id" {
+	switch name {
+	case "account_id":
 		return "Account number"
+	case "provider":
+		return "Bank or wallet"
 	}
 	words := capitalized(name)
 	if thing, ok := strings.CutSuffix(words, " id"); ok {

@@ -151,7 +151,7 @@ func TestAccountNumbersAreMasked(t *testing.T) {
 	page.ClickText("Add method")
 	page.Accessible("the form of a receiving method")
 	page.Shoot("directory-method")
-	page.Fill("Provider", "BPI")
+	page.Fill("Bank or wallet", "BPI")
 	page.Fill("Account name", "Jose P. Reyes")
 	page.Fill("Account number", number)
 	page.ClickText("Add")
@@ -161,7 +161,7 @@ func TestAccountNumbersAreMasked(t *testing.T) {
 		t.Error("the page holds a whole account number")
 	}
 	page.ClickText("Add method")
-	page.Fill("Provider", "GCash")
+	page.Fill("Bank or wallet", "GCash")
 	page.Fill("Account name", "Jose Reyes")
 	page.Fill("Account number", "5551234")
 	page.ClickText("Add")

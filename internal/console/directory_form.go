@@ -26,7 +26,7 @@ type entryForm struct {
 	Known    []string   // existing tags beyond those in Tags, offered as suggestions
 	Account  methodForm // of a new entry: its first receiving method, if it has a number
 	List     string     // the list that the person has come from
-	Doubts   []string   // of a new entry: what the person should look at before they add it
+	Doubts   []doubt    // of a new entry: what the person should look at before they add it
 }
 
 type usualField struct{ Key, Value string }

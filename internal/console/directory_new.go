@@ -48,7 +48,7 @@ func (c *Console) createEntry(v *visit) error {
 		if form.Doubts, err = v.doubts(form, in); err != nil {
 			return created, err
 		}
-		if !subset(form.Doubts, v.form["seen"]) {
+		if slices.ContainsFunc(form.Doubts, func(d doubt) bool { return !slices.Contains(v.form["seen"], d.Text) }) {
 			return created, errDoubts
 		}
 		return c.Directory.Create(ctx, by, in)
@@ -65,9 +65,10 @@ func (c *Console) createEntry(v *visit) error {
 // errDoubts says that the person has not seen yet what may be wrong.
 var errDoubts = errors.New("the form has doubts that nobody has seen")
 
-// subset says whether all of some texts are among others.
-func subset(some, others []string) bool {
-	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(others, one) })
+// doubt is something that may be wrong with a new entry.
+type doubt struct {
+	Text    string
+	EntryID string // of the entry that it is about, if it is about one
 }
 
 // called is the name that the form gives an entry, "" if none. The API accepts an entry without,
@@ -109,9 +110,9 @@ func (f entryForm) incomplete() map[string]string {
 
 // doubts are what may be wrong with a new entry. The person can add it all the same, unless the
 // workspace refuses doubles: then the create says so.
-func (v *visit) doubts(f entryForm, in directory.CreateInput) (all []string, err error) {
+func (v *visit) doubts(f entryForm, in directory.CreateInput) (all []doubt, err error) {
 	if why := accountnumber.Doubt(f.Account.Provider, f.Account.Account); f.Account.Account != "" && why != "" {
-		all = append(all, why)
+		all = append(all, doubt{Text: why})
 	}
 	if !v.can(access.DirectoryRead) || !v.can(access.DirectoryWrite) || v.workspace.OnDuplicate == api.OnDuplicateRefuse {
 		return all, nil
@@ -119,9 +120,9 @@ func (v *visit) doubts(f entryForm, in directory.CreateInput) (all []string, err
 	found, err := read(v, v.console.Directory.Doubles, in)
 	for _, d := range found.Duplicates {
 		if slices.Equal(d.Reasons, []string{"account"}) {
-			all = append(all, "The bank account is also that of "+d.Label+".")
+			all = append(all, doubt{"The bank account is also that of " + d.Label + ".", d.ID})
 		} else {
-			all = append(all, "It may be a double of "+called([]api.Duplicate{d})+".")
+			all = append(all, doubt{"It may be a double of " + called([]api.Duplicate{d}) + ".", d.ID})
 		}
 	}
 	return all, err

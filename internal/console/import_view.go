@@ -104,7 +104,7 @@ func meaning(target string) string {
 	case "method.provider":
 		return "Bank or wallet"
 	case "method.account_name":
-		return "Name on the account"
+		return "Account name"
 	case "method.account_id":
 		return "Account number"
 	case "receiving_methods":

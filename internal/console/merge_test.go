@@ -24,6 +24,10 @@ func TestDoublesAreComparedMergedAndUnmerged(t *testing.T) {
 	page.ExpectStatus(422)
 	page.ClickText("Add to directory")
 	page.WaitText("It may be a double of Ada Lovelace (same email and name).")
+	if !page.Has(`.notice a[href$="/directory/` + ada + `"]`) {
+		t.Error("the other entry cannot be opened before this one is added")
+	}
+	page.Accessible("a form that may add a double")
 	page.Shoot("directory-double-asked")
 	page.ClickText("Add anyway")
 	page.WaitText("Added to the directory.")
