@@ -99,6 +99,8 @@ func TestThePolicyIsSaidPlainly(t *testing.T) {
 	page := open(t, n, adminEmail, "/organization")
 	page.WaitText("decides alone where money goes")
 	page.Select("How many people a change takes", "Always two")
+	page.ClickText("Save the policy")
+	page.WaitText("takes a second person, and can be paid 24 hours after") // nobody has said that it should not cool
 	page.Fill("Hours until an approved change can be paid", "48")
 	page.ClickText("Save the policy")
 	page.WaitText("Policy saved.")

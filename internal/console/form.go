@@ -127,6 +127,8 @@ func fieldLabel(page, field string) string {
 		return "Allowed networks"
 	case "account_id":
 		return "Account number"
+	case "provider":
+		return "Bank or wallet"
 	case "applies_to":
 		return "Used for"
 	case "fields":

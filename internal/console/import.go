@@ -259,7 +259,8 @@ func (l planLine) What() string {
 // Why is what would change, why the line is refused, or of what it may be a double.
 func (l planLine) Why() string {
 	if l.Reason != "" {
-		return sentence(strings.ReplaceAll(l.Reason, ownField, ""))
+		return sentence(strings.NewReplacer(ownField, "", "account_name", "account name", "account_id", "account number", "provider must", "bank or wallet must",
+			"external_id", "ID in another system").Replace(l.Reason))
 	}
 	if len(l.Duplicates) > 0 {
 		return "It may be a double of " + called(l.Duplicates) + "."

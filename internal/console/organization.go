@@ -50,7 +50,7 @@ type organizationPage struct {
 // policyForm is how the workspace guards where money goes.
 type policyForm struct {
 	api.ReceivingPolicy
-	Typed string // the hours in their field
+	Typed string // the hours in their field, empty as long as nobody has decided
 }
 
 // namedForm is a form for a name and a slug, and in a workspace for what becomes of doubles.
@@ -88,7 +88,9 @@ func (v *visit) organizationData() (organizationPage, error) {
 		if data.Policy.ReceivingPolicy, err = read(v, v.console.Approvals.Policy, approval.PolicyInput{ID: v.workspace.ID}); err != nil {
 			return organizationPage{}, err
 		}
-		data.Policy.Typed = strconv.FormatInt(data.Policy.CoolingHours, 10)
+		if hours := data.Policy.ReceivingCoolingHours; hours != nil { // else saving the form would decide what nobody has
+			data.Policy.Typed = strconv.FormatInt(*hours, 10)
+		}
 	}
 	owners, err := read(v, v.console.Organizations.Owners, organization.OwnersInput{ID: id})
 	if err != nil {
