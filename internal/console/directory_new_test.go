@@ -49,6 +49,8 @@ func TestTheFormOfAPayeeWithoutScripts(t *testing.T) {
 		holds(t, "another doubt was seen", v.post(path, append(doubt, "seen", "something else")...), 422, "Add anyway")
 		made := v.post(path, append(doubt, "seen", "An account number at BPI has 10 digits as far as we know.")...)
 		holds(t, "added anyway", made, 200, "Added to the directory.", "BPI", "Engines")
+		shared := v.post(path, "type", "person", "field-first-name", "Ada", "provider", "Another bank", "account_id", "12-3")
+		holds(t, "the account of another payee", shared, 422, "The bank account is also that of Engines.", "Add anyway")
 		id := n.Admin(t).Entries().OK().Column("id")
 		if len(id) != 1 {
 			t.Fatalf("the directory has %v", id)

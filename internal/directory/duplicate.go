@@ -116,8 +116,8 @@ func eachWithAccount(q db.Q, e entry, lookups [][]byte, fn func(r db.Rows) error
 			}
 			sql.Add(``, some[min(i, len(some)-1)])
 		}
-		sql.Add(`) AND m.status IN ('active', 'pending') AND m.entry_id <> `, stored(e.id))
-		sql.Limit(api.MaxDuplicates)
+		sql.Add(`) AND m.status IN ('active', 'pending')`)
+		sql.Limit(api.MaxDuplicates + 1) // one may be the entry itself, which is left out later
 		err := q.EachOf(sql, func(r db.Rows) error {
 			ids = append(ids, db.UnpackID("entry", r, 0))
 			return nil
