@@ -73,8 +73,9 @@ func TestARowTellsOfABoundedNumberOfChanges(t *testing.T) {
 }
 
 func TestMaskedNumbersShowFourDigitsOfAtLeastEight(t *testing.T) {
-	for number, want := range map[string]string{"001234567890": "•••• 7890", "12345678": "•••• 5678", "1234567": "••••", "": "••••",
-		audit.LostNumber: "•••• (lost)"} {
+	for number, want := range map[string]string{"001234567890": "•••• 7890", "12345678": "•••• 5678", "1234567": "••••", "1234-567": "••••", "": "••••",
+		"DE89 3704 0044 0532 0130 00": "•••• 3000",
+		audit.LostNumber:              "•••• (lost)"} {
 		if got := audit.Mask(number); got != want {
 			t.Errorf("%q is shown as %q, want %q", number, got, want)
 		}
