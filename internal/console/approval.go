@@ -84,6 +84,7 @@ func (v *visit) approval() (approvalPage, error) {
 	if err != nil {
 		return approvalPage{}, err
 	}
+	a.CannotBecause = sentence(a.CannotBecause)
 	pending := a.State == api.ApprovalPending
 	mayMake := v.can(access.ReceivingWrite)
 	if a.EntryID == "" {

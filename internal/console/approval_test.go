@@ -81,7 +81,7 @@ func TestWhoAskedIsOfferedToWithdrawOnly(t *testing.T) {
 	page.Accessible("a payee with an account that waits")
 	page.Shoot("directory-entry-pending")
 	page.ClickText("Who asked, and for what")
-	page.WaitText("you asked for this yourself")
+	page.WaitText("You asked for this yourself")
 	if page.Has("#verification") {
 		t.Error("who asked is offered to approve")
 	}
