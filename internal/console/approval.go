@@ -48,7 +48,11 @@ func (c *Console) approvalsPage(v *visit) error {
 	if cursor, more := list.Next(); more {
 		data.Next = v.path("approvals") + "?state=" + url.QueryEscape(query.Get("state")) + "&cursor=" + url.QueryEscape(cursor)
 	}
-	return v.show("approvals", "Waiting for you", data)
+	title := "Waiting for you"
+	if data.All {
+		title = "All approvals"
+	}
+	return v.show("approvals", title, data)
 }
 
 // approvalPage is one approval, and what was typed into its forms.
