@@ -3,8 +3,12 @@ package directory
 import (
 	"context"
 
+	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/fault"
 	"bursar/internal/web"
 )
 
@@ -37,4 +41,120 @@ func (s *Service) Deleted(ctx context.Context, by db.Caller, in DeletedInput) (w
 		return web.Page[DeletedEntry]{}, err
 	}
 	return web.NewPage(window, rows, func(e DeletedEntry) string { return e.ID }), nil
+}
+
+// Delete hides an entry. It can be restored for 30 days.
+func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.Deleted, error) {
+	at, _, err := s.may(ctx, by, in.ID, access.DirectoryDelete)
+	if err != nil {
+		return api.Deleted{}, asEntry(err)
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
+		e, err := lock(tx, at)
+		if err != nil {
+			return api.Deleted{}, audit.Event{}, err
+		}
+		event, err := s.remove(tx, by, e, tx.Now())
+		return api.Deleted{ID: in.ID, Deleted: true}, event, err
+	})
+}
+
+// remove hides an entry that is locked, as deleted at a moment, and ends what waits about it. Every
+// deletion ends here.
+func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Event, error) {
+	err := hide(tx, e, at)
+	if err == nil {
+		err = s.endPending(tx, by, e, "the entry was deleted")
+	}
+	return e.moved(audit.EntryDeleted, "Deleted", e.status, statusDeleted), err
+}
+
+// bringBack restores an entry that was deleted after the cutoff; its id is empty if there is none.
+// Its methods are paid as makePayable decides, so every restoration ends here.
+func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (entry, audit.Event, error) {
+	e, err := unhide(tx, at, cutoff)
+	if err != nil || e.id == "" {
+		return e, audit.Event{}, err
+	}
+	event := e.moved(audit.EntryRestored, "Restored", statusDeleted, e.status)
+	noted, err := s.payAgain(tx, by, e)
+	event.Changes = append(event.Changes, noted...)
+	return e, event, err
+}
+
+// Restore brings a deleted entry back.
+func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api.Restored, error) {
+	at, _, err := s.may(ctx, by, in.ID, access.DirectoryDelete)
+	if err != nil {
+		return api.Restored{}, asPart(err)
+	}
+	if err := s.vault.Ready(ctx, at.workspace); err != nil {
+		return api.Restored{}, err
+	}
+	restored, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
+		answer := api.Restored{ID: in.ID, Restored: true}
+		e, event, err := s.bringBack(tx, by, at, tx.Now()-keepDeleted.Milliseconds())
+		if err == nil && e.id == "" {
+			if e, err = find(tx.Q, at); err == nil {
+				err = fault.Instead(e.live(), fault.NotFound, fault.Missing("directory entry"))
+			}
+			return answer, audit.None("the entry is not deleted"), err
+		}
+		return answer, event, err
+	})
+	return restored, asTaken(err)
+}
+
+// RestoreIn brings a deleted entry back if it belongs to the workspace.
+func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) (api.Restored, error) {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
+		return api.Restored{}, err
+	}
+	var at place
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		at, err = locate(q, in.ID)
+		return err
+	})
+	if err == nil && at.workspaceID != in.WorkspaceID {
+		err = fault.Missing("directory entry")
+	}
+	if err != nil {
+		return api.Restored{}, err
+	}
+	return s.Restore(ctx, by, EntryInput{ID: in.ID})
+}
+
+// Purge removes deleted entries that can no longer be restored.
+func (s *Service) Purge(ctx context.Context) error {
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	cutoff := s.db.Now() - keepDeleted.Milliseconds()
+	for {
+		var due []string
+		err := s.db.Read(ctx, func(q db.Q) (err error) {
+			due, err = deletedBefore(q, cutoff)
+			return err
+		})
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		for _, id := range due {
+			_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+				gone, err := purge(tx, id, cutoff)
+				if err != nil || gone[0].id == "" {
+					return "", audit.None("another node purged the entry"), err
+				}
+				var events []audit.Event
+				for _, e := range gone {
+					if err := approval.Forget(tx, e.id); err != nil {
+						return "", audit.Event{}, err
+					}
+					events = append(events, e.moved(audit.EntryPurged, "Purged", statusDeleted, ""))
+				}
+				return id, audit.All(events...), nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
 }
