@@ -242,7 +242,7 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 		if err := a.tx.Exec(`UPDATE directory_import SET status = 'running', node = $2, started_at = $3 WHERE id = $1`, i.id, s.imports.node, a.tx.Now()); err != nil {
 			return api.Bulk{}, err
 		}
-		i, err := s.applyRows(a, i, file, rows)
+		i, err := s.applyRows(a, i, file, batch{rows: rows, at: file.Position()})
 		if err != nil {
 			return api.Bulk{}, err
 		}

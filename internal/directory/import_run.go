@@ -137,38 +137,63 @@ func (s *Service) runImport(ctx context.Context, i importRow) error {
 		source = &chunkReader{ctx: ctx, service: s, row: i, part: partFile, next: i.at.Offset / chunkSize, skip: int(i.at.Offset % chunkSize)}
 		file.Resume(source, i.at)
 	}
-	for err == nil {
-		var rows []*entryfile.Row
-		begun := time.Now()
-		polite := s.polite()
-		rows, err = nextRows(file, polite)
-		if source.err != nil {
-			return s.failImport(ctx, i, source.err)
-		}
-		if len(rows) > 0 {
-			held, refused := s.stillMay(ctx, i)
-			if refused != nil {
-				return s.failImport(ctx, i, refused)
-			}
-			if i, err = s.importRows(ctx, i, file, rows, held, err); err != nil && !errors.Is(err, io.EOF) {
-				return s.failImport(ctx, i, err)
-			}
-		}
-		if polite && err == nil {
-			select { // as long as the transaction took, others have the writer for themselves
-			case <-time.After(time.Since(begun)):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
+	if err == nil {
+		i, err = s.importAll(ctx, i, file)
 	}
-	if source.err != nil {
+	var stopped stoppedImport
+	switch {
+	case source.err != nil:
 		return s.failImport(ctx, i, source.err)
-	}
-	if !errors.Is(err, io.EOF) {
+	case errors.As(err, &stopped):
+		return s.failImport(ctx, i, stopped.error)
+	case !errors.Is(err, io.EOF):
 		return s.failImport(ctx, i, fault.Invalid("file", err.Error()))
 	}
 	return s.finishImport(ctx, i, api.ImportCompleted, i.reason)
+}
+
+// stoppedImport is why an import cannot go on although its file can be read.
+type stoppedImport struct{ error }
+
+// importAll applies the rest of a file. While a transaction runs, the rows of the next one are read.
+// It returns the error that ended the file, or a stoppedImport.
+func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Reader) (importRow, error) {
+	var ahead chan batch
+	defer func() {
+		if ahead != nil {
+			<-ahead // nobody reads the file any more
+		}
+	}()
+	polite := s.polite()
+	for b := nextRows(file, polite); ; b = <-ahead {
+		ahead = nil
+		if len(b.rows) == 0 {
+			return i, b.err
+		}
+		begun := time.Now()
+		polite = s.polite()
+		if b.err == nil {
+			ahead = make(chan batch, 1)
+			go func() { ahead <- nextRows(file, polite) }()
+		}
+		held, err := s.stillMay(ctx, i)
+		if err == nil {
+			i, err = s.importRows(ctx, i, file, b, held)
+		}
+		if err != nil {
+			return i, stoppedImport{err}
+		}
+		if b.err != nil {
+			return i, b.err
+		}
+		if polite {
+			select { // as long as the transaction took, others have the writer for themselves
+			case <-time.After(time.Since(begun)):
+			case <-ctx.Done():
+				return i, stoppedImport{ctx.Err()}
+			}
+		}
+	}
 }
 
 // open reads the file of an import.
@@ -191,21 +216,29 @@ func (s *Service) polite() bool {
 	return now.Sub(m.busy) < politeTime
 }
 
-// nextRows reads the rows of a transaction. The error is that after the last of them.
-func nextRows(file entryfile.Reader, polite bool) (rows []*entryfile.Row, err error) {
+// batch is the rows of one transaction.
+type batch struct {
+	rows []*entryfile.Row
+	at   entryfile.Position // after the last of them
+	err  error              // of reading on
+}
+
+// nextRows reads the rows of a transaction.
+func nextRows(file entryfile.Reader, polite bool) (b batch) {
 	most, begin := importBatch, file.Position().Offset
 	if polite {
 		most = politeBatch
 	}
 	for n := 0; n < most && file.Position().Offset-begin < importBatchBytes; {
 		row, err := file.Next()
-		if err != nil {
-			return rows, err
+		if b.at = file.Position(); err != nil {
+			b.err = err
+			return b
 		}
-		rows = append(rows, row)
+		b.rows = append(b.rows, row)
 		n += max(1, len(row.Methods)) // each of which takes as long as a line
 	}
-	return rows, nil
+	return b
 }
 
 // stillMay returns what who asked for the import may do, or why they may not go on: access that
@@ -221,9 +254,8 @@ func (s *Service) stillMay(ctx context.Context, i importRow) (access.Set, error)
 	return s.authority.Permissions(ctx, i.actor, i.workspaceID)
 }
 
-// importRows applies rows, and stores the position after them in the same transaction. It
-// returns after if that went well.
-func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Reader, rows []*entryfile.Row, held access.Set, after error) (importRow, error) {
+// importRows applies rows, and stores the position after them in the same transaction.
+func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Reader, b batch, held access.Set) (importRow, error) {
 	if err := s.vault.Ready(ctx, i.workspace); err != nil {
 		return i, err
 	}
@@ -234,15 +266,15 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 	if many.onDuplicate == api.OnDuplicateWarn && !many.dry {
 		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal tells of each line
 	}
-	done, err := applyMany(ctx, db.Caller{Actor: i.actor, Behind: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, rows) })
+	done, err := applyMany(ctx, db.Caller{Actor: i.actor, Behind: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, b) })
 	s.imports.own.Add(1)
 	if err != nil {
 		return i, err
 	}
-	return done, after
+	return done, nil
 }
 
-func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, rows []*entryfile.Row) (importRow, error) {
+func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, b batch) (importRow, error) {
 	tx := a.tx
 	mine, err := tx.Row(`UPDATE directory_import SET lease_until = $3 WHERE id = $1 AND node = $2 AND status = 'running' RETURNING id`,
 		i.id, s.imports.node, tx.Now()+importLease.Milliseconds()).Scan(new(string))
@@ -250,13 +282,13 @@ func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, rows
 		err = errNotMine
 	}
 	if err == nil {
-		err = a.begin(rows)
+		err = a.begin(b.rows)
 	}
 	if err != nil {
 		return i, err
 	}
 	var refused, plan, changed []byte
-	for _, row := range rows {
+	for _, row := range b.rows {
 		done, err := a.apply(row)
 		var no *fault.Fault
 		if errors.As(err, &no) {
@@ -287,7 +319,7 @@ func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, rows
 			plan = append(append(plan, text...), '\n')
 		}
 	}
-	i.at = file.Position()
+	i.at = b.at
 	for part, body := range map[string][]byte{partRefused: refused, partPlan: plan, partChanged: changed} {
 		if len(body) > 0 {
 			if err := s.insertChunk(tx, i, part, i.at.Offset, body); err != nil {
