@@ -35,6 +35,13 @@ type Approval struct {
 	CreatedAt   int64         `json:"created_at"`
 	ExpiresAt   int64         `json:"expires_at"`
 
+	// ApprovalsNeeded is how many people have to approve, and Approvals who has. With Role each of
+	// them must hold that role, and with KeysMayApprove an API key of theirs may do it.
+	ApprovalsNeeded int64          `json:"approvals_needed"`
+	Approvals       []ApprovalVote `json:"approvals,omitzero"`
+	Role            string         `json:"role,omitzero"`
+	KeysMayApprove  bool           `json:"keys_may_approve,omitzero"`
+
 	DecidedBy    *User  `json:"decided_by,omitzero"`
 	DecidedAt    int64  `json:"decided_at,omitzero"`
 	Verification string `json:"verification,omitzero"` // how they checked
@@ -47,6 +54,15 @@ type Approval struct {
 	// Contacts and RecentChanges are left out of lists.
 	Contacts      []ApprovalContact `json:"contacts,omitzero"`
 	RecentChanges []ApprovalChange  `json:"recent_changes,omitzero"`
+}
+
+// ApprovalVote is that a person has approved, when, and how they checked.
+type ApprovalVote struct {
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	Email        string `json:"email"`
+	At           int64  `json:"at"`
+	Verification string `json:"verification"`
 }
 
 // ApprovalField is one value that changes. An empty text is that there was, or will be, none.

@@ -19,7 +19,7 @@ import (
 // call is one operation, however many attempts it takes.
 type call struct {
 	method string
-	path   string // after the version, escaped
+	path   string // escaped, after /v1 or with /v2
 	query  url.Values
 	header http.Header
 	body   []byte        // nil if there is none
@@ -111,7 +111,7 @@ func visible(text string) bool {
 
 // address returns the URL of a call.
 func (c *Client) address(op *call) (string, error) {
-	text := c.base.String() + version + op.path
+	text := c.base.String() + versioned(op.path)
 	if len(op.query) > 0 {
 		text += "?" + op.query.Encode()
 	}
@@ -181,6 +181,14 @@ func shown(path string) string {
 		if more {
 			path += "/" + rest
 		}
+	}
+	return versioned(path)
+}
+
+// versioned adds the version to a path that does not name another.
+func versioned(path string) string {
+	if strings.HasPrefix(path, moneyVersion+"/") {
+		return path
 	}
 	return version + path
 }

@@ -25,6 +25,17 @@ type Client struct {
 	ReceivingMethods *ReceivingMethodService
 	// Approvals are what one person asks for and another one allows.
 	Approvals *ApprovalService
+	// Accounts have the money of a workspace.
+	Accounts *AccountService
+	// Payouts take money of accounts to payees.
+	Payouts *PayoutService
+	// ApprovalRules say how many people have to approve payouts, and PayoutLimits how much may be paid.
+	ApprovalRules *ApprovalRuleService
+	PayoutLimits  *PayoutLimitService
+	// Rails carry payouts to institutions.
+	Rails *RailService
+	// Sandbox drives the simulated rails.
+	Sandbox *SandboxService
 	// Workspaces hold directories, members and roles.
 	Workspaces *WorkspaceService
 	// Members are the people in a workspace.
@@ -49,8 +60,11 @@ type Client struct {
 	session *session
 }
 
-// version is the first segment of every path.
-const version = "/v1"
+// version is the first segment of every path, except of those about money.
+const (
+	version      = "/v1"
+	moneyVersion = "/v2"
+)
 
 // defaultTimeout bounds an attempt, unless the http.Client has a timeout.
 const defaultTimeout = 30 * time.Second
@@ -88,6 +102,12 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	c.Tags = &TagService{c}
 	c.ReceivingMethods = &ReceivingMethodService{c}
 	c.Approvals = &ApprovalService{c}
+	c.Accounts = &AccountService{c}
+	c.ApprovalRules = &ApprovalRuleService{c}
+	c.PayoutLimits = &PayoutLimitService{c}
+	c.Payouts = &PayoutService{c}
+	c.Rails = &RailService{c}
+	c.Sandbox = &SandboxService{c}
 	c.Workspaces = &WorkspaceService{c}
 	c.Members = &MemberService{c}
 	c.Invitations = &InvitationService{c}

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
 // Do calls any path of the API as the other methods do: it signs in, sends an idempotency
 // key with every change, and retries what is safe to retry. The path may have a query and
-// may begin with /v1.
+// may begin with /v1, or with /v2 for what is there.
 //
 // A body that is nil, []byte, [json.RawMessage] or [io.Reader] is sent as it is, any other
 // as JSON. Unless it is nil, out gets the `data` of the answer; the Response has all of
@@ -71,6 +72,15 @@ func fetch[T any](ctx context.Context, c *Client, op *call) (*T, error) {
 // read gets one resource.
 func read[T any](ctx context.Context, c *Client, first string, rest ...string) (*T, error) {
 	return change[T](ctx, c, http.MethodGet, nil, first, rest...)
+}
+
+// readWith reads from a path with a query.
+func readWith[T any](ctx context.Context, c *Client, q query, first string, rest ...string) (*T, error) {
+	path, err := route(first, rest...)
+	if err != nil {
+		return nil, err
+	}
+	return fetch[T](ctx, c, &call{method: http.MethodGet, path: path, query: url.Values(q)})
 }
 
 // change sends a body to a path.

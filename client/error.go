@@ -46,6 +46,21 @@ const (
 	CodeMergeChanged         = "MERGE_CHANGED"          // an entry was changed since the merge
 	CodeMergeFinal           = "MERGE_FINAL"            // the merge can no longer be undone
 	CodeImportNotHeld        = "IMPORT_NOT_HELD"        // the import was started, has ended or was given up
+	CodeInsufficientFunds    = "INSUFFICIENT_FUNDS"     // the available balance is too low
+	CodeAccountFrozen        = "ACCOUNT_FROZEN"         // the source account is frozen
+	CodeMethodNotPayable     = "METHOD_NOT_PAYABLE"     // the receiving method is not active or cools, or its payee is gone
+	CodePayoutState          = "PAYOUT_STATE"           // the payout is in another state than this needs
+	CodeScreeningDenied      = "SCREENING_DENIED"       // the screening of the operator refuses it
+	CodeAmountBelowMinimum   = "AMOUNT_BELOW_MINIMUM"   // the rail carries larger amounts alone
+	CodeAmountAboveMaximum   = "AMOUNT_ABOVE_MAXIMUM"   // the rail carries smaller amounts alone
+	CodeInvalidAccount       = "INVALID_ACCOUNT"        // the payee's account number cannot be one
+	CodeAccountClosed        = "ACCOUNT_CLOSED"         // the payee's account is closed
+	CodeInvalidInstitution   = "INVALID_INSTITUTION"    // the institution is unknown, or not on the rail
+	CodeBankUnavailable      = "BANK_UNAVAILABLE"       // the payee's institution is down
+	CodeRailUnavailable      = "RAIL_UNAVAILABLE"       // the rail is down
+	CodeProcessingFailed     = "PROCESSING_FAILED"      // the rail refused the payout
+	CodeLimitExceeded        = "LIMIT_EXCEEDED"         // the workspace does not allow as much
+	CodeAccountNotEmpty      = "ACCOUNT_NOT_EMPTY"      // the account has money and cannot be closed
 )
 
 // Error is a refusal by the server.

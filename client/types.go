@@ -5,7 +5,10 @@ import "bursar/api"
 // Answers of the API. Package api defines them.
 type (
 	APIKey             = api.APIKey
+	Account            = api.Account
+	AccountBalances    = api.AccountBalances
 	Approval           = api.Approval
+	ApprovalRule       = api.ApprovalRule
 	AuditEntry         = api.AuditEntry
 	AuditFeed          = api.AuditFeed
 	AuditProof         = api.AuditProof
@@ -15,6 +18,7 @@ type (
 	Bulk               = api.Bulk
 	Created            = api.Created
 	Deleted            = api.Deleted
+	Deposit            = api.Deposit
 	DeviceCode         = api.DeviceCode
 	DeviceCodeStatus   = api.DeviceCodeStatus
 	DeviceDecision     = api.DeviceDecision
@@ -26,6 +30,8 @@ type (
 	ImportLine         = api.ImportLine
 	ImportPreview      = api.ImportPreview
 	ImportStart        = api.ImportStart
+	Institution        = api.Institution
+	InstitutionRail    = api.InstitutionRail
 	Invitation         = api.Invitation
 	InvitationDecision = api.InvitationDecision
 	Logout             = api.Logout
@@ -38,6 +44,16 @@ type (
 	NewMachineClient   = api.NewMachineClient
 	Organization       = api.Organization
 	Ownership          = api.Ownership
+	Payout             = api.Payout
+	PayoutAttempt      = api.PayoutAttempt
+	PayoutBatch        = api.PayoutBatch
+	PayoutBatchResult  = api.PayoutBatchResult
+	PayoutFailure      = api.PayoutFailure
+	PayoutFault        = api.PayoutFault
+	PayoutLimit        = api.PayoutLimit
+	PayoutReceipt      = api.PayoutReceipt
+	PayoutRehearsal    = api.PayoutRehearsal
+	Posting            = api.Posting
 	PreviousAPIKey     = api.PreviousAPIKey
 	ReceivingMethod    = api.ReceivingMethod
 	ReceivingPolicy    = api.ReceivingPolicy
@@ -46,8 +62,11 @@ type (
 	Role               = api.Role
 	RoleAssignment     = api.RoleAssignment
 	RoleDeleted        = api.RoleDeleted
+	ServiceHealth      = api.ServiceHealth
 	Session            = api.Session
+	SettlementAccount  = api.SettlementAccount
 	Tag                = api.Tag
+	Transfer           = api.Transfer
 	User               = api.User
 	Workspace          = api.Workspace
 )
@@ -55,8 +74,11 @@ type (
 // Parameters of the API's requests. Package api defines them. A pointer that is nil
 // leaves something out.
 type (
+	AccountCreateParams         = api.AccountCreate
+	AccountUpdateParams         = api.AccountUpdate
 	ApprovalApproveParams       = api.ApprovalApprove
 	ApprovalRejectParams        = api.ApprovalReject
+	ApprovalRuleParams          = api.ApprovalRuleCreate
 	BulkFilter                  = api.BulkFilter
 	BulkParams                  = api.BulkCreate
 	EntryCreateParams           = api.EntryCreate
@@ -67,14 +89,59 @@ type (
 	MergeParams                 = api.MergeRequest
 	OrganizationCreateParams    = api.OrganizationCreate
 	OrganizationUpdateParams    = api.SettingsUpdate
+	PayoutApproveParams         = api.PayoutApprove
+	PayoutBatchParams           = api.PayoutBatchCreate
+	PayoutCancelParams          = api.PayoutCancel
+	PayoutCreateParams          = api.PayoutCreate
+	PayoutLimitParams           = api.PayoutLimitSet
+	PayoutRejectParams          = api.PayoutReject
+	PayoutTerms                 = api.PayoutTerms
+	PayoutUpdateParams          = api.PayoutUpdate
 	ReceivingMethodParams       = api.ReceivingMethodCreate
 	ReceivingMethodUpdateParams = api.ReceivingMethodUpdate
 	ReceivingPolicyParams       = api.ReceivingPolicyUpdate
 	RoleParams                  = api.RoleDefine
+	SimulatedDepositParams      = api.SimulatedDeposit
+	SimulatedReasonParams       = api.SimulatedReason
+	SimulatedServiceParams      = api.SimulatedService
 	TagCreateParams             = api.TagCreate
 	TagUpdateParams             = api.TagUpdate
+	TransferParams              = api.TransferCreate
 	WorkspaceCreateParams       = api.WorkspaceCreate
 	WorkspaceUpdateParams       = api.WorkspaceUpdate
+)
+
+// The modes and states of accounts, and the parts of their money.
+const (
+	ModeSandbox     = api.ModeSandbox
+	ModeLive        = api.ModeLive
+	AccountActive   = api.AccountActive
+	AccountFrozen   = api.AccountFrozen
+	AccountClosed   = api.AccountClosed
+	BucketAvailable = api.BucketAvailable
+	BucketReserved  = api.BucketReserved
+	BucketPending   = api.BucketPending
+)
+
+// The states of a payout. [PayoutPublished] is none: it asks for a payout that is no draft.
+const (
+	PayoutDraft      = api.PayoutDraft
+	PayoutInitiated  = api.PayoutInitiated
+	PayoutPending    = api.PayoutPending
+	PayoutProcessing = api.PayoutProcessing
+	PayoutCompleted  = api.PayoutCompleted
+	PayoutFailed     = api.PayoutFailed
+	PayoutCancelled  = api.PayoutCancelled
+	PayoutReversed   = api.PayoutReversed
+	PayoutPublished  = api.PayoutPublished
+)
+
+// What became of a payout of a batch.
+const (
+	BatchCreated = api.BatchCreated
+	BatchExisted = api.BatchExisted
+	BatchRefused = api.BatchRefused
+	BatchValid   = api.BatchValid
 )
 
 // The types and states of directory entries, and what a tag can apply to.

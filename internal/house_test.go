@@ -23,7 +23,7 @@ func layers() [][]string {
 		{"api", "api/openapi"},
 		{"client"},
 		{"internal/graceful", "internal/accountnumber", "internal/spreadsheet", "internal/auditproof", "internal/keyfile", "internal/institution"},
-		{"internal/fault", "internal/directory/entryfile", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
+		{"internal/fault", "internal/directory/entryfile", "internal/payout/payfile", "internal/audit", "internal/limit", "internal/mail", "internal/reference"},
 		{"internal/db/engine"},
 		{"internal/db/sqlite", "internal/db/postgres"},
 		{"internal/db"},
@@ -31,11 +31,15 @@ func layers() [][]string {
 		{"internal/web", "internal/config"},
 		{"internal/access"},
 		{"internal/vault"},
+		{"internal/rail"},
+		{"internal/rail/simulator", "internal/rail/iso20022"},
 		{"internal/token"},
 		{"internal/slug", "internal/identity"},
 		{"internal/signin"},
+		{"internal/ledger"},
 		{"internal/approval"},
 		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},
+		{"internal/payout"},
 		{"internal/console", "internal/setup"},
 		{"internal/server"},
 		{"internal/cli/term", "internal/cli/profile"},
@@ -138,10 +142,10 @@ func TestOnlyTheStoreKnowsTheEngines(t *testing.T) {
 	}
 }
 
-// Every CSV that leaves is written by package spreadsheet, which escapes formulas. Imports read
+// Every CSV that leaves is written by package spreadsheet, which escapes formulas. Imports and batches read
 // CSV, and the command line reads the lines that one refused.
 func TestOnlyOnePackageWritesCSV(t *testing.T) {
-	reading := []string{"internal/spreadsheet", "internal/directory/entryfile", "internal/cli"}
+	reading := []string{"internal/spreadsheet", "internal/directory/entryfile", "internal/payout/payfile", "internal/cli", "internal/console"}
 	for name, list := range imports(t) {
 		if !slices.Contains(reading, name) && slices.Contains(list, "encoding/csv") {
 			t.Errorf("%s imports encoding/csv: write with internal/spreadsheet", name)

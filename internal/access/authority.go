@@ -40,6 +40,7 @@ type tenantKind int
 const (
 	aWorkspace tenantKind = iota
 	anOrganization
+	aMachine // of which the account is all that counts
 )
 
 type access struct {
@@ -50,6 +51,7 @@ type access struct {
 	number int64  // of the workspace
 	factor bool   // the organization demands a second factor
 	double string // what the workspace does with doubles
+	home   string // the only workspace of a machine client
 }
 
 // NewAuthority makes an authority over the store.
@@ -95,6 +97,33 @@ func (a *Authority) holding(ctx context.Context, by audit.Actor, workspaceID str
 func (a *Authority) OnDuplicate(ctx context.Context, by audit.Actor, workspaceID string) (string, error) {
 	got, err := a.inWorkspace(ctx, by, workspaceID)
 	return got.double, err
+}
+
+// Workspace returns the workspace that a request is about: the given one or, if a machine client
+// gives none, its own. Whether the caller belongs to it is for the others to say.
+func (a *Authority) Workspace(ctx context.Context, by audit.Actor, given *string) (string, error) {
+	if given != nil {
+		return *given, nil
+	}
+	var own access
+	var err error
+	if by.Type == audit.Client {
+		own, err = a.lookUp(ctx, accessKey{kind: aMachine, account: by.ID}, machineHome)
+	}
+	if err == nil && own.home == "" {
+		err = fault.Invalid("workspace_id", "is required")
+	}
+	return own.home, err
+}
+
+// machineHome finds the workspace of a machine client. One that has several must say which it means.
+func machineHome(q db.Q, key accessKey) (access, error) {
+	homes, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT workspace_id FROM live_member WHERE account_id = $1 LIMIT 2`, key.account)
+	if len(homes) == 1 {
+		return access{home: homes[0]}, err
+	}
+	return access{}, err
 }
 
 // Permissions returns what the caller may do in a workspace.

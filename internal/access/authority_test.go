@@ -149,7 +149,7 @@ func TestAuthorityChangesAtOnce(t *testing.T) {
 			{"the role grants nothing", func() { x.Define("clerk", []string{}...) }, "", ""},
 			{"got another role", func() {
 				x.Owner.Post(x.Path("/roles"), servertest.Body{"user_id": clerk, "role": "viewer"}).OK()
-			}, "ws.read ws.members.read ws.directory.read ws.payouts.read", ""},
+			}, "ws.read ws.members.read ws.directory.read ws.payouts.read ws.accounts.read", ""},
 			{"lost it", func() { x.Owner.Delete(x.Path("/roles/" + clerk + "/viewer")).OK() }, "", ""},
 			{"left", func() { x.Owner.Delete(x.Path("/members/" + clerk)).OK() }, "", fault.ResourceNotFound},
 		} {

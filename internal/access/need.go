@@ -23,6 +23,8 @@ func (p Permission) Needs() Set {
 		return SetOf(WSRead, WebhooksRead)
 	case PayoutsCreate, PayoutsApprove:
 		return SetOf(WSRead, PayoutsRead)
+	case AccountsWrite:
+		return SetOf(WSRead, AccountsRead)
 	}
 	return SetOf(WSRead)
 }

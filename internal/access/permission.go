@@ -30,6 +30,8 @@ const (
 	PayoutsCreate    Permission = "ws.payouts.create"
 	PayoutsApprove   Permission = "ws.payouts.approve"
 	ReceivingApprove Permission = "ws.receiving.approve"
+	AccountsRead     Permission = "ws.accounts.read"
+	AccountsWrite    Permission = "ws.accounts.write"
 	OrgRead          Permission = "org.read"
 	OrgSettingsRead  Permission = "org.settings.read"
 	OrgSettingsWrite Permission = "org.settings.write"
@@ -42,7 +44,7 @@ func workspacePermissions() []Permission {
 		WSRead, WSWrite, MembersRead, MembersWrite, RolesWrite,
 		DirectoryRead, DirectoryWrite, DirectoryDelete, ReceivingRead, ReceivingWrite, ReceivingApprove, TagsWrite,
 		AuditRead, AuditExport, KeysRead, KeysWrite, WebhooksRead, WebhooksWrite,
-		PayoutsRead, PayoutsCreate, PayoutsApprove,
+		PayoutsRead, PayoutsCreate, PayoutsApprove, AccountsRead, AccountsWrite,
 	}
 }
 
@@ -73,7 +75,7 @@ func ParseSet(text string) Set {
 // something, because whoever made it and knows its secret may have left since; nor is it a
 // second pair of eyes.
 func (s Set) OfMachine() Set {
-	return s &^ SetOf(MembersWrite, RolesWrite, KeysWrite, ReceivingApprove)
+	return s &^ SetOf(MembersWrite, RolesWrite, KeysWrite, ReceivingApprove, PayoutsApprove)
 }
 
 // Has reports whether the permission is in the set.
@@ -123,7 +125,7 @@ const Admin = "admin"
 
 // BuiltInRoles are the roles that every workspace has.
 func BuiltInRoles() []Role {
-	viewer := SetOf(WSRead, MembersRead, DirectoryRead, PayoutsRead)
+	viewer := SetOf(WSRead, MembersRead, DirectoryRead, PayoutsRead, AccountsRead)
 	member := viewer | SetOf(DirectoryWrite, ReceivingRead)
 	return []Role{
 		{Admin, "Admin", "#b42318", SetOf(workspacePermissions()...), true},

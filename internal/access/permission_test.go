@@ -60,12 +60,12 @@ func TestPermissionInASet(t *testing.T) {
 
 func TestBuiltInRolesGrant(t *testing.T) {
 	for key, want := range map[string]string{
-		"viewer":                  "ws.read ws.members.read ws.directory.read ws.payouts.read",
-		"member":                  "ws.read ws.members.read ws.directory.read ws.directory.write ws.receiving.read ws.payouts.read",
-		"directory_manager":       "ws.read ws.members.read ws.directory.read ws.directory.write ws.directory.delete ws.receiving.read ws.receiving.write ws.tags.write ws.payouts.read",
-		"disbursement_manager":    "ws.read ws.members.read ws.directory.read ws.receiving.read ws.payouts.read ws.payouts.create",
-		"disbursement_authorizer": "ws.read ws.members.read ws.directory.read ws.receiving.read ws.receiving.approve ws.payouts.read ws.payouts.approve",
-		"auditor":                 "ws.read ws.members.read ws.directory.read ws.audit.read ws.audit.export ws.payouts.read",
+		"viewer":                  "ws.read ws.members.read ws.directory.read ws.payouts.read ws.accounts.read",
+		"member":                  "ws.read ws.members.read ws.directory.read ws.directory.write ws.receiving.read ws.payouts.read ws.accounts.read",
+		"directory_manager":       "ws.read ws.members.read ws.directory.read ws.directory.write ws.directory.delete ws.receiving.read ws.receiving.write ws.tags.write ws.payouts.read ws.accounts.read",
+		"disbursement_manager":    "ws.read ws.members.read ws.directory.read ws.receiving.read ws.payouts.read ws.payouts.create ws.accounts.read",
+		"disbursement_authorizer": "ws.read ws.members.read ws.directory.read ws.receiving.read ws.receiving.approve ws.payouts.read ws.payouts.approve ws.accounts.read",
+		"auditor":                 "ws.read ws.members.read ws.directory.read ws.audit.read ws.audit.export ws.payouts.read ws.accounts.read",
 	} {
 		if role, found := access.BuiltInRole(key); !found || !role.BuiltIn || role.Permissions.String() != want {
 			t.Errorf("%s grants %s", key, role.Permissions)

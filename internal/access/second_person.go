@@ -23,20 +23,48 @@ const defaultCooling = 24
 // and roles stores it exactly.
 const noteTwo = time.Hour
 
+// Pair is the permission to ask for something and the one to allow it to somebody else.
+type Pair struct {
+	Make, Approve Permission
+	name          string // in the table approver
+}
+
+// The pairs: Receiving changes where money goes, Payouts moves it.
+var (
+	Receiving = Pair{ReceivingWrite, ReceivingApprove, "receiving"}
+	Payouts   = Pair{PayoutsCreate, PayoutsApprove, "payouts"}
+)
+
+func pairs() []Pair { return []Pair{Receiving, Payouts} }
+
+// seenColumn is the column of receiving_policy that says when there last were two people.
+func (p Pair) seenColumn() string {
+	if p == Payouts {
+		return "payouts_seen_at"
+	}
+	return "two_seen_at"
+}
+
 // SecondPerson is how a workspace demands a second person, and who could be one.
 type SecondPerson struct {
-	Approval string // Automatic, TwoPersons or OnePerson
+	// Approval is Automatic, TwoPersons or OnePerson. Of payouts it is Automatic: for them there are rules.
+	Approval string
 	Hours    *int64 // of cooling, nil if the workspace has not decided
 	Version  int64  // of both
 
-	// Present says that one person may change methods and another may approve that.
+	// Present says that one person may make what the pair is about and another may approve it.
 	Present bool
 
 	people  []string         // who may approve now
 	since   map[string]int64 // since when they are known to
 	twoSeen int64
 	now     int64
-	stored  bool
+}
+
+// At is what holds at another time, if nobody's access has changed since it was read.
+func (p SecondPerson) At(now int64) SecondPerson {
+	p.now = now
+	return p
 }
 
 // Demanded reports whether a change needs a second person. Having fallen back to one person
@@ -84,22 +112,19 @@ func (p SecondPerson) CountsFrom(accountID string) int64 {
 // Approvers lists who may approve now.
 func (p SecondPerson) Approvers() []string { return p.people }
 
-// FindSecondPerson reads how a workspace demands a second person.
-func FindSecondPerson(q db.Q, workspaceID string, now int64) (SecondPerson, error) {
-	p := SecondPerson{Approval: Automatic, since: map[string]int64{}, now: now}
-	err := q.Each(func(r db.Rows) error {
-		p.stored, p.Approval, p.twoSeen, p.Version = true, r.Text(0), r.Int(2), r.Int(3)
-		if !r.Null(1) {
-			hours := r.Int(1)
-			p.Hours = &hours
-		}
-		return nil
-	}, `SELECT approval, cooling_hours, two_seen_at, version FROM receiving_policy WHERE workspace_id = $1`, workspaceID)
+// FindSecondPerson reads how a workspace demands a second person for what a pair is about.
+func FindSecondPerson(q db.Q, pair Pair, workspaceID string, now int64) (SecondPerson, error) {
+	held, err := peopleOf(q, workspaceID)
 	if err != nil {
-		return p, err
+		return SecondPerson{}, err
 	}
+	return findSecondPerson(q, pair, workspaceID, held, now)
+}
+
+// peopleOf is what each person of a workspace may do.
+func peopleOf(q db.Q, workspaceID string) (map[string]Set, error) {
 	held := map[string]Set{}
-	err = q.Each(func(r db.Rows) error {
+	err := q.Each(func(r db.Rows) error {
 		role, builtIn := BuiltInRole(r.Text(1))
 		if !builtIn {
 			role.Permissions = ParseSet(r.Text(2))
@@ -110,26 +135,42 @@ func FindSecondPerson(q db.Q, workspaceID string, now int64) (SecondPerson, erro
 		JOIN workspace_member w ON w.workspace_id = m.workspace_id AND w.account_id = m.account_id
 		JOIN account a ON a.id = m.account_id LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
 		WHERE m.workspace_id = $1 AND w.accepted = TRUE AND a.kind = 'person' AND a.status = 'active'`, workspaceID)
+	return held, err
+}
+
+func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]Set, now int64) (SecondPerson, error) {
+	p := SecondPerson{Approval: Automatic, since: map[string]int64{}, now: now}
+	err := q.Each(func(r db.Rows) error {
+		p.Version, p.twoSeen = r.Int(2), r.Int(3)
+		if pair == Receiving {
+			p.Approval = r.Text(0)
+		}
+		if !r.Null(1) {
+			hours := r.Int(1)
+			p.Hours = &hours
+		}
+		return nil
+	}, `SELECT approval, cooling_hours, version, `+pair.seenColumn()+` FROM receiving_policy WHERE workspace_id = $1`, workspaceID)
 	if err != nil {
 		return p, err
 	}
-	var writers []string
+	var makers []string
 	for id, set := range held {
-		if set.Has(ReceivingApprove) {
+		if set.Has(pair.Approve) {
 			p.people = append(p.people, id)
 		}
-		if set.Has(ReceivingWrite) {
-			writers = append(writers, id)
+		if set.Has(pair.Make) {
+			makers = append(makers, id)
 		}
 	}
 	slices.Sort(p.people)
-	for _, writer := range writers {
-		p.Present = p.Present || slices.ContainsFunc(p.people, func(id string) bool { return id != writer })
+	for _, maker := range makers {
+		p.Present = p.Present || slices.ContainsFunc(p.people, func(id string) bool { return id != maker })
 	}
 	err = q.Each(func(r db.Rows) error {
 		p.since[r.Text(0)] = r.Int(1)
 		return nil
-	}, `SELECT account_id, since FROM receiving_approver WHERE workspace_id = $1`, workspaceID)
+	}, `SELECT account_id, since FROM approver WHERE workspace_id = $1 AND pair = $2`, workspaceID, pair.name)
 	return p, err
 }
 
@@ -138,8 +179,16 @@ func FindSecondPerson(q db.Q, workspaceID string, now int64) (SecondPerson, erro
 // needed: nobody becomes two by inviting themselves, or one by removing the others. Those who
 // are there when the workspace first has two people who could count at once; whoever comes
 // later counts after a while.
-func ObserveSecondPerson(tx *db.Tx, workspaceID string) (SecondPerson, error) {
-	p, err := FindSecondPerson(tx.Q, workspaceID, tx.Now())
+func ObserveSecondPerson(tx *db.Tx, pair Pair, workspaceID string) (SecondPerson, error) {
+	held, err := peopleOf(tx.Q, workspaceID)
+	if err != nil {
+		return SecondPerson{}, err
+	}
+	return observe(tx, pair, workspaceID, held)
+}
+
+func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]Set) (SecondPerson, error) {
+	p, err := findSecondPerson(tx.Q, pair, workspaceID, held, tx.Now())
 	if err != nil || p.twoSeen == 0 && !p.Present {
 		return p, err
 	}
@@ -148,18 +197,18 @@ func ObserveSecondPerson(tx *db.Tx, workspaceID string) (SecondPerson, error) {
 		since = 0
 	}
 	if p.Present && p.now-p.twoSeen >= noteTwo.Milliseconds() {
-		if err := SeeTwo(tx, workspaceID); err != nil {
+		if err := seeTwo(tx, pair, workspaceID); err != nil {
 			return p, err
 		}
-		p.twoSeen, p.stored = p.now, true
+		p.twoSeen = p.now
 	}
 	for _, id := range p.people {
 		if _, known := p.since[id]; known {
 			continue
 		}
 		p.since[id] = since
-		if err := tx.Exec(`INSERT INTO receiving_approver (workspace_id, account_id, since) VALUES ($1, $2, $3)
-			ON CONFLICT (workspace_id, account_id) DO NOTHING`, workspaceID, id, since); err != nil {
+		if err := tx.Exec(`INSERT INTO approver (workspace_id, pair, account_id, since) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (workspace_id, pair, account_id) DO NOTHING`, workspaceID, pair.name, id, since); err != nil {
 			return p, err
 		}
 	}
@@ -168,32 +217,47 @@ func ObserveSecondPerson(tx *db.Tx, workspaceID string) (SecondPerson, error) {
 			continue
 		}
 		delete(p.since, id)
-		if err := tx.Exec(`DELETE FROM receiving_approver WHERE workspace_id = $1 AND account_id = $2`, workspaceID, id); err != nil {
+		if err := tx.Exec(`DELETE FROM approver WHERE workspace_id = $1 AND pair = $2 AND account_id = $3`, workspaceID, pair.name, id); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
 }
 
-// SeeTwo notes that a workspace has two people who could at this moment.
-func SeeTwo(tx *db.Tx, workspaceID string) error {
-	return tx.Exec(`INSERT INTO receiving_policy (workspace_id, approval, two_seen_at, version) VALUES ($1, $2, $3, 0)
-		ON CONFLICT (workspace_id) DO UPDATE SET two_seen_at = excluded.two_seen_at`, workspaceID, Automatic, tx.Now())
+// seeTwo notes that a workspace has two people who could at this moment.
+func seeTwo(tx *db.Tx, pair Pair, workspaceID string) error {
+	receiving, payouts := tx.Now(), int64(0)
+	if pair == Payouts {
+		receiving, payouts = 0, tx.Now()
+	}
+	return tx.Exec(`INSERT INTO receiving_policy (workspace_id, approval, two_seen_at, payouts_seen_at, version) VALUES ($1, $2, $3, $4, 0)
+		ON CONFLICT (workspace_id) DO UPDATE SET `+pair.seenColumn()+` = excluded.`+pair.seenColumn(), workspaceID, Automatic, receiving, payouts)
 }
 
 // NoteApprovers notes who may approve after somebody may have been given that, so that their
 // time begins now and not when they first approve.
 func NoteApprovers(tx *db.Tx, workspaceID string) error {
-	_, err := ObserveSecondPerson(tx, workspaceID)
+	held, err := peopleOf(tx.Q, workspaceID)
+	for _, pair := range pairs() {
+		if err == nil {
+			_, err = observe(tx, pair, workspaceID, held)
+		}
+	}
 	return err
 }
 
 // beforeChange notes who may approve in a workspace whose members, roles or accounts are about
 // to change.
 func beforeChange(tx *db.Tx, workspaceID string) error {
-	p, err := ObserveSecondPerson(tx, workspaceID)
-	if err == nil && p.Present {
-		err = SeeTwo(tx, workspaceID)
+	held, err := peopleOf(tx.Q, workspaceID)
+	for _, pair := range pairs() {
+		var p SecondPerson
+		if err == nil {
+			p, err = observe(tx, pair, workspaceID, held)
+		}
+		if err == nil && p.Present {
+			err = seeTwo(tx, pair, workspaceID)
+		}
 	}
 	return err
 }

@@ -20,7 +20,7 @@ var (
 
 // Wrong says why a number cannot be one at all; "" if it can.
 func Wrong(number string) string {
-	number = compact(number)
+	number = Compact(number)
 	if !ibanLike.MatchString(number) {
 		return ""
 	}
@@ -40,7 +40,7 @@ func Wrong(number string) string {
 // its name; "" if it is not, or nobody knows.
 func Doubt(institution, number string) string {
 	form, known := data().forms[nameKey(institution)]
-	number = compact(number)
+	number = Compact(number)
 	if !known || ibanLike.MatchString(number) || form.MatchString(number) {
 		return ""
 	}
@@ -53,7 +53,8 @@ var (
 	counts   = regexp.MustCompile(`\{(\d+)\}`)
 )
 
-func compact(number string) string {
+// Compact returns a number without what people write between its digits, in capitals.
+func Compact(number string) string {
 	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "", ".", "").Replace(number))
 }
 

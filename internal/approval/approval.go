@@ -1,6 +1,6 @@
 // Package approval lets one person ask for something and another one allow it.
 //
-//	            ┌─ approve ──▶ approved    the kind carries it out in the same transaction
+//	            ┌─ approve ──▶ approved    with the last vote needed; the kind carries it out in the same transaction
 //	            ├─ reject ───▶ rejected
 //	pending ────┼─ withdraw ─▶ withdrawn
 //	            ├─ 30 days ──▶ expired
@@ -8,7 +8,8 @@
 //
 // An approval is for exactly what was shown: its payload, of which the approver sends the digest.
 // Every change of state compares and swaps, so of approving, withdrawing and editing at the same
-// moment one wins. What is locked first is what the approval is about, then the approval.
+// moment one wins. What is locked first is what the approval is about, then the approval. One may
+// take the votes of several people, which are counted under that lock; one rejection ends it.
 //
 // The package knows nothing of what is approved. A package that needs approvals registers a Kind.
 package approval
@@ -31,6 +32,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 	"bursar/internal/vault"
 )
 
@@ -49,6 +51,11 @@ type Approval struct {
 	Maker       api.ApprovalMaker
 	CreatedAt   int64
 	ExpiresAt   int64
+
+	needed  int64 // votes
+	role    string
+	keysMay bool
+	votes   []api.ApprovalVote
 
 	number       int64 // of the workspace
 	digest       string
@@ -82,16 +89,25 @@ type payload struct {
 // Kind is how a package asks for approvals and carries them out.
 type Kind struct {
 	Name string
-	// Read, Make and Approve are the permissions to see such approvals, to ask for what they
-	// allow, which is also to withdraw it, and to approve or reject.
-	Read, Make, Approve access.Permission
-	// Actions are how the log calls that an approval gets into a state.
+	// Read and Make are the permissions to see such approvals and to ask for what they allow,
+	// which is also to withdraw it. Pair has the one to approve or reject, and tells who counts
+	// as a second person.
+	Read, Make access.Permission
+	Pair       access.Pair
+	// Mail is how a mail calls what waits.
+	Mail mail.ApprovalNoun
+	// Actions are how the log calls that an approval gets into a state, also of an attempt that
+	// is refused. A vote that is not the last one is logged as approved, too.
 	Actions map[string]audit.Action
 	// Lock locks what an approval is about before its state changes.
 	Lock func(tx *db.Tx, a Approval) error
 	// Apply carries an approved one out, and Drop ends what waited for one that is not. Each
-	// returns what the log tells as changes, and about whom in words.
+	// returns what the log tells as changes, and about whom in words. With a fault of Apply
+	// nothing is stored, and it waits as before, without the last vote.
 	Apply, Drop func(tx *db.Tx, a Approval) (changes audit.Changes, of string, err error)
+	// Parts returns, before one gets into a state, the rows that the log will have beside that of the
+	// subject: one for each part whose story is told by itself, without changes. It may be nil.
+	Parts func(tx *db.Tx, a Approval, state string) ([]audit.Event, error)
 	// Show returns old beside new, with account numbers in full or masked.
 	Show func(a Approval, full bool) (summary string, fields []api.ApprovalField, err error)
 }
@@ -103,8 +119,14 @@ type Request struct {
 	Workspace   int64 // its number, for which the vault must be ready
 	SubjectID   string
 	Version     int64
-	AboutID     string
-	Payload     any
+	// AboutID is a directory entry: its approvals go when it does. It is empty for what outlives one.
+	AboutID string
+	Payload any
+	// Needed is how many people have to approve; 0 is one. Role is one that each of them must hold,
+	// and KeysMay lets sessions of their API keys approve.
+	Needed  int
+	Role    string
+	KeysMay bool
 	// Takes are other subjects, or this one, whose void approvals this one takes the place of with
 	// the essence unchanged: whoever had a part in those has one in this.
 	Takes []string
@@ -149,10 +171,11 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 		return "", fmt.Errorf("write who asks for an approval: %w", err)
 	}
 	return id, tx.Exec(`INSERT INTO approval (id, workspace_id, kind, subject_id, subject_version, about_id, digest, payload_sealed, sealed_by,
-			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', '', '', $14, $15)`,
+			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at, needed, role, keys_may)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', '', '', $14, $15, $16, $17, $18)`,
 		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, hex.EncodeToString(sum.Sum(nil)), sealed, vault.KeyOf(sealed),
-		by.ID, string(written), " "+strings.Join(slices.Compact(involved), " ")+" ", api.ApprovalPending, tx.Now(), tx.Now()+lifetime.Milliseconds())
+		by.ID, string(written), " "+strings.Join(slices.Compact(involved), " ")+" ", api.ApprovalPending, tx.Now(), tx.Now()+lifetime.Milliseconds(),
+		max(r.Needed, 1), r.Role, r.KeysMay)
 }
 
 // makerOf describes who asks, and lists the accounts who own or made what they use to ask: none
@@ -190,26 +213,51 @@ func (a Approval) involves(accountID string) bool {
 	return strings.Contains(a.involved, " "+accountID+" ")
 }
 
-// mayApprove returns an error unless the caller is somebody who may be the second person: a
-// person who signed in a moment ago at a browser, or by a device code that they approved there,
-// and who has no part in the request. people says since when they may approve.
-func (a Approval) mayApprove(by db.Caller, people access.SecondPerson, now int64) error {
+// voted reports whether an account has approved.
+func (a Approval) voted(accountID string) bool {
+	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == accountID })
+}
+
+// mayApprove returns an error unless the viewer is somebody who may be the second person: a
+// person who signed in a moment ago at a browser, or by a device code that they approved there
+// (or with an API key of theirs, if the approval lets keys vote), who holds the role that is asked
+// for, has no part in the request and has not voted.
+func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	denied := func(format string, args ...any) error {
 		f := fault.New(fault.Forbidden, format, args...)
 		f.Scope.WorkspaceID = a.WorkspaceID
 		return f
 	}
+	pair := s.kinds[a.Kind].Pair
+	people := by.people[pair]
 	switch {
-	case by.Type != audit.User || by.KeyID != "":
+	case !by.held.Has(pair.Approve):
+		return denied("permission %s is required", pair.Approve)
+	case by.Type == audit.Client:
+		return denied("a machine client cannot approve, only a person can")
+	case !a.keysMay && (by.Type != audit.User || by.KeyID != ""):
 		return denied("only a person who signed in at a browser can approve, not an API key or a machine client")
 	case by.ID == a.Maker.ID:
 		return denied("you asked for this yourself: somebody else has to approve it")
 	case a.involves(by.ID):
-		return denied("you asked for this account before, had a part in the file that has it, or own or made the key, client or session that asked for it: somebody else has to approve it")
+		return denied("%s", s.kinds[a.Kind].partIn())
+	case a.voted(by.ID):
+		return denied("you have approved this already: somebody else has to as well")
+	case a.role != "" && !slices.Contains(by.roles, a.role):
+		return denied("a member with the role %s has to approve this", a.role)
 	case people.CountsFrom(by.ID) > now:
 		return denied("your permission to approve is new: it counts from %s on", time.UnixMilli(people.CountsFrom(by.ID)).UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	return access.RequireRecentLogin(by.Actor, now)
+}
+
+// partIn says what part somebody can have in a request besides asking for it.
+func (k Kind) partIn() string {
+	part := "own or made the key, client or session that asked for it"
+	if k.Pair == access.Receiving {
+		part = "asked for this account before, had a part in the file that has it, or " + part
+	}
+	return "you " + part + ": somebody else has to approve it"
 }
 
 // Void ends pending approvals of a subject, because it changes or goes. It reports whether
@@ -233,6 +281,13 @@ func (s *Service) void(tx *db.Tx, by db.Caller, column, id, reason string) (bool
 // Forget deletes all approvals about something that is gone for good, with what they were for.
 func Forget(tx *db.Tx, aboutID string) error {
 	return tx.Exec(`DELETE FROM approval WHERE about_id = $1`, aboutID)
+}
+
+// Holds reports whether what an approval has allowed may be done once more: it is not too old, and
+// as many people, with that role, have approved as are needed now.
+func Holds(tx *db.Tx, id string, needed int, role string) (bool, error) {
+	return tx.Row(`SELECT id FROM approval WHERE id = $1 AND state = 'approved' AND expires_at > $2 AND needed >= $3 AND (role = $4 OR $4 = '')`,
+		id, tx.Now(), needed, role).Scan(new(string))
 }
 
 // Pending returns the pending approvals about something, by subject.

@@ -9,6 +9,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/mail"
 )
 
 // policyKind is the name of approvals of a looser policy.
@@ -24,7 +25,7 @@ type policyChange struct {
 
 func (s *Service) policyKind() Kind {
 	return Kind{
-		Name: policyKind, Read: access.ReceivingRead, Make: access.WSWrite, Approve: access.ReceivingApprove,
+		Name: policyKind, Read: access.ReceivingRead, Make: access.WSWrite, Pair: access.Receiving, Mail: mail.AChangeOfWhereMoneyGoes,
 		Actions: map[string]audit.Action{
 			api.ApprovalApproved: audit.ReceivingPolicyApproved, api.ApprovalRejected: audit.ReceivingPolicyRejected,
 			api.ApprovalWithdrawn: audit.ReceivingPolicyWithdrawn, api.ApprovalExpired: audit.ReceivingPolicyExpired,
@@ -84,7 +85,7 @@ func (s *Service) Policy(ctx context.Context, by db.Caller, in PolicyInput) (api
 	}
 	var answer api.ReceivingPolicy
 	err := s.db.Read(ctx, func(q db.Q) error {
-		p, err := access.FindSecondPerson(q, in.ID, s.db.Now())
+		p, err := access.FindSecondPerson(q, access.Receiving, in.ID, s.db.Now())
 		if err == nil {
 			answer, err = policyAnswer(q, in.ID, p)
 		}
@@ -123,7 +124,7 @@ func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolic
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingPolicy, audit.Event, error) {
 		event := audit.Event{Action: audit.ReceivingPolicyUpdated, WorkspaceID: in.ID, ResourceID: in.ID, Description: "Changed how receiving methods are guarded"}
-		p, err := access.ObserveSecondPerson(tx, in.ID)
+		p, err := access.ObserveSecondPerson(tx, access.Receiving, in.ID)
 		if err != nil {
 			return api.ReceivingPolicy{}, event, err
 		}
@@ -141,13 +142,16 @@ func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolic
 		if _, err := s.Void(tx, by, in.ID, "the policy was changed again"); err != nil {
 			return api.ReceivingPolicy{}, event, err
 		}
-		if loosens(p, c) && (p.Demanded() || p.Available()) {
-			id, err := s.Make(tx, by, Request{Kind: policyKind, WorkspaceID: in.ID, Workspace: number, SubjectID: in.ID, Version: p.Version, Payload: c})
+		waits := ""
+		if loosens(p, c) {
+			waits, err = s.AskToLoosen(tx, by, p, Request{Kind: policyKind, WorkspaceID: in.ID, Workspace: number, SubjectID: in.ID, Version: p.Version, Payload: c})
 			if err != nil {
 				return api.ReceivingPolicy{}, event, err
 			}
+		}
+		if waits != "" {
 			event.Action, event.Description = audit.ReceivingPolicyRequested, "Asked for "+policyOf
-			event.Changes.Add("approval_id", nil, id)
+			event.Changes.Add("approval_id", nil, waits)
 			answer, err := policyAnswer(tx.Q, in.ID, p)
 			return answer, event, err
 		}
@@ -158,7 +162,7 @@ func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolic
 		if err != nil {
 			return api.ReceivingPolicy{}, event, err
 		}
-		if p, err = access.FindSecondPerson(tx.Q, in.ID, tx.Now()); err != nil {
+		if p, err = access.FindSecondPerson(tx.Q, access.Receiving, in.ID, tx.Now()); err != nil {
 			return api.ReceivingPolicy{}, event, err
 		}
 		if !p.Demanded() {

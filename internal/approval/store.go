@@ -12,7 +12,8 @@ import (
 )
 
 const columns = `a.id, a.workspace_id, w.number, a.kind, a.subject_id, a.subject_version, a.about_id, a.digest, a.payload_sealed, a.maker, a.involved,
-	a.state, d.id, d.email, d.name, a.decided_at, a.verification, a.reason, a.created_at, a.expires_at
+	a.state, d.id, d.email, d.name, a.decided_at, a.verification, a.reason, a.created_at, a.expires_at,
+	a.needed, a.role, a.keys_may
 	FROM approval a JOIN workspace w ON w.id = a.workspace_id LEFT JOIN account d ON d.id = a.decided_by`
 
 // row is an approval whose payload is still sealed.
@@ -26,7 +27,7 @@ func readRow(r db.Rows) row {
 	a := row{Approval: Approval{
 		ID: r.Text(0), WorkspaceID: r.Text(1), number: r.Int(2), Kind: r.Text(3), SubjectID: r.Text(4), Version: r.Int(5), AboutID: r.Text(6),
 		digest: r.Text(7), involved: r.Text(10), State: r.Text(11), decidedAt: r.Int(15), verification: r.Text(16), reason: r.Text(17),
-		CreatedAt: r.Int(18), ExpiresAt: r.Int(19),
+		CreatedAt: r.Int(18), ExpiresAt: r.Int(19), needed: r.Int(20), role: r.Text(21), keysMay: r.Bool(22),
 	}, sealed: bytes.Clone(r.Raw(8)), maker: r.Text(9)}
 	if !r.Null(12) {
 		a.decider = &api.User{ID: r.Text(12), Email: r.Text(13), Name: r.Text(14)}
@@ -48,13 +49,35 @@ func (s *Service) open(a row) (Approval, error) {
 	return a.Approval, json.Unmarshal([]byte(a.maker), &a.Maker)
 }
 
-// findRow reads an approval; its id is empty if there is none.
+// findRow reads an approval with its votes; its id is empty if there is none.
 func findRow(q db.Q, id string) (r row, err error) {
 	rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.id = $1`, id)
+	if err == nil {
+		err = readVotes(q, rows)
+	}
 	if len(rows) > 0 {
 		r = rows[0]
 	}
 	return r, err
+}
+
+// readVotes reads who has approved.
+func readVotes(q db.Q, rows []row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	ids, at := make([]any, len(rows)), map[string]int{}
+	for i, r := range rows {
+		ids[i], at[r.ID] = r.ID, i
+	}
+	list := db.NewStatement(`SELECT v.approval_id, c.id, c.email, c.name, v.at, v.verification FROM approval_vote v JOIN account c ON c.id = v.account_id
+		WHERE v.approval_id IN (`, ids...)
+	list.Add(`) ORDER BY v.at, v.account_id`)
+	return q.EachOf(list, func(r db.Rows) error {
+		one := &rows[at[r.Text(0)]]
+		one.votes = append(one.votes, api.ApprovalVote{ID: r.Text(1), Email: r.Text(2), Name: r.Text(3), At: r.Int(4), Verification: r.Text(5)})
+		return nil
+	})
 }
 
 // find is findRow with the payload, for a transaction.
@@ -66,13 +89,39 @@ func (s *Service) find(q db.Q, id string) (Approval, error) {
 	return s.open(r)
 }
 
-// newest lists approvals of a workspace below an id, newest first.
-func newest(q db.Q, workspaceID string, state *string, below string, take int) ([]row, error) {
-	if state == nil {
-		return db.Collect(q, readRow, `SELECT `+columns+` WHERE a.workspace_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3`, workspaceID, below, take)
+// newest lists approvals of some kinds of a workspace below an id, newest first.
+func newest(q db.Q, workspaceID string, kinds []any, state *string, below string, take int) (rows []row, err error) {
+	list := db.NewStatement(`SELECT `+columns+` WHERE a.workspace_id = `, workspaceID)
+	if state != nil {
+		list.Add(` AND a.state = `, *state)
 	}
-	return db.Collect(q, readRow, `SELECT `+columns+` WHERE a.workspace_id = $1 AND a.state = $2 AND a.id < $3 ORDER BY a.id DESC LIMIT $4`,
-		workspaceID, *state, below, take)
+	list.Add(` AND a.id < `, below)
+	list.Add(` AND a.kind IN (`, kinds...)
+	list.Add(`) ORDER BY a.id DESC`)
+	list.Limit(take)
+	err = q.EachOf(list, func(r db.Rows) error {
+		if len(rows) < take {
+			rows = append(rows, readRow(r))
+		}
+		return nil
+	})
+	if err == nil {
+		err = readVotes(q, rows)
+	}
+	return rows, err
+}
+
+// vote counts the vote of somebody for a pending approval that is still what was shown, which
+// locks the approval. It returns how many there are then, or 0 if it was not that.
+func vote(tx *db.Tx, a Approval, d decision, by string) (votes int64, first bool, err error) {
+	_, err = tx.Row(`UPDATE approval SET votes = votes + 1 WHERE id = $1 AND digest = $2 AND state = 'pending' AND expires_at > $3 RETURNING votes`,
+		a.ID, d.digest, tx.Now()).Scan(&votes)
+	if err != nil || votes == 0 {
+		return 0, false, err
+	}
+	first, err = tx.Row(`INSERT INTO approval_vote (approval_id, account_id, at, verification) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (approval_id, account_id) DO NOTHING RETURNING account_id`, a.ID, by, tx.Now(), d.verification).Scan(new(string))
+	return votes, first, err
 }
 
 // swap changes the state of a pending approval that is still what was shown. It reports

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"bursar/api"
-	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/budget"
 	"bursar/internal/db"
@@ -33,7 +32,7 @@ func (s *Service) Tell(ctx context.Context) error {
 		if !s.mail.Configured() {
 			continue
 		}
-		waiting := map[[2]string]int{} // by workspace and person
+		waiting := map[[2]string]mail.ApprovalsWait{} // by workspace and person
 		for _, a := range news {
 			if a.State != api.ApprovalPending {
 				if err := s.tellMaker(ctx, a); err != nil {
@@ -41,22 +40,29 @@ func (s *Service) Tell(ctx context.Context) error {
 				}
 				continue
 			}
-			var people access.SecondPerson
+			var people []string
 			err := s.db.Read(ctx, func(q db.Q) (err error) {
-				people, err = access.FindSecondPerson(q, a.WorkspaceID, s.db.Now())
+				people, err = s.mayDecide(q, a, s.db.Now())
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			for _, id := range a.mayDecide(people) {
-				waiting[[2]string{a.WorkspaceID, id}]++
+			for _, id := range people {
+				key, noun := [2]string{a.WorkspaceID, id}, s.kinds[a.Kind].Mail
+				m := waiting[key]
+				if m.Count > 0 && m.What != noun {
+					noun = mail.ARequest
+				}
+				m.Count, m.What = m.Count+1, noun
+				waiting[key] = m
 			}
 		}
-		for who, count := range waiting {
-			link := s.publicURL + "/w/" + who[0] + "/approvals"
+		for who, m := range waiting {
+			m.Link = s.publicURL + "/w/" + who[0] + "/approvals"
 			err := s.send(ctx, who[0], who[1], func(email, workspace string) mail.Message {
-				return mail.ApprovalsWait{To: email, Workspace: workspace, Count: count, Link: link}.Message()
+				m.To, m.Workspace = email, workspace
+				return m.Message()
 			})
 			if err != nil {
 				return err
@@ -105,7 +111,7 @@ func (s *Service) tellMaker(ctx context.Context, a Approval) error {
 		return nil
 	}
 	return s.send(ctx, a.WorkspaceID, a.Maker.ID, func(email, workspace string) mail.Message {
-		m := mail.ApprovalDecided{To: email, Workspace: workspace, State: a.State, Reason: a.reason, Link: s.publicURL + "/w/" + a.WorkspaceID + "/approvals/" + a.ID}
+		m := mail.ApprovalDecided{To: email, Workspace: workspace, What: s.kinds[a.Kind].Mail, State: a.State, Reason: a.reason, Link: s.publicURL + "/w/" + a.WorkspaceID + "/approvals/" + a.ID}
 		if a.decider != nil {
 			m.Decider = a.decider.Name
 		}

@@ -76,6 +76,60 @@ const (
 	ReceivingPolicyWithdrawn Action = "iam.workspace.receiving_policy_withdrawn"
 	ReceivingPolicyExpired   Action = "iam.workspace.receiving_policy_expired"
 
+	LedgerAccountCreated  Action = "money.account.created"
+	LedgerAccountUpdated  Action = "money.account.updated"
+	LedgerAccountFrozen   Action = "money.account.frozen"
+	LedgerAccountUnfrozen Action = "money.account.unfrozen"
+	LedgerAccountClosed   Action = "money.account.closed"
+	TransferCreated       Action = "money.transfer.created"
+	DepositAnnounced      Action = "money.deposit.announced"
+	DepositBooked         Action = "money.deposit.booked"
+
+	PayoutCreated   Action = "payout.request.created"
+	PayoutUpdated   Action = "payout.request.updated"
+	PayoutPublished Action = "payout.request.published"
+	PayoutApproved  Action = "payout.request.approved"
+	PayoutRejected  Action = "payout.request.rejected"
+	PayoutWithdrawn Action = "payout.request.withdrawn"
+	PayoutExpired   Action = "payout.request.expired"
+	PayoutCancelled Action = "payout.request.cancelled"
+	PayoutRetried   Action = "payout.request.retried"
+	PayoutRevealed  Action = "payout.request.revealed"
+
+	PayoutBatchCreated   Action = "payout.batch.created"
+	PayoutBatchApproved  Action = "payout.batch.approved"
+	PayoutBatchRejected  Action = "payout.batch.rejected"
+	PayoutBatchWithdrawn Action = "payout.batch.withdrawn"
+	PayoutBatchExpired   Action = "payout.batch.expired"
+	PayoutRuleCreated    Action = "payout.rule.created"
+	PayoutRuleRemoved    Action = "payout.rule.removed"
+	PayoutRuleRequested  Action = "payout.rule.requested" // a change after which payouts are guarded less
+	PayoutRuleApproved   Action = "payout.rule.approved"
+	PayoutRuleRejected   Action = "payout.rule.rejected"
+	PayoutRuleWithdrawn  Action = "payout.rule.withdrawn"
+	PayoutRuleExpired    Action = "payout.rule.expired"
+
+	PayoutLimitCreated   Action = "payout.limit.created"
+	PayoutLimitUpdated   Action = "payout.limit.updated"
+	PayoutLimitRemoved   Action = "payout.limit.removed"
+	PayoutLimitRequested Action = "payout.limit.requested"
+	PayoutLimitApproved  Action = "payout.limit.approved"
+	PayoutLimitRejected  Action = "payout.limit.rejected"
+	PayoutLimitWithdrawn Action = "payout.limit.withdrawn"
+	PayoutLimitExpired   Action = "payout.limit.expired"
+
+	// What becomes of payouts at their rails.
+	PayoutSent      Action = "payout.request.sent"
+	PayoutNeverCame Action = "payout.request.never_came"
+	PayoutUnknown   Action = "payout.request.outcome_unknown"
+	PayoutAttention Action = "payout.request.needs_attention"
+	PayoutCompleted Action = "payout.request.completed"
+	PayoutFailed    Action = "payout.request.failed"
+	PayoutReversed  Action = "payout.request.reversed"
+	PayoutDriven    Action = "payout.request.driven"
+	ServiceDriven   Action = "rail.service.driven"
+	MoneySuspended  Action = "money.suspense.added"
+
 	DeviceApproved    Action = "auth.device.approved"
 	DeviceDenied      Action = "auth.device.denied"
 	SessionCreated    Action = "auth.session.created"
@@ -121,6 +175,14 @@ func Actions() []Action {
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
 		ReceivingMethodRejected, ReceivingMethodWithdrawn, ReceivingMethodExpired, ReceivingMethodActivated, ReceivingPolicyUpdated,
 		ReceivingPolicyRequested, ReceivingPolicyApproved, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired,
+		LedgerAccountCreated, LedgerAccountUpdated, LedgerAccountFrozen, LedgerAccountUnfrozen, LedgerAccountClosed, TransferCreated,
+		DepositAnnounced, DepositBooked,
+		PayoutCreated, PayoutUpdated, PayoutPublished, PayoutApproved, PayoutRejected, PayoutWithdrawn, PayoutExpired, PayoutCancelled, PayoutRetried, PayoutRevealed,
+		PayoutBatchCreated, PayoutBatchApproved, PayoutBatchRejected, PayoutBatchWithdrawn, PayoutBatchExpired,
+		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
+		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
+		PayoutLimitWithdrawn, PayoutLimitExpired,
+		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutDriven, ServiceDriven, MoneySuspended,
 		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, LoginFailed, LinkCreated, AccountRecovered,
@@ -133,11 +195,12 @@ func (a Action) changesAccess() bool {
 	switch a {
 	case SessionRevoked, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
 		VaultKeyReplaced, VaultResealed, // servers read their keys again
-		PasskeyAdded, TOTPEnabled: // which may be the second factor that a session needs
+		PasskeyAdded, TOTPEnabled, // which may be the second factor that a session needs
+		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleApproved, // what payouts need is remembered, too
+		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitApproved:
 		return true
 	case UserCreated, AccessDenied, MemberInvited, MemberDeclined,
-		ReceivingPolicyUpdated, ReceivingPolicyRequested, ReceivingPolicyApproved, ReceivingPolicyRejected, ReceivingPolicyWithdrawn,
-		ReceivingPolicyExpired:
+		ReceivingPolicyRequested, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired:
 		return false
 	}
 	return strings.HasPrefix(string(a), "iam.")
@@ -158,6 +221,15 @@ const (
 	Directory       ResourceType = "directory"
 	DirectoryTag    ResourceType = "directory_tag"
 	ReceivingMethod ResourceType = "receiving_method"
+	LedgerAccount   ResourceType = "account"
+	Transfer        ResourceType = "transfer"
+	Deposit         ResourceType = "deposit"
+	PayoutRequest   ResourceType = "payout_request"
+	PayoutBatch     ResourceType = "payout_batch"
+	PayoutRule      ResourceType = "payout_rule"
+	PayoutLimit     ResourceType = "payout_limit"
+	RailService     ResourceType = "service"
+	Suspense        ResourceType = "suspense"
 	DeviceCode      ResourceType = "device_code"
 	Session         ResourceType = "session"
 	Key             ResourceType = "api_key"
@@ -204,6 +276,24 @@ func (a Action) Resource() ResourceType {
 		return DirectoryTag
 	case "directory.receiving_method":
 		return ReceivingMethod
+	case "money.account":
+		return LedgerAccount
+	case "money.transfer":
+		return Transfer
+	case "money.deposit":
+		return Deposit
+	case "payout.request":
+		return PayoutRequest
+	case "payout.batch":
+		return PayoutBatch
+	case "payout.rule":
+		return PayoutRule
+	case "payout.limit":
+		return PayoutLimit
+	case "rail.service":
+		return RailService
+	case "money.suspense":
+		return Suspense
 	case "auth.device":
 		return DeviceCode
 	case "auth.session":

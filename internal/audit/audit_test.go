@@ -55,7 +55,8 @@ func TestEveryActionHasAResourceType(t *testing.T) {
 	withoutResource := map[audit.Action]bool{audit.AccessDenied: true, audit.LoginFailed: true}
 	known := map[audit.ResourceType]bool{
 		"member": true, "role": true, "workspace": true, "organization": true, "user": true, "directory_entry": true, "directory_import": true, "directory_bulk": true, "directory": true, "directory_tag": true,
-		"receiving_method": true, "device_code": true, "session": true, "api_key": true, "client": true, "signing_key": true, "vault_key": true, "passkey": true, "audit": true,
+		"receiving_method": true, "payout_rule": true, "payout_limit": true, "payout_request": true, "payout_batch": true, "account": true, "transfer": true, "deposit": true,
+		"service": true, "suspense": true, "device_code": true, "session": true, "api_key": true, "client": true, "signing_key": true, "vault_key": true, "passkey": true, "audit": true,
 	}
 	for _, action := range actions(t) {
 		resource := action.Resource()
@@ -102,6 +103,9 @@ func TestOnlySomeActionsChangeAccess(t *testing.T) {
 		audit.MemberAccepted: true, audit.UserRenamed: true,
 		audit.SessionRevoked: true, audit.KeyRotated: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.SigningKeyRotated: true,
 		audit.AccountRecovered: true, audit.FactorsReset: true, audit.PasswordChanged: true,
+		audit.ReceivingPolicyUpdated: true, audit.ReceivingPolicyApproved: true,
+		audit.PayoutRuleCreated: true, audit.PayoutRuleRemoved: true, audit.PayoutRuleApproved: true,
+		audit.PayoutLimitCreated: true, audit.PayoutLimitUpdated: true, audit.PayoutLimitRemoved: true, audit.PayoutLimitApproved: true,
 		audit.PasskeyAdded: true, audit.TOTPEnabled: true, audit.VaultKeyReplaced: true, audit.VaultResealed: true,
 	}
 	for _, action := range actions(t) {

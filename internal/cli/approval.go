@@ -19,11 +19,11 @@ func newApprovals(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:     "approvals",
 		Aliases: []string{"approval"},
-		Short:   "Decide changes of where money goes",
-		Long: `Where a workspace has two people who could, a change of a receiving method
-takes both: one asks, and another one approves, who must have logged in within
-the last 15 minutes and has no part in the request. An approval is for exactly
-what was shown.`,
+		Short:   "Decide payouts and changes of where money goes",
+		Long: `Where a workspace has two people who could, a payout and a change of a
+receiving method take both: one asks, and another one approves, who must have
+logged in within the last 15 minutes and has no part in the request. An
+approval is for exactly what was shown. Some take several people.`,
 		Example: `  bursar approvals list --state pending
   bursar approvals show apr_01jd2s1t3v5w7x9y1z3a5b7c9d
   bursar approvals approve apr_01jd2s1t3v5w7x9y1z3a5b7c9d --verification "called Ada"`,
@@ -122,6 +122,15 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 	for _, change := range a.RecentChanges {
 		pairs = append(pairs, "Changed lately", localTime(change.Timestamp)+" "+change.Description+" ("+change.ActorName+")")
 	}
+	if a.ApprovalsNeeded > 1 {
+		pairs = append(pairs, "Approvals", fmt.Sprintf("%d of %d", len(a.Approvals), a.ApprovalsNeeded))
+		for _, vote := range a.Approvals {
+			pairs = append(pairs, "  "+vote.Name, localTime(vote.At)+", "+vote.Verification)
+		}
+	}
+	if a.Role != "" {
+		pairs = append(pairs, "Must have the role", a.Role)
+	}
 	if a.DecidedBy != nil {
 		pairs = append(pairs, "Decided by", a.DecidedBy.Name+", "+localTime(a.DecidedAt))
 	}
@@ -142,7 +151,8 @@ and asks, unless you pass the --digest that 'bursar approvals show' printed:
 then it approves exactly that, or fails if it is something else by now.
 
 You must have logged in with 'bursar login' within the last 15 minutes, by a
-device code that you approved at a browser. API keys cannot approve.`,
+device code that you approved at a browser. API keys cannot approve, unless a
+rule of payouts says so.`,
 		Example: `  bursar approvals approve apr_01jd2s1t3v5w7x9y1z3a5b7c9d --verification "called Ada at the number of her contract"`,
 	}, func(c *cobra.Command) {
 		c.Flags().StringVar(&p.Verification, "verification", "", "how you checked, such as whom you called")

@@ -14,9 +14,9 @@ import (
 	"bursar/client"
 )
 
-// ledger is a log in memory, whose entries have places in the order in which they were
+// book is a log in memory, whose entries have places in the order in which they were
 // committed, which need not be that in which they were made.
-type ledger struct {
+type book struct {
 	rows    []api.AuditEntry
 	failure error // of the next request
 	polls   int
@@ -25,13 +25,13 @@ type ledger struct {
 
 const second = int64(1000)
 
-func (l *ledger) add(times ...int64) {
+func (l *book) add(times ...int64) {
 	for _, at := range times {
 		l.rows = append(l.rows, api.AuditEntry{ID: fmt.Sprintf("aud_%08d", at), Timestamp: at, Seq: int64(len(l.rows)) + 1})
 	}
 }
 
-func (l *ledger) newest(context.Context) iter.Seq2[api.AuditEntry, error] {
+func (l *book) newest(context.Context) iter.Seq2[api.AuditEntry, error] {
 	newest := slices.Clone(l.rows)
 	slices.SortFunc(newest, func(a, b api.AuditEntry) int { return strings.Compare(b.ID, a.ID) })
 	return func(yield func(api.AuditEntry, error) bool) {
@@ -44,7 +44,7 @@ func (l *ledger) newest(context.Context) iter.Seq2[api.AuditEntry, error] {
 }
 
 // next returns two entries at most.
-func (l *ledger) next(_ context.Context, after int64) (*api.AuditFeed, error) {
+func (l *book) next(_ context.Context, after int64) (*api.AuditFeed, error) {
 	l.polls++
 	if l.each != nil {
 		l.each(l.polls)
@@ -59,8 +59,8 @@ func (l *ledger) next(_ context.Context, after int64) (*api.AuditFeed, error) {
 	return &api.AuditFeed{Entries: entries, After: end, HasMore: end < int64(len(l.rows))}, nil
 }
 
-// follow runs a tail over a ledger until it has asked so many times.
-func follow(t *testing.T, l *ledger, n, polls int, each func(poll int)) (shown []int64, said []string, err error) {
+// follow runs a tail over a book until it has asked so many times.
+func follow(t *testing.T, l *book, n, polls int, each func(poll int)) (shown []int64, said []string, err error) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -96,7 +96,7 @@ func wantShown(t *testing.T, got []int64, want ...int64) {
 }
 
 func TestTailShowsEveryEntryOnce(t *testing.T) {
-	l := &ledger{}
+	l := &book{}
 	l.add(100*second, 101*second, 102*second, 103*second)
 	shown, _, err := follow(t, l, 2, 5, func(poll int) {
 		switch poll {
@@ -113,7 +113,7 @@ func TestTailShowsEveryEntryOnce(t *testing.T) {
 }
 
 func TestTailShowsWhatIsCommittedLate(t *testing.T) {
-	l := &ledger{}
+	l := &book{}
 	l.add(100*second, 110*second)
 	shown, _, err := follow(t, l, 1, 5, func(poll int) {
 		switch poll {
@@ -130,7 +130,7 @@ func TestTailShowsWhatIsCommittedLate(t *testing.T) {
 }
 
 func TestTailBeginsWithNothing(t *testing.T) {
-	l := &ledger{}
+	l := &book{}
 	shown, _, err := follow(t, l, 20, 3, func(poll int) {
 		if poll == 2 {
 			l.add(5*second, 900*second)
@@ -141,7 +141,7 @@ func TestTailBeginsWithNothing(t *testing.T) {
 	}
 	wantShown(t, shown, 5*second, 900*second)
 
-	l = &ledger{}
+	l = &book{}
 	l.add(100*second, 200*second)
 	shown, _, err = follow(t, l, 0, 3, func(poll int) {
 		if poll == 1 {
@@ -156,7 +156,7 @@ func TestTailBeginsWithNothing(t *testing.T) {
 
 func TestTailGoesOnAfterAFailure(t *testing.T) {
 	for _, failure := range []error{errors.New("connection refused"), &client.Error{Status: 503}, &client.Error{Status: 429}, context.DeadlineExceeded} {
-		l := &ledger{}
+		l := &book{}
 		l.add(100*second, 101*second)
 		shown, said, err := follow(t, l, 1, 5, func(poll int) {
 			switch poll {
@@ -178,7 +178,7 @@ func TestTailGoesOnAfterAFailure(t *testing.T) {
 }
 
 func TestTailEndsWhereItMay(t *testing.T) {
-	l := &ledger{}
+	l := &book{}
 	l.add(100*second, 101*second)
 	refused := &client.Error{Status: 403, Message: "no"}
 	_, _, err := follow(t, l, 1, 5, func(poll int) {
@@ -199,7 +199,7 @@ func TestTailEndsWhereItMay(t *testing.T) {
 
 func TestTailShowsEntriesOnceThatHadNoPlaceYet(t *testing.T) {
 	for n, want := range map[int][]int64{5: {100 * second, 101 * second, 102 * second}, 0: {102 * second}} {
-		l := &ledger{}
+		l := &book{}
 		l.add(100*second, 101*second)
 		l.rows[1].Seq = 0 // committed a moment ago
 		shown, _, err := follow(t, l, n, 4, func(poll int) {

@@ -36,6 +36,7 @@ const (
 const (
 	groupSession = "session"
 	groupWork    = "work"
+	groupMoney   = "money"
 	groupServer  = "server"
 )
 
@@ -80,8 +81,8 @@ func newRoot(t Terminal) *cobra.Command {
 		Use:   "bursar",
 		Short: "The front office of a payments platform",
 		Long: `Bursar signs in people and machines, keeps a directory of who a workspace
-pays, and records every action in an audit log. It is one program: the server,
-its administration and its command line.
+pays, pays them, and records every action in an audit log. It is one program:
+the server, its administration and its command line.
 
 In CI, set BURSAR_URL, BURSAR_WORKSPACE and either BURSAR_API_KEY or
 BURSAR_TOKEN instead of using 'bursar login' and 'bursar workspaces use'. The
@@ -92,7 +93,8 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 		Example: `  bursar serve
   bursar login http://127.0.0.1:8080
   bursar directory list --type person
-  bursar directory import people.csv --dry-run`,
+  bursar directory import people.csv --dry-run
+  bursar payouts create --to "Ada Lovelace" --amount 1,500.00`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -105,7 +107,7 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return term.Usage(flagError(c, err)) })
 	r := &remote{terminal: t}
 	root.PersistentFlags().StringVar(&r.contextName, "context", "", "use this server; see 'bursar context list'")
-	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Signing in:"}, &cobra.Group{ID: groupWork, Title: "Daily work:"}, &cobra.Group{ID: groupServer, Title: "Running a server:"})
+	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Signing in:"}, &cobra.Group{ID: groupWork, Title: "Daily work:"}, &cobra.Group{ID: groupMoney, Title: "Paying:"}, &cobra.Group{ID: groupServer, Title: "Running a server:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -113,7 +115,8 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 		}
 	}
 	add(groupSession, newLogin(r), newLogout(r), newWhoami(r), newStatus(r), newContext(r))
-	add(groupWork, newDirectory(r), newMethods(r), newApprovals(r), newWorkspaces(r), newMembers(r), newInvitations(r), newRoles(r), newMachineClients(r), newOrganizations(r), newKeys(r), newAudit(r), newAPI(r))
+	add(groupWork, newDirectory(r), newMethods(r), newWorkspaces(r), newMembers(r), newInvitations(r), newRoles(r), newMachineClients(r), newOrganizations(r), newKeys(r), newAudit(r), newAPI(r))
+	add(groupMoney, newAccounts(r), newPayouts(r), newApprovals(r), newRules(r), newLimits(r), newRails(r), newInstitutions(r))
 	add(groupServer, newServe(t), newInit(t), newAdmin(t), newVersion(t))
 	_ = root.RegisterFlagCompletionFunc("context", r.contextNames)
 	root.InitDefaultHelpCmd()

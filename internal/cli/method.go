@@ -94,28 +94,33 @@ func (a *accountFlags) bind(c *cobra.Command) {
 	}
 }
 
-// read reads the account number from standard input if the flag is -. That keeps the
-// number out of the shell history and the process list.
 func (a *accountFlags) read(ctx context.Context, t Terminal) (err error) {
-	if a.id != "-" {
-		return nil
+	a.id, err = readNumber(ctx, t, "account-id", a.id)
+	return err
+}
+
+// readNumber reads an account number from standard input if its flag is -. That keeps the
+// number out of the shell history and the process list.
+func readNumber(ctx context.Context, t Terminal, flag, value string) (number string, err error) {
+	if value != "-" {
+		return value, nil
 	}
 	if t.Interactive() {
-		a.id, err = t.Ask(ctx, "Account id: ")
+		number, err = t.Ask(ctx, "Account "+strings.TrimPrefix(flag, "account-")+": ")
 	} else {
 		var text []byte
 		text, err = readSome("standard input", t.In)
-		a.id = strings.TrimSpace(string(text))
+		number = strings.TrimSpace(string(text))
 	}
 	switch {
 	case err != nil:
-		return err
-	case a.id == "":
-		return term.Usagef("--account-id -: standard input has no account number")
-	case strings.ContainsAny(a.id, "\r\n"):
-		return term.Usagef("--account-id -: standard input has more than one line")
+		return "", err
+	case number == "":
+		return "", term.Usagef("--%s -: standard input has no account number", flag)
+	case strings.ContainsAny(number, "\r\n"):
+		return "", term.Usagef("--%s -: standard input has more than one line", flag)
 	}
-	return nil
+	return number, nil
 }
 
 func newMethodAdd(r *remote) *cobra.Command {

@@ -29,9 +29,9 @@ func newAPI(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "api METHOD PATH", Short: "Send a request to the API",
 		Long: `Send a request to the API as the signed-in user and print the response. The
-path may start with /v1 and have a query. {workspace} in the path or in
---field is replaced by the id of the workspace. The server documents the API
-at /docs.
+path may start with /v1 and have a query; what is about money starts with /v2.
+{workspace} in the path or in --field is replaced by the id of the workspace.
+The server documents the API at /docs.
 
 --field adds to the body, or for GET to the query. The values true, false,
 null and numbers keep their JSON type, @FILE is the content of a file (@- of

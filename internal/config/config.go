@@ -49,7 +49,11 @@ type Serve struct {
 	SMTPURL          string
 	MailFrom         string
 	Audit            Audit
+	ScreeningCommand string
+	ScreeningURL     string
 	DrainTimeout     time.Duration
+	Rails            string
+	Holidays         string
 	// AuditRetentionMinDays is the fewest days that an organization may keep its audit log.
 	AuditRetentionMinDays int
 	LogLevel              string
@@ -135,6 +139,10 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&s.Audit.Witnesses, "audit-witness", nil, "public key and address, with a space between them, of a witness that signs the checkpoints of the audit log (C2SP tlog-witness); can be repeated [BURSAR_AUDIT_WITNESS]")
 	flags.BoolVar(&s.Audit.Unsequenced, "audit-unsequenced", false, "for measurements only: give the rows of the audit log no places [BURSAR_AUDIT_UNSEQUENCED]")
 	_ = flags.MarkHidden("audit-unsequenced") // it is there
+	flags.StringVar(&s.Rails, "rails", "", "file that defines rails for real money, in JSON; without it there are those of the sandbox alone [BURSAR_RAILS]")
+	flags.StringVar(&s.Holidays, "holidays", "", "file with holidays that are not in the built-in table, such as '2026-12-24 Christmas Eve', or that are none after all, such as '-2026-12-24' [BURSAR_HOLIDAYS]")
+	flags.StringVar(&s.ScreeningCommand, "screening-command", "", "program that gets each payout as JSON and prints whether to allow, hold or deny it [BURSAR_SCREENING_COMMAND]")
+	flags.StringVar(&s.ScreeningURL, "screening-url", "", "address that gets the same by POST and answers the same [BURSAR_SCREENING_URL]")
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
 	flags.IntVar(&s.AuditRetentionMinDays, "audit-retention-min-days", 365, "fewest days after which an organization may have its audit log erased [BURSAR_AUDIT_RETENTION_MIN_DAYS]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
@@ -257,11 +265,28 @@ func (s *Serve) Check() error {
 	if len(s.Audit.Witnesses) > 0 && s.DatabaseURL != "" && s.Audit.Key == "" {
 		return errors.New("--audit-witness needs --audit-key with PostgreSQL")
 	}
+	if err := s.checkScreening(); err != nil {
+		return err
+	}
 	if _, err := s.Proxies(); err != nil {
 		return err
 	}
 	_, err := s.Rate()
 	return err
+}
+
+func (s *Serve) checkScreening() error {
+	s.ScreeningCommand = strings.TrimSpace(s.ScreeningCommand)
+	if s.ScreeningCommand != "" && s.ScreeningURL != "" {
+		return errors.New("use either --screening-command or --screening-url, not both")
+	}
+	if s.ScreeningURL != "" {
+		u, err := url.Parse(s.ScreeningURL)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return errors.New("--screening-url must be an address such as https://screening.example.com/payouts") // the value may contain a password
+		}
+	}
+	return nil
 }
 
 func (s *Serve) checkListeners() error {

@@ -1,13 +1,14 @@
 package console
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 
 	"bursar/api"
-	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
+	"bursar/internal/payout"
 	"bursar/internal/web"
 )
 
@@ -64,6 +65,7 @@ type approvalPage struct {
 	Reason       string
 	MayReject    bool
 	MayWithdraw  bool
+	Pays         string // the page of the payout or the batch that it is for, if it is for one
 }
 
 // approvalField is a value that changes, under the name that people know it by.
@@ -90,14 +92,17 @@ func (v *visit) approval() (approvalPage, error) {
 	}
 	a.CannotBecause = sentence(a.CannotBecause)
 	pending := a.State == api.ApprovalPending
-	mayMake := v.can(access.ReceivingWrite)
-	if a.EntryID == "" {
-		mayMake = v.can(access.WSWrite)
+	kind := v.console.Approvals.Kind(a.Kind)
+	data := approvalPage{Approval: a, MayReject: pending && v.can(kind.Pair.Approve), MayWithdraw: pending && v.can(kind.Make)}
+	switch a.Kind {
+	case payout.KindPayout:
+		data.Pays = v.path("payouts", a.SubjectID)
+	case payout.KindBatch:
+		data.Pays = v.path("payouts", "batches", a.SubjectID)
 	}
-	data := approvalPage{Approval: a, MayReject: pending && v.can(access.ReceivingApprove), MayWithdraw: pending && mayMake}
 	for _, f := range a.Fields {
 		if f.Before != "" || f.After != "" {
-			data.Fields = append(data.Fields, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id"})
+			data.Fields = append(data.Fields, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id" || f.Field == "bank_account_number"})
 		}
 	}
 	for i := range a.Contacts {
@@ -119,9 +124,13 @@ func (c *Console) approvalPage(v *visit) error {
 }
 
 func (c *Console) approve(v *visit) error {
-	_, err := change(v, c.Approvals.Approve, approval.ApproveInput{ID: v.R.PathValue("id"),
+	done, err := change(v, c.Approvals.Approve, approval.ApproveInput{ID: v.R.PathValue("id"),
 		ApprovalApprove: api.ApprovalApprove{Digest: v.field("digest"), Verification: v.field("verification")}})
-	return v.decided(err, "Approved.")
+	text := "Approved."
+	if err == nil && done.State == api.ApprovalPending {
+		text = fmt.Sprintf("Approved. Approvals of others that are still needed: %d.", done.ApprovalsNeeded-int64(len(done.Approvals)))
+	}
+	return v.decided(err, text)
 }
 
 func (c *Console) reject(v *visit) error {

@@ -21,8 +21,8 @@ type choiceGroup struct {
 // actionChoices lists the actions as filter options. An unknown action in the URL
 // is added, so that the filter stays visible.
 func actionChoices(chosen string) []choiceGroup {
-	groups := []choiceGroup{{Label: "Directory"}, {Label: "People and roles"}, {Label: "Sign-in and keys"}, {Label: "Audit log"}}
-	place := map[string]int{"directory": 0, "iam": 1, "auth": 2, "audit": 3}
+	groups := []choiceGroup{{Label: "Directory"}, {Label: "Money"}, {Label: "People and roles"}, {Label: "Sign-in and keys"}, {Label: "Audit log"}}
+	place := map[string]int{"directory": 0, "money": 1, "payout": 1, "iam": 2, "auth": 3, "audit": 4}
 	known := false
 	for _, action := range audit.Actions() {
 		area, _, _ := strings.Cut(string(action), ".")
@@ -74,6 +74,94 @@ func actionText(action string) string {
 		return "Withdrew a looser receiving policy"
 	case audit.ReceivingPolicyExpired:
 		return "A looser receiving policy expired"
+	case audit.LedgerAccountCreated:
+		return "Opened account"
+	case audit.LedgerAccountFrozen:
+		return "Froze account"
+	case audit.LedgerAccountUnfrozen:
+		return "Unfroze account"
+	case audit.PayoutCreated:
+		return "Asked for payout"
+	case audit.PayoutUpdated:
+		return "Changed draft of payout"
+	case audit.PayoutPublished:
+		return "Published payout"
+	case audit.PayoutApproved:
+		return "Approved payout"
+	case audit.PayoutRejected:
+		return "Rejected payout"
+	case audit.PayoutWithdrawn:
+		return "Withdrew payout"
+	case audit.PayoutExpired:
+		return "A payout was not approved in time"
+	case audit.PayoutCancelled:
+		return "Cancelled payout"
+	case audit.PayoutRetried:
+		return "Retried payout"
+	case audit.PayoutRevealed:
+		return "Saw the account number of a payout"
+	case audit.PayoutBatchCreated:
+		return "Asked for batch of payouts"
+	case audit.PayoutBatchApproved:
+		return "Approved batch of payouts"
+	case audit.PayoutBatchRejected:
+		return "Rejected batch of payouts"
+	case audit.PayoutBatchWithdrawn:
+		return "Withdrew batch of payouts"
+	case audit.PayoutBatchExpired:
+		return "A batch of payouts was not approved in time"
+	case audit.PayoutSent:
+		return "Sent payout"
+	case audit.PayoutNeverCame:
+		return "A payout never came to its rail"
+	case audit.PayoutUnknown:
+		return "Nobody knows what became of a payout"
+	case audit.PayoutAttention:
+		return "A payout needs attention"
+	case audit.PayoutCompleted:
+		return "Completed payout"
+	case audit.PayoutFailed:
+		return "A payout failed"
+	case audit.PayoutReversed:
+		return "A payout came back"
+	case audit.PayoutDriven:
+		return "Drove a payout in the sandbox"
+	case audit.ServiceDriven:
+		return "Changed a service of the sandbox"
+	case audit.MoneySuspended:
+		return "Put money into suspense"
+	case audit.TransferCreated:
+		return "Moved money between accounts"
+	case audit.PayoutRuleCreated:
+		return "Set an approval rule"
+	case audit.PayoutRuleRemoved:
+		return "Removed an approval rule"
+	case audit.PayoutRuleRequested:
+		return "Asked for fewer approvals of payouts"
+	case audit.PayoutRuleApproved:
+		return "Approved fewer approvals of payouts"
+	case audit.PayoutRuleRejected:
+		return "Rejected fewer approvals of payouts"
+	case audit.PayoutRuleWithdrawn:
+		return "Withdrew a request for fewer approvals of payouts"
+	case audit.PayoutRuleExpired:
+		return "A request for fewer approvals of payouts expired"
+	case audit.PayoutLimitCreated:
+		return "Set a limit of payouts"
+	case audit.PayoutLimitUpdated:
+		return "Changed a limit of payouts"
+	case audit.PayoutLimitRemoved:
+		return "Removed a limit of payouts"
+	case audit.PayoutLimitRequested:
+		return "Asked for a higher limit of payouts"
+	case audit.PayoutLimitApproved:
+		return "Approved a higher limit of payouts"
+	case audit.PayoutLimitRejected:
+		return "Rejected a higher limit of payouts"
+	case audit.PayoutLimitWithdrawn:
+		return "Withdrew a request for a higher limit of payouts"
+	case audit.PayoutLimitExpired:
+		return "A request for a higher limit of payouts expired"
 	case audit.SessionCreated:
 		return "Signed in"
 	case audit.SessionRevoked:
@@ -137,7 +225,8 @@ func capitalized(name string) string {
 // resourceTypes lists the resource types of audit entries.
 func resourceTypes() []audit.ResourceType {
 	return []audit.ResourceType{
-		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.DirectoryImport, audit.DirectoryBulk, audit.Directory, audit.Member, audit.Role, audit.Workspace,
+		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.DirectoryImport, audit.DirectoryBulk, audit.Directory,
+		audit.LedgerAccount, audit.Transfer, audit.Deposit, audit.Suspense, audit.PayoutRequest, audit.PayoutBatch, audit.PayoutRule, audit.PayoutLimit, audit.RailService, audit.Member, audit.Role, audit.Workspace,
 		audit.Organization, audit.UserAccount, audit.Session, audit.DeviceCode, audit.Key, audit.ClientAccount, audit.SigningKey, audit.VaultKey, audit.Passkey, audit.Log,
 	}
 }
@@ -163,6 +252,12 @@ func resourceWords(kind string) string {
 		return "Machine client"
 	case audit.Log:
 		return "Audit log"
+	case audit.PayoutRequest:
+		return "Payout"
+	case audit.PayoutBatch:
+		return "Batch of payouts"
+	case audit.RailService:
+		return "Rail or bank"
 	}
 	return capitalized(kind)
 }

@@ -111,6 +111,18 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 		if v.can(access.KeysRead) {
 			return v.path("keys")
 		}
+	case audit.LedgerAccount:
+		if v.can(access.AccountsRead) {
+			return v.path("accounts", row.ResourceID)
+		}
+	case audit.PayoutRequest:
+		if v.can(access.PayoutsRead) {
+			return v.path("payouts", row.ResourceID)
+		}
+	case audit.PayoutBatch:
+		if v.can(access.PayoutsRead) {
+			return v.path("payouts", "batches", row.ResourceID)
+		}
 	case audit.Organization:
 		return v.path("organization")
 	}

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"bursar/internal/auditlog"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
 )
 
 // The chart's measures, in units of its viewBox. A day is a whole number of units
@@ -32,6 +35,7 @@ type chart struct {
 	Ticks         []chartTick
 	Labels        []chartLabel
 
+	Title   string
 	Summary string
 	Some    bool // there is anything to show
 	Zone    string
@@ -64,7 +68,7 @@ type chartLabel struct {
 }
 
 func newChart(days []auditlog.Day, zone *time.Location) chart {
-	c := chart{Left: chartLeft, Base: chartTop + chartHeight, Width: chartLeft + dayWidth*len(days), Height: chartTop + chartHeight + 28, Zone: zone.String()}
+	c := chart{Left: chartLeft, Base: chartTop + chartHeight, Width: chartLeft + dayWidth*len(days), Height: chartTop + chartHeight + 28, Zone: zone.String(), Title: "Events per day"}
 	highest := 0
 	for _, day := range days {
 		highest = max(highest, day.Count)
@@ -186,8 +190,61 @@ func niceTop(highest int) int {
 	return 10 * unit
 }
 
-// compact shortens round thousands, such as 3k, to fit beside the axis.
+// newMoneyChart is a chart of what was paid out of an account.
+func newMoneyChart(days []ledger.Day, currency string, zone *time.Location) chart {
+	counts := make([]auditlog.Day, len(days))
+	total, more := int64(0), false
+	for i, day := range days {
+		counts[i] = auditlog.Day{Date: day.Date, Count: int(day.Amount), More: day.More}
+		total, more = total+day.Amount, more || day.More
+	}
+	money := func(amount int64, more bool) string {
+		if more {
+			return "at least " + rail.Money(amount, currency)
+		}
+		return rail.Money(amount, currency)
+	}
+	c := newChart(counts, zone)
+	c.Title, c.Summary = "Paid out per day", "Nothing was paid out in the last 30 days."
+	if total > 0 {
+		c.Summary = sentence(money(total, more) + " in all")
+	}
+	for i, day := range days {
+		c.Days[i].Count = money(day.Amount, day.More)
+		c.Days[i].Title = c.Days[i].Date + ": " + c.Days[i].Count
+	}
+	top := []int{0}
+	if total > 0 {
+		highest := 0
+		for _, day := range counts {
+			highest = max(highest, day.Count)
+		}
+		top = []int{0, niceTop(highest) / 2, niceTop(highest)}
+	}
+	for i, part := range top {
+		c.Ticks[i].Text = "0"
+		if part > 0 {
+			c.Ticks[i].Text = compactMoney(int64(part), currency)
+		}
+	}
+	return c
+}
+
+// compactMoney shortens an amount to fit beside the axis.
+func compactMoney(amount int64, currency string) string {
+	text := rail.Decimal(amount, currency)
+	whole, cents, _ := strings.Cut(text, ".")
+	if n, err := strconv.Atoi(whole); err == nil && strings.Trim(cents, "0") == "" {
+		return compact(n)
+	}
+	return text
+}
+
+// compact shortens round thousands and millions, such as 3k, to fit beside the axis.
 func compact(n int) string {
+	if n >= 1_000_000 && n%100_000 == 0 {
+		return strconv.FormatFloat(float64(n)/1_000_000, 'f', -1, 64) + "M"
+	}
 	if n >= 1000 && n%100 == 0 {
 		return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) + "k"
 	}

@@ -16,7 +16,10 @@ import (
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
 	"bursar/internal/identity"
+	"bursar/internal/ledger"
 	"bursar/internal/organization"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
 	"bursar/internal/signin"
 	"bursar/internal/web"
 	"bursar/internal/workspace"
@@ -33,6 +36,10 @@ type Services struct {
 	Workspaces    *workspace.Service
 	Organizations *organization.Service
 	Audit         *auditlog.Service
+	Ledger        *ledger.Service
+	Payouts       *payout.Service
+	Rules         *payout.Rules
+	Rails         *rail.Rails
 }
 
 // Config is what the console needs to know about the server around it.
@@ -91,7 +98,7 @@ func (c *Console) Routes() []Route {
 // workspaceRoutes are the routes of a workspace's pages.
 func (c *Console) workspaceRoutes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.approvalRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
+	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.ledgerRoutes(), c.payRoutes(), c.manyRoutes(), c.payoutRoutes(), c.approvalRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
 		all = append(all, part...)
 	}
 	return all

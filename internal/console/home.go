@@ -94,7 +94,10 @@ func (c *Console) home(v *visit) error {
 	if v.can(access.MembersRead) {
 		page.Stats = append(page.Stats, stat{nounFor(len(members), "Member", "Members"), amount(len(members), false), v.path("members")})
 	}
-	page.Attention = append(invitations(v, members), keys.unused(v)...)
+	if page.Attention, err = c.troubles(v); err != nil {
+		return err
+	}
+	page.Attention = append(append(page.Attention, invitations(v, members)...), keys.unused(v)...)
 	if v.can(access.AuditRead) {
 		if err := c.homeActivity(v, &page); err != nil {
 			return err

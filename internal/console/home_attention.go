@@ -7,6 +7,8 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/identity"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
 )
 
 // shownAlike is how many items of one kind are listed by name; the rest are counted.
@@ -19,6 +21,7 @@ type attentionItem struct {
 	Path    string
 	At      int64  // when it was last used or created; 0 to show no time
 	Since   string // what At tells, such as "last used"
+	Bad     bool   // money is at stake
 }
 
 // homeKeys are the API keys and machine clients that the visitor may see.
@@ -34,6 +37,50 @@ func (c *Console) homeKeys(v *visit) (homeKeys, error) {
 		keys.clients, err = v.clients()
 	}
 	return keys, err
+}
+
+// troubles lists what is wrong with payouts, rails and the books.
+func (c *Console) troubles(v *visit) ([]attentionItem, error) {
+	if !v.can(access.PayoutsRead) {
+		return nil, nil
+	}
+	year, month, day := v.localTime().Date()
+	t, err := c.Payouts.Troubles(v.R.Context(), v.Caller, v.workspace.ID, time.Date(year, month, day, 0, 0, 0, 0, v.zone).UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	payouts := func(list []api.Payout, text string) (items []attentionItem) {
+		for _, p := range list {
+			text := text
+			if p.Attention == payout.Contradicted {
+				text = "needs you: its rail has said one thing and later another"
+			}
+			items = append(items, attentionItem{Bad: true, Subject: rail.Money(p.AmountCents, p.Currency) + " to " + p.SettlementAccount.BankAccountName + inSandbox(p.Mode),
+				Text: text, Path: v.path("payouts", p.ID), At: p.UpdatedAt})
+		}
+		return items
+	}
+	items := fewAlike(payouts(t.Attention, "needs you: nobody knows whether it was paid"), "payouts need you, too", v.path("payouts")+"?status=processing")
+	items = append(items, fewAlike(payouts(t.Failed, "failed today"), "payouts failed today, too", v.path("payouts")+"?status=failed")...)
+	for _, r := range t.Down {
+		mode := api.ModeLive
+		if r.Sandbox() {
+			mode = api.ModeSandbox
+		}
+		items = append(items, attentionItem{Bad: true, Subject: r.Title + inSandbox(mode), Text: "is down: its payouts wait", Path: v.path("payouts") + "?status=pending&rail=" + r.Name})
+	}
+	for _, s := range t.Suspense {
+		items = append(items, attentionItem{Bad: true, Subject: rail.Money(s.Amount, s.Currency) + inSandbox(s.Mode), Text: "is in suspense: a bank moved it, and it matches nothing", Path: v.path("accounts")})
+	}
+	return items, nil
+}
+
+// inSandbox marks what is not about real money.
+func inSandbox(mode string) string {
+	if mode == api.ModeSandbox {
+		return " (sandbox)"
+	}
+	return ""
 }
 
 // invitations lists the members who have not accepted their invitation yet.

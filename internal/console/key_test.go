@@ -219,7 +219,7 @@ func TestMachineClientsNeedThePermission(t *testing.T) {
 func TestMachineClientGetsNoMoreThanItsCreatorHas(t *testing.T) {
 	n := start(t)
 	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/operator", servertest.Body{
-		"name": "Operator", "permissions": []string{"ws.read", "ws.keys.read", "ws.keys.write", "ws.members.read", "ws.directory.read", "ws.payouts.read"},
+		"name": "Operator", "permissions": []string{"ws.read", "ws.keys.read", "ws.keys.write", "ws.members.read", "ws.directory.read", "ws.payouts.read", "ws.accounts.read"},
 	}).OK()
 	n.Member(t, "otto@example.com", "operator")
 	otto := browse(t, n, "otto@example.com")

@@ -295,7 +295,7 @@ func TestChangingMembersNeedsThePermission(t *testing.T) {
 func TestNobodyGrantsPermissionsTheyLack(t *testing.T) {
 	n := start(t)
 	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/greeter", servertest.Body{
-		"name": "Greeter", "permissions": []string{"ws.read", "ws.members.read", "ws.members.write", "ws.directory.read", "ws.payouts.read"},
+		"name": "Greeter", "permissions": []string{"ws.read", "ws.members.read", "ws.members.write", "ws.directory.read", "ws.payouts.read", "ws.accounts.read"},
 	}).OK()
 	n.Member(t, "gil@example.com", "greeter")
 	gil := browse(t, n, "gil@example.com")
@@ -310,7 +310,7 @@ func TestNobodyGrantsPermissionsTheyLack(t *testing.T) {
 func TestMembersAboveTheVisitorAreOutOfReach(t *testing.T) {
 	n := start(t)
 	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/greeter", servertest.Body{
-		"name": "Greeter", "permissions": []string{"ws.read", "ws.members.read", "ws.members.write", "ws.directory.read", "ws.payouts.read"},
+		"name": "Greeter", "permissions": []string{"ws.read", "ws.members.read", "ws.members.write", "ws.directory.read", "ws.payouts.read", "ws.accounts.read"},
 	}).OK()
 	n.Member(t, "second@example.com", "admin") // so that no admin is the last one
 	n.Member(t, "gil@example.com", "greeter")

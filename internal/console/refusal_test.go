@@ -30,7 +30,21 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 	waits := admin.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account("1")).OK().Text("approval_id")
 	bulk := admin.Post("/v1/directory/bulk", servertest.Body{"workspace_id": n.First.WorkspaceID, "action": "deactivate", "ids": []string{entry}}).OK().Text("id")
 	held := admin.Post("/v1/directory/imports?hold=true&workspace_id="+n.First.WorkspaceID, "name\nAda\n").OK().Text("id")
+	account := source(t, n)
+	pays := admin.Post("/v2/payout-requests", servertest.Body{"source_account_id": account, "currency": "PHP", "amount_cents": 100, "status": "draft",
+		"settlement_account": servertest.Body{"bank_account_name": "Ada", "bank_account_number": "1234567890", "bank_code": bpi}}).Created().Text("id")
 	return map[string]refusedForm{
+		"/w/{ws}/accounts":                                     {audit.LedgerAccountCreated, "", []string{"name", "Payroll"}},
+		"/w/{ws}/accounts/{id}":                                {audit.LedgerAccountUpdated, account, []string{"name", "Payroll"}},
+		"/w/{ws}/accounts/{id}/status":                         {audit.LedgerAccountUpdated, account, []string{"status", "frozen"}},
+		"/w/{ws}/directory/{id}/pay":                           {audit.PayoutCreated, entry, []string{"do", "send", "amount", "1"}},
+		"/w/{ws}/payouts/many":                                 {audit.PayoutBatchCreated, "", []string{"do", "send", "lines", "amount\n1"}},
+		"/w/{ws}/payouts/many/file":                            {audit.PayoutBatchCreated, "", nil},
+		"/w/{ws}/payouts/{id}/approve":                         {audit.PayoutApproved, pays, []string{"digest", "x"}},
+		"/w/{ws}/payouts/{id}/reject":                          {audit.PayoutRejected, pays, []string{"reason", "no"}},
+		"/w/{ws}/payouts/{id}/publish":                         {audit.PayoutPublished, pays, nil},
+		"/w/{ws}/payouts/{id}/cancel":                          {audit.PayoutCancelled, pays, nil},
+		"/w/{ws}/payouts/{id}/retry":                           {audit.PayoutRetried, pays, nil},
 		"/w/{ws}/approvals/{id}/approve":                       {audit.ReceivingMethodApproved, waits, []string{"digest", "x", "verification", "called"}},
 		"/w/{ws}/approvals/{id}/reject":                        {audit.ReceivingMethodRejected, waits, []string{"reason", "no"}},
 		"/w/{ws}/approvals/{id}/withdraw":                      {audit.ReceivingMethodWithdrawn, waits, nil},

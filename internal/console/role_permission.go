@@ -97,6 +97,10 @@ func describedAreas() []permissionArea {
 			say(access.PayoutsCreate, "Prepare payouts"),
 			say(access.PayoutsApprove, "Approve payouts"),
 		}},
+		{"Accounts", []permission{
+			say(access.AccountsRead, "See accounts, balances and statements"),
+			say(access.AccountsWrite, "Open, rename, freeze and close accounts, and move money between them"),
+		}},
 		{"Audit", []permission{
 			say(access.AuditRead, "See the audit log"),
 			say(access.AuditExport, "Export the audit log"),

@@ -227,7 +227,7 @@ func TestANewRoleStartsFromAnother(t *testing.T) {
 	page.Shoot("roles-start-from")
 	page.ClickText("Create role")
 	page.WaitText(`Role "Reviewer" saved.`)
-	want := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.audit.read", "ws.audit.export"}
+	want := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.audit.read", "ws.audit.export", "ws.accounts.read"}
 	if got := roles(t, n)["reviewer"].Permissions; !slices.Equal(got, want) {
 		t.Errorf("the role has %v, want %v", got, want)
 	}

@@ -17,8 +17,11 @@ type operation struct {
 
 func (s *source) operations() ([]operation, error) {
 	var all []operation
-	base := s.base()
 	for path, item := range object(s.root["paths"]) {
+		base := base(object(item))
+		if base == "" {
+			base = s.base()
+		}
 		for method, details := range object(item) {
 			method = strings.ToUpper(method)
 			if !slices.Contains([]string{"GET", "PUT", "POST", "DELETE", "PATCH"}, method) {
@@ -48,8 +51,11 @@ func (s *source) operations() ([]operation, error) {
 	return all, nil
 }
 
-func (s *source) base() string {
-	servers, _ := s.root["servers"].([]any)
+// base is the path before all paths that name none of their own.
+func (s *source) base() string { return base(s.root) }
+
+func base(of map[string]any) string {
+	servers, _ := of["servers"].([]any)
 	if len(servers) == 0 {
 		return ""
 	}

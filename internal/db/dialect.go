@@ -17,6 +17,10 @@ type dialect struct {
 	// is empty on SQLite, which has only one writer.
 	forShare string
 
+	// forUpdate and skipLocked make it lock them for the caller's own changes, and the latter
+	// leave out those that others have locked. Both are empty on SQLite.
+	forUpdate, skipLocked string
+
 	// notifyAccess is the statement that tells other nodes about a change of access.
 	// It is empty on SQLite, where other processes notice every commit.
 	notifyAccess string
@@ -36,7 +40,7 @@ func sqliteDialect() dialect {
 func postgresDialect() dialect {
 	return dialect{
 		name: "postgres", schema: postgresSchema,
-		forShare: " FOR SHARE", notifyAccess: postgres.NotifyAccess, detectReuseOnInsert: true,
+		forShare: " FOR SHARE", forUpdate: " FOR UPDATE", skipLocked: " FOR UPDATE SKIP LOCKED", notifyAccess: postgres.NotifyAccess, detectReuseOnInsert: true,
 		audit: postgresAuditOrder(),
 	}
 }
@@ -57,6 +61,14 @@ func postgresSchema(text string) string {
 // ForShare makes a SELECT lock the rows it finds, so that nobody changes or
 // deletes them before the transaction ends.
 func (tx *Tx) ForShare(sql string) string { return sql + tx.db.dialect.forShare }
+
+// ForUpdate makes a SELECT lock the rows it finds, so that it sees their last state and nobody else
+// changes them before the transaction ends.
+func (tx *Tx) ForUpdate(sql string) string { return sql + tx.db.dialect.forUpdate }
+
+// SkipLocked is ForUpdate for work that several nodes share: it leaves out rows that another
+// transaction has locked.
+func (tx *Tx) SkipLocked(sql string) string { return sql + tx.db.dialect.skipLocked }
 
 // IsUnique reports whether a write failed because a value is taken.
 func IsUnique(err error) bool { return sqlite.IsUnique(err) || postgres.IsUnique(err) }

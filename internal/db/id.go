@@ -2,6 +2,7 @@ package db
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 	"sync"
 	"time"
@@ -27,6 +28,13 @@ func (s *idSource) next(prefix string) (id string, at int64) {
 // FirstID returns the smallest id of a millisecond. Ids sort by the time of their
 // creation, so a range of time is a range of ids.
 func FirstID(prefix string, at int64) string { return encodeID(prefix, uint64(at)<<16, 0) }
+
+// DerivedID returns the id of something of a time that has none of its own: it follows from a text
+// that names the thing.
+func DerivedID(prefix string, at int64, name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return encodeID(prefix, uint64(at)<<16|uint64(binary.BigEndian.Uint16(sum[:])), binary.BigEndian.Uint64(sum[8:]))
+}
 
 func encodeID(prefix string, hi, lo uint64) string {
 	return string(engine.AppendID(make([]byte, 0, len(prefix)+1+engine.IDDigits), prefix, hi, lo))

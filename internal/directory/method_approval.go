@@ -17,6 +17,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/institution"
+	"bursar/internal/mail"
 )
 
 // methodKind is the name of approvals of receiving methods.
@@ -34,7 +35,7 @@ type methodChange struct {
 
 func (s *Service) methodApprovals() approval.Kind {
 	return approval.Kind{
-		Name: methodKind, Read: access.ReceivingRead, Make: access.ReceivingWrite, Approve: access.ReceivingApprove,
+		Name: methodKind, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.AChangeOfWhereMoneyGoes,
 		Actions: map[string]audit.Action{
 			api.ApprovalApproved: audit.ReceivingMethodApproved, api.ApprovalRejected: audit.ReceivingMethodRejected,
 			api.ApprovalWithdrawn: audit.ReceivingMethodWithdrawn, api.ApprovalExpired: audit.ReceivingMethodExpired,
@@ -78,7 +79,7 @@ func (s *Service) applyMethod(tx *db.Tx, a approval.Approval) (audit.Changes, st
 	if err != nil {
 		return nil, "", err
 	}
-	people, err := access.ObserveSecondPerson(tx, a.WorkspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, a.WorkspaceID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -160,7 +161,7 @@ func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, er
 // what else about them changed lately. If account numbers are among it, the log tells so.
 func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input) (api.Approval, error) {
 	a, shown, err := s.approvals.Find(ctx, by, in.ID, true)
-	if err != nil || a.AboutID == "" {
+	if err != nil || a.Kind != methodKind {
 		return shown, err
 	}
 	var e entry

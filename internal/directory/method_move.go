@@ -69,7 +69,7 @@ func (s *Service) returnMethods(tx *db.Tx, by db.Caller, event *audit.Event, was
 	for _, m := range was.Methods {
 		event.Changes.Add("receiving_methods", nil, m.ID+" ("+m.Provider+" "+audit.Mask(m.AccountID)+")")
 	}
-	people, err := access.ObserveSecondPerson(tx, to.workspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, to.workspaceID)
 	if err != nil {
 		return err
 	}

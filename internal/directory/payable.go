@@ -34,7 +34,7 @@ func payable(m api.ReceivingMethod, now int64) bool {
 // placeMethods does, and then calls this with a why that showMethod knows: its earlier approvals end here.
 func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, m api.ReceivingMethod, wantsDefault bool, why string) (api.ReceivingMethod, audit.Changes, error) {
 	var noted audit.Changes
-	people, err := access.ObserveSecondPerson(tx, e.workspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, e.workspaceID)
 	if err != nil {
 		return m, nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Service) payAgain(tx *db.Tx, by db.Caller, e entry) (audit.Changes, err
 	if err != nil || len(methods) == 0 {
 		return nil, err
 	}
-	people, err := access.ObserveSecondPerson(tx, e.workspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, e.workspaceID)
 	if err != nil || !people.Demanded() {
 		return nil, err
 	}

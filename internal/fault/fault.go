@@ -56,15 +56,37 @@ const (
 	MergeChanged Code = "MERGE_CHANGED"
 	// MergeFinal is for one that is too old to be undone.
 	MergeFinal Code = "MERGE_FINAL"
+	// MethodNotPayable is for a receiving method that is not active, still cools, or whose payee is gone.
+	MethodNotPayable Code = "METHOD_NOT_PAYABLE"
+	// PayoutState is for a payout that is in another state than what was asked for needs.
+	PayoutState Code = "PAYOUT_STATE"
+	// ScreeningDenied is for a payout that the screening of the operator refuses.
+	ScreeningDenied Code = "SCREENING_DENIED"
 	// ImportNotHeld is for an import that was started, has ended or was given up.
 	ImportNotHeld Code = "IMPORT_NOT_HELD"
+
+	// Those of payments. Most of them also say why a payout has failed.
+	InsufficientFunds  Code = "INSUFFICIENT_FUNDS"
+	AccountFrozen      Code = "ACCOUNT_FROZEN"
+	AmountBelowMinimum Code = "AMOUNT_BELOW_MINIMUM"
+	AmountAboveMaximum Code = "AMOUNT_ABOVE_MAXIMUM"
+	InvalidAccount     Code = "INVALID_ACCOUNT"
+	AccountClosed      Code = "ACCOUNT_CLOSED"
+	InvalidInstitution Code = "INVALID_INSTITUTION"
+	BankUnavailable    Code = "BANK_UNAVAILABLE"
+	RailUnavailable    Code = "RAIL_UNAVAILABLE"
+	ProcessingFailed   Code = "PROCESSING_FAILED"
+	// AccountNotEmpty is for an account that has money and cannot be closed.
+	AccountNotEmpty Code = "ACCOUNT_NOT_EMPTY"
+	// LimitExceeded is for a payout above a limit that the workspace has set itself.
+	LimitExceeded Code = "LIMIT_EXCEEDED"
 )
 
 // Status is the table from code to HTTP status. A code that is not in it is a business
 // rule, which is a 422.
 func (c Code) Status() int {
 	switch c {
-	case Validation:
+	case Validation, InvalidInstitution:
 		return http.StatusBadRequest
 	case Unauthorized, InvalidCredentials:
 		return http.StatusUnauthorized
@@ -98,6 +120,8 @@ type Fault struct {
 	// Scope is the tenant in whose audit log a refusal is recorded or, with Outside, the one
 	// that the caller named.
 	Scope Scope
+	// Action and ResourceID are what a refusal is recorded as, where the route does not tell.
+	Action, ResourceID string
 	// Outside says that the caller does not belong to what they asked for, or that there
 	// is no such thing. Only the operator reads of it.
 	Outside bool

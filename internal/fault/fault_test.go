@@ -32,6 +32,17 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"RATE_LIMITED":         429,
 		"INTERNAL_ERROR":       500,
 		"UNAVAILABLE":          503,
+		"INSUFFICIENT_FUNDS":   422,
+		"ACCOUNT_FROZEN":       422,
+		"AMOUNT_BELOW_MINIMUM": 422,
+		"AMOUNT_ABOVE_MAXIMUM": 422,
+		"INVALID_ACCOUNT":      422,
+		"ACCOUNT_CLOSED":       422,
+		"INVALID_INSTITUTION":  400,
+		"BANK_UNAVAILABLE":     422,
+		"RAIL_UNAVAILABLE":     422,
+		"PROCESSING_FAILED":    422,
+		"LIMIT_EXCEEDED":       422,
 	} {
 		if got := code.Status(); got != want {
 			t.Errorf("%s is %d, want %d", code, got, want)

@@ -186,7 +186,7 @@ func TestWhoMayDoWhatWithMachineClients(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()
 		p.define("reader", "ws.keys.read")
-		p.define("keeper", "ws.keys.read", "ws.keys.write", "ws.read", "ws.directory.read", "ws.members.read", "ws.payouts.read")
+		p.define("keeper", "ws.keys.read", "ws.keys.write", "ws.read", "ws.directory.read", "ws.members.read", "ws.payouts.read", "ws.accounts.read")
 		c := p.client("one", "viewer")
 		outsider := db.Caller{Actor: audit.Actor{Type: audit.User, ID: n.person("outsider@example.com")}}
 		const no, missing = fault.Forbidden, fault.ResourceNotFound
@@ -382,7 +382,7 @@ func TestItIsKnownWhoWasShownTheSecretOfAMachineClient(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := open(t, store, &clock{})
 		p := n.place()
-		p.define("keeper", "ws.keys.write", "ws.read", "ws.directory.read", "ws.members.read", "ws.payouts.read")
+		p.define("keeper", "ws.keys.write", "ws.read", "ws.directory.read", "ws.members.read", "ws.payouts.read", "ws.accounts.read")
 		second := p.holder("keeper")
 		p.client("of the admin", "viewer")
 		_, err := p.rotate(second, p.client("rotated by another", "viewer").ID)

@@ -5,6 +5,7 @@ package identity
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"time"
@@ -39,6 +40,7 @@ type Service struct {
 	cursors  *web.Cursors
 	verified *otter.Cache[string, *verified]
 	browsers *otter.Cache[string, *browser]
+	passed   *otter.Cache[[sha256.Size]byte, *passed] // by the digest of the header
 	budgets  *budget.Budgets
 	polls    *limit.Buckets // by device code
 }
@@ -67,6 +69,7 @@ func New(d *db.DB, v *vault.Vault, cursors *web.Cursors, c Config) *Service {
 		cursors:  cursors,
 		verified: otter.Must(&otter.Options[string, *verified]{MaximumSize: maxCachedTokens}),
 		browsers: otter.Must(&otter.Options[string, *browser]{MaximumSize: maxCachedTokens}),
+		passed:   otter.Must(&otter.Options[[sha256.Size]byte, *passed]{MaximumSize: maxCachedTokens}),
 	}
 	if !c.LimitsOff {
 		s.budgets = budget.New(d)

@@ -120,17 +120,30 @@ func RequireCredential(q db.Q, by audit.Actor) error {
 
 // Exchange turns an API key, or a client's id and secret, into a session token.
 func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) (api.Session, error) {
-	attempt := []budget.Use{failedLogins.Of(limit.Address(by.IP)), failuresOfNetwork.Of(limit.Network(by.IP))}
-	if err := s.budgets.Check(ctx, attempt...); err != nil {
-		return api.Session{}, err
-	}
-	who, err := s.credential(ctx, by, in.Authorization)
+	who, err := s.try(ctx, by, in.Authorization)
 	if err != nil {
 		return api.Session{}, err
 	}
+	if in.Agent != nil {
+		who.agent = *in.Agent
+	}
+	return s.begin(ctx, by, who)
+}
+
+// try checks a credential that is not a session token. It bounds how often an address can guess,
+// and records what it refuses.
+func (s *Service) try(ctx context.Context, by db.Caller, authorization string) (login, error) {
+	attempt := []budget.Use{failedLogins.Of(limit.Address(by.IP)), failuresOfNetwork.Of(limit.Network(by.IP))}
+	if err := s.budgets.Check(ctx, attempt...); err != nil {
+		return login{}, err
+	}
+	who, err := s.credential(ctx, by, authorization)
+	if err != nil {
+		return login{}, err
+	}
 	if who.refused != nil {
 		if err := s.budgets.Spend(context.WithoutCancel(ctx), attempt...); err != nil {
-			return api.Session{}, err
+			return login{}, err
 		}
 		event := audit.Event{
 			Action:      audit.LoginFailed,
@@ -140,14 +153,11 @@ func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) 
 			Description: "Login failed: " + who.why,
 		}
 		if err := db.Record(context.WithoutCancel(ctx), s.db, by, event, nil); err != nil {
-			return api.Session{}, err
+			return login{}, err
 		}
-		return api.Session{}, who.refused
+		return login{}, who.refused
 	}
-	if in.Agent != nil {
-		who.agent = *in.Agent
-	}
-	return s.begin(ctx, by, who)
+	return who, nil
 }
 
 // login is the result of checking a credential.
@@ -156,7 +166,9 @@ type login struct {
 	refused error
 	why     string // for the audit row
 	agent   string
-	noted   bool // that the key is in use
+	noted   bool     // that the key is in use
+	until   int64    // of a client: when the key ends that its secret depends on; 0 is never
+	from    []string // and the networks of that key
 }
 
 func (s *Service) credential(ctx context.Context, by db.Caller, authorization string) (login, error) {
@@ -252,7 +264,7 @@ func (s *Service) clientLogin(ctx context.Context, by db.Caller, encoded string)
 		refused.why = "address is not allowed for the API key that the client secret was made with"
 	default:
 		client.actor.KeyID = client.keyID
-		return login{actor: client.actor}, nil
+		return login{actor: client.actor, until: client.keyEnd, from: client.allowedCIDRs}, nil
 	}
 	return refused, nil
 }

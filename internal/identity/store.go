@@ -154,6 +154,7 @@ type storedClient struct {
 	status     string
 
 	keyID        string // that the secret depends on
+	keyEnd       int64  // 0 is never
 	keyEnded     bool
 	allowedCIDRs []string
 }
@@ -165,13 +166,13 @@ func findClient(q db.Q, id string, now int64) (storedClient, error) {
 	c := storedClient{secretHash: noHash}
 	a := &c.actor
 	var cidrs string
-	var keyEnd, keyRevokedAt int64
+	var keyRevokedAt int64
 	_, err := q.Row(`SELECT a.id, a.email, a.name, a.status, a.home_org_id, a.secret_hash, k.id, k.allowed_cidrs, k.expires_at, k.revoked_at
 		FROM account a LEFT JOIN api_key k ON k.id = a.secret_key_id WHERE a.id = $1 AND a.kind = 'client'`, id).
-		Scan(&a.ID, &a.Email, &a.Name, &c.status, &a.HomeOrgID, &c.secretHash, &c.keyID, &cidrs, &keyEnd, &keyRevokedAt)
+		Scan(&a.ID, &a.Email, &a.Name, &c.status, &a.HomeOrgID, &c.secretHash, &c.keyID, &cidrs, &c.keyEnd, &keyRevokedAt)
 	a.Type = audit.Client
 	c.allowedCIDRs = strings.Fields(cidrs)
-	c.keyEnded = keyRevokedAt != 0 || keyEnd != 0 && keyEnd <= now
+	c.keyEnded = keyRevokedAt != 0 || c.keyEnd != 0 && c.keyEnd <= now
 	return c, err
 }
 

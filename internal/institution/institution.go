@@ -13,6 +13,8 @@ type Institution struct {
 	Name  string
 	Kind  string
 	Rails string // I for InstaPay, P for PESONet
+	// Other is the code of the same institution on other rails, if it has another there.
+	Other string
 }
 
 //go:embed institutions.tsv
@@ -26,6 +28,18 @@ var all = sync.OnceValue(func() []Institution {
 			continue
 		}
 		list = append(list, Institution{Code: cells[0], Name: cells[1], Kind: cells[2], Rails: cells[3]})
+		if len(cells) > 4 {
+			if other, ok := strings.CutPrefix(cells[4], "second code "); ok {
+				list[len(list)-1].Other, _, _ = strings.Cut(other, " ")
+			}
+		}
+	}
+	for _, first := range list {
+		for n, second := range list {
+			if second.Code == first.Other {
+				list[n].Other = first.Code
+			}
+		}
 	}
 	return list
 })
@@ -33,12 +47,30 @@ var all = sync.OnceValue(func() []Institution {
 // All returns all institutions that can be paid, in the order of the table.
 func All() []Institution { return all() }
 
-// Name returns the name of the institution with a code, "" if there is none.
-func Name(code string) string {
+// Named returns the institution with a code; one without a code if there is none.
+func Named(code string) Institution {
 	for _, i := range all() {
 		if i.Code == code {
-			return i.Name
+			return i
 		}
+	}
+	return Institution{}
+}
+
+// Name returns the name of the institution with a code, "" if there is none.
+func Name(code string) string { return Named(code).Name }
+
+// On returns the code that the institution with a code has on the rail of a letter, "" if it is
+// not on it.
+func On(code, rail string) string {
+	i := Named(code)
+	switch {
+	case i.Code == "" || rail == "":
+		return ""
+	case strings.Contains(i.Rails, rail):
+		return i.Code
+	case strings.Contains(Named(i.Other).Rails, rail):
+		return i.Other
 	}
 	return ""
 }

@@ -2,20 +2,34 @@ package mail
 
 import "fmt"
 
+// ApprovalNoun is what an approval is called: one, several, and what to do before approving it.
+type ApprovalNoun struct{ One, Many, Advice string }
+
+// The nouns of approvals. ARequest is for several kinds in one mail.
+var (
+	AChangeOfWhereMoneyGoes = ApprovalNoun{"change of where money goes", "changes of where money goes",
+		"Before you approve, ask the payee by a phone number that you have known for long, never by one that came with the change."}
+	APayout       = ApprovalNoun{"payout", "payouts", "Before you approve, compare the amount and the payee with what it is for."}
+	APayoutChange = ApprovalNoun{"change of how payouts are guarded", "changes of how payouts are guarded",
+		"Before you approve, ask whoever wants it why payouts should be guarded less."}
+	ARequest = ApprovalNoun{"request", "requests", AChangeOfWhereMoneyGoes.Advice}
+)
+
 // ApprovalsWait is the mail that tells a person that something waits for their approval. It
 // names no payee and no account: a mailbox is not the place for those.
 type ApprovalsWait struct {
 	To        string
 	Workspace string
+	What      ApprovalNoun
 	Count     int
 	Link      string // the page where they wait
 }
 
 // Message returns the mail.
 func (a ApprovalsWait) Message() Message {
-	what := "A change of where money goes waits"
+	what := "A " + a.What.One + " waits"
 	if a.Count > 1 {
-		what = fmt.Sprintf("%d changes of where money goes wait", a.Count)
+		what = fmt.Sprintf("%d %s wait", a.Count, a.What.Many)
 	}
 	return Message{
 		To:      a.To,
@@ -23,7 +37,7 @@ func (a ApprovalsWait) Message() Message {
 		Text: paragraphs(
 			"Hello,",
 			what+" for your approval in the workspace “"+plainName(a.Workspace)+"” on Bursar.",
-			"Before you approve, ask the payee by a phone number that you have known for long, never by one that came with the change.",
+			a.What.Advice,
 			a.Link,
 		),
 		Button: Button{Label: "See what waits", Link: a.Link},
@@ -34,6 +48,7 @@ func (a ApprovalsWait) Message() Message {
 type ApprovalDecided struct {
 	To        string
 	Workspace string
+	What      ApprovalNoun
 	State     string // approved, rejected, withdrawn, expired or void
 	Decider   string // "" if nobody decided
 	Reason    string
@@ -52,7 +67,7 @@ func (a ApprovalDecided) Message() Message {
 	}
 	return Message{
 		To:      a.To,
-		Subject: "Your change of where money goes is " + a.State,
+		Subject: "Your " + a.What.One + " is " + a.State,
 		Text:    paragraphs("Hello,", text, a.Link),
 		Button:  Button{Label: "See the change", Link: a.Link},
 	}

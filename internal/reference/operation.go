@@ -14,7 +14,7 @@ func (d *document) operation(method, path string, item, node *yaml.Node) (operat
 	made := operation{
 		ID:         d.text(node, "operationId"),
 		Method:     method,
-		Path:       d.base() + path,
+		Path:       d.base(item) + path,
 		Summary:    d.text(node, "summary"),
 		Credential: d.credential(node),
 	}

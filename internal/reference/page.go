@@ -86,7 +86,7 @@ func (d *document) page() (*page, error) {
 	}
 	for path, item := range pairs(d.child(d.root, "paths")) {
 		for method, node := range pairs(item) {
-			if method == "parameters" {
+			if method == "parameters" || method == "servers" {
 				continue
 			}
 			tags := values(d.child(node, "tags"))
@@ -103,8 +103,12 @@ func (d *document) page() (*page, error) {
 	return content, nil
 }
 
-func (d *document) base() string {
-	servers := items(d.child(d.root, "servers"))
+// base is what stands before a path: that of the path itself, or of the document.
+func (d *document) base(item *yaml.Node) string {
+	servers := items(d.child(item, "servers"))
+	if len(servers) == 0 {
+		servers = items(d.child(d.root, "servers"))
+	}
 	if len(servers) == 0 {
 		return ""
 	}

@@ -9,6 +9,30 @@ import (
 	"bursar/internal/server/servertest"
 )
 
+// What is about payouts is told to those who may approve payouts, and to no others.
+func TestApprovalsOfPayoutsAreMailedToWhoMayApproveThose(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x := n.Tenant(t)
+		x.Define("keepers", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve")
+		x.Member("keepers")
+		authorizer := x.Member("disbursement_authorizer")
+		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 0}).Created()
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for all := 1; ; all++ {
+			m := box.Wait(t, all)[all-1]
+			if !strings.Contains(m.Subject, "for your approval") {
+				continue
+			}
+			if m.Subject != "A change of how payouts are guarded waits for your approval" || !slices.Equal(m.To, []string{authorizer.Email()}) || strings.Contains(m.Text, "phone") {
+				t.Errorf("%s is told %q: %s", m.To, m.Subject, m.Text)
+			}
+			break
+		}
+	})
+}
+
 // Those who may approve get one mail for all that waits, and who asked one for how it ended. No
 // mail names a payee or an account.
 func TestApprovalsAreMailed(t *testing.T) {

@@ -334,7 +334,9 @@ const (
 	makes  = "it makes something, which its row describes: there was nothing before"
 	counts = "it ends an import, whose lines have told what they changed"
 	reads  = "it changes nothing"
-	secret = "it is about a secret, of which the log tells nothing, or about a session; its action says all there is"
+	// The tests of internal/payout make banks that do this.
+	fromRail = "only a bank that is silent or contradicts us causes it"
+	secret   = "it is about a secret, of which the log tells nothing, or about a session; its action says all there is"
 )
 
 // withoutChanges are the actions whose rows need not tell any, and why.
@@ -351,6 +353,8 @@ func withoutChanges() map[audit.Action]string {
 		audit.VaultKeyReplaced: secret, audit.VaultKeyRotated: secret, audit.VaultResealed: secret,
 		audit.PasswordChanged: secret, audit.PasskeyAdded: secret, audit.PasskeyRemoved: secret, audit.TOTPEnabled: secret, audit.TOTPDisabled: secret,
 		audit.RecoveryCodesMade: secret, audit.RecoveryCodeUsed: secret, audit.FactorsReset: secret,
+		audit.PayoutRevealed: reads, audit.PayoutFailed: "its outcome is a failure, and its description tells the reason",
+		audit.PayoutAttention: fromRail, audit.MoneySuspended: fromRail,
 		audit.AccountRecovered: "a link may set up nothing but a password; a name or a status that it changes is told",
 	}
 }
@@ -393,7 +397,14 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 	x.Owner.Patch("/v1/directory/"+payee+"/receiving-methods/"+method, body{"account_id": "0" + plantedNumber}).OK()
 	x.Owner.Delete("/v1/directory/" + payee + "/receiving-methods/" + method).OK()
 
+	endPayouts(t, n)
 	decidePolicies(t, n, x)
+
+	x.Announce(x.Account(0), 100)
+	account := x.Account(0)
+	for _, status := range []string{"frozen", "active", "closed"} {
+		x.Owner.Patch("/v2/accounts/"+account, body{"status": status}).OK()
+	}
 
 	email, by, ctx := servertest.NewEmail(), db.Caller{}, t.Context()
 	n.User(t, email).Join(x.Add(email, "admin"))
@@ -418,6 +429,28 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 	return append(shown, key, word, session)
 }
 
+// endPayouts brings payouts of the sandbox, and approvals of batches, to every end.
+func endPayouts(t *testing.T, n *servertest.Node) {
+	t.Helper()
+	x, maker, second := n.Pair(t)
+	for _, number := range []string{"1234569001", "1234569012", "1234569013"} {
+		x.Sent(number)
+	}
+	n.Clock.Advance(time.Minute)
+	n.RunPayouts(t)
+	account := x.Account(1_000_000)
+	to := body{"bank_account_name": "Juan dela Cruz", "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}
+	batch := func() string {
+		return maker.Post("/v2/batch-payout-requests", body{"source_account_id": account, "currency": "PHP",
+			"payouts": []body{{"amount_cents": 1000, "settlement_account": to}}}).Created().Text("approval_id")
+	}
+	second.Approve(batch()).OK()
+	second.Post("/v1/approvals/"+batch()+"/reject", body{"reason": "no"}).OK()
+	maker.Post("/v1/approvals/"+batch()+"/withdraw", nil).OK()
+	one := maker.Post("/v2/payout-requests", body{"source_account_id": account, "currency": "PHP", "amount_cents": 1000, "settlement_account": to}).Created()
+	maker.Post("/v1/approvals/"+one.Text("approval_id")+"/withdraw", nil).OK()
+}
+
 // decidePolicies ends approvals in every way, and leaves two that will expire.
 func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 	t.Helper()
@@ -434,6 +467,25 @@ func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 	x.Owner.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 1}).OK()
 	ask(body{"receiving_approval": "one_person"})
 	second.Approve(x.Owner.Post("/v1/directory/"+x.Entry("Cools")+"/receiving-methods", bankAccount()).OK().Text("approval_id")).OK()
+
+	looser := func() string {
+		return x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 0}).OK().Text("approval_id")
+	}
+	higher := func(cents int) string {
+		return x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "each": "account", "amount_cents": cents}).OK().Text("approval_id")
+	}
+	higher(100)
+	higher(10)
+	for _, waits := range []func() string{looser, func() string { return higher(20) }} {
+		second.Post("/v1/approvals/"+waits()+"/reject", body{"reason": "no"}).OK()
+		x.Owner.Post("/v1/approvals/"+waits()+"/withdraw", nil).OK()
+		second.Approve(waits()).OK()
+	}
+	looser()
+	higher(30)
+	alone := n.Tenant(t).Owner // who needs nobody
+	made := alone.Post("/v2/limits", body{"workspace_id": alone.Get("/v1/workspaces").OK().List()[0]["id"], "per": "day", "amount_cents": 1}).OK().Text("id")
+	alone.Delete("/v2/limits/" + made).OK()
 }
 
 func TestEveryUpdateTellsWhatItChanged(t *testing.T) {

@@ -10,14 +10,15 @@ import (
 	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/directory"
+	"bursar/internal/payout"
 )
 
 // housekeepingInterval is how often expired rows are removed.
 const housekeepingInterval = time.Minute
 
-// RunBackground deletes expired data, imports files, sends mail, completes account recoveries,
-// sequences and signs the audit log, and erases what organizations keep no longer of it, until
-// ctx ends. Every node runs it; several nodes do not disturb each other.
+// RunBackground deletes expired data, imports files, hands payouts to rails, sends mail, completes
+// account recoveries, sequences and signs the audit log, erases what organizations keep no longer of
+// it, and checks the ledger, until ctx ends. Every node runs it; several nodes do not disturb each other.
 func (s *Server) RunBackground(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
@@ -29,6 +30,8 @@ func (s *Server) RunBackground(ctx context.Context) {
 	}
 	others.Go(func() { s.retention.Run(ctx, s.log.Logger) })
 	others.Go(func() { s.directory.RunImports(ctx, s.log.Logger) })
+	others.Go(func() { s.dispatcher.Run(ctx) })
+	others.Go(func() { s.books.Run(ctx, s.log.Logger) })
 	defer others.Wait()
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()
@@ -52,7 +55,7 @@ func (s *Server) Tidy(ctx context.Context) error {
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}
-		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx), directory.ExpireMerges(tx)); err != nil {
+		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx), directory.ExpireMerges(tx), payout.ExpireUsed(tx)); err != nil {
 			return struct{}{}, exempt, err
 		}
 		if err := s.vault.Expire(tx); err != nil {

@@ -471,7 +471,7 @@ func TestALinkIsWorthNoMoreThanWhoWasShownIt(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				x, email := n.Tenant(t), servertest.NewEmail()
-				x.Define("inviter", "ws.read", "ws.members.write", "ws.members.read", "ws.directory.read", "ws.payouts.read")
+				x.Define("inviter", "ws.read", "ws.members.write", "ws.members.read", "ws.directory.read", "ws.payouts.read", "ws.accounts.read")
 				inviter := x.Member("inviter")
 				added := inviter.Post(x.Path("/members"), body{"email": email, "role": "viewer"}).OK()
 				lose(x, inviter, added.Text("user_id"))

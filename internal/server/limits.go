@@ -3,10 +3,12 @@ package server
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"bursar/internal/audit"
 	"bursar/internal/config"
+	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/limit"
 	"bursar/internal/web"
@@ -50,12 +52,21 @@ func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
 // authenticate returns who calls. A caller who cannot be authenticated counts against the
 // limit of their address.
 func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
-	actor, err := s.identity.Authenticate(x.R.Context(), x.R.Header.Get("Authorization"), func() error {
+	header := x.R.Header.Get("Authorization")
+	admit := func() error {
 		if v := s.limits.strangers.Peek(limit.Address(x.IP)); !v.OK {
 			return fault.Limited(v.Wait)
 		}
 		return nil
-	})
+	}
+	var actor audit.Actor
+	var err error
+	if strings.HasPrefix(x.R.URL.Path, "/v2/") {
+		stranger := db.Caller{Actor: audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP, Agent: x.R.UserAgent()}}
+		actor, err = s.identity.AuthenticateEither(x.R.Context(), stranger, header, admit)
+	} else {
+		actor, err = s.identity.Authenticate(x.R.Context(), header, admit)
+	}
 	if err != nil {
 		if limited := s.admit(x); limited != nil {
 			return actor, limited

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"bursar/internal/auditlog"
+	"bursar/internal/ledger"
+	"bursar/internal/payout"
 )
 
 // metrics counts requests by route, never by path, because paths contain ids.
@@ -27,7 +30,7 @@ type routeMetrics struct {
 	duration  prometheus.Observer
 }
 
-func newMetrics(signer *auditlog.Signer) *metrics {
+func newMetrics(signer *auditlog.Signer, books *ledger.Check, dispatcher *payout.Dispatcher) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -41,8 +44,20 @@ func newMetrics(signer *auditlog.Signer) *metrics {
 		}, []string{"route"}),
 	}
 	m.registry.MustRegister(m.requests, m.duration, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), auditMetrics{signer})
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), auditMetrics{signer},
+		counted("bursar_payouts_float_short_total", "Payouts that a rail refused because our own account with the bank is short.", &dispatcher.FloatShort),
+		counted("bursar_payouts_contradicted_total", "Answers of rails that contradict an earlier one.", &dispatcher.Contradicted),
+		counted("bursar_suspense_notices_total", "Movements at a bank that nobody can explain and that went to suspense.", &dispatcher.Suspended),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "bursar_ledger_mismatches",
+			Help: "Where the ledger contradicts itself, as the check in the background has found it. Anything but 0 needs an operator.",
+		}, func() float64 { return float64(books.Mismatches()) }))
 	return m
+}
+
+// counted tells what another package counts.
+func counted(name, help string, count *atomic.Uint64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(count.Load()) })
 }
 
 // auditMetrics tells how the log becomes checkpoints.

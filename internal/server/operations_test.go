@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -118,11 +119,18 @@ func operations() []operation {
 		{"PATCH /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(body{"provider": "wallet"})},
 		{"DELETE /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(nil)},
 
-		{"GET /v1/approvals", "ws.receiving.read", inQuery},
+		{"GET /v1/approvals", "ws.payouts.read", inQuery},
 		{"GET /v1/approvals/{id}", "ws.receiving.read", anApproval(nil)},
 		{"POST /v1/approvals/{id}/approve", "ws.receiving.approve", approved},
 		{"POST /v1/approvals/{id}/reject", "ws.receiving.approve", anApproval(body{"reason": "unknown account"})},
 		{"POST /v1/approvals/{id}/withdraw", "ws.receiving.write", anApproval(nil)},
+
+		{"GET /v2/approval-rules", "ws.payouts.read", inQuery},
+		{"POST /v2/approval-rules", "ws.write", inBody(body{"approvals": 2})},
+		{"DELETE /v2/approval-rules/{id}", "ws.write", aGuard("/v2/approval-rules", body{"approvals": 1})},
+		{"GET /v2/limits", "ws.payouts.read", inQuery},
+		{"POST /v2/limits", "ws.write", aLimit},
+		{"DELETE /v2/limits/{id}", "ws.write", aGuard("/v2/limits", body{"per": "day", "amount_cents": 100})},
 
 		{"GET /v1/workspaces", anySession, plain(nil)},
 		{"POST /v1/workspaces", "org.settings.write", aWorkspace},
@@ -167,6 +175,37 @@ func operations() []operation {
 		{"GET /v1/audit/proof", "org.settings.write", auditOfOrganization},
 		{"GET /v1/audit/{id}/proof", "ws.audit.read", anAuditRow},
 		{"GET /v1/audit/{id}/proof", "org.settings.write", anAuditRowOfOrganization},
+
+		{"GET /v2/accounts", "ws.accounts.read", inQuery},
+		{"POST /v2/accounts", "ws.accounts.write", inBody(body{"name": "Payroll"})},
+		{"GET /v2/accounts/{id}", "ws.accounts.read", anAccount(nil)},
+		{"PATCH /v2/accounts/{id}", "ws.accounts.write", anAccount(body{"name": "Wages"})},
+		{"GET /v2/accounts/{id}/balances", "ws.accounts.read", anAccount(nil)},
+		{"GET /v2/accounts/{id}/postings", "ws.accounts.read", anAccount(nil)},
+		{"POST /v2/transfers", "ws.accounts.write", aTransfer},
+		{"GET /v2/deposits", "ws.accounts.read", inQuery},
+
+		{"GET /v2/payout-requests", "ws.payouts.read", inQuery},
+		{"POST /v2/payout-requests", "ws.payouts.create", aPayoutRequest},
+		{"POST /v2/payout-requests/validate", "ws.payouts.create", aPayoutRequest},
+		{"GET /v2/payout-requests/{id}", "ws.payouts.read", aDraft(nil)},
+		{"PATCH /v2/payout-requests/{id}", "ws.payouts.create", aDraft(body{"amount_cents": 200})},
+		{"POST /v2/payout-requests/{id}/publish", "ws.payouts.create", aDraft(nil)},
+		{"POST /v2/payout-requests/{id}/approve", "ws.payouts.approve", anApprovedPayout},
+		{"POST /v2/payout-requests/{id}/reject", "ws.payouts.approve", aWaitingPayout},
+		{"POST /v2/payout-requests/{id}/cancel", "ws.payouts.create", aDraft(nil)},
+		{"POST /v2/payout-requests/{id}/retry", "ws.payouts.create", aSentPayout("1234569001", nil)},
+		{"POST /v2/batch-payout-requests", "ws.payouts.create", aBatchRequest},
+		{"GET /v2/batch-payout-requests/{id}", "ws.payouts.read", aBatch},
+		{"GET /v2/payout-requests/{id}/receipt", "ws.payouts.read", aSentPayout("1234567890", nil)},
+		{"GET /v2/payout-requests/health/{service_name}", anySession, aService(nil)},
+		{"GET /v2/receiving_institutions", anySession, plain(nil)},
+		{"GET /v2/receiving-institutions", anySession, plain(nil)},
+		{"POST /v2/simulations/deposits", "ws.accounts.write", aSimulatedDeposit},
+		{"POST /v2/simulations/payouts/{id}/settle", "ws.accounts.write", aSentPayout("1234569011", nil)},
+		{"POST /v2/simulations/payouts/{id}/reject", "ws.accounts.write", aSentPayout("1234569011", body{"reason": "AC06"})},
+		{"POST /v2/simulations/payouts/{id}/return", "ws.accounts.write", aSentPayout("1234567890", body{"reason": "AC06"})},
+		{"POST /v2/simulations/services/{service_name}", "ws.accounts.write", aService(body{"status": "degraded"})},
 	}
 }
 
@@ -264,6 +303,20 @@ func aMethod(content any) ask {
 	}
 }
 
+// aGuard is a rule or a limit.
+func aGuard(path string, content body) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		full := maps.Clone(content)
+		full["workspace_id"] = x.WorkspaceID
+		return request{args: []string{x.Owner.Post(path, full).OK().Text("id")}}
+	}
+}
+
+// aLimit is of a scope of its own.
+func aLimit(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{body: body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 5, "entry_id": x.Entry("Ada")}}
+}
+
 // anApproval waits in a workspace that has two people who could.
 func anApproval(content any) ask {
 	return func(x *servertest.Tenant, _ *servertest.Client) request {
@@ -295,6 +348,81 @@ func approved(x *servertest.Tenant, caller *servertest.Client) request {
 func aPolicy(x *servertest.Tenant, _ *servertest.Client) request {
 	hours := x.Owner.Get(x.Path("/receiving-policy")).OK().Number("cooling_hours")
 	return request{args: []string{x.WorkspaceID}, body: body{"receiving_cooling_hours": hours + 1}}
+}
+
+func anAccount(content any) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		return request{args: []string{x.Account(100)}, body: content}
+	}
+}
+
+func aPayoutRequest(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{body: body{"source_account_id": x.Account(100), "amount_cents": 100, "currency": "PHP",
+		"settlement_account": body{"bank_account_name": "Juan dela Cruz", "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}}}
+}
+
+// aDraft is a payout that is only written down.
+func aDraft(content any) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		draft := aPayoutRequest(x, nil).body.(body)
+		draft["status"] = "draft"
+		return request{args: []string{x.Owner.Post("/v2/payout-requests", draft).OK().Text("id")}, body: content}
+	}
+}
+
+// aWaitingPayout waits for somebody to approve it.
+func aWaitingPayout(x *servertest.Tenant, _ *servertest.Client) request {
+	secondPerson(x)
+	maker := x.Member("disbursement_manager")
+	id := maker.Post("/v2/payout-requests", aPayoutRequest(x, nil).body).OK().Text("id")
+	return request{args: []string{id}, body: body{"reason": "unknown"}}
+}
+
+// anApprovedPayout is what the caller approves, who signs in as a person for it.
+func anApprovedPayout(x *servertest.Tenant, caller *servertest.Client) request {
+	r := aWaitingPayout(x, nil)
+	person := x.Node.Person(x.Owner.T(), caller)
+	x.EverybodyCounts()
+	approval := x.Owner.Get("/v2/payout-requests/" + r.args[0]).OK().Text("approval_id")
+	r.body = body{"digest": x.Owner.Get("/v1/approvals/" + approval).OK().Text("digest")}
+	r.headers = []string{"Authorization", "Bearer " + person.Token}
+	return r
+}
+
+func aBatchRequest(x *servertest.Tenant, _ *servertest.Client) request {
+	r := aPayoutRequest(x, nil).body.(body)
+	one := body{"amount_cents": r["amount_cents"], "settlement_account": r["settlement_account"]}
+	return request{body: body{"source_account_id": r["source_account_id"], "currency": "PHP", "payouts": []body{one}}}
+}
+
+func aBatch(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.Owner.Post("/v2/batch-payout-requests", aBatchRequest(x, nil).body).OK().Text("id")}}
+}
+
+// aSentPayout has been handed to its rail.
+func aSentPayout(number string, content any) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		return request{args: []string{x.Sent(number)}, body: content}
+	}
+}
+
+// aService is a bank that no other test pays.
+func aService(more body) ask {
+	return func(x *servertest.Tenant, _ *servertest.Client) request {
+		r := request{args: []string{"SRCPPHM2XXX"}}
+		if more != nil {
+			r.body = inBody(more)(x, nil).body
+		}
+		return r
+	}
+}
+
+func aSimulatedDeposit(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{body: body{"account_id": x.Account(0), "amount_cents": 40}}
+}
+
+func aTransfer(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{body: body{"source_account_id": x.Account(100), "destination_account_id": x.Account(0), "amount_cents": 40}}
 }
 
 func aWorkspace(x *servertest.Tenant, _ *servertest.Client) request {

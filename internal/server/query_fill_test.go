@@ -43,6 +43,7 @@ type town struct {
 	accounts, organizations, workspaces []string
 	numbers                             []int // of the workspaces
 	entries, tags, keys                 []string
+	ledger, deposit                     string // an account with many postings, and what the first is for
 }
 
 // populate fills a store in which nothing but the tenants is.
@@ -53,7 +54,11 @@ func populate(t testing.TB, store dbtest.Store, n *servertest.Node) *town {
 	c.people()
 	c.credentials()
 	c.directory()
+	c.money()
 	c.history()
+	c.payments()
+	c.attempts()
+	c.batches()
 	n.TurnAudit(t, func() bool { return true })
 	return c
 }
@@ -359,8 +364,20 @@ func (c *town) directory() {
 	c.insert("receiving_policy", "workspace_id, approval, two_seen_at, version", len(c.workspaces)-20, func(i int) []any {
 		return []any{c.workspaces[20+i], "automatic", c.now, 1}
 	})
-	c.insert("receiving_approver", "workspace_id, account_id, since", len(c.workspaces)-20, func(i int) []any {
-		return []any{c.workspaces[20+i], c.accounts[i%len(c.accounts)], c.now}
+	c.insert("approver", "workspace_id, pair, account_id, since", len(c.workspaces)-20, func(i int) []any {
+		return []any{c.workspaces[20+i], "receiving", c.accounts[i%len(c.accounts)], c.now}
+	})
+	rules := c.ids("rul", c.many.others)
+	c.insert("payout_rule", "id, workspace_id, account_id, rail, client_id, approvals, role, keys_may, status, created_at", c.many.others, func(i int) []any {
+		return []any{rules[i], c.workspaces[20+i%(len(c.workspaces)-20)], "", "instapay", "", 1, "", false, "active", c.now}
+	})
+	limits := c.ids("lim", c.many.others)
+	c.insert("payout_limit", "id, workspace_id, account_id, maker_id, entry_id, rail, each_of, per, amount, count, version, created_at", c.many.others, func(i int) []any {
+		return []any{limits[i], c.workspaces[20+i%(len(c.workspaces)-20)], "", c.accounts[i%len(c.accounts)], c.entries[i], "", "", "day", 100, 0, 1, c.now}
+	})
+	c.insert("payout_used", "limit_id, day, of_id, amount, count", c.many.others, func(i int) []any { return []any{limits[i], 30_000 + i, "", 10, 1} })
+	c.insert("approval_vote", "approval_id, account_id, at, verification", c.many.others, func(i int) []any {
+		return []any{approvals[i], c.accounts[i%len(c.accounts)], c.now, "called"}
 	})
 }
 

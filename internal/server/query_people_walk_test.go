@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -8,15 +9,18 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/browsertest/oidctest"
 	"bursar/internal/db"
 	"bursar/internal/identity"
 	"bursar/internal/mail"
+	"bursar/internal/payout"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
 	"bursar/internal/signin"
+	"bursar/internal/web"
 )
 
 // must ends the walk at what did not go as it should.
@@ -25,6 +29,53 @@ func (w *tour) must(err error) {
 	if err != nil {
 		w.t.Fatalf("%s: %v", w.step, err)
 	}
+}
+
+// payoutControl makes and ends rules and limits, and takes what they guard.
+func (w *tour) payoutControl(second *servertest.Client) {
+	x, owner := w.town.large, w.town.large.Owner
+	w.begin("rules that are approved, rejected and given up")
+	rule := func(terms body) *servertest.Answer {
+		terms["workspace_id"] = x.WorkspaceID
+		return owner.Post("/v2/approval-rules", terms).OK()
+	}
+	robot, _, err := w.node.Identity.CreateClient(w.t.Context(), db.Caller{}, x.WorkspaceID, "Payer", "disbursement_manager")
+	w.must(err)
+	tight := rule(body{"approvals": 2, "client_id": robot, "role": "admin"}).Text("id")
+	second.Approve(rule(body{"approvals": 0, "up_to_cents": 5}).Text("approval_id")).OK()
+	second.Post("/v1/approvals/"+rule(body{"approvals": 0}).Text("approval_id")+"/reject", body{"reason": "no"}).OK()
+	owner.Delete("/v2/approval-rules/" + rule(body{"approvals": 0}).Text("id")).OK()
+	second.Approve(owner.Delete("/v2/approval-rules/" + tight).OK().Text("approval_id")).OK()
+	w.begin("limits that rise and end")
+	payee := x.Entry("Payee")
+	limit := func(cents int) *servertest.Answer {
+		return owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "amount_cents": cents, "maker_id": owner.UserID, "entry_id": payee}).OK()
+	}
+	limit(100)
+	limit(50)
+	second.Approve(limit(70).Text("approval_id")).OK()
+	second.Post("/v1/approvals/"+limit(80).Text("approval_id")+"/reject", body{"reason": "no"}).OK()
+	id := limit(60).Text("id")
+	w.begin("what rules and limits decide")
+	authority, cursors := access.NewAuthority(w.node.DB), web.NewCursors(nil)
+	rules := payout.NewRules(w.node.DB, w.node.Vault, authority, cursors, approval.New(w.node.DB, w.node.Vault, authority, cursors, nil, nil, ""), payout.Screening{})
+	p := payout.Spending{WorkspaceID: x.WorkspaceID, MakerID: owner.UserID, EntryID: payee, Amount: 60, At: w.node.DB.Now()}
+	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (payout.Need, audit.Event, error) {
+		for _, take := range []bool{true, false, true} { // the second one is refused
+			if err := rules.TakeLimits(tx, p); (err == nil) != take {
+				return payout.Need{}, audit.Event{}, fmt.Errorf("take a limit: %w", err)
+			}
+			if !take {
+				if err := rules.GiveBack(tx, p); err != nil {
+					return payout.Need{}, audit.Event{}, err
+				}
+			}
+		}
+		need, err := rules.Need(tx.Q, x.WorkspaceID, "", "instapay", 60, db.Caller{})
+		return need, audit.None("a test"), err
+	})
+	w.must(err)
+	second.Approve(owner.Delete("/v2/limits/" + id).OK().Text("approval_id")).OK()
 }
 
 // corners does what operations do only when asked in a certain way.
@@ -111,6 +162,7 @@ func (w *tour) approvals() {
 	w.begin("a looser policy")
 	second.Approve(owner.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 0}).OK().Text("approval_id")).OK()
 	second.Approve(add().Text("approval_id")).OK()
+	w.payoutControl(second)
 	w.begin("approvers who come and go")
 	x.Owner.Delete(x.Path("/members/" + x.Member("admin").UserID)).OK()
 	w.list(owner, "/v1/approvals", "half of all", "workspace_id", x.WorkspaceID)
@@ -152,6 +204,10 @@ func (w *tour) console() {
 	row := x.Audit("")[0]["id"].(string)
 	for _, path := range []string{"", "/directory", "/directory?tag=common", "/directory/new", "/directory/deleted", "/directory/tags", "/directory/tags/" + w.town.tags[0],
 		"/members", "/organization", "/keys", "/keys/new", "/clients/new", "/roles", "/roles/new", "/audit", "/audit/" + row, "/search?q=payee", "/approvals", "/approvals?state=all"} {
+		open(room(path))
+	}
+	account, paid := w.value(`SELECT id FROM ledger_account WHERE workspace_id = $1 LIMIT 1`, x.WorkspaceID), w.value(`SELECT id FROM payout WHERE workspace_id = $1 LIMIT 1`, x.WorkspaceID)
+	for _, path := range []string{"/accounts", "/accounts/new", "/accounts/" + account, "/accounts/" + account + "/statement", "/payouts", "/payouts/" + paid, "/payouts/many?tag=common"} {
 		open(room(path))
 	}
 	for _, path := range []string{"/workspaces/new", "/account", "/account/password", "/account/totp", "/device?code=" + n.NewDeviceCode(t, nil)} {

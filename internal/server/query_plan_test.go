@@ -28,6 +28,7 @@ func grows(table string) bool {
 		"vault_master",      // one for each time that an operator asks for another
 		"vault_secret",      // as many as there are names in the source
 		"vault_unsealed",    // none, once a server has started
+		"service_status",    // as many as there are rails, connectors and institutions
 	}, table)
 }
 
@@ -52,7 +53,11 @@ var mayScan = []exception{
 	{regexp.MustCompile(`FROM audit_log a LEFT JOIN audit_place p ON p\.audit_id = a\.id$`), "an operator verifies the whole store"},
 	{regexp.MustCompile(`FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 	{operatorCounts, "an operator asks how much is sealed"},
+	{ledgerCounts, "an operator verifies the whole ledger"},
 }
+
+// ledgerCounts is the statement by which a verification knows how much there is to do.
+var ledgerCounts = regexp.MustCompile(`^SELECT CAST\(coalesce\(sum\(postings\), 0\) AS BIGINT\) FROM ledger_account$`)
 
 // operatorCounts are the statements by which the vault counts what it has sealed.
 var operatorCounts = regexp.MustCompile(`^SELECT count\(\*\).* FROM (vault_key|vault_unsealed|\w+ WHERE sealed_by <= \$1|\w+ t JOIN vault_key k ON k\.id = t\.sealed_by)$`)
@@ -71,6 +76,9 @@ var mayLook = []exception{
 	{regexp.MustCompile(`^SELECT (stream \+ 0, )?count\(\*\) FROM audit_place WHERE position > \$1 (GROUP BY 1|AND stream \+ 0 = \$2)$`), "it counts what is not in the tree yet"},
 	{regexp.MustCompile(`^SELECT id FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 	{operatorCounts, "an operator asks how much is sealed"},
+	{ledgerCounts, "an operator verifies the whole ledger"},
+	{regexp.MustCompile(`(?s)FROM payout p .* AND p\.id \|\| '' < `), "it gathers all payouts to a name, which are 1,000 at most"},
+	{regexp.MustCompile(`(?s)FROM payout p .* AND p\.status = \$\d+ AND p\.rail = `), "filters that are common each and rare together"},
 	{regexp.MustCompile(`FROM workspace_member m JOIN account a .* a\.kind = 'client'`), "it looks among the members, whom the same page shows"},
 }
 

@@ -143,6 +143,8 @@ func judgeLine(line string, names map[string]string) string {
 
 var tableForm = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)(?:\s+(\w+))?`)
 
+var commonTableForm = regexp.MustCompile(`\bWITH (\w+) AS `)
+
 // names are the tables that the names in a plan stand for: those in the statement
 // and in the view, and what may refer to a row that is deleted. What refers to a
 // new row is in the plan as well, but nothing is looked for.
@@ -159,6 +161,9 @@ func (p *sqlitePlans) names(sql string) map[string]string {
 		for _, table := range p.all {
 			names[table] = table
 		}
+	}
+	for _, found := range commonTableForm.FindAllStringSubmatch(sql, -1) {
+		delete(names, found[1]) // its own rows are no table's
 	}
 	return names
 }

@@ -24,6 +24,8 @@ func (s *Server) routes() []route {
 		orgs  = s.organizations
 		trail = s.audit
 		apr   = s.approvals
+		money = s.ledger
+		pay   = s.payouts
 	)
 	return []route{
 		{"POST", "/v1/auth/device-code", web.Open(api, id.NewDeviceCode)},
@@ -79,6 +81,13 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/approvals/{id}/reject", web.Change(api, audit.ReceivingMethodRejected, apr.Reject)},
 		{"POST", "/v1/approvals/{id}/withdraw", web.Change(api, audit.ReceivingMethodWithdrawn, apr.Withdraw)},
 
+		{"GET", "/v2/approval-rules", web.Read(api, s.rules.ListRules)},
+		{"POST", "/v2/approval-rules", web.Change(api, audit.PayoutRuleCreated, s.rules.CreateRule)},
+		{"DELETE", "/v2/approval-rules/{id}", web.Change(api, audit.PayoutRuleRemoved, s.rules.RemoveRule)},
+		{"GET", "/v2/limits", web.Read(api, s.rules.ListLimits)},
+		{"POST", "/v2/limits", web.Change(api, audit.PayoutLimitCreated, s.rules.SetLimit)},
+		{"DELETE", "/v2/limits/{id}", web.Change(api, audit.PayoutLimitRemoved, s.rules.RemoveLimit)},
+
 		{"GET", "/v1/workspaces", web.Read(api, work.List)},
 		{"POST", "/v1/workspaces", web.Change(api, audit.WorkspaceCreated, work.Create)},
 		{"GET", "/v1/workspaces/{id}", web.Read(api, work.Get)},
@@ -116,6 +125,37 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/audit/{id}", web.Read(api, trail.Get)},
 		{"GET", "/v1/audit/proof", web.Download(api, audit.AuditExported, trail.ProofFile)},
 		{"GET", "/v1/audit/{id}/proof", web.Read(api, trail.Proof)},
+
+		{"GET", "/v2/accounts", web.Read(api, money.List)},
+		{"POST", "/v2/accounts", web.Change(api, audit.LedgerAccountCreated, money.Create)},
+		{"GET", "/v2/accounts/{id}", web.Read(api, money.Get)},
+		{"PATCH", "/v2/accounts/{id}", web.Change(api, audit.LedgerAccountUpdated, money.Update)},
+		{"GET", "/v2/accounts/{id}/balances", web.Read(api, money.Balances)},
+		{"GET", "/v2/accounts/{id}/postings", web.Read(api, money.Postings)},
+		{"POST", "/v2/transfers", web.Change(api, audit.TransferCreated, money.Transfer)},
+		{"GET", "/v2/deposits", web.Read(api, money.Deposits)},
+
+		{"GET", "/v2/payout-requests", web.Read(api, pay.List)},
+		{"POST", "/v2/payout-requests", web.Change(api, audit.PayoutCreated, pay.Create)},
+		{"POST", "/v2/payout-requests/validate", web.Change(api, audit.PayoutCreated, pay.Validate)},
+		{"GET", "/v2/payout-requests/{id}", web.Read(api, pay.Get)},
+		{"PATCH", "/v2/payout-requests/{id}", web.Change(api, audit.PayoutUpdated, pay.Update)},
+		{"POST", "/v2/payout-requests/{id}/publish", web.Change(api, audit.PayoutPublished, pay.Publish)},
+		{"POST", "/v2/payout-requests/{id}/approve", web.Change(api, audit.PayoutApproved, pay.Approve)},
+		{"POST", "/v2/payout-requests/{id}/reject", web.Change(api, audit.PayoutRejected, pay.Reject)},
+		{"POST", "/v2/payout-requests/{id}/cancel", web.Change(api, audit.PayoutCancelled, pay.Cancel)},
+		{"POST", "/v2/payout-requests/{id}/retry", web.Change(api, audit.PayoutRetried, pay.Retry)},
+		{"GET", "/v2/payout-requests/{id}/receipt", web.Read(api, pay.Receipt)},
+		{"GET", "/v2/payout-requests/health/{service_name}", web.Read(api, pay.Health)},
+		{"POST", "/v2/batch-payout-requests", web.Change(api, audit.PayoutBatchCreated, pay.Batch)},
+		{"GET", "/v2/batch-payout-requests/{id}", web.Read(api, pay.GetBatch)},
+		{"GET", "/v2/receiving_institutions", web.Read(api, pay.Institutions)},
+		{"GET", "/v2/receiving-institutions", web.Read(api, pay.Institutions)},
+		{"POST", "/v2/simulations/deposits", web.Change(api, audit.DepositBooked, s.sandbox.Deposit)},
+		{"POST", "/v2/simulations/payouts/{id}/settle", web.Change(api, audit.PayoutDriven, s.sandbox.Settle)},
+		{"POST", "/v2/simulations/payouts/{id}/reject", web.Change(api, audit.PayoutDriven, s.sandbox.Reject)},
+		{"POST", "/v2/simulations/payouts/{id}/return", web.Change(api, audit.PayoutDriven, s.sandbox.Return)},
+		{"POST", "/v2/simulations/services/{service_name}", web.Change(api, audit.ServiceDriven, s.sandbox.SetService)},
 	}
 }
 

@@ -23,8 +23,11 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/directory"
 	"bursar/internal/identity"
+	"bursar/internal/ledger"
 	"bursar/internal/mail"
 	"bursar/internal/organization"
+	"bursar/internal/payout"
+	"bursar/internal/rail/simulator"
 	"bursar/internal/reference"
 	"bursar/internal/signin"
 	"bursar/internal/vault"
@@ -40,10 +43,16 @@ type Server struct {
 	identity      *identity.Service
 	clients       *identity.Clients
 	approvals     *approval.Service
+	rules         *payout.Rules
 	directory     *directory.Service
 	workspaces    *workspace.Service
 	organizations *organization.Service
 	audit         *auditlog.Service
+	ledger        *ledger.Service
+	payouts       *payout.Service
+	dispatcher    *payout.Dispatcher
+	sandbox       *payout.Sandbox
+	books         *ledger.Check
 	retention     *auditlog.Retention
 	signin        *signin.Service
 	console       *console.Console
@@ -102,7 +111,16 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		links.Limit(budgets)
 	}
 	notices := identity.NewNotices(d, c.PublicURL, mailer, budgets)
+	books := ledger.NewCheck(d)
 	approvals := approval.New(d, v, authority, cursors, mailer, budgets, c.PublicURL)
+	rails, err := railsFor(c, d, log.Logger)
+	if err != nil {
+		return nil, err
+	}
+	payees := directory.New(d, v, authority, cursors, approvals)
+	rules := payout.NewRules(d, v, authority, cursors, approvals, payout.Screening{Command: c.ScreeningCommand, URL: c.ScreeningURL})
+	dispatcher := payout.NewDispatcher(d, v, rails, rules, log.Logger)
+	payouts := payout.New(d, v, authority, cursors, approvals, payees, rails, rules, dispatcher.Wake)
 	s := &Server{
 		db:    d,
 		vault: v,
@@ -118,16 +136,22 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		}),
 		clients:       identity.NewClients(d, authority, cursors),
 		approvals:     approvals,
-		directory:     directory.New(d, v, authority, cursors, approvals),
+		rules:         rules,
+		directory:     payees,
 		workspaces:    workspace.New(d, authority, cursors, links),
 		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
 		audit:         auditlog.New(d, authority, cursors, signer),
+		ledger:        ledger.New(d, authority, cursors, ledger.Config{LiveAllowed: rails.HasLive(), Currencies: currencies(rails)}),
+		payouts:       payouts,
+		dispatcher:    dispatcher,
+		sandbox:       payout.NewSandbox(payouts, dispatcher, simulator.New(d)),
 		retention:     auditlog.NewRetention(d, c.AuditRetentionMinDays),
 		reference:     reference.New(openapi.YAML()),
 		contractJSON:  sync.OnceValues(openapi.JSON),
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
-		metrics:       newMetrics(signer),
+		books:         books,
+		metrics:       newMetrics(signer, books, dispatcher),
 		mail:          mailer,
 		notices:       notices,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
@@ -150,6 +174,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	s.console, err = console.New(console.Services{
 		Identity: s.identity, Authority: authority, Clients: s.clients, SignIn: s.signin,
 		Directory: s.directory, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Audit: s.audit,
+		Ledger: s.ledger, Payouts: s.payouts, Rules: rules, Rails: rails,
 	}, console.Config{PublicURL: c.PublicURL, Endpoints: s.endpoints(), Sealer: sealer, Count: func(x *web.Exchange, callerID string) error { return s.count(x, callerID, 1) }})
 	if err != nil {
 		return nil, err
@@ -187,3 +212,6 @@ func (s *Server) Drain() {
 
 // AuditSigner signs the checkpoints of the audit log.
 func (s *Server) AuditSigner() *auditlog.Signer { return s.audit.Signer() }
+
+// Dispatcher hands payouts to their rails.
+func (s *Server) Dispatcher() *payout.Dispatcher { return s.dispatcher }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/ledger"
 	"bursar/internal/organization"
 	"bursar/internal/web"
 	"bursar/internal/workspace"
@@ -102,11 +104,25 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
+	if err := sandbox(tx, ws.ID); err != nil {
+		return Result{}, audit.Event{}, err
+	}
 	link, err := identity.NewLinks(f.PublicURL, nil).Account(tx, user, "", true) // the key was made a moment ago
 	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey, Link: link.URL}, audit.Event{
 		Action:         audit.OrganizationCreated,
 		OrganizationID: org.ID,
 		ResourceID:     org.ID,
-		Description:    "Set up organization " + org.Name + " with workspace " + ws.Name + " and admin " + f.Name,
+		Description:    "Set up organization " + org.Name + " with workspace " + ws.Name + ", admin " + f.Name + " and a sandbox account",
 	}, err
+}
+
+// sandbox opens an account with a balance, so that a payout can be tried at once. No real money is
+// ever in it.
+func sandbox(tx *db.Tx, workspaceID string) error {
+	a, err := ledger.NewAccount(tx, workspaceID, "Sandbox", "PHP", api.ModeSandbox)
+	if err != nil {
+		return err
+	}
+	_, _, err = ledger.Deposit(tx, a, 1_000_000_00, api.DepositFromSimulation, "Opening balance", true)
+	return err
 }

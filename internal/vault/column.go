@@ -20,6 +20,7 @@ type column struct {
 func columns() []column {
 	return []column{
 		{table: "receiving_method", id: "id", name: "account_sealed", key: "account_key", tail: "tail_key"},
+		{table: "payout", id: "id", name: "account_sealed", key: "destination_key"},
 		{table: "directory_import_chunk", name: "body_sealed", passing: true},
 		{table: "approval", id: "id", name: "payload_sealed"},
 		{table: "directory_merge", name: "state_sealed", passing: true},
@@ -34,6 +35,9 @@ func (c column) context(id string) string { return Row(c.table, c.name, id) }
 
 // Account is the context of the account number of a receiving method.
 func Account(id string) string { return Row("receiving_method", "account_sealed", id) }
+
+// PayoutAccount is the context of the account number that a payout goes to.
+func PayoutAccount(id string) string { return Row("payout", "account_sealed", id) }
 
 // ImportChunk is the context of a piece of an import: of its file, or of its refused lines.
 func ImportChunk(importID, part string, number int64) string {

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -23,6 +24,34 @@ type listing interface {
 // appender is an answer that encodes itself; see api.User.
 type appender interface {
 	AppendJSON(dst []byte) []byte
+}
+
+// Made is the answer of a method that makes something: 201 with what was made, or 200 with what
+// was there before, such as under the same external id.
+type Made[T any] struct {
+	Of    T
+	Found bool // it was there before
+}
+
+func (m Made[T]) unwrap() (any, int) {
+	if m.Found {
+		return m.Of, http.StatusOK
+	}
+	return m.Of, http.StatusCreated
+}
+
+// UnmarshalJSON reads an answer that was kept for an idempotency key.
+func (m *Made[T]) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &m.Of) }
+
+// wrapped is an answer that has a status of its own.
+type wrapped interface{ unwrap() (any, int) }
+
+// unwrap returns what an answer sends, and its status.
+func unwrap(out any) (any, int) {
+	if made, ok := out.(wrapped); ok {
+		return made.unwrap()
+	}
+	return out, http.StatusOK
 }
 
 // appendAnswer appends the envelope of a success.

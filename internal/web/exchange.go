@@ -145,7 +145,8 @@ func (s *Endpoints) bindKey(x *Exchange, action audit.Action, key string, body [
 		if f, ok := out.(*fault.Fault); ok {
 			return f.Code.Status(), appendFault(nil, f), nil
 		}
+		out, status := unwrap(out)
 		answer, err := appendAnswer(nil, out)
-		return http.StatusOK, answer, err
+		return status, answer, err
 	})
 }

@@ -214,11 +214,12 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 }
 
 // worthKeeping says whether a retry should get the same answer. A failure of the server,
-// a rate limit, a key that is in use and a login that is too old or lacks a second factor
-// may all pass, so a retry runs again.
+// a rate limit, a key that is in use, a login that is too old or lacks a second factor, and
+// money, an account, a bank or a rail that is not there just now may all pass, so a retry runs again.
 func worthKeeping(f *fault.Fault) bool {
 	switch f.Code {
-	case fault.RateLimited, fault.IdempotencyConflict, fault.RecentLoginRequired, fault.SecondFactorRequired:
+	case fault.RateLimited, fault.IdempotencyConflict, fault.RecentLoginRequired, fault.SecondFactorRequired,
+		fault.InsufficientFunds, fault.AccountFrozen, fault.BankUnavailable, fault.RailUnavailable, fault.LimitExceeded:
 		return false
 	}
 	return f.Code.Status() < 500
@@ -232,6 +233,7 @@ var probes = budget.Kind{Name: "probe", Burst: 50, Every: time.Minute}
 // of one who does not belong to what they asked for.
 func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (event audit.Event, err error) {
 	event = audit.None("a refused request changes nothing")
+	action = cmp.Or(audit.Action(f.Action), action)
 	description := "Refused " + x.Route + ": " + f.Message
 	asked := cmp.Or(f.Scope.WorkspaceID, f.Scope.OrganizationID, cleanPathValue(x, "id"))
 	if f.Code == fault.Forbidden {
@@ -293,6 +295,9 @@ func (s *Endpoints) record(x *Exchange, by db.Caller, event audit.Event, f *faul
 // refusedResource is the id of what a refused request is about. Forms for the settings of
 // a tenant do not have its id in their path, but the refusal tells it.
 func refusedResource(x *Exchange, action audit.Action, f *fault.Fault) string {
+	if f.ResourceID != "" {
+		return f.ResourceID
+	}
 	id := cleanPathValue(x, pathName(action.Resource()))
 	switch action {
 	case audit.WorkspaceUpdated:
@@ -332,6 +337,7 @@ func (s *Endpoints) answer(x *Exchange, out any) {
 		page.release()
 		return
 	}
+	out, status := unwrap(out)
 	body := s.answers.get()
 	defer s.answers.put(body)
 	var err error
@@ -339,5 +345,5 @@ func (s *Endpoints) answer(x *Exchange, out any) {
 		x.Fail(err)
 		return
 	}
-	x.send(http.StatusOK, *body)
+	x.send(status, *body)
 }

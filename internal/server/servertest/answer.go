@@ -48,11 +48,20 @@ func asUndocumented(err error, target **contract.UndocumentedError) bool {
 	return errors.As(err, target)
 }
 
-// OK fails the test unless the status is 200.
+// OK fails the test unless the status is 200, or 201.
 func (a *Answer) OK() *Answer {
 	a.t.Helper()
-	if a.Status != http.StatusOK {
+	if a.Status != http.StatusOK && a.Status != http.StatusCreated {
 		a.t.Fatalf("%s: want 200, got %d %s", a.request, a.Status, a.Body)
+	}
+	return a
+}
+
+// Created fails the test unless the status is 201.
+func (a *Answer) Created() *Answer {
+	a.t.Helper()
+	if a.Status != http.StatusCreated {
+		a.t.Fatalf("%s: want 201, got %d %s", a.request, a.Status, a.Body)
 	}
 	return a
 }
@@ -106,7 +115,7 @@ func (a *Answer) Violations() map[string]string {
 // Code returns the code of an error, or "" for a success.
 func (a *Answer) Code() string {
 	a.t.Helper()
-	if a.Status == http.StatusOK {
+	if a.Status == http.StatusOK || a.Status == http.StatusCreated {
 		return "" // which may be a file
 	}
 	var body struct{ Error struct{ Code string } }
@@ -178,6 +187,12 @@ func (a *Answer) Page() (cursor string, more bool) {
 	}
 	a.decode(&body)
 	return body.Cursor, body.HasMore
+}
+
+// Decode decodes the whole answer.
+func (a *Answer) Decode(target any) {
+	a.t.Helper()
+	a.decode(target)
 }
 
 func (a *Answer) decode(target any) {

@@ -49,10 +49,10 @@ func (c *Client) Approve(id string) *Answer {
 func (x *Tenant) EverybodyCounts() {
 	x.t.Helper()
 	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		if err := tx.Exec(`DELETE FROM receiving_approver WHERE workspace_id = $1`, x.WorkspaceID); err != nil {
+		if err := tx.Exec(`DELETE FROM approver WHERE workspace_id = $1`, x.WorkspaceID); err != nil {
 			return struct{}{}, audit.Event{}, err
 		}
-		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE receiving_policy SET two_seen_at = 0 WHERE workspace_id = $1`, x.WorkspaceID)
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE receiving_policy SET two_seen_at = 0, payouts_seen_at = 0 WHERE workspace_id = $1`, x.WorkspaceID)
 	})
 	if err != nil {
 		x.t.Fatalf("let everybody count: %v", err)

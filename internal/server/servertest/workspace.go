@@ -32,14 +32,15 @@ func (x *Tenant) MemberWith(t testing.TB, userID string) api.Member {
 
 // BuiltInRoles is the table of roles and permissions in docs/decisions.md.
 func BuiltInRoles() map[string][]string {
-	viewer := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.payouts.read"}
+	viewer := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.payouts.read", "ws.accounts.read"}
 	with := func(base []string, more ...string) []string { return append(slices.Clone(base), more...) }
 	member := with(viewer, "ws.directory.write", "ws.receiving.read")
 	return map[string][]string{
 		"admin": {"ws.read", "ws.write", "ws.members.read", "ws.members.write", "ws.roles.write",
 			"ws.directory.read", "ws.directory.write", "ws.directory.delete", "ws.receiving.read", "ws.receiving.write", "ws.receiving.approve",
 			"ws.tags.write", "ws.audit.read", "ws.audit.export", "ws.keys.read", "ws.keys.write",
-			"ws.webhooks.read", "ws.webhooks.write", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve"},
+			"ws.webhooks.read", "ws.webhooks.write", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve",
+			"ws.accounts.read", "ws.accounts.write"},
 		"viewer":                  viewer,
 		"member":                  member,
 		"directory_manager":       with(member, "ws.directory.delete", "ws.receiving.write", "ws.tags.write"),

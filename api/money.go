@@ -1,0 +1,183 @@
+package api
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// The modes of an account. No real money moves in a sandbox.
+const (
+	ModeSandbox = "sandbox"
+	ModeLive    = "live"
+)
+
+// The states of an account. A frozen one pays nothing; a closed one is at zero for ever.
+const (
+	AccountActive = "active"
+	AccountFrozen = "frozen"
+	AccountClosed = "closed"
+)
+
+// The parts of an account's money: what it may spend, what is promised to payouts, and what a bank
+// has announced and not booked.
+const (
+	BucketAvailable = "available"
+	BucketReserved  = "reserved"
+	BucketPending   = "pending"
+)
+
+// The states of a deposit: announced by a bank, and booked.
+const (
+	DepositPending = "pending"
+	DepositBooked  = "booked"
+)
+
+// Where a deposit comes from.
+const (
+	DepositFromBank       = "bank"
+	DepositFromOperator   = "operator"
+	DepositFromSimulation = "simulation"
+)
+
+// AccountCreate describes a new account.
+type AccountCreate struct {
+	WorkspaceID *string `json:"workspace_id,omitzero"`
+	Name        string  `json:"name" required:"true"`
+	Currency    *string `json:"currency,omitzero"`
+	Mode        *string `json:"mode,omitzero"`
+}
+
+// AccountUpdate says what to change about an account.
+type AccountUpdate struct {
+	Name   *string `json:"name,omitzero"`
+	Status *string `json:"status,omitzero"`
+}
+
+// Account has money. Balances are integers of the minor unit.
+type Account struct {
+	ID               string `json:"id"`
+	WorkspaceID      string `json:"workspace_id"`
+	Name             string `json:"name"`
+	Currency         string `json:"currency"`
+	Mode             string `json:"mode"`
+	Status           string `json:"status"`
+	AvailableBalance int64  `json:"available_balance"`
+	PendingBalance   int64  `json:"pending_balance"`
+	ReservedBalance  int64  `json:"reserved_balance"`
+	TotalBalance     int64  `json:"total_balance"`
+	CreatedAt        int64  `json:"created_at"`
+	UpdatedAt        int64  `json:"updated_at"`
+}
+
+// AccountBalances are the balances of an account at one moment. The total is the sum of the others.
+type AccountBalances struct {
+	AccountID        string `json:"account_id"`
+	Currency         string `json:"currency"`
+	AvailableBalance int64  `json:"available_balance"`
+	PendingBalance   int64  `json:"pending_balance"`
+	ReservedBalance  int64  `json:"reserved_balance"`
+	TotalBalance     int64  `json:"total_balance"`
+	AsOf             int64  `json:"as_of"`
+}
+
+// Posting is what a transaction did to a bucket of an account. Balance is that of the bucket after it.
+type Posting struct {
+	ID            string `json:"id"`
+	AccountID     string `json:"account_id"`
+	Number        int64  `json:"number"`
+	TransactionID string `json:"transaction_id"`
+	Kind          string `json:"kind"`
+	Reference     string `json:"reference,omitzero"`
+	Description   string `json:"description,omitzero"`
+	Bucket        string `json:"bucket"`
+	Amount        int64  `json:"amount_cents"`
+	Balance       int64  `json:"balance_cents"`
+	CreatedAt     int64  `json:"created_at"`
+}
+
+// TransferCreate moves money between two accounts of a workspace.
+type TransferCreate struct {
+	SourceAccountID      string  `json:"source_account_id" required:"true"`
+	DestinationAccountID string  `json:"destination_account_id" required:"true"`
+	Amount               int64   `json:"amount_cents" required:"true"`
+	Description          *string `json:"description,omitzero"`
+}
+
+// Transfer is money that was moved between two accounts.
+type Transfer struct {
+	ID                   string `json:"id"`
+	WorkspaceID          string `json:"workspace_id"`
+	TransactionID        string `json:"transaction_id"`
+	SourceAccountID      string `json:"source_account_id"`
+	DestinationAccountID string `json:"destination_account_id"`
+	Amount               int64  `json:"amount_cents"`
+	Currency             string `json:"currency"`
+	Description          string `json:"description,omitzero"`
+	CreatedAt            int64  `json:"created_at"`
+}
+
+// Deposit is money that came in. Reference is the bank's own, or what an operator noted.
+type Deposit struct {
+	ID          string `json:"id"`
+	WorkspaceID string `json:"workspace_id"`
+	AccountID   string `json:"account_id"`
+	Amount      int64  `json:"amount_cents"`
+	Currency    string `json:"currency"`
+	Source      string `json:"source"`
+	Reference   string `json:"reference,omitzero"`
+	Status      string `json:"status"`
+	CreatedAt   int64  `json:"created_at"`
+	BookedAt    int64  `json:"booked_at,omitzero"`
+}
+
+// FundsDetails are the details of INSUFFICIENT_FUNDS.
+type FundsDetails struct {
+	AvailableBalance int64 `json:"available_balance"`
+	RequestedAmount  int64 `json:"requested_amount"`
+}
+
+// AccountStatusDetails are the details of ACCOUNT_FROZEN.
+type AccountStatusDetails struct {
+	Status string `json:"status"`
+}
+
+// FormatAmount writes an amount of the minor unit for people, such as 1,234.50 PHP.
+func FormatAmount(amount int64, currency string) string {
+	digits := strconv.FormatInt(max(amount, -amount), 10)
+	for len(digits) < 3 {
+		digits = "0" + digits
+	}
+	whole, cents := digits[:len(digits)-2], digits[len(digits)-2:]
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if amount < 0 {
+		whole = "-" + whole
+	}
+	return whole + "." + cents + " " + currency
+}
+
+var errAmount = errors.New("must be a number with at most two decimals")
+
+// ParseAmount reads an amount as people write it, such as 1234.5 or 1,234.50, as a number of the
+// minor unit. It takes no more than 15 digits.
+func ParseAmount(text string) (int64, error) {
+	whole, cents, point := strings.Cut(text, ".")
+	if strings.Contains(whole, ",") {
+		for i, group := range strings.Split(whole, ",") {
+			if i > 0 && len(group) != 3 || i == 0 && (len(group) == 0 || len(group) > 3) {
+				return 0, errAmount
+			}
+		}
+		whole = strings.ReplaceAll(whole, ",", "")
+	}
+	if whole == "" || point && cents == "" || len(cents) > 2 || len(whole) > 13 {
+		return 0, errAmount
+	}
+	digits := whole + (cents + "00")[:2]
+	if strings.Trim(digits, "0123456789") != "" {
+		return 0, errAmount
+	}
+	return strconv.ParseInt(digits, 10, 64)
+}

@@ -1,0 +1,102 @@
+package api
+
+// PayoutAttempt is one sending of a payout to its rail.
+type PayoutAttempt struct {
+	ID     string `json:"id"`
+	Number int64  `json:"number"`
+	// EndToEndID names the attempt at the rail and at both banks.
+	EndToEndID string `json:"end_to_end_id"`
+	// State is sending, accepted, unknown, completed, rejected or never_came.
+	State string `json:"state"`
+	// Reason and Message are the rail's own code and words, and Reference its id.
+	Reason     string `json:"reason,omitzero"`
+	Message    string `json:"message,omitzero"`
+	Reference  string `json:"reference,omitzero"`
+	CreatedAt  int64  `json:"created_at"`
+	AnsweredAt int64  `json:"answered_at,omitzero"`
+	// SettledAt is when a statement of the bank has shown it.
+	SettledAt int64 `json:"settled_at,omitzero"`
+}
+
+// PayoutReceipt says that a payout has arrived.
+type PayoutReceipt struct {
+	PayoutID        string `json:"payout_id"`
+	WorkspaceID     string `json:"workspace_id"`
+	SourceAccountID string `json:"source_account_id"`
+	SourceName      string `json:"source_name"`
+	AmountCents     int64  `json:"amount_cents"`
+	Currency        string `json:"currency"`
+	Mode            string `json:"mode"`
+	ExternalID      string `json:"external_id,omitzero"`
+	Description     string `json:"description,omitzero"`
+	SettlementRail  string `json:"settlement_rail"`
+	// SettlementAccount is the account that was paid. Its number is masked.
+	SettlementAccount SettlementAccount `json:"settlement_account"`
+	BankName          string            `json:"bank_name"`
+	EndToEndID        string            `json:"end_to_end_id"`
+	Reference         string            `json:"reference,omitzero"`
+	CreatedAt         int64             `json:"created_at"`
+	CompletedAt       int64             `json:"completed_at"`
+}
+
+// ReceiptDetails are the details of the fault that the receipt of a failed payout is.
+type ReceiptDetails struct {
+	FailureCode string `json:"failure_code"`
+	Reason      string `json:"reason,omitzero"`
+	Message     string `json:"message,omitzero"`
+}
+
+// The kinds of services.
+const (
+	ServiceRail        = "rail"
+	ServiceConnector   = "connector"
+	ServiceInstitution = "institution"
+)
+
+// ServiceHealth is how a rail, a connector or an institution is.
+type ServiceHealth struct {
+	ServiceName string `json:"service_name"`
+	Kind        string `json:"kind"`
+	Mode        string `json:"mode"`
+	Status      string `json:"status"` // up, degraded or down
+	Reason      string `json:"reason,omitzero"`
+	// Since is when the status was last changed, if it ever was.
+	Since int64 `json:"since,omitzero"`
+	// NextWindow is when a rail sends next, if it does not always.
+	NextWindow int64 `json:"next_window,omitzero"`
+	// QueueDepth is how many payouts wait to be sent, up to 10,000.
+	QueueDepth int64 `json:"queue_depth"`
+}
+
+// Institution is a bank or a wallet that can be paid.
+type Institution struct {
+	Code  string            `json:"code"`
+	Name  string            `json:"name"`
+	Kind  string            `json:"kind"`
+	Rails []InstitutionRail `json:"rails"`
+}
+
+// InstitutionRail is a rail that reaches an institution, and the code that the institution has there.
+type InstitutionRail struct {
+	Rail string `json:"rail"`
+	Code string `json:"code"`
+}
+
+// SimulatedDeposit puts money into an account of the sandbox.
+type SimulatedDeposit struct {
+	AccountID   string  `json:"account_id" required:"true"`
+	AmountCents int64   `json:"amount_cents" required:"true"`
+	Reference   *string `json:"reference,omitzero"`
+}
+
+// SimulatedReason is for which reason of ISO 20022 the simulator rejects or returns a payment.
+type SimulatedReason struct {
+	Reason *string `json:"reason,omitzero"`
+}
+
+// SimulatedService says how a rail or an institution of the sandbox is from now on.
+type SimulatedService struct {
+	WorkspaceID *string `json:"workspace_id,omitzero"`
+	Status      string  `json:"status" required:"true"`
+	Reason      *string `json:"reason,omitzero"`
+}

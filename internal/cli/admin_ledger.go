@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/cli/term"
+	"bursar/internal/config"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+)
+
+func newLedgerDeposit(t Terminal) *cobra.Command {
+	var store config.Store
+	var note string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "deposit ACCOUNT AMOUNT", Short: "Put money into an account", Args: cobra.ExactArgs(2),
+		Long: `Put money into an account that the bank has booked and no file of the bank
+tells of, such as an opening balance. The amount is in the currency of the
+account, such as 1250.50. --note says where it came from; the statement and
+the audit log show it.`,
+		Example: `  bursar admin ledger deposit acc_01jd3a1b2c3d4e5f6g7h8j9k0m 250000.00 --note "Opening balance, statement of 2 January"`,
+		RunE: func(c *cobra.Command, args []string) error {
+			amount, err := api.ParseAmount(args[1])
+			if err != nil || amount < 1 || amount > ledger.MaxAmount {
+				return term.Usagef("the amount must be a positive number with at most two decimals, such as 1250.50")
+			}
+			if len(note) > 140 {
+				return term.Usagef("--note must have at most 140 characters")
+			}
+			return withAdminStore(c, t, &store, []string{"note"}, func(s openedStore) error {
+				var to ledger.Account
+				d, err := db.Write(c.Context(), s.db, operator(), func(tx *db.Tx) (api.Deposit, audit.Event, error) {
+					var err error
+					if to, err = ledger.FindAccount(tx.Q, args[0]); err != nil || to.Kind != ledger.Customer {
+						return api.Deposit{}, audit.Event{}, errors.Join(err, fmt.Errorf("there is no account %s", args[0]))
+					}
+					return ledger.Deposit(tx, to, amount, api.DepositFromOperator, note, true)
+				})
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(t.Out, d)
+				}
+				_, err = fmt.Fprintf(t.Out, "Deposit  %s\nAmount   %s\nAccount  %s (%s)\n", d.ID, api.FormatAmount(d.Amount, d.Currency), to.Name, to.Mode)
+				return err
+			})
+		},
+	}
+	store.BindStore(c.Flags())
+	c.Flags().StringVar(&note, "note", "", "where the money came from")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return c
+}
+
+var errLedger = errors.New("the ledger does not verify")
+
+func newLedgerVerify(t Terminal) *cobra.Command {
+	var store config.Store
+	var online, asJSON bool
+	c := &cobra.Command{
+		Use: "verify", Short: "Recompute the whole ledger", Args: cobra.NoArgs,
+		Long: `Recompute the whole ledger: that every transaction sums to zero, that every
+running balance follows from the one before, that postings are numbered
+without gaps, that balances are those of the postings, that nothing is below
+zero, and that no payout took more than was reserved for it. A mismatch names
+the transaction, the account and the posting, and the command exits with 1.
+
+All of it is read in one snapshot. With --online it is read in many small
+ones, so that a busy store does not have to keep what it was for long. Both
+work while servers run.`,
+		Example: `  bursar admin ledger verify
+  bursar admin ledger verify --online --database-url postgres://db.internal/bursar`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return withAdminStore(c, t, &store, nil, func(s openedStore) error {
+				var bar *term.Progress
+				report, err := ledger.Verify(c.Context(), s.db, online, func(done, total int64) {
+					if bar == nil {
+						bar = term.NewProgress(t, "postings", total)
+					}
+					bar.Set(int(done), done, 0)
+				})
+				if bar != nil {
+					bar.Close()
+				}
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = printJSON(t.Out, report)
+				} else {
+					for _, m := range report.Mismatches {
+						fmt.Fprintln(t.Out, "Mismatch      "+m.String())
+					}
+					_, err = fmt.Fprintf(t.Out, "Accounts      %d\nPostings      %d\nTransactions  %d\nMismatches    %d\n",
+						report.Accounts, report.Postings, report.Transactions, len(report.Mismatches))
+				}
+				if err == nil && len(report.Mismatches) > 0 {
+					err = errLedger
+				}
+				return err
+			})
+		},
+	}
+	store.BindStore(c.Flags())
+	c.Flags().BoolVar(&online, "online", false, "read in many small snapshots")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return c
+}

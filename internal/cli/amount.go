@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/cli/term"
+)
+
+// parseAmount reads an amount as people type it: 1500, 1,500.00, PHP 1,500.00 or 1,500.00 PHP. It
+// returns the number of the minor unit, and the currency if one was typed. No digit is rounded.
+func parseAmount(text string) (cents int64, currency string, err error) {
+	number := strings.TrimSpace(text)
+	for _, cut := range []func(s string) (rest, word string){
+		func(s string) (string, string) { word, rest, _ := strings.Cut(s, " "); return rest, word },
+		func(s string) (string, string) { at := strings.LastIndex(s, " "); return s[:max(at, 0)], s[at+1:] },
+	} {
+		if rest, word := cut(number); len(word) == 3 && strings.Trim(strings.ToUpper(word), "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+			number, currency = strings.TrimSpace(rest), strings.ToUpper(word)
+			break
+		}
+	}
+	cents, err = api.ParseAmount(number)
+	if err == nil && (cents == 0 || cents > api.MaxAmount) {
+		err = fmt.Errorf("must be more than 0.00 and at most %s", amountText(term.Format{}, api.MaxAmount))
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("the amount %q %w, such as 1500, 1,500.00 or PHP 1,500.00", text, err)
+	}
+	return cents, currency, nil
+}
+
+// amountIn reads an amount that is paid from or moved out of an account.
+func amountIn(text string, from api.Account) (int64, error) {
+	cents, currency, err := parseAmount(text)
+	if err == nil && currency != "" && currency != from.Currency {
+		err = fmt.Errorf("%s is in %s, not in %s", from.Name, from.Currency, currency)
+	}
+	if err != nil {
+		return 0, term.Usage(err)
+	}
+	return cents, nil
+}
+
+// amountText writes an amount without its currency: grouped for people, and as spreadsheets read it
+// in CSV.
+func amountText(f term.Format, cents int64) string {
+	text := strings.TrimSuffix(api.FormatAmount(cents, ""), " ")
+	if f.CSV {
+		return strings.ReplaceAll(text, ",", "")
+	}
+	return text
+}

@@ -1,0 +1,342 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+	"bursar/internal/cli/term"
+	"bursar/internal/payout/payfile"
+)
+
+func newPayoutBatch(r *remote) *cobra.Command {
+	var f term.Format
+	var from, description string
+	var validate bool
+	var wait time.Duration
+	c := &cobra.Command{
+		Use: "batch FILE|-", Aliases: []string{"pay-many"}, Short: "Pay everybody in a CSV or NDJSON file",
+		Long: `Pay everybody in a file, or in standard input where FILE is "-". The first
+line of a CSV file names its columns; a line of NDJSON has members of the same
+names:
+
+  amount               how much, such as 1500 or 1,500.00
+  to                   PAYEE or PAYEE/METHOD, as --to of 'payouts create'
+  receiving_method_id  or the id of a receiving method
+  bank_code,           or an account that the directory need not know
+  account_number,
+  account_name
+  rail                 rail that carries it; empty: by amount and time
+  external_id          your own id of the payout
+  description          what it is for
+
+Before anything is paid, every line is rehearsed, and everything that speaks
+against any of them is told at once; then nothing is paid. Otherwise they are
+sent 1,000 at a time, and each such batch takes one approval where one is
+needed.
+
+The same file again pays nobody twice, so run it again after an interruption:
+a line without an external_id gets one of the digest of the file and its
+number. A file that was changed is another file. Give every line an
+external_id if you mean to mend a file and run it again.
+
+The exit code is 1 where a payout was refused.`,
+		Example: `  bursar payouts batch payroll.csv --from Payroll --validate
+  bursar payouts batch payroll.csv --from Payroll --csv > paid.csv`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			lines, err := r.readPayFile(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			a, err := r.findAccount(c.Context(), s, from)
+			if err != nil {
+				return err
+			}
+			b := &payBatch{r: r, s: s, from: a, description: notEmpty(description), lines: lines,
+				retries: &retrier{wait: wait, note: func(text string) { _ = r.say("%s", text) }}}
+			if err := b.rehearse(c.Context()); err != nil {
+				return err
+			}
+			if validate {
+				err = r.say("%s would be made. Nothing was paid.", counted(len(b.lines), "payout", "payouts"))
+			} else {
+				err = b.send(c.Context())
+			}
+			return errors.Join(b.write(f), err, b.refusals())
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "account that pays; default the only one of the workspace")
+	c.Flags().StringVar(&description, "description", "", "what the batch is for")
+	c.Flags().BoolVar(&validate, "validate", false, "only rehearse, and pay nothing")
+	c.Flags().DurationVar(&wait, "wait", 2*time.Minute, "how long to wait for a server that does not answer")
+	completeFlag(c, "from", r.completeAccounts())
+	completeFlag(c, "description", cobra.NoFileCompletions)
+	completeFlag(c, "wait", cobra.NoFileCompletions)
+	f.Bind(c, true)
+	return r.inWorkspace(c)
+}
+
+// payLine is a line of the file and what became of it.
+type payLine struct {
+	Line   int    `json:"line"`
+	To     string `json:"to"`
+	Amount int64  `json:"amount_cents"`
+	api.PayoutBatchResult
+	terms    api.PayoutTerms
+	to       destination
+	currency string // if the amount names one
+}
+
+// refuse notes one more thing that speaks against a line.
+func (l *payLine) refuse(err error) {
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	if l.Error != nil {
+		text = l.Error.Message + "; " + text
+	}
+	l.Result, l.Error = api.BatchRefused, &api.PayoutFault{Code: client.CodeValidation, Message: text}
+}
+
+// readPayFile reads a file and checks what needs no server. The digest of the file makes external
+// ids for lines that have none, so that the same file again is the same payouts.
+func (r *remote) readPayFile(ctx context.Context, name string) ([]*payLine, error) {
+	in := io.Reader(newPatientReader(ctx, r.terminal.In))
+	title := "standard input"
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in, title = file, name
+	}
+	digest := sha256.New()
+	read, err := payfile.Read(io.TeeReader(in, digest))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", title, err)
+	}
+	sum := hex.EncodeToString(digest.Sum(nil))[:20]
+	lines := make([]*payLine, len(read))
+	for i, one := range read {
+		cell := func(column string) *string { return notEmpty(one.Cells[column]) }
+		l := &payLine{Line: one.Number, to: destination{one.Cells[payfile.To], one.Cells[payfile.BankCode], one.Cells[payfile.AccountNumber], one.Cells[payfile.AccountName]}}
+		l.terms = api.PayoutTerms{ExternalID: cell(payfile.ExternalID), Description: cell(payfile.Description), SettlementRail: cell(payfile.Rail), ReceivingMethodID: cell(payfile.MethodID)}
+		if l.terms.ExternalID == nil {
+			l.terms.ExternalID = notEmpty("file-" + sum + "-" + strconv.Itoa(one.Number))
+		}
+		l.ExternalID = *l.terms.ExternalID
+		l.To = strings.TrimSpace(l.to.to + one.Cells[payfile.MethodID] + l.to.name)
+		lines[i] = l
+		var problems []error
+		if one.Fault != "" {
+			problems = append(problems, errors.New(one.Fault))
+		} else {
+			if l.terms.ReceivingMethodID == nil {
+				problems = append(problems, l.to.check())
+			} else if l.to != (destination{}) {
+				problems = append(problems, errors.New("either a receiving_method_id or another destination, not both"))
+			}
+			var err error
+			l.Amount, l.currency, err = parseAmount(one.Cells[payfile.Amount])
+			problems = append(problems, err)
+		}
+		l.terms.AmountCents = l.Amount
+		if err := errors.Join(problems...); err != nil {
+			l.refuse(err)
+		}
+	}
+	return lines, nil
+}
+
+// payBatch pays the lines of a file from an account.
+type payBatch struct {
+	r           *remote
+	s           *session
+	from        api.Account
+	description *string
+	lines       []*payLine
+	retries     *retrier
+}
+
+// open lists the lines that nothing speaks against.
+func (b *payBatch) open() (list []*payLine) {
+	for _, l := range b.lines {
+		if l.Result != api.BatchRefused {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// rehearse finds the payees and has the server tell everything that speaks against the payouts.
+func (b *payBatch) rehearse(ctx context.Context) error {
+	if err := b.findPayees(ctx); err != nil {
+		return err
+	}
+	if err := b.each(ctx, "rehearsed", true); err != nil {
+		return fmt.Errorf("rehearse the payouts: %w", err)
+	}
+	var total int64
+	for _, l := range b.open() {
+		if l.Result == api.BatchValid {
+			total += l.Amount
+		}
+	}
+	var problems []string
+	for _, l := range b.lines {
+		if l.Result == api.BatchRefused {
+			problems = append(problems, fmt.Sprintf("line %d: %s: %s", l.Line, l.Error.Code, l.Error.Message))
+		}
+	}
+	// The server rehearses 1,000 at a time, so that only this sees the sum.
+	if total > b.from.AvailableBalance {
+		problems = append(problems, fmt.Sprintf("the file pays %s, and %s has %s available", api.FormatAmount(total, b.from.Currency), b.from.Name,
+			api.FormatAmount(b.from.AvailableBalance, b.from.Currency)))
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	for _, problem := range problems {
+		if err := b.r.say("%s", problem); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s. Nothing was paid", counted(len(problems), "problem", "problems"))
+}
+
+// findPayees finds the receiving methods of the payees. Somebody who is in the file more than once
+// is looked for once.
+func (b *payBatch) findPayees(ctx context.Context) error {
+	bar := term.NewProgress(b.r.terminal, "payees found", int64(len(b.lines)))
+	defer bar.Close()
+	known := map[string]string{}
+	b.s.terminal.In = nil // a name that fits several is a problem of its line, not a question
+	for i, l := range b.lines {
+		bar.Set(i, int64(i), 0)
+		if l.currency != "" && l.currency != b.from.Currency {
+			l.refuse(fmt.Errorf("%s is in %s, not in %s", b.from.Name, b.from.Currency, l.currency))
+		}
+		if l.terms.ReceivingMethodID != nil || l.to.check() != nil {
+			continue
+		}
+		if id := known[l.to.to]; id != "" {
+			l.terms.ReceivingMethodID = &id
+			continue
+		}
+		err := l.to.fill(ctx, b.r, b.s, &l.terms)
+		var network *url.Error
+		var refused *client.Error
+		switch {
+		case errors.As(err, &network), errors.As(err, &refused) && !client.IsNotFound(err):
+			return fmt.Errorf("find the payee of line %d: %w", l.Line, err)
+		case err != nil:
+			l.refuse(err)
+		case l.to.to != "":
+			known[l.to.to] = *l.terms.ReceivingMethodID
+		}
+	}
+	return nil
+}
+
+// each sends what is open, or rehearses it, and keeps what became of it.
+func (b *payBatch) each(ctx context.Context, noun string, dry bool) error {
+	list := b.open()
+	bar := term.NewProgress(b.r.terminal, noun, int64(len(list)))
+	defer bar.Close()
+	b.retries.note = bar.Note
+	done, refused := 0, 0
+	for chunk := range slices.Chunk(list, api.MaxBatch) {
+		p := client.PayoutBatchParams{SourceAccountID: b.from.ID, Currency: b.from.Currency, Description: b.description, DryRun: dry}
+		for _, l := range chunk {
+			p.Payouts = append(p.Payouts, l.terms)
+		}
+		var got *client.PayoutBatch
+		err := b.retries.call(ctx, func() (err error) {
+			got, err = b.s.Payouts.Batch(ctx, p)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(got.Results) != len(chunk) {
+			return fmt.Errorf("the server tells of %d payouts out of %d", len(got.Results), len(chunk))
+		}
+		for i, l := range chunk {
+			external := l.ExternalID
+			l.PayoutBatchResult = got.Results[i]
+			l.ExternalID = external
+			if l.Result == api.BatchRefused {
+				refused++
+			}
+		}
+		done += len(chunk)
+		bar.Set(done, int64(done), refused)
+		if got.ApprovalID != "" && !dry {
+			bar.Note(fmt.Sprintf("%s of %s wait for approval %s: %s", counted(int(got.Payouts), "payout", "payouts"),
+				api.FormatAmount(got.TotalCents, got.Currency), got.ApprovalID, got.ApprovalReason))
+		}
+	}
+	return nil
+}
+
+func (b *payBatch) send(ctx context.Context) error {
+	err := b.each(ctx, "sent", false)
+	created, existed, total := 0, 0, int64(0)
+	for _, l := range b.lines {
+		switch l.Result {
+		case api.BatchCreated:
+			created, total = created+1, total+l.Amount
+		case api.BatchExisted:
+			existed++
+		}
+	}
+	text := fmt.Sprintf("Asked to pay %s in %s from %s", api.FormatAmount(total, b.from.Currency), counted(created, "payout", "payouts"), marked(b.from.Mode, b.from.Name))
+	if existed > 0 {
+		text += "; " + counted(existed, "payout was there already", "payouts were there already")
+	}
+	if said := b.r.say("%s.", text); said != nil {
+		return said
+	}
+	if err != nil {
+		return fmt.Errorf("not all were sent: run the same file again, which pays nobody twice: %w", err)
+	}
+	return nil
+}
+
+func (b *payBatch) refusals() error {
+	n := len(b.lines) - len(b.open())
+	if n == 0 {
+		return nil
+	}
+	return errors.New(counted(n, "payout was refused", "payouts were refused"))
+}
+
+// write writes what became of each line.
+func (b *payBatch) write(f term.Format) error {
+	table := &term.Table{Columns: []string{"line", "result", "status", "amount", "to", "external id", "id", "error"}, Detail: []string{"external id"}}
+	for _, l := range b.lines {
+		problem := ""
+		if l.Error != nil {
+			problem = l.Error.Code + ": " + l.Error.Message
+		}
+		table.Add(strconv.Itoa(l.Line), l.Result, l.Status, amountText(f, l.Amount), l.To, l.ExternalID, l.ID, problem)
+	}
+	return f.WriteTable(b.r.terminal, b.lines, table)
+}

@@ -1,0 +1,431 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+	"bursar/internal/cli/term"
+)
+
+func newRules(r *remote) *cobra.Command {
+	return commandGroup(&cobra.Command{
+		Use: "rules", Aliases: []string{"rule"},
+		Short: "Say who has to approve payouts",
+		Long: `Rules say how many people have to approve payouts, by amount, account, rail
+and machine client. Of the rules that match a payout the most demanding holds.
+Without a rule a payout takes one approval as soon as the workspace has two
+people of whom one may make payouts and another one may approve them.
+
+A rule that demands more holds at once, for payouts that are made from then
+on. One that demands less, and the end of a rule, wait for another person.`,
+		Example: `  bursar rules list
+  bursar rules add --above 100,000.00 --approvals 2
+  bursar rules add --client payroll-bot --up-to 5,000.00 --approvals 0`,
+	}, newRuleList(r), newRuleAdd(r), newRuleRemove(r))
+}
+
+// ruleText says which payouts a rule is about.
+func ruleText(u api.ApprovalRule) string {
+	var parts []string
+	for _, part := range []struct {
+		name  string
+		cents *int64
+	}{{"above ", u.AboveCents}, {"up to ", u.UpToCents}} {
+		if part.cents != nil {
+			parts = append(parts, part.name+amountText(term.Format{}, *part.cents))
+		}
+	}
+	for _, part := range [][2]string{{"from ", u.AccountID}, {"over ", u.Rail}, {"by ", u.ClientID}} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+part[1])
+		}
+	}
+	if len(parts) == 0 {
+		return "all payouts"
+	}
+	return "payouts " + strings.Join(parts, " ")
+}
+
+func newRuleList(r *remote) *cobra.Command {
+	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the rules for approvals of payouts",
+		Example: `  bursar rules list
+  bursar rules list --json`,
+	}, list[api.ApprovalRule]{
+		noun: "rules",
+		rows: func(ctx context.Context, _ int) (iter.Seq2[api.ApprovalRule, error], error) {
+			s, w, err := r.connectWorkspace(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return s.ApprovalRules.All(ctx, w.ID), nil
+		},
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"for", "approvals", "role", "status", "waits for", "id"}, Detail: []string{"waits for", "role"}, Empty: "There are no rules."}
+		},
+		cells: func(_ term.Format, u api.ApprovalRule) []string {
+			return []string{ruleText(u), fmt.Sprint(u.Approvals), u.Role, u.Status, u.ApprovalID, u.ID}
+		},
+	}))
+}
+
+func newRuleAdd(r *remote) *cobra.Command {
+	var f term.Format
+	var from, rail, machine, above, upTo, role string
+	var approvals int64
+	var keys bool
+	c := &cobra.Command{
+		Use: "add --approvals N", Aliases: []string{"create"}, Short: "Add a rule",
+		Long: `Add a rule and print its id. Whatever is left out matches every payout. One
+that demands less than what holds without it waits for another person.`,
+		Example: `  bursar rules add --above 100,000.00 --approvals 2 --role treasurer
+  bursar rules add --client payroll-bot --up-to 5,000.00 --approvals 0`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p := client.ApprovalRuleParams{Rail: notEmpty(rail), Approvals: &approvals}
+			var problems []error
+			if !c.Flags().Changed("approvals") || approvals < 0 || approvals > 3 {
+				problems = append(problems, errors.New("--approvals is required, and is 0, 1, 2 or 3"))
+			}
+			for _, amount := range []struct {
+				text string
+				to   **int64
+			}{{above, &p.AboveCents}, {upTo, &p.UpToCents}} {
+				if amount.text != "" {
+					cents, _, err := parseAmount(amount.text)
+					*amount.to = &cents
+					problems = append(problems, err)
+				}
+			}
+			if err := errors.Join(problems...); err != nil {
+				return term.Usage(err)
+			}
+			if keys {
+				p.KeysMayApprove = &keys
+			}
+			s, w, err := r.connectWorkspace(c.Context())
+			if err != nil {
+				return err
+			}
+			p.WorkspaceID = &w.ID
+			if from != "" {
+				a, err := r.findAccount(c.Context(), s, from)
+				if err != nil {
+					return err
+				}
+				p.AccountID = &a.ID
+			}
+			if machine != "" {
+				m, err := s.findMachineClient(c.Context(), w.ID, machine)
+				if err != nil {
+					return err
+				}
+				p.ClientID = &m.ID
+			}
+			if role != "" {
+				held, err := s.findRole(c.Context(), w.ID, role)
+				if err != nil {
+					return err
+				}
+				p.Role = &held.Key
+			}
+			made, err := s.ApprovalRules.Create(c.Context(), p)
+			if err != nil {
+				return fmt.Errorf("add the rule: %w", err)
+			}
+			text := fmt.Sprintf("From now on %s take %s", ruleText(*made), counted(int(made.Approvals), "approval", "approvals"))
+			if made.ApprovalID != "" {
+				text = "The rule demands less than what holds now, and waits for approval " + made.ApprovalID
+			}
+			if err := r.say("%s.", text); err != nil {
+				return err
+			}
+			return f.Write(r.terminal, made, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, made.ID)
+				return err
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.Int64Var(&approvals, "approvals", 0, "how many people have to approve, 0 to 3 (required)")
+	flags.StringVar(&above, "above", "", "for payouts of more than this")
+	flags.StringVar(&upTo, "up-to", "", "for payouts of this at most")
+	flags.StringVar(&from, "from", "", "for payouts from this account")
+	flags.StringVar(&rail, "rail", "", "for payouts over this rail")
+	flags.StringVar(&machine, "client", "", "for payouts that this machine client makes")
+	flags.StringVar(&role, "role", "", "role that every approver must have")
+	flags.BoolVar(&keys, "keys-may-approve", false, "let sessions of people's API keys approve")
+	completeFlag(c, "from", r.completeAccounts())
+	completeFlag(c, "rail", r.completeRails())
+	completeFlag(c, "client", r.completeMachineClients())
+	completeFlag(c, "role", r.completeRoles())
+	for _, flag := range []string{"approvals", "above", "up-to"} {
+		completeFlag(c, flag, cobra.NoFileCompletions)
+	}
+	f.Bind(c, false)
+	return r.inWorkspace(c)
+}
+
+func newRuleRemove(r *remote) *cobra.Command {
+	var f term.Format
+	c := &cobra.Command{
+		Use: "remove RULE", Aliases: []string{"rm"}, Short: "Remove a rule",
+		Long: `Remove a rule by its id. Where payouts need fewer approvals without it, that
+waits for another person.`,
+		Example: `  bursar rules remove rul_01jd3a1b2c3d4e5f6g7h8j9k0m`,
+		Args:    cobra.ExactArgs(1),
+		ValidArgsFunction: byPosition(r.completeHere(func(ctx context.Context, s *session, workspaceID string) (words []string, err error) {
+			for u, err := range s.ApprovalRules.All(ctx, workspaceID) {
+				if err != nil {
+					return nil, err
+				}
+				words = append(words, described(u.ID, ruleText(u)))
+			}
+			return words, nil
+		})),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, w, err := r.connectWorkspace(c.Context())
+			if err != nil {
+				return err
+			}
+			all, err := collect(s.ApprovalRules.All(c.Context(), w.ID))
+			if err != nil {
+				return fmt.Errorf("list the rules: %w", err)
+			}
+			list := make([]candidate[string], len(all))
+			for i, u := range all {
+				list[i] = candidate[string]{value: u.ID, id: u.ID, text: u.ID + "  " + ruleText(u)}
+			}
+			id, err := pick(c.Context(), s.terminal, "rule", args[0], list)
+			if err != nil {
+				return err
+			}
+			gone, err := s.ApprovalRules.Delete(c.Context(), id)
+			if err != nil {
+				return fmt.Errorf("remove the rule: %w", err)
+			}
+			if err := r.sayRemoved("rule for "+ruleText(*gone), gone.ApprovalID); err != nil {
+				return err
+			}
+			return f.Write(r.terminal, gone, nothing)
+		},
+	}
+	f.Bind(c, false)
+	return r.inWorkspace(c)
+}
+
+// sayRemoved says that something that protects is gone, or that its end waits for another person.
+func (r *remote) sayRemoved(what, approvalID string) error {
+	if approvalID != "" {
+		return r.say("The end of the %s waits for approval %s. Until then it holds.", what, approvalID)
+	}
+	return r.say("Removed the %s.", what)
+}
+
+func newLimits(r *remote) *cobra.Command {
+	return commandGroup(&cobra.Command{
+		Use: "limits", Aliases: []string{"limit"},
+		Short: "Say how much may be paid",
+		Long: `Limits say how much one payout may be, or how much and how many payouts one
+day in Manila may have: altogether, or for an account, a maker, a payee or a
+rail. Every limit that matches a payout holds.
+
+A new or lower limit holds at once. A higher one, and the end of a limit, wait
+for another person.`,
+		Example: `  bursar limits list
+  bursar limits add --per payout --amount 250,000.00
+  bursar limits add --per day --each payee --amount 100,000.00`,
+	}, newLimitList(r), newLimitAdd(r), newLimitRemove(r))
+}
+
+// limitText says which payouts a limit is about.
+func limitText(l api.PayoutLimit) string {
+	text := "a payout"
+	if l.Per == api.LimitPerDay {
+		text = "a day"
+	}
+	if l.Each != "" {
+		text += " for each " + l.Each
+	}
+	for _, part := range [][2]string{{" from ", l.AccountID}, {" made by ", l.MakerID}, {" to ", l.EntryID}, {" over ", l.Rail}} {
+		if part[1] != "" {
+			text += part[0] + part[1]
+		}
+	}
+	return text
+}
+
+func newLimitList(r *remote) *cobra.Command {
+	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the limits of payouts",
+		Example: `  bursar limits list
+  bursar limits list --json`,
+	}, list[api.PayoutLimit]{
+		noun: "limits",
+		rows: func(ctx context.Context, _ int) (iter.Seq2[api.PayoutLimit, error], error) {
+			s, w, err := r.connectWorkspace(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return s.PayoutLimits.All(ctx, w.ID), nil
+		},
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"limit", "amount", "count", "waits for", "id"}, Detail: []string{"waits for", "count"}, Empty: "There are no limits."}
+		},
+		cells: func(f term.Format, l api.PayoutLimit) []string {
+			count := ""
+			if l.Count > 0 {
+				count = fmt.Sprint(l.Count)
+			}
+			return []string{limitText(l), amountText(f, l.AmountCents), count, l.ApprovalID, l.ID}
+		},
+	}))
+}
+
+func newLimitAdd(r *remote) *cobra.Command {
+	var f term.Format
+	var per, each, amount, from, to, maker, rail string
+	var count int64
+	pers := []string{api.LimitPerPayout, api.LimitPerDay}
+	eachs := []string{api.EachAccount, api.EachMaker, api.EachPayee}
+	c := &cobra.Command{
+		Use: "add --per payout|day --amount AMOUNT", Aliases: []string{"set"}, Short: "Add a limit, or change the one of the same scope",
+		Long: `Add a limit and print its id. Whatever is left out matches every payout. If
+there is a limit of the same scope, it gets the new amount and count; where
+that is more than before, it waits for another person.`,
+		Example: `  bursar limits add --per payout --amount 250,000.00
+  bursar limits add --per day --from Payroll --amount "PHP 2,000,000" --count 500`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := require(c, "per", "amount"); err != nil {
+				return err
+			}
+			cents, _, err := parseAmount(amount)
+			if err != nil {
+				err = term.Usage(err)
+			}
+			if err = errors.Join(oneOf("per", per, pers), oneOf("each", each, eachs), err); err != nil {
+				return err
+			}
+			s, w, err := r.connectWorkspace(c.Context())
+			if err != nil {
+				return err
+			}
+			p := client.PayoutLimitParams{WorkspaceID: &w.ID, Per: per, Each: notEmpty(each), AmountCents: &cents, Rail: notEmpty(rail)}
+			if c.Flags().Changed("count") {
+				p.Count = &count
+			}
+			if from != "" {
+				a, err := r.findAccount(c.Context(), s, from)
+				if err != nil {
+					return err
+				}
+				p.AccountID = &a.ID
+			}
+			if to != "" {
+				e, err := r.findEntry(c.Context(), s, to)
+				if err != nil {
+					return err
+				}
+				p.EntryID = &e.ID
+			}
+			if maker != "" {
+				m, err := s.findMember(c.Context(), w.ID, maker)
+				if err != nil {
+					return err
+				}
+				p.MakerID = &m.ID
+			}
+			made, err := s.PayoutLimits.Set(c.Context(), p)
+			if err != nil {
+				return fmt.Errorf("add the limit: %w", err)
+			}
+			text := "From now on at most " + amountText(f, made.AmountCents) + " " + limitText(*made)
+			if made.ApprovalID != "" {
+				text = "More than before waits for approval " + made.ApprovalID + "; until then at most " + amountText(f, made.AmountCents) + " " + limitText(*made)
+			}
+			if err := r.say("%s.", text); err != nil {
+				return err
+			}
+			return f.Write(r.terminal, made, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, made.ID)
+				return err
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&per, "per", "", "what it is for: payout or day (required)")
+	flags.StringVar(&amount, "amount", "", "how much at most (required)")
+	flags.Int64Var(&count, "count", 0, "how many payouts at most; with --per day")
+	flags.StringVar(&each, "each", "", "the limit holds for each account, maker or payee by itself; with --per day")
+	flags.StringVar(&from, "from", "", "for payouts from this account")
+	flags.StringVar(&maker, "maker", "", "for payouts that this member makes")
+	flags.StringVar(&to, "to", "", "for payouts to this entry of the directory")
+	flags.StringVar(&rail, "rail", "", "for payouts over this rail")
+	completeWords(c, "per", pers)
+	completeWords(c, "each", eachs)
+	completeFlag(c, "from", r.completeAccounts())
+	completeFlag(c, "maker", r.completeMembers())
+	completeFlag(c, "to", r.completeEntry(true))
+	completeFlag(c, "rail", r.completeRails())
+	completeFlag(c, "amount", cobra.NoFileCompletions)
+	completeFlag(c, "count", cobra.NoFileCompletions)
+	f.Bind(c, false)
+	return r.inWorkspace(c)
+}
+
+func newLimitRemove(r *remote) *cobra.Command {
+	var f term.Format
+	c := &cobra.Command{
+		Use: "remove LIMIT", Aliases: []string{"rm"}, Short: "Remove a limit",
+		Long: `Remove a limit by its id. That waits for another person, where there is one
+who could approve it.`,
+		Example: `  bursar limits remove lim_01jd3a1b2c3d4e5f6g7h8j9k0m`,
+		Args:    cobra.ExactArgs(1),
+		ValidArgsFunction: byPosition(r.completeHere(func(ctx context.Context, s *session, workspaceID string) (words []string, err error) {
+			for l, err := range s.PayoutLimits.All(ctx, workspaceID) {
+				if err != nil {
+					return nil, err
+				}
+				words = append(words, described(l.ID, limitText(l)))
+			}
+			return words, nil
+		})),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, w, err := r.connectWorkspace(c.Context())
+			if err != nil {
+				return err
+			}
+			all, err := collect(s.PayoutLimits.All(c.Context(), w.ID))
+			if err != nil {
+				return fmt.Errorf("list the limits: %w", err)
+			}
+			list := make([]candidate[string], len(all))
+			for i, l := range all {
+				list[i] = candidate[string]{value: l.ID, id: l.ID, text: l.ID + "  " + limitText(l)}
+			}
+			id, err := pick(c.Context(), s.terminal, "limit", args[0], list)
+			if err != nil {
+				return err
+			}
+			gone, err := s.PayoutLimits.Delete(c.Context(), id)
+			if err != nil {
+				return fmt.Errorf("remove the limit: %w", err)
+			}
+			if err := r.sayRemoved("limit of "+amountText(f, gone.AmountCents)+" "+limitText(*gone), gone.ApprovalID); err != nil {
+				return err
+			}
+			return f.Write(r.terminal, gone, nothing)
+		},
+	}
+	f.Bind(c, false)
+	return r.inWorkspace(c)
+}

@@ -1,0 +1,295 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+	"bursar/internal/spreadsheet"
+	"bursar/internal/web"
+)
+
+func (c *Console) ledgerRoutes() []Route {
+	return []Route{
+		c.getIn("/accounts", c.accountsPage),
+		c.getIn("/accounts/new", c.newAccountPage),
+		c.postIn("/accounts", audit.LedgerAccountCreated, c.createAccount),
+		c.getIn("/accounts/{id}", c.ledgerAccountPage),
+		c.getIn("/accounts/{id}/statement", c.statement),
+		c.postIn("/accounts/{id}", audit.LedgerAccountUpdated, c.renameAccount),
+		c.postIn("/accounts/{id}/status", audit.LedgerAccountUpdated, c.setAccountStatus),
+	}
+}
+
+func (c *Console) accountsPage(v *visit) error {
+	if err := v.need(access.AccountsRead); err != nil {
+		return err
+	}
+	list, err := v.accounts()
+	if err != nil {
+		return err
+	}
+	data := make([]accountView, len(list))
+	for i, a := range list {
+		data[i] = accountView{a}
+	}
+	return v.show("accounts", "Accounts", data)
+}
+
+// accountForm is the form of a new account.
+type accountForm struct {
+	Name, Currency, Mode string
+	Currencies           []string
+	LiveAllowed          bool
+}
+
+func (v *visit) accountForm() accountForm {
+	f := accountForm{Name: v.field("name"), Currency: v.field("currency"), Mode: v.field("mode"), LiveAllowed: v.console.Rails.HasLive()}
+	seen := map[string]bool{}
+	for _, r := range v.console.Rails.All() {
+		if !seen[r.Currency] {
+			f.Currencies = append(f.Currencies, r.Currency)
+		}
+		seen[r.Currency] = true
+	}
+	return f
+}
+
+func (c *Console) newAccountPage(v *visit) error {
+	if err := v.need(access.AccountsWrite); err != nil {
+		return err
+	}
+	return v.show("accounts_new", "Open an account", v.accountForm())
+}
+
+func (c *Console) createAccount(v *visit) error {
+	f := v.accountForm()
+	made, err := change(v, c.Ledger.Create, ledger.CreateInput{AccountCreate: api.AccountCreate{
+		WorkspaceID: &v.workspace.ID, Name: f.Name, Currency: optional(f.Currency), Mode: optional(f.Mode)}})
+	if p, status, ok := formProblems(err, "name", "currency", "mode"); ok {
+		return v.showAgain(status, "accounts_new", "Open an account", p, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.done("Account opened. There is nothing in it yet.", v.path("accounts", made.Of.ID))
+}
+
+// statementFilter is what part of an account's statement is shown.
+type statementFilter struct{ Bucket, From, To, Reference string }
+
+// postingView is a line of a statement, for people.
+type postingView struct {
+	api.Posting
+	Currency string
+	Path     string // the page of what it is for
+}
+
+// Money and After are the amount and the balance of the bucket after it, for people.
+func (p postingView) Money() string { return rail.Money(p.Amount, p.Currency) }
+func (p postingView) After() string { return rail.Money(p.Balance, p.Currency) }
+
+// What says what the line is about.
+func (p postingView) What() string {
+	switch ledger.Kind(p.Kind) {
+	case ledger.KindDeposit:
+		return "Money came in"
+	case ledger.KindAnnounce:
+		return "The bank announced money"
+	case ledger.KindBook:
+		return "Announced money came in"
+	case ledger.KindReserve:
+		return "Reserved for a payout"
+	case ledger.KindRelease:
+		return "No longer reserved"
+	case ledger.KindComplete:
+		return "Paid out"
+	case ledger.KindReturn:
+		return "A payout came back"
+	case ledger.KindTransfer:
+		return "Moved between accounts"
+	}
+	return capitalized(p.Kind)
+}
+
+// ledgerAccountPage is the page of an account.
+type ledgerAccountPage struct {
+	accountView
+	NewName  string
+	Chart    chart
+	Filter   statementFilter
+	Filtered bool
+	Postings []postingView
+	Pages    pageLinks
+	CSV      string
+}
+
+// statementFilters are the query parameters that filter a statement.
+func statementFilters() []string { return []string{"bucket", "from", "to", "reference"} }
+
+// postingsInput reads the filters of a statement. Days are those of the visitor.
+func (v *visit) postingsInput(query url.Values) (ledger.PostingsInput, error) {
+	in := ledger.PostingsInput{ID: v.R.PathValue("id"), Bucket: optional(query.Get("bucket")), Reference: optional(query.Get("reference"))}
+	var wrong fault.Violations
+	day := func(name string, days int, less int64) *string {
+		text := query.Get(name)
+		if text == "" {
+			return nil
+		}
+		at, err := time.ParseInLocation(time.DateOnly, text, v.zone)
+		if err != nil {
+			wrong.Add(name, "must be a date such as 2026-11-30")
+			return nil
+		}
+		return new(strconv.FormatInt(at.AddDate(0, 0, days).UnixMilli()-less, 10))
+	}
+	in.Since, in.Until = day("from", 0, 0), day("to", 1, 1)
+	return in, wrong.Err()
+}
+
+// ledgerAccount reads the account named in the URL, with its chart. One of another workspace is not
+// found.
+func (v *visit) ledgerAccount() (ledgerAccountPage, error) {
+	a, err := read(v, v.console.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
+	if err == nil && a.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	if err != nil {
+		return ledgerAccountPage{}, err
+	}
+	days, err := v.console.Ledger.Outflow30(v.R.Context(), v.Caller, a.ID, v.zone)
+	query := v.filters(statementFilters()...)
+	return ledgerAccountPage{
+		accountView: accountView{a}, NewName: a.Name, Chart: newMoneyChart(days, a.Currency, v.zone), Filtered: len(query) > 0,
+		Filter: statementFilter{query.Get("bucket"), query.Get("from"), query.Get("to"), query.Get("reference")},
+		CSV:    withQuery(v.path("accounts", a.ID, "statement"), query),
+	}, err
+}
+
+// addStatement adds a page of the statement.
+func (v *visit) addStatement(data *ledgerAccountPage) error {
+	query := v.filters(statementFilters()...)
+	in, err := v.postingsInput(query)
+	if err != nil {
+		return err
+	}
+	in.PageParams = v.pageParams()
+	list, err := read(v, v.console.Ledger.Postings, in)
+	if err != nil {
+		return err
+	}
+	for _, p := range list.Rows() {
+		line := postingView{Posting: p, Currency: data.Currency}
+		if strings.HasPrefix(p.Reference, "po_") && v.can(access.PayoutsRead) {
+			line.Path = v.path("payouts", p.Reference)
+		}
+		data.Postings = append(data.Postings, line)
+	}
+	next, _ := list.Next()
+	data.Pages = v.pageLinks(v.path("accounts", data.ID), query, next)
+	return nil
+}
+
+func (c *Console) ledgerAccountPage(v *visit) error {
+	data, err := v.ledgerAccount()
+	if err != nil {
+		return err
+	}
+	err = v.addStatement(&data)
+	if wrong(err, "cursor") {
+		return v.redirect(withQuery(v.path("accounts", data.ID), v.filters(statementFilters()...)))
+	}
+	if p, _, ok := formProblems(err, statementFilters()...); ok {
+		return v.showAgain(http.StatusUnprocessableEntity, "accounts_one", data.Name, p, data)
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("accounts_one", data.Name, data)
+}
+
+// statement downloads a statement as CSV, all pages of it.
+func (c *Console) statement(v *visit) error {
+	a, err := read(v, c.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
+	if err == nil && a.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	in, err := v.postingsInput(v.filters(statementFilters()...))
+	if err != nil {
+		return err
+	}
+	return v.SendFile(func(file *web.File) error {
+		file.Type, file.Name = "text/csv; charset=utf-8", "statement-"+a.ID+".csv"
+		out := spreadsheet.NewWriter(file, ',', false)
+		if err := out.Write("number", "time", "kind", "reference", "description", "bucket", "amount", "balance", "currency", "transaction_id"); err != nil {
+			return err
+		}
+		in.Limit = new("100")
+		for {
+			list, err := read(v, c.Ledger.Postings, in)
+			if err != nil {
+				return err
+			}
+			for _, p := range list.Rows() {
+				if err := out.Write(strconv.FormatInt(p.Number, 10), time.UnixMilli(p.CreatedAt).UTC().Format(time.RFC3339), p.Kind, p.Reference, p.Description, p.Bucket,
+					rail.Decimal(p.Amount, a.Currency), rail.Decimal(p.Balance, a.Currency), a.Currency, p.TransactionID); err != nil {
+					return err
+				}
+			}
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			next, more := list.Next()
+			if !more {
+				return nil
+			}
+			in.Cursor = &next
+		}
+	})
+}
+
+func (c *Console) renameAccount(v *visit) error {
+	name := v.field("name")
+	return v.accountStep(api.AccountUpdate{Name: &name}, "Renamed.")
+}
+
+func (c *Console) setAccountStatus(v *visit) error {
+	status := v.field("status")
+	text := map[string]string{api.AccountActive: "The account pays again.", api.AccountFrozen: "Frozen. Nothing is paid from it until somebody unfreezes it.",
+		api.AccountClosed: "Closed for ever."}[status]
+	return v.accountStep(api.AccountUpdate{Status: &status}, text)
+}
+
+// accountStep changes an account, and leads back to it or shows what is wrong.
+func (v *visit) accountStep(update api.AccountUpdate, text string) error {
+	_, err := change(v, v.console.Ledger.Update, ledger.UpdateInput{ID: v.R.PathValue("id"), AccountUpdate: update})
+	if err == nil {
+		return v.done(text, v.path("accounts", v.R.PathValue("id")))
+	}
+	p, status, ok := formProblems(err, "name")
+	if !ok {
+		return err
+	}
+	data, failed := v.ledgerAccount()
+	if failed == nil {
+		failed = v.addStatement(&data)
+	}
+	if failed != nil {
+		return failed
+	}
+	if update.Name != nil {
+		data.NewName = *update.Name
+	}
+	return v.showAgain(status, "accounts_one", data.Name, p, data)
+}

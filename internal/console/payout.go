@@ -1,0 +1,345 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+)
+
+func (c *Console) payoutRoutes() []Route {
+	page := func(v *visit) string { return v.path("payouts", v.R.PathValue("id")) }
+	return []Route{
+		c.getIn("/payouts", c.payoutsPage),
+		c.getIn("/payouts/{id}", c.payoutPage),
+		c.getIn("/payouts/{id}/receipt", c.receiptPage),
+		c.postIn("/payouts/{id}/approve", audit.PayoutApproved, c.recentForm(page, c.approvePayout)),
+		c.postIn("/payouts/{id}/reject", audit.PayoutRejected, c.rejectPayout),
+		c.postIn("/payouts/{id}/publish", audit.PayoutPublished, c.publishPayout),
+		c.postIn("/payouts/{id}/cancel", audit.PayoutCancelled, c.cancelPayout),
+		c.postIn("/payouts/{id}/retry", audit.PayoutRetried, c.retryPayout),
+	}
+}
+
+// payoutView is a payout as pages show it.
+type payoutView struct {
+	api.Payout
+	Account string // the name of the account that pays
+	Rail    string // for people, such as InstaPay
+	Later   bool   // it waits for its time
+}
+
+func (v *visit) payoutView(p api.Payout, accounts map[string]api.Account) payoutView {
+	return payoutView{Payout: p, Account: accounts[p.SourceAccountID].Name, Rail: v.railTitle(p.SettlementRail, p.Mode), Later: p.SendAt > v.console.endpoints.DB.Now()}
+}
+
+// Amount is how much is paid, for people.
+func (p payoutView) Amount() string { return rail.Money(p.AmountCents, p.Currency) }
+
+// Sandbox says that no real money moves.
+func (p payoutView) Sandbox() bool { return p.Mode == api.ModeSandbox }
+
+// State is what the payout is, for people.
+func (p payoutView) State() string {
+	switch {
+	case p.Attention != "":
+		return attentionText(p.Attention)
+	case p.Status == api.PayoutPending && p.Later:
+		return "Scheduled"
+	}
+	return payoutState(p.Status)
+}
+
+// Kind is the style of the badge that shows the state.
+func (p payoutView) Kind() string {
+	switch {
+	case p.Attention != "" || p.Status == api.PayoutFailed:
+		return "bad"
+	case p.Status == api.PayoutCompleted:
+		return "good"
+	case p.Status == api.PayoutInitiated || p.Status == api.PayoutReversed:
+		return "warn"
+	case p.Status == api.PayoutDraft || p.Status == api.PayoutCancelled:
+		return "muted"
+	}
+	return ""
+}
+
+// Moving says that the payout is about to become something else, without anybody doing anything.
+func (p payoutView) Moving() bool {
+	return p.Attention == "" && (p.Status == api.PayoutProcessing || p.Status == api.PayoutPending && !p.Later)
+}
+
+// payoutState is a state of a payout, for people.
+func payoutState(status string) string {
+	switch status {
+	case api.PayoutInitiated:
+		return "Waits for approval"
+	case api.PayoutPending:
+		return "Queued"
+	case api.PayoutProcessing:
+		return "On its way"
+	case api.PayoutReversed:
+		return "Came back"
+	}
+	return capitalized(status)
+}
+
+// attentionText says why a person has to look at a payout.
+func attentionText(why string) string {
+	switch why {
+	case payout.OutcomeUnknown:
+		return "Outcome unknown"
+	case payout.Contradicted:
+		return "Contradicted"
+	}
+	return capitalized(why)
+}
+
+// How says which rail carries the payout, and why it is that one.
+func (p payoutView) How() string { return railWhy(p.Rail, p.RailReason) }
+
+// railWhy is a rail for people with why it was chosen, which may begin with its name.
+func railWhy(title, why string) string {
+	if why == "" || strings.HasPrefix(why, title) {
+		return title + strings.TrimPrefix(why, title)
+	}
+	return title + ": " + why
+}
+
+// railTitle is the name of a rail for people.
+func (v *visit) railTitle(name, mode string) string {
+	if r := v.console.Rails.Named(name, mode == api.ModeSandbox); r != nil {
+		return r.Title
+	}
+	return name
+}
+
+// payoutFilters are the query parameters that filter the list of payouts.
+func payoutFilters() []string { return []string{"q", "status", "account", "rail", "payee", "batch"} }
+
+// payoutsPage is the list of payouts.
+type payoutsPage struct {
+	Q, Payee, Batch         string
+	States, Accounts, Rails []choice
+	Filtered                bool
+	Payouts                 []payoutView
+	Pages                   pageLinks
+}
+
+func (c *Console) payoutsPage(v *visit) error {
+	query := v.filters(payoutFilters()...)
+	accounts, err := v.accounts()
+	if err != nil {
+		return err
+	}
+	data := payoutsPage{Q: query.Get("q"), Payee: query.Get("payee"), Batch: query.Get("batch"), Filtered: len(query) > 0}
+	for _, status := range api.PayoutStates() {
+		data.States = append(data.States, choice{status, payoutState(status), status == query.Get("status")})
+	}
+	data.Accounts = accountChoices(accounts, query.Get("account"))
+	data.Rails = c.railChoices(query.Get("rail"))
+	list, err := read(v, c.Payouts.List, payout.ListInput{
+		WorkspaceID: &v.workspace.ID, Q: optional(query.Get("q")), Status: optional(query.Get("status")), AccountID: optional(query.Get("account")),
+		Rail: optional(query.Get("rail")), EntryID: optional(query.Get("payee")), BatchID: optional(query.Get("batch")), PageParams: v.pageParams(),
+	})
+	if wrong(err, "cursor") {
+		return v.redirect(withQuery(v.path("payouts"), query)) // the cursor belongs to other filters
+	}
+	if p, _, ok := formProblems(err, payoutFilters()...); ok {
+		return v.showAgain(http.StatusUnprocessableEntity, "payouts", "Payouts", p, data)
+	}
+	if err != nil {
+		return err
+	}
+	byID := accountsByID(accounts)
+	for _, p := range list.Rows() {
+		data.Payouts = append(data.Payouts, v.payoutView(p, byID))
+	}
+	next, _ := list.Next()
+	data.Pages = v.pageLinks(v.path("payouts"), query, next)
+	return v.show("payouts", "Payouts", data)
+}
+
+// railChoices lists the rails by name. One that exists for the sandbox and for real money is one.
+func (c *Console) railChoices(chosen string) (list []choice) {
+	for _, r := range c.Rails.All() {
+		if !slices.ContainsFunc(list, func(one choice) bool { return one.Value == r.Name }) {
+			list = append(list, choice{r.Name, r.Title, r.Name == chosen})
+		}
+	}
+	return list
+}
+
+// payoutPage is the page of a payout, and what was typed into its forms.
+type payoutPage struct {
+	payoutView
+	Clear        bool // the account number is not masked
+	Approval     *api.Approval
+	OfBatch      bool // the approval is for a whole batch
+	MayReject    bool
+	Verification string
+	Reason       string
+	Steps        []homeRow
+	Attempts     []attemptView
+}
+
+// MayCancel says that the payout was not handed to its rail.
+func (p payoutPage) MayCancel() bool {
+	return p.Status == api.PayoutDraft || p.Status == api.PayoutInitiated || p.Status == api.PayoutPending
+}
+
+// attemptView is an attempt to send a payout, for people.
+type attemptView struct{ api.PayoutAttempt }
+
+// What says what became of the attempt.
+func (a attemptView) What() string {
+	switch rail.State(a.State) {
+	case rail.Completed:
+		return "The payee has the money"
+	case rail.Accepted:
+		return "The rail has it, and has not decided"
+	case rail.Rejected:
+		return "The rail refused it"
+	case rail.NeverCame:
+		return "It never came to the rail"
+	case rail.Unknown:
+		return "Nobody knows: the rail is asked"
+	}
+	return "Being sent"
+}
+
+// Why is the rail's own code and words.
+func (a attemptView) Why() string { return strings.TrimSpace(a.Reason + " " + a.Message) }
+
+// payout reads the payout named in the URL. One of another workspace is not found.
+func (v *visit) payout(reveal bool) (payoutPage, error) {
+	c := v.console
+	in := payout.GetInput{ID: v.R.PathValue("id")}
+	if reveal {
+		in.Reveal = new("true")
+	}
+	p, err := read(v, c.Payouts.Get, in)
+	if err == nil && p.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	if err != nil {
+		return payoutPage{}, err
+	}
+	accounts, err := v.accounts()
+	if err != nil {
+		return payoutPage{}, err
+	}
+	data := payoutPage{payoutView: v.payoutView(p, accountsByID(accounts)), Clear: reveal}
+	story, err := read(v, c.Payouts.Story, payout.Input{ID: p.ID})
+	if err != nil {
+		return data, err
+	}
+	for _, row := range story.Steps {
+		data.Steps = append(data.Steps, newHomeRow(v, row))
+	}
+	for _, a := range story.Attempts {
+		data.Attempts = append(data.Attempts, attemptView{a})
+	}
+	if p.Status != api.PayoutInitiated || p.ApprovalID == "" {
+		return data, nil
+	}
+	a, err := read(v, c.Directory.Approval, approval.Input{ID: p.ApprovalID})
+	if err != nil {
+		return data, err
+	}
+	a.CannotBecause = sentence(a.CannotBecause)
+	data.Approval, data.OfBatch, data.MayReject = &a, p.BatchID != "", a.State == api.ApprovalPending && v.can(access.PayoutsApprove)
+	return data, nil
+}
+
+func (c *Console) payoutPage(v *visit) error {
+	query := v.R.URL.Query()
+	data, err := v.payout(query.Get("reveal") == "true")
+	if err != nil {
+		return err
+	}
+	data.Verification = query.Get("verification")
+	return v.show("payouts_one", "Payout to "+data.SettlementAccount.BankAccountName, data)
+}
+
+func (c *Console) approvePayout(v *visit) error {
+	done, err := change(v, c.Payouts.Approve, payout.ApproveInput{ID: v.R.PathValue("id"),
+		PayoutApprove: api.PayoutApprove{Digest: v.field("digest"), Verification: v.field("verification")}})
+	text := "Approved."
+	if done.Status == api.PayoutInitiated {
+		text = "Approved. Others have to approve it, too."
+	}
+	return v.payoutStep(err, text)
+}
+
+func (c *Console) rejectPayout(v *visit) error {
+	_, err := change(v, c.Payouts.Reject, payout.RejectInput{ID: v.R.PathValue("id"), PayoutReject: api.PayoutReject{Reason: v.field("reason")}})
+	return v.payoutStep(err, "Rejected. Nothing is paid.")
+}
+
+func (c *Console) publishPayout(v *visit) error {
+	done, err := change(v, c.Payouts.Publish, payout.Input{ID: v.R.PathValue("id")})
+	return v.payoutStep(err, askedText(done))
+}
+
+func (c *Console) cancelPayout(v *visit) error {
+	_, err := change(v, c.Payouts.Cancel, payout.CancelInput{ID: v.R.PathValue("id"), PayoutCancel: api.PayoutCancel{Reason: v.field("why")}})
+	return v.payoutStep(err, "Cancelled. Nothing is paid.")
+}
+
+func (c *Console) retryPayout(v *visit) error {
+	done, err := change(v, c.Payouts.Retry, payout.Input{ID: v.R.PathValue("id")})
+	return v.payoutStep(err, askedText(done))
+}
+
+// askedText says how a payout goes on that somebody has asked for.
+func askedText(p api.Payout) string {
+	if p.Status == api.PayoutInitiated {
+		return "Asked for. " + sentence(p.ApprovalReason)
+	}
+	return "On its way. " + sentence(p.ApprovalReason)
+}
+
+// payoutStep leads back to the payout, or shows it again with what is wrong.
+func (v *visit) payoutStep(err error, text string) error {
+	if err == nil {
+		return v.done(text, v.path("payouts", v.R.PathValue("id")))
+	}
+	p, status, ok := formProblems(err, "verification", "reason")
+	if !ok {
+		return err
+	}
+	data, failed := v.payout(false)
+	if failed != nil {
+		return failed
+	}
+	data.Verification, data.Reason = v.field("verification"), v.field("reason")
+	return v.showAgain(status, "payouts_one", "Payout to "+data.SettlementAccount.BankAccountName, p, data)
+}
+
+// receiptView is a receipt for people.
+type receiptView struct {
+	api.PayoutReceipt
+	Rail string
+}
+
+// Amount is how much was paid, for people.
+func (r receiptView) Amount() string { return rail.Money(r.AmountCents, r.Currency) }
+
+func (c *Console) receiptPage(v *visit) error {
+	r, err := read(v, c.Payouts.Receipt, payout.Input{ID: v.R.PathValue("id")})
+	if err == nil && r.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("payouts_receipt", "Receipt", receiptView{r, v.railTitle(r.SettlementRail, r.Mode)})
+}

@@ -1,0 +1,494 @@
+package console
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/directory"
+	"bursar/internal/fault"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+	"bursar/internal/spreadsheet"
+	"bursar/internal/web"
+)
+
+func (c *Console) manyRoutes() []Route {
+	return []Route{
+		c.getIn("/payouts/many", c.manyPage),
+		c.postIn("/payouts/many", audit.PayoutBatchCreated, c.payMany),
+		c.postIn("/payouts/many/file", audit.PayoutBatchCreated, c.uploadMany),
+		c.getIn("/payouts/batches/{id}", c.batchPage),
+	}
+}
+
+// manyForm is what pays many: a file, or amounts for the payees of a tag.
+type manyForm struct {
+	Accounts             []accountView
+	Tags                 []api.Tag
+	Account, Description string
+	Tag                  string
+	Payees               []manyPayee
+
+	Lines  string // all payments as CSV, which the review carries on
+	Review []manyLine
+	Batch  api.PayoutBatch
+	Faulty int
+	Total  int64 // of all lines that can be read
+}
+
+// manyPayee is a payee of a tag.
+type manyPayee struct {
+	ID, Label, Method, Where, Amount string
+}
+
+// manyLine is one payment of many.
+type manyLine struct {
+	api.PayoutTerms
+	Number       int // in the file, counted from 1 without the header
+	Payee, Where string
+	Money        string // the amount for people, or what was typed
+	Fault        string // everything that speaks against it
+	Rail         string
+	ExpectedAt   int64
+	Existed      bool
+}
+
+// Source is the account that pays.
+func (f manyForm) Source() (a accountView) {
+	for _, one := range f.Accounts {
+		if one.ID == f.Account {
+			a = one
+		}
+	}
+	return a
+}
+
+// Sum is the total of all lines, for people.
+func (f manyForm) Sum() string { return rail.Money(f.Total, f.Source().Currency) }
+
+// Short says that the account has less than all lines take.
+func (f manyForm) Short() bool { return f.Total > f.Source().AvailableBalance }
+
+// manyColumns are the columns of a file of payments.
+func manyColumns() []string {
+	return []string{"payee", "receiving_method_id", "bank_account_name", "bank_account_number", "bank_code", "amount", "external_id", "description", "settlement_rail"}
+}
+
+// maxManyFile is how large a file of payments can be: with it in its form the review is still a form.
+const maxManyFile = 512 << 10
+
+func (v *visit) manyForm() (manyForm, error) {
+	f := manyForm{}
+	if err := v.need(access.PayoutsCreate); err != nil {
+		return f, err
+	}
+	var err error
+	if f.Accounts, err = v.payingAccounts(); err != nil {
+		return f, err
+	}
+	if len(f.Accounts) > 0 {
+		f.Account = f.Accounts[0].ID
+	}
+	if v.can(access.DirectoryRead) && v.can(access.ReceivingRead) {
+		f.Tags, err = v.tags()
+	}
+	return f, err
+}
+
+func (c *Console) manyPage(v *visit) error {
+	f, err := v.manyForm()
+	if err != nil {
+		return err
+	}
+	query := v.R.URL.Query()
+	if account := query.Get("account"); account != "" {
+		f.Account = account
+	}
+	f.Tag, f.Description = query.Get("tag"), query.Get("description")
+	if f.Tag != "" && len(f.Tags) > 0 {
+		if f.Payees, err = v.payeesOf(f.Tag); err != nil {
+			return err
+		}
+	}
+	return v.show("payouts_many", "Pay many", f)
+}
+
+// payeesOf lists the active payees of a tag, with where each is paid by default.
+func (v *visit) payeesOf(tag string) (list []manyPayee, err error) {
+	in := directory.ListInput{WorkspaceID: v.workspace.ID, Tag: &tag, Status: new(api.StatusActive), Sort: new("label"), PageParams: web.PageParams{Limit: new("100")}}
+	for len(list) < api.MaxBatch {
+		page, err := read(v, v.console.Directory.List, in)
+		if err != nil {
+			return nil, err
+		}
+		var rows []api.EntrySummary
+		if err := json.Unmarshal(page.Rows(), &rows); err != nil {
+			return nil, fmt.Errorf("read the payees of a tag: %w", err)
+		}
+		for _, row := range rows {
+			methods, err := read(v, v.console.Directory.ShowMethods, directory.ShowInput{ID: row.ID})
+			if err != nil {
+				return nil, err
+			}
+			one := manyPayee{ID: row.ID, Label: row.Label}
+			for _, m := range methods {
+				if m.Status == api.MethodActive && m.PayableAt <= v.console.endpoints.DB.Now() && (m.IsDefault || one.Method == "") {
+					one.Method, one.Where = m.ID, m.Provider+" "+m.AccountID
+				}
+			}
+			list = append(list, one)
+		}
+		cursor, more := page.Next()
+		if !more {
+			break
+		}
+		in.Cursor = &cursor
+	}
+	return list[:min(len(list), api.MaxBatch)], nil
+}
+
+// uploadMany reads a file of payments and shows what would become of each.
+func (c *Console) uploadMany(v *visit) error {
+	f, err := v.manyForm()
+	if err != nil {
+		return err
+	}
+	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxForm)
+	text, err := v.readPayments(&f)
+	if err != nil {
+		return v.manyAgain(err, f)
+	}
+	f.Lines = text
+	return v.reviewMany(f, problems{})
+}
+
+// readPayments reads the form with the file.
+func (v *visit) readPayments(f *manyForm) (string, error) {
+	if err := v.R.ParseMultipartForm(maxForm); err != nil {
+		return "", fault.Invalid("file", "is missing or too large: it has at most 512 KB")
+	}
+	values := v.R.MultipartForm.Value
+	makeStorable(values)
+	f.Account, f.Description = strings.TrimSpace(first(values["account"])), strings.TrimSpace(first(values["description"]))
+	files := v.R.MultipartForm.File["file"]
+	if len(files) == 0 || files[0].Size == 0 || files[0].Size > maxManyFile {
+		return "", fault.Invalid("file", "is missing or too large: it has at most 512 KB")
+	}
+	file, err := files[0].Open()
+	if err != nil {
+		return "", fmt.Errorf("open the file of payments: %w", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(file)
+	return strings.ToValidUTF8(string(data), "\uFFFD"), err
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// payMany reviews payments, or makes them when the person has looked at that.
+func (c *Console) payMany(v *visit) error {
+	f, err := v.manyForm()
+	if err != nil {
+		return err
+	}
+	f.Account, f.Description, f.Tag, f.Lines = v.field("account"), v.field("description"), v.field("tag"), v.form.Get("lines")
+	if f.Lines == "" {
+		f.Lines = v.typedLines()
+	}
+	switch v.field("do") {
+	case "valid":
+		return v.leaveOutFaulty(f)
+	case "send":
+		return v.sendMany(f)
+	}
+	return v.reviewMany(f, problems{})
+}
+
+// typedLines are the amounts that were typed for the payees of a tag, as a file.
+func (v *visit) typedLines() string {
+	var text bytes.Buffer
+	out := spreadsheet.NewWriter(&text, ',', false)
+	_ = out.Write("payee", "receiving_method_id", "amount")
+	methods, amounts, labels := v.form["method"], v.form["amount"], v.form["payee"]
+	for i := range min(len(methods), len(amounts), len(labels)) {
+		if amount := strings.TrimSpace(amounts[i]); amount != "" {
+			_ = out.Write(labels[i], methods[i], amount)
+		}
+	}
+	_ = out.Flush() // a buffer takes everything
+	return text.String()
+}
+
+// reviewMany shows what would become of each payment, with everything that speaks against it.
+func (v *visit) reviewMany(f manyForm, p problems) error {
+	if err := v.rehearseMany(&f); err != nil {
+		return v.manyAgain(err, f)
+	}
+	status := http.StatusOK
+	if f.Faulty > 0 || p.Any() {
+		status = http.StatusUnprocessableEntity
+	}
+	return v.showAgain(status, "payouts_many_review", "Pay many", p, f)
+}
+
+// rehearseMany reads the lines and asks the service about those that can be read.
+func (v *visit) rehearseMany(f *manyForm) (err error) {
+	if f.Source().ID == "" {
+		return fault.Invalid("account", "must be chosen")
+	}
+	if f.Review, err = parsePayments(f.Lines, f.Source().Currency); err != nil {
+		return err
+	}
+	var at []int
+	in := f.batch(true)
+	for i, line := range f.Review {
+		f.Total += line.AmountCents
+		if line.Fault == "" {
+			at, in.Payouts = append(at, i), append(in.Payouts, line.PayoutTerms)
+		}
+	}
+	if len(at) > 0 {
+		made, err := read(v, v.console.Payouts.Batch, in)
+		if err = f.spread(err, at); err != nil {
+			return err
+		}
+		f.Batch = made.Of
+		for i, result := range made.Of.Results {
+			line := &f.Review[at[i]]
+			line.Rail, line.ExpectedAt, line.Existed = v.railTitle(result.SettlementRail, f.Source().Mode), result.ExpectedAt, result.Result == api.BatchExisted
+			if result.Error != nil {
+				line.Fault = sentence(faultText(*result.Error, f.Source().Currency))
+			}
+		}
+	}
+	for _, line := range f.Review {
+		if line.Fault != "" {
+			f.Faulty++
+		}
+	}
+	return nil
+}
+
+func (f manyForm) batch(dry bool) payout.BatchInput {
+	return payout.BatchInput{PayoutBatchCreate: api.PayoutBatchCreate{SourceAccountID: f.Account, Currency: f.Source().Currency, Description: optional(f.Description),
+		Atomic: !dry, DryRun: dry}}
+}
+
+// spread writes what is wrong with the form of single payments to their lines. Any other error comes
+// back.
+func (f *manyForm) spread(err error, at []int) error {
+	var wrong *fault.Fault
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	details, ok := wrong.Details.(fault.ViolationDetails)
+	if !ok {
+		return err
+	}
+	for _, one := range details.Fields {
+		number, field, _ := strings.Cut(strings.TrimPrefix(one.Field, "payouts."), ".")
+		i, notNumber := strconv.Atoi(number)
+		if notNumber != nil || i < 0 || i >= len(at) {
+			return err
+		}
+		line := &f.Review[at[i]]
+		line.Fault = strings.TrimSpace(line.Fault + " " + sentence(field+" "+one.Constraint))
+	}
+	return nil
+}
+
+// leaveOutFaulty drops the lines that something speaks against, and shows the others again.
+func (v *visit) leaveOutFaulty(f manyForm) error {
+	if err := v.rehearseMany(&f); err != nil {
+		return v.manyAgain(err, f)
+	}
+	var text bytes.Buffer
+	out := spreadsheet.NewWriter(&text, ',', false)
+	_ = out.Write(manyColumns()...)
+	for _, line := range f.Review {
+		if line.Fault != "" {
+			continue
+		}
+		account := api.SettlementAccount{}
+		if line.SettlementAccount != nil {
+			account = *line.SettlementAccount
+		}
+		_ = out.Write(line.Payee, textOf(line.ReceivingMethodID), account.BankAccountName, account.BankAccountNumber, account.BankCode,
+			rail.Decimal(line.AmountCents, f.Source().Currency), textOf(line.ExternalID), textOf(line.Description), textOf(line.SettlementRail))
+	}
+	_ = out.Flush() // a buffer takes everything
+	f.Lines, f.Total, f.Faulty = text.String(), 0, 0
+	return v.reviewMany(f, problems{})
+}
+
+// textOf is the value of an optional parameter.
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// sendMany makes all payouts, or none.
+func (v *visit) sendMany(f manyForm) error {
+	lines, err := parsePayments(f.Lines, f.Source().Currency)
+	if err != nil {
+		return v.manyAgain(err, f)
+	}
+	in := f.batch(false)
+	for _, line := range lines {
+		in.Payouts = append(in.Payouts, line.PayoutTerms)
+	}
+	made, err := change(v, v.console.Payouts.Batch, in)
+	if _, _, ok := formProblems(err); ok {
+		return v.reviewMany(f, problems{Text: "Nothing was paid, because something has changed or is wrong. Look at it again."})
+	}
+	switch {
+	case err != nil:
+		return err
+	case made.Of.ID == "":
+		return v.done("All of these were there already. Nothing was paid twice.", v.path("payouts"))
+	}
+	text := "Asked for " + strconv.FormatInt(made.Of.Payouts, 10) + " " + nounFor(int(made.Of.Payouts), "payout", "payouts") + ". " + sentence(made.Of.ApprovalReason)
+	return v.done(text, v.path("payouts", "batches", made.Of.ID))
+}
+
+// manyAgain shows the first page again with what is wrong.
+func (v *visit) manyAgain(err error, f manyForm) error {
+	p, status, ok := formProblems(err, "file", "account", "description")
+	if !ok {
+		return err
+	}
+	return v.showAgain(status, "payouts_many", "Pay many", p, f)
+}
+
+// parsePayments reads a file of payments: CSV whose first line names the columns. What is wrong with
+// a line stands in the line.
+func parsePayments(text, currency string) ([]manyLine, error) {
+	text = strings.TrimPrefix(text, "\uFEFF")
+	head, _, _ := strings.Cut(text, "\n")
+	in := csv.NewReader(strings.NewReader(text))
+	in.FieldsPerRecord, in.TrimLeadingSpace = -1, true
+	for _, comma := range ";\t" {
+		if strings.ContainsRune(head, comma) && !strings.Contains(head, ",") {
+			in.Comma = comma
+		}
+	}
+	rows, err := in.ReadAll()
+	if err != nil {
+		return nil, fault.Invalid("file", "is no CSV that can be read: "+err.Error())
+	}
+	if len(rows) < 2 {
+		return nil, fault.Invalid("file", "has no payments: the first line names the columns, and each other one is a payment")
+	}
+	if len(rows)-1 > api.MaxBatch {
+		return nil, fault.Invalid("file", fmt.Sprintf("has more than %d payments: split it", api.MaxBatch))
+	}
+	columns := map[string]int{}
+	for i, name := range rows[0] {
+		name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
+		if !slices.Contains(manyColumns(), name) {
+			return nil, fault.Invalid("file", fmt.Sprintf("has a column %q that means nothing here; there can be %s", name, strings.Join(manyColumns(), ", ")))
+		}
+		columns[name] = i
+	}
+	if _, found := columns["amount"]; !found {
+		return nil, fault.Invalid("file", "has no column amount")
+	}
+	var list []manyLine
+	for n, row := range rows[1:] {
+		cell := func(name string) string {
+			if i, found := columns[name]; found && i < len(row) {
+				return strings.TrimSpace(spreadsheet.Unescape(row[i]))
+			}
+			return ""
+		}
+		list = append(list, newManyLine(n+1, cell, currency))
+	}
+	return list, nil
+}
+
+func newManyLine(number int, cell func(string) string, currency string) manyLine {
+	line := manyLine{Number: number, Payee: cell("payee"), Money: cell("amount"), PayoutTerms: api.PayoutTerms{
+		ReceivingMethodID: optional(cell("receiving_method_id")), ExternalID: optional(cell("external_id")), Description: optional(cell("description")),
+		SettlementRail: optional(cell("settlement_rail")),
+	}}
+	account := api.SettlementAccount{BankAccountName: cell("bank_account_name"), BankAccountNumber: cell("bank_account_number"), BankCode: cell("bank_code")}
+	line.Where = textOf(line.ReceivingMethodID)
+	if account != (api.SettlementAccount{}) {
+		line.SettlementAccount = &account
+		line.Where = strings.TrimSpace(account.BankCode + " " + audit.Mask(account.BankAccountNumber))
+	}
+	if line.Payee == "" {
+		line.Payee = account.BankAccountName
+	}
+	cents, err := api.ParseAmount(line.Money)
+	if err != nil || cents == 0 {
+		line.Fault = "The amount must be a number such as 1,500.00."
+		return line
+	}
+	line.AmountCents, line.Money = cents, rail.Money(cents, currency)
+	return line
+}
+
+// batchPage is the page of a batch.
+type batchPage struct {
+	api.PayoutBatch
+	Account string
+	Sandbox bool
+	Counts  []stat
+	Payouts []payoutView
+	Pages   pageLinks
+}
+
+// Total is the sum for people.
+func (b batchPage) Total() string { return rail.Money(b.TotalCents, b.Currency) }
+
+func (c *Console) batchPage(v *visit) error {
+	b, err := read(v, c.Payouts.GetBatch, payout.Input{ID: v.R.PathValue("id")})
+	if err == nil && b.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	accounts, err := v.accounts()
+	if err != nil {
+		return err
+	}
+	byID := accountsByID(accounts)
+	data := batchPage{PayoutBatch: b, Account: byID[b.SourceAccountID].Name}
+	for _, status := range slices.Sorted(maps.Keys(b.Statuses)) {
+		data.Counts = append(data.Counts, stat{payoutState(status), strconv.FormatInt(b.Statuses[status], 10), v.path("payouts") + "?batch=" + b.ID + "&status=" + status})
+	}
+	list, err := read(v, c.Payouts.List, payout.ListInput{WorkspaceID: &v.workspace.ID, BatchID: &b.ID, PageParams: v.pageParams()})
+	if wrong(err, "cursor") {
+		return v.redirect(v.path("payouts", "batches", b.ID))
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range list.Rows() {
+		data.Payouts, data.Sandbox = append(data.Payouts, v.payoutView(p, byID)), p.Mode == api.ModeSandbox
+	}
+	next, _ := list.Next()
+	data.Pages = v.pageLinks(v.path("payouts", "batches", b.ID), nil, next)
+	return v.show("payouts_batch", "Batch of payouts", data)
+}

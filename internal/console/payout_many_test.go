@@ -1,0 +1,157 @@
+package console_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/browsertest"
+	"bursar/internal/server/servertest"
+)
+
+// file writes a file that a browser can send.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestManyArePaidFromAFileAndOneApprovalIsForAll(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	_, ada := payee(t, n, "Ada Lovelace", "1234567890")
+	n.Member(t, "second@example.com", "admin") // from now on it takes two
+	page := open(t, n, adminEmail, "/payouts")
+	page.ClickText("Pay many")
+	page.WaitText("From a file")
+	page.Accessible("the form that pays many")
+	page.Shoot("payouts-many")
+	page.ExpectStatus(422)
+	page.Attach("#file", file(t, "payroll.csv", "payee,receiving_method_id,bank_code,bank_account_number,bank_account_name,amount,external_id\n"+
+		"Ada,"+ada+",,,,\"1,500.50\",pay-1\nGrace,,"+bpi+",1234561234,Grace Hopper,2000,pay-2\nMary,,NOSUCHXX,1234561234,Mary Jackson,10,pay-3\nEdith,,"+bpi+",1234561235,Edith Clarke,much,pay-4\n"+
+		"Hedy,,"+bpi+",1234561236,Hedy Lamarr,2000000,pay-5\n"))
+	page.Fill("What for", "Salaries of November")
+	page.ClickText("Review")
+	page.WaitText("3 of 5 payments cannot be paid like that.")
+	page.WaitText("The amount must be a number such as 1,500.00.")
+	page.WaitText("is available, and this takes PHP 2,000,000.00")
+	page.Accessible("many with faults")
+	page.Shoot("payouts-many-faults")
+	page.ClickText("Leave out the faulty ones")
+	page.WaitText("PHP 3,500.50")
+	page.WaitGone("cannot be paid like that")
+	page.Accessible("the review of many")
+	page.Shoot("payouts-many-review")
+	page.ClickText("Ask to pay PHP 3,500.50")
+	page.WaitURL("/payouts/batches/bat_")
+	page.WaitText("Asked for 2 payouts.")
+	page.WaitText("Waits for approval")
+	page.Accessible("a batch")
+	page.Shoot("payouts-batch")
+	page.ClickText("Decide")
+	page.WaitText("You asked for this yourself")
+
+	second := open(t, n, "second@example.com", "")
+	if got := second.Text(`.sidebar a[href$="/approvals"] .badge`); !strings.HasPrefix(got, "1") {
+		t.Errorf("the menu counts %q", got)
+	}
+	second.ClickText("Approvals")
+	second.WaitText("Pay PHP 3,500.50 from Sandbox, payouts: 2")
+	second.Accessible("a batch that waits")
+	second.Shoot("approvals-payouts")
+	second.ClickText("Pay PHP 3,500.50 from Sandbox")
+	second.WaitText("What would be paid")
+	second.Accessible("the approval of a batch")
+	second.Shoot("approval-batch")
+	second.Fill("How did you check?", "Compared it with the payroll.")
+	second.ClickText("Approve")
+	second.WaitText("Approved.")
+	send(t, n)
+	page.Goto(n.PublicURL + room(n, "/payouts?status=completed"))
+	page.WaitText("2 payouts shown")
+	page.WaitText("Grace Hopper")
+}
+
+func TestManyArePaidFromATag(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	payee(t, n, "Ada Lovelace", "1234567890")
+	payee(t, n, "Grace Hopper", "1234567891")
+	n.Admin(t).Entry(servertest.Body{"name": "Mary Jackson", "tags": []string{"Staff"}})
+	page := open(t, n, adminEmail, "/payouts/many", browsertest.WithoutScripts())
+	page.Select("Tag", "Staff")
+	page.ClickText("Choose")
+	page.WaitText("Nothing that can be paid")
+	page.Accessible("amounts for a tag")
+	page.Shoot("payouts-many-tag")
+	page.Fill("Amount for Ada Lovelace", "100")
+	page.Fill("Amount for Grace Hopper", "200.50")
+	page.ClickText("Review")
+	page.WaitText("PHP 300.50")
+	page.ClickText("Ask to pay PHP 300.50")
+	page.WaitText("Asked for 2 payouts.")
+}
+
+// approvable is a payout that waits for a second person.
+func approvable(t *testing.T, n *servertest.Node) string {
+	t.Helper()
+	_, method := payee(t, n, "Ada Lovelace", "1234567890")
+	n.Member(t, "second@example.com", "disbursement_authorizer")
+	return paid(t, n, method, 150050)
+}
+
+func TestAnAuthorizerApprovesAPayout(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	id := approvable(t, n)
+	page := open(t, n, "second@example.com", "/payouts/"+id)
+	page.WaitText("Nothing is paid until it is approved.")
+	page.WaitText("Asked to pay PHP 1,500.50 to Ada Lovelace") // without the permission to read the log
+	if page.Has(`a[href$="/audit"]`) || page.Has(`form[action$="/cancel"]`) {
+		t.Error("an authorizer is offered the log, or to cancel")
+	}
+	page.Accessible("a payout that waits")
+	page.Shoot("payouts-one-waits")
+	page.Fill("How did you check?", "Compared it with invoice 42.")
+	page.ClickText("Approve")
+	page.WaitText("Approved.")
+	send(t, n)
+	page.Reload()
+	page.WaitText("Ada Lovelace has the money.")
+}
+
+func TestApprovingAPayoutTakesAFreshSignIn(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	id := approvable(t, n)
+	second := browse(t, n, "second@example.com")
+	n.Clock.Advance(time.Hour)
+	got := second.post(room(n, "/payouts/"+id+"/approve"), "digest", "x", "verification", "called")
+	if !strings.HasPrefix(got.path, "/signin") {
+		t.Errorf("an old session leads to %s", got.path)
+	}
+	if state := n.Admin(t).Get("/v2/payout-requests/" + id).OK().Text("status"); state != "initiated" {
+		t.Errorf("the payout is %s", state)
+	}
+}
+
+func TestAPayoutIsRejectedWithAReason(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	id := approvable(t, n)
+	page := open(t, n, "second@example.com", "/payouts/"+id, browsertest.WithoutScripts())
+	page.Fill("Reason to reject", "This invoice was paid already.")
+	page.ClickText("Reject")
+	page.WaitText("Rejected. Nothing is paid.")
+	page.WaitText("This invoice was paid already.")
+	maker := browse(t, n, adminEmail)
+	if got := maker.post(room(n, "/payouts/"+id+"/approve"), "digest", "x"); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("approving what was rejected is answered by %d", got.status)
+	}
+}

@@ -1,0 +1,218 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+)
+
+func (c *Console) payRoutes() []Route {
+	return []Route{
+		c.getIn("/directory/{id}/pay", c.payPage),
+		c.postIn("/directory/{id}/pay", audit.PayoutCreated, c.pay),
+	}
+}
+
+// payForm is the form that pays one payee.
+type payForm struct {
+	EntryID, Label string
+	SeesMethods    bool
+	Methods        []method // that can be paid
+	Waiting        int      // how many cannot be paid yet
+	Accounts       []accountView
+	Rails          []railOffer
+
+	Method, Account, Amount, Rail, Description, Reference string
+
+	Faults   []string             // everything that speaks against it
+	Review   *api.PayoutRehearsal // what would become of it
+	How      string               // by which rail
+	Currency string
+	Cents    int64
+}
+
+// railOffer is a rail to choose, with what it carries and when that arrives.
+type railOffer struct {
+	Name, Title, Limits string
+	Send                int64 // when it leaves, 0 for at once
+}
+
+// Chosen is what a choice of the form stands for.
+func (f payForm) Chosen() (m method) {
+	for _, one := range f.Methods {
+		if one.ID == f.Method {
+			m = one
+		}
+	}
+	return m
+}
+
+// Source is the account that pays.
+func (f payForm) Source() (a accountView) {
+	for _, one := range f.Accounts {
+		if one.ID == f.Account {
+			a = one
+		}
+	}
+	return a
+}
+
+// Money is the amount for people.
+func (f payForm) Money() string { return rail.Money(f.Cents, f.Currency) }
+
+// Left is what stays available.
+func (f payForm) Left() string { return rail.Money(f.Source().AvailableBalance-f.Cents, f.Currency) }
+
+// railOffers explains the rails: which amounts they carry, and when something arrives that is ready
+// now.
+func (v *visit) railOffers() (list []railOffer) {
+	now := time.UnixMilli(v.console.endpoints.DB.Now())
+	seen := map[string]bool{}
+	for _, r := range v.console.Rails.All() {
+		if seen[r.Name] {
+			continue
+		}
+		seen[r.Name] = true
+		one := railOffer{Name: r.Name, Title: r.Title, Limits: "From " + rail.Money(r.Minimum, r.Currency)}
+		if r.Maximum > 0 {
+			one.Limits += " to " + rail.Money(r.Maximum, r.Currency)
+		}
+		if r.Hours != nil {
+			send, _ := r.Next(now)
+			one.Send = send.UnixMilli()
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// payForm reads the payee and what they can be paid from.
+func (v *visit) payForm() (payForm, error) {
+	e, err := v.entry()
+	if err == nil {
+		err = v.need(access.PayoutsCreate)
+	}
+	if err != nil {
+		return payForm{}, err
+	}
+	f := payForm{EntryID: e.ID, Label: e.Label, SeesMethods: e.ReceivingMethods != nil, Rails: v.railOffers()}
+	all, err := v.shownMethods(e, "")
+	if err != nil {
+		return f, err
+	}
+	for _, m := range all {
+		switch {
+		case m.Status == api.MethodActive && !m.Cools:
+			f.Methods = append(f.Methods, m)
+			if m.IsDefault || f.Method == "" {
+				f.Method = m.ID
+			}
+		case !m.Ended():
+			f.Waiting++
+		}
+	}
+	f.Accounts, err = v.payingAccounts()
+	if len(f.Accounts) > 0 {
+		f.Account = f.Accounts[0].ID
+	}
+	return f, err
+}
+
+// payingAccounts lists the accounts that can pay.
+func (v *visit) payingAccounts() (list []accountView, err error) {
+	all, err := v.accounts()
+	for _, a := range all {
+		if a.Status == api.AccountActive {
+			list = append(list, accountView{a})
+		}
+	}
+	return list, err
+}
+
+func payTitle(f payForm) string { return "Pay " + f.Label }
+
+func (c *Console) payPage(v *visit) error {
+	f, err := v.payForm()
+	if err != nil {
+		return err
+	}
+	return v.show("payouts_pay", payTitle(f), f)
+}
+
+// pay shows what would become of a payout, and makes it when the person has looked at that.
+func (c *Console) pay(v *visit) error {
+	f, err := v.payForm()
+	if err != nil {
+		return err
+	}
+	f.Method, f.Account, f.Amount, f.Rail = v.field("method"), v.field("account"), v.field("amount"), v.field("rail")
+	f.Description, f.Reference = v.field("description"), v.field("reference")
+	if v.field("do") == "change" {
+		return v.show("payouts_pay", payTitle(f), f)
+	}
+	terms, err := f.terms()
+	if err != nil {
+		return v.payAgain(err, f)
+	}
+	in := payout.CreateInput{PayoutCreate: api.PayoutCreate{SourceAccountID: f.Account, Currency: f.Currency, PayoutTerms: terms}}
+	if v.field("do") == "send" {
+		made, err := change(v, c.Payouts.Create, in)
+		if err != nil {
+			return v.payAgain(err, f)
+		}
+		return v.done(askedText(made.Of), v.path("payouts", made.Of.ID))
+	}
+	review, err := read(v, c.Payouts.Validate, in)
+	if err != nil {
+		return v.payAgain(err, f)
+	}
+	if !review.Valid {
+		for _, one := range review.Faults {
+			f.Faults = append(f.Faults, sentence(faultText(one, f.Currency)))
+		}
+		return v.showAgain(http.StatusUnprocessableEntity, "payouts_pay", payTitle(f), problems{}, f)
+	}
+	f.Review, f.How = &review, railWhy(v.railTitle(review.SettlementRail, f.Source().Mode), review.RailReason)
+	return v.show("payouts_review", payTitle(f), f)
+}
+
+// terms are what the form asks for. It reports everything that is wrong with its form at once.
+func (f *payForm) terms() (t api.PayoutTerms, err error) {
+	var wrong fault.Violations
+	if f.Method == "" {
+		wrong.Add("method", "must be chosen")
+	}
+	if f.Source().ID == "" {
+		wrong.Add("account", "must be chosen")
+	}
+	if f.Cents, err = api.ParseAmount(f.Amount); err != nil || f.Cents == 0 {
+		wrong.Add("amount", "must be a number such as 1,500.00")
+	}
+	f.Currency = f.Source().Currency
+	return api.PayoutTerms{AmountCents: f.Cents, ReceivingMethodID: &f.Method, SettlementRail: optional(f.Rail), Description: optional(f.Description),
+		ExternalID: optional(f.Reference)}, wrong.Err()
+}
+
+// payAgain shows the form with what is wrong.
+func (v *visit) payAgain(err error, f payForm) error {
+	p, status, ok := formProblems(err, "method", "account", "amount", "rail", "description", "reference")
+	if !ok {
+		return err
+	}
+	return v.showAgain(status, "payouts_pay", payTitle(f), p, f)
+}
+
+// faultText says what speaks against a payout, with the amounts that people need to decide.
+func faultText(f api.PayoutFault, currency string) string {
+	if d, ok := f.Details.(api.FundsDetails); ok {
+		return strings.TrimSuffix(f.Message, ".") + ": " + rail.Money(d.AvailableBalance, currency) + " is available, and this takes " + rail.Money(d.RequestedAmount, currency)
+	}
+	return f.Message
+}

@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+const (
+	checkPause = time.Second      // between two steps, each of which reads verifyChunk rows
+	checkStore = time.Minute      // how often it is stored how far the check has come
+	checkEvery = time.Hour        // from one beginning to the next
+	checkLease = 3 * time.Minute  // after which another node goes on
+	checkName  = "ledger_checked" // the setting that says how far it is
+)
+
+// Check verifies the ledger again and again in small steps, while the server runs. One node does so
+// at a time; how far it is stands in the store, and another one goes on from there. It leaves out what
+// takes memory: whether each payout ended what was reserved for it.
+type Check struct {
+	db     *db.DB
+	holder string
+
+	mu     sync.Mutex
+	state  checkState
+	stored string
+}
+
+// checkState is how far a check has come.
+type checkState struct {
+	Walker      walker `json:"walker"`
+	Accounts    bool   `json:"accounts"` // all of them were looked at
+	Transaction string `json:"transaction"`
+	Began       int64  `json:"began"`
+	Ended       bool   `json:"ended"`
+	Found       int    `json:"found"`  // mismatches
+	Before      int    `json:"before"` // those of the check before
+	Holder      string `json:"holder"`
+	Until       int64  `json:"until"`
+}
+
+// NewCheck makes the check of a node.
+func NewCheck(d *db.DB) *Check { return &Check{db: d, holder: rand.Text()} }
+
+// Mismatches returns how many the present check has found, or the one before, whichever are more.
+func (c *Check) Mismatches() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(c.state.Found, c.state.Before)
+}
+
+// Run checks until the context ends.
+func (c *Check) Run(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(checkPause)
+	defer tick.Stop()
+	for {
+		if _, err := c.Turn(ctx, log); err != nil && ctx.Err() == nil {
+			log.Warn("the ledger could not be checked, which will be retried", "error", err.Error())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Turn does one step, and says whether there is more to do now.
+func (c *Check) Turn(ctx context.Context, log *slog.Logger) (more bool, err error) {
+	c.mu.Lock()
+	state := c.state
+	c.mu.Unlock()
+	now := c.db.Now()
+	if state.Holder != c.holder || state.Until-now < (checkLease-checkStore).Milliseconds() {
+		if state, err = c.store(ctx, state); err != nil || state.Holder != c.holder {
+			return false, err
+		}
+	}
+	if state.Ended && now < state.Began+checkEvery.Milliseconds() {
+		return false, nil
+	}
+	if state.Ended || state.Began == 0 {
+		state = checkState{Began: now, Before: state.Found, Holder: state.Holder, Until: state.Until}
+	}
+	var found []Mismatch
+	err = c.db.Read(ctx, func(q db.Q) (err error) {
+		if err = q.Snapshot(); err == nil {
+			found, err = state.step(q)
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, m := range found {
+		log.Error("the ledger contradicts itself", "transaction_id", m.TransactionID, "account_id", m.AccountID, "mismatch", m.String())
+	}
+	state.Found += len(found)
+	c.mu.Lock()
+	c.state = state
+	c.mu.Unlock()
+	if state.Ended {
+		_, err = c.store(ctx, state)
+	}
+	return !state.Ended, err
+}
+
+// step looks at some postings or some transactions.
+func (s *checkState) step(q db.Q) (found []Mismatch, err error) {
+	if s.Accounts {
+		var read int
+		s.Transaction, read, _, found, err = checkTransactions(q, s.Transaction)
+		s.Ended = read < verifyChunk
+		return found, err
+	}
+	if s.Walker.Account == "" {
+		more, err := s.Walker.begin(q)
+		s.Accounts = !more
+		if err != nil || !more {
+			return nil, err
+		}
+	}
+	for budget := verifyChunk; budget > 0; { // small accounts share a step
+		rows, some, err := s.Walker.step(q)
+		if found = append(found, some...); err != nil || rows == verifyChunk {
+			return found, err
+		}
+		budget -= rows + 10
+		more, err := s.Walker.begin(q)
+		if s.Accounts = !more; err != nil || !more {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// store stores how far the check has come, and takes or keeps the lease. If another node has it, or
+// has gone on, the state is what that one has stored.
+func (c *Check) store(ctx context.Context, state checkState) (checkState, error) {
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	next, err := db.Write(ctx, c.db, by, func(tx *db.Tx) (checkState, audit.Event, error) {
+		event := audit.None("a check changes nothing")
+		var text string
+		if _, err := tx.Row(`SELECT value FROM setting WHERE name = $1`, checkName).Scan(&text); err != nil {
+			return state, event, err
+		}
+		next := state
+		if text != c.stored || next.Holder != c.holder { // somebody else has stored it
+			next = checkState{}
+			if text != "" {
+				if err := json.Unmarshal([]byte(text), &next); err != nil {
+					return state, event, fmt.Errorf("read how far the ledger is checked: %w", err)
+				}
+			}
+			if next.Holder != c.holder && next.Until > tx.Now() {
+				return next, event, nil
+			}
+		}
+		next.Holder, next.Until = c.holder, tx.Now()+checkLease.Milliseconds()
+		value, err := json.Marshal(next)
+		if err != nil {
+			return state, event, err
+		}
+		swapped, err := tx.Row(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2 WHERE setting.value = $3 RETURNING name`,
+			checkName, string(value), text).Scan(new(string))
+		if err == nil && !swapped {
+			next.Holder = ""
+		}
+		return next, event, err
+	})
+	if err != nil {
+		return state, err
+	}
+	value, err := json.Marshal(next)
+	c.mu.Lock()
+	c.state, c.stored = next, string(value)
+	c.mu.Unlock()
+	return next, err
+}

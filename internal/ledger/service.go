@@ -1,0 +1,296 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// Config is what the rails of a server allow.
+type Config struct {
+	LiveAllowed bool     // some rail moves real money
+	Currencies  []string // of the rails; the first one is for accounts that name none
+}
+
+// Service keeps accounts.
+type Service struct {
+	db        *db.DB
+	authority *access.Authority
+	cursors   *web.Cursors
+	config    Config
+}
+
+// New makes the service.
+func New(d *db.DB, a *access.Authority, c *web.Cursors, config Config) *Service {
+	return &Service{db: d, authority: a, cursors: c, config: config}
+}
+
+func wire(a Account) api.Account {
+	return api.Account{
+		ID: a.ID, WorkspaceID: a.WorkspaceID, Name: a.Name, Currency: a.Currency, Mode: a.Mode, Status: a.Status,
+		AvailableBalance: a.Available, PendingBalance: a.Pending, ReservedBalance: a.Reserved, TotalBalance: a.Available + a.Pending + a.Reserved,
+		CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
+	}
+}
+
+// List returns the accounts of a workspace, oldest first.
+func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.Account], error) {
+	workspaceID, err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AccountsRead)
+	}
+	if err != nil {
+		return web.Page[api.Account]{}, err
+	}
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(a api.Account) string { return a.ID },
+		func(q db.Q, after string, take int) ([]api.Account, error) {
+			return accountsOf(q, workspaceID, after, take)
+		}, "accounts", workspaceID)
+}
+
+// Create opens an account with nothing in it.
+func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web.Made[api.Account], error) {
+	var none web.Made[api.Account]
+	workspaceID, err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AccountsWrite)
+	}
+	if err != nil {
+		return none, err
+	}
+	currency, mode := s.config.Currencies[0], api.ModeSandbox
+	if in.Currency != nil {
+		currency = *in.Currency
+	}
+	if in.Mode != nil {
+		mode = *in.Mode
+	}
+	var v fault.Violations
+	if !slices.Contains(s.config.Currencies, currency) {
+		v.Add("currency", "must be one of "+strings.Join(s.config.Currencies, ", "))
+	}
+	if mode == api.ModeLive && !s.config.LiveAllowed {
+		v.Add("mode", "must be sandbox: no rail of this server moves real money")
+	}
+	if err := v.Err(); err != nil {
+		return none, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Account], audit.Event, error) {
+		a, err := NewAccount(tx, workspaceID, in.Name, currency, mode)
+		return web.Made[api.Account]{Of: wire(a)}, Created(a), err
+	})
+}
+
+// Created is the audit event of a new account.
+func Created(a Account) audit.Event {
+	event := audit.Event{Action: audit.LedgerAccountCreated, WorkspaceID: a.WorkspaceID, ResourceID: a.ID, Description: "Opened account " + a.Name}
+	event.Changes.Add("name", nil, a.Name)
+	event.Changes.Add("currency", nil, a.Currency)
+	event.Changes.Add("mode", nil, a.Mode)
+	return event
+}
+
+// enter finds an account and requires a permission in its workspace.
+func (s *Service) enter(ctx context.Context, by db.Caller, id string, need access.Permission) (a Account, err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		a, err = FindAccount(q, id)
+		return err
+	})
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, a.WorkspaceID, need)
+	}
+	return a, fault.Instead(err, fault.ResourceNotFound, fault.Missing("account"))
+}
+
+// Get returns an account.
+func (s *Service) Get(ctx context.Context, by db.Caller, in Input) (api.Account, error) {
+	a, err := s.enter(ctx, by, in.ID, access.AccountsRead)
+	if err != nil {
+		return api.Account{}, err
+	}
+	return wire(a), nil
+}
+
+// Balances returns the balances of an account, all of the same moment.
+func (s *Service) Balances(ctx context.Context, by db.Caller, in Input) (api.AccountBalances, error) {
+	a, err := s.enter(ctx, by, in.ID, access.AccountsRead)
+	if err != nil {
+		return api.AccountBalances{}, err
+	}
+	return api.AccountBalances{
+		AccountID: a.ID, Currency: a.Currency, AvailableBalance: a.Available, PendingBalance: a.Pending, ReservedBalance: a.Reserved,
+		TotalBalance: a.Available + a.Pending + a.Reserved, AsOf: s.db.Now(),
+	}, nil
+}
+
+// Update renames an account, freezes it, makes it active again, or closes it for ever.
+func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Account, error) {
+	if _, err := s.enter(ctx, by, in.ID, access.AccountsWrite); err != nil {
+		return api.Account{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Account, audit.Event, error) {
+		before, err := LockAccount(tx, in.ID)
+		if err != nil {
+			return api.Account{}, audit.Event{}, err
+		}
+		after := before
+		if in.Name != nil {
+			after.Name = *in.Name
+		}
+		if in.Status != nil {
+			after.Status = *in.Status
+		}
+		event := changed(before, after)
+		switch {
+		case len(event.Changes) == 0:
+			return wire(before), audit.None("nothing changed"), nil
+		case before.Status == api.AccountClosed:
+			return api.Account{}, event, fault.New(fault.AccountClosed, "account %s is closed, and stays so", before.ID)
+		case after.Status == api.AccountClosed && before.Available+before.Reserved+before.Pending > 0:
+			return api.Account{}, event, fault.New(fault.AccountNotEmpty, "an account is closed when nothing is available, reserved or pending")
+		}
+		after, err = saveAccount(tx, after)
+		return wire(after), event, err
+	})
+}
+
+// changed is the audit event of an account that was changed.
+func changed(before, after Account) audit.Event {
+	event := audit.Event{Action: audit.LedgerAccountUpdated, WorkspaceID: after.WorkspaceID, ResourceID: after.ID, Description: "Renamed account " + before.Name}
+	if before.Status != after.Status {
+		switch after.Status {
+		case api.AccountFrozen:
+			event.Action, event.Description = audit.LedgerAccountFrozen, "Froze account "+before.Name
+		case api.AccountClosed:
+			event.Action, event.Description = audit.LedgerAccountClosed, "Closed account "+before.Name
+		default:
+			event.Action, event.Description = audit.LedgerAccountUnfrozen, "Unfroze account "+before.Name
+		}
+	}
+	event.Changes.Add("name", before.Name, after.Name)
+	event.Changes.Add("status", before.Status, after.Status)
+	return event
+}
+
+// Transfer moves money between two accounts of a workspace. It takes whoever sets the rules of
+// accounts, and not only whoever makes payouts: the money comes under the rules of the other account.
+func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) (web.Made[api.Transfer], error) {
+	var none web.Made[api.Transfer]
+	source, err := s.enter(ctx, by, in.SourceAccountID, access.AccountsWrite)
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, source.WorkspaceID, access.PayoutsCreate)
+	}
+	var destination Account
+	if err == nil {
+		destination, err = s.enter(ctx, by, in.DestinationAccountID, access.AccountsWrite)
+	}
+	switch {
+	case err != nil:
+		return none, err
+	case destination.WorkspaceID != source.WorkspaceID:
+		return none, fault.Invalid("destination_account_id", "must be an account of the same workspace")
+	case destination.Currency != source.Currency || destination.Mode != source.Mode:
+		return none, fault.Invalid("destination_account_id", "must be an account of the same currency and mode")
+	}
+	var description string
+	if in.Description != nil {
+		description = *in.Description
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Transfer], audit.Event, error) {
+		t := api.Transfer{
+			ID: tx.NewID("trf"), WorkspaceID: source.WorkspaceID, SourceAccountID: source.ID, DestinationAccountID: destination.ID,
+			Amount: in.Amount, Currency: source.Currency, Description: description, CreatedAt: tx.Now(),
+		}
+		event := audit.Event{
+			Action: audit.TransferCreated, WorkspaceID: source.WorkspaceID, ResourceID: t.ID,
+			Description: "Moved " + api.FormatAmount(in.Amount, source.Currency) + " from " + source.Name + " to " + destination.Name,
+		}
+		event.Changes.Add("source_account_id", nil, t.SourceAccountID)
+		event.Changes.Add("destination_account_id", nil, t.DestinationAccountID)
+		event.Changes.Add("amount_cents", nil, t.Amount)
+		list := []Transaction{{KindTransfer, source.WorkspaceID, t.ID, description, []Move{
+			{source.ID, BucketAvailable, -in.Amount}, {destination.ID, BucketAvailable, in.Amount},
+		}}}
+		ids, refused, err := post(tx, source.ID, list)
+		if err == nil && refused == source.ID {
+			err = whyNotSpent(tx, source.ID, in.Amount)
+		} else if err == nil && refused != "" {
+			err = whyRefused(tx, refused, net(list)[refused])
+		}
+		if err != nil {
+			return none, event, err
+		}
+		t.TransactionID = ids[0]
+		return web.Made[api.Transfer]{Of: t}, event, nil
+	})
+}
+
+// whyNotSpent says why an account does not pay an amount.
+func whyNotSpent(tx *db.Tx, id string, amount int64) error {
+	a, err := FindAccount(tx.Q, id)
+	if err == nil && a.Status != api.AccountActive {
+		return notActive(a)
+	}
+	return cmp.Or(err, insufficient(a.Available, amount))
+}
+
+// Postings returns a page of what happened to an account, newest first.
+func (s *Service) Postings(ctx context.Context, by db.Caller, in PostingsInput) (web.Page[api.Posting], error) {
+	a, err := s.enter(ctx, by, in.ID, access.AccountsRead)
+	if err != nil {
+		return web.Page[api.Posting]{}, err
+	}
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "postings", a.ID, given(in.Bucket), given(in.Reference), given(in.Since), given(in.Until))
+	if err != nil {
+		return web.Page[api.Posting]{}, err
+	}
+	var rows []api.Posting
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		rows, err = postingsOf(q, a, in, window)
+		return err
+	})
+	if err != nil {
+		return web.Page[api.Posting]{}, err
+	}
+	return web.NewPage(window, rows, position), nil
+}
+
+// given is a filter as a part of what a cursor is bound to.
+func given(filter *string) string {
+	if filter == nil {
+		return ""
+	}
+	return "=" + *filter
+}
+
+// Deposits returns a page of what came into a workspace, or into one of its accounts, newest first.
+func (s *Service) Deposits(ctx context.Context, by db.Caller, in DepositsInput) (web.Page[api.Deposit], error) {
+	workspaceID, err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AccountsRead)
+	}
+	if err != nil {
+		return web.Page[api.Deposit]{}, err
+	}
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "deposits", workspaceID, given(in.AccountID))
+	if err != nil {
+		return web.Page[api.Deposit]{}, err
+	}
+	var rows []api.Deposit
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		rows, err = depositsOf(q, workspaceID, in.AccountID, window)
+		return err
+	})
+	if err != nil {
+		return web.Page[api.Deposit]{}, err
+	}
+	return web.NewPage(window, rows, func(d api.Deposit) string { return d.ID }), nil
+}

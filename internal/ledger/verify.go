@@ -1,0 +1,329 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"bursar/internal/db"
+)
+
+// Mismatch is where the ledger contradicts itself.
+type Mismatch struct {
+	TransactionID string `json:"transaction_id,omitzero"`
+	AccountID     string `json:"account_id,omitzero"`
+	Number        int64  `json:"number,omitzero"` // of the posting
+	Problem       string `json:"problem"`
+}
+
+func (m Mismatch) String() string {
+	text := ""
+	if m.Number > 0 {
+		text = fmt.Sprintf("posting %d of ", m.Number)
+	}
+	if m.AccountID != "" {
+		text += "account " + m.AccountID + ", "
+	}
+	if m.TransactionID != "" {
+		text += "transaction " + m.TransactionID + ", "
+	}
+	return text[:max(0, len(text)-2)] + ": " + m.Problem
+}
+
+// Report is what a verification has found. It stops after maxMismatches.
+type Report struct {
+	Accounts     int64      `json:"accounts"`
+	Postings     int64      `json:"postings"`
+	Transactions int64      `json:"transactions"`
+	Mismatches   []Mismatch `json:"mismatches"`
+}
+
+const (
+	maxMismatches = 1000
+	verifyChunk   = 1000 // rows of one query
+)
+
+// Verify recomputes the whole ledger: that the postings of each account are numbered without gaps,
+// that each running balance follows from the one before, that no bucket was ever on the wrong side,
+// that no payout ended more than was reserved for it, that the buckets of each account are those of its last
+// postings, and that each transaction sums to zero in one currency and mode.
+//
+// All of it is read in one snapshot or, online, account by account and some transactions at a time, so
+// that a busy store need not keep what it was for long. progress is told how many postings were looked
+// at, of how many; each is looked at twice.
+func Verify(ctx context.Context, d *db.DB, online bool, progress func(done, total int64)) (Report, error) {
+	v := &verification{db: d, ctx: ctx, progress: progress, report: Report{Mismatches: []Mismatch{}}}
+	v.read = func(fn func(q db.Q) error) error {
+		return d.Read(ctx, func(q db.Q) error {
+			if err := q.Snapshot(); err != nil {
+				return err
+			}
+			return fn(q)
+		})
+	}
+	if online {
+		err := v.all()
+		return v.report, err
+	}
+	err := v.read(func(q db.Q) error {
+		v.read = func(fn func(q db.Q) error) error { return fn(q) }
+		return v.all()
+	})
+	return v.report, err
+}
+
+type verification struct {
+	db          *db.DB
+	ctx         context.Context
+	read        func(fn func(q db.Q) error) error
+	progress    func(done, total int64)
+	done, total int64
+	report      Report
+}
+
+func (v *verification) add(some []Mismatch) {
+	v.report.Mismatches = append(v.report.Mismatches, some...)
+}
+
+func (v *verification) told(rows int) error {
+	v.done += int64(rows)
+	v.progress(min(v.done, v.total), v.total)
+	if len(v.report.Mismatches) >= maxMismatches {
+		return errEnough
+	}
+	return v.ctx.Err()
+}
+
+var errEnough = fmt.Errorf("more than %d mismatches", maxMismatches)
+
+func (v *verification) all() error {
+	err := v.read(func(q db.Q) error {
+		_, err := q.Row(`SELECT CAST(coalesce(sum(postings), 0) AS BIGINT) FROM ledger_account`).Scan(&v.total)
+		return err
+	})
+	v.total *= 2
+	if err == nil {
+		err = v.accounts()
+	}
+	if err == nil {
+		err = v.transactions()
+	}
+	if err == errEnough {
+		err = nil
+	}
+	return err
+}
+
+// accounts verifies each account, in a snapshot of its own if there is not one of all.
+func (v *verification) accounts() error {
+	for walk := (walker{}); ; {
+		err := v.read(func(q db.Q) error {
+			found, err := walk.begin(q)
+			if err != nil || !found {
+				walk = walker{}
+				return err
+			}
+			walk.open = map[string]int64{}
+			for more := true; more; {
+				rows, some, err := walk.step(q)
+				if err != nil {
+					return err
+				}
+				v.report.Postings += int64(rows)
+				v.add(some)
+				if err := v.told(rows); err != nil {
+					return err
+				}
+				more = rows == verifyChunk
+			}
+			return nil
+		})
+		if err != nil || walk.Account == "" {
+			return err
+		}
+		v.report.Accounts++
+	}
+}
+
+func (v *verification) transactions() error {
+	for after := ""; ; {
+		var read, postings int
+		var some []Mismatch
+		err := v.read(func(q db.Q) (err error) {
+			after, read, postings, some, err = checkTransactions(q, after)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		v.report.Transactions += int64(read)
+		v.add(some)
+		if err := v.told(postings); err != nil || read < verifyChunk {
+			return err
+		}
+	}
+}
+
+// walker goes through the postings of accounts. It can be stored, and go on later.
+type walker struct {
+	Account   string `json:"account"`
+	Number    int64  `json:"number"` // of the last posting that was looked at
+	At        int64  `json:"at"`
+	Available int64  `json:"available"`
+	Reserved  int64  `json:"reserved"`
+	Pending   int64  `json:"pending"`
+
+	open map[string]int64 // what is reserved, by payout; nil if that is not looked at
+}
+
+// begin goes to the next account, if there is one.
+func (w *walker) begin(q db.Q) (found bool, err error) {
+	next := walker{}
+	found, err = q.Row(`SELECT id FROM ledger_account WHERE id > $1 ORDER BY id LIMIT 1`, w.Account).Scan(&next.Account)
+	if found {
+		*w = next
+	}
+	return found, err
+}
+
+// step looks at the next postings of the account. Where there are no more than were read, it compares
+// the account with them, in the snapshot that the caller has.
+func (w *walker) step(q db.Q) (rows int, found []Mismatch, err error) {
+	a, err := FindAccount(q, w.Account)
+	if err != nil {
+		return 0, nil, err
+	}
+	balance := sums{available: w.Available, reserved: w.Reserved, pending: w.Pending}
+	err = q.Each(func(r db.Rows) error {
+		rows++
+		number, transaction, bucket, amount, stored, at := r.Int(0), r.Text(1), Bucket(r.Text(2)), r.Int(3), r.Int(4), r.Int(5)
+		wrong := func(format string, args ...any) {
+			found = append(found, Mismatch{transaction, a.ID, number, fmt.Sprintf(format, args...)})
+		}
+		if number != w.Number+1 {
+			wrong("the posting before it is %d", w.Number)
+		}
+		if at < w.At {
+			wrong("it is older than the posting before it")
+		}
+		if r.Null(6) {
+			wrong("its transaction does not exist")
+		}
+		if running := balance.bucket(bucket); running == nil {
+			wrong("there is no bucket %q", bucket)
+		} else {
+			if *running+amount != stored {
+				wrong("%s was %d and changed by %d, but the balance is %d", bucket, *running, amount, stored)
+			}
+			*running = stored // so that one wrong posting is told of once
+			if !a.sided(bucket, stored) {
+				wrong("%s of a %s account is %d", bucket, a.Kind, stored)
+			}
+		}
+		if w.open != nil && bucket == BucketReserved {
+			reference := r.Text(6)
+			if w.open[reference] += amount; w.open[reference] < 0 {
+				wrong("more was taken from what is reserved for %s than was reserved", reference)
+			}
+			if w.open[reference] == 0 {
+				delete(w.open, reference)
+			}
+		}
+		w.Number, w.At = number, at
+		return nil
+	}, `SELECT p.number, p.transaction_id, p.bucket, p.amount, p.balance, p.created_at, t.reference
+		FROM ledger_posting p LEFT JOIN ledger_transaction t ON t.id = p.transaction_id WHERE p.account_id = $1 AND p.number > $2 ORDER BY p.number LIMIT $3`,
+		w.Account, w.Number, verifyChunk)
+	w.Available, w.Reserved, w.Pending = balance.available, balance.reserved, balance.pending
+	if err == nil && rows < verifyChunk {
+		found = append(found, w.compare(a)...)
+	}
+	return rows, found, err
+}
+
+// sided says whether a balance is on the side that the kind of the account allows.
+func (a Account) sided(b Bucket, balance int64) bool {
+	switch {
+	case b != BucketAvailable:
+		return balance >= 0 && (a.Kind == Customer || balance == 0)
+	case a.Kind == Bank:
+		return balance <= 0
+	case a.Kind == Suspense:
+		return true
+	}
+	return balance >= 0
+}
+
+// compare says where an account is not what its postings make of it.
+func (w *walker) compare(a Account) (found []Mismatch) {
+	for _, one := range []struct {
+		what           string
+		stored, follow int64
+	}{
+		{"the number of the last posting", a.Postings, w.Number},
+		{"available", a.Available, w.Available}, {"reserved", a.Reserved, w.Reserved}, {"pending", a.Pending, w.Pending},
+	} {
+		if one.stored != one.follow {
+			found = append(found, Mismatch{AccountID: a.ID, Problem: fmt.Sprintf("%s is %d, but %d follows from its postings", one.what, one.stored, one.follow)})
+		}
+	}
+	for bucket, balance := range map[Bucket]int64{BucketAvailable: a.Available, BucketReserved: a.Reserved, BucketPending: a.Pending} {
+		if !a.sided(bucket, balance) {
+			found = append(found, Mismatch{AccountID: a.ID, Problem: fmt.Sprintf("%s of a %s account is %d", bucket, a.Kind, balance)})
+		}
+	}
+	return found
+}
+
+// checkTransactions looks at the next transactions, and returns the id of the last one.
+func checkTransactions(q db.Q, after string) (last string, read, postings int, found []Mismatch, err error) {
+	ids, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT id FROM ledger_transaction WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
+	if err != nil || len(ids) == 0 {
+		return after, 0, 0, nil, err
+	}
+	last = ids[len(ids)-1]
+	type part struct {
+		account        string
+		number, amount int64
+	}
+	parts := make(map[string][]part, len(ids))
+	err = q.Each(func(r db.Rows) error {
+		parts[r.Text(0)] = append(parts[r.Text(0)], part{r.Text(1), r.Int(2), r.Int(3)})
+		postings++
+		return nil
+	}, `SELECT transaction_id, account_id, number, amount FROM ledger_posting WHERE transaction_id > $1 AND transaction_id <= $2 ORDER BY transaction_id, account_id, number`,
+		after, last)
+	if err != nil {
+		return after, 0, 0, nil, err
+	}
+	accounts := map[string]Account{}
+	for _, id := range ids {
+		var sum int64
+		var first Account
+		for i, p := range parts[id] {
+			a, known := accounts[p.account]
+			if !known {
+				if a, err = FindAccount(q, p.account); err != nil {
+					return after, 0, 0, nil, err
+				}
+				accounts[p.account] = a
+			}
+			if i == 0 {
+				first = a
+			}
+			sum += p.amount
+			switch {
+			case a.ID == "":
+				found = append(found, Mismatch{id, p.account, p.number, "the account does not exist"})
+			case a.Currency != first.Currency || a.Mode != first.Mode:
+				found = append(found, Mismatch{id, p.account, p.number, "it moves money between currencies or modes"})
+			}
+		}
+		if n := len(parts[id]); n < 2 {
+			found = append(found, Mismatch{TransactionID: id, Problem: fmt.Sprintf("it has %d postings", n)})
+		} else if sum != 0 {
+			found = append(found, Mismatch{TransactionID: id, Problem: fmt.Sprintf("its postings sum to %d", sum)})
+		}
+	}
+	return last, len(ids), postings, found, nil
+}

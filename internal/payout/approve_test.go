@@ -1,0 +1,360 @@
+package payout_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/config"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+const batches = "/v2/batch-payout-requests"
+
+func TestAnotherPersonApprovesAPayoutBeforeItsMoneyIsTaken(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		for name, approve := range map[string]func(id string) *servertest.Answer{
+			"at the payout": func(id string) *servertest.Answer { return approve(second, id) },
+			"at the approval": func(id string) *servertest.Answer {
+				return second.Approve(second.Get(payouts + "/" + id).Text("approval_id"))
+			},
+		} {
+			before := maker.Balances(account)
+			var p api.Payout
+			maker.Post(payouts, request(account, 10_000, body{"description": name})).Created().Data(&p)
+			if p.Status != api.PayoutInitiated || p.ApprovalID == "" || !strings.Contains(p.ApprovalReason, "Another person has to approve") {
+				t.Fatalf("the payout is %+v", p)
+			}
+			has(maker, account, before[0], before[1])
+			approve(p.ID).OK()
+			state(maker, p.ID, "pending")
+			has(maker, account, before[0]-10_000, before[1]+10_000)
+			if got := n.Audited(t, p.ID); !slices.Equal(got, []string{"payout.request.created", "payout.request.approved"}) {
+				t.Errorf("the story is %v", got)
+			}
+			second.Post(payouts+"/"+p.ID+"/approve", body{"digest": "x"}).Fails(422, "PAYOUT_STATE") // twice
+			has(maker, account, before[0]-10_000, before[1]+10_000)
+		}
+	})
+}
+
+func TestApprovingTwiceAtOnceTakesTheMoneyOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		id := pay(maker, account, 10_000)
+		digest := second.Get("/v1/approvals/" + second.Get(payouts+"/"+id).Text("approval_id")).OK().Text("digest")
+		answers := servertest.SideBySide(6, func(int) *servertest.Answer { return second.Post(payouts+"/"+id+"/approve", body{"digest": digest}) })
+		got := servertest.Statuses(answers)
+		if got["200"] != 1 || got["422 PAYOUT_STATE"]+got["422 APPROVAL_DECIDED"] != 5 {
+			t.Errorf("the answers are %v", got)
+		}
+		has(maker, account, 90_000, 10_000)
+	})
+}
+
+func TestWhatWasRejectedOrCancelledIsNotApproved(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		for _, end := range []struct {
+			by     *servertest.Client
+			step   string
+			reason string
+			state  string
+			action string
+		}{
+			{second, "reject", "unknown invoice", "rejected", "payout.request.rejected"},
+			{maker, "cancel", "asked for twice", "void", "payout.request.cancelled"},
+		} {
+			id := pay(maker, account, 10_000)
+			one := payouts + "/" + id
+			approval := maker.Get(one).OK().Text("approval_id")
+			digest := second.Get("/v1/approvals/" + approval).OK().Text("digest")
+			var p api.Payout
+			end.by.Post(one+"/"+end.step, body{"reason": end.reason}).OK().Data(&p)
+			if p.Status != api.PayoutCancelled || p.CancelReason != end.reason {
+				t.Errorf("after %s the payout is %+v", end.step, p)
+			}
+			second.Post(one+"/approve", body{"digest": digest}).Fails(422, "PAYOUT_STATE")
+			second.Post("/v1/approvals/"+approval+"/approve", body{"digest": digest, "verification": "x"}).Fails(422, "APPROVAL_DECIDED")
+			if got := second.Get("/v1/approvals/" + approval).OK().Text("state"); got != end.state {
+				t.Errorf("after %s the approval is %s", end.step, got)
+			}
+			if got := n.Audited(t, id); !slices.Equal(got, []string{"payout.request.created", end.action}) {
+				t.Errorf("the story is %v", got)
+			}
+			has(maker, account, 100_000, 0)
+		}
+	})
+}
+
+func TestOneOfApproveRejectAndCancelWins(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(1_000_000)
+		for round := range 6 {
+			id := pay(maker, account, 10_000)
+			one := payouts + "/" + id
+			before := maker.Balances(account)
+			digest := second.Get("/v1/approvals/" + second.Get(one).Text("approval_id")).OK().Text("digest")
+			answers := servertest.SideBySide(3, func(i int) *servertest.Answer {
+				switch (i + round) % 3 {
+				case 0:
+					return second.Post(one+"/approve", body{"digest": digest})
+				case 1:
+					return second.Post(one+"/reject", body{"reason": "no"})
+				}
+				return maker.Post(one+"/cancel", nil)
+			})
+			got := servertest.Statuses(answers)
+			// What is approved can be cancelled as well: then both have won, in that order.
+			status := maker.Get(one).OK().Text("status")
+			switch {
+			case status == "pending" && got["200"] == 1:
+				has(maker, account, before[0]-10_000, before[1]+10_000)
+			case status == "cancelled" && got["200"] >= 1 && got["200"] <= 2:
+				has(maker, account, before[0], before[1])
+			default:
+				t.Errorf("the payout is %s after %v", status, got)
+			}
+		}
+	})
+}
+
+func TestAnApproverHearsThatTheMoneyIsGone(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		one, two := pay(maker, account, 60_000), pay(maker, account, 60_000)
+		approve(second, one).OK()
+		refused := approve(second, two).Fails(422, "INSUFFICIENT_FUNDS")
+		if !strings.Contains(string(refused.Body), `"available_balance":40000,"requested_amount":60000`) {
+			t.Errorf("the answer is %s", refused.Body)
+		}
+		state(maker, two, "initiated")
+		has(maker, account, 40_000, 60_000)
+		maker.Patch("/v2/accounts/"+account, body{"status": "frozen"}).OK()
+		approve(second, two).Fails(422, "ACCOUNT_FROZEN")
+		maker.Patch("/v2/accounts/"+account, body{"status": "active"}).OK()
+		x.Deposit(account, 20_000)
+		approve(second, two).OK()
+		has(maker, account, 0, 120_000)
+	})
+}
+
+func TestNobodyApprovesWhatTheyHadAPartIn(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		owner, colleague := x.Owner, x.Member("admin")
+		third := n.Person(t, x.Member("admin"))
+		x.EverybodyCounts()
+		account := x.Account(10_000_000)
+		person := func(c *servertest.Client) *servertest.Client { return n.Person(t, c) }
+		clientOf := func(maker *servertest.Client) *servertest.Client {
+			by := db.Caller{}
+			by.ID = maker.UserID
+			id, secret, err := n.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Robot", "disbursement_manager")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n.Holder(t, n.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
+		}
+		draft := func(c *servertest.Client) string { return pay(c, account, 1_000, body{"status": "draft"}) }
+		publish := func(c *servertest.Client, id string) string {
+			c.Post(payouts+"/"+id+"/publish", nil).OK()
+			return id
+		}
+		for name, c := range map[string]struct {
+			make     func() string
+			approver *servertest.Client
+			allowed  bool
+		}{
+			"the maker with a key, by that key":        {func() string { return pay(owner, account, 1_000) }, owner, false},
+			"the maker with a key, as a person":        {func() string { return pay(owner, account, 1_000) }, person(owner), false},
+			"the maker as a person":                    {func() string { return pay(person(owner), account, 1_000) }, person(owner), false},
+			"the maker of the client":                  {func() string { return pay(clientOf(owner), account, 1_000) }, person(owner), false},
+			"somebody else for a client":               {func() string { return pay(clientOf(owner), account, 1_000) }, third, true},
+			"a machine client":                         {func() string { return pay(owner, account, 1_000) }, clientOf(colleague), false},
+			"a colleague's key":                        {func() string { return pay(owner, account, 1_000) }, colleague, false},
+			"a colleague":                              {func() string { return pay(owner, account, 1_000) }, person(colleague), true},
+			"who wrote the draft":                      {func() string { return publish(colleague, draft(owner)) }, person(owner), false},
+			"who published the draft":                  {func() string { return publish(colleague, draft(owner)) }, person(colleague), false},
+			"who made the client that wrote the draft": {func() string { return publish(colleague, draft(clientOf(owner))) }, person(owner), false},
+			"who changed the draft": {func() string {
+				id := draft(owner)
+				colleague.Patch(payouts+"/"+id, body{"amount_cents": 2_000}).OK()
+				return publish(owner, id)
+			}, person(colleague), false},
+			"somebody else for a draft": {func() string { return publish(colleague, draft(owner)) }, third, true},
+		} {
+			t.Run(name, func(t *testing.T) {
+				id := c.make()
+				digest := third.On(t).Get("/v1/approvals/" + third.On(t).Get(payouts+"/"+id).OK().Text("approval_id")).OK().Text("digest")
+				got := c.approver.On(t).Post(payouts+"/"+id+"/approve", body{"digest": digest})
+				if c.allowed {
+					got.OK()
+				} else {
+					got.Fails(403, "FORBIDDEN")
+					state(owner.On(t), id, "initiated")
+				}
+			})
+		}
+	})
+}
+
+func TestAPublishedPayoutIsNotEdited(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		id := pay(maker, account, 10_000)
+		maker.Patch(payouts+"/"+id, body{"amount_cents": 20_000}).Fails(422, "PAYOUT_STATE")
+		digest := second.Get("/v1/approvals/" + second.Get(payouts+"/"+id).Text("approval_id")).OK().Text("digest")
+		// Somebody who changes the store itself does not get that approved either.
+		put(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET amount = 20000 WHERE id = $1`, id) })
+		second.Post(payouts+"/"+id+"/approve", body{"digest": digest}).Fails(422, "APPROVAL_CHANGED")
+		has(maker, account, 100_000, 0)
+	})
+}
+
+func TestAnApprovalThatExpiresCancelsItsPayout(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, _ := n.Pair(t)
+		account := x.Account(100_000)
+		id := pay(maker, account, 10_000)
+		n.Clock.Advance(30*24*time.Hour + time.Second)
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		maker = maker.Again(t)
+		state(maker, id, "cancelled")
+		if got := n.Audited(t, id); !slices.Equal(got, []string{"payout.request.created", "payout.request.expired"}) {
+			t.Errorf("the story is %v", got)
+		}
+	})
+}
+
+func TestAMethodThatCannotBePaidIsNotPaid(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(1_000_000)
+		entry := x.Entry("Ada")
+		methods := "/v1/directory/" + entry + "/receiving-methods"
+		made := maker.Post(methods, servertest.Account("1234567890", body{"institution_code": bpi})).OK()
+		method := made.Text("id")
+		ask := func() *servertest.Answer {
+			return maker.Post(payouts, request(account, 10_000, body{"settlement_account": nil, "receiving_method_id": method}))
+		}
+		unpayable := func(status string) {
+			t.Helper()
+			if got := ask().Fails(422, "METHOD_NOT_PAYABLE").Detail("status"); got != status {
+				t.Errorf("the method is %s, want %s", got, status)
+			}
+		}
+		unpayable("pending")
+		second.Approve(made.Text("approval_id")).OK()
+		unpayable("active") // and it cools
+		n.Clock.Advance(24*time.Hour + time.Second)
+		maker.Token, second = maker.Again(t).Token, n.Person(t, second.Again(t))
+		var p api.Payout
+		ask().Created().Data(&p)
+		if p.EntryID != entry || p.ReceivingMethodID != method || p.SettlementAccount.BankCode != bpi || p.SettlementAccount.BankAccountNumber != "•••• 7890" {
+			t.Errorf("the payout is %+v", p)
+		}
+		// Whoever approves hears that it cannot be paid any more.
+		maker.Patch("/v1/directory/"+entry, body{"status": "inactive"}).OK()
+		approve(second, p.ID).Fails(422, "METHOD_NOT_PAYABLE")
+		unpayable("active")
+		maker.Patch("/v1/directory/"+entry, body{"status": "active"}).OK()
+		maker.Delete(methods + "/" + method).OK()
+		approve(second, p.ID).Fails(422, "METHOD_NOT_PAYABLE")
+		ask().Fails(404, "RESOURCE_NOT_FOUND")
+		state(maker, p.ID, "initiated")
+		has(maker, account, 1_000_000, 0)
+	})
+}
+
+func TestARetriedPayoutNeedsNoOtherApprovalWhileTheOldOneHolds(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		id := pay(maker, account, 10_000)
+		approve(second, id).OK()
+		fail(t, n, id, "BANK_UNAVAILABLE")
+		maker.Post(payouts+"/"+id+"/retry", nil).OK()
+		state(maker, id, "pending")
+		fail(t, n, id, "BANK_UNAVAILABLE")
+		// A rule that demands more than was given does not let the old approval suffice.
+		maker.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2}).Created()
+		maker.Post(payouts+"/"+id+"/retry", nil).OK()
+		state(maker, id, "initiated")
+		has(maker, account, 100_000, 0)
+		approve(second, id).OK()
+		state(maker, id, "initiated") // another one is missing
+		third := n.Person(t, x.Member("admin"))
+		x.EverybodyCounts()
+		approve(third, id).OK()
+		state(maker, id, "pending")
+		has(maker, account, 90_000, 10_000)
+	})
+}
+
+func TestAClientMakesPayoutsWithItsIDAndSecret(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		by := db.Caller{}
+		by.ID = maker.UserID
+		id, secret, err := n.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Robot", "disbursement_manager")
+		if err != nil {
+			t.Fatal(err)
+		}
+		basic := []string{"Authorization", servertest.Basic(id, secret)}
+		robot := n.Stranger(t)
+		made := robot.Do("POST", payouts, request(account, 10_000), basic...).Created()
+		if got := robot.Do("GET", payouts, nil, basic...).OK().Column("id"); !slices.Equal(got, []string{made.Text("id")}) {
+			t.Errorf("the client lists %v", got)
+		}
+		robot.Do("POST", payouts+"/"+made.Text("id")+"/approve", body{"digest": "x"}, basic...).Fails(403, "FORBIDDEN")
+		approve(second, made.Text("id")).OK()
+		robot.Do("POST", payouts+"/"+made.Text("id")+"/cancel", nil, basic...).OK()
+		has(maker, account, 100_000, 0)
+		robot.Do("POST", payouts, request(account, 10_000), "Authorization", servertest.Basic(id, secret+"x")).Fails(401, "INVALID_CREDENTIALS")
+		robot.Do("POST", payouts, request(account, 10_000)).Fails(401, "UNAUTHORIZED")
+	})
+}
+
+func TestAScreeningHoldsAndRefusesPayouts(t *testing.T) {
+	t.Parallel()
+	command := filepath.Join(t.TempDir(), "screen")
+	script := "#!/bin/sh\nread -r line\ncase \"$line\" in *Sanctioned*) d=deny;; *Doubtful*) d=hold;; *) d=allow;; esac\necho \"{\\\"decision\\\": \\\"$d\\\", \\\"reason\\\": \\\"list 7\\\"}\"\n"
+	if err := os.WriteFile(command, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store, func(c *config.Serve) { c.ScreeningCommand = command })
+		x := n.Tenant(t)
+		account := x.Account(100_000)
+		to := func(name string) body {
+			return body{"settlement_account": body{"bank_account_name": name, "bank_account_number": "1234567890", "bank_code": bpi}}
+		}
+		if got := x.Owner.Post(payouts, request(account, 1_000, to("Sanctioned"))).Fails(422, "SCREENING_DENIED").Message(); !strings.Contains(got, "list 7") {
+			t.Errorf("the answer says %q", got)
+		}
+		var p api.Payout
+		x.Owner.Post(payouts, request(account, 1_000, to("Doubtful"))).Created().Data(&p)
+		if p.Status != api.PayoutInitiated || !strings.Contains(p.ApprovalReason, "list 7") {
+			t.Errorf("the payout is %+v", p)
+		}
+		state(x.Owner, pay(x.Owner, account, 1_000, to("Ada")), "pending")
+		has(x.Owner, account, 99_000, 1_000)
+	})
+}

@@ -1,0 +1,359 @@
+package payout
+
+import (
+	"fmt"
+	"slices"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+)
+
+// sending is the state of an attempt that is stored and may have been sent. The other states are
+// those of package rail.
+const sending rail.State = "sending"
+
+// Contradicted is that a rail has said one thing about an attempt and later another.
+const Contradicted = "contradicted"
+
+const (
+	// attentionAfter is how long an outcome may be unknown before somebody is told.
+	attentionAfter = 15 * 60 * 1000
+	// firstAsk and lastAsk bound how long it takes until a rail is asked again. Both are milliseconds.
+	firstAsk, lastAsk = 2 * 1000, 5 * 60 * 1000
+)
+
+// attempt is one sending of a payout.
+type attempt struct {
+	id         string
+	number     int64
+	endToEndID string
+	state      rail.State
+	code       string
+	text       string
+	reference  string
+	askAt      int64
+	asked      int64
+	createdAt  int64
+	answeredAt int64
+	settledAt  int64 // when a statement of the bank has shown it; 0 before
+
+	payout *Payout
+	stored rail.State // what the row has
+}
+
+// open says that the attempt has not ended.
+func (a *attempt) open() bool {
+	return a.state == sending || a.state == rail.Accepted || a.state == rail.Unknown
+}
+
+// duplicate says that a rail has refused a payment because it has it already.
+func duplicate(code string) bool {
+	switch code {
+	case "AM05", "DUPL", "DU01", "DU02", "DU03", "DU04", "DU05":
+		return true
+	}
+	return false
+}
+
+// change collects what answers of rails do to attempts, payouts and the ledger. Its methods decide
+// and touch no store.
+type change struct {
+	now  int64
+	next func(p *Payout) int64 // when a payout that is ready now is sent
+
+	attempts map[string]*attempt // those that are changed, by id
+	payouts  map[string]*Payout
+	was      map[string]string // the states that the rows of payouts have
+
+	complete, settle, giveBack []ledger.Reserved
+	release                    []*Payout
+	events                     []audit.Event
+	floatShort                 []*attempt // rejected because our own account with the bank is
+	contradicted               []*attempt
+}
+
+func newChange(now int64, next func(p *Payout) int64) *change {
+	return &change{now: now, next: next, attempts: map[string]*attempt{}, payouts: map[string]*Payout{}, was: map[string]string{}}
+}
+
+// touch notes that a payout will be stored.
+func (c *change) touch(p *Payout) {
+	if c.payouts[p.ID] == nil {
+		c.payouts[p.ID], c.was[p.ID] = p, p.Status
+	}
+}
+
+// become moves a payout to a state.
+func (c *change) become(p *Payout, status string) {
+	c.touch(p)
+	p.Status, p.UpdatedAt = status, c.now
+	p.EndedAt = 0
+	if status != Pending && status != Processing {
+		p.EndedAt = c.now
+	}
+}
+
+// tell adds an audit row about a payout, which has become what it is now.
+func (c *change) tell(action audit.Action, p *Payout, before, format string, args ...any) {
+	event := audit.Event{Action: action, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: fmt.Sprintf(format, args...)}
+	event.Changes.Add("status", before, p.Status)
+	c.events = append(c.events, event)
+}
+
+// decide applies an answer about an attempt.
+func (c *change) decide(a *attempt, o rail.Outcome) {
+	if o.State == rail.Rejected && duplicate(o.Code) {
+		o.State = rail.Unknown
+	}
+	p := a.payout
+	if a.state == rail.NeverCame && p.Status == Pending && (o.State == rail.Accepted || o.State == rail.Completed) {
+		c.become(p, Processing) // the rail has it after all, and it was not sent again
+		a.state = rail.Unknown
+	}
+	if !a.open() {
+		c.late(a, o)
+		return
+	}
+	first := a.state == sending
+	c.attempts[a.id] = a
+	a.code, a.text, a.answeredAt = o.Code, o.Text, c.now
+	if o.Reference != "" {
+		a.reference = o.Reference
+	}
+	switch o.State {
+	case rail.Completed:
+		c.completed(a)
+	case rail.Rejected:
+		a.state = rail.Rejected
+		if o.Code == "AM04" {
+			c.floatShort = append(c.floatShort, a)
+		}
+		c.failed(p, string(rail.FailureCode(o.Code)), o.Code, o.Text)
+	case rail.NeverCame:
+		a.state = rail.NeverCame
+		c.become(p, Pending)
+		p.SendAt = c.next(p)
+		c.known(p)
+		c.tell(audit.PayoutNeverCame, p, Processing, "Attempt %d of the payout never came to %s: it is sent again", a.number, p.Rail)
+	case rail.Accepted:
+		a.state, a.askAt = rail.Accepted, c.askAgain(a)
+		c.known(p)
+	default:
+		a.state, a.askAt = rail.Unknown, c.askAgain(a)
+		if first {
+			c.tell(audit.PayoutUnknown, p, Processing, "Nobody knows what became of attempt %d of the payout: %s is asked", a.number, p.Rail)
+			c.events[len(c.events)-1].Changes.Add("attempt", string(sending), string(rail.Unknown))
+		}
+		if c.now-a.createdAt >= attentionAfter && p.Attention == "" {
+			c.touch(p)
+			p.Attention, p.UpdatedAt = OutcomeUnknown, c.now
+			c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: nobody knows whether it was paid")
+		}
+	}
+}
+
+// askAgain returns when a rail is asked again, each time later.
+func (c *change) askAgain(a *attempt) int64 {
+	wait := int64(firstAsk) << min(a.asked, 20)
+	a.asked++
+	return c.now + min(wait, lastAsk)
+}
+
+// completed ends an open attempt: the payee has the money.
+func (c *change) completed(a *attempt) {
+	p := a.payout
+	c.attempts[a.id] = a
+	a.state, a.answeredAt = rail.Completed, c.now
+	c.become(p, Completed)
+	c.known(p)
+	p.FailureCode, p.FailureReason, p.FailureText = "", "", ""
+	c.complete = append(c.complete, p.reserved())
+	c.tell(audit.PayoutCompleted, p, Processing, "Completed the payout by %s", p.Rail)
+}
+
+// failed ends a payout whose money is reserved.
+func (c *change) failed(p *Payout, code, reason, text string) {
+	before := p.Status
+	c.release = append(c.release, p)
+	c.become(p, Failed)
+	c.known(p)
+	p.FailureCode, p.FailureReason, p.FailureText = code, reason, text
+	c.tell(audit.PayoutFailed, p, before, "The payout failed: %s", why(p))
+	c.events[len(c.events)-1].Outcome = audit.Failure
+}
+
+// why says why a payout failed or came back, in one line.
+func why(p *Payout) string {
+	text := p.FailureCode
+	for _, more := range []string{p.FailureReason, p.FailureText} {
+		if more != "" {
+			text += ", " + more
+		}
+	}
+	return text
+}
+
+// known says that somebody knows what became of a payout.
+func (c *change) known(p *Payout) {
+	if p.Attention == OutcomeUnknown {
+		c.touch(p)
+		p.Attention, p.UpdatedAt = "", c.now
+	}
+}
+
+// late takes an answer about an attempt that has ended.
+func (c *change) late(a *attempt, o rail.Outcome) {
+	switch {
+	case o.State == a.state, o.State == rail.Unknown, o.State == rail.Accepted && a.state != rail.NeverCame:
+		return // it tells nothing new
+	case a.state == rail.NeverCame && o.State == rail.Rejected, a.state == rail.Rejected && o.State == rail.NeverCame:
+		return // either way, nothing was paid
+	}
+	c.contradict(a, fmt.Sprintf("%s says that attempt %d is %s, which was %s", a.payout.Rail, a.number, o.State, a.state))
+}
+
+// contradict notes that a rail says two things about an attempt. It moves nothing.
+func (c *change) contradict(a *attempt, how string) {
+	p := a.payout
+	c.touch(p)
+	p.Attention, p.UpdatedAt = Contradicted, c.now
+	c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s", how)
+	c.contradicted = append(c.contradicted, a)
+}
+
+// settled takes it that the bank's statement shows a payment. It reports whether the payment
+// explains the money that left.
+func (c *change) settled(a *attempt, amount int64) bool {
+	p := a.payout
+	if amount != p.Amount {
+		return false
+	}
+	c.paid(a)
+	switch {
+	case a.settledAt != 0:
+		return true // another statement has shown it
+	case a.state != rail.Completed:
+		c.contradict(a, fmt.Sprintf("the bank has paid attempt %d, which was %s", a.number, a.state))
+		return false
+	}
+	c.attempts[a.id] = a
+	a.settledAt = c.now
+	c.settle = append(c.settle, p.reserved())
+	return true
+}
+
+// paid completes an attempt whose money has moved at the bank before the rail has said so.
+func (c *change) paid(a *attempt) {
+	if a.open() || a.state == rail.NeverCame && a.payout.Status == Pending {
+		c.decide(a, rail.Outcome{State: rail.Completed, Reference: a.reference})
+	}
+}
+
+// returned takes it that a payment came back. It reports whether that explains the money that came.
+func (c *change) returned(a *attempt, amount int64, o rail.Outcome) bool {
+	p := a.payout
+	if amount != p.Amount {
+		return false
+	}
+	c.paid(a)
+	switch {
+	case a.state == rail.Completed && p.Status == Reversed:
+		return true // another message has told it
+	case a.state != rail.Completed || p.Status != Completed:
+		c.contradict(a, fmt.Sprintf("the bank has returned attempt %d, which was %s", a.number, a.state))
+		return false
+	}
+	c.become(p, Reversed)
+	p.FailureCode, p.FailureReason, p.FailureText = string(rail.FailureCode(o.Code)), o.Code, o.Text
+	c.giveBack = append(c.giveBack, p.reserved())
+	c.tell(audit.PayoutReversed, p, Completed, "The payout came back: %s", why(p))
+	return true
+}
+
+// sentColumns are what the dispatcher needs to know of a payout. SQLite knows no alias of a table in
+// RETURNING.
+const sentColumns = `payout.id, payout.workspace_id, payout.account_id, payout.amount, payout.currency, payout.mode, payout.description, payout.rail, payout.institution_code, payout.account_name, payout.account_sealed,
+	payout.destination_key, payout.entry_id, payout.maker_id, payout.status, payout.attention, payout.failure_code, payout.failure_reason, payout.failure_text, payout.attempts, payout.reserved_at, payout.send_at,
+	payout.updated_at, payout.ended_at, (SELECT w.number FROM workspace w WHERE w.id = payout.workspace_id)`
+
+func readSent(r db.Rows) *Payout {
+	return &Payout{
+		ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), Amount: r.Int(3), Currency: r.Text(4), Mode: r.Text(5), Description: r.Text(6), Rail: r.Text(7),
+		Institution: r.Text(8), AccountName: r.Text(9), sealed: slices.Clone(r.Raw(10)), key: slices.Clone(r.Raw(11)), EntryID: r.Text(12), MakerID: r.Text(13),
+		Status: r.Text(14), Attention: r.Text(15), FailureCode: r.Text(16), FailureReason: r.Text(17), FailureText: r.Text(18), Attempts: r.Int(19),
+		ReservedAt: r.Int(20), SendAt: r.Int(21), UpdatedAt: r.Int(22), EndedAt: r.Int(23), workspace: r.Int(24),
+	}
+}
+
+const (
+	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at`
+	afterSent      = 25 // columns
+)
+
+func readAttempt(r db.Rows, from int) *attempt {
+	a := &attempt{
+		id: r.Text(from), number: r.Int(from + 1), endToEndID: r.Text(from + 2), state: rail.State(r.Text(from + 3)), code: r.Text(from + 4), text: r.Text(from + 5),
+		reference: r.Text(from + 6), askAt: r.Int(from + 7), asked: r.Int(from + 8), createdAt: r.Int(from + 9), answeredAt: r.Int(from + 10), settledAt: r.Int(from + 11),
+	}
+	a.stored = a.state
+	return a
+}
+
+// findAttempts reads attempts by their end-to-end ids, with their payouts. Within a transaction,
+// lock makes nobody change either before its end.
+func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[string]*attempt, error) {
+	sql := db.NewStatement(`SELECT ` + sentColumns + `, ` + attemptColumns + ` FROM payout_attempt a JOIN payout ON payout.id = a.payout_id WHERE a.end_to_end_id`)
+	addList(sql, ` IN (`, endToEndIDs)
+	sql.Add(lock(` ORDER BY payout.id, a.number`)) // in the order of payouts, so that two who lock them do not wait for each other
+	found, payouts := map[string]*attempt{}, map[string]*Payout{}
+	err := q.EachOf(sql, func(r db.Rows) error {
+		a := readAttempt(r, afterSent)
+		found[a.endToEndID] = a
+		if a.payout = payouts[r.Text(0)]; a.payout == nil {
+			a.payout = readSent(r)
+			payouts[a.payout.ID] = a.payout
+		}
+		return nil
+	})
+	return found, err
+}
+
+// store writes the change: attempts and payouts, whose rows the transaction has locked, and then
+// the ledger. What failed counts for no limit.
+func (c *change) store(tx *db.Tx, rules *Rules) error {
+	for _, a := range c.attempts {
+		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10
+			WHERE id = $1 AND state = $2`,
+			a.id, string(a.stored), string(a.state), a.code, a.text, a.reference, a.askAt, a.asked, a.answeredAt, a.settledAt); err != nil {
+			return err
+		}
+	}
+	for id, p := range c.payouts {
+		if err := tx.Exec(`UPDATE payout SET status = $3, attention = $4, failure_code = $5, failure_reason = $6, failure_text = $7, attempts = $8, send_at = $9,
+				updated_at = $10, ended_at = $11 WHERE id = $1 AND status = $2`,
+			id, c.was[id], p.Status, p.Attention, p.FailureCode, p.FailureReason, p.FailureText, p.Attempts, p.SendAt, p.UpdatedAt, p.EndedAt); err != nil {
+			return err
+		}
+	}
+	var released []ledger.Reserved
+	for _, p := range c.release {
+		released = append(released, p.reserved())
+		if err := rules.GiveBack(tx, p.spending()); err != nil {
+			return err
+		}
+	}
+	// What is completed may be settled, and what is completed or settled may be returned.
+	for _, movement := range []struct {
+		list []ledger.Reserved
+		move func(*db.Tx, []ledger.Reserved) error
+	}{{released, ledger.Release}, {c.complete, ledger.Complete}, {c.settle, ledger.Settle}, {c.giveBack, ledger.Return}} {
+		if len(movement.list) > 0 {
+			if err := movement.move(tx, movement.list); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,317 @@
+package payout_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/ledger"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+	"bursar/internal/rail/simulator"
+	"bursar/internal/vault"
+)
+
+// bank is a store with an account that has money, and the simulator behind a line that a test can cut.
+type bank struct {
+	t       tester
+	db      *db.DB
+	vault   *vault.Vault
+	account ledger.Account
+	sim     *simulator.Simulator
+	line    *line
+	rails   *rail.Rails
+	clock   *clock
+	log     *strings.Builder
+	*payout.Dispatcher
+}
+
+// tester is what a test and a random history have in common.
+type tester interface {
+	Helper()
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// line is the way to the simulator. Each hook replaces a call if it is set.
+type line struct {
+	rail.Connector
+	submit  func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error)
+	lookUp  func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error)
+	receive func() []rail.Message
+}
+
+func (l *line) Submit(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+	if l.submit != nil {
+		return l.submit(ctx, r, list)
+	}
+	return l.Connector.Submit(ctx, r, list)
+}
+
+func (l *line) LookUp(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+	if l.lookUp != nil {
+		return l.lookUp(ctx, r, list)
+	}
+	return l.Connector.LookUp(ctx, r, list)
+}
+
+func (l *line) Receive(ctx context.Context) ([]rail.Message, error) {
+	if l.receive != nil {
+		return l.receive(), nil
+	}
+	return l.Connector.Receive(ctx)
+}
+
+func (l *line) Done(ctx context.Context, m rail.Message) error {
+	if l.receive != nil {
+		return nil
+	}
+	return l.Connector.Done(ctx, m)
+}
+
+// openBank makes a bank on a new store, whose account has PHP 1,000,000.00.
+func openBank(t testing.TB, store dbtest.Store) *bank {
+	t.Helper()
+	b := &bank{t: t, clock: &clock{now: time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)}, log: &strings.Builder{}}
+	b.db = store.OpenAt(t, b.clock.Now)
+	b.vault = store.Vault(b.db)
+	if err := b.vault.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.write(func(tx *db.Tx) error {
+		if err := tx.Exec(`INSERT INTO organization (id, name, slug, created_at) VALUES ('org_1', 'One', 'one', 0)`); err != nil {
+			return err
+		}
+		return tx.Exec(`INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at) VALUES ('ws_1', 1, 'org_1', 'One', 'one', 0, 0)`)
+	})
+	b.account = b.newAccount(100_000_000)
+	b.connect()
+	return b
+}
+
+// connect makes a dispatcher, as a node that starts does.
+func (b *bank) connect() {
+	b.t.Helper()
+	b.sim = simulator.New(b.db)
+	b.line = &line{Connector: b.sim}
+	rails, err := rail.Load("", rail.Config{Simulator: b.line})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.rails = rails
+	b.Dispatcher = payout.NewDispatcher(b.db, b.vault, rails, payout.NoRules(b.db), slog.New(slog.NewTextHandler(b.log, nil)))
+}
+
+// node is a second node on the same store.
+func (b *bank) node() *bank {
+	second := *b
+	second.log = &strings.Builder{}
+	second.connect()
+	return &second
+}
+
+func (b *bank) write(fn func(tx *db.Tx) error) {
+	b.t.Helper()
+	_, err := db.Write(context.Background(), b.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), fn(tx)
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bank) newAccount(amount int64) (a ledger.Account) {
+	b.t.Helper()
+	b.write(func(tx *db.Tx) (err error) {
+		if a, err = ledger.NewAccount(tx, "ws_1", "Payroll", "PHP", api.ModeSandbox); err != nil {
+			return err
+		}
+		_, err = ledger.Post(tx, ledger.Transaction{Kind: ledger.KindDeposit, WorkspaceID: "ws_1", Reference: "dep_1", Moves: []ledger.Move{
+			{AccountID: ledger.SystemAccount(ledger.Bank, "PHP", api.ModeSandbox), Bucket: ledger.BucketAvailable, Amount: -amount},
+			{AccountID: a.ID, Bucket: ledger.BucketAvailable, Amount: amount},
+		}})
+		return err
+	})
+	return a
+}
+
+const amount = 12_345
+
+// pay stores payouts that are due, one to each number, and returns their ids.
+func (b *bank) pay(numbers ...string) (ids []string) {
+	b.t.Helper()
+	if err := b.vault.Ready(context.Background(), 1); err != nil {
+		b.t.Fatal(err)
+	}
+	b.write(func(tx *db.Tx) (err error) {
+		ids, err = payout.PutPending(tx, b.vault, b.account, 1, "instapay", amount, numbers...)
+		return err
+	})
+	return ids
+}
+
+// number is an account number that ends in four digits.
+func number(end string) string { return "123456" + end }
+
+// turn works until there is nothing to do.
+func (b *bank) turn() {
+	b.t.Helper()
+	for range 100 {
+		worked, err := b.Turn(context.Background())
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if !worked {
+			return
+		}
+	}
+	b.t.Fatal("the dispatcher finds no end")
+}
+
+// settle lets time pass, a little at a time, and works.
+func (b *bank) settle(long time.Duration) {
+	b.t.Helper()
+	b.turn()
+	for step := time.Second; long > 0; step *= 2 {
+		step = min(step, long)
+		b.clock.advance(step)
+		long -= step
+		b.turn()
+	}
+}
+
+func (b *bank) payout(id string) (p payout.Payout) {
+	b.t.Helper()
+	b.read(func(q db.Q) (err error) {
+		p, err = payout.Find(q, id)
+		return err
+	})
+	return p
+}
+
+func (b *bank) read(fn func(q db.Q) error) {
+	b.t.Helper()
+	if err := b.db.Read(context.Background(), fn); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// is checks the state of a payout: status, failure code, the rail's own, and attention.
+func (b *bank) is(id, want string) {
+	b.t.Helper()
+	p := b.payout(id)
+	got := strings.TrimSpace(strings.Join(strings.Fields(strings.Join([]string{p.Status, p.FailureCode, p.FailureReason, p.Attention}, " ")), " "))
+	if got != want {
+		b.t.Errorf("payout %s is %q, want %q", id, got, want)
+	}
+}
+
+// attempts returns the attempts of a payout as "number state".
+func (b *bank) attempts(id string) []string {
+	b.t.Helper()
+	return b.lines(`SELECT CAST(number AS TEXT), state FROM payout_attempt WHERE payout_id = $1 ORDER BY number`, id)
+}
+
+// lines returns rows with two columns.
+func (b *bank) lines(sql string, args ...any) (list []string) {
+	b.t.Helper()
+	b.read(func(q db.Q) (err error) {
+		list, err = db.Collect(q, func(r db.Rows) string { return r.Text(0) + " " + r.Text(1) }, sql, args...)
+		return err
+	})
+	return list
+}
+
+func (b *bank) count(sql string, args ...any) (n int64) {
+	b.t.Helper()
+	b.read(func(q db.Q) error {
+		_, err := q.Row(sql, args...).Scan(&n)
+		return err
+	})
+	return n
+}
+
+// told returns the actions that the audit log has about a payout, oldest first.
+func (b *bank) told(id string) []string {
+	b.t.Helper()
+	list := []string{}
+	b.read(func(q db.Q) error {
+		return q.Each(func(r db.Rows) error {
+			if text := r.Text(0); strings.Contains(text, id) {
+				_, rest, _ := strings.Cut(text, `payout.request.`)
+				action, _, _ := strings.Cut(rest, `"`)
+				list = append(list, action)
+			}
+			return nil
+		}, `SELECT entry FROM audit_log ORDER BY id`)
+	})
+	return list
+}
+
+// sound checks what must hold whatever has happened.
+func (b *bank) sound() {
+	b.t.Helper()
+	for sql, what := range map[string]string{
+		`SELECT count(*) FROM (SELECT transaction_id FROM ledger_posting GROUP BY transaction_id HAVING sum(amount) <> 0) x`: "transactions that do not sum to zero",
+		`SELECT count(*) FROM ledger_account a WHERE a.available <> coalesce((SELECT sum(amount) FROM ledger_posting p WHERE p.account_id = a.id AND p.bucket = 'available'), 0)
+			OR a.reserved <> coalesce((SELECT sum(amount) FROM ledger_posting p WHERE p.account_id = a.id AND p.bucket = 'reserved'), 0)`: "accounts that are not their postings",
+		`SELECT count(*) FROM ledger_account a WHERE a.kind = 'customer'
+			AND a.reserved <> coalesce((SELECT sum(amount) FROM payout p WHERE p.account_id = a.id AND p.status IN ('pending', 'processing')), 0)`: "accounts whose reserved money is not that of their payouts",
+		`SELECT count(*) FROM (SELECT reference FROM ledger_transaction WHERE kind IN ('release', 'complete') GROUP BY reference
+			HAVING count(*) > (SELECT count(*) FROM ledger_transaction r WHERE r.kind = 'reserve' AND r.reference = ledger_transaction.reference)) x`: "reservations that ended twice",
+		`SELECT count(*) FROM (SELECT payout_id FROM simulated_payment WHERE state NOT IN ('rejected', 'lost', 'never_came') GROUP BY payout_id HAVING count(*) > 1) x`: "payouts that the bank has accepted twice",
+		`SELECT count(*) FROM payout p WHERE (p.status = 'processing') <>
+			(1 = (SELECT count(*) FROM payout_attempt a WHERE a.payout_id = p.id AND a.state IN ('sending', 'accepted', 'unknown')))`: "payouts whose attempts do not fit",
+		`SELECT count(*) FROM payout p WHERE p.status IN ('completed', 'reversed') AND NOT EXISTS (SELECT 1 FROM simulated_payment s
+			WHERE s.payout_id = p.id AND s.state = 'completed')`: "payouts that are completed and that the bank does not know",
+		`SELECT count(*) FROM payout p WHERE p.status IN ('failed', 'cancelled') AND EXISTS (SELECT 1 FROM simulated_payment s
+			WHERE s.payout_id = p.id AND s.state IN ('completed', 'accepted'))`: "payouts that failed and that the bank has paid",
+	} {
+		if n := b.count(sql); n != 0 {
+			b.t.Errorf("%d %s", n, what)
+		}
+	}
+}
+
+func (b *bank) balances(a ledger.Account) string {
+	b.t.Helper()
+	b.read(func(q db.Q) (err error) {
+		a, err = ledger.FindAccount(q, a.ID)
+		return err
+	})
+	return fmt.Sprint(a.Available, " ", a.Reserved)
+}
+
+func equal(t tester, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}

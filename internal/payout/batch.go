@@ -1,0 +1,282 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+	"bursar/internal/web"
+)
+
+// Batch makes many payouts from one account, and tells what became of each. One that cannot be done
+// is refused alone, or with Atomic all of them together. If somebody has to approve one of them, or
+// a payout of as much as all of them together, one approval is for all.
+func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.Made[api.PayoutBatch], error) {
+	a, workspace, err := s.source(ctx, by, in.SourceAccountID, access.PayoutsCreate)
+	if err == nil {
+		err = inCurrency(a, in.Currency)
+	}
+	if err != nil {
+		return web.Made[api.PayoutBatch]{}, err
+	}
+	defer s.wake()
+	return again(func() (web.Made[api.PayoutBatch], error) {
+		b := batch{id: s.db.NewID("bat"), account: a, maker: by.ID}
+		set(&b.description, in.Description)
+		if err := s.checkBatch(ctx, by, &b, workspace, in); err != nil {
+			return web.Made[api.PayoutBatch]{}, err
+		}
+		if in.DryRun {
+			return web.Made[api.PayoutBatch]{Of: b.rehearsed(), Found: true}, nil
+		}
+		return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.PayoutBatch], audit.Event, error) {
+			b := b.clone()
+			event, err := s.storeBatch(tx, by, b)
+			if err == nil && in.Atomic {
+				err = b.allOrNone()
+			}
+			answer := b.wire()
+			answer.Results = b.results(api.BatchCreated)
+			return web.Made[api.PayoutBatch]{Of: answer, Found: b.payouts == 0}, event, err
+		})
+	})
+}
+
+// batch is a batch while it is made, or as it is stored.
+type batch struct {
+	id          string
+	account     ledger.Account
+	description string
+	maker       string
+	all         []*draft
+	need        Need
+
+	payouts, total, refused int64
+	approvalID, approvalWhy string
+	createdAt               int64
+}
+
+// clone returns a copy, since a transaction may run more than once.
+func (b batch) clone() *batch {
+	all := make([]*draft, len(b.all))
+	for i, d := range b.all {
+		one := *d
+		one.faults = append([]error{}, d.faults...)
+		all[i] = &one
+	}
+	b.all = all
+	return &b
+}
+
+// open lists the payouts that are still to be made.
+func (b *batch) open() (list []*draft) {
+	for _, d := range b.all {
+		if !d.existed && len(d.faults) == 0 {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, workspace int64, in BatchInput) error {
+	seen := map[string]bool{} // external ids
+	for _, t := range in.Payouts {
+		d := s.newDraft(by, b.account, workspace, t)
+		if d.ExternalID != "" && seen[d.ExternalID] {
+			d.faults = append(d.faults, fault.New(fault.IdempotencyConflict, "another payout of the batch has this external_id"))
+		}
+		seen[d.ExternalID] = true
+		d.Batch = b.id
+		b.all = append(b.all, d)
+	}
+	if err := s.known(ctx, b.open(), true); err != nil {
+		return err
+	}
+	list := b.open()
+	if len(list) == 0 {
+		return nil
+	}
+	if err := s.check(ctx, by, b.account, list, true); err != nil {
+		return err
+	}
+	return s.db.Read(ctx, func(q db.Q) (err error) {
+		b.need, err = s.needsBatch(q, by, b.open())
+		return err
+	})
+}
+
+// needsBatch says who has to approve a batch: whoever would have to approve the one that demands
+// most, or one of as much as all of them on a rail. Nobody gets around a rule by many small payouts.
+func (s *Service) needsBatch(q db.Q, by db.Caller, list []*draft) (Need, error) {
+	var most Need
+	sums := map[string]Payout{} // by rail
+	for _, d := range list {
+		most = most.or(d.need)
+		sum := sums[d.Rail]
+		d := d.Payout
+		d.Amount += sum.Amount
+		sums[d.Rail] = d
+	}
+	for _, sum := range sums {
+		need, err := s.needs(q, by, sum)
+		if err != nil {
+			return most, err
+		}
+		most = most.or(need)
+	}
+	return most, nil
+}
+
+// storeBatch stores a batch with the payouts that nothing speaks against.
+func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, error) {
+	list := b.open()
+	if len(list) > 0 && b.need.Approvals > 0 {
+		id, err := s.ask(tx, by, b.account, b.id, 1, KindBatch, list, b.need)
+		if err != nil {
+			return audit.Event{}, err
+		}
+		b.approvalID = id
+		for _, d := range list {
+			d.Status, d.SendAt, d.ApprovalID, d.ApprovalWhy = Initiated, 0, id, b.need.Why
+			if err := s.store(tx, d); err != nil {
+				return audit.Event{}, err
+			}
+		}
+	} else if len(list) > 0 {
+		for _, d := range list {
+			d.need = b.need
+		}
+		refused, err := s.publish(tx, by, b.account, list)
+		if err != nil {
+			return audit.Event{}, err
+		}
+		for i, d := range list {
+			if refused[i] != nil {
+				d.faults = append(d.faults, refused[i])
+			}
+		}
+	}
+	var rows []audit.Event
+	for _, d := range b.all {
+		switch {
+		case len(d.faults) > 0:
+			b.refused++
+		case !d.existed:
+			b.payouts, b.total = b.payouts+1, b.total+d.Amount
+			rows = append(rows, d.told(audit.PayoutCreated, "Asked to pay", ""))
+		}
+	}
+	if b.payouts == 0 {
+		return audit.None("no payout was made"), nil
+	}
+	b.createdAt, b.approvalWhy = tx.Now(), b.need.Why
+	event := audit.Event{Action: audit.PayoutBatchCreated, WorkspaceID: b.account.WorkspaceID, ResourceID: b.id,
+		Description: fmt.Sprintf("Asked for a batch of %s, payouts: %d: %s", rail.Money(b.total, b.account.Currency), b.payouts, b.approvalWhy)}
+	event.Changes.Add("source_account_id", nil, b.account.ID)
+	event.Changes.Add("payouts", nil, b.payouts)
+	event.Changes.Add("total_cents", nil, b.total)
+	event.Changes.Add("refused", nil, b.refused)
+	event.Changes.Add("approval_id", nil, b.approvalID)
+	return audit.All(append([]audit.Event{event}, rows...)...), tx.Exec(`INSERT INTO payout_batch (id, workspace_id, account_id, currency, description, payouts, total, refused,
+			maker_id, approval_id, approval_why, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		b.id, b.account.WorkspaceID, b.account.ID, b.account.Currency, b.description, b.payouts, b.total, b.refused,
+		b.maker, db.NullText(b.approvalID), b.approvalWhy, b.createdAt)
+}
+
+// allOrNone returns an error if a payout was refused, which names all that were.
+func (b *batch) allOrNone() error {
+	var wrong fault.Violations
+	for i, d := range b.all {
+		if len(d.faults) > 0 {
+			f := faultOf(d.faults[0])
+			wrong.Add("payouts."+strconv.Itoa(i), f.Code+": "+f.Message)
+		}
+	}
+	return wrong.Err()
+}
+
+func (b *batch) wire() api.PayoutBatch {
+	out := api.PayoutBatch{WorkspaceID: b.account.WorkspaceID, SourceAccountID: b.account.ID, Currency: b.account.Currency, Description: b.description,
+		Payouts: b.payouts, TotalCents: b.total, Refused: b.refused, MakerID: b.maker, ApprovalID: b.approvalID, ApprovalReason: b.approvalWhy,
+		CreatedAt: b.createdAt, Statuses: map[string]int64{}}
+	if b.payouts > 0 {
+		out.ID = b.id
+	}
+	for _, d := range b.all {
+		if !d.existed && len(d.faults) == 0 {
+			out.Statuses[d.Status]++
+		}
+	}
+	return out
+}
+
+// rehearsed tells what would become of a batch.
+func (b *batch) rehearsed() api.PayoutBatch {
+	for _, d := range b.all {
+		switch {
+		case len(d.faults) > 0:
+			b.refused++
+		case !d.existed:
+			b.payouts, b.total = b.payouts+1, b.total+d.Amount
+		}
+	}
+	b.approvalWhy = b.need.Why
+	out := b.wire()
+	out.ID, out.MakerID, out.Statuses, out.Results = "", "", map[string]int64{}, b.results(api.BatchValid)
+	return out
+}
+
+// results tell what became of each payout.
+func (b *batch) results(made string) []api.PayoutBatchResult {
+	list := make([]api.PayoutBatchResult, len(b.all))
+	for i, d := range b.all {
+		one := api.PayoutBatchResult{Result: made, ID: d.ID, ExternalID: d.ExternalID, Status: d.Status, SettlementRail: d.Rail, ExpectedAt: d.ExpectedAt}
+		switch {
+		case len(d.faults) > 0:
+			f := faultOf(d.faults[0])
+			one = api.PayoutBatchResult{Result: api.BatchRefused, ExternalID: d.ExternalID, Error: &f}
+		case d.existed:
+			one.Result = api.BatchExisted
+		case made == api.BatchValid:
+			one.ID = ""
+		}
+		list[i] = one
+	}
+	return list
+}
+
+// GetBatch returns a batch with how many of its payouts are in which state.
+func (s *Service) GetBatch(ctx context.Context, by db.Caller, in Input) (api.PayoutBatch, error) {
+	var b batch
+	statuses := map[string]int64{}
+	err := s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(`SELECT id, workspace_id, account_id, currency, description, payouts, total, refused, maker_id, approval_id, approval_why, created_at
+			FROM payout_batch WHERE id = $1`, in.ID).Scan(&b.id, &b.account.WorkspaceID, &b.account.ID, &b.account.Currency, &b.description, &b.payouts, &b.total,
+			&b.refused, &b.maker, &b.approvalID, &b.approvalWhy, &b.createdAt)
+		if err != nil {
+			return err
+		}
+		clear(statuses)
+		return q.Each(func(r db.Rows) error {
+			statuses[r.Text(0)] = r.Int(1)
+			return nil
+		}, `SELECT status, count(*) FROM payout WHERE batch_id = $1 GROUP BY status`, in.ID)
+	})
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, b.account.WorkspaceID, access.PayoutsRead)
+	}
+	if err != nil {
+		return api.PayoutBatch{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("batch of payout requests"))
+	}
+	out := b.wire()
+	out.Statuses = statuses
+	return out, nil
+}

@@ -1,0 +1,401 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/rail"
+	"bursar/internal/vault"
+)
+
+const (
+	// dispatchBatch is how many payouts, attempts or notices one transaction changes.
+	dispatchBatch = 500
+	// dispatchInterval is how often a node looks for what another one has left, or what the hour
+	// has brought.
+	dispatchInterval = time.Second
+	// submitTimeout is how long a rail may take to answer. The lease is longer, so that nobody asks
+	// about what may yet be sent.
+	submitTimeout = 30 * time.Second
+	dispatchLease = 2 * submitTimeout
+)
+
+// Dispatcher hands payouts to rails, and takes what rails tell. See the package's documentation.
+type Dispatcher struct {
+	db    *db.DB
+	vault *vault.Vault
+	rails *rail.Rails
+	rules *Rules
+	log   *slog.Logger
+	node  string
+	wakes []chan struct{} // one for each loop of Run
+	Alarms
+}
+
+// Alarms count what an operator has to look at.
+type Alarms struct {
+	FloatShort   atomic.Uint64 // payments that a rail refused because our own account with the bank is short
+	Contradicted atomic.Uint64 // answers that contradict an earlier one
+	Suspended    atomic.Uint64 // notices that went to suspense
+}
+
+// NewDispatcher returns the dispatcher of a node.
+func NewDispatcher(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *Rules, log *slog.Logger) *Dispatcher {
+	s := &Dispatcher{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text()}
+	for range s.steps() {
+		s.wakes = append(s.wakes, make(chan struct{}, 1))
+	}
+	return s
+}
+
+// Wake lets this node look for work at once.
+func (d *Dispatcher) Wake() {
+	for _, wake := range d.wakes {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// steps are what the dispatcher does, over and over. Each says whether there was anything to do. A
+// rail or connector that is slow holds up nobody but itself.
+func (d *Dispatcher) steps() []func(ctx context.Context) (bool, error) {
+	var list []func(ctx context.Context) (bool, error)
+	for _, r := range d.rails.All() {
+		list = append(list, func(ctx context.Context) (bool, error) { return d.send(ctx, r) })
+	}
+	for _, c := range d.rails.Connectors() {
+		list = append(list, func(ctx context.Context) (bool, error) { return d.receive(ctx, c) })
+	}
+	return append(list, d.ask)
+}
+
+// Run works until ctx ends.
+func (d *Dispatcher) Run(ctx context.Context) {
+	var loops sync.WaitGroup
+	for i, step := range d.steps() {
+		loops.Go(func() {
+			for ctx.Err() == nil {
+				worked, err := step(ctx)
+				if err != nil && ctx.Err() == nil {
+					d.log.Error("payouts wait and will go on", "error", err.Error())
+				}
+				if worked && err == nil {
+					continue
+				}
+				select {
+				case <-d.wakes[i]:
+				case <-time.After(dispatchInterval):
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	loops.Wait()
+}
+
+// Turn does every step once, and says whether there was anything to do.
+func (d *Dispatcher) Turn(ctx context.Context) (worked bool, err error) {
+	for _, step := range d.steps() {
+		did, failed := step(ctx)
+		worked, err = worked || did, errors.Join(err, failed)
+	}
+	return worked, err
+}
+
+func systemCaller() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar")} }
+
+func mode(sandbox bool) string {
+	if sandbox {
+		return api.ModeSandbox
+	}
+	return api.ModeLive
+}
+
+// send claims what is due on a rail, submits it, and stores what the rail answers.
+func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err error) {
+	down, err := d.downOn(ctx, r)
+	if err != nil || down == nil {
+		return false, err
+	}
+	claimed, err := d.claim(ctx, r, down)
+	if err != nil || len(claimed) == 0 {
+		return false, err
+	}
+	var answers []answer
+	var list []rail.Payment
+	for _, p := range claimed {
+		to, err := number(d.vault, p)
+		outcome := rail.Outcome{State: rail.Unknown, Text: "the number of the account cannot be read now"} // as the look-up will say, it never came
+		if to == audit.LostNumber {
+			outcome = rail.Outcome{State: rail.Rejected, Text: "the number of the account cannot be read: its vault key is lost"}
+		}
+		if err != nil || to == audit.LostNumber {
+			answers = append(answers, answer{EndToEndID(p.ID, p.Attempts), outcome})
+			continue
+		}
+		list = append(list, p.payment(p.Attempts, to, p.UpdatedAt))
+	}
+	answers = append(answers, exchange(ctx, r, list, r.Connector.Submit)...)
+	// The server may be stopping, but what the rail has answered is worth keeping.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
+	defer cancel()
+	if err := d.store(ctx, answers); err != nil {
+		return false, err
+	}
+	d.Wake() // the rail may have more to tell
+	return true, nil
+}
+
+// answer is what a rail says about a payment.
+type answer struct {
+	endToEndID string
+	outcome    rail.Outcome
+}
+
+// exchange calls Submit or LookUp of a rail. Whatever it does not answer for is unknown.
+func exchange(ctx context.Context, r *rail.Rail, list []rail.Payment, call func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error)) []answer {
+	if len(list) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, submitTimeout)
+	defer cancel()
+	outcomes, err := call(ctx, r, list)
+	answers := make([]answer, len(list))
+	for i, p := range list {
+		answers[i] = answer{p.EndToEndID, rail.Outcome{State: rail.Unknown}}
+		switch {
+		case err != nil:
+			answers[i].outcome.Text = err.Error()
+		case i < len(outcomes):
+			answers[i].outcome = outcomes[i]
+		}
+	}
+	return answers
+}
+
+// downOn returns the institutions that are down, or nil if the rail is down itself.
+func (d *Dispatcher) downOn(ctx context.Context, r *rail.Rail) (down []any, err error) {
+	down = []any{""} // which is no institution
+	err = d.db.Read(ctx, func(q db.Q) error {
+		all, err := rail.Statuses(q, r.Sandbox())
+		for service, s := range all {
+			switch {
+			case s.Status != rail.Down:
+			case service == r.Name || service == r.Connector.Name():
+				down = nil
+				return nil
+			default:
+				down = append(down, service)
+			}
+		}
+		return err
+	})
+	if status, _ := r.Connector.Health(ctx); status == rail.Down {
+		return nil, err
+	}
+	return down, err
+}
+
+// claim makes payouts that are due on a rail processing, each with a new attempt.
+func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail, down []any) (claimed []Payout, err error) {
+	var due bool
+	err = d.db.Read(ctx, func(q db.Q) error {
+		due, err = q.Row(`SELECT id FROM payout WHERE status = 'pending' AND mode = $1 AND rail = $2 AND send_at <= $3 ORDER BY send_at, id LIMIT 1`,
+			mode(r.Sandbox()), r.Name, d.db.Now()).Scan(new(string))
+		return err
+	})
+	if err != nil || !due {
+		return nil, err
+	}
+	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]Payout, audit.Event, error) {
+		none := audit.None("no payout was due")
+		list, err := claimRows(tx, r, down)
+		if err != nil || len(list) == 0 {
+			return nil, none, err
+		}
+		c := newChange(tx.Now(), nil)
+		claimed := make([]Payout, 0, len(list))
+		for _, p := range list {
+			if p.frozen {
+				p.Attempts-- // there is none
+				c.failed(p.Payout, string(fault.AccountFrozen), "", "the account was frozen before the payout was sent")
+				continue
+			}
+			c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, p.Attempts)
+			if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, answered_at, settled_at)
+				VALUES ($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, 0, 0)`,
+				tx.NewID("att"), p.ID, p.Attempts, EndToEndID(p.ID, p.Attempts), d.node, tx.Now()+dispatchLease.Milliseconds(), p.UpdatedAt); err != nil {
+				return nil, none, err
+			}
+			claimed = append(claimed, *p.Payout)
+		}
+		return claimed, audit.All(c.events...), c.store(tx, d.rules)
+	})
+}
+
+// claimable is a payout that is due.
+type claimable struct {
+	*Payout
+	frozen bool // its account is
+}
+
+func claimRows(tx *db.Tx, r *rail.Rail, down []any) ([]claimable, error) {
+	// The rows are locked first, and are due then: without MATERIALIZED, PostgreSQL would look for
+	// them again for each row.
+	sql := db.NewStatement(`WITH due AS MATERIALIZED (SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(r.Sandbox()))
+	sql.Add(` AND rail = `, r.Name)
+	sql.Add(` AND send_at <= `, tx.Now())
+	if len(down) > 1 {
+		addList(sql, ` AND institution_code NOT IN (`, down)
+	}
+	sql.Add(tx.SkipLocked(` ORDER BY send_at, id LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + 1, updated_at = `, tx.Now())
+	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING ` + sentColumns + `, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id)`)
+	var list []claimable
+	err := tx.EachOf(sql, func(r db.Rows) error {
+		list = append(list, claimable{readSent(r), r.Text(afterSent) == api.AccountFrozen})
+		return nil
+	})
+	// The first to be due is the first to be sent.
+	slices.SortFunc(list, func(a, b claimable) int { return cmp.Or(cmp.Compare(a.SendAt, b.SendAt), cmp.Compare(a.ID, b.ID)) })
+	return list, err
+}
+
+// addList adds a list of values and the parenthesis that ends it. It repeats the last one, because
+// each number of values is another statement to prepare.
+func addList(sql *db.Statement, begin string, values []any) {
+	size := 8
+	for size < len(values) {
+		size *= 8
+	}
+	padded := slices.Grow(slices.Clone(values), size-len(values))
+	for len(padded) < size {
+		padded = append(padded, values[len(values)-1])
+	}
+	sql.Add(begin, padded...)
+	sql.Add(`)`)
+}
+
+// ask looks up what became of attempts, those of nodes that have left included.
+func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
+	var due bool
+	err = d.db.Read(ctx, func(q db.Q) error {
+		due, err = q.Row(`SELECT id FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown') AND ask_at <= $1 ORDER BY ask_at, id LIMIT 1`, d.db.Now()).Scan(new(string))
+		return err
+	})
+	if err != nil || !due {
+		return false, err
+	}
+	list, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]any, audit.Event, error) {
+		list, err := db.Collect(tx.Q, func(r db.Rows) any { return r.Text(0) }, tx.SkipLocked(
+			`WITH due AS MATERIALIZED (SELECT id FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown') AND ask_at <= $3 ORDER BY ask_at, id LIMIT 500`)+
+			`) UPDATE payout_attempt SET node = $1, ask_at = $2 WHERE id IN (SELECT id FROM due) RETURNING end_to_end_id`, d.node, tx.Now()+dispatchLease.Milliseconds(), tx.Now())
+		return list, audit.None("a lease is no change that the log tells of"), err
+	})
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	var found map[string]*attempt
+	err = d.db.Read(ctx, func(q db.Q) error {
+		found, err = findAttempts(q, list, func(sql string) string { return sql })
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	byRail := map[*rail.Rail][]rail.Payment{}
+	var answers []answer
+	for _, a := range found {
+		r, to := d.railOf(a.payout), ""
+		if r != nil {
+			to, err = number(d.vault, *a.payout)
+		}
+		if r == nil || err != nil {
+			answers = append(answers, answer{a.endToEndID, rail.Outcome{State: rail.Unknown, Text: "the rail cannot be asked"}})
+			continue
+		}
+		byRail[r] = append(byRail[r], a.payout.payment(a.number, to, a.createdAt))
+	}
+	for r, list := range byRail {
+		slices.SortFunc(list, func(a, b rail.Payment) int { return cmp.Compare(a.EndToEndID, b.EndToEndID) })
+		answers = append(answers, exchange(ctx, r, list, r.Connector.LookUp)...)
+	}
+	if err := d.store(ctx, answers); err != nil {
+		return false, err
+	}
+	d.Wake() // what never came is due again
+	return true, nil
+}
+
+// railOf returns the rail of a payout, nil if it is not configured any more.
+func (d *Dispatcher) railOf(p *Payout) *rail.Rail { return d.rails.Named(p.Rail, p.sandbox()) }
+
+// next returns when a payout that is ready now is sent.
+func (d *Dispatcher) next(p *Payout) int64 {
+	now := d.db.Now()
+	if r := d.railOf(p); r != nil {
+		send, _ := r.Next(time.UnixMilli(now))
+		return send.UnixMilli()
+	}
+	return now
+}
+
+// store applies answers.
+func (d *Dispatcher) store(ctx context.Context, answers []answer) error {
+	for some := range slices.Chunk(answers, dispatchBatch) {
+		ids := make([]any, len(some))
+		for i, a := range some {
+			ids[i] = a.endToEndID
+		}
+		c, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
+			c := newChange(tx.Now(), d.next)
+			found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
+			if err != nil {
+				return nil, audit.Event{}, err
+			}
+			for _, a := range some {
+				if of := found[a.endToEndID]; of != nil {
+					c.decide(of, a.outcome)
+				}
+			}
+			return c, c.event(), c.store(tx, d.rules)
+		})
+		if err != nil {
+			return err
+		}
+		d.alarm(c)
+	}
+	return nil
+}
+
+// event is the audit rows of a change.
+func (c *change) event() audit.Event {
+	if len(c.events) == 0 {
+		return audit.None("a rail has told nothing new")
+	}
+	return audit.All(c.events...)
+}
+
+// alarm tells the operator of what was stored.
+func (d *Dispatcher) alarm(c *change) {
+	for _, a := range c.floatShort {
+		d.FloatShort.Add(1)
+		d.log.Error("a rail has refused a payout because our own account with the bank is short", "payout", a.payout.ID, "rail", a.payout.Rail)
+	}
+	for _, a := range c.contradicted {
+		d.Contradicted.Add(1)
+		d.log.Error("a rail contradicts itself about a payout", "payout", a.payout.ID, "rail", a.payout.Rail, "attempt", a.number)
+	}
+}

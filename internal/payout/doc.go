@@ -1,0 +1,88 @@
+// Package payout pays: it keeps payout requests from the draft to the end, and hands them to rails.
+//
+// # States
+//
+//	draft ─▶ initiated ─▶ pending ─▶ processing ─▶ completed ─▶ reversed
+//	  │          │         │ ▲  ▲        │  └────▶ failed
+//	  │          │         │ │  └────────┘ never came   │
+//	  │          │         │ └──────────────────────────┘ retry
+//	  └──────────┴─────────┴─▶ cancelled
+//
+// A payout's money is reserved from the moment it becomes pending until it is completed (then it is
+// in clearing), failed or cancelled (then it is available again). What comes back from the bank
+// after completion is a transaction of its own, and the payout is reversed.
+//
+// # Attempts
+//
+// A payout is sent as an attempt, which has the payout's id and its own number as its end-to-end id.
+//
+//	sending ─▶ completed
+//	   │  ├──▶ rejected
+//	   │  ├──▶ accepted ─▶ any of the others   the rail has it and has not decided
+//	   │  └──▶ unknown ──▶ any of the others   it may have been sent
+//	   └─────▶ never_came                      only a look-up says so: the payout is pending again
+//
+// Sending, accepted and unknown are open. A processing payout has exactly one open attempt, its
+// last; any other payout has none. An attempt and its payout change in one transaction, together
+// with the ledger and the audit log. That transaction locks both rows first, and then looks at what
+// they are: an answer that comes twice, late or out of order finds that there is nothing to do.
+//
+// # The dispatcher
+//
+// Every node has a Dispatcher. In turns it
+//
+//   - claims what is due: up to 500 payouts of a rail become processing in one transaction, each
+//     with an attempt that is sending, its end-to-end id, the node and a lease. That is on disk
+//     before anything leaves. What is due on a rail that is down, or for an institution that is,
+//     is not claimed, and waits. What an account that was frozen meanwhile would pay fails;
+//   - submits them, outside of any transaction and for no longer than submitTimeout, and stores
+//     what the rail answers, all in one transaction;
+//   - asks: attempts whose lease is over, and those that are unknown or accepted, are looked up,
+//     later each time;
+//   - takes what rails tell by themselves. Each notice is stored with its effect, by connector,
+//     message and entry, so that it has that effect once; only then the message is done.
+//
+// ask_at of an attempt is the lease: whoever sends it or asks about it moves ask_at to where the
+// lease ends, and nobody else asks before. Nodes claim different rows, because each skips those that
+// another has locked.
+//
+// # Sent at most once
+//
+// There is one place that sends, and it sends only what it has claimed itself. A claim makes a new
+// attempt, so an attempt is submitted once at most, by the node that made it. A payout is claimed
+// again only after a look-up said that the attempt before never came, or after the rail has rejected
+// it and somebody retried. A connector promises two things for that: it sends nothing after the
+// context of Submit has ended, which is long before the lease does; and what it says never came
+// does not come later.
+//
+// # Failures
+//
+//   - The node dies after the claim: the attempt is sending. When its lease is over, another node
+//     (or the same, started again) looks it up. Nothing is sent again unless it never came.
+//   - It dies after the rail has answered: the same.
+//   - The rail does not answer in time, or with an error: unknown. The money stays reserved, and the
+//     rail is asked after 2 seconds, then 4, and so on up to 5 minutes. After 15 minutes the payout
+//     needs attention (outcome_unknown), and the rail is asked still.
+//   - The rail answers that it has the payment already (duplicate): it was sent, so it is asked about.
+//   - The store does not take the answer: the attempt stays sending, and its lease ends.
+//   - The same answer again, from whatever side: nothing.
+//   - An answer that contradicts the one that ended an attempt: it moves no money. The payout needs
+//     attention (contradicted), and the audit log has both. If money moved at the bank for it, a
+//     statement will show that, and it goes to suspense.
+//   - A payment that never came is known after all: if the payout was not claimed again, it goes on
+//     with that attempt. Otherwise it is a contradiction.
+//   - The bank's statement shows a payment that is still processing: it is completed first, and a
+//     return of it completes and then reverses it.
+//   - A notice matches no payment of ours, or not its amount: suspense, where it moved money.
+//   - Two nodes take the same notice: the primary key of rail_notice lets one of them.
+//   - The number of the account cannot be read, because its vault key is lost: nothing was sent, and
+//     the payout fails.
+//   - AM04 is that our own account with the bank is short: PROCESSING_FAILED for the caller, an
+//     error in the log and a metric for the operator.
+//
+// # Invariants
+//
+// The model in model_test.go holds these after every step: what an account has reserved is the sum
+// of its pending and processing payouts; a payout's reservation ends once; at most one attempt of a
+// payout was accepted by the rail, as the simulator's own table witnesses.
+package payout

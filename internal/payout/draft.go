@@ -1,0 +1,344 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"bursar/api"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/directory"
+	"bursar/internal/fault"
+	"bursar/internal/institution"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+	"bursar/internal/vault"
+)
+
+// draft is a payout that somebody makes or changes, with what was found out about it.
+type draft struct {
+	Payout
+	number  string // of the account that it goes to
+	on      *rail.Rail
+	need    Need
+	faults  []error // everything that speaks against paying it, all of them faults
+	existed bool    // there is a payout with its external id already, which this is
+}
+
+// refuse notes what speaks against paying it. Any other error comes back.
+func (d *draft) refuse(err error) error {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		d.faults = append(d.faults, f)
+		return nil
+	}
+	return err
+}
+
+// newDraft is what somebody asks for.
+func (s *Service) newDraft(by db.Caller, a ledger.Account, workspace int64, t api.PayoutTerms) *draft {
+	d := &draft{Payout: Payout{
+		ID: s.db.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: t.AmountCents, Currency: a.Currency, Mode: a.Mode,
+		MakerID: by.ID, Involved: by.ID, Version: 1, workspace: workspace,
+	}}
+	set(&d.ExternalID, t.ExternalID)
+	set(&d.Description, t.Description)
+	set(&d.RailAsked, t.SettlementRail)
+	d.goTo(t.ReceivingMethodID, t.SettlementAccount)
+	return d
+}
+
+// set stores a value that was sent.
+func set[T any](target, sent *T) {
+	if sent != nil {
+		*target = *sent
+	}
+}
+
+// goTo changes where a payout goes, if either is given.
+func (d *draft) goTo(methodID *string, a *api.SettlementAccount) {
+	switch {
+	case methodID != nil:
+		d.MethodID = *methodID
+	case a != nil:
+		d.MethodID, d.EntryID = "", ""
+		d.Institution, d.AccountName, d.number = strings.ToUpper(a.BankCode), a.BankAccountName, strings.TrimSpace(a.BankAccountNumber)
+	}
+}
+
+// asks reports whether a stored payout is what somebody asks for with its external id.
+func (d *draft) asks(p Payout, number string, published bool) bool {
+	return p.AccountID == d.AccountID && p.Amount == d.Amount && p.Currency == d.Currency && p.Description == d.Description && p.RailAsked == d.RailAsked &&
+		p.MethodID == d.MethodID && !(published && p.Status == Draft) &&
+		(d.MethodID != "" || p.Institution == d.Institution && p.AccountName == d.AccountName && vault.NormalNumber(number) == vault.NormalNumber(d.number))
+}
+
+// known replaces drafts by the payouts with the same external id, if there are any. Of one that has
+// other parameters it notes the conflict.
+func (s *Service) known(ctx context.Context, list []*draft, published bool) error {
+	var found []Payout
+	err := s.db.Read(ctx, func(q db.Q) error {
+		found = make([]Payout, len(list))
+		for i, d := range list {
+			if d.ExternalID == "" {
+				continue
+			}
+			some, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE p.workspace_id = $1 AND p.external_id = $2`, d.WorkspaceID, d.ExternalID)
+			if err != nil {
+				return err
+			}
+			if len(some) > 0 {
+				found[i] = some[0]
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, d := range list {
+		p := found[i]
+		if p.ID == "" {
+			continue
+		}
+		number, err := number(s.vault, p)
+		if err != nil {
+			return err
+		}
+		if !d.asks(p, number, published) {
+			d.faults = append(d.faults, conflict(p))
+			continue
+		}
+		*d = draft{Payout: p, number: number, existed: true}
+	}
+	return nil
+}
+
+func conflict(p Payout) *fault.Fault {
+	return fault.New(fault.IdempotencyConflict, "the payout %s has this external_id and other parameters", p.ID)
+}
+
+// check looks at drafts of one account, and asks the screening about those that are to be published.
+// What speaks against paying a draft does not speak against writing it down, as long as it is known
+// where it goes.
+func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, list []*draft, publish bool) error {
+	if err := s.look(ctx, by, a, list); err != nil {
+		return err
+	}
+	if publish {
+		return s.screen(ctx, list)
+	}
+	for _, d := range list {
+		d.faults = slices.DeleteFunc(d.faults, func(err error) bool {
+			var f *fault.Fault
+			return errors.As(err, &f) && f.Code != fault.ResourceNotFound && f.Code != fault.Validation
+		})
+	}
+	return nil
+}
+
+// look finds out everything that speaks against paying drafts of one account, how they would go,
+// and who has to approve them. It changes nothing but the drafts.
+func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list []*draft) error {
+	if err := s.vault.Ready(ctx, list[0].workspace); err != nil {
+		return err
+	}
+	payees := make([]directory.Payee, len(list))
+	gone := make([]error, len(list))
+	var statuses rail.Services
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		for i, d := range list {
+			if d.MethodID == "" {
+				continue
+			}
+			var f *fault.Fault
+			if payees[i], gone[i] = s.directory.Payee(q, d.workspace, d.MethodID); gone[i] != nil && !errors.As(gone[i], &f) {
+				return gone[i]
+			}
+		}
+		statuses, err = rail.Statuses(q, a.Mode == api.ModeSandbox)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now := time.UnixMilli(s.db.Now())
+	for i, d := range list {
+		if d.MethodID != "" {
+			d.EntryID, d.Institution, d.AccountName, d.number = payees[i].EntryID, payees[i].Institution, payees[i].AccountName, ""
+			if payees[i].MethodID != "" {
+				var lost error
+				d.number, lost = s.directory.Number(payees[i])
+				gone[i] = cmp.Or(gone[i], lost)
+			}
+			if err := d.refuse(gone[i]); err != nil {
+				return err
+			}
+		}
+		if err := s.route(d, statuses, now); err != nil {
+			return err
+		}
+		if err := s.seal(&d.Payout, d.number); err != nil {
+			return err
+		}
+	}
+	return s.db.Read(ctx, func(q db.Q) error {
+		a, err := ledger.FindAccount(q, a.ID)
+		if err != nil {
+			return err
+		}
+		left := a.Available
+		for _, d := range list {
+			if err := d.refuse(s.reportedClosed(q, d.Payout)); err != nil {
+				return err
+			}
+			if err := d.refuse(funds(a, left, d.Amount)); err != nil {
+				return err
+			}
+			if len(d.faults) == 0 {
+				left -= d.Amount
+			}
+			if d.need, err = s.needs(q, by, d.Payout); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// route chooses the rail of a draft, and notes what speaks against sending it.
+func (s *Service) route(d *draft, statuses rail.Services, now time.Time) error {
+	if d.RailAsked != "" {
+		if d.on = s.rails.Named(d.RailAsked, d.sandbox()); d.on == nil {
+			return d.refuse(fault.Invalid("settlement_rail", "is no rail for an account that is "+d.Mode))
+		}
+		d.RailWhy = "it was asked for"
+	} else {
+		var err error
+		if d.on, d.RailWhy, err = s.rails.Choose(d.Currency, d.Amount, d.Institution, d.sandbox(), now); err != nil {
+			d.on, d.Rail, d.RailWhy = nil, "", ""
+			return d.refuse(err)
+		}
+	}
+	d.Rail = d.on.Name
+	send, arrive := d.on.Next(now)
+	d.SendAt, d.ExpectedAt = send.UnixMilli(), arrive.UnixMilli()
+	for _, err := range d.on.Faults(d.payment(1, d.number, now.UnixMilli())) {
+		if err := d.refuse(err); err != nil {
+			return err
+		}
+	}
+	if name := d.on.Name; statuses.Down(name) || statuses.Down(d.on.Connector.Name()) {
+		d.faults = append(d.faults, fault.New(fault.RailUnavailable, "%s is down: try again later", d.on.Title))
+	}
+	if statuses.Down(d.Institution) {
+		d.faults = append(d.faults, fault.New(fault.BankUnavailable, "%s is down: try again later", institution.Name(d.Institution)))
+	}
+	return nil
+}
+
+// reportedClosed returns a fault if a rail has said before that the account is closed which a
+// payout goes to.
+func (s *Service) reportedClosed(q db.Q, p Payout) error {
+	var earlier string
+	closed, err := q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND destination_key = $2 AND failure_code = 'ACCOUNT_CLOSED' AND institution_code = $3 LIMIT 1`,
+		p.WorkspaceID, p.key, p.Institution).Scan(&earlier)
+	if err == nil && closed {
+		err = fault.New(fault.AccountClosed, "the account that is paid was reported as closed when %s was sent", earlier)
+	}
+	return err
+}
+
+// funds returns a fault if an account cannot pay.
+func funds(a ledger.Account, left, amount int64) error {
+	switch {
+	case a.Status != api.AccountActive:
+		return &fault.Fault{Code: fault.AccountFrozen, Message: "account " + a.ID + " is " + a.Status, Details: api.AccountStatusDetails{Status: a.Status}}
+	case left < amount:
+		return &fault.Fault{Code: fault.InsufficientFunds, Message: "the available balance is too low",
+			Details: api.FundsDetails{AvailableBalance: max(left, 0), RequestedAmount: amount}}
+	}
+	return nil
+}
+
+// needs says who has to approve a payout. What a rule allows a client is for payouts that nobody
+// else had a part in.
+func (s *Service) needs(q db.Q, by db.Caller, p Payout) (Need, error) {
+	if strings.Fields(p.Involved)[0] != by.ID || strings.Contains(p.Involved, " ") {
+		by = db.Caller{}
+	}
+	return s.rules.Need(q, p.WorkspaceID, p.AccountID, p.Rail, p.Amount, by)
+}
+
+// involve notes that somebody has a part in a payout.
+func (p *Payout) involve(accountID string) {
+	if ids := strings.Fields(p.Involved); !slices.Contains(ids, accountID) {
+		p.Involved = strings.Join(append(ids, accountID), " ")
+	}
+}
+
+// behind returns the caller together with all who had a part in payouts before: none of them is a
+// second person.
+func behind(q db.Q, by db.Caller, list []*draft) (db.Caller, error) {
+	seen := map[string]bool{by.ID: true}
+	by.Behind = slices.Clone(by.Behind)
+	for _, d := range list {
+		for _, id := range strings.Fields(d.Involved) {
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			more, err := approval.Involved(q, audit.Actor{ID: id})
+			if err != nil {
+				return by, err
+			}
+			by.Behind = append(by.Behind, more...)
+		}
+	}
+	return by, nil
+}
+
+// screenAtOnce is how many payouts of a batch the screening is asked about at the same time.
+const screenAtOnce = 16
+
+// screen asks the screening of the operator about drafts that nothing else speaks against.
+func (s *Service) screen(ctx context.Context, list []*draft) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(screenAtOnce)
+	for _, d := range list {
+		if len(d.faults) > 0 {
+			continue
+		}
+		group.Go(func() error {
+			verdict, why, err := s.rules.Screen(ctx, d.facts())
+			switch verdict {
+			case Deny:
+				d.faults = append(d.faults, fault.New(fault.ScreeningDenied, "the screening refuses it: %s", why))
+			case Hold:
+				d.need = d.need.or(Need{Approvals: 1, Why: "Somebody has to approve it, because the screening holds it: " + why})
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// facts are what the screening is told about a payout.
+func (d *draft) facts() any {
+	p := wire(d.Payout, d.number)
+	p.SettlementAccount.BankAccountNumber = d.number
+	return p
+}
+
+// to says in words who is paid, and how much.
+func (p Payout) to(number string) string {
+	return fmt.Sprintf("%s to %s (%s, %s)", rail.Money(p.Amount, p.Currency), p.AccountName, institution.Name(p.Institution), audit.Mask(number))
+}

@@ -1,0 +1,71 @@
+package payout
+
+import (
+	"github.com/maypok86/otter/v2"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+	"bursar/internal/vault"
+)
+
+// NoRules are the rules of a store that has no approvals.
+func NoRules(d *db.DB) *Rules {
+	return &Rules{db: d, guards: otter.Must(&otter.Options[string, guard]{MaximumSize: maxGuards})}
+}
+
+// PutPending stores payouts that wait to be sent, with their money reserved, and returns their ids.
+func PutPending(tx *db.Tx, v *vault.Vault, a ledger.Account, workspace int64, rail string, amount int64, numbers ...string) (ids []string, err error) {
+	s := &Service{vault: v}
+	var wants []ledger.Want
+	for _, number := range numbers {
+		p := Payout{
+			ID: tx.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: amount, Currency: a.Currency, Mode: api.ModeSandbox, Rail: rail,
+			Institution: "BOPIPHMMXXX", AccountName: "Ada Lovelace", Status: Pending, MakerID: "usr_1", SendAt: tx.Now(), workspace: workspace,
+		}
+		if err := s.insert(tx, &p, number); err != nil {
+			return nil, err
+		}
+		ids, wants = append(ids, p.ID), append(wants, ledger.Want{Reference: p.ID, Amount: amount})
+	}
+	refused, err := ledger.Reserve(tx, a, wants)
+	for _, no := range refused {
+		if err == nil {
+			err = no
+		}
+	}
+	return ids, err
+}
+
+// CancelPending cancels a payout as the service does, and says whether it still could.
+func CancelPending(tx *db.Tx, id string) (bool, error) {
+	p, err := find(tx.Q, id)
+	if err != nil {
+		return false, err
+	}
+	done, err := tx.Row(`UPDATE payout SET status = 'cancelled' WHERE id = $1 AND status = 'pending' RETURNING id`, id).Scan(new(string))
+	if err != nil || !done {
+		return false, err
+	}
+	return true, ledger.Release(tx, []ledger.Reserved{p.reserved()})
+}
+
+// RetryFailed makes a failed payout pending again as the service does, and says whether it could.
+func RetryFailed(tx *db.Tx, id string) (bool, error) {
+	p, err := find(tx.Q, id)
+	if err != nil || p.Status != Failed {
+		return false, err
+	}
+	a, err := ledger.FindAccount(tx.Q, p.AccountID)
+	if err != nil {
+		return false, err
+	}
+	refused, err := ledger.Reserve(tx, a, []ledger.Want{{Reference: id, Amount: p.Amount}})
+	if err != nil || refused[0] != nil {
+		return false, err
+	}
+	return true, tx.Exec(`UPDATE payout SET status = 'pending', failure_code = '', failure_reason = '', failure_text = '', send_at = $2, ended_at = 0 WHERE id = $1`, id, tx.Now())
+}
+
+// Find reads a payout.
+func Find(q db.Q, id string) (Payout, error) { return find(q, id) }

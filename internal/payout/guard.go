@@ -1,0 +1,128 @@
+package payout
+
+import (
+	"context"
+
+	"github.com/maypok86/otter/v2"
+
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/vault"
+	"bursar/internal/web"
+)
+
+// Rules decides how many people have to approve a payout, and how much may be paid.
+//
+// A change that guards payouts more works at once. One that guards them less waits for another
+// person, where there is one: see approval.AskToLoosen. All changes of a workspace take turns.
+//
+// What holds in a workspace is remembered until the epoch of the store moves, which every change
+// of rules, limits, members and roles does on all nodes. So a payout of a workspace without limits
+// asks the store nothing for them. A node that hears of a change a moment later goes by what was
+// before; the amount of a limit by day is always read from the store.
+type Rules struct {
+	db        *db.DB
+	vault     *vault.Vault
+	authority *access.Authority
+	cursors   *web.Cursors
+	approvals *approval.Service
+	screening Screening
+	guards    *otter.Cache[string, guard]
+}
+
+// maxGuards bounds how many workspaces are remembered.
+const maxGuards = 10_000
+
+// maxOfEach bounds the rules and the limits of a workspace, since each payout looks at all.
+const maxOfEach = 100
+
+// NewRules makes the service, and registers its kinds of approvals.
+func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, screening Screening) *Rules {
+	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, screening: screening,
+		guards: otter.Must(&otter.Options[string, guard]{MaximumSize: maxGuards})}
+	approvals.Register(r.ruleKind())
+	approvals.Register(r.limitKind())
+	return r
+}
+
+// guard is what holds in a workspace.
+type guard struct {
+	epoch  uint64
+	rules  []rule  // those that hold
+	limits []limit // by id
+	people access.SecondPerson
+}
+
+func (r *Rules) guard(q db.Q, workspaceID string) (g guard, err error) {
+	epoch := r.db.Epoch()
+	if known, ok := r.guards.GetIfPresent(workspaceID); ok && known.epoch == epoch {
+		return known, nil
+	}
+	if g, err = readGuard(q, workspaceID, r.db.Now()); err != nil {
+		return g, err
+	}
+	g.epoch = epoch
+	r.guards.Set(workspaceID, g)
+	return g, nil
+}
+
+func readGuard(q db.Q, workspaceID string, now int64) (g guard, err error) {
+	all, err := rulesOf(q, workspaceID, "", maxOfEach)
+	if err != nil {
+		return g, err
+	}
+	for _, one := range all {
+		if one.holds() {
+			g.rules = append(g.rules, one)
+		}
+	}
+	if g.limits, err = limitsOf(q, workspaceID, "", maxOfEach); err != nil {
+		return g, err
+	}
+	g.people, err = access.FindSecondPerson(q, access.Payouts, workspaceID, now)
+	return g, err
+}
+
+// lockGuard lets changes of the rules and limits of a workspace take turns.
+func lockGuard(tx *db.Tx, workspaceID string) error {
+	_, err := tx.Row(`UPDATE workspace SET member_version = member_version WHERE id = $1 RETURNING id`, workspaceID).Scan(new(string))
+	return err
+}
+
+// found demands that what a rule or a limit names is of the workspace.
+func found(q db.Q, what, id, sql string, args ...any) error {
+	if id == "" {
+		return nil
+	}
+	is, err := q.Row(sql, args...).Scan(new(string))
+	if err == nil && !is {
+		err = fault.Missing(what)
+	}
+	return err
+}
+
+func foundAccount(q db.Q, workspaceID, id string) error {
+	if id == "" {
+		return nil
+	}
+	a, err := ledger.FindAccount(q, id)
+	if err == nil && a.WorkspaceID != workspaceID {
+		err = fault.Missing("account")
+	}
+	return err
+}
+
+// Screen asks the operator's screening about a payout.
+func (r *Rules) Screen(ctx context.Context, facts any) (Verdict, string, error) {
+	return r.screening.Screen(ctx, facts)
+}
+
+func text(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

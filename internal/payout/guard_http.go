@@ -1,0 +1,87 @@
+package payout
+
+import (
+	"bursar/api"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// maxCents is the greatest amount: 15 digits.
+const maxCents = 999_999_999_999_999
+
+// maxApprovals is how many people a rule can demand.
+const maxApprovals = 3
+
+// GuardsInput asks for the rules or the limits of a workspace.
+type GuardsInput struct {
+	WorkspaceID *string `query:"workspace_id"`
+	web.PageParams
+}
+
+// GuardInput names a rule or a limit.
+type GuardInput struct {
+	ID string `path:"id"`
+}
+
+// CreateRuleInput describes a new rule.
+type CreateRuleInput struct {
+	api.ApprovalRuleCreate
+}
+
+// Validate checks the rule without looking at the database.
+func (in *CreateRuleInput) Validate(v *fault.Violations) {
+	checkIDs(v, map[string]*string{"account_id": in.AccountID, "client_id": in.ClientID, "rail": in.Rail, "role": in.Role})
+	if n := in.Approvals; n != nil && (*n < 0 || *n > maxApprovals) {
+		v.Add("approvals", "must be an integer from 0 to 3")
+	}
+	checkCents(v, "above_cents", in.AboveCents, 0)
+	checkCents(v, "up_to_cents", in.UpToCents, 1)
+	if in.AboveCents != nil && in.UpToCents != nil && *in.UpToCents <= *in.AboveCents {
+		v.Add("up_to_cents", "must be more than above_cents")
+	}
+}
+
+func (in *CreateRuleInput) terms() api.ApprovalRuleTerms {
+	return api.ApprovalRuleTerms{AccountID: text(in.AccountID), Rail: text(in.Rail), ClientID: text(in.ClientID), AboveCents: in.AboveCents, UpToCents: in.UpToCents,
+		Approvals: *in.Approvals, Role: text(in.Role), KeysMayApprove: in.KeysMayApprove != nil && *in.KeysMayApprove}
+}
+
+// SetLimitInput sets a limit.
+type SetLimitInput struct {
+	api.PayoutLimitSet
+}
+
+// Validate checks the limit without looking at the database.
+func (in *SetLimitInput) Validate(v *fault.Violations) {
+	checkIDs(v, map[string]*string{"account_id": in.AccountID, "maker_id": in.MakerID, "entry_id": in.EntryID, "rail": in.Rail})
+	web.CheckOneOf(v, "per", &in.Per, api.LimitPerPayout, api.LimitPerDay)
+	web.CheckOneOf(v, "each", in.Each, api.EachAccount, api.EachMaker, api.EachPayee)
+	checkCents(v, "amount_cents", in.AmountCents, 0)
+	if n := in.Count; n != nil && (*n < 1 || *n > 1_000_000_000) {
+		v.Add("count", "must be an integer from 1 to 1000000000")
+	}
+	if in.Per == api.LimitPerPayout && (in.Count != nil || in.Each != nil) {
+		v.Add("per", "count and each are for limits by day")
+	}
+}
+
+func (in *SetLimitInput) limit() api.PayoutLimit {
+	l := api.PayoutLimit{AccountID: text(in.AccountID), MakerID: text(in.MakerID), EntryID: text(in.EntryID), Rail: text(in.Rail), Each: text(in.Each),
+		Per: in.Per, AmountCents: *in.AmountCents}
+	if in.Count != nil {
+		l.Count = *in.Count
+	}
+	return l
+}
+
+func checkIDs(v *fault.Violations, fields map[string]*string) {
+	for name, value := range fields {
+		web.CheckOptionalText(v, name, value, 1, 64)
+	}
+}
+
+func checkCents(v *fault.Violations, name string, cents *int64, least int64) {
+	if cents != nil && (*cents < least || *cents > maxCents) {
+		v.Add(name, "must be an integer of at most 15 digits, and not negative")
+	}
+}

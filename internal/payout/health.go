@@ -1,0 +1,171 @@
+package payout
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/institution"
+	"bursar/internal/rail"
+	"bursar/internal/web"
+)
+
+// HealthInput names a service. Without a mode it is the live one, if there is one of that name.
+type HealthInput struct {
+	ServiceName string  `path:"service_name"`
+	Mode        *string `query:"mode"`
+}
+
+// Validate checks the mode.
+func (in *HealthInput) Validate(v *fault.Violations) {
+	web.CheckOneOf(v, "mode", in.Mode, api.ModeSandbox, api.ModeLive)
+}
+
+// service is what a name stands for.
+type service struct {
+	kind      string
+	sandbox   bool
+	rail      *rail.Rail     // of a rail
+	connector rail.Connector // of a rail or a connector
+}
+
+// services returns what a name stands for, in both modes.
+func (s *Service) services(name string) (list []service) {
+	for _, sandbox := range []bool{false, true} {
+		if r := s.rails.Named(name, sandbox); r != nil {
+			list = append(list, service{api.ServiceRail, sandbox, r, r.Connector})
+		}
+		for _, c := range s.rails.Connectors() {
+			if c.Name() == name && c.Sandbox() == sandbox {
+				list = append(list, service{kind: api.ServiceConnector, sandbox: sandbox, connector: c})
+			}
+		}
+		if institution.Name(name) != "" && (sandbox || s.rails.HasLive()) {
+			list = append(list, service{kind: api.ServiceInstitution, sandbox: sandbox})
+		}
+	}
+	return list
+}
+
+// Health says how a rail, a connector or an institution is. Whoever may call the API may ask.
+func (s *Service) Health(ctx context.Context, _ db.Caller, in HealthInput) (api.ServiceHealth, error) {
+	list := s.services(in.ServiceName)
+	if in.Mode != nil {
+		list = slices.DeleteFunc(list, func(one service) bool { return mode(one.sandbox) != *in.Mode })
+	}
+	if len(list) == 0 {
+		return api.ServiceHealth{}, fault.Missing("service")
+	}
+	of := list[0]
+	var out api.ServiceHealth
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		out, err = s.healthOf(q, of, in.ServiceName)
+		return err
+	})
+	if err != nil || of.connector == nil {
+		return out, err
+	}
+	if is, reason := of.connector.Health(ctx); worse(rail.Status(out.Status), is) {
+		out.Status, out.Reason, out.Since = string(is), reason, 0
+	}
+	return out, nil
+}
+
+// healthOf says how a service is, as far as the store knows.
+func (s *Service) healthOf(q db.Q, of service, name string) (api.ServiceHealth, error) {
+	out := api.ServiceHealth{ServiceName: name, Kind: of.kind, Mode: mode(of.sandbox)}
+	if of.rail != nil && of.rail.Hours != nil {
+		next, _ := of.rail.Next(time.UnixMilli(s.db.Now()))
+		out.NextWindow = next.UnixMilli()
+	}
+	all, err := rail.Statuses(q, of.sandbox)
+	if err != nil {
+		return out, err
+	}
+	status := all.Of(name)
+	if of.rail != nil {
+		if through := all.Of(of.connector.Name()); worse(status.Status, through.Status) {
+			status = through
+		}
+	}
+	out.Status, out.Reason, out.Since = string(status.Status), status.Reason, status.Since
+	out.QueueDepth, err = s.queued(q, of, name)
+	return out, err
+}
+
+// worse says whether the second state of health is worse than the first.
+func worse(a, b rail.Status) bool {
+	order := []rail.Status{rail.Up, rail.Degraded, rail.Down}
+	return slices.Index(order, b) > slices.Index(order, a)
+}
+
+// queued counts the payouts that wait for a service.
+func (s *Service) queued(q db.Q, of service, name string) (total int64, err error) {
+	for _, r := range s.rails.All() {
+		if r.Sandbox() != of.sandbox || of.connector != nil && r.Connector != of.connector || of.rail != nil && r != of.rail {
+			continue
+		}
+		sql := db.NewStatement(`SELECT count(*) FROM (SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(of.sandbox))
+		sql.Add(` AND rail = `, r.Name)
+		if of.kind == api.ServiceInstitution {
+			sql.Add(` AND institution_code = `, name)
+		}
+		sql.Add(` LIMIT 10000) waiting`)
+		if err := q.EachOf(sql, func(r db.Rows) error {
+			total += r.Int(0)
+			return nil
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return min(total, 10_000), nil
+}
+
+// InstitutionsInput asks for the institutions that can be paid, or for those that a rail reaches.
+type InstitutionsInput struct {
+	Rail *string `query:"rail"`
+	web.PageParams
+}
+
+// Institutions lists who can be paid. Whoever may call the API may ask.
+func (s *Service) Institutions(ctx context.Context, _ db.Caller, in InstitutionsInput) (web.Page[api.Institution], error) {
+	if in.Rail != nil && s.rails.Named(*in.Rail, true) == nil && s.rails.Named(*in.Rail, false) == nil {
+		return web.Page[api.Institution]{}, fault.Invalid("rail", "is not the name of a rail")
+	}
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(i api.Institution) string { return i.Code },
+		func(_ db.Q, after string, take int) ([]api.Institution, error) {
+			list := s.reached(in.Rail)
+			from, _ := slices.BinarySearchFunc(list, after, func(i api.Institution, code string) int { return strings.Compare(i.Code, code) })
+			if from < len(list) && list[from].Code == after {
+				from++
+			}
+			return list[from:min(from+take, len(list))], nil
+		}, "institutions", text(in.Rail))
+}
+
+// reached lists institutions by their codes, each with the rails that reach it. A live rail stands
+// for the one of the sandbox that has its name.
+func (s *Service) reached(by *string) []api.Institution {
+	var list []api.Institution
+	for _, i := range institution.All() {
+		out := api.Institution{Code: i.Code, Name: i.Name, Kind: i.Kind, Rails: []api.InstitutionRail{}}
+		wanted := by == nil
+		for _, r := range s.rails.All() {
+			code := r.CodeOf(i.Code)
+			if code == "" || r.Sandbox() && s.rails.Named(r.Name, false) != nil {
+				continue
+			}
+			out.Rails = append(out.Rails, api.InstitutionRail{Rail: r.Name, Code: code})
+			wanted = wanted || *by == r.Name
+		}
+		if wanted {
+			list = append(list, out)
+		}
+	}
+	slices.SortFunc(list, func(a, b api.Institution) int { return strings.Compare(a.Code, b.Code) })
+	return list
+}

@@ -1,0 +1,205 @@
+package payout_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/payout"
+	"bursar/internal/server/servertest"
+)
+
+// take reserves for a payout, and returns the limit that does not allow it with what is left.
+func (g *guarded) take(p payout.Spending) string {
+	g.t.Helper()
+	p.WorkspaceID, p.At = g.WorkspaceID, g.n.DB.Now()
+	_, err := change(g.t, g.n, func(tx *db.Tx) (struct{}, error) { return struct{}{}, g.rules.TakeLimits(tx, p) })
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		return ""
+	}
+	d := f.Details.(api.LimitDetails)
+	if f.Code != fault.LimitExceeded || d.RequestedAmount != p.Amount {
+		g.t.Errorf("refused with %+v", f)
+	}
+	return fmt.Sprint(d.Per, " ", d.RemainingCents)
+}
+
+// limit sets a limit and returns the answer.
+func (g *guarded) limit(terms body) *servertest.Answer {
+	g.t.Helper()
+	full := maps.Clone(terms)
+	full["workspace_id"] = g.WorkspaceID
+	return g.Owner.Post("/v2/limits", full)
+}
+
+func TestLimitsHold(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		account, ada := newAccount(t, n, g.Tenant), g.Entry("Ada")
+		g.expect("without limits", g.take(payout.Spending{Amount: 1 << 50}), "")
+		g.limit(body{"per": "payout", "amount_cents": 1000}).Created()
+		g.limit(body{"per": "day", "amount_cents": 2500, "account_id": account}).Created()
+		g.limit(body{"per": "day", "amount_cents": 1500, "each": "maker"}).Created()
+		g.limit(body{"per": "day", "amount_cents": 100_000, "count": 2, "entry_id": ada}).Created()
+		g.limit(body{"per": "day", "amount_cents": 700, "rail": "pesonet", "each": "payee"}).Created()
+
+		g.expect("exactly the most by one payout", g.take(payout.Spending{Amount: 1000, MakerID: "a"}), "")
+		g.expect("one more", g.take(payout.Spending{Amount: 1001, MakerID: "b"}), "payout 1000")
+		g.expect("beyond the maker's day", g.take(payout.Spending{Amount: 501, MakerID: "a"}), "day 500")
+		g.expect("up to it", g.take(payout.Spending{Amount: 500, MakerID: "a"}), "")
+		g.expect("another maker", g.take(payout.Spending{Amount: 1000, MakerID: "b"}), "")
+
+		for i, want := range []string{"", "", "day 500"} {
+			g.expect("the account", g.take(payout.Spending{Amount: 1000, MakerID: fmt.Sprint("m", i), AccountID: account}), want)
+		}
+		// What one limit refuses is counted by no other: the maker of the refused one has all left.
+		g.expect("the maker of what was refused", g.take(payout.Spending{Amount: 1000, MakerID: "m2"}), "")
+
+		for i, want := range []string{"", "", "day 99998"} {
+			g.expect("the payee's count", g.take(payout.Spending{Amount: 1, MakerID: "c", EntryID: ada, DestinationKey: fmt.Sprint("k", i)}), want)
+		}
+		g.expect("a payee by number", g.take(payout.Spending{Amount: 700, MakerID: "d", Rail: "pesonet", DestinationKey: "key"}), "")
+		g.expect("the same number by an entry", g.take(payout.Spending{Amount: 1, MakerID: "e", Rail: "pesonet", EntryID: "entry_x", DestinationKey: "key"}), "day 0")
+		g.expect("another number on another rail", g.take(payout.Spending{Amount: 1, MakerID: "e", Rail: "instapay", DestinationKey: "key"}), "")
+	})
+}
+
+// However many pay at once, no limit is passed.
+func TestLimitsHoldWhenManyPayAtOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		first := g.limit(body{"per": "day", "amount_cents": 1000}).Created().Text("id")
+		second := g.limit(body{"per": "day", "amount_cents": 1_000_000, "each": "maker", "count": 3}).Created().Text("id")
+		const callers, amount = 16, 130
+		taken := 0
+		for _, refused := range servertest.SideBySide(callers, func(i int) string {
+			return g.take(payout.Spending{Amount: amount, MakerID: fmt.Sprint(i % 4)})
+		}) {
+			if refused == "" {
+				taken++
+			}
+		}
+		if taken != 1000/amount {
+			t.Errorf("%d payouts fit", taken)
+		}
+		for limit, want := range map[string]int{first: taken * amount, second: taken * amount} {
+			if used := n.Count(t, `SELECT CAST(SUM(amount) AS BIGINT) FROM payout_used WHERE limit_id = $1`, limit); used != want {
+				t.Errorf("%d are counted, want %d", used, want)
+			}
+		}
+	})
+}
+
+func TestADayOfLimitsBeginsAtMidnightInManila(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		g.limit(body{"per": "day", "amount_cents": 100}).Created()
+		now := n.Clock.Now().UTC().Add(8 * time.Hour)
+		n.Clock.Advance(now.Truncate(24 * time.Hour).Add(24*time.Hour - time.Minute).Sub(now)) // 23:59 in Manila
+		p := payout.Spending{Amount: 100, WorkspaceID: g.WorkspaceID, At: n.DB.Now()}
+		g.expect("before midnight", g.take(p), "")
+		g.expect("again", g.take(p), "day 0")
+		back := func() {
+			t.Helper()
+			if _, err := change(t, n, func(tx *db.Tx) (struct{}, error) { return struct{}{}, g.rules.GiveBack(tx, p) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		back()
+		g.expect("what was cancelled on the same day", g.take(p), "")
+		n.Clock.Advance(2 * time.Minute)
+		g.expect("after midnight", g.take(p), "")
+		back() // of yesterday
+		g.expect("what was cancelled the day after", g.take(p), "day 0")
+		// A limit that is younger than a payout gets nothing back of it.
+		p.At = n.DB.Now()
+		n.Clock.Advance(time.Second)
+		g.Owner.Token = g.Owner.Again(t).Token
+		g.limit(body{"per": "day", "amount_cents": 150, "each": "account"}).Created()
+		back()
+		g.expect("the older one has room again", g.take(payout.Spending{Amount: 100}), "")
+		back()
+		g.expect("the younger one has not", g.take(payout.Spending{Amount: 100}), "day 50")
+		n.Clock.Advance(8 * 24 * time.Hour)
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n.Count(t, `SELECT count(*) FROM payout_used`) != 0 {
+			t.Error("counters of past days are kept")
+		}
+	})
+}
+
+func TestAHigherLimitWaitsForAnotherPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		g.limit(body{"per": "payout", "amount_cents": 10, "rail": "pesonet"}).Created()
+		if done := g.limit(body{"per": "payout", "amount_cents": 20, "rail": "pesonet"}).OK(); done.Status != 200 || done.Number("amount_cents") != 20 || done.Text("approval_id") != "" {
+			t.Errorf("a sole person raises a limit: %s", done.Body)
+		}
+		second := n.Person(t, g.Member("admin"))
+		made := g.limit(body{"per": "day", "amount_cents": 1000, "count": 5}).Created()
+		id := made.Text("id")
+		present := func() string {
+			t.Helper()
+			for _, row := range servertest.Decoded[[]api.PayoutLimit](g.Owner.Get("/v2/limits?workspace_id=" + g.WorkspaceID)) {
+				if row.ID == id {
+					return fmt.Sprint(row.AmountCents, " ", row.Count)
+				}
+			}
+			return "none"
+		}
+		g.limit(body{"per": "day", "amount_cents": 500, "count": 5}).OK()
+		g.expect("less, at once", present(), "500 5")
+		g.expect("counts by it", g.take(payout.Spending{Amount: 501}), "day 500")
+		g.expect("and takes", g.take(payout.Spending{Amount: 500}), "")
+		for _, more := range []body{{"amount_cents": 501, "count": 5}, {"amount_cents": 500, "count": 6}, {"amount_cents": 100}} {
+			more["per"] = "day"
+			waits := g.limit(more).OK().Text("approval_id")
+			g.expect("while it waits", present(), "500 5")
+			n.Person(t, g.Owner).Approve(waits).Fails(403, "FORBIDDEN")
+			second.Post("/v1/approvals/"+waits+"/reject", body{"reason": "no"}).OK()
+		}
+		first := g.limit(body{"per": "day", "amount_cents": 600, "count": 5}).OK().Text("approval_id")
+		then := g.limit(body{"per": "day", "amount_cents": 700, "count": 5}).OK().Text("approval_id")
+		second.Approve(first).Fails(422, "APPROVAL_DECIDED")
+		second.Approve(then).OK()
+		g.expect("approved", present(), "700 5")
+		g.expect("the count of the day goes on", g.take(payout.Spending{Amount: 201}), "day 200")
+		waits := g.Owner.Delete("/v2/limits/" + id).OK()
+		if waits.Text("approval_id") == "" || waits.Object()["removed"] != nil {
+			t.Errorf("removing it: %s", waits.Body)
+		}
+		g.expect("while its end waits", present(), "700 5")
+		// Less than before needs nobody, and what waited is void.
+		g.limit(body{"per": "day", "amount_cents": 650, "count": 5}).OK()
+		second.Approve(waits.Text("approval_id")).Fails(422, "APPROVAL_DECIDED")
+		second.Approve(g.Owner.Delete("/v2/limits/" + id).OK().Text("approval_id")).OK()
+		g.expect("removed", present(), "none")
+		g.expect("nothing is counted", g.take(payout.Spending{Amount: 20}), "")
+	})
+}
+
+func TestALimitNamesWhatIsThere(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		elsewhere := n.Tenant(t)
+		g.limit(body{"per": "week", "amount_cents": -1, "count": 0, "each": "bank"}).Invalid("per", "amount_cents", "count", "each")
+		g.limit(body{"per": "payout", "amount_cents": 1, "count": 2}).Invalid("per")
+		g.limit(body{"per": "day"}).Invalid("amount_cents")
+		for _, foreign := range []body{{"account_id": newAccount(t, n, elsewhere)}, {"maker_id": elsewhere.Owner.UserID}, {"entry_id": elsewhere.Entry("Ada")}} {
+			foreign["per"], foreign["amount_cents"] = "day", 1
+			g.limit(foreign).Fails(404, "RESOURCE_NOT_FOUND")
+		}
+		g.limit(body{"per": "day", "amount_cents": 0, "account_id": newAccount(t, n, g.Tenant), "maker_id": g.Owner.UserID, "entry_id": g.Entry("Ada"), "rail": "instapay", "each": "maker"}).Created()
+	})
+}

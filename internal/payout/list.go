@@ -1,0 +1,123 @@
+package payout
+
+import (
+	"context"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+	"bursar/internal/web"
+)
+
+// List returns a page of the payouts of a workspace, newest first. Account numbers are masked.
+func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.Payout], error) {
+	workspaceID, err := s.workspace(ctx, by, in)
+	if err == nil {
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsRead)
+	}
+	if err != nil {
+		return web.Page[api.Payout]{}, err
+	}
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "payouts", workspaceID, scope(in.AccountID), scope(in.Status), scope(in.EntryID),
+		scope(in.BatchID), scope(in.Rail), scope(in.ExternalID), scope(in.Since), scope(in.Until), scope(in.Q))
+	if err != nil {
+		return web.Page[api.Payout]{}, err
+	}
+	var rows []Payout
+	err = s.db.Read(ctx, func(q db.Q) error {
+		rows = rows[:0]
+		sql, err := in.statement(q, workspaceID, window)
+		if err != nil {
+			return err
+		}
+		return q.EachOf(sql, func(r db.Rows) error {
+			rows = append(rows, readRow(r))
+			return nil
+		})
+	})
+	rows = rows[:min(len(rows), window.Limit)] // the statement rounds up
+	list := make([]api.Payout, len(rows))
+	for i, p := range rows {
+		if err == nil {
+			list[i], err = s.shown(p)
+		}
+	}
+	if err != nil {
+		return web.Page[api.Payout]{}, err
+	}
+	return web.NewPage(window, list, func(p api.Payout) string { return p.ID }), nil
+}
+
+// workspace is the one that a list is of: the account tells it, if one is given.
+func (s *Service) workspace(ctx context.Context, by db.Caller, in ListInput) (string, error) {
+	if in.WorkspaceID != nil || in.AccountID == nil {
+		return s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
+	}
+	var a ledger.Account
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		a, err = ledger.FindAccount(q, *in.AccountID)
+		return err
+	})
+	return a.WorkspaceID, err
+}
+
+// scope makes an absent filter different from an empty one.
+func scope(filter *string) string {
+	if filter == nil {
+		return ""
+	}
+	return "=" + *filter
+}
+
+// commonThreshold is how many payouts must match a name before it is faster to scan the newest ones
+// for it than to collect and sort all that match.
+const commonThreshold = 1000
+
+// unindexed follows a column that no index is to be used for.
+const unindexed = ` || ''`
+
+// statement is the query for a page. Each filter has an index that ends with the id. Names have one
+// that does not help to read the newest first, so it is said whether to use that or the others.
+func (in ListInput) statement(q db.Q, workspaceID string, w web.Window) (*db.Statement, error) {
+	below, others, names := w.After, "", ""
+	if in.Until != nil {
+		below = min(below, db.FirstID("po", in.until+1))
+	}
+	var low, high string
+	if in.Q != nil {
+		low = nameKey(strings.TrimSpace(*in.Q))
+		high = low + "\U0010FFFF"
+		var n int
+		if _, err := q.Row(`SELECT count(*) FROM (SELECT 1 FROM payout WHERE workspace_id = $1 AND name_key >= $2 AND name_key < $3 LIMIT $4) p`,
+			workspaceID, low, high, commonThreshold).Scan(&n); err != nil {
+			return nil, err
+		}
+		if others = unindexed; n == commonThreshold {
+			others, names = "", unindexed
+		}
+	}
+	sql := db.NewStatement(`SELECT `+columns+` WHERE p.workspace_id = `, workspaceID)
+	sql.Add(` AND p.id`+others+` < `, below)
+	if in.Since != nil {
+		sql.Add(` AND p.id`+others+` >= `, db.FirstID("po", in.since))
+	}
+	for _, filter := range []struct {
+		column string
+		value  *string
+	}{
+		{"account_id", in.AccountID}, {"status", in.Status}, {"entry_id", in.EntryID}, {"batch_id", in.BatchID}, {"rail", in.Rail}, {"external_id", in.ExternalID},
+	} {
+		if filter.value != nil {
+			sql.Add(` AND p.`+filter.column+others+` = `, *filter.value)
+		}
+	}
+	if in.Q != nil {
+		sql.Add(` AND p.name_key`+names+` >= `, low)
+		sql.Add(` AND p.name_key`+names+` < `, high)
+	}
+	sql.Add(` ORDER BY p.id` + others + ` DESC`)
+	sql.Limit(w.Limit)
+	return sql, nil
+}

@@ -1,0 +1,182 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+)
+
+// receive takes what a connector tells by itself. A message that cannot be taken stays where it is,
+// and does not keep others from being taken.
+func (d *Dispatcher) receive(ctx context.Context, from rail.Connector) (worked bool, err error) {
+	messages, err := from.Receive(ctx)
+	for _, m := range messages {
+		failed := d.takeMessage(ctx, from, m)
+		if failed != nil {
+			failed = fmt.Errorf("message %s of %s: %w", m.ID, from.Name(), failed)
+		}
+		worked, err = worked || failed == nil, errors.Join(err, failed)
+	}
+	return worked, err
+}
+
+func (d *Dispatcher) takeMessage(ctx context.Context, from rail.Connector, m rail.Message) error {
+	for some := range slices.Chunk(m.Notices, dispatchBatch) {
+		err := d.take(ctx, from, some)
+		if db.IsUnique(err) { // another node has taken one of them meanwhile
+			err = d.take(ctx, from, some)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return from.Done(ctx, m)
+}
+
+// take stores notices with their effects.
+func (d *Dispatcher) take(ctx context.Context, from rail.Connector, list []rail.Notice) error {
+	t, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*taking, audit.Event, error) {
+		t := &taking{change: newChange(tx.Now(), d.next), tx: tx, rules: d.rules, from: from, mode: mode(from.Sandbox())}
+		err := t.all(list)
+		return t, t.event(), err
+	})
+	if err == nil {
+		d.alarm(t.change)
+		d.Suspended.Add(uint64(t.suspended))
+	}
+	return err
+}
+
+// taking is the taking of notices in one transaction.
+type taking struct {
+	*change
+	tx        *db.Tx
+	rules     *Rules
+	from      rail.Connector
+	mode      string
+	found     map[string]*attempt
+	suspended int
+}
+
+func (t *taking) all(list []rail.Notice) error {
+	// The attempts are locked first: whoever takes the same notices waits here, and then finds them taken.
+	var ids []any
+	for _, n := range list {
+		if n.EndToEndID != "" {
+			ids = append(ids, n.EndToEndID)
+		}
+	}
+	var err error
+	if len(ids) > 0 {
+		if t.found, err = findAttempts(t.tx.Q, ids, t.tx.ForUpdate); err != nil {
+			return err
+		}
+	}
+	taken, err := t.taken(list)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		key := noticeKey{n.MessageID, n.EntryID}
+		if taken[key] {
+			continue
+		}
+		taken[key] = true
+		if err := t.one(n); err != nil {
+			return fmt.Errorf("entry %s: %w", n.EntryID, err)
+		}
+	}
+	return t.store(t.tx, t.rules)
+}
+
+type noticeKey struct{ message, entry string }
+
+// taken says which notices were taken before.
+func (t *taking) taken(list []rail.Notice) (map[noticeKey]bool, error) {
+	entries := map[string][]any{}
+	for _, n := range list {
+		entries[n.MessageID] = append(entries[n.MessageID], n.EntryID)
+	}
+	taken := map[noticeKey]bool{}
+	for message, some := range entries {
+		sql := db.NewStatement(`SELECT entry_id FROM rail_notice WHERE connector = `, t.from.Name())
+		sql.Add(` AND message_id = `, message)
+		addList(sql, ` AND entry_id IN (`, some)
+		err := t.tx.EachOf(sql, func(r db.Rows) error {
+			taken[noticeKey{message, r.Text(0)}] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return taken, nil
+}
+
+// one takes a notice that was not taken before.
+func (t *taking) one(n rail.Notice) error {
+	a := t.found[n.EndToEndID]
+	if a != nil && a.payout.Mode != t.mode {
+		a = nil // a sandbox says nothing about what is real
+	}
+	var payoutID string
+	explained := false
+	if a != nil {
+		payoutID = a.payout.ID
+	}
+	var err error
+	switch {
+	case n.Kind == rail.Decided:
+		explained = true // it moves nothing by itself
+		if a != nil {
+			t.decide(a, n.Outcome)
+		}
+	case n.Kind == rail.Settled && a != nil:
+		explained = t.settled(a, -n.Amount)
+	case n.Kind == rail.Returned && a != nil:
+		explained = t.returned(a, n.Amount, n.Outcome)
+	case n.Kind == rail.Deposited:
+		explained, err = t.deposited(n)
+	}
+	if err == nil && !explained {
+		err = t.suspend(n, payoutID)
+	}
+	if err != nil {
+		return err
+	}
+	return t.tx.Exec(`INSERT INTO rail_notice (connector, message_id, entry_id, kind, payout_id, taken_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		t.from.Name(), n.MessageID, n.EntryID, string(n.Kind), db.NullText(payoutID), t.now)
+}
+
+// suspend keeps money that nobody can explain apart.
+func (t *taking) suspend(n rail.Notice, payoutID string) error {
+	if n.Amount == 0 || !n.Booked {
+		return nil // nothing has moved
+	}
+	t.suspended++
+	what := fmt.Sprintf("%s, entry %s of %s by %s: %s", n.Kind, n.EntryID, n.MessageID, t.from.Name(), n.Text)
+	id, err := ledger.Suspend(t.tx, n.Currency, t.mode, n.Amount, cmp.Or(payoutID, n.EndToEndID, n.MessageID), what)
+	t.events = append(t.events, audit.Event{
+		Action: audit.MoneySuspended, ResourceID: id, Description: "Nobody can explain " + api.FormatAmount(n.Amount, n.Currency) + ": " + what,
+	})
+	return err
+}
+
+// deposited puts money that came in into its account. It reports whether there is one.
+func (t *taking) deposited(n rail.Notice) (bool, error) {
+	a, err := ledger.FindAccount(t.tx.Q, n.AccountID)
+	if err != nil || a.Kind != ledger.Customer || a.Mode != t.mode || a.Currency != n.Currency || a.Status == api.AccountClosed || n.Amount <= 0 {
+		return false, err
+	}
+	_, event, err := ledger.Deposit(t.tx, a, n.Amount, api.DepositFromBank, cmp.Or(n.Outcome.Reference, n.EndToEndID, n.EntryID), n.Booked)
+	t.events = append(t.events, event)
+	return true, err
+}

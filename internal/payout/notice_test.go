@@ -1,0 +1,227 @@
+package payout_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+)
+
+// hear lets the bank tell something in a message of its own.
+func (b *bank) hear(message string, notices ...rail.Notice) {
+	b.t.Helper()
+	for i := range notices {
+		n := &notices[i]
+		n.MessageID, n.Currency, n.Booked = message, "PHP", true
+		if n.EntryID == "" {
+			n.EntryID = string(n.Kind) + n.EndToEndID
+		}
+	}
+	told := false
+	b.line.receive = func() []rail.Message {
+		if told {
+			return nil
+		}
+		told = true
+		return []rail.Message{{ID: message, Notices: notices}}
+	}
+	b.turn()
+}
+
+func decided(id string, state rail.State, code string) rail.Notice {
+	return rail.Notice{Kind: rail.Decided, EndToEndID: payout.EndToEndID(id, 1), Outcome: rail.Outcome{State: state, Code: code}}
+}
+
+func settled(id string) rail.Notice {
+	return rail.Notice{Kind: rail.Settled, EndToEndID: payout.EndToEndID(id, 1), Amount: -amount}
+}
+
+func returned(id string) rail.Notice {
+	return rail.Notice{Kind: rail.Returned, EndToEndID: payout.EndToEndID(id, 1), Amount: amount, Outcome: rail.Outcome{Code: "AC04"}}
+}
+
+func TestWhatARailTellsByItself(t *testing.T) {
+	type message []func(id string) rail.Notice
+	tell := func(state rail.State, code string) func(string) rail.Notice {
+		return func(id string) rail.Notice { return decided(id, state, code) }
+	}
+	completed, rejected := tell(rail.Completed, ""), tell(rail.Rejected, "AC01")
+	for name, c := range map[string]struct {
+		messages []message
+		want     string
+		moved    string // what the ledger did after the reservation
+	}{
+		"decided":                       {[]message{{completed}}, "completed", "complete"},
+		"decided twice":                 {[]message{{completed, settled}, {completed}, {completed}}, "completed", "complete settle"},
+		"refused twice":                 {[]message{{rejected}, {rejected}}, "failed INVALID_ACCOUNT AC01", "release"},
+		"settled before it is decided":  {[]message{{settled}, {completed}}, "completed", "complete settle"},
+		"settled twice":                 {[]message{{completed}, {settled}, {settled}}, "completed", "complete settle"},
+		"returned":                      {[]message{{completed}, {settled}, {returned}}, "reversed ACCOUNT_CLOSED AC04", "complete settle return"},
+		"returned twice":                {[]message{{completed, settled}, {returned}, {returned}}, "reversed ACCOUNT_CLOSED AC04", "complete settle return"},
+		"returned twice in one message": {[]message{{completed, settled, returned, returned}}, "reversed ACCOUNT_CLOSED AC04", "complete settle return"},
+		"returned before all":           {[]message{{returned}, {completed}, {settled}}, "reversed ACCOUNT_CLOSED AC04", "complete return settle"},
+		"backwards in one message":      {[]message{{returned, settled, completed}}, "reversed ACCOUNT_CLOSED AC04", "complete settle return"},
+		"refused and then paid":         {[]message{{rejected}, {completed}}, "failed INVALID_ACCOUNT AC01 contradicted", "release"},
+		"refused and yet settled":       {[]message{{rejected}, {settled}}, "failed INVALID_ACCOUNT AC01 contradicted", "release suspend"},
+		"paid and then refused":         {[]message{{completed}, {rejected}}, "completed contradicted", "complete"},
+		"accepted after it is decided":  {[]message{{completed}, {tell(rail.Accepted, "")}}, "completed", "complete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				id := b.pay(number("9011"))[0]
+				b.turn()
+				for i, m := range c.messages {
+					var notices []rail.Notice
+					for j, notice := range m {
+						n := notice(id)
+						n.EntryID = string(rune('a' + j))
+						notices = append(notices, n)
+					}
+					b.hear("message "+string(rune('a'+i)), notices...)
+				}
+				b.is(id, c.want)
+				moved := b.lines(`SELECT kind, '' FROM ledger_transaction WHERE reference = $1 AND kind <> 'reserve' ORDER BY id`, id)
+				if got := strings.Join(strings.Fields(strings.Join(moved, " ")), " "); got != c.moved {
+					t.Errorf("the ledger did %q, want %q", got, c.moved)
+				}
+				if n := b.count(`SELECT count(*) FROM ledger_account a WHERE a.kind = 'customer' AND a.reserved <> 0`); n != 0 {
+					t.Error("money is still reserved")
+				}
+			})
+		})
+	}
+}
+
+func TestTheSameMessageIsTakenOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		unmatched := rail.Notice{Kind: rail.Unmatched, EntryID: "1", Amount: 700, Text: "a gift"}
+		for range 3 {
+			b.hear("statement 1", unmatched)
+		}
+		b.node().hear("statement 1", unmatched)
+		if n := b.count(`SELECT available FROM ledger_account WHERE kind = 'suspense'`); n != 700 {
+			t.Errorf("%d in suspense, want 700", n)
+		}
+	})
+}
+
+func TestWhatMatchesNothingGoesToSuspense(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9011"))[0]
+		b.turn()
+		part := returned(id)
+		part.Amount--
+		b.hear("statement 1",
+			rail.Notice{Kind: rail.Unmatched, EntryID: "1", Amount: 700},
+			rail.Notice{Kind: rail.Unmatched, EntryID: "2", Amount: -200},
+			settled("po_whosesoever"),
+			rail.Notice{Kind: rail.Deposited, EntryID: "3", AccountID: "acc_none", Amount: 50},
+			decided("po_whosesoever", rail.Completed, ""),
+			part,
+		)
+		if n := b.count(`SELECT available FROM ledger_account WHERE kind = 'suspense'`); n != 700-200-amount+50+amount-1 {
+			t.Errorf("%d in suspense", n)
+		}
+		if n := b.Suspended.Load(); n != 5 {
+			t.Errorf("%d notices were counted, want 5", n)
+		}
+		if n := b.count(`SELECT count(*) FROM audit_log WHERE entry LIKE '%money.suspense.added%'`); n != 5 {
+			t.Errorf("the audit log has %d of them, want 5", n)
+		}
+		b.is(id, "processing")
+		b.sound()
+	})
+}
+
+// A payment that never came is known after all. It was not sent again, so it goes on.
+func TestWhatNeverCameMayComeLate(t *testing.T) {
+	for late, want := range map[rail.State]string{rail.Accepted: "processing", rail.Completed: "completed", rail.Rejected: "pending"} {
+		t.Run(string(late), func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				id := b.pay(number("9011"))[0]
+				b.line.submit = func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error) { return nil, nil }
+				b.turn()
+				b.clock.advance(3 * time.Second)
+				if _, err := b.Turn(t.Context()); err != nil { // it asks last, so that nothing is sent in this turn
+					t.Fatal(err)
+				}
+				b.is(id, "pending")
+				b.write(func(tx *db.Tx) error { return rail.SetStatus(tx, true, "instapay", rail.Down, "so that it waits") })
+				b.hear("late", decided(id, late, ""))
+				b.is(id, want)
+			})
+		})
+	}
+}
+
+func TestAFrozenAccountPaysNothingThatWaits(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		before := b.balances(b.account)
+		id := b.pay(number("0001"))[0]
+		b.write(func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE ledger_account SET status = 'frozen' WHERE id = $1`, b.account.ID)
+		})
+		b.turn()
+		b.is(id, "failed ACCOUNT_FROZEN")
+		equal(t, "attempts", b.attempts(id), []string{})
+		equal(t, "the audit log", b.told(id), []string{"failed"})
+		if after := b.balances(b.account); after != before {
+			t.Errorf("the account has %s, want %s", after, before)
+		}
+		b.sound()
+	})
+}
+
+func TestWhatIsDownIsWaitedFor(t *testing.T) {
+	for _, service := range []string{"instapay", "simulator", "BOPIPHMMXXX"} {
+		t.Run(service, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				set := func(s rail.Status) {
+					b.write(func(tx *db.Tx) error { return rail.SetStatus(tx, true, service, s, "") })
+				}
+				set(rail.Down)
+				id := b.pay(number("0001"))[0]
+				b.settle(time.Hour)
+				b.is(id, "pending")
+				set(rail.Degraded)
+				b.turn()
+				b.is(id, "completed")
+				b.sound()
+			})
+		})
+	}
+}
+
+// A rail that went down after the claim has taken nothing.
+func TestWhatMeetsARailThatIsDownIsSentLater(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("0001"))[0]
+		set := func(s rail.Status) {
+			b.write(func(tx *db.Tx) error { return rail.SetStatus(tx, true, "instapay", s, "") })
+		}
+		b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+			set(rail.Down)
+			return b.sim.Submit(ctx, r, list)
+		}
+		b.settle(time.Minute)
+		b.is(id, "pending")
+		b.line.submit = nil
+		set(rail.Up)
+		b.turn()
+		b.is(id, "completed")
+		equal(t, "attempts", b.attempts(id), []string{"1 never_came", "2 completed"})
+		b.sound()
+	})
+}

@@ -1,0 +1,119 @@
+package payout
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/rail"
+)
+
+// The states of a payout.
+//
+//	draft ─▶ initiated ─▶ pending ─▶ processing ─▶ completed ─▶ reversed
+//	  │          │           │            └──────▶ failed ─▶ (retry) pending
+//	  └──────────┴───────────┴─▶ cancelled
+const (
+	Draft      = api.PayoutDraft
+	Initiated  = api.PayoutInitiated // checked, and somebody has to approve it
+	Pending    = api.PayoutPending   // its money is reserved, and it waits to be sent
+	Processing = api.PayoutProcessing
+	Completed  = api.PayoutCompleted
+	Failed     = api.PayoutFailed
+	Cancelled  = api.PayoutCancelled
+	Reversed   = api.PayoutReversed // the bank has returned it
+)
+
+// What a payout needs a person for.
+const (
+	// OutcomeUnknown is that nobody knows whether it was paid, and the rail does not tell.
+	OutcomeUnknown = "outcome_unknown"
+)
+
+// Payout is a row.
+type Payout struct {
+	ID            string
+	WorkspaceID   string
+	AccountID     string
+	Amount        int64
+	Currency      string
+	Mode          string
+	ExternalID    string
+	Description   string
+	Rail          string
+	RailAsked     string // "" if the request left the choice to us
+	RailWhy       string
+	EntryID       string
+	MethodID      string
+	Institution   string
+	AccountName   string
+	sealed        []byte // the account number
+	key           []byte // that finds it
+	Batch         string
+	Status        string
+	Attention     string
+	FailureCode   string
+	FailureReason string // the rail's own code
+	FailureText   string
+	CancelReason  string
+	MakerID       string
+	Involved      string // the ids of all who had a part in it: none of them approves it
+	ApprovalID    string
+	ApprovalWhy   string // who has to approve it, or why nobody has to
+	Attempts      int64
+	ReservedAt    int64 // when its money was reserved last
+	SendAt        int64
+	ExpectedAt    int64
+	Version       int64
+	CreatedAt     int64
+	UpdatedAt     int64
+	EndedAt       int64
+
+	workspace int64 // the number of the workspace, for the vault
+}
+
+const columns = `p.id, p.workspace_id, p.account_id, p.amount, p.currency, p.mode, p.external_id, p.description, p.rail, p.rail_asked, p.rail_why,
+	p.entry_id, p.method_id, p.institution_code, p.account_name, p.account_sealed, p.destination_key, p.batch_id, p.status, p.attention,
+	p.failure_code, p.failure_reason, p.failure_text, p.cancel_reason, p.maker_id, p.involved, p.approval_id, p.approval_why, p.attempts, p.reserved_at, p.send_at, p.expected_at, p.version,
+	p.created_at, p.updated_at, p.ended_at, w.number FROM payout p JOIN workspace w ON w.id = p.workspace_id`
+
+func readRow(r db.Rows) Payout {
+	return Payout{
+		ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), Amount: r.Int(3), Currency: r.Text(4), Mode: r.Text(5), ExternalID: r.Text(6),
+		Description: r.Text(7), Rail: r.Text(8), RailAsked: r.Text(9), RailWhy: r.Text(10), EntryID: r.Text(11), MethodID: r.Text(12),
+		Institution: r.Text(13), AccountName: r.Text(14), sealed: bytes.Clone(r.Raw(15)), key: bytes.Clone(r.Raw(16)), Batch: r.Text(17),
+		Status: r.Text(18), Attention: r.Text(19), FailureCode: r.Text(20), FailureReason: r.Text(21), FailureText: r.Text(22), CancelReason: r.Text(23),
+		MakerID: r.Text(24), Involved: r.Text(25), ApprovalID: r.Text(26), ApprovalWhy: r.Text(27), Attempts: r.Int(28), ReservedAt: r.Int(29),
+		SendAt: r.Int(30), ExpectedAt: r.Int(31), Version: r.Int(32), CreatedAt: r.Int(33), UpdatedAt: r.Int(34), EndedAt: r.Int(35), workspace: r.Int(36),
+	}
+}
+
+// find reads a payout; its id is empty if there is none.
+func find(q db.Q, id string) (p Payout, err error) {
+	list, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE p.id = $1`, id)
+	if len(list) > 0 {
+		p = list[0]
+	}
+	return p, err
+}
+
+// EndToEndID names an attempt at every rail. It follows from the payout and the number of the
+// attempt, so that every copy of the store gives the same one.
+func EndToEndID(payoutID string, attempt int64) string {
+	_, id, _ := strings.Cut(payoutID, "_")
+	return fmt.Sprintf("%sA%d", strings.ToUpper(id), attempt)
+}
+
+// sandbox says that the payout moves no real money.
+func (p Payout) sandbox() bool { return p.Mode == api.ModeSandbox }
+
+// payment is an attempt as a rail gets it.
+func (p Payout) payment(attempt int64, number string, at int64) rail.Payment {
+	return rail.Payment{
+		EndToEndID: EndToEndID(p.ID, attempt), PayoutID: p.ID, Attempt: int(attempt), AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency,
+		To:          rail.Destination{Institution: p.Institution, AccountNumber: number, AccountName: p.AccountName},
+		Description: p.Description, At: at,
+	}
+}

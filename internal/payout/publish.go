@@ -1,0 +1,163 @@
+package payout
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"bursar/internal/approval"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/vault"
+)
+
+// publish takes checked payouts of one account as far as they go without anybody else, and stores
+// them: those that need nobody's approval become pending with their money reserved, all of them by
+// one update of the account, and the others initiated, each with an approval of its own. A fault
+// refuses one of them and is returned for it; the others are not affected.
+func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*draft) (refused []error, err error) {
+	refused = make([]error, len(list))
+	var ready []*draft
+	var at []int
+	for i, d := range list {
+		d.ApprovalWhy = d.need.Why
+		if d.need.Approvals == 0 {
+			ready, at = append(ready, d), append(at, i)
+			continue
+		}
+		d.Status, d.SendAt = Initiated, 0
+		if d.ApprovalID, err = s.ask(tx, by, a, d.ID, d.Version, KindPayout, []*draft{d}, d.need); err != nil {
+			return nil, err
+		}
+	}
+	short, err := s.take(tx, a, ready)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ready {
+		refused[at[i]] = short[i]
+	}
+	for i, d := range list {
+		if refused[i] == nil {
+			if err := s.store(tx, d); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return refused, nil
+}
+
+// take reserves the money of payouts of one account, and makes them pending. It counts them for the
+// limits of the workspace. A fault refuses one of them.
+func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []error, err error) {
+	refused = make([]error, len(list))
+	var wants []ledger.Want
+	var at []int
+	for i, d := range list {
+		d.ReservedAt = tx.Now()
+		var f *fault.Fault
+		if refused[i] = s.rules.TakeLimits(tx, d.spending()); refused[i] != nil {
+			if !errors.As(refused[i], &f) {
+				return nil, refused[i]
+			}
+			continue
+		}
+		wants, at = append(wants, ledger.Want{Reference: d.ID, Amount: d.Amount, Description: d.Description}), append(at, i)
+	}
+	if len(wants) == 0 {
+		return refused, nil
+	}
+	short, err := ledger.Reserve(tx, a, wants)
+	if err != nil {
+		return nil, err
+	}
+	for j, i := range at {
+		d := list[i]
+		if refused[i] = short[j]; refused[i] != nil {
+			if err := s.rules.GiveBack(tx, d.spending()); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		send, arrive := d.on.Next(time.UnixMilli(tx.Now()))
+		d.Status, d.SendAt, d.ExpectedAt = Pending, send.UnixMilli(), arrive.UnixMilli()
+	}
+	return refused, nil
+}
+
+// or is the more demanding of two needs.
+func (n Need) or(other Need) Need {
+	rank := func(n Need) int {
+		r := 4 * n.Approvals
+		if n.Role != "" {
+			r += 2
+		}
+		if !n.KeysMay {
+			r++
+		}
+		return r
+	}
+	if n.Why == "" || rank(other) > rank(n) {
+		return other
+	}
+	return n
+}
+
+// ask asks for the approval of payouts of one account: of one, or of a batch.
+func (s *Service) ask(tx *db.Tx, by db.Caller, a ledger.Account, subjectID string, version int64, kind string, list []*draft, need Need) (id string, err error) {
+	if by, err = behind(tx.Q, by, list); err != nil {
+		return "", err
+	}
+	return s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: a.WorkspaceID, Workspace: list[0].workspace, SubjectID: subjectID, Version: version,
+		Payload: termsOf(a, list, kind), Needed: need.Approvals, Role: need.Role, KeysMay: need.KeysMay})
+}
+
+// terms are what an approval of payouts is for. Of a batch the digest stands for the payouts.
+type terms struct {
+	AccountID   string `json:"account_id"`
+	AccountName string `json:"account_name"`
+	Mode        string `json:"mode"`
+	Total       int64  `json:"total"`
+	Currency    string `json:"currency"`
+	Payouts     int    `json:"payouts"`
+	Digest      string `json:"digest"` // of ids, amounts, rails and destinations
+
+	// Only of a single one.
+	Rail        string `json:"rail,omitzero"`
+	Institution string `json:"institution,omitzero"`
+	Number      string `json:"number,omitzero"`
+	Payee       string `json:"payee,omitzero"`
+	MethodID    string `json:"method_id,omitzero"`
+	Description string `json:"description,omitzero"`
+	ExternalID  string `json:"external_id,omitzero"`
+}
+
+func termsOf(a ledger.Account, list []*draft, kind string) terms {
+	t := terms{AccountID: a.ID, AccountName: a.Name, Mode: a.Mode, Currency: a.Currency, Payouts: len(list)}
+	sum := sha256.New()
+	for _, d := range list {
+		t.Total += d.Amount
+		fmt.Fprintf(sum, "%s %s %d %s %s %s %q %q %q\n", d.ID, d.AccountID, d.Amount, d.Currency, d.Rail, d.MethodID, d.Institution, vault.NormalNumber(d.number), d.AccountName)
+	}
+	t.Digest = hex.EncodeToString(sum.Sum(nil))
+	if kind == KindPayout {
+		d := list[0]
+		t.Rail, t.Institution, t.Number, t.Payee, t.MethodID, t.Description, t.ExternalID = d.Rail, d.Institution, d.number, d.AccountName, d.MethodID, d.Description, d.ExternalID
+	}
+	return t
+}
+
+// reserved is the money that is reserved for a payout.
+func (p Payout) reserved() ledger.Reserved {
+	return ledger.Reserved{AccountID: p.AccountID, WorkspaceID: p.WorkspaceID, Currency: p.Currency, Mode: p.Mode, Reference: p.ID, Amount: p.Amount,
+		Description: p.Description}
+}
+
+// spending is what counts for the limits of a workspace.
+func (p Payout) spending() Spending {
+	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, MakerID: p.MakerID, EntryID: p.EntryID,
+		DestinationKey: hex.EncodeToString(p.key), Rail: p.Rail, Amount: p.Amount, At: p.ReservedAt}
+}

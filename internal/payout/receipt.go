@@ -1,0 +1,72 @@
+package payout
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+)
+
+// attempts returns the attempts of a payout, the first one first.
+func attempts(q db.Q, payoutID string) ([]api.PayoutAttempt, error) {
+	return db.Collect(q, func(r db.Rows) api.PayoutAttempt {
+		a := readAttempt(r, 0)
+		return api.PayoutAttempt{
+			ID: a.id, Number: a.number, EndToEndID: a.endToEndID, State: string(a.state), Reason: a.code, Message: a.text, Reference: a.reference,
+			CreatedAt: a.createdAt, AnsweredAt: a.answeredAt, SettledAt: a.settledAt,
+		}
+	}, `SELECT `+attemptColumns+` FROM payout_attempt a WHERE a.payout_id = $1 ORDER BY a.number`, payoutID)
+}
+
+// Receipt says that a payout has arrived. That of a payout that failed or came back is a fault with
+// its code and the rail's own.
+func (s *Service) Receipt(ctx context.Context, by db.Caller, in Input) (api.PayoutReceipt, error) {
+	p, _, err := s.may(ctx, by, in.ID, access.PayoutsRead)
+	switch {
+	case err != nil:
+		return api.PayoutReceipt{}, err
+	case p.FailureCode != "":
+		return api.PayoutReceipt{}, noReceipt(p)
+	case p.Status != Completed:
+		return api.PayoutReceipt{}, wrongState(p, "shown as a receipt before it is completed")
+	}
+	var account ledger.Account
+	var list []api.PayoutAttempt
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		if account, err = ledger.FindAccount(q, p.AccountID); err == nil {
+			list, err = attempts(q, p.ID)
+		}
+		return err
+	})
+	if err != nil {
+		return api.PayoutReceipt{}, err
+	}
+	shown, err := s.shown(p)
+	out := api.PayoutReceipt{
+		PayoutID: p.ID, WorkspaceID: p.WorkspaceID, SourceAccountID: p.AccountID, SourceName: account.Name, AmountCents: p.Amount, Currency: p.Currency, Mode: p.Mode,
+		ExternalID: p.ExternalID, Description: p.Description, SettlementRail: p.Rail, SettlementAccount: shown.SettlementAccount, BankName: shown.BankName,
+		CreatedAt: p.CreatedAt, CompletedAt: p.EndedAt,
+	}
+	for _, a := range list {
+		if a.State == string(rail.Completed) {
+			out.EndToEndID, out.Reference = a.EndToEndID, a.Reference
+		}
+	}
+	return out, err
+}
+
+// noReceipt is the answer for a payout that was not paid. Its code is that of the failure, unless
+// that one would say that the request was wrong.
+func noReceipt(p Payout) error {
+	code := fault.Code(p.FailureCode)
+	if code.Status() != fault.ProcessingFailed.Status() {
+		code = fault.ProcessingFailed
+	}
+	f := fault.New(code, "the payout is %s: %s", p.Status, why(&p))
+	f.Details = api.ReceiptDetails{FailureCode: p.FailureCode, Reason: p.FailureReason, Message: p.FailureText}
+	return f
+}

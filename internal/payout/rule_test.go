@@ -1,0 +1,236 @@
+package payout_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+	"bursar/internal/payout"
+	"bursar/internal/server/servertest"
+	"bursar/internal/web"
+)
+
+// rulesOn are the rules as another node of the same store has them.
+func rulesOn(n *servertest.Node) *payout.Rules {
+	authority, cursors := access.NewAuthority(n.DB), web.NewCursors(nil)
+	return payout.NewRules(n.DB, n.Vault, authority, cursors, approval.New(n.DB, n.Vault, authority, cursors, nil, nil, ""), payout.Screening{})
+}
+
+// change runs a transaction.
+func change[T any](t testing.TB, n *servertest.Node, fn func(tx *db.Tx) (T, error)) (T, error) {
+	t.Helper()
+	return db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (T, audit.Event, error) {
+		out, err := fn(tx)
+		return out, audit.None("a test"), err
+	})
+}
+
+func newAccount(t testing.TB, n *servertest.Node, x *servertest.Tenant) string {
+	t.Helper()
+	a, err := change(t, n, func(tx *db.Tx) (ledger.Account, error) {
+		return ledger.NewAccount(tx, x.WorkspaceID, "Main", "PHP", api.ModeSandbox)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.ID
+}
+
+// guarded is a workspace whose rules a test asks.
+type guarded struct {
+	*servertest.Tenant
+	n     *servertest.Node
+	t     *testing.T
+	rules *payout.Rules
+}
+
+func newGuarded(t *testing.T, n *servertest.Node) *guarded {
+	return &guarded{n.Tenant(t), n, t, rulesOn(n)}
+}
+
+// need is what a payout needs, as "approvals role keys".
+func (g *guarded) need(account, rail string, amount int64, by ...db.Caller) string {
+	g.t.Helper()
+	var got payout.Need
+	err := g.n.DB.Read(g.t.Context(), func(q db.Q) (err error) {
+		got, err = g.rules.Need(q, g.WorkspaceID, account, rail, amount, append(by, db.Caller{})[0])
+		return err
+	})
+	if err != nil || got.Why == "" {
+		g.t.Fatalf("%+v, %v", got, err)
+	}
+	text := fmt.Sprint(got.Approvals)
+	if got.Role != "" {
+		text += " " + got.Role
+	}
+	if got.KeysMay {
+		text += " keys"
+	}
+	return text
+}
+
+func (g *guarded) expect(what, got, want string) {
+	g.t.Helper()
+	if got != want {
+		g.t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// rule makes a rule and returns its id, and the approval that it waits for.
+func (g *guarded) rule(terms body) (id, waits string) {
+	g.t.Helper()
+	full := body{"workspace_id": g.WorkspaceID}
+	for k, v := range terms {
+		full[k] = v
+	}
+	made := g.Owner.Post("/v2/approval-rules", full).Created()
+	return made.Text("id"), made.Text("approval_id")
+}
+
+func TestWithoutRulesTwoPeopleMakeAnApproval(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		g.expect("one person", g.need("acc", "instapay", 100), "0")
+		g.Member("viewer") // who may do neither
+		g.expect("nobody else who may make or approve", g.need("acc", "instapay", 100), "0")
+		second := g.Member("disbursement_authorizer")
+		g.expect("two people", g.need("acc", "instapay", 100), "1")
+		g.Owner.Delete(g.Path("/members/" + second.UserID)).OK()
+		g.expect("just after the other has left", g.need("acc", "instapay", 100), "1")
+		n.Clock.Advance(25 * time.Hour)
+		g.expect("a day later", g.need("acc", "instapay", 100), "0")
+	})
+}
+
+func TestTheMostDemandingRuleHolds(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n) // of one person, who needs nobody for any rule
+		account, other := newAccount(t, n, g.Tenant), newAccount(t, n, g.Tenant)
+		id, secret, err := n.Identity.CreateClient(t.Context(), db.Caller{}, g.WorkspaceID, "Robot", "disbursement_manager")
+		if err != nil {
+			t.Fatal(err)
+		}
+		robot := db.Caller{Actor: audit.Actor{Type: audit.Client, ID: id}}
+		g.rule(body{"approvals": 0, "client_id": id, "up_to_cents": 5_000})
+		g.rule(body{"approvals": 1, "above_cents": 1_000, "keys_may_approve": true})
+		g.rule(body{"approvals": 1, "above_cents": 10_000, "role": "disbursement_authorizer"})
+		g.rule(body{"approvals": 2, "account_id": account, "rail": "pesonet"})
+		g.rule(body{"approvals": 3, "above_cents": 100_000, "up_to_cents": 200_000})
+		for _, c := range []struct {
+			account, rail string
+			amount        int64
+			by            db.Caller
+			want          string
+		}{
+			{other, "instapay", 1_000, db.Caller{}, "0"}, // above is more than
+			{other, "instapay", 1_001, db.Caller{}, "1 keys"},
+			{other, "instapay", 10_001, db.Caller{}, "1 disbursement_authorizer"},
+			{other, "pesonet", 10_001, db.Caller{}, "1 disbursement_authorizer"},
+			{account, "pesonet", 1, db.Caller{}, "2"},
+			{account, "instapay", 1, db.Caller{}, "0"},
+			{account, "pesonet", 100_000, db.Caller{}, "2"},
+			{account, "pesonet", 100_001, db.Caller{}, "3"},
+			{account, "pesonet", 200_000, db.Caller{}, "3"}, // up to is at most
+			{account, "pesonet", 200_001, db.Caller{}, "2"},
+			{other, "instapay", 1_000, robot, "0"},
+			{other, "instapay", 1_001, robot, "1 keys"}, // another rule matches, too
+		} {
+			g.expect(fmt.Sprintf("%+v", c), g.need(c.account, c.rail, c.amount, c.by), c.want)
+		}
+		// A machine client acts in its own workspace by Basic, and changes no rules.
+		basic := n.Stranger(t)
+		if rows := basic.Do("GET", "/v2/approval-rules", nil, "Authorization", servertest.Basic(id, secret)).OK().List(); len(rows) != 5 {
+			t.Errorf("the client sees %v", rows)
+		}
+		basic.Do("POST", "/v2/approval-rules", body{"approvals": 1}, "Authorization", servertest.Basic(id, secret)).Fails(403, "FORBIDDEN")
+	})
+}
+
+func TestALooserRuleWaitsForAnotherPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		second := n.Person(t, g.Member("admin"))
+		g.expect("without rules", g.need("acc", "instapay", 100), "1")
+		tight, waits := g.rule(body{"approvals": 2})
+		g.expect("a tighter rule waits for", waits, "")
+		g.expect("at once", g.need("acc", "instapay", 100), "2")
+
+		for _, looser := range []body{{"approvals": 0, "rail": "instapay"}, {"approvals": 1, "keys_may_approve": true}} {
+			id, waits := g.rule(looser)
+			if waits == "" {
+				t.Fatalf("%v does not wait", looser)
+			}
+			n.Person(t, g.Owner).Approve(waits).Fails(403, "FORBIDDEN")
+			if row := g.Audit("&action=payout.rule.approved&outcome=denied")[0]; row["resource_id"] != id || row["resource_type"] != "payout_rule" {
+				t.Errorf("the refusal is logged as %v", row)
+			}
+			shown := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + waits))
+			if shown.Kind != "payout_rule" || !shown.CanApprove || len(shown.Fields) != 1 || shown.Fields[0].Before != "" || !strings.Contains(shown.Fields[0].After, "of payouts") {
+				t.Errorf("the approval is %+v", shown)
+			}
+			second.Post("/v1/approvals/"+waits+"/reject", body{"reason": "no"}).OK()
+			g.Owner.Delete("/v2/approval-rules/"+id).Fails(404, "RESOURCE_NOT_FOUND")
+		}
+		gone := g.Owner.Delete("/v2/approval-rules/" + tight).OK()
+		if gone.Text("status") != "active" || gone.Text("approval_id") == "" {
+			t.Errorf("removing it: %s", gone.Body)
+		}
+		if twice := g.Owner.Delete("/v2/approval-rules/" + tight).OK(); twice.Text("approval_id") != gone.Text("approval_id") {
+			t.Errorf("removing it again: %s", twice.Body)
+		}
+		g.expect("while its end waits", g.need("acc", "instapay", 100), "2")
+		second.Approve(gone.Text("approval_id")).OK()
+		g.expect("when that is approved", g.need("acc", "instapay", 100), "1")
+
+		loose, waits := g.rule(body{"approvals": 0, "up_to_cents": 500})
+		g.expect("before a looser one is approved", g.need("acc", "instapay", 100), "1")
+		second.Approve(waits).OK()
+		g.expect("after", g.need("acc", "instapay", 100), "0")
+		// Beside a looser one, even a rule that demands as much as none protects.
+		beside, waits := g.rule(body{"approvals": 1, "rail": "instapay"})
+		g.expect("which waits for", waits, "")
+		if g.Owner.Delete("/v2/approval-rules/"+beside).OK().Text("approval_id") == "" {
+			t.Error("it goes at once")
+		}
+		if done := g.Owner.Delete("/v2/approval-rules/" + loose).OK(); done.Text("status") != "removed" {
+			t.Errorf("the end of the looser one waits: %s", done.Body)
+		}
+		pending, waits := g.rule(body{"approvals": 0})
+		if done := g.Owner.Delete("/v2/approval-rules/" + pending).OK(); done.Text("status") != "removed" {
+			t.Errorf("giving up: %s", done.Body)
+		}
+		second.Approve(waits).Fails(422, "APPROVAL_DECIDED")
+		if got := n.Audited(t, tight); fmt.Sprint(got) != "[payout.rule.created payout.rule.requested payout.rule.approved]" {
+			t.Errorf("the log tells %v", got)
+		}
+	})
+}
+
+func TestARuleNamesWhatIsThere(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		foreign := newAccount(t, n, n.Tenant(t))
+		post := func(terms body) *servertest.Answer {
+			terms["workspace_id"] = g.WorkspaceID
+			return g.Owner.Post("/v2/approval-rules", terms)
+		}
+		post(body{"approvals": 4, "above_cents": -1, "up_to_cents": 1_000_000_000_000_000}).Invalid("approvals", "above_cents", "up_to_cents")
+		post(body{"approvals": 1, "above_cents": 5, "up_to_cents": 5}).Invalid("up_to_cents")
+		post(body{}).Invalid("approvals")
+		post(body{"approvals": 1, "role": "viewer"}).Invalid("role")
+		post(body{"approvals": 1, "account_id": foreign}).Fails(404, "RESOURCE_NOT_FOUND")
+		post(body{"approvals": 1, "client_id": g.Owner.UserID}).Fails(404, "RESOURCE_NOT_FOUND")
+		g.Owner.Post("/v2/approval-rules", body{"approvals": 1}).Invalid("workspace_id")
+		for range 100 {
+			g.rule(body{"approvals": 1})
+		}
+		post(body{"approvals": 1}).Fails(422, "TOO_MANY")
+	})
+}

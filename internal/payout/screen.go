@@ -1,0 +1,129 @@
+package payout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Verdict is what a screening says about a payout.
+type Verdict string
+
+// The verdicts.
+const (
+	Allow Verdict = "allow"
+	Hold  Verdict = "hold" // a person has to look at it
+	Deny  Verdict = "deny"
+)
+
+// Screening asks a program or a service of the operator about every payout, such as one that
+// compares payees with lists of sanctions. Without either every payout is allowed.
+type Screening struct {
+	// Command is a program with its arguments. It reads the payout as JSON and prints
+	// {"decision": "allow", "reason": "…"}, whose decision is a Verdict.
+	Command string
+	// URL is a service that gets the same by POST and answers the same.
+	URL string
+}
+
+const (
+	screenTimeout = 5 * time.Second
+	// maxScreen bounds what a screening answers, in bytes.
+	maxScreen = 64 << 10
+	// maxScreenReason bounds the reason that is kept of it, in characters.
+	maxScreenReason = 500
+)
+
+// screenClient follows no redirects: a payout is told to nobody whom the operator has not named.
+var screenClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// Screen asks about a payout, which is sent as JSON. A screening that fails, is late or answers
+// something else holds the payout, and the reason says so. The error is of the facts or of ctx alone.
+func (s Screening) Screen(ctx context.Context, facts any) (Verdict, string, error) {
+	if s == (Screening{}) {
+		return Allow, "", nil
+	}
+	sent, err := json.Marshal(facts, json.Deterministic(true))
+	if err != nil {
+		return Hold, "", fmt.Errorf("write a payout for the screening: %w", err)
+	}
+	late, cancel := context.WithTimeout(ctx, screenTimeout)
+	defer cancel()
+	var answer []byte
+	if s.URL != "" {
+		answer, err = s.post(late, sent)
+	} else {
+		answer, err = s.run(late, sent)
+	}
+	if ctx.Err() != nil {
+		return Hold, "", ctx.Err()
+	}
+	if errors.Is(late.Err(), context.DeadlineExceeded) {
+		return Hold, fmt.Sprintf("the screening did not answer in %s", screenTimeout), nil
+	}
+	if err != nil {
+		return Hold, "the screening failed: " + cut(err.Error()), nil
+	}
+	var said struct {
+		Decision Verdict `json:"decision"`
+		Reason   string  `json:"reason"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil || said.Decision != Allow && said.Decision != Hold && said.Decision != Deny {
+		return Hold, "the screening answered what is no decision: " + cut(string(answer)), nil
+	}
+	return said.Decision, cut(said.Reason), nil
+}
+
+func (s Screening) post(ctx context.Context, sent []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(sent))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := screenClient.Do(request)
+	if err != nil {
+		return nil, errors.New("it cannot be reached") // the error names the address, which may hold a secret
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answered with status %d", response.StatusCode)
+	}
+	return io.ReadAll(io.LimitReader(response.Body, maxScreen))
+}
+
+// run runs the command without the environment of the server, which may hold secrets.
+func (s Screening) run(ctx context.Context, sent []byte) ([]byte, error) {
+	parts := strings.Fields(s.Command)
+	command := exec.CommandContext(ctx, parts[0], parts[1:]...)
+	command.Env = []string{"PATH=" + os.Getenv("PATH")}
+	command.Stdin = bytes.NewReader(sent)
+	answer := &boundedBuffer{}
+	command.Stdout = answer
+	command.WaitDelay = time.Second // for what it has started and left behind
+	err := command.Run()
+	return answer.Bytes(), err
+}
+
+// boundedBuffer keeps the beginning of what is written to it.
+type boundedBuffer struct{ bytes.Buffer }
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), maxScreen-b.Len())])
+	return len(p), nil
+}
+
+func cut(text string) string {
+	if runes := []rune(strings.ToValidUTF8(text, "�")); len(runes) > maxScreenReason {
+		return string(runes[:maxScreenReason]) + "…"
+	}
+	return strings.ToValidUTF8(text, "�")
+}

@@ -1,0 +1,102 @@
+package payout_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bursar/internal/payout"
+)
+
+// facts are what a screening is told.
+var facts = map[string]any{"payout_id": "po_1", "amount_cents": 100}
+
+func TestAScreeningIsAsked(t *testing.T) {
+	var asked string
+	answer := func(status int, body string) payout.Screening {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			text, _ := io.ReadAll(r.Body)
+			asked = r.Method + " " + r.Header.Get("Content-Type") + " " + string(text)
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}))
+		t.Cleanup(server.Close)
+		return payout.Screening{URL: server.URL}
+	}
+	program := func(script string) payout.Screening {
+		file := filepath.Join(t.TempDir(), "screen")
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return payout.Screening{Command: file + " one"}
+	}
+	t.Setenv("BURSAR_PLANTED", "a secret")
+	for name, c := range map[string]struct {
+		screening payout.Screening
+		want      payout.Verdict
+		reason    string
+	}{
+		"none":                          {payout.Screening{}, payout.Allow, ""},
+		"a service that allows":         {answer(200, `{"decision":"allow"}`), payout.Allow, ""},
+		"a service that holds":          {answer(200, `{"decision":"hold","reason":"looks odd"}`), payout.Hold, "looks odd"},
+		"a service that denies":         {answer(200, `{"decision":"deny","reason":"on a list","score":1}`), payout.Deny, "on a list"},
+		"a service with another answer": {answer(200, `{"decision":"maybe"}`), payout.Hold, "no decision"},
+		"a service without JSON":        {answer(200, `allow`), payout.Hold, "no decision"},
+		"a service with an endless answer": {answer(200, `{"decision":"allow","reason":"`+strings.Repeat("x", 1<<20)+`"}`),
+			payout.Hold, "no decision"},
+		"a service that fails":           {answer(500, `{"decision":"allow"}`), payout.Hold, "status 500"},
+		"a service that sends elsewhere": {answer(307, `{"decision":"allow"}`), payout.Hold, "status 307"},
+		"a service that is not there":    {payout.Screening{URL: "http://user:planted@127.0.0.1:1/"}, payout.Hold, "cannot be reached"},
+		"a command that allows":          {program(`cat > /dev/null; echo '{"decision":"allow"}'`), payout.Allow, ""},
+		"a command that tells what it got": {program(`read line; echo "{\"decision\":\"deny\",\"reason\":\"$1 $(echo "$line" | tr -d '"') $BURSAR_PLANTED\"}"`),
+			payout.Deny, "one {amount_cents:100,payout_id:po_1}"},
+		"a command that fails":              {program(`echo '{"decision":"allow"}'; exit 3`), payout.Hold, "exit status 3"},
+		"a command that is not there":       {payout.Screening{Command: "/no/such/program"}, payout.Hold, "failed"},
+		"a command that prints without end": {program(`yes x | head -c 1000000`), payout.Hold, "no decision"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, reason, err := c.screening.Screen(t.Context(), facts)
+			if err != nil || got != c.want || !strings.Contains(reason, c.reason) || c.reason == "" && reason != "" {
+				t.Errorf("%s %q, %v", got, reason, err)
+			}
+			if strings.Contains(reason, "planted") || strings.Contains(reason, "secret") || len(reason) > 2000 {
+				t.Errorf("the reason is %q", reason)
+			}
+		})
+	}
+	if want := `POST application/json {"amount_cents":100,"payout_id":"po_1"}`; asked != want {
+		t.Errorf("asked %s, want %s", asked, want)
+	}
+}
+
+// Whoever asks no longer is told so, and what is late holds the payout.
+func TestAScreeningThatIsLate(t *testing.T) {
+	asked, done := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // so that the server notices that the caller has left
+		asked <- struct{}{}
+		select {
+		case <-r.Context().Done():
+		case <-done:
+		}
+	}))
+	defer server.Close()
+	defer close(done)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	if _, _, err := (payout.Screening{URL: server.URL}).Screen(ctx, facts); err == nil {
+		t.Error("a caller who has left gets a verdict")
+	}
+	go func() { <-asked }()
+	for name, late := range map[string]payout.Screening{"a service": {URL: server.URL}, "a command": {Command: "sleep 600"}} {
+		if got, reason, err := late.Screen(t.Context(), facts); err != nil || got != payout.Hold || reason != "the screening did not answer in 5s" {
+			t.Errorf("%s: %s %q, %v", name, got, reason, err)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package payout
+
+import (
+	"context"
+	"regexp"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+	"bursar/internal/rail/simulator"
+	"bursar/internal/web"
+)
+
+// Sandbox drives the simulator. Nothing else reaches it, and it reaches nothing that is live: those
+// accounts, payouts and services are not found.
+type Sandbox struct {
+	payouts    *Service
+	dispatcher *Dispatcher
+	bank       *simulator.Simulator
+}
+
+// NewSandbox makes the service.
+func NewSandbox(payouts *Service, dispatcher *Dispatcher, bank *simulator.Simulator) *Sandbox {
+	return &Sandbox{payouts, dispatcher, bank}
+}
+
+// DepositInput puts money into an account.
+type DepositInput struct{ api.SimulatedDeposit }
+
+// Validate checks the deposit without looking at the database.
+func (in *DepositInput) Validate(v *fault.Violations) {
+	web.CheckText(v, "account_id", in.AccountID, 1, 100)
+	checkAmount(v, "amount_cents", in.AmountCents)
+	web.CheckOptionalText(v, "reference", in.Reference, 0, maxDescription)
+}
+
+// Deposit puts money into an account, as a bank's statement would.
+func (s *Sandbox) Deposit(ctx context.Context, by db.Caller, in DepositInput) (web.Made[api.Deposit], error) {
+	a, _, err := s.payouts.source(ctx, by, in.AccountID, access.AccountsWrite)
+	if err == nil && a.Mode != api.ModeSandbox {
+		err = fault.Missing("account")
+	}
+	if err != nil {
+		return web.Made[api.Deposit]{}, err
+	}
+	return db.Write(ctx, s.payouts.db, by, func(tx *db.Tx) (web.Made[api.Deposit], audit.Event, error) {
+		d, event, err := ledger.Deposit(tx, a, in.AmountCents, api.DepositFromSimulation, text(in.Reference), true)
+		return web.Made[api.Deposit]{Of: d}, event, err
+	})
+}
+
+// DriveInput names a payout of the sandbox and, where it is rejected or returned, a reason.
+type DriveInput struct {
+	ID string `path:"id"`
+	api.SimulatedReason
+}
+
+// reasonForm is that of the reasons of ISO 20022.
+var reasonForm = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9]{2}$`)
+
+// Validate checks the reason.
+func (in *DriveInput) Validate(v *fault.Violations) {
+	if in.Reason != nil && !reasonForm.MatchString(*in.Reason) {
+		v.Add("reason", "must be a reason of ISO 20022, such as AC04")
+	}
+}
+
+func (in DriveInput) reason(usual string) string {
+	if in.Reason == nil {
+		return usual
+	}
+	return *in.Reason
+}
+
+// Settle completes a payment that the simulator has and has not decided.
+func (s *Sandbox) Settle(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
+	return s.drive(ctx, by, in.ID, "settled by the simulator", s.bank.Settle)
+}
+
+// Reject refuses such a payment.
+func (s *Sandbox) Reject(ctx context.Context, by db.Caller, in DriveInput) (api.Payout, error) {
+	return s.drive(ctx, by, in.ID, "rejected by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Reject(tx, id, in.reason("MS03")) })
+}
+
+// Return sends a completed payment back.
+func (s *Sandbox) Return(ctx context.Context, by db.Caller, in DriveInput) (api.Payout, error) {
+	return s.drive(ctx, by, in.ID, "returned by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Return(tx, id, in.reason("MS03")) })
+}
+
+// drive makes the simulator do something with the last attempt of a payout, and takes what it tells
+// of that.
+func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do func(tx *db.Tx, endToEndID string) (bool, error)) (api.Payout, error) {
+	p, _, err := s.payouts.may(ctx, by, id, access.AccountsWrite)
+	if err == nil && !p.sandbox() {
+		err = fault.Missing("payout request")
+	}
+	if err != nil {
+		return api.Payout{}, err
+	}
+	_, err = db.Write(ctx, s.payouts.db, db.Caller{Actor: by.Actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		done, err := do(tx, EndToEndID(p.ID, p.Attempts))
+		if err == nil && !done {
+			err = wrongState(p, step)
+		}
+		event := audit.Event{Action: audit.PayoutDriven, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Had the payout " + step}
+		event.Changes.Add("simulated", nil, step)
+		return struct{}{}, event, err
+	})
+	if err == nil {
+		_, err = s.dispatcher.receive(ctx, s.bank)
+	}
+	if err == nil {
+		p, _, err = s.payouts.may(ctx, by, id, access.AccountsWrite)
+	}
+	if err != nil {
+		return api.Payout{}, err
+	}
+	out, err := s.payouts.shown(p)
+	if err != nil {
+		return out, err
+	}
+	return db.Write(ctx, s.payouts.db, by, func(*db.Tx) (api.Payout, audit.Event, error) {
+		return out, audit.None("the row was left when it was driven, and this is the answer to it"), nil
+	})
+}
+
+// ServiceInput says how a rail, an institution or the simulator itself is from now on.
+type ServiceInput struct {
+	ServiceName string `path:"service_name"`
+	api.SimulatedService
+}
+
+// Validate checks the status.
+func (in *ServiceInput) Validate(v *fault.Violations) {
+	web.CheckOneOf(v, "status", &in.Status, string(rail.Up), string(rail.Degraded), string(rail.Down))
+	web.CheckOptionalText(v, "reason", in.Reason, 0, maxReason)
+}
+
+// SetService changes how a service of the sandbox is, for everybody who uses the sandbox.
+func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput) (api.ServiceHealth, error) {
+	workspaceID, err := s.payouts.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
+	if err == nil {
+		err = s.payouts.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AccountsWrite)
+	}
+	if err != nil {
+		return api.ServiceHealth{}, err
+	}
+	for _, of := range s.payouts.services(in.ServiceName) {
+		if !of.sandbox {
+			continue
+		}
+		defer s.dispatcher.Wake()
+		return db.Write(ctx, s.payouts.db, by, func(tx *db.Tx) (api.ServiceHealth, audit.Event, error) {
+			event := audit.Event{
+				Action: audit.ServiceDriven, WorkspaceID: workspaceID, ResourceID: in.ServiceName, Description: "Had the sandbox's " + in.ServiceName + " be " + in.Status,
+			}
+			event.Changes.Add("status", nil, in.Status)
+			err := rail.SetStatus(tx, true, in.ServiceName, rail.Status(in.Status), text(in.Reason))
+			if err != nil {
+				return api.ServiceHealth{}, event, err
+			}
+			out, err := s.payouts.healthOf(tx.Q, of, in.ServiceName)
+			return out, event, err
+		})
+	}
+	return api.ServiceHealth{}, fault.Missing("service")
+}

@@ -1,0 +1,95 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/vault"
+)
+
+// insert stores a new payout with the account number that it goes to. The vault must be ready
+// for its workspace.
+func (s *Service) insert(tx *db.Tx, p *Payout, number string) error {
+	if err := s.seal(p, number); err != nil {
+		return err
+	}
+	return insertSealed(tx, p)
+}
+
+// insertSealed stores a new payout whose account number is sealed already.
+func insertSealed(tx *db.Tx, p *Payout) error {
+	p.CreatedAt, p.UpdatedAt = tx.Now(), tx.Now()
+	return tx.Exec(`INSERT INTO payout (id, workspace_id, account_id, amount, currency, mode, external_id, description, rail, rail_asked, rail_why,
+			entry_id, method_id, institution_code, account_name, name_key, account_sealed, sealed_by, destination_key, batch_id, status, attention,
+			failure_code, failure_reason, failure_text, cancel_reason, maker_id, involved, approval_id, approval_why, attempts, reserved_at, send_at, expected_at, version,
+			created_at, updated_at, ended_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, '', '', '', '', '', $22, $23, $24, $25, 0,
+			$26, $27, $28, 1, $29, $29, 0)`,
+		p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, db.NullText(p.ExternalID), p.Description, p.Rail, p.RailAsked, p.RailWhy,
+		db.NullText(p.EntryID), db.NullText(p.MethodID), p.Institution, p.AccountName, nameKey(p.AccountName), p.sealed, vault.KeyOf(p.sealed), p.key,
+		db.NullText(p.Batch), p.Status, p.MakerID, p.Involved, db.NullText(p.ApprovalID), p.ApprovalWhy, p.ReservedAt, p.SendAt, p.ExpectedAt, tx.Now())
+}
+
+// store stores a new payout, or one that the caller has locked and changed.
+func (s *Service) store(tx *db.Tx, d *draft) error {
+	if d.CreatedAt == 0 {
+		return insertSealed(tx, &d.Payout)
+	}
+	d.UpdatedAt = tx.Now()
+	return tx.Exec(`UPDATE payout SET amount = $2, description = $3, rail = $4, rail_asked = $5, rail_why = $6, entry_id = $7, method_id = $8,
+			institution_code = $9, account_name = $10, name_key = $11, account_sealed = $12, sealed_by = $13, destination_key = $14, status = $15,
+			failure_code = $16, failure_reason = $17, failure_text = $18, involved = $19, approval_id = $20, approval_why = $21, send_at = $22,
+			expected_at = $23, version = $24, updated_at = $25, ended_at = $26, reserved_at = $27
+		WHERE id = $1`,
+		d.ID, d.Amount, d.Description, d.Rail, d.RailAsked, d.RailWhy, db.NullText(d.EntryID), db.NullText(d.MethodID), d.Institution, d.AccountName,
+		nameKey(d.AccountName), d.sealed, vault.KeyOf(d.sealed), d.key, d.Status, d.FailureCode, d.FailureReason, d.FailureText, d.Involved,
+		db.NullText(d.ApprovalID), d.ApprovalWhy, d.SendAt, d.ExpectedAt, d.Version, d.UpdatedAt, d.EndedAt, d.ReservedAt)
+}
+
+// lock reads a payout and keeps it as it is until the transaction ends.
+func lock(tx *db.Tx, id string) (Payout, error) {
+	if _, err := tx.Row(`UPDATE payout SET updated_at = updated_at WHERE id = $1 RETURNING id`, id).Scan(new(string)); err != nil {
+		return Payout{}, err
+	}
+	return find(tx.Q, id)
+}
+
+// lockBatch keeps a batch as it is until the transaction ends. Whoever changes one of its payouts locks
+// it before the payout, so that of two who cancel the last ones at once the second knows it.
+func lockBatch(tx *db.Tx, id string) error {
+	_, err := tx.Row(`UPDATE payout_batch SET refused = refused WHERE id = $1 RETURNING id`, id).Scan(new(string))
+	return err
+}
+
+// cancel ends a payout that is in a state. It reports whether it was in that state.
+func cancel(tx *db.Tx, id, from, reason string) (bool, error) {
+	return tx.Row(`UPDATE payout SET status = 'cancelled', cancel_reason = $3, send_at = 0, expected_at = 0, updated_at = $4, ended_at = $4
+		WHERE id = $1 AND status = $2 RETURNING id`, id, from, reason, tx.Now()).Scan(new(string))
+}
+
+// seal seals the number of the account that a payout goes to, and computes what finds it.
+func (s *Service) seal(p *Payout, number string) (err error) {
+	if p.sealed, err = s.vault.Seal(p.workspace, vault.PayoutAccount(p.ID), []byte(number)); err == nil {
+		p.key, err = s.vault.Index(p.sealed, vault.NormalNumber(number))
+	}
+	return err
+}
+
+// number opens the number of the account that a payout goes to. It may read a key from the
+// store, so call it after db.Read, or in a transaction for which the vault is ready.
+func number(v *vault.Vault, p Payout) (string, error) {
+	text, err := v.Open(p.workspace, vault.PayoutAccount(p.ID), p.sealed)
+	if errors.Is(err, vault.ErrLost) {
+		return audit.LostNumber, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("the account number of %s: %w", p.ID, err)
+	}
+	return string(text), nil
+}
+
+// nameKey is the form of a payee's name by which people search.
+func nameKey(name string) string { return strings.ToLower(name) }

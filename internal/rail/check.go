@@ -1,0 +1,106 @@
+package rail
+
+import (
+	"regexp"
+
+	"bursar/internal/accountnumber"
+	"bursar/internal/fault"
+	"bursar/internal/institution"
+)
+
+// LimitDetails are the details of a fault about an amount that a rail does not take.
+type LimitDetails struct {
+	Minimum int64  `json:"minimum,omitempty"`
+	Maximum int64  `json:"maximum,omitempty"`
+	Rail    string `json:"rail"`
+	Amount  int64  `json:"amount"`
+}
+
+// InstitutionDetails are the details of a fault about an institution that cannot be paid.
+type InstitutionDetails struct {
+	Institution string `json:"institution"`
+	Rail        string `json:"rail,omitempty"`
+}
+
+// Faults says everything for which a payment cannot be sent by the rail.
+func (r *Rail) Faults(p Payment) []error {
+	var all []error
+	if p.Currency != r.Currency {
+		all = append(all, fault.Invalid("currency", "must be "+r.Currency+" on the rail "+r.Name))
+	}
+	for _, err := range []error{r.checkAmount(p.Amount), r.checkInstitution(p.To.Institution), r.Connector.Check(r, p)} {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// Check says why a payment cannot be sent by the rail: the first of Faults, or nil.
+func (r *Rail) Check(p Payment) error {
+	if all := r.Faults(p); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+func (r *Rail) takes(amount int64) bool {
+	return amount >= r.Minimum && (r.Maximum == 0 || amount <= r.Maximum)
+}
+
+func (r *Rail) checkAmount(amount int64) error {
+	switch {
+	case amount < r.Minimum:
+		f := fault.New(fault.AmountBelowMinimum, "%s carries %s and more, not %s", r.Title, Money(r.Minimum, r.Currency), Money(amount, r.Currency))
+		f.Details = LimitDetails{Minimum: r.Minimum, Rail: r.Name, Amount: amount}
+		return f
+	case !r.takes(amount):
+		f := fault.New(fault.AmountAboveMaximum, "%s carries up to %s, not %s", r.Title, Money(r.Maximum, r.Currency), Money(amount, r.Currency))
+		f.Details = LimitDetails{Maximum: r.Maximum, Rail: r.Name, Amount: amount}
+		return f
+	}
+	return nil
+}
+
+// CodeOf returns the code that an institution has on the rail, "" if it is not on it. Some
+// institutions have another code on each rail.
+func (r *Rail) CodeOf(code string) string {
+	if r.Codes != nil {
+		return r.Codes[code]
+	}
+	return institution.On(code, r.Members)
+}
+
+func (r *Rail) checkInstitution(code string) error {
+	if r.CodeOf(code) != "" {
+		return nil
+	}
+	f := unknownInstitution(code)
+	if institution.Name(code) != "" {
+		f = fault.New(fault.InvalidInstitution, "%s does not reach %s", r.Title, institution.Name(code))
+	}
+	f.Details = InstitutionDetails{Institution: code, Rail: r.Name}
+	return f
+}
+
+func unknownInstitution(code string) *fault.Fault {
+	f := fault.New(fault.InvalidInstitution, "there is no institution with the code %q", code)
+	f.Details = InstitutionDetails{Institution: code}
+	return f
+}
+
+var numberForm = regexp.MustCompile(`^[0-9]{6,20}$`)
+
+// IsNumber says whether a text can be an account number at any institution.
+func IsNumber(number string) bool { return numberForm.MatchString(accountnumber.Compact(number)) }
+
+// CheckNumber says why an account number cannot be one of its institution: a fault, or nil.
+func CheckNumber(to Destination) error {
+	if !IsNumber(to.AccountNumber) {
+		return fault.New(fault.InvalidAccount, "the account number must have 6 to 20 digits")
+	}
+	if doubt := accountnumber.Doubt(to.Institution, to.AccountNumber); doubt != "" {
+		return fault.New(fault.InvalidAccount, "the account number is not one of %s: %s", institution.Name(to.Institution), doubt)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package iso20022
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bursar/internal/rail"
+)
+
+const (
+	// maxFile bounds a file from the bank, and with it the memory that reading one takes. It has
+	// room for a day of some 30,000 payments.
+	maxFile = 32 << 20
+	// maxNotices bounds what a file tells.
+	maxNotices = 100_000
+	// filesAtOnce is how many files Receive reads.
+	filesAtOnce = 8
+)
+
+// Receive implements rail.Connector. It returns files in the order of their names, and puts those
+// aside that it does not take.
+func (c *Connector) Receive(ctx context.Context) ([]rail.Message, error) {
+	files, err := os.ReadDir(c.path("in"))
+	if err != nil {
+		return nil, err
+	}
+	var all []rail.Message
+	var failed []error
+	for _, file := range files {
+		if !file.Type().IsRegular() || unfinished(file.Name()) {
+			continue
+		}
+		if len(all) == filesAtOnce || ctx.Err() != nil {
+			break
+		}
+		m, err := c.take(ctx, file.Name())
+		switch {
+		case err != nil && !errors.Is(err, os.ErrNotExist): // another node may have moved it
+			failed = append(failed, fmt.Errorf("read %s: %w", file.Name(), err))
+		case err == nil && m.ID != "":
+			all = append(all, m)
+		}
+	}
+	if len(all) > 0 {
+		return all, nil // what cannot be read must not keep the others waiting
+	}
+	return nil, errors.Join(failed...)
+}
+
+// unfinished says whether a name is one that programs give to files which they still write.
+func unfinished(name string) bool {
+	return strings.HasPrefix(name, ".") || slices.ContainsFunc([]string{".tmp", ".part", ".filepart"}, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// take reads a file, or puts it aside with the reason; then the message has no id. An error is
+// that it could not be read now.
+func (c *Connector) take(ctx context.Context, name string) (rail.Message, error) {
+	file, err := os.Open(c.path("in", name))
+	if err != nil {
+		return rail.Message{}, err
+	}
+	defer file.Close()
+	source := &source{from: file, digest: sha256.New(), left: maxFile}
+	notices, err := c.read(source)
+	var system *fs.PathError // of sent/
+	switch {
+	case source.err != nil:
+		return rail.Message{}, source.err
+	case errors.As(err, &system):
+		return rail.Message{}, err
+	case source.left < 0:
+		err = fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
+	}
+	if err != nil {
+		return rail.Message{}, c.refuse(ctx, name, err)
+	}
+	return rail.Message{ID: name + " " + source.sum(), Notices: notices}, nil
+}
+
+// Done implements rail.Connector. A file of the same name that came since stays.
+func (c *Connector) Done(ctx context.Context, m rail.Message) error {
+	at := strings.LastIndexByte(m.ID, ' ')
+	if at < 0 {
+		return fmt.Errorf("%q is no message of this connector", m.ID)
+	}
+	name, digest := m.ID[:at], m.ID[at+1:]
+	return c.locked(ctx, func() error {
+		file, err := os.Open(c.path("in", name))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // another node was faster
+		}
+		if err != nil {
+			return err
+		}
+		source := &source{from: file, digest: sha256.New(), left: maxFile}
+		_, err = io.Copy(io.Discard, source)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+		if source.sum() != digest {
+			return nil
+		}
+		return c.move(name, "done", c.free("done", name))
+	})
+}
+
+// refuse puts a file aside, with a reason for people.
+func (c *Connector) refuse(ctx context.Context, name string, why error) error {
+	return c.locked(ctx, func() error {
+		if _, err := os.Lstat(c.path("in", name)); err != nil {
+			return err
+		}
+		as := c.free("refused", name)
+		if err := c.writeFile("refused", as+".reason.txt", []byte("Bursar did not take this file: "+why.Error()+"\n")); err != nil {
+			return err
+		}
+		return c.move(name, "refused", as)
+	})
+}
+
+func (c *Connector) move(name, folder, as string) error {
+	if err := os.Rename(c.path("in", name), c.path(folder, as)); err != nil {
+		return err
+	}
+	return errors.Join(syncFolder(c.path(folder)), syncFolder(c.path("in")))
+}
+
+// free returns a name that no file of a folder has.
+func (c *Connector) free(folder, name string) string {
+	for as, n := name, 2; ; n++ {
+		if _, err := os.Lstat(c.path(folder, as)); errors.Is(err, os.ErrNotExist) {
+			return as
+		}
+		as = name + "." + strconv.Itoa(n)
+	}
+}
+
+// source reads a file up to a size, and remembers its digest and what kept it from reading on.
+type source struct {
+	from   io.Reader
+	digest hash.Hash
+	left   int64
+	err    error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.from.Read(p)
+	s.digest.Write(p[:n])
+	if s.left -= int64(n); s.left < 0 {
+		return 0, errors.New("the file is too large")
+	}
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) sum() string { return hex.EncodeToString(s.digest.Sum(nil)) }

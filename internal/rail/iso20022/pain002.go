@@ -1,0 +1,137 @@
+package iso20022
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"strings"
+
+	"bursar/internal/rail"
+)
+
+// The elements of a pain.002.001.10 that we read.
+type (
+	groupStatus struct {
+		OrgnlMsgId string
+		GrpSts     string
+		Reasons    []reason `xml:"StsRsnInf"`
+	}
+	infoStatus struct {
+		PmtInfSts    string
+		Reasons      []reason            `xml:"StsRsnInf"`
+		Transactions []transactionStatus `xml:"TxInfAndSts"`
+	}
+	transactionStatus struct {
+		OrgnlInstrId    string
+		OrgnlEndToEndId string
+		TxSts           string
+		Reasons         []reason `xml:"StsRsnInf"`
+		AcctSvcrRef     string
+	}
+	reason struct {
+		Cd       string   `xml:"Rsn>Cd"`
+		Prtry    string   `xml:"Rsn>Prtry"`
+		AddtlInf []string `xml:"AddtlInf"`
+	}
+)
+
+// statusReport reads what became of a message that we sent. A status of all its payments counts
+// for those that have none of their own.
+func (d *reader) statusReport() error {
+	var group groupStatus
+	var infos []infoStatus
+	err := d.inside(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "GrpHdr":
+			return d.header(e)
+		case "OrgnlGrpInfAndSts":
+			return d.decode(e, &group)
+		case "OrgnlPmtInfAndSts":
+			infos = append(infos, infoStatus{})
+			return d.decode(e, &infos[len(infos)-1])
+		}
+		return d.skip()
+	})
+	if err != nil {
+		return err
+	}
+	trim(&group.OrgnlMsgId, &group.GrpSts)
+	if d.msgID == "" {
+		return errors.New("it has no message id")
+	}
+	payments, err := d.ours(group.OrgnlMsgId)
+	if err != nil {
+		return err
+	}
+	if len(payments) == 0 {
+		return fmt.Errorf("it answers the message %q, which Bursar has not sent", group.OrgnlMsgId)
+	}
+	told := map[string]bool{}
+	for _, p := range payments {
+		told[p.id] = false
+	}
+	status, reasons := group.GrpSts, group.Reasons
+	for _, info := range infos {
+		if trim(&info.PmtInfSts); info.PmtInfSts != "" {
+			status, reasons = info.PmtInfSts, append(info.Reasons, reasons...)
+		}
+		for _, t := range info.Transactions {
+			trim(&t.OrgnlEndToEndId, &t.OrgnlInstrId, &t.TxSts, &t.AcctSvcrRef)
+			id := t.OrgnlEndToEndId
+			if id == "" {
+				id = t.OrgnlInstrId // which is the same in what we write
+			}
+			if _, ours := told[id]; !ours {
+				return fmt.Errorf("it tells of a payment %q, which was not in the message %s", id, group.OrgnlMsgId)
+			}
+			if t.TxSts == "" {
+				continue // it only repeats what was sent
+			}
+			told[id] = true
+			if err := d.decided(id, t.TxSts, t.Reasons, t.AcctSvcrRef); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range payments {
+		if !told[p.id] && status != "" && status != "PART" {
+			if err := d.decided(p.id, status, reasons, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *reader) decided(id, status string, reasons []reason, reference string) error {
+	o := rail.Outcome{State: rail.Accepted, Code: status, Reference: reference}
+	var texts []string
+	why := ""
+	for _, r := range reasons {
+		if why == "" {
+			why = strings.TrimSpace(r.Cd + r.Prtry) // a choice
+		}
+		texts = append(texts, r.AddtlInf...)
+	}
+	o.Text = strings.Join(strings.Fields(strings.Join(texts, " ")), " ")
+	switch {
+	case status == "ACCC" || status == d.c.Final:
+		o.State = rail.Completed
+	case status == "RJCT":
+		o.Code = why
+		if !duplicate(why) {
+			o.State = rail.Rejected
+		}
+	}
+	return d.add(rail.Notice{MessageID: d.msgID, EntryID: id + "/" + status, Kind: rail.Decided, EndToEndID: id, Outcome: o, Booked: true})
+}
+
+// duplicate says whether a bank refuses something because it has it already: then the first one
+// may well be on its way, and must not count as refused.
+func duplicate(reason string) bool {
+	switch reason {
+	case "AM05", "DUPL", "DU01", "DU02", "DU03", "DU04", "DU05":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,168 @@
+// Package rail carries payments to banks and wallets.
+//
+// A rail is what a payment travels on: its currency, its limits, its hours. A connector is how
+// Bursar reaches one. Two connectors exist: internal/rail/simulator, which is a sandbox inside
+// the program, and internal/rail/iso20022, which exchanges files with a bank through folders.
+//
+// Whatever happens, a payment is sent at most once. The caller stores an attempt with its
+// end-to-end id before it calls Submit. When Submit does not tell what became of a payment,
+// nobody knows: the caller asks by LookUp, and sends again only what the rail says never came.
+package rail
+
+import (
+	"context"
+	"time"
+)
+
+// Payment is one attempt to pay somebody.
+type Payment struct {
+	// EndToEndID names the attempt for ever and everywhere: letters and digits, at most 35. It
+	// follows from the payout and the number of the attempt.
+	EndToEndID  string
+	PayoutID    string
+	Attempt     int // the first one is 1
+	AccountID   string
+	Amount      int64 // in the minor unit
+	Currency    string
+	To          Destination
+	Description string
+	// At is when the attempt was stored, in Unix milliseconds. However often it is sent or
+	// asked for, it stays the same: connectors find it by that.
+	At int64
+}
+
+// Destination is where a payment goes.
+type Destination struct {
+	Institution   string // its code in internal/institution
+	AccountNumber string
+	AccountName   string
+}
+
+// State is what a rail says about a payment.
+type State string
+
+// The states of a payment at a rail.
+const (
+	// Unknown is that nobody knows: it may have been sent.
+	Unknown State = "unknown"
+	// Accepted is that the rail has it, and has not decided.
+	Accepted State = "accepted"
+	// Completed is that the payee has the money.
+	Completed State = "completed"
+	// Rejected is that the rail has refused it, and nothing was paid.
+	Rejected State = "rejected"
+	// NeverCame is that the rail does not know it: it may be sent again, under the same
+	// end-to-end id, so that one that is still on its way and comes after all is the same one.
+	// Only LookUp says this.
+	NeverCame State = "never_came"
+)
+
+// Outcome is what a rail answers about a payment.
+type Outcome struct {
+	State     State
+	Code      string // a reason of ISO 20022, such as AC04
+	Text      string // the rail's own words
+	Reference string // the rail's own id
+}
+
+// NoticeKind is what a message of a rail is about.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	// Decided tells the outcome of a payment.
+	Decided NoticeKind = "decided"
+	// Returned tells that a completed payment came back.
+	Returned NoticeKind = "returned"
+	// Settled tells that the bank has taken the money for a payment from our account with it.
+	Settled NoticeKind = "settled"
+	// Deposited tells that money came in for an account.
+	Deposited NoticeKind = "deposited"
+	// Unmatched is whatever else moved money at the bank. It goes to suspense.
+	Unmatched NoticeKind = "unmatched"
+)
+
+// Notice is something that a rail tells by itself.
+type Notice struct {
+	// MessageID and EntryID name the notice at its connector, so that it is taken once.
+	MessageID string
+	EntryID   string
+	Kind      NoticeKind
+	// EndToEndID is the payment that it is about, if it says so. A connector passes on what
+	// the bank wrote: of a payment that is not known to the caller it is as Unmatched is.
+	EndToEndID string
+	Outcome    Outcome
+	// AccountID is the account that a deposit is for; "" if it does not say so.
+	AccountID string
+	Amount    int64 // in the minor unit; negative if money left
+	Currency  string
+	Booked    bool // false while the bank only announces it
+	Text      string
+}
+
+// Message is what came in at once, such as a file: its notices are taken in one transaction or in
+// several, and then it is done.
+type Message struct {
+	ID      string
+	Notices []Notice
+}
+
+// Connector reaches rails. All methods can be called at the same time.
+type Connector interface {
+	// Name tells which it is, such as "simulator".
+	Name() string
+	// Sandbox says that no real money moves.
+	Sandbox() bool
+	// Check says why a payment cannot be sent by a rail, before it is: a fault, or nil.
+	Check(r *Rail, p Payment) error
+	// Submit sends payments, in the order given, and answers for each. An error is that the
+	// outcome of all of them is unknown.
+	Submit(ctx context.Context, r *Rail, list []Payment) ([]Outcome, error)
+	// LookUp asks what became of payments.
+	LookUp(ctx context.Context, r *Rail, list []Payment) ([]Outcome, error)
+	// Receive returns messages that came in and that are not done. It does not wait for any.
+	Receive(ctx context.Context) ([]Message, error)
+	// Done says that all notices of a message are stored. Until then Receive returns it again.
+	Done(ctx context.Context, m Message) error
+	// Health says how the connector is. The status is one of Up, Degraded and Down.
+	Health(ctx context.Context) (Status, string)
+}
+
+// Status is how a rail, a connector or an institution is.
+type Status string
+
+// The states of health.
+const (
+	Up       Status = "up"
+	Degraded Status = "degraded"
+	Down     Status = "down"
+)
+
+// Rail is what payments travel on.
+type Rail struct {
+	Name      string
+	Title     string // for people, such as InstaPay
+	Currency  string
+	Minimum   int64 // both included, in the minor unit
+	Maximum   int64 // 0 is none
+	Connector Connector
+	// Hours are when it sends; nil is always.
+	Hours *Hours
+	// Members is the letter by which the table of institutions says who is on it.
+	Members string
+	// Codes are the institutions that are on it and their codes there, where a file lists them;
+	// then Members does not count.
+	Codes map[string]string
+}
+
+// Sandbox says that no real money moves on the rail.
+func (r *Rail) Sandbox() bool { return r.Connector.Sandbox() }
+
+// Next returns when a payment that is ready at a time is sent, and when it is expected to
+// arrive.
+func (r *Rail) Next(at time.Time) (send, arrive time.Time) {
+	if r.Hours == nil {
+		return at, at
+	}
+	return r.Hours.Next(at)
+}

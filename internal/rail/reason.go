@@ -1,0 +1,25 @@
+package rail
+
+import "bursar/internal/fault"
+
+// FailureCode translates a reason of ISO 20022 for which a rail has refused a payment, such as
+// AC04. AM04 is no lack of the customer's funds, which are reserved, but of our own at the bank.
+func FailureCode(reason string) fault.Code {
+	switch reason {
+	case "AM06", "AM15":
+		return fault.AmountBelowMinimum
+	case "AM02", "AM13", "AM14":
+		return fault.AmountAboveMaximum
+	case "AC01", "AC03", "AC12", "AC14":
+		return fault.InvalidAccount
+	case "AC04", "AC07":
+		return fault.AccountClosed
+	case "RC01":
+		return fault.InvalidInstitution
+	case "AB05", "AB08", "AB09":
+		return fault.BankUnavailable
+	case "AB01", "AB02", "AB03", "AB04":
+		return fault.RailUnavailable
+	}
+	return fault.ProcessingFailed
+}

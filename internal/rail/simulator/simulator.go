@@ -1,0 +1,247 @@
+// Package simulator is a bank inside the program: the connector of the sandbox's rails, which
+// moves no money.
+//
+// What happens to a payment follows from the last four digits of the account number, which
+// docs/rails.md lists, and from what a test drives: Settle, Reject, Return. The table
+// simulated_payment is the bank's side of the story: what it has once taken it does not take again, and
+// what it has taken survives a restart. Time is that of the store.
+package simulator
+
+import (
+	"context"
+
+	"bursar/internal/accountnumber"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/rail"
+)
+
+// Name is how the connector is called.
+const Name = "simulator"
+
+// Simulator is the connector.
+type Simulator struct{ db *db.DB }
+
+var _ rail.Connector = (*Simulator)(nil)
+
+// New returns the simulator of a store.
+func New(d *db.DB) *Simulator { return &Simulator{d} }
+
+// Name implements rail.Connector.
+func (s *Simulator) Name() string { return Name }
+
+// Sandbox implements rail.Connector.
+func (s *Simulator) Sandbox() bool { return true }
+
+// Health implements rail.Connector.
+func (s *Simulator) Health(ctx context.Context) (status rail.Status, reason string) {
+	err := s.db.Read(ctx, func(q db.Q) error {
+		all, err := rail.Statuses(q, true)
+		status, reason = all.Of(Name).Status, all.Of(Name).Reason
+		return err
+	})
+	if err != nil {
+		return rail.Down, "the store does not answer"
+	}
+	return status, reason
+}
+
+// lost is the state of a payment to 9013 until somebody asks for it; from then on it never came.
+const lost rail.State = "lost"
+
+// returnsAfter is how long after it was taken a payment to 9014 comes back.
+const returnsAfter = 1000 // milliseconds
+
+// script is what the last four digits of an account number decide.
+type script struct {
+	state      rail.State
+	code       string // of a rejection
+	returnCode string // of a return
+}
+
+var scripts = map[string]script{
+	"9001": {state: rail.Rejected, code: "AC01"},
+	"9002": {state: rail.Rejected, code: "AC04"},
+	"9003": {state: rail.Rejected, code: "AC06"},
+	"9004": {state: rail.Rejected, code: "AB08"},
+	"9005": {state: rail.Rejected, code: "AB01"},
+	"9006": {state: rail.Rejected, code: "AM04"},
+	"9011": {state: rail.Accepted},
+	"9012": {state: rail.Unknown},
+	"9013": {state: lost},
+	"9014": {state: rail.Completed, returnCode: "MS03"},
+}
+
+// digits returns the last four of an account number if they decide something, else "".
+func digits(number string) string {
+	number = accountnumber.Compact(number)
+	if last := number[max(len(number)-4, 0):]; scripts[last].state != "" {
+		return last
+	}
+	return ""
+}
+
+// Check implements rail.Connector. A number that decides something passes whatever the form of
+// its institution is, so that every outcome can be tried at every institution.
+func (s *Simulator) Check(_ *rail.Rail, p rail.Payment) error {
+	if rail.IsNumber(p.To.AccountNumber) && digits(p.To.AccountNumber) != "" {
+		return nil
+	}
+	return rail.CheckNumber(p.To)
+}
+
+// taken is a payment as the simulator has stored it.
+type taken struct {
+	digits string
+	state  rail.State
+	code   string
+}
+
+// first is what was answered when the payment was sent.
+func (t taken) first() rail.State {
+	switch {
+	case t.digits == "9011" || t.digits == "9012":
+		return scripts[t.digits].state
+	case t.state == lost:
+		return rail.Unknown
+	case t.code != "":
+		return rail.Rejected
+	}
+	return rail.Completed
+}
+
+func outcome(id string, state rail.State, code string) rail.Outcome {
+	o := rail.Outcome{State: state, Reference: "SIM" + id}
+	switch state {
+	case rail.Rejected:
+		o.Code, o.Text = code, "rejected by the simulator"
+	case rail.Unknown:
+		o.Reference, o.Text = "", "no answer in time"
+	case rail.NeverCame:
+		o.Reference = ""
+	}
+	return o
+}
+
+// Submit implements rail.Connector. A payment that the simulator knows is answered as it was the
+// first time, and changes nothing. If the rail or the simulator is down, nothing is taken: the
+// outcome is unknown to the sender, as it would be with a real one, and a look-up says that it never came.
+func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+	return write(ctx, s.db, func(tx *db.Tx) ([]rail.Outcome, error) {
+		out := make([]rail.Outcome, len(list))
+		services, err := rail.Statuses(tx.Q, true)
+		if err != nil {
+			return nil, err
+		}
+		if services.Down(r.Name) || services.Down(Name) {
+			for i, p := range list {
+				out[i] = outcome(p.EndToEndID, rail.Unknown, "")
+			}
+			return out, nil
+		}
+		fresh := map[string]taken{}
+		rows := make([][]any, len(list))
+		for i, p := range list {
+			t := taken{digits: digits(p.To.AccountNumber), state: rail.Completed}
+			var returnCode string
+			if plan, ok := scripts[t.digits]; ok {
+				t.state, t.code, returnCode = plan.state, plan.code, plan.returnCode
+			}
+			if services.Down(p.To.Institution) {
+				t, returnCode = taken{state: rail.Rejected, code: "AB08"}, ""
+			}
+			if t.state == lost && p.Attempt > 1 {
+				t.state = rail.Completed // it is lost once
+			}
+			var tell, due any
+			if t.state == rail.Completed {
+				tell, due = tellSettled, tx.Now()
+			}
+			rows[i] = []any{p.EndToEndID, p.PayoutID, r.Name, p.Amount, p.Currency, t.digits, string(t.state), t.code, returnCode, tx.Now(), tell, due}
+			fresh[p.EndToEndID] = t
+		}
+		inserted, err := insert(tx, rows)
+		if err != nil {
+			return nil, err
+		}
+		known, err := find(tx.Q, list, func(id string) bool { return !inserted[id] })
+		if err != nil {
+			return nil, err
+		}
+		for i, p := range list {
+			t, old := known[p.EndToEndID]
+			switch {
+			case !old:
+				t = fresh[p.EndToEndID]
+			case t.state == rail.NeverCame:
+				if err := arrive(tx, p.EndToEndID); err != nil {
+					return nil, err
+				}
+				t.state = rail.Completed
+			}
+			out[i] = outcome(p.EndToEndID, t.first(), t.code)
+		}
+		return out, nil
+	})
+}
+
+// LookUp implements rail.Connector.
+func (s *Simulator) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Payment) (out []rail.Outcome, err error) {
+	var timedOut []string
+	err = s.db.Read(ctx, func(q db.Q) error {
+		out, timedOut, err = lookUp(q, list)
+		return err
+	})
+	if err != nil || len(timedOut) == 0 {
+		return out, err
+	}
+	// What a look-up tells of a payment that had timed out stays so.
+	return write(ctx, s.db, func(tx *db.Tx) ([]rail.Outcome, error) {
+		if err := lookedUp(tx, timedOut); err != nil {
+			return nil, err
+		}
+		out, _, err := lookUp(tx.Q, list)
+		return out, err
+	})
+}
+
+// lookUp says what became of payments, and which of them had timed out.
+func lookUp(q db.Q, list []rail.Payment) (out []rail.Outcome, timedOut []string, err error) {
+	known, err := find(q, list, func(string) bool { return true })
+	for _, p := range list {
+		t, ok := known[p.EndToEndID]
+		switch {
+		case !ok:
+			t.state = rail.NeverCame
+		case t.state == rail.Unknown || t.state == lost:
+			timedOut = append(timedOut, p.EndToEndID)
+		}
+		out = append(out, outcome(p.EndToEndID, t.state, t.code))
+	}
+	return out, timedOut, err
+}
+
+// Settle completes a payment that waits to be driven. It says whether there was one.
+func (s *Simulator) Settle(tx *db.Tx, endToEndID string) (bool, error) {
+	return decide(tx, endToEndID, rail.Completed, "")
+}
+
+// Reject refuses a payment that waits to be driven, for a reason of ISO 20022. It says whether
+// there was one.
+func (s *Simulator) Reject(tx *db.Tx, endToEndID, reason string) (bool, error) {
+	return decide(tx, endToEndID, rail.Rejected, reason)
+}
+
+// Return sends a completed payment back, for a reason of ISO 20022. It says whether there was
+// one that had not come back before.
+func (s *Simulator) Return(tx *db.Tx, endToEndID, reason string) (bool, error) {
+	return sendBack(tx, endToEndID, reason)
+}
+
+// write runs a change of the bank's side, which is no deed of anybody's here.
+func write[T any](ctx context.Context, d *db.DB, fn func(tx *db.Tx) (T, error)) (T, error) {
+	return db.Write(ctx, d, db.Caller{Actor: audit.SystemActor("the simulator")}, func(tx *db.Tx) (T, audit.Event, error) {
+		out, err := fn(tx)
+		return out, audit.None("it stands for a bank, whose doings are audited where Bursar hears of them"), err
+	})
+}

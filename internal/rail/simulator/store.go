@@ -1,0 +1,186 @@
+package simulator
+
+import (
+	"context"
+	"slices"
+
+	"bursar/internal/db"
+	"bursar/internal/rail"
+)
+
+// What the bank has yet to say about a payment: that it is decided and, if it is completed, taken
+// from our account; only the latter, because the answer has told the former; or that it came back.
+const (
+	tellDecided  = "decided"
+	tellSettled  = "settled"
+	tellReturned = "returned"
+)
+
+// atOnce are the numbers of rows that statements have, so that there are few texts to prepare.
+// A statement is filled up by repeating its last row.
+var atOnce = []int{1, 8, 64, 512}
+
+// fill cuts a list into pieces of those lengths.
+func fill[T any](list []T) [][]T {
+	var pieces [][]T
+	for piece := range slices.Chunk(list, atOnce[len(atOnce)-1]) {
+		size, _ := slices.BinarySearch(atOnce, len(piece))
+		piece = slices.Clone(piece)
+		for len(piece) < atOnce[size] {
+			piece = append(piece, piece[len(piece)-1])
+		}
+		pieces = append(pieces, piece)
+	}
+	return pieces
+}
+
+// insert stores payments and returns the ids of those that are new.
+func insert(tx *db.Tx, rows [][]any) (map[string]bool, error) {
+	inserted := map[string]bool{}
+	for _, piece := range fill(rows) {
+		sql := db.NewStatement(`INSERT INTO simulated_payment (end_to_end_id, payout_id, rail, amount, currency, digits, state, code, return_code, taken_at, tell, due_at) VALUES (`, piece[0]...)
+		for _, row := range piece[1:] {
+			sql.Add(`), (`, row...)
+		}
+		sql.Add(`) ON CONFLICT (end_to_end_id) DO NOTHING RETURNING end_to_end_id`)
+		err := tx.EachOf(sql, func(r db.Rows) error {
+			inserted[r.Text(0)] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return inserted, nil
+}
+
+// find returns the payments of a list that are stored, of those that are wanted.
+func find(q db.Q, list []rail.Payment, wanted func(id string) bool) (map[string]taken, error) {
+	var ids []any
+	for _, p := range list {
+		if wanted(p.EndToEndID) {
+			ids = append(ids, p.EndToEndID)
+		}
+	}
+	known := map[string]taken{}
+	for _, piece := range fill(ids) {
+		sql := db.NewStatement(`SELECT end_to_end_id, digits, state, code FROM simulated_payment WHERE end_to_end_id IN (`, piece...)
+		sql.Add(`)`)
+		err := q.EachOf(sql, func(r db.Rows) error {
+			known[r.Text(0)] = taken{r.Text(1), rail.State(r.Text(2)), r.Text(3)}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+// arrive completes a payment that never came when it was sent first.
+func arrive(tx *db.Tx, id string) error {
+	return tx.Exec(`UPDATE simulated_payment SET state = 'completed', taken_at = $2, tell = 'settled', due_at = $2 WHERE end_to_end_id = $1 AND state = 'never_came'`, id, tx.Now())
+}
+
+// lookedUp stores what look-ups have told about payments that had timed out.
+func lookedUp(tx *db.Tx, ids []string) error {
+	for _, id := range ids {
+		if err := tx.Exec(`UPDATE simulated_payment SET state = 'completed', tell = 'settled', due_at = $2 WHERE end_to_end_id = $1 AND state = 'unknown'`, id, tx.Now()); err != nil {
+			return err
+		}
+		if err := tx.Exec(`UPDATE simulated_payment SET state = 'never_came' WHERE end_to_end_id = $1 AND state = 'lost'`, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide ends the wait of a payment.
+func decide(tx *db.Tx, id string, state rail.State, code string) (bool, error) {
+	return tx.Row(`UPDATE simulated_payment SET state = $2, code = $3, tell = 'decided', due_at = $4 WHERE end_to_end_id = $1 AND state IN ('accepted', 'unknown') RETURNING end_to_end_id`,
+		id, string(state), code, tx.Now()).Scan(new(string))
+}
+
+// sendBack returns a completed payment. If the bank has yet to say that it is completed, it says
+// so first.
+func sendBack(tx *db.Tx, id, code string) (bool, error) {
+	done, err := tx.Row(`UPDATE simulated_payment SET return_code = $2, tell = COALESCE(tell, 'returned'), due_at = COALESCE(due_at, $3)
+		WHERE end_to_end_id = $1 AND state = 'completed' AND return_code = '' RETURNING end_to_end_id`, id, code, tx.Now()).Scan(new(string))
+	return done, err
+}
+
+// noticesAtOnce is how many payments a message tells of.
+const noticesAtOnce = 512
+
+// Receive implements rail.Connector.
+func (s *Simulator) Receive(ctx context.Context) ([]rail.Message, error) {
+	var all []rail.Notice
+	err := s.db.Read(ctx, func(q db.Q) error {
+		sql := db.NewStatement(`SELECT end_to_end_id, tell, state, code, return_code, amount, currency FROM simulated_payment WHERE due_at <= `, s.db.Now())
+		sql.Add(` ORDER BY due_at, end_to_end_id`)
+		sql.Limit(noticesAtOnce)
+		return q.EachOf(sql, func(r db.Rows) error {
+			all = append(all, notices(r)...)
+			return nil
+		})
+	})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return []rail.Message{{ID: Name, Notices: all}}, nil
+}
+
+// notices are what a row has to tell. They are named by the payment, not by the message, which
+// has more payments in it when it is asked for again.
+func notices(r db.Rows) []rail.Notice {
+	id, tell, state, amount := r.Text(0), r.Text(1), rail.State(r.Text(2)), r.Int(5)
+	n := func(kind rail.NoticeKind, amount int64, o rail.Outcome) rail.Notice {
+		return rail.Notice{
+			MessageID: Name, EntryID: string(kind) + "/" + id, Kind: kind, EndToEndID: id, Outcome: o,
+			Amount: amount, Currency: r.Text(6), Booked: true,
+		}
+	}
+	decided := outcome(id, state, r.Text(3))
+	switch {
+	case tell == tellReturned:
+		return []rail.Notice{n(rail.Returned, amount, rail.Outcome{State: state, Code: r.Text(4), Text: "returned by the simulator", Reference: "SIMR" + id})}
+	case tell == tellSettled:
+		return []rail.Notice{n(rail.Settled, -amount, decided)}
+	case state == rail.Completed:
+		return []rail.Notice{n(rail.Decided, -amount, decided), n(rail.Settled, -amount, decided)}
+	}
+	return []rail.Notice{n(rail.Decided, 0, decided)}
+}
+
+// Done implements rail.Connector.
+func (s *Simulator) Done(ctx context.Context, m rail.Message) error {
+	var told, returned []any
+	for _, n := range m.Notices {
+		if n.Kind == rail.Returned {
+			returned = append(returned, n.EndToEndID)
+		} else {
+			told = append(told, n.EndToEndID)
+		}
+	}
+	_, err := write(ctx, s.db, func(tx *db.Tx) (struct{}, error) {
+		for _, piece := range fill(told) {
+			sql := db.NewStatement(`UPDATE simulated_payment SET tell = CASE WHEN return_code = '' THEN NULL ELSE 'returned' END,
+				due_at = CASE WHEN return_code = '' THEN NULL ELSE taken_at + `)
+			sql.Add(``, int64(returnsAfter))
+			sql.Add(` END WHERE tell IN ('decided', 'settled') AND end_to_end_id IN (`, piece...)
+			sql.Add(`)`)
+			if err := tx.ExecOf(sql); err != nil {
+				return struct{}{}, err
+			}
+		}
+		for _, piece := range fill(returned) {
+			sql := db.NewStatement(`UPDATE simulated_payment SET tell = NULL, due_at = NULL WHERE tell = 'returned' AND end_to_end_id IN (`, piece...)
+			sql.Add(`)`)
+			if err := tx.ExecOf(sql); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	})
+	return err
+}

@@ -1,0 +1,123 @@
+package server_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+)
+
+// money gives workspaces accounts, of which the first one has half of all postings.
+func (c *town) money() {
+	const bank = "sys_bank_XTS_sandbox"
+	accounts, many := c.ids("acc", c.many.others), c.many.entries
+	c.ledger = accounts[0]
+	of := func(i int) string {
+		if i%2 == 0 {
+			return accounts[0]
+		}
+		return accounts[1+mixed(i)%(len(accounts)-1)]
+	}
+	count := map[string]int{}
+	numbers := make([]int, many) // of the posting of the account, by transaction
+	for i := range many {
+		count[of(i)]++
+		numbers[i] = count[of(i)]
+	}
+	const columns = "id, workspace_id, kind, name, currency, mode, status, available, reserved, pending, postings, version, created_at, updated_at"
+	c.insert("ledger_account", columns, len(accounts)+1, func(i int) []any {
+		if i == len(accounts) {
+			return []any{bank, nil, "bank", "bank", "XTS", "sandbox", "active", -many, 0, 0, many, 1, c.now, c.now}
+		}
+		id := accounts[i]
+		return []any{id, c.workspaces[c.spread(i)], "customer", "Account", "XTS", "sandbox", "active", count[id], 0, 0, count[id], 1, c.now, c.now}
+	})
+	transactions, deposits := c.ids("txn", many), c.ids("dep", many)
+	c.deposit = deposits[0]
+	c.insert("ledger_transaction", "id, workspace_id, kind, reference, description, created_at", many, func(i int) []any {
+		return []any{transactions[i], nil, "deposit", deposits[i], "", c.past(i, many)}
+	})
+	c.insert("ledger_posting", "account_id, number, transaction_id, bucket, amount, balance, created_at", 2*many, func(i int) []any {
+		if i%2 == 0 {
+			return []any{of(i / 2), numbers[i/2], transactions[i/2], "available", 1, numbers[i/2], c.past(i/2, many)}
+		}
+		return []any{bank, i/2 + 1, transactions[i/2], "available", -1, -(i/2 + 1), c.past(i/2, many)}
+	})
+	c.insert("ledger_deposit", "id, workspace_id, account_id, amount, source, reference, status, created_at, booked_at", many, func(i int) []any {
+		id := of(i)
+		workspace := c.workspaces[0]
+		for j, other := range accounts {
+			if other == id {
+				workspace = c.workspaces[c.spread(j)]
+			}
+		}
+		return []any{deposits[i], workspace, id, 1, "bank", fmt.Sprint("ref-", i/2), "booked", c.past(i, many), c.now}
+	})
+}
+
+// money moves some through all that can become of it, and reads all lists.
+func (w *tour) money() {
+	x := w.town.large
+	half := w.town.past(1, 2)
+	for _, id := range []string{w.town.ledger, x.Account(100)} {
+		for _, filter := range [][2]string{
+			{"", ""}, {"bucket", "available"}, {"bucket", "reserved"}, {"bucket", "pending"}, {"reference", "dep_none"}, {"reference", w.town.deposit}, {"since", strconv.FormatInt(half, 10)}, {"until", strconv.FormatInt(half, 10)},
+		} {
+			w.list(x.Owner, "/v2/accounts/"+id+"/postings", "half of all", filter[0], filter[1])
+			w.list(x.Owner, "/v2/accounts/"+id+"/postings", "half of all", "reference", w.town.deposit, filter[0], filter[1])
+		}
+		w.list(x.Owner, "/v2/deposits", "half of all", "workspace_id", x.WorkspaceID, "account_id", id)
+	}
+	w.list(x.Owner, "/v2/deposits", "half of all", "workspace_id", x.WorkspaceID)
+	w.list(x.Owner, "/v2/accounts", "half of all", "workspace_id", x.WorkspaceID, "limit", "25")
+	w.begin("a machine client with its secret")
+	newRobot(w.t, x, "viewer").do("GET", "/v2/accounts", nil).OK()
+
+	write := func(name string, fn func(tx *db.Tx) error) {
+		w.t.Helper()
+		w.begin(name)
+		_, err := db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			return struct{}{}, audit.None("as payouts do"), fn(tx)
+		})
+		w.must(err)
+	}
+	id := x.Account(1000)
+	a := ledger.Account{ID: id, WorkspaceID: x.WorkspaceID, Currency: "PHP", Mode: api.ModeSandbox}
+	some := []ledger.Reserved{{AccountID: id, WorkspaceID: x.WorkspaceID, Currency: "PHP", Mode: api.ModeSandbox, Reference: "po_1", Amount: 10}}
+	for _, amount := range []int64{10, 2000} {
+		write("money is reserved", func(tx *db.Tx) error {
+			_, err := ledger.Reserve(tx, a, []ledger.Want{{Reference: "po_1", Amount: 10}, {Reference: "po_2", Amount: amount}})
+			return err
+		})
+	}
+	write("money is released", func(tx *db.Tx) error { return ledger.Release(tx, some) })
+	write("money is paid", func(tx *db.Tx) error { return ledger.Complete(tx, some) })
+	write("a payout is settled", func(tx *db.Tx) error { return ledger.Settle(tx, some) })
+	write("a payout is returned", func(tx *db.Tx) error { return ledger.Return(tx, some) })
+	write("money that nobody knows", func(tx *db.Tx) error {
+		_, err := ledger.Suspend(tx, "PHP", api.ModeSandbox, 5, "NTRY", "")
+		return err
+	})
+	for _, booked := range []bool{false, true} {
+		write("a deposit", func(tx *db.Tx) error {
+			_, _, err := ledger.Deposit(tx, a, 10, api.DepositFromBank, "REF", booked)
+			return err
+		})
+	}
+	w.begin("the ledger is verified")
+	report, err := ledger.Verify(w.t.Context(), w.node.DB, true, func(done, total int64) {})
+	w.must(err)
+	if len(report.Mismatches) > 0 {
+		w.t.Errorf("the ledger does not verify: %v", report.Mismatches)
+	}
+	w.begin("the ledger is checked in the background")
+	check := ledger.NewCheck(w.node.DB)
+	for more := true; more; {
+		more, err = check.Turn(w.t.Context(), slog.New(slog.DiscardHandler))
+		w.must(err)
+	}
+}

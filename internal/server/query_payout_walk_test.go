@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"strconv"
+
+	"bursar/internal/server/servertest"
+)
+
+// batches fills batches of payouts.
+func (c *town) batches() {
+	many := c.many.entries
+	ids := c.ids("bat", many)
+	c.insert("payout_batch", "id, workspace_id, account_id, currency, description, payouts, total, refused, maker_id, approval_id, approval_why, created_at", many, func(i int) []any {
+		return []any{ids[i], c.workspaces[c.spread(i)], c.ledger, "XTS", "", 1, 100, 0, c.accounts[i%len(c.accounts)], nil, "", c.past(i, many)}
+	})
+}
+
+// payouts takes payouts through all steps that people take with them, and reads all lists.
+func (w *tour) payouts() {
+	x := w.town.large
+	half := strconv.FormatInt(w.town.past(1, 2), 10)
+	for _, filter := range [][2]string{
+		{"", ""}, {"source_account_id", w.town.ledger}, {"status", "processing"}, {"status", "completed"}, {"entry_id", x.Entry("Ada")}, {"batch_id", "bat_none"},
+		{"rail", "pesonet"}, {"external_id", "none"}, {"since", half}, {"until", half}, {"q", "ada"}, {"q", "ada 1"}, {"q", "nobody"},
+	} {
+		w.list(x.Owner, "/v2/payout-requests", "half of all", "workspace_id", x.WorkspaceID, filter[0], filter[1])
+		w.list(x.Owner, "/v2/payout-requests", "half of all", "workspace_id", x.WorkspaceID, "status", "completed", filter[0], filter[1])
+	}
+
+	const payouts = "/v2/payout-requests"
+	account := x.Account(1_000_000)
+	method := x.Owner.AddMethod(x.Entry("Ada"), servertest.Account("1234567890", body{"institution_code": "BOPIPHMMXXX"}))
+	ask := func(more body) body {
+		r := body{"source_account_id": account, "amount_cents": 100, "currency": "PHP",
+			"settlement_account": body{"bank_account_name": "Juan dela Cruz", "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}}
+		for key, value := range more {
+			if r[key] = value; value == nil {
+				delete(r, key)
+			}
+		}
+		return r
+	}
+	w.begin("a payout")
+	x.Owner.Post(payouts+"/validate", ask(body{"external_id": "walk"})).OK()
+	x.Owner.Post(payouts, ask(body{"external_id": "walk"})).OK()
+	x.Owner.Post(payouts, ask(body{"external_id": "walk"})).OK()
+	x.Owner.Post(payouts, ask(body{"settlement_account": nil, "receiving_method_id": method}))
+	draft := x.Owner.Post(payouts, ask(body{"status": "draft"})).OK().Text("id")
+	x.Owner.Patch(payouts+"/"+draft, body{"amount_cents": 200}).OK()
+	x.Owner.Post(payouts+"/"+draft+"/publish", nil).OK()
+	x.Owner.Get(payouts + "/" + draft + "?reveal=true").OK()
+	x.Owner.Post(payouts+"/"+draft+"/cancel", nil).OK()
+	x.Owner.Post(payouts+"/"+x.Sent("1234569001")+"/retry", nil).OK()
+
+	w.begin("a batch of payouts")
+	batch := func(maker *servertest.Client) (id string, list []string) {
+		var b struct {
+			ID      string
+			Results []struct{ ID string }
+		}
+		one := ask(nil)
+		delete(one, "source_account_id")
+		delete(one, "currency")
+		maker.Post("/v2/batch-payout-requests", body{"source_account_id": account, "currency": "PHP", "payouts": []body{one, one}}).OK().Data(&b)
+		for _, r := range b.Results {
+			list = append(list, r.ID)
+		}
+		return b.ID, list
+	}
+	id, list := batch(x.Owner)
+	x.Owner.Get("/v2/batch-payout-requests/" + id).OK()
+	x.Owner.Post(payouts+"/"+list[0]+"/cancel", nil).OK()
+
+	w.begin("payouts that somebody approves")
+	x = w.town.middle // which has no rules
+	account = x.Account(1_000_000)
+	maker, second := x.Member("disbursement_manager"), w.node.Person(w.t, x.Member("admin"))
+	x.EverybodyCounts()
+	approval := func(id string) string { return second.Get(payouts + "/" + id).OK().Text("approval_id") }
+	paid := maker.Post(payouts, ask(nil)).OK().Text("id")
+	second.Post(payouts+"/"+paid+"/approve", body{"digest": second.Get("/v1/approvals/" + approval(paid)).OK().Text("digest")}).OK()
+	refused := maker.Post(payouts, ask(nil)).OK().Text("id")
+	second.Post(payouts+"/"+refused+"/reject", body{"reason": "no"}).OK()
+	_, list = batch(maker)
+	maker.Post(payouts+"/"+list[0]+"/cancel", nil).OK()
+	second.Approve(approval(list[1])).OK()
+	_, list = batch(maker)
+	second.Post(payouts+"/"+list[0]+"/reject", body{"reason": "no"}).OK()
+	_, list = batch(maker)
+	for _, id := range list {
+		maker.Post(payouts+"/"+id+"/cancel", nil).OK()
+	}
+}

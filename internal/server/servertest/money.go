@@ -1,0 +1,53 @@
+package servertest
+
+import (
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+)
+
+// Account opens an account in the sandbox that has so much, and returns its id.
+func (x *Tenant) Account(amount int64) string {
+	x.t.Helper()
+	id := x.Owner.Post("/v2/accounts", Body{"workspace_id": x.WorkspaceID, "name": "Payroll"}).Created().Text("id")
+	if amount > 0 {
+		x.Deposit(id, amount)
+	}
+	return id
+}
+
+// Deposit puts money into an account.
+func (x *Tenant) Deposit(id string, amount int64) {
+	x.t.Helper()
+	x.deposit(id, amount, true)
+}
+
+// Announce says that money is about to come into an account.
+func (x *Tenant) Announce(id string, amount int64) {
+	x.t.Helper()
+	x.deposit(id, amount, false)
+}
+
+func (x *Tenant) deposit(id string, amount int64, booked bool) {
+	x.t.Helper()
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	_, err := db.Write(x.t.Context(), x.Node.DB, by, func(tx *db.Tx) (api.Deposit, audit.Event, error) {
+		a, err := ledger.FindAccount(tx.Q, id)
+		if err != nil {
+			return api.Deposit{}, audit.Event{}, err
+		}
+		return ledger.Deposit(tx, a, amount, api.DepositFromSimulation, "", booked)
+	})
+	if err != nil {
+		x.t.Fatalf("deposit %d: %v", amount, err)
+	}
+}
+
+// Balances returns what is available, reserved and pending.
+func (c *Client) Balances(accountID string) [3]int64 {
+	c.t.Helper()
+	var b api.AccountBalances
+	c.Get("/v2/accounts/" + accountID + "/balances").OK().Data(&b)
+	return [3]int64{b.AvailableBalance, b.ReservedBalance, b.PendingBalance}
+}
