@@ -1,0 +1,118 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/web"
+)
+
+// made is the answer to a request that may have made a payout.
+func made(d *draft) web.Made[api.Payout] {
+	return web.Made[api.Payout]{Of: wire(d.Payout, d.number), Found: d.existed}
+}
+
+// Create makes a payout: a draft, or one that is checked and goes as far as it can. With the
+// external id of another it is that one, if all parameters are the same.
+func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web.Made[api.Payout], error) {
+	a, workspace, err := s.source(ctx, by, in.SourceAccountID, access.PayoutsCreate)
+	if err == nil {
+		err = inCurrency(a, in.Currency)
+	}
+	if err != nil {
+		return web.Made[api.Payout]{}, err
+	}
+	publish := in.Status == nil || *in.Status != api.PayoutDraft
+	defer s.wake()
+	return again(func() (web.Made[api.Payout], error) {
+		d := s.newDraft(by, a, workspace, in.PayoutTerms)
+		if err := s.known(ctx, []*draft{d}, publish); err != nil {
+			return web.Made[api.Payout]{}, err
+		}
+		if len(d.faults) == 0 && !d.existed {
+			if err := s.check(ctx, by, a, []*draft{d}, publish); err != nil {
+				return web.Made[api.Payout]{}, err
+			}
+		}
+		if len(d.faults) > 0 {
+			return web.Made[api.Payout]{}, d.faults[0]
+		}
+		return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Payout], audit.Event, error) {
+			d := *d // it may run more than once
+			switch {
+			case d.existed:
+				return made(&d), audit.None("the payout was there"), nil
+			case !publish:
+				d.Status, d.SendAt, d.ExpectedAt = Draft, 0, 0
+				err := s.store(tx, &d)
+				return made(&d), d.told(audit.PayoutCreated, "Wrote down a draft:", ""), err
+			}
+			refused, err := s.publish(tx, by, a, []*draft{&d})
+			if err == nil {
+				err = refused[0]
+			}
+			return made(&d), d.told(audit.PayoutCreated, "Asked to pay", ""), err
+		})
+	})
+}
+
+// again runs what makes payouts once more if somebody else has made one with the same external id at
+// the same moment: then that one is found.
+func again[T any](do func() (T, error)) (out T, err error) {
+	for range 3 {
+		if out, err = do(); !db.IsUnique(err) {
+			break
+		}
+	}
+	return out, err
+}
+
+func inCurrency(a ledger.Account, currency string) error {
+	if a.Currency != currency {
+		return fault.Invalid("currency", "must be that of the account: "+a.Currency)
+	}
+	return nil
+}
+
+// Validate tells what would become of a payout request, with everything that speaks against it. It
+// changes nothing, asks no screening and takes nothing of any limit.
+func (s *Service) Validate(ctx context.Context, by db.Caller, in CreateInput) (api.PayoutRehearsal, error) {
+	a, workspace, err := s.source(ctx, by, in.SourceAccountID, access.PayoutsCreate)
+	if err != nil {
+		return api.PayoutRehearsal{}, err
+	}
+	d := s.newDraft(by, a, workspace, in.PayoutTerms)
+	if err := s.known(ctx, []*draft{d}, true); err != nil {
+		return api.PayoutRehearsal{}, err
+	}
+	if !d.existed {
+		if err := d.refuse(inCurrency(a, in.Currency)); err != nil {
+			return api.PayoutRehearsal{}, err
+		}
+		if err := s.look(ctx, by, a, []*draft{d}); err != nil {
+			return api.PayoutRehearsal{}, err
+		}
+	}
+	out := api.PayoutRehearsal{Valid: len(d.faults) == 0, Faults: []api.PayoutFault{}, SettlementRail: d.Rail, RailReason: d.RailWhy,
+		SendAt: d.SendAt, ExpectedAt: d.ExpectedAt, ApprovalsNeeded: d.need.Approvals, ApprovalReason: cmp.Or(d.need.Why, d.ApprovalWhy)}
+	for _, err := range d.faults {
+		out.Faults = append(out.Faults, faultOf(err))
+	}
+	return out, nil
+}
+
+// faultOf is a fault as a part of an answer.
+func faultOf(err error) api.PayoutFault {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return api.PayoutFault{Code: string(fault.Internal), Message: "internal error"}
+	}
+	return api.PayoutFault{Code: string(f.Code), Message: f.Message, Details: f.Details}
+}

@@ -1,0 +1,262 @@
+package payout
+
+import (
+	"context"
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/mail"
+	"bursar/internal/web"
+)
+
+// ListRules returns the rules of a workspace, oldest first.
+func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (web.Page[api.ApprovalRule], error) {
+	workspaceID, err := r.mayRead(ctx, by, in.WorkspaceID)
+	if err != nil {
+		return web.Page[api.ApprovalRule]{}, err
+	}
+	return web.ReadUnpaged(ctx, r.db, r.cursors, in.PageParams, func(u api.ApprovalRule) string { return u.ID },
+		func(q db.Q, after string, take int) ([]api.ApprovalRule, error) {
+			rows, err := rulesOf(q, workspaceID, after, take)
+			list := make([]api.ApprovalRule, len(rows))
+			for i, one := range rows {
+				list[i] = one.ApprovalRule
+			}
+			return list, err
+		}, "approval rules", workspaceID)
+}
+
+// CreateRule makes a rule. One that demands less than what holds without it waits for approval.
+func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput) (web.Made[api.ApprovalRule], error) {
+	var none web.Made[api.ApprovalRule]
+	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
+	if err != nil {
+		return none, err
+	}
+	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Made[api.ApprovalRule], audit.Event, error) {
+		u := api.ApprovalRule{ID: tx.NewID("rul"), WorkspaceID: workspaceID, ApprovalRuleTerms: in.terms(), Status: api.RuleActive, CreatedAt: tx.Now()}
+		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: workspaceID, ResourceID: u.ID, Description: "Set the rule: " + ruleText(u.ApprovalRuleTerms)}
+		all, people, err := r.lockedRules(tx, workspaceID)
+		if err == nil && len(all) >= maxOfEach {
+			err = fault.New(fault.TooMany, "a workspace has at most %d approval rules", maxOfEach)
+		}
+		if err == nil {
+			err = checkRule(tx.Q, u)
+		}
+		if err == nil && demand(u.ApprovalRuleTerms).compare(byDefault(people)) < 0 {
+			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, WorkspaceID: u.WorkspaceID, Workspace: number,
+				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u}})
+		}
+		if err != nil {
+			return none, event, err
+		}
+		event.Changes = ruleChange{Rule: u}.changes()
+		if u.ApprovalID != "" {
+			u.Status = api.RulePending
+			event.Action, event.Description = audit.PayoutRuleRequested, "Asked for the rule: "+ruleText(u.ApprovalRuleTerms)
+			event.Changes.Add("approval_id", nil, u.ApprovalID)
+		}
+		return web.Made[api.ApprovalRule]{Of: u}, event, tx.Exec(`INSERT INTO payout_rule (`+ruleColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			u.ID, u.WorkspaceID, u.AccountID, u.Rail, u.ClientID, orNull(u.AboveCents), orNull(u.UpToCents), u.Approvals, u.Role, u.KeysMayApprove,
+			u.Status, db.NullText(u.ApprovalID), u.CreatedAt)
+	})
+}
+
+// RemoveRule removes a rule, or asks for that if something demands less than the rule does. One that waits is given up.
+func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (api.ApprovalRule, error) {
+	var u rule
+	err := r.db.Read(ctx, func(q db.Q) (err error) {
+		u, err = findRule(q, in.ID)
+		return err
+	})
+	if err != nil {
+		return api.ApprovalRule{}, err
+	}
+	number, err := r.enter(ctx, by, u.WorkspaceID)
+	if err != nil {
+		return api.ApprovalRule{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("approval rule"))
+	}
+	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.ApprovalRule, audit.Event, error) {
+		all, people, err := r.lockedRules(tx, u.WorkspaceID)
+		if err != nil {
+			return api.ApprovalRule{}, audit.Event{}, err
+		}
+		at := slices.IndexFunc(all, func(one rule) bool { return one.ID == in.ID })
+		if at < 0 {
+			return api.ApprovalRule{}, audit.Event{}, fault.Missing("approval rule")
+		}
+		u := all[at].ApprovalRule
+		event := audit.Event{Action: audit.PayoutRuleRemoved, WorkspaceID: u.WorkspaceID, ResourceID: u.ID, Description: "Removed the rule: " + ruleText(u.ApprovalRuleTerms)}
+		if u.ApprovalID != "" {
+			if all[at].holds() {
+				return u, audit.None("its removal waits already"), nil
+			}
+			if _, err := r.approvals.Void(tx, by, u.ID, "the rule was given up"); err != nil {
+				return api.ApprovalRule{}, event, err
+			}
+		}
+		event.Changes = ruleChange{Rule: u, Remove: true}.changes()
+		if u.ApprovalID = ""; all[at].holds() && loosened(all, at, people) {
+			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, WorkspaceID: u.WorkspaceID, Workspace: number,
+				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u, Remove: true}})
+			if err != nil {
+				return api.ApprovalRule{}, event, err
+			}
+		}
+		if u.ApprovalID != "" {
+			event.Action, event.Description = audit.PayoutRuleRequested, "Asked to remove the rule: "+ruleText(u.ApprovalRuleTerms)
+			event.Changes.Add("approval_id", nil, u.ApprovalID)
+			return u, event, tx.Exec(`UPDATE payout_rule SET approval_id = $2 WHERE id = $1`, u.ID, u.ApprovalID)
+		}
+		u.Status = api.RuleRemoved
+		return u, event, tx.Exec(`DELETE FROM payout_rule WHERE id = $1`, u.ID)
+	})
+}
+
+// loosened reports whether payouts need less without a rule: another one may match some of them, or
+// none.
+func loosened(all []rule, at int, people access.SecondPerson) bool {
+	own := demand(all[at].ApprovalRuleTerms)
+	less := byDefault(people).compare(own) < 0
+	for i, other := range all {
+		less = less || i != at && other.holds() && demand(other.ApprovalRuleTerms).compare(own) < 0
+	}
+	return less
+}
+
+// mayRead returns the workspace that a request is about, if the caller may see how its payouts are guarded.
+func (r *Rules) mayRead(ctx context.Context, by db.Caller, given *string) (workspaceID string, err error) {
+	if workspaceID, err = r.authority.Workspace(ctx, by.Actor, given); err == nil {
+		err = r.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsRead)
+	}
+	return workspaceID, err
+}
+
+func (r *Rules) enterGiven(ctx context.Context, by db.Caller, given *string) (workspaceID string, number int64, err error) {
+	if workspaceID, err = r.authority.Workspace(ctx, by.Actor, given); err == nil {
+		number, err = r.enter(ctx, by, workspaceID)
+	}
+	return workspaceID, number, err
+}
+
+// enter requires that the caller may change how payouts are guarded, and readies the vault for an
+// approval.
+func (r *Rules) enter(ctx context.Context, by db.Caller, workspaceID string) (number int64, err error) {
+	if number, err = r.authority.Enter(ctx, by.Actor, workspaceID, access.WSWrite); err == nil {
+		err = r.vault.Ready(ctx, number)
+	}
+	return number, err
+}
+
+// lockedRules reads all rules of a workspace and who could approve, for a change.
+func (r *Rules) lockedRules(tx *db.Tx, workspaceID string) (all []rule, people access.SecondPerson, err error) {
+	if err = lockGuard(tx, workspaceID); err == nil {
+		people, err = access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
+	}
+	if err == nil {
+		all, err = rulesOf(tx.Q, workspaceID, "", maxOfEach)
+	}
+	return all, people, err
+}
+
+// checkRule demands that what a rule names is of its workspace.
+func checkRule(q db.Q, u api.ApprovalRule) error {
+	if err := foundAccount(q, u.WorkspaceID, u.AccountID); err != nil {
+		return err
+	}
+	if err := found(q, "machine client", u.ClientID, `SELECT a.id FROM workspace_member m JOIN account a ON a.id = m.account_id
+		WHERE m.workspace_id = $1 AND m.account_id = $2 AND a.kind = 'client'`, u.WorkspaceID, u.ClientID); err != nil {
+		return err
+	}
+	if u.Role == "" {
+		return nil
+	}
+	role, is, err := access.FindRole(q, u.WorkspaceID, u.Role)
+	if err == nil && (!is || !role.Permissions.Has(access.PayoutsApprove)) {
+		err = fault.Invalid("role", "must be a role of the workspace with "+string(access.PayoutsApprove))
+	}
+	return err
+}
+
+func orNull(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+// ruleKind is the name of approvals of rules that demand less.
+const ruleKind = "payout_rule"
+
+// ruleChange is what such an approval is for: a new rule, or the end of one.
+type ruleChange struct {
+	Rule   api.ApprovalRule `json:"rule"`
+	Remove bool             `json:"remove"`
+}
+
+func (c ruleChange) changes() audit.Changes {
+	var changes audit.Changes
+	if c.Remove {
+		changes.Add("rule", ruleText(c.Rule.ApprovalRuleTerms), nil)
+	} else {
+		changes.Add("rule", nil, ruleText(c.Rule.ApprovalRuleTerms))
+	}
+	return changes
+}
+
+func (c ruleChange) String() string {
+	if c.Remove {
+		return "the end of the rule: " + ruleText(c.Rule.ApprovalRuleTerms)
+	}
+	return "the rule: " + ruleText(c.Rule.ApprovalRuleTerms)
+}
+
+func (r *Rules) ruleKind() approval.Kind {
+	return approval.Kind{
+		Name: ruleKind, Read: access.PayoutsRead, Make: access.WSWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
+		Actions: map[string]audit.Action{
+			api.ApprovalApproved: audit.PayoutRuleApproved, api.ApprovalRejected: audit.PayoutRuleRejected,
+			api.ApprovalWithdrawn: audit.PayoutRuleWithdrawn, api.ApprovalExpired: audit.PayoutRuleExpired,
+		},
+		Lock: func(tx *db.Tx, a approval.Approval) error { return lockGuard(tx, a.WorkspaceID) },
+		Apply: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+			var c ruleChange
+			if err := a.Payload(&c); err != nil {
+				return nil, "", err
+			}
+			sql := `UPDATE payout_rule SET status = 'active', approval_id = NULL WHERE id = $1 AND approval_id = $2 RETURNING id`
+			if c.Remove {
+				sql = `DELETE FROM payout_rule WHERE id = $1 AND approval_id = $2 RETURNING id`
+			}
+			done, err := tx.Row(sql, c.Rule.ID, a.ID).Scan(new(string)) // which is empty if the key of the payload is lost
+			if err == nil && !done {
+				err = fault.New(fault.ApprovalChanged, "the rule is not there any more: ask again")
+			}
+			return c.changes(), c.String(), err
+		},
+		Drop: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+			var c ruleChange
+			if err := a.Payload(&c); err != nil {
+				return nil, "", err
+			}
+			if err := tx.Exec(`DELETE FROM payout_rule WHERE id = $1 AND approval_id = $2 AND status = 'pending'`, a.SubjectID, a.ID); err != nil {
+				return nil, "", err
+			}
+			return nil, c.String(), tx.Exec(`UPDATE payout_rule SET approval_id = NULL WHERE id = $1 AND approval_id = $2`, a.SubjectID, a.ID)
+		},
+		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
+			var c ruleChange
+			err := a.Payload(&c)
+			field := api.ApprovalField{Field: "rule", After: ruleText(c.Rule.ApprovalRuleTerms)}
+			if c.Remove {
+				field.Before, field.After = field.After, ""
+			}
+			return "Fewer approvals of payouts", []api.ApprovalField{field}, err
+		},
+	}
+}

@@ -1,0 +1,234 @@
+package payout
+
+import (
+	"context"
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+)
+
+// wrongState is the answer where a payout is in another state than a step needs.
+func wrongState(p Payout, step string) error {
+	return &fault.Fault{Code: fault.PayoutState, Message: "the payout is " + p.Status + ": it cannot be " + step, Details: api.PayoutStateDetails{Status: p.Status}}
+}
+
+// change lets somebody take a step with a payout that is in one of these states. The function gets
+// the payout, which is locked.
+func (s *Service) change(ctx context.Context, by db.Caller, p Payout, step string, from []string,
+	do func(tx *db.Tx, d *draft) (audit.Event, error)) (api.Payout, error) {
+	if !slices.Contains(from, p.Status) {
+		return api.Payout{}, wrongState(p, step)
+	}
+	if err := s.vault.Ready(ctx, p.workspace); err != nil {
+		return api.Payout{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Payout, audit.Event, error) {
+		if p.Batch != "" {
+			if err := lockBatch(tx, p.Batch); err != nil {
+				return api.Payout{}, audit.Event{}, err
+			}
+		}
+		now, err := lock(tx, p.ID)
+		if err == nil && !slices.Contains(from, now.Status) {
+			err = wrongState(now, step)
+		}
+		if err != nil {
+			return api.Payout{}, audit.Event{}, err
+		}
+		number, err := number(s.vault, now)
+		if err != nil {
+			return api.Payout{}, audit.Event{}, err
+		}
+		d := &draft{Payout: now, number: number}
+		event, err := do(tx, d)
+		if err != nil {
+			return api.Payout{}, event, err
+		}
+		return wire(d.Payout, d.number), event, nil
+	})
+}
+
+// changed is the answer where a payout was changed between being checked and being locked.
+func changed() error {
+	return fault.New(fault.PayoutState, "the payout has just been changed: look at it again")
+}
+
+// Update changes a draft.
+func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Payout, error) {
+	p, after, a, err := s.reopen(ctx, by, in.ID)
+	if err == nil && p.Status != Draft {
+		err = wrongState(p, "changed: only a draft can")
+	}
+	if err != nil {
+		return api.Payout{}, err
+	}
+	set(&after.Amount, in.AmountCents)
+	set(&after.Description, in.Description)
+	set(&after.RailAsked, in.SettlementRail)
+	after.goTo(in.ReceivingMethodID, in.SettlementAccount)
+	after.involve(by.ID)
+	if err := s.check(ctx, by, a, []*draft{after}, false); err != nil {
+		return api.Payout{}, err
+	}
+	if len(after.faults) > 0 {
+		return api.Payout{}, after.faults[0]
+	}
+	after.Status, after.SendAt, after.ExpectedAt = Draft, 0, 0
+	after.Version++
+	return s.change(ctx, by, p, "changed", []string{Draft}, func(tx *db.Tx, d *draft) (audit.Event, error) {
+		if d.Version != p.Version {
+			return audit.Event{}, changed()
+		}
+		e := after.event(audit.PayoutUpdated, "Changed a draft:")
+		e.Changes.Add("amount_cents", d.Amount, after.Amount)
+		e.Changes.Add("description", d.Description, after.Description)
+		e.Changes.Add("settlement_rail", d.Rail, after.Rail)
+		e.Changes.Add("receiving_method_id", d.MethodID, after.MethodID)
+		e.Changes.Add("bank_account_name", d.AccountName, after.AccountName)
+		e.Changes.AddMasked("bank_account_number", d.number, after.number)
+		e.Changes.Add("bank_code", d.Institution, after.Institution)
+		if len(e.Changes) == 0 {
+			return audit.None("nothing changed"), nil
+		}
+		*d = *after
+		return e, s.store(tx, d)
+	})
+}
+
+// reopen finds a payout that goes through the checks again: as it is, and as a draft.
+func (s *Service) reopen(ctx context.Context, by db.Caller, id string) (p Payout, d *draft, a ledger.Account, err error) {
+	if p, _, err = s.may(ctx, by, id, access.PayoutsCreate); err != nil {
+		return p, nil, a, err
+	}
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		a, err = ledger.FindAccount(q, p.AccountID)
+		return err
+	})
+	d = &draft{Payout: p}
+	if err == nil {
+		d.number, err = number(s.vault, p)
+	}
+	return p, d, a, err
+}
+
+// Publish checks a draft and lets it go as far as it can.
+func (s *Service) Publish(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
+	return s.goOn(ctx, by, in.ID, step{name: "published", from: Draft, action: audit.PayoutPublished, text: "Asked to pay"})
+}
+
+// Retry lets a payout that failed be sent again, by the same rail. Who approved it has approved that,
+// as long as their approval is not too old and would still be enough; otherwise it is asked for again.
+func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
+	return s.goOn(ctx, by, in.ID, step{name: "retried: only one that failed can", from: Failed, action: audit.PayoutRetried, text: "Asked to pay once more",
+		before: func(tx *db.Tx, d *draft) error {
+			holds, err := approval.Holds(tx, d.ApprovalID, d.need.Approvals, d.need.Role)
+			if holds {
+				d.need = Need{Why: "it was approved before"}
+			}
+			d.Version++
+			d.FailureCode, d.FailureReason, d.FailureText, d.EndedAt = "", "", "", 0
+			return err
+		}})
+}
+
+// step lets a payout go on from a state.
+type step struct {
+	name, from string
+	action     audit.Action
+	text       string
+	before     func(*db.Tx, *draft) error // changes it before it is published; nil for nothing
+}
+
+// goOn checks a payout again and publishes it.
+func (s *Service) goOn(ctx context.Context, by db.Caller, id string, to step) (api.Payout, error) {
+	p, checked, a, err := s.reopen(ctx, by, id)
+	if err == nil && p.Status != to.from {
+		err = wrongState(p, to.name)
+	}
+	if err != nil {
+		return api.Payout{}, err
+	}
+	checked.involve(by.ID)
+	if p.Status == Failed {
+		checked.RailAsked = p.Rail
+	}
+	if err := s.check(ctx, by, a, []*draft{checked}, true); err != nil {
+		return api.Payout{}, err
+	}
+	if len(checked.faults) > 0 {
+		return api.Payout{}, checked.faults[0]
+	}
+	if p.Status == Failed {
+		checked.RailAsked, checked.RailWhy = p.RailAsked, p.RailWhy
+	}
+	defer s.wake()
+	return s.change(ctx, by, p, to.name, []string{to.from}, func(tx *db.Tx, d *draft) (audit.Event, error) {
+		if d.Version != p.Version || d.Attempts != p.Attempts {
+			return audit.Event{}, changed()
+		}
+		*d = *checked
+		if to.before != nil {
+			if err := to.before(tx, d); err != nil {
+				return audit.Event{}, err
+			}
+		}
+		refused, err := s.publish(tx, by, a, []*draft{d})
+		if err == nil {
+			err = refused[0]
+		}
+		return d.told(to.action, to.text, to.from), err
+	})
+}
+
+// Cancel takes a payout back that was not handed to its rail.
+func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api.Payout, error) {
+	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
+	if err != nil {
+		return api.Payout{}, err
+	}
+	return s.change(ctx, by, p, "cancelled", []string{Draft, Initiated, Pending}, func(tx *db.Tx, d *draft) (audit.Event, error) {
+		e := d.event(audit.PayoutCancelled, "Cancelled the payout of")
+		e.Changes.Add("status", d.Status, Cancelled)
+		e.Changes.Add("reason", nil, in.Reason)
+		switch d.Status {
+		case Initiated:
+			if err := s.voidApproval(tx, by, d.Payout); err != nil {
+				return e, err
+			}
+		case Pending:
+			if err := s.rules.GiveBack(tx, d.spending()); err != nil {
+				return e, err
+			}
+			if err := ledger.Release(tx, []ledger.Reserved{d.reserved()}); err != nil {
+				return e, err
+			}
+		}
+		if _, err := cancel(tx, d.ID, d.Status, in.Reason); err != nil {
+			return e, err
+		}
+		var err error
+		d.Payout, err = find(tx.Q, d.ID)
+		return e, err
+	})
+}
+
+// voidApproval ends the approval of a payout that is cancelled. That of a batch goes on for the
+// others, if there are any.
+func (s *Service) voidApproval(tx *db.Tx, by db.Caller, p Payout) error {
+	const why = "the payout was cancelled"
+	voided, err := s.approvals.Void(tx, by, p.ID, why)
+	if err != nil || voided || p.Batch == "" {
+		return err
+	}
+	others, err := tx.Row(`SELECT id FROM payout WHERE batch_id = $1 AND status = 'initiated' AND id <> $2 LIMIT 1`, p.Batch, p.ID).Scan(new(string))
+	if err == nil && !others {
+		_, err = s.approvals.Void(tx, by, p.Batch, why)
+	}
+	return err
+}
