@@ -55,11 +55,22 @@ var (
 
 // Compact returns a number without what people write between its digits, in capitals.
 func Compact(number string) string {
-	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "", ".", "").Replace(number))
+	return strings.ToUpper(Without(number, " -."))
+}
+
+// Without returns a text without some characters. A strings.Replacer that is made for one text
+// allocates more than everything else that happens to a number.
+func Without(text, characters string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(characters, r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 func nameKey(name string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", ".", "", ",", "").Replace(name))
+	return strings.ToLower(Without(name, " -.,"))
 }
 
 // inWords tells a form of digits to people: "10 or 12 digits".

@@ -6,12 +6,12 @@ import (
 	stdjson "encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
 	"bursar/api"
+	"bursar/internal/accountnumber"
 )
 
 const (
@@ -153,7 +153,7 @@ const (
 // nothing of a short one, because those four would be most of it.
 func Mask(number string) string {
 	const shown, least = 4, 8
-	runes := []rune(strings.NewReplacer(" ", "", "-", "", ".", "").Replace(number)) // however its characters are grouped
+	runes := []rune(accountnumber.Without(number, " -.")) // however its characters are grouped
 	switch {
 	case number == LostNumber:
 		return number

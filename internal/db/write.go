@@ -46,15 +46,7 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		if out, event, err = fn(tx); err != nil {
 			return err
 		}
-		if err := by.IdempotencyKey.store(tx, out); err != nil {
-			return err
-		}
-		for _, one := range event.Each() {
-			if err := tx.record(by.Actor, one); err != nil {
-				return err
-			}
-		}
-		return nil
+		return tx.finish(by, out, event)
 	}
 	if by.Type != audit.System {
 		d.writes.Add(1)
@@ -74,6 +66,27 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		d.epoch.Bump()
 	}
 	return out, nil
+}
+
+// finish writes what belongs to every mutation: the answer, if the request has an idempotency key,
+// and the rows of the audit log.
+func (tx *Tx) finish(by Caller, out any, event audit.Event) error {
+	if err := by.IdempotencyKey.store(tx, out); err != nil {
+		return err
+	}
+	for _, one := range event.Each() {
+		if err := tx.record(by.Actor, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAnswer reports whether an error is what a caller is told, and no failure of the store.
+func isAnswer(err error) bool {
+	var f *fault.Fault
+	var replay *Replay
+	return errors.As(err, &f) || errors.As(err, &replay)
 }
 
 // refused reports whether a rule rejected the mutation: one of a service, or a

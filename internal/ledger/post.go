@@ -216,7 +216,7 @@ func notActive(a Account) error {
 // insertRows inserts rows of so many values, many at a time. Each number of rows is another
 // statement to prepare, so there are a few of them.
 func insertRows(tx *db.Tx, begin string, width int, args []any) error {
-	for size := 64; len(args) > 0; size /= 4 {
+	for size := 64; len(args) > 0; size /= 2 {
 		for len(args) >= size*width {
 			insert := db.NewStatement(begin, args[:width]...)
 			for i := width; i < size*width; i += width {

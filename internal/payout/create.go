@@ -31,36 +31,80 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 	}
 	publish := in.Status == nil || *in.Status != api.PayoutDraft
 	defer s.wake()
+	// Nearly every external id is new, so the first try does not look for it: the unique index finds
+	// one that is not. Then, and if the payout is refused, it may be there already.
+	out, err := s.create(ctx, by, s.newDraft(by, a, workspace, in.PayoutTerms), a, publish)
+	if in.ExternalID == nil || !mayExist(err) {
+		return out, err
+	}
 	return again(func() (web.Made[api.Payout], error) {
 		d := s.newDraft(by, a, workspace, in.PayoutTerms)
 		if err := s.known(ctx, []*draft{d}, publish); err != nil {
 			return web.Made[api.Payout]{}, err
 		}
-		if len(d.faults) == 0 && !d.existed {
-			if err := s.check(ctx, by, a, []*draft{d}, publish); err != nil {
-				return web.Made[api.Payout]{}, err
-			}
-		}
-		if len(d.faults) > 0 {
-			return web.Made[api.Payout]{}, d.faults[0]
-		}
-		return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Payout], audit.Event, error) {
-			d := *d // it may run more than once
-			switch {
-			case d.existed:
-				return made(&d), audit.None("the payout was there"), nil
-			case !publish:
-				d.Status, d.SendAt, d.ExpectedAt = Draft, 0, 0
-				err := s.store(tx, &d)
-				return made(&d), d.told(audit.PayoutCreated, "Wrote down a draft:", ""), err
-			}
-			refused, err := s.publish(tx, by, a, []*draft{&d})
-			if err == nil {
-				err = refused[0]
-			}
-			return made(&d), d.told(audit.PayoutCreated, "Asked to pay", ""), err
-		})
+		return s.create(ctx, by, d, a, publish)
 	})
+}
+
+// mayExist reports whether a payout may have been refused because it was made before.
+func mayExist(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) || db.IsUnique(err)
+}
+
+// create checks and stores a payout, unless it is known already.
+func (s *Service) create(ctx context.Context, by db.Caller, d *draft, a ledger.Account, publish bool) (web.Made[api.Payout], error) {
+	if len(d.faults) == 0 && !d.existed {
+		if err := s.check(ctx, by, a, []*draft{d}, publish); err != nil {
+			return web.Made[api.Payout]{}, err
+		}
+	}
+	if len(d.faults) > 0 {
+		return web.Made[api.Payout]{}, d.faults[0]
+	}
+	if publish && !d.existed && d.need.Approvals == 0 {
+		return s.hot.Write(ctx, a.ID, by, funded{a, d})
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Payout], audit.Event, error) {
+		d := *d // it may run more than once
+		switch {
+		case d.existed:
+			return made(&d), audit.None("the payout was there"), nil
+		case !publish:
+			d.Status, d.SendAt, d.ExpectedAt = Draft, 0, 0
+			err := s.store(tx, &d)
+			return made(&d), d.told(audit.PayoutCreated, "Wrote down a draft:", ""), err
+		}
+		refused, err := s.publish(tx, by, a, []*draft{&d})
+		if err == nil {
+			err = refused[0]
+		}
+		return made(&d), d.told(audit.PayoutCreated, "Asked to pay", ""), err
+	})
+}
+
+// funded is a checked payout that nobody has to approve, and the account that pays it.
+type funded struct {
+	from ledger.Account
+	*draft
+}
+
+// createTogether makes payouts of one account that nobody has to approve.
+func (s *Service) createTogether(tx *db.Tx, list []db.Ask[funded]) ([]db.Result[web.Made[api.Payout]], error) {
+	drafts := make([]*draft, len(list))
+	for i, one := range list {
+		d := *one.In.draft // it may run more than once
+		drafts[i] = &d
+	}
+	refused, err := s.publish(tx, db.Caller{}, list[0].In.from, drafts)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]db.Result[web.Made[api.Payout]], len(list))
+	for i, d := range drafts {
+		results[i] = db.Result[web.Made[api.Payout]]{Out: made(d), Event: d.told(audit.PayoutCreated, "Asked to pay", ""), Err: refused[i]}
+	}
+	return results, nil
 }
 
 // again runs what makes payouts once more if somebody else has made one with the same external id at

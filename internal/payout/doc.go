@@ -80,6 +80,19 @@
 //   - AM04 is that our own account with the bank is short: PROCESSING_FAILED for the caller, an
 //     error in the log and a metric for the operator.
 //
+// # The hot account
+//
+// One account that pays thousands is the normal case (payroll). On PostgreSQL each payout of it would
+// wait for the row of the account until the one before is committed. So payouts that nobody has to
+// approve, and that ask for the same account at the same time, are made in one transaction (see
+// db.Gather): one update of the account, and rows of the ledger inserted many at a time. If the money
+// does not suffice for all, they are decided in the order in which they came, and only those are
+// refused that do not fit. Batches and approvals reserve in the same way.
+//
+// 64 callers who change one row, gathered ÷ each in its own transaction, as BenchmarkGather measures
+// it: 4.2–4.4 on PostgreSQL on a quiet machine, 1.95–2.3 on a busy one. On SQLite, whose writer groups
+// commits already, it is 1.7 there, and 1.1–1.2 for whole payouts.
+//
 // # Invariants
 //
 // The model in model_test.go holds these after every step: what an account has reserved is the sum

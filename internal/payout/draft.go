@@ -190,12 +190,8 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 			return err
 		}
 	}
-	return s.db.Read(ctx, func(q db.Q) error {
-		a, err := ledger.FindAccount(q, a.ID)
-		if err != nil {
-			return err
-		}
-		left := a.Available
+	return s.db.Read(ctx, func(q db.Q) (err error) {
+		left := a.Available // of a moment ago: what counts is what the reservation finds
 		for _, d := range list {
 			if err := d.refuse(s.reportedClosed(q, d.Payout)); err != nil {
 				return err

@@ -31,12 +31,15 @@ type Service struct {
 	rails     *rail.Rails
 	rules     *Rules
 	wake      func()
+	// hot makes payouts that nobody has to approve: those of one account together.
+	hot *db.Gather[funded, web.Made[api.Payout]]
 }
 
 // New makes the service. It calls wake when there may be something to send.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, dir *directory.Service, rails *rail.Rails, rules *Rules,
 	wake func()) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, directory: dir, rails: rails, rules: rules, wake: wake}
+	s.hot = db.NewGather(d, s.createTogether)
 	for _, kind := range s.kinds() {
 		approvals.Register(kind)
 	}

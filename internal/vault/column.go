@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bursar/internal/accountnumber"
 	"bursar/internal/db"
 )
 
@@ -62,7 +63,7 @@ func StoreSecret(name string) string { return Row("vault_secret", "sealed", name
 // NormalNumber is the form of an account number by which it is compared with others: how
 // people group its characters does not matter.
 func NormalNumber(number string) string {
-	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "", ".", "").Replace(number))
+	return accountnumber.Compact(number)
 }
 
 const (

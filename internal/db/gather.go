@@ -1,0 +1,202 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db/engine"
+)
+
+// Gather carries out mutations that change the same row, such as payouts of one account, together:
+// those that wait for the row share one transaction, and the caller's function can change the row
+// once for all of them. Otherwise each would wait on PostgreSQL until the one before has released
+// the row, which is after its commit.
+//
+// The first mutation of a key runs at once, alone. Those that come meanwhile wait, and run together
+// when it is done. So nobody waits who would not have waited for the row anyway.
+type Gather[In, Out any] struct {
+	db  *DB
+	run func(tx *Tx, list []Ask[In]) ([]Result[Out], error)
+
+	mu      sync.Mutex
+	waiting map[string][]*gathered[In, Out] // by key; a key is there while somebody runs for it
+}
+
+// Ask is a mutation that somebody asks for.
+type Ask[In any] struct {
+	By Caller
+	In In
+}
+
+// Result is what became of a mutation. If Err is a fault, it changed nothing, and the others of the
+// transaction are not affected.
+type Result[Out any] struct {
+	Out   Out
+	Event audit.Event
+	Err   error
+}
+
+// NewGather makes a Gather of a function that carries out several mutations of one key in a
+// transaction, in the order given, and returns a result for each. Like the function of Write it may
+// run more than once, and must have no effects other than through tx.
+func NewGather[In, Out any](d *DB, run func(tx *Tx, list []Ask[In]) ([]Result[Out], error)) *Gather[In, Out] {
+	return &Gather[In, Out]{db: d, run: run, waiting: map[string][]*gathered[In, Out]{}}
+}
+
+const (
+	// maxGathered bounds how many mutations share a transaction, and so how long the first of them
+	// waits for the last.
+	maxGathered = 64
+	// gatherTimeout bounds how long a transaction may take if the server stops answering.
+	gatherTimeout = time.Minute
+)
+
+// gathered is a mutation that waits.
+type gathered[In, Out any] struct {
+	Ask[In]
+	ctx   context.Context
+	done  chan struct{}
+	alone bool // nothing of it has happened, and it has to run alone
+	out   Out
+	err   error
+}
+
+// Write is the function Write for a mutation of the row that key stands for.
+func (g *Gather[In, Out]) Write(ctx context.Context, key string, by Caller, in In) (Out, error) {
+	m := &gathered[In, Out]{Ask: Ask[In]{by, in}, ctx: ctx, done: make(chan struct{})}
+	g.mu.Lock()
+	if queue, busy := g.waiting[key]; busy {
+		g.waiting[key] = append(queue, m)
+		g.mu.Unlock()
+		select {
+		case <-m.done:
+		case <-ctx.Done(): // it may be committed or not, as with a transaction of its own
+			return m.none(), fmt.Errorf("wait for others of the same row: %w", ctx.Err())
+		}
+		if m.alone {
+			return g.writeAlone(m)
+		}
+		return m.out, m.err
+	}
+	g.waiting[key] = nil
+	g.mu.Unlock()
+	defer g.pass(key)
+	return g.writeAlone(m)
+}
+
+func (*gathered[In, Out]) none() (out Out) { return out }
+
+// writeAlone carries out a mutation in a transaction of its own.
+func (g *Gather[In, Out]) writeAlone(m *gathered[In, Out]) (Out, error) {
+	return Write(m.ctx, g.db, m.By, func(tx *Tx) (Out, audit.Event, error) {
+		results, err := g.run(tx, []Ask[In]{m.Ask})
+		if err != nil {
+			return m.none(), audit.Event{}, err
+		}
+		return results[0].Out, results[0].Event, results[0].Err
+	})
+}
+
+// pass lets those run who wait for a key. Its caller has waited for its own mutation alone, and must
+// not wait for theirs.
+func (g *Gather[In, Out]) pass(key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting[key]) == 0 {
+		delete(g.waiting, key)
+		return
+	}
+	go func() {
+		for list := g.next(key); list != nil; list = g.next(key) {
+			if err := engine.Recover(func() error { return g.writeTogether(list) }); err != nil {
+				for _, m := range list {
+					m.out, m.err = m.none(), err
+				}
+			}
+			for _, m := range list {
+				close(m.done)
+			}
+		}
+	}()
+}
+
+// next returns those who run next. If there are none, it forgets the key and returns nil.
+func (g *Gather[In, Out]) next(key string) []*gathered[In, Out] {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := g.waiting[key]
+	if len(list) == 0 {
+		delete(g.waiting, key)
+		return nil
+	}
+	n := min(len(list), maxGathered)
+	g.waiting[key] = list[n:]
+	return list[:n:n]
+}
+
+// writeTogether carries out mutations in one transaction, and sets the result of each. If the store
+// refuses the transaction, nothing of it has happened: then each runs alone, so that only those fail
+// that are to blame. After any other error it may have happened, and they all get that error.
+func (g *Gather[In, Out]) writeTogether(list []*gathered[In, Out]) error {
+	ctx, cancel := context.WithTimeout(context.Background(), gatherTimeout) // the end of one caller must not end the others
+	defer cancel()
+	var bump bool
+	err := g.db.engine.Write(ctx, func(c engine.Conn) error {
+		bump = false
+		tx := &Tx{Q: Q{c}, db: g.db}
+		var asks []Ask[In]
+		var at []*gathered[In, Out]
+		for _, m := range list {
+			m.alone, m.out = false, m.none()
+			if m.err = m.ctx.Err(); m.err != nil {
+				continue
+			}
+			if !g.db.dialect.detectReuseOnInsert {
+				switch m.err = m.By.IdempotencyKey.lookup(tx); {
+				case isAnswer(m.err):
+					continue
+				case m.err != nil:
+					return m.err
+				}
+			}
+			asks, at = append(asks, m.Ask), append(at, m)
+		}
+		if len(asks) == 0 {
+			return nil
+		}
+		results, err := g.run(tx, asks)
+		if err != nil {
+			return err
+		}
+		for i, m := range at {
+			r := results[i]
+			switch {
+			case isAnswer(r.Err):
+				// On PostgreSQL it may have been refused because it succeeded before: alone, its key is looked up.
+				m.err, m.alone = r.Err, m.By.IdempotencyKey != nil && g.db.dialect.detectReuseOnInsert
+				continue
+			case r.Err != nil:
+				return r.Err
+			}
+			m.out = r.Out
+			if err := tx.finish(m.By, r.Out, r.Event); err != nil {
+				return err
+			}
+			bump = bump || r.Event.ChangesAccess()
+		}
+		return nil
+	})
+	g.db.writes.Add(uint64(len(list)))
+	switch {
+	case err == nil && bump:
+		g.db.epoch.Bump()
+	case err != nil:
+		for _, m := range list {
+			m.out, m.err, m.alone = m.none(), err, refused(err)
+		}
+	}
+	return nil
+}
