@@ -26,6 +26,7 @@ func Goals(r report.Report, sizes plan.Sizes) []report.Goal {
 	g.pages()
 	g.audit()
 	g.imports()
+	g.money()
 	g.sequenced()
 	g.kratos()
 	g.mixed()
@@ -112,6 +113,17 @@ func (g *goals) imports() {
 	for _, e := range engines() {
 		g.atLeast(fmt.Sprintf("%s: %s lines imported, limits on, against a bare group commit of the same rows", e.title, plan.Number(g.sizes.Main)), 0.60,
 			pair{of: side{plan.Import, e.subject}, by: side{plan.ImportBare, e.subject}})
+	}
+}
+
+// money are the goals of payouts and of what accounts show.
+func (g *goals) money() {
+	for _, e := range engines() {
+		payout := func(filter string) side {
+			return side{plan.Workload{Kind: plan.Payout, Filter: filter}.Name(), e.subject}
+		}
+		g.atLeast(fmt.Sprintf("%s: payouts of one account, %d callers, against those of %d accounts", e.title, plan.Callers, plan.Callers),
+			map[string]float64{sqlite: 0.9, postgres: 0.6}[e.subject], pair{of: payout(plan.FromOne), by: payout(plan.FromMany)})
 	}
 }
 

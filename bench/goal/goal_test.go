@@ -100,7 +100,7 @@ func TestSpaceOnDiskIsShownBesidePocketBase(t *testing.T) {
 func TestGoalsWithoutMeasurementsAreNotMet(t *testing.T) {
 	for _, of := range []plan.Sizes{sizes(), {Small: 1000, Main: 100_000}} {
 		goals := Goals(report.Report{}, of)
-		if len(goals) != 38 {
+		if len(goals) != 40 {
 			t.Errorf("%d goals", len(goals))
 		}
 		for _, g := range goals {

@@ -70,7 +70,10 @@ func Groups(s Sizes) []Group {
 		w.Store = s.Main
 		groups = append(groups, Group{Workloads: []Workload{w}})
 	}
-	return groups
+	return append(groups, Group{Workloads: []Workload{
+		{Kind: Payout, Filter: FromOne, Callers: Callers},
+		{Kind: Payout, Filter: FromMany, Callers: Callers},
+	}})
 }
 
 func lists(s Sizes, filter string) []Workload {

@@ -20,6 +20,10 @@ const (
 	Audit  Kind = "audit"
 	Token  Kind = "token"
 	Mixed  Kind = "mixed"
+
+	Payout   Kind = "payout"
+	Balance  Kind = "balance"
+	Postings Kind = "postings"
 )
 
 // Names of the measurements that are not one of the workloads in Groups.
@@ -53,6 +57,12 @@ const (
 	Plain     = "plain"     // no filter, measured next to the filtered lists
 )
 
+// Variants of the creation of payouts.
+const (
+	FromOne  = "one"  // account
+	FromMany = "many" // accounts, as many as there are callers
+)
+
 // Filters returns the filters of the directory; the first one is none.
 func Filters() []string { return []string{Plain, "type", "status", "tag"} }
 
@@ -64,18 +74,22 @@ func AuditFilters() []string {
 // Workload is one kind of request to a store of one size.
 type Workload struct {
 	Kind    Kind
-	Store   int    // rows in the store
+	Store   int    // rows in the store, or postings of the account
 	Filter  string // filter or variant of a list
 	Callers int
 }
 
 // Rows is the size of the store where the workload depends on it, else 0.
 func (w Workload) Rows() int {
-	if w.Kind == List || w.Kind == Deep || w.Kind == Audit {
+	switch w.Kind {
+	case List, Deep, Audit, Balance, Postings:
 		return w.Store
 	}
 	return 0
 }
+
+// Money reports whether the workload is about money, which has stores of its own.
+func (w Workload) Money() bool { return w.Kind == Payout || w.Kind == Balance || w.Kind == Postings }
 
 // Name identifies the workload in results.json and on the command line: kind/rows/filter.
 func (w Workload) Name() string {
@@ -131,6 +145,8 @@ func (w Workload) Title() string {
 		return "Single read"
 	case Token:
 		return "Key exchange"
+	case Payout:
+		return map[string]string{FromOne: "Create, from one account", FromMany: fmt.Sprintf("Create, from %d accounts", w.Callers)}[w.Filter]
 	}
 	return w.Name()
 }

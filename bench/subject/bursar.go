@@ -19,11 +19,13 @@ import (
 // BursarSQLite is the product on its embedded store.
 func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "bursar-sqlite", Title: "Bursar on SQLite"}}
-	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
-		return importInto(ctx, lines, func() (*bursar, error) {
-			return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, "import-"+rand.Text()), 0)
-		}, copySQLite)
+	fresh := func(ctx context.Context) (*bursar, error) {
+		return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, "fresh-"+rand.Text()), 0)
 	}
+	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
+		return importInto(ctx, lines, fresh, copySQLite)
+	}
+	s.addMoney(setup, fresh)
 	return s, s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
 		return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, fmt.Sprintf("bursar-%d", size)), size)
 	})
@@ -32,15 +34,17 @@ func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
 // BursarPostgres is the product on a PostgreSQL server, with a schema for each store.
 func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "bursar-postgres", Title: "Bursar on PostgreSQL"}}
-	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
-		return importInto(ctx, lines, func() (*bursar, error) {
-			dir := filepath.Join(setup.Dir, "import-"+rand.Text()) // the checkpoint of the audit log is beside its key
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return nil, fmt.Errorf("make a folder for the keys: %w", err)
-			}
-			return newPostgresStore(ctx, s.Binary, dir, setup.Postgres, 0)
-		}, copyPostgres)
+	fresh := func(ctx context.Context) (*bursar, error) {
+		dir := filepath.Join(setup.Dir, "fresh-"+rand.Text()) // the checkpoint of the audit log is beside its key
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make a folder for the keys: %w", err)
+		}
+		return newPostgresStore(ctx, s.Binary, dir, setup.Postgres, 0)
 	}
+	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
+		return importInto(ctx, lines, fresh, copyPostgres)
+	}
+	s.addMoney(setup, fresh)
 	err := s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
 		return newPostgresStore(ctx, s.Binary, setup.Dir, setup.Postgres, size)
 	})

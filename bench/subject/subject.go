@@ -39,6 +39,7 @@ type Server struct {
 	Size    int   // entries in the store
 	Logs    int   // rows in its log
 	Bytes   int64 // size on disk
+	Money   bool  // the store has accounts with money and no entries
 	path    string
 	args    []string
 	probe   Probe
@@ -57,6 +58,9 @@ type client interface {
 // Server returns the server over the store that the workload needs.
 func (s *Subject) Server(w plan.Workload) (*Server, bool) {
 	for _, server := range s.Servers {
+		if server.Money != w.Money() {
+			continue
+		}
 		size := server.Size
 		if w.Kind == plan.Audit && w.Filter != plan.Directory {
 			size = server.Logs
