@@ -35,11 +35,7 @@ func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
 func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "bursar-postgres", Title: "Bursar on PostgreSQL"}}
 	fresh := func(ctx context.Context) (*bursar, error) {
-		dir := filepath.Join(setup.Dir, "fresh-"+rand.Text()) // the checkpoint of the audit log is beside its key
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("make a folder for the keys: %w", err)
-		}
-		return newPostgresStore(ctx, s.Binary, dir, setup.Postgres, 0)
+		return newPostgresStore(ctx, s.Binary, setup.Dir, setup.Postgres, 0)
 	}
 	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
 		return importInto(ctx, lines, fresh, copyPostgres)
@@ -121,12 +117,16 @@ func newPostgresStore(ctx context.Context, binary, dir string, pg *Postgres, siz
 	if err != nil {
 		return nil, err
 	}
-	b := &bursar{binary: binary, store: []string{"--database-url", url, "--vault-key", filepath.Join(dir, "vault-"+rand.Text()+".key")}, deep: map[string]string{}}
+	dir = filepath.Join(dir, "keys-"+rand.Text()) // the checkpoint of the audit log is beside its key
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for the keys: %w", err)
+	}
+	b := &bursar{binary: binary, store: []string{"--database-url", url, "--vault-key", filepath.Join(dir, "vault.key")}, deep: map[string]string{}}
 	if _, err := output(ctx, binary, append([]string{"admin", "vault", "init"}, b.store...)...); err != nil {
 		return nil, fmt.Errorf("make the vault key: %w", err)
 	}
 	if err = b.init(ctx, size); err == nil {
-		b.auditKey = []string{"--audit-key", filepath.Join(dir, "audit-"+rand.Text()+".key")}
+		b.auditKey = []string{"--audit-key", filepath.Join(dir, "audit.key")}
 		_, err = output(ctx, binary, slices.Concat([]string{"admin", "audit", "init"}, b.auditKey, b.store)...)
 	}
 	if err == nil && size > 0 {
