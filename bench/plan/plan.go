@@ -40,6 +40,8 @@ const (
 	Import     = "import"      // of a file of as many lines as the main store has entries
 	ImportBare = "import/bare" // of the rows that it made
 
+	PayoutThrough = "payout/through" // from the request to the payee
+
 	CheckpointDelay = "delay/checkpoint"
 	FeedDelay       = "delay/feed"
 )
@@ -61,6 +63,8 @@ const (
 const (
 	FromOne  = "one"  // account
 	FromMany = "many" // accounts, as many as there are callers
+	BareRows = "bare" // the rows of payouts from one account, without the product
+	Through  = "through"
 )
 
 // Filters returns the filters of the directory; the first one is none.
@@ -88,8 +92,25 @@ func (w Workload) Rows() int {
 	return 0
 }
 
-// Money reports whether the workload is about money, which has stores of its own.
-func (w Workload) Money() bool { return w.Kind == Payout || w.Kind == Balance || w.Kind == Postings }
+// Stores of accounts with money in them.
+const (
+	PayoutStore    = "payouts"
+	BareStore      = "bare payouts"
+	StatementStore = "statements" // of accounts with many postings
+)
+
+// Money is the store of accounts that the workload needs, or "" where it needs one of entries.
+func (w Workload) Money() string {
+	switch {
+	case w.Kind == Payout && w.Filter == BareRows:
+		return BareStore
+	case w.Kind == Payout:
+		return PayoutStore
+	case w.Kind == Balance, w.Kind == Postings:
+		return StatementStore
+	}
+	return ""
+}
 
 // Name identifies the workload in results.json and on the command line: kind/rows/filter.
 func (w Workload) Name() string {
@@ -146,7 +167,15 @@ func (w Workload) Title() string {
 	case Token:
 		return "Key exchange"
 	case Payout:
-		return map[string]string{FromOne: "Create, from one account", FromMany: fmt.Sprintf("Create, from %d accounts", w.Callers)}[w.Filter]
+		return map[string]string{
+			FromOne:  "Create, from one account",
+			FromMany: fmt.Sprintf("Create, from %d accounts", w.Callers),
+			BareRows: "The rows of one account in bare SQL, in groups",
+		}[w.Filter]
+	case Balance:
+		return fmt.Sprintf("Balances, %s postings", Number(w.Store))
+	case Postings:
+		return fmt.Sprintf("First 25 postings of %s", Number(w.Store))
 	}
 	return w.Name()
 }

@@ -170,18 +170,14 @@ func (b *bursar) createSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = server.SignIn(ctx)
-	if err == nil {
+	return server.during(ctx, func() (err error) {
 		b.plan.TagID, err = b.create(ctx, "/v1/directory/tags", `{"workspace_id":"`+b.plan.WorkspaceID+`","name":"Half"}`)
-	}
-	if err == nil {
-		b.plan.SourceID, err = b.create(ctx, "/v1/directory", `{"workspace_id":"`+b.plan.WorkspaceID+
-			`","type":"person","tags":["`+b.plan.TagID+`"],"fields":`+fill.Fields+`}`)
-	}
-	if stopErr := server.Stop(); err == nil {
-		err = stopErr
-	}
-	return err
+		if err == nil {
+			b.plan.SourceID, err = b.create(ctx, "/v1/directory", `{"workspace_id":"`+b.plan.WorkspaceID+
+				`","type":"person","tags":["`+b.plan.TagID+`"],"fields":`+fill.Fields+`}`)
+		}
+		return err
+	})
 }
 
 func (b *bursar) create(ctx context.Context, path, body string) (id string, err error) {
