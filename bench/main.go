@@ -36,6 +36,9 @@ func execute(ctx context.Context, args []string, out, log io.Writer) error {
 	if len(args) > 0 && args[0] == subject.BareCommand {
 		return serveBare(ctx, args[1:])
 	}
+	if len(args) > 0 && args[0] == subject.BarePayoutsCommand {
+		return serveBarePayouts(ctx, args[1:])
+	}
 	o, err := parse(args, log)
 	if err != nil {
 		return err
@@ -48,4 +51,11 @@ func serveBare(ctx context.Context, args []string) error {
 		return fmt.Errorf("%s takes an address, a store, a workspace, an entry and a body", subject.BareCommand)
 	}
 	return bare.Serve(ctx, bare.Config{Listen: args[0], Path: args[1], WorkspaceID: args[2], SourceID: args[3], Me: args[4]})
+}
+
+func serveBarePayouts(ctx context.Context, args []string) error {
+	if len(args) != 4 {
+		return fmt.Errorf("%s takes an address, a store, a workspace and an account", subject.BarePayoutsCommand)
+	}
+	return bare.ServePayouts(ctx, bare.PayoutConfig{Listen: args[0], Store: args[1], WorkspaceID: args[2], AccountID: args[3]})
 }

@@ -15,7 +15,7 @@ import (
 
 // TestMain also serves the bare handler, which the benchmark runs as a process of this program.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == subject.BareCommand {
+	if len(os.Args) > 1 && (os.Args[1] == subject.BareCommand || os.Args[1] == subject.BarePayoutsCommand) {
 		main()
 		return
 	}
@@ -31,7 +31,7 @@ func TestARunFromEndToEnd(t *testing.T) {
 	var out, log bytes.Buffer
 	kept := filepath.Join(t.TempDir(), "kept")
 	err := execute(t.Context(), []string{"--quick", "--rows", "200,400", "--mixed", "3s", "--subjects", "bursar-sqlite|bare",
-		"--only", "whoami|deep/400|audit/400|create/64|import|mixed|size|disk", "--out", kept}, &out, &log)
+		"--only", "whoami|deep/400|audit/400|create/64|import|payout|balance|postings|mixed|size|disk", "--out", kept}, &out, &log)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &log)
 	}
@@ -46,7 +46,8 @@ func TestARunFromEndToEnd(t *testing.T) {
 	if len(r.Skipped) > 0 || len(r.Subjects) != 3 { // with and without the tree of the audit log
 		t.Errorf("skipped: %q, subjects: %v", r.Skipped, r.Subjects)
 	}
-	for _, workload := range []string{"whoami", "create/64", "import", "import/bare", "mixed/half", "deep/400", "audit/400/resource_id", "audit/400/outcome", "size/binary", "disk/entry"} {
+	for _, workload := range []string{"whoami", "create/64", "import", "import/bare", "payout/one", "payout/many", "payout/bare",
+		"payout/through", "balance/200", "balance/400", "postings/200", "postings/400", "mixed/half", "deep/400", "audit/400/resource_id", "audit/400/outcome", "size/binary", "disk/entry"} {
 		m, ok := r.Find(workload, "bursar-sqlite")
 		if !ok || m.Errors > 0 || m.Value.Median <= 0 {
 			t.Errorf("%s: %+v", workload, m)

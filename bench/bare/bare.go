@@ -46,14 +46,19 @@ func Serve(ctx context.Context, c Config) error {
 		return err
 	}
 	defer s.writer.stop()
-	listener, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /me", s.me)
 	mux.HandleFunc("GET /list", s.list)
 	mux.HandleFunc("POST /create", s.create)
+	return listen(ctx, c.Listen, mux)
+}
+
+// listen answers requests until ctx ends.
+func listen(ctx context.Context, address string, mux *http.ServeMux) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()

@@ -11,14 +11,13 @@ import (
 	"bursar/internal/db"
 )
 
-// writer commits all waiting creates in one transaction.
+// writer creates entries.
 type writer struct {
+	*grouper
 	conn         *sqlite3.Conn
 	entry, audit insert
 	fields       int // column of the entry
 	at           int // Unix milliseconds; each create has a millisecond of its own
-	queue        chan *job
-	done         chan struct{}
 }
 
 // insert is a prepared statement and the row that it inserts copies of.
@@ -27,19 +26,12 @@ type insert struct {
 	stmt *sqlite3.Stmt
 }
 
-type job struct {
-	fields string
-	id     string
-	err    error
-	done   chan struct{}
-}
-
 func startWriter(c Config) (*writer, error) {
 	conn, err := open(c.Path)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{conn: conn, at: int(time.Now().UnixMilli()), queue: make(chan *job, 512), done: make(chan struct{})}
+	w := &writer{conn: conn, at: int(time.Now().UnixMilli())}
 	if w.entry, err = w.prepare("directory_entry", fill.OfEntry("id", c.SourceID), nil); err != nil {
 		return nil, err
 	}
@@ -49,7 +41,7 @@ func startWriter(c Config) (*writer, error) {
 		return nil, err
 	}
 	w.fields = slices.Index(w.entry.row.Columns, "fields")
-	go w.loop()
+	w.grouper = newGrouper(w.commit)
 	return w, nil
 }
 
@@ -65,32 +57,9 @@ func (w *writer) prepare(table string, where fill.Condition, columns map[string]
 	return insert{row, stmt}, nil
 }
 
-func (w *writer) create(fields string) (id string, err error) {
-	j := &job{fields: fields, done: make(chan struct{})}
-	w.queue <- j
-	<-j.done
-	return j.id, j.err
-}
-
-// stop ends the loop. There must be no create after it.
+// stop ends the writing. There must be no create after it.
 func (w *writer) stop() {
-	close(w.queue)
-	<-w.done
-}
-
-func (w *writer) loop() {
-	defer close(w.done)
-	for first := range w.queue {
-		group := []*job{first}
-		for len(w.queue) > 0 && len(group) < 256 {
-			group = append(group, <-w.queue)
-		}
-		err := w.commit(group)
-		for _, j := range group {
-			j.err = err
-			close(j.done)
-		}
-	}
+	w.grouper.stop()
 	_ = w.entry.stmt.Close()
 	_ = w.audit.stmt.Close()
 	_ = w.conn.Close()

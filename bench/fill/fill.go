@@ -68,6 +68,13 @@ type store interface {
 	read(ctx context.Context, table string, where Condition) (columns []string, rows [][]any, err error)
 	// write inserts rows, which come in the order of the primary key.
 	write(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error
+	// change runs a statement.
+	change(ctx context.Context, sql string, args ...any) error
+}
+
+// Filling is what a store is filled with.
+type Filling interface {
+	into(ctx context.Context, s store) error
 }
 
 func (p Plan) into(ctx context.Context, s store) error {
@@ -162,6 +169,18 @@ func source(ctx context.Context, s store, table string, where Condition, v Vary)
 		out = append(out, newRow(columns, values, v))
 	}
 	return out, err
+}
+
+// only returns the only row of a table that meets a condition, ready to be copied.
+func only(ctx context.Context, s store, table string, where Condition, v Vary) (Row, error) {
+	rows, err := source(ctx, s, table, where, v)
+	if err == nil && len(rows) != 1 {
+		err = fmt.Errorf("%s has %d rows with %s", table, len(rows), where.SQL)
+	}
+	if err != nil {
+		return Row{}, err
+	}
+	return rows[0], nil
 }
 
 // common is the number of entries with the same word from which the product no longer files

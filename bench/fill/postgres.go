@@ -9,7 +9,7 @@ import (
 )
 
 // Postgres fills the store at a URL and updates its statistics, as autovacuum would do soon.
-func Postgres(ctx context.Context, url string, p Plan) (err error) {
+func Postgres(ctx context.Context, url string, p Filling) (err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return fmt.Errorf("open the store to fill: %w", err)
@@ -57,6 +57,11 @@ func dropPostgresIndexes(ctx context.Context, conn *pgx.Conn) (restore string, e
 
 type postgresStore struct{ conn *pgx.Conn }
 
+// ReadPostgres returns the only row of a table that meets a condition, ready to be copied.
+func ReadPostgres(ctx context.Context, conn *pgx.Conn, table string, where Condition, v Vary) (Row, error) {
+	return only(ctx, postgresStore{conn}, table, where, v)
+}
+
 func (s postgresStore) read(ctx context.Context, table string, where Condition) (columns []string, out [][]any, err error) {
 	// A row of the audit log gets the transaction that stores it: the sequencer would pass over
 	// rows that say that they are as old as the one that they are copies of.
@@ -75,6 +80,11 @@ func (s postgresStore) read(ctx context.Context, table string, where Condition) 
 	}
 	out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() })
 	return columns, out, err
+}
+
+func (s postgresStore) change(ctx context.Context, sql string, args ...any) error {
+	_, err := s.conn.Exec(ctx, sql, args...)
+	return err
 }
 
 func (s postgresStore) write(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error {

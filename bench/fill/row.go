@@ -38,9 +38,9 @@ type Text struct {
 	New func(i int) string
 }
 
-// newIDs matches the ids in texts that the product makes anew for each create: of the entry
-// and of the request.
-var newIDs = regexp.MustCompile(`(entry|req)_[0-9a-z]{26}`)
+// newIDs matches the ids in texts that the product makes anew for each create: of the entry or
+// the payout, of its transaction in the ledger, and of the request.
+var newIDs = regexp.MustCompile(`\b(entry|po|txn|req)_[0-9a-z]{26}`)
 
 // isTime reports whether a number is a time: Unix milliseconds of the years 2001 to 2286.
 func isTime(n int64) bool { return n > 1e12 && n < 1e13 }

@@ -13,7 +13,7 @@ import (
 )
 
 // SQLite fills the store in a data folder that no server has open.
-func SQLite(ctx context.Context, dir string, p Plan) (err error) {
+func SQLite(ctx context.Context, dir string, p Filling) (err error) {
 	conn, err := sqlite3.OpenContext(ctx, filepath.Join(dir, db.SQLiteFile))
 	if err != nil {
 		return fmt.Errorf("open the store to fill: %w", err)
@@ -59,14 +59,7 @@ type sqliteStore struct{ conn *sqlite3.Conn }
 
 // ReadSQLite returns the only row of a table that meets a condition, ready to be copied.
 func ReadSQLite(conn *sqlite3.Conn, table string, where Condition, v Vary) (Row, error) {
-	columns, rows, err := sqliteStore{conn}.read(context.Background(), table, where)
-	if err == nil && len(rows) != 1 {
-		err = fmt.Errorf("%s has %d rows with %s", table, len(rows), where.SQL)
-	}
-	if err != nil {
-		return Row{}, err
-	}
-	return newRow(columns, rows[0], v), nil
+	return only(context.Background(), sqliteStore{conn}, table, where, v)
 }
 
 func (s sqliteStore) read(_ context.Context, table string, where Condition) (columns []string, rows [][]any, err error) {
@@ -90,15 +83,27 @@ func (s sqliteStore) read(_ context.Context, table string, where Condition) (col
 			case sqlite3.TEXT:
 				row[i] = stmt.ColumnText(i)
 			case sqlite3.BLOB:
-				row[i] = [16]byte(stmt.ColumnRawBlob(i))
+				if blob := stmt.ColumnBlob(i, nil); len(blob) == 16 {
+					row[i] = [16]byte(blob)
+				} else {
+					row[i] = blob
+				}
 			case sqlite3.NULL:
 			default:
-				return nil, nil, fmt.Errorf("read %s: column %s is neither a text nor an id nor a whole number", table, columns[i])
+				return nil, nil, fmt.Errorf("read %s: column %s is neither a text nor bytes nor a whole number", table, columns[i])
 			}
 		}
 		rows = append(rows, row)
 	}
 	return columns, rows, stmt.Err()
+}
+
+func (s sqliteStore) change(_ context.Context, sql string, args ...any) error {
+	stmt, _, err := s.conn.Prepare(sql)
+	if err != nil {
+		return fmt.Errorf("prepare a change: %w", err)
+	}
+	return errors.Join(Insert(stmt, args), stmt.Close())
 }
 
 func (s sqliteStore) write(ctx context.Context, table string, columns []string, n int, row func(i int) []any) error {
@@ -137,6 +142,8 @@ func bind(stmt *sqlite3.Stmt, values []any) (err error) {
 			err = stmt.BindText(i+1, v)
 		case [16]byte:
 			err = stmt.BindBlob(i+1, v[:])
+		case []byte:
+			err = stmt.BindBlob(i+1, v)
 		case int64:
 			err = stmt.BindInt64(i+1, v)
 		default:

@@ -26,6 +26,7 @@ func Goals(r report.Report, sizes plan.Sizes) []report.Goal {
 	g.pages()
 	g.audit()
 	g.imports()
+	g.money()
 	g.sequenced()
 	g.kratos()
 	g.mixed()
@@ -113,6 +114,25 @@ func (g *goals) imports() {
 		g.atLeast(fmt.Sprintf("%s: %s lines imported, limits on, against a bare group commit of the same rows", e.title, plan.Number(g.sizes.Main)), 0.60,
 			pair{of: side{plan.Import, e.subject}, by: side{plan.ImportBare, e.subject}})
 	}
+}
+
+// money are the goals of payouts and of what accounts show.
+func (g *goals) money() {
+	for _, e := range engines() {
+		payout := func(filter string) side {
+			return side{plan.Workload{Kind: plan.Payout, Filter: filter}.Name(), e.subject}
+		}
+		g.atLeast(fmt.Sprintf("%s: payouts of one account, %d callers, against those of %d accounts", e.title, plan.Callers, plan.Callers),
+			map[string]float64{sqlite: 0.9, postgres: 0.6}[e.subject], pair{of: payout(plan.FromOne), by: payout(plan.FromMany)})
+		g.atLeast(e.title+": payouts of one account against a bare group commit of the same rows", 0.5, pair{of: payout(plan.FromOne), by: payout(plan.BareRows)})
+		var grown []pair
+		for _, kind := range []plan.Kind{plan.Balance, plan.Postings} {
+			with := func(postings int) side { return side{plan.Workload{Kind: kind, Store: postings}.Name(), e.subject} }
+			grown = append(grown, pair{of: with(g.sizes.Largest()), by: with(g.sizes.Small), filter: string(kind)})
+		}
+		g.atLeast(fmt.Sprintf("%s: balance and first postings of an account with %s postings against %s", e.title, plan.Number(g.sizes.Largest()), plan.Number(g.sizes.Small)), 0.8, grown...)
+	}
+	g.bound(report.AtLeast, "SQLite: payouts from the request to completed, through the simulator", 1000, "req/s", side{plan.PayoutThrough, sqlite})
 }
 
 // sequenced are the goals of the places in the audit log and of the tree over it.

@@ -89,6 +89,30 @@ func TestGoalsOfTheMixedLoad(t *testing.T) {
 	}
 }
 
+func TestGoalsOfMoney(t *testing.T) {
+	var r report.Report
+	for _, engine := range []string{"bursar-sqlite", "bursar-postgres"} {
+		r.Measurements = append(r.Measurements, measured("payout/one", engine, 70), measured("payout/many", engine, 100), measured("payout/bare", engine, 200),
+			measured("payout/through", engine, 999), measured("balance/1000", engine, 100), measured("balance/1000000", engine, 90),
+			measured("postings/1000", engine, 100), measured("postings/1000000", engine, 80))
+	}
+	goals := Goals(r, sizes())
+	for text, want := range map[string]struct {
+		got float64
+		met bool
+	}{
+		"SQLite: payouts of one account, 64 callers, against those of 64 accounts":                             {0.7, false},
+		"PostgreSQL: payouts of one account, 64 callers, against those of 64 accounts":                         {0.7, true},
+		"PostgreSQL: payouts of one account against a bare group commit":                                       {0.35, false},
+		"SQLite: balance and first postings of an account with 1,000,000 postings against 1,000 (lowest: post": {0.8, true},
+		"SQLite: payouts from the request to completed":                                                        {999, false},
+	} {
+		if g := find(t, goals, text); g.Met != want.met || g.Got.Median != want.got {
+			t.Errorf("%+v", g)
+		}
+	}
+}
+
 func TestSpaceOnDiskIsShownBesidePocketBase(t *testing.T) {
 	r := report.Report{Measurements: []report.Measurement{measured(plan.DiskPerEntry, "bursar-sqlite", 2.2), measured(plan.DiskPerEntry, "pocketbase", 0.5)}}
 	g := find(t, Goals(r, sizes()), "SQLite: space on disk")
@@ -100,7 +124,7 @@ func TestSpaceOnDiskIsShownBesidePocketBase(t *testing.T) {
 func TestGoalsWithoutMeasurementsAreNotMet(t *testing.T) {
 	for _, of := range []plan.Sizes{sizes(), {Small: 1000, Main: 100_000}} {
 		goals := Goals(report.Report{}, of)
-		if len(goals) != 38 {
+		if len(goals) != 45 {
 			t.Errorf("%d goals", len(goals))
 		}
 		for _, g := range goals {

@@ -37,14 +37,19 @@ func (g *goals) atLeast(text string, want float64, pairs ...pair) {
 	g.add(g.withoutErrors(report.AtLeast(text, want, "×", lowest), pairs...), "")
 }
 
-// atMost adds a bound on one measurement.
+// atMost adds an upper bound on one measurement.
 func (g *goals) atMost(text string, want float64, unit string, s side) {
+	g.bound(report.AtMost, text, want, unit, s)
+}
+
+// bound adds a bound on one measurement.
+func (g *goals) bound(goal func(string, float64, string, report.Spread) report.Goal, text string, want float64, unit string, s side) {
 	m, ok := g.report.Find(s.workload, s.subject)
 	absent := ""
 	if !ok {
 		absent = missing(s)
 	}
-	g.add(report.AtMost(text, want, unit, m.Value), absent)
+	g.add(goal(text, want, unit, m.Value), absent)
 }
 
 func (g *goals) add(goal report.Goal, absent string) {

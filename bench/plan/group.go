@@ -56,7 +56,7 @@ func Groups(s Sizes) []Group {
 	for _, filter := range Filters() {
 		groups = append(groups, Group{lists(s, filter), true})
 	}
-	groups = append(groups, Group{audits(s), true}, Group{Workloads: []Workload{
+	groups = append(groups, statements(s, Balance), statements(s, Postings), Group{audits(s), true}, Group{Workloads: []Workload{
 		{Kind: Audit, Store: s.Largest(), Filter: "level", Callers: Callers},
 		{Kind: Audit, Store: s.Largest(), Filter: Counted, Callers: Callers},
 	}})
@@ -70,7 +70,11 @@ func Groups(s Sizes) []Group {
 		w.Store = s.Main
 		groups = append(groups, Group{Workloads: []Workload{w}})
 	}
-	return groups
+	return append(groups, Group{Workloads: []Workload{
+		{Kind: Payout, Filter: FromOne, Callers: Callers},
+		{Kind: Payout, Filter: FromMany, Callers: Callers},
+		{Kind: Payout, Filter: BareRows, Callers: Callers},
+	}})
 }
 
 func lists(s Sizes, filter string) []Workload {
@@ -88,6 +92,11 @@ func lists(s Sizes, filter string) []Workload {
 		add(Deep, s.Large)
 	}
 	return out
+}
+
+// statements are about an account with few postings and one with many.
+func statements(s Sizes, kind Kind) Group {
+	return Group{[]Workload{{Kind: kind, Store: s.Largest(), Callers: Callers}, {Kind: kind, Store: s.Small, Callers: Callers}}, true}
 }
 
 func audits(s Sizes) []Workload {

@@ -20,6 +20,10 @@ const (
 	Audit  Kind = "audit"
 	Token  Kind = "token"
 	Mixed  Kind = "mixed"
+
+	Payout   Kind = "payout"
+	Balance  Kind = "balance"
+	Postings Kind = "postings"
 )
 
 // Names of the measurements that are not one of the workloads in Groups.
@@ -35,6 +39,8 @@ const (
 
 	Import     = "import"      // of a file of as many lines as the main store has entries
 	ImportBare = "import/bare" // of the rows that it made
+
+	PayoutThrough = "payout/through" // from the request to the payee
 
 	CheckpointDelay = "delay/checkpoint"
 	FeedDelay       = "delay/feed"
@@ -53,6 +59,14 @@ const (
 	Plain     = "plain"     // no filter, measured next to the filtered lists
 )
 
+// Variants of the creation of payouts.
+const (
+	FromOne  = "one"  // account
+	FromMany = "many" // accounts, as many as there are callers
+	BareRows = "bare" // the rows of payouts from one account, without the product
+	Through  = "through"
+)
+
 // Filters returns the filters of the directory; the first one is none.
 func Filters() []string { return []string{Plain, "type", "status", "tag"} }
 
@@ -64,17 +78,38 @@ func AuditFilters() []string {
 // Workload is one kind of request to a store of one size.
 type Workload struct {
 	Kind    Kind
-	Store   int    // rows in the store
+	Store   int    // rows in the store, or postings of the account
 	Filter  string // filter or variant of a list
 	Callers int
 }
 
 // Rows is the size of the store where the workload depends on it, else 0.
 func (w Workload) Rows() int {
-	if w.Kind == List || w.Kind == Deep || w.Kind == Audit {
+	switch w.Kind {
+	case List, Deep, Audit, Balance, Postings:
 		return w.Store
 	}
 	return 0
+}
+
+// Stores of accounts with money in them.
+const (
+	PayoutStore    = "payouts"
+	BareStore      = "bare payouts"
+	StatementStore = "statements" // of accounts with many postings
+)
+
+// Money is the store of accounts that the workload needs, or "" where it needs one of entries.
+func (w Workload) Money() string {
+	switch {
+	case w.Kind == Payout && w.Filter == BareRows:
+		return BareStore
+	case w.Kind == Payout:
+		return PayoutStore
+	case w.Kind == Balance, w.Kind == Postings:
+		return StatementStore
+	}
+	return ""
 }
 
 // Name identifies the workload in results.json and on the command line: kind/rows/filter.
@@ -131,6 +166,16 @@ func (w Workload) Title() string {
 		return "Single read"
 	case Token:
 		return "Key exchange"
+	case Payout:
+		return map[string]string{
+			FromOne:  "Create, from one account",
+			FromMany: fmt.Sprintf("Create, from %d accounts", w.Callers),
+			BareRows: "The rows of one account in bare SQL, in groups",
+		}[w.Filter]
+	case Balance:
+		return fmt.Sprintf("Balances, %s postings", Number(w.Store))
+	case Postings:
+		return fmt.Sprintf("First 25 postings of %s", Number(w.Store))
 	}
 	return w.Name()
 }

@@ -22,6 +22,9 @@ func (r *Run) measurePeaks(context.Context) error {
 		var peak int64
 		var failed error
 		for _, server := range s.Servers {
+			if server.Money == plan.BareStore { // another program
+				continue
+			}
 			memory, err := server.Memory()
 			failed = errors.Join(failed, err)
 			peak = max(peak, memory.Peak)

@@ -32,7 +32,7 @@ type Run struct {
 
 // All measures everything. What fails is skipped; only the end of ctx is an error.
 func (r *Run) All(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{r.fill, r.start, r.measureGroups, r.measureImports, r.measureDelays, r.measurePeaks, r.measureMixed, r.measureStarts} {
+	for _, step := range []func(context.Context) error{r.fill, r.start, r.measureGroups, r.measureImports, r.measureThrough, r.measureDelays, r.measurePeaks, r.measureMixed, r.measureStarts} {
 		if err := step(ctx); err != nil {
 			return err
 		}

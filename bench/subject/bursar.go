@@ -19,11 +19,13 @@ import (
 // BursarSQLite is the product on its embedded store.
 func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "bursar-sqlite", Title: "Bursar on SQLite"}}
-	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
-		return importInto(ctx, lines, func() (*bursar, error) {
-			return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, "import-"+rand.Text()), 0)
-		}, copySQLite)
+	fresh := func(ctx context.Context) (*bursar, error) {
+		return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, "fresh-"+rand.Text()), 0)
 	}
+	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
+		return importInto(ctx, lines, fresh, copySQLite)
+	}
+	s.addMoney(setup, fresh)
 	return s, s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
 		return newSQLiteStore(ctx, s.Binary, filepath.Join(setup.Dir, fmt.Sprintf("bursar-%d", size)), size)
 	})
@@ -32,15 +34,13 @@ func BursarSQLite(ctx context.Context, setup Setup) (*Subject, error) {
 // BursarPostgres is the product on a PostgreSQL server, with a schema for each store.
 func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
 	s := &Subject{Subject: report.Subject{Name: "bursar-postgres", Title: "Bursar on PostgreSQL"}}
-	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
-		return importInto(ctx, lines, func() (*bursar, error) {
-			dir := filepath.Join(setup.Dir, "import-"+rand.Text()) // the checkpoint of the audit log is beside its key
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return nil, fmt.Errorf("make a folder for the keys: %w", err)
-			}
-			return newPostgresStore(ctx, s.Binary, dir, setup.Postgres, 0)
-		}, copyPostgres)
+	fresh := func(ctx context.Context) (*bursar, error) {
+		return newPostgresStore(ctx, s.Binary, setup.Dir, setup.Postgres, 0)
 	}
+	s.Import = func(ctx context.Context, lines int) (rate, bare float64, err error) {
+		return importInto(ctx, lines, fresh, copyPostgres)
+	}
+	s.addMoney(setup, fresh)
 	err := s.addStores(ctx, setup, func(ctx context.Context, size int) (*bursar, error) {
 		return newPostgresStore(ctx, s.Binary, setup.Dir, setup.Postgres, size)
 	})
@@ -117,12 +117,16 @@ func newPostgresStore(ctx context.Context, binary, dir string, pg *Postgres, siz
 	if err != nil {
 		return nil, err
 	}
-	b := &bursar{binary: binary, store: []string{"--database-url", url, "--vault-key", filepath.Join(dir, "vault-"+rand.Text()+".key")}, deep: map[string]string{}}
+	dir = filepath.Join(dir, "keys-"+rand.Text()) // the checkpoint of the audit log is beside its key
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for the keys: %w", err)
+	}
+	b := &bursar{binary: binary, store: []string{"--database-url", url, "--vault-key", filepath.Join(dir, "vault.key")}, deep: map[string]string{}}
 	if _, err := output(ctx, binary, append([]string{"admin", "vault", "init"}, b.store...)...); err != nil {
 		return nil, fmt.Errorf("make the vault key: %w", err)
 	}
 	if err = b.init(ctx, size); err == nil {
-		b.auditKey = []string{"--audit-key", filepath.Join(dir, "audit-"+rand.Text()+".key")}
+		b.auditKey = []string{"--audit-key", filepath.Join(dir, "audit.key")}
 		_, err = output(ctx, binary, slices.Concat([]string{"admin", "audit", "init"}, b.auditKey, b.store)...)
 	}
 	if err == nil && size > 0 {
@@ -166,18 +170,14 @@ func (b *bursar) createSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = server.SignIn(ctx)
-	if err == nil {
+	return server.during(ctx, func() (err error) {
 		b.plan.TagID, err = b.create(ctx, "/v1/directory/tags", `{"workspace_id":"`+b.plan.WorkspaceID+`","name":"Half"}`)
-	}
-	if err == nil {
-		b.plan.SourceID, err = b.create(ctx, "/v1/directory", `{"workspace_id":"`+b.plan.WorkspaceID+
-			`","type":"person","tags":["`+b.plan.TagID+`"],"fields":`+fill.Fields+`}`)
-	}
-	if stopErr := server.Stop(); err == nil {
-		err = stopErr
-	}
-	return err
+		if err == nil {
+			b.plan.SourceID, err = b.create(ctx, "/v1/directory", `{"workspace_id":"`+b.plan.WorkspaceID+
+				`","type":"person","tags":["`+b.plan.TagID+`"],"fields":`+fill.Fields+`}`)
+		}
+		return err
+	})
 }
 
 func (b *bursar) create(ctx context.Context, path, body string) (id string, err error) {

@@ -21,8 +21,8 @@ const group = 500
 
 // importInto lets the product import a file into a store of its own, as it ships, and then writes
 // the rows that it made into another one.
-func importInto(ctx context.Context, lines int, make func() (*bursar, error), copyRows func(ctx context.Context, from, to *bursar) (time.Duration, error)) (rate, bare float64, err error) {
-	b, err := make()
+func importInto(ctx context.Context, lines int, fresh func(context.Context) (*bursar, error), copyRows func(ctx context.Context, from, to *bursar) (time.Duration, error)) (rate, bare float64, err error) {
+	b, err := fresh(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -38,7 +38,7 @@ func importInto(ctx context.Context, lines int, make func() (*bursar, error), co
 	if err = errors.Join(err, server.Stop()); err != nil {
 		return 0, 0, err
 	}
-	other, err := make()
+	other, err := fresh(ctx)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -36,9 +36,10 @@ type Store struct {
 
 // Server is a program over one store.
 type Server struct {
-	Size    int   // entries in the store
-	Logs    int   // rows in its log
-	Bytes   int64 // size on disk
+	Size    int    // entries in the store
+	Logs    int    // rows in its log
+	Bytes   int64  // size on disk
+	Money   string // what its store of accounts is for, or "" if it is one of entries
 	path    string
 	args    []string
 	probe   Probe
@@ -61,7 +62,7 @@ func (s *Subject) Server(w plan.Workload) (*Server, bool) {
 		if w.Kind == plan.Audit && w.Filter != plan.Directory {
 			size = server.Logs
 		}
-		if size == w.Store {
+		if server.Money == w.Money() && (server.Money != "" || size == w.Store) {
 			return server, true
 		}
 	}
@@ -133,6 +134,18 @@ func (s *Server) Stop() error {
 	process := s.process
 	s.process = nil
 	return process.end()
+}
+
+// during starts the server for a while, to make what is copied or measured later.
+func (s *Server) during(ctx context.Context, do func() error) error {
+	err := s.SignIn(ctx)
+	if err == nil {
+		err = do()
+	}
+	if stopErr := s.Stop(); err == nil {
+		err = stopErr
+	}
+	return err
 }
 
 // Memory returns the memory of the server's process, without that of a database beside it.
