@@ -113,6 +113,8 @@ func fieldLabel(page, field string) string {
 		return "Workspace name"
 	case "directory_form name":
 		return "Entry name"
+	case "rules_new account_id", "rules_limit account_id":
+		return "From"
 	}
 	switch field {
 	case "email":
@@ -133,6 +135,14 @@ func fieldLabel(page, field string) string {
 		return "Used for"
 	case "fields":
 		return "Custom fields"
+	case "above_cents":
+		return "Above"
+	case "up_to_cents":
+		return "Up to"
+	case "amount_cents":
+		return "At most"
+	case "count":
+		return "How many payouts"
 	}
 	label := strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimPrefix(field, ownField))
 	if label == "" {
