@@ -115,6 +115,8 @@ func fieldLabel(page, field string) string {
 		return "Entry name"
 	case "rules_new account_id", "rules_limit account_id":
 		return "From"
+	case "accounts_transfer amount_cents", "accounts_one amount_cents":
+		return "Amount"
 	}
 	switch field {
 	case "email":
@@ -139,6 +141,8 @@ func fieldLabel(page, field string) string {
 		return "Above"
 	case "up_to_cents":
 		return "Up to"
+	case "destination_account_id":
+		return "To"
 	case "amount_cents":
 		return "At most"
 	case "count":

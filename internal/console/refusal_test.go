@@ -39,6 +39,8 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/accounts":                                     {audit.LedgerAccountCreated, "", []string{"name", "Payroll"}},
 		"/w/{ws}/accounts/{id}":                                {audit.LedgerAccountUpdated, account, []string{"name", "Payroll"}},
 		"/w/{ws}/accounts/{id}/status":                         {audit.LedgerAccountUpdated, account, []string{"status", "frozen"}},
+		"/w/{ws}/accounts/{id}/transfer":                       {audit.TransferCreated, account, []string{"do", "send", "amount_cents", "1"}},
+		"/w/{ws}/accounts/{id}/deposit":                        {audit.DepositBooked, account, []string{"amount_cents", "1"}},
 		"/w/{ws}/rules":                                        {audit.PayoutRuleCreated, "", []string{"approvals", "2"}},
 		"/w/{ws}/rules/{id}/remove":                            {audit.PayoutRuleRemoved, rule, nil},
 		"/w/{ws}/limits":                                       {audit.PayoutLimitCreated, "", []string{"per", "day", "amount_cents", "1"}},
