@@ -149,7 +149,12 @@ func TestAPayoutIsRejectedWithAReason(t *testing.T) {
 	page.Fill("Reason to reject", "This invoice was paid already.")
 	page.ClickText("Reject")
 	page.WaitText("Rejected. Nothing is paid.")
-	page.WaitText("This invoice was paid already.")
+	page.WaitText("Rejected by User second@example.com: This invoice was paid already.")
+	if got := page.Text("h1 .badge"); got != "Rejected" {
+		t.Errorf("the payout is %q", got)
+	}
+	page.Accessible("a payout that was rejected")
+	page.Shoot("payouts-one-rejected")
 	maker := browse(t, n, adminEmail)
 	if got := maker.post(room(n, "/payouts/"+id+"/approve"), "digest", "x"); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("approving what was rejected is answered by %d", got.status)
