@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,6 +56,49 @@ the audit log show it.`,
 	}
 	store.BindStore(c.Flags())
 	c.Flags().StringVar(&note, "note", "", "where the money came from")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return c
+}
+
+func newLedgerSuspense(t Terminal) *cobra.Command {
+	var store config.Store
+	var currency string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "suspense", Short: "Show what is in suspense", Args: cobra.NoArgs,
+		Long: `Show how much money is in suspense: what a bank's statement shows and nobody
+can explain, and what comes back for an account that was closed meanwhile. It
+belongs to no workspace, and no workspace sees it. The audit log of the
+operator says where each movement came from (money.suspense.added).`,
+		Example: `  bursar admin ledger suspense
+  bursar admin ledger suspense --currency USD --json`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return withAdminStore(c, t, &store, []string{"currency"}, func(s openedStore) error {
+				amounts := map[string]int64{}
+				err := s.db.Read(c.Context(), func(q db.Q) error {
+					for _, mode := range []string{api.ModeLive, api.ModeSandbox} {
+						a, err := ledger.FindAccount(q, ledger.SystemAccount(ledger.Suspense, strings.ToUpper(currency), mode))
+						if err != nil {
+							return err
+						}
+						amounts[mode] = a.Available
+					}
+					return nil
+				})
+				if err != nil {
+					return fmt.Errorf("read what is in suspense: %w", err)
+				}
+				if asJSON {
+					return printJSON(t.Out, amounts)
+				}
+				_, err = fmt.Fprintf(t.Out, "Live     %s\nSandbox  %s\n", api.FormatAmount(amounts[api.ModeLive], strings.ToUpper(currency)),
+					api.FormatAmount(amounts[api.ModeSandbox], strings.ToUpper(currency)))
+				return err
+			})
+		},
+	}
+	store.BindStore(c.Flags())
+	c.Flags().StringVar(&currency, "currency", "PHP", "which currency")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }

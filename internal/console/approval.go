@@ -2,10 +2,14 @@ package console
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/payout"
@@ -13,7 +17,12 @@ import (
 )
 
 func (c *Console) approvalRoutes() []Route {
-	page := func(v *visit) string { return v.path("approvals", v.R.PathValue("id")) }
+	page := func(v *visit) string {
+		if v.field("from") == "list" {
+			return v.path("approvals")
+		}
+		return v.path("approvals", v.R.PathValue("id"))
+	}
 	return []Route{
 		c.getIn("/approvals", c.approvalsPage),
 		c.getIn("/approvals/{id}", c.approvalPage),
@@ -26,13 +35,55 @@ func (c *Console) approvalRoutes() []Route {
 
 // approvalsPage is a page of the approvals of a workspace.
 type approvalsPage struct {
-	Approvals []api.Approval
+	Approvals []approvalRow
 	All       bool   // and not only what waits
 	Next      string // the next page
 }
 
+// approvalRow is an approval in the list.
+type approvalRow struct {
+	api.Approval
+	Sandbox   bool // no real money moves
+	Changes   []api.ApprovalField
+	MayReject bool
+	Decidable bool // here: the list shows all that matters
+	Typed     typedDecision
+}
+
+// typedDecision is what was typed about one approval in the list.
+type typedDecision struct{ Approval, Verification, Reason string }
+
+// newApprovalRow prepares an approval for the list. Where money goes is decided on the page of that
+// approval alone, which tells how to reach the payee.
+func (v *visit) newApprovalRow(a api.Approval, typed typedDecision) approvalRow {
+	kind := v.console.Approvals.Kind(a.Kind)
+	a.CannotBecause = sentence(a.CannotBecause)
+	row := approvalRow{Approval: a, Sandbox: ofSandbox(a), MayReject: a.State == api.ApprovalPending && v.can(kind.Pair.Approve)}
+	row.Decidable = kind.Pair == access.Payouts && (row.MayReject || a.CanApprove)
+	if a.Kind != payout.KindPayout && a.Kind != payout.KindBatch && kind.Pair == access.Payouts {
+		row.Changes = a.Fields
+	}
+	if typed.Approval == a.ID {
+		row.Typed = typed
+	}
+	return row
+}
+
+// ofSandbox says that an approval is for a payout without real money.
+func ofSandbox(a api.Approval) bool {
+	return slices.ContainsFunc(a.Fields, func(f api.ApprovalField) bool {
+		return f.Field == "source_account" && strings.HasSuffix(f.After, ", "+api.ModeSandbox+")")
+	})
+}
+
 func (c *Console) approvalsPage(v *visit) error {
 	query := v.R.URL.Query()
+	return v.showApprovals(http.StatusOK, problems{}, typedDecision{query.Get("approval"), query.Get("verification"), query.Get("reason")})
+}
+
+// showApprovals shows the list, with what is wrong with a decision that was made in it.
+func (v *visit) showApprovals(status int, p problems, typed typedDecision) error {
+	c, query := v.console, v.R.URL.Query()
 	in := approval.ListInput{WorkspaceID: v.workspace.ID, PageParams: web.PageParams{Cursor: optional(query.Get("cursor"))}}
 	data := approvalsPage{All: query.Get("state") == "all"}
 	if !data.All {
@@ -45,7 +96,9 @@ func (c *Console) approvalsPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data.Approvals = list.Rows()
+	for _, a := range list.Rows() {
+		data.Approvals = append(data.Approvals, v.newApprovalRow(a, typed))
+	}
 	if cursor, more := list.Next(); more {
 		data.Next = v.path("approvals") + "?state=" + url.QueryEscape(query.Get("state")) + "&cursor=" + url.QueryEscape(cursor)
 	}
@@ -53,7 +106,7 @@ func (c *Console) approvalsPage(v *visit) error {
 	if data.All {
 		title = "All approvals"
 	}
-	return v.show("approvals", title, data)
+	return v.showAgain(status, "approvals", title, p, data)
 }
 
 // approvalPage is one approval, and what was typed into its forms.
@@ -66,6 +119,7 @@ type approvalPage struct {
 	MayReject    bool
 	MayWithdraw  bool
 	Pays         string // the page of the payout or the batch that it is for, if it is for one
+	Sandbox      bool
 }
 
 // approvalField is a value that changes, under the name that people know it by.
@@ -93,7 +147,7 @@ func (v *visit) approval() (approvalPage, error) {
 	a.CannotBecause = sentence(a.CannotBecause)
 	pending := a.State == api.ApprovalPending
 	kind := v.console.Approvals.Kind(a.Kind)
-	data := approvalPage{Approval: a, MayReject: pending && v.can(kind.Pair.Approve), MayWithdraw: pending && v.can(kind.Make)}
+	data := approvalPage{Approval: a, Sandbox: ofSandbox(a), MayReject: pending && v.can(kind.Pair.Approve), MayWithdraw: pending && v.can(kind.Make)}
 	switch a.Kind {
 	case payout.KindPayout:
 		data.Pays = v.path("payouts", a.SubjectID)
@@ -147,6 +201,13 @@ func (c *Console) withdraw(v *visit) error {
 func (v *visit) decided(err error, text string) error {
 	if err == nil {
 		return v.done(text, v.path("approvals"))
+	}
+	if v.field("from") == "list" {
+		p, status, ok := formProblems(err)
+		if !ok {
+			return err
+		}
+		return v.showApprovals(status, p, typedDecision{v.R.PathValue("id"), v.field("verification"), v.field("reason")})
 	}
 	p, status, ok := formProblems(err, "verification", "reason")
 	if !ok {

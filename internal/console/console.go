@@ -39,6 +39,7 @@ type Services struct {
 	Ledger        *ledger.Service
 	Payouts       *payout.Service
 	Rules         *payout.Rules
+	Sandbox       *payout.Sandbox
 	Rails         *rail.Rails
 }
 
@@ -98,7 +99,7 @@ func (c *Console) Routes() []Route {
 // workspaceRoutes are the routes of a workspace's pages.
 func (c *Console) workspaceRoutes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.ledgerRoutes(), c.payRoutes(), c.manyRoutes(), c.payoutRoutes(), c.approvalRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
+	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.ledgerRoutes(), c.transferRoutes(), c.payRoutes(), c.manyRoutes(), c.payoutRoutes(), c.ruleRoutes(), c.approvalRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
 		all = append(all, part...)
 	}
 	return all

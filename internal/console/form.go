@@ -113,6 +113,10 @@ func fieldLabel(page, field string) string {
 		return "Workspace name"
 	case "directory_form name":
 		return "Entry name"
+	case "rules_new account_id", "rules_limit account_id":
+		return "From"
+	case "accounts_transfer amount_cents", "accounts_one amount_cents":
+		return "Amount"
 	}
 	switch field {
 	case "email":
@@ -133,6 +137,16 @@ func fieldLabel(page, field string) string {
 		return "Used for"
 	case "fields":
 		return "Custom fields"
+	case "above_cents":
+		return "Above"
+	case "up_to_cents":
+		return "Up to"
+	case "destination_account_id":
+		return "To"
+	case "amount_cents":
+		return "At most"
+	case "count":
+		return "How many payouts"
 	}
 	label := strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimPrefix(field, ownField))
 	if label == "" {

@@ -39,7 +39,7 @@ func (c *Console) homeKeys(v *visit) (homeKeys, error) {
 	return keys, err
 }
 
-// troubles lists what is wrong with payouts, rails and the books.
+// troubles lists what is wrong with payouts and rails.
 func (c *Console) troubles(v *visit) ([]attentionItem, error) {
 	if !v.can(access.PayoutsRead) {
 		return nil, nil
@@ -68,9 +68,6 @@ func (c *Console) troubles(v *visit) ([]attentionItem, error) {
 			mode = api.ModeSandbox
 		}
 		items = append(items, attentionItem{Bad: true, Subject: r.Title + inSandbox(mode), Text: "is down: its payouts wait", Path: v.path("payouts") + "?status=pending&rail=" + r.Name})
-	}
-	for _, s := range t.Suspense {
-		items = append(items, attentionItem{Bad: true, Subject: rail.Money(s.Amount, s.Currency) + inSandbox(s.Mode), Text: "is in suspense: a bank moved it, and it matches nothing", Path: v.path("accounts")})
 	}
 	return items, nil
 }

@@ -123,13 +123,15 @@ func (p postingView) What() string {
 // ledgerAccountPage is the page of an account.
 type ledgerAccountPage struct {
 	accountView
-	NewName  string
-	Chart    chart
-	Filter   statementFilter
-	Filtered bool
-	Postings []postingView
-	Pages    pageLinks
-	CSV      string
+	NewName string
+	// TestMoney is what was typed to add to an account of the sandbox.
+	TestMoney string
+	Chart     chart
+	Filter    statementFilter
+	Filtered  bool
+	Postings  []postingView
+	Pages     pageLinks
+	CSV       string
 }
 
 // statementFilters are the query parameters that filter a statement.
@@ -261,23 +263,27 @@ func (c *Console) statement(v *visit) error {
 
 func (c *Console) renameAccount(v *visit) error {
 	name := v.field("name")
-	return v.accountStep(api.AccountUpdate{Name: &name}, "Renamed.")
+	return v.updateAccount(api.AccountUpdate{Name: &name}, "Renamed.", func(data *ledgerAccountPage) { data.NewName = name })
 }
 
 func (c *Console) setAccountStatus(v *visit) error {
 	status := v.field("status")
 	text := map[string]string{api.AccountActive: "The account pays again.", api.AccountFrozen: "Frozen. Nothing is paid from it until somebody unfreezes it.",
 		api.AccountClosed: "Closed for ever."}[status]
-	return v.accountStep(api.AccountUpdate{Status: &status}, text)
+	return v.updateAccount(api.AccountUpdate{Status: &status}, text, func(*ledgerAccountPage) {})
 }
 
-// accountStep changes an account, and leads back to it or shows what is wrong.
-func (v *visit) accountStep(update api.AccountUpdate, text string) error {
+func (v *visit) updateAccount(update api.AccountUpdate, text string, typed func(*ledgerAccountPage)) error {
 	_, err := change(v, v.console.Ledger.Update, ledger.UpdateInput{ID: v.R.PathValue("id"), AccountUpdate: update})
+	return v.accountStep(err, text, typed)
+}
+
+// accountStep leads back to an account, or shows it again with what was typed and what is wrong.
+func (v *visit) accountStep(err error, text string, typed func(*ledgerAccountPage)) error {
 	if err == nil {
 		return v.done(text, v.path("accounts", v.R.PathValue("id")))
 	}
-	p, status, ok := formProblems(err, "name")
+	p, status, ok := formProblems(err, "name", "amount_cents")
 	if !ok {
 		return err
 	}
@@ -288,8 +294,6 @@ func (v *visit) accountStep(update api.AccountUpdate, text string) error {
 	if failed != nil {
 		return failed
 	}
-	if update.Name != nil {
-		data.NewName = *update.Name
-	}
+	typed(&data)
 	return v.showAgain(status, "accounts_one", data.Name, p, data)
 }

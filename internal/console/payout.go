@@ -33,6 +33,9 @@ type payoutView struct {
 	Account string // the name of the account that pays
 	Rail    string // for people, such as InstaPay
 	Later   bool   // it waits for its time
+	// Rejected says that it was cancelled because somebody did not approve it. Only the page of one
+	// payout knows.
+	Rejected bool
 }
 
 func (v *visit) payoutView(p api.Payout, accounts map[string]api.Account) payoutView {
@@ -52,6 +55,8 @@ func (p payoutView) State() string {
 		return attentionText(p.Attention)
 	case p.Status == api.PayoutPending && p.Later:
 		return "Scheduled"
+	case p.Rejected:
+		return "Rejected"
 	}
 	return payoutState(p.Status)
 }
@@ -180,7 +185,8 @@ func (c *Console) railChoices(chosen string) (list []choice) {
 // payoutPage is the page of a payout, and what was typed into its forms.
 type payoutPage struct {
 	payoutView
-	Clear        bool // the account number is not masked
+	Clear        bool   // the account number is not masked
+	NotApproved  string // why nobody approved it
 	Approval     *api.Approval
 	OfBatch      bool // the approval is for a whole batch
 	MayReject    bool
@@ -247,6 +253,10 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 	for _, a := range story.Attempts {
 		data.Attempts = append(data.Attempts, attemptView{a})
 	}
+	if data.NotApproved, err = v.notApproved(p); err != nil {
+		return data, err
+	}
+	data.Rejected = strings.HasPrefix(data.NotApproved, "Rejected")
 	if p.Status != api.PayoutInitiated || p.ApprovalID == "" {
 		return data, nil
 	}
@@ -312,34 +322,14 @@ func (v *visit) payoutStep(err error, text string) error {
 	if err == nil {
 		return v.done(text, v.path("payouts", v.R.PathValue("id")))
 	}
-	p, status, ok := formProblems(err, "verification", "reason")
-	if !ok {
+	if _, _, ok := formProblems(err); !ok {
 		return err
 	}
 	data, failed := v.payout(false)
 	if failed != nil {
 		return failed
 	}
+	p, status, _ := moneyProblems(err, data.Currency, "verification", "reason")
 	data.Verification, data.Reason = v.field("verification"), v.field("reason")
 	return v.showAgain(status, "payouts_one", "Payout to "+data.SettlementAccount.BankAccountName, p, data)
-}
-
-// receiptView is a receipt for people.
-type receiptView struct {
-	api.PayoutReceipt
-	Rail string
-}
-
-// Amount is how much was paid, for people.
-func (r receiptView) Amount() string { return rail.Money(r.AmountCents, r.Currency) }
-
-func (c *Console) receiptPage(v *visit) error {
-	r, err := read(v, c.Payouts.Receipt, payout.Input{ID: v.R.PathValue("id")})
-	if err == nil && r.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
-		return err
-	}
-	return v.show("payouts_receipt", "Receipt", receiptView{r, v.railTitle(r.SettlementRail, r.Mode)})
 }

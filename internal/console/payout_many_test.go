@@ -149,9 +149,67 @@ func TestAPayoutIsRejectedWithAReason(t *testing.T) {
 	page.Fill("Reason to reject", "This invoice was paid already.")
 	page.ClickText("Reject")
 	page.WaitText("Rejected. Nothing is paid.")
-	page.WaitText("This invoice was paid already.")
+	page.WaitText("Rejected by User second@example.com: This invoice was paid already.")
+	if got := page.Text("h1 .badge"); got != "Rejected" {
+		t.Errorf("the payout is %q", got)
+	}
+	page.Accessible("a payout that was rejected")
+	page.Shoot("payouts-one-rejected")
 	maker := browse(t, n, adminEmail)
 	if got := maker.post(room(n, "/payouts/"+id+"/approve"), "digest", "x"); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("approving what was rejected is answered by %d", got.status)
+	}
+}
+
+func TestAPayoutIsDecidedFromTheList(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	_, method := payee(t, n, "Grace Hopper", "1234567891")
+	id := approvable(t, n)
+	other := paid(t, n, method, 200)
+	page := open(t, n, "second@example.com", "/approvals")
+	page.WaitText("sandbox")
+	page.ClickText("Decide: Pay PHP 1,500.50 to Ada Lovelace")
+	page.Accessible("a payout that is decided in the list")
+	page.Shoot("approvals-decide")
+	page.Fill("How did you check?", "Compared it with invoice 42.")
+	page.ClickText("Approve")
+	page.WaitText("Approved.")
+	page.WaitGone("Ada Lovelace")
+	page.ClickText("Decide: Pay PHP 2.00 to Grace Hopper")
+	page.Fill("Reason to reject", "Nobody knows it.")
+	page.ClickText("Reject")
+	page.WaitText("Nothing waits")
+	for id, want := range map[string]string{id: "pending", other: "cancelled"} {
+		if state := n.Admin(t).Get("/v2/payout-requests/" + id).OK().Text("status"); state != want {
+			t.Errorf("the payout is %s, want %s", state, want)
+		}
+	}
+}
+
+func TestDecidingInTheListTakesAFreshSignInThatLeadsBack(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	approvable(t, n)
+	page := open(t, n, "second@example.com", "/approvals", browsertest.WithoutScripts())
+	n.Clock.Advance(20 * time.Minute)
+	page.ClickText("Decide: Pay PHP 1,500.50 to Ada Lovelace")
+	page.Fill("How did you check?", "Compared it with invoice 42.")
+	page.ClickText("Approve")
+	page.Fill("Password", password)
+	page.ClickText("Sign in")
+	page.WaitText("Pay PHP 1,500.50 to Ada Lovelace")
+	page.ClickText("Approve")
+	page.WaitText("Approved.")
+}
+
+func TestWhatIsWrongWithADecisionInTheListIsSaidThere(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	id := approvable(t, n)
+	approval := n.Admin(t).Get("/v2/payout-requests/" + id).OK().Text("approval_id")
+	got := browse(t, n, "second@example.com").post(room(n, "/approvals/"+approval+"/approve"), "from", "list", "digest", "x", "verification", "Compared it.")
+	if got.status/100 != 4 || !strings.Contains(got.body, `value="Compared it."`) || !strings.Contains(got.body, `role="alert"`) {
+		t.Errorf("answered %d: %s", got.status, got.body)
 	}
 }

@@ -202,7 +202,7 @@ func (f *payForm) terms() (t api.PayoutTerms, err error) {
 
 // payAgain shows the form with what is wrong.
 func (v *visit) payAgain(err error, f payForm) error {
-	p, status, ok := formProblems(err, "method", "account", "amount", "rail", "description", "reference")
+	p, status, ok := moneyProblems(err, f.Currency, "method", "account", "amount", "rail", "description", "reference")
 	if !ok {
 		return err
 	}
@@ -212,7 +212,7 @@ func (v *visit) payAgain(err error, f payForm) error {
 // faultText says what speaks against a payout, with the amounts that people need to decide.
 func faultText(f api.PayoutFault, currency string) string {
 	if d, ok := f.Details.(api.FundsDetails); ok {
-		return strings.TrimSuffix(f.Message, ".") + ": " + rail.Money(d.AvailableBalance, currency) + " is available, and this takes " + rail.Money(d.RequestedAmount, currency)
+		return strings.TrimSuffix(f.Message, ".") + ": " + fundsText(d, currency)
 	}
 	return f.Message
 }

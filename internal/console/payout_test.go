@@ -188,12 +188,31 @@ func TestACompletedPayoutHasAReceipt(t *testing.T) {
 	page.WaitText("End-to-end ID")
 	page.Accessible("a receipt")
 	page.Shoot("payouts-receipt")
+	for _, scheme := range []string{"light", "dark"} {
+		page.InPrint(scheme, func() {
+			var look struct{ Paper, Ink, Aside string }
+			page.Eval(`(({ Paper: getComputedStyle(document.documentElement).backgroundColor, Ink: getComputedStyle(document.querySelector(".receipt dd")).color,
+				Aside: getComputedStyle(document.querySelector(".sidebar")).display }))`, &look)
+			if look.Paper != "rgb(255, 255, 255)" || look.Ink != "rgb(0, 0, 0)" || look.Aside != "none" {
+				t.Errorf("a receipt is printed in the scheme %s as %+v", scheme, look)
+			}
+		})
+	}
+	if got := page.PrintedPages(); got != 1 {
+		t.Errorf("a receipt is printed on %d pages", got)
+	}
 	page.Goto(n.PublicURL + room(n, "/payouts/"+failed))
-	page.WaitText("It was not paid: ACCOUNT_CLOSED.")
-	page.WaitText("AC04")
+	page.WaitText("The bank says that the account is closed (ACCOUNT_CLOSED, AC04")
+	page.WaitText("Ask the payee for another account")
 	page.Accessible("a failed payout")
 	page.Shoot("payouts-one-failed")
 	page.ExpectStatus(422)
+	page.Goto(n.PublicURL + room(n, "/payouts/"+failed+"/receipt"))
+	page.WaitText("This payout was not paid.")
+	page.WaitText("The bank says that the account is closed (ACCOUNT_CLOSED, AC04")
+	page.Accessible("the receipt of a failed payout")
+	page.Shoot("payouts-unpaid")
+	page.Back()
 	page.ClickText("Retry")
 	page.ClickText("Pay again")
 	page.WaitText("was reported as closed")
@@ -207,6 +226,21 @@ func TestHomeTellsWhatIsWrongWithMoney(t *testing.T) {
 	send(t, n)
 	admin := n.Admin(t)
 	admin.Post("/v2/simulations/services/instapay", servertest.Body{"workspace_id": n.First.WorkspaceID, "status": "down"}).OK()
+	page := open(t, n, adminEmail, "")
+	page.WaitText("PHP 1.00 to Grace Hopper (sandbox) failed today")
+	page.WaitText("InstaPay (sandbox) is down: its payouts wait")
+	page.Accessible("home with trouble")
+	page.Shoot("home-trouble")
+	n.Member(t, "viewer@example.com", "viewer")
+	body := browse(t, n, "viewer@example.com").get(room(n, "")).body
+	if !strings.Contains(body, "failed today") {
+		t.Error("a viewer does not see what failed")
+	}
+}
+
+func TestNoPageOfAWorkspaceShowsWhatIsInSuspense(t *testing.T) {
+	t.Parallel()
+	n := start(t)
 	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (string, audit.Event, error) {
 		id, err := ledger.Suspend(tx, "PHP", "sandbox", 12345, "stray", "unknown")
 		return id, audit.None("a test"), err
@@ -214,15 +248,15 @@ func TestHomeTellsWhatIsWrongWithMoney(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := open(t, n, adminEmail, "")
-	page.WaitText("PHP 1.00 to Grace Hopper (sandbox) failed today")
-	page.WaitText("InstaPay (sandbox) is down: its payouts wait")
-	page.WaitText("PHP 123.45 (sandbox) is in suspense")
-	page.Accessible("home with trouble")
-	page.Shoot("home-trouble")
-	n.Member(t, "viewer@example.com", "viewer")
-	body := browse(t, n, "viewer@example.com").get(room(n, "")).body
-	if !strings.Contains(body, "failed today") || strings.Contains(body, "in suspense") {
-		t.Error("a viewer sees what is in suspense, or not what failed")
+	admin, system := browse(t, n, adminEmail), ledger.SystemAccount(ledger.Suspense, "PHP", "sandbox")
+	for _, path := range []string{"", "/accounts", "/accounts/" + source(t, n), "/payouts", "/rules"} {
+		if body := admin.get(room(n, path)).body; strings.Contains(body, "suspense") || strings.Contains(body, "123.45") {
+			t.Errorf("%s tells of suspense", path)
+		}
+	}
+	for _, path := range []string{"/accounts/" + system, "/accounts/" + system + "/statement", "/accounts/" + system + "/transfer"} {
+		if got := admin.get(room(n, path)); got.status != 404 {
+			t.Errorf("%s is answered by %d", path, got.status)
+		}
 	}
 }

@@ -33,10 +33,18 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 	account := source(t, n)
 	pays := admin.Post("/v2/payout-requests", servertest.Body{"source_account_id": account, "currency": "PHP", "amount_cents": 100, "status": "draft",
 		"settlement_account": servertest.Body{"bank_account_name": "Ada", "bank_account_number": "1234567890", "bank_code": bpi}}).Created().Text("id")
+	rule := admin.Post("/v2/approval-rules", servertest.Body{"workspace_id": n.First.WorkspaceID, "approvals": 2}).Created().Text("id")
+	limit := admin.Post("/v2/limits", servertest.Body{"workspace_id": n.First.WorkspaceID, "per": "day", "amount_cents": 100}).Created().Text("id")
 	return map[string]refusedForm{
 		"/w/{ws}/accounts":                                     {audit.LedgerAccountCreated, "", []string{"name", "Payroll"}},
 		"/w/{ws}/accounts/{id}":                                {audit.LedgerAccountUpdated, account, []string{"name", "Payroll"}},
 		"/w/{ws}/accounts/{id}/status":                         {audit.LedgerAccountUpdated, account, []string{"status", "frozen"}},
+		"/w/{ws}/accounts/{id}/transfer":                       {audit.TransferCreated, account, []string{"do", "send", "amount_cents", "1"}},
+		"/w/{ws}/accounts/{id}/deposit":                        {audit.DepositBooked, account, []string{"amount_cents", "1"}},
+		"/w/{ws}/rules":                                        {audit.PayoutRuleCreated, "", []string{"approvals", "2"}},
+		"/w/{ws}/rules/{id}/remove":                            {audit.PayoutRuleRemoved, rule, nil},
+		"/w/{ws}/limits":                                       {audit.PayoutLimitCreated, "", []string{"per", "day", "amount_cents", "1"}},
+		"/w/{ws}/limits/{id}/remove":                           {audit.PayoutLimitRemoved, limit, nil},
 		"/w/{ws}/directory/{id}/pay":                           {audit.PayoutCreated, entry, []string{"do", "send", "amount", "1"}},
 		"/w/{ws}/payouts/many":                                 {audit.PayoutBatchCreated, "", []string{"do", "send", "lines", "amount\n1"}},
 		"/w/{ws}/payouts/many/file":                            {audit.PayoutBatchCreated, "", nil},

@@ -53,11 +53,10 @@ func allPermissions() access.Set {
 	return admin.Permissions
 }
 
-// usablePermissions are those that something in Bursar asks for. Webhooks and payouts
-// do not exist yet, so offering their permissions would only confuse.
+// usablePermissions are those that something in Bursar asks for. Webhooks do not exist yet, so
+// offering their permissions would only confuse.
 func usablePermissions() access.Set {
-	return allPermissions() &^ access.SetOf(access.WebhooksRead, access.WebhooksWrite,
-		access.PayoutsRead, access.PayoutsCreate, access.PayoutsApprove)
+	return allPermissions() &^ access.SetOf(access.WebhooksRead, access.WebhooksWrite)
 }
 
 // describe lists permissions in words, such as "See the workspace; See the audit log".
@@ -76,7 +75,7 @@ func describedAreas() []permissionArea {
 	return []permissionArea{
 		{"Workspace", []permission{
 			say(access.WSRead, "See the workspace"),
-			say(access.WSWrite, "Rename the workspace"),
+			say(access.WSWrite, "Change the workspace, its rules and its limits"),
 		}},
 		{"Members and roles", []permission{
 			say(access.MembersRead, "See members and roles"),
@@ -93,8 +92,8 @@ func describedAreas() []permissionArea {
 			say(access.ReceivingApprove, "Approve what others change about receiving methods"),
 		}},
 		{"Payouts", []permission{
-			say(access.PayoutsRead, "See payouts"),
-			say(access.PayoutsCreate, "Prepare payouts"),
+			say(access.PayoutsRead, "See payouts, rules and limits"),
+			say(access.PayoutsCreate, "Make and cancel payouts"),
 			say(access.PayoutsApprove, "Approve payouts"),
 		}},
 		{"Accounts", []permission{

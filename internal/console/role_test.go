@@ -46,7 +46,7 @@ func TestTheMatrixShowsWhatEachRoleAllows(t *testing.T) {
 		shown[cell.Permission] = true
 	}
 	for _, permission := range all["admin"].Permissions {
-		useless := strings.HasPrefix(permission, "ws.webhooks.") || strings.HasPrefix(permission, "ws.payouts.")
+		useless := strings.HasPrefix(permission, "ws.webhooks.")
 		if shown[permission] == useless {
 			t.Errorf("the row of %s is shown: %v", permission, shown[permission])
 		}
@@ -214,7 +214,7 @@ func TestWhatAPermissionNeedsIsAddedWithoutScripts(t *testing.T) {
 func TestANewRoleStartsFromAnother(t *testing.T) {
 	n := start(t)
 	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/night_shift", servertest.Body{
-		"name": "Night shift", "color": "#c11574", "permissions": []string{"ws.read", "ws.audit.read", "ws.payouts.read"},
+		"name": "Night shift", "color": "#c11574", "permissions": []string{"ws.read", "ws.audit.read", "ws.webhooks.read"},
 	}).OK()
 	page := open(t, n, adminEmail, "/roles/new")
 	if got := page.Texts("#from option"); len(got) < 3 || got[1] != "Night shift" || !slices.Contains(got, "Viewer") {
@@ -227,13 +227,13 @@ func TestANewRoleStartsFromAnother(t *testing.T) {
 	page.Shoot("roles-start-from")
 	page.ClickText("Create role")
 	page.WaitText(`Role "Reviewer" saved.`)
-	want := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.audit.read", "ws.audit.export", "ws.accounts.read"}
+	want := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.audit.read", "ws.audit.export", "ws.payouts.read", "ws.accounts.read"}
 	if got := roles(t, n)["reviewer"].Permissions; !slices.Equal(got, want) {
 		t.Errorf("the role has %v, want %v", got, want)
 	}
 	page.ClickText("Edit role Night shift")
-	if !page.Has(`input[value="ws.payouts.read"]:checked`) || page.Has(`input[value="ws.payouts.create"]`) {
-		t.Error("want the permission that the role has, and no other for payouts")
+	if !page.Has(`input[value="ws.webhooks.read"]:checked`) || page.Has(`input[value="ws.webhooks.write"]`) {
+		t.Error("want the permission that the role has, and no other for webhooks")
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
-	"bursar/internal/ledger"
 	"bursar/internal/rail"
 )
 
@@ -19,20 +18,12 @@ type Troubles struct {
 	Attention []api.Payout // their outcome is unknown, or their rail contradicts itself
 	Failed    []api.Payout // since a time
 	Down      []*rail.Rail // that accounts of the workspace use
-	Suspense  []Suspense   // only for whoever sets up accounts
-}
-
-// Suspense is money of which nobody knows whose it is. It belongs to no workspace.
-type Suspense struct {
-	Amount         int64
-	Currency, Mode string
 }
 
 // Troubles returns what somebody has to look at in a workspace, with the payouts that failed since a
 // time.
 func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string, since int64) (t Troubles, err error) {
-	held, err := s.authority.Held(ctx, by.Actor, workspaceID, access.PayoutsRead)
-	if err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsRead); err != nil {
 		return t, err
 	}
 	var attention, failed []Payout
@@ -44,7 +35,8 @@ func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string
 		if failed, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE p.workspace_id = $1 AND p.status = 'failed' ORDER BY p.id DESC LIMIT $2`, workspaceID, maxTrouble); err != nil {
 			return err
 		}
-		return s.around(q, workspaceID, held, &t)
+		t.Down, err = s.down(q, workspaceID)
+		return err
 	})
 	for _, p := range attention {
 		t.Attention = append(t.Attention, wire(p, ""))
@@ -57,16 +49,16 @@ func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string
 	return t, err
 }
 
-// around adds what is not about single payouts: rails that are down, and money in suspense.
-func (s *Service) around(q db.Q, workspaceID string, held access.Set, t *Troubles) error {
+// down lists the rails that accounts of a workspace use and that are down.
+func (s *Service) down(q db.Q, workspaceID string) (list []*rail.Rail, err error) {
 	type kind struct{ currency, mode string }
 	used := map[kind]bool{}
-	err := q.Each(func(r db.Rows) error {
+	err = q.Each(func(r db.Rows) error {
 		used[kind{r.Text(0), r.Text(1)}] = true
 		return nil
 	}, `SELECT currency, mode FROM ledger_account WHERE workspace_id = $1 ORDER BY id LIMIT $2`, workspaceID, maxTrouble)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, r := range s.rails.All() {
 		if !used[kind{r.Currency, mode(r.Sandbox())}] {
@@ -74,28 +66,11 @@ func (s *Service) around(q db.Q, workspaceID string, held access.Set, t *Trouble
 		}
 		statuses, err := rail.Statuses(q, r.Sandbox())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if statuses.Down(r.Name) || statuses.Down(r.Connector.Name()) {
-			t.Down = append(t.Down, r)
+			list = append(list, r)
 		}
 	}
-	if !held.Has(access.AccountsWrite) {
-		return nil
-	}
-	for _, mode := range []string{api.ModeLive, api.ModeSandbox} {
-		for one := range used {
-			if one.mode != mode {
-				continue
-			}
-			a, err := ledger.FindAccount(q, ledger.SystemAccount(ledger.Suspense, one.currency, one.mode))
-			if err != nil {
-				return err
-			}
-			if a.Available != 0 {
-				t.Suspense = append(t.Suspense, Suspense{a.Available, one.currency, one.mode})
-			}
-		}
-	}
-	return nil
+	return list, nil
 }

@@ -174,7 +174,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	s.console, err = console.New(console.Services{
 		Identity: s.identity, Authority: authority, Clients: s.clients, SignIn: s.signin,
 		Directory: s.directory, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Audit: s.audit,
-		Ledger: s.ledger, Payouts: s.payouts, Rules: rules, Rails: rails,
+		Ledger: s.ledger, Payouts: s.payouts, Rules: rules, Sandbox: s.sandbox, Rails: rails,
 	}, console.Config{PublicURL: c.PublicURL, Endpoints: s.endpoints(), Sealer: sealer, Count: func(x *web.Exchange, callerID string) error { return s.count(x, callerID, 1) }})
 	if err != nil {
 		return nil, err

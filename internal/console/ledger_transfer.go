@@ -1,0 +1,151 @@
+package console
+
+import (
+	"errors"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+)
+
+func (c *Console) transferRoutes() []Route {
+	return []Route{
+		c.getIn("/accounts/{id}/transfer", c.transferPage),
+		c.postIn("/accounts/{id}/transfer", audit.TransferCreated, c.transfer),
+		c.postIn("/accounts/{id}/deposit", audit.DepositBooked, c.addTestMoney),
+	}
+}
+
+// transferForm moves money from one account to another.
+type transferForm struct {
+	From                    accountView
+	Others                  []accountView // that it can go to
+	To, Amount, Description string
+	Review                  bool
+	Cents                   int64
+}
+
+// Target is the account that gets the money.
+func (f transferForm) Target() (a accountView) {
+	for _, one := range f.Others {
+		if one.ID == f.To {
+			a = one
+		}
+	}
+	return a
+}
+
+// Money is the amount for people; FromAfter and ToAfter are what is available after it.
+func (f transferForm) Money() string { return rail.Money(f.Cents, f.From.Currency) }
+func (f transferForm) FromAfter() string {
+	return rail.Money(f.From.AvailableBalance-f.Cents, f.From.Currency)
+}
+func (f transferForm) ToAfter() string {
+	return rail.Money(f.Target().AvailableBalance+f.Cents, f.From.Currency)
+}
+
+// transferForm reads the account named in the URL, and those that its money can go to.
+func (v *visit) transferForm() (f transferForm, err error) {
+	for _, p := range []access.Permission{access.AccountsWrite, access.PayoutsCreate} {
+		if err := v.need(p); err != nil {
+			return f, err
+		}
+	}
+	all, err := v.accounts()
+	if err != nil {
+		return f, err
+	}
+	from, found := accountsByID(all)[v.R.PathValue("id")]
+	if !found {
+		return f, errNoPage
+	}
+	f.From = accountView{from}
+	for _, a := range all {
+		if a.ID != from.ID && a.Currency == from.Currency && a.Mode == from.Mode && a.Status != api.AccountClosed {
+			f.Others = append(f.Others, accountView{a})
+		}
+	}
+	return f, nil
+}
+
+func (c *Console) transferPage(v *visit) error {
+	f, err := v.transferForm()
+	if err != nil {
+		return err
+	}
+	return v.show("accounts_transfer", "Move money", f)
+}
+
+// transfer shows what would become of both accounts, and moves the money when the person has looked
+// at that.
+func (c *Console) transfer(v *visit) error {
+	f, err := v.transferForm()
+	if err != nil {
+		return err
+	}
+	f.To, f.Amount, f.Description = v.field("destination_account_id"), v.field("amount_cents"), v.field("description")
+	var wrong fault.Violations
+	if f.Target().ID == "" {
+		wrong.Add("destination_account_id", "must be chosen")
+	}
+	if f.Cents, err = api.ParseAmount(f.Amount); err != nil || f.Cents == 0 {
+		wrong.Add("amount_cents", "must be a number such as 1,500.00")
+	} else if f.Cents > f.From.AvailableBalance {
+		wrong.Add("amount_cents", fundsText(api.FundsDetails{AvailableBalance: f.From.AvailableBalance, RequestedAmount: f.Cents}, f.From.Currency))
+	}
+	err = wrong.Err()
+	switch do := v.field("do"); {
+	case err != nil || do == "change":
+	case do != "send":
+		f.Review = true
+	default:
+		_, err = change(v, c.Ledger.Transfer, ledger.TransferInput{TransferCreate: api.TransferCreate{
+			SourceAccountID: f.From.ID, DestinationAccountID: f.To, Amount: f.Cents, Description: optional(f.Description)}})
+		if err == nil {
+			return v.done("Moved "+f.Money()+" to "+f.Target().Name+".", v.path("accounts", f.From.ID))
+		}
+	}
+	if p, status, ok := moneyProblems(err, f.From.Currency, "destination_account_id", "amount_cents", "description"); ok {
+		return v.showAgain(status, "accounts_transfer", "Move money", p, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("accounts_transfer", "Move money", f)
+}
+
+// addTestMoney puts money into an account of the sandbox.
+func (c *Console) addTestMoney(v *visit) error {
+	typed := v.field("amount_cents")
+	cents, err := api.ParseAmount(typed)
+	if err != nil || cents == 0 {
+		err = fault.Invalid("amount_cents", "must be a number such as 1,500.00")
+	}
+	if refused := v.need(access.AccountsWrite); refused != nil {
+		return refused
+	}
+	if err == nil {
+		_, err = change(v, c.Sandbox.Deposit, payout.DepositInput{SimulatedDeposit: api.SimulatedDeposit{AccountID: v.R.PathValue("id"), AmountCents: cents}})
+	}
+	return v.accountStep(err, "Added test money. No real money moved.", func(data *ledgerAccountPage) { data.TestMoney = typed })
+}
+
+// moneyProblems is formProblems, with how much is missing where an account has too little.
+func moneyProblems(err error, currency string, fields ...string) (problems, int, bool) {
+	p, status, ok := formProblems(err, fields...)
+	var f *fault.Fault
+	if errors.As(err, &f) && ok && p.Text != "" {
+		p.Text = sentence(faultText(api.PayoutFault{Code: string(f.Code), Message: f.Message, Details: f.Details}, currency))
+	}
+	return p, status, ok
+}
+
+// fundsText says how much an account lacks.
+func fundsText(d api.FundsDetails, currency string) string {
+	return rail.Money(d.AvailableBalance, currency) + " is available, and this takes " + rail.Money(d.RequestedAmount, currency) + ": " +
+		rail.Money(d.RequestedAmount-d.AvailableBalance, currency) + " is missing"
+}

@@ -1,0 +1,130 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/approval"
+	"bursar/internal/fault"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+)
+
+// failureView is why a payout was not paid, or came back, for people.
+type failureView struct{ api.PayoutFailure }
+
+// Words say what is wrong.
+func (f failureView) Words() string {
+	switch fault.Code(f.Code) {
+	case fault.InvalidAccount:
+		return "The bank says that there is no such account"
+	case fault.AccountClosed:
+		return "The bank says that the account is closed"
+	case fault.AccountFrozen:
+		return "The account that pays was frozen before this was sent"
+	case fault.AmountBelowMinimum:
+		return "The bank says that the amount is too small"
+	case fault.AmountAboveMaximum:
+		return "The bank says that the amount is too large"
+	case fault.InvalidInstitution:
+		return "The rail does not know the bank or wallet of the payee"
+	case fault.BankUnavailable:
+		return "The bank or wallet of the payee could not be reached"
+	case fault.RailUnavailable:
+		return "The rail was not available"
+	}
+	if f.Reason == "AC06" {
+		return "The bank says that the account is blocked"
+	}
+	return "The bank refused it"
+}
+
+// Codes are the code of the contract, and the rail's own code and words.
+func (f failureView) Codes() string {
+	text := f.Code
+	if f.Reason != "" {
+		text += ", " + f.Reason
+	}
+	if f.Message != "" {
+		text += ": " + strings.TrimSuffix(f.Message, ".")
+	}
+	return text
+}
+
+// Next says what somebody can do about it.
+func (f failureView) Next() string {
+	switch fault.Code(f.Code) {
+	case fault.InvalidAccount, fault.AccountClosed, fault.InvalidInstitution:
+		return "Ask the payee for another account, and pay that one."
+	case fault.AccountFrozen:
+		return "Unfreeze the account, and retry."
+	case fault.AmountBelowMinimum, fault.AmountAboveMaximum:
+		return "Pay another amount, or by another rail."
+	case fault.BankUnavailable, fault.RailUnavailable:
+		return "Retry later."
+	}
+	return "Ask the bank before you retry."
+}
+
+// Why is the failure for people, nil if there is none.
+func (p payoutView) Why() *failureView {
+	if p.Failure == nil {
+		return nil
+	}
+	return &failureView{*p.Failure}
+}
+
+// notApproved says who has rejected a payout that was cancelled, or why else nobody approved it; it
+// is empty if it was cancelled for another reason.
+func (v *visit) notApproved(p api.Payout) (string, error) {
+	if p.Status != api.PayoutCancelled || p.ApprovalID == "" {
+		return "", nil
+	}
+	a, err := read(v, v.console.Directory.Approval, approval.Input{ID: p.ApprovalID})
+	if err != nil {
+		return "", err
+	}
+	switch a.State {
+	case api.ApprovalRejected:
+		who := "somebody"
+		if a.DecidedBy != nil {
+			who = a.DecidedBy.Name
+		}
+		return "Rejected by " + who + ": " + sentence(a.Reason), nil
+	case api.ApprovalExpired:
+		return "Nobody approved it in time.", nil
+	case api.ApprovalWithdrawn:
+		return "Whoever asked for it has taken it back.", nil
+	}
+	return "", nil
+}
+
+// receiptView is a receipt for people.
+type receiptView struct {
+	api.PayoutReceipt
+	Rail string
+}
+
+// Amount is how much was paid, for people.
+func (r receiptView) Amount() string { return rail.Money(r.AmountCents, r.Currency) }
+
+func (c *Console) receiptPage(v *visit) error {
+	r, err := read(v, c.Payouts.Receipt, payout.Input{ID: v.R.PathValue("id")})
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Code.Status() == http.StatusUnprocessableEntity {
+		data, failed := v.payout(false)
+		if failed != nil {
+			return failed
+		}
+		return v.showAgain(f.Code.Status(), "payouts_unpaid", "No receipt", problems{}, data)
+	}
+	if err == nil && r.WorkspaceID != v.workspace.ID {
+		err = errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("payouts_receipt", "Receipt", receiptView{r, v.railTitle(r.SettlementRail, r.Mode)})
+}

@@ -1,0 +1,257 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/directory"
+	"bursar/internal/fault"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+)
+
+func (c *Console) ruleRoutes() []Route {
+	return []Route{
+		c.getIn("/rules", c.rulesPage),
+		c.getIn("/rules/new", c.newRulePage),
+		c.postIn("/rules", audit.PayoutRuleCreated, c.addRule),
+		c.postIn("/rules/{id}/remove", audit.PayoutRuleRemoved, c.removeRule),
+		c.getIn("/limits/new", c.newLimitPage),
+		c.postIn("/limits", audit.PayoutLimitCreated, c.setLimit),
+		c.postIn("/limits/{id}/remove", audit.PayoutLimitRemoved, c.removeLimit),
+	}
+}
+
+// guardList is a list of the page that says how a workspace guards its payouts.
+type guardList struct {
+	Kind   string // rules or limits, as in its path
+	Guards []guardView
+}
+
+// guardView is a rule or a limit, in a sentence.
+type guardView struct {
+	ID, Text   string
+	ApprovalID string // what its beginning, its end or a change of it waits for
+	Waiting    string // what waits, for people
+	Holds      bool   // and does not wait for its own approval
+}
+
+// Remove is what removing it is called.
+func (g guardView) Remove() string {
+	if g.Holds {
+		return "Remove"
+	}
+	return "Give up"
+}
+
+// guardNames are the names of what rules and limits are about, as far as the visitor may see them.
+type guardNames struct {
+	byID     map[string]string
+	currency string // of all rails, empty if there are several
+	rails    map[string]string
+}
+
+// of is the name of something, or its id where the visitor may not see it or it is gone.
+func (n guardNames) of(id string) string {
+	if name := n.byID[id]; name != "" {
+		return name
+	}
+	return id
+}
+
+func (n guardNames) money(cents int64) string {
+	return strings.TrimSpace(rail.Money(cents, n.currency))
+}
+
+// scope says which payouts something is about.
+func (n guardNames) scope(accountID, rail, makerID, entryID string) (text string) {
+	if accountID != "" {
+		text += " from " + n.of(accountID)
+	}
+	if entryID != "" {
+		text += " to " + n.of(entryID)
+	}
+	if rail != "" {
+		text += " by " + n.rails[rail]
+	}
+	if makerID != "" {
+		text += " that " + n.of(makerID) + " makes"
+	}
+	return text
+}
+
+// rule says which payouts a rule is about and what it demands.
+func (n guardNames) rule(u api.ApprovalRule) string {
+	text := "Payouts"
+	switch {
+	case u.AboveCents != nil && u.UpToCents != nil:
+		text += " above " + n.money(*u.AboveCents) + ", up to " + n.money(*u.UpToCents) + ","
+	case u.AboveCents != nil:
+		text += " above " + n.money(*u.AboveCents)
+	case u.UpToCents != nil:
+		text += " up to " + n.money(*u.UpToCents)
+	}
+	text += n.scope(u.AccountID, u.Rail, u.ClientID, "")
+	if text == "Payouts" {
+		text = "All payouts"
+	}
+	switch u.Approvals {
+	case 0:
+		return text + " need no approval."
+	case 1:
+		text += " need one approval"
+	default:
+		text += fmt.Sprintf(" need %d approvals", u.Approvals)
+	}
+	if u.Role != "" {
+		text += " by people with the role " + n.of(u.Role)
+	}
+	if u.KeysMayApprove {
+		text += ", which may come from their API keys"
+	}
+	return text + "."
+}
+
+// limit says how much a limit allows.
+func (n guardNames) limit(l api.PayoutLimit) string {
+	scope := n.scope(l.AccountID, l.Rail, l.MakerID, l.EntryID)
+	if l.Per == api.LimitPerPayout {
+		return "One payout" + scope + " is at most " + n.money(l.AmountCents) + "."
+	}
+	text := "On one day, all payouts" + scope
+	if l.Each != "" {
+		text += eachText(l.Each)
+	}
+	text += " together are at most " + n.money(l.AmountCents)
+	if l.Count > 0 {
+		text += fmt.Sprintf(", and no more than %d payouts", l.Count)
+	}
+	return text + "."
+}
+
+// eachText says what a limit holds for each of by itself.
+func eachText(each string) string {
+	switch each {
+	case api.EachAccount:
+		return " from any one account"
+	case api.EachMaker:
+		return " that any one person or client makes"
+	}
+	return " to any one payee"
+}
+
+// guardNames reads the names of accounts, members, clients and roles, and of the payees of limits.
+func (v *visit) guardNames(limits []api.PayoutLimit) (guardNames, error) {
+	n := guardNames{byID: map[string]string{}, rails: map[string]string{}}
+	for i, r := range v.console.Rails.All() {
+		if n.rails[r.Name] = r.Title; i == 0 {
+			n.currency = r.Currency
+		} else if n.currency != r.Currency {
+			n.currency = ""
+		}
+	}
+	accounts, err := v.accounts()
+	if err != nil {
+		return n, err
+	}
+	for _, a := range accounts {
+		n.byID[a.ID] = a.Name
+	}
+	if v.can(access.MembersRead) {
+		members, err := v.members()
+		if err != nil {
+			return n, err
+		}
+		for _, m := range members {
+			n.byID[m.ID] = m.Name
+			if m.Name == "" {
+				n.byID[m.ID] = m.Email
+			}
+		}
+		roles, err := v.roles()
+		if err != nil {
+			return n, err
+		}
+		for _, r := range roles {
+			n.byID[r.Key] = r.Name
+		}
+	}
+	for _, l := range limits {
+		if l.EntryID == "" || n.byID[l.EntryID] != "" || !v.can(access.DirectoryRead) {
+			continue
+		}
+		e, err := read(v, v.console.Directory.Show, directory.ShowInput{ID: l.EntryID})
+		var no *fault.Fault
+		if err != nil && !(errors.As(err, &no) && no.Code == fault.NotFound) { // else it was deleted since
+			return n, err
+		}
+		n.byID[l.EntryID] = e.Label
+	}
+	return n, nil
+}
+
+func (c *Console) rulesPage(v *visit) error {
+	data, err := v.rulesData()
+	if err != nil {
+		return err
+	}
+	return v.show("rules", "Payout rules", data)
+}
+
+func (v *visit) rulesData() ([]guardList, error) {
+	var approvals, most []guardView
+	rules, err := read(v, v.console.Rules.ListRules, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
+	if err != nil {
+		return nil, err
+	}
+	limits, err := read(v, v.console.Rules.ListLimits, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
+	if err != nil {
+		return nil, err
+	}
+	names, err := v.guardNames(limits.Rows())
+	for _, u := range rules.Rows() {
+		one := guardView{ID: u.ID, Text: names.rule(u), ApprovalID: u.ApprovalID, Holds: u.Status == api.RuleActive, Waiting: "It does not hold until somebody else approves it."}
+		if one.Holds {
+			one.Waiting = "Its removal waits for somebody else's approval. Until then it holds."
+		}
+		approvals = append(approvals, one)
+	}
+	for _, l := range limits.Rows() {
+		most = append(most, guardView{ID: l.ID, Text: names.limit(l), ApprovalID: l.ApprovalID, Holds: true,
+			Waiting: "A higher limit, or its removal, waits for somebody else's approval. Until then this one holds."})
+	}
+	return []guardList{{"rules", approvals}, {"limits", most}}, err
+}
+
+func (c *Console) removeRule(v *visit) error {
+	gone, err := change(v, c.Rules.RemoveRule, payout.GuardInput{ID: v.R.PathValue("id")})
+	return v.guardRemoved(err, "Rule", gone.ApprovalID)
+}
+
+func (c *Console) removeLimit(v *visit) error {
+	gone, err := change(v, c.Rules.RemoveLimit, payout.GuardInput{ID: v.R.PathValue("id")})
+	return v.guardRemoved(err, "Limit", gone.ApprovalID)
+}
+
+// guardRemoved leads back to the rules, or shows them again with what is wrong.
+func (v *visit) guardRemoved(err error, what, approvalID string) error {
+	switch {
+	case err == nil && approvalID != "":
+		return v.done("Payouts are guarded less without it, so its removal waits for a second person's approval.", v.path("rules"))
+	case err == nil:
+		return v.done(what+" removed.", v.path("rules"))
+	}
+	p, status, ok := formProblems(err)
+	if !ok {
+		return err
+	}
+	data, failed := v.rulesData()
+	if failed != nil {
+		return failed
+	}
+	return v.showAgain(status, "rules", "Payout rules", p, data)
+}
