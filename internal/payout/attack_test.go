@@ -64,3 +64,76 @@ func TestAPayoutThatIsContradictedWhileItWaitsIsNotSent(t *testing.T) {
 		equal(t, "attempts", b.attempts(id), []string{"1 rejected"})
 	})
 }
+
+// Approvals that keys may give are weaker than those of people, however many there are.
+func TestLettingKeysApproveWaitsForAnotherPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		second := n.Person(t, g.Member("admin"))
+		people, _ := g.rule(body{"approvals": 1})
+		keys, waits := g.rule(body{"approvals": 3, "keys_may_approve": true})
+		if waits == "" {
+			t.Fatal("it holds at once")
+		}
+		g.expect("before it is approved", g.need("acc", "instapay", 100), "1")
+		second.Approve(waits).OK()
+		g.expect("beside a rule of people", g.need("acc", "instapay", 100), "3")
+		// To end the rule of people lets keys approve, and waits as well.
+		gone := g.Owner.Delete("/v2/approval-rules/" + people).OK().Text("approval_id")
+		if gone == "" {
+			t.Fatal("the rule of people goes at once")
+		}
+		second.Approve(gone).OK()
+		g.expect("without it", g.need("acc", "instapay", 100), "3 keys")
+		if done := g.Owner.Delete("/v2/approval-rules/" + keys).OK(); done.Text("approval_id") == "" {
+			t.Error("three approvals go at once")
+		}
+	})
+}
+
+func TestKeysApproveOnlyWhereAllRulesLetThem(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		g.rule(body{"approvals": 2, "keys_may_approve": true})
+		g.expect("alone", g.need("acc", "instapay", 100), "2 keys")
+		g.rule(body{"approvals": 0, "rail": "instapay"})
+		g.expect("beside a rule that demands nothing", g.need("acc", "instapay", 100), "2 keys")
+		g.rule(body{"approvals": 1, "rail": "instapay", "above_cents": 50})
+		g.expect("beside a rule that demands a person", g.need("acc", "instapay", 100), "2")
+		g.expect("where that does not match", g.need("acc", "instapay", 50), "2 keys")
+	})
+}
+
+func TestARetryNeedsApproversWhoStillMay(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		x.Member("admin")
+		account := x.Account(100_000)
+		id := pay(maker, account, 10_000)
+		approve(second, id).OK()
+		fail(t, n, id, "BANK_UNAVAILABLE")
+		maker.Delete(x.Path("/members/" + second.UserID)).OK()
+		maker.Post(payouts+"/"+id+"/retry", nil).OK()
+		state(maker, id, "initiated")
+	})
+}
+
+func TestARetryDoesNotTakeTheApprovalOfKeysForThatOfPeople(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		account := x.Account(100_000)
+		rule := body{"workspace_id": x.WorkspaceID, "approvals": 1, "keys_may_approve": true}
+		keys := x.Owner.Post("/v2/approval-rules", rule).Created().Text("id")
+		colleague := x.Member("admin") // a session of a key
+		x.EverybodyCounts()
+		id := pay(x.Owner, account, 10_000)
+		approve(colleague, id).OK()
+		fail(t, n, id, "BANK_UNAVAILABLE")
+		x.Owner.Post(payouts+"/"+id+"/retry", nil).OK()
+		state(x.Owner, id, "pending") // as keys may still approve
+		fail(t, n, id, "BANK_UNAVAILABLE")
+		x.Owner.Delete("/v2/approval-rules/" + keys).OK()
+		x.Owner.Post(payouts+"/"+id+"/retry", nil).OK()
+		state(x.Owner, id, "initiated")
+	})
+}

@@ -88,7 +88,7 @@ func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []er
 	return refused, nil
 }
 
-// or is the more demanding of two needs.
+// or is the more demanding of two needs. API keys may approve only if both let them.
 func (n Need) or(other Need) Need {
 	rank := func(n Need) int {
 		r := 4 * n.Approvals
@@ -100,9 +100,11 @@ func (n Need) or(other Need) Need {
 		}
 		return r
 	}
+	keys := (n.Approvals == 0 || n.KeysMay) && (other.Approvals == 0 || other.KeysMay)
 	if n.Why == "" || rank(other) > rank(n) {
-		return other
+		n = other
 	}
+	n.KeysMay = n.KeysMay && keys
 	return n
 }
 

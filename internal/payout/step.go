@@ -133,11 +133,12 @@ func (s *Service) Publish(ctx context.Context, by db.Caller, in Input) (api.Payo
 }
 
 // Retry lets a payout that failed be sent again, by the same rail. Who approved it has approved that,
-// as long as their approval is not too old and would still be enough; otherwise it is asked for again.
+// as long as their approval is not too old and would still be enough, and they may still approve;
+// otherwise it is asked for again.
 func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	return s.goOn(ctx, by, in.ID, step{name: "retried: only one that failed can", from: Failed, action: audit.PayoutRetried, text: "Asked to pay once more",
 		before: func(tx *db.Tx, d *draft) error {
-			holds, err := approval.Holds(tx, d.ApprovalID, d.need.Approvals, d.need.Role)
+			holds, err := approval.Holds(tx, access.Payouts, d.ApprovalID, d.need.Approvals, d.need.Role, d.need.KeysMay)
 			if holds {
 				d.need = Need{Why: "it was approved before"}
 			}
