@@ -137,3 +137,33 @@ func TestARetryDoesNotTakeTheApprovalOfKeysForThatOfPeople(t *testing.T) {
 		state(x.Owner, id, "initiated")
 	})
 }
+
+// The limit is of an entry. Its number is paid without the entry, by another entry, and by the entry.
+func TestALimitOfAPayeeCountsTheirNumberHoweverItIsPaid(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		account := x.Account(1_000_000)
+		method := func(entry, number string) body {
+			made := x.Owner.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account(number, body{"institution_code": bpi})).OK()
+			return body{"settlement_account": nil, "receiving_method_id": made.Text("id")}
+		}
+		ada, twin := x.Entry("Ada"), x.Entry("Ada again")
+		byAda, byTwin, direct := method(ada, "1234567890"), method(twin, "1234-567-890"), body{"settlement_account": to(bpi, "123 456 7890")}
+		other := method(ada, "1111111111")
+		ask := func(where body) *servertest.Answer { return x.Owner.Post(payouts, request(account, 10_000, where)) }
+		for _, limit := range []body{{"entry_id": ada}, {"each": "payee"}} {
+			limit["workspace_id"], limit["per"], limit["amount_cents"] = x.WorkspaceID, "day", 20_000
+			id := x.Owner.Post("/v2/limits", limit).Created().Text("id")
+			first := ask(direct).Created().Text("id")
+			ask(byTwin).Created()
+			for _, where := range []body{byAda, byTwin, direct, other} {
+				ask(where).Fails(422, "LIMIT_EXCEEDED")
+			}
+			// What was taken is given back, and not more.
+			x.Owner.Post(payouts+"/"+first+"/cancel", nil).OK()
+			ask(other).Created()
+			ask(direct).Fails(422, "LIMIT_EXCEEDED")
+			x.Owner.Delete("/v2/limits/" + id).OK()
+		}
+	})
+}
