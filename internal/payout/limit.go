@@ -35,7 +35,11 @@ func (r *Rules) TakeLimits(tx *db.Tx, p Spending) error {
 	if err := p.findPayees(tx.Q, g.limits); err != nil {
 		return err
 	}
-	matching := matchingLimits(g.limits, p)
+	return takeLimits(tx, g.limits, p)
+}
+
+func takeLimits(tx *db.Tx, limits []limit, p Spending) error {
+	matching := matchingLimits(limits, p)
 	for _, l := range matching {
 		if l.Per == api.LimitPerPayout && p.Amount > l.AmountCents {
 			return exceeded(l, l.AmountCents, nil, p)
