@@ -253,3 +253,45 @@ func TestTransfersCountForTheLimitsOfTheirAccount(t *testing.T) {
 		has(x.Owner, other, 600, 0)
 	})
 }
+
+// A bank announces a debit, a return and a deposit, and books only the deposit, after which it
+// announces that once more.
+func TestWhatABankOnlyAnnouncesMovesNoMoney(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		sent, done := b.pay(number("9011"))[0], b.pay(number("9011"))[0]
+		b.turn()
+		b.hear("statuses", decided(done, rail.Completed, ""))
+		before := b.balances(b.account)
+		deposit := rail.Notice{Kind: rail.Deposited, AccountID: b.account.ID, Amount: 700, Outcome: rail.Outcome{Reference: "R1"}}
+		announce := func(message string, notices ...rail.Notice) {
+			t.Helper()
+			b.tell(message, false, notices...)
+		}
+		pending := func(want int64) {
+			t.Helper()
+			if got := b.count(`SELECT pending FROM ledger_account WHERE id = $1`, b.account.ID); got != want {
+				t.Errorf("%d are pending, want %d", got, want)
+			}
+		}
+		announce("notification 1", settled(sent), returned(done), deposit, rail.Notice{Kind: rail.Unmatched, EntryID: "x", Amount: -5})
+		b.is(sent, "processing")
+		b.is(done, "completed")
+		pending(700)
+		announce("notification 2", deposit) // in another file, under another name
+		pending(700)
+		if got := b.balances(b.account); got != before {
+			t.Errorf("the account has %s, want %s", got, before)
+		}
+		b.hear("statement 1", deposit)
+		pending(0)
+		announce("notification 3", deposit)
+		pending(0)
+		if n := b.count(`SELECT count(*) FROM ledger_deposit`); n != 1 {
+			t.Errorf("there are %d deposits", n)
+		}
+		if n := b.count(`SELECT count(*) FROM ledger_transaction WHERE kind IN ('suspend', 'settle', 'return')`); n != 0 {
+			t.Errorf("%d transactions for what is not booked", n)
+		}
+	})
+}
