@@ -60,6 +60,7 @@ const (
 	CodeRailUnavailable      = "RAIL_UNAVAILABLE"       // the rail is down
 	CodeProcessingFailed     = "PROCESSING_FAILED"      // the rail refused the payout
 	CodeLimitExceeded        = "LIMIT_EXCEEDED"         // the workspace does not allow as much
+	CodeAccountGuarded       = "ACCOUNT_GUARDED"        // the other account is guarded less than this one
 	CodeAccountNotEmpty      = "ACCOUNT_NOT_EMPTY"      // the account has money and cannot be closed
 )
 

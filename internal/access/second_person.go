@@ -55,8 +55,9 @@ type SecondPerson struct {
 	// Present says that one person may make what the pair is about and another may approve it.
 	Present bool
 
-	people  []string         // who may approve now
-	since   map[string]int64 // since when they are known to
+	people  []string            // who may approve now
+	roles   map[string][]string // of those
+	since   map[string]int64    // since when they are known to
 	twoSeen int64
 	now     int64
 }
@@ -112,6 +113,12 @@ func (p SecondPerson) CountsFrom(accountID string) int64 {
 // Approvers lists who may approve now.
 func (p SecondPerson) Approvers() []string { return p.people }
 
+// Counts reports whether somebody may approve now and counts as a second person, with a role if one
+// is asked for.
+func (p SecondPerson) Counts(accountID, role string) bool {
+	return slices.Contains(p.people, accountID) && (role == "" || slices.Contains(p.roles[accountID], role)) && p.CountsFrom(accountID) <= p.now
+}
+
 // FindSecondPerson reads how a workspace demands a second person for what a pair is about.
 func FindSecondPerson(q db.Q, pair Pair, workspaceID string, now int64) (SecondPerson, error) {
 	held, err := peopleOf(q, workspaceID)
@@ -121,15 +128,22 @@ func FindSecondPerson(q db.Q, pair Pair, workspaceID string, now int64) (SecondP
 	return findSecondPerson(q, pair, workspaceID, held, now)
 }
 
+// person is what somebody may do in a workspace, and by which roles.
+type person struct {
+	may   Set
+	roles []string
+}
+
 // peopleOf is what each person of a workspace may do.
-func peopleOf(q db.Q, workspaceID string) (map[string]Set, error) {
-	held := map[string]Set{}
+func peopleOf(q db.Q, workspaceID string) (map[string]person, error) {
+	held := map[string]person{}
 	err := q.Each(func(r db.Rows) error {
 		role, builtIn := BuiltInRole(r.Text(1))
 		if !builtIn {
 			role.Permissions = ParseSet(r.Text(2))
 		}
-		held[r.Text(0)] |= role.Permissions
+		one := held[r.Text(0)]
+		held[r.Text(0)] = person{one.may | role.Permissions, append(one.roles, r.Text(1))}
 		return nil
 	}, `SELECT m.account_id, m.role, r.permissions FROM member_role m
 		JOIN workspace_member w ON w.workspace_id = m.workspace_id AND w.account_id = m.account_id
@@ -138,8 +152,8 @@ func peopleOf(q db.Q, workspaceID string) (map[string]Set, error) {
 	return held, err
 }
 
-func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]Set, now int64) (SecondPerson, error) {
-	p := SecondPerson{Approval: Automatic, since: map[string]int64{}, now: now}
+func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]person, now int64) (SecondPerson, error) {
+	p := SecondPerson{Approval: Automatic, roles: map[string][]string{}, since: map[string]int64{}, now: now}
 	err := q.Each(func(r db.Rows) error {
 		p.Version, p.twoSeen = r.Int(2), r.Int(3)
 		if pair == Receiving {
@@ -155,11 +169,11 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]Set
 		return p, err
 	}
 	var makers []string
-	for id, set := range held {
-		if set.Has(pair.Approve) {
-			p.people = append(p.people, id)
+	for id, one := range held {
+		if one.may.Has(pair.Approve) {
+			p.people, p.roles[id] = append(p.people, id), one.roles
 		}
-		if set.Has(pair.Make) {
+		if one.may.Has(pair.Make) {
 			makers = append(makers, id)
 		}
 	}
@@ -187,7 +201,7 @@ func ObserveSecondPerson(tx *db.Tx, pair Pair, workspaceID string) (SecondPerson
 	return observe(tx, pair, workspaceID, held)
 }
 
-func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]Set) (SecondPerson, error) {
+func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]person) (SecondPerson, error) {
 	p, err := findSecondPerson(tx.Q, pair, workspaceID, held, tx.Now())
 	if err != nil || p.twoSeen == 0 && !p.Present {
 		return p, err

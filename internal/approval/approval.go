@@ -9,7 +9,8 @@
 // An approval is for exactly what was shown: its payload, of which the approver sends the digest.
 // Every change of state compares and swaps, so of approving, withdrawing and editing at the same
 // moment one wins. What is locked first is what the approval is about, then the approval. One may
-// take the votes of several people, which are counted under that lock; one rejection ends it.
+// take the votes of several people, which are counted under that lock; one rejection ends it. A vote
+// counts while its voter may approve: not that of somebody who was removed or suspended meanwhile.
 //
 // The package knows nothing of what is approved. A package that needs approvals registers a Kind.
 package approval
@@ -283,11 +284,25 @@ func Forget(tx *db.Tx, aboutID string) error {
 	return tx.Exec(`DELETE FROM approval WHERE about_id = $1`, aboutID)
 }
 
-// Holds reports whether what an approval has allowed may be done once more: it is not too old, and
-// as many people, with that role, have approved as are needed now.
-func Holds(tx *db.Tx, id string, needed int, role string) (bool, error) {
-	return tx.Row(`SELECT id FROM approval WHERE id = $1 AND state = 'approved' AND expires_at > $2 AND needed >= $3 AND (role = $4 OR $4 = '')`,
-		id, tx.Now(), needed, role).Scan(new(string))
+// standing returns the votes of those who may still approve.
+func (a Approval) standing(people access.SecondPerson) []api.ApprovalVote {
+	return slices.DeleteFunc(slices.Clone(a.votes), func(v api.ApprovalVote) bool { return !people.Counts(v.ID, a.role) })
+}
+
+// Holds reports whether what an approval has allowed may be done once more: it is not too old, as many
+// people who may still approve, with that role, have approved as are needed now, and no API key could
+// have voted unless keys may now.
+func Holds(tx *db.Tx, pair access.Pair, id string, needed int, role string, keysMay bool) (bool, error) {
+	r, err := findRow(tx.Q, id)
+	a := r.Approval
+	if err != nil || a.State != api.ApprovalApproved || a.ExpiresAt <= tx.Now() || a.keysMay && !keysMay {
+		return false, err
+	}
+	people, err := access.FindSecondPerson(tx.Q, pair, a.WorkspaceID, tx.Now())
+	if role != "" {
+		a.role = role
+	}
+	return len(a.standing(people)) >= needed, err
 }
 
 // Pending returns the pending approvals about something, by subject.

@@ -160,6 +160,7 @@ func (s *Service) wire(who viewer, a Approval, full bool) (api.Approval, error) 
 	if out.Summary, out.Fields, err = s.kinds[a.Kind].Show(a, full); err != nil || a.State != api.ApprovalPending {
 		return out, err
 	}
+	out.Approvals = a.standing(who.people[s.kinds[a.Kind].Pair])
 	why := s.mayApprove(a, who, s.db.Now())
 	var f *fault.Fault
 	if errors.As(why, &f) {
@@ -329,7 +330,13 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 		case !first: // they voted twice at the same moment
 			now.votes = append(now.votes, api.ApprovalVote{ID: who.ID})
 			return audit.Event{}, s.mayApprove(now, who, tx.Now())
-		case votes < a.needed:
+		}
+		// The approval is locked: its votes are what they are now.
+		locked, err := findRow(tx.Q, a.ID)
+		if err != nil {
+			return audit.Event{}, err
+		}
+		if votes = int64(len(locked.standing(who.people[s.kinds[a.Kind].Pair]))); votes < a.needed {
 			return s.voted(a, d, votes)
 		}
 	}

@@ -111,8 +111,8 @@ func newest(q db.Q, workspaceID string, kinds []any, state *string, below string
 	return rows, err
 }
 
-// vote counts the vote of somebody for a pending approval that is still what was shown, which
-// locks the approval. It returns how many there are then, or 0 if it was not that.
+// vote stores the vote of somebody for a pending approval that is still what was shown, which
+// locks the approval. It returns how many have ever voted then, or 0 if it was not that.
 func vote(tx *db.Tx, a Approval, d decision, by string) (votes int64, first bool, err error) {
 	_, err = tx.Row(`UPDATE approval SET votes = votes + 1 WHERE id = $1 AND digest = $2 AND state = 'pending' AND expires_at > $3 RETURNING votes`,
 		a.ID, d.digest, tx.Now()).Scan(&votes)

@@ -335,3 +335,40 @@ func TestEachPairHasItsOwnSecondPersons(t *testing.T) {
 		}
 	})
 }
+
+// Between two votes the first voter loses what made them an approver.
+func TestVotesOfWhoMayNoLongerApproveDoNotCount(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		b := newBallot(t, n)
+		x := b.x
+		second, third := n.Person(t, x.Member("disbursement_authorizer")), n.Person(t, x.Member("disbursement_authorizer"))
+		for name, lose := range map[string]func(c *servertest.Client){
+			"removed": func(c *servertest.Client) { x.Owner.Delete(x.Path("/members/" + c.UserID)).OK() },
+			"without the role": func(c *servertest.Client) {
+				x.Owner.Post(x.Path("/members"), servertest.Body{"email": c.Email(), "role": "viewer"}).OK()
+				x.Owner.Delete(x.Path("/roles/" + c.UserID + "/disbursement_authorizer")).OK()
+			},
+			"suspended": func(c *servertest.Client) {
+				if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, c.Email()); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				first := n.Person(t, x.Member("disbursement_authorizer"))
+				x.EverybodyCounts()
+				id, _ := b.ask(t, x.Owner.On(t), approval.Request{Needed: 2})
+				if _, err := b.vote(first.On(t), id); err != nil {
+					t.Fatal(err)
+				}
+				lose(first)
+				if got, err := b.vote(second.On(t), id); err != nil || got.State != api.ApprovalPending || len(got.Approvals) != 1 {
+					t.Fatalf("after the second vote: %+v, %v", got, err)
+				}
+				if got, err := b.vote(third.On(t), id); err != nil || got.State != api.ApprovalApproved {
+					t.Errorf("after the third vote: %+v, %v", got, err)
+				}
+			})
+		}
+	})
+}

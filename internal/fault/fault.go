@@ -78,6 +78,8 @@ const (
 	ProcessingFailed   Code = "PROCESSING_FAILED"
 	// AccountNotEmpty is for an account that has money and cannot be closed.
 	AccountNotEmpty Code = "ACCOUNT_NOT_EMPTY"
+	// AccountGuarded is for a transfer by which money would come under weaker rules or limits.
+	AccountGuarded Code = "ACCOUNT_GUARDED"
 	// LimitExceeded is for a payout above a limit that the workspace has set itself.
 	LimitExceeded Code = "LIMIT_EXCEEDED"
 )

@@ -43,6 +43,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"RAIL_UNAVAILABLE":     422,
 		"PROCESSING_FAILED":    422,
 		"LIMIT_EXCEEDED":       422,
+		"ACCOUNT_GUARDED":      422,
 	} {
 		if got := code.Status(); got != want {
 			t.Errorf("%s is %d, want %d", code, got, want)

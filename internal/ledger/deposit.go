@@ -62,6 +62,11 @@ func bookAnnounced(tx *db.Tx, a Account, amount int64, reference string) (d api.
 	return d, err
 }
 
+// HasDeposit reports whether a deposit of an account was announced or booked with a reference.
+func HasDeposit(q db.Q, a Account, amount int64, reference string) (bool, error) {
+	return q.Row(`SELECT id FROM ledger_deposit WHERE account_id = $1 AND reference = $2 AND amount = $3 LIMIT 1`, a.ID, reference, amount).Scan(new(string))
+}
+
 func depositEvent(a Account, d api.Deposit, verb string) audit.Event {
 	event := audit.Event{
 		Action: audit.DepositAnnounced, WorkspaceID: a.WorkspaceID, ResourceID: d.ID,

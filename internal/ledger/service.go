@@ -18,6 +18,9 @@ import (
 type Config struct {
 	LiveAllowed bool     // some rail moves real money
 	Currencies  []string // of the rails; the first one is for accounts that name none
+	// Guard refuses a transfer, in its transaction, that would bring money under weaker rules. Nil
+	// refuses none.
+	Guard func(tx *db.Tx, by db.Caller, from, to Account, amount int64) error
 }
 
 // Service keeps accounts.
@@ -181,7 +184,8 @@ func changed(before, after Account) audit.Event {
 }
 
 // Transfer moves money between two accounts of a workspace. It takes whoever sets the rules of
-// accounts, and not only whoever makes payouts: the money comes under the rules of the other account.
+// accounts, and not only whoever makes payouts: the money comes under the rules of the other account,
+// which must guard it as much.
 func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) (web.Made[api.Transfer], error) {
 	var none web.Made[api.Transfer]
 	source, err := s.enter(ctx, by, in.SourceAccountID, access.AccountsWrite)
@@ -216,6 +220,11 @@ func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) 
 		event.Changes.Add("source_account_id", nil, t.SourceAccountID)
 		event.Changes.Add("destination_account_id", nil, t.DestinationAccountID)
 		event.Changes.Add("amount_cents", nil, t.Amount)
+		if s.config.Guard != nil {
+			if err := s.config.Guard(tx, by, source, destination, in.Amount); err != nil {
+				return none, event, err
+			}
+		}
 		list := []Transaction{{KindTransfer, source.WorkspaceID, t.ID, description, []Move{
 			{source.ID, BucketAvailable, -in.Amount}, {destination.ID, BucketAvailable, in.Amount},
 		}}}

@@ -148,6 +148,9 @@ func ofAll(err error, a ledger.Account, total int64) error {
 // stillPayable returns a fault if a payout that was checked when it was published cannot be paid any
 // more. A rail or a bank that is down is not among it: the payout waits for those.
 func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
+	if err := notContradicted(d.Payout); err != nil {
+		return err
+	}
 	if d.on = s.rails.Named(d.Rail, d.sandbox()); d.on == nil {
 		return fault.New(fault.RailUnavailable, "there is no rail %s any more", d.Rail)
 	}

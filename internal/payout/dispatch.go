@@ -14,7 +14,6 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
 )
@@ -184,108 +183,6 @@ func exchange(ctx context.Context, r *rail.Rail, list []rail.Payment, call func(
 		}
 	}
 	return answers
-}
-
-// downOn returns the institutions that are down, or nil if the rail is down itself.
-func (d *Dispatcher) downOn(ctx context.Context, r *rail.Rail) (down []any, err error) {
-	down = []any{""} // which is no institution
-	err = d.db.Read(ctx, func(q db.Q) error {
-		all, err := rail.Statuses(q, r.Sandbox())
-		for service, s := range all {
-			switch {
-			case s.Status != rail.Down:
-			case service == r.Name || service == r.Connector.Name():
-				down = nil
-				return nil
-			default:
-				down = append(down, service)
-			}
-		}
-		return err
-	})
-	if status, _ := r.Connector.Health(ctx); status == rail.Down {
-		return nil, err
-	}
-	return down, err
-}
-
-// claim makes payouts that are due on a rail processing, each with a new attempt.
-func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail, down []any) (claimed []Payout, err error) {
-	var due bool
-	err = d.db.Read(ctx, func(q db.Q) error {
-		due, err = q.Row(`SELECT id FROM payout WHERE status = 'pending' AND mode = $1 AND rail = $2 AND send_at <= $3 ORDER BY send_at, id LIMIT 1`,
-			mode(r.Sandbox()), r.Name, d.db.Now()).Scan(new(string))
-		return err
-	})
-	if err != nil || !due {
-		return nil, err
-	}
-	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]Payout, audit.Event, error) {
-		none := audit.None("no payout was due")
-		list, err := claimRows(tx, r, down)
-		if err != nil || len(list) == 0 {
-			return nil, none, err
-		}
-		c := newChange(tx.Now(), nil)
-		claimed := make([]Payout, 0, len(list))
-		for _, p := range list {
-			if p.frozen {
-				p.Attempts-- // there is none
-				c.failed(p.Payout, string(fault.AccountFrozen), "", "the account was frozen before the payout was sent")
-				continue
-			}
-			c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, p.Attempts)
-			if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, answered_at, settled_at)
-				VALUES ($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, 0, 0)`,
-				tx.NewID("att"), p.ID, p.Attempts, EndToEndID(p.ID, p.Attempts), d.node, tx.Now()+dispatchLease.Milliseconds(), p.UpdatedAt); err != nil {
-				return nil, none, err
-			}
-			claimed = append(claimed, *p.Payout)
-		}
-		return claimed, audit.All(c.events...), c.store(tx, d.rules)
-	})
-}
-
-// claimable is a payout that is due.
-type claimable struct {
-	*Payout
-	frozen bool // its account is
-}
-
-func claimRows(tx *db.Tx, r *rail.Rail, down []any) ([]claimable, error) {
-	// The rows are locked first, and are due then: without MATERIALIZED, PostgreSQL would look for
-	// them again for each row.
-	sql := db.NewStatement(`WITH due AS MATERIALIZED (SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(r.Sandbox()))
-	sql.Add(` AND rail = `, r.Name)
-	sql.Add(` AND send_at <= `, tx.Now())
-	if len(down) > 1 {
-		addList(sql, ` AND institution_code NOT IN (`, down)
-	}
-	sql.Add(tx.SkipLocked(` ORDER BY send_at, id LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + 1, updated_at = `, tx.Now())
-	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING ` + sentColumns + `, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id)`)
-	var list []claimable
-	err := tx.EachOf(sql, func(r db.Rows) error {
-		list = append(list, claimable{readSent(r), r.Text(afterSent) == api.AccountFrozen})
-		return nil
-	})
-	// The first to be due is the first to be sent.
-	slices.SortFunc(list, func(a, b claimable) int { return cmp.Or(cmp.Compare(a.SendAt, b.SendAt), cmp.Compare(a.ID, b.ID)) })
-	return list, err
-}
-
-// addList adds a list of values and the parenthesis that ends it. It repeats the last one, because
-// each number of values is another statement to prepare.
-func addList(sql *db.Statement, begin string, values []any) {
-	size := 8
-	for size < len(values) {
-		size *= 8
-	}
-	padded := slices.Grow(slices.Clone(values), size-len(values))
-	for len(padded) < size {
-		padded = append(padded, values[len(values)-1])
-	}
-	sql.Add(begin, padded...)
-	sql.Add(`)`)
 }
 
 // ask looks up what became of attempts, those of nodes that have left included.

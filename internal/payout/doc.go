@@ -67,8 +67,9 @@
 //   - The store does not take the answer: the attempt stays sending, and its lease ends.
 //   - The same answer again, from whatever side: nothing.
 //   - An answer that contradicts the one that ended an attempt: it moves no money. The payout needs
-//     attention (contradicted), and the audit log has both. If money moved at the bank for it, a
-//     statement will show that, and it goes to suspense.
+//     attention (contradicted), and the audit log has both. It is not sent again: whoever retries or
+//     approves it is refused, and one that waits is not claimed, so that it can be cancelled. If money
+//     moved at the bank for it, a statement will show that, and it goes to suspense.
 //   - A payment that never came is known after all: if the payout was not claimed again, it goes on
 //     with that attempt. Otherwise it is a contradiction.
 //   - The bank's statement shows a payment that is still processing: it is completed first, and a

@@ -53,7 +53,7 @@ func CancelPending(tx *db.Tx, id string) (bool, error) {
 // RetryFailed makes a failed payout pending again as the service does, and says whether it could.
 func RetryFailed(tx *db.Tx, id string) (bool, error) {
 	p, err := find(tx.Q, id)
-	if err != nil || p.Status != Failed {
+	if err != nil || p.Status != Failed || p.Attention == Contradicted {
 		return false, err
 	}
 	a, err := ledger.FindAccount(tx.Q, p.AccountID)

@@ -20,6 +20,9 @@ type Spending struct {
 	Rail           string
 	Amount         int64
 	At             int64 // when it was taken, in Unix milliseconds
+
+	key    []byte   // DestinationKey as receiving methods have it
+	payees []string // EntryID, and all entries that have the number
 }
 
 // TakeLimits counts a payout, in the transaction that reserves its money, and returns a fault
@@ -29,7 +32,14 @@ func (r *Rules) TakeLimits(tx *db.Tx, p Spending) error {
 	if err != nil {
 		return err
 	}
-	matching := matchingLimits(g.limits, p)
+	if err := p.findPayees(tx.Q, g.limits); err != nil {
+		return err
+	}
+	return takeLimits(tx, g.limits, p)
+}
+
+func takeLimits(tx *db.Tx, limits []limit, p Spending) error {
+	matching := matchingLimits(limits, p)
 	for _, l := range matching {
 		if l.Per == api.LimitPerPayout && p.Amount > l.AmountCents {
 			return exceeded(l, l.AmountCents, nil, p)
@@ -65,6 +75,9 @@ func (r *Rules) GiveBack(tx *db.Tx, p Spending) error {
 	if err != nil {
 		return err
 	}
+	if err := p.findPayees(tx.Q, g.limits); err != nil {
+		return err
+	}
 	for _, u := range uses(matchingLimits(g.limits, p), p) {
 		if u.CreatedAt >= p.At {
 			continue // it did not count the payout
@@ -74,6 +87,24 @@ func (r *Rules) GiveBack(tx *db.Tx, p Spending) error {
 		}
 	}
 	return nil
+}
+
+// maxPayees bounds how many entries with one number are looked for.
+const maxPayees = 100
+
+// findPayees finds all entries whose number is paid, if there are limits of payees: whoever pays the
+// number by another entry, or by none, pays them. What was not payable when the payout was taken does
+// not count, so that GiveBack undoes no more than TakeLimits did.
+func (p *Spending) findPayees(q db.Q, limits []limit) (err error) {
+	p.payees = nil
+	if len(p.key) > 0 && slices.ContainsFunc(limits, func(l limit) bool { return l.EntryID != "" || l.Each == api.EachPayee }) {
+		p.payees, err = db.Collect(q, func(r db.Rows) string { return db.UnpackID("entry", r, 0) }, `SELECT DISTINCT entry_id FROM receiving_method
+			WHERE account_key = $1 AND status = 'active' AND payable_at <= $2 ORDER BY entry_id LIMIT $3`, p.key, p.At, maxPayees)
+	}
+	if p.EntryID != "" && !slices.Contains(p.payees, p.EntryID) {
+		p.payees = append(p.payees, p.EntryID)
+	}
+	return err
 }
 
 // day is the number of the day in Manila, which has no daylight-saving time.
@@ -91,7 +122,7 @@ func matchingLimits(all []limit, p Spending) []limit {
 	var list []limit
 	for _, l := range all {
 		if (l.AccountID == "" || l.AccountID == p.AccountID) && (l.MakerID == "" || l.MakerID == p.MakerID) &&
-			(l.EntryID == "" || l.EntryID == p.EntryID) && (l.Rail == "" || l.Rail == p.Rail) {
+			(l.EntryID == "" || slices.Contains(p.payees, l.EntryID)) && (l.Rail == "" || l.Rail == p.Rail) {
 			list = append(list, l)
 		}
 	}
@@ -119,7 +150,7 @@ func uses(limits []limit, p Spending) []use {
 		case api.EachMaker:
 			of[0] = p.MakerID
 		case api.EachPayee:
-			of = slices.DeleteFunc([]string{p.DestinationKey, p.EntryID}, func(id string) bool { return id == "" })
+			of = slices.DeleteFunc(append([]string{p.DestinationKey}, p.payees...), func(id string) bool { return id == "" })
 			slices.Sort(of)
 		}
 		for _, id := range of {

@@ -139,6 +139,8 @@ func (t *taking) one(n rail.Notice) error {
 		if a != nil {
 			t.decide(a, n.Outcome)
 		}
+	case !n.Booked && n.Kind != rail.Deposited:
+		explained = true // the bank has announced it, and may yet think otherwise
 	case n.Kind == rail.Settled && a != nil:
 		explained = t.settled(a, -n.Amount)
 	case n.Kind == rail.Returned && a != nil:
@@ -175,6 +177,11 @@ func (t *taking) deposited(n rail.Notice) (bool, error) {
 	a, err := ledger.FindAccount(t.tx.Q, n.AccountID)
 	if err != nil || a.Kind != ledger.Customer || a.Mode != t.mode || a.Currency != n.Currency || a.Status == api.AccountClosed || n.Amount <= 0 {
 		return false, err
+	}
+	if !n.Booked && n.Outcome.Reference != "" {
+		if known, err := ledger.HasDeposit(t.tx.Q, a, n.Amount, n.Outcome.Reference); err != nil || known {
+			return true, err // it comes late: the bank has announced or booked it before
+		}
 	}
 	_, event, err := ledger.Deposit(t.tx, a, n.Amount, api.DepositFromBank, cmp.Or(n.Outcome.Reference, n.EndToEndID, n.EntryID), n.Booked)
 	t.events = append(t.events, event)

@@ -15,9 +15,15 @@ import (
 // hear lets the bank tell something in a message of its own.
 func (b *bank) hear(message string, notices ...rail.Notice) {
 	b.t.Helper()
+	b.tell(message, true, notices...)
+}
+
+// tell lets the bank tell what it has booked, or only announced.
+func (b *bank) tell(message string, booked bool, notices ...rail.Notice) {
+	b.t.Helper()
 	for i := range notices {
 		n := &notices[i]
-		n.MessageID, n.Currency, n.Booked = message, "PHP", true
+		n.MessageID, n.Currency, n.Booked = message, "PHP", booked
 		if n.EntryID == "" {
 			n.EntryID = string(n.Kind) + n.EndToEndID
 		}

@@ -88,7 +88,7 @@ func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []er
 	return refused, nil
 }
 
-// or is the more demanding of two needs.
+// or is the more demanding of two needs. API keys may approve only if both let them.
 func (n Need) or(other Need) Need {
 	rank := func(n Need) int {
 		r := 4 * n.Approvals
@@ -100,9 +100,11 @@ func (n Need) or(other Need) Need {
 		}
 		return r
 	}
+	keys := (n.Approvals == 0 || n.KeysMay) && (other.Approvals == 0 || other.KeysMay)
 	if n.Why == "" || rank(other) > rank(n) {
-		return other
+		n = other
 	}
+	n.KeysMay = n.KeysMay && keys
 	return n
 }
 
@@ -159,5 +161,5 @@ func (p Payout) reserved() ledger.Reserved {
 // spending is what counts for the limits of a workspace.
 func (p Payout) spending() Spending {
 	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, MakerID: p.MakerID, EntryID: p.EntryID,
-		DestinationKey: hex.EncodeToString(p.key), Rail: p.Rail, Amount: p.Amount, At: p.ReservedAt}
+		DestinationKey: hex.EncodeToString(p.key), key: p.key, Rail: p.Rail, Amount: p.Amount, At: p.ReservedAt}
 }

@@ -19,21 +19,34 @@ type Need struct {
 	Why       string
 }
 
-// Need returns what a payout needs. A later change of rules does not affect it.
+// Need returns what a payout needs: of the rules that match it the most demanding one holds, and API
+// keys may approve only if all of them say so. A later change of rules does not affect it.
 func (r *Rules) Need(q db.Q, workspaceID, accountID, rail string, amount int64, by db.Caller) (Need, error) {
 	g, err := r.guard(q, workspaceID)
 	if err != nil {
 		return Need{}, err
 	}
 	var holds *rule
+	people := ""
 	for i, one := range g.rules {
-		if one.matches(accountID, rail, amount, by) && (holds == nil || demand(one.ApprovalRuleTerms).compare(demand(holds.ApprovalRuleTerms)) > 0) {
+		if !one.matches(accountID, rail, amount, by) {
+			continue
+		}
+		if one.Approvals > 0 && !one.KeysMayApprove {
+			people = one.ID
+		}
+		if holds == nil || demand(one.ApprovalRuleTerms).compare(demand(holds.ApprovalRuleTerms)) > 0 {
 			holds = &g.rules[i]
 		}
 	}
 	switch {
 	case holds != nil:
-		return Need{int(holds.Approvals), holds.Role, holds.KeysMayApprove, "The rule " + holds.ID + " holds: " + ruleText(holds.ApprovalRuleTerms) + "."}, nil
+		need := Need{int(holds.Approvals), holds.Role, holds.KeysMayApprove, "The rule " + holds.ID + " holds: " + ruleText(holds.ApprovalRuleTerms) + "."}
+		if need.KeysMay && people != "" {
+			need.KeysMay = false
+			need.Why += " By the rule " + people + " API keys may not approve."
+		}
+		return need, nil
 	case g.people.At(r.db.Now()).Demanded():
 		return Need{Approvals: 1, Why: "Another person has to approve, because the workspace has one who may make payouts and another who may approve them."}, nil
 	}
@@ -68,6 +81,12 @@ func (d demand) compare(other demand) int {
 		return n
 	}
 	return cmp.Compare(rank(d), rank(other))
+}
+
+// weaker reports whether a demand guards less than another in any way: even many approvals are
+// weaker than a single one if API keys may give them, and only people that.
+func (d demand) weaker(than demand) bool {
+	return d.compare(than) < 0 || d.KeysMayApprove && than.Approvals > 0 && !than.KeysMayApprove
 }
 
 // byDefault is what holds for what no rule matches.

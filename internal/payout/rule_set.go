@@ -48,7 +48,7 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 		if err == nil {
 			err = checkRule(tx.Q, u)
 		}
-		if err == nil && demand(u.ApprovalRuleTerms).compare(byDefault(people)) < 0 {
+		if err == nil && demand(u.ApprovalRuleTerms).weaker(byDefault(people)) {
 			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u}})
 		}
@@ -122,9 +122,9 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 // none.
 func loosened(all []rule, at int, people access.SecondPerson) bool {
 	own := demand(all[at].ApprovalRuleTerms)
-	less := byDefault(people).compare(own) < 0
+	less := byDefault(people).weaker(own)
 	for i, other := range all {
-		less = less || i != at && other.holds() && demand(other.ApprovalRuleTerms).compare(own) < 0
+		less = less || i != at && other.holds() && demand(other.ApprovalRuleTerms).weaker(own)
 	}
 	return less
 }

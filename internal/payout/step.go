@@ -18,6 +18,16 @@ func wrongState(p Payout, step string) error {
 	return &fault.Fault{Code: fault.PayoutState, Message: "the payout is " + p.Status + ": it cannot be " + step, Details: api.PayoutStateDetails{Status: p.Status}}
 }
 
+// notContradicted returns a fault if the rail has said two things about a payout: it may have been
+// paid, and whoever pays it again may pay it twice.
+func notContradicted(p Payout) error {
+	if p.Attention != Contradicted {
+		return nil
+	}
+	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
+		Message: "the rail contradicts itself about this payout, so it may have been paid: ask the bank, and make a new payout if it was not"}
+}
+
 // change lets somebody take a step with a payout that is in one of these states. The function gets
 // the payout, which is locked.
 func (s *Service) change(ctx context.Context, by db.Caller, p Payout, step string, from []string,
@@ -123,11 +133,12 @@ func (s *Service) Publish(ctx context.Context, by db.Caller, in Input) (api.Payo
 }
 
 // Retry lets a payout that failed be sent again, by the same rail. Who approved it has approved that,
-// as long as their approval is not too old and would still be enough; otherwise it is asked for again.
+// as long as their approval is not too old and would still be enough, and they may still approve;
+// otherwise it is asked for again.
 func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	return s.goOn(ctx, by, in.ID, step{name: "retried: only one that failed can", from: Failed, action: audit.PayoutRetried, text: "Asked to pay once more",
 		before: func(tx *db.Tx, d *draft) error {
-			holds, err := approval.Holds(tx, d.ApprovalID, d.need.Approvals, d.need.Role)
+			holds, err := approval.Holds(tx, access.Payouts, d.ApprovalID, d.need.Approvals, d.need.Role, d.need.KeysMay)
 			if holds {
 				d.need = Need{Why: "it was approved before"}
 			}
@@ -171,6 +182,9 @@ func (s *Service) goOn(ctx context.Context, by db.Caller, id string, to step) (a
 	return s.change(ctx, by, p, to.name, []string{to.from}, func(tx *db.Tx, d *draft) (audit.Event, error) {
 		if d.Version != p.Version || d.Attempts != p.Attempts {
 			return audit.Event{}, changed()
+		}
+		if err := notContradicted(d.Payout); err != nil { // as it is now, and not when it was checked
+			return audit.Event{}, err
 		}
 		*d = *checked
 		if to.before != nil {

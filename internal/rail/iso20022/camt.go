@@ -1,6 +1,7 @@
 package iso20022
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
@@ -151,7 +152,7 @@ func (d *reader) entry(e entry) error {
 		}
 	}
 	for _, t := range all {
-		if err := d.moved(e, t); err != nil {
+		if err := d.moved(e, t, len(all) == 1); err != nil {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func (d *reader) batch(e entry, total int64) (bool, error) {
 			}
 			for _, p := range payments {
 				one := transaction{EndToEndId: p.id, CdtDbtInd: "DBIT", Amt: amount{p.currency, rail.Decimal(p.amount, p.currency)}}
-				if err := d.moved(e, one); err != nil {
+				if err := d.moved(e, one, len(payments) == 1); err != nil {
 					return false, err
 				}
 			}
@@ -185,18 +186,18 @@ func (d *reader) batch(e entry, total int64) (bool, error) {
 	return false, nil
 }
 
-// moved adds the notice of a transaction.
-func (d *reader) moved(e entry, t transaction) error {
+// moved adds the notice of a transaction, which may be alone in its entry.
+func (d *reader) moved(e entry, t transaction, alone bool) error {
 	trim(&t.EndToEndId, &t.AcctSvcrRef, &t.Family)
 	sum, err := value(t.Amt, t.CdtDbtInd)
 	if err != nil {
 		return err
 	}
 	n := rail.Notice{Kind: rail.Unmatched, Amount: sum, Currency: t.Amt.Ccy, Booked: e.Status == "BOOK", EndToEndID: t.EndToEndId}
-	n.MessageID, n.EntryID = d.named(e, t, sum)
-	n.Outcome.Reference = t.AcctSvcrRef
-	if n.Outcome.Reference == "" {
-		n.Outcome.Reference = e.AcctSvcrRef
+	n.MessageID, n.EntryID = d.named(e, t, alone, sum)
+	n.Outcome.Reference = cmp.Or(t.AcctSvcrRef, e.AcctSvcrRef)
+	if alone {
+		n.Outcome.Reference = cmp.Or(e.AcctSvcrRef, t.AcctSvcrRef)
 	}
 	said := slices.Concat(t.Free, t.References, []string{t.AddtlTxInf, e.AddtlNtryInf})
 	n.Text = strings.Join(strings.Fields(strings.Join(said, " ")), " ")
@@ -225,17 +226,17 @@ func (d *reader) moved(e entry, t transaction) error {
 func isNone(id string) bool { return id == "NOTPROVIDED" || id == "NONREF" }
 
 // named returns the names of a notice. By the bank's own reference an entry has the same name in a
-// notification and in the statement after it, so that it counts once; without one it has a name
-// in its message. Announced and booked are two.
-func (d *reader) named(e entry, t transaction, sum int64) (message, name string) {
-	reference := t.AcctSvcrRef
-	if reference == "" {
-		reference = e.AcctSvcrRef
-	}
+// notification and in the statement after it, so that it counts once, also if one of them has fewer
+// details; without one it has a name in its message. Announced and booked are two.
+func (d *reader) named(e entry, t transaction, alone bool, sum int64) (message, name string) {
 	ending := "/" + strconv.FormatInt(sum, 10) + "/" + e.Status
-	if reference != "" {
-		// A batch has one reference for many payments.
-		return d.c.DebtorAccount, reference + "/" + t.EndToEndId + ending
+	switch {
+	case alone && e.AcctSvcrRef != "":
+		return d.c.DebtorAccount, e.AcctSvcrRef + ending
+	case t.AcctSvcrRef != "" && t.AcctSvcrRef != e.AcctSvcrRef:
+		return d.c.DebtorAccount, t.AcctSvcrRef + ending
+	case e.AcctSvcrRef != "": // one reference for many payments
+		return d.c.DebtorAccount, e.AcctSvcrRef + "/" + t.EndToEndId + ending
 	}
 	switch {
 	case t.EndToEndId != "" && !isNone(t.EndToEndId):

@@ -155,9 +155,35 @@ func TestStatementsTellWhatMoved(t *testing.T) {
 	golden(t, "camt053.txt", statement)
 	golden(t, "camt054.txt", notification)
 	// What a notification told has the same name in the statement after it, so that it counts once.
-	for _, name := range []string{"001234567890 BANK1/PO1A1/-1/BOOK |", "001234567890 BANK5/NOTPROVIDED/100050/BOOK |"} {
+	for _, name := range []string{"001234567890 BANK1/-1/BOOK |", "001234567890 BANK5/100050/BOOK |"} {
 		if !strings.Contains(statement, name) || !strings.Contains(notification, name) {
 			t.Errorf("%q is not in both", name)
+		}
+	}
+}
+
+// The bank has one reference for an entry, and tells more about it in one file than in the other.
+func TestAnEntryHasOneNameWithAndWithoutDetails(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir())
+	file := func(kind, list, one, entry, details string) string {
+		return `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:` + kind + `"><` + list + `><GrpHdr><MsgId>` + kind + `</MsgId></GrpHdr><` + one +
+			`><Acct><Id><Othr><Id>001234567890</Id></Othr></Id></Acct><Ntry><Amt Ccy="PHP">7.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>` + entry +
+			`<NtryDtls><TxDtls>` + details + `<RmtInf><Ustrd>` + account + `</Ustrd></RmtInf></TxDtls></NtryDtls></Ntry></` + one + `></` + list + `></Document>`
+	}
+	statement := func(entry, details string) string {
+		return b.hear(file("camt.053.001.08", "BkToCstmrStmt", "Stmt", entry, details))
+	}
+	const want = "001234567890 R1/700/BOOK | deposited 700 PHP booked=true"
+	got := b.hear(file("camt.054.001.08", "BkToCstmrDbtCdtNtfctn", "Ntfctn", `<AcctSvcrRef>R1</AcctSvcrRef>`, `<Refs><AcctSvcrRef>T1</AcctSvcrRef><EndToEndId>E1</EndToEndId></Refs>`))
+	for name, got := range map[string]string{
+		"the notification":          got,
+		"a statement with no more":  statement(`<AcctSvcrRef>R1</AcctSvcrRef>`, ``),
+		"one with an end-to-end id": statement(`<AcctSvcrRef>R1</AcctSvcrRef>`, `<Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs>`),
+		"one with it further in":    statement(``, `<Refs><AcctSvcrRef>R1</AcctSvcrRef></Refs>`),
+	} {
+		if !strings.HasPrefix(got, want) || !strings.Contains(got, `"R1" |`) {
+			t.Errorf("%s says %s", name, got)
 		}
 	}
 }

@@ -1,0 +1,76 @@
+package payout
+
+import (
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+)
+
+// GuardTransfer refuses to move money to another account of the workspace by which it would come
+// under weaker rules or limits: whoever does that could pay alone what others have to approve. It counts
+// what is moved for the limits by day of the source. The transaction that moves the money calls it.
+//
+// What guards the source must guard the destination, too: for each rule that names the source there
+// is one that demands as much of the same payouts from the destination, and the same for limits; and
+// no rule that names the destination alone demands less than there is without rules.
+func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, amount int64) error {
+	g, err := r.guard(tx.Q, from.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	if why := g.looser(from.ID, to.ID, tx.Now()); why != "" {
+		return fault.New(fault.AccountGuarded, "payouts from %s are guarded less than those from %s: %s", to.ID, from.ID, why)
+	}
+	ofAccount := slices.DeleteFunc(slices.Clone(g.limits), func(l limit) bool {
+		return l.Per != api.LimitPerDay || l.AccountID != from.ID && l.Each != api.EachAccount
+	})
+	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, MakerID: by.ID, Amount: amount, At: tx.Now()})
+}
+
+// looser says by what the payouts of an account are guarded less than those of another; "" if they
+// are not.
+func (g guard) looser(from, to string, now int64) string {
+	covered := func(u rule, by string, enough func(other demand) bool) bool {
+		return slices.ContainsFunc(g.rules, func(other rule) bool {
+			return (other.AccountID == "" || other.AccountID == by) && other.covers(u) && enough(demand(other.ApprovalRuleTerms))
+		})
+	}
+	without := byDefault(g.people.At(now))
+	for _, u := range g.rules {
+		own := demand(u.ApprovalRuleTerms)
+		switch {
+		case u.AccountID == from && u.Approvals > 0 && !covered(u, to, func(other demand) bool { return !other.weaker(own) }),
+			u.AccountID == to && own.weaker(without) && !covered(u, from, func(other demand) bool { return !own.weaker(other) }):
+			return ruleText(u.ApprovalRuleTerms)
+		}
+	}
+	for _, l := range g.limits {
+		if l.AccountID == from && !slices.ContainsFunc(g.limits, func(other limit) bool { return other.boundsAs(l, to) }) {
+			return limitText(l.PayoutLimit)
+		}
+	}
+	return ""
+}
+
+// covers reports whether a rule is about all payouts that another one is about, whatever account they are from.
+func (u rule) covers(other rule) bool {
+	return (u.Rail == "" || u.Rail == other.Rail) && (u.ClientID == "" || u.ClientID == other.ClientID) &&
+		(u.AboveCents == nil || other.AboveCents != nil && *other.AboveCents >= *u.AboveCents) &&
+		(u.UpToCents == nil || other.UpToCents != nil && *other.UpToCents <= *u.UpToCents)
+}
+
+// boundsAs reports whether a limit allows an account no more than another limit allows its own.
+func (l limit) boundsAs(other limit, account string) bool {
+	each := func(l limit) string {
+		if l.Each == api.EachAccount { // it is about one of them
+			return ""
+		}
+		return l.Each
+	}
+	return (l.AccountID == "" || l.AccountID == account) && l.Per == other.Per && (each(l) == "" || each(l) == each(other)) &&
+		(l.MakerID == "" || l.MakerID == other.MakerID) && (l.EntryID == "" || l.EntryID == other.EntryID) && (l.Rail == "" || l.Rail == other.Rail) &&
+		l.AmountCents <= other.AmountCents && (other.Count == 0 || l.Count > 0 && l.Count <= other.Count)
+}
