@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/db"
@@ -68,19 +69,15 @@ type Reserved struct {
 	Description string
 }
 
-// move makes a transaction of each, from one place to another.
-func move(tx *db.Tx, kind Kind, list []Reserved, from, to func(r Reserved) (string, Bucket)) error {
+// moves makes a transaction of each, from one place to another.
+func moves(kind Kind, list []Reserved, from, to func(r Reserved) (string, Bucket)) []Transaction {
 	all := make([]Transaction, len(list))
 	for i, r := range list {
-		if r.Amount <= 0 {
-			return fmt.Errorf("%s %d of %s", kind, r.Amount, r.Reference)
-		}
 		fromID, fromBucket := from(r)
 		toID, toBucket := to(r)
 		all[i] = Transaction{kind, r.WorkspaceID, r.Reference, r.Description, []Move{{fromID, fromBucket, -r.Amount}, {toID, toBucket, r.Amount}}}
 	}
-	_, err := Post(tx, all...)
-	return err
+	return all
 }
 
 func available(r Reserved) (string, Bucket) { return r.AccountID, BucketAvailable }
@@ -95,24 +92,20 @@ func bank(r Reserved) (string, Bucket) {
 	return SystemAccount(Bank, r.Currency, r.Mode), BucketAvailable
 }
 
-// Release gives reserved money back: the payouts failed, or were cancelled.
-func Release(tx *db.Tx, list []Reserved) error {
-	return move(tx, KindRelease, list, reserved, available)
+// Ends are payouts of which something was heard. A payout may be in several lists: what is completed
+// may be settled as well, and what is settled may be returned.
+type Ends struct {
+	Released  []Reserved // they failed, or were cancelled: their money is available again
+	Completed []Reserved // the payees have it
+	Settled   []Reserved // the bank's statement shows what was completed
+	Returned  []Reserved // the bank has sent it back; to suspense if the account is closed
 }
 
-// Complete takes reserved money out of its accounts: the payees have it.
-func Complete(tx *db.Tx, list []Reserved) error {
-	return move(tx, KindComplete, list, reserved, clearing)
-}
-
-// Settle says that the bank's statement shows payouts that were completed.
-func Settle(tx *db.Tx, list []Reserved) error { return move(tx, KindSettle, list, clearing, bank) }
-
-// Return puts money back that the bank has returned after its payout was completed and settled. That
-// of an account that is closed goes to suspense.
-func Return(tx *db.Tx, list []Reserved) error {
+// End moves the money of payouts, all of it in one Post: with one for each list, two that have the same
+// accounts in different lists would wait for each other.
+func End(tx *db.Tx, e Ends) error {
 	closed := map[string]bool{}
-	for _, r := range list {
+	for _, r := range e.Returned {
 		if _, known := closed[r.AccountID]; known {
 			continue
 		}
@@ -122,10 +115,34 @@ func Return(tx *db.Tx, list []Reserved) error {
 		}
 		closed[r.AccountID] = a.Status == api.AccountClosed
 	}
-	return move(tx, KindReturn, list, bank, func(r Reserved) (string, Bucket) {
+	back := func(r Reserved) (string, Bucket) {
 		if closed[r.AccountID] {
 			return SystemAccount(Suspense, r.Currency, r.Mode), BucketAvailable
 		}
 		return available(r)
-	})
+	}
+	all := slices.Concat(moves(KindRelease, e.Released, reserved, available), moves(KindComplete, e.Completed, reserved, clearing),
+		moves(KindSettle, e.Settled, clearing, bank), moves(KindReturn, e.Returned, bank, back))
+	for _, t := range all {
+		if amount := t.Moves[1].Amount; amount <= 0 {
+			return fmt.Errorf("%s %d of %s", t.Kind, amount, t.Reference)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := Post(tx, all...)
+	return err
 }
+
+// Release gives reserved money back: the payouts failed, or were cancelled.
+func Release(tx *db.Tx, list []Reserved) error { return End(tx, Ends{Released: list}) }
+
+// Complete takes reserved money out of its accounts: the payees have it.
+func Complete(tx *db.Tx, list []Reserved) error { return End(tx, Ends{Completed: list}) }
+
+// Settle says that the bank's statement shows payouts that were completed.
+func Settle(tx *db.Tx, list []Reserved) error { return End(tx, Ends{Settled: list}) }
+
+// Return puts money back that the bank has returned after its payout was completed and settled.
+func Return(tx *db.Tx, list []Reserved) error { return End(tx, Ends{Returned: list}) }

@@ -344,16 +344,5 @@ func (c *change) store(tx *db.Tx, rules *Rules) error {
 			return err
 		}
 	}
-	// What is completed may be settled, and what is completed or settled may be returned.
-	for _, movement := range []struct {
-		list []ledger.Reserved
-		move func(*db.Tx, []ledger.Reserved) error
-	}{{released, ledger.Release}, {c.complete, ledger.Complete}, {c.settle, ledger.Settle}, {c.giveBack, ledger.Return}} {
-		if len(movement.list) > 0 {
-			if err := movement.move(tx, movement.list); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return ledger.End(tx, ledger.Ends{Released: released, Completed: c.complete, Settled: c.settle, Returned: c.giveBack})
 }
