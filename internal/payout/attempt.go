@@ -20,6 +20,8 @@ const Contradicted = "contradicted"
 const (
 	// attentionAfter is how long an outcome may be unknown before somebody is told.
 	attentionAfter = 15 * 60 * 1000
+	// decidedWithin is how long a rail that has a payment may take to decide before somebody is told.
+	decidedWithin = 5 * 24 * 60 * 60 * 1000
 	// firstAsk and lastAsk bound how long it takes until a rail is asked again. Both are milliseconds.
 	firstAsk, lastAsk = 2 * 1000, 5 * 60 * 1000
 )
@@ -139,7 +141,13 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		c.tell(audit.PayoutNeverCame, p, Processing, "Attempt %d of the payout never came to %s: it is sent again", a.number, p.Rail)
 	case rail.Accepted:
 		a.state, a.askAt = rail.Accepted, c.askAgain(a)
-		c.known(p)
+		if c.now-a.createdAt < decidedWithin {
+			c.known(p)
+		} else if p.Attention == "" {
+			c.touch(p)
+			p.Attention, p.UpdatedAt = OutcomeUnknown, c.now
+			c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has it for 5 days and has not decided", p.Rail)
+		}
 	default:
 		a.state, a.askAt = rail.Unknown, c.askAgain(a)
 		if first {

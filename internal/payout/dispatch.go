@@ -47,6 +47,7 @@ type Alarms struct {
 	FloatShort   atomic.Uint64 // payments that a rail refused because our own account with the bank is short
 	Contradicted atomic.Uint64 // answers that contradict an earlier one
 	Suspended    atomic.Uint64 // notices that went to suspense
+	Untaken      atomic.Uint64 // notices that could not be taken, at each try
 }
 
 // NewDispatcher returns the dispatcher of a node.

@@ -62,7 +62,8 @@
 //   - It dies after the rail has answered: the same.
 //   - The rail does not answer in time, or with an error: unknown. The money stays reserved, and the
 //     rail is asked after 2 seconds, then 4, and so on up to 5 minutes. After 15 minutes the payout
-//     needs attention (outcome_unknown), and the rail is asked still.
+//     needs attention (outcome_unknown), and the rail is asked still. So does one that its rail has
+//     accepted and not decided for 5 days.
 //   - The rail answers that it has the payment already (duplicate): it was sent, so it is asked about.
 //   - The store does not take the answer: the attempt stays sending, and its lease ends.
 //   - The same answer again, from whatever side: nothing.
@@ -75,6 +76,8 @@
 //   - The bank's statement shows a payment that is still processing: it is completed first, and a
 //     return of it completes and then reverses it.
 //   - A notice matches no payment of ours, or not its amount: suspense, where it moved money.
+//   - A notice cannot be taken: the others of its message are, and it is tried again. The log and a
+//     metric tell it.
 //   - Two nodes take the same notice: the primary key of rail_notice lets one of them.
 //   - The number of the account cannot be read, because its vault key is lost: nothing was sent, and
 //     the payout fails.

@@ -14,8 +14,8 @@ import (
 	"bursar/internal/rail"
 )
 
-// receive takes what a connector tells by itself. A message that cannot be taken stays where it is,
-// and does not keep others from being taken.
+// receive takes what a connector tells by itself. A notice or a message that cannot be taken stays where
+// it is, is tried again, and does not keep others from being taken.
 func (d *Dispatcher) receive(ctx context.Context, from rail.Connector) (worked bool, err error) {
 	messages, err := from.Receive(ctx)
 	for _, m := range messages {
@@ -29,16 +29,43 @@ func (d *Dispatcher) receive(ctx context.Context, from rail.Connector) (worked b
 }
 
 func (d *Dispatcher) takeMessage(ctx context.Context, from rail.Connector, m rail.Message) error {
+	var left []rail.Notice
+	var failed error
 	for some := range slices.Chunk(m.Notices, dispatchBatch) {
-		err := d.take(ctx, from, some)
-		if db.IsUnique(err) { // another node has taken one of them meanwhile
-			err = d.take(ctx, from, some)
-		}
-		if err != nil {
-			return err
-		}
+		more, err := d.takeSome(ctx, from, some)
+		left, failed = append(left, more...), errors.Join(failed, err)
 	}
-	return from.Done(ctx, m)
+	// Of a payment that has a notice left nothing is done: a connector may tell all of it at once.
+	m.Notices = slices.DeleteFunc(slices.Clone(m.Notices), func(n rail.Notice) bool {
+		return slices.ContainsFunc(left, func(l rail.Notice) bool { return l == n || n.EndToEndID != "" && l.EndToEndID == n.EndToEndID })
+	})
+	m.Left = len(left)
+	return errors.Join(failed, from.Done(ctx, m))
+}
+
+// takeSome takes notices, all of them in one transaction or, if that fails, as many as it can. It
+// returns those that are left.
+func (d *Dispatcher) takeSome(ctx context.Context, from rail.Connector, list []rail.Notice) (left []rail.Notice, err error) {
+	err = d.take(ctx, from, list)
+	if db.IsUnique(err) { // another node has taken one of them meanwhile
+		err = d.take(ctx, from, list)
+	}
+	switch {
+	case err == nil:
+		return nil, nil
+	case len(list) == 1:
+		d.Untaken.Add(1)
+		return list, err
+	case d.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(`SELECT 1`).Scan(new(int64))
+		return err
+	}) != nil: // it is the store that fails, and not one of them
+		return list, err
+	}
+	half := len(list) / 2
+	first, err := d.takeSome(ctx, from, list[:half])
+	second, failed := d.takeSome(ctx, from, list[half:])
+	return slices.Concat(first, second), errors.Join(err, failed)
 }
 
 // take stores notices with their effects.

@@ -105,6 +105,8 @@ type Notice struct {
 type Message struct {
 	ID      string
 	Notices []Notice
+	// Left is how many notices could not be taken, for Done.
+	Left int
 }
 
 // Connector reaches rails. All methods can be called at the same time.
@@ -122,7 +124,8 @@ type Connector interface {
 	LookUp(ctx context.Context, r *Rail, list []Payment) ([]Outcome, error)
 	// Receive returns messages that came in and that are not done. It does not wait for any.
 	Receive(ctx context.Context) ([]Message, error)
-	// Done says that all notices of a message are stored. Until then Receive returns it again.
+	// Done says that these notices of a message are stored. As long as some are left, Receive
+	// returns it again, with those that are left at least.
 	Done(ctx context.Context, m Message) error
 	// Health says how the connector is. The status is one of Up, Degraded and Down.
 	Health(ctx context.Context) (Status, string)

@@ -1,6 +1,7 @@
 package iso20022
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,12 +29,18 @@ const (
 )
 
 // Receive implements rail.Connector. It returns files in the order of their names, and puts those
-// aside that it does not take.
+// aside that it does not take. If there are more than it returns at once, it goes on with those the
+// next time: files of which something is left do not keep others waiting.
 func (c *Connector) Receive(ctx context.Context) ([]rail.Message, error) {
 	files, err := os.ReadDir(c.path("in"))
 	if err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next, _ := slices.BinarySearchFunc(files, c.last, func(file os.DirEntry, last string) int { return cmp.Compare(file.Name(), last+"\x00") })
+	files = slices.Concat(files[next:], files[:next])
+	c.last = ""
 	var all []rail.Message
 	var failed []error
 	for _, file := range files {
@@ -49,6 +56,9 @@ func (c *Connector) Receive(ctx context.Context) ([]rail.Message, error) {
 			failed = append(failed, fmt.Errorf("read %s: %w", file.Name(), err))
 		case err == nil && m.ID != "":
 			all = append(all, m)
+		}
+		if len(all) == filesAtOnce {
+			c.last = file.Name()
 		}
 	}
 	if len(all) > 0 {
@@ -87,8 +97,12 @@ func (c *Connector) take(ctx context.Context, name string) (rail.Message, error)
 	return rail.Message{ID: name + " " + source.sum(), Notices: notices}, nil
 }
 
-// Done implements rail.Connector. A file of the same name that came since stays.
+// Done implements rail.Connector. A file of the same name that came since stays, and so does one of
+// which something is left.
 func (c *Connector) Done(ctx context.Context, m rail.Message) error {
+	if m.Left > 0 {
+		return nil
+	}
 	at := strings.LastIndexByte(m.ID, ' ')
 	if at < 0 {
 		return fmt.Errorf("%q is no message of this connector", m.ID)

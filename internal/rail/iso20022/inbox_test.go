@@ -321,6 +321,28 @@ func TestAFileStaysUntilItIsDone(t *testing.T) {
 	}
 }
 
+func TestFilesOfWhichSomethingIsLeftKeepNoOthersWaiting(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir())
+	text := testdata(t, "camt054.xml")
+	for i := range 10 {
+		b.brings(fmt.Sprintf("%d.xml", i), text)
+	}
+	heard := map[string]int{}
+	for range 5 {
+		for _, m := range b.receive() {
+			heard[m.ID[:1]]++
+			m.Left = 1
+			b.must(b.Done(t.Context(), m))
+		}
+	}
+	for i := range 10 {
+		if n := heard[fmt.Sprint(i)]; n < 4 {
+			t.Errorf("the file %d was read %d times", i, n)
+		}
+	}
+}
+
 func TestOnlyWholeFilesAreRead(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir())

@@ -26,6 +26,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -66,6 +67,9 @@ type Connector struct {
 	Settings
 	zone  *time.Location
 	since int64 // when sent/ was made, in Unix milliseconds
+
+	mu   sync.Mutex
+	last string // the file that Receive has returned last
 }
 
 var _ rail.Connector = (*Connector)(nil)

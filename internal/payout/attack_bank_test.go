@@ -1,0 +1,180 @@
+package payout_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/db/dbtest"
+	"bursar/internal/rail"
+	"bursar/internal/server/servertest"
+)
+
+// A bank announces a debit, a return and a deposit, and books only the deposit, after which it
+// announces that once more.
+func TestWhatABankOnlyAnnouncesMovesNoMoney(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		sent, done := b.pay(number("9011"))[0], b.pay(number("9011"))[0]
+		b.turn()
+		b.hear("statuses", decided(done, rail.Completed, ""))
+		before := b.balances(b.account)
+		deposit := rail.Notice{Kind: rail.Deposited, AccountID: b.account.ID, Amount: 700, Outcome: rail.Outcome{Reference: "R1"}}
+		announce := func(message string, notices ...rail.Notice) {
+			t.Helper()
+			b.tell(message, false, notices...)
+		}
+		pending := func(want int64) {
+			t.Helper()
+			if got := b.count(`SELECT pending FROM ledger_account WHERE id = $1`, b.account.ID); got != want {
+				t.Errorf("%d are pending, want %d", got, want)
+			}
+		}
+		announce("notification 1", settled(sent), returned(done), deposit, rail.Notice{Kind: rail.Unmatched, EntryID: "x", Amount: -5})
+		b.is(sent, "processing")
+		b.is(done, "completed")
+		pending(700)
+		announce("notification 2", deposit) // in another file, under another name
+		pending(700)
+		if got := b.balances(b.account); got != before {
+			t.Errorf("the account has %s, want %s", got, before)
+		}
+		b.hear("statement 1", deposit)
+		pending(0)
+		announce("notification 3", deposit)
+		pending(0)
+		if n := b.count(`SELECT count(*) FROM ledger_deposit`); n != 1 {
+			t.Errorf("there are %d deposits", n)
+		}
+		if n := b.count(`SELECT count(*) FROM ledger_transaction WHERE kind IN ('suspend', 'settle', 'return')`); n != 0 {
+			t.Errorf("%d transactions for what is not booked", n)
+		}
+	})
+}
+
+// A notice that can never be taken stands between two that can, in one message.
+func TestANoticeThatCannotBeTakenKeepsNoOtherWaiting(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		first, second := b.pay(number("9011"))[0], b.pay(number("9011"))[0]
+		b.turn()
+		poison := rail.Notice{Kind: rail.Deposited, EntryID: "poison", AccountID: b.account.ID, Amount: 1 << 60, Outcome: rail.Outcome{Reference: "R1"}}
+		notices := []rail.Notice{decided(first, rail.Completed, ""), poison, decided(second, rail.Completed, "")}
+		for i := range notices {
+			n := &notices[i]
+			n.MessageID, n.Currency, n.Booked = "file", "PHP", true
+			if n.EntryID == "" {
+				n.EntryID = n.EndToEndID
+			}
+		}
+		b.line.receive = func() []rail.Message { return []rail.Message{{ID: "file", Notices: notices}} }
+		for try := range uint64(2) {
+			if _, err := b.Turn(t.Context()); err == nil || !strings.Contains(err.Error(), "entry poison") {
+				t.Fatalf("it is told as %v", err)
+			}
+			b.is(first, "completed")
+			b.is(second, "completed")
+			if n := b.Untaken.Load(); n != try+1 {
+				t.Errorf("%d tries were counted, want %d", n, try+1)
+			}
+		}
+	})
+}
+
+// A bank that has a payment and never says what became of it is not silent for ever.
+func TestAPayoutThatIsNotDecidedForFiveDaysNeedsAttention(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9011"))[0]
+		b.turn()
+		b.clock.advance(5*24*time.Hour - time.Minute)
+		b.turn()
+		b.is(id, "processing")
+		b.clock.advance(10 * time.Minute)
+		b.turn()
+		b.is(id, "processing outcome_unknown")
+		b.clock.advance(time.Hour)
+		b.turn()
+		equal(t, "the audit log", b.told(id), []string{"sent", "needs_attention"})
+		b.hear("at last", decided(id, rail.Completed, ""))
+		b.is(id, "completed")
+	})
+}
+
+// All tenants of a sandbox share its bank: none of them fills it.
+func TestAnAccountOfTheSandboxIsNotFilledWithoutEnd(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		account := x.Account(0)
+		deposit := func(amount int64) *servertest.Answer {
+			return x.Owner.Post("/v2/simulations/deposits", body{"account_id": account, "amount_cents": amount})
+		}
+		deposit(1_000_000_000_001).Invalid("amount_cents")
+		deposit(999_999_999_999).Created()
+		pay(x.Owner, account, 5_000) // what is reserved is held as well
+		deposit(2).Invalid("amount_cents")
+		deposit(1).Created()
+		has(x.Owner, account, 999_999_995_000, 5_000)
+	})
+}
+
+// Another tenant's payout is not there: not to read, and not to drive.
+func TestNothingOfAnotherTenantsPayoutsIsThere(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, other := n.Tenant(t), n.Tenant(t).Owner
+		account := x.Account(100_000)
+		id := x.Sent(number("9011"))
+		batch := x.Owner.Post(batches, batch(account, 1_000)).Created().Text("id")
+		rule := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1}).Created().Text("id")
+		limit := x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "amount_cents": 1}).Created().Text("id")
+		for _, path := range []string{
+			payouts + "/" + id, payouts + "/" + id + "?reveal=true", payouts + "/" + id + "/receipt", payouts + "?workspace_id=" + x.WorkspaceID,
+			payouts + "?source_account_id=" + account, batches + "/" + batch, "/v2/approval-rules?workspace_id=" + x.WorkspaceID, "/v2/limits?workspace_id=" + x.WorkspaceID,
+			"/v2/accounts/" + account + "/postings", "/v2/deposits?workspace_id=" + x.WorkspaceID,
+		} {
+			if got := other.Get(path); got.Status == 200 || strings.Contains(string(got.Body), id) {
+				t.Errorf("%s answers %d %s", path, got.Status, got.Body)
+			}
+		}
+		for _, verb := range []string{"settle", "reject", "return"} {
+			other.Post("/v2/simulations/payouts/"+id+"/"+verb, nil).Fails(404, "RESOURCE_NOT_FOUND")
+		}
+		for _, verb := range []string{"publish", "retry", "cancel"} {
+			other.Post(payouts+"/"+id+"/"+verb, nil).Fails(404, "RESOURCE_NOT_FOUND")
+		}
+		other.Post("/v2/simulations/deposits", body{"account_id": account, "amount_cents": 1}).Fails(404, "RESOURCE_NOT_FOUND")
+		other.Delete("/v2/approval-rules/"+rule).Fails(404, "RESOURCE_NOT_FOUND")
+		other.Delete("/v2/limits/"+limit).Fails(404, "RESOURCE_NOT_FOUND")
+		state(x.Owner, id, "processing")
+	})
+}
+
+// The bank sends back more than was paid, less, and twice what was paid.
+func TestAPayoutIsRefundedOnceAndWithWhatWasPaid(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		before := b.balances(b.account)
+		id := b.pay(number("9011"))[0]
+		b.turn()
+		b.hear("statement 1", decided(id, rail.Completed, ""), settled(id))
+		paid := b.balances(b.account)
+		more, less := returned(id), returned(id)
+		more.Amount++
+		less.Amount--
+		b.hear("statement 2", more)
+		b.hear("statement 3", less)
+		b.is(id, "completed")
+		if got := b.balances(b.account); got != paid {
+			t.Errorf("after other sums the account has %s, want %s", got, paid)
+		}
+		b.hear("statement 4", returned(id))
+		b.hear("statement 5", returned(id))
+		b.is(id, "reversed ACCOUNT_CLOSED AC04")
+		if got := b.balances(b.account); got != before {
+			t.Errorf("the account has %s, want %s", got, before)
+		}
+		if n := b.count(`SELECT available FROM ledger_account WHERE kind = 'suspense'`); n != 2*amount {
+			t.Errorf("%d in suspense, want %d", n, 2*amount)
+		}
+	})
+}
