@@ -1,8 +1,6 @@
 package console
 
 import (
-	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,8 +17,8 @@ import (
 	"bursar/internal/directory"
 	"bursar/internal/fault"
 	"bursar/internal/payout"
+	"bursar/internal/payout/payfile"
 	"bursar/internal/rail"
-	"bursar/internal/spreadsheet"
 	"bursar/internal/web"
 )
 
@@ -42,6 +40,7 @@ type manyForm struct {
 	Payees               []manyPayee
 
 	Lines  string // all payments as CSV, which the review carries on
+	fresh  bool   // the lines were uploaded, and nobody has looked at them
 	Review []manyLine
 	Batch  api.PayoutBatch
 	Faulty int
@@ -51,18 +50,6 @@ type manyForm struct {
 // manyPayee is a payee of a tag.
 type manyPayee struct {
 	ID, Label, Method, Where, Amount string
-}
-
-// manyLine is one payment of many.
-type manyLine struct {
-	api.PayoutTerms
-	Number       int // in the file, counted from 1 without the header
-	Payee, Where string
-	Money        string // the amount for people, or what was typed
-	Fault        string // everything that speaks against it
-	Rail         string
-	ExpectedAt   int64
-	Existed      bool
 }
 
 // Source is the account that pays.
@@ -78,12 +65,12 @@ func (f manyForm) Source() (a accountView) {
 // Sum is the total of all lines, for people.
 func (f manyForm) Sum() string { return rail.Money(f.Total, f.Source().Currency) }
 
-// Short says that the account has less than all lines take.
-func (f manyForm) Short() bool { return f.Total > f.Source().AvailableBalance }
-
-// manyColumns are the columns of a file of payments.
-func manyColumns() []string {
-	return []string{"payee", "receiving_method_id", "bank_account_name", "bank_account_number", "bank_code", "amount", "external_id", "description", "settlement_rail"}
+// Missing is what the account has less than all lines take, for people; it is empty if it has enough.
+func (f manyForm) Missing() string {
+	if missing := f.Total - f.Source().AvailableBalance; missing > 0 {
+		return rail.Money(missing, f.Source().Currency)
+	}
+	return ""
 }
 
 // maxManyFile is how large a file of payments can be: with it in its form the review is still a form.
@@ -170,7 +157,7 @@ func (c *Console) uploadMany(v *visit) error {
 	if err != nil {
 		return v.manyAgain(err, f)
 	}
-	f.Lines = text
+	f.Lines, f.fresh = text, true
 	return v.reviewMany(f, problems{})
 }
 
@@ -223,17 +210,14 @@ func (c *Console) payMany(v *visit) error {
 
 // typedLines are the amounts that were typed for the payees of a tag, as a file.
 func (v *visit) typedLines() string {
-	var text bytes.Buffer
-	out := spreadsheet.NewWriter(&text, ',', false)
-	_ = out.Write("payee", "receiving_method_id", "amount")
+	var list []manyLine
 	methods, amounts, labels := v.form["method"], v.form["amount"], v.form["payee"]
 	for i := range min(len(methods), len(amounts), len(labels)) {
 		if amount := strings.TrimSpace(amounts[i]); amount != "" {
-			_ = out.Write(labels[i], methods[i], amount)
+			list = append(list, manyLine{cells: map[string]string{payfile.To: labels[i], payfile.MethodID: methods[i], payfile.Amount: amount}})
 		}
 	}
-	_ = out.Flush() // a buffer takes everything
-	return text.String()
+	return linesOf(list)
 }
 
 // reviewMany shows what would become of each payment, with everything that speaks against it.
@@ -256,6 +240,17 @@ func (v *visit) rehearseMany(f *manyForm) (err error) {
 	if f.Review, err = parsePayments(f.Lines, f.Source().Currency); err != nil {
 		return err
 	}
+	if f.fresh {
+		for i, l := range f.Review {
+			if l.cells[payfile.To] != "" && l.ReceivingMethodID != nil {
+				f.Review[i].refuse("a line names either a payee or a receiving method, not both")
+			}
+		}
+	}
+	if err := v.findPayees(f.Review); err != nil {
+		return err
+	}
+	f.Lines = linesOf(f.Review)
 	var at []int
 	in := f.batch(true)
 	for i, line := range f.Review {
@@ -309,7 +304,7 @@ func (f *manyForm) spread(err error, at []int) error {
 			return err
 		}
 		line := &f.Review[at[i]]
-		line.Fault = strings.TrimSpace(line.Fault + " " + sentence(field+" "+one.Constraint))
+		line.refuse(field + " " + one.Constraint)
 	}
 	return nil
 }
@@ -319,31 +314,8 @@ func (v *visit) leaveOutFaulty(f manyForm) error {
 	if err := v.rehearseMany(&f); err != nil {
 		return v.manyAgain(err, f)
 	}
-	var text bytes.Buffer
-	out := spreadsheet.NewWriter(&text, ',', false)
-	_ = out.Write(manyColumns()...)
-	for _, line := range f.Review {
-		if line.Fault != "" {
-			continue
-		}
-		account := api.SettlementAccount{}
-		if line.SettlementAccount != nil {
-			account = *line.SettlementAccount
-		}
-		_ = out.Write(line.Payee, textOf(line.ReceivingMethodID), account.BankAccountName, account.BankAccountNumber, account.BankCode,
-			rail.Decimal(line.AmountCents, f.Source().Currency), textOf(line.ExternalID), textOf(line.Description), textOf(line.SettlementRail))
-	}
-	_ = out.Flush() // a buffer takes everything
-	f.Lines, f.Total, f.Faulty = text.String(), 0, 0
+	f.Lines, f.Total, f.Faulty = linesOf(slices.DeleteFunc(f.Review, func(l manyLine) bool { return l.Fault != "" })), 0, 0
 	return v.reviewMany(f, problems{})
-}
-
-// textOf is the value of an optional parameter.
-func textOf(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }
 
 // sendMany makes all payouts, or none.
@@ -377,75 +349,6 @@ func (v *visit) manyAgain(err error, f manyForm) error {
 		return err
 	}
 	return v.showAgain(status, "payouts_many", "Pay many", p, f)
-}
-
-// parsePayments reads a file of payments: CSV whose first line names the columns. What is wrong with
-// a line stands in the line.
-func parsePayments(text, currency string) ([]manyLine, error) {
-	text = strings.TrimPrefix(text, "\uFEFF")
-	head, _, _ := strings.Cut(text, "\n")
-	in := csv.NewReader(strings.NewReader(text))
-	in.FieldsPerRecord, in.TrimLeadingSpace = -1, true
-	for _, comma := range ";\t" {
-		if strings.ContainsRune(head, comma) && !strings.Contains(head, ",") {
-			in.Comma = comma
-		}
-	}
-	rows, err := in.ReadAll()
-	if err != nil {
-		return nil, fault.Invalid("file", "is no CSV that can be read: "+err.Error())
-	}
-	if len(rows) < 2 {
-		return nil, fault.Invalid("file", "has no payments: the first line names the columns, and each other one is a payment")
-	}
-	if len(rows)-1 > api.MaxBatch {
-		return nil, fault.Invalid("file", fmt.Sprintf("has more than %d payments: split it", api.MaxBatch))
-	}
-	columns := map[string]int{}
-	for i, name := range rows[0] {
-		name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
-		if !slices.Contains(manyColumns(), name) {
-			return nil, fault.Invalid("file", fmt.Sprintf("has a column %q that means nothing here; there can be %s", name, strings.Join(manyColumns(), ", ")))
-		}
-		columns[name] = i
-	}
-	if _, found := columns["amount"]; !found {
-		return nil, fault.Invalid("file", "has no column amount")
-	}
-	var list []manyLine
-	for n, row := range rows[1:] {
-		cell := func(name string) string {
-			if i, found := columns[name]; found && i < len(row) {
-				return strings.TrimSpace(spreadsheet.Unescape(row[i]))
-			}
-			return ""
-		}
-		list = append(list, newManyLine(n+1, cell, currency))
-	}
-	return list, nil
-}
-
-func newManyLine(number int, cell func(string) string, currency string) manyLine {
-	line := manyLine{Number: number, Payee: cell("payee"), Money: cell("amount"), PayoutTerms: api.PayoutTerms{
-		ReceivingMethodID: optional(cell("receiving_method_id")), ExternalID: optional(cell("external_id")), Description: optional(cell("description")),
-		SettlementRail: optional(cell("settlement_rail")),
-	}}
-	account := api.SettlementAccount{BankAccountName: cell("bank_account_name"), BankAccountNumber: cell("bank_account_number"), BankCode: cell("bank_code")}
-	line.Where = textOf(line.ReceivingMethodID)
-	if account != (api.SettlementAccount{}) {
-		line.SettlementAccount = &account
-		line.Where = strings.TrimSpace(account.BankCode + " " + audit.Mask(account.BankAccountNumber))
-	}
-	if line.Payee == "" {
-		line.Payee = account.BankAccountName
-	}
-	cents, err := api.ParseAmount(line.Money)
-	if err != nil || cents == 0 {
-		line.Fault = "The amount must be a number such as 1,500.00."
-		return line
-	}
-	line.AmountCents, line.Money = cents, rail.Money(cents, currency)
-	return line
 }
 
 // batchPage is the page of a batch.

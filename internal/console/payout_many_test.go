@@ -25,7 +25,7 @@ func file(t *testing.T, name, text string) string {
 func TestManyArePaidFromAFileAndOneApprovalIsForAll(t *testing.T) {
 	t.Parallel()
 	n := start(t)
-	_, ada := payee(t, n, "Ada Lovelace", "1234567890")
+	payee(t, n, "Ada Lovelace", "1234567890")
 	n.Member(t, "second@example.com", "admin") // from now on it takes two
 	page := open(t, n, adminEmail, "/payouts")
 	page.ClickText("Pay many")
@@ -33,12 +33,14 @@ func TestManyArePaidFromAFileAndOneApprovalIsForAll(t *testing.T) {
 	page.Accessible("the form that pays many")
 	page.Shoot("payouts-many")
 	page.ExpectStatus(422)
-	page.Attach("#file", file(t, "payroll.csv", "payee,receiving_method_id,bank_code,bank_account_number,bank_account_name,amount,external_id\n"+
-		"Ada,"+ada+",,,,\"1,500.50\",pay-1\nGrace,,"+bpi+",1234561234,Grace Hopper,2000,pay-2\nMary,,NOSUCHXX,1234561234,Mary Jackson,10,pay-3\nEdith,,"+bpi+",1234561235,Edith Clarke,much,pay-4\n"+
-		"Hedy,,"+bpi+",1234561236,Hedy Lamarr,2000000,pay-5\n"))
+	page.Attach("#file", file(t, "payroll.csv", "to,bank_code,account_number,account_name,amount,external_id\n"+
+		"Ada Lovelace,,,,\"1,500.50\",pay-1\n,"+bpi+",1234561234,Grace Hopper,2000,pay-2\n,NOSUCHXX,1234561234,Mary Jackson,10,pay-3\n,"+bpi+",1234561235,Edith Clarke,much,pay-4\n"+
+		","+bpi+",1234561236,Hedy Lamarr,2000000,pay-5\nNobody,,,,1,pay-6\n"))
 	page.Fill("What for", "Salaries of November")
 	page.ClickText("Review")
-	page.WaitText("3 of 5 payments cannot be paid like that.")
+	page.WaitText("4 of 6 payments cannot be paid like that.")
+	page.WaitText("The directory has nobody called Nobody.")
+	page.WaitText("is missing")
 	page.WaitText("The amount must be a number such as 1,500.00.")
 	page.WaitText("is available, and this takes PHP 2,000,000.00")
 	page.Accessible("many with faults")
