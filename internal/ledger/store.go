@@ -63,7 +63,10 @@ func postingsOf(q db.Q, a Account, in PostingsInput, w web.Window) (rows []api.P
 	} else {
 		sql = db.NewStatement(postingColumns+` FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.transaction_id WHERE p.account_id = `, a.ID)
 		sql.Add(` AND p.number < `, below)
-		sql.Add(` AND p.number >= `, from)
+		if from > 0 {
+			// Without it PostgreSQL expects as many rows whatever the numbers are, and plans the statement once.
+			sql.Add(` AND p.number >= `, from)
+		}
 		if in.Bucket != nil {
 			sql.Add(` AND p.bucket = 'available'`)
 		}
