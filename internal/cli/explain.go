@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
 	"strings"
 
+	"bursar/api"
 	"bursar/client"
 	"bursar/internal/fault"
 )
@@ -45,7 +47,7 @@ func explain(err error) string {
 // explainRefusal explains an error that the API answered with.
 func explainRefusal(err error, refused *client.Error) string {
 	text := strings.TrimSuffix(err.Error(), refused.Error())
-	text += refused.Message
+	text += refused.Message + fundsText(refused)
 	for _, field := range refused.Fields() {
 		if !strings.Contains(refused.Message, field.Field+" "+field.Constraint) {
 			text += "\n  " + field.Field + " " + field.Constraint
@@ -63,6 +65,16 @@ func explainRefusal(err error, refused *client.Error) string {
 		text += "\nRequest id: " + refused.RequestID
 	}
 	return text
+}
+
+// fundsText says how much an account lacks, if that is what was refused.
+func fundsText(e *client.Error) string {
+	var d api.FundsDetails
+	if e.Code != string(fault.InsufficientFunds) || json.Unmarshal(e.Details, &d) != nil {
+		return ""
+	}
+	number := func(amount int64) string { return strings.TrimSpace(api.FormatAmount(amount, "")) }
+	return ": " + number(d.AvailableBalance) + " is available, and this takes " + number(d.RequestedAmount) + ", so " + number(d.RequestedAmount-d.AvailableBalance) + " is missing"
 }
 
 func nextStep(e *client.Error) string {

@@ -312,6 +312,9 @@ that is more than before, it waits for another person.`,
 			if err != nil {
 				err = term.Usage(err)
 			}
+			if per == api.LimitPerPayout && (each != "" || c.Flags().Changed("count")) {
+				err = errors.Join(err, term.Usagef("--count and --each are for limits by day: give --per day"))
+			}
 			if err = errors.Join(oneOf("per", per, pers), oneOf("each", each, eachs), err); err != nil {
 				return err
 			}
