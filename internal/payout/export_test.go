@@ -69,3 +69,11 @@ func RetryFailed(tx *db.Tx, id string) (bool, error) {
 
 // Find reads a payout.
 func Find(q db.Q, id string) (Payout, error) { return find(q, id) }
+
+// MaxCommands is how many commands of a screening run at once.
+const MaxCommands = maxCommands
+
+// Screened are rules that only screen.
+func Screened(s Screening) *Rules {
+	return &Rules{screening: s, commands: make(chan struct{}, maxCommands)}
+}

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 
@@ -30,6 +31,7 @@ type Rules struct {
 	cursors   *web.Cursors
 	approvals *approval.Service
 	screening Screening
+	commands  chan struct{} // has one for each command of the screening that runs
 	guards    *otter.Cache[string, guard]
 }
 
@@ -41,7 +43,7 @@ const maxOfEach = 100
 
 // NewRules makes the service, and registers its kinds of approvals.
 func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, screening Screening) *Rules {
-	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, screening: screening,
+	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, screening: screening, commands: make(chan struct{}, maxCommands),
 		guards: otter.Must(&otter.Options[string, guard]{MaximumSize: maxGuards})}
 	approvals.Register(r.ruleKind())
 	approvals.Register(r.limitKind())
@@ -115,9 +117,23 @@ func foundAccount(q db.Q, workspaceID, id string) error {
 	return err
 }
 
-// Screen asks the operator's screening about a payout.
+// Screen asks the operator's screening about a payout. If it is a command and too many run already,
+// the payout waits for its turn, and after a while it is held.
 func (r *Rules) Screen(ctx context.Context, facts any) (Verdict, string, error) {
-	return r.screening.Screen(ctx, facts)
+	if r.screening.Command == "" {
+		return r.screening.Screen(ctx, facts)
+	}
+	turn := time.NewTimer(screenTimeout)
+	defer turn.Stop()
+	select {
+	case r.commands <- struct{}{}:
+		defer func() { <-r.commands }()
+		return r.screening.Screen(ctx, facts)
+	case <-turn.C:
+		return Hold, "the screening is too busy", nil
+	case <-ctx.Done():
+		return Hold, "", ctx.Err()
+	}
 }
 
 func text(p *string) string {

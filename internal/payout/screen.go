@@ -37,6 +37,8 @@ type Screening struct {
 
 const (
 	screenTimeout = 5 * time.Second
+	// maxCommands is how many commands run at once, for all requests of the server.
+	maxCommands = 16
 	// maxScreen bounds what a screening answers, in bytes.
 	maxScreen = 64 << 10
 	// maxScreenReason bounds the reason that is kept of it, in characters.
@@ -108,6 +110,7 @@ func (s Screening) run(ctx context.Context, sent []byte) ([]byte, error) {
 	command.Stdin = bytes.NewReader(sent)
 	answer := &boundedBuffer{}
 	command.Stdout = answer
+	endsTogether(command)
 	command.WaitDelay = time.Second // for what it has started and left behind
 	err := command.Run()
 	return answer.Bytes(), err

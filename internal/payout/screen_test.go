@@ -2,15 +2,20 @@ package payout_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"bursar/internal/payout"
+	"bursar/internal/server/servertest"
 )
 
 // facts are what a screening is told.
@@ -97,6 +102,56 @@ func TestAScreeningThatIsLate(t *testing.T) {
 	for name, late := range map[string]payout.Screening{"a service": {URL: server.URL}, "a command": {Command: "sleep 600"}} {
 		if got, reason, err := late.Screen(t.Context(), facts); err != nil || got != payout.Hold || reason != "the screening did not answer in 5s" {
 			t.Errorf("%s: %s %q, %v", name, got, reason, err)
+		}
+	}
+}
+
+// What a late command has started ends with it.
+func TestACommandThatIsLateEndsWithAllThatItStarted(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "screen")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\nsleep 600 &\necho $! > "+folder+"/child\nwait\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, reason, err := (payout.Screening{Command: file}).Screen(t.Context(), facts); err != nil || got != payout.Hold {
+		t.Errorf("%s %q, %v", got, reason, err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; {
+		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") { // gone, or dead and not yet collected
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it still runs: %s", stat)
+		}
+		runtime.Gosched()
+	}
+}
+
+// However many payouts are screened at once, a bounded number of commands runs.
+func TestFewCommandsOfAScreeningRunAtOnce(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(t.TempDir(), "screen")
+	script := "#!/bin/sh\nmkdir " + folder + "/$$\nn=$(ls " + folder + " | wc -l)\nrmdir " + folder + "/$$\necho \"{\\\"decision\\\": \\\"deny\\\", \\\"reason\\\": \\\"$n\\\"}\"\n"
+	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rules := payout.Screened(payout.Screening{Command: file})
+	for _, reason := range servertest.SideBySide(4*payout.MaxCommands, func(int) string {
+		verdict, reason, err := rules.Screen(t.Context(), facts)
+		if err != nil || verdict == payout.Allow {
+			return fmt.Sprint(verdict, reason, err)
+		}
+		return reason
+	}) {
+		if n, err := strconv.Atoi(reason); err == nil && n > payout.MaxCommands {
+			t.Errorf("%d commands ran at once", n)
+		} else if err != nil && !strings.Contains(reason, "too busy") && !strings.Contains(reason, "did not answer") {
+			t.Errorf("the screening says %s", reason)
 		}
 	}
 }
