@@ -17,11 +17,11 @@ type Spending struct {
 	// DestinationKey stands for the number that is paid, so that no limit of a payee is passed by
 	// paying them by another entry, or by none.
 	DestinationKey string
+	Key            []byte // the same, as receiving methods have it
 	Rail           string
 	Amount         int64
 	At             int64 // when it was taken, in Unix milliseconds
 
-	key    []byte   // DestinationKey as receiving methods have it
 	payees []string // EntryID, and all entries that have the number
 }
 
@@ -97,9 +97,9 @@ const maxPayees = 100
 // not count, so that GiveBack undoes no more than TakeLimits did.
 func (p *Spending) findPayees(q db.Q, limits []limit) (err error) {
 	p.payees = nil
-	if len(p.key) > 0 && slices.ContainsFunc(limits, func(l limit) bool { return l.EntryID != "" || l.Each == api.EachPayee }) {
+	if len(p.Key) > 0 && slices.ContainsFunc(limits, func(l limit) bool { return l.EntryID != "" || l.Each == api.EachPayee }) {
 		p.payees, err = db.Collect(q, func(r db.Rows) string { return db.UnpackID("entry", r, 0) }, `SELECT DISTINCT entry_id FROM receiving_method
-			WHERE account_key = $1 AND status = 'active' AND payable_at <= $2 ORDER BY entry_id LIMIT $3`, p.key, p.At, maxPayees)
+			WHERE account_key = $1 AND status = 'active' AND payable_at <= $2 ORDER BY entry_id LIMIT $3`, p.Key, p.At, maxPayees)
 	}
 	if p.EntryID != "" && !slices.Contains(p.payees, p.EntryID) {
 		p.payees = append(p.payees, p.EntryID)

@@ -161,5 +161,5 @@ func (p Payout) reserved() ledger.Reserved {
 // spending is what counts for the limits of a workspace.
 func (p Payout) spending() Spending {
 	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, MakerID: p.MakerID, EntryID: p.EntryID,
-		DestinationKey: hex.EncodeToString(p.key), key: p.key, Rail: p.Rail, Amount: p.Amount, At: p.ReservedAt}
+		DestinationKey: hex.EncodeToString(p.key), Key: p.key, Rail: p.Rail, Amount: p.Amount, At: p.ReservedAt}
 }

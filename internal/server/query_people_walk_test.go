@@ -59,7 +59,7 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	w.begin("what rules and limits decide")
 	authority, cursors := access.NewAuthority(w.node.DB), web.NewCursors(nil)
 	rules := payout.NewRules(w.node.DB, w.node.Vault, authority, cursors, approval.New(w.node.DB, w.node.Vault, authority, cursors, nil, nil, ""), payout.Screening{})
-	p := payout.Spending{WorkspaceID: x.WorkspaceID, MakerID: owner.UserID, EntryID: payee, Amount: 60, At: w.node.DB.Now()}
+	p := payout.Spending{WorkspaceID: x.WorkspaceID, MakerID: owner.UserID, EntryID: payee, Key: []byte("key"), Amount: 60, At: w.node.DB.Now()}
 	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (payout.Need, audit.Event, error) {
 		for _, take := range []bool{true, false, true} { // the second one is refused
 			if err := rules.TakeLimits(tx, p); (err == nil) != take {

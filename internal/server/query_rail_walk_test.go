@@ -6,6 +6,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/ledger"
 	"bursar/internal/rail"
 	"bursar/internal/rail/simulator"
 )
@@ -55,6 +56,8 @@ func (w *tour) rails() {
 		}
 		w.node.Clock.Advance(time.Minute)
 	}
+	w.begin("a deposit that a bank announces")
+	change(func(tx *db.Tx) (bool, error) { return ledger.HasDeposit(tx.Q, ledger.Account{ID: "acc_1"}, 1, "R1") })
 	w.begin("how services are")
 	change(func(tx *db.Tx) (bool, error) { return true, rail.SetStatus(tx, true, "BOPIPHMMXXX", rail.Up, "") })
 	bank.Health(w.t.Context())
