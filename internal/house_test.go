@@ -184,7 +184,7 @@ func TestEverySecurityPromiseNamesATestThatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`([a-z0-9]+)\\.(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1)
+	named := regexp.MustCompile("`([a-z0-9/]+)\\.(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1)
 	if len(named) == 0 {
 		t.Fatal("the document names no test")
 	}
