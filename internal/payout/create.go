@@ -31,12 +31,6 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 	}
 	publish := in.Status == nil || *in.Status != api.PayoutDraft
 	defer s.wake()
-	// Nearly every external id is new, so the first try does not look for it: the unique index finds
-	// one that is not. Then, and if the payout is refused, it may be there already.
-	out, err := s.create(ctx, by, s.newDraft(by, a, workspace, in.PayoutTerms), a, publish)
-	if in.ExternalID == nil || !mayExist(err) {
-		return out, err
-	}
 	return again(func() (web.Made[api.Payout], error) {
 		d := s.newDraft(by, a, workspace, in.PayoutTerms)
 		if err := s.known(ctx, []*draft{d}, publish); err != nil {
@@ -44,12 +38,6 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 		}
 		return s.create(ctx, by, d, a, publish)
 	})
-}
-
-// mayExist reports whether a payout may have been refused because it was made before.
-func mayExist(err error) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) || db.IsUnique(err)
 }
 
 // create checks and stores a payout, unless it is known already.
