@@ -36,38 +36,33 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 		if err := s.known(ctx, []*draft{d}, publish); err != nil {
 			return web.Made[api.Payout]{}, err
 		}
-		return s.create(ctx, by, d, a, publish)
-	})
-}
-
-// create checks and stores a payout, unless it is known already.
-func (s *Service) create(ctx context.Context, by db.Caller, d *draft, a ledger.Account, publish bool) (web.Made[api.Payout], error) {
-	if len(d.faults) == 0 && !d.existed {
-		if err := s.check(ctx, by, a, []*draft{d}, publish); err != nil {
-			return web.Made[api.Payout]{}, err
+		if len(d.faults) == 0 && !d.existed {
+			if err := s.check(ctx, by, a, []*draft{d}, publish); err != nil {
+				return web.Made[api.Payout]{}, err
+			}
 		}
-	}
-	if len(d.faults) > 0 {
-		return web.Made[api.Payout]{}, d.faults[0]
-	}
-	if publish && !d.existed && d.need.Approvals == 0 {
-		return s.hot.Write(ctx, a.ID, by, funded{a, d})
-	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Payout], audit.Event, error) {
-		d := *d // it may run more than once
-		switch {
-		case d.existed:
-			return made(&d), audit.None("the payout was there"), nil
-		case !publish:
-			d.Status, d.SendAt, d.ExpectedAt = Draft, 0, 0
-			err := s.store(tx, &d)
-			return made(&d), d.told(audit.PayoutCreated, "Wrote down a draft:", ""), err
+		if len(d.faults) > 0 {
+			return web.Made[api.Payout]{}, d.faults[0]
 		}
-		refused, err := s.publish(tx, by, a, []*draft{&d})
-		if err == nil {
-			err = refused[0]
+		if publish && !d.existed && d.need.Approvals == 0 {
+			return s.hot.Write(ctx, a.ID, by, funded{a, d})
 		}
-		return made(&d), d.told(audit.PayoutCreated, "Asked to pay", ""), err
+		return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Payout], audit.Event, error) {
+			d := *d // it may run more than once
+			switch {
+			case d.existed:
+				return made(&d), audit.None("the payout was there"), nil
+			case !publish:
+				d.Status, d.SendAt, d.ExpectedAt = Draft, 0, 0
+				err := s.store(tx, &d)
+				return made(&d), d.told(audit.PayoutCreated, "Wrote down a draft:", ""), err
+			}
+			refused, err := s.publish(tx, by, a, []*draft{&d})
+			if err == nil {
+				err = refused[0]
+			}
+			return made(&d), d.told(audit.PayoutCreated, "Asked to pay", ""), err
+		})
 	})
 }
 
