@@ -64,7 +64,8 @@ func postingsOf(q db.Q, a Account, in PostingsInput, w web.Window) (rows []api.P
 		sql = db.NewStatement(postingColumns+` FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.transaction_id WHERE p.account_id = `, a.ID)
 		sql.Add(` AND p.number < `, below)
 		if from > 0 {
-			// Without it PostgreSQL expects as many rows whatever the numbers are, and plans the statement once.
+			// Only where it is asked for: PostgreSQL expects few rows between two bounds that it does not
+			// know, and so would plan the first page of a long statement anew each time.
 			sql.Add(` AND p.number >= `, from)
 		}
 		if in.Bucket != nil {
