@@ -37,15 +37,34 @@ func (p *Page) Reload() {
 func (p *Page) Back() {
 	p.t.Helper()
 	p.navigate("go back", func(ctx context.Context) (bool, error) {
-		history, err := chromedp.Call(ctx, page.GetNavigationHistory, cdp.Empty{})
+		// The browser refuses both calls for a moment while it replaces one page by another.
+		var entry *page.NavigationEntry
+		err := poll(ctx, func(ctx context.Context) error {
+			history, err := chromedp.Call(ctx, page.GetNavigationHistory, cdp.Empty{})
+			if err != nil {
+				return err
+			}
+			if history.CurrentIndex < 1 {
+				return errors.New("there is no page before this one")
+			}
+			entry = history.Entries[history.CurrentIndex-1]
+			return call(ctx, page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: entry.ID})
+		})
 		if err != nil {
 			return false, err
 		}
-		if history.CurrentIndex < 1 {
-			return false, errors.New("there is no page before this one")
-		}
-		entry := history.Entries[history.CurrentIndex-1]
-		return false, call(ctx, page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: entry.ID})
+		// The call returns before the browser has gone back, and a page that it kept in memory
+		// starts no load that could be waited for.
+		return false, poll(ctx, func(ctx context.Context) error {
+			history, err := chromedp.Call(ctx, page.GetNavigationHistory, cdp.Empty{})
+			if err != nil {
+				return err
+			}
+			if history.Entries[history.CurrentIndex].ID != entry.ID {
+				return errNotYet("the browser has not gone back")
+			}
+			return nil
+		})
 	})
 }
 
