@@ -304,3 +304,9 @@ type AuditFeed struct {
 	After   int64        `json:"after"`
 	HasMore bool         `json:"has_more"`
 }
+
+// OutcomeDetails are the details of an error after which it is unknown whether the request was
+// carried out.
+type OutcomeDetails struct {
+	Outcome string `json:"outcome"`
+}

@@ -40,6 +40,8 @@ func layers() [][]string {
 		{"internal/approval"},
 		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},
 		{"internal/payout"},
+		{"internal/backup"},
+		{"internal/backup/continuous"},
 		{"internal/console", "internal/setup"},
 		{"internal/server"},
 		{"internal/cli/term", "internal/cli/profile"},
@@ -224,5 +226,31 @@ func TestOneFunctionMakesMethodsPayable(t *testing.T) {
 	want := map[string]int{"../internal/directory/payable.go": 4, "../internal/directory/method_approval.go": 1, "../internal/directory/method_move.go": 2}
 	if err != nil || !maps.Equal(found, want) {
 		t.Errorf("methods are made payable in %v, want %v, %v", found, want, err)
+	}
+}
+
+// Whatever else is read decides something, and that is for the primary: the list of approvals, for
+// one, also reads who may decide them.
+func TestOnlyTheseListsMayComeFromAReplica(t *testing.T) {
+	want := []string{
+		"auditlog/service.go", "directory/deleted.go", "directory/import.go", "directory/merge.go", "directory/service.go",
+		"ledger/service.go", "ledger/service.go", "payout/list.go",
+	}
+	var found []string
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for range strings.Count(string(text), ".ReadList(") {
+			found = append(found, filepath.ToSlash(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("ReadList is called in %v, want %v", found, want)
 	}
 }

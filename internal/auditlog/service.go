@@ -142,7 +142,10 @@ func (s *Service) encoded(ctx context.Context, f filter, p web.PageParams) (*web
 		defer cancel()
 	}
 	page := window.NewJSONPage()
-	err = s.db.Read(ctx, func(q db.Q) error { return f.encode(q, window, page) })
+	err = s.db.ReadList(ctx, func(q db.Q) error {
+		page.Clear()
+		return f.encode(q, window, page)
+	})
 	return page, err
 }
 

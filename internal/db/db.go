@@ -20,14 +20,28 @@ import (
 // SQLiteFile is the name of the database file in the data folder.
 const SQLiteFile = sqlite.FileName
 
-// Config says where the store is. If both are set, URL wins over Dir.
+// Config says where the store is and how it is used. If both are set, URL wins over Dir.
 type Config struct {
 	Dir string // folder of the SQLite file
 	URL string // postgres://…
 
+	// ReadURL is a standby of PostgreSQL that may serve lists. OnReplica is called with nil when it
+	// begins to do so, and with the reason when it does not, or not any more.
+	ReadURL   string
+	OnReplica func(error)
+
 	// Server refuses a folder that another server has open, since SQLite serves one
 	// node. Other processes, such as bursar admin, may use the folder beside a server.
 	Server bool
+
+	// Alone refuses a store that a server has open, and keeps servers away while it is open.
+	Alone bool
+
+	// Marked opens a store that is incomplete or was moved, too.
+	Marked bool
+
+	// Schema is the last migration that is applied; empty for all of them.
+	Schema string
 
 	Clock func() time.Time // defaults to time.Now
 
@@ -46,15 +60,32 @@ type DB struct {
 	answers AnswerSecrets
 	labels  labelKeys
 	writes  atomic.Uint64
-	claimed sync.Map // idempotency keys of requests that run on this node
+	lists   *engine.Lists // nil if there is no replica
+	claimed sync.Map      // idempotency keys of requests that run on this node
 
 	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
 }
 
 // Open opens the store and brings its schema up to date.
 func Open(ctx context.Context, c Config) (*DB, error) {
-	all := func(string) bool { return true }
-	return open(ctx, c, all)
+	d, err := open(ctx, c, func(migration string) bool { return c.Schema == "" || migration <= c.Schema })
+	if err == nil && !c.Marked {
+		err = d.refuseMarked(ctx)
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}
+	return d, err
+}
+
+func (c Config) use() engine.Use {
+	switch {
+	case c.Alone:
+		return engine.Alone
+	case c.Server:
+		return engine.Server
+	}
+	return engine.Beside
 }
 
 // open brings the schema up to date by those migrations that are wanted.
@@ -68,10 +99,12 @@ func open(ctx context.Context, c Config, wanted func(migration string) bool) (*D
 	switch {
 	case c.URL != "":
 		d.dialect = postgresDialect()
-		d.engine, err = postgres.Open(ctx, c.URL, d.epoch)
+		d.engine, err = d.openPostgres(ctx, c)
+	case c.ReadURL != "":
+		return nil, errors.New("a replica needs PostgreSQL: SQLite has none")
 	case c.Dir != "":
 		d.dialect = sqliteDialect()
-		d.engine, err = sqlite.Open(ctx, c.Dir, c.Server, d.epoch)
+		d.engine, err = sqlite.Open(ctx, c.Dir, c.use(), d.epoch)
 	default:
 		return nil, errors.New("no store: neither a data folder nor a database URL is given")
 	}
@@ -85,6 +118,18 @@ func open(ctx context.Context, c Config, wanted func(migration string) bool) (*D
 		d.engine = tracedEngine{d.engine, c.Trace}
 	}
 	return d, nil
+}
+
+func (d *DB) openPostgres(ctx context.Context, c Config) (engine.Engine, error) {
+	e, err := postgres.Open(ctx, c.URL, c.use(), d.epoch)
+	if err != nil || c.ReadURL == "" {
+		return e, err
+	}
+	d.lists = new(engine.Lists)
+	if err := e.UseReplica(ctx, c.ReadURL, d.lists, c.OnReplica); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
 }
 
 // Close waits for the writes that have started and closes the store.
@@ -110,6 +155,16 @@ func (d *DB) NewID(prefix string) string {
 func (d *DB) Read(ctx context.Context, fn func(q Q) error) error {
 	return d.engine.Read(ctx, func(c engine.Conn) error { return fn(Q{c}) })
 }
+
+// ReadList is Read for lists that people and programs are shown. A replica may serve it, which has
+// everything that was committed before, on any node. Nothing may be decided by what it reads, least
+// of all who may do what. fn may run more than once.
+func (d *DB) ReadList(ctx context.Context, fn func(q Q) error) error {
+	return d.engine.List(ctx, func(c engine.Conn) error { return fn(Q{c}) })
+}
+
+// Lists tells who serves lists. It is nil if there is no replica.
+func (d *DB) Lists() *engine.Lists { return d.lists }
 
 // Rewrite stores tables anew, so that the files of the store no longer have what was
 // deleted from them. Nobody can use the tables meanwhile.

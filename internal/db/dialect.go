@@ -25,23 +25,65 @@ type dialect struct {
 	// It is empty on SQLite, where other processes notice every commit.
 	notifyAccess string
 
+	// awaitStandby is a statement that makes the commit of its transaction wait until synchronous
+	// standbys have all that was committed before. SQLite has none, and knows every outcome.
+	awaitStandby string
+
 	// detectReuseOnInsert makes Write leave it to the unique index to detect that an
 	// idempotency key was used before. It pays on PostgreSQL, where a lookup costs a
 	// round trip, and not on SQLite, where a failed insert makes a group run again.
 	detectReuseOnInsert bool
 
 	audit auditOrder
+
+	// columns and references read the schema: tables with their columns and types, and tables with
+	// the tables that they refer to.
+	columns, references string
+
+	// auditRows is the end of a query that makes it read the rows of the audit log in their order.
+	auditRows string
+
+	// noTimeout is the statement that lets those that follow it take their time.
+	noTimeout string
+
+	// beforeLoad is a script that prepares the store to be filled, and afterLoad ends that.
+	beforeLoad string
+	afterLoad  func(b *Bulk) error
+
+	// refuseChanges is a script after which the store takes no audit row any more, and so no change.
+	refuseChanges string
 }
 
 func sqliteDialect() dialect {
-	return dialect{name: "sqlite", schema: sqliteSchema, audit: sqliteAuditOrder()}
+	return dialect{
+		name: "sqlite", schema: sqliteSchema, audit: sqliteAuditOrder(),
+		columns:       `SELECT m.name, c.name, c.type FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%'`,
+		references:    `SELECT m.name, f."table" FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'`,
+		auditRows:     ` ORDER BY rowid`,
+		afterLoad:     finishSQLite,
+		refuseChanges: `CREATE TRIGGER IF NOT EXISTS moved BEFORE INSERT ON audit_log BEGIN SELECT RAISE(ABORT, 'the store was moved'); END`,
+	}
 }
 
 func postgresDialect() dialect {
 	return dialect{
 		name: "postgres", schema: postgresSchema,
-		forShare: " FOR SHARE", forUpdate: " FOR UPDATE", skipLocked: " FOR UPDATE SKIP LOCKED", notifyAccess: postgres.NotifyAccess, detectReuseOnInsert: true,
-		audit: postgresAuditOrder(),
+		forShare: " FOR SHARE", forUpdate: " FOR UPDATE", skipLocked: " FOR UPDATE SKIP LOCKED", notifyAccess: postgres.NotifyAccess, awaitStandby: postgres.AwaitStandby,
+		detectReuseOnInsert: true,
+		audit:               postgresAuditOrder(),
+		columns: `SELECT t.relname::text, c.attname::text, format_type(c.atttypid, NULL) FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid
+			WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind = 'r' AND c.attnum > 0 AND NOT c.attisdropped`,
+		references: `SELECT t.relname::text, r.relname::text FROM pg_constraint f JOIN pg_class t ON t.oid = f.conrelid JOIN pg_class r ON r.oid = f.confrelid
+			WHERE f.connamespace = current_schema()::regnamespace AND f.contype = 'f'`,
+		auditRows: ` ORDER BY xact, id`,
+		noTimeout: `SET LOCAL statement_timeout = 0`,
+		// Rows of the audit log are numbered in the order in which they come.
+		beforeLoad: `CREATE SEQUENCE load_order CACHE 1000;
+			ALTER TABLE audit_log ALTER COLUMN xact SET DEFAULT nextval('load_order');
+			ALTER TABLE audit_sequence ALTER COLUMN xact_offset SET DEFAULT 0`,
+		afterLoad: finishPostgres,
+		refuseChanges: `CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the store was moved'; END $$;
+			CREATE OR REPLACE TRIGGER moved BEFORE INSERT ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
 	}
 }
 

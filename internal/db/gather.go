@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -59,9 +60,12 @@ type gathered[In, Out any] struct {
 	Ask[In]
 	ctx   context.Context
 	done  chan struct{}
-	alone bool // nothing of it has happened, and it has to run alone
+	alone bool // it has to run alone; nothing of it has happened, or trials has what may have
 	out   Out
+	event audit.Event
 	err   error
+
+	trials trials[Out]
 }
 
 // Write is the function Write for a mutation of the row that key stands for.
@@ -74,7 +78,7 @@ func (g *Gather[In, Out]) Write(ctx context.Context, key string, by Caller, in I
 		select {
 		case <-m.done:
 		case <-ctx.Done(): // it may be committed or not, as with a transaction of its own
-			return m.none(), fmt.Errorf("wait for others of the same row: %w", ctx.Err())
+			return m.none(), fmt.Errorf("wait for others of the same row: %w: %w", ErrUnknown, ctx.Err())
 		}
 		if m.alone {
 			return g.writeAlone(m)
@@ -91,7 +95,7 @@ func (*gathered[In, Out]) none() (out Out) { return out }
 
 // writeAlone carries out a mutation in a transaction of its own.
 func (g *Gather[In, Out]) writeAlone(m *gathered[In, Out]) (Out, error) {
-	return Write(m.ctx, g.db, m.By, func(tx *Tx) (Out, audit.Event, error) {
+	return write(m.ctx, g.db, m.By, &m.trials, func(tx *Tx) (Out, audit.Event, error) {
 		results, err := g.run(tx, []Ask[In]{m.Ask})
 		if err != nil {
 			return m.none(), audit.Event{}, err
@@ -139,7 +143,8 @@ func (g *Gather[In, Out]) next(key string) []*gathered[In, Out] {
 
 // writeTogether carries out mutations in one transaction, and sets the result of each. If the store
 // refuses the transaction, nothing of it has happened: then each runs alone, so that only those fail
-// that are to blame. After any other error it may have happened, and they all get that error.
+// that are to blame. If its outcome is unknown, each finds out what became of it. After any other
+// error they all get that error.
 func (g *Gather[In, Out]) writeTogether(list []*gathered[In, Out]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), gatherTimeout) // the end of one caller must not end the others
 	defer cancel()
@@ -182,19 +187,30 @@ func (g *Gather[In, Out]) writeTogether(list []*gathered[In, Out]) error {
 				return r.Err
 			}
 			m.out = r.Out
-			if err := tx.finish(m.By, r.Out, r.Event); err != nil {
+			if err := tx.finish(m.By, r.Out, r.Event, &m.trials.row); err != nil {
 				return err
 			}
+			m.event = r.Event
 			bump = bump || r.Event.ChangesAccess()
 		}
-		return nil
+		return tx.writeFinished()
 	})
 	g.db.writes.Add(uint64(len(list)))
 	switch {
 	case err == nil && bump:
 		g.db.epoch.Bump()
 	case err != nil:
+		unknown := errors.Is(err, ErrUnknown)
 		for _, m := range list {
+			if unknown && isAnswer(m.err) { // by what the others may not have changed
+				m.err, m.alone = nil, true
+				continue
+			}
+			if unknown && m.err == nil && m.trials.row.written {
+				m.trials.add(m.out, m.event)
+				m.alone = true
+				continue
+			}
 			m.out, m.err, m.alone = m.none(), err, refused(err)
 		}
 	}

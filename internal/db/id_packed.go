@@ -51,3 +51,9 @@ func UnpackID(prefix string, r Rows, column int) string {
 func AppendID(dst []byte, prefix string, stored []byte) []byte {
 	return engine.AppendID(dst, prefix, binary.BigEndian.Uint64(stored[:8]), binary.BigEndian.Uint64(stored[8:]))
 }
+
+// IDTime returns when an id was made, in milliseconds, and 0 for what is no id.
+func IDTime(prefix, id string) int64 {
+	packed, _ := engine.PackID(prefix, id)
+	return int64(binary.BigEndian.Uint64(packed[:8]) >> 16)
+}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/internal/db/engine"
 	"bursar/internal/fault"
 )
 
@@ -157,6 +158,24 @@ func (k *IdempotencyKey) Lookup(q Q, now int64) error {
 	return &Replay{Status: int(status), Body: body}
 }
 
+// Answered looks for a stored answer, as Lookup does.
+func (d *DB) Answered(ctx context.Context, k *IdempotencyKey) error {
+	return d.confirmReplay(ctx, d.Read(ctx, func(q Q) error { return k.Lookup(q, d.Now()) }))
+}
+
+// confirmReplay returns err. If that is a stored answer, it first waits until synchronous standbys
+// have it: an answer that this server alone has is lost if one of them is promoted.
+func (d *DB) confirmReplay(ctx context.Context, err error) error {
+	var replay *Replay
+	if d.dialect.awaitStandby == "" || !errors.As(err, &replay) {
+		return err
+	}
+	if failed := d.engine.Write(ctx, func(c engine.Conn) error { return c.Exec(d.dialect.awaitStandby, nil) }); failed != nil {
+		return unresolved(failed)
+	}
+	return err
+}
+
 // open decrypts an answer. The id of its secret stands before it.
 func (k *IdempotencyKey) open(answer string) ([]byte, error) {
 	seal, text := k.seal, answer
@@ -223,9 +242,14 @@ func (k *IdempotencyKey) store(tx *Tx, out any) error {
 			return err
 		}
 	}
-	return tx.Exec(`INSERT INTO idempotency (id, fingerprint, status, answer, created_at) VALUES ($1, $2, $3, $4, $5)`,
-		k.id, "", status, answer, now)
+	tx.answers = append(tx.answers, []any{k.id, "", status, answer, now})
+	return nil
 }
+
+const (
+	insertAnswer = `INSERT INTO idempotency (id, fingerprint, status, answer, created_at) VALUES `
+	answerValues = `($1, $2, $3, $4, $5)`
+)
 
 // DeleteExpiredIdempotencyKeys deletes some of the idempotency records that are
 // too old to be replayed. There is no index on their age. Ids are hashes and so

@@ -92,6 +92,8 @@ func scan(rows Rows, dest []any) error {
 type Tx struct {
 	Q
 	db *DB
+
+	answers, audited [][]any // rows that are written at the end: see finish
 }
 
 // Exec runs a statement without a result. The engine may send it together with

@@ -16,6 +16,10 @@ func (e tracedEngine) Read(ctx context.Context, fn func(engine.Conn) error) erro
 	return e.Engine.Read(ctx, func(c engine.Conn) error { return fn(tracedConn{c, e.trace}) })
 }
 
+func (e tracedEngine) List(ctx context.Context, fn func(engine.Conn) error) error {
+	return e.Engine.List(ctx, func(c engine.Conn) error { return fn(tracedConn{c, e.trace}) })
+}
+
 func (e tracedEngine) Write(ctx context.Context, fn func(engine.Conn) error) error {
 	return e.Engine.Write(ctx, func(c engine.Conn) error { return fn(tracedConn{c, e.trace}) })
 }

@@ -29,7 +29,15 @@ type Caller struct {
 // audit event (or events, see audit.All) that it returns and, if the request has an idempotency key, the
 // stored answer. Write returns only after all of it is on disk. fn may run more
 // than once, so it must have no effects other than through tx.
+//
+// If the outcome of a transaction is unknown, such as when the database was killed while it
+// committed, Write finds out what became of it, and carries the mutation out again if nothing did.
 func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
+	return write(ctx, d, by, new(trials[T]), fn)
+}
+
+// writeOnce is Write for a mutation that is tried once, whatever becomes of it.
+func writeOnce[T any](ctx context.Context, d *DB, by Caller, row *firstRow, fn func(tx *Tx) (T, audit.Event, error)) (T, audit.Event, error) {
 	var out T
 	var event audit.Event
 	// A lookup costs a round trip, so assume the key is new; the unique index
@@ -46,10 +54,10 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		if out, event, err = fn(tx); err != nil {
 			return err
 		}
-		return tx.finish(by, out, event)
-	}
-	if by.Type != audit.System {
-		d.writes.Add(1)
+		if err := tx.finish(by, out, event, row); err != nil {
+			return err
+		}
+		return tx.writeFinished()
 	}
 	err := d.engine.Write(ctx, attempt)
 	for retry := 0; retry < 2 && err != nil && ctx.Err() == nil && (lostKeyRace(err) || assumeNewKey && refused(err)); retry++ {
@@ -58,26 +66,41 @@ func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, aud
 		assumeNewKey = false
 		err = d.engine.Write(ctx, attempt)
 	}
-	if err != nil {
-		var none T
-		return none, err
-	}
-	if event.ChangesAccess() {
-		d.epoch.Bump()
-	}
-	return out, nil
+	return out, event, d.confirmReplay(ctx, err)
 }
 
-// finish writes what belongs to every mutation: the answer, if the request has an idempotency key,
-// and the rows of the audit log.
-func (tx *Tx) finish(by Caller, out any, event audit.Event) error {
+// finish keeps what belongs to every mutation for writeFinished: the answer, if the request has an
+// idempotency key, and the rows of the audit log, the first of which is named by row.
+func (tx *Tx) finish(by Caller, out any, event audit.Event, row *firstRow) error {
 	if err := by.IdempotencyKey.store(tx, out); err != nil {
 		return err
 	}
+	row.written = false
 	for _, one := range event.Each() {
-		if err := tx.record(by.Actor, one); err != nil {
+		if one.Exempt() != "" {
+			continue
+		}
+		id, salt := tx.db.newAuditID(), NewSalt()
+		if !row.written {
+			var err error
+			if id, err = row.use(id, salt, one.WorkspaceID); err != nil {
+				return err
+			}
+		}
+		if err := tx.record(by.Actor, one, id, salt); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// writeFinished writes what finish has kept, for all mutations of the transaction together.
+func (tx *Tx) writeFinished() error {
+	if err := tx.InsertRows(insertAnswer, answerValues, tx.answers); err != nil {
+		return fmt.Errorf("write the answers to idempotency keys: %w", err)
+	}
+	if err := tx.InsertRows(insertAudit, auditValues, tx.audited); err != nil {
+		return fmt.Errorf("write the audit rows: %w", err)
 	}
 	return nil
 }
@@ -103,8 +126,10 @@ func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any
 	return err
 }
 
-const insertAudit = `INSERT INTO audit_log (id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt)
-	VALUES ($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+const (
+	insertAudit = `INSERT INTO audit_log (id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt) VALUES `
+	auditValues = `($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+)
 
 // maxAuditText bounds each text of an audit row, in bytes. Some of them come from
 // requests that were refused, whose sender must not decide how large the log grows.
@@ -139,12 +164,9 @@ func NewSalt() [16]byte {
 	return salt
 }
 
-func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
+func (tx *Tx) record(actor audit.Actor, e audit.Event, id auditID, salt [16]byte) error {
 	if e.Empty() {
 		return errors.New("a mutation returned no audit event")
-	}
-	if e.Exempt() != "" {
-		return nil
 	}
 	if e.Actor != nil {
 		e.Actor.RequestID, e.Actor.IP = actor.RequestID, actor.IP
@@ -156,22 +178,17 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event) error {
 	if e.WorkspaceID == "" && e.OrganizationID == "" {
 		e.OrganizationID = actor.HomeOrgID
 	}
-	// The row has the time that is in its id. A span of time is therefore a span of
-	// ids, and needs no index of its own.
-	id, at := tx.db.ids.next("aud")
 	entry := api.AuditEntry{
-		Action: string(e.Action), Outcome: string(e.Outcome), Description: capped(e.Description), Timestamp: at,
+		Action: string(e.Action), Outcome: string(e.Outcome), Description: capped(e.Description), Timestamp: id.at,
 		ActorType: string(actor.Type), ActorID: capped(actor.ID), ActorName: capped(actor.Name), ActorEmail: capped(actor.Email),
 		ResourceType: string(e.Action.Resource()), ResourceID: capped(e.ResourceID), RequestID: capped(actor.RequestID), IP: capped(actor.IP),
 		Changes: e.Changes,
 	}
 	key := func(by audit.Filter, value string) int64 { return audit.FilterKey(by, e.WorkspaceID, value) }
-	if err := tx.Exec(insertAudit, PackID("aud", id), NullText(e.WorkspaceID), NullText(e.OrganizationID),
+	tx.audited = append(tx.audited, []any{PackID("aud", id.text), NullText(e.WorkspaceID), NullText(e.OrganizationID),
 		key(audit.ByActor, entry.ActorID), key(audit.ByAction, entry.Action), key(audit.ByResourceType, entry.ResourceType),
 		key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(e.WorkspaceID, e.Outcome),
-		string(audit.AppendEntry(make([]byte, 0, 256), entry)), string(audit.AppendPersonal(make([]byte, 0, 256), entry)), NewSalt()); err != nil {
-		return fmt.Errorf("write the audit row: %w", err)
-	}
+		string(audit.AppendEntry(make([]byte, 0, 256), entry)), string(audit.AppendPersonal(make([]byte, 0, 256), entry)), salt})
 	if notice := tx.db.dialect.notifyAccess; notice != "" && e.ChangesAccess() {
 		return tx.Exec(notice)
 	}

@@ -33,7 +33,7 @@ func (s *Service) Deleted(ctx context.Context, by db.Caller, in DeletedInput) (w
 		return web.Page[DeletedEntry]{}, err
 	}
 	var rows []DeletedEntry
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
+	err = s.db.ReadList(ctx, func(q db.Q) (err error) {
 		rows, err = restorable(q, workspace, s.db.Now(), window)
 		return err
 	})

@@ -228,7 +228,7 @@ func (s *Service) Imports(ctx context.Context, by db.Caller, in ImportsInput) (w
 		return web.Page[api.Import]{}, err
 	}
 	rows := []api.Import{}
-	err = s.db.Read(ctx, func(q db.Q) error {
+	err = s.db.ReadList(ctx, func(q db.Q) error {
 		rows = rows[:0]
 		return q.Each(func(r db.Rows) error {
 			i, err := scanImport(r)

@@ -309,7 +309,7 @@ func (s *Service) Merges(ctx context.Context, by db.Caller, in MergesInput) (web
 		return web.Page[api.Merge]{}, err
 	}
 	var rows []api.Merge
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
+	err = s.db.ReadList(ctx, func(q db.Q) (err error) {
 		rows, err = mergesOf(q, workspace, in.EntryID, window)
 		return err
 	})

@@ -67,7 +67,8 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 	}
 	searching := false
 	tag := in.Tag // the closure would take the whole input to the heap
-	err = s.db.Read(ctx, func(q db.Q) error {
+	err = s.db.ReadList(ctx, func(q db.Q) error {
+		page.Clear()
 		searching = len(f.words) > 0
 		if tag != nil {
 			id, found, err := findTagID(q, workspaceID, *tag)

@@ -310,3 +310,15 @@ func (s *Service) Logout(ctx context.Context, by db.Caller, _ struct{}) (api.Log
 		return api.Logout{SessionID: by.SessionID, Revoked: true}, event, err
 	})
 }
+
+// EndAll ends all sessions, and all logins that wait for a browser, in a store that was restored: some of them
+// had ended after the moment of the archive. It returns how many sessions it has ended.
+func EndAll(tx *db.Tx) (ended int64, err error) {
+	if _, err := tx.Row(`SELECT count(*) FROM session WHERE revoked_at IS NULL AND expires_at > $1`, tx.Now()).Scan(&ended); err != nil {
+		return 0, err
+	}
+	if err := tx.Exec(`UPDATE session SET revoked_at = $1 WHERE revoked_at IS NULL`, tx.Now()); err != nil {
+		return 0, err
+	}
+	return ended, tx.Exec(`DELETE FROM device_code`)
+}

@@ -40,7 +40,7 @@ func CallOnce[In, Out any](s *Endpoints, x *Exchange, key string, request []byte
 		return out, err
 	}
 	defer done()
-	err = s.DB.Read(x.R.Context(), func(q db.Q) error { return bound.Lookup(q, s.DB.Now()) })
+	err = s.DB.Answered(x.R.Context(), bound)
 	if err == nil {
 		x.Caller.IdempotencyKey = bound
 		defer func() { x.Caller.IdempotencyKey = nil }()

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -72,7 +73,7 @@ func (x *Exchange) Fail(err error) {
 // that tells nothing but the request id.
 func (x *Exchange) Explain(err error) *fault.Fault {
 	var f *fault.Fault
-	if errors.As(err, &f) {
+	if errors.As(err, &f) && !errors.Is(err, db.ErrUnknown) {
 		return f
 	}
 	if errors.Is(err, context.Canceled) && x.R.Context().Err() != nil {
@@ -80,8 +81,20 @@ func (x *Exchange) Explain(err error) *fault.Fault {
 	} else {
 		x.Log.Error("unexpected failure", "request_id", x.RequestID, "route", x.Route, "error", err.Error())
 	}
+	switch {
+	case errors.Is(err, db.ErrUnknown):
+		return &fault.Fault{Code: fault.Unavailable, RetryAfter: retryStore, Details: api.OutcomeDetails{Outcome: "unknown"},
+			Message: "the database went away, and whether this has happened is unknown; try again with the same idempotency key"}
+	case errors.Is(err, db.ErrAway):
+		return &fault.Fault{Code: fault.Unavailable, RetryAfter: retryStore,
+			Message: "the database cannot be reached; try again"}
+	}
 	return fault.New(fault.Internal, "an internal error occurred; give the request id %s when you report it", x.RequestID)
 }
+
+// retryStore is when to try again after the database could not be reached. The request has waited
+// for it already.
+const retryStore = time.Second
 
 // body reads the whole body, which may be empty. That of a GET is ignored.
 func (x *Exchange) body() ([]byte, error) {

@@ -184,6 +184,10 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		return
 	}
 	f := x.Explain(err)
+	if f.Code == fault.Unavailable && (errors.Is(err, db.ErrUnknown) || errors.Is(err, db.ErrAway)) {
+		x.Fail(f) // the store has no answer either, and the caller has waited for it long enough
+		return
+	}
 	event, err := s.refusal(x, action, f)
 	if err != nil {
 		x.Fail(err)
@@ -192,7 +196,7 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	if key := x.Caller.IdempotencyKey; key != nil && !worthKeeping(f) {
 		// The first attempt may have succeeded and only this retry been refused: replay
 		// its answer.
-		earlier := s.DB.Read(x.R.Context(), func(q db.Q) error { return key.Lookup(q, s.DB.Now()) })
+		earlier := s.DB.Answered(x.R.Context(), key)
 		if errors.As(earlier, &replay) {
 			x.replay(replay)
 			return

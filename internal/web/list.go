@@ -201,6 +201,9 @@ func (e *JSONPage) Row(position []byte, write func(dst []byte) []byte) {
 	e.last = append(e.last[:0], position...)
 }
 
+// Clear takes back the rows that were added, so that a query can run again.
+func (e *JSONPage) Clear() { e.body, e.read = e.body[:len(listingStart)], 0 }
+
 // Rows returns the rows of the page as a JSON array.
 func (e *JSONPage) Rows() []byte {
 	return append(e.body[len(listingStart)-1:len(e.body):len(e.body)], ']')

@@ -85,7 +85,7 @@ func (s *Endpoints) endUpload(x *Exchange, action audit.Action, sum []byte) (db.
 // that it does not count against a quota.
 func (u *Upload) answered(s *Endpoints, key *db.IdempotencyKey) error {
 	lookup := func(key *db.IdempotencyKey) error {
-		return s.DB.Read(u.x.R.Context(), func(q db.Q) error { return key.Lookup(q, s.now()) })
+		return s.DB.Answered(u.x.R.Context(), key)
 	}
 	used := lookup(key) // which knows nothing of the file yet
 	var conflict *fault.Fault

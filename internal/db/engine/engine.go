@@ -12,8 +12,12 @@ import (
 type Engine interface {
 	// Read runs fn with a connection that cannot change anything.
 	Read(ctx context.Context, fn func(Conn) error) error
+	// List is Read for what changes nothing but what somebody is shown: a replica may serve it,
+	// which has all that was committed before the call. It may run fn several times.
+	List(ctx context.Context, fn func(Conn) error) error
 	// Write runs fn in a transaction and returns after its commit is on disk. It may
-	// run fn several times, each time after a rollback.
+	// run fn several times, each time after a rollback. After an error that is ErrUnknown the
+	// transaction may be committed, after any other it is not.
 	Write(ctx context.Context, fn func(Conn) error) error
 	// Migrate applies the migrations that the database does not have yet.
 	Migrate(ctx context.Context, all []Migration, now int64) error
@@ -22,6 +26,8 @@ type Engine interface {
 	// Rewrite stores tables anew, so that its files no longer have what was deleted from
 	// them. SQLite does so with all tables at once.
 	Rewrite(ctx context.Context, tables []string) error
+	// Exclusive runs fn in one transaction, once, while nobody else can change anything.
+	Exclusive(ctx context.Context, fn func(Bulk) error) error
 	// Close waits for the writes that have started.
 	Close() error
 }
@@ -49,6 +55,15 @@ type Rows interface {
 	Bool(i int) bool
 	Null(i int) bool
 }
+
+var (
+	// ErrAway is what a read or write gets if the database cannot be reached for too long. Nothing
+	// of it has happened.
+	ErrAway = errors.New("the database cannot be reached")
+	// ErrUnknown is what a write gets if nobody knows whether it has happened, such as when the
+	// connection broke after COMMIT was sent.
+	ErrUnknown = errors.New("the outcome of the write is unknown")
+)
 
 // ErrClosed is what a write gets after the engine was closed.
 var ErrClosed = errors.New("the store is closed")

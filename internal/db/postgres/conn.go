@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,13 +15,15 @@ import (
 // conn delays statements without a result and sends them together with the next
 // query or COMMIT, so that most mutations take one round trip, BEGIN included.
 type conn struct {
-	ctx    context.Context
-	engine *Engine       // whose pool has a connection when one is needed
-	pooled *pgxpool.Conn // to be released; nil if the caller does that
-	db     *pgx.Conn     // nil until a connection is needed
-	begin  string        // the statement that begins the transaction; empty if there is none
-	begun  bool          // begin was sent
-	queued []statement
+	ctx      context.Context
+	engine   *Engine       // whose pool has a connection when one is needed
+	deadline time.Time     // until which to wait for a connection
+	pooled   *pgxpool.Conn // nil until a connection is needed
+	db       *pgx.Conn     // that of pooled
+	begin    string        // the statement that begins the transaction; empty if there is none
+	begun    bool          // begin was sent
+	reads    bool          // it only reads
+	queued   []statement
 
 	failedAt int // index of the statement that failed among those sent last, or -1
 }
@@ -44,11 +47,13 @@ func (c *conn) Snapshot() error {
 	return nil
 }
 
-func (c *conn) connect() error { return c.connectBy(time.Now().Add(acquireTimeout)) }
-
-func (c *conn) connectBy(deadline time.Time) error {
+func (c *conn) connect() error {
 	if c.db != nil {
 		return nil
+	}
+	deadline := c.deadline
+	if least := time.Now().Add(time.Second); deadline.Before(least) {
+		deadline = least // so that a free connection is used
 	}
 	pooled, err := c.engine.acquire(c.ctx, deadline)
 	if err == nil {
@@ -60,6 +65,7 @@ func (c *conn) connectBy(deadline time.Time) error {
 func (c *conn) release() {
 	if c.pooled != nil {
 		release(c.ctx, c.pooled)
+		c.pooled, c.db = nil, nil
 	}
 }
 
@@ -75,8 +81,28 @@ func release(ctx context.Context, pooled *pgxpool.Conn) {
 	pooled.Release()
 }
 
-// Query implements engine.Conn.
+// Query implements engine.Conn. If the connection is lost before the first row came, a query that
+// only reads is sent again by another. One of a snapshot cannot be, unless it is its first.
 func (c *conn) Query(sql string, args []any) (engine.Rows, error) {
+	again := c.reads && !c.begun
+	for attempt := 1; ; attempt++ {
+		result, err := c.query(sql, args)
+		if err == nil {
+			result.first()
+			if err = result.Err(); err == nil {
+				return result, nil
+			}
+		}
+		if !again || attempt == readAttempts || !c.lost(err) || isStandby(code(err)) { // a standby reads as well
+			return nil, err
+		}
+		c.release()
+		c.begun = false
+		c.engine.reset() // the other connections are to the same server
+	}
+}
+
+func (c *conn) query(sql string, args []any) (*rows, error) {
 	if err := c.connect(); err != nil {
 		return nil, err
 	}
@@ -105,17 +131,27 @@ func (c *conn) commit() error {
 		return err
 	}
 	c.queue("COMMIT", nil)
-	if err := c.sendCommit(); err != nil {
-		c.rollBack()
-		return fmt.Errorf("commit: %w", err)
+	err := c.sendCommit()
+	switch {
+	case err == nil:
+		return nil
+	case !nothingHappened(err):
+		err = fmt.Errorf("%w: %w", engine.ErrUnknown, err)
+	case c.lost(err):
+		err = fmt.Errorf("%w: %w", errLost, err)
 	}
-	return nil
+	c.rollBack()
+	return fmt.Errorf("commit: %w", err)
 }
+
+var errUnconfirmed = errors.New("the server has stopped waiting for its standby")
 
 // sendCommit sends the queue, whose last statement is COMMIT. If an earlier
 // statement failed and nobody handled the error, the server answers COMMIT with
 // ROLLBACK, which is not an error of the protocol.
 func (c *conn) sendCommit() error {
+	notes := c.db.PgConn().CustomData()
+	delete(notes, unconfirmed)
 	results, err := c.send(1)
 	if err != nil {
 		return err
@@ -129,6 +165,9 @@ func (c *conn) sendCommit() error {
 	}
 	if tag.String() != "COMMIT" {
 		return pgx.ErrTxCommitRollback
+	}
+	if notes[unconfirmed] != nil {
+		return errUnconfirmed
 	}
 	return nil
 }
@@ -167,7 +206,7 @@ func (c *conn) send(keep int) (pgx.BatchResults, error) {
 // rollBack ends the transaction. If that fails it closes the connection, and the
 // server rolls back.
 func (c *conn) rollBack() {
-	if !c.begun {
+	if !c.begun || c.db.IsClosed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), 5*time.Second)

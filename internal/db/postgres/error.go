@@ -5,6 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"bursar/internal/db/engine"
 )
 
 // See https://www.postgresql.org/docs/current/errcodes-appendix.html.
@@ -14,6 +16,11 @@ const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
 	lockNotAvailable     = "55P03"
+	featureNotSupported  = "0A000"
+	readOnlyTransaction  = "25006"
+	adminShutdown        = "57P01"
+	crashShutdown        = "57P02"
+	cannotConnectNow     = "57P03"
 )
 
 // IsUnique reports whether a write failed because a value is taken.
@@ -41,12 +48,15 @@ func isLockTimeout(err error) bool { return code(err) == lockNotAvailable }
 // nothing: the server refused a statement, or the statements were never sent.
 // After any other error, such as a closed connection, it may be committed.
 func nothingHappened(err error) bool {
+	var unsent pgx.ErrPreprocessingBatch
+	if errors.As(err, &unsent) {
+		return true
+	}
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
 		return refused.SeverityUnlocalized == "ERROR"
 	}
-	var unsent pgx.ErrPreprocessingBatch
-	return errors.As(err, &unsent)
+	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, engine.ErrAway) || pgconn.SafeToRetry(err)
 }
 
 func code(err error) string {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func (e *Engine) commitInGroup(c *conn) error {
 		select {
 		case <-job.done:
 		case <-c.ctx.Done(): // it may be committed or not, as with a COMMIT of its own
-			return fmt.Errorf("commit: %w", c.ctx.Err())
+			return fmt.Errorf("commit: %w: %w", engine.ErrUnknown, c.ctx.Err())
 		}
 	}
 	if job.alone {
@@ -171,7 +172,7 @@ func (e *Engine) commitGroup(group []*groupJob) {
 	})
 	if panicked != nil {
 		for _, job := range group {
-			job.err = panicked
+			job.err = fmt.Errorf("%w: %w", engine.ErrUnknown, panicked)
 		}
 	}
 }
@@ -190,7 +191,7 @@ func (e *Engine) sendGroup(ctx context.Context, group []*groupJob) {
 		switch {
 		case err == nil:
 			return
-		case !nothingHappened(err) || len(rest) == 1 && !isLockTimeout(err):
+		case errors.Is(err, errLost) || errors.Is(err, engine.ErrAway) || !nothingHappened(err) || len(rest) == 1 && !isLockTimeout(err):
 			for _, job := range rest {
 				job.err = err
 			}
@@ -210,7 +211,8 @@ func (e *Engine) sendGroup(ctx context.Context, group []*groupJob) {
 // statement, it returns the index of the job that the statement belongs to, or -1
 // if it belongs to none.
 func (e *Engine) sendOnce(ctx context.Context, group []*groupJob) (refused int, err error) {
-	c := &conn{ctx: ctx, engine: e, begin: "BEGIN READ WRITE"}
+	// Time spent queueing counts.
+	c := &conn{ctx: ctx, engine: e, deadline: group[0].since.Add(acquireTimeout), begin: "BEGIN READ WRITE"}
 	defer c.release()
 	c.queue(e.groups.lockTimeout, nil)
 	ends := make([]int, len(group)) // where the statements of each job end in the queue
@@ -218,15 +220,7 @@ func (e *Engine) sendOnce(ctx context.Context, group []*groupJob) (refused int, 
 		c.queued = append(c.queued, job.statements...)
 		ends[i] = len(c.queued)
 	}
-	// Time spent queueing counts against acquireTimeout, but allow at least one second
-	// so that a free connection is used.
-	deadline := time.Now().Add(time.Second)
-	if queued := group[0].since.Add(acquireTimeout); queued.After(deadline) {
-		deadline = queued
-	}
-	if err = c.connectBy(deadline); err == nil {
-		err = c.commit()
-	}
+	err = c.commit()
 	if err == nil || c.failedAt < 1 {
 		return -1, err
 	}

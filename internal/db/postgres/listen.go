@@ -26,19 +26,44 @@ const (
 type listener struct {
 	cancel context.CancelFunc
 	done   chan struct{}
+	first  chan error // nil at the first connection, or that it was refused
 }
 
-func listen(config *pgx.ConnConfig, epoch *engine.Epoch) *listener {
+// useLock takes the lock of whoever uses a store: servers share it, and who wants to be alone does not.
+// It belongs to the session, so it ends with the process, however that ends.
+func useLock(use engine.Use) string {
+	const key = `(hashtext('bursar server ' || current_schema()))`
+	switch use {
+	case engine.Server:
+		return `SELECT pg_try_advisory_lock_shared` + key
+	case engine.Alone:
+		return `SELECT pg_try_advisory_lock` + key
+	}
+	return ""
+}
+
+// listen calls lost when its connection fails, which it notices before others do.
+func listen(config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, lost func()) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &listener{cancel: cancel, done: make(chan struct{})}
+	l := &listener{cancel: cancel, done: make(chan struct{}), first: make(chan error, 1)}
 	epoch.SetUncertain(true)
 	go func() {
 		defer close(l.done)
+		told := false
+		tell := func(err error) {
+			if !told {
+				told = true
+				l.first <- err
+			}
+		}
 		for ctx.Err() == nil {
-			// The cause does not matter: nothing is cached until the next connection, and
+			// Any other cause does not matter: nothing is cached until the next connection, and
 			// whoever uses the pool learns that the database is away.
-			_ = listenOnce(ctx, config, epoch)
+			if err := listenOnce(ctx, config, use, epoch, func() { tell(nil) }); errors.Is(err, engine.ErrInUse) {
+				tell(err)
+			}
 			epoch.SetUncertain(true)
+			lost()
 			select {
 			case <-time.After(heartbeat):
 			case <-ctx.Done():
@@ -48,13 +73,25 @@ func listen(config *pgx.ConnConfig, epoch *engine.Epoch) *listener {
 	return l
 }
 
+// wait waits for the first connection, by which the process says how it uses the store.
+func (l *listener) wait(ctx context.Context) error {
+	select {
+	case err := <-l.first:
+		return err
+	case <-time.After(acquireTimeout):
+		return fmt.Errorf("say that the store is in use: %w", engine.ErrAway)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (l *listener) stop() {
 	l.cancel()
 	<-l.done
 }
 
 // listenOnce listens until its connection fails.
-func listenOnce(ctx context.Context, config *pgx.ConnConfig, epoch *engine.Epoch) error {
+func listenOnce(ctx context.Context, config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, connected func()) error {
 	db, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
 		return fmt.Errorf("connect to listen: %w", err)
@@ -67,6 +104,12 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, epoch *engine.Epoch
 	if _, err := db.Exec(ctx, "LISTEN "+accessChannel); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
+	if lock := useLock(use); lock != "" {
+		if err := takeUse(ctx, db, lock); err != nil {
+			return err
+		}
+	}
+	connected()
 	epoch.Bump() // for changes that were made before LISTEN
 	epoch.SetUncertain(false)
 	for {
@@ -84,6 +127,28 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, epoch *engine.Epoch
 			}
 		default:
 			return fmt.Errorf("wait for a notification: %w", err)
+		}
+	}
+}
+
+// takeUse takes the lock of whoever uses the store. PostgreSQL notices a little late that a
+// process has ended, so it asks for two seconds before it says that another one is there.
+func takeUse(ctx context.Context, db *pgx.Conn, lock string) error {
+	for asked := time.Now(); ; {
+		var locked bool
+		if err := db.QueryRow(ctx, lock).Scan(&locked); err != nil {
+			return fmt.Errorf("say that the store is in use: %w", err)
+		}
+		if locked {
+			return nil
+		}
+		if time.Since(asked) > 2*time.Second {
+			return fmt.Errorf("%w: stop the servers that run on it, or wait for the end of a move", engine.ErrInUse)
+		}
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

@@ -1,16 +1,20 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/puddle/v2"
 
 	"bursar/internal/db/engine"
 )
@@ -20,19 +24,72 @@ const (
 	maxAttempts = 10
 	// statementTimeout bounds how long one statement may take, in milliseconds.
 	statementTimeout = "30000"
-	// acquireTimeout bounds the wait for a free connection.
+	// acquireTimeout bounds the wait for a connection to the primary: for a free one, and for a
+	// primary to return or to be promoted.
 	acquireTimeout = 10 * time.Second
+	// retryPause is how long to wait before trying to reach the primary again.
+	retryPause = 50 * time.Millisecond
+	// readAttempts bounds how often a query is sent whose connections break. It may be what breaks them.
+	readAttempts = 3
+	// pingTimeout bounds how long a connection that was idle may take to show that it is alive.
+	pingTimeout = time.Second
+	// connectTimeout bounds how long one host may take to accept a connection, so that a host
+	// that has left the network leaves time to try the others.
+	connectTimeout = 2 * time.Second
 )
 
 // Engine is a pool of connections to a PostgreSQL server.
 type Engine struct {
 	pool     *pgxpool.Pool
+	ready    atomic.Pointer[pgxpool.Pool] // the same, for connections that are made before there is one
+	resetAt  atomic.Int64                 // when it was emptied last, in Unix nanoseconds
 	listener *listener
 	groups   groupCommit
+	replica  *replica // nil if there is none
 }
 
-// Open connects to the server.
-func Open(ctx context.Context, url string, epoch *engine.Epoch) (*Engine, error) {
+// Open connects to the server. A process that uses the store as a server, or alone, holds a lock that
+// says so until it ends.
+func Open(ctx context.Context, url string, use engine.Use, epoch *engine.Epoch) (*Engine, error) {
+	e := &Engine{groups: groupCommit{maxLeaders: max(2, runtime.GOMAXPROCS(0)), lockTimeout: groupLockTimeout}}
+	config, err := e.configure(url)
+	if err != nil {
+		return nil, err
+	}
+	if err := wantPrimary(config.ConnConfig, url); err != nil {
+		return nil, err
+	}
+	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	if err := e.reach(ctx); err != nil {
+		e.pool.Close()
+		return nil, fmt.Errorf("reach PostgreSQL: %w", err)
+	}
+	e.ready.Store(e.pool)
+	e.listener = listen(config.ConnConfig, use, epoch, e.reset)
+	if use != engine.Beside {
+		if err := e.listener.wait(ctx); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	return e, nil
+}
+
+// reach makes the first connection. It waits for a server that is slow to answer, and
+// fails at once where there is none or where it refuses us.
+func (e *Engine) reach(ctx context.Context) error {
+	deadline := time.Now().Add(acquireTimeout)
+	for {
+		err := e.pool.Ping(ctx)
+		if err == nil || ctx.Err() != nil || !pgconn.Timeout(err) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// configure says how the pool makes its connections.
+func (e *Engine) configure(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("the database URL is malformed") // the error of pgx has the URL in it, with the password
@@ -47,70 +104,87 @@ func Open(ctx context.Context, url string, epoch *engine.Epoch) (*Engine, error)
 	config.ConnConfig.RuntimeParams["random_page_cost"] = "1.1"
 	// Only Write begins transactions that may change something.
 	config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
-	config.ConnConfig.ConnectTimeout = 5 * time.Second
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("open PostgreSQL: %w", err)
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("reach PostgreSQL: %w", err)
-	}
-	return &Engine{
-		pool:     pool,
-		listener: listen(config.ConnConfig, epoch),
-		groups:   groupCommit{maxLeaders: max(2, runtime.GOMAXPROCS(0)), lockTimeout: groupLockTimeout},
-	}, nil
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	config.ConnConfig.OnPgError = e.onError
+	config.ConnConfig.OnNotice = onNotice
+	config.ConnConfig.DialFunc = dialer().DialContext
+	config.PingTimeout = pingTimeout
+	return config, nil
 }
 
-// acquire waits for a free connection until the deadline.
+// acquire waits until the deadline for a free connection, and for a primary if there is none.
 func (e *Engine) acquire(ctx context.Context, deadline time.Time) (*pgxpool.Conn, error) {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+	waiting, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	pooled, err := e.pool.Acquire(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reach PostgreSQL: %w", err)
+	var refused error
+	for {
+		pooled, err := e.pool.Acquire(waiting)
+		switch {
+		case err == nil:
+			return pooled, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("reach PostgreSQL: %w", err)
+		case errors.Is(err, puddle.ErrClosedPool):
+			return nil, engine.ErrClosed
+		case waiting.Err() != nil:
+			return nil, fmt.Errorf("reach PostgreSQL: %w: %w", engine.ErrAway, cmp.Or(refused, err))
+		}
+		refused = err // which says more than that the time is over
+		select {
+		case <-time.After(retryPause):
+		case <-waiting.Done():
+		}
 	}
-	return pooled, nil
 }
 
 // Read implements engine.Engine.
 func (e *Engine) Read(ctx context.Context, fn func(engine.Conn) error) error {
-	pooled, err := e.acquire(ctx, time.Now().Add(acquireTimeout))
-	if err != nil {
-		return err
-	}
-	defer func() { release(ctx, pooled) }() // also closes a connection whose transaction is still open
-	c := &conn{ctx: ctx, db: pooled.Conn()}
+	c := &conn{ctx: ctx, engine: e, deadline: time.Now().Add(acquireTimeout), reads: true}
+	defer c.release() // also closes a connection whose transaction is still open
 	if err := fn(c); err != nil {
 		return err
 	}
-	if c.begin != "" {
+	if c.begun {
 		c.queue("COMMIT", nil)
-		return c.flush()
+		if err := c.flush(); !c.lost(err) { // what was read is read
+			return err
+		}
 	}
 	return nil
 }
 
 // Write implements engine.Engine.
 func (e *Engine) Write(ctx context.Context, fn func(engine.Conn) error) error {
+	deadline := time.Now().Add(acquireTimeout)
 	for attempt := 1; ; attempt++ {
-		err := e.transact(ctx, fn)
-		if err == nil || !isConflict(err) || attempt == maxAttempts {
+		err := e.transact(ctx, deadline, fn)
+		pause := retryPause
+		switch {
+		case errors.Is(err, engine.ErrUnknown):
+			return err
+		case (errors.Is(err, errLost) || errors.Is(err, engine.ErrAway)) && time.Now().Before(deadline): // a group may give up earlier
+		case isConflict(err) && attempt < maxAttempts:
+			pause = rand.N(time.Duration(attempt) * 5 * time.Millisecond)
+		case errors.Is(err, errLost):
+			return fmt.Errorf("%w: %w", engine.ErrAway, err)
+		default:
 			return err
 		}
 		select {
-		case <-time.After(rand.N(time.Duration(attempt) * 5 * time.Millisecond)):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return err
 		}
 	}
 }
 
-func (e *Engine) transact(ctx context.Context, fn func(engine.Conn) error) error {
-	c := &conn{ctx: ctx, engine: e, begin: "BEGIN READ WRITE"}
+func (e *Engine) transact(ctx context.Context, deadline time.Time, fn func(engine.Conn) error) error {
+	c := &conn{ctx: ctx, engine: e, deadline: deadline, begin: "BEGIN READ WRITE"}
 	defer c.release()
 	if err := engine.Recover(func() error { return fn(c) }); err != nil {
+		if c.lost(err) {
+			return fmt.Errorf("%w: %w", errLost, err)
+		}
 		c.rollBack()
 		return err
 	}
@@ -181,6 +255,9 @@ func (e *Engine) Shred(ctx context.Context) error {
 
 // Close implements engine.Engine.
 func (e *Engine) Close() error {
+	if e.replica != nil {
+		e.replica.close()
+	}
 	e.listener.stop()
 	e.groups.close()
 	e.pool.Close()

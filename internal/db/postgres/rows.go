@@ -13,9 +13,21 @@ type rows struct {
 	batch pgx.BatchResults // closed after the rows; nil if the query was sent alone
 	raw   [][]byte
 	err   error
+
+	peeked, has bool // the first row was asked for, and came
+}
+
+// first asks for the first row. Err tells then if the query failed.
+func (r *rows) first() {
+	r.has = r.Next()
+	r.peeked = true
 }
 
 func (r *rows) Next() bool {
+	if r.peeked {
+		r.peeked = false
+		return r.has
+	}
 	if !r.rows.Next() {
 		r.Close()
 		return false

@@ -31,6 +31,7 @@ type checkpointer struct {
 	done   chan struct{}
 	err    error // of closing, valid after done
 
+	keeper     atomic.Pointer[keeper] // nil if nobody reads the log
 	running    atomic.Bool
 	mostlyDone atomic.Bool // all but checkpointRest pages of this WAL are copied
 }
@@ -61,6 +62,7 @@ func (c *checkpointer) loop() {
 		if err == nil {
 			rest, err = c.checkpoint(own.db, sqlite3.CHECKPOINT_PASSIVE)
 		}
+		c.keeper.Load().beforeEnd() // so that little is left to read when the writer starts the log anew
 		// After an error, or while a reader of old pages is in the way, the next commit
 		// wakes the checkpointer again, until the WAL has checkpointNow pages.
 		c.mostlyDone.Store(err == nil && rest < checkpointRest)

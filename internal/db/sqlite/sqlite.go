@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,13 +35,13 @@ type Engine struct {
 }
 
 // Open opens the database in a folder, and creates both if they do not exist. Of the
-// processes that open it as a server, the first has it until it ends.
-func Open(ctx context.Context, dir string, server bool, epoch *engine.Epoch) (e *Engine, err error) {
+// processes that open it as a server or alone, the first has it until it ends.
+func Open(ctx context.Context, dir string, use engine.Use, epoch *engine.Epoch) (e *Engine, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	var lock *flock.Flock
-	if server {
+	if use != engine.Beside {
 		if lock, err = lockFolder(dir); err != nil {
 			return nil, err
 		}
@@ -67,6 +68,14 @@ func Open(ctx context.Context, dir string, server bool, epoch *engine.Epoch) (e 
 	return e, nil
 }
 
+// Lock makes a folder and keeps servers away from it until it is closed.
+func Lock(dir string) (io.Closer, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	return lockFolder(dir)
+}
+
 // lockFolder keeps a second server away, which would forget what it has cached about
 // access later than the first one, and count logins and requests by itself. The lock
 // belongs to the open file, so the kernel removes it when the process ends, however
@@ -81,7 +90,7 @@ func lockFolder(dir string) (*flock.Flock, error) {
 		return nil, errors.Join(fmt.Errorf("lock the data folder: %w", err), lock.Close())
 	}
 	if !locked {
-		return nil, fmt.Errorf("another server runs on the data folder %s: stop it, or use PostgreSQL, which serves several", dir)
+		return nil, fmt.Errorf("%w: another server runs on the data folder %s: stop it, or use PostgreSQL, which serves several", engine.ErrInUse, dir)
 	}
 	return lock, nil
 }
@@ -148,6 +157,9 @@ func (e *Engine) Read(ctx context.Context, fn func(engine.Conn) error) error {
 	}
 	return err
 }
+
+// List implements engine.Engine. There is no replica.
+func (e *Engine) List(ctx context.Context, fn func(engine.Conn) error) error { return e.Read(ctx, fn) }
 
 // Write implements engine.Engine.
 func (e *Engine) Write(ctx context.Context, fn func(engine.Conn) error) error {
@@ -237,10 +249,38 @@ func (e *Engine) Shred(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, own.close()) }()
 	if err := untilFree(ctx, func() error {
-		_, err := e.writer.checkpointer.checkpoint(own.db, sqlite3.CHECKPOINT_TRUNCATE)
-		return err
+		return e.writer.pause(ctx, func() error {
+			e.writer.checkpointer.keeper.Load().beforeEnd() // whoever reads the log must have read all of it
+			_, err := e.writer.checkpointer.checkpoint(own.db, sqlite3.CHECKPOINT_TRUNCATE)
+			return err
+		})
 	}); err != nil {
 		return fmt.Errorf("empty the write-ahead log: %w", err)
+	}
+	return nil
+}
+
+func (e *Engine) pageSize() (size int64, err error) {
+	err = e.Read(context.Background(), func(c engine.Conn) (err error) {
+		size, err = c.(*conn).queryInt("PRAGMA page_size")
+		return err
+	})
+	return size, err
+}
+
+// CopyLog copies the write-ahead log to the database, as far as readers of old pages allow.
+func (e *Engine) CopyLog(ctx context.Context) (err error) {
+	own, err := openConn(ctx, e.path, "PRAGMA cache_size = -64;")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, own.close()) }()
+	err = untilFree(ctx, func() error { // the checkpointer may be copying it
+		_, err := e.writer.checkpointer.checkpoint(own.db, sqlite3.CHECKPOINT_PASSIVE)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("copy the write-ahead log: %w", err)
 	}
 	return nil
 }

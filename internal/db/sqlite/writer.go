@@ -31,6 +31,7 @@ type writer struct {
 	failed       *syncFailure
 	epoch        *engine.Epoch
 	queue        chan *writeJob
+	between      chan func() // runs between two groups
 	quit         chan struct{}
 	done         chan struct{}
 	err          error // of closing, valid after done
@@ -49,9 +50,10 @@ type writeJob struct {
 func startWriter(c *conn, vfs *walVFS, ckpt *checkpointer, e *engine.Epoch) *writer {
 	w := &writer{
 		conn: c, vfs: vfs, checkpointer: ckpt, failed: vfs.failed, epoch: e,
-		queue: make(chan *writeJob, 2*maxGroup),
-		quit:  make(chan struct{}),
-		done:  make(chan struct{}),
+		queue:   make(chan *writeJob, 2*maxGroup),
+		between: make(chan func()),
+		quit:    make(chan struct{}),
+		done:    make(chan struct{}),
 	}
 	c.db.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		w.walPages = pages
@@ -85,6 +87,19 @@ func (w *writer) do(ctx context.Context, fn func(engine.Conn) error) error {
 	}
 }
 
+// pause runs fn while nothing is written by this process.
+func (w *writer) pause(ctx context.Context, fn func() error) error {
+	done := make(chan error, 1)
+	select {
+	case w.between <- func() { done <- fn() }:
+		return <-done
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the writer: %w", ctx.Err())
+	case <-w.done:
+		return engine.ErrClosed
+	}
+}
+
 func (w *writer) stop() error {
 	close(w.quit)
 	<-w.done
@@ -104,12 +119,15 @@ func (w *writer) loop() {
 		select {
 		case job := <-w.queue:
 			w.commitGroup(job)
+		case fn := <-w.between:
+			fn()
 		case <-watch.C:
 			w.checkDataVersion()
 		case <-w.quit:
 			for len(w.queue) > 0 {
 				w.commitGroup(<-w.queue)
 			}
+			w.checkpointer.keeper.Load().beforeEnd()
 			return
 		}
 	}
@@ -178,6 +196,8 @@ func (w *writer) next(taken int) *writeJob {
 func (w *writer) transact(group iter.Seq[*writeJob], run func(*writeJob) (again bool)) (again bool, err error) {
 	if err = w.conn.Exec("BEGIN IMMEDIATE", nil); err != nil {
 		err = fmt.Errorf("begin: %w", err)
+	} else {
+		w.checkpointer.keeper.Load().beforeGroup()
 	}
 	for job := range group {
 		if err != nil {

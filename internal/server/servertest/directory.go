@@ -81,15 +81,21 @@ var contents = map[string]string{
 	"receiving_method":    `id, entry_id, provider, account_name, account_key`,
 	"audit_entry":         `id, action, outcome, description, resource_id`,
 	"idempotency":         `id`,
+	"ledger_account":      `id, status, CAST(available AS TEXT), CAST(reserved AS TEXT), CAST(pending AS TEXT), CAST(postings AS TEXT)`,
+	"ledger_transaction":  `id, kind, reference`,
+	"ledger_deposit":      `id, status`,
+	"payout":              `id, status, attention, CAST(attempts AS TEXT), CAST(version AS TEXT)`,
+	"payout_attempt":      `id, state`,
+	"simulated_payment":   `end_to_end_id, state, return_code, tell`,
 }
 
-// Contents reads the tables of the directory and of the audit log, so that a test can
+// Contents reads the tables of the directory, of money and of the audit log, so that a test can
 // compare them before and after a request.
 func (n *Node) Contents(t testing.TB) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	for table, columns := range contents {
-		width := strings.Count(columns, ",") + 1
+		width := strings.Count(columns, ", ") + 1
 		from := table
 		if table == "audit_entry" {
 			from = tenantsLog

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // URL returns the address of a database, for the superuser. Unless schema is
@@ -54,10 +55,18 @@ func (c *Cluster) NewSchema(ctx context.Context) (url string, drop func(context.
 		return "", nil, fmt.Errorf("creating schema %s: %w", schema, err)
 	}
 	drop = func(ctx context.Context) error {
-		if err := c.exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE"); err != nil {
-			return fmt.Errorf("dropping schema %s: %w", schema, err)
+		// A server that is just ending, or vacuuming, may take its locks in another order.
+		for attempt := 1; ; attempt++ {
+			err := c.exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
+			var refused *pgconn.PgError
+			if errors.As(err, &refused) && refused.Code == "40P01" && attempt < 5 {
+				continue
+			}
+			if err != nil {
+				err = fmt.Errorf("dropping schema %s: %w", schema, err)
+			}
+			return err
 		}
-		return nil
 	}
 	return c.URL(maintenance, schema), drop, nil
 }

@@ -1,0 +1,172 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db/engine"
+)
+
+var (
+	// ErrAway is what a read or write gets if the store cannot be reached for too long. Nothing of it
+	// has happened.
+	ErrAway = engine.ErrAway
+	// ErrUnknown is what a write gets if its outcome is unknown, and nobody could find it out in time.
+	ErrUnknown = engine.ErrUnknown
+)
+
+// outcomeTimeout bounds how long a write is looked for whose outcome is unknown.
+const outcomeTimeout = 10 * time.Second
+
+// outcomePause is how long to wait before looking again.
+const outcomePause = 100 * time.Millisecond
+
+// auditID is the id of an audit row. The row has the time that is in its id. A span of time is
+// therefore a span of ids, and needs no index of its own.
+type auditID struct {
+	text string
+	at   int64
+}
+
+func (d *DB) newAuditID() auditID {
+	id, at := d.ids.next("aud")
+	return auditID{id, at}
+}
+
+// firstRow is the first audit row of a mutation. All attempts at the mutation have the same id for
+// it, so that no more than one of them can be committed, and each a salt of its own, which tells
+// which of them it was.
+type firstRow struct {
+	id        auditID
+	workspace string   // whose row it is; ids are unique in a workspace, and outside of all
+	salt      [16]byte // of the latest attempt
+	written   bool     // the latest attempt has such a row
+}
+
+// use makes it the row of another attempt. The id is for the first one.
+func (r *firstRow) use(id auditID, salt [16]byte, workspace string) (auditID, error) {
+	switch {
+	case r.id.text == "":
+		r.id, r.workspace = id, workspace
+	case r.workspace != workspace:
+		return id, fmt.Errorf("%w: another attempt was about another workspace", ErrUnknown)
+	}
+	r.salt, r.written = salt, true
+	return r.id, nil
+}
+
+// trials are the attempts at a mutation whose outcome is unknown.
+type trials[T any] struct {
+	row firstRow
+	all []trial[T]
+}
+
+type trial[T any] struct {
+	salt  [16]byte
+	out   T
+	event audit.Event
+}
+
+func (t *trials[T]) add(out T, event audit.Event) {
+	t.all = append(t.all, trial[T]{t.row.salt, out, event})
+}
+
+// find returns the attempt that was committed, nil if none was.
+func (t *trials[T]) find(ctx context.Context, d *DB) (*trial[T], error) {
+	if len(t.all) == 0 {
+		return nil, nil
+	}
+	var salt []byte
+	err := d.engine.Write(ctx, func(c engine.Conn) error {
+		salt = nil
+		tx := Tx{Q: Q{c}, db: d}
+		list, err := Collect(tx.Q, func(r Rows) []byte { return bytes.Clone(r.Raw(0)) },
+			`SELECT salt FROM audit_log WHERE workspace_number = (SELECT number FROM workspace WHERE id = $2) AND id = $1
+				UNION ALL SELECT salt FROM audit_log WHERE coalesce(workspace_number, 0) = 0 AND id = $1`, PackID("aud", t.row.id.text), t.row.workspace)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		salt = list[0]
+		// What this server has committed counts only once its standby has it as well. The commit of
+		// this transaction waits for that, if it writes anything.
+		return tx.Exec(d.dialect.awaitStandby)
+	})
+	if err != nil || salt == nil {
+		return nil, err
+	}
+	for i, one := range t.all {
+		if bytes.Equal(one.salt[:], salt) {
+			return &t.all[i], nil
+		}
+	}
+	return nil, fmt.Errorf("the audit row %s is of no attempt at the mutation", t.row.id.text)
+}
+
+// write is Write for a mutation at which attempts may have been made already.
+func write[T any](ctx context.Context, d *DB, by Caller, t *trials[T], fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
+	var none T
+	if by.Type != audit.System {
+		d.writes.Add(1)
+	}
+	bounded := false
+	for {
+		if len(t.all) > 0 && !bounded {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, outcomeTimeout)
+			defer cancel()
+			bounded = true
+		}
+		found, err := t.find(ctx, d)
+		switch {
+		case found != nil:
+			return found.out, d.committed(found.event)
+		case errors.Is(err, ErrUnknown) && ctx.Err() == nil:
+			select { // the commit of find was not confirmed
+			case <-time.After(outcomePause):
+			case <-ctx.Done():
+			}
+			continue
+		case err != nil:
+			return none, unresolved(err)
+		}
+		out, event, err := writeOnce(ctx, d, by, &t.row, fn)
+		switch {
+		case err == nil:
+			return out, d.committed(event)
+		case errors.Is(err, ErrUnknown) && t.row.written && ctx.Err() == nil:
+			t.add(out, event)
+			continue
+		case len(t.all) == 0:
+			return none, err
+		}
+		var replay *Replay
+		if errors.As(err, &replay) {
+			return none, err
+		}
+		// An earlier attempt may have been committed meanwhile, and be the reason why this one failed.
+		// If it was not, it may still be, so the failure is no answer.
+		found, lost := t.find(ctx, d)
+		if found != nil {
+			return found.out, d.committed(found.event)
+		}
+		return none, unresolved(errors.Join(err, lost))
+	}
+}
+
+// committed does what follows a commit on this node.
+func (d *DB) committed(event audit.Event) error {
+	if event.ChangesAccess() {
+		d.epoch.Bump()
+	}
+	return nil
+}
+
+// unresolved hides what err is: whoever sees a unique violation in it would take it that nothing has
+// happened, and try again.
+func unresolved(err error) error {
+	return fmt.Errorf("%w, and it could not be found out: %v", ErrUnknown, err)
+}

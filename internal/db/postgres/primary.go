@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// targetInURL finds the attribute in a URL, and in text of the form name=value.
+var targetInURL = regexp.MustCompile(`\btarget_session_attrs\s*=\s*'?([a-z-]+)`)
+
+// wantPrimary makes a URL with several hosts mean the one that is the primary, unless it says
+// otherwise.
+func wantPrimary(config *pgx.ConnConfig, text string) error {
+	asked := os.Getenv("PGTARGETSESSIONATTRS")
+	if found := targetInURL.FindStringSubmatch(text); found != nil {
+		asked = found[1]
+	}
+	switch asked {
+	case "":
+		for _, other := range config.Fallbacks {
+			if other.Host != config.Host || other.Port != config.Port { // and not the same host without TLS
+				config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+			}
+		}
+	case "read-write":
+		// Each session begins read-only transactions unless it asks for more, so that to this
+		// attribute every server looks like a standby.
+		return errors.New("the database URL has target_session_attrs=read-write, with which no server would ever do: use primary instead")
+	}
+	return nil
+}
+
+// errLost says that a connection failed, or was to a server that is no primary any more, before
+// anything was committed.
+var errLost = errors.New("the connection to the primary is lost")
+
+// onError closes a connection to a server that goes away or that is not the primary, together with
+// all others of the pool, since they are to the same server. They would fail one after the other.
+func (e *Engine) onError(c *pgconn.PgConn, err *pgconn.PgError) bool {
+	if isStandby(err.Code) || isShutdown(err.Code) {
+		if c.PID() != 0 { // otherwise it is one of several hosts that refuses to connect
+			e.reset()
+		}
+		return false
+	}
+	return err.SeverityUnlocalized != "FATAL"
+}
+
+// isStandby reports whether an error says that the server is not the primary, or not any more.
+func isStandby(code string) bool {
+	// The former is "cannot set transaction read-write mode during recovery".
+	return code == featureNotSupported || code == readOnlyTransaction
+}
+
+// isShutdown reports whether an error says that the server goes away, or has yet to come.
+func isShutdown(code string) bool {
+	return code == adminShutdown || code == crashShutdown || code == cannotConnectNow
+}
+
+// resetEvery bounds how often the pool is emptied, since many connections fail at once.
+const resetEvery = time.Second
+
+// reset closes all connections of the pool, those in use when they are released.
+func (e *Engine) reset() {
+	now := time.Now().UnixNano()
+	last := e.resetAt.Load()
+	if pool := e.ready.Load(); pool != nil && now-last > int64(resetEvery) && e.resetAt.CompareAndSwap(last, now) {
+		pool.Reset()
+	}
+}
+
+// lost reports whether the connection was lost, and not by a caller who has left.
+func (c *conn) lost(err error) bool {
+	return err != nil && c.db != nil && c.db.IsClosed() && c.ctx.Err() == nil
+}
+
+// AwaitStandby writes something that nobody reads to the write-ahead log, so that the commit of the
+// transaction waits for synchronous standbys.
+const AwaitStandby = `SELECT pg_logical_emit_message(true, 'bursar', '')`
+
+// unconfirmed is the name under which a connection keeps that a warning came.
+const unconfirmed = "unconfirmed"
+
+// onNotice notes that the server has warned that it does not wait for the standby any longer. Then
+// it answers COMMIT as if all was well, although the transaction is lost if the standby is promoted.
+func onNotice(c *pgconn.PgConn, n *pgconn.Notice) {
+	if n.Routine == "SyncRepWaitForLSN" { // which no language of the server translates
+		c.CustomData()[unconfirmed] = true
+	}
+}

@@ -1,0 +1,280 @@
+package sqlite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+)
+
+// Sizes in the write-ahead log, and in its index, which SQLite documents at
+// https://www.sqlite.org/walformat.html.
+const (
+	walHeader   = 32
+	frameHeader = 24
+	indexHeader = 48 // which is there twice
+)
+
+// ErrGap is that the log was started anew before all of it was read, so some pages that have changed are
+// not known.
+var ErrGap = errors.New("the write-ahead log was started anew before it was read")
+
+// Log reads from the write-ahead log what was committed, by this process or by another one. It takes no
+// lock and does not need SQLite: the index of the log says how far it is committed, which SQLite
+// writes after the fsync, and pages before that stay as they are until the log is started anew. That
+// happens only when all of it is in the database, and this process calls the function
+// that was given to OpenLog first.
+type Log struct {
+	wal, index *os.File
+	pageSize   int64
+}
+
+// Position is a place in the log after a commit.
+type Position struct {
+	Salt     [8]byte // of this log: the next one has another
+	Frame    uint32  // how many pages it had
+	Checksum uint64  // of everything up to there
+	commits  uint32  // counts all commits since the store was opened
+}
+
+// logState is what the index of the log says.
+type logState struct {
+	Position
+	pages  uint32 // of the database
+	copied uint32 // frames that are in the database too
+}
+
+// keeper is called by the writer when the log may be started anew, and before it is closed.
+type keeper struct {
+	log  *Log
+	read func()
+}
+
+// OpenLog returns the log of the store. From then on the writer calls read whenever the log may be started
+// anew and has something that the position at does not have yet. It waits for it, and for nothing else.
+func (e *Engine) OpenLog(at *atomic.Pointer[Position], read func()) (*Log, error) {
+	l := &Log{}
+	var err error
+	if l.wal, err = os.Open(e.path + "-wal"); err != nil {
+		return nil, fmt.Errorf("open the write-ahead log: %w", err)
+	}
+	if l.index, err = os.Open(e.path + "-shm"); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the index of the write-ahead log: %w", err), l.wal.Close())
+	}
+	if l.pageSize, err = e.pageSize(); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	e.writer.checkpointer.keeper.Store(&keeper{log: l, read: func() {
+		if s, err := l.state(); err != nil || s.Position != *at.Load() {
+			read()
+		}
+	}})
+	return l, nil
+}
+
+// beforeGroup is called with the write lock held, under which nobody else can add to the log.
+func (k *keeper) beforeGroup() {
+	if k == nil {
+		return
+	}
+	if s, err := k.log.state(); err != nil || s.copied >= s.Frame {
+		k.read()
+	}
+}
+
+// beforeEnd is called before the log ends.
+func (k *keeper) beforeEnd() {
+	if k != nil {
+		k.read()
+	}
+}
+
+// Close leaves the store as it is.
+func (l *Log) Close() error { return errors.Join(l.wal.Close(), l.index.Close()) }
+
+// PageSize is the size of the pages of the store, in bytes.
+func (l *Log) PageSize() int { return int(l.pageSize) }
+
+// state reads both copies of the header of the index until they agree, as SQLite does.
+func (l *Log) state() (s logState, err error) {
+	var b [2*indexHeader + 4]byte
+	for range 100 {
+		if _, err := l.index.ReadAt(b[:], 0); err != nil {
+			return s, fmt.Errorf("read the index of the write-ahead log: %w", err)
+		}
+		if !bytes.Equal(b[:indexHeader], b[indexHeader:2*indexHeader]) {
+			continue
+		}
+		native := binary.NativeEndian
+		s.commits, s.Frame, s.pages = native.Uint32(b[8:]), native.Uint32(b[16:]), native.Uint32(b[20:])
+		s.Checksum = uint64(native.Uint32(b[24:]))<<32 | uint64(native.Uint32(b[28:]))
+		copy(s.Salt[:], b[32:40])
+		s.copied = native.Uint32(b[2*indexHeader:])
+		return s, nil
+	}
+	return s, errors.New("the index of the write-ahead log does not come to rest")
+}
+
+// Start is the position before everything that the log has now. The database and the log together are the
+// store.
+func (l *Log) Start() (Position, error) {
+	s, err := l.state()
+	if err != nil {
+		return Position{}, err
+	}
+	all, err := l.scan(s, 0)
+	return Position{Salt: s.Salt, commits: s.commits - all.commits}, err
+}
+
+// Find returns the position that another process was at, or ErrGap if the log no longer shows what came after it.
+func (l *Log) Find(salt [8]byte, frame uint32, checksum uint64) (Position, error) {
+	s, err := l.state()
+	if err != nil {
+		return Position{}, err
+	}
+	first := frame
+	switch {
+	case frame == 0:
+		return Position{}, ErrGap
+	case salt == s.Salt && frame <= s.Frame:
+	case isNextSalt(salt, s.Salt) && frame > s.Frame:
+		// The log was started anew once since. What it had is still in the file, behind what it has now, which shows
+		// whether the position was at its end.
+		if next, err := l.frame(frame + 1); err == nil && next.salt == salt {
+			return Position{}, ErrGap
+		}
+		first = 0
+	default:
+		return Position{}, ErrGap
+	}
+	if at, err := l.frame(frame); err != nil || at.checksum != checksum || at.salt != salt {
+		return Position{}, ErrGap
+	}
+	after, err := l.scan(s, first)
+	return Position{Salt: salt, Frame: frame, Checksum: checksum, commits: s.commits - after.commits}, err
+}
+
+// isNextSalt reports whether a log has the salt of the one that follows on another: SQLite adds one to the first half,
+// and draws the second.
+func isNextSalt(before, after [8]byte) bool {
+	return binary.BigEndian.Uint32(after[:]) == binary.BigEndian.Uint32(before[:])+1
+}
+
+// IsCopied reports whether the database has all pages up to a position.
+func (l *Log) IsCopied(p Position) (bool, error) {
+	s, err := l.state()
+	return s.Salt != p.Salt || s.copied >= p.Frame, err
+}
+
+// IsAt reports whether nothing was committed after a position. It works also after the store was closed.
+func (l *Log) IsAt(p Position) bool {
+	s, err := l.state()
+	return err == nil && s.commits == p.commits
+}
+
+// Changes are the pages that commits after one position and up to another have changed, by number,
+// each in its last version. They are not in memory.
+type Changes struct {
+	To      Position
+	Size    uint32 // of the database, in pages
+	Pages   []ChangedPage
+	log     *Log
+	commits uint32
+}
+
+// ChangedPage is where the log has a page.
+type ChangedPage struct {
+	Number uint32
+	frame  uint32
+}
+
+// Changes finds what was committed after a position.
+func (l *Log) Changes(from Position) (Changes, error) {
+	s, err := l.state()
+	if err != nil {
+		return Changes{}, err
+	}
+	first := from.Frame
+	if s.Salt != from.Salt {
+		first = 0 // the log was started anew
+	}
+	c, err := l.scan(s, first)
+	if err != nil {
+		return Changes{}, err
+	}
+	if c.commits != s.commits-from.commits {
+		return Changes{}, ErrGap
+	}
+	return c, nil
+}
+
+type frame struct {
+	page, size uint32 // the size of the database is there in the last frame of a commit alone
+	salt       [8]byte
+	checksum   uint64
+}
+
+func (l *Log) offset(frame uint32) int64 {
+	return walHeader + int64(frame-1)*(frameHeader+l.pageSize)
+}
+
+func (l *Log) frame(n uint32) (f frame, err error) {
+	var b [frameHeader]byte
+	if _, err := l.wal.ReadAt(b[:], l.offset(n)); err != nil {
+		return f, fmt.Errorf("read the write-ahead log: %w", err)
+	}
+	f.page, f.size = binary.BigEndian.Uint32(b[:]), binary.BigEndian.Uint32(b[4:])
+	copy(f.salt[:], b[8:16])
+	f.checksum = binary.BigEndian.Uint64(b[16:])
+	return f, nil
+}
+
+// scan reads the headers of all frames after the first ones.
+func (l *Log) scan(s logState, first uint32) (Changes, error) {
+	c := Changes{To: s.Position, Size: s.pages, log: l}
+	last := map[uint32]uint32{}
+	for n := first + 1; n <= s.Frame; n++ {
+		f, err := l.frame(n)
+		if err != nil {
+			return c, err
+		}
+		if f.salt != s.Salt {
+			return c, ErrGap
+		}
+		if f.size != 0 {
+			c.commits++
+		}
+		last[f.page] = n
+		if n == s.Frame && f.checksum != s.Checksum {
+			return c, ErrGap
+		}
+	}
+	c.Pages = make([]ChangedPage, 0, len(last))
+	for page, n := range last {
+		if page <= s.pages { // else it was cut off later
+			c.Pages = append(c.Pages, ChangedPage{page, n})
+		}
+	}
+	slices.SortFunc(c.Pages, func(a, b ChangedPage) int { return int(int64(a.Number) - int64(b.Number)) })
+	return c, nil
+}
+
+// Read reads a page. The page counts only if Check finds nothing afterwards.
+func (c *Changes) Read(p ChangedPage, into []byte) error {
+	if _, err := c.log.wal.ReadAt(into, c.log.offset(p.frame)+frameHeader); err != nil {
+		return fmt.Errorf("read a page of the write-ahead log: %w", err)
+	}
+	return nil
+}
+
+// Check returns ErrGap if another process has started the log anew since the changes were found.
+func (c *Changes) Check() error {
+	s, err := c.log.state()
+	if err == nil && s.Salt != c.To.Salt {
+		err = ErrGap
+	}
+	return err
+}
