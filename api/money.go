@@ -142,27 +142,47 @@ type AccountStatusDetails struct {
 	Status string `json:"status"`
 }
 
-// FormatAmount writes an amount of the minor unit for people, such as 1,234.50 PHP.
+// Decimals is how many digits of an amount stand after the point, by ISO 4217. It is two for a currency
+// that is not known.
+func Decimals(currency string) int {
+	switch currency {
+	case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF":
+		return 0
+	case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND":
+		return 3
+	case "CLF", "UYW":
+		return 4
+	}
+	return 2
+}
+
+// FormatAmount writes an amount of the minor unit for people, such as PHP 1,234.50 or JPY 1,234.
 func FormatAmount(amount int64, currency string) string {
-	digits := strconv.FormatInt(max(amount, -amount), 10)
-	for len(digits) < 3 {
+	digits, after := strconv.FormatInt(max(amount, -amount), 10), Decimals(currency)
+	for len(digits) <= after {
 		digits = "0" + digits
 	}
-	whole, cents := digits[:len(digits)-2], digits[len(digits)-2:]
+	whole, cents := digits[:len(digits)-after], digits[len(digits)-after:]
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}
 	if amount < 0 {
 		whole = "-" + whole
 	}
-	return whole + "." + cents + " " + currency
+	if after > 0 {
+		whole += "."
+	}
+	return currency + " " + whole + cents
 }
 
-var errAmount = errors.New("must be a number with at most two decimals")
-
 // ParseAmount reads an amount as people write it, such as 1234.5 or 1,234.50, as a number of the
-// minor unit. It takes no more than 15 digits.
-func ParseAmount(text string) (int64, error) {
+// minor unit of a currency. It takes no more than 15 digits.
+func ParseAmount(text, currency string) (int64, error) {
+	after := Decimals(currency)
+	errAmount := errors.New("must be a number with at most " + [...]string{"no", "one", "two", "three", "four"}[after] + " decimals")
+	if after == 0 {
+		errAmount = errors.New("must be a whole number")
+	}
 	whole, cents, point := strings.Cut(text, ".")
 	if strings.Contains(whole, ",") {
 		for i, group := range strings.Split(whole, ",") {
@@ -172,10 +192,10 @@ func ParseAmount(text string) (int64, error) {
 		}
 		whole = strings.ReplaceAll(whole, ",", "")
 	}
-	if whole == "" || point && cents == "" || len(cents) > 2 || len(whole) > 13 {
+	if whole == "" || point && cents == "" || len(cents) > after || len(whole) > 15-after {
 		return 0, errAmount
 	}
-	digits := whole + (cents + "00")[:2]
+	digits := whole + cents + strings.Repeat("0", after-len(cents))
 	if strings.Trim(digits, "0123456789") != "" {
 		return 0, errAmount
 	}

@@ -90,6 +90,8 @@ type Payout struct {
 	Failure  *PayoutFailure  `json:"failure,omitzero"`
 	// CancelReason is why it was cancelled, if somebody said so.
 	CancelReason string `json:"cancel_reason,omitzero"`
+	// Rejected says that it is cancelled because somebody who could have approved it rejected it.
+	Rejected bool `json:"rejected,omitzero"`
 	// SendAt is when it is handed to the rail, and ExpectedAt when the payee should have it.
 	SendAt     int64 `json:"send_at,omitzero"`
 	ExpectedAt int64 `json:"expected_at,omitzero"`

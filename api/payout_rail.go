@@ -64,7 +64,8 @@ type ServiceHealth struct {
 	Since int64 `json:"since,omitzero"`
 	// NextWindow is when a rail sends next, if it does not always.
 	NextWindow int64 `json:"next_window,omitzero"`
-	// QueueDepth is how many payouts wait to be sent, up to 10,000.
+	// QueueDepth is how many payouts wait to be sent, up to 10,000: of the sandbox, those of the
+	// workspaces that were asked for; of a live service, those of the whole server.
 	QueueDepth int64 `json:"queue_depth"`
 }
 
@@ -94,7 +95,7 @@ type SimulatedReason struct {
 	Reason *string `json:"reason,omitzero"`
 }
 
-// SimulatedService says how a rail or an institution of the sandbox is from now on.
+// SimulatedService says how a rail or an institution is from now on in the sandbox of a workspace.
 type SimulatedService struct {
 	WorkspaceID *string `json:"workspace_id,omitzero"`
 	Status      string  `json:"status" required:"true"`

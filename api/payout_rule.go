@@ -24,6 +24,9 @@ type ApprovalRuleTerms struct {
 	AccountID string `json:"account_id,omitzero"`
 	Rail      string `json:"rail,omitzero"`
 	ClientID  string `json:"client_id,omitzero"` // the machine client that makes the payout
+	// Currency is that of the account, of the rail or of all rails, in which amounts are meant; empty
+	// where there are several.
+	Currency string `json:"currency,omitzero"`
 	// AboveCents is less than the amounts that the rule is about, and UpToCents the greatest of them.
 	AboveCents *int64 `json:"above_cents,omitzero"`
 	UpToCents  *int64 `json:"up_to_cents,omitzero"`
@@ -76,7 +79,10 @@ type PayoutLimit struct {
 	Each        string `json:"each,omitzero"`
 	Per         string `json:"per"`
 	AmountCents int64  `json:"amount_cents"`
-	Count       int64  `json:"count,omitzero"` // payouts on one day; 0 is any
+	// Currency is that of the account, of the rail or of all rails, in which the amount is meant; empty
+	// where there are several.
+	Currency string `json:"currency,omitzero"`
+	Count    int64  `json:"count,omitzero"` // payouts on one day; 0 is any
 	// ApprovalID is the approval that more, or the end of the limit, waits for.
 	ApprovalID string `json:"approval_id,omitzero"`
 	CreatedAt  int64  `json:"created_at"`

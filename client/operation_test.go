@@ -381,7 +381,7 @@ func walkPayouts(t *testing.T, n *servertest.Node, way *tap) {
 	if got := must[*client.ServiceHealth](t)(c.Sandbox.SetService(ctx, "pesonet", client.SimulatedServiceParams{WorkspaceID: &x.WorkspaceID, Status: "down"})); got.Status != "down" {
 		t.Errorf("set service: %+v", got)
 	}
-	if got := must[*client.ServiceHealth](t)(c.Rails.Health(ctx, "pesonet", client.ModeSandbox)); got.Status != "down" || got.NextWindow == 0 {
+	if got := must[*client.ServiceHealth](t)(c.Rails.Health(ctx, "pesonet", client.HealthParams{Mode: client.ModeSandbox, WorkspaceID: x.WorkspaceID})); got.Status != "down" || got.NextWindow == 0 {
 		t.Errorf("health: %+v", got)
 	}
 	must[*client.ServiceHealth](t)(c.Sandbox.SetService(ctx, "pesonet", client.SimulatedServiceParams{WorkspaceID: &x.WorkspaceID, Status: "up"}))

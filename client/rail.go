@@ -8,10 +8,19 @@ import (
 // RailService tells which rails and institutions there are, and how they are.
 type RailService struct{ c *Client }
 
-// Health says how a rail, a connector or an institution is. Without a mode it is the live one, if
-// there is one of that name.
-func (s *RailService) Health(ctx context.Context, serviceName, mode string) (*ServiceHealth, error) {
-	return readWith[ServiceHealth](ctx, s.c, query{}.text("mode", mode), "/v2/payout-requests/health", serviceName)
+// HealthParams say which service is meant, all optional.
+type HealthParams struct {
+	// Mode is [ModeSandbox] or [ModeLive]. Without it the service is the live one, if there is one of
+	// that name.
+	Mode string
+	// WorkspaceID is the workspace whose sandbox is meant. Without it the status is the worst of the
+	// sandboxes of the caller's workspaces.
+	WorkspaceID string
+}
+
+// Health says how a rail, a connector or an institution is.
+func (s *RailService) Health(ctx context.Context, serviceName string, p HealthParams) (*ServiceHealth, error) {
+	return readWith[ServiceHealth](ctx, s.c, query{}.text("mode", p.Mode).text("workspace_id", p.WorkspaceID), "/v2/payout-requests/health", serviceName)
 }
 
 // Institutions reads the banks and wallets that can be paid; with a rail, those that it reaches.
@@ -42,7 +51,8 @@ func (s *SandboxService) Return(ctx context.Context, payoutID string, p Simulate
 	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/simulations/payouts", payoutID, "return")
 }
 
-// SetService says how a rail or an institution of the sandbox is from now on.
+// SetService says how a rail or an institution is from now on in the sandbox of a workspace. A machine
+// client may leave the workspace out: it means its own.
 func (s *SandboxService) SetService(ctx context.Context, serviceName string, p SimulatedServiceParams) (*ServiceHealth, error) {
 	return change[ServiceHealth](ctx, s.c, http.MethodPost, p, "/v2/simulations/services", serviceName)
 }

@@ -128,6 +128,7 @@ const (
 	PayoutReversed  Action = "payout.request.reversed"
 	PayoutDriven    Action = "payout.request.driven"
 	ServiceDriven   Action = "rail.service.driven"
+	RailsResumed    Action = "rail.service.resumed" // all of them, after a restore
 	MoneySuspended  Action = "money.suspense.added"
 
 	DeviceApproved    Action = "auth.device.approved"
@@ -162,6 +163,8 @@ const (
 	AuditExported  Action = "audit.exported"
 	AuditRestarted Action = "audit.restarted"
 	AuditErased    Action = "audit.erased"
+	StoreArchived  Action = "audit.archived" // with the whole store
+	StoreRestored  Action = "audit.restored" // with the whole store, from an archive
 )
 
 // Actions lists all actions in the order in which the console shows them.
@@ -182,22 +185,23 @@ func Actions() []Action {
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
 		PayoutLimitWithdrawn, PayoutLimitExpired,
-		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutDriven, ServiceDriven, MoneySuspended,
+		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutDriven, ServiceDriven, RailsResumed, MoneySuspended,
 		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, LoginFailed, LinkCreated, AccountRecovered,
 		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
-		RecoveryCodeUsed, AuditExported, AuditRestarted, AuditErased,
+		RecoveryCodeUsed, AuditExported, AuditRestarted, AuditErased, StoreArchived, StoreRestored,
 	}
 }
 
 func (a Action) changesAccess() bool {
 	switch a {
-	case SessionRevoked, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
+	case SessionRevoked, StoreRestored, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
 		VaultKeyReplaced, VaultResealed, // servers read their keys again
 		PasskeyAdded, TOTPEnabled, // which may be the second factor that a session needs
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleApproved, // what payouts need is remembered, too
-		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitApproved:
+		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitApproved,
+		ServiceDriven: // as is how the services of a sandbox are
 		return true
 	case UserCreated, AccessDenied, MemberInvited, MemberDeclined,
 		ReceivingPolicyRequested, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired:
@@ -244,7 +248,7 @@ const (
 // name tells. A refused request and a failed login change nothing, so they have none.
 func (a Action) Resource() ResourceType {
 	switch a {
-	case AuditExported, AuditRestarted, AuditErased:
+	case AuditExported, AuditRestarted, AuditErased, StoreArchived, StoreRestored:
 		return Log
 	case DirectoryExported:
 		return Directory

@@ -101,12 +101,13 @@ func TestOnlySomeActionsChangeAccess(t *testing.T) {
 		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true, audit.OwnerAdded: true, audit.OwnerRemoved: true,
 		audit.UserDisabled: true, audit.UserEnabled: true,
 		audit.MemberAccepted: true, audit.UserRenamed: true,
-		audit.SessionRevoked: true, audit.KeyRotated: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.SigningKeyRotated: true,
+		audit.SessionRevoked: true, audit.StoreRestored: true, audit.KeyRotated: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.SigningKeyRotated: true,
 		audit.AccountRecovered: true, audit.FactorsReset: true, audit.PasswordChanged: true,
 		audit.ReceivingPolicyUpdated: true, audit.ReceivingPolicyApproved: true,
 		audit.PayoutRuleCreated: true, audit.PayoutRuleRemoved: true, audit.PayoutRuleApproved: true,
 		audit.PayoutLimitCreated: true, audit.PayoutLimitUpdated: true, audit.PayoutLimitRemoved: true, audit.PayoutLimitApproved: true,
-		audit.PasskeyAdded: true, audit.TOTPEnabled: true, audit.VaultKeyReplaced: true, audit.VaultResealed: true,
+		audit.ServiceDriven: true,
+		audit.PasskeyAdded:  true, audit.TOTPEnabled: true, audit.VaultKeyReplaced: true, audit.VaultResealed: true,
 	}
 	for _, action := range actions(t) {
 		if got := (audit.Event{Action: action}).ChangesAccess(); got != changes[action] {

@@ -118,7 +118,7 @@ func newAccountList(r *remote) *cobra.Command {
 				Empty: "There are no accounts. Open one with 'bursar accounts create NAME'."}
 		},
 		cells: func(f term.Format, a api.Account) []string {
-			return []string{a.Name, amountText(f, a.AvailableBalance), amountText(f, a.ReservedBalance), amountText(f, a.PendingBalance), a.Currency, a.Mode, a.Status, a.ID}
+			return []string{a.Name, amountText(f, a.AvailableBalance, a.Currency), amountText(f, a.ReservedBalance, a.Currency), amountText(f, a.PendingBalance, a.Currency), a.Currency, a.Mode, a.Status, a.ID}
 		},
 	}))
 }
@@ -337,7 +337,7 @@ are never changed: a correction is a new line.`,
 			if f.CSV {
 				at = exactTime(p.CreatedAt)
 			}
-			return []string{strconv.FormatInt(p.Number, 10), at, p.Kind, p.Description, p.Reference, p.Bucket, amountText(f, p.Amount), amountText(f, p.Balance), currency}
+			return []string{strconv.FormatInt(p.Number, 10), at, p.Kind, p.Description, p.Reference, p.Bucket, amountText(f, p.Amount, currency), amountText(f, p.Balance, currency), currency}
 		},
 	})
 	withArgument(c, &ref)
@@ -369,7 +369,7 @@ currency and mode.`,
   bursar accounts transfer Treasury Payroll "PHP 1,500.50" --description "wages of May"`,
 		Args: cobra.ExactArgs(3), ValidArgsFunction: byPosition(r.completeAccounts(), r.completeAccounts()),
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, _, err := parseAmount(args[2]); err != nil {
+			if _, _, err := parseAmount(args[2], anyCurrency); err != nil {
 				return term.Usage(err)
 			}
 			s, err := r.connect()
@@ -441,7 +441,7 @@ first: from a bank's file, from an operator, or simulated in the sandbox.`,
 			if f.CSV {
 				at = exactTime(d.CreatedAt)
 			}
-			return []string{at, amountText(f, d.Amount), d.Currency, d.Source, d.Status, d.Reference, d.AccountID, d.ID}
+			return []string{at, amountText(f, d.Amount, d.Currency), d.Currency, d.Source, d.Status, d.Reference, d.AccountID, d.ID}
 		},
 	})
 	withArgument(c, &ref)

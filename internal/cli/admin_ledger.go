@@ -27,10 +27,6 @@ account, such as 1250.50. --note says where it came from; the statement and
 the audit log show it.`,
 		Example: `  bursar admin ledger deposit acc_01jd3a1b2c3d4e5f6g7h8j9k0m 250000.00 --note "Opening balance, statement of 2 January"`,
 		RunE: func(c *cobra.Command, args []string) error {
-			amount, err := api.ParseAmount(args[1])
-			if err != nil || amount < 1 || amount > ledger.MaxAmount {
-				return term.Usagef("the amount must be a positive number with at most two decimals, such as 1250.50")
-			}
 			if len(note) > 140 {
 				return term.Usagef("--note must have at most 140 characters")
 			}
@@ -40,6 +36,13 @@ the audit log show it.`,
 					var err error
 					if to, err = ledger.FindAccount(tx.Q, args[0]); err != nil || to.Kind != ledger.Customer {
 						return api.Deposit{}, audit.Event{}, errors.Join(err, fmt.Errorf("there is no account %s", args[0]))
+					}
+					amount, err := api.ParseAmount(args[1], to.Currency)
+					if err == nil && amount < 1 {
+						err = errors.New("must be more than zero")
+					}
+					if err != nil {
+						return api.Deposit{}, audit.Event{}, term.Usagef("the amount %w, such as %s", err, strings.TrimPrefix(api.FormatAmount(125050, to.Currency), to.Currency+" "))
 					}
 					return ledger.Deposit(tx, to, amount, api.DepositFromOperator, note, true)
 				})

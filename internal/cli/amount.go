@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,8 +10,10 @@ import (
 )
 
 // parseAmount reads an amount as people type it: 1500, 1,500.00, PHP 1,500.00 or 1,500.00 PHP. It
-// returns the number of the minor unit, and the currency if one was typed. No digit is rounded.
-func parseAmount(text string) (cents int64, currency string, err error) {
+// returns the number of the minor unit of the currency, and the currency if another one was typed. No
+// digit is rounded.
+func parseAmount(text, of string) (cents int64, currency string, err error) {
+	currency = of
 	number := strings.TrimSpace(text)
 	for _, cut := range []func(s string) (rest, word string){
 		func(s string) (string, string) { word, rest, _ := strings.Cut(s, " "); return rest, word },
@@ -21,9 +24,19 @@ func parseAmount(text string) (cents int64, currency string, err error) {
 			break
 		}
 	}
-	cents, err = api.ParseAmount(number)
+	cents, err = api.ParseAmount(number, currency)
+	if err != nil && currency == anyCurrency { // its decimals are not known yet, nor how many digits fit
+		for _, like := range []string{"KWD", "PHP", "JPY"} {
+			if cents, err = api.ParseAmount(number, like); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			err = errors.New("must be a number")
+		}
+	}
 	if err == nil && (cents == 0 || cents > api.MaxAmount) {
-		err = fmt.Errorf("must be more than 0.00 and at most %s", amountText(term.Format{}, api.MaxAmount))
+		err = fmt.Errorf("must be more than %s and at most %s", amountText(term.Format{}, 0, currency), amountText(term.Format{}, api.MaxAmount, currency))
 	}
 	if err != nil {
 		return 0, "", fmt.Errorf("the amount %q %w, such as 1500, 1,500.00 or PHP 1,500.00", text, err)
@@ -31,10 +44,13 @@ func parseAmount(text string) (cents int64, currency string, err error) {
 	return cents, currency, nil
 }
 
+// anyCurrency is one with the most decimals, for a first look at an amount whose account is not known yet.
+const anyCurrency = "CLF"
+
 // amountIn reads an amount that is paid from or moved out of an account.
 func amountIn(text string, from api.Account) (int64, error) {
-	cents, currency, err := parseAmount(text)
-	if err == nil && currency != "" && currency != from.Currency {
+	cents, currency, err := parseAmount(text, from.Currency)
+	if err == nil && currency != from.Currency {
 		err = fmt.Errorf("%s is in %s, not in %s", from.Name, from.Currency, currency)
 	}
 	if err != nil {
@@ -45,8 +61,8 @@ func amountIn(text string, from api.Account) (int64, error) {
 
 // amountText writes an amount without its currency: grouped for people, and as spreadsheets read it
 // in CSV.
-func amountText(f term.Format, cents int64) string {
-	text := strings.TrimSuffix(api.FormatAmount(cents, ""), " ")
+func amountText(f term.Format, cents int64, currency string) string {
+	text := strings.TrimPrefix(api.FormatAmount(cents, currency), currency+" ")
 	if f.CSV {
 		return strings.ReplaceAll(text, ",", "")
 	}

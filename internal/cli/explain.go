@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
 	"strings"
 
-	"bursar/api"
 	"bursar/client"
 	"bursar/internal/fault"
 )
@@ -32,7 +30,8 @@ func explain(err error) string {
 	if errors.As(err, &refused) {
 		return explainRefusal(err, refused)
 	}
-	text := strings.ReplaceAll(plainText(err), "bursar: ", "")
+	// Errors of the client name their package; a file may be called monday.bursar.
+	text := strings.ReplaceAll(strings.TrimPrefix(plainText(err), "bursar: "), ": bursar: ", ": ")
 	var hinted hintedError
 	var network *net.OpError
 	switch {
@@ -47,7 +46,7 @@ func explain(err error) string {
 // explainRefusal explains an error that the API answered with.
 func explainRefusal(err error, refused *client.Error) string {
 	text := strings.TrimSuffix(err.Error(), refused.Error())
-	text += refused.Message + fundsText(refused)
+	text += refused.Message
 	for _, field := range refused.Fields() {
 		if !strings.Contains(refused.Message, field.Field+" "+field.Constraint) {
 			text += "\n  " + field.Field + " " + field.Constraint
@@ -65,16 +64,6 @@ func explainRefusal(err error, refused *client.Error) string {
 		text += "\nRequest id: " + refused.RequestID
 	}
 	return text
-}
-
-// fundsText says how much an account lacks, if that is what was refused.
-func fundsText(e *client.Error) string {
-	var d api.FundsDetails
-	if e.Code != string(fault.InsufficientFunds) || json.Unmarshal(e.Details, &d) != nil {
-		return ""
-	}
-	number := func(amount int64) string { return strings.TrimSpace(api.FormatAmount(amount, "")) }
-	return ": " + number(d.AvailableBalance) + " is available, and this takes " + number(d.RequestedAmount) + ", so " + number(d.RequestedAmount-d.AvailableBalance) + " is missing"
 }
 
 func nextStep(e *client.Error) string {

@@ -1,19 +1,19 @@
 package cli
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 	"testing"
-
-	"bursar/client"
 )
 
-func TestTooLittleMoneySaysHowMuchIsMissing(t *testing.T) {
-	refused := &client.Error{Code: "INSUFFICIENT_FUNDS", Status: 422, Message: "the available balance is too low",
-		Details: json.RawMessage(`{"available_balance":99850000,"requested_amount":200000000}`)}
-	want := "pay: the available balance is too low: 998,500.00 is available, and this takes 2,000,000.00, so 1,001,500.00 is missing"
-	if got := explain(fmt.Errorf("pay: %w", refused)); !strings.HasPrefix(got, want) {
-		t.Errorf("it says %q", got)
+func TestAnErrorLosesTheNameOfItsPackageAndNoNameOfAFile(t *testing.T) {
+	for want, err := range map[string]error{
+		"the HTTP client is nil":                          errors.New("bursar: the HTTP client is nil"),
+		"pay: encode the body: no":                        fmt.Errorf("pay: %w", errors.New("bursar: encode the body: no")),
+		"open the archive: open monday.bursar: not there": errors.New("open the archive: open monday.bursar: not there"),
+	} {
+		if got := explain(err); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
 	}
 }

@@ -86,7 +86,7 @@ func (r *remote) completePayouts() cobra.CompletionFunc {
 		}
 		var words []string
 		for _, p := range page.Items {
-			words = append(words, described(p.ID, payoutText(&p)+", "+p.Status))
+			words = append(words, described(p.ID, payoutText(&p)+", "+payoutStatus(&p)))
 		}
 		return words, nil
 	})
@@ -95,6 +95,15 @@ func (r *remote) completePayouts() cobra.CompletionFunc {
 // payoutText names a payout in a sentence.
 func payoutText(p *api.Payout) string {
 	return api.FormatAmount(p.AmountCents, p.Currency) + " to " + p.SettlementAccount.BankAccountName
+}
+
+// payoutStatus is the status of a payout for people, who want to know that it was rejected. What
+// programs read, CSV and JSON, has the status of the contract.
+func payoutStatus(p *api.Payout) string {
+	if p.Rejected {
+		return "rejected"
+	}
+	return p.Status
 }
 
 // completeRails completes a flag with the names of rails.
@@ -147,14 +156,14 @@ func newPayoutList(r *remote) *cobra.Command {
 				Detail: []string{"currency", "external id", "mode", "rail"}, Empty: "There are no such payouts."}
 		},
 		cells: func(f term.Format, p api.Payout) []string {
-			at := localTime(p.CreatedAt)
+			at, status := localTime(p.CreatedAt), payoutStatus(&p)
 			if f.CSV {
-				at = exactTime(p.CreatedAt)
+				at, status = exactTime(p.CreatedAt), p.Status
 			}
-			return []string{at, amountText(f, p.AmountCents), p.Currency, p.SettlementAccount.BankAccountName, p.SettlementRail, p.Status, p.Mode, p.ExternalID, p.ID}
+			return []string{at, amountText(f, p.AmountCents, p.Currency), p.Currency, p.SettlementAccount.BankAccountName, p.SettlementRail, status, p.Mode, p.ExternalID, p.ID}
 		},
 	})
-	c.Flags().StringVar(&want.Status, "status", "", "only those in this state, such as pending or failed")
+	c.Flags().StringVar(&want.Status, "status", "", "only those in this state, such as pending or failed; cancelled has the rejected ones, too")
 	c.Flags().StringVar(&from, "from", "", "only those from this account")
 	c.Flags().StringVar(&to, "to", "", "only those to this entry of the directory")
 	c.Flags().StringVar(&want.BatchID, "batch", "", "only those of this batch")
@@ -212,13 +221,16 @@ it in full, which the audit log tells.`,
 
 // payoutPairs are the lines that show a payout. The story is newest first.
 func payoutPairs(p *api.Payout, story []api.AuditEntry) []string {
-	to := p.SettlementAccount
-	pairs := []string{"Payout", p.ID, "Status", marked(p.Mode, p.Status), "Amount", api.FormatAmount(p.AmountCents, p.Currency),
+	to, because := p.SettlementAccount, "Cancelled because"
+	if p.Rejected {
+		because = "Rejected because"
+	}
+	pairs := []string{"Payout", p.ID, "Status", marked(p.Mode, payoutStatus(p)), "Amount", api.FormatAmount(p.AmountCents, p.Currency),
 		"To", to.BankAccountName + ", " + to.BankAccountNumber + ", " + p.BankName + " (" + to.BankCode + ")",
 		"Rail", p.SettlementRail + ": " + p.RailReason}
 	for _, more := range [][2]string{
 		{"External id", p.ExternalID}, {"Description", p.Description}, {"Batch", p.BatchID}, {"Approval", strings.TrimSpace(p.ApprovalReason + " " + p.ApprovalID)},
-		{"Attention", p.Attention}, {"Cancelled because", p.CancelReason}, {"Sent at", localTime(p.SendAt)}, {"Expected", localTime(p.ExpectedAt)}, {"Ended", localTime(p.EndedAt)},
+		{"Attention", p.Attention}, {because, p.CancelReason}, {"Sent at", localTime(p.SendAt)}, {"Expected", localTime(p.ExpectedAt)}, {"Ended", localTime(p.EndedAt)},
 	} {
 		if more[1] != "" {
 			pairs = append(pairs, more[0], more[1])

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -50,23 +48,24 @@ needed.
 
 The same file again pays nobody twice, so run it again after an interruption:
 a line without an external_id gets one of the digest of the file and its
-number. A file that was changed is another file. Give every line an
-external_id if you mean to mend a file and run it again.
+number. A file that was changed is another file, and one that was tried in the
+sandbox can still be paid from a live account. Give every line an external_id
+if you mean to mend a file and run it again.
 
 The exit code is 1 where a payout was refused.`,
 		Example: `  bursar payouts batch payroll.csv --from Payroll --validate
   bursar payouts batch payroll.csv --from Payroll --csv > paid.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			lines, err := r.readPayFile(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
 			s, err := r.connect()
 			if err != nil {
 				return err
 			}
 			a, err := r.findAccount(c.Context(), s, from)
+			if err != nil {
+				return err
+			}
+			lines, err := r.readPayFile(c.Context(), args[0], a.Mode)
 			if err != nil {
 				return err
 			}
@@ -100,9 +99,9 @@ type payLine struct {
 	To     string `json:"to"`
 	Amount int64  `json:"amount_cents"`
 	api.PayoutBatchResult
-	terms    api.PayoutTerms
-	to       destination
-	currency string // if the amount names one
+	terms  api.PayoutTerms
+	to     destination
+	amount string // as the file has it
 }
 
 // refuse notes one more thing that speaks against a line.
@@ -114,9 +113,8 @@ func (l *payLine) refuse(err error) {
 	l.Result, l.Error = api.BatchRefused, &api.PayoutFault{Code: client.CodeValidation, Message: text}
 }
 
-// readPayFile reads a file and checks what needs no server. The digest of the file makes external
-// ids for lines that have none, so that the same file again is the same payouts.
-func (r *remote) readPayFile(ctx context.Context, name string) ([]*payLine, error) {
+// readPayFile reads a file and checks what needs no server.
+func (r *remote) readPayFile(ctx context.Context, name, mode string) ([]*payLine, error) {
 	in := io.Reader(newPatientReader(ctx, r.terminal.In))
 	title := "standard input"
 	if name != "-" {
@@ -127,21 +125,16 @@ func (r *remote) readPayFile(ctx context.Context, name string) ([]*payLine, erro
 		defer file.Close()
 		in, title = file, name
 	}
-	digest := sha256.New()
-	read, err := payfile.Read(io.TeeReader(in, digest))
+	read, err := payfile.ReadNamed(in, mode)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", title, err)
 	}
-	sum := hex.EncodeToString(digest.Sum(nil))[:20]
 	lines := make([]*payLine, len(read))
 	for i, one := range read {
 		cell := func(column string) *string { return notEmpty(one.Cells[column]) }
 		l := &payLine{Line: one.Number, to: destination{one.Cells[payfile.To], one.Cells[payfile.BankCode], one.Cells[payfile.AccountNumber], one.Cells[payfile.AccountName]}}
 		l.terms = api.PayoutTerms{ExternalID: cell(payfile.ExternalID), Description: cell(payfile.Description), SettlementRail: cell(payfile.Rail), ReceivingMethodID: cell(payfile.MethodID)}
-		if l.terms.ExternalID == nil {
-			l.terms.ExternalID = notEmpty("file-" + sum + "-" + strconv.Itoa(one.Number))
-		}
-		l.ExternalID = *l.terms.ExternalID
+		l.ExternalID = one.Cells[payfile.ExternalID]
 		l.To = strings.TrimSpace(l.to.to + one.Cells[payfile.MethodID] + l.to.name)
 		lines[i] = l
 		var problems []error
@@ -153,11 +146,10 @@ func (r *remote) readPayFile(ctx context.Context, name string) ([]*payLine, erro
 			} else if l.to != (destination{}) {
 				problems = append(problems, errors.New("either a receiving_method_id or another destination, not both"))
 			}
-			var err error
-			l.Amount, l.currency, err = parseAmount(one.Cells[payfile.Amount])
+			l.amount = one.Cells[payfile.Amount]
+			_, _, err := parseAmount(l.amount, anyCurrency)
 			problems = append(problems, err)
 		}
-		l.terms.AmountCents = l.Amount
 		if err := errors.Join(problems...); err != nil {
 			l.refuse(err)
 		}
@@ -230,8 +222,12 @@ func (b *payBatch) findPayees(ctx context.Context) error {
 	b.s.terminal.In = nil // a name that fits several is a problem of its line, not a question
 	for i, l := range b.lines {
 		bar.Set(i, int64(i), 0)
-		if l.currency != "" && l.currency != b.from.Currency {
-			l.refuse(fmt.Errorf("%s is in %s, not in %s", b.from.Name, b.from.Currency, l.currency))
+		if l.Error == nil { // else the line is wrong already
+			var err error
+			if l.Amount, err = amountIn(l.amount, b.from); err != nil {
+				l.refuse(err)
+			}
+			l.terms.AmountCents = l.Amount
 		}
 		if l.terms.ReceivingMethodID != nil || l.to.check() != nil {
 			continue
@@ -308,7 +304,10 @@ func (b *payBatch) send(ctx context.Context) error {
 		}
 	}
 	text := fmt.Sprintf("Asked to pay %s in %s from %s", api.FormatAmount(total, b.from.Currency), counted(created, "payout", "payouts"), marked(b.from.Mode, b.from.Name))
-	if existed > 0 {
+	switch {
+	case existed > 0 && created == 0:
+		text = "Nothing is paid again: " + counted(existed, "payout was there already", "payouts were there already")
+	case existed > 0:
 		text += "; " + counted(existed, "payout was there already", "payouts were there already")
 	}
 	if said := b.r.say("%s.", text); said != nil {
@@ -336,7 +335,7 @@ func (b *payBatch) write(f term.Format) error {
 		if l.Error != nil {
 			problem = l.Error.Code + ": " + l.Error.Message
 		}
-		table.Add(strconv.Itoa(l.Line), l.Result, l.Status, amountText(f, l.Amount), l.To, l.ExternalID, l.ID, problem)
+		table.Add(strconv.Itoa(l.Line), l.Result, l.Status, amountText(f, l.Amount, b.from.Currency), l.To, l.ExternalID, l.ID, problem)
 	}
 	return f.WriteTable(b.r.terminal, b.lines, table)
 }

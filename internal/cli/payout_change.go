@@ -57,7 +57,7 @@ func newPayoutReject(r *remote) *cobra.Command {
 	var p client.PayoutRejectParams
 	c := r.newPayoutChange(&cobra.Command{
 		Use: "reject PAYOUT --reason WHY", Short: "Reject a payout that waits for approval",
-		Long:    `Reject a payout for good. It is cancelled then.`,
+		Long:    `Reject a payout for good. Nothing is paid then.`,
 		Example: `  bursar payouts reject wages-2026-11-ada --reason "she left in October"`,
 	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
 		return s.Payouts.Reject(ctx, of.ID, p)
@@ -163,7 +163,7 @@ waits for somebody's approval is waited for, too.`,
 				return err
 			}
 			if p.Status != api.PayoutCompleted {
-				return fmt.Errorf("%s is %s", p.ID, p.Status)
+				return fmt.Errorf("%s is %s", p.ID, payoutStatus(p))
 			}
 			return nil
 		},

@@ -91,7 +91,7 @@ payout, the same command again changes nothing and prints the same payout.
 			if err := require(c, "amount"); err != nil {
 				return err
 			}
-			_, _, err := parseAmount(amount)
+			_, _, err := parseAmount(amount, anyCurrency)
 			if err = errors.Join(err, to.check()); err != nil {
 				return term.Usage(err)
 			}
@@ -159,7 +159,7 @@ payout, the same command again changes nothing and prints the same payout.
 
 // sayPayout tells how a payout stands, and what comes next.
 func (r *remote) sayPayout(p *api.Payout) error {
-	text := payoutText(p) + " is " + marked(p.Mode, p.Status)
+	text := payoutText(p) + " is " + marked(p.Mode, payoutStatus(p))
 	switch {
 	case p.Status == api.PayoutDraft:
 		text += ". Publish it with 'bursar payouts publish " + p.ID + "'"

@@ -20,7 +20,9 @@ func newRails(r *remote) *cobra.Command {
 		Use: "rails", Aliases: []string{"rail"},
 		Short: "See how the rails are that carry payouts",
 		Long: `Rails carry payouts to banks and wallets. A rail is up, degraded or down; some
-send only in windows, such as three times on a business day.`,
+send only in windows, such as three times on a business day. Each workspace
+has a sandbox of its own, whose rails can be down by themselves: without a
+workspace, those of the sandbox are shown as they are where they are worst.`,
 		Example: `  bursar rails list
   bursar rails health BOPIPHMMXXX`,
 	}, newRailList(r), newRailHealth(r))
@@ -61,13 +63,17 @@ func (r *remote) completeInstitutions() cobra.CompletionFunc {
 
 func newRailList(r *remote) *cobra.Command {
 	var f term.Format
-	c := &cobra.Command{
+	c := r.inWorkspace(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the rails and how they are",
 		Example: `  bursar rails list
   bursar rails list --jq '.[] | select(.status != "up").service_name'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			w, err := r.chosenWorkspace(c.Context(), s)
 			if err != nil {
 				return err
 			}
@@ -78,7 +84,7 @@ func newRailList(r *remote) *cobra.Command {
 			all := []api.ServiceHealth{}
 			table := &term.Table{Columns: []string{"rail", "status", "mode", "waiting", "next window", "reason"}, Empty: "There are no rails."}
 			for _, name := range names {
-				h, err := s.Rails.Health(c.Context(), name, "")
+				h, err := s.Rails.Health(c.Context(), name, client.HealthParams{WorkspaceID: w.ID})
 				if err != nil {
 					return fmt.Errorf("read the health of %s: %w", name, err)
 				}
@@ -91,7 +97,7 @@ func newRailList(r *remote) *cobra.Command {
 			}
 			return f.WriteTable(r.terminal, all, table)
 		},
-	}
+	})
 	f.Bind(c, true)
 	return c
 }
@@ -100,10 +106,12 @@ func newRailHealth(r *remote) *cobra.Command {
 	var f term.Format
 	var mode string
 	modes := []string{api.ModeSandbox, api.ModeLive}
-	c := &cobra.Command{
+	c := r.inWorkspace(&cobra.Command{
 		Use: "health SERVICE", Aliases: []string{"show"}, Short: "Show how a rail, a connector or an institution is",
 		Long: `Show how a service is: a rail or a connector by its name, a bank or wallet by
-its code. Without --mode it is the live one, if there is one of that name.`,
+its code. Without --mode it is the live one, if there is one of that name. One
+of the sandbox is shown as it is in the workspace; without a workspace, as it
+is where it is worst.`,
 		Example: `  bursar rails health instapay
   bursar rails health BOPIPHMMXXX --mode sandbox --jq .status`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRails()),
@@ -115,21 +123,25 @@ its code. Without --mode it is the live one, if there is one of that name.`,
 			if err != nil {
 				return err
 			}
-			h, err := s.Rails.Health(c.Context(), args[0], mode)
+			w, err := r.chosenWorkspace(c.Context(), s)
+			if err != nil {
+				return err
+			}
+			h, err := s.Rails.Health(c.Context(), args[0], client.HealthParams{Mode: mode, WorkspaceID: w.ID})
 			if err != nil {
 				return fmt.Errorf("read the health of %s: %w", args[0], err)
 			}
-			return f.Write(r.terminal, h, func(w io.Writer) error {
+			return f.Write(r.terminal, h, func(out io.Writer) error {
 				pairs := []string{"Service", h.ServiceName, "Kind", h.Kind, "Mode", h.Mode, "Status", h.Status}
 				for _, more := range [][2]string{{"Reason", h.Reason}, {"Since", localTime(h.Since)}, {"Next window", localTime(h.NextWindow)}} {
 					if more[1] != "" {
 						pairs = append(pairs, more[0], more[1])
 					}
 				}
-				return term.WritePairs(r.terminal, w, append(pairs, "Waiting", fmt.Sprint(h.QueueDepth))...)
+				return term.WritePairs(r.terminal, out, append(pairs, "Waiting", fmt.Sprint(h.QueueDepth))...)
 			})
 		},
-	}
+	})
 	c.Flags().StringVar(&mode, "mode", "", "sandbox or live")
 	completeWords(c, "mode", modes)
 	f.Bind(c, false)

@@ -163,14 +163,19 @@ func (r *remote) inWorkspace(c *cobra.Command) *cobra.Command {
 	return c
 }
 
+// chosenWorkspace returns the workspace that somebody has chosen; its id is empty if nobody has.
+func (r *remote) chosenWorkspace(ctx context.Context, s *session) (api.Workspace, error) {
+	ref := cmp.Or(r.workspace, s.workspace)
+	if ref == "" {
+		return api.Workspace{}, nil
+	}
+	return s.findWorkspace(ctx, ref)
+}
+
 // currentWorkspace returns the workspace that a command works in.
 func (r *remote) currentWorkspace(ctx context.Context, s *session) (api.Workspace, error) {
-	ref := r.workspace
-	if ref == "" {
-		ref = s.workspace
-	}
-	if ref != "" {
-		return s.findWorkspace(ctx, ref)
+	if w, err := r.chosenWorkspace(ctx, s); err != nil || w.ID != "" {
+		return w, err
 	}
 	all, err := s.workspaces(ctx)
 	switch {

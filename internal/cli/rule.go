@@ -40,7 +40,7 @@ func ruleText(u api.ApprovalRule) string {
 		cents *int64
 	}{{"above ", u.AboveCents}, {"up to ", u.UpToCents}} {
 		if part.cents != nil {
-			parts = append(parts, part.name+amountText(term.Format{}, *part.cents))
+			parts = append(parts, part.name+guardAmountText(term.Format{}, *part.cents, u.Currency))
 		}
 	}
 	for _, part := range [][2]string{{"from ", u.AccountID}, {"over ", u.Rail}, {"by ", u.ClientID}} {
@@ -52,6 +52,52 @@ func ruleText(u api.ApprovalRule) string {
 		return "all payouts"
 	}
 	return "payouts " + strings.Join(parts, " ")
+}
+
+// guardAmountText writes an amount of a rule or a limit. If it is meant in several currencies, it is told as
+// it is stored.
+func guardAmountText(f term.Format, cents int64, currency string) string {
+	switch {
+	case currency == "" && f.CSV:
+		return fmt.Sprint(cents)
+	case currency == "":
+		return fmt.Sprintf("%d of the minor unit", cents)
+	}
+	return amountText(f, cents, currency)
+}
+
+// guardAmount reads an amount of a rule or a limit: in the currency of its account or, without one, in that
+// of all accounts of the workspace. Where those have several, it has to be typed.
+func (s *session) guardAmount(ctx context.Context, text, workspaceID string, from api.Account) (*int64, error) {
+	currency := from.Currency
+	if currency == "" {
+		for a, err := range s.Accounts.All(ctx, workspaceID, client.ListParams{}) {
+			var refused *client.Error
+			if errors.As(err, &refused) && refused.Permission() != "" {
+				break // whoever may set limits need not see accounts, and types the currency
+			}
+			if err != nil {
+				return nil, fmt.Errorf("list the accounts: %w", err)
+			}
+			if currency != "" && currency != a.Currency {
+				currency = ""
+				break
+			}
+			currency = a.Currency
+		}
+	}
+	cents, meant, err := parseAmount(text, currency)
+	switch {
+	case err != nil:
+	case meant == "":
+		err = fmt.Errorf("say in which currency %s is, such as PHP 1,500.00", text)
+	case currency != "" && meant != currency:
+		err = fmt.Errorf("it is about payouts in %s, not in %s", currency, meant)
+	}
+	if err != nil {
+		return nil, term.Usage(err)
+	}
+	return &cents, nil
 }
 
 func newRuleList(r *remote) *cobra.Command {
@@ -95,13 +141,9 @@ that demands less than what holds without it waits for another person.`,
 			if !c.Flags().Changed("approvals") || approvals < 0 || approvals > 3 {
 				problems = append(problems, errors.New("--approvals is required, and is 0, 1, 2 or 3"))
 			}
-			for _, amount := range []struct {
-				text string
-				to   **int64
-			}{{above, &p.AboveCents}, {upTo, &p.UpToCents}} {
-				if amount.text != "" {
-					cents, _, err := parseAmount(amount.text)
-					*amount.to = &cents
+			for _, text := range []string{above, upTo} {
+				if text != "" {
+					_, _, err := parseAmount(text, anyCurrency)
 					problems = append(problems, err)
 				}
 			}
@@ -116,12 +158,22 @@ that demands less than what holds without it waits for another person.`,
 				return err
 			}
 			p.WorkspaceID = &w.ID
+			var a api.Account
 			if from != "" {
-				a, err := r.findAccount(c.Context(), s, from)
-				if err != nil {
+				if a, err = r.findAccount(c.Context(), s, from); err != nil {
 					return err
 				}
 				p.AccountID = &a.ID
+			}
+			if above != "" {
+				if p.AboveCents, err = s.guardAmount(c.Context(), above, w.ID, a); err != nil {
+					return err
+				}
+			}
+			if upTo != "" {
+				if p.UpToCents, err = s.guardAmount(c.Context(), upTo, w.ID, a); err != nil {
+					return err
+				}
 			}
 			if machine != "" {
 				m, err := s.findMachineClient(c.Context(), w.ID, machine)
@@ -285,7 +337,7 @@ func newLimitList(r *remote) *cobra.Command {
 			if l.Count > 0 {
 				count = fmt.Sprint(l.Count)
 			}
-			return []string{limitText(l), amountText(f, l.AmountCents), count, l.ApprovalID, l.ID}
+			return []string{limitText(l), guardAmountText(f, l.AmountCents, l.Currency), count, l.ApprovalID, l.ID}
 		},
 	}))
 }
@@ -308,7 +360,7 @@ that is more than before, it waits for another person.`,
 			if err := require(c, "per", "amount"); err != nil {
 				return err
 			}
-			cents, _, err := parseAmount(amount)
+			_, _, err := parseAmount(amount, anyCurrency)
 			if err != nil {
 				err = term.Usage(err)
 			}
@@ -322,16 +374,19 @@ that is more than before, it waits for another person.`,
 			if err != nil {
 				return err
 			}
-			p := client.PayoutLimitParams{WorkspaceID: &w.ID, Per: per, Each: notEmpty(each), AmountCents: &cents, Rail: notEmpty(rail)}
+			p := client.PayoutLimitParams{WorkspaceID: &w.ID, Per: per, Each: notEmpty(each), Rail: notEmpty(rail)}
 			if c.Flags().Changed("count") {
 				p.Count = &count
 			}
+			var a api.Account
 			if from != "" {
-				a, err := r.findAccount(c.Context(), s, from)
-				if err != nil {
+				if a, err = r.findAccount(c.Context(), s, from); err != nil {
 					return err
 				}
 				p.AccountID = &a.ID
+			}
+			if p.AmountCents, err = s.guardAmount(c.Context(), amount, w.ID, a); err != nil {
+				return err
 			}
 			if to != "" {
 				e, err := r.findEntry(c.Context(), s, to)
@@ -351,9 +406,9 @@ that is more than before, it waits for another person.`,
 			if err != nil {
 				return fmt.Errorf("add the limit: %w", err)
 			}
-			text := "From now on at most " + amountText(f, made.AmountCents) + " " + limitText(*made)
+			text := "From now on at most " + guardAmountText(f, made.AmountCents, made.Currency) + " " + limitText(*made)
 			if made.ApprovalID != "" {
-				text = "More than before waits for approval " + made.ApprovalID + "; until then at most " + amountText(f, made.AmountCents) + " " + limitText(*made)
+				text = "More than before waits for approval " + made.ApprovalID + "; until then at most " + guardAmountText(f, made.AmountCents, made.Currency) + " " + limitText(*made)
 			}
 			if err := r.say("%s.", text); err != nil {
 				return err
@@ -423,7 +478,7 @@ who could approve it.`,
 			if err != nil {
 				return fmt.Errorf("remove the limit: %w", err)
 			}
-			if err := r.sayRemoved("limit of "+amountText(f, gone.AmountCents)+" "+limitText(*gone), gone.ApprovalID); err != nil {
+			if err := r.sayRemoved("limit of "+guardAmountText(f, gone.AmountCents, gone.Currency)+" "+limitText(*gone), gone.ApprovalID); err != nil {
 				return err
 			}
 			return f.Write(r.terminal, gone, nothing)

@@ -180,11 +180,19 @@ func (c *Console) approvalPage(v *visit) error {
 func (c *Console) approve(v *visit) error {
 	done, err := change(v, c.Approvals.Approve, approval.ApproveInput{ID: v.R.PathValue("id"),
 		ApprovalApprove: api.ApprovalApprove{Digest: v.field("digest"), Verification: v.field("verification")}})
-	text := "Approved."
-	if err == nil && done.State == api.ApprovalPending {
-		text = fmt.Sprintf("Approved. Approvals of others that are still needed: %d.", done.ApprovalsNeeded-int64(len(done.Approvals)))
+	return v.decided(err, approvedText(done))
+}
+
+// approvedText says after an approval how many others are missing.
+func approvedText(a api.Approval) string {
+	switch missing := a.ApprovalsNeeded - int64(len(a.Approvals)); {
+	case a.State != api.ApprovalPending:
+		return "Approved."
+	case missing == 1:
+		return "Approved. One more person must approve."
+	default:
+		return fmt.Sprintf("Approved. %d more people must approve.", missing)
 	}
-	return v.decided(err, text)
 }
 
 func (c *Console) reject(v *visit) error {

@@ -126,6 +126,8 @@ func actionText(action string) string {
 		return "A payout came back"
 	case audit.PayoutDriven:
 		return "Drove a payout in the sandbox"
+	case audit.RailsResumed:
+		return "Let the rails send again"
 	case audit.ServiceDriven:
 		return "Changed a service of the sandbox"
 	case audit.MoneySuspended:
@@ -186,6 +188,10 @@ func actionText(action string) string {
 		return "Exported audit log"
 	case audit.AuditRestarted:
 		return "Restarted audit log"
+	case audit.StoreArchived:
+		return "Archived the store"
+	case audit.StoreRestored:
+		return "Restored the store"
 	case audit.AuditErased:
 		return "Erased audit entries"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/auditlog"
 	"bursar/internal/ledger"
 	"bursar/internal/rail"
@@ -200,9 +201,9 @@ func newMoneyChart(days []ledger.Day, currency string, zone *time.Location) char
 	}
 	money := func(amount int64, more bool) string {
 		if more {
-			return "at least " + rail.Money(amount, currency)
+			return "at least " + api.FormatAmount(amount, currency)
 		}
-		return rail.Money(amount, currency)
+		return api.FormatAmount(amount, currency)
 	}
 	c := newChart(counts, zone)
 	c.Title, c.Summary = "Paid out per day", "Nothing was paid out in the last 30 days."

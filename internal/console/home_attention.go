@@ -8,7 +8,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/identity"
 	"bursar/internal/payout"
-	"bursar/internal/rail"
 )
 
 // shownAlike is how many items of one kind are listed by name; the rest are counted.
@@ -18,7 +17,7 @@ const shownAlike = 5
 type attentionItem struct {
 	Subject string // what the line is about
 	Text    string // why it needs attention
-	Path    string
+	Path    string // empty for what no page is about
 	At      int64  // when it was last used or created; 0 to show no time
 	Since   string // what At tells, such as "last used"
 	Bad     bool   // money is at stake
@@ -55,19 +54,19 @@ func (c *Console) troubles(v *visit) ([]attentionItem, error) {
 			if p.Attention == payout.Contradicted {
 				text = "needs you: its rail has said one thing and later another"
 			}
-			items = append(items, attentionItem{Bad: true, Subject: rail.Money(p.AmountCents, p.Currency) + " to " + p.SettlementAccount.BankAccountName + inSandbox(p.Mode),
+			items = append(items, attentionItem{Bad: true, Subject: api.FormatAmount(p.AmountCents, p.Currency) + " to " + p.SettlementAccount.BankAccountName + inSandbox(p.Mode),
 				Text: text, Path: v.path("payouts", p.ID), At: p.UpdatedAt})
 		}
 		return items
 	}
-	items := fewAlike(payouts(t.Attention, "needs you: nobody knows whether it was paid"), "payouts need you, too", v.path("payouts")+"?status=processing")
+	var items []attentionItem
+	if t.Stopped {
+		items = append(items, attentionItem{Bad: true, Subject: "Payouts", Text: "are not sent: the store was restored from a backup, and its operator has to resume the rails", Path: v.path("payouts") + "?status=pending"})
+	}
+	items = append(items, fewAlike(payouts(t.Attention, "needs you: nobody knows whether it was paid"), "payouts need you, too", v.path("payouts")+"?status=processing")...)
 	items = append(items, fewAlike(payouts(t.Failed, "failed today"), "payouts failed today, too", v.path("payouts")+"?status=failed")...)
 	for _, r := range t.Down {
-		mode := api.ModeLive
-		if r.Sandbox() {
-			mode = api.ModeSandbox
-		}
-		items = append(items, attentionItem{Bad: true, Subject: r.Title + inSandbox(mode), Text: "is down: its payouts wait", Path: v.path("payouts") + "?status=pending&rail=" + r.Name})
+		items = append(items, attentionItem{Bad: true, Subject: r.Title + inSandbox(api.ModeSandbox), Text: "is down: its payouts wait", Path: v.path("payouts") + "?status=pending&rail=" + r.Name})
 	}
 	return items, nil
 }

@@ -94,8 +94,8 @@ type postingView struct {
 }
 
 // Money and After are the amount and the balance of the bucket after it, for people.
-func (p postingView) Money() string { return rail.Money(p.Amount, p.Currency) }
-func (p postingView) After() string { return rail.Money(p.Balance, p.Currency) }
+func (p postingView) Money() string { return api.FormatAmount(p.Amount, p.Currency) }
+func (p postingView) After() string { return api.FormatAmount(p.Balance, p.Currency) }
 
 // What says what the line is about.
 func (p postingView) What() string {

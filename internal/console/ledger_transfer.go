@@ -1,15 +1,12 @@
 package console
 
 import (
-	"errors"
-
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
-	"bursar/internal/rail"
 )
 
 func (c *Console) transferRoutes() []Route {
@@ -40,12 +37,12 @@ func (f transferForm) Target() (a accountView) {
 }
 
 // Money is the amount for people; FromAfter and ToAfter are what is available after it.
-func (f transferForm) Money() string { return rail.Money(f.Cents, f.From.Currency) }
+func (f transferForm) Money() string { return api.FormatAmount(f.Cents, f.From.Currency) }
 func (f transferForm) FromAfter() string {
-	return rail.Money(f.From.AvailableBalance-f.Cents, f.From.Currency)
+	return api.FormatAmount(f.From.AvailableBalance-f.Cents, f.From.Currency)
 }
 func (f transferForm) ToAfter() string {
-	return rail.Money(f.Target().AvailableBalance+f.Cents, f.From.Currency)
+	return api.FormatAmount(f.Target().AvailableBalance+f.Cents, f.From.Currency)
 }
 
 // transferForm reads the account named in the URL, and those that its money can go to.
@@ -92,10 +89,10 @@ func (c *Console) transfer(v *visit) error {
 	if f.Target().ID == "" {
 		wrong.Add("destination_account_id", "must be chosen")
 	}
-	if f.Cents, err = api.ParseAmount(f.Amount); err != nil || f.Cents == 0 {
+	if f.Cents, err = api.ParseAmount(f.Amount, f.From.Currency); err != nil || f.Cents == 0 {
 		wrong.Add("amount_cents", "must be a number such as 1,500.00")
 	} else if f.Cents > f.From.AvailableBalance {
-		wrong.Add("amount_cents", fundsText(api.FundsDetails{AvailableBalance: f.From.AvailableBalance, RequestedAmount: f.Cents}, f.From.Currency))
+		wrong.Add("amount_cents", "is more than the account has: "+api.FormatAmount(f.From.AvailableBalance, f.From.Currency)+" is available")
 	}
 	err = wrong.Err()
 	switch do := v.field("do"); {
@@ -109,7 +106,7 @@ func (c *Console) transfer(v *visit) error {
 			return v.done("Moved "+f.Money()+" to "+f.Target().Name+".", v.path("accounts", f.From.ID))
 		}
 	}
-	if p, status, ok := moneyProblems(err, f.From.Currency, "destination_account_id", "amount_cents", "description"); ok {
+	if p, status, ok := formProblems(err, "destination_account_id", "amount_cents", "description"); ok {
 		return v.showAgain(status, "accounts_transfer", "Move money", p, f)
 	}
 	if err != nil {
@@ -121,31 +118,19 @@ func (c *Console) transfer(v *visit) error {
 // addTestMoney puts money into an account of the sandbox.
 func (c *Console) addTestMoney(v *visit) error {
 	typed := v.field("amount_cents")
-	cents, err := api.ParseAmount(typed)
-	if err != nil || cents == 0 {
-		err = fault.Invalid("amount_cents", "must be a number such as 1,500.00")
-	}
 	if refused := v.need(access.AccountsWrite); refused != nil {
 		return refused
+	}
+	to, err := read(v, c.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	cents, err := api.ParseAmount(typed, to.Currency)
+	if err != nil || cents == 0 {
+		err = fault.Invalid("amount_cents", "must be a number such as 1,500.00")
 	}
 	if err == nil {
 		_, err = change(v, c.Sandbox.Deposit, payout.DepositInput{SimulatedDeposit: api.SimulatedDeposit{AccountID: v.R.PathValue("id"), AmountCents: cents}})
 	}
 	return v.accountStep(err, "Added test money. No real money moved.", func(data *ledgerAccountPage) { data.TestMoney = typed })
-}
-
-// moneyProblems is formProblems, with how much is missing where an account has too little.
-func moneyProblems(err error, currency string, fields ...string) (problems, int, bool) {
-	p, status, ok := formProblems(err, fields...)
-	var f *fault.Fault
-	if errors.As(err, &f) && ok && p.Text != "" {
-		p.Text = sentence(faultText(api.PayoutFault{Code: string(f.Code), Message: f.Message, Details: f.Details}, currency))
-	}
-	return p, status, ok
-}
-
-// fundsText says how much an account lacks.
-func fundsText(d api.FundsDetails, currency string) string {
-	return rail.Money(d.AvailableBalance, currency) + " is available, and this takes " + rail.Money(d.RequestedAmount, currency) + ": " +
-		rail.Money(d.RequestedAmount-d.AvailableBalance, currency) + " is missing"
 }

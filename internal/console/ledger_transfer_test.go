@@ -20,7 +20,7 @@ func TestMoneyIsMovedBetweenAccounts(t *testing.T) {
 	page.ExpectStatus(400)
 	page.Fill("Amount", "1,200,000.50")
 	page.ClickText("Review")
-	page.WaitText("PHP 1,000,000.00 is available, and this takes PHP 1,200,000.50: PHP 200,000.50 is missing.")
+	page.WaitText("Is more than the account has: PHP 1,000,000.00 is available.")
 	page.Fill("Amount", "250,000.50")
 	page.Fill("Description", "Wages of May")
 	page.ClickText("Review")

@@ -4,7 +4,6 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/ledger"
-	"bursar/internal/rail"
 )
 
 // accounts lists the accounts of the workspace, oldest first, if the visitor may see them.
@@ -43,10 +42,10 @@ type accountView struct{ api.Account }
 func (a accountView) Sandbox() bool { return a.Mode == api.ModeSandbox }
 
 // Available, Reserved, Pending and Total are the balances, for people.
-func (a accountView) Available() string { return rail.Money(a.AvailableBalance, a.Currency) }
-func (a accountView) Reserved() string  { return rail.Money(a.ReservedBalance, a.Currency) }
-func (a accountView) Pending() string   { return rail.Money(a.PendingBalance, a.Currency) }
-func (a accountView) Total() string     { return rail.Money(a.TotalBalance, a.Currency) }
+func (a accountView) Available() string { return api.FormatAmount(a.AvailableBalance, a.Currency) }
+func (a accountView) Reserved() string  { return api.FormatAmount(a.ReservedBalance, a.Currency) }
+func (a accountView) Pending() string   { return api.FormatAmount(a.PendingBalance, a.Currency) }
+func (a accountView) Total() string     { return api.FormatAmount(a.TotalBalance, a.Currency) }
 
 // Kind is the style of the badge that shows the status.
 func (a accountView) Kind() string {

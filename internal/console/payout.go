@@ -33,9 +33,6 @@ type payoutView struct {
 	Account string // the name of the account that pays
 	Rail    string // for people, such as InstaPay
 	Later   bool   // it waits for its time
-	// Rejected says that it was cancelled because somebody did not approve it. Only the page of one
-	// payout knows.
-	Rejected bool
 }
 
 func (v *visit) payoutView(p api.Payout, accounts map[string]api.Account) payoutView {
@@ -43,7 +40,7 @@ func (v *visit) payoutView(p api.Payout, accounts map[string]api.Account) payout
 }
 
 // Amount is how much is paid, for people.
-func (p payoutView) Amount() string { return rail.Money(p.AmountCents, p.Currency) }
+func (p payoutView) Amount() string { return api.FormatAmount(p.AmountCents, p.Currency) }
 
 // Sandbox says that no real money moves.
 func (p payoutView) Sandbox() bool { return p.Mode == api.ModeSandbox }
@@ -57,6 +54,8 @@ func (p payoutView) State() string {
 		return "Scheduled"
 	case p.Rejected:
 		return "Rejected"
+	case p.Status == api.PayoutCancelled:
+		return "Cancelled"
 	}
 	return payoutState(p.Status)
 }
@@ -81,7 +80,7 @@ func (p payoutView) Moving() bool {
 	return p.Attention == "" && (p.Status == api.PayoutProcessing || p.Status == api.PayoutPending && !p.Later)
 }
 
-// payoutState is a state of a payout, for people.
+// payoutState is a state that payouts are in, for people. Of one payout more is known: see State.
 func payoutState(status string) string {
 	switch status {
 	case api.PayoutInitiated:
@@ -92,6 +91,8 @@ func payoutState(status string) string {
 		return "On its way"
 	case api.PayoutReversed:
 		return "Came back"
+	case api.PayoutCancelled:
+		return "Cancelled or rejected"
 	}
 	return capitalized(status)
 }
@@ -256,7 +257,6 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 	if data.NotApproved, err = v.notApproved(p); err != nil {
 		return data, err
 	}
-	data.Rejected = strings.HasPrefix(data.NotApproved, "Rejected")
 	if p.Status != api.PayoutInitiated || p.ApprovalID == "" {
 		return data, nil
 	}
@@ -282,11 +282,14 @@ func (c *Console) payoutPage(v *visit) error {
 func (c *Console) approvePayout(v *visit) error {
 	done, err := change(v, c.Payouts.Approve, payout.ApproveInput{ID: v.R.PathValue("id"),
 		PayoutApprove: api.PayoutApprove{Digest: v.field("digest"), Verification: v.field("verification")}})
-	text := "Approved."
-	if done.Status == api.PayoutInitiated {
-		text = "Approved. Others have to approve it, too."
+	if err != nil || done.Status != api.PayoutInitiated {
+		return v.payoutStep(err, "Approved.")
 	}
-	return v.payoutStep(err, text)
+	a, err := read(v, c.Directory.Approval, approval.Input{ID: done.ApprovalID})
+	if err != nil {
+		return err
+	}
+	return v.payoutStep(nil, approvedText(a))
 }
 
 func (c *Console) rejectPayout(v *visit) error {
@@ -329,7 +332,7 @@ func (v *visit) payoutStep(err error, text string) error {
 	if failed != nil {
 		return failed
 	}
-	p, status, _ := moneyProblems(err, data.Currency, "verification", "reason")
+	p, status, _ := formProblems(err, "verification", "reason")
 	data.Verification, data.Reason = v.field("verification"), v.field("reason")
 	return v.showAgain(status, "payouts_one", "Payout to "+data.SettlementAccount.BankAccountName, p, data)
 }

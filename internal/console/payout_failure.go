@@ -9,7 +9,6 @@ import (
 	"bursar/internal/approval"
 	"bursar/internal/fault"
 	"bursar/internal/payout"
-	"bursar/internal/rail"
 )
 
 // failureView is why a payout was not paid, or came back, for people.
@@ -86,16 +85,16 @@ func (v *visit) notApproved(p api.Payout) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch a.State {
-	case api.ApprovalRejected:
+	switch {
+	case p.Rejected:
 		who := "somebody"
 		if a.DecidedBy != nil {
 			who = a.DecidedBy.Name
 		}
 		return "Rejected by " + who + ": " + sentence(a.Reason), nil
-	case api.ApprovalExpired:
+	case a.State == api.ApprovalExpired:
 		return "Nobody approved it in time.", nil
-	case api.ApprovalWithdrawn:
+	case a.State == api.ApprovalWithdrawn:
 		return "Whoever asked for it has taken it back.", nil
 	}
 	return "", nil
@@ -108,7 +107,7 @@ type receiptView struct {
 }
 
 // Amount is how much was paid, for people.
-func (r receiptView) Amount() string { return rail.Money(r.AmountCents, r.Currency) }
+func (r receiptView) Amount() string { return api.FormatAmount(r.AmountCents, r.Currency) }
 
 func (c *Console) receiptPage(v *visit) error {
 	r, err := read(v, c.Payouts.Receipt, payout.Input{ID: v.R.PathValue("id")})

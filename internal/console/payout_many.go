@@ -18,7 +18,6 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/payout"
 	"bursar/internal/payout/payfile"
-	"bursar/internal/rail"
 	"bursar/internal/web"
 )
 
@@ -39,18 +38,25 @@ type manyForm struct {
 	Tag                  string
 	Payees               []manyPayee
 
-	Lines  string // all payments as CSV, which the review carries on
-	fresh  bool   // the lines were uploaded, and nobody has looked at them
-	Review []manyLine
-	Batch  api.PayoutBatch
-	Faulty int
-	Total  int64 // of all lines that can be read
+	Review  []manyLine
+	Lines   string // the payments that nothing speaks against as CSV, which the review carries on
+	Batch   api.PayoutBatch
+	Faulty  int
+	Total   int64       // of all lines that can be read and were not paid before
+	Existed int         // lines that were sent before
+	Earlier *api.Payout // the first of those, if the visitor may see it
 }
+
+// Repeated says that all of it was sent before, so that there is nothing to do.
+func (f manyForm) Repeated() bool { return f.Existed > 0 && f.Existed == len(f.Review) }
 
 // manyPayee is a payee of a tag.
 type manyPayee struct {
 	ID, Label, Method, Where, Amount string
 }
+
+// New is how many payments were not sent before.
+func (f manyForm) New() int { return len(f.Review) - f.Existed }
 
 // Source is the account that pays.
 func (f manyForm) Source() (a accountView) {
@@ -63,12 +69,12 @@ func (f manyForm) Source() (a accountView) {
 }
 
 // Sum is the total of all lines, for people.
-func (f manyForm) Sum() string { return rail.Money(f.Total, f.Source().Currency) }
+func (f manyForm) Sum() string { return api.FormatAmount(f.Total, f.Source().Currency) }
 
 // Missing is what the account has less than all lines take, for people; it is empty if it has enough.
 func (f manyForm) Missing() string {
 	if missing := f.Total - f.Source().AvailableBalance; missing > 0 {
-		return rail.Money(missing, f.Source().Currency)
+		return api.FormatAmount(missing, f.Source().Currency)
 	}
 	return ""
 }
@@ -153,33 +159,34 @@ func (c *Console) uploadMany(v *visit) error {
 		return err
 	}
 	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxForm)
-	text, err := v.readPayments(&f)
+	data, err := v.readPayments(&f)
+	if err == nil {
+		f.Review, err = parseUpload(data, f.Source().Account)
+	}
 	if err != nil {
 		return v.manyAgain(err, f)
 	}
-	f.Lines, f.fresh = text, true
 	return v.reviewMany(f, problems{})
 }
 
 // readPayments reads the form with the file.
-func (v *visit) readPayments(f *manyForm) (string, error) {
+func (v *visit) readPayments(f *manyForm) ([]byte, error) {
 	if err := v.R.ParseMultipartForm(maxForm); err != nil {
-		return "", fault.Invalid("file", "is missing or too large: it has at most 512 KB")
+		return nil, fault.Invalid("file", "is missing or too large: it has at most 512 KB")
 	}
 	values := v.R.MultipartForm.Value
 	makeStorable(values)
 	f.Account, f.Description = strings.TrimSpace(first(values["account"])), strings.TrimSpace(first(values["description"]))
 	files := v.R.MultipartForm.File["file"]
 	if len(files) == 0 || files[0].Size == 0 || files[0].Size > maxManyFile {
-		return "", fault.Invalid("file", "is missing or too large: it has at most 512 KB")
+		return nil, fault.Invalid("file", "is missing or too large: it has at most 512 KB")
 	}
 	file, err := files[0].Open()
 	if err != nil {
-		return "", fmt.Errorf("open the file of payments: %w", err)
+		return nil, fmt.Errorf("open the file of payments: %w", err)
 	}
 	defer file.Close()
-	data, err := io.ReadAll(file)
-	return strings.ToValidUTF8(string(data), "\uFFFD"), err
+	return io.ReadAll(file)
 }
 
 func first(values []string) string {
@@ -195,20 +202,23 @@ func (c *Console) payMany(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f.Account, f.Description, f.Tag, f.Lines = v.field("account"), v.field("description"), v.field("tag"), v.form.Get("lines")
-	if f.Lines == "" {
-		f.Lines = v.typedLines()
+	f.Account, f.Description, f.Tag = v.field("account"), v.field("description"), v.field("tag")
+	lines := v.form.Get("lines")
+	if lines == "" {
+		if lines = v.typedLines(); lines == "" {
+			return v.manyAgain(fault.New(fault.Validation, "type an amount for at least one payee"), f)
+		}
 	}
-	switch v.field("do") {
-	case "valid":
-		return v.leaveOutFaulty(f)
-	case "send":
+	if f.Review, err = parsePayments(lines, f.Source().Currency); err != nil {
+		return v.manyAgain(err, f)
+	}
+	if v.field("do") == "send" {
 		return v.sendMany(f)
 	}
 	return v.reviewMany(f, problems{})
 }
 
-// typedLines are the amounts that were typed for the payees of a tag, as a file.
+// typedLines are the amounts that were typed for the payees of a tag, as a file; empty without any.
 func (v *visit) typedLines() string {
 	var list []manyLine
 	methods, amounts, labels := v.form["method"], v.form["amount"], v.form["payee"]
@@ -216,6 +226,9 @@ func (v *visit) typedLines() string {
 		if amount := strings.TrimSpace(amounts[i]); amount != "" {
 			list = append(list, manyLine{cells: map[string]string{payfile.To: labels[i], payfile.MethodID: methods[i], payfile.Amount: amount}})
 		}
+	}
+	if len(list) == 0 {
+		return ""
 	}
 	return linesOf(list)
 }
@@ -232,29 +245,18 @@ func (v *visit) reviewMany(f manyForm, p problems) error {
 	return v.showAgain(status, "payouts_many_review", "Pay many", p, f)
 }
 
-// rehearseMany reads the lines and asks the service about those that can be read.
-func (v *visit) rehearseMany(f *manyForm) (err error) {
+// rehearseMany asks the service about the lines that can be read. Only lines that nothing speaks
+// against are carried on: what was wrong with another in the file could not be seen any more.
+func (v *visit) rehearseMany(f *manyForm) error {
 	if f.Source().ID == "" {
 		return fault.Invalid("account", "must be chosen")
-	}
-	if f.Review, err = parsePayments(f.Lines, f.Source().Currency); err != nil {
-		return err
-	}
-	if f.fresh {
-		for i, l := range f.Review {
-			if l.cells[payfile.To] != "" && l.ReceivingMethodID != nil {
-				f.Review[i].refuse("a line names either a payee or a receiving method, not both")
-			}
-		}
 	}
 	if err := v.findPayees(f.Review); err != nil {
 		return err
 	}
-	f.Lines = linesOf(f.Review)
 	var at []int
 	in := f.batch(true)
 	for i, line := range f.Review {
-		f.Total += line.AmountCents
 		if line.Fault == "" {
 			at, in.Payouts = append(at, i), append(in.Payouts, line.PayoutTerms)
 		}
@@ -267,18 +269,33 @@ func (v *visit) rehearseMany(f *manyForm) (err error) {
 		f.Batch = made.Of
 		for i, result := range made.Of.Results {
 			line := &f.Review[at[i]]
-			line.Rail, line.ExpectedAt, line.Existed = v.railTitle(result.SettlementRail, f.Source().Mode), result.ExpectedAt, result.Result == api.BatchExisted
+			line.Rail, line.ExpectedAt = v.railTitle(result.SettlementRail, f.Source().Mode), result.ExpectedAt
 			if result.Error != nil {
-				line.Fault = sentence(faultText(*result.Error, f.Source().Currency))
+				line.Fault = sentence(result.Error.Message)
+			}
+			if result.Result == api.BatchExisted {
+				line.Earlier, line.State = result.ID, payoutState(result.Status)
 			}
 		}
 	}
 	for _, line := range f.Review {
-		if line.Fault != "" {
+		switch {
+		case line.Earlier != "":
+			f.Existed++
+		case line.Fault != "":
 			f.Faulty++
+			fallthrough
+		default:
+			f.Total += line.AmountCents
 		}
 	}
-	return nil
+	f.Lines = linesOf(slices.DeleteFunc(slices.Clone(f.Review), func(l manyLine) bool { return l.Fault != "" }))
+	if !f.Repeated() || !v.can(access.PayoutsRead) {
+		return nil
+	}
+	earlier, err := read(v, v.console.Payouts.Get, payout.GetInput{ID: f.Review[0].Earlier})
+	f.Earlier = &earlier
+	return err
 }
 
 func (f manyForm) batch(dry bool) payout.BatchInput {
@@ -309,23 +326,10 @@ func (f *manyForm) spread(err error, at []int) error {
 	return nil
 }
 
-// leaveOutFaulty drops the lines that something speaks against, and shows the others again.
-func (v *visit) leaveOutFaulty(f manyForm) error {
-	if err := v.rehearseMany(&f); err != nil {
-		return v.manyAgain(err, f)
-	}
-	f.Lines, f.Total, f.Faulty = linesOf(slices.DeleteFunc(f.Review, func(l manyLine) bool { return l.Fault != "" })), 0, 0
-	return v.reviewMany(f, problems{})
-}
-
 // sendMany makes all payouts, or none.
 func (v *visit) sendMany(f manyForm) error {
-	lines, err := parsePayments(f.Lines, f.Source().Currency)
-	if err != nil {
-		return v.manyAgain(err, f)
-	}
 	in := f.batch(false)
-	for _, line := range lines {
+	for _, line := range f.Review {
 		in.Payouts = append(in.Payouts, line.PayoutTerms)
 	}
 	made, err := change(v, v.console.Payouts.Batch, in)
@@ -336,7 +340,7 @@ func (v *visit) sendMany(f manyForm) error {
 	case err != nil:
 		return err
 	case made.Of.ID == "":
-		return v.done("All of these were there already. Nothing was paid twice.", v.path("payouts"))
+		return v.reviewMany(f, problems{}) // which says that all of them were there
 	}
 	text := "Asked for " + strconv.FormatInt(made.Of.Payouts, 10) + " " + nounFor(int(made.Of.Payouts), "payout", "payouts") + ". " + sentence(made.Of.ApprovalReason)
 	return v.done(text, v.path("payouts", "batches", made.Of.ID))
@@ -347,6 +351,11 @@ func (v *visit) manyAgain(err error, f manyForm) error {
 	p, status, ok := formProblems(err, "file", "account", "description")
 	if !ok {
 		return err
+	}
+	if f.Tag != "" && len(f.Tags) > 0 {
+		if f.Payees, err = v.payeesOf(f.Tag); err != nil {
+			return err
+		}
 	}
 	return v.showAgain(status, "payouts_many", "Pay many", p, f)
 }
@@ -362,7 +371,7 @@ type batchPage struct {
 }
 
 // Total is the sum for people.
-func (b batchPage) Total() string { return rail.Money(b.TotalCents, b.Currency) }
+func (b batchPage) Total() string { return api.FormatAmount(b.TotalCents, b.Currency) }
 
 func (c *Console) batchPage(v *visit) error {
 	b, err := read(v, c.Payouts.GetBatch, payout.Input{ID: v.R.PathValue("id")})

@@ -15,7 +15,6 @@ import (
 	"bursar/internal/directory"
 	"bursar/internal/fault"
 	"bursar/internal/payout/payfile"
-	"bursar/internal/rail"
 	"bursar/internal/spreadsheet"
 	"bursar/internal/web"
 )
@@ -30,7 +29,8 @@ type manyLine struct {
 	Fault        string // everything that speaks against it
 	Rail         string
 	ExpectedAt   int64
-	Existed      bool
+	Earlier      string // the payout that the line has become before, which is not made again
+	State        string // what has become of that, for people
 }
 
 func (l *manyLine) refuse(text string) { l.Fault = strings.TrimSpace(l.Fault + " " + sentence(text)) }
@@ -38,6 +38,23 @@ func (l *manyLine) refuse(text string) { l.Fault = strings.TrimSpace(l.Fault + "
 // parsePayments reads a file of payments. What is wrong with a line stands in the line.
 func parsePayments(text, currency string) ([]manyLine, error) {
 	read, err := payfile.Read(strings.NewReader(text))
+	return manyLines(read, err, currency)
+}
+
+// parseUpload reads a file that somebody sends, whose lines have names: the same file again is the
+// same payouts. What is typed for a tag has none, since the same amounts may be paid every month.
+func parseUpload(data []byte, source api.Account) ([]manyLine, error) {
+	read, err := payfile.ReadNamed(bytes.NewReader(data), source.Mode)
+	list, err := manyLines(read, err, source.Currency)
+	for i, l := range list {
+		if l.cells[payfile.To] != "" && l.ReceivingMethodID != nil {
+			list[i].refuse("a line names either a payee or a receiving method, not both")
+		}
+	}
+	return list, err
+}
+
+func manyLines(read []payfile.Line, err error, currency string) ([]manyLine, error) {
 	if err != nil {
 		return nil, fault.Invalid("file", err.Error())
 	}
@@ -70,12 +87,12 @@ func newManyLine(one payfile.Line, currency string) manyLine {
 		l.refuse("the line " + one.Fault)
 		return l
 	}
-	cents, err := api.ParseAmount(strings.TrimSpace(strings.TrimPrefix(l.Money, currency)))
+	cents, err := api.ParseAmount(strings.TrimSpace(strings.TrimPrefix(l.Money, currency)), currency)
 	if err != nil || cents == 0 {
 		l.refuse("the amount must be a number such as 1,500.00")
 		return l
 	}
-	l.AmountCents, l.Money = cents, rail.Money(cents, currency)
+	l.AmountCents, l.Money = cents, api.FormatAmount(cents, currency)
 	return l
 }
 

@@ -56,7 +56,7 @@ func TestManyArePaidFromAFileAndOneApprovalIsForAll(t *testing.T) {
 	page.WaitText("Waits for approval")
 	page.Accessible("a batch")
 	page.Shoot("payouts-batch")
-	page.ClickText("Decide")
+	page.ClickText("Who has to approve")
 	page.WaitText("You asked for this yourself")
 
 	second := open(t, n, "second@example.com", "")
@@ -80,6 +80,56 @@ func TestManyArePaidFromAFileAndOneApprovalIsForAll(t *testing.T) {
 	page.WaitText("Grace Hopper")
 }
 
+func TestAFileThatIsSentAgainPaysNobodyTwice(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	payee(t, n, "Ada Lovelace", "1234567890")
+	payroll := file(t, "payroll.csv", "to,bank_code,account_number,account_name,amount\nAda Lovelace,,,,100\n,"+bpi+",1234561234,Grace Hopper,200\n")
+	page := open(t, n, adminEmail, "/payouts/many")
+	page.Attach("#file", payroll)
+	page.ClickText("Review")
+	page.ClickText("Ask to pay PHP 300.00")
+	page.WaitText("Asked for 2 payouts.")
+	again := func(want string) {
+		t.Helper()
+		page.Goto(n.PublicURL + room(n, "/payouts/many"))
+		page.Attach("#file", payroll)
+		page.ClickText("Review")
+		page.WaitText(want)
+		if page.Has("main button.primary") {
+			t.Error("there is something to send")
+		}
+	}
+	again("This file was already sent on")
+	page.WaitText("Sent before: Queued")
+	send(t, n)
+	again("This file was already paid on")
+	page.WaitText("Sent before: Completed")
+	page.Accessible("a file that was sent before")
+	page.Shoot("payouts-many-again")
+	page.ClickText("Open what became of it")
+	page.WaitURL("/payouts/batches/bat_")
+	if got := n.Count(t, `SELECT count(*) FROM payout`); got != 2 {
+		t.Errorf("there are %d payouts", got)
+	}
+}
+
+func TestALineThatCannotBeTrustedIsLeftOutForGood(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	_, method := payee(t, n, "Ada Lovelace", "1234567890")
+	payee(t, n, "Grace Hopper", "1234567891")
+	page := open(t, n, adminEmail, "/payouts/many")
+	page.ExpectStatus(422)
+	page.Attach("#file", file(t, "payroll.csv", "to,receiving_method_id,amount\nAda Lovelace,,100\nGrace Hopper,"+method+",200\nGrace Hopper,,1,500\n"))
+	page.ClickText("Review")
+	page.WaitText("A line names either a payee or a receiving method, not both.")
+	page.WaitText("The line has more cells than there are columns.")
+	page.ClickText("Leave out the faulty ones")
+	page.WaitText("Ask to pay PHP 100.00")
+	page.WaitGone("Grace Hopper")
+}
+
 func TestManyArePaidFromATag(t *testing.T) {
 	t.Parallel()
 	n := start(t)
@@ -92,12 +142,18 @@ func TestManyArePaidFromATag(t *testing.T) {
 	page.WaitText("Nothing that can be paid")
 	page.Accessible("amounts for a tag")
 	page.Shoot("payouts-many-tag")
-	page.Fill("Amount for Ada Lovelace", "100")
-	page.Fill("Amount for Grace Hopper", "200.50")
+	page.ExpectStatus(400)
 	page.ClickText("Review")
-	page.WaitText("PHP 300.50")
-	page.ClickText("Ask to pay PHP 300.50")
-	page.WaitText("Asked for 2 payouts.")
+	page.WaitText("Type an amount for at least one payee.")
+	for range 2 { // the same amounts are paid every month
+		page.Goto(n.PublicURL + room(n, "/payouts/many?tag=Staff"))
+		page.Fill("Amount for Ada Lovelace", "100")
+		page.Fill("Amount for Grace Hopper", "200.50")
+		page.ClickText("Review")
+		page.WaitText("PHP 300.50")
+		page.ClickText("Ask to pay PHP 300.50")
+		page.WaitText("Asked for 2 payouts.")
+	}
 }
 
 // approvable is a payout that waits for a second person.
@@ -157,6 +213,11 @@ func TestAPayoutIsRejectedWithAReason(t *testing.T) {
 	}
 	page.Accessible("a payout that was rejected")
 	page.Shoot("payouts-one-rejected")
+	page.ClickText("Payouts")
+	page.WaitText("1 payout shown")
+	if got := page.Text("td .badge"); got != "Rejected" {
+		t.Errorf("the list says %q", got)
+	}
 	maker := browse(t, n, adminEmail)
 	if got := maker.post(room(n, "/payouts/"+id+"/approve"), "digest", "x"); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("approving what was rejected is answered by %d", got.status)
@@ -187,6 +248,32 @@ func TestAPayoutIsDecidedFromTheList(t *testing.T) {
 			t.Errorf("the payout is %s, want %s", state, want)
 		}
 	}
+}
+
+func TestWhoeverApprovesHearsHowManyOthersMust(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	_, method := payee(t, n, "Ada Lovelace", "1234567890")
+	n.Admin(t).Post("/v2/approval-rules", servertest.Body{"workspace_id": n.First.WorkspaceID, "approvals": 3}).Created()
+	for _, email := range []string{"second@example.com", "third@example.com", "fourth@example.com"} {
+		n.Member(t, email, "disbursement_authorizer")
+	}
+	n.FirstTenant(t).EverybodyCounts()
+	id := paid(t, n, method, 150050)
+	page := open(t, n, "second@example.com", "/approvals")
+	page.WaitText("0 of 3 approvals")
+	page.ClickText("Decide: Pay PHP 1,500.50 to Ada Lovelace")
+	page.Fill("How did you check?", "Compared it with invoice 42.")
+	page.ClickText("Approve")
+	page.WaitText("Approved. 2 more people must approve.")
+	page.WaitText("1 of 3 approvals")
+	page = open(t, n, "third@example.com", "/payouts/"+id)
+	page.ClickText("Approve")
+	page.WaitText("Approved. One more person must approve.")
+	page = open(t, n, "fourth@example.com", "/payouts/"+id)
+	page.ClickText("Approve")
+	page.WaitText("Approved.")
+	page.WaitGone("must approve")
 }
 
 func TestDecidingInTheListTakesAFreshSignInThatLeadsBack(t *testing.T) {

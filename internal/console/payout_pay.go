@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"bursar/api"
@@ -10,7 +9,6 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/payout"
-	"bursar/internal/rail"
 )
 
 func (c *Console) payRoutes() []Route {
@@ -65,10 +63,12 @@ func (f payForm) Source() (a accountView) {
 }
 
 // Money is the amount for people.
-func (f payForm) Money() string { return rail.Money(f.Cents, f.Currency) }
+func (f payForm) Money() string { return api.FormatAmount(f.Cents, f.Currency) }
 
 // Left is what stays available.
-func (f payForm) Left() string { return rail.Money(f.Source().AvailableBalance-f.Cents, f.Currency) }
+func (f payForm) Left() string {
+	return api.FormatAmount(f.Source().AvailableBalance-f.Cents, f.Currency)
+}
 
 // railOffers explains the rails: which amounts they carry, and when something arrives that is ready
 // now.
@@ -80,9 +80,9 @@ func (v *visit) railOffers() (list []railOffer) {
 			continue
 		}
 		seen[r.Name] = true
-		one := railOffer{Name: r.Name, Title: r.Title, Limits: "From " + rail.Money(r.Minimum, r.Currency)}
+		one := railOffer{Name: r.Name, Title: r.Title, Limits: "From " + api.FormatAmount(r.Minimum, r.Currency)}
 		if r.Maximum > 0 {
-			one.Limits += " to " + rail.Money(r.Maximum, r.Currency)
+			one.Limits += " to " + api.FormatAmount(r.Maximum, r.Currency)
 		}
 		if r.Hours != nil {
 			send, _ := r.Next(now)
@@ -167,6 +167,9 @@ func (c *Console) pay(v *visit) error {
 		if err != nil {
 			return v.payAgain(err, f)
 		}
+		if made.Found {
+			return v.done("A payout with this reference was there already: this one. Nothing is paid again.", v.path("payouts", made.Of.ID))
+		}
 		return v.done(askedText(made.Of), v.path("payouts", made.Of.ID))
 	}
 	review, err := read(v, c.Payouts.Validate, in)
@@ -175,7 +178,7 @@ func (c *Console) pay(v *visit) error {
 	}
 	if !review.Valid {
 		for _, one := range review.Faults {
-			f.Faults = append(f.Faults, sentence(faultText(one, f.Currency)))
+			f.Faults = append(f.Faults, sentence(one.Message))
 		}
 		return v.showAgain(http.StatusUnprocessableEntity, "payouts_pay", payTitle(f), problems{}, f)
 	}
@@ -192,27 +195,19 @@ func (f *payForm) terms() (t api.PayoutTerms, err error) {
 	if f.Source().ID == "" {
 		wrong.Add("account", "must be chosen")
 	}
-	if f.Cents, err = api.ParseAmount(f.Amount); err != nil || f.Cents == 0 {
+	f.Currency = f.Source().Currency
+	if f.Cents, err = api.ParseAmount(f.Amount, f.Currency); err != nil || f.Cents == 0 {
 		wrong.Add("amount", "must be a number such as 1,500.00")
 	}
-	f.Currency = f.Source().Currency
 	return api.PayoutTerms{AmountCents: f.Cents, ReceivingMethodID: &f.Method, SettlementRail: optional(f.Rail), Description: optional(f.Description),
 		ExternalID: optional(f.Reference)}, wrong.Err()
 }
 
 // payAgain shows the form with what is wrong.
 func (v *visit) payAgain(err error, f payForm) error {
-	p, status, ok := moneyProblems(err, f.Currency, "method", "account", "amount", "rail", "description", "reference")
+	p, status, ok := formProblems(err, "method", "account", "amount", "rail", "description", "reference")
 	if !ok {
 		return err
 	}
 	return v.showAgain(status, "payouts_pay", payTitle(f), p, f)
-}
-
-// faultText says what speaks against a payout, with the amounts that people need to decide.
-func faultText(f api.PayoutFault, currency string) string {
-	if d, ok := f.Details.(api.FundsDetails); ok {
-		return strings.TrimSuffix(f.Message, ".") + ": " + fundsText(d, currency)
-	}
-	return f.Message
 }

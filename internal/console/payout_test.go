@@ -9,6 +9,7 @@ import (
 	"bursar/internal/browsertest"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout"
 	"bursar/internal/server/servertest"
 )
 
@@ -226,7 +227,14 @@ func TestHomeTellsWhatIsWrongWithMoney(t *testing.T) {
 	send(t, n)
 	admin := n.Admin(t)
 	admin.Post("/v2/simulations/services/instapay", servertest.Body{"workspace_id": n.First.WorkspaceID, "status": "down"}).OK()
+	if _, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (int64, audit.Event, error) {
+		recalled, err := payout.StopRails(tx, "a test")
+		return recalled, audit.None("a test"), err
+	}); err != nil {
+		t.Fatal(err)
+	}
 	page := open(t, n, adminEmail, "")
+	page.WaitText("Payouts are not sent: the store was restored from a backup")
 	page.WaitText("PHP 1.00 to Grace Hopper (sandbox) failed today")
 	page.WaitText("InstaPay (sandbox) is down: its payouts wait")
 	page.Accessible("home with trouble")

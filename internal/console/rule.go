@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -11,7 +10,6 @@ import (
 	"bursar/internal/directory"
 	"bursar/internal/fault"
 	"bursar/internal/payout"
-	"bursar/internal/rail"
 )
 
 func (c *Console) ruleRoutes() []Route {
@@ -50,9 +48,8 @@ func (g guardView) Remove() string {
 
 // guardNames are the names of what rules and limits are about, as far as the visitor may see them.
 type guardNames struct {
-	byID     map[string]string
-	currency string // of all rails, empty if there are several
-	rails    map[string]string
+	byID  map[string]string
+	rails map[string]string
 }
 
 // of is the name of something, or its id where the visitor may not see it or it is gone.
@@ -63,8 +60,13 @@ func (n guardNames) of(id string) string {
 	return id
 }
 
-func (n guardNames) money(cents int64) string {
-	return strings.TrimSpace(rail.Money(cents, n.currency))
+// guardMoney writes an amount of a rule or a limit. If it is meant in several currencies, it is told as it is
+// stored.
+func guardMoney(cents int64, currency string) string {
+	if currency == "" {
+		return fmt.Sprintf("%d of the minor unit", cents)
+	}
+	return api.FormatAmount(cents, currency)
 }
 
 // scope says which payouts something is about.
@@ -89,11 +91,11 @@ func (n guardNames) rule(u api.ApprovalRule) string {
 	text := "Payouts"
 	switch {
 	case u.AboveCents != nil && u.UpToCents != nil:
-		text += " above " + n.money(*u.AboveCents) + ", up to " + n.money(*u.UpToCents) + ","
+		text += " above " + guardMoney(*u.AboveCents, u.Currency) + ", up to " + guardMoney(*u.UpToCents, u.Currency) + ","
 	case u.AboveCents != nil:
-		text += " above " + n.money(*u.AboveCents)
+		text += " above " + guardMoney(*u.AboveCents, u.Currency)
 	case u.UpToCents != nil:
-		text += " up to " + n.money(*u.UpToCents)
+		text += " up to " + guardMoney(*u.UpToCents, u.Currency)
 	}
 	text += n.scope(u.AccountID, u.Rail, u.ClientID, "")
 	if text == "Payouts" {
@@ -120,13 +122,13 @@ func (n guardNames) rule(u api.ApprovalRule) string {
 func (n guardNames) limit(l api.PayoutLimit) string {
 	scope := n.scope(l.AccountID, l.Rail, l.MakerID, l.EntryID)
 	if l.Per == api.LimitPerPayout {
-		return "One payout" + scope + " is at most " + n.money(l.AmountCents) + "."
+		return "One payout" + scope + " is at most " + guardMoney(l.AmountCents, l.Currency) + "."
 	}
 	text := "On one day, all payouts" + scope
 	if l.Each != "" {
 		text += eachText(l.Each)
 	}
-	text += " together are at most " + n.money(l.AmountCents)
+	text += " together are at most " + guardMoney(l.AmountCents, l.Currency)
 	if l.Count > 0 {
 		text += fmt.Sprintf(", and no more than %d payouts", l.Count)
 	}
@@ -147,12 +149,8 @@ func eachText(each string) string {
 // guardNames reads the names of accounts, members, clients and roles, and of the payees of limits.
 func (v *visit) guardNames(limits []api.PayoutLimit) (guardNames, error) {
 	n := guardNames{byID: map[string]string{}, rails: map[string]string{}}
-	for i, r := range v.console.Rails.All() {
-		if n.rails[r.Name] = r.Title; i == 0 {
-			n.currency = r.Currency
-		} else if n.currency != r.Currency {
-			n.currency = ""
-		}
+	for _, r := range v.console.Rails.All() {
+		n.rails[r.Name] = r.Title
 	}
 	accounts, err := v.accounts()
 	if err != nil {

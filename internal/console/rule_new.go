@@ -74,12 +74,35 @@ func (c *Console) newRulePage(v *visit) error {
 	return v.show("rules_new", "Add a rule", f)
 }
 
+// guardCurrency is the currency of the account or the rail that is chosen, or of all rails. It is empty
+// if they have several.
+func (v *visit) guardCurrency() (string, error) {
+	accounts, err := v.accounts()
+	if a := accountsByID(accounts)[v.field("account_id")]; a.ID != "" || err != nil {
+		return a.Currency, err
+	}
+	var all []string
+	for _, r := range v.console.Rails.All() {
+		if name := v.field("rail"); (name == "" || r.Name == name) && !slices.Contains(all, r.Currency) {
+			all = append(all, r.Currency)
+		}
+	}
+	if len(all) != 1 {
+		return "", nil
+	}
+	return all[0], nil
+}
+
 // typedCents reads an amount that may be left out.
-func typedCents(wrong *fault.Violations, field, text string) *int64 {
+func typedCents(wrong *fault.Violations, field, text, currency string) *int64 {
 	if text == "" {
 		return nil
 	}
-	cents, err := api.ParseAmount(text)
+	if currency == "" {
+		wrong.Add(field, "has no currency yet: choose an account or a rail")
+		return nil
+	}
+	cents, err := api.ParseAmount(text, currency)
 	if err != nil {
 		wrong.Add(field, "must be a number such as 1,500.00")
 	}
@@ -91,10 +114,14 @@ func (c *Console) addRule(v *visit) error {
 	if err != nil {
 		return err
 	}
+	currency, err := v.guardCurrency()
+	if err != nil {
+		return err
+	}
 	var wrong fault.Violations
 	in := payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
 		WorkspaceID: &v.workspace.ID, AccountID: optional(v.field("account_id")), Rail: optional(v.field("rail")), ClientID: optional(v.field("client_id")),
-		AboveCents: typedCents(&wrong, "above_cents", f.Above), UpToCents: typedCents(&wrong, "up_to_cents", f.UpTo),
+		AboveCents: typedCents(&wrong, "above_cents", f.Above, currency), UpToCents: typedCents(&wrong, "up_to_cents", f.UpTo, currency),
 		Role: optional(v.field("role")), KeysMayApprove: &f.KeysMay,
 	}}
 	n, notNumber := strconv.ParseInt(f.Approvals, 10, 64)
@@ -160,12 +187,16 @@ func (c *Console) setLimit(v *visit) error {
 	if err != nil {
 		return err
 	}
+	currency, err := v.guardCurrency()
+	if err != nil {
+		return err
+	}
 	var wrong fault.Violations
 	in := payout.SetLimitInput{PayoutLimitSet: api.PayoutLimitSet{
 		WorkspaceID: &v.workspace.ID, AccountID: optional(v.field("account_id")), MakerID: optional(v.field("maker_id")), EntryID: optional(f.EntryID), Rail: optional(v.field("rail")),
-		Per: f.Per, Each: optional(f.Each), AmountCents: typedCents(&wrong, "amount_cents", f.Amount),
+		Per: f.Per, Each: optional(f.Each), AmountCents: typedCents(&wrong, "amount_cents", f.Amount, currency),
 	}}
-	if in.AmountCents == nil {
+	if f.Amount == "" {
 		wrong.Add("amount_cents", "must be given")
 	}
 	if f.Count != "" {

@@ -116,13 +116,13 @@ func post(tx *db.Tx, spender string, list []Transaction) (ids []string, refused 
 	}
 	now := tx.Now()
 	ids = make([]string, len(list))
-	transactions, postings := make([]any, 0, 6*len(list)), make([]any, 0, 14*len(list))
+	transactions, postings := make([][]any, 0, len(list)), make([][]any, 0, 2*len(list))
 	for i, t := range list {
 		if len(t.Moves) == 0 {
 			return nil, "", fmt.Errorf("a %s of %s moves nothing", t.Kind, t.Reference)
 		}
 		ids[i] = tx.NewID("txn")
-		transactions = append(transactions, ids[i], db.NullText(t.WorkspaceID), string(t.Kind), t.Reference, t.Description, now)
+		transactions = append(transactions, []any{ids[i], db.NullText(t.WorkspaceID), string(t.Kind), t.Reference, t.Description, now})
 		var sum int64
 		first := accounts[t.Moves[0].AccountID]
 		for _, m := range t.Moves {
@@ -134,19 +134,19 @@ func post(tx *db.Tx, spender string, list []Transaction) (ids []string, refused 
 			sum = limited(sum + m.Amount)
 			*balance += m.Amount
 			if a.Kind == Customer && *balance < 0 { // only a later transaction makes up for it
-				return nil, "", insufficient(*balance-m.Amount, -m.Amount)
+				return nil, "", Insufficient(a.Currency, *balance-m.Amount, -m.Amount)
 			}
 			a.number++
-			postings = append(postings, m.AccountID, a.number, ids[i], string(m.Bucket), m.Amount, *balance, a.UpdatedAt)
+			postings = append(postings, []any{m.AccountID, a.number, ids[i], string(m.Bucket), m.Amount, *balance, a.UpdatedAt})
 		}
 		if sum != 0 {
 			return nil, "", fmt.Errorf("a %s of %s sums to %d", t.Kind, t.Reference, sum)
 		}
 	}
-	if err := insertRows(tx, `INSERT INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at) VALUES (`, 6, transactions); err != nil {
+	if err := tx.InsertRows(`INSERT INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at) VALUES `, `($1, $2, $3, $4, $5, $6)`, transactions); err != nil {
 		return nil, "", err
 	}
-	return ids, "", insertRows(tx, `INSERT INTO ledger_posting (account_id, number, transaction_id, bucket, amount, balance, created_at) VALUES (`, 7, postings)
+	return ids, "", tx.InsertRows(`INSERT INTO ledger_posting (account_id, number, transaction_id, bucket, amount, balance, created_at) VALUES `, `($1, $2, $3, $4, $5, $6, $7)`, postings)
 }
 
 // running is an account while its postings are numbered.
@@ -197,12 +197,15 @@ func whyRefused(tx *db.Tx, id string, s sums) error {
 	case a.Reserved+s.reserved < 0 || a.Pending+s.pending < 0:
 		return fmt.Errorf("account %s has %d reserved and %d pending, and they would change by %d and %d", id, a.Reserved, a.Pending, s.reserved, s.pending)
 	}
-	return insufficient(a.Available, -s.available)
+	return Insufficient(a.Currency, a.Available, -s.available)
 }
 
-func insufficient(available, requested int64) error {
+// Insufficient is the answer where an account has too little. The message has the amounts as people
+// write them, because the details have no currency.
+func Insufficient(currency string, available, requested int64) error {
 	return &fault.Fault{
-		Code: fault.InsufficientFunds, Message: "the available balance is too low",
+		Code: fault.InsufficientFunds, Message: fmt.Sprintf("the available balance is too low: %s is available, and this takes %s, so %s is missing",
+			api.FormatAmount(available, currency), api.FormatAmount(requested, currency), api.FormatAmount(requested-available, currency)),
 		Details: api.FundsDetails{AvailableBalance: available, RequestedAmount: requested},
 	}
 }
@@ -211,23 +214,4 @@ func insufficient(available, requested int64) error {
 // about payees: programs stop paying them.
 func notActive(a Account) error {
 	return &fault.Fault{Code: fault.AccountFrozen, Message: "account " + a.ID + " is " + a.Status, Details: api.AccountStatusDetails{Status: a.Status}}
-}
-
-// insertRows inserts rows of so many values, many at a time. Each number of rows is another
-// statement to prepare, so there are a few of them.
-func insertRows(tx *db.Tx, begin string, width int, args []any) error {
-	for size := 64; len(args) > 0; size /= 2 {
-		for len(args) >= size*width {
-			insert := db.NewStatement(begin, args[:width]...)
-			for i := width; i < size*width; i += width {
-				insert.Add(`), (`, args[i:i+width]...)
-			}
-			insert.Add(`)`)
-			if err := tx.ExecOf(insert); err != nil {
-				return err
-			}
-			args = args[size*width:]
-		}
-	}
-	return nil
 }

@@ -45,7 +45,7 @@ func Reserve(tx *db.Tx, a Account, wants []Want) (refused []error, err error) {
 		case now.Status != api.AccountActive:
 			refused[i] = notActive(now)
 		case w.Amount > left:
-			refused[i] = insufficient(left, w.Amount)
+			refused[i] = Insufficient(now.Currency, left, w.Amount)
 		default:
 			left -= w.Amount
 			fit = append(fit, list[i])

@@ -87,9 +87,35 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 		return none, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Account], audit.Event, error) {
+		if err := roomForAccount(tx, workspaceID); err != nil {
+			return none, audit.Event{}, err
+		}
 		a, err := NewAccount(tx, workspaceID, in.Name, currency, mode)
 		return web.Made[api.Account]{Of: wire(a)}, Created(a), err
 	})
+}
+
+// maxAccounts bounds the accounts of a workspace, since lists and choices show all of them. Accounts are
+// never deleted, so closed ones count.
+const maxAccounts = 1000
+
+// roomForAccount returns a fault if a workspace has as many accounts as it can have. Those who open one at
+// the same time take turns.
+func roomForAccount(tx *db.Tx, workspaceID string) error {
+	if _, err := tx.Row(`UPDATE workspace SET member_version = member_version WHERE id = $1 RETURNING id`, workspaceID).Scan(new(string)); err != nil {
+		return err
+	}
+	var n int64
+	_, err := tx.Row(`SELECT count(*) FROM (SELECT 1 FROM ledger_account WHERE workspace_id = $1 LIMIT $2) a`, workspaceID, maxAccounts).Scan(&n)
+	if err == nil && n == maxAccounts {
+		err = fault.New(fault.TooMany, "a workspace has at most %d accounts, closed ones included", maxAccounts)
+	}
+	return err
+}
+
+// HasLive reports whether live accounts have had money: then there is an account of the system beside them.
+func HasLive(q db.Q) (bool, error) {
+	return q.Row(`SELECT id FROM ledger_account WHERE workspace_id IS NULL AND mode = 'live' LIMIT 1`).Scan(new(string))
 }
 
 // Created is the audit event of a new account.
@@ -248,7 +274,7 @@ func whyNotSpent(tx *db.Tx, id string, amount int64) error {
 	if err == nil && a.Status != api.AccountActive {
 		return notActive(a)
 	}
-	return cmp.Or(err, insufficient(a.Available, amount))
+	return cmp.Or(err, Insufficient(a.Currency, a.Available, amount))
 }
 
 // Postings returns a page of what happened to an account, newest first.
@@ -262,7 +288,7 @@ func (s *Service) Postings(ctx context.Context, by db.Caller, in PostingsInput) 
 		return web.Page[api.Posting]{}, err
 	}
 	var rows []api.Posting
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
+	err = s.db.ReadList(ctx, func(q db.Q) (err error) {
 		rows, err = postingsOf(q, a, in, window)
 		return err
 	})
@@ -294,7 +320,7 @@ func (s *Service) Deposits(ctx context.Context, by db.Caller, in DepositsInput) 
 		return web.Page[api.Deposit]{}, err
 	}
 	var rows []api.Deposit
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
+	err = s.db.ReadList(ctx, func(q db.Q) (err error) {
 		rows, err = depositsOf(q, workspaceID, in.AccountID, window)
 		return err
 	})

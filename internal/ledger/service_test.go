@@ -408,3 +408,25 @@ func TestDepositsAreListed(t *testing.T) {
 		verified(t, n.DB)
 	})
 }
+
+func TestAWorkspaceHasABoundedNumberOfAccounts(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, other := n.Tenant(t), n.Tenant(t)
+		mustWrite(t, n.DB, func(tx *db.Tx) error {
+			for range 999 {
+				if _, err := ledger.NewAccount(tx, x.WorkspaceID, "Old", "PHP", api.ModeSandbox); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		create := func(x *servertest.Tenant) *servertest.Answer {
+			return x.Owner.Post("/v2/accounts", servertest.Body{"workspace_id": x.WorkspaceID, "name": "New"})
+		}
+		answers := servertest.Statuses(servertest.SideBySide(3, func(int) *servertest.Answer { return create(x) }))
+		if answers["201"] != 1 || answers["422 TOO_MANY"] != 2 {
+			t.Errorf("there is room for one, and the answers are %v", answers)
+		}
+		create(other).Created()
+	})
+}

@@ -14,7 +14,6 @@ import (
 	"bursar/internal/institution"
 	"bursar/internal/ledger"
 	"bursar/internal/mail"
-	"bursar/internal/rail"
 	"bursar/internal/vault"
 )
 
@@ -140,9 +139,7 @@ func ofAll(err error, a ledger.Account, total int64) error {
 	if !errors.As(err, &f) || f.Code != fault.InsufficientFunds {
 		return err
 	}
-	short := *f
-	short.Details = api.FundsDetails{AvailableBalance: a.Available, RequestedAmount: total}
-	return &short
+	return ledger.Insufficient(a.Currency, a.Available, total)
 }
 
 // stillPayable returns a fault if a payout that was checked when it was published cannot be paid any
@@ -214,9 +211,9 @@ func (s *Service) parts(actions map[string]audit.Action) func(*db.Tx, approval.A
 // words say what an approval is for.
 func (t terms) words() string {
 	if t.Payee == "" {
-		return fmt.Sprintf("a batch of %s from %s, payouts: %d", rail.Money(t.Total, t.Currency), t.AccountName, t.Payouts)
+		return fmt.Sprintf("a batch of %s from %s, payouts: %d", api.FormatAmount(t.Total, t.Currency), t.AccountName, t.Payouts)
 	}
-	return fmt.Sprintf("a payout of %s to %s (%s, %s) from %s", rail.Money(t.Total, t.Currency), t.Payee, institution.Name(t.Institution), audit.Mask(t.Number), t.AccountName)
+	return fmt.Sprintf("a payout of %s to %s (%s, %s) from %s", api.FormatAmount(t.Total, t.Currency), t.Payee, institution.Name(t.Institution), audit.Mask(t.Number), t.AccountName)
 }
 
 // show tells what an approval is for. The account number stays masked: whoever approves reads it in
@@ -228,7 +225,7 @@ func show(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
 	}
 	fields := []api.ApprovalField{
 		{Field: "source_account", After: t.AccountName + " (" + t.AccountID + ", " + t.Mode + ")"},
-		{Field: "amount", After: rail.Money(t.Total, t.Currency)},
+		{Field: "amount", After: api.FormatAmount(t.Total, t.Currency)},
 	}
 	if t.Payee == "" {
 		return "Pay" + t.words()[len("a batch of"):], append(fields, api.ApprovalField{Field: "payouts", After: fmt.Sprint(t.Payouts)}), nil

@@ -81,7 +81,7 @@ func TestWhatWasRejectedOrCancelledIsNotApproved(t *testing.T) {
 			digest := second.Get("/v1/approvals/" + approval).OK().Text("digest")
 			var p api.Payout
 			end.by.Post(one+"/"+end.step, body{"reason": end.reason}).OK().Data(&p)
-			if p.Status != api.PayoutCancelled || p.CancelReason != end.reason {
+			if p.Status != api.PayoutCancelled || p.CancelReason != end.reason || p.Rejected != (end.step == "reject") {
 				t.Errorf("after %s the payout is %+v", end.step, p)
 			}
 			second.Post(one+"/approve", body{"digest": digest}).Fails(422, "PAYOUT_STATE")
@@ -94,6 +94,22 @@ func TestWhatWasRejectedOrCancelledIsNotApproved(t *testing.T) {
 			}
 			has(maker, account, 100_000, 0)
 		}
+	})
+}
+
+func TestWhatWasApprovedIsNotRejected(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		id := pay(maker, account, 10_000)
+		approve(second, id).OK()
+		approval := maker.Get(payouts + "/" + id).OK().Text("approval_id")
+		n.Unchanged(t, func() {
+			second.Post(payouts+"/"+id+"/reject", body{"reason": "too late"}).Fails(422, "PAYOUT_STATE")
+			second.Post("/v1/approvals/"+approval+"/reject", body{"reason": "too late"}).Fails(422, "APPROVAL_DECIDED")
+		})
+		state(maker, id, "pending")
+		has(maker, account, 90_000, 10_000)
 	})
 }
 
@@ -159,15 +175,7 @@ func TestNobodyApprovesWhatTheyHadAPartIn(t *testing.T) {
 		x.EverybodyCounts()
 		account := x.Account(10_000_000)
 		person := func(c *servertest.Client) *servertest.Client { return n.Person(t, c) }
-		clientOf := func(maker *servertest.Client) *servertest.Client {
-			by := db.Caller{}
-			by.ID = maker.UserID
-			id, secret, err := n.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Robot", "disbursement_manager")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n.Holder(t, n.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
-		}
+		clientOf := func(maker *servertest.Client) *servertest.Client { return machine(t, x, maker) }
 		draft := func(c *servertest.Client) string { return pay(c, account, 1_000, body{"status": "draft"}) }
 		publish := func(c *servertest.Client, id string) string {
 			c.Post(payouts+"/"+id+"/publish", nil).OK()

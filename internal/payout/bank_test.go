@@ -275,31 +275,6 @@ func (b *bank) told(id string) []string {
 	return list
 }
 
-// sound checks what must hold whatever has happened.
-func (b *bank) sound() {
-	b.t.Helper()
-	for sql, what := range map[string]string{
-		`SELECT count(*) FROM (SELECT transaction_id FROM ledger_posting GROUP BY transaction_id HAVING sum(amount) <> 0) x`: "transactions that do not sum to zero",
-		`SELECT count(*) FROM ledger_account a WHERE a.available <> coalesce((SELECT sum(amount) FROM ledger_posting p WHERE p.account_id = a.id AND p.bucket = 'available'), 0)
-			OR a.reserved <> coalesce((SELECT sum(amount) FROM ledger_posting p WHERE p.account_id = a.id AND p.bucket = 'reserved'), 0)`: "accounts that are not their postings",
-		`SELECT count(*) FROM ledger_account a WHERE a.kind = 'customer'
-			AND a.reserved <> coalesce((SELECT sum(amount) FROM payout p WHERE p.account_id = a.id AND p.status IN ('pending', 'processing')), 0)`: "accounts whose reserved money is not that of their payouts",
-		`SELECT count(*) FROM (SELECT reference FROM ledger_transaction WHERE kind IN ('release', 'complete') GROUP BY reference
-			HAVING count(*) > (SELECT count(*) FROM ledger_transaction r WHERE r.kind = 'reserve' AND r.reference = ledger_transaction.reference)) x`: "reservations that ended twice",
-		`SELECT count(*) FROM (SELECT payout_id FROM simulated_payment WHERE state NOT IN ('rejected', 'lost', 'never_came') GROUP BY payout_id HAVING count(*) > 1) x`: "payouts that the bank has accepted twice",
-		`SELECT count(*) FROM payout p WHERE (p.status = 'processing') <>
-			(1 = (SELECT count(*) FROM payout_attempt a WHERE a.payout_id = p.id AND a.state IN ('sending', 'accepted', 'unknown')))`: "payouts whose attempts do not fit",
-		`SELECT count(*) FROM payout p WHERE p.status IN ('completed', 'reversed') AND NOT EXISTS (SELECT 1 FROM simulated_payment s
-			WHERE s.payout_id = p.id AND s.state = 'completed')`: "payouts that are completed and that the bank does not know",
-		`SELECT count(*) FROM payout p WHERE p.status IN ('failed', 'cancelled') AND EXISTS (SELECT 1 FROM simulated_payment s
-			WHERE s.payout_id = p.id AND s.state IN ('completed', 'accepted'))`: "payouts that failed and that the bank has paid",
-	} {
-		if n := b.count(sql); n != 0 {
-			b.t.Errorf("%d %s", n, what)
-		}
-	}
-}
-
 func (b *bank) balances(a ledger.Account) string {
 	b.t.Helper()
 	b.read(func(q db.Q) (err error) {

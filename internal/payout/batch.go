@@ -11,7 +11,6 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
-	"bursar/internal/rail"
 	"bursar/internal/web"
 )
 
@@ -145,9 +144,9 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 		b.approvalID = id
 		for _, d := range list {
 			d.Status, d.SendAt, d.ApprovalID, d.ApprovalWhy = Initiated, 0, id, b.need.Why
-			if err := s.store(tx, d); err != nil {
-				return audit.Event{}, err
-			}
+		}
+		if err := store(tx, list...); err != nil {
+			return audit.Event{}, err
 		}
 	} else if len(list) > 0 {
 		for _, d := range list {
@@ -178,7 +177,7 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 	}
 	b.createdAt, b.approvalWhy = tx.Now(), b.need.Why
 	event := audit.Event{Action: audit.PayoutBatchCreated, WorkspaceID: b.account.WorkspaceID, ResourceID: b.id,
-		Description: fmt.Sprintf("Asked for a batch of %s, payouts: %d: %s", rail.Money(b.total, b.account.Currency), b.payouts, b.approvalWhy)}
+		Description: fmt.Sprintf("Asked for a batch of %s, payouts: %d: %s", api.FormatAmount(b.total, b.account.Currency), b.payouts, b.approvalWhy)}
 	event.Changes.Add("source_account_id", nil, b.account.ID)
 	event.Changes.Add("payouts", nil, b.payouts)
 	event.Changes.Add("total_cents", nil, b.total)

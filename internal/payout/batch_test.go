@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bursar/api"
 	"bursar/internal/server/servertest"
@@ -125,6 +126,24 @@ func TestABatchIsApprovedOnce(t *testing.T) {
 		}
 		if got := n.Audited(t, b.ID); !slices.Equal(got, []string{"payout.batch.created", "payout.batch.approved"}) {
 			t.Errorf("the story of the batch is %v", got)
+		}
+	})
+}
+
+func TestWhatWasCancelledBeforeItsBatchWasRejectedIsNotRejected(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		var b api.PayoutBatch
+		maker.Post(batches, batch(x.Account(100_000), 10_000, 20_000)).Created().Data(&b)
+		maker.Post(payouts+"/"+b.Results[0].ID+"/cancel", nil).OK()
+		n.Clock.Advance(time.Minute)
+		second.Post(payouts+"/"+b.Results[1].ID+"/reject", body{"reason": "not yet"}).OK()
+		for i, want := range []bool{false, true} {
+			var p api.Payout
+			maker.Get(payouts + "/" + b.Results[i].ID).OK().Data(&p)
+			if p.Status != api.PayoutCancelled || p.Rejected != want {
+				t.Errorf("payout %d is %s, rejected: %v", i, p.Status, p.Rejected)
+			}
 		}
 	})
 }

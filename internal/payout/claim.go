@@ -12,48 +12,30 @@ import (
 	"bursar/internal/rail"
 )
 
-// downOn returns the institutions that are down, or nil if the rail is down itself.
-func (d *Dispatcher) downOn(ctx context.Context, r *rail.Rail) (down []any, err error) {
-	down = []any{""} // which is no institution
-	err = d.db.Read(ctx, func(q db.Q) error {
-		all, err := rail.Statuses(q, r.Sandbox())
-		for service, s := range all {
-			switch {
-			case s.Status != rail.Down:
-			case service == r.Name || service == r.Connector.Name():
-				down = nil
-				return nil
-			default:
-				down = append(down, service)
-			}
-		}
-		return err
-	})
-	if status, _ := r.Connector.Health(ctx); status == rail.Down {
-		return nil, err
-	}
-	return down, err
-}
-
 // claim makes payouts that are due on a rail processing, each with a new attempt.
-func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail, down []any) (claimed []Payout, err error) {
+func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []Payout, err error) {
 	var due bool
 	err = d.db.Read(ctx, func(q db.Q) error {
-		due, err = q.Row(`SELECT id FROM payout WHERE status = 'pending' AND mode = $1 AND rail = $2 AND send_at <= $3 AND attention <> 'contradicted' ORDER BY send_at, id LIMIT 1`,
-			mode(r.Sandbox()), r.Name, d.db.Now()).Scan(new(string))
-		return err
+		sql := db.NewStatement(``)
+		addDue(sql, r, d.db.Now())
+		sql.Add(` LIMIT 1`)
+		return q.EachOf(sql, func(db.Rows) error {
+			due = true
+			return nil
+		})
 	})
 	if err != nil || !due {
 		return nil, err
 	}
 	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]Payout, audit.Event, error) {
 		none := audit.None("no payout was due")
-		list, err := claimRows(tx, r, down)
+		list, err := claimRows(tx, r)
 		if err != nil || len(list) == 0 {
 			return nil, none, err
 		}
 		c := newChange(tx.Now(), nil)
 		claimed := make([]Payout, 0, len(list))
+		var attempts [][]any
 		for _, p := range list {
 			if p.frozen {
 				p.Attempts-- // there is none
@@ -61,12 +43,12 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail, down []any) (claim
 				continue
 			}
 			c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, p.Attempts)
-			if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, answered_at, settled_at)
-				VALUES ($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, 0, 0)`,
-				tx.NewID("att"), p.ID, p.Attempts, EndToEndID(p.ID, p.Attempts), d.node, tx.Now()+dispatchLease.Milliseconds(), p.UpdatedAt); err != nil {
-				return nil, none, err
-			}
+			attempts = append(attempts, []any{tx.NewID("att"), p.ID, p.Attempts, EndToEndID(p.ID, p.Attempts), d.node, tx.Now() + dispatchLease.Milliseconds(), p.UpdatedAt})
 			claimed = append(claimed, *p.Payout)
+		}
+		if err := tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, answered_at, settled_at) VALUES `,
+			`($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, 0, 0)`, attempts); err != nil {
+			return nil, none, err
 		}
 		return claimed, audit.All(c.events...), c.store(tx, d.rules)
 	})
@@ -78,17 +60,27 @@ type claimable struct {
 	frozen bool // its account is
 }
 
-func claimRows(tx *db.Tx, r *rail.Rail, down []any) ([]claimable, error) {
+// addDue adds a query for the payouts that are due on a rail, in the order in which they are sent. In
+// the sandbox those wait in whose workspace the rail, its connector or the payee's institution is down.
+func addDue(sql *db.Statement, r *rail.Rail, now int64) {
+	sql.Add(`SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(r.Sandbox()))
+	sql.Add(` AND rail = `, r.Name)
+	sql.Add(` AND send_at <= `, now)
+	sql.Add(` AND attention <> 'contradicted'`) // one of its attempts may have been paid
+	if r.Sandbox() {
+		// It counts, because PostgreSQL would read all of the table at once for NOT EXISTS, and sort what is left.
+		sql.Add(` AND (SELECT count(*) FROM simulated_service s WHERE s.workspace_id = payout.workspace_id AND s.status = 'down' AND s.service IN (`, r.Name, r.Connector.Name())
+		sql.Add(`, payout.institution_code)) = 0`)
+	}
+	sql.Add(` ORDER BY send_at, id`)
+}
+
+func claimRows(tx *db.Tx, r *rail.Rail) ([]claimable, error) {
 	// The rows are locked first, and are due then: without MATERIALIZED, PostgreSQL would look for
 	// them again for each row.
-	sql := db.NewStatement(`WITH due AS MATERIALIZED (SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(r.Sandbox()))
-	sql.Add(` AND rail = `, r.Name)
-	sql.Add(` AND send_at <= `, tx.Now())
-	sql.Add(` AND attention <> 'contradicted'`) // one of its attempts may have been paid
-	if len(down) > 1 {
-		addList(sql, ` AND institution_code NOT IN (`, down)
-	}
-	sql.Add(tx.SkipLocked(` ORDER BY send_at, id LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + 1, updated_at = `, tx.Now())
+	sql := db.NewStatement(`WITH due AS MATERIALIZED (`)
+	addDue(sql, r, tx.Now())
+	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + 1, updated_at = `, tx.Now())
 	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING ` + sentColumns + `, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id)`)
 	var list []claimable
 	err := tx.EachOf(sql, func(r db.Rows) error {

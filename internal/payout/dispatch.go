@@ -79,11 +79,14 @@ func (d *Dispatcher) steps() []func(ctx context.Context) (bool, error) {
 	for _, c := range d.rails.Connectors() {
 		list = append(list, func(ctx context.Context) (bool, error) { return d.receive(ctx, c) })
 	}
-	return append(list, d.ask)
+	return append(list, d.ask, d.recall)
 }
 
 // Run works until ctx ends.
 func (d *Dispatcher) Run(ctx context.Context) {
+	if stopped, _, err := d.stopped(ctx); err == nil && stopped {
+		d.log.Warn("the rails are stopped, because the store was restored from an archive: payouts are looked up and none is sent, until 'bursar admin rails resume'")
+	}
 	var loops sync.WaitGroup
 	for i, step := range d.steps() {
 		loops.Go(func() {
@@ -126,11 +129,13 @@ func mode(sandbox bool) string {
 
 // send claims what is due on a rail, submits it, and stores what the rail answers.
 func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err error) {
-	down, err := d.downOn(ctx, r)
-	if err != nil || down == nil {
+	if status, _ := r.Connector.Health(ctx); status == rail.Down {
+		return false, nil
+	}
+	if stopped, _, err := d.stopped(ctx); err != nil || stopped {
 		return false, err
 	}
-	claimed, err := d.claim(ctx, r, down)
+	claimed, err := d.claim(ctx, r)
 	if err != nil || len(claimed) == 0 {
 		return false, err
 	}

@@ -33,8 +33,9 @@
 //
 //   - claims what is due: up to 500 payouts of a rail become processing in one transaction, each
 //     with an attempt that is sending, its end-to-end id, the node and a lease. That is on disk
-//     before anything leaves. What is due on a rail that is down, or for an institution that is,
-//     is not claimed, and waits. What an account that was frozen meanwhile would pay fails;
+//     before anything leaves. What is due on a rail that is down is not claimed, and waits; in the
+//     sandbox the same goes for a workspace that has taken down the rail or the institution.
+//     What an account that was frozen meanwhile would pay fails;
 //   - submits them, outside of any transaction and for no longer than submitTimeout, and stores
 //     what the rail answers, all in one transaction;
 //   - asks: attempts whose lease is over, and those that are unknown or accepted, are looked up,
@@ -54,6 +55,11 @@
 // it and somebody retried. A connector promises two things for that: it sends nothing after the
 // context of Submit has ended, which is long before the lease does; and what it says never came
 // does not come later.
+//
+// # After a restore
+//
+// A store that was restored from an archive does not know what was sent after its moment. recall.go keeps
+// it from sending anything before its rails were asked.
 //
 // # Failures
 //
@@ -75,6 +81,8 @@
 //     with that attempt. Otherwise it is a contradiction.
 //   - The bank's statement shows a payment that is still processing: it is completed first, and a
 //     return of it completes and then reverses it.
+//   - The bank returns a payment once more, as another movement by its own reference: suspense, and the
+//     payout needs attention (contradicted). Without a reference it counts as told again.
 //   - A notice matches no payment of ours, or not its amount: suspense, where it moved money.
 //   - A notice cannot be taken: the others of its message are, and it is tried again. The log and a
 //     metric tell it.

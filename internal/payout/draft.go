@@ -123,7 +123,7 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 }
 
 func conflict(p Payout) *fault.Fault {
-	return fault.New(fault.IdempotencyConflict, "the payout %s has this external_id and other parameters", p.ID)
+	return fault.New(fault.IdempotencyConflict, "the payout %s has this external_id already and differs in its account, amount, payee, rail or description", p.ID)
 }
 
 // check looks at drafts of one account, and asks the screening about those that are to be published.
@@ -153,7 +153,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 	}
 	payees := make([]directory.Payee, len(list))
 	gone := make([]error, len(list))
-	var statuses rail.Services
+	var services rail.Services
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		for i, d := range list {
 			if d.MethodID == "" {
@@ -164,8 +164,12 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 				return gone[i]
 			}
 		}
-		statuses, err = rail.Statuses(q, a.Mode == api.ModeSandbox)
-		return err
+		if a.Mode == api.ModeSandbox {
+			g, err := s.rules.guard(q, a.WorkspaceID)
+			services = g.services
+			return err
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -183,7 +187,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 				return err
 			}
 		}
-		if err := s.route(d, statuses, now); err != nil {
+		if err := s.route(d, services, now); err != nil {
 			return err
 		}
 		if err := s.seal(&d.Payout, d.number); err != nil {
@@ -211,7 +215,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 }
 
 // route chooses the rail of a draft, and notes what speaks against sending it.
-func (s *Service) route(d *draft, statuses rail.Services, now time.Time) error {
+func (s *Service) route(d *draft, services rail.Services, now time.Time) error {
 	if d.RailAsked != "" {
 		if d.on = s.rails.Named(d.RailAsked, d.sandbox()); d.on == nil {
 			return d.refuse(fault.Invalid("settlement_rail", "is no rail for an account that is "+d.Mode))
@@ -232,10 +236,10 @@ func (s *Service) route(d *draft, statuses rail.Services, now time.Time) error {
 			return err
 		}
 	}
-	if name := d.on.Name; statuses.Down(name) || statuses.Down(d.on.Connector.Name()) {
+	if name := d.on.Name; services.Down(name) || services.Down(d.on.Connector.Name()) {
 		d.faults = append(d.faults, fault.New(fault.RailUnavailable, "%s is down: try again later", d.on.Title))
 	}
-	if statuses.Down(d.Institution) {
+	if services.Down(d.Institution) {
 		d.faults = append(d.faults, fault.New(fault.BankUnavailable, "%s is down: try again later", institution.Name(d.Institution)))
 	}
 	return nil
@@ -259,8 +263,7 @@ func funds(a ledger.Account, left, amount int64) error {
 	case a.Status != api.AccountActive:
 		return &fault.Fault{Code: fault.AccountFrozen, Message: "account " + a.ID + " is " + a.Status, Details: api.AccountStatusDetails{Status: a.Status}}
 	case left < amount:
-		return &fault.Fault{Code: fault.InsufficientFunds, Message: "the available balance is too low",
-			Details: api.FundsDetails{AvailableBalance: max(left, 0), RequestedAmount: amount}}
+		return ledger.Insufficient(a.Currency, max(left, 0), amount)
 	}
 	return nil
 }
@@ -336,5 +339,5 @@ func (d *draft) facts() any {
 
 // to says in words who is paid, and how much.
 func (p Payout) to(number string) string {
-	return fmt.Sprintf("%s to %s (%s, %s)", rail.Money(p.Amount, p.Currency), p.AccountName, institution.Name(p.Institution), audit.Mask(number))
+	return fmt.Sprintf("%s to %s (%s, %s)", api.FormatAmount(p.Amount, p.Currency), p.AccountName, institution.Name(p.Institution), audit.Mask(number))
 }

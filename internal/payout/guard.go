@@ -2,6 +2,8 @@ package payout
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -11,6 +13,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
+	"bursar/internal/rail"
 	"bursar/internal/vault"
 	"bursar/internal/web"
 )
@@ -21,8 +24,8 @@ import (
 // person, where there is one: see approval.AskToLoosen. All changes of a workspace take turns.
 //
 // What holds in a workspace is remembered until the epoch of the store moves, which every change
-// of rules, limits, members and roles does on all nodes. So a payout of a workspace without limits
-// asks the store nothing for them. A node that hears of a change a moment later goes by what was
+// of rules, limits, members, roles and simulated services does on all nodes. So a payout of a
+// workspace without limits asks the store nothing for them. A node that hears of a change a moment later goes by what was
 // before; the amount of a limit by day is always read from the store.
 type Rules struct {
 	db        *db.DB
@@ -30,6 +33,7 @@ type Rules struct {
 	authority *access.Authority
 	cursors   *web.Cursors
 	approvals *approval.Service
+	rails     *rail.Rails
 	screening Screening
 	commands  chan struct{} // has one for each command of the screening that runs
 	guards    *otter.Cache[string, guard]
@@ -42,8 +46,8 @@ const maxGuards = 10_000
 const maxOfEach = 100
 
 // NewRules makes the service, and registers its kinds of approvals.
-func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, screening Screening) *Rules {
-	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, screening: screening, commands: make(chan struct{}, maxCommands),
+func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, rails *rail.Rails, screening Screening) *Rules {
+	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screening: screening, commands: make(chan struct{}, maxCommands),
 		guards: otter.Must(&otter.Options[string, guard]{MaximumSize: maxGuards})}
 	approvals.Register(r.ruleKind())
 	approvals.Register(r.limitKind())
@@ -56,6 +60,8 @@ type guard struct {
 	rules  []rule  // those that hold
 	limits []limit // by id
 	people access.SecondPerson
+
+	services rail.Services // of the sandbox
 }
 
 func (r *Rules) guard(q db.Q, workspaceID string) (g guard, err error) {
@@ -63,7 +69,7 @@ func (r *Rules) guard(q db.Q, workspaceID string) (g guard, err error) {
 	if known, ok := r.guards.GetIfPresent(workspaceID); ok && known.epoch == epoch {
 		return known, nil
 	}
-	if g, err = readGuard(q, workspaceID, r.db.Now()); err != nil {
+	if g, err = r.readGuard(q, workspaceID); err != nil {
 		return g, err
 	}
 	g.epoch = epoch
@@ -71,8 +77,8 @@ func (r *Rules) guard(q db.Q, workspaceID string) (g guard, err error) {
 	return g, nil
 }
 
-func readGuard(q db.Q, workspaceID string, now int64) (g guard, err error) {
-	all, err := rulesOf(q, workspaceID, "", maxOfEach)
+func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
+	all, err := r.rulesOf(q, workspaceID, "", maxOfEach)
 	if err != nil {
 		return g, err
 	}
@@ -81,10 +87,13 @@ func readGuard(q db.Q, workspaceID string, now int64) (g guard, err error) {
 			g.rules = append(g.rules, one)
 		}
 	}
-	if g.limits, err = limitsOf(q, workspaceID, "", maxOfEach); err != nil {
+	if g.limits, err = r.limitsOf(q, workspaceID, "", maxOfEach); err != nil {
 		return g, err
 	}
-	g.people, err = access.FindSecondPerson(q, access.Payouts, workspaceID, now)
+	if g.people, err = access.FindSecondPerson(q, access.Payouts, workspaceID, r.db.Now()); err != nil {
+		return g, err
+	}
+	g.services, err = rail.Simulated(q, workspaceID)
 	return g, err
 }
 
@@ -106,15 +115,51 @@ func found(q db.Q, what, id, sql string, args ...any) error {
 	return err
 }
 
-func foundAccount(q db.Q, workspaceID, id string) error {
+// foundAccount demands that of an account, and returns its currency.
+func foundAccount(q db.Q, workspaceID, id string) (currency string, err error) {
 	if id == "" {
-		return nil
+		return "", nil
 	}
 	a, err := ledger.FindAccount(q, id)
 	if err == nil && a.WorkspaceID != workspaceID {
 		err = fault.Missing("account")
 	}
-	return err
+	return a.Currency, err
+}
+
+// accountCurrency is a column: the currency of the account that a rule or a limit names.
+const accountCurrency = `(SELECT a.currency FROM ledger_account a WHERE a.id = account_id)`
+
+// meant returns the currency in which the amounts of a rule or a limit are meant: that of its account,
+// of its rail or of all rails, "" if those have several.
+func (r *Rules) meant(ofAccount, railName string) (currency string) {
+	if ofAccount != "" {
+		return ofAccount
+	}
+	for _, one := range r.rails.All() {
+		switch {
+		case railName != "" && one.Name != railName:
+		case currency != "" && currency != one.Currency:
+			return ""
+		default:
+			currency = one.Currency
+		}
+	}
+	return currency
+}
+
+// foundRail demands that there is a rail of a name, live or in the sandbox.
+func (r *Rules) foundRail(name string) error {
+	if name == "" || r.rails.Named(name, false) != nil || r.rails.Named(name, true) != nil {
+		return nil
+	}
+	var names []string
+	for _, one := range r.rails.All() {
+		if !slices.Contains(names, one.Name) {
+			names = append(names, one.Name)
+		}
+	}
+	return fault.Invalid("rail", "must be one of "+strings.Join(names, ", "))
 }
 
 // Screen asks the operator's screening about a payout. If it is a command and too many run already,

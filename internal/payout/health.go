@@ -14,9 +14,11 @@ import (
 	"bursar/internal/web"
 )
 
-// HealthInput names a service. Without a mode it is the live one, if there is one of that name.
+// HealthInput names a service. Without a mode it is the live one, if there is one of that name. One of
+// the sandbox is as it is in the workspace or, without that, where it is worst of those of the caller.
 type HealthInput struct {
 	ServiceName string  `path:"service_name"`
+	WorkspaceID *string `query:"workspace_id"`
 	Mode        *string `query:"mode"`
 }
 
@@ -51,8 +53,14 @@ func (s *Service) services(name string) (list []service) {
 	return list
 }
 
-// Health says how a rail, a connector or an institution is. Whoever may call the API may ask.
-func (s *Service) Health(ctx context.Context, _ db.Caller, in HealthInput) (api.ServiceHealth, error) {
+// Health says how a rail, a connector or an institution is. Whoever may call the API may ask, and about
+// a workspace all of its members.
+func (s *Service) Health(ctx context.Context, by db.Caller, in HealthInput) (api.ServiceHealth, error) {
+	if in.WorkspaceID != nil {
+		if _, err := s.authority.Permissions(ctx, by.Actor, *in.WorkspaceID); err != nil {
+			return api.ServiceHealth{}, err
+		}
+	}
 	list := s.services(in.ServiceName)
 	if in.Mode != nil {
 		list = slices.DeleteFunc(list, func(one service) bool { return mode(one.sandbox) != *in.Mode })
@@ -63,7 +71,7 @@ func (s *Service) Health(ctx context.Context, _ db.Caller, in HealthInput) (api.
 	of := list[0]
 	var out api.ServiceHealth
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		out, err = s.healthOf(q, of, in.ServiceName)
+		out, err = s.healthOf(q, of, in.ServiceName, sandboxes{text(in.WorkspaceID), by.ID, by.OneFactor})
 		return err
 	})
 	if err != nil || of.connector == nil {
@@ -75,25 +83,51 @@ func (s *Service) Health(ctx context.Context, _ db.Caller, in HealthInput) (api.
 	return out, nil
 }
 
-// healthOf says how a service is, as far as the store knows.
-func (s *Service) healthOf(q db.Q, of service, name string) (api.ServiceHealth, error) {
-	out := api.ServiceHealth{ServiceName: name, Kind: of.kind, Mode: mode(of.sandbox)}
+// sandboxes are those whose services are meant: that of a workspace or, without one, those of all
+// workspaces that an account is a member of.
+type sandboxes struct {
+	workspaceID, accountID string
+	oneFactor              bool // the account is shown nothing of organizations that demand a second factor
+}
+
+// addTo adds to a statement that its rows are of these.
+func (of sandboxes) addTo(sql *db.Statement) {
+	if of.workspaceID != "" {
+		sql.Add(` AND workspace_id = `, of.workspaceID)
+		return
+	}
+	sql.Add(` AND workspace_id IN (SELECT workspace_id FROM live_member WHERE account_id = `, of.accountID)
+	if of.oneFactor {
+		sql.Add(` AND organization_id NOT IN (SELECT id FROM organization WHERE require_second_factor = TRUE)`)
+	}
+	sql.Add(`)`)
+}
+
+// healthOf says how a service is, as far as the store knows. Of one that is live it only knows how many
+// payouts wait.
+func (s *Service) healthOf(q db.Q, of service, name string, in sandboxes) (out api.ServiceHealth, err error) {
+	out = api.ServiceHealth{ServiceName: name, Kind: of.kind, Mode: mode(of.sandbox), Status: string(rail.Up)}
 	if of.rail != nil && of.rail.Hours != nil {
 		next, _ := of.rail.Next(time.UnixMilli(s.db.Now()))
 		out.NextWindow = next.UnixMilli()
 	}
-	all, err := rail.Statuses(q, of.sandbox)
-	if err != nil {
+	if out.QueueDepth, err = s.queued(q, of, name, in); err != nil || !of.sandbox {
 		return out, err
 	}
-	status := all.Of(name)
+	through := name
 	if of.rail != nil {
-		if through := all.Of(of.connector.Name()); worse(status.Status, through.Status) {
-			status = through
-		}
+		through = of.connector.Name()
 	}
-	out.Status, out.Reason, out.Since = string(status.Status), status.Reason, status.Since
-	out.QueueDepth, err = s.queued(q, of, name)
+	sql := db.NewStatement(`SELECT status, reason, since FROM simulated_service WHERE service IN (`, name, through)
+	sql.Add(`)`)
+	in.addTo(sql)
+	sql.Add(` ORDER BY since`)
+	err = q.EachOf(sql, func(r db.Rows) error {
+		if is := r.Text(0); !worse(rail.Status(is), rail.Status(out.Status)) {
+			out.Status, out.Reason, out.Since = is, r.Text(1), r.Int(2)
+		}
+		return nil
+	})
 	return out, err
 }
 
@@ -103,14 +137,21 @@ func worse(a, b rail.Status) bool {
 	return slices.Index(order, b) > slices.Index(order, a)
 }
 
-// queued counts the payouts that wait for a service.
-func (s *Service) queued(q db.Q, of service, name string) (total int64, err error) {
+// queued counts the payouts that wait for a service: of the sandbox, those of some workspaces, and
+// else those of all.
+func (s *Service) queued(q db.Q, of service, name string, in sandboxes) (total int64, err error) {
 	for _, r := range s.rails.All() {
 		if r.Sandbox() != of.sandbox || of.connector != nil && r.Connector != of.connector || of.rail != nil && r != of.rail {
 			continue
 		}
 		sql := db.NewStatement(`SELECT count(*) FROM (SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(of.sandbox))
-		sql.Add(` AND rail = `, r.Name)
+		if of.sandbox {
+			// Of an index by rail, too many rows would be of other workspaces, or have ended long ago.
+			sql.Add(` AND rail || '' = `, r.Name)
+			in.addTo(sql)
+		} else {
+			sql.Add(` AND rail = `, r.Name)
+		}
 		if of.kind == api.ServiceInstitution {
 			sql.Add(` AND institution_code = `, name)
 		}

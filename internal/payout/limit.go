@@ -183,6 +183,7 @@ func (u use) refusal(tx *db.Tx, p Spending) error {
 	if err != nil || l.ID == "" {
 		return err
 	}
+	l.Currency = u.Currency
 	var amount, count int64
 	if _, err := tx.Row(`SELECT amount, count FROM payout_used WHERE limit_id = $1 AND day = $2 AND of_id = $3`, u.ID, u.day, u.of).Scan(&amount, &count); err != nil {
 		return err
@@ -204,7 +205,7 @@ func exceeded(l limit, left int64, leftCount *int64, p Spending) error {
 // limitText says what a limit allows.
 func limitText(l api.PayoutLimit) string {
 	var b strings.Builder
-	b.WriteString("at most " + centsText(l.AmountCents))
+	b.WriteString("at most " + centsText(l.AmountCents, l.Currency))
 	if l.Count > 0 {
 		fmt.Fprintf(&b, " and %d payouts", l.Count)
 	}
@@ -228,16 +229,20 @@ const limitColumns = `id, workspace_id, account_id, maker_id, entry_id, rail, ea
 
 func readLimit(r db.Rows) limit {
 	return limit{api.PayoutLimit{ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), MakerID: r.Text(3), EntryID: r.Text(4), Rail: r.Text(5),
-		Each: r.Text(6), Per: r.Text(7), AmountCents: r.Int(8), Count: r.Int(9), ApprovalID: r.Text(11), CreatedAt: r.Int(12)}, r.Int(10)}
+		Each: r.Text(6), Per: r.Text(7), AmountCents: r.Int(8), Count: r.Int(9), ApprovalID: r.Text(11), CreatedAt: r.Int(12), Currency: r.Text(13)}, r.Int(10)}
 }
 
-func limitsOf(q db.Q, workspaceID, after string, take int) ([]limit, error) {
-	return db.Collect(q, readLimit, `SELECT `+limitColumns+` FROM payout_limit WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+func (r *Rules) limitsOf(q db.Q, workspaceID, after string, take int) ([]limit, error) {
+	list, err := db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+	for i := range list {
+		list[i].Currency = r.meant(list[i].Currency, list[i].Rail)
+	}
+	return list, err
 }
 
 // findLimit reads a limit; its id is empty if there is none.
 func findLimit(q db.Q, id string) (l limit, err error) {
-	list, err := db.Collect(q, readLimit, `SELECT `+limitColumns+` FROM payout_limit WHERE id = $1`, id)
+	list, err := db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit WHERE id = $1`, id)
 	if len(list) > 0 {
 		l = list[0]
 	}

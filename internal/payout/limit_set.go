@@ -22,7 +22,7 @@ func (r *Rules) ListLimits(ctx context.Context, by db.Caller, in GuardsInput) (w
 	}
 	return web.ReadUnpaged(ctx, r.db, r.cursors, in.PageParams, func(l api.PayoutLimit) string { return l.ID },
 		func(q db.Q, after string, take int) ([]api.PayoutLimit, error) {
-			rows, err := limitsOf(q, workspaceID, after, take)
+			rows, err := r.limitsOf(q, workspaceID, after, take)
 			list := make([]api.PayoutLimit, len(rows))
 			for i, one := range rows {
 				list[i] = one.PayoutLimit
@@ -50,14 +50,14 @@ func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (w
 			l, event, err := r.changeLimit(tx, by, number, people, all[at], l.AmountCents, l.Count)
 			return web.Made[api.PayoutLimit]{Of: l, Found: true}, event, err
 		}
+		if len(all) >= maxOfEach {
+			return none, audit.Event{}, fault.New(fault.TooMany, "a workspace has at most %d limits", maxOfEach)
+		}
+		if l.Currency, err = r.checkLimit(tx.Q, number, l); err != nil {
+			return none, audit.Event{}, err
+		}
 		event := audit.Event{Action: audit.PayoutLimitCreated, WorkspaceID: workspaceID, ResourceID: l.ID, Description: "Set the limit: " + limitText(l),
 			Changes: limitChange{After: &l}.changes()}
-		if len(all) >= maxOfEach {
-			return none, event, fault.New(fault.TooMany, "a workspace has at most %d limits", maxOfEach)
-		}
-		if err := checkLimit(tx.Q, number, l); err != nil {
-			return none, event, err
-		}
 		return web.Made[api.PayoutLimit]{Of: l}, event, tx.Exec(`INSERT INTO payout_limit (`+limitColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, NULL, $11)`,
 			l.ID, l.WorkspaceID, l.AccountID, l.MakerID, l.EntryID, l.Rail, l.Each, l.Per, l.AmountCents, l.Count, l.CreatedAt)
 	})
@@ -155,20 +155,24 @@ func (r *Rules) lockedLimits(tx *db.Tx, workspaceID string) (all []limit, people
 		people, err = access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
 	}
 	if err == nil {
-		all, err = limitsOf(tx.Q, workspaceID, "", maxOfEach)
+		all, err = r.limitsOf(tx.Q, workspaceID, "", maxOfEach)
 	}
 	return all, people, err
 }
 
-// checkLimit demands that what a limit names is of its workspace.
-func checkLimit(q db.Q, number int64, l api.PayoutLimit) error {
-	if err := foundAccount(q, l.WorkspaceID, l.AccountID); err != nil {
-		return err
+// checkLimit demands that what a limit names is there and of its workspace, and returns the currency in
+// which its amount is meant.
+func (r *Rules) checkLimit(q db.Q, number int64, l api.PayoutLimit) (currency string, err error) {
+	if currency, err = foundAccount(q, l.WorkspaceID, l.AccountID); err == nil {
+		currency, err = r.meant(currency, l.Rail), r.foundRail(l.Rail)
+	}
+	if err != nil {
+		return "", err
 	}
 	if err := found(q, "member", l.MakerID, `SELECT account_id FROM live_member WHERE workspace_id = $1 AND account_id = $2`, l.WorkspaceID, l.MakerID); err != nil {
-		return err
+		return "", err
 	}
-	return found(q, "directory entry", l.EntryID, `SELECT id FROM directory_entry WHERE id = $1 AND workspace_number = $2`, db.PackID("entry", l.EntryID), number)
+	return currency, found(q, "directory entry", l.EntryID, `SELECT id FROM directory_entry WHERE id = $1 AND workspace_number = $2`, db.PackID("entry", l.EntryID), number)
 }
 
 // limitKind is the name of approvals of limits that allow more.
@@ -251,7 +255,11 @@ func (r *Rules) limitKind() approval.Kind {
 			var c limitChange
 			err := a.Payload(&c)
 			before, after := c.texts()
-			return "A higher limit of payouts", []api.ApprovalField{{Field: "limit", Before: before, After: after}}, err
+			title := "A higher limit for payouts"
+			if c.After == nil {
+				title = "The end of a limit for payouts"
+			}
+			return title, []api.ApprovalField{{Field: "limit", Before: before, After: after}}, err
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,6 +197,9 @@ func TestALimitNamesWhatIsThere(t *testing.T) {
 		g.limit(body{"per": "week", "amount_cents": -1, "count": 0, "each": "bank"}).Invalid("per", "amount_cents", "count", "each")
 		g.limit(body{"per": "payout", "amount_cents": 1, "count": 2}).Invalid("per")
 		g.limit(body{"per": "day"}).Invalid("amount_cents")
+		if got := g.limit(body{"per": "day", "amount_cents": 1, "rail": "pigeon"}).Invalid("rail"); !strings.Contains(string(got.Body), "must be one of instapay, pesonet") {
+			t.Errorf("an unknown rail: %s", got.Body)
+		}
 		for _, foreign := range []body{{"account_id": newAccount(t, n, elsewhere)}, {"maker_id": elsewhere.Owner.UserID}, {"entry_id": elsewhere.Entry("Ada")}} {
 			foreign["per"], foreign["amount_cents"] = "day", 1
 			g.limit(foreign).Fails(404, "RESOURCE_NOT_FOUND")

@@ -26,7 +26,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 		return web.Page[api.Payout]{}, err
 	}
 	var rows []Payout
-	err = s.db.Read(ctx, func(q db.Q) error {
+	err = s.db.ReadList(ctx, func(q db.Q) error {
 		rows = rows[:0]
 		sql, err := in.statement(q, workspaceID, window)
 		if err != nil {

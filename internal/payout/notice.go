@@ -17,6 +17,9 @@ import (
 // receive takes what a connector tells by itself. A notice or a message that cannot be taken stays where
 // it is, is tried again, and does not keep others from being taken.
 func (d *Dispatcher) receive(ctx context.Context, from rail.Connector) (worked bool, err error) {
+	if _, asking, err := d.stopped(ctx); err != nil || asking {
+		return false, err // see recall
+	}
 	messages, err := from.Receive(ctx)
 	for _, m := range messages {
 		failed := d.takeMessage(ctx, from, m)
@@ -171,7 +174,7 @@ func (t *taking) one(n rail.Notice) error {
 	case n.Kind == rail.Settled && a != nil:
 		explained = t.settled(a, -n.Amount)
 	case n.Kind == rail.Returned && a != nil:
-		explained = t.returned(a, n.Amount, n.Outcome)
+		explained, err = t.cameBack(a, n)
 	case n.Kind == rail.Deposited:
 		explained, err = t.deposited(n)
 	}
@@ -183,6 +186,22 @@ func (t *taking) one(n rail.Notice) error {
 	}
 	return t.tx.Exec(`INSERT INTO rail_notice (connector, message_id, entry_id, kind, payout_id, taken_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		t.from.Name(), n.MessageID, n.EntryID, string(n.Kind), db.NullText(payoutID), t.now)
+}
+
+// cameBack takes a return. A second one is another movement if the bank names both of them itself. If
+// the first was named by its message, because the bank gave no reference there, it may be the same.
+func (t *taking) cameBack(a *attempt, n rail.Notice) (explained bool, err error) {
+	if a.payout.Status == Reversed && n.Outcome.Reference != "" {
+		named, err := t.tx.Row(`SELECT entry_id FROM rail_notice WHERE payout_id = $1 AND kind = 'returned' AND connector = $2 AND message_id = $3 LIMIT 1`,
+			a.payout.ID, t.from.Name(), n.MessageID).Scan(new(string))
+		if err != nil {
+			return false, err
+		}
+		if !named {
+			n.Outcome.Reference = ""
+		}
+	}
+	return t.returned(a, n.Amount, n.Outcome), nil
 }
 
 // suspend keeps money that nobody can explain apart.

@@ -104,6 +104,49 @@ func TestWhatARailTellsByItself(t *testing.T) {
 	}
 }
 
+// Money came in twice, and the account gets it once: the rest is for somebody to ask the bank about.
+func TestASecondReturnOfAPaymentGoesToSuspense(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9011"))[0]
+		b.turn()
+		first, second := returned(id), returned(id)
+		first.EntryID, first.Outcome.Reference = "BANK1/12345/BOOK", "BANK1"
+		second.EntryID, second.Outcome.Reference = "BANK2/12345/BOOK", "BANK2"
+		b.hear("account", decided(id, rail.Completed, ""), settled(id), first)
+		b.is(id, "reversed ACCOUNT_CLOSED AC04")
+		for range 2 { // a statement after the notification has the same names
+			b.hear("account", first, second)
+		}
+		b.is(id, "reversed ACCOUNT_CLOSED AC04 contradicted")
+		if got := b.balances(b.account); got != "100000000 0" {
+			t.Errorf("the account has %s", got)
+		}
+		if n := b.count(`SELECT available FROM ledger_account WHERE id = 'sys_suspense_PHP_sandbox'`); n != amount {
+			t.Errorf("%d are in suspense", n)
+		}
+		if n := b.count(`SELECT count(*) FROM audit_log WHERE CAST(entry AS TEXT) LIKE '%money.suspense.added%'`); n != 1 {
+			t.Errorf("the log tells %d times that money is in suspense", n)
+		}
+	})
+}
+
+func TestAReturnThatIsNotifiedWithoutAReferenceAndStatedWithOneIsTakenOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9011"))[0]
+		b.turn()
+		notified, stated := returned(id), returned(id)
+		stated.EntryID, stated.Outcome.Reference = "BANK1/12345/BOOK", "BANK1"
+		b.hear("notification 1", decided(id, rail.Completed, ""), settled(id), notified)
+		b.hear("account", stated)
+		b.is(id, "reversed ACCOUNT_CLOSED AC04")
+		if n := b.count(`SELECT available FROM ledger_account WHERE id = 'sys_suspense_PHP_sandbox'`); n != 0 {
+			t.Errorf("%d are in suspense", n)
+		}
+	})
+}
+
 func TestTheSameMessageIsTakenOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)
@@ -161,7 +204,7 @@ func TestWhatNeverCameMayComeLate(t *testing.T) {
 					t.Fatal(err)
 				}
 				b.is(id, "pending")
-				b.write(func(tx *db.Tx) error { return rail.SetStatus(tx, true, "instapay", rail.Down, "so that it waits") })
+				b.write(func(tx *db.Tx) error { return rail.SetSimulated(tx, "ws_1", "instapay", rail.Down, "so that it waits") })
 				b.hear("late", decided(id, late, ""))
 				b.is(id, want)
 			})
@@ -194,7 +237,7 @@ func TestWhatIsDownIsWaitedFor(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 				b := openBank(t, store)
 				set := func(s rail.Status) {
-					b.write(func(tx *db.Tx) error { return rail.SetStatus(tx, true, service, s, "") })
+					b.write(func(tx *db.Tx) error { return rail.SetSimulated(tx, "ws_1", service, s, "") })
 				}
 				set(rail.Down)
 				id := b.pay(number("0001"))[0]
@@ -215,7 +258,7 @@ func TestWhatMeetsARailThatIsDownIsSentLater(t *testing.T) {
 		b := openBank(t, store)
 		id := b.pay(number("0001"))[0]
 		set := func(s rail.Status) {
-			b.write(func(tx *db.Tx) error { return rail.SetStatus(tx, true, "instapay", s, "") })
+			b.write(func(tx *db.Tx) error { return rail.SetSimulated(tx, "ws_1", "instapay", s, "") })
 		}
 		b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 			set(rail.Down)

@@ -58,6 +58,7 @@ type Payout struct {
 	FailureReason string // the rail's own code
 	FailureText   string
 	CancelReason  string
+	Rejected      bool // it is cancelled because somebody rejected it
 	MakerID       string
 	Involved      string // the ids of all who had a part in it: none of them approves it
 	ApprovalID    string
@@ -74,10 +75,14 @@ type Payout struct {
 	workspace int64 // the number of the workspace, for the vault
 }
 
+// columns are those of readRow. What was cancelled before the batch that it is part of was rejected is
+// not rejected.
 const columns = `p.id, p.workspace_id, p.account_id, p.amount, p.currency, p.mode, p.external_id, p.description, p.rail, p.rail_asked, p.rail_why,
 	p.entry_id, p.method_id, p.institution_code, p.account_name, p.account_sealed, p.destination_key, p.batch_id, p.status, p.attention,
 	p.failure_code, p.failure_reason, p.failure_text, p.cancel_reason, p.maker_id, p.involved, p.approval_id, p.approval_why, p.attempts, p.reserved_at, p.send_at, p.expected_at, p.version,
-	p.created_at, p.updated_at, p.ended_at, w.number FROM payout p JOIN workspace w ON w.id = p.workspace_id`
+	p.created_at, p.updated_at, p.ended_at, w.number,
+	p.status = 'cancelled' AND EXISTS (SELECT 1 FROM approval a WHERE a.id = p.approval_id AND a.state = 'rejected' AND a.decided_at <= p.ended_at)
+	FROM payout p JOIN workspace w ON w.id = p.workspace_id`
 
 func readRow(r db.Rows) Payout {
 	return Payout{
@@ -87,6 +92,7 @@ func readRow(r db.Rows) Payout {
 		Status: r.Text(18), Attention: r.Text(19), FailureCode: r.Text(20), FailureReason: r.Text(21), FailureText: r.Text(22), CancelReason: r.Text(23),
 		MakerID: r.Text(24), Involved: r.Text(25), ApprovalID: r.Text(26), ApprovalWhy: r.Text(27), Attempts: r.Int(28), ReservedAt: r.Int(29),
 		SendAt: r.Int(30), ExpectedAt: r.Int(31), Version: r.Int(32), CreatedAt: r.Int(33), UpdatedAt: r.Int(34), EndedAt: r.Int(35), workspace: r.Int(36),
+		Rejected: r.Bool(37),
 	}
 }
 
@@ -112,8 +118,9 @@ func (p Payout) sandbox() bool { return p.Mode == api.ModeSandbox }
 // payment is an attempt as a rail gets it.
 func (p Payout) payment(attempt int64, number string, at int64) rail.Payment {
 	return rail.Payment{
-		EndToEndID: EndToEndID(p.ID, attempt), PayoutID: p.ID, Attempt: int(attempt), AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency,
+		EndToEndID: EndToEndID(p.ID, attempt), PayoutID: p.ID, Attempt: int(attempt), WorkspaceID: p.WorkspaceID, AccountID: p.AccountID,
+		Amount: p.Amount, Currency: p.Currency,
 		To:          rail.Destination{Institution: p.Institution, AccountNumber: number, AccountName: p.AccountName},
-		Description: p.Description, At: at,
+		Description: p.Description, At: at, Since: p.CreatedAt,
 	}
 }

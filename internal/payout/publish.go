@@ -40,14 +40,13 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 	for i := range ready {
 		refused[at[i]] = short[i]
 	}
+	var accepted []*draft
 	for i, d := range list {
 		if refused[i] == nil {
-			if err := s.store(tx, d); err != nil {
-				return nil, err
-			}
+			accepted = append(accepted, d)
 		}
 	}
-	return refused, nil
+	return refused, store(tx, accepted...)
 }
 
 // take reserves the money of payouts of one account, and makes them pending. It counts them for the

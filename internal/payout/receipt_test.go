@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"bursar/api"
-	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
 	"bursar/internal/server/servertest"
@@ -76,27 +75,56 @@ func TestTheSandboxIsDriven(t *testing.T) {
 	})
 }
 
-// Nothing of the simulator reaches what is live, not even for who may do everything.
+// Nothing of the simulator reaches what is live, not even for who may do everything: neither a payout that
+// waits for its end, nor one that could come back, nor an account.
 func TestTheSandboxReachesNothingThatIsLive(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		id := x.Sent(number("9011"))
+		open, paid := x.Sent(number("9011")), x.Sent(number("0001"))
 		var live string
-		_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		put(t, n, func(tx *db.Tx) error {
 			a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
 			live = a.ID
 			if err == nil {
-				err = tx.Exec(`UPDATE payout SET mode = 'live' WHERE id = $1`, id)
+				err = tx.Exec(`UPDATE payout SET mode = 'live' WHERE id IN ($1, $2)`, open, paid)
 			}
-			return struct{}{}, audit.None("a test"), err
+			return err
 		})
-		if err != nil {
-			t.Fatal(err)
+		n.Unchanged(t, func() {
+			x.Owner.Post("/v2/simulations/deposits", body{"account_id": live, "amount_cents": 700}).Fails(404, "RESOURCE_NOT_FOUND")
+			for _, id := range []string{open, paid} {
+				for _, verb := range []string{"settle", "reject", "return"} {
+					x.Owner.Post("/v2/simulations/payouts/"+id+"/"+verb, nil).Fails(404, "RESOURCE_NOT_FOUND")
+				}
+			}
+			n.RunPayouts(t)
+		})
+	})
+}
+
+func TestHealthTellsHowManyPayoutsWaitForAService(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		account := x.Account(100_000_000)
+		for range 3 {
+			pay(x.Owner, account, 10_000)
 		}
-		x.Owner.Post("/v2/simulations/deposits", servertest.Body{"account_id": live, "amount_cents": 700}).Fails(404, "RESOURCE_NOT_FOUND")
-		for _, verb := range []string{"settle", "reject", "return"} {
-			x.Owner.Post("/v2/simulations/payouts/"+id+"/"+verb, nil).Fails(404, "RESOURCE_NOT_FOUND")
+		pay(x.Owner, account, 10_000, body{"settlement_account": to("GXCHPHM2XXX", "09171234567")})
+		pay(x.Owner, account, 6_000_000) // more than InstaPay takes
+		depths := func(want map[string]int64) {
+			t.Helper()
+			for name, n := range want {
+				if got := servertest.Decoded[api.ServiceHealth](x.Owner.Get(payouts + "/health/" + name)).QueueDepth; got != n {
+					t.Errorf("%d payouts wait for %s, want %d", got, name, n)
+				}
+			}
 		}
+		depths(map[string]int64{"instapay": 4, "pesonet": 1, "simulator": 5, bpi: 4, "GXCHPHM2XXX": 1, "TLBPPHMMXXX": 0})
+		n.RunPayouts(t) // the one by PESONet waits for its cycle
+		put(t, n, func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE payout SET status = 'cancelled' WHERE rail = 'pesonet' AND status = 'pending'`)
+		})
+		depths(map[string]int64{"instapay": 0, "pesonet": 0, "simulator": 0, bpi: 0, "GXCHPHM2XXX": 0})
 	})
 }
 

@@ -1,6 +1,7 @@
 package payout_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,20 @@ const payouts = "/v2/payout-requests"
 func pay(c *servertest.Client, account string, amount int64, more ...body) string {
 	c.T().Helper()
 	return c.Post(payouts, request(account, amount, more...)).Created().Text("id")
+}
+
+// machine is a machine client that somebody has made, and whose secret they know.
+func machine(t testing.TB, x *servertest.Tenant, maker *servertest.Client) *servertest.Client {
+	t.Helper()
+	by := db.Caller{}
+	by.ID = maker.UserID
+	id, secret, err := x.Node.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Robot", "disbursement_manager")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := x.Node.Holder(t, x.Node.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
+	client.UserID = id
+	return client
 }
 
 // state demands the state of a payout.
@@ -101,17 +116,25 @@ func TestOnePersonPaysWithoutApprovalAndTheAnswerAndTheLogSaySo(t *testing.T) {
 	})
 }
 
-// set stores how services of the sandbox are.
-func set(t testing.TB, n *servertest.Node, status rail.Status, services ...string) {
-	t.Helper()
-	put(t, n, func(tx *db.Tx) error {
+// drive stores how services are in the sandbox of a workspace, and lets everybody know.
+func drive(d *db.DB, workspaceID string, status rail.Status, services ...string) error {
+	_, err := db.Write(context.Background(), d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		for _, service := range services {
-			if err := rail.SetStatus(tx, true, service, status, "a test"); err != nil {
-				return err
+			if err := rail.SetSimulated(tx, workspaceID, service, status, "a test"); err != nil {
+				return struct{}{}, audit.Event{}, err
 			}
 		}
-		return nil
+		return struct{}{}, audit.Event{Action: audit.ServiceDriven, WorkspaceID: workspaceID, Description: "A test drives services"}, nil
 	})
+	return err
+}
+
+// set stores how services are in the sandbox of a workspace.
+func set(t testing.TB, n *servertest.Node, workspaceID string, status rail.Status, services ...string) {
+	t.Helper()
+	if err := drive(n.DB, workspaceID, status, services...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // fail ends a payout as a rail does that refuses it.
@@ -138,8 +161,8 @@ func TestEachCodeThatIsAnsweredAtOnce(t *testing.T) {
 		onlyPesonet := "PAEYPHM2XXX"
 		down := func(service string) func() func() {
 			return func() func() {
-				set(t, n, rail.Down, service)
-				return func() { set(t, n, rail.Up, service) }
+				set(t, n, x.WorkspaceID, rail.Down, service)
+				return func() { set(t, n, x.WorkspaceID, rail.Up, service) }
 			}
 		}
 		status := func(status string) { owner.Patch("/v2/accounts/"+account, body{"status": status}).OK() }
@@ -192,7 +215,7 @@ func TestARehearsalTellsAllFaultsAtOnceAndChangesNothing(t *testing.T) {
 		x := n.Tenant(t)
 		account := x.Account(1_000)
 		pay(x.Owner, account, 100) // so that the workspace has its data key
-		set(t, n, rail.Down, "instapay", bpi)
+		set(t, n, x.WorkspaceID, rail.Down, "instapay", bpi)
 		var got api.PayoutRehearsal
 		n.Unchanged(t, func() {
 			x.Owner.Post(payouts+"/validate", request(account, 5_000_001, body{"settlement_rail": "instapay", "settlement_account": to(bpi, "1")})).OK().Data(&got)
@@ -205,7 +228,7 @@ func TestARehearsalTellsAllFaultsAtOnceAndChangesNothing(t *testing.T) {
 		if got.Valid || !slices.Equal(codes, want) {
 			t.Errorf("the faults are %v, want %v", codes, want)
 		}
-		set(t, n, rail.Up, "instapay", bpi)
+		set(t, n, x.WorkspaceID, rail.Up, "instapay", bpi)
 		x.Owner.Post(payouts+"/validate", request(account, 500)).OK().Data(&got)
 		if !got.Valid || got.SettlementRail != "instapay" || got.ExpectedAt == 0 || got.ApprovalsNeeded != 0 {
 			t.Errorf("the rehearsal says %+v", got)
@@ -307,6 +330,27 @@ func TestARetryWithTheSameIdempotencyKeySucceedsOnceThereIsMoney(t *testing.T) {
 			t.Errorf("there is %s beside %s", again.Text("id"), id)
 		}
 		has(x.Owner, account, 0, 10_000)
+	})
+}
+
+// Whoever retries days later, with a key that the server has forgotten, pays nothing twice.
+func TestARetryAfterTheIdempotencyKeyHasExpiredFindsThePayoutByItsExternalID(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		account := x.Account(100_000)
+		send := func(by *servertest.Client) *servertest.Answer {
+			return by.Do("POST", payouts, request(account, 10_000, body{"external_id": "invoice-42"}), "Idempotency-Key", "key-1")
+		}
+		id := send(x.Owner).Created().Text("id")
+		n.Clock.Advance(72 * time.Hour)
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		later := x.Owner.Again(t)
+		if got := send(later).OK().Text("id"); got != id { // 200: it was there, and is not the stored answer, which is 201
+			t.Errorf("there is %s beside %s", got, id)
+		}
+		has(later, account, 90_000, 10_000)
 	})
 }
 

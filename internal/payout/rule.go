@@ -116,10 +116,10 @@ func ruleText(u api.ApprovalRuleTerms) string {
 	}
 	b.WriteString(" of payouts")
 	if u.AboveCents != nil {
-		b.WriteString(" above " + centsText(*u.AboveCents))
+		b.WriteString(" above " + centsText(*u.AboveCents, u.Currency))
 	}
 	if u.UpToCents != nil {
-		b.WriteString(" up to " + centsText(*u.UpToCents))
+		b.WriteString(" up to " + centsText(*u.UpToCents, u.Currency))
 	}
 	if u.AccountID != "" {
 		b.WriteString(" from the account " + u.AccountID)
@@ -133,20 +133,20 @@ func ruleText(u api.ApprovalRuleTerms) string {
 	return b.String()
 }
 
-// centsText is an amount as people read it.
-func centsText(cents int64) string {
-	whole := fmt.Sprint(cents / 100)
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+// centsText is an amount as people read it. If it is meant in several currencies, it is told as it is
+// stored.
+func centsText(cents int64, currency string) string {
+	if currency == "" {
+		return fmt.Sprintf("%d of the minor unit", cents)
 	}
-	return fmt.Sprintf("%s.%02d", whole, cents%100)
+	return strings.TrimPrefix(api.FormatAmount(cents, currency), currency+" ")
 }
 
 const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at`
 
 func readRule(r db.Rows) rule {
 	u := api.ApprovalRule{ID: r.Text(0), WorkspaceID: r.Text(1), Status: r.Text(10), ApprovalID: r.Text(11), CreatedAt: r.Int(12),
-		ApprovalRuleTerms: api.ApprovalRuleTerms{AccountID: r.Text(2), Rail: r.Text(3), ClientID: r.Text(4),
+		ApprovalRuleTerms: api.ApprovalRuleTerms{AccountID: r.Text(2), Rail: r.Text(3), ClientID: r.Text(4), Currency: r.Text(13),
 			Approvals: r.Int(7), Role: r.Text(8), KeysMayApprove: r.Bool(9)}}
 	if !r.Null(5) {
 		u.AboveCents = new(r.Int(5))
@@ -157,13 +157,17 @@ func readRule(r db.Rows) rule {
 	return rule{u}
 }
 
-func rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, error) {
-	return db.Collect(q, readRule, `SELECT `+ruleColumns+` FROM payout_rule WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+func (r *Rules) rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, error) {
+	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+` FROM payout_rule WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+	for i := range list {
+		list[i].Currency = r.meant(list[i].Currency, list[i].Rail)
+	}
+	return list, err
 }
 
 // findRule reads a rule; its id is empty if there is none.
 func findRule(q db.Q, id string) (u rule, err error) {
-	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+` FROM payout_rule WHERE id = $1`, id)
+	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+` FROM payout_rule WHERE id = $1`, id)
 	if len(list) > 0 {
 		u = list[0]
 	}

@@ -22,7 +22,7 @@ func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (we
 	}
 	return web.ReadUnpaged(ctx, r.db, r.cursors, in.PageParams, func(u api.ApprovalRule) string { return u.ID },
 		func(q db.Q, after string, take int) ([]api.ApprovalRule, error) {
-			rows, err := rulesOf(q, workspaceID, after, take)
+			rows, err := r.rulesOf(q, workspaceID, after, take)
 			list := make([]api.ApprovalRule, len(rows))
 			for i, one := range rows {
 				list[i] = one.ApprovalRule
@@ -40,14 +40,14 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 	}
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Made[api.ApprovalRule], audit.Event, error) {
 		u := api.ApprovalRule{ID: tx.NewID("rul"), WorkspaceID: workspaceID, ApprovalRuleTerms: in.terms(), Status: api.RuleActive, CreatedAt: tx.Now()}
-		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: workspaceID, ResourceID: u.ID, Description: "Set the rule: " + ruleText(u.ApprovalRuleTerms)}
 		all, people, err := r.lockedRules(tx, workspaceID)
 		if err == nil && len(all) >= maxOfEach {
 			err = fault.New(fault.TooMany, "a workspace has at most %d approval rules", maxOfEach)
 		}
 		if err == nil {
-			err = checkRule(tx.Q, u)
+			u.Currency, err = r.checkRule(tx.Q, u)
 		}
+		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: workspaceID, ResourceID: u.ID, Description: "Set the rule: " + ruleText(u.ApprovalRuleTerms)}
 		if err == nil && demand(u.ApprovalRuleTerms).weaker(byDefault(people)) {
 			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u}})
@@ -159,28 +159,32 @@ func (r *Rules) lockedRules(tx *db.Tx, workspaceID string) (all []rule, people a
 		people, err = access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
 	}
 	if err == nil {
-		all, err = rulesOf(tx.Q, workspaceID, "", maxOfEach)
+		all, err = r.rulesOf(tx.Q, workspaceID, "", maxOfEach)
 	}
 	return all, people, err
 }
 
-// checkRule demands that what a rule names is of its workspace.
-func checkRule(q db.Q, u api.ApprovalRule) error {
-	if err := foundAccount(q, u.WorkspaceID, u.AccountID); err != nil {
-		return err
+// checkRule demands that what a rule names is there and of its workspace, and returns the currency in
+// which its amounts are meant.
+func (r *Rules) checkRule(q db.Q, u api.ApprovalRule) (currency string, err error) {
+	if currency, err = foundAccount(q, u.WorkspaceID, u.AccountID); err == nil {
+		currency, err = r.meant(currency, u.Rail), r.foundRail(u.Rail)
+	}
+	if err != nil {
+		return "", err
 	}
 	if err := found(q, "machine client", u.ClientID, `SELECT a.id FROM workspace_member m JOIN account a ON a.id = m.account_id
 		WHERE m.workspace_id = $1 AND m.account_id = $2 AND a.kind = 'client'`, u.WorkspaceID, u.ClientID); err != nil {
-		return err
+		return "", err
 	}
 	if u.Role == "" {
-		return nil
+		return currency, nil
 	}
 	role, is, err := access.FindRole(q, u.WorkspaceID, u.Role)
 	if err == nil && (!is || !role.Permissions.Has(access.PayoutsApprove)) {
 		err = fault.Invalid("role", "must be a role of the workspace with "+string(access.PayoutsApprove))
 	}
-	return err
+	return currency, err
 }
 
 func orNull(n *int64) any {
@@ -253,10 +257,11 @@ func (r *Rules) ruleKind() approval.Kind {
 			var c ruleChange
 			err := a.Payload(&c)
 			field := api.ApprovalField{Field: "rule", After: ruleText(c.Rule.ApprovalRuleTerms)}
+			title := "A new rule that demands less of payouts"
 			if c.Remove {
-				field.Before, field.After = field.After, ""
+				title, field.Before, field.After = "The end of a rule for payouts", field.After, ""
 			}
-			return "Fewer approvals of payouts", []api.ApprovalField{field}, err
+			return title, []api.ApprovalField{field}, err
 		},
 	}
 }

@@ -2,6 +2,8 @@ package payout_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,9 +12,13 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
+	"bursar/internal/config"
 	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
+	"bursar/internal/rail"
+	"bursar/internal/rail/simulator"
 	"bursar/internal/server/servertest"
 	"bursar/internal/web"
 )
@@ -20,7 +26,16 @@ import (
 // rulesOn are the rules as another node of the same store has them.
 func rulesOn(n *servertest.Node) *payout.Rules {
 	authority, cursors := access.NewAuthority(n.DB), web.NewCursors(nil)
-	return payout.NewRules(n.DB, n.Vault, authority, cursors, approval.New(n.DB, n.Vault, authority, cursors, nil, nil, ""), payout.Screening{})
+	return payout.NewRules(n.DB, n.Vault, authority, cursors, approval.New(n.DB, n.Vault, authority, cursors, nil, nil, ""), simulated(n.DB), payout.Screening{})
+}
+
+// simulated are the rails as shipped.
+func simulated(d *db.DB) *rail.Rails {
+	rails, err := rail.Load("", rail.Config{Simulator: simulator.New(d)})
+	if err != nil {
+		panic(err) // they are embedded
+	}
+	return rails
 }
 
 // change runs a transaction.
@@ -225,6 +240,9 @@ func TestARuleNamesWhatIsThere(t *testing.T) {
 		post(body{"approvals": 1, "above_cents": 5, "up_to_cents": 5}).Invalid("up_to_cents")
 		post(body{}).Invalid("approvals")
 		post(body{"approvals": 1, "role": "viewer"}).Invalid("role")
+		if got := post(body{"approvals": 1, "rail": "pigeon"}).Invalid("rail"); !strings.Contains(string(got.Body), "must be one of instapay, pesonet") {
+			t.Errorf("an unknown rail: %s", got.Body)
+		}
 		post(body{"approvals": 1, "account_id": foreign}).Fails(404, "RESOURCE_NOT_FOUND")
 		post(body{"approvals": 1, "client_id": g.Owner.UserID}).Fails(404, "RESOURCE_NOT_FOUND")
 		g.Owner.Post("/v2/approval-rules", body{"approvals": 1}).Invalid("workspace_id")
@@ -233,4 +251,46 @@ func TestARuleNamesWhatIsThere(t *testing.T) {
 		}
 		post(body{"approvals": 1}).Fails(422, "TOO_MANY")
 	})
+}
+
+// A yen has no cents, and a dinar has a thousand fils: what a rule says must be what it stores.
+func TestARuleTellsItsAmountsInTheCurrencyThatTheyAreMeantIn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rails.json")
+	text := `{"rails": [{"name": "zengin", "currency": "JPY", "minimum_cents": 1, "connector": "simulator", "always": true, "members": "I"},
+		{"name": "knet", "currency": "KWD", "minimum_cents": 1, "connector": "simulator", "always": true, "members": "I"}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := servertest.Start(t, dbtest.SQLite(t), func(c *config.Serve) { c.Rails = file })
+	x := n.Tenant(t)
+	yen := x.Owner.Post("/v2/accounts", body{"workspace_id": x.WorkspaceID, "name": "Yen", "currency": "JPY"}).Created().Text("id")
+	for _, c := range []struct {
+		about    body
+		currency string
+		words    string
+	}{
+		{body{"rail": "instapay"}, "PHP", "above 12.34"}, {body{"rail": "knet"}, "KWD", "above 1.234"}, {body{"account_id": yen}, "JPY", "above 1,234 "},
+		{body{}, "", "above 1234 of the minor unit"},
+	} {
+		terms := body{"workspace_id": x.WorkspaceID, "approvals": 1, "above_cents": 1234}
+		for key, value := range c.about {
+			terms[key] = value
+		}
+		made := x.Owner.Post("/v2/approval-rules", terms).Created()
+		row := x.Owner.Get("/v1/audit?workspace_id=" + x.WorkspaceID + "&resource_id=" + made.Text("id")).OK().LastRow("payout.rule.created")
+		if got := row["description"].(string); !strings.Contains(got+" ", c.words) {
+			t.Errorf("the log says %q, want %q", got, c.words)
+		}
+		limit := body{"workspace_id": x.WorkspaceID, "per": "day", "amount_cents": 1234}
+		for key, value := range c.about {
+			limit[key] = value
+		}
+		x.Owner.Post("/v2/limits", limit).Created()
+		for _, list := range []string{"/v2/approval-rules", "/v2/limits"} {
+			all := x.Owner.Get(list + "?workspace_id=" + x.WorkspaceID).OK().List()
+			if got, _ := all[len(all)-1]["currency"].(string); got != c.currency {
+				t.Errorf("%s about %v is in %q, want %q", list, c.about, got, c.currency)
+			}
+		}
+	}
 }

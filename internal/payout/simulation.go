@@ -139,7 +139,8 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 	})
 }
 
-// ServiceInput says how a rail, an institution or the simulator itself is from now on.
+// ServiceInput says how a rail, an institution or the simulator itself is from now on, in the sandbox of
+// a workspace.
 type ServiceInput struct {
 	ServiceName string `path:"service_name"`
 	api.SimulatedService
@@ -151,7 +152,7 @@ func (in *ServiceInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "reason", in.Reason, 0, maxReason)
 }
 
-// SetService changes how a service of the sandbox is, for everybody who uses the sandbox.
+// SetService changes how a service is in the sandbox of a workspace.
 func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput) (api.ServiceHealth, error) {
 	workspaceID, err := s.payouts.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
 	if err == nil {
@@ -170,11 +171,18 @@ func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput)
 				Action: audit.ServiceDriven, WorkspaceID: workspaceID, ResourceID: in.ServiceName, Description: "Had the sandbox's " + in.ServiceName + " be " + in.Status,
 			}
 			event.Changes.Add("status", nil, in.Status)
-			err := rail.SetStatus(tx, true, in.ServiceName, rail.Status(in.Status), text(in.Reason))
+			now, err := rail.Simulated(tx.Q, workspaceID)
 			if err != nil {
 				return api.ServiceHealth{}, event, err
 			}
-			out, err := s.payouts.healthOf(tx.Q, of, in.ServiceName)
+			if is := now.Of(in.ServiceName); is.Status == rail.Status(in.Status) && is.Reason == text(in.Reason) {
+				event = audit.None("the service was so already")
+			}
+			err = rail.SetSimulated(tx, workspaceID, in.ServiceName, rail.Status(in.Status), text(in.Reason))
+			if err != nil {
+				return api.ServiceHealth{}, event, err
+			}
+			out, err := s.payouts.healthOf(tx.Q, of, in.ServiceName, sandboxes{workspaceID: workspaceID})
 			return out, event, err
 		})
 	}

@@ -107,7 +107,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			return audit.None("nothing changed"), nil
 		}
 		*d = *after
-		return e, s.store(tx, d)
+		return e, store(tx, d)
 	})
 }
 

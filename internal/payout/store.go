@@ -19,25 +19,41 @@ func (s *Service) insert(tx *db.Tx, p *Payout, number string) error {
 	return insertSealed(tx, p)
 }
 
-// insertSealed stores a new payout whose account number is sealed already.
-func insertSealed(tx *db.Tx, p *Payout) error {
-	p.CreatedAt, p.UpdatedAt = tx.Now(), tx.Now()
-	return tx.Exec(`INSERT INTO payout (id, workspace_id, account_id, amount, currency, mode, external_id, description, rail, rail_asked, rail_why,
+const (
+	insertPayout = `INSERT INTO payout (id, workspace_id, account_id, amount, currency, mode, external_id, description, rail, rail_asked, rail_why,
 			entry_id, method_id, institution_code, account_name, name_key, account_sealed, sealed_by, destination_key, batch_id, status, attention,
 			failure_code, failure_reason, failure_text, cancel_reason, maker_id, involved, approval_id, approval_why, attempts, reserved_at, send_at, expected_at, version,
-			created_at, updated_at, ended_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, '', '', '', '', '', $22, $23, $24, $25, 0,
-			$26, $27, $28, 1, $29, $29, 0)`,
-		p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, db.NullText(p.ExternalID), p.Description, p.Rail, p.RailAsked, p.RailWhy,
-		db.NullText(p.EntryID), db.NullText(p.MethodID), p.Institution, p.AccountName, nameKey(p.AccountName), p.sealed, vault.KeyOf(p.sealed), p.key,
-		db.NullText(p.Batch), p.Status, p.MakerID, p.Involved, db.NullText(p.ApprovalID), p.ApprovalWhy, p.ReservedAt, p.SendAt, p.ExpectedAt, tx.Now())
+			created_at, updated_at, ended_at) VALUES `
+	payoutRow = `($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, '', '', '', '', '', $22, $23, $24, $25, 0,
+			$26, $27, $28, 1, $29, $29, 0)`
+)
+
+// insertSealed stores new payouts whose account numbers are sealed already.
+func insertSealed(tx *db.Tx, list ...*Payout) error {
+	rows, now := make([][]any, len(list)), tx.Now()
+	for i, p := range list {
+		p.CreatedAt, p.UpdatedAt = now, now
+		rows[i] = []any{p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, db.NullText(p.ExternalID), p.Description, p.Rail, p.RailAsked, p.RailWhy,
+			db.NullText(p.EntryID), db.NullText(p.MethodID), p.Institution, p.AccountName, nameKey(p.AccountName), p.sealed, vault.KeyOf(p.sealed), p.key,
+			db.NullText(p.Batch), p.Status, p.MakerID, p.Involved, db.NullText(p.ApprovalID), p.ApprovalWhy, p.ReservedAt, p.SendAt, p.ExpectedAt, p.CreatedAt}
+	}
+	return tx.InsertRows(insertPayout, payoutRow, rows)
 }
 
-// store stores a new payout, or one that the caller has locked and changed.
-func (s *Service) store(tx *db.Tx, d *draft) error {
-	if d.CreatedAt == 0 {
-		return insertSealed(tx, &d.Payout)
+// store stores new payouts, and those that the caller has locked and changed.
+func store(tx *db.Tx, list ...*draft) error {
+	var added []*Payout
+	for _, d := range list {
+		if d.CreatedAt == 0 {
+			added = append(added, &d.Payout)
+		} else if err := d.update(tx); err != nil {
+			return err
+		}
 	}
+	return insertSealed(tx, added...)
+}
+
+func (d *draft) update(tx *db.Tx) error {
 	d.UpdatedAt = tx.Now()
 	return tx.Exec(`UPDATE payout SET amount = $2, description = $3, rail = $4, rail_asked = $5, rail_why = $6, entry_id = $7, method_id = $8,
 			institution_code = $9, account_name = $10, name_key = $11, account_sealed = $12, sealed_by = $13, destination_key = $14, status = $15,

@@ -17,7 +17,8 @@ const maxTrouble = 50
 type Troubles struct {
 	Attention []api.Payout // their outcome is unknown, or their rail contradicts itself
 	Failed    []api.Payout // since a time
-	Down      []*rail.Rail // that accounts of the workspace use
+	Down      []*rail.Rail // that accounts of the workspace use; of the sandbox, since nobody says so of others
+	Stopped   bool         // all rails are, since the store was restored
 }
 
 // Troubles returns what somebody has to look at in a workspace, with the payouts that failed since a
@@ -35,6 +36,9 @@ func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string
 		if failed, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE p.workspace_id = $1 AND p.status = 'failed' ORDER BY p.id DESC LIMIT $2`, workspaceID, maxTrouble); err != nil {
 			return err
 		}
+		if t.Stopped, err = q.Row(readStopped, stoppedSetting).Scan(new(string)); err != nil {
+			return err
+		}
 		t.Down, err = s.down(q, workspaceID)
 		return err
 	})
@@ -49,28 +53,23 @@ func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string
 	return t, err
 }
 
-// down lists the rails that accounts of a workspace use and that are down.
+// down lists the rails of the sandbox that accounts of a workspace use and that are down in it.
 func (s *Service) down(q db.Q, workspaceID string) (list []*rail.Rail, err error) {
-	type kind struct{ currency, mode string }
-	used := map[kind]bool{}
+	used := map[string]bool{}
 	err = q.Each(func(r db.Rows) error {
-		used[kind{r.Text(0), r.Text(1)}] = true
+		if r.Text(1) == api.ModeSandbox {
+			used[r.Text(0)] = true
+		}
 		return nil
 	}, `SELECT currency, mode FROM ledger_account WHERE workspace_id = $1 ORDER BY id LIMIT $2`, workspaceID, maxTrouble)
-	if err != nil {
+	if err != nil || len(used) == 0 {
 		return nil, err
 	}
+	services, err := rail.Simulated(q, workspaceID)
 	for _, r := range s.rails.All() {
-		if !used[kind{r.Currency, mode(r.Sandbox())}] {
-			continue
-		}
-		statuses, err := rail.Statuses(q, r.Sandbox())
-		if err != nil {
-			return nil, err
-		}
-		if statuses.Down(r.Name) || statuses.Down(r.Connector.Name()) {
+		if r.Sandbox() && used[r.Currency] && (services.Down(r.Name) || services.Down(r.Connector.Name())) {
 			list = append(list, r)
 		}
 	}
-	return list, nil
+	return list, err
 }

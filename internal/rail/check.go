@@ -3,6 +3,7 @@ package rail
 import (
 	"regexp"
 
+	"bursar/api"
 	"bursar/internal/accountnumber"
 	"bursar/internal/fault"
 	"bursar/internal/institution"
@@ -51,11 +52,11 @@ func (r *Rail) takes(amount int64) bool {
 func (r *Rail) checkAmount(amount int64) error {
 	switch {
 	case amount < r.Minimum:
-		f := fault.New(fault.AmountBelowMinimum, "%s carries %s and more, not %s", r.Title, Money(r.Minimum, r.Currency), Money(amount, r.Currency))
+		f := fault.New(fault.AmountBelowMinimum, "%s carries %s and more, not %s", r.Title, api.FormatAmount(r.Minimum, r.Currency), api.FormatAmount(amount, r.Currency))
 		f.Details = LimitDetails{Minimum: r.Minimum, Rail: r.Name, Amount: amount}
 		return f
 	case !r.takes(amount):
-		f := fault.New(fault.AmountAboveMaximum, "%s carries up to %s, not %s", r.Title, Money(r.Maximum, r.Currency), Money(amount, r.Currency))
+		f := fault.New(fault.AmountAboveMaximum, "%s carries up to %s, not %s", r.Title, api.FormatAmount(r.Maximum, r.Currency), api.FormatAmount(amount, r.Currency))
 		f.Details = LimitDetails{Maximum: r.Maximum, Rail: r.Name, Amount: amount}
 		return f
 	}

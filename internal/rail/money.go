@@ -4,23 +4,12 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"bursar/api"
 )
 
 // maxDigits is how many digits an amount has at most, in the minor unit.
 const maxDigits = 15
-
-// decimals is how many digits of an amount stand after the point, by ISO 4217.
-func decimals(currency string) int {
-	switch currency {
-	case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF":
-		return 0
-	case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND":
-		return 3
-	case "CLF", "UYW":
-		return 4
-	}
-	return 2
-}
 
 // Decimal writes an amount of the minor unit with a point, exactly: 5000000 PHP is 50000.00.
 func Decimal(amount int64, currency string) string {
@@ -28,7 +17,7 @@ func Decimal(amount int64, currency string) string {
 	if amount < 0 {
 		sign, amount = "-", -amount
 	}
-	after := decimals(currency)
+	after := api.Decimals(currency)
 	digits := strconv.FormatInt(amount, 10)
 	if after == 0 {
 		return sign + digits
@@ -45,10 +34,10 @@ func Decimal(amount int64, currency string) string {
 func ParseDecimal(text, currency string) (int64, error) {
 	before, after, _ := strings.Cut(text, ".")
 	after = strings.TrimRight(after, "0")
-	if len(after) > decimals(currency) {
+	if len(after) > api.Decimals(currency) {
 		return 0, errors.New("the amount has more decimals than its currency")
 	}
-	digits := before + after + strings.Repeat("0", decimals(currency)-len(after))
+	digits := before + after + strings.Repeat("0", api.Decimals(currency)-len(after))
 	if len(strings.TrimLeft(digits, "0")) > maxDigits {
 		return 0, errors.New("the amount is too large")
 	}
@@ -56,21 +45,4 @@ func ParseDecimal(text, currency string) (int64, error) {
 		return 0, errors.New("the amount is no decimal number")
 	}
 	return strconv.ParseInt(digits, 10, 64)
-}
-
-// Money writes an amount for people: 5000000 PHP is PHP 50,000.00.
-func Money(amount int64, currency string) string {
-	text := Decimal(amount, currency)
-	sign := ""
-	if strings.HasPrefix(text, "-") {
-		sign, text = "-", text[1:]
-	}
-	whole, fraction, found := strings.Cut(text, ".")
-	for at := len(whole) - 3; at > 0; at -= 3 {
-		whole = whole[:at] + "," + whole[at:]
-	}
-	if found {
-		whole += "." + fraction
-	}
-	return currency + " " + sign + whole
 }

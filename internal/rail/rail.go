@@ -21,6 +21,7 @@ type Payment struct {
 	EndToEndID  string
 	PayoutID    string
 	Attempt     int // the first one is 1
+	WorkspaceID string
 	AccountID   string
 	Amount      int64 // in the minor unit
 	Currency    string
@@ -29,6 +30,17 @@ type Payment struct {
 	// At is when the attempt was stored, in Unix milliseconds. However often it is sent or
 	// asked for, it stays the same: connectors find it by that.
 	At int64
+	// Since is when the payout was made. A store that was restored may have stored an attempt before,
+	// at another time: connectors look for its end-to-end id from then on. 0 is At.
+	Since int64
+}
+
+// From is when a connector may have seen the payment first.
+func (p Payment) From() int64 {
+	if p.Since == 0 {
+		return p.At
+	}
+	return min(p.At, p.Since)
 }
 
 // Destination is where a payment goes.

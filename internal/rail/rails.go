@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/institution"
 )
@@ -293,7 +294,7 @@ func (r *Rail) limits() string {
 	if r.Maximum == 0 {
 		return "no upper limit"
 	}
-	return "up to " + Money(r.Maximum, r.Currency)
+	return "up to " + api.FormatAmount(r.Maximum, r.Currency)
 }
 
 // arrival says when something that is ready now arrives.

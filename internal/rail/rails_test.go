@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/institution"
 	"bursar/internal/rail"
@@ -269,7 +270,7 @@ func TestAmountsAreWrittenAndReadExactly(t *testing.T) {
 		}
 	}
 	for want, amount := range map[string]int64{"PHP 50,000.00": 5_000_000, "PHP 1.00": 100, "PHP -1,234,567.89": -123_456_789, "PHP 999.99": 99_999} {
-		if got := rail.Money(amount, "PHP"); got != want {
+		if got := api.FormatAmount(amount, "PHP"); got != want {
 			t.Errorf("%d is %s, want %s", amount, got, want)
 		}
 	}

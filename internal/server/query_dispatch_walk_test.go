@@ -73,6 +73,7 @@ func (w *tour) dispatch() {
 	service("BNORPHMMXXX", "up")
 	for _, name := range []string{"instapay", "simulator", "BOPIPHMMXXX"} {
 		x.Owner.Get("/v2/payout-requests/health/" + name).OK()
+		x.Owner.Get("/v2/payout-requests/health/" + name + "?workspace_id=" + x.WorkspaceID).OK()
 	}
 	x.Owner.Get("/v2/receiving_institutions").OK()
 	x.Owner.Get("/v2/payout-requests/"+last+"/receipt").Fails(422, "PROCESSING_FAILED")

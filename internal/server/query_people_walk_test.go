@@ -17,6 +17,8 @@ import (
 	"bursar/internal/identity"
 	"bursar/internal/mail"
 	"bursar/internal/payout"
+	"bursar/internal/rail"
+	"bursar/internal/rail/simulator"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
 	"bursar/internal/signin"
@@ -58,7 +60,9 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	id := limit(60).Text("id")
 	w.begin("what rules and limits decide")
 	authority, cursors := access.NewAuthority(w.node.DB), web.NewCursors(nil)
-	rules := payout.NewRules(w.node.DB, w.node.Vault, authority, cursors, approval.New(w.node.DB, w.node.Vault, authority, cursors, nil, nil, ""), payout.Screening{})
+	rails, err := rail.Load("", rail.Config{Simulator: simulator.New(w.node.DB)})
+	w.must(err)
+	rules := payout.NewRules(w.node.DB, w.node.Vault, authority, cursors, approval.New(w.node.DB, w.node.Vault, authority, cursors, nil, nil, ""), rails, payout.Screening{})
 	p := payout.Spending{WorkspaceID: x.WorkspaceID, MakerID: owner.UserID, EntryID: payee, Key: []byte("key"), Amount: 60, At: w.node.DB.Now()}
 	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (payout.Need, audit.Event, error) {
 		for _, take := range []bool{true, false, true} { // the second one is refused

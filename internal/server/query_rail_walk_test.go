@@ -11,8 +11,12 @@ import (
 	"bursar/internal/rail/simulator"
 )
 
-// payments fills the bank of the sandbox. A few payments have something to tell.
+// payments fills the bank of the sandbox. A few payments have something to tell, and services are down
+// in some workspaces.
 func (c *town) payments() {
+	c.insert("simulated_service", "workspace_id, service, status, reason, since", c.many.others, func(i int) []any {
+		return []any{c.workspaces[i%len(c.workspaces)], fmt.Sprintf("BANK%d", i), []string{"up", "up", "degraded", "down"}[i%4], "", c.past(i, c.many.others)}
+	})
 	c.insert("simulated_payment", "end_to_end_id, payout_id, rail, amount, currency, digits, state, code, return_code, taken_at, tell, due_at", c.many.others, func(i int) []any {
 		var tell, due any
 		if i%100 == 0 {
@@ -35,7 +39,7 @@ func (w *tour) rails() {
 	}
 	var list []rail.Payment
 	for _, digits := range []string{"0000", "9011", "9012", "9013", "9014"} {
-		list = append(list, rail.Payment{EndToEndID: "WALK" + digits, PayoutID: "po_" + digits, Attempt: 1, Amount: 100, Currency: "PHP", To: rail.Destination{AccountNumber: digits}})
+		list = append(list, rail.Payment{EndToEndID: "WALK" + digits, PayoutID: "po_" + digits, Attempt: 1, WorkspaceID: w.town.large.WorkspaceID, Amount: 100, Currency: "PHP", To: rail.Destination{AccountNumber: digits}})
 	}
 	w.begin("payments in the sandbox")
 	for range 2 {
@@ -58,7 +62,4 @@ func (w *tour) rails() {
 	}
 	w.begin("a deposit that a bank announces")
 	change(func(tx *db.Tx) (bool, error) { return ledger.HasDeposit(tx.Q, ledger.Account{ID: "acc_1"}, 1, "R1") })
-	w.begin("how services are")
-	change(func(tx *db.Tx) (bool, error) { return true, rail.SetStatus(tx, true, "BOPIPHMMXXX", rail.Up, "") })
-	bank.Health(w.t.Context())
 }

@@ -1,20 +1,22 @@
 package server
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"time"
 
 	"bursar/internal/config"
 	"bursar/internal/db"
+	"bursar/internal/ledger"
 	"bursar/internal/rail"
 	"bursar/internal/rail/iso20022"
 	"bursar/internal/rail/simulator"
 )
 
 // railsFor reads which rails there are. Those of the sandbox always are. Holidays are proclaimed each
-// year, so it warns when those of the next one are missing.
-func railsFor(c config.Serve, d *db.DB, log *slog.Logger) (*rail.Rails, error) {
+// year, so it warns when those of the next one are missing; and it warns if there are live accounts and no rail for them.
+func railsFor(ctx context.Context, c config.Serve, d *db.DB, log *slog.Logger) (*rail.Rails, error) {
 	holidays, err := rail.LoadHolidays(c.Holidays)
 	if err != nil {
 		return nil, err
@@ -22,10 +24,22 @@ func railsFor(c config.Serve, d *db.DB, log *slog.Logger) (*rail.Rails, error) {
 	if year := holidays.Missing(time.UnixMilli(d.Now())); year != 0 {
 		log.Warn("the holidays of a year are missing: payments are planned as if it had none; see --holidays", "year", year)
 	}
-	return rail.Load(c.Rails, rail.Config{
+	rails, err := rail.Load(c.Rails, rail.Config{
 		Simulator: simulator.New(d), Holidays: holidays,
 		Make: map[string]func(name string, settings []byte) (rail.Connector, error){"iso20022": iso20022.Make},
 	})
+	if err != nil || rails.HasLive() {
+		return rails, err
+	}
+	var live bool
+	err = d.Read(ctx, func(q db.Q) (err error) {
+		live, err = ledger.HasLive(q)
+		return err
+	})
+	if live {
+		log.Warn("live accounts have money and no rail moves it: their payouts wait, and nothing of a bank is read; see --rails")
+	}
+	return rails, err
 }
 
 // currencies lists those that rails carry, the first one first.

@@ -113,12 +113,12 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	notices := identity.NewNotices(d, c.PublicURL, mailer, budgets)
 	books := ledger.NewCheck(d)
 	approvals := approval.New(d, v, authority, cursors, mailer, budgets, c.PublicURL)
-	rails, err := railsFor(c, d, log.Logger)
+	rails, err := railsFor(ctx, c, d, log.Logger)
 	if err != nil {
 		return nil, err
 	}
 	payees := directory.New(d, v, authority, cursors, approvals)
-	rules := payout.NewRules(d, v, authority, cursors, approvals, payout.Screening{Command: c.ScreeningCommand, URL: c.ScreeningURL})
+	rules := payout.NewRules(d, v, authority, cursors, approvals, rails, payout.Screening{Command: c.ScreeningCommand, URL: c.ScreeningURL})
 	dispatcher := payout.NewDispatcher(d, v, rails, rules, log.Logger)
 	payouts := payout.New(d, v, authority, cursors, approvals, payees, rails, rules, dispatcher.Wake)
 	s := &Server{

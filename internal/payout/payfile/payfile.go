@@ -4,14 +4,19 @@ package payfile
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"bursar/api"
 	"bursar/internal/spreadsheet"
 )
 
@@ -39,6 +44,10 @@ type Line struct {
 	Cells  map[string]string // by column; what is empty is not there
 	Fault  string            // why the line cannot be read
 }
+
+// notUTF8 is said of what a spreadsheet has saved in another encoding: nobody is to be paid under a
+// name that was misread.
+const notUTF8 = "is not UTF-8: save the file as CSV in UTF-8"
 
 // maxLines is how many payouts one file may have.
 const maxLines = 100_000
@@ -68,10 +77,33 @@ func Read(from io.Reader) ([]Line, error) {
 	return lines, err
 }
 
+// ReadNamed reads a file as Read does, and names every line that has no external id by the digest of
+// the file and the line's number. So the same file again is the same payouts, whether a browser or a
+// command line sends it. A file that was tried in the sandbox can still be paid from a live account:
+// its lines have other names there.
+func ReadNamed(from io.Reader, mode string) ([]Line, error) {
+	digest := sha256.New()
+	lines, err := Read(io.TeeReader(from, digest))
+	prefix := "file-"
+	if mode == api.ModeSandbox {
+		prefix = "sandbox-file-"
+	}
+	sum := hex.EncodeToString(digest.Sum(nil))[:20]
+	for _, line := range lines {
+		if line.Cells[ExternalID] == "" {
+			line.Cells[ExternalID] = prefix + sum + "-" + strconv.Itoa(line.Number)
+		}
+	}
+	return lines, err
+}
+
 func readCSV(in *bufio.Reader) ([]Line, error) {
 	head, err := in.ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
+	}
+	if !utf8.Valid(head) {
+		return nil, errors.New("the file " + notUTF8)
 	}
 	table := csv.NewReader(io.MultiReader(bytes.NewReader(head), in))
 	table.Comma, table.FieldsPerRecord = delimiter(head), -1
@@ -109,6 +141,9 @@ func readCSV(in *bufio.Reader) ([]Line, error) {
 			if i >= len(header) {
 				line.Fault = "has more cells than there are columns"
 				break
+			}
+			if !utf8.ValidString(cell) || strings.Contains(cell, "\x00") {
+				line.Fault = notUTF8
 			}
 			line.Cells[header[i]] = cell
 		}
@@ -149,6 +184,10 @@ func tooMany() error { return fmt.Errorf("the file has more than %d payouts: div
 // parse reads a JSON object. A number keeps its digits.
 func parse(number int, text []byte) Line {
 	line := Line{Number: number, Cells: map[string]string{}}
+	if !utf8.Valid(text) {
+		line.Fault = notUTF8
+		return line
+	}
 	var members map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

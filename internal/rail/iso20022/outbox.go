@@ -133,7 +133,7 @@ func (c *Connector) sent(list []rail.Payment) (map[string]string, error) {
 	known, oldest := map[string]string{}, "~"
 	for _, p := range list {
 		known[p.EndToEndID] = ""
-		oldest = min(oldest, stamp(time.UnixMilli(p.At)))
+		oldest = min(oldest, stamp(time.UnixMilli(p.From())))
 	}
 	files, err := os.ReadDir(c.path("sent"))
 	if err != nil {

@@ -197,6 +197,21 @@ func TestTheSamePaymentsAreTheSameFileAndGoOutOnce(t *testing.T) {
 	}
 }
 
+// A store that was restored makes an attempt again, at another time, which the bank has already.
+func TestAPaymentOfARestoredStoreIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir())
+	first := payment("PO1A2", 700)
+	b.submit(first)
+	b.must(os.Remove(filepath.Join(b.folder, "out", b.files("out")[0]))) // the bank takes it
+	again := first
+	again.At, again.Since = first.At+time.Hour.Milliseconds(), first.At
+	b.submit(again)
+	if names := b.files("out"); len(names) != 0 {
+		t.Errorf("out/ has %q", names)
+	}
+}
+
 // A crash leaves one of four states behind; each is looked up, and each is sent again.
 func TestACrashSendsNothingTwice(t *testing.T) {
 	t.Parallel()
@@ -339,5 +354,45 @@ func TestAFileThatNobodyTakesIsNoticed(t *testing.T) {
 		if got, why := b.Health(t.Context()); got != want {
 			t.Errorf("at %s it is %s: %s", at, got, why)
 		}
+	}
+}
+
+// A yen has no cents, and a dinar has a thousand fils.
+func TestAmountsHaveTheDecimalsOfTheirCurrency(t *testing.T) {
+	t.Parallel()
+	for currency, written := range map[string]string{"JPY": "1500", "KWD": "1.500"} {
+		b := open(t, t.TempDir())
+		b.rail.Currency = currency
+		p := payment("PO1A1", 1500)
+		p.Currency = currency
+		id := b.submit(p)[0].Reference
+		file := b.text("out", b.files("out")[0])
+		for _, want := range []string{`<InstdAmt Ccy="` + currency + `">` + written + `</InstdAmt>`, `<CtrlSum>` + written + `</CtrlSum>`, `<DbtrAcct>`, `<Ccy>` + currency + `</Ccy>`} {
+			if !strings.Contains(file, want) {
+				t.Errorf("%s: the file has no %s:\n%s", currency, want, file)
+			}
+		}
+		// The answer, and the sum by which the bank books the whole message, mean the same amount.
+		if got := b.hear(report(id, `<GrpSts>ACSC</GrpSts>`, "")); !strings.Contains(got, `decided`) || !strings.Contains(got, `e2e="PO1A1"`) {
+			t.Errorf("%s: heard %s", currency, got)
+		}
+		camt := func(amount, more string) string {
+			return b.hear(`<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr><MsgId>M1</MsgId></GrpHdr><Stmt><Acct><Id><Othr><Id>001234567890</Id></Othr></Id></Acct>` +
+				`<Ntry><Amt Ccy="` + currency + `">` + amount + `</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><AcctSvcrRef>R1</AcctSvcrRef>` + more + `</Ntry></Stmt></BkToCstmrStmt></Document>`)
+		}
+		for name, got := range map[string]string{
+			"one payment": camt(written, `<NtryDtls><TxDtls><Refs><EndToEndId>PO1A1</EndToEndId></Refs></TxDtls></NtryDtls>`),
+			"the batch":   camt(written, `<NtryDtls><Btch><MsgId>`+id+`</MsgId></Btch></NtryDtls>`),
+		} {
+			if !strings.Contains(got, `settled -1500 `+currency) || !strings.Contains(got, `e2e="PO1A1"`) {
+				t.Errorf("%s of %s: heard %s", name, currency, got)
+			}
+		}
+	}
+	b := open(t, t.TempDir())
+	b.brings("file.xml", `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr><MsgId>M1</MsgId></GrpHdr><Stmt><Acct><Id><Othr><Id>001234567890</Id></Othr></Id></Acct>`+
+		`<Ntry><Amt Ccy="JPY">15.5</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts></Ntry></Stmt></BkToCstmrStmt></Document>`)
+	if all := b.receive(); len(all) != 0 || !strings.Contains(fmt.Sprint(b.reasons()), "more decimals than its currency") {
+		t.Errorf("half a yen is %v, refused for %q", all, b.reasons())
 	}
 }

@@ -33,12 +33,19 @@ func open(t *testing.T, store dbtest.Store) sandbox {
 	now := int64(1_800_000_000_000)
 	d := store.OpenAt(t, func() time.Time { return time.UnixMilli(now) })
 	s := simulator.New(d)
-	return sandbox{s, t, d, &rail.Rail{Name: "instapay", Title: "InstaPay", Currency: "PHP", Minimum: 100, Connector: s, Members: "I"}, &now}
+	box := sandbox{s, t, d, &rail.Rail{Name: "instapay", Title: "InstaPay", Currency: "PHP", Minimum: 100, Connector: s, Members: "I"}, &now}
+	box.change(func(tx *db.Tx) (bool, error) {
+		if err := tx.Exec(`INSERT INTO organization (id, name, slug, created_at) VALUES ('org_1', 'One', 'one', 0)`); err != nil {
+			return false, err
+		}
+		return true, tx.Exec(`INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at) VALUES ('ws_1', 1, 'org_1', 'One', 'one', 0, 0)`)
+	})
+	return box
 }
 
 func payment(id, number string) rail.Payment {
 	return rail.Payment{
-		EndToEndID: id, PayoutID: "po_" + id, Attempt: 1, AccountID: "acc_1", Amount: 12345, Currency: "PHP",
+		EndToEndID: id, PayoutID: "po_" + id, Attempt: 1, WorkspaceID: "ws_1", AccountID: "acc_1", Amount: 12345, Currency: "PHP",
 		To: rail.Destination{Institution: "BOPIPHMMXXX", AccountNumber: number, AccountName: "Ada"},
 	}
 }
@@ -98,7 +105,7 @@ func (s sandbox) change(fn func(tx *db.Tx) (bool, error)) bool {
 
 func (s sandbox) set(service string, status rail.Status) {
 	s.t.Helper()
-	s.change(func(tx *db.Tx) (bool, error) { return true, rail.SetStatus(tx, true, service, status, "a test") })
+	s.change(func(tx *db.Tx) (bool, error) { return true, rail.SetSimulated(tx, "ws_1", service, status, "a test") })
 }
 
 func (s sandbox) expect(what string, got []rail.Outcome, want ...string) {
@@ -230,9 +237,6 @@ func TestWhatIsDownTakesNothing(t *testing.T) {
 			s.expect(service+" is up", s.submit(p), "completed")
 			s.set(service, rail.Up)
 		}
-		if status, _ := s.Health(t.Context()); status != rail.Up {
-			t.Errorf("it is %s", status)
-		}
 		s.receive()
 		s.set("BOPIPHMMXXX", rail.Down)
 		list := []rail.Payment{payment("bank", "1234560000"), payment("bank9012", "1234569012")}
@@ -240,6 +244,21 @@ func TestWhatIsDownTakesNothing(t *testing.T) {
 		s.set("BOPIPHMMXXX", rail.Up)
 		s.expect("a rejection stays one", s.submit(list...), "rejected AB08", "rejected AB08")
 		s.hear("nothing was paid")
+	})
+}
+
+func TestWhatIsDownInAWorkspaceTakesWhatOthersSend(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		s := open(t, store)
+		for service, want := range map[string]string{"instapay": "unknown", simulator.Name: "unknown", "BOPIPHMMXXX": "rejected AB08"} {
+			s.set(service, rail.Down)
+			list := []rail.Payment{payment("A"+service, "1234560000"), payment("B"+service, "1234560000"), payment("C"+service, "1234560000")}
+			list[0].WorkspaceID, list[2].WorkspaceID = "ws_2", "ws_3"
+			s.expect(service+" is down", s.submit(list...), "completed", want, "completed")
+			s.hear(service+" is down", "settled A"+service+" -12345", "settled C"+service+" -12345")
+			s.set(service, rail.Up)
+		}
 	})
 }
 

@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"context"
-	"slices"
 
 	"bursar/internal/db"
 	"bursar/internal/rail"
@@ -16,28 +15,37 @@ const (
 	tellReturned = "returned"
 )
 
-// atOnce are the numbers of rows that statements have, so that there are few texts to prepare.
-// A statement is filled up by repeating its last row.
-var atOnce = []int{1, 8, 64, 512}
+// service is a service in the sandbox of a workspace.
+type service struct{ workspaceID, name string }
 
-// fill cuts a list into pieces of those lengths.
-func fill[T any](list []T) [][]T {
-	var pieces [][]T
-	for piece := range slices.Chunk(list, atOnce[len(atOnce)-1]) {
-		size, _ := slices.BinarySearch(atOnce, len(piece))
-		piece = slices.Clone(piece)
-		for len(piece) < atOnce[size] {
-			piece = append(piece, piece[len(piece)-1])
+// downFor returns the services that are down in the sandboxes of the workspaces of payments.
+func downFor(q db.Q, list []rail.Payment) (map[service]bool, error) {
+	var workspaces []any
+	seen, down := map[string]bool{}, map[service]bool{}
+	for _, p := range list {
+		if !seen[p.WorkspaceID] {
+			seen[p.WorkspaceID] = true
+			workspaces = append(workspaces, p.WorkspaceID)
 		}
-		pieces = append(pieces, piece)
 	}
-	return pieces
+	for piece := range db.Pieces(workspaces) {
+		sql := db.NewStatement(`SELECT workspace_id, service FROM simulated_service WHERE status = 'down' AND workspace_id IN (`, piece...)
+		sql.Add(`)`)
+		err := q.EachOf(sql, func(r db.Rows) error {
+			down[service{r.Text(0), r.Text(1)}] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return down, nil
 }
 
 // insert stores payments and returns the ids of those that are new.
 func insert(tx *db.Tx, rows [][]any) (map[string]bool, error) {
 	inserted := map[string]bool{}
-	for _, piece := range fill(rows) {
+	for piece := range db.Pieces(rows) {
 		sql := db.NewStatement(`INSERT INTO simulated_payment (end_to_end_id, payout_id, rail, amount, currency, digits, state, code, return_code, taken_at, tell, due_at) VALUES (`, piece[0]...)
 		for _, row := range piece[1:] {
 			sql.Add(`), (`, row...)
@@ -63,7 +71,7 @@ func find(q db.Q, list []rail.Payment, wanted func(id string) bool) (map[string]
 		}
 	}
 	known := map[string]taken{}
-	for _, piece := range fill(ids) {
+	for piece := range db.Pieces(ids) {
 		sql := db.NewStatement(`SELECT end_to_end_id, digits, state, code FROM simulated_payment WHERE end_to_end_id IN (`, piece...)
 		sql.Add(`)`)
 		err := q.EachOf(sql, func(r db.Rows) error {
@@ -163,7 +171,7 @@ func (s *Simulator) Done(ctx context.Context, m rail.Message) error {
 		}
 	}
 	_, err := write(ctx, s.db, func(tx *db.Tx) (struct{}, error) {
-		for _, piece := range fill(told) {
+		for piece := range db.Pieces(told) {
 			sql := db.NewStatement(`UPDATE simulated_payment SET tell = CASE WHEN return_code = '' THEN NULL ELSE 'returned' END,
 				due_at = CASE WHEN return_code = '' THEN NULL ELSE taken_at + `)
 			sql.Add(``, int64(returnsAfter))
@@ -173,7 +181,7 @@ func (s *Simulator) Done(ctx context.Context, m rail.Message) error {
 				return struct{}{}, err
 			}
 		}
-		for _, piece := range fill(returned) {
+		for piece := range db.Pieces(returned) {
 			sql := db.NewStatement(`UPDATE simulated_payment SET tell = NULL, due_at = NULL WHERE tell = 'returned' AND end_to_end_id IN (`, piece...)
 			sql.Add(`)`)
 			if err := tx.ExecOf(sql); err != nil {

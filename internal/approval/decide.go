@@ -1,0 +1,221 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// decision is how an approval ends, or a vote for it.
+type decision struct {
+	state                        string
+	digest, verification, reason string
+}
+
+// permission is what a decision needs.
+func (d decision) permission(k Kind) access.Permission {
+	if d.state == api.ApprovalWithdrawn {
+		return k.Make
+	}
+	return k.Pair.Approve
+}
+
+// Approve allows what was shown. With the last vote that is needed it is carried out.
+func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (api.Approval, error) {
+	return ApproveAs(ctx, s, by, in, itself)
+}
+
+// Reject refuses what somebody asked for.
+func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api.Approval, error) {
+	return RejectAs(ctx, s, by, in, itself)
+}
+
+// Withdraw takes a request back. Whoever may ask for the same may withdraw it.
+func (s *Service) Withdraw(ctx context.Context, by db.Caller, in Input) (api.Approval, error) {
+	return decide(ctx, s, by, in.ID, decision{state: api.ApprovalWithdrawn}, itself)
+}
+
+// As makes an answer of an approval that was decided, in the transaction that decides it, so that
+// a request that is repeated with its idempotency key gets that answer.
+type As[T any] func(tx *db.Tx, a api.Approval) (T, error)
+
+func itself(_ *db.Tx, a api.Approval) (api.Approval, error) { return a, nil }
+
+// ApproveAs is Approve with an answer of its own.
+func ApproveAs[T any](ctx context.Context, s *Service, by db.Caller, in ApproveInput, answer As[T]) (T, error) {
+	return decide(ctx, s, by, in.ID, decision{api.ApprovalApproved, in.Digest, in.Verification, ""}, answer)
+}
+
+// RejectAs is Reject with an answer of its own.
+func RejectAs[T any](ctx context.Context, s *Service, by db.Caller, in RejectInput, answer As[T]) (T, error) {
+	return decide(ctx, s, by, in.ID, decision{api.ApprovalRejected, "", "", in.Reason}, answer)
+}
+
+// decide is also how a refusal gets the action and the subject that the log tells it by, since
+// the route stands for all kinds.
+func decide[T any](ctx context.Context, s *Service, by db.Caller, id string, d decision, as As[T]) (answer T, err error) {
+	a, held, err := s.enter(ctx, by, id, d.permission)
+	if err == nil {
+		answer, err = decideHeld(ctx, s, by, a, held, d, as)
+	}
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Code == fault.Forbidden && a.ID != "" {
+		named := *f
+		named.Action, named.ResourceID = string(s.kinds[a.Kind].Actions[d.state]), a.SubjectID
+		err = &named
+	}
+	return answer, err
+}
+
+func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval, held access.Set, d decision, as As[T]) (answer T, err error) {
+	kind := s.kinds[a.Kind]
+	if d.state != api.ApprovalApproved {
+		d.digest = a.digest
+	}
+	if err := s.vault.Ready(ctx, a.number); err != nil {
+		return answer, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (answer T, event audit.Event, err error) {
+		if _, err := s.stillPending(tx, a.ID); err != nil {
+			return answer, event, err
+		}
+		if err := kind.Lock(tx, a); err != nil {
+			return answer, event, err
+		}
+		if _, err := access.ObserveSecondPerson(tx, kind.Pair, a.WorkspaceID); err != nil {
+			return answer, event, err
+		}
+		who, err := view(tx.Q, by, held, a.WorkspaceID, tx.Now(), kind.Pair)
+		if err != nil {
+			return answer, event, err
+		}
+		if event, err = s.settle(tx, who, a, d); err != nil {
+			return answer, event, err
+		}
+		now, err := s.find(tx.Q, a.ID)
+		if err != nil {
+			return answer, event, err
+		}
+		shown, err := s.wire(who, now, false)
+		if err == nil {
+			answer, err = as(tx, shown)
+		}
+		return answer, event, err
+	})
+}
+
+// settle stores a decision, and carries it out unless it is a vote after which others are missing.
+func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.Event, error) {
+	changed := func() error {
+		if _, err := s.stillPending(tx, a.ID); err != nil {
+			return err
+		}
+		return fault.New(fault.ApprovalChanged, "this is not what waits for approval: look at it again")
+	}
+	votes := int64(0)
+	if d.state == api.ApprovalApproved {
+		now, err := s.stillPending(tx, a.ID)
+		if err == nil {
+			err = s.mayApprove(now, who, tx.Now())
+		}
+		if err != nil {
+			return audit.Event{}, err
+		}
+		var first bool
+		votes, first, err = vote(tx, a, d, who.ID)
+		switch {
+		case err != nil:
+			return audit.Event{}, err
+		case votes == 0:
+			return audit.Event{}, changed()
+		case !first: // they voted twice at the same moment
+			now.votes = append(now.votes, api.ApprovalVote{ID: who.ID})
+			return audit.Event{}, s.mayApprove(now, who, tx.Now())
+		}
+		// The approval is locked: its votes are what they are now.
+		locked, err := findRow(tx.Q, a.ID)
+		if err != nil {
+			return audit.Event{}, err
+		}
+		if votes = int64(len(locked.standing(who.people[s.kinds[a.Kind].Pair]))); votes < a.needed {
+			return s.voted(a, d, votes)
+		}
+	}
+	swapped, err := swap(tx, a, d, who.ID)
+	if err == nil && !swapped {
+		err = changed()
+	}
+	if err != nil {
+		return audit.Event{}, err
+	}
+	return s.carryOut(tx, a, d, votes)
+}
+
+// voted is the event of a vote after which others are missing.
+func (s *Service) voted(a Approval, d decision, votes int64) (audit.Event, error) {
+	summary, _, err := s.kinds[a.Kind].Show(a, false)
+	event := audit.Event{Action: s.kinds[a.Kind].Actions[d.state], WorkspaceID: a.WorkspaceID, ResourceID: a.SubjectID,
+		Description: fmt.Sprintf("Approved, as %d of %d: %s", votes, a.needed, summary)}
+	event.Changes.Add("approvals", votes-1, votes)
+	event.Changes.Add("approval_id", nil, a.ID)
+	event.Changes.Add("requested_by", nil, a.Maker.Name)
+	event.Changes.Add("verification", nil, d.verification)
+	return event, err
+}
+
+// stillPending reads an approval and returns an error if it is decided, or has expired.
+func (s *Service) stillPending(tx *db.Tx, id string) (Approval, error) {
+	a, err := s.find(tx.Q, id)
+	switch {
+	case err != nil:
+		return a, err
+	case a.ID == "":
+		return a, fault.Missing("approval")
+	case a.State != api.ApprovalPending:
+		return a, fault.New(fault.ApprovalDecided, "this is no longer pending: it is %s", a.State)
+	case a.ExpiresAt <= tx.Now():
+		return a, fault.New(fault.ApprovalDecided, "this is no longer pending: it is %s", api.ApprovalExpired)
+	}
+	return a, nil
+}
+
+// carryOut does what an approval that was decided, by the last of so many votes or otherwise, leads
+// to. It returns the event of that, with those of its parts.
+func (s *Service) carryOut(tx *db.Tx, a Approval, d decision, votes int64) (audit.Event, error) {
+	kind := s.kinds[a.Kind]
+	do := kind.Drop
+	if d.state == api.ApprovalApproved {
+		do = kind.Apply
+	}
+	var parts []audit.Event
+	if kind.Parts != nil {
+		var err error
+		if parts, err = kind.Parts(tx, a, d.state); err != nil {
+			return audit.Event{}, err
+		}
+	}
+	changes, of, err := do(tx, a)
+	event := audit.Event{Action: kind.Actions[d.state], WorkspaceID: a.WorkspaceID, ResourceID: a.SubjectID, Changes: changes}
+	event.Changes.Add("approval", api.ApprovalPending, d.state)
+	event.Changes.Add("approval_id", nil, a.ID)
+	event.Changes.Add("requested_by", nil, a.Maker.Name)
+	event.Changes.Add("verification", nil, d.verification)
+	event.Changes.Add("reason", nil, d.reason)
+	if a.needed > 1 && votes > 0 {
+		event.Changes.Add("approvals", votes-1, votes)
+	}
+	words := map[string]string{
+		api.ApprovalApproved: "Approved", api.ApprovalRejected: "Rejected", api.ApprovalWithdrawn: "Withdrew", api.ApprovalExpired: "Let expire",
+	}
+	event.Description = words[d.state] + " " + of
+	for i := range parts {
+		parts[i].Changes = event.Changes
+	}
+	return audit.All(append([]audit.Event{event}, parts...)...), err
+}

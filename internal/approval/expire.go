@@ -1,0 +1,58 @@
+package approval
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// expireBatch is how many approvals are looked for at a time.
+const expireBatch = 100
+
+// Expire ends approvals that nobody has decided in time.
+func (s *Service) Expire(ctx context.Context) error {
+	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	for {
+		var due []row
+		err := s.db.Read(ctx, func(q db.Q) (err error) {
+			due, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE a.state = 'pending' AND a.expires_at <= $1 ORDER BY a.expires_at LIMIT $2`, s.db.Now(), expireBatch)
+			return err
+		})
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		for _, sealed := range due {
+			a, err := s.open(sealed)
+			if err == nil {
+				err = s.expire(ctx, by, a)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *Service) expire(ctx context.Context, by db.Caller, a Approval) error {
+	if err := s.vault.Ready(ctx, a.number); err != nil {
+		return err
+	}
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		kind, d := s.kinds[a.Kind], decision{state: api.ApprovalExpired, digest: a.digest}
+		if err := kind.Lock(tx, a); err != nil {
+			return struct{}{}, audit.Event{}, err
+		}
+		swapped, err := swap(tx, a, d, "")
+		if err == nil && !swapped {
+			return struct{}{}, audit.None("somebody has decided meanwhile"), nil
+		}
+		if err != nil {
+			return struct{}{}, audit.Event{}, err
+		}
+		event, err := s.carryOut(tx, a, d, 0)
+		return struct{}{}, event, err
+	})
+	return err
+}

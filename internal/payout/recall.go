@@ -1,0 +1,267 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/rail"
+)
+
+// A store that was restored from an archive does not know what was sent after the moment of the archive.
+// So it starts with its rails stopped: nothing is claimed, on any node. Every payout that is not final is
+// in payout_recall until its rail was asked about it, which works because end-to-end ids follow from the
+// payout and the number of the attempt:
+//
+//   - A processing payout waits for the answer about its attempt, as it always does.
+//   - Of any other one all rails of its mode are asked for the attempts that would have come next, since a
+//     person may change it meanwhile: publish it, retry it, choose another rail, or cancel it. One that its
+//     rail has makes a pending payout processing, with that attempt. Whatever cannot go on with an
+//     attempt, because no money is reserved for it, needs attention (contradicted), so that nobody can send
+//     it again.
+//
+// As long as some of them were not asked for, what rails tell by themselves is not taken either: the notice of
+// an attempt that the store does not know yet would go to suspense. A failed payout is asked about as well,
+// since it may have been retried after the moment.
+
+const (
+	// stoppedSetting is the setting that stops all rails. Its value says why.
+	stoppedSetting = "rails_stopped"
+	// recallAhead is how many attempts are asked for that may have been made after the moment of the
+	// archive. One that never came is followed by another, so the first is not enough.
+	recallAhead = 5
+)
+
+// StopRails stops all rails of a store that was restored, until ResumeRails. It returns how many payouts
+// have to be asked about.
+func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
+	for _, statement := range []struct {
+		sql  string
+		args []any
+	}{
+		{`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, []any{stoppedSetting, why}},
+		{`DELETE FROM payout_recall`, nil},
+		{`INSERT INTO payout_recall (payout_id) SELECT id FROM payout WHERE status IN ('draft', 'initiated', 'pending', 'processing', 'failed')`, nil},
+		// Whatever a rail said of them, it said before.
+		{`UPDATE payout_attempt SET state = 'unknown', ask_at = 0, asked = 0 WHERE state IN ('sending', 'accepted', 'unknown')`, nil},
+	} {
+		if err := tx.Exec(statement.sql, statement.args...); err != nil {
+			return 0, err
+		}
+	}
+	_, err = tx.Row(`SELECT count(*) FROM payout_recall`).Scan(&recalled)
+	return recalled, err
+}
+
+// Stopped is whether the rails of a store are stopped.
+type Stopped struct {
+	Stopped bool   `json:"stopped"`
+	Why     string `json:"why,omitempty"`
+	Left    int64  `json:"not_looked_up"` // payouts that no rail has answered for yet
+	Open    int64  `json:"open_attempts"`
+}
+
+// ReadStopped reads whether the rails are stopped.
+func ReadStopped(q db.Q) (s Stopped, err error) {
+	if s.Stopped, err = q.Row(readStopped, stoppedSetting).Scan(&s.Why); err != nil {
+		return s, err
+	}
+	if _, err = q.Row(`SELECT count(*) FROM payout_recall`).Scan(&s.Left); err != nil {
+		return s, err
+	}
+	_, err = q.Row(`SELECT count(*) FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown')`).Scan(&s.Open)
+	return s, err
+}
+
+// ErrNotLookedUp is that payouts may have been paid.
+var ErrNotLookedUp = errors.New("not every payout was looked up at its rail, and some may have been paid")
+
+const readStopped = `SELECT value FROM setting WHERE name = $1`
+
+// ResumeRails lets rails send again. Unless it is forced, every payout was asked about before.
+func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, force bool) (Stopped, error) {
+	return db.Write(ctx, d, by, func(tx *db.Tx) (Stopped, audit.Event, error) {
+		was, err := ReadStopped(tx.Q)
+		if err != nil {
+			return was, audit.Event{}, err
+		}
+		if !was.Stopped {
+			return was, audit.None("the rails were not stopped"), nil
+		}
+		if was.Left > 0 && !force {
+			return was, audit.Event{}, fmt.Errorf("%w: %d payouts", ErrNotLookedUp, was.Left)
+		}
+		if err := tx.Exec(`DELETE FROM setting WHERE name = $1`, stoppedSetting); err != nil {
+			return was, audit.Event{}, err
+		}
+		event := audit.Event{Action: audit.RailsResumed, Description: fmt.Sprintf("Let the rails send again (%s); %d payouts were not looked up", was.Why, was.Left)}
+		return was, event, tx.Exec(`DELETE FROM payout_recall`)
+	})
+}
+
+// stopped says whether the rails are stopped, and whether payouts are left that can be asked about now.
+func (d *Dispatcher) stopped(ctx context.Context) (stopped, asking bool, err error) {
+	err = d.db.Read(ctx, func(q db.Q) error {
+		if stopped, err = q.Row(readStopped, stoppedSetting).Scan(new(string)); err != nil || !stopped {
+			return err
+		}
+		asking, err = q.Row(`SELECT r.payout_id FROM payout_recall r JOIN payout p ON p.id = r.payout_id WHERE p.status <> 'processing' LIMIT 1`).Scan(new(string))
+		return err
+	})
+	return stopped, asking, err
+}
+
+// recall asks rails about what may have been sent after the moment of an archive.
+func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
+	stopped, _, err := d.stopped(ctx)
+	if err != nil || !stopped {
+		return false, err
+	}
+	for after := ""; ; {
+		var list []*Payout
+		open := map[string]rail.State{}
+		err := d.db.Read(ctx, func(q db.Q) error {
+			return q.Each(func(r db.Rows) error {
+				p := readSent(r)
+				list = append(list, p)
+				open[p.ID] = rail.State(r.Text(afterSent))
+				return nil
+			}, `SELECT `+sentColumns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)
+				FROM payout_recall r JOIN payout ON payout.id = r.payout_id WHERE r.payout_id > $1 ORDER BY r.payout_id LIMIT 100`, after)
+		})
+		if err != nil || len(list) == 0 {
+			return worked, err
+		}
+		after = list[len(list)-1].ID
+		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && open[p.ID] != rail.Accepted }) // ask does
+		found := d.lookUpNext(ctx, list)
+		for _, p := range list {
+			did, err := d.recalled(ctx, p, found[p.ID])
+			worked = worked || did
+			if err != nil {
+				return worked, err
+			}
+		}
+	}
+}
+
+// numbered is what a rail says about an attempt that the store does not have.
+type numbered struct {
+	rail    *rail.Rail
+	number  int64
+	outcome rail.Outcome
+}
+
+// mayBePaid says that a rail has taken the attempt. One that it calls a duplicate has come before.
+func (n numbered) mayBePaid() bool {
+	return n.outcome.State != rail.Rejected || duplicate(n.outcome.Code)
+}
+
+// lookUpNext asks for the attempts that would have come next. A payout that no rail can be asked about
+// has one answer: unknown.
+func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout) map[string][]numbered {
+	found := map[string][]numbered{}
+	byRail := map[*rail.Rail][]rail.Payment{}
+	for _, p := range list {
+		if p.Status == Processing || p.Status == Completed || p.Status == Reversed {
+			continue
+		}
+		rails := d.mayHave(p)
+		if len(rails) == 0 || p.Rail != "" && d.rails.Named(p.Rail, p.sandbox()) == nil {
+			found[p.ID] = []numbered{{outcome: rail.Outcome{State: rail.Unknown}}}
+		}
+		to, _ := number(d.vault, *p) // a rail asks by the end-to-end id
+		for _, r := range rails {
+			for next := p.Attempts + 1; next <= p.Attempts+recallAhead; next++ {
+				byRail[r] = append(byRail[r], p.payment(next, to, p.CreatedAt))
+			}
+		}
+	}
+	for r, payments := range byRail {
+		for i, a := range exchange(ctx, r, payments, r.Connector.LookUp) {
+			if a.outcome.State != rail.NeverCame {
+				p := payments[i]
+				found[p.PayoutID] = append(found[p.PayoutID], numbered{r, int64(p.Attempt), a.outcome})
+			}
+		}
+	}
+	return found
+}
+
+// mayHave returns the rails that a payout may have been sent by: its own, and one of each other connector
+// of its mode, since its rail may have been another one. A connector answers for all of its rails.
+func (d *Dispatcher) mayHave(p *Payout) (list []*rail.Rail) {
+	add := func(r *rail.Rail) {
+		asked := slices.ContainsFunc(list, func(other *rail.Rail) bool { return other.Connector == r.Connector })
+		if r.Sandbox() == p.sandbox() && !asked {
+			list = append(list, r)
+		}
+	}
+	if own := d.rails.Named(p.Rail, p.sandbox()); own != nil {
+		add(own)
+	}
+	for _, r := range d.rails.All() {
+		add(r)
+	}
+	return list
+}
+
+// recalled stores what rails have said about a payout, and says whether it was settled by that.
+func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered) (settled bool, err error) {
+	if slices.ContainsFunc(found, func(n numbered) bool { return n.outcome.State == rail.Unknown }) {
+		return false, nil // it is asked again
+	}
+	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (bool, audit.Event, error) {
+		none := audit.None("a rail has told nothing new")
+		var p *Payout
+		err := tx.Each(func(r db.Rows) error {
+			p = readSent(r)
+			return nil
+		}, tx.ForUpdate(`SELECT `+sentColumns+` FROM payout WHERE id = $1`), was.ID)
+		if err != nil || p == nil || p.Status != was.Status || p.Attempts != was.Attempts {
+			return false, none, err // it has changed, and is asked again
+		}
+		if err := tx.Exec(`DELETE FROM payout_recall WHERE payout_id = $1`, p.ID); err != nil {
+			return false, none, err
+		}
+		c := newChange(tx.Now(), d.next)
+		if err := d.adopt(tx, c, p, found); err != nil {
+			return false, none, err
+		}
+		return true, c.event(), c.store(tx, d.rules)
+	})
+}
+
+// adopt takes over attempts that rails have and the store does not.
+func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) error {
+	var last numbered
+	paid := 0 // attempts that may have been
+	for _, n := range found {
+		if n.number > last.number {
+			last = n
+		}
+		if n.mayBePaid() {
+			paid++
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil
+	case p.Status == Pending && last.rail.Name == p.Rail && (paid == 0 || paid == 1 && last.mayBePaid()):
+		number, before := last.number, p.UpdatedAt
+		c.become(p, Processing)
+		p.Attempts = number
+		c.tell(audit.PayoutUnknown, p, Pending, "%s has attempt %d of the payout, which was sent after the moment of the archive: it is asked about", p.Rail, number)
+		return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, answered_at, settled_at)
+			VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, 0, 0)`, tx.NewID("att"), p.ID, number, EndToEndID(p.ID, number), d.node, tx.Now(), before)
+	case paid > 0:
+		c.touch(p)
+		p.Attention, p.UpdatedAt = Contradicted, c.now
+		c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has attempt %d, which was sent after the moment of the archive", last.rail.Name, last.number)
+		d.log.Error("a rail has a payout that the restored store has not sent", "payout", p.ID, "rail", last.rail.Name, "attempt", last.number)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package payout_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+)
+
+// restore does what a restore from an archive does to payouts, and lets the bank remember attempts that the
+// store does not know. It returns how many payments are submitted from then on.
+func (b *bank) restore(remembered map[string]rail.State) (submitted *int) {
+	b.t.Helper()
+	b.write(func(tx *db.Tx) error {
+		_, err := payout.StopRails(tx, "a test")
+		return err
+	})
+	submitted = new(int)
+	b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+		*submitted += len(list)
+		return b.sim.Submit(ctx, r, list)
+	}
+	b.line.lookUp = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+		out, err := b.sim.LookUp(ctx, r, list)
+		for i, p := range list {
+			if state, found := remembered[p.EndToEndID]; found && err == nil {
+				out[i] = rail.Outcome{State: state}
+			}
+		}
+		return out, err
+	}
+	return submitted
+}
+
+func (b *bank) resume(force bool) error {
+	_, err := payout.ResumeRails(context.Background(), b.db, db.Caller{}, force)
+	return err
+}
+
+func TestARestoredStoreAsksItsRailsBeforeItSends(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		ids := b.pay(number("0001"), number("0001"), number("0001"), number("0001"))
+		submitted := b.restore(map[string]rail.State{
+			payout.EndToEndID(ids[0], 1): rail.Completed, // sent after the moment of the archive
+			payout.EndToEndID(ids[1], 2): rail.Accepted,  // as well, after an attempt that never came
+			payout.EndToEndID(ids[2], 1): rail.Rejected,
+		})
+		if err := b.resume(false); !errors.Is(err, payout.ErrNotLookedUp) {
+			t.Errorf("resumed before anything was looked up: %v", err)
+		}
+		b.turn()
+		b.is(ids[0], "completed")
+		b.is(ids[1], "processing")
+		equal(t, "attempts", b.attempts(ids[1]), []string{"2 accepted"})
+		b.is(ids[2], "failed PROCESSING_FAILED")
+		b.is(ids[3], "pending")
+		if *submitted != 0 {
+			t.Errorf("%d payments were sent while the rails were stopped", *submitted)
+		}
+
+		if err := b.resume(false); err != nil {
+			t.Fatal(err)
+		}
+		b.turn()
+		b.is(ids[3], "completed")
+		if *submitted != 1 {
+			t.Errorf("%d payments were sent, want the one that no rail knew", *submitted)
+		}
+	})
+}
+
+func TestRailsStayStoppedUntilEveryPayoutIsAnsweredFor(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("0001"))[0]
+		submitted := b.restore(nil)
+		b.line.lookUp = func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error) {
+			return nil, errors.New("the bank is closed")
+		}
+		b.turn()
+		if err := b.resume(false); !errors.Is(err, payout.ErrNotLookedUp) {
+			t.Errorf("resumed while the bank could not be asked: %v", err)
+		}
+		b.is(id, "pending")
+		if err := b.resume(true); err != nil {
+			t.Errorf("with force: %v", err)
+		}
+		b.turn()
+		if b.is(id, "completed"); *submitted != 1 {
+			t.Errorf("sent %d times", *submitted)
+		}
+	})
+}
+
+func TestAProcessingPayoutIsAnsweredForByItsAttempt(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("0001"))[0]
+		b.line.submit = func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error) {
+			return nil, errors.New("no answer")
+		}
+		if _, err := b.Turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "attempts", b.attempts(id), []string{"1 unknown"})
+		submitted := b.restore(map[string]rail.State{
+			payout.EndToEndID(id, 1): rail.NeverCame, // and was followed by another
+			payout.EndToEndID(id, 2): rail.Completed,
+		})
+		b.turn()
+		b.is(id, "completed")
+		equal(t, "attempts", b.attempts(id), []string{"1 never_came", "2 completed"})
+		if err := b.resume(false); err != nil || *submitted != 0 {
+			t.Errorf("%v, and %d were sent", err, *submitted)
+		}
+	})
+}
+
+func TestAPayoutThatWaitedForApprovalAndWasSentCannotBeSentAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		id := o.pay("usr_a", 1)
+		o.is(id, "initiated")
+		submitted := o.restore(map[string]rail.State{payout.EndToEndID(id, 1): rail.Completed})
+		o.turn()
+		o.is(id, "initiated contradicted")
+		if err := o.resume(false); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.approve("usr_b", id); err == nil {
+			t.Error("it was approved")
+		}
+		o.turn()
+		if *submitted != 0 {
+			t.Errorf("%d were sent", *submitted)
+		}
+	})
+}
+
+// Whatever people do while the rails are stopped, a payout that a bank has is not sent again.
+func TestWhatPeopleChangeWhileRailsAreStoppedIsStillLookedUp(t *testing.T) {
+	for name, change := range map[string]func(o *office, id string) error{
+		"approved":   func(o *office, id string) error { return o.approve("usr_b", id) },
+		"rejected":   func(o *office, id string) error { return o.reject("usr_b", id) },
+		"left as is": func(*office, string) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				o := openOffice(openBank(t, store))
+				id := o.pay("usr_a", 1)
+				submitted := o.restore(map[string]rail.State{payout.EndToEndID(id, 1): rail.Completed})
+				if err := change(o, id); err != nil {
+					t.Fatal(err)
+				}
+				o.turn()
+				if err := o.resume(false); err != nil {
+					t.Fatal(err)
+				}
+				o.turn()
+				if *submitted != 0 {
+					t.Errorf("%d were sent", *submitted)
+				}
+				want := map[string]string{"approved": "completed", "rejected": "cancelled contradicted", "left as is": "initiated contradicted"}[name]
+				o.is(id, want)
+			})
+		})
+	}
+}
+
+func TestAFailedPayoutThatWasRetriedAfterTheArchiveIsNotRetriedAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9001"))[0]
+		b.turn()
+		submitted := b.restore(map[string]rail.State{payout.EndToEndID(id, 2): rail.Completed})
+		b.turn()
+		if err := b.resume(false); err != nil {
+			t.Fatal(err)
+		}
+		b.write(func(tx *db.Tx) error {
+			_, _ = payout.RetryFailed(tx, id) // whether it is refused now or not sent later
+			return nil
+		})
+		b.turn()
+		if *submitted != 0 {
+			t.Errorf("%d were sent", *submitted)
+		}
+	})
+}

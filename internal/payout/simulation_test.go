@@ -1,0 +1,218 @@
+package payout_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"bursar/api"
+	"bursar/internal/config"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/ledger"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+	"bursar/internal/server/servertest"
+)
+
+const (
+	simulatedServices = "/v2/simulations/services/"
+	health            = payouts + "/health/"
+)
+
+// simulate says how a service is from now on in the sandbox of a workspace.
+func simulate(x *servertest.Tenant, service, status string) {
+	x.Owner.T().Helper()
+	x.Owner.Post(simulatedServices+service, body{"workspace_id": x.WorkspaceID, "status": status}).OK()
+}
+
+// healthy demands how a service is, and how many payouts wait for it.
+func healthy(c *servertest.Client, query, status string, waiting int64) {
+	c.T().Helper()
+	if got := servertest.Decoded[api.ServiceHealth](c.Get(health + query)); got.Status != status || got.QueueDepth != waiting {
+		c.T().Errorf("%s is %s and %d wait, want %s and %d", query, got.Status, got.QueueDepth, status, waiting)
+	}
+}
+
+// valid demands whether a payout would be made.
+func valid(c *servertest.Client, account string, want bool) {
+	c.T().Helper()
+	if got := servertest.Decoded[api.PayoutRehearsal](c.Post(payouts+"/validate", request(account, 100))); got.Valid != want {
+		c.T().Errorf("the rehearsal says %+v", got)
+	}
+}
+
+func TestWhatIsDownInAWorkspaceIsUpInAnother(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for service, code := range map[string]string{"instapay": "RAIL_UNAVAILABLE", "simulator": "RAIL_UNAVAILABLE", bpi: "BANK_UNAVAILABLE"} {
+			a, b := n.Tenant(t), n.Tenant(t)
+			from, other := a.Account(100_000), b.Account(100_000)
+			waits := pay(a.Owner, from, 1_000)
+			simulate(a, service, "down")
+
+			a.Owner.Post(payouts, request(from, 1_000)).Fails(422, code)
+			valid(a.Owner, from, false)
+			valid(b.Owner, other, true)
+			goes := pay(b.Owner, other, 1_000)
+			n.RunPayouts(t)
+			state(a.Owner, waits, "pending")
+			state(b.Owner, goes, "completed")
+
+			for _, query := range []string{"", "?workspace_id=" + a.WorkspaceID} {
+				healthy(a.Owner, service+query, "down", 1)
+			}
+			for _, query := range []string{"", "?workspace_id=" + b.WorkspaceID} {
+				healthy(b.Owner, service+query, "up", 0)
+			}
+			if service == "simulator" {
+				healthy(a.Owner, "instapay", "down", 1)
+				healthy(b.Owner, "instapay", "up", 0)
+			}
+			simulate(b, service, "up") // which changes nothing for the other one
+			healthy(a.Owner, service, "down", 1)
+			simulate(a, service, "up")
+			n.RunPayouts(t)
+			state(a.Owner, waits, "completed")
+			healthy(a.Owner, service, "up", 0)
+		}
+	})
+}
+
+func TestWithoutAWorkspaceAServiceIsAsItIsWhereItIsWorst(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		a := n.Tenant(t)
+		b := *a
+		b.WorkspaceID = a.Owner.Post("/v1/workspaces", body{"name": "Other", "organization_id": a.OrganizationID}).OK().Text("id")
+		inB := b.Member("viewer")
+		for _, c := range []struct{ inA, inB, worst string }{
+			{"down", "degraded", "down"}, {"up", "degraded", "degraded"}, {"degraded", "down", "down"}, {"degraded", "up", "degraded"}, {"up", "up", "up"},
+		} {
+			simulate(a, "instapay", c.inA)
+			simulate(&b, "instapay", c.inB)
+			healthy(a.Owner, "instapay", c.worst, 0)
+			healthy(a.Owner, "instapay?workspace_id="+a.WorkspaceID, c.inA, 0)
+			healthy(a.Owner, "instapay?workspace_id="+b.WorkspaceID, c.inB, 0)
+			healthy(inB, "instapay", c.inB, 0)
+		}
+	})
+}
+
+func TestStrangersNeitherSeeNorChangeTheSandboxOfAWorkspace(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		a, b := n.Tenant(t), n.Tenant(t)
+		inA, down := "?workspace_id="+a.WorkspaceID, body{"workspace_id": a.WorkspaceID, "status": "down"}
+		robotOf := func(x *servertest.Tenant) []string {
+			by := db.Caller{}
+			by.ID = x.Owner.UserID
+			id, secret, err := n.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Robot", "admin")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []string{"Authorization", servertest.Basic(id, secret)}
+		}
+		robot, own, foreign := n.Stranger(t), robotOf(a), robotOf(b)
+		b.Owner.Get(health+"instapay"+inA).Fails(404, "RESOURCE_NOT_FOUND")
+		b.Owner.Post(simulatedServices+"instapay", down).Fails(404, "RESOURCE_NOT_FOUND")
+		robot.Do("GET", health+"instapay"+inA, nil, foreign...).Fails(404, "RESOURCE_NOT_FOUND")
+		robot.Do("POST", simulatedServices+"instapay", down, foreign...).Fails(404, "RESOURCE_NOT_FOUND")
+		a.Owner.Post(simulatedServices+"instapay", body{"status": "down"}).Invalid("workspace_id")
+		viewer := a.Member("viewer")
+		viewer.Post(simulatedServices+"instapay", down).Fails(403, "FORBIDDEN")
+		healthy(viewer, "instapay"+inA, "up", 0)
+
+		// A client without a workspace means its own.
+		robot.Do("POST", simulatedServices+"instapay", body{"status": "down"}, foreign...).OK()
+		healthy(a.Owner, "instapay", "up", 0)
+		healthy(b.Owner, "instapay", "down", 0)
+		robot.Do("POST", simulatedServices+"instapay", body{"status": "degraded"}, own...).OK()
+		for _, query := range []string{"", inA} {
+			if got := robot.Do("GET", health+"instapay"+query, nil, own...).OK().Text("status"); got != "degraded" {
+				t.Errorf("the client sees that it is %s", got)
+			}
+		}
+		row := a.Owner.Get("/v1/audit?workspace_id=" + a.WorkspaceID).OK().LastRow("rail.service.driven")
+		if row["resource_id"] != "instapay" {
+			t.Errorf("the log says %v", row)
+		}
+	})
+}
+
+// A rail that has the name of one of the sandbox and carries real money is another one.
+func TestWhatIsDownInTheSandboxIsUpForLiveAccounts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		folder := t.TempDir()
+		file := filepath.Join(folder, "rails.json")
+		text := fmt.Sprintf(`{"connectors": {"ourbank": {"kind": "iso20022", "settings": {"folder": %q, "debtor_name": "Bursar", "debtor_account": "001234567890",
+			"debtor_bank": "BOPIPHMMXXX", "final": "ACSC"}}},
+			"rails": [{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`, folder)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := servertest.Start(t, store, func(c *config.Serve) { c.Rails = file })
+		x := n.Tenant(t)
+		var live string
+		put(t, n, func(tx *db.Tx) error {
+			a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
+			if err == nil {
+				live = a.ID
+				_, _, err = ledger.Deposit(tx, a, 100_000, api.DepositFromOperator, "", true)
+			}
+			return err
+		})
+		for _, service := range []string{"instapay", "simulator", bpi} {
+			simulate(x, service, "down")
+		}
+		valid(x.Owner, live, true)
+		id := pay(x.Owner, live, 1_000)
+		healthy(x.Owner, "instapay", "up", 1)
+		healthy(x.Owner, "instapay?mode=live&workspace_id="+x.WorkspaceID, "up", 1)
+		healthy(x.Owner, "instapay?mode=sandbox", "down", 0)
+		n.RunPayouts(t)
+		state(x.Owner, id, "processing")
+	})
+}
+
+// More payouts of a workspace wait than one claim takes, and all of them were due before.
+func TestPayoutsThatWaitInAWorkspaceHoldUpNoOther(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		numbers := make([]string, 501)
+		for i := range numbers {
+			numbers[i] = number("0001")
+		}
+		held := b.pay(numbers...)
+		var id string
+		if err := b.vault.Ready(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		b.clock.advance(1)
+		b.write(func(tx *db.Tx) error {
+			if err := rail.SetSimulated(tx, "ws_1", "instapay", rail.Down, ""); err != nil {
+				return err
+			}
+			if err := tx.Exec(`INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at) VALUES ('ws_2', 2, 'org_1', 'Two', 'two', 0, 0)`); err != nil {
+				return err
+			}
+			a, err := ledger.NewAccount(tx, "ws_2", "Payroll", "PHP", api.ModeSandbox)
+			if err != nil {
+				return err
+			}
+			if _, _, err = ledger.Deposit(tx, a, amount, api.DepositFromSimulation, "", true); err != nil {
+				return err
+			}
+			ids, err := payout.PutPending(tx, b.vault, a, 2, "instapay", amount, number("0001"))
+			id = ids[0]
+			return err
+		})
+		b.turn()
+		b.is(id, "completed")
+		b.is(held[0], "pending")
+		b.is(held[500], "pending")
+		b.write(func(tx *db.Tx) error { return rail.SetSimulated(tx, "ws_1", "instapay", rail.Up, "") })
+		b.turn()
+		b.is(held[0], "completed")
+		b.is(held[500], "completed")
+	})
+}
