@@ -47,7 +47,7 @@ func measure(ctx context.Context, o options, out, log io.Writer) (err error) {
 		return err
 	}
 	all := &run.Run{
-		Sizes: o.sizes, Repeats: o.repeats, Mixed: o.mixed, Only: o.works,
+		Sizes: o.sizes, Repeats: o.repeats, Mixed: o.mixed, Settle: o.settle, Only: o.works,
 		Subjects: subjects, Log: say, Closed: wrk, Open: load.NewOpen(runs), Runs: runs,
 	}
 	defer all.Stop()

@@ -18,6 +18,7 @@ import (
 type options struct {
 	repeats  int
 	mixed    time.Duration
+	settle   time.Duration
 	rows     string
 	only     string
 	subjects string
@@ -49,6 +50,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	flags.SetOutput(log)
 	flags.IntVar(&o.repeats, "repeats", 3, "number of `times` that each workload is measured")
 	flags.DurationVar(&o.mixed, "mixed", 45*time.Second, "`duration` of the mixed load on Bursar on SQLite; the others take less")
+	flags.DurationVar(&o.settle, "settle", 2*time.Second, "`duration` from the start of the servers to the first measurement; a filled audit log is sequenced meanwhile, some minutes for ten million rows")
 	flags.StringVar(&o.rows, "rows", "1000,100000,1000000", "`sizes` of the stores, small to large; with two, the large one is left out")
 	flags.StringVar(&o.only, "only", "", "measure only workloads whose name matches this `regexp`, such as ^list/100000")
 	flags.StringVar(&o.subjects, "subjects", "", "measure only subjects whose name matches this `regexp`, such as ^bursar|^bare")

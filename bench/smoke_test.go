@@ -43,7 +43,7 @@ func TestARunFromEndToEnd(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Skipped) > 0 || len(r.Subjects) != 3 { // with and without the tree of the audit log
+	if len(r.Skipped) > 0 || len(r.Subjects) != 4 { // with and without the tree of the audit log, and with a backup
 		t.Errorf("skipped: %q, subjects: %v", r.Skipped, r.Subjects)
 	}
 	for _, workload := range []string{"whoami", "create/64", "import", "import/bare", "payout/one", "payout/many", "payout/bare",

@@ -23,6 +23,7 @@ func (o options) prepare(ctx context.Context, root, dir string, log func(string,
 	}{
 		{"bursar-sqlite", subject.BursarSQLite}, {"bursar-postgres", subject.BursarPostgres}, {"bare", subject.Bare},
 		{"bursar-sqlite-unsequenced", subject.Unsequenced(subject.BursarSQLite)}, {"bursar-postgres-unsequenced", subject.Unsequenced(subject.BursarPostgres)},
+		{"bursar-sqlite-backup", subject.WithBackup()},
 		{"pocketbase", subject.PocketBase}, {"pocketbase-full", subject.PocketBaseFull},
 		{"kratos-sqlite", subject.KratosSQLite}, {"kratos-postgres", subject.KratosPostgres},
 	} {

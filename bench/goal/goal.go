@@ -28,6 +28,7 @@ func Goals(r report.Report, sizes plan.Sizes) []report.Goal {
 	g.imports()
 	g.money()
 	g.sequenced()
+	g.backup()
 	g.kratos()
 	g.mixed()
 	g.bounds()
@@ -133,6 +134,13 @@ func (g *goals) money() {
 		g.atLeast(fmt.Sprintf("%s: balance and first postings of an account with %s postings against %s", e.title, plan.Number(g.sizes.Largest()), plan.Number(g.sizes.Small)), 0.8, grown...)
 	}
 	g.bound(report.AtLeast, "SQLite: payouts from the request to completed, through the simulator", 1000, "req/s", side{plan.PayoutThrough, sqlite})
+}
+
+// backup are the goals of the continuous backup.
+func (g *goals) backup() {
+	create := plan.Workload{Kind: plan.Create, Callers: plan.Callers}.Name()
+	g.atLeast("SQLite: POST /directory, 64 callers, with a continuous backup against without", 0.95,
+		pair{of: side{create, sqlite + "-backup"}, by: side{create, sqlite}})
 }
 
 // sequenced are the goals of the places in the audit log and of the tree over it.

@@ -124,7 +124,7 @@ func TestSpaceOnDiskIsShownBesidePocketBase(t *testing.T) {
 func TestGoalsWithoutMeasurementsAreNotMet(t *testing.T) {
 	for _, of := range []plan.Sizes{sizes(), {Small: 1000, Main: 100_000}} {
 		goals := Goals(report.Report{}, of)
-		if len(goals) != 45 {
+		if len(goals) != 46 {
 			t.Errorf("%d goals", len(goals))
 		}
 		for _, g := range goals {

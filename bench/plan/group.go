@@ -60,6 +60,7 @@ func Groups(s Sizes) []Group {
 		{Kind: Audit, Store: s.Largest(), Filter: "level", Callers: Callers},
 		{Kind: Audit, Store: s.Largest(), Filter: Counted, Callers: Callers},
 	}})
+	groups = append(groups, Group{sized(s, Read), true})
 	for _, w := range []Workload{
 		{Kind: Read, Callers: Callers},
 		{Kind: Token, Callers: Callers},
@@ -70,7 +71,7 @@ func Groups(s Sizes) []Group {
 		w.Store = s.Main
 		groups = append(groups, Group{Workloads: []Workload{w}})
 	}
-	return append(groups, Group{Workloads: []Workload{
+	return append(groups, Group{Workloads: sized(s, Create)}, Group{Workloads: []Workload{
 		{Kind: Payout, Filter: FromOne, Callers: Callers},
 		{Kind: Payout, Filter: FromMany, Callers: Callers},
 		{Kind: Payout, Filter: BareRows, Callers: Callers},
@@ -90,6 +91,14 @@ func lists(s Sizes, filter string) []Workload {
 	if s.Large > 0 {
 		add(List, s.Large)
 		add(Deep, s.Large)
+	}
+	return out
+}
+
+// sized are the same requests to the store of each size.
+func sized(s Sizes, kind Kind) (out []Workload) {
+	for _, size := range s.All() {
+		out = append(out, Workload{Kind: kind, Store: size, Filter: Sized, Callers: Callers})
 	}
 	return out
 }

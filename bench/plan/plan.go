@@ -59,6 +59,9 @@ const (
 	Plain     = "plain"     // no filter, measured next to the filtered lists
 )
 
+// Sized is the variant of reads and creates that are measured on stores of all sizes.
+const Sized = "sized"
+
 // Variants of the creation of payouts.
 const (
 	FromOne  = "one"  // account
@@ -114,6 +117,9 @@ func (w Workload) Money() string {
 
 // Name identifies the workload in results.json and on the command line: kind/rows/filter.
 func (w Workload) Name() string {
+	if w.Filter == Sized {
+		return Sized + "/" + string(w.Kind) + "/" + strconv.Itoa(w.Store)
+	}
 	parts := []string{string(w.Kind)}
 	if w.Rows() > 0 {
 		parts = append(parts, strconv.Itoa(w.Rows()))
@@ -143,6 +149,11 @@ func (w Workload) Before() int {
 
 // Title is the workload in words.
 func (w Workload) Title() string {
+	if w.Filter == Sized {
+		whole := w
+		whole.Filter = ""
+		return whole.Title() + ", " + Number(w.Store) + " rows"
+	}
 	switch w.Kind {
 	case WhoAmI:
 		return "Who am I"

@@ -18,7 +18,7 @@ func TestNamesAndTitlesAreUnique(t *testing.T) {
 	for _, name := range []string{
 		"whoami", "list/100000", "list/1000/plain", "list/100000/type", "list/1000000/tag", "deep/100000", "deep/100000/plain", "deep/1000000/status", "audit/1000000",
 		"audit/1000000/resource_id", "create/1", "create/64", "update", "read", "token", "payout/one", "payout/many", "payout/bare",
-		"balance/1000", "balance/1000000", "postings/1000", "postings/1000000",
+		"sized/read/1000", "sized/create/1000000", "balance/1000", "balance/1000000", "postings/1000", "postings/1000000",
 	} {
 		if !names[name] {
 			t.Errorf("%s is not in the plan", name)

@@ -56,7 +56,7 @@ type section struct{ prefix, title string }
 func sections() []section {
 	return []section{
 		{"whoami", "Who am I"}, {"list", "List"}, {"deep", "Deep page"}, {"create", "Create"}, {"update", "Update"}, {"import", "Import of a file"}, {"payout", "Payouts"}, {"balance", "Balances"}, {"postings", "Postings"},
-		{"read", "Single read"}, {"audit", "Audit log"}, {"delay", "From an action to the audit log, p99 under full load"}, {"token", "Key exchange"}, {"mixed", "Mixed load"},
+		{"read", "Single read"}, {"sized", "Reads and creates by the size of the store"}, {"audit", "Audit log"}, {"delay", "From an action to the audit log, p99 under full load"}, {"token", "Key exchange"}, {"mixed", "Mixed load"},
 		{"start", "Start to first answer"}, {"memory", "Memory"}, {"size", "Size of the binary"}, {"disk", "Space on disk"},
 	}
 }

@@ -23,6 +23,9 @@ func (r *Run) fill(ctx context.Context) error {
 	var all []*filling
 	for _, s := range r.Subjects {
 		for _, store := range s.Stores {
+			if store.Money != "" && !r.needs(store.Money) {
+				continue
+			}
 			all = append(all, &filling{of: s, store: store})
 		}
 	}
@@ -50,6 +53,19 @@ func (r *Run) fill(ctx context.Context) error {
 	return nil
 }
 
+// needs reports whether anything that is wanted is measured on a store of accounts. One with ten
+// million postings takes minutes to fill.
+func (r *Run) needs(money string) bool {
+	for _, group := range plan.Groups(r.Sizes) {
+		for _, w := range group.Workloads {
+			if w.Money() == money && r.wanted(w.Name()) {
+				return true
+			}
+		}
+	}
+	return money == plan.PayoutStore && r.wanted(plan.PayoutThrough)
+}
+
 // start starts all servers and reads their memory when they are idle.
 func (r *Run) start(ctx context.Context) error {
 	for _, s := range slices.Clone(r.Subjects) {
@@ -63,13 +79,14 @@ func (r *Run) start(ctx context.Context) error {
 			}
 		}
 	}
-	if !r.wanted(plan.MemoryIdle) {
-		return nil
-	}
+	r.Log("waiting %v for the servers to settle", r.Settle)
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(settleTime):
+	case <-time.After(r.Settle):
+	}
+	if !r.wanted(plan.MemoryIdle) {
+		return nil
 	}
 	for _, s := range r.Subjects {
 		server, ok := s.WithEntries(r.Sizes.Main)
@@ -81,7 +98,7 @@ func (r *Run) start(ctx context.Context) error {
 			r.skip("%s, memory: %v", s.Title, err)
 			continue
 		}
-		r.add(plan.MemoryIdle, "Idle, two seconds after the start", s, "MiB", mebibytes(memory.Now))
+		r.add(plan.MemoryIdle, "Idle, before the first measurement", s, "MiB", mebibytes(memory.Now))
 	}
 	return nil
 }

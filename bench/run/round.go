@@ -15,7 +15,6 @@ const (
 	warmup     = 200 * time.Millisecond // before the first repeat
 	shortTurns = 2                      // turns that replace one repeat in groups of short turns
 	slowFactor = 3                      // for workloads whose answers may take seconds
-	settleTime = 2 * time.Second        // from the start of the servers until they are idle
 	peakTime   = 2 * time.Second        // to find the highest rate of the mixed load
 )
 

@@ -19,6 +19,7 @@ type Run struct {
 	Sizes    plan.Sizes
 	Repeats  int            // of each measurement
 	Mixed    time.Duration  // duration of the mixed load
+	Settle   time.Duration  // from the start of the servers until they are idle
 	Only     *regexp.Regexp // names of workloads; nil is all
 	Subjects []*subject.Subject
 	Log      func(format string, args ...any)

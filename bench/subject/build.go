@@ -22,13 +22,13 @@ type Setup struct {
 	Sizes    plan.Sizes
 	Postgres *Postgres // nil if it is not installed
 
-	unsequenced bool // see Unsequenced
+	variant string // of the product; empty for the product itself
 }
 
 // build compiles a program into a folder, unless it is there and up to date. Only programs
 // with a tag use cgo.
 func build(ctx context.Context, source, pkg, tag, path string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", tag, "-o", path, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-tags", tag, "-o", path, pkg)
 	cmd.Dir, cmd.Env = source, append(os.Environ(), "CGO_ENABLED=0")
 	if tag != "" {
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")

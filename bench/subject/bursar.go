@@ -48,20 +48,35 @@ func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
 	return s, err
 }
 
-// Unsequenced is the product on one of its databases without places in the audit log and
-// without the tree over it, which shows what they cost. It only creates.
+// The variants of the product that show what something costs.
+const (
+	unsequenced = "unsequenced" // without places in the audit log and without the tree over it
+	backup      = "backup"      // with a continuous backup into a folder
+)
+
+// Unsequenced is the product on one of its databases without the audit log's tree.
 func Unsequenced(of func(context.Context, Setup) (*Subject, error)) func(context.Context, Setup) (*Subject, error) {
+	return variant(unsequenced, "without the audit log's tree", of)
+}
+
+// WithBackup is the product on its embedded store with a continuous backup.
+func WithBackup() func(context.Context, Setup) (*Subject, error) {
+	return variant(backup, "with a continuous backup", BursarSQLite)
+}
+
+// variant only creates.
+func variant(name, title string, of func(context.Context, Setup) (*Subject, error)) func(context.Context, Setup) (*Subject, error) {
 	return func(ctx context.Context, setup Setup) (*Subject, error) {
-		setup.unsequenced = true
-		setup.Dir = filepath.Join(setup.Dir, "unsequenced")
+		setup.variant = name
+		setup.Dir = filepath.Join(setup.Dir, name)
 		setup.Sizes = plan.Sizes{Main: setup.Sizes.Main}
 		if err := os.MkdirAll(setup.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make a folder for the stores: %w", err)
 		}
 		s, err := of(ctx, setup)
 		if s != nil {
-			s.Name += "-unsequenced"
-			s.Title += " without the audit log's tree"
+			s.Name += "-" + name
+			s.Title += " " + title
 			s.Import = nil
 		}
 		return s, err
@@ -78,7 +93,7 @@ func (s *Subject) addStores(ctx context.Context, setup Setup, make func(ctx cont
 			if err != nil {
 				return nil, err
 			}
-			b.unsequenced = setup.unsequenced
+			b.variant = setup.variant
 			return b.server()
 		}})
 	}
@@ -96,8 +111,8 @@ type bursar struct {
 	token  string
 	deep   map[string]string // cursors of deep pages, by filter
 
-	auditKey    []string // the flag that names the key of the audit log, and its value
-	unsequenced bool
+	auditKey []string // the flag that names the key of the audit log, and its value
+	variant  string
 }
 
 func newSQLiteStore(ctx context.Context, binary, dir string, size int) (*bursar, error) {
@@ -195,8 +210,11 @@ func (b *bursar) server() (*Server, error) {
 	}
 	b.base = "http://" + address
 	args := slices.Concat([]string{"serve", "--listen", address, "--rate-limit", "off"}, b.store, b.auditKey)
-	if b.unsequenced {
+	switch b.variant {
+	case unsequenced:
 		args = append(args, "--audit-unsequenced")
+	case backup:
+		args = append(args, "--backup", b.store[1]+"-backup")
 	}
 	return &Server{
 		Size: b.plan.Entries, Logs: b.plan.Entries, Bytes: b.bytes, client: b, probe: Probe{URL: b.base + "/healthz"},

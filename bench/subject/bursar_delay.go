@@ -15,7 +15,7 @@ import (
 // Follows reports whether the server has an audit log that can be followed.
 func (s *Server) Follows() bool {
 	b, ok := s.client.(*bursar)
-	return ok && !b.unsequenced
+	return ok && b.variant == ""
 }
 
 // Delays returns the 99th percentile, in milliseconds, of how long the actions of a load take

@@ -68,7 +68,7 @@ func (b *bursar) build(ctx context.Context, w plan.Workload) (base string, reque
 	one := func(r load.Request) (string, []load.Request, bool, error) {
 		return b.base, []load.Request{r}, true, nil
 	}
-	if b.unsequenced && (w.Kind != plan.Create || w.Callers != plan.Callers) {
+	if b.variant != "" && (w.Kind != plan.Create || w.Callers != plan.Callers) {
 		return "", nil, false, nil
 	}
 	switch w.Kind {

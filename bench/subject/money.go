@@ -34,7 +34,7 @@ const BarePayoutsCommand = "serve-bare-payouts"
 
 // addMoney adds the stores on which money is measured.
 func (s *Subject) addMoney(setup Setup, fresh func(context.Context) (*bursar, error)) {
-	if setup.unsequenced {
+	if setup.variant != "" {
 		return
 	}
 	for _, store := range []struct {
@@ -44,7 +44,7 @@ func (s *Subject) addMoney(setup Setup, fresh func(context.Context) (*bursar, er
 	}{
 		{plan.PayoutStore, 0, (*money).forPayouts}, {plan.BareStore, 0, (*money).forBare}, {plan.StatementStore, setup.Sizes.Largest(), (*money).forStatements},
 	} {
-		s.Stores = append(s.Stores, Store{Rows: store.rows, Fill: func(ctx context.Context) (*Server, error) {
+		s.Stores = append(s.Stores, Store{Rows: store.rows, Money: store.of, Fill: func(ctx context.Context) (*Server, error) {
 			b, err := fresh(ctx)
 			if err != nil {
 				return nil, err

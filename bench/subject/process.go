@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,13 +136,18 @@ func call(ctx context.Context, client *http.Client, method, address string, head
 	return decode(answer, into, method+" "+address)
 }
 
-// freeAddress returns an address that nobody listens on. Its port is below those that kernels
+// freeAddress returns an address that nobody listens on, and that no other server is going to, though all
+// addresses are chosen before the first server starts. Its port is below those that kernels
 // give to outgoing connections, so that none of them takes it before the server does.
 func freeAddress() (string, error) {
 	const first, count, attempts = 20000, 12000, 100
 	var refused error
 	for range attempts {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(count)))
+		host := "127.0.0.1"
+		if runtime.GOOS == "linux" { // where all of 127.0.0.0/8 is this machine
+			host = fmt.Sprintf("127.%d.%d.%d", rand.IntN(255), rand.IntN(255), 1+rand.IntN(254))
+		}
+		address := net.JoinHostPort(host, strconv.Itoa(first+rand.IntN(count)))
 		listener, err := net.Listen("tcp", address)
 		if err == nil {
 			return address, listener.Close()

@@ -30,8 +30,9 @@ type Subject struct {
 
 // Store is a store to fill. Stores may be filled concurrently.
 type Store struct {
-	Rows int // rows of all kinds; stores with many are filled first
-	Fill func(ctx context.Context) (*Server, error)
+	Rows  int    // rows of all kinds; stores with many are filled first
+	Money string // what it is for if it is one of accounts
+	Fill  func(ctx context.Context) (*Server, error)
 }
 
 // Server is a program over one store.

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/internal/auditlog"
+	"bursar/internal/backup"
+	"bursar/internal/backup/continuous"
 	"bursar/internal/cli/term"
 	"bursar/internal/config"
 	"bursar/internal/db"
@@ -86,11 +88,26 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	}
 	store := settings.Store.DB()
 	store.Server = true
+	store.ReadURL = settings.DatabaseReadURL
+	store.OnReplica = func(err error) {
+		if err == nil {
+			log.Info("the replica serves lists")
+			return
+		}
+		log.Warn("the primary serves all lists, because the replica cannot", "error", err.Error())
+	}
 	d, err := openStore(ctx, store)
 	if err != nil {
 		return err
 	}
-	defer func() { err = hintStore(errors.Join(err, d.Close())) }()
+	closeStore := d.Close
+	defer func() { err = hintStore(errors.Join(err, closeStore())) }()
+	var ship *continuous.Shipper
+	if settings.Backup != "" {
+		if ship, closeStore, err = startBackup(ctx, t, d, settings, log); err != nil {
+			return err
+		}
+	}
 	listener, err := listen(settings.Listen)
 	if err != nil {
 		return err
@@ -110,6 +127,9 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	srv, err := server.New(ctx, d, openVault(d, settings.Store, t.Out), settings, log)
 	if err != nil {
 		return err
+	}
+	if ship != nil {
+		srv.ShowBackup(ship.Status)
 	}
 	if _, err := fmt.Fprint(t.Out, keyMade); err != nil {
 		return err
@@ -142,7 +162,50 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 		defer stop()
 	}
 	log.Info("listening", "address", listener.Addr().String(), "public_url", settings.PublicURL)
-	return srv.Serve(ctx, listener, settings.DrainTimeout)
+	return srv.Serve(ctx, listener, settings.DrainDelay, settings.DrainTimeout)
+}
+
+// finishTimeout bounds how long a server that stops sends what its backup does not have yet. The rest is sent after
+// the next start.
+const finishTimeout = 10 * time.Second
+
+// startBackup ships what the store commits until the store is closed, by the function that it returns. If it fails,
+// that function closes the store alone.
+func startBackup(ctx context.Context, t Terminal, d *db.DB, settings config.Serve, log *server.Log) (*continuous.Shipper, func() error, error) {
+	recipients, err := backup.Recipients(settings.BackupRecipients)
+	if err != nil {
+		return nil, d.Close, term.Usagef("--backup-recipient: %w", err)
+	}
+	target, err := continuous.Open(settings.Backup, t.Env)
+	if err != nil {
+		return nil, d.Close, term.Usagef("--backup: %w", err)
+	}
+	ship, err := continuous.Start(continuous.Config{Store: d.Embedded(), Dir: settings.Data, Target: target, Recipients: recipients, Log: log.Logger})
+	if err != nil {
+		return nil, d.Close, fmt.Errorf("start the backup: %w", err)
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // it goes on while requests are answered
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ship.Run(running)
+	}()
+	return ship, func() error {
+		stop()
+		finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+		defer cancel()
+		select {
+		case <-done:
+		case <-finishing.Done(): // such as a file system that hangs
+			log.Warn("the backup does not answer, and gets the last changes after the next start")
+			return d.Close()
+		}
+		err := d.Close()
+		if err := ship.Finish(finishing); err != nil {
+			log.Warn("the backup does not have the last changes yet, and gets them after the next start", "error", err)
+		}
+		return err
+	}, nil
 }
 
 func listen(address string) (net.Listener, error) {

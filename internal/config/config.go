@@ -31,6 +31,7 @@ type Store struct {
 // Serve holds the settings of a server.
 type Serve struct {
 	Store
+	DatabaseReadURL  string
 	Listen           string
 	TLSCert          string
 	TLSKey           string
@@ -51,7 +52,10 @@ type Serve struct {
 	Audit            Audit
 	ScreeningCommand string
 	ScreeningURL     string
+	DrainDelay       time.Duration
 	DrainTimeout     time.Duration
+	Backup           string
+	BackupRecipients []string
 	Rails            string
 	Holidays         string
 	// AuditRetentionMinDays is the fewest days that an organization may keep its audit log.
@@ -110,6 +114,7 @@ func (a *Audit) BindCheckpoint(flags *pflag.FlagSet) {
 // BindServe adds the flags of a server.
 func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	s.BindStore(flags)
+	flags.StringVar(&s.DatabaseReadURL, "database-read-url", "", "standby of that PostgreSQL, which may serve lists; see docs/scale.md [BURSAR_DATABASE_READ_URL]")
 	flags.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "address to listen on [BURSAR_LISTEN]")
 	flags.StringVar(&s.TLSCert, "tls-cert", "", "file with the certificate chain for TLS, in PEM; read again when it changes [BURSAR_TLS_CERT]")
 	flags.StringVar(&s.TLSKey, "tls-key", "", "file with the private key of the certificate, in PEM [BURSAR_TLS_KEY]")
@@ -143,7 +148,10 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Holidays, "holidays", "", "file with holidays that are not in the built-in table, such as '2026-12-24 Christmas Eve', or that are none after all, such as '-2026-12-24' [BURSAR_HOLIDAYS]")
 	flags.StringVar(&s.ScreeningCommand, "screening-command", "", "program that gets each payout as JSON and prints whether to allow, hold or deny it [BURSAR_SCREENING_COMMAND]")
 	flags.StringVar(&s.ScreeningURL, "screening-url", "", "address that gets the same by POST and answers the same [BURSAR_SCREENING_URL]")
+	flags.DurationVar(&s.DrainDelay, "drain-delay", time.Second, "how long the server still takes requests when it stops, while /readyz says so; longer than your load balancer takes to notice [BURSAR_DRAIN_DELAY]")
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
+	flags.StringVar(&s.Backup, "backup", "", "copy the embedded store there all the time: a folder, or s3://bucket/prefix, for which the variables of the tools of AWS are read [BURSAR_BACKUP]")
+	flags.StringSliceVar(&s.BackupRecipients, "backup-recipient", nil, "public key of age that can read the backup, which is not encrypted without; can be repeated [BURSAR_BACKUP_RECIPIENT]")
 	flags.IntVar(&s.AuditRetentionMinDays, "audit-retention-min-days", 365, "fewest days after which an organization may have its audit log erased [BURSAR_AUDIT_RETENTION_MIN_DAYS]")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error [BURSAR_LOG_LEVEL]")
 	flags.StringVar(&s.Pprof, "pprof", "", "loopback address on which to serve profiles to go tool pprof, such as 127.0.0.1:6060 [BURSAR_PPROF]")
@@ -166,7 +174,7 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		if f.Changed || !ok || value == "" || failed != nil {
 			return
 		}
-		if folderGiven && f.Name == "database-url" {
+		if folderGiven && (f.Name == "database-url" || f.Name == "database-read-url") {
 			return // --data on the command line overrides BURSAR_DATABASE_URL
 		}
 		if err := flags.Set(f.Name, value); err != nil {
@@ -232,17 +240,28 @@ func (s *Serve) Check() error {
 		}
 		s.PublicURL = address
 	}
-	if s.DatabaseURL != "" {
-		u, err := url.Parse(s.DatabaseURL)
-		if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
-			return errors.New("--database-url must be an address such as postgres://user@host/database") // the value is not repeated, because it may contain a password
+	for flag, address := range map[string]string{"--database-url": s.DatabaseURL, "--database-read-url": s.DatabaseReadURL} {
+		if u, err := url.Parse(address); address != "" && (err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql")) {
+			return errors.New(flag + " must be an address such as postgres://user@host/database") // the value is not repeated, because it may contain a password
 		}
+	}
+	if s.DatabaseReadURL != "" && s.DatabaseURL == "" {
+		return errors.New("--database-read-url needs --database-url: the embedded database has no standby")
 	}
 	if err := s.checkListeners(); err != nil {
 		return err
 	}
 	if err := s.checkTLS(); err != nil {
 		return err
+	}
+	if s.Backup != "" && s.DatabaseURL != "" {
+		return errors.New("--backup is for an embedded store: PostgreSQL has its own, as docs/operating.md tells")
+	}
+	if len(s.BackupRecipients) > 0 && s.Backup == "" {
+		return errors.New("--backup-recipient needs --backup")
+	}
+	if s.DrainDelay < 0 {
+		return errors.New("--drain-delay must not be negative")
 	}
 	if s.DrainTimeout < 0 {
 		return errors.New("--drain-timeout must not be negative")

@@ -49,6 +49,7 @@ func TestDefaults(t *testing.T) {
 		WebSessionTTL:    12 * time.Hour,
 		WebSessionIdle:   30 * time.Minute,
 		OIDC:             config.OIDC{Name: "your company"},
+		DrainDelay:       time.Second,
 		DrainTimeout:     30 * time.Second,
 
 		AuditRetentionMinDays: 365,
@@ -74,6 +75,7 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 	got := mustLoad(t, nil, map[string]string{
 		"BURSAR_DATA":               "/data",
 		"BURSAR_DATABASE_URL":       "postgres://db.internal/bursar",
+		"BURSAR_DATABASE_READ_URL":  "postgres://standby.internal/bursar",
 		"BURSAR_LISTEN":             "0.0.0.0:80",
 		"BURSAR_ACME_DOMAIN":        "pay.example.com,pay.example.org",
 		"BURSAR_ACME_EMAIL":         "ops@example.com",
@@ -95,6 +97,7 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		"BURSAR_OIDC_NAME":          "Example",
 		"BURSAR_SMTP_URL":           "smtp://mail.example.com",
 		"BURSAR_MAIL_FROM":          "bursar@example.com",
+		"BURSAR_DRAIN_DELAY":        "15s",
 		"BURSAR_DRAIN_TIMEOUT":      "3s",
 
 		"BURSAR_AUDIT_RETENTION_MIN_DAYS": "30",
@@ -103,8 +106,9 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		"BURSAR_PPROF":     "127.0.0.1:6060",
 	})
 	want := config.Serve{
-		Store:  config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"},
-		Listen: "0.0.0.0:80",
+		Store:           config.Store{Data: "/data", DatabaseURL: "postgres://db.internal/bursar"},
+		DatabaseReadURL: "postgres://standby.internal/bursar",
+		Listen:          "0.0.0.0:80",
 		ACME: config.ACME{
 			Domains: []string{"pay.example.com", "pay.example.org"}, Email: "ops@example.com",
 			DirectoryURL: "https://acme.example.com/directory", Cache: "/certificates",
@@ -122,6 +126,7 @@ func TestEveryFlagCanBeSetByItsVariable(t *testing.T) {
 		OIDC:             config.OIDC{Issuer: "https://id.example.com", ClientID: "bursar", ClientSecret: "s3cret", Name: "Example"},
 		SMTPURL:          "smtp://mail.example.com",
 		MailFrom:         "bursar@example.com",
+		DrainDelay:       15 * time.Second,
 		DrainTimeout:     3 * time.Second,
 
 		AuditRetentionMinDays: 30,
@@ -207,6 +212,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		"oidc-client-id":     {"bursar"},                 // without an issuer
 		"smtp-url":           {"smtp://mail.example.com", "http://mail.example.com", "mail.example.com"},
 		"mail-from":          {"bursar@example.com", "nonsense"},
+		"drain-delay":        {"-1s", "soon"},
 		"drain-timeout":      {"-1s", "soon"},
 		"metrics-listen":     {"nonsense", "127.0.0.1", "127.0.0.1:99999"},
 		"listen":             {"nonsense", "127.0.0.1", "127.0.0.1:notaport", "127.0.0.1:99999"},
@@ -262,5 +268,19 @@ func TestDatabaseURLWinsOverTheFolder(t *testing.T) {
 	s.DatabaseURL = ""
 	if got := s.DB(); cmp.Diff(db.Config{Dir: "/data"}, got) != "" {
 		t.Errorf("the store is %+v", got)
+	}
+}
+
+func TestAReplicaGoesWithPostgreSQL(t *testing.T) {
+	replica := map[string]string{"BURSAR_DATABASE_READ_URL": "postgres://standby.internal/bursar"}
+	if _, err := load(nil, replica); err == nil || !strings.Contains(err.Error(), "the embedded database has no standby") {
+		t.Errorf("without PostgreSQL: %v", err)
+	}
+	if got := mustLoad(t, []string{"--data", "/data"}, replica); got.DatabaseReadURL != "" {
+		t.Error("a folder on the command line does not override the replica of the environment")
+	}
+	_, err := load([]string{"--database-url", "postgres://db.internal/bursar", "--database-read-url", "mysql://me:hunter2@standby.internal/bursar"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "--database-read-url") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the address of another database: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
+	"bursar/internal/backup/continuous"
 	"bursar/internal/directory"
 	"bursar/internal/identity"
 	"bursar/internal/ledger"
@@ -61,7 +62,11 @@ type Console struct {
 	pages     pages
 	assets    assets
 	foreign   *http.CrossOriginProtection
+	backup    func() continuous.Status // nil if the server makes none
 }
+
+// ShowBackup lets the home page tell how the backup of the store is doing.
+func (c *Console) ShowBackup(status func() continuous.Status) { c.backup = status }
 
 // New loads templates and static files.
 func New(s Services, c Config) (*Console, error) {

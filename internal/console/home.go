@@ -97,6 +97,11 @@ func (c *Console) home(v *visit) error {
 	if page.Attention, err = c.troubles(v); err != nil {
 		return err
 	}
+	unsafe, err := c.backupTrouble(v)
+	if err != nil {
+		return err
+	}
+	page.Attention = append(unsafe, page.Attention...)
 	page.Attention = append(append(page.Attention, invitations(v, members)...), keys.unused(v)...)
 	if v.can(access.AuditRead) {
 		if err := c.homeActivity(v, &page); err != nil {

@@ -41,11 +41,9 @@ func TestNothingAnsweredIsLostWhenTheDatabaseIsKilled(t *testing.T) {
 	for range torture.Rounds(3, 100) {
 		end := l.begin(t, p.URL, true)
 		l.awaitTold(t, betweenCrash)
-		failed := l.failed.Load()
 		if err := cluster.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "a write fails", func() bool { return l.failed.Load() > failed })
 		if err := cluster.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}

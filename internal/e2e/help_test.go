@@ -83,8 +83,8 @@ var flagsOf = map[string][]string{
 	"limits remove": {"jq", "json", "workspace"},
 
 	"rails":        nil,
-	"rails health": {"jq", "json", "mode"},
-	"rails list":   {"csv", "jq", "json", "raw", "wide"},
+	"rails health": {"jq", "json", "mode", "workspace"},
+	"rails list":   {"csv", "jq", "json", "raw", "wide", "workspace"},
 
 	"institutions":      nil,
 	"institutions list": {"all", "csv", "jq", "json", "limit", "rail", "raw", "search", "wide"},
@@ -151,11 +151,16 @@ var flagsOf = map[string][]string{
 	"audit tail":                {"action", "actor", "follow", "jq", "json", "lines", "mine", "organization", "outcome", "resource", "resource-type", "since", "until", "workspace"},
 	"api":                       {"field", "header", "include", "input", "jq", "paginate", "raw-field", "workspace"},
 
-	"serve": {"acme-cache", "acme-directory-url", "acme-domain", "acme-email", "audit-checkpoint", "audit-key", "audit-mail", "audit-retention-min-days", "audit-witness", "data", "database-url", "device-session-ttl", "drain-timeout", "holidays", "http-listen", "insecure-http",
+	"serve": {"acme-cache", "acme-directory-url", "acme-domain", "acme-email", "audit-checkpoint", "audit-key", "audit-mail", "audit-retention-min-days", "audit-witness", "backup", "backup-recipient", "data", "database-read-url", "database-url", "device-session-ttl", "drain-delay", "drain-timeout", "holidays", "http-listen", "insecure-http",
 		"key-session-ttl", "listen", "log-level", "mail-from", "metrics-listen",
 		"oidc-client-id", "oidc-client-secret", "oidc-issuer", "oidc-name", "pprof", "public-url", "rails", "rate-limit", "screening-command", "screening-url", "smtp-url", "tls-cert", "tls-key",
 		"trusted-proxies", "vault-command", "vault-key", "web-session-idle", "web-session-ttl"},
 	"init":                  {"data", "database-url", "email", "json", "name", "organization", "public-url", "vault-command", "vault-key", "workspace"},
+	"backup":                {"data", "database-url", "json", "passphrase-file", "plain", "recipient", "to", "vault-command", "vault-key"},
+	"backup status":         {"from", "json", "max-age"},
+	"backup verify":         {"audit-key", "from", "identity", "json", "scratch"},
+	"restore":               {"at", "before", "check", "data", "database-url", "from", "identity", "json", "passphrase-file", "recovered", "to", "vault-command", "vault-key"},
+	"move":                  {"check", "from", "json", "to"},
 	"admin":                 nil,
 	"admin audit":           {"action", "address", "all", "csv", "data", "database-url", "jq", "json", "limit", "outcome", "raw", "since", "until", "vault-command", "vault-key", "wide"},
 	"admin audit erase":     {"data", "database-url", "entry", "json", "vault-command", "vault-key", "yes"},
@@ -181,6 +186,9 @@ var flagsOf = map[string][]string{
 	"admin ledger deposit":  {"data", "database-url", "json", "note", "vault-command", "vault-key"},
 	"admin ledger suspense": {"currency", "data", "database-url", "json", "vault-command", "vault-key"},
 	"admin ledger verify":   {"data", "database-url", "json", "online", "vault-command", "vault-key"},
+	"admin rails":           nil,
+	"admin rails status":    {"data", "database-url", "json", "vault-command", "vault-key"},
+	"admin rails resume":    {"data", "database-url", "force", "json", "vault-command", "vault-key"},
 	"admin vault":           nil,
 	"admin vault status":    {"data", "database-url", "json", "vault-command", "vault-key"},
 	"admin vault init":      {"data", "database-url", "json", "lost", "vault-command", "vault-key", "yes"},
@@ -193,7 +201,7 @@ var flagsOf = map[string][]string{
 // a server.
 var fromEnvironment = flagsOf["serve"]
 
-var runsServer = regexp.MustCompile(`^(serve|init|admin)\b`)
+var runsServer = regexp.MustCompile(`^(serve|init|admin|backup|restore)\b`)
 
 // flagLine matches a flag and its explanation, whose further lines are indented.
 var flagLine = regexp.MustCompile(`(?m)^ {2,6}(?:-\w, )?--([a-z-]+).*(?:\n {7,}.*)*$`)

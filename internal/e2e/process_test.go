@@ -89,7 +89,7 @@ func launch(t *testing.T, flags []string, prepare func(*exec.Cmd)) *process {
 // start runs a server without rate limits on a store.
 func start(t *testing.T, store dbtest.Store, flags ...string) *process {
 	t.Helper()
-	return spawn(t, nil, append(append(at(store), "--listen", "127.0.0.1:0", "--rate-limit", "off"), flags...)...)
+	return spawn(t, nil, append(append(at(store), "--listen", "127.0.0.1:0", "--rate-limit", "off", "--drain-delay", "200ms"), flags...)...)
 }
 
 // startNode is start with a public address. Session tokens are bound to it, so they are

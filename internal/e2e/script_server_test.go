@@ -42,7 +42,7 @@ func (s *stage) startServer(name string, setenv func(name, value string)) {
 	for _, pair := range [][2]string{
 		{"URL", at.URL}, {"HOST", at.host()}, {"KEY", at.made.APIKey}, {"TOKEN", at.node.Admin(s.t).Token},
 		{"USER_ID", at.made.UserID}, {"WS", at.made.WorkspaceID}, {"ORG", at.made.OrganizationID},
-		{"STORE", storeFlag(at.store)}, {"AUDIT_KEY", auditKey},
+		{"STORE", storeFlag(at.store)}, {"PLACE", at.store.Config.Dir + at.store.Config.URL}, {"AUDIT_KEY", auditKey},
 	} {
 		setenv(prefix+pair[0], pair[1])
 	}

@@ -12,7 +12,7 @@ package e2e_test
 //
 // Variables: URL and HOST of the server, KEY (the admin's API key), TOKEN (a
 // session of hers), USER_ID, WS, ORG, STORE (the flag that names its store to
-// 'bursar admin'), AUDIT_KEY (the file of the key that signs its audit log). The program's settings are in
+// 'bursar admin'), PLACE (the same store for 'bursar move'), AUDIT_KEY (the file of the key that signs its audit log). The program's settings are in
 // $BURSAR_CONFIG_DIR, its home is $HOME; neither is shared between scripts.
 //
 // Commands beside those of testscript (exec, stdin, stdout, stderr, cmp, grep,

@@ -10,9 +10,12 @@ import (
 	"time"
 )
 
-// Serve answers requests and runs the background work until ctx ends. Then it drains:
-// requests that have begun are answered, but for at most the given time.
-func (s *Server) Serve(ctx context.Context, listener net.Listener, drainTimeout time.Duration) error {
+// Serve answers requests and runs the background work until ctx ends. Then it drains. First
+// /readyz says so, while the server takes requests for drainDelay and answers each with
+// "Connection: close", so that clients and load balancers go elsewhere. Then the listener
+// closes, and requests that have begun are answered, but for at most drainTimeout. The
+// background work and the store, which the caller closes, end last.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, drainDelay, drainTimeout time.Duration) error {
 	defer s.startBackground(ctx)()
 	web := s.httpServer()
 	failed := make(chan error, 1)
@@ -30,7 +33,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, drainTimeout 
 	}
 	s.log.Info("draining")
 	s.Drain()
-	time.Sleep(drainGrace)
+	time.Sleep(drainDelay)
 	shrinkBacklog(listener)
 	time.Sleep(backlogGrace)
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
@@ -41,11 +44,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, drainTimeout 
 	s.log.Info("stopped")
 	return nil
 }
-
-// drainGrace is how long a draining server still accepts requests. It answers each
-// with "Connection: close", so clients and load balancers go elsewhere before the
-// listener closes.
-const drainGrace = 500 * time.Millisecond
 
 // backlogGrace is how long a draining server accepts the connections that the kernel
 // has already queued.

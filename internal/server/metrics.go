@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"bursar/internal/auditlog"
+	"bursar/internal/backup/continuous"
+	"bursar/internal/db/engine"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
 )
@@ -30,7 +32,7 @@ type routeMetrics struct {
 	duration  prometheus.Observer
 }
 
-func newMetrics(signer *auditlog.Signer, books *ledger.Check, dispatcher *payout.Dispatcher) *metrics {
+func newMetrics(signer *auditlog.Signer, books *ledger.Check, dispatcher *payout.Dispatcher, lists *engine.Lists) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -49,11 +51,24 @@ func newMetrics(signer *auditlog.Signer, books *ledger.Check, dispatcher *payout
 		counted("bursar_payouts_contradicted_total", "Answers of rails that contradict an earlier one.", &dispatcher.Contradicted),
 		counted("bursar_suspense_notices_total", "Movements at a bank that nobody can explain and that went to suspense.", &dispatcher.Suspended),
 		counted("bursar_notices_untaken_total", "Tries to take what a rail tells that failed. It is tried again, and the log says why.", &dispatcher.Untaken),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "bursar_ledger_mismatches",
-			Help: "Where the ledger contradicts itself, as the check in the background has found it. Anything but 0 needs an operator.",
-		}, func() float64 { return float64(books.Mismatches()) }))
+		gauged("bursar_ledger_mismatches", "Where the ledger contradicts itself, as the check in the background has found it. Anything but 0 needs an operator.", func() float64 { return float64(books.Mismatches()) }))
+	if lists != nil {
+		m.registry.MustRegister(
+			counted("bursar_lists_by_primary_total", "Lists that the primary served although there is a replica.", &lists.Primary),
+			counted("bursar_lists_by_replica_total", "Lists that the replica served.", &lists.Replica),
+			gauged("bursar_replica_used", "1 if the replica serves lists, 0 if it is away, behind or no standby any more.", func() float64 {
+				if lists.Used.Load() {
+					return 1
+				}
+				return 0
+			}),
+			gauged("bursar_replica_lag_bytes", "How much of the log the replica had yet to replay when it was last asked.", func() float64 { return float64(lists.Lag.Load()) }))
+	}
 	return m
+}
+
+func gauged(name, help string, value func() float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 }
 
 // counted tells what another package counts.
@@ -82,6 +97,55 @@ func (m auditMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 	for step, count := range failures {
 		out <- prometheus.MustNewConstMetric(auditFailures, prometheus.CounterValue, float64(count), step)
+	}
+}
+
+// backupMetrics tells how the backup of the store is doing.
+type backupMetrics struct{ status func() continuous.Status }
+
+var (
+	backupSafe     = prometheus.NewDesc("bursar_backup_complete_timestamp_seconds", "Everything that was committed before this time is in the backup.", nil, nil)
+	backupBase     = prometheus.NewDesc("bursar_backup_base_timestamp_seconds", "When the newest base of the backup was stored.", nil, nil)
+	backupFailing  = prometheus.NewDesc("bursar_backup_failing", "1 while the backup fails; the log says why.", nil, nil)
+	backupQueue    = prometheus.NewDesc("bursar_backup_queue_segments", "Segments that the backup does not have yet.", nil, nil)
+	backupSegments = prometheus.NewDesc("bursar_backup_segments_total", "Segments and bases that were stored since the start.", nil, nil)
+	backupBytes    = prometheus.NewDesc("bursar_backup_bytes_total", "Bytes that were stored since the start.", nil, nil)
+	backupGaps     = prometheus.NewDesc("bursar_backup_gaps_total", "How often changes were missed since the start, so that a new base was needed.", nil, nil)
+	backupVerified = prometheus.NewDesc("bursar_backup_verified_timestamp_seconds", "When the backup was verified last.", nil, nil)
+	backupGood     = prometheus.NewDesc("bursar_backup_verified_good", "1 if the last verification found nothing, 0 if it did.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m backupMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+
+// Collect implements prometheus.Collector.
+func (m backupMetrics) Collect(out chan<- prometheus.Metric) {
+	s := m.status()
+	number := func(d *prometheus.Desc, kind prometheus.ValueType, n float64) {
+		out <- prometheus.MustNewConstMetric(d, kind, n)
+	}
+	moment := func(d *prometheus.Desc, at time.Time) {
+		if !at.IsZero() {
+			number(d, prometheus.GaugeValue, float64(at.UnixMilli())/1000)
+		}
+	}
+	truth := func(d *prometheus.Desc, is bool) {
+		n := 0.0
+		if is {
+			n = 1
+		}
+		number(d, prometheus.GaugeValue, n)
+	}
+	moment(backupSafe, s.Safe)
+	moment(backupBase, s.Base)
+	truth(backupFailing, s.Failure != "")
+	number(backupQueue, prometheus.GaugeValue, float64(s.Queue))
+	number(backupSegments, prometheus.CounterValue, float64(s.Segments))
+	number(backupBytes, prometheus.CounterValue, float64(s.Bytes))
+	number(backupGaps, prometheus.CounterValue, float64(s.Gaps))
+	if !s.Verified.At.IsZero() {
+		moment(backupVerified, s.Verified.At)
+		truth(backupGood, s.Verified.Error == "")
 	}
 }
 

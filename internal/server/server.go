@@ -17,6 +17,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/auditlog"
+	"bursar/internal/backup/continuous"
 	"bursar/internal/budget"
 	"bursar/internal/config"
 	"bursar/internal/console"
@@ -151,7 +152,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
 		books:         books,
-		metrics:       newMetrics(signer, books, dispatcher),
+		metrics:       newMetrics(signer, books, dispatcher, d.Lists()),
 		mail:          mailer,
 		notices:       notices,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
@@ -215,3 +216,9 @@ func (s *Server) AuditSigner() *auditlog.Signer { return s.audit.Signer() }
 
 // Dispatcher hands payouts to their rails.
 func (s *Server) Dispatcher() *payout.Dispatcher { return s.dispatcher }
+
+// ShowBackup lets metrics and console tell how the backup of the store is doing.
+func (s *Server) ShowBackup(status func() continuous.Status) {
+	s.metrics.registry.MustRegister(backupMetrics{status})
+	s.console.ShowBackup(status)
+}

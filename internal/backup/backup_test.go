@@ -1,0 +1,412 @@
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bursar/internal/audit"
+	"bursar/internal/auditlog"
+	"bursar/internal/backup"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+// place is a store of a test.
+func place(s dbtest.Store) backup.Place {
+	return backup.Place{Config: s.Config, Name: s.Engine + s.Config.Dir + s.Config.URL}
+}
+
+// both runs a test with a store of each engine, and an empty one of the other.
+func both(t *testing.T, run func(t *testing.T, from, to dbtest.Store)) {
+	t.Helper()
+	t.Run("from sqlite", func(t *testing.T) { run(t, dbtest.SQLite(t), dbtest.Postgres(t)) })
+	t.Run("from postgres", func(t *testing.T) { run(t, dbtest.Postgres(t), dbtest.SQLite(t)) })
+}
+
+// fill puts something into a store. The rows of the audit log that come last have no place yet.
+func fill(t *testing.T, s dbtest.Store) {
+	t.Helper()
+	t.Run("fill", func(t *testing.T) {
+		n := servertest.Start(t, s)
+		n.EventfulTenant(t)
+		n.SequenceAudit(t)
+		n.EventfulTenant(t).Entry("Ñandú")
+	})
+}
+
+func move(t *testing.T, from, to dbtest.Store) {
+	t.Helper()
+	if _, err := backup.Move(t.Context(), place(from), place(to), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(t *testing.T, from, to dbtest.Store) {
+	t.Helper()
+	list, err := backup.Compare(t.Context(), place(from), place(to), nil)
+	if err != nil || len(list) > 0 {
+		t.Fatalf("they differ: %v, %v", list, err)
+	}
+}
+
+func TestThereAndBackHasTheSameRows(t *testing.T) {
+	first, second, third := dbtest.SQLite(t), dbtest.Postgres(t), dbtest.SQLite(t)
+	fill(t, first)
+	move(t, first, second)
+	move(t, second, third)
+	same(t, first, second)
+	same(t, first, third)
+}
+
+// A table or a column that one engine has and the other has not would be lost, and so would one
+// whose type has no place in an archive.
+func TestBothEnginesHaveTheSameTables(t *testing.T) {
+	tables := map[string][]db.Table{}
+	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
+		d := s.Open(t)
+		err := d.Read(t.Context(), func(q db.Q) (err error) {
+			tables[s.Engine], err = q.Tables(d)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if diff := cmp.Diff(tables["sqlite"], tables["postgres"]); diff != "" || len(tables["sqlite"]) < 50 {
+		t.Errorf("%d tables, and SQLite and PostgreSQL differ: %s", len(tables["sqlite"]), diff)
+	}
+}
+
+func TestAMoveKeepsTheIndexesAndConstraints(t *testing.T) {
+	from, to := dbtest.SQLite(t), dbtest.Postgres(t)
+	fill(t, from)
+	schema := func() (list []string) {
+		config := to.Config
+		config.Marked = true
+		d, err := db.Open(t.Context(), config)
+		if err == nil {
+			err = errors.Join(d.Read(t.Context(), func(q db.Q) (err error) {
+				list, err = db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT pg_get_indexdef(i.indexrelid) || i.indisreplident::text AS line FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE c.relnamespace = current_schema()::regnamespace
+					UNION ALL SELECT conrelid::regclass::text || conname || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+					UNION ALL SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S' ORDER BY line`)
+				return err
+			}), d.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	before := schema()
+	move(t, from, to)
+	if diff := cmp.Diff(before, schema()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClientsGoOnAfterAMove(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		to.VaultKey = from.VaultKey
+		key := filepath.Join(t.TempDir(), "audit.key")
+		var apiKey, token, cursor, path string
+		body := servertest.Body{"name": "Once", "applies_to": "all"}
+		var answer []byte
+		t.Run("before", func(t *testing.T) {
+			n := servertest.Start(t, from, servertest.AuditKey(key))
+			x := n.EventfulTenant(t)
+			apiKey = n.First.APIKey
+			token = x.Owner.Token
+			body["workspace_id"] = x.WorkspaceID
+			answer = x.Owner.Do("POST", "/v1/directory/tags", body, "Idempotency-Key", "once").OK().Body
+			path = "/v1/directory?limit=1&workspace_id=" + x.WorkspaceID
+			cursor, _ = x.Owner.Get(path).OK().Page()
+			n.SequenceAudit(t)
+			x.Entry("without a place in the log")
+		})
+		move(t, from, to)
+
+		n := servertest.Start(t, to, servertest.AuditKey(key))
+		n.First.APIKey = apiKey
+		c := n.Stranger(t)
+		c.Token = token
+		if again := c.Do("POST", "/v1/directory/tags", body, "Idempotency-Key", "once").OK().Body; !bytes.Equal(again, answer) {
+			t.Errorf("the request that was repeated got %s, and before %s", again, answer)
+		}
+		if got := len(c.Get(path + "&cursor=" + cursor).OK().List()); got != 1 {
+			t.Errorf("the cursor leads to %d entries", got)
+		}
+		n.Login(t, apiKey)
+		n.SequenceAudit(t)
+		signer, err := auditlog.ReadKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := auditlog.VerifyStore(t.Context(), n.DB, signer, nil)
+		if err != nil || len(report.Failures) > 0 || report.Rows == 0 {
+			t.Errorf("the log after the move: %+v, %v", report, err)
+		}
+	})
+}
+
+func TestTheSourceOfAMoveRefusesToServe(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		fill(t, from)
+		move(t, from, to)
+		if _, err := db.Open(t.Context(), from.Config); !errors.Is(err, db.ErrMarked) || !strings.Contains(err.Error(), to.Engine) {
+			t.Errorf("the source: %v", err)
+		}
+		to.Open(t)
+		if _, err := backup.Move(t.Context(), place(from), place(dbtest.SQLite(t)), nil); !errors.Is(err, db.ErrMarked) {
+			t.Errorf("a second move: %v", err)
+		}
+	})
+}
+
+func TestWhoeverHasTheSourceOfAMoveOpenChangesNothingAfterwards(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		fill(t, from)
+		late, err := db.Open(t.Context(), from.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = late.Close() })
+		move(t, from, to)
+		_, err = db.Write(t.Context(), late, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			return struct{}{}, audit.Event{Action: audit.SigningKeyRotated}, tx.Exec(`INSERT INTO setting (name, value) VALUES ('late', '')`)
+		})
+		if err == nil || !strings.Contains(err.Error(), "the store was moved") {
+			t.Errorf("a change after the move ends with %v", err)
+		}
+		same(t, from, to)
+	})
+}
+
+func TestAnInterruptedMoveLeavesTheSourceAsItWas(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		fill(t, from)
+		many(t, from)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if _, err := backup.Move(ctx, place(from), place(to), func(int64) { cancel() }); !errors.Is(err, context.Canceled) {
+			t.Fatalf("the move was not interrupted: %v", err)
+		}
+		d, err := db.Open(t.Context(), from.Config)
+		if err != nil {
+			t.Fatalf("the source: %v", err)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Open(t.Context(), to.Config); !errors.Is(err, db.ErrMarked) {
+			t.Errorf("the target: %v", err)
+		}
+		move(t, from, to)
+		same(t, from, to)
+		to.Open(t)
+	})
+}
+
+// many adds more rows than a copy counts at a time.
+func many(t *testing.T, s dbtest.Store) {
+	t.Helper()
+	d, err := db.Open(t.Context(), s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Write(t.Context(), d, db.Caller{}, func(tx *db.Tx) (any, audit.Event, error) {
+		var rows [][]any
+		for range 3000 {
+			rows = append(rows, []any{tx.NewID("bud"), tx.Now()})
+		}
+		return nil, audit.None("a test"), tx.InsertRows(`INSERT INTO budget (id, full_at) VALUES `, `($1, $2)`, rows)
+	})
+	if err := errors.Join(err, d.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMoveThatWasInterruptedAtTheEndGoesOn(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		fill(t, from)
+		move(t, from, to)
+		// As if the process had died before it took the mark from the target.
+		mark(t, to, func(b *db.Bulk) error { return b.SetMark(db.Incomplete, "a test") })
+		move(t, from, to)
+		to.Open(t)
+		// As if it had died before it marked the source.
+		mark(t, from, (*db.Bulk).ClearMark)
+		mark(t, to, func(b *db.Bulk) error { return b.SetMark(db.Incomplete, "a test") })
+		many(t, from)
+		if _, err := backup.Move(t.Context(), place(from), place(to), nil); err == nil || !strings.Contains(err.Error(), "the source has changed since") {
+			t.Errorf("a source that has changed: %v", err)
+		}
+	})
+}
+
+func mark(t *testing.T, s dbtest.Store, set func(b *db.Bulk) error) {
+	t.Helper()
+	config := s.Config
+	config.Marked = true
+	d, err := db.Open(t.Context(), config)
+	if err == nil {
+		err = errors.Join(d.Exclusive(t.Context(), set), d.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMoveWantsTheStoreForItself(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		config := from.Config
+		config.Server = true
+		d, err := db.Open(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backup.Move(t.Context(), place(from), place(to), nil); err == nil || !strings.Contains(err.Error(), "in use") {
+			t.Errorf("beside a server: %v", err)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		config.Server, config.Alone = false, true
+		if d, err = db.Open(t.Context(), config); err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		config.Server, config.Alone = true, false
+		if _, err := db.Open(t.Context(), config); err == nil {
+			t.Error("a server started during a move")
+		}
+	})
+}
+
+func TestAnArchiveIsRestoredOnEitherEngine(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		to.VaultKey = from.VaultKey
+		file := filepath.Join(t.TempDir(), "store.bursar")
+		keys := backup.Keys{Passphrase: "correct horse battery staple"}
+		var apiKey, token string
+		var written backup.Manifest
+		t.Run("before", func(t *testing.T) {
+			many(t, from)
+			n := servertest.Start(t, from, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
+			x := n.EventfulTenant(t)
+			apiKey, token = n.First.APIKey, x.Owner.Token
+			n.SequenceAudit(t)
+			var err error
+			if written, err = backup.WriteFile(t.Context(), n.DB, db.Caller{}, file, keys, nil); err != nil {
+				t.Fatal(err)
+			}
+		})
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("Acme")) || !bytes.HasPrefix(text, []byte("age-encryption.org")) {
+			t.Error("the archive is not encrypted")
+		}
+		if _, err := backup.CheckFile(bytes.NewReader(text), backup.Keys{Passphrase: "wrong"}, nil); err == nil {
+			t.Error("another passphrase opens it")
+		}
+		if _, err := backup.Restore(t.Context(), db.Caller{}, bytes.NewReader(text[:len(text)-100]), keys, place(to), nil); err == nil {
+			t.Fatal("an archive that was cut off was restored")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if _, err := backup.Restore(ctx, db.Caller{}, bytes.NewReader(text), keys, place(to), func(int64) { cancel() }); !errors.Is(err, context.Canceled) {
+			t.Fatalf("the restore was not interrupted: %v", err)
+		}
+		if _, err := db.Open(t.Context(), to.Config); !errors.Is(err, db.ErrMarked) {
+			t.Errorf("the target is used, though it is incomplete: %v", err)
+		}
+		done, err := backup.Restore(t.Context(), db.Caller{}, bytes.NewReader(text), keys, place(to), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(written, done.Manifest); diff != "" || done.Sessions == 0 || done.Checkpoint == nil {
+			t.Errorf("%d sessions, checkpoint %v: %s", done.Sessions, done.Checkpoint, diff)
+		}
+
+		n := servertest.Start(t, to)
+		c := n.Stranger(t)
+		c.Token = token
+		c.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
+		n.Login(t, apiKey)
+		n.SequenceAudit(t)
+	})
+}
+
+func TestAnArchiveForAKeyTakesThatKey(t *testing.T) {
+	s := dbtest.SQLite(t)
+	d := s.Open(t)
+	file := filepath.Join(t.TempDir(), "store.bursar")
+	const recipient, identity = "age1p7gnw060ycw00jaznfsar00a9y783e844rdq4pzwtmx0m63qafts3et6cq", "AGE-SECRET-KEY-1RXUPZXFGECJKZ947MUGX6AA7M58PLN2TNSC9RU4LP02YQKKR703QM369FW"
+	if _, err := backup.WriteFile(t.Context(), d, db.Caller{}, file, backup.Keys{Recipients: []string{recipient}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.CheckFile(bytes.NewReader(text), backup.Keys{}, nil); !errors.Is(err, backup.ErrSealed) {
+		t.Errorf("without a key: %v", err)
+	}
+	if _, err := backup.CheckFile(bytes.NewReader(text), backup.Keys{Identities: strings.NewReader(identity)}, nil); err != nil {
+		t.Errorf("with the key: %v", err)
+	}
+}
+
+func TestAPlainArchiveIsRefusedInPlaceOfAnEncryptedOne(t *testing.T) {
+	from := dbtest.SQLite(t)
+	fill(t, from)
+	d, err := db.Open(t.Context(), from.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	path := filepath.Join(t.TempDir(), "plain")
+	if _, err := backup.WriteFile(t.Context(), d, db.Caller{}, path, backup.Keys{Plain: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.CheckFile(bytes.NewReader(text), backup.Keys{Passphrase: "secret"}, nil); err == nil || !strings.Contains(err.Error(), "not encrypted") {
+		t.Errorf("it was read: %v", err)
+	}
+	if _, err := backup.CheckFile(bytes.NewReader(text), backup.Keys{}, nil); err != nil {
+		t.Errorf("without a key: %v", err)
+	}
+}
+
+func TestAChangedArchiveIsRefused(t *testing.T) {
+	s := dbtest.SQLite(t)
+	d := s.Open(t)
+	file := filepath.Join(t.TempDir(), "store.bursar")
+	if _, err := backup.WriteFile(t.Context(), d, db.Caller{}, file, backup.Keys{Plain: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, changed := range [][]byte{nil, text[:20], text[:len(text)/2], text[:len(text)-1], []byte("something else")} {
+		if _, err := backup.CheckFile(bytes.NewReader(changed), backup.Keys{}, nil); err == nil {
+			t.Errorf("%d of %d bytes were taken for an archive", len(changed), len(text))
+		}
+	}
+	if _, err := backup.WriteFile(t.Context(), d, db.Caller{}, file, backup.Keys{Plain: true}, nil); err == nil {
+		t.Error("an archive was replaced")
+	}
+}

@@ -1,0 +1,287 @@
+package continuous_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"bursar/internal/backup/continuous"
+	"bursar/internal/db"
+	"bursar/internal/db/sqlite"
+)
+
+// copyStore copies the data folder of a store that nobody has open.
+func (w *world) copyStore(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(w.store.Config.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// SQLite would apply the log of the old store to the new one.
+func TestARestoreRefusesAFolderWithTheLogOfAnotherStore(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	for _, end := range []string{"-wal", "-shm", "-journal"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, sqlite.FileName+end), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := continuous.Restore(t.Context(), db.Caller{}, continuous.Source{Target: w.target}, dir, continuous.Moment{}, nil)
+		if err == nil || !strings.Contains(err.Error(), end) {
+			t.Errorf("%s: %v", end, err)
+		}
+	}
+}
+
+func TestARestoreKeepsServersAway(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	dir := t.TempDir()
+	lock, err := sqlite.Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := continuous.Restore(t.Context(), db.Caller{}, continuous.Source{Target: w.target}, dir, continuous.Moment{}, nil); err == nil {
+		t.Error("it restored into the folder of a server")
+	}
+}
+
+// The target was away while the old copy wrote more than had been lost, so that numbers do not show it.
+func TestAnOldCopyOfAStoreDoesNotContinueItsBackupWhateverTheNumbers(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	w.stop(t)
+	old := w.copyStore(t)
+	w.start(t)
+	w.write(t, 2)
+	w.ship(t)
+	w.stop(t)
+	w.store.Config.Dir = old
+	w.start(t)
+	for range 6 {
+		w.write(t, 2)
+		if err := w.Cut(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.ship(t)
+	if w.Status().IsGood(time.Now(), time.Minute) {
+		t.Error("it is good before there is a base")
+	}
+	w.base(t)
+	w.same(t)
+}
+
+func TestTwoCopiesOfAStoreDoNotWriteToOneBackup(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	w.stop(t)
+	other := *w
+	other.store.Config.Dir = w.copyStore(t)
+	w.start(t)
+	w.write(t, 1)
+	w.ship(t)
+	other.start(t)
+	other.write(t, 1)
+	other.base(t)
+	w.write(t, 1)
+	if err := w.Cut(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Upload(t.Context()); err == nil || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("the first goes on: %v", err)
+	}
+	if err := w.MakeBase(t.Context()); err == nil || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("the first makes a base: %v", err)
+	}
+	other.same(t)
+}
+
+// Each of two gaps leaves out a number of its own, though nothing was cut between them.
+func TestTwoGapsInARowAreTwoGaps(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, 1)
+	w.base(t)
+	change := func() {
+		w.stop(t)
+		d, err := db.Open(t.Context(), w.store.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, d, "without a server")
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w.start(t)
+	}
+	change()
+	w.base(t) // of an idle store
+	change()
+	w.write(t, 1)
+	w.ship(t)
+	if w.Status().IsGood(time.Now(), time.Minute) {
+		t.Error("it is good before there is a base")
+	}
+	if _, err := continuous.Unpack(t.Context(), continuous.Source{Target: w.target}, t.TempDir(), continuous.Moment{}); err == nil {
+		t.Error("a restore goes over the gap")
+	}
+	w.base(t)
+	w.same(t)
+}
+
+func TestWhatWasNotCutIsNotSafe(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, 1)
+	w.base(t)
+	clear := obstruct(t, filepath.Join(w.store.Config.Dir, "backup-queue", "ltx", "0"))
+	defer clear()
+	last := time.Now()
+	w.write(t, 1)
+	if err := w.Cut(); err == nil {
+		t.Fatal("it was cut")
+	}
+	_ = w.Upload(t.Context())
+	if w.Status().Safe.After(last) {
+		t.Error("it says that a write is safe that is nowhere")
+	}
+}
+
+func TestABackupThatIsEncryptedFromNowOnCanBeRestored(t *testing.T) {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.write(t, 1)
+	w.base(t)
+	w.stop(t)
+	w.keys = []age.Recipient{key.Recipient()}
+	w.start(t)
+	w.write(t, 1)
+	w.ship(t)
+	if w.Status().IsGood(time.Now(), time.Minute) {
+		t.Error("it is good before there is an encrypted base")
+	}
+	w.base(t)
+	w.sameAs(t, restored(t, continuous.Source{Target: w.target, Identities: []age.Identity{key}}, continuous.Moment{}))
+	restored(t, continuous.Source{Target: w.target}, continuous.Moment{}) // what was in clear is older
+	if seen, err := continuous.Look(t.Context(), w.target); err != nil || seen.Missing != "" {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+func TestATargetThatWasEmptiedGetsEverythingAgain(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, 1)
+	w.base(t)
+	if err := os.RemoveAll(w.target.String()); err != nil {
+		t.Fatal(err)
+	}
+	w.write(t, 1)
+	stop := w.run(t)
+	defer stop()
+	eventually(t, "there is a base again", func() bool {
+		seen, err := continuous.Look(t.Context(), w.target)
+		return err == nil && seen.Bases == 1 && w.Status().IsGood(time.Now(), time.Minute)
+	})
+	stop()
+	w.ship(t)
+	w.same(t)
+}
+
+func TestABaseStaysThatLeadsOverAGap(t *testing.T) {
+	now := time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC)
+	object := func(name string, month time.Month, day int) continuous.Object {
+		return continuous.Object{Name: "ltx/" + name + ".ltx", Time: time.Date(2026, month, day, 0, 0, 0, 0, time.UTC)}
+	}
+	all := []continuous.Object{
+		object("3/0000000000000033-0000000000000095", 9, 3),
+		object("3/0000000000000097-00000000000003e8", 9, 20), // number 96 is missing
+		object("9/0000000000000001-0000000000000032", 9, 2),
+		object("9/0000000000000001-00000000000000a0", 9, 4),
+		object("9/0000000000000001-0000000000000384", 9, 11),
+		object("9/0000000000000001-00000000000003e8", 12, 30),
+	}
+	if got := continuous.Outdated(all, now); !slices.Equal(got, []string{all[4].Name}) {
+		t.Errorf("deleted: %v", got)
+	}
+}
+
+func TestForeignObjectsInATargetDoNoHarm(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	for _, name := range []string{"ltx/12/0000000000000002-0000000000000003.ltx", "ltx/-1/0000000000000002-0000000000000003.ltx", "ltx/0/notes.txt", "ltx/9/../../x.ltx"} {
+		if err := w.target.Put(t.Context(), name, strings.NewReader("x"), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.stop(t)
+	w.start(t)
+	w.write(t, 1)
+	w.ship(t)
+	w.same(t)
+}
+
+func TestWhatAKilledServerLeavesInItsQueueIsRemoved(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, 1)
+	w.base(t)
+	w.stop(t)
+	queue := filepath.Join(w.store.Config.Dir, "backup-queue")
+	left := []string{filepath.Join(queue, "sealed-1.unfinished"), filepath.Join(queue, "ltx", "9", "0000000000000001-0000000000000009.ltx")}
+	for _, file := range left {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("large"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.start(t)
+	for _, file := range left {
+		if _, err := os.Stat(file); err == nil {
+			t.Errorf("%s is still there", file)
+		}
+	}
+}
+
+func TestTheMomentBeforeAnEntryIsFoundBehindAGap(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	write(t, w.db, "counted")
+	w.ship(t)
+	before := newestEntry(t, w.db)
+	write(t, w.db, "counted")
+	if err := w.db.Embedded().Rewrite(t.Context(), nil); err != nil { // which loses it to the log
+		t.Fatal(err)
+	}
+	between := newestEntry(t, w.db)
+	w.base(t)
+	write(t, w.db, "counted")
+	after := newestEntry(t, w.db)
+	w.ship(t)
+	for id, want := range map[string]int{before: 0, between: 1, after: 2} {
+		place := restored(t, continuous.Source{Target: w.target}, continuous.Moment{Before: id})
+		if n := entries(t, place.Config.Dir, "counted"); n != want {
+			t.Errorf("%d rows, want %d", n, want)
+		}
+	}
+}
+
+func TestTheAddressOfABackupIsNotRepeatedWithItsSecrets(t *testing.T) {
+	for _, address := range []string{"s3://KEY:abc/defSECRET@bucket/prefix", "s3://KEY:SECRET@bucket", "s3://", "ftp://user:SECRET@host"} {
+		_, err := continuous.Open(address, os.LookupEnv)
+		if err == nil || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

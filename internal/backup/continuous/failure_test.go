@@ -1,0 +1,116 @@
+package continuous_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// obstruct makes a folder unusable, as a full disk does, until the function is called that it returns.
+func obstruct(t *testing.T, dir string) (clear func()) {
+	t.Helper()
+	if err := os.Rename(dir, dir+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(dir+".aside", dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not become true that %s", what)
+		}
+	}
+}
+
+// run ships by itself until the test ends.
+func (w *world) run(t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func TestServingGoesOnWhileTheBackupFails(t *testing.T) {
+	for name, dir := range map[string]func(w *world) string{
+		"queue":  func(w *world) string { return filepath.Join(w.store.Config.Dir, "backup-queue", "ltx", "0") },
+		"target": func(w *world) string { return filepath.Join(w.target.String(), "ltx", "0") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.write(t, 1)
+			w.base(t)
+			clear := obstruct(t, dir(w))
+			stop := w.run(t)
+			defer stop()
+			w.write(t, 5)
+			eventually(t, "the failure is told", func() bool { return w.Status().Failure != "" })
+			w.write(t, 5)
+			clear()
+			eventually(t, "the backup goes on", func() bool { return w.Status().Failure == "" && time.Since(w.Status().Safe) < time.Second })
+			if name == "target" && w.Status().Gaps != 0 {
+				t.Error("a new base was needed")
+			}
+			stop()
+			w.base(t) // without a queue the log may have been started anew
+			w.same(t)
+		})
+	}
+}
+
+func TestAQueueThatGrowsTooLargeIsDroppedForANewBase(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	clear := obstruct(t, filepath.Join(w.target.String(), "ltx", "0"))
+	w.write(t, 5)
+	if err := w.Cut(); err != nil {
+		t.Fatal(err)
+	}
+	w.LimitQueue(t.Context(), 1<<30)
+	if w.Status().Gaps != 0 || w.Status().Queue != 1 {
+		t.Errorf("%+v", w.Status())
+	}
+	w.LimitQueue(t.Context(), 100)
+	if w.Status().Gaps != 1 {
+		t.Errorf("%+v", w.Status())
+	}
+	clear()
+	w.write(t, 5)
+	w.base(t)
+	w.same(t)
+}
+
+// A server makes its first base, and everything else, by itself.
+func TestABackupNeedsNobody(t *testing.T) {
+	w := newWorld(t)
+	stop := w.run(t)
+	defer stop()
+	w.write(t, 20)
+	eventually(t, "there is a base", func() bool { return w.Status().IsGood(time.Now(), time.Minute) })
+	w.write(t, 20)
+	last := time.Now()
+	eventually(t, "the last write is safe", func() bool { return w.Status().Safe.After(last) })
+	stop()
+	w.same(t)
+}

@@ -1,0 +1,171 @@
+package continuous
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/superfly/ltx"
+)
+
+// owner names the store whose backup a target has.
+type owner struct {
+	ID    string    `json:"id"`
+	Token string    `json:"token"` // another one every minute, so that a copy of the store is noticed
+	Since time.Time `json:"since"`
+	Safe  time.Time `json:"safe"` // everything that was committed before is there
+}
+
+// tokens are what the owner of a target may have as its token: the last one, and the one that is being written.
+type tokens struct {
+	Target string   `json:"target"`
+	Tokens []string `json:"tokens"`
+}
+
+// meet finds out what the target has, and refuses the backup of another store. A store that is not the one that wrote here
+// last, such as an old copy of it, does not continue what is there, whatever the numbers are.
+func (s *Shipper) meet(ctx context.Context) error {
+	var o owner
+	err := getJSON(ctx, s.Target, ownerName, &o)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !isNew:
+		return fmt.Errorf("read %s: %w", s.Target, err)
+	case !isNew && o.ID != s.id:
+		return errOther(s.Target)
+	}
+	var known tokens
+	_ = getJSON(ctx, s.queue, tokensName, &known) // a file that is not there knows none
+	isOther := !isNew && (known.Target != s.Target.String() || !slices.Contains(known.Tokens, o.Token))
+	s.mu.Lock()
+	s.token = o.Token
+	s.mu.Unlock()
+	if isOther {
+		// The numbers that were cut so far may be those of somebody else. They are dropped before the target says that it is ours.
+		if err := s.dropQueue(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.own(ctx); err != nil {
+		return err
+	}
+	all, err := list(ctx, s.Target)
+	if err != nil {
+		return err
+	}
+	s.merged = [bases]ltx.TXID{}
+	landed := map[string]bool{}
+	var base time.Time
+	readable := inForm(all, len(s.Recipients) > 0)
+	for _, t := range readable {
+		landed[t.name()] = true
+		if t.level == bases {
+			base = t.object.Time
+		} else {
+			s.merged[t.level] = max(s.merged[t.level], t.max)
+		}
+	}
+	s.mu.Lock()
+	s.status.Base, s.landed = base, landed
+	s.mu.Unlock()
+	s.cutting.Lock()
+	defer s.cutting.Unlock()
+	if newest := newestOf(all).max; newest >= s.last && (isOther || newest > s.last) {
+		s.last = newest
+		if err := s.forget(ctx); err != nil {
+			return err
+		}
+	}
+	queued, err := list(ctx, s.queue)
+	if err != nil {
+		return err
+	}
+	for i := range queued {
+		queued[i] = s.sealed(queued[i])
+	}
+	s.checkChain(append(readable, queued...), s.last)
+	s.metOnce.Do(func() { close(s.met) })
+	return nil
+}
+
+// dropQueue forgets what was cut, because the target was written by another copy of this store.
+func (s *Shipper) dropQueue(ctx context.Context) error {
+	s.Log.Warn("the backup was written by another copy of this store, or this one has written elsewhere, so it needs a new base")
+	s.cutting.Lock()
+	defer s.cutting.Unlock()
+	return s.forget(ctx)
+}
+
+// checkChain makes a base if the segments do not lead from the last one to a commit: there is none yet, somebody has deleted a
+// segment, what came in between went to another target, or is encrypted.
+func (s *Shipper) checkChain(all []segment, to ltx.TXID) {
+	if _, err := plan(all, to); err != nil {
+		s.Log.Info("the backup gets a base", "reason", err)
+		s.wantBase()
+	}
+}
+
+var (
+	errLost    = errors.New("the backup is gone, and begins anew")
+	errUsurped = errors.New("another server with a copy of this store writes there: stop it, or give each a place of its own, and start this one again")
+)
+
+// checkOwner finds that the target was emptied or replaced, or that another copy of the store writes there.
+func (s *Shipper) checkOwner(ctx context.Context) error {
+	var o owner
+	err := getJSON(ctx, s.Target, ownerName, &o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %w", s.Target, errLost)
+	case err != nil:
+		return fmt.Errorf("read %s in %s: %w", ownerName, s.Target, err)
+	case o.ID != s.id:
+		return errOther(s.Target)
+	case o.Token != s.token && (s.next == "" || o.Token != s.next):
+		return fmt.Errorf("%s: %w", s.Target, errUsurped)
+	}
+	return nil
+}
+
+// own says that the backup is ours, and up to when it is complete. The queue keeps the new token first, so that a process that is
+// killed in between knows both.
+func (s *Shipper) own(ctx context.Context) error {
+	s.mu.Lock()
+	if s.next == "" {
+		s.next = rand.Text()
+	}
+	o := owner{ID: s.id, Token: s.next, Since: s.since}
+	if !s.status.Broken {
+		o.Safe = s.status.Safe.UTC()
+	}
+	known := tokens{s.Target.String(), []string{s.token, s.next}}
+	s.mu.Unlock()
+	if err := s.putJSON(ctx, s.queue, tokensName, known); err != nil {
+		return err
+	}
+	if err := s.putJSON(ctx, s.Target, ownerName, o); err != nil {
+		return fmt.Errorf("write %s to %s: %w", ownerName, s.Target, err)
+	}
+	s.told = !o.Safe.IsZero()
+	s.mu.Lock()
+	s.token, s.next = s.next, ""
+	s.mu.Unlock()
+	var v Verified
+	if err := getJSON(ctx, s.Target, verifiedName, &v); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read %s in %s: %w", verifiedName, s.Target, err)
+	}
+	s.mu.Lock()
+	s.status.Verified = v
+	s.mu.Unlock()
+	return nil
+}
+
+func errOther(t Target) error {
+	return fmt.Errorf("%s has the backup of another store: choose an empty place", t)
+}

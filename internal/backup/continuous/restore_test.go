@@ -1,0 +1,248 @@
+package continuous_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/auditlog"
+	"bursar/internal/backup/continuous"
+	"bursar/internal/db"
+	"bursar/internal/payout"
+	"bursar/internal/server/servertest"
+)
+
+// newestEntry returns the id of the newest row of the audit log.
+func newestEntry(t *testing.T, d *db.DB) (id string) {
+	t.Helper()
+	for row, err := range (auditlog.Outside{}).Rows(t.Context(), d) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row.ID
+	}
+	t.Fatal("the log is empty")
+	return ""
+}
+
+// entries returns how many rows the audit log of a restored store has with a text.
+func entries(t *testing.T, dir, text string) (n int) {
+	t.Helper()
+	d, err := db.Open(t.Context(), db.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for row, err := range (auditlog.Outside{}).Rows(t.Context(), d) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(row.Description, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// passMillisecond waits until times are different.
+func passMillisecond() time.Time {
+	at := time.Now()
+	for !time.Now().After(at.Add(2 * time.Millisecond)) {
+	}
+	return at.Add(time.Millisecond)
+}
+
+func TestEveryMomentThatWasShippedCanBeRestored(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	var moments []time.Time
+	for range 6 {
+		write(t, w.db, "counted")
+		w.ship(t)
+		moments = append(moments, passMillisecond())
+	}
+	for i, at := range moments {
+		place := restored(t, continuous.Source{Target: w.target}, continuous.Moment{At: at})
+		if n := entries(t, place.Config.Dir, "counted"); n != i+1 {
+			t.Errorf("at moment %d: %d rows", i, n)
+		}
+	}
+	if _, err := continuous.Unpack(t.Context(), continuous.Source{Target: w.target}, t.TempDir(), continuous.Moment{At: moments[0].Add(-time.Hour)}); err == nil || !strings.Contains(err.Error(), "begins at") {
+		t.Errorf("before the first: %v", err)
+	}
+}
+
+func TestTheMomentBeforeAnAuditEntryCanBeRestored(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	var ids []string
+	for range 5 {
+		write(t, w.db, "counted")
+		ids = append(ids, newestEntry(t, w.db))
+		w.ship(t)
+	}
+	for i, id := range ids {
+		place := restored(t, continuous.Source{Target: w.target}, continuous.Moment{Before: id})
+		if n := entries(t, place.Config.Dir, "counted"); n != i {
+			t.Errorf("before entry %d: %d rows", i, n)
+		}
+	}
+	for id, want := range map[string]string{
+		"aud_nothing":                    "no id",
+		w.db.NewID("aud"):                "does not have",
+		db.FirstID("aud", 1_000_000_000): "does not have",
+	} {
+		_, err := continuous.Unpack(t.Context(), continuous.Source{Target: w.target}, t.TempDir(), continuous.Moment{Before: id})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestTheMomentBeforeAnEntryOfAWorkspaceCanBeRestored(t *testing.T) {
+	w := newWorld(t)
+	n := servertest.Start(t, w.store)
+	x := n.EventfulTenant(t)
+	w.base(t)
+	x.Entry("Deleted by mistake")
+	id := x.Owner.Get("/v1/audit?limit=1&workspace_id=" + x.WorkspaceID).OK().List()[0]["id"].(string)
+	w.ship(t)
+	place := restored(t, continuous.Source{Target: w.target}, continuous.Moment{Before: id})
+	d, err := db.Open(t.Context(), place.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	err = d.Read(t.Context(), func(q db.Q) error {
+		if found, err := q.Row(`SELECT 1 FROM audit_log WHERE id = $1`, db.PackID("aud", id)).Scan(new(int64)); err != nil || found {
+			t.Errorf("it is there: %v, %v", found, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARestoreNamesTheSegmentThatIsMissingOrDamaged(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	for range 4 {
+		w.write(t, 1)
+		w.ship(t)
+	}
+	objects, err := w.target.List(t.Context(), "ltx/0/")
+	if err != nil || len(objects) < 4 {
+		t.Fatal(objects, err)
+	}
+	name := objects[len(objects)-2].Name
+	file := filepath.Join(w.target.String(), name)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, change := range map[string]func() error{
+		"missing":   func() error { return os.Remove(file) },
+		"cut off":   func() error { return os.WriteFile(file, text[:len(text)-20], 0o600) },
+		"empty":     func() error { return os.WriteFile(file, nil, 0o600) },
+		"a bit":     func() error { c := append([]byte(nil), text...); c[len(c)/2] ^= 1; return os.WriteFile(file, c, 0o600) },
+		"the first": func() error { c := append([]byte(nil), text...); c[0] ^= 1; return os.WriteFile(file, c, 0o600) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "restored")
+		_, err := continuous.Restore(t.Context(), db.Caller{}, continuous.Source{Target: w.target}, dir, continuous.Moment{}, nil)
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", how, err)
+		}
+		if list, err := os.ReadDir(dir); err == nil && len(list) > 1 { // the lock
+			t.Errorf("%s: left %v", how, list)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.same(t)
+}
+
+func TestARestoredStoreHasNoSessionsAndSendsNothing(t *testing.T) {
+	w := newWorld(t)
+	key := filepath.Join(t.TempDir(), "audit.key")
+	var token string
+	n := servertest.Start(t, w.store, servertest.AuditKey(key))
+	token = n.EventfulTenant(t).Owner.Token
+	n.SequenceAudit(t)
+	w.base(t)
+
+	w.store.Config.Dir = filepath.Join(t.TempDir(), "restored")
+	done, err := continuous.Restore(t.Context(), db.Caller{}, continuous.Source{Target: w.target}, w.store.Config.Dir, continuous.Moment{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Sessions == 0 {
+		t.Error("no session was ended")
+	}
+	if _, err := continuous.Restore(t.Context(), db.Caller{}, continuous.Source{Target: w.target}, w.store.Config.Dir, continuous.Moment{}, nil); err == nil || !strings.Contains(err.Error(), "already") {
+		t.Errorf("a second restore: %v", err)
+	}
+	n = servertest.Start(t, w.store, servertest.AuditKey(key))
+	c := n.Stranger(t)
+	c.Token = token
+	if status := c.Get("/v1/auth/me").Status; status != 401 {
+		t.Errorf("a session of the old store: %d", status)
+	}
+	var stopped payout.Stopped
+	err = n.DB.Read(t.Context(), func(q db.Q) (err error) {
+		stopped, err = payout.ReadStopped(q)
+		return err
+	})
+	if err != nil || !stopped.Stopped {
+		t.Errorf("the rails: %+v, %v", stopped, err)
+	}
+}
+
+func TestAVerificationTellsWhetherTheBackupIsGood(t *testing.T) {
+	w := newWorld(t)
+	n := servertest.Start(t, w.store, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
+	n.EventfulTenant(t)
+	n.SequenceAudit(t)
+	w.base(t)
+	source := continuous.Source{Target: w.target}
+	report, err := continuous.Verify(t.Context(), source, n.Server.AuditSigner().Key(), filepath.Join(t.TempDir(), "a"), nil)
+	if err != nil || report.AuditRows == 0 || report.Bytes == 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	seen, err := continuous.Look(t.Context(), w.target)
+	if err != nil || seen.Verified == nil || seen.Verified.Error != "" || seen.Bases != 1 || seen.Missing != "" || seen.Safe.IsZero() {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+
+	// Somebody changes a row, and the backup has it as it is.
+	changeAuditRow(t, w.db)
+	w.ship(t)
+	if _, err := continuous.Verify(t.Context(), source, n.Server.AuditSigner().Key(), filepath.Join(t.TempDir(), "b"), nil); err == nil || !strings.Contains(err.Error(), "audit log does not verify") {
+		t.Errorf("%v", err)
+	}
+	if seen, err = continuous.Look(t.Context(), w.target); err != nil || seen.Verified.Error == "" {
+		t.Errorf("%+v, %v", seen.Verified, err)
+	}
+}
+
+// changeAuditRow does what only somebody with the file can do.
+func changeAuditRow(t *testing.T, d *db.DB) {
+	t.Helper()
+	err := d.Exclusive(t.Context(), func(b *db.Bulk) error {
+		names, err := db.Collect(b.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit_log'`)
+		for _, name := range names {
+			err = errors.Join(err, b.Exec(`DROP TRIGGER `+name))
+		}
+		return errors.Join(err, b.Exec(`UPDATE audit_log SET entry = replace(entry, 'success', 'denied') WHERE rowid = (SELECT min(rowid) FROM audit_log)`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

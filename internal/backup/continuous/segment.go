@@ -1,0 +1,274 @@
+package continuous
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"github.com/superfly/ltx"
+)
+
+// Levels, as Litestream numbers them: its restore reads what is not encrypted.
+const (
+	seconds = iota
+	minutes
+	hours
+	days
+	bases = 9
+)
+
+// periods are how long a segment of each level lasts, and for how long it is kept.
+var periods = [...]struct{ lasts, kept time.Duration }{
+	seconds: {time.Second, 24 * time.Hour},
+	minutes: {time.Minute, 7 * 24 * time.Hour},
+	hours:   {time.Hour, 31 * 24 * time.Hour},
+	days:    {24 * time.Hour, 366 * 24 * time.Hour},
+}
+
+const (
+	segmentFolder = "ltx/"
+	sealedEnd     = ".age"
+)
+
+// segment is an object with the pages that commits have changed. Commits that were written together have one
+// number. A base has all pages, and begins with number 1.
+type segment struct {
+	level    int
+	min, max ltx.TXID
+	sealed   bool
+	object   Object
+}
+
+// name is the name of the object.
+func (s segment) name() string {
+	name := fmt.Sprintf("%s%d/%s-%s.ltx", segmentFolder, s.level, s.min, s.max)
+	if s.sealed {
+		name += sealedEnd
+	}
+	return name
+}
+
+func (s segment) covers(o segment) bool { return s.min <= o.min && s.max >= o.max }
+
+// parseSegment returns whether the object is a segment.
+func parseSegment(o Object) (s segment, ok bool) {
+	rest, ok := strings.CutPrefix(o.Name, segmentFolder)
+	if !ok {
+		return s, false
+	}
+	s.object = o
+	rest, s.sealed = strings.CutSuffix(rest, sealedEnd)
+	level, rest, ok := strings.Cut(rest, "/")
+	if !ok {
+		return s, false
+	}
+	var err error
+	if s.level, err = strconv.Atoi(level); err != nil {
+		return s, false
+	}
+	if s.level != bases && (s.level < 0 || s.level >= len(periods)) {
+		return s, false
+	}
+	if s.min, s.max, err = ltx.ParseFilename(rest); err != nil {
+		return s, false
+	}
+	return s, s.name() == o.Name
+}
+
+// list returns all segments of a target, by level and number.
+func list(ctx context.Context, t Target) ([]segment, error) {
+	objects, err := t.List(ctx, segmentFolder)
+	if err != nil {
+		return nil, fmt.Errorf("list the segments in %s: %w", t, err)
+	}
+	var all []segment
+	for _, o := range objects {
+		if s, ok := parseSegment(o); ok {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b segment) int {
+		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max))
+	})
+	return all, nil
+}
+
+// inForm returns the segments that are encrypted, or those that are not. Both are there after recipients were added.
+func inForm(all []segment, sealed bool) (some []segment) {
+	for _, s := range all {
+		if s.sealed == sealed {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// newestOf returns the segment with the highest number.
+func newestOf(all []segment) (newest segment) {
+	for _, s := range all {
+		if s.max > newest.max {
+			newest = s
+		}
+	}
+	return newest
+}
+
+// reader reads the segments of a target.
+type reader struct {
+	target     Target
+	identities []age.Identity
+}
+
+// ErrSealed is that a backup is encrypted and no key was given.
+var ErrSealed = errors.New("the backup is encrypted")
+
+// open returns the text of a segment.
+func (r *reader) open(ctx context.Context, s segment) (io.ReadCloser, error) {
+	object, err := r.target.Get(ctx, s.name())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("segment %s is missing: %w", s.name(), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read segment %s: %w", s.name(), err)
+	}
+	text := io.Reader(bufio.NewReaderSize(object, 1<<18))
+	if s.sealed {
+		if text, err = age.Decrypt(text, r.identities...); err != nil {
+			return nil, errors.Join(fmt.Errorf("decrypt segment %s: %w", s.name(), err), object.Close())
+		}
+		text = bufio.NewReaderSize(text, 1<<16) // age reads pieces of 64 KiB, and the decoder a few bytes at a time
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{text, object}, nil
+}
+
+// time returns when the last commit of a segment was written.
+func (r *reader) time(ctx context.Context, s segment) (time.Time, error) {
+	text, err := r.open(ctx, s)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer text.Close()
+	header, _, err := ltx.PeekHeader(text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("segment %s is damaged: %w", s.name(), err)
+	}
+	return time.UnixMilli(header.Timestamp), nil
+}
+
+// pages is where the pages of a segment are written to.
+type pages interface {
+	io.WriterAt
+	Truncate(size int64) error
+}
+
+// apply writes the pages of a segment into a database, and returns how many bytes they are.
+func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err error) {
+	text, err := r.open(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	defer text.Close()
+	d := ltx.NewDecoder(text)
+	d.SetRetainPageIndex(false)
+	if err := d.DecodeHeader(); err != nil {
+		return 0, fmt.Errorf("segment %s is damaged: %w", s.name(), err)
+	}
+	h := d.Header()
+	if h.MinTXID != s.min || h.MaxTXID != s.max {
+		return 0, fmt.Errorf("segment %s is damaged: it says that it is %s-%s", s.name(), h.MinTXID, h.MaxTXID)
+	}
+	var page ltx.PageHeader
+	data := make([]byte, h.PageSize)
+	for ctx.Err() == nil {
+		err := d.DecodePage(&page, data)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return n, fmt.Errorf("segment %s is damaged: %w", s.name(), err)
+		}
+		if _, err := to.WriteAt(data, int64(page.Pgno-1)*int64(h.PageSize)); err != nil {
+			return n, fmt.Errorf("write the database: %w", err)
+		}
+		n += int64(len(data))
+	}
+	if err := ctx.Err(); err != nil {
+		return n, err
+	}
+	if err := d.Close(); err != nil {
+		return n, fmt.Errorf("segment %s is damaged: %w", s.name(), err)
+	}
+	if err := to.Truncate(int64(h.Commit) * int64(h.PageSize)); err != nil {
+		return n, fmt.Errorf("write the database: %w", err)
+	}
+	return n, nil
+}
+
+// plan finds the segments that make the store as it was after a commit: the last base before it, and the
+// fewest segments from there.
+func plan(all []segment, to ltx.TXID) ([]segment, error) {
+	var way []segment
+	var at ltx.TXID
+	for _, s := range all {
+		if s.level == bases && s.max <= to && s.max > at {
+			way, at = []segment{s}, s.max
+		}
+	}
+	if way == nil {
+		return nil, fmt.Errorf("there is no base before commit %s, so nothing can be restored", to)
+	}
+	rest, err := follow(all, at, to)
+	return append(way, rest...), err
+}
+
+// follow finds the fewest segments that lead from one commit to another.
+func follow(all []segment, at, to ltx.TXID) (way []segment, err error) {
+	for at < to {
+		var next segment
+		for _, s := range all {
+			if s.level != bases && s.max <= to && ltx.IsContiguous(at, s.min, s.max) && s.max > next.max {
+				next = s
+			}
+		}
+		if next.max == 0 {
+			return way, &GapError{Missing: at + 1}
+		}
+		way, at = append(way, next), next.max
+	}
+	return way, nil
+}
+
+// leads reports whether segments go on from one commit to another, or past it.
+func leads(all []segment, at, to ltx.TXID) bool {
+	for at < to {
+		before := at
+		for _, s := range all {
+			if s.level != bases && ltx.IsContiguous(at, s.min, s.max) {
+				at = s.max
+			}
+		}
+		if at == before {
+			return false
+		}
+	}
+	return true
+}
+
+// GapError is that a segment is missing, and that what was written later cannot be restored without it.
+type GapError struct{ Missing ltx.TXID }
+
+func (e *GapError) Error() string {
+	return fmt.Sprintf("segment %s is missing", segment{min: e.Missing, max: e.Missing}.name())
+}

@@ -1,0 +1,136 @@
+package continuous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Target is where a backup goes. Names have slashes between their parts.
+type Target interface {
+	// Put stores an object, whole or not at all, in place of an earlier one.
+	Put(ctx context.Context, name string, from io.Reader, size int64) error
+	// Get returns an error that is fs.ErrNotExist if there is no such object.
+	Get(ctx context.Context, name string) (io.ReadCloser, error)
+	// List returns all objects whose names begin like this.
+	List(ctx context.Context, prefix string) ([]Object, error)
+	Delete(ctx context.Context, name string) error
+	// String names the target without secrets.
+	String() string
+}
+
+// Object is what a target stores under a name.
+type Object struct {
+	Name string
+	Size int64
+	Time time.Time // when it was stored
+}
+
+// Open returns the target with an address: a folder, or s3://bucket/prefix.
+func Open(address string, env func(string) (string, bool)) (Target, error) {
+	if strings.HasPrefix(address, "s3://") {
+		return openBucket(address, env)
+	}
+	if scheme, _, found := strings.Cut(address, "://"); found {
+		return nil, fmt.Errorf("a backup goes to a folder or to s3://bucket/prefix, not to %s://", scheme)
+	}
+	return folder(address), nil
+}
+
+// folder is a Target on a file system.
+type folder string
+
+func (f folder) String() string { return string(f) }
+
+func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
+
+// Put implements Target.
+func (f folder) Put(_ context.Context, name string, from io.Reader, _ int64) error {
+	err := writeFile(f.path(name), func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(f.path(name)))
+}
+
+// Get implements Target.
+func (f folder) Get(_ context.Context, name string) (io.ReadCloser, error) {
+	return os.Open(f.path(name))
+}
+
+// List implements Target.
+func (f folder) List(_ context.Context, prefix string) (list []Object, err error) {
+	err = filepath.WalkDir(f.path(filepath.Dir(prefix+"x")), func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // nothing was stored yet, or it was deleted just now
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(string(f), path)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(relative)
+		if !strings.HasPrefix(name, prefix) || strings.HasSuffix(name, unfinished) {
+			return nil
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			list = append(list, Object{name, info.Size(), info.ModTime()})
+		}
+		return err
+	})
+	return list, err
+}
+
+// Delete implements Target.
+func (f folder) Delete(_ context.Context, name string) error {
+	if err := os.Remove(f.path(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// unfinished ends the names of files that are being written.
+const unfinished = ".unfinished"
+
+// writeFile writes a file that only its owner can read. It is there when all of it is on disk; a power loss may take its name.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path+unfinished, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err := errors.Join(write(file), file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,154 @@
+package continuous
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"bursar/internal/auditlog"
+	"bursar/internal/auditproof"
+	"bursar/internal/db"
+	"bursar/internal/db/sqlite"
+	"bursar/internal/ledger"
+)
+
+// verifiedName is the object with the newest result of a verification, which servers show in their metrics.
+const verifiedName = "verified.json"
+
+// Verified is what a verification of a backup has found.
+type Verified struct {
+	At     time.Time `json:"at"`     // when
+	Moment time.Time `json:"moment"` // of the last commit that was restored
+	Error  string    `json:"error,omitempty"`
+}
+
+// Report is what a verification has looked at.
+type Report struct {
+	Moment       time.Time `json:"moment"`
+	Segments     int       `json:"segments"`
+	Bytes        int64     `json:"bytes"`
+	AuditRows    int64     `json:"audit_rows"`
+	Transactions int64     `json:"transactions"`
+	Seconds      float64   `json:"seconds"`
+}
+
+// Verify restores the newest state of a backup into an empty folder, looks for damage, and computes the ledger and the
+// audit log anew. It leaves the result in the target, where servers find it.
+func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (Report, error) {
+	began := time.Now()
+	report, err := verify(ctx, from, key, scratch, progress)
+	report.Seconds = time.Since(began).Seconds()
+	if ctx.Err() != nil {
+		return report, err
+	}
+	v := Verified{At: time.Now().UTC(), Moment: report.Moment}
+	if err != nil {
+		v.Error = err.Error()
+	}
+	text, jsonErr := json.Marshal(v)
+	if jsonErr == nil {
+		jsonErr = from.Target.Put(ctx, verifiedName, bytes.NewReader(text), int64(len(text)))
+	}
+	if jsonErr != nil {
+		err = errors.Join(err, fmt.Errorf("store the result in %s: %w", from.Target, jsonErr))
+	}
+	return report, err
+}
+
+func verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (report Report, err error) {
+	done, err := unpack(ctx, from, scratch, Moment{}, progress)
+	if err != nil {
+		return report, err
+	}
+	report.Moment, report.Segments, report.Bytes = done.Moment.UTC(), done.Segments, done.Bytes
+	if err := sqlite.Check(ctx, filepath.Join(scratch, sqlite.FileName)); err != nil {
+		return report, err
+	}
+	d, err := db.Open(ctx, db.Config{Dir: scratch, Alone: true})
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	money, err := ledger.Verify(ctx, d, false, func(_, _ int64) {})
+	if err != nil {
+		return report, fmt.Errorf("verify the ledger: %w", err)
+	}
+	report.Transactions = money.Transactions
+	if len(money.Mismatches) > 0 {
+		return report, fmt.Errorf("the ledger does not verify: %s", money.Mismatches[0])
+	}
+	log, err := auditlog.VerifyStore(ctx, d, key, nil)
+	if err != nil {
+		return report, fmt.Errorf("verify the audit log: %w", err)
+	}
+	report.AuditRows = log.Rows
+	if len(log.Failures) > 0 {
+		return report, fmt.Errorf("the audit log does not verify: %s", log.Failures[0])
+	}
+	return report, nil
+}
+
+// Overview is what a target has.
+type Overview struct {
+	Target   string    `json:"target"`
+	Bases    int       `json:"bases"`
+	Base     time.Time `json:"newest_base"`
+	Segments int       `json:"segments"`
+	Bytes    int64     `json:"bytes"`
+	First    time.Time `json:"oldest_base"`       // nothing from before can be restored
+	Last     time.Time `json:"newest_segment"`    // when the newest segment was stored
+	Safe     time.Time `json:"complete_until"`    // what a server has said last
+	Missing  string    `json:"missing,omitempty"` // why the newest state cannot be restored
+	Verified *Verified `json:"verified,omitempty"`
+}
+
+// Look lists what a target has, without reading any of it.
+func Look(ctx context.Context, t Target) (o Overview, err error) {
+	o.Target = t.String()
+	all, err := list(ctx, t)
+	if err != nil {
+		return o, err
+	}
+	var newest segment
+	for _, s := range all {
+		o.Bytes += s.object.Size
+		if s.max > newest.max {
+			newest = s
+		}
+		if s.object.Time.After(o.Last) {
+			o.Last = s.object.Time.UTC()
+		}
+		if s.level != bases {
+			o.Segments++
+			continue
+		}
+		o.Bases++
+		o.Base = s.object.Time.UTC()
+		if o.First.IsZero() {
+			o.First = o.Base
+		}
+	}
+	if len(all) > 0 {
+		if _, err := plan(inForm(all, newest.sealed), newest.max); err != nil {
+			o.Missing = err.Error()
+		}
+	}
+	var by owner
+	if err := getJSON(ctx, t, ownerName, &by); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return o, fmt.Errorf("read %s in %s: %w", ownerName, t, err)
+	}
+	o.Safe = by.Safe
+	var v Verified
+	switch err := getJSON(ctx, t, verifiedName, &v); {
+	case err == nil:
+		o.Verified = &v
+	case !errors.Is(err, fs.ErrNotExist):
+		return o, fmt.Errorf("read %s in %s: %w", verifiedName, t, err)
+	}
+	return o, nil
+}
