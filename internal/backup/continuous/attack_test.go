@@ -15,7 +15,7 @@ import (
 	"bursar/internal/db/sqlite"
 )
 
-// copyStore copies the data folder of a store that nobody has open.
+// copyStore copies the data folder of a store that nobody writes to.
 func (w *world) copyStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")

@@ -38,9 +38,9 @@
 //
 // # Failures
 //
-//   - kill -9, power loss: the next start finds in the newest segment of the queue where the log goes on. If the log
-//     was started anew since, which a proper shutdown does too, it looks at the size and time of the
-//     database file that the shutdown noted.
+//   - kill -9, power loss: the next start finds in the newest segment of the queue where the log goes on. When the log is
+//     started anew, the queue notes after which segment, and what the new log is called. A proper shutdown ends
+//     the log, and notes the size and time of the database file instead.
 //   - Another process has changed the store: its commits are in the same log. If it also started the log anew, or the
 //     store was changed while no server ran: a new base.
 //   - An old copy of the data folder was put back, or two copies write to one target: owner.json has a token that only the one that

@@ -30,6 +30,7 @@ const (
 	closedName = "closed.json"  // file in the queue that says that the store was closed after the last commit was cut
 	jumpedName = "jumped.json"  // file in the queue with the last number that was left out
 	tokensName = "tokens.json"  // file in the queue with what owner.json may say
+	renewName  = "renewed.json" // file in the queue that says after which cut the log was started anew
 
 	cutEvery   = time.Second
 	boundEvery = 10 * time.Second
@@ -125,7 +126,7 @@ func Start(c Config) (*Shipper, error) {
 	s.cutting.Lock()
 	defer s.cutting.Unlock()
 	var err error
-	s.wal, err = c.Store.OpenLog(&s.at, func() { s.failed("cut", s.cut()) })
+	s.wal, err = c.Store.OpenLog(&s.at, func() { s.failed("cut", s.cut()) }, s.noteRenewal)
 	if err != nil {
 		return nil, err
 	}
@@ -227,6 +228,29 @@ func (s *Shipper) sweepQueue() ([]segment, error) {
 	return list(context.Background(), s.queue)
 }
 
+// renewal is that the log was started anew when everything up to a position was cut.
+type renewal struct {
+	After sqlite.Position `json:"after"`
+	Salt  [8]byte         `json:"salt"` // of the new log
+}
+
+// noteRenewal lets a later process know where to go on in a log that was started anew and not cut yet, if this one is
+// killed. The writer calls it, so it does not wait for the disk: after a power loss, the log itself may tell.
+func (s *Shipper) noteRenewal() {
+	after := *s.at.Load()
+	salt, ok := s.wal.Next(after)
+	if !ok {
+		return // it was cut already, or something is missing, which the next cut finds
+	}
+	text, err := json.Marshal(renewal{after, salt})
+	if err == nil {
+		err = os.WriteFile(s.queue.path(renewName), text, 0o600)
+	}
+	if err != nil {
+		s.Log.Warn("the backup needs a new base if the server is killed now", "error", err)
+	}
+}
+
 // find finds the place in the log after which a segment of the queue was cut.
 func (s *Shipper) find(newest segment) (at sqlite.Position, size uint32, err error) {
 	file, err := os.Open(s.queue.path(newest.name()))
@@ -239,7 +263,14 @@ func (s *Shipper) find(newest segment) (at sqlite.Position, size uint32, err err
 		return at, 0, fmt.Errorf("%w: %s is damaged: %w", sqlite.ErrGap, newest.name(), err)
 	}
 	frame := (h.WALOffset + h.WALSize) / (int64(h.PageSize) + frameHeader)
-	at, err = s.wal.Find(saltOf(h), uint32(frame), h.NodeID)
+	was := sqlite.Position{Salt: saltOf(h), Frame: uint32(frame), Checksum: h.NodeID}
+	var noted renewal
+	if getJSON(context.Background(), s.queue, renewName, &noted) == nil && noted.After == was {
+		if at, err = s.wal.FindNext(was, noted.Salt); err == nil {
+			return at, h.Commit, nil
+		}
+	}
+	at, err = s.wal.Find(was)
 	return at, h.Commit, err
 }
 

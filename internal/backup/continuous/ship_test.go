@@ -249,6 +249,26 @@ func TestNoPageIsLostWhenTheLogIsEmptied(t *testing.T) {
 	w.same(t)
 }
 
+// What the log had before is gone, so it does not tell by itself that nothing is missing.
+func TestAServerThatIsKilledAfterTheLogWasEmptiedGoesOnWithoutANewBase(t *testing.T) {
+	w := newWorld(t)
+	w.base(t)
+	w.write(t, 3)
+	w.ship(t)
+	if err := w.db.Shred(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.write(t, 3)
+	w.store.Config.Dir = w.copyStore(t) // as it is on disk when the server is killed
+	w.start(t)
+	w.write(t, 1)
+	w.ship(t)
+	if n := w.Status().Gaps; n != 0 {
+		t.Errorf("%d gaps: %s", n, w.log)
+	}
+	w.same(t)
+}
+
 func TestWritesOfAnotherProcessAreShipped(t *testing.T) {
 	w := newWorld(t)
 	w.base(t)

@@ -49,13 +49,16 @@ type logState struct {
 
 // keeper is called by the writer when the log may be started anew, and before it is closed.
 type keeper struct {
-	log  *Log
-	read func()
+	log     *Log
+	read    func()
+	renewed func()
+	salt    [8]byte // of the log when the last group began; of the writer alone
 }
 
 // OpenLog returns the log of the store. From then on the writer calls read whenever the log may be started
-// anew and has something that the position at does not have yet. It waits for it, and for nothing else.
-func (e *Engine) OpenLog(at *atomic.Pointer[Position], read func()) (*Log, error) {
+// anew and has something that the position at does not have yet, and renewed when it was started anew. It waits for
+// both, and for nothing else.
+func (e *Engine) OpenLog(at *atomic.Pointer[Position], read, renewed func()) (*Log, error) {
 	l := &Log{}
 	var err error
 	if l.wal, err = os.Open(e.path + "-wal"); err != nil {
@@ -67,7 +70,11 @@ func (e *Engine) OpenLog(at *atomic.Pointer[Position], read func()) (*Log, error
 	if l.pageSize, err = e.pageSize(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	e.writer.checkpointer.keeper.Store(&keeper{log: l, read: func() {
+	s, err := l.state()
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	e.writer.checkpointer.keeper.Store(&keeper{log: l, renewed: renewed, salt: s.Salt, read: func() {
 		if s, err := l.state(); err != nil || s.Position != *at.Load() {
 			read()
 		}
@@ -80,7 +87,12 @@ func (k *keeper) beforeGroup() {
 	if k == nil {
 		return
 	}
-	if s, err := k.log.state(); err != nil || s.copied >= s.Frame {
+	s, err := k.log.state()
+	if err == nil && s.Salt != k.salt {
+		k.salt = s.Salt
+		k.renewed()
+	}
+	if err != nil || s.copied >= s.Frame {
 		k.read()
 	}
 }
@@ -130,31 +142,58 @@ func (l *Log) Start() (Position, error) {
 }
 
 // Find returns the position that another process was at, or ErrGap if the log no longer shows what came after it.
-func (l *Log) Find(salt [8]byte, frame uint32, checksum uint64) (Position, error) {
+func (l *Log) Find(was Position) (Position, error) {
 	s, err := l.state()
 	if err != nil {
 		return Position{}, err
 	}
-	first := frame
+	first := was.Frame
 	switch {
-	case frame == 0:
+	case was.Frame == 0:
 		return Position{}, ErrGap
-	case salt == s.Salt && frame <= s.Frame:
-	case isNextSalt(salt, s.Salt) && frame > s.Frame:
+	case was.Salt == s.Salt && was.Frame <= s.Frame:
+	case isNextSalt(was.Salt, s.Salt) && was.Frame > s.Frame:
 		// The log was started anew once since. What it had is still in the file, behind what it has now, which shows
 		// whether the position was at its end.
-		if next, err := l.frame(frame + 1); err == nil && next.salt == salt {
+		if next, err := l.frame(was.Frame + 1); err == nil && next.salt == was.Salt {
 			return Position{}, ErrGap
 		}
 		first = 0
 	default:
 		return Position{}, ErrGap
 	}
-	if at, err := l.frame(frame); err != nil || at.checksum != checksum || at.salt != salt {
+	if at, err := l.frame(was.Frame); err != nil || at.checksum != was.Checksum || at.salt != was.Salt {
 		return Position{}, ErrGap
 	}
 	after, err := l.scan(s, first)
-	return Position{Salt: salt, Frame: frame, Checksum: checksum, commits: s.commits - after.commits}, err
+	was.commits = s.commits - after.commits
+	return was, err
+}
+
+// Next returns the salt of the log if it was started anew after a position and shows everything that was committed
+// since.
+func (l *Log) Next(from Position) (salt [8]byte, ok bool) {
+	s, err := l.state()
+	if err != nil || s.Salt == from.Salt {
+		return salt, false
+	}
+	after, err := l.scan(s, 0)
+	return s.Salt, err == nil && after.commits == s.commits-from.commits
+}
+
+// FindNext returns the position that another process was at when the log was started anew with a salt that Next has
+// returned. It returns ErrGap if the log was started anew once more.
+func (l *Log) FindNext(was Position, salt [8]byte) (Position, error) {
+	s, err := l.state()
+	if err != nil {
+		return Position{}, err
+	}
+	if s.Salt != salt {
+		return Position{}, ErrGap
+	}
+	after, err := l.scan(s, 0)
+	was.commits = s.commits - after.commits
+	return was, err
 }
 
 // isNextSalt reports whether a log has the salt of the one that follows on another: SQLite adds one to the first half,
