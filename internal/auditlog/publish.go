@@ -94,29 +94,18 @@ func (s *Signer) post(ctx context.Context, newest Signed) error {
 	if err != nil || now-last < mailInterval.Milliseconds() {
 		return err
 	}
-	place := s.mailer.Place(mail.Notices)
-	if err := place.Hold(); err != nil {
-		s.health.fail("mail")
-		return err
-	}
-	defer place.Release()
-	first, err := s.claimMail(ctx, last, now)
-	if err != nil || !first {
-		return err
-	}
 	message := mail.Checkpoint{To: s.mailTo, Text: string(newest.Text), At: time.UnixMilli(newest.At)}.Message()
-	if !place.Send(message) {
+	_, err = db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		first, err := tx.Row(`UPDATE audit_tree SET mailed_at = $1 WHERE mailed_at = $2 RETURNING mailed_at`, now, last).Scan(new(int64))
+		if err == nil && first { // and no other node was
+			err = s.mailer.Queue(tx, mail.Notices, message)
+		}
+		return struct{}{}, audit.None("a mail about the log is no change that the log tells of"), err
+	})
+	if err != nil && ctx.Err() == nil {
 		s.health.fail("mail")
 	}
-	return nil
-}
-
-// claimMail reports whether this node is the first that mails.
-func (s *Signer) claimMail(ctx context.Context, last, now int64) (bool, error) {
-	return db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (bool, audit.Event, error) {
-		first, err := tx.Row(`UPDATE audit_tree SET mailed_at = $1 WHERE mailed_at = $2 RETURNING mailed_at`, now, last).Scan(&now)
-		return first, audit.None("a mail about the log is no change that the log tells of"), err
-	})
+	return err
 }
 
 // Checkpoint returns the newest checkpoint with the signatures of those witnesses that have

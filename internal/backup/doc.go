@@ -24,8 +24,8 @@
 // opens a store with a mark, except for those of this package.
 //
 //   - A restore marks the empty target, loads all rows in one transaction, which compares the digests of
-//     all tables with the manifest before it commits, and then, in another one, ends sessions, stops the rails
-//     and takes the mark away.
+//     all tables with the manifest before it commits, and then, in another one, ends sessions, stops the rails,
+//     drops mail that waits and takes the mark away.
 //   - A move marks the empty target, too. Then it holds a transaction of the source in which nobody can
 //     change anything. It loads the target, compares the digests, commits the target, marks the source as
 //     moved, commits the source, and takes the mark from the target.

@@ -10,6 +10,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 	"bursar/internal/payout"
 )
 
@@ -57,7 +58,7 @@ func Recovered(ctx context.Context, by db.Caller, at Place, from string) (done R
 	return finish(ctx, d, by, done, from)
 }
 
-// finish ends all sessions, stops the rails and lets everybody use a store that was restored.
+// finish ends all sessions, stops the rails, drops mail that has arrived long ago and lets everybody use a store that was restored.
 func finish(ctx context.Context, d *db.DB, by db.Caller, done Restored, from string) (Restored, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Restored, audit.Event, error) {
 		var err error
@@ -66,6 +67,9 @@ func finish(ctx context.Context, d *db.DB, by db.Caller, done Restored, from str
 		}
 		if done.Payouts, err = payout.StopRails(tx, "restored from "+from); err != nil {
 			return done, audit.Event{}, fmt.Errorf("stop the rails: %w", err)
+		}
+		if err := mail.Forget(tx); err != nil {
+			return done, audit.Event{}, fmt.Errorf("drop the mail of then: %w", err)
 		}
 		event := audit.Event{Action: audit.StoreRestored, Description: fmt.Sprintf(
 			"Restored the store from %s: ended %d sessions and stopped the rails; %d payouts are looked up", from, done.Sessions, done.Payouts)}

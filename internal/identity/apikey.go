@@ -141,7 +141,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 	if in.ExpiresAt != nil {
 		key.ExpiresAt = *in.ExpiresAt
 	}
-	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
 		if err := lockKeysOf(tx, by); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
@@ -153,17 +153,16 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		made, err := InsertKey(tx, key)
+		if err == nil {
+			err = s.tellOfKey(tx, by, made)
+		}
 		return made, keyCreated(made, "Created API key "+key.Name), err
 	})
-	s.tellOfKey(by, made, err)
-	return made, err
 }
 
-// tellOfKey tells the caller of a key that was made for them.
-func (s *Service) tellOfKey(by db.Caller, made api.NewAPIKey, err error) {
-	if err == nil {
-		s.config.Notices.Tell(by, by.ID, by.Email, mail.KeyCreated, made.Name)
-	}
+// tellOfKey tells the caller of a key that is made for them.
+func (s *Service) tellOfKey(tx *db.Tx, by db.Caller, made api.NewAPIKey) error {
+	return s.config.Notices.Tell(tx, by, by.ID, by.Email, mail.KeyCreated, made.Name)
 }
 
 // lockKeys serializes changes of an account's keys. Call it before asking for the
@@ -246,7 +245,7 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 	if in.GraceSeconds != nil {
 		grace = *in.GraceSeconds
 	}
-	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
 		if err := lockKeysOf(tx, by); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
@@ -269,14 +268,15 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		made, err := InsertKey(tx, next)
+		if err == nil {
+			err = s.tellOfKey(tx, by, made)
+		}
 		made.Previous = &api.PreviousAPIKey{ID: in.ID, ExpiresAt: end}
 		event := keyEvent(audit.KeyRotated, in.ID, "Rotated API key "+next.Name)
 		event.Changes.Add("expires_at", before, end)
 		event.Changes.Add("replaced_by", nil, made.ID)
 		return made, event, err
 	})
-	s.tellOfKey(by, made, err)
-	return made, err
 }
 
 // limitRotation limits the successor of a key that is rotated in a session which depends on

@@ -73,8 +73,6 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 	if !wellFormed(browserPrefix, begun.Browser) {
 		begun.Browser = newSecret(browserPrefix)
 	}
-	var email string
-	var unknown bool // the browser is new to a person who has another
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		actor, err := findActor(tx.Q, in.AccountID, "")
 		if err != nil {
@@ -82,15 +80,15 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 		}
 		new, err := startSession(tx, actor, opening{ttl: s.config.WebTTL, method: in.Method, factor: in.SecondFactor,
 			ip: by.IP, agent: by.Agent, secret: begun.Secret})
+		var unknown bool // the browser is new to a person who has another
 		if err == nil {
-			email = actor.Email
 			unknown, err = knowBrowser(tx, in.AccountID, begun.Browser)
+		}
+		if err == nil && unknown {
+			err = s.config.Notices.Tell(tx, by, in.AccountID, actor.Email, mail.NewBrowser, "")
 		}
 		return new, sessionEvent(new, actor, "Signed in to the console "+in.Method.words()), err
 	})
-	if err == nil && unknown {
-		s.config.Notices.Tell(by, in.AccountID, email, mail.NewBrowser, "")
-	}
 	begun.ExpiresAt = started.ExpiresAt
 	return begun, err
 }

@@ -15,6 +15,7 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/setup"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 )
 
@@ -47,6 +48,7 @@ func (c *clock) advance(d time.Duration) {
 type node struct {
 	*identity.Service
 	db        *db.DB
+	vault     *vault.Vault
 	authority *access.Authority
 	clients   *identity.Clients
 	clock     *clock
@@ -56,10 +58,10 @@ type node struct {
 func open(t testing.TB, store dbtest.Store, c *clock) *node {
 	t.Helper()
 	n := &node{clock: c, t: t, db: store.OpenAt(t, c.now)}
-	v := store.Vault(n.db)
-	key, err := identity.Prepare(t.Context(), n.db, v)
+	n.vault = store.Vault(n.db)
+	key, err := identity.Prepare(t.Context(), n.db, n.vault)
 	must(t, err)
-	n.Service = identity.New(n.db, v, web.NewCursors(key), identity.Config{
+	n.Service = identity.New(n.db, n.vault, web.NewCursors(key), identity.Config{
 		PublicURL: "http://bursar.test", KeyTTL: time.Hour, DeviceTTL: time.Hour, WebTTL: webTTL, WebIdle: webIdle, LimitsOff: true,
 	})
 	n.authority = access.NewAuthority(n.db)

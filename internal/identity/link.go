@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"bursar/internal/access"
@@ -51,29 +52,16 @@ func (l *Links) Mails() bool { return l.mail.Configured() }
 type Link struct {
 	URL       string
 	ExpiresAt int64
-
-	mailedURL string
 }
-
-// Mailed reports whether the link is to be mailed.
-func (l Link) Mailed() bool { return l.mailedURL != "" }
-
-// InvitationPlace returns the place in the mail queue for an invitation. The caller
-// releases it.
-func (l *Links) InvitationPlace() *mail.Place { return l.mail.Place(mail.Invitations) }
-
-// RecoveryPlace returns the place in the mail queue for a link of Recover. The caller
-// releases it.
-func (l *Links) RecoveryPlace() *mail.Place { return l.mail.Place(mail.Accounts) }
 
 // mailPause is how long to wait until a full mail queue may have room again.
 const mailPause = 30 * time.Second
 
 // Invite makes the link by which an account with an email address accepts an invitation to
 // a workspace. Earlier links for the same invitation stop working. If invitations are
-// mailed, the link goes to the mailbox alone: Invite holds the place for the message, and
-// fails if there is none or if the recipient or the caller has had too many.
-func (l *Links) Invite(tx *db.Tx, place *mail.Place, by db.Caller, accountID, email, workspaceID string) (Link, error) {
+// mailed, the link goes to the mailbox alone, and Invite fails if the mail queue is full, or if
+// the recipient or the caller has had too many.
+func (l *Links) Invite(tx *db.Tx, by db.Caller, accountID, email, workspaceID string) (Link, error) {
 	n := newLink{accountID: accountID, workspaceID: workspaceID, madeBy: by.Name, madeByID: by.ID, madeByKeyID: by.KeyID, mailed: l.Mails()}
 	link, err := l.make(tx, n, access.InvitationLifetime)
 	if err != nil || !n.mailed {
@@ -82,11 +70,16 @@ func (l *Links) Invite(tx *db.Tx, place *mail.Place, by db.Caller, accountID, em
 	if err := l.budgets.Take(tx, mailTo.Of(email), mailBy.Of(by.ID)); err != nil {
 		return Link{}, err
 	}
-	if place.Hold() != nil {
-		return Link{}, &fault.Fault{Code: fault.RateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
+	message := mail.Invitation{To: email, Inviter: by.Name, Link: link.URL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}
+	if _, err := tx.Row(`SELECT w.name, o.name FROM workspace w JOIN organization o ON o.id = w.organization_id WHERE w.id = $1`, workspaceID).
+		Scan(&message.Workspace, &message.Organization); err != nil {
+		return Link{}, err
 	}
-	link.URL, link.mailedURL = "", link.URL
-	return link, nil
+	err = l.mail.Queue(tx, mail.Invitations, message.Message())
+	if errors.Is(err, mail.ErrFull) {
+		err = &fault.Fault{Code: fault.RateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
+	}
+	return Link{ExpiresAt: link.ExpiresAt}, err
 }
 
 // Account makes the link by which a person sets up how they sign in. Using it revokes
@@ -104,26 +97,26 @@ const madeByRecovery = "recovery"
 // use.
 const recoveryPause = 15 * time.Minute
 
-// Recover makes a link that is only mailed, unless a recent one is still unused. It holds
-// the place for the message, and fails if there is none: else the link would keep its
-// owner from having another mailed.
-func (l *Links) Recover(tx *db.Tx, place *mail.Place, accountID string) (link Link, made bool, err error) {
+// Recover makes a link and mails it to the account's address, unless a recent one is still
+// unused. It makes none if the mail queue is full: else the link would keep its owner from
+// having another mailed.
+func (l *Links) Recover(tx *db.Tx, accountID, email string) (made bool, err error) {
 	now := tx.Now()
 	young, err := tx.Row(`SELECT id FROM account_link WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL AND created_at > $3`,
 		accountID, madeByRecovery, now-recoveryPause.Milliseconds()).Scan(new(string))
 	if err != nil || young {
-		return Link{}, false, err
-	}
-	if err := place.Hold(); err != nil {
-		return Link{}, false, err
+		return false, err
 	}
 	if err := tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL`,
 		accountID, madeByRecovery, now); err != nil {
-		return Link{}, false, err
+		return false, err
 	}
-	link = Link{ExpiresAt: now + accountLinkLife.Milliseconds()}
-	link.mailedURL, err = l.store(tx, newLink{accountID: accountID, madeBy: madeByRecovery, mailed: true, expiresAt: link.ExpiresAt})
-	return link, true, err
+	expires := now + accountLinkLife.Milliseconds()
+	url, err := l.store(tx, newLink{accountID: accountID, madeBy: madeByRecovery, mailed: true, expiresAt: expires})
+	if err != nil {
+		return false, err
+	}
+	return true, l.mail.Queue(tx, mail.Accounts, mail.AccountLink{To: email, Link: url, ExpiresAt: time.UnixMilli(expires)}.Message())
 }
 
 // newLink is a link to store.
@@ -161,21 +154,6 @@ func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
 func EndLinks(tx *db.Tx, accountID, workspaceID string) error {
 	return tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND COALESCE(workspace_id, '') = $2 AND used_at IS NULL`,
 		accountID, workspaceID, tx.Now())
-}
-
-// SendInvitation mails an invitation, if one is to be mailed.
-func (l *Links) SendInvitation(place *mail.Place, link Link, to, inviter, workspace, organization string) {
-	if link.Mailed() {
-		place.Send(mail.Invitation{To: to, Inviter: inviter, Workspace: workspace, Organization: organization,
-			Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
-	}
-}
-
-// SendRecovery mails a link of Recover, if one was made.
-func (l *Links) SendRecovery(place *mail.Place, link Link, to string) {
-	if link.Mailed() {
-		place.Send(mail.AccountLink{To: to, Link: link.mailedURL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
-	}
 }
 
 // Opened describes what a link is for.

@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -100,22 +101,26 @@ func TestALinkThatFailedToBeUsedIsStillGood(t *testing.T) {
 func TestALinkIsNotStoredIfThereIsNoRoomToMailIt(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		n.first()
-		mailer, err := mail.New(mail.Config{URL: "smtp://127.0.0.1:1", From: "bursar@example.com"}, slog.New(slog.DiscardHandler))
+		mailer, err := mail.New(mail.Config{URL: "smtp://127.0.0.1:1", From: "bursar@example.com"}, n.db, n.vault, slog.New(slog.DiscardHandler))
 		must(t, err)
 		links, id := identity.NewLinks("http://bursar.test", mailer), n.person("ada@example.com")
-		ask := func(place *mail.Place) (made bool, err error) {
-			_, err = db.Write(t.Context(), n.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-				_, made, err = links.Recover(tx, place, id)
-				return struct{}{}, audit.None("a test"), err
+		inTransaction := func(fn func(tx *db.Tx) error) error {
+			_, err := db.Write(t.Context(), n.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+				return struct{}{}, audit.None("a test"), fn(tx)
 			})
-			return made, err
+			return err
 		}
-		for mailer.Send(mail.AccountLink{To: "eve@example.com", Link: "http://bursar.test"}.Message()) {
+		for err == nil {
+			err = inTransaction(func(tx *db.Tx) error {
+				return mailer.Queue(tx, mail.Accounts, mail.AccountLink{To: "eve@example.com", Link: "http://bursar.test"}.Message())
+			})
 		}
-		place := links.RecoveryPlace()
-		defer place.Release()
-		if made, err := ask(place); made || err == nil {
-			t.Errorf("made %v, %v", made, err)
+		err = inTransaction(func(tx *db.Tx) error {
+			_, err := links.Recover(tx, id, "ada@example.com")
+			return err
+		})
+		if !errors.Is(err, mail.ErrFull) {
+			t.Errorf("made a link: %v", err)
 		}
 		if got := n.count(`SELECT count(*) FROM account_link WHERE account_id = $1`, id); got != 0 {
 			t.Errorf("%d links are stored", got)

@@ -67,7 +67,7 @@ func TestParseRefusesServersWithoutRepeatingThePassword(t *testing.T) {
 		if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "same@") {
 			t.Errorf("%s: the error repeats the password: %v", url, err)
 		}
-		if _, again := mail.New(mail.Config{URL: url, From: "bursar@example.com"}, slog.New(slog.DiscardHandler)); again == nil {
+		if _, again := mail.New(mail.Config{URL: url, From: "bursar@example.com"}, nil, nil, slog.New(slog.DiscardHandler)); again == nil {
 			t.Errorf("%s: New takes what Parse refuses", url)
 		}
 	}

@@ -85,10 +85,11 @@ func (m *Mailer) options(dial gomail.DialContextFunc) []gomail.Option {
 		gomail.WithOpportunisticSMTPAuth(mechanisms...))
 }
 
-func (c *connection) send(l *letter) error {
-	c.session.SkipSMTPUTF8(!l.needsUTF)
-	err := c.client.SendWithSMTPClient(c.session, l.content)
-	if l.content.IsDelivered() {
+// send offers a message to the server, which must support SMTPUTF8 for addresses beyond ASCII.
+func (c *connection) send(content *gomail.Msg, needsUTF bool) error {
+	c.session.SkipSMTPUTF8(!needsUTF)
+	err := c.client.SendWithSMTPClient(c.session, content)
+	if content.IsDelivered() {
 		return nil // the server has accepted the message, so later errors do not matter
 	}
 	if err == nil {

@@ -70,7 +70,7 @@ func TestAServerElsewhereMustProveItsName(t *testing.T) {
 			o := closed(t, bursarmail.Config{URL: test.url, RootCAs: server.RootCAs, Backoff: quick(1)})
 			o.DialTo(server.Address)
 			o.send(t, link())
-			o.open(t).stop()
+			o.open(t).ended(t)
 			if test.arrives {
 				server.Wait(t, 1)
 				return
@@ -90,7 +90,7 @@ func TestAnUnknownAuthorityIsNotTrusted(t *testing.T) {
 	server := smtptest.Start(t, smtptest.Options{Security: smtptest.ImplicitTLS})
 	o := closed(t, bursarmail.Config{URL: server.URL, Backoff: quick(1)})
 	o.send(t, link())
-	o.open(t).stop()
+	o.open(t).ended(t)
 	if len(server.Received()) != 0 || !strings.Contains(o.log.String(), "certificate") {
 		t.Errorf("received %v, log:\n%s", server.Received(), o.log)
 	}
@@ -100,8 +100,7 @@ func TestAWrongPasswordIsNotTriedAgain(t *testing.T) {
 	server := smtptest.Start(t, smtptest.Options{User: "user", Password: "another"})
 	o := open(t, bursarmail.Config{URL: strings.Replace(server.URL, "another", "sesame", 1), Backoff: quick(4)})
 	o.send(t, link())
-	server.WaitFor(t, func(seen smtptest.Counts) bool { return seen.Logins > 0 })
-	o.stop()
+	o.ended(t)
 	if got := server.Counts().Logins; got != 1 {
 		t.Errorf("signed in %d times", got)
 	}

@@ -1,12 +1,30 @@
 package mail
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // DialTo makes a mailer reach its server, whatever its name, at an address.
 func (m *Mailer) DialTo(address string) { m.server.address = address }
 
+// SetInterval sets how often Run looks for mail.
+func (m *Mailer) SetInterval(interval time.Duration) { m.interval = interval }
+
+// Take takes what is due in a lane, as a node does that dies before it sends it.
+func (m *Mailer) Take(ctx context.Context, lane Lane) (int, error) {
+	b, err := m.claim(ctx, lane)
+	return len(b.letters), err
+}
+
 // SetGrace sets how long Run goes on after its context.
 func (m *Mailer) SetGrace(grace time.Duration) { m.grace = grace }
 
-// Capacity is how many messages are held.
-const Capacity = capacity
+const (
+	// Capacity is how many messages of a lane are held.
+	Capacity = capacity
+	// Lease is how long other nodes leave a message to the one that delivers it.
+	Lease = lease
+	// MaxAge is when a message goes that nobody has sent.
+	MaxAge = maxAge
+)

@@ -49,36 +49,10 @@ func TestInvitationsDoNotHoldUpMailAboutAccounts(t *testing.T) {
 	o := open(t, mail.Config{URL: server.URL})
 	address, stalled := stalling(t, server.Address)
 	o.DialTo(address)
-	if !o.Place(mail.Invitations).Send(link()) {
-		t.Fatal("the invitation was not queued")
+	if err := o.queue(t, mail.Invitations, link()); err != nil {
+		t.Fatal(err)
 	}
 	<-stalled
 	o.send(t, link())
 	server.Wait(t, 1)
-}
-
-func TestAPlaceThatIsHeldIsKept(t *testing.T) {
-	server := smtptest.Start(t, smtptest.Options{})
-	o := closed(t, mail.Config{URL: server.URL})
-	held := o.Place(mail.Accounts)
-	for range 2 {
-		if err := held.Hold(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range mail.Capacity - 1 {
-		o.send(t, link())
-	}
-	if o.Send(link()) || o.Place(mail.Accounts).Hold() == nil {
-		t.Error("the place was given to somebody else")
-	}
-	if !o.Place(mail.Invitations).Send(link()) {
-		t.Error("mail about accounts leaves no room for invitations")
-	}
-	held.Release()
-	held.Release()
-	o.send(t, link())
-	if o.Send(link()) {
-		t.Error("a place was given back twice")
-	}
 }

@@ -1,20 +1,23 @@
-// Package mail sends invitations, account links and notices by SMTP. Messages wait in bounded
-// queues in memory and a goroutine for each delivers them, so that a slow mail server
-// delays no request. Messages are not stored: a link that does not arrive can be requested
-// again.
+// Package mail sends invitations, account links and notices by SMTP. A message is stored in the
+// outbox by the transaction that it tells of, and every node delivers what the outbox has. So a
+// slow mail server delays no request, and mail outlives the node that was to send it: another one
+// takes it over a few seconds later. A message is delivered at least once, as by every mail server,
+// and has the same Message-ID each time.
 //
-// A link is as powerful as a password, so neither links nor addresses are logged, and the
-// connection is encrypted unless it stays on the machine.
+// A link is as powerful as a password. So the outbox is sealed, neither links nor addresses are
+// logged, and the connection is encrypted unless it stays on the machine.
 package mail
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
 	netmail "net/mail"
 	"time"
+
+	"bursar/internal/db"
+	"bursar/internal/vault"
 )
 
 //go:embed page.html
@@ -27,9 +30,12 @@ type Mailer struct {
 	config  Config
 	log     *slog.Logger
 	page    *template.Template
-	queues  [lanes]*queue
+	db      *db.DB
+	vault   *vault.Vault
 	backoff []time.Duration
-	grace   time.Duration
+	// interval is how often a node looks for mail.
+	interval time.Duration
+	grace    time.Duration
 }
 
 // usualBackoff gives five attempts over about seven minutes.
@@ -38,7 +44,7 @@ func usualBackoff() []time.Duration {
 }
 
 // New makes a mailer, or nil for an empty Config. It sends nothing until Run is called.
-func New(config Config, log *slog.Logger) (*Mailer, error) {
+func New(config Config, d *db.DB, v *vault.Vault, log *slog.Logger) (*Mailer, error) {
 	if config.Empty() {
 		return nil, nil
 	}
@@ -54,10 +60,8 @@ func New(config Config, log *slog.Logger) (*Mailer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the page of a message: %w", err)
 	}
-	m := &Mailer{server: server, from: from, config: config, log: log, page: page, backoff: config.Backoff, grace: 5 * time.Second}
-	for lane := range m.queues {
-		m.queues[lane] = newQueue()
-	}
+	m := &Mailer{server: server, from: from, config: config, log: log, page: page, db: d, vault: v,
+		backoff: config.Backoff, interval: 500 * time.Millisecond, grace: 5 * time.Second}
 	if m.backoff == nil {
 		m.backoff = usualBackoff()
 	}
@@ -66,79 +70,3 @@ func New(config Config, log *slog.Logger) (*Mailer, error) {
 
 // Configured reports whether mail can be sent.
 func (m *Mailer) Configured() bool { return m != nil }
-
-// Lane is a kind of mail that has a queue and a connection of its own, so that one kind
-// cannot keep another from being sent.
-type Lane int
-
-const (
-	Accounts    Lane = iota // about the recipient's own account, such as recovery
-	Invitations             // which others ask for, as many as they like
-	Notices                 // which tell people what happened to their accounts
-	lanes
-)
-
-// Send queues a message about the recipient's account and does not wait. It returns false
-// if the message cannot be sent because it is malformed, the queue is full or Run has ended.
-func (m *Mailer) Send(message Message) bool {
-	place := m.Place(Accounts)
-	defer place.Release()
-	return m != nil && place.Send(message)
-}
-
-// Place is room in a queue for one message. Whoever stores something that only a message
-// tells of, such as a link, holds a place before, so that it is not stored in vain.
-type Place struct {
-	mailer *Mailer
-	queue  *queue
-	held   bool
-}
-
-// Place returns a place that is not held yet. That of a nil *Mailer is nil.
-func (m *Mailer) Place(lane Lane) *Place {
-	if m == nil {
-		return nil
-	}
-	return &Place{mailer: m, queue: m.queues[lane]}
-}
-
-// Hold takes the place, unless it is held already. It returns an error if the queue is
-// full, Run has ended or mail is not configured.
-func (p *Place) Hold() error {
-	if p == nil {
-		return errors.New("mail is not configured")
-	}
-	if p.held {
-		return nil
-	}
-	err := p.queue.reserve()
-	p.held = err == nil
-	return err
-}
-
-// Release gives the place back, unless a message was sent with it.
-func (p *Place) Release() {
-	if p != nil && p.held {
-		p.queue.unreserve()
-		p.held = false
-	}
-}
-
-// Send queues a message in the place and does not wait. It returns false if the message
-// cannot be sent.
-func (p *Place) Send(message Message) bool {
-	log := p.mailer.log
-	l, err := p.mailer.compose(message)
-	if err != nil {
-		log.Warn("mail was refused", "reason", err.Error())
-		return false
-	}
-	if err = p.Hold(); err == nil {
-		p.held = false
-		err = p.queue.add(l)
-	}
-	if err != nil {
-		log.Warn("mail was not queued", "domain", l.domain, "reason", err.Error())
-	}
-	return err == nil
-}

@@ -3,12 +3,16 @@ package mail_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/mail"
 	"bursar/internal/mail/smtptest"
 )
@@ -18,9 +22,12 @@ const (
 	secret    = "https://pay.example.com/join#tok_7Q2XN5PWEBGM3K"
 )
 
-// office is a mailer at work, with what it logs.
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// office is a mailer at work on a node, with what it logs.
 type office struct {
 	*mail.Mailer
+	db   *db.DB
 	stop func() // ends Run and waits until it has ended
 	log  *logBook
 }
@@ -53,16 +60,28 @@ func quick(pauses int) []time.Duration {
 
 func closed(t *testing.T, config mail.Config) *office {
 	t.Helper()
+	return onStore(t, dbtest.SQLite(t), config, nil)
+}
+
+// onStore is a mailer on a node of a store.
+func onStore(t *testing.T, store dbtest.Store, config mail.Config, clock func() time.Time) *office {
+	t.Helper()
 	book := &logBook{}
 	if config.From == "" {
 		config.From = "Bursar <bursar@sender.example>"
 	}
-	m, err := mail.New(config, slog.New(slog.NewJSONHandler(book, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	d := store.OpenAt(t, clock)
+	v := store.Vault(d)
+	if err := v.Ready(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	m, err := mail.New(config, d, v, slog.New(slog.NewJSONHandler(book, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err != nil {
 		t.Fatalf("make a mailer: %v", err)
 	}
 	m.SetGrace(time.Minute) // a busy machine loses no mail
-	return &office{Mailer: m, log: book, stop: func() {}}
+	m.SetInterval(time.Millisecond)
+	return &office{Mailer: m, db: d, log: book, stop: func() {}}
 }
 
 func (o *office) open(t *testing.T) *office {
@@ -82,10 +101,48 @@ func open(t *testing.T, config mail.Config) *office {
 	return closed(t, config).open(t)
 }
 
+// queue stores a message in a transaction of its own.
+func (o *office) queue(t *testing.T, lane mail.Lane, m mail.Message) error {
+	t.Helper()
+	_, err := db.Write(t.Context(), o.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), o.Queue(tx, lane, m)
+	})
+	return err
+}
+
 func (o *office) send(t *testing.T, m mail.Message) {
 	t.Helper()
-	if !o.Send(m) {
-		t.Fatalf("the message was not queued: %s", o.log)
+	if err := o.queue(t, mail.Accounts, m); err != nil {
+		t.Fatalf("the message was not queued: %v %s", err, o.log)
+	}
+}
+
+// waiting counts the messages that are stored.
+func (o *office) waiting(t *testing.T) (n int64) {
+	t.Helper()
+	err := o.db.Read(t.Context(), func(q db.Q) error {
+		_, err := q.Row(`SELECT count(*) FROM outgoing_mail`).Scan(&n)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// ended waits until every message was delivered or given up.
+func (o *office) ended(t *testing.T) {
+	t.Helper()
+	o.waits(t, 0)
+}
+
+// waits waits until so many messages wait.
+func (o *office) waits(t *testing.T, n int64) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); o.waiting(t) != n; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d messages wait: %s", o.waiting(t), o.log)
+		}
 	}
 }
 
@@ -103,11 +160,11 @@ func link() mail.Message {
 }
 
 func TestNoMailerIsNotConfigured(t *testing.T) {
-	m, err := mail.New(mail.Config{}, slog.New(slog.DiscardHandler))
+	m, err := mail.New(mail.Config{}, nil, nil, slog.New(slog.DiscardHandler))
 	if m != nil || err != nil {
 		t.Fatalf("an empty Config makes %v, %v", m, err)
 	}
-	if m.Configured() || m.Send(link()) {
+	if m.Configured() || m.Queue(nil, mail.Accounts, link()) == nil {
 		t.Error("a nil mailer takes mail")
 	}
 	m.Run(t.Context()) // returns
@@ -119,15 +176,19 @@ func TestAFullQueueRefuses(t *testing.T) {
 	for range mail.Capacity {
 		o.send(t, link())
 	}
-	if o.Send(link()) {
-		t.Fatal("a full queue took another message")
+	if err := o.queue(t, mail.Accounts, link()); !errors.Is(err, mail.ErrFull) {
+		t.Fatalf("a full queue took another message: %v", err)
 	}
 	if !strings.Contains(o.log.String(), "mail was not queued") {
 		t.Errorf("that the queue is full is not in the log: %s", o.log)
 	}
+	if err := o.queue(t, mail.Invitations, link()); err != nil {
+		t.Errorf("mail about accounts leaves no room for invitations: %v", err)
+	}
 	o.keepsSecrets(t)
 	o.open(t)
-	server.Wait(t, mail.Capacity)
-	o.send(t, link())
 	server.Wait(t, mail.Capacity+1)
+	o.ended(t)
+	o.send(t, link())
+	server.Wait(t, mail.Capacity+2)
 }

@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	netmail "net/mail"
@@ -49,28 +48,22 @@ func (m Message) check() error {
 	return nil
 }
 
-func (m *Mailer) compose(message Message) (*letter, error) {
-	if err := message.check(); err != nil {
-		return nil, err
-	}
-	page, err := m.render(message)
+// compose makes the content of a letter. Its Message-ID is the same at every attempt of every node.
+func (m *Mailer) compose(l letter) (*gomail.Msg, error) {
+	page, err := m.render(l.message)
 	if err != nil {
 		return nil, fmt.Errorf("render the message: %w", err)
 	}
 	content := gomail.NewMsg(gomail.WithCharset(gomail.CharsetUTF8), gomail.WithEncoding(gomail.EncodingQP), gomail.WithNoDefaultUserAgent())
 	content.FromMailAddress(m.from)
-	content.ToMailAddress(&netmail.Address{Address: message.To})
-	content.Subject(message.Subject)
-	content.SetDateWithValue(time.Now().UTC())
-	content.SetMessageIDWithValue(rand.Text() + "@" + domainOf(m.from.Address))
+	content.ToMailAddress(&netmail.Address{Address: l.message.To})
+	content.Subject(l.message.Subject)
+	content.SetDateWithValue(time.UnixMilli(l.createdAt).UTC())
+	content.SetMessageIDWithValue(l.id + "@" + domainOf(m.from.Address))
 	content.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: keeps vacation notices from answering
-	content.SetBodyString(gomail.TypeTextPlain, strings.ToValidUTF8(message.Text, "\uFFFD"))
+	content.SetBodyString(gomail.TypeTextPlain, strings.ToValidUTF8(l.message.Text, "\uFFFD"))
 	content.AddAlternativeString(gomail.TypeTextHTML, page)
-	return &letter{
-		domain:   domainOf(message.To),
-		needsUTF: !isASCII(message.To) || !isASCII(m.from.Address),
-		content:  content,
-	}, nil
+	return content, nil
 }
 
 func (m *Mailer) render(message Message) (string, error) {

@@ -148,8 +148,8 @@ func TestAMessageCannotGainHeadersOrRecipients(t *testing.T) {
 		{To: "", Subject: "Hello"},
 		{To: strings.Repeat("x", 300) + "@receiver.example", Subject: "Hello"},
 	} {
-		if o.Send(m) {
-			t.Errorf("%q to %q was queued", m.Subject, m.To)
+		if err := o.queue(t, mail.Accounts, m); err != nil || o.waiting(t) != 0 {
+			t.Errorf("%q to %q was queued: %v", m.Subject, m.To, err)
 		}
 	}
 	o.keepsSecrets(t)

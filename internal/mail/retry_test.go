@@ -1,8 +1,6 @@
 package mail_test
 
 import (
-	"context"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -45,8 +43,7 @@ func TestAPermanentRefusalIsNotTriedAgain(t *testing.T) {
 	server.Refuse(550, 1)
 	o := open(t, mail.Config{URL: server.URL, Backoff: quick(4)})
 	o.send(t, link())
-	server.WaitFor(t, func(seen smtptest.Counts) bool { return seen.Messages > 0 })
-	o.stop()
+	o.ended(t)
 	if got := server.Counts().Messages; got != 1 || len(server.Received()) != 0 {
 		t.Errorf("the message was offered %d times", got)
 	}
@@ -63,8 +60,7 @@ func TestTryingEndsAtLast(t *testing.T) {
 	server.Refuse(451, 100)
 	o := open(t, mail.Config{URL: server.URL, Backoff: quick(2)})
 	o.send(t, link())
-	server.WaitFor(t, func(seen smtptest.Counts) bool { return seen.Messages == 3 })
-	o.stop()
+	o.ended(t)
 	if got := server.Counts().Messages; got != 3 || !strings.Contains(o.log.String(), "mail was not delivered") {
 		t.Errorf("after %d attempts:\n%s", got, o.log)
 	}
@@ -96,57 +92,6 @@ func TestMailWaitsForAServerThatIsDown(t *testing.T) {
 	o.stop()
 	if got := len(server.Received()); got != 1 {
 		t.Errorf("received %d messages", got)
-	}
-	o.keepsSecrets(t)
-}
-
-func TestShutdownDeliversWhatIsQueued(t *testing.T) {
-	server := smtptest.Start(t, smtptest.Options{})
-	o := closed(t, mail.Config{URL: server.URL})
-	for range 3 {
-		o.send(t, link())
-	}
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	o.Run(over)
-	if got := len(server.Received()); got != 3 {
-		t.Errorf("received %d messages of 3", got)
-	}
-	if o.Send(link()) {
-		t.Error("a mailer that has ended takes mail")
-	}
-}
-
-func TestShutdownDoesNotWaitForTheNextAttempt(t *testing.T) {
-	server := smtptest.Start(t, smtptest.Options{})
-	server.Refuse(451, 1)
-	o := open(t, mail.Config{URL: server.URL, Backoff: []time.Duration{time.Hour}})
-	o.send(t, link())
-	server.WaitFor(t, func(seen smtptest.Counts) bool { return seen.Messages == 1 })
-	o.stop()
-	if got := len(server.Received()); got != 1 {
-		t.Errorf("received %d messages", got)
-	}
-}
-
-func TestShutdownDoesNotWaitForASilentServer(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	o := closed(t, mail.Config{URL: "smtp://" + listener.Addr().String()})
-	o.SetGrace(time.Millisecond)
-	o.send(t, link())
-	o.open(t)
-	conn, err := listener.Accept() // and no greeting
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	o.stop()
-	if !strings.Contains(o.log.String(), "mail was not delivered") {
-		t.Errorf("the loss is not in the log: %s", o.log)
 	}
 	o.keepsSecrets(t)
 }

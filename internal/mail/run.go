@@ -9,8 +9,8 @@ import (
 	"bursar/internal/graceful"
 )
 
-// Run delivers queued messages until ctx ends. Then it tries what is still queued once
-// more, for a few seconds.
+// Run delivers queued messages until ctx ends. Every node runs it. What is queued then is
+// delivered by another node, or by the next start.
 func (m *Mailer) Run(ctx context.Context) {
 	if m == nil {
 		return
@@ -20,62 +20,112 @@ func (m *Mailer) Run(ctx context.Context) {
 	working, stop := graceful.Context(ctx, m.grace)
 	defer stop()
 	var all sync.WaitGroup
-	for _, q := range m.queues {
-		all.Go(func() { m.empty(ctx, working, q) })
+	for _, lane := range lanes() {
+		all.Go(func() { m.empty(ctx, working, lane) })
 	}
 	all.Wait()
 }
 
-func (m *Mailer) empty(ctx, working context.Context, q *queue) {
+func (m *Mailer) empty(ctx, working context.Context, lane Lane) {
+	var failing bool // of which the log tells once
 	for ctx.Err() == nil {
-		ready, next := q.due(time.Now())
-		if len(ready) == 0 {
-			q.wait(ctx, next)
-			continue
+		b, err := m.claim(ctx, lane)
+		if err == nil && len(b.letters) > 0 {
+			if err = m.deliver(ctx, working, b); err == nil {
+				failing = false
+				continue
+			}
 		}
-		m.deliver(working, ready)
+		if err != nil && ctx.Err() == nil && !failing {
+			m.log.Error("mail waits for the store and will go on", "error", err.Error())
+		}
+		failing = err != nil
+		select {
+		case <-time.After(m.interval):
+		case <-ctx.Done():
+		}
 	}
-	m.deliver(working, q.close())
 }
 
-// deliver sends letters over one connection. A failed connection counts as an attempt
-// for each of them, so that a server that is down is not asked once per letter.
-func (m *Mailer) deliver(ctx context.Context, letters []*letter) {
-	if len(letters) == 0 {
-		return
+// deliver sends a batch over one connection until ctx ends, and gives back what it has not tried
+// then. A failed connection counts as an attempt for each letter, so that a server that is down is
+// not asked once per letter.
+func (m *Mailer) deliver(ctx, working context.Context, b batch) error {
+	defer m.keep(working, b)()
+	if err := m.open(working, &b); err != nil || len(b.letters) == 0 {
+		return err
 	}
-	c, err := m.connect(ctx)
+	c, refused := m.connect(working)
+	if refused == nil {
+		defer c.close()
+	}
+	for _, l := range b.letters {
+		var err error
+		switch {
+		case refused != nil:
+			err = m.settle(working, l, refused)
+		case ctx.Err() != nil:
+			err = m.release(working, l)
+		default:
+			err = m.settle(working, l, m.send(c, l))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep prolongs the lease of a batch until the function that it returns is called.
+func (m *Mailer) keep(ctx context.Context, b batch) (end func()) {
+	ctx, stop := context.WithCancel(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		tick := time.NewTicker(renewal)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				// If it fails, another node may send the same message. Its Message-ID is the same, by
+				// which mailboxes know that they have it.
+				_ = m.renew(ctx, b)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		stop()
+		renewing.Wait()
+	}
+}
+
+func (m *Mailer) send(c *connection, l letter) error {
+	content, err := m.compose(l)
 	if err != nil {
-		for _, l := range letters {
-			m.settle(l, err)
-		}
-		return
+		return err
 	}
-	defer c.close()
-	for _, l := range letters {
-		m.settle(l, c.send(l))
-	}
+	return c.send(content, !isASCII(l.message.To) || !isASCII(m.from.Address))
 }
 
-// settle drops a letter after an attempt, or keeps it for the next one.
-func (m *Mailer) settle(l *letter, err error) {
-	l.attempts++
-	log := m.log.With("domain", l.domain, "attempts", l.attempts)
+// settle removes a letter after an attempt, or keeps it for the next one.
+func (m *Mailer) settle(ctx context.Context, l letter, err error) error {
+	// What the mail server has taken must not be sent again because the program ends.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease)
+	defer cancel()
+	log := m.log.With("domain", domainOf(l.message.To), "attempts", l.attempts)
 	if err == nil {
-		l.queue.remove(l)
 		log.Debug("mail was delivered")
-		return
+		return m.remove(ctx, l)
 	}
 	f := explain(err)
-	if !f.permanent && l.attempts <= len(m.backoff) {
+	if !f.permanent && l.attempts <= int64(len(m.backoff)) {
 		pause := jitter(m.backoff[l.attempts-1])
-		if l.queue.postpone(l, time.Now().Add(pause)) {
-			log.Info("mail is delayed and will be tried again", "reason", f.reason, "pause", pause.String())
-			return
-		}
+		log.Info("mail is delayed and will be tried again", "reason", f.reason, "pause", pause.String())
+		return m.postpone(ctx, l, pause)
 	}
-	l.queue.remove(l)
 	log.Error("mail was not delivered", "reason", f.reason)
+	return m.remove(ctx, l)
 }
 
 // jitter varies a pause by up to a quarter, so that the nodes of an installation do not

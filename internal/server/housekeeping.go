@@ -10,6 +10,7 @@ import (
 	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/directory"
+	"bursar/internal/mail"
 	"bursar/internal/payout"
 )
 
@@ -22,7 +23,6 @@ const housekeepingInterval = time.Minute
 func (s *Server) RunBackground(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
-	others.Go(func() { s.notices.Run(ctx, s.log.Logger) })
 	others.Go(func() { s.signin.Run(ctx, s.log.Logger) })
 	if !s.unsequenced {
 		others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
@@ -55,7 +55,7 @@ func (s *Server) Tidy(ctx context.Context) error {
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}
-		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx), directory.ExpireMerges(tx), payout.ExpireUsed(tx)); err != nil {
+		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx), directory.ExpireMerges(tx), payout.ExpireUsed(tx), mail.Expire(tx)); err != nil {
 			return struct{}{}, exempt, err
 		}
 		if err := s.vault.Expire(tx); err != nil {

@@ -259,6 +259,17 @@ func (c *town) credentials() {
 	})
 	c.insert("known_browser", "account_id, hash, seen_at", c.many.others, func(i int) []any { return []any{c.accounts[i/10], secret(i), c.now} })
 	c.insert("budget", "id, full_at", c.many.others, func(i int) []any { return []any{secret(i), later} })
+	var sealed [20][]byte // by as many keys, which are deleted when nothing is sealed by them
+	for i := range sealed {
+		var err error
+		if sealed[i], err = c.vault.Seal(int64(c.numbers[i]), vault.OutgoingMail("mail"), nil); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.insert("outgoing_mail", "id, lane, message_sealed, sealed_by, attempts, claim, due_at, created_at", c.many.others, func(i int) []any {
+		some := sealed[i%len(sealed)]
+		return []any{fmt.Sprintf("mail_%06d", i), "another", some, vault.KeyOf(some), 0, "", later, c.now} // a full lane takes no more
+	})
 	c.insert("account_link", "id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at, used_at", c.many.others, func(i int) []any {
 		return []any{fmt.Sprintf("inv_%d", i), c.accounts[i/3], c.workspaces[i%len(c.workspaces)], secret(i), i%2 == 0, "Admin", c.now, later, c.now}
 	})

@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/pquerna/otp/totp"
@@ -16,6 +18,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/identity"
 	"bursar/internal/mail"
+	"bursar/internal/mail/smtptest"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
 	"bursar/internal/rail/simulator"
@@ -243,7 +246,7 @@ func (w *tour) shownLink(x *servertest.Tenant, email string) string {
 	var link identity.Link
 	inviter := db.Caller{Actor: audit.Actor{ID: x.Owner.UserID}}
 	_, err := db.Write(w.t.Context(), w.node.DB, inviter, func(tx *db.Tx) (_ struct{}, _ audit.Event, err error) {
-		link, err = identity.NewLinks(w.node.PublicURL, nil).Invite(tx, nil, inviter, w.account(email), email, x.WorkspaceID)
+		link, err = identity.NewLinks(w.node.PublicURL, nil).Invite(tx, inviter, w.account(email), email, x.WorkspaceID)
 		return struct{}{}, audit.None("a step of a test"), err
 	})
 	w.must(err)
@@ -268,7 +271,9 @@ func (w *tour) account(email string) string {
 // people signs somebody in by everything but a password.
 func (w *tour) people() {
 	t, ctx := w.t, w.t.Context()
-	mailer, err := mail.New(mail.Config{URL: "smtp://127.0.0.1:1", From: "bursar@example.com"}, slog.New(slog.DiscardHandler))
+	box := smtptest.Start(t, smtptest.Options{})
+	box.Refuse(451, 1)
+	mailer, err := mail.New(mail.Config{URL: box.URL, From: "bursar@example.com", Backoff: []time.Duration{time.Millisecond}}, w.node.DB, w.node.Vault, slog.New(slog.DiscardHandler))
 	w.must(err)
 	links := identity.NewLinks(w.node.PublicURL, mailer)
 	email := servertest.NewEmail()
@@ -325,11 +330,17 @@ func (w *tour) people() {
 	_, err = db.Write(ctx, w.node.DB, me, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		_, _, _, err := identity.VerifyEmail(tx, w.account(invited), "Walker")
 		if err == nil {
-			_, _, err = links.Recover(tx, links.RecoveryPlace(), me.ID)
+			_, err = links.Recover(tx, me.ID, me.Email)
 		}
 		return struct{}{}, audit.None("a step of a test"), err
 	})
 	w.must(err)
+	sending, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { mailer.Run(sending) })
+	box.Wait(t, 1)
+	stop()
+	running.Wait()
 	_, err = door.Reset(ctx, me, email, true)
 	w.must(err)
 }

@@ -58,7 +58,6 @@ type Server struct {
 	signin        *signin.Service
 	console       *console.Console
 	mail          *mail.Mailer
-	notices       *identity.Notices
 	reference     *reference.Reference
 	contractJSON  func() ([]byte, error) // computed once, because the conversion is slow
 
@@ -91,7 +90,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	}
 	cursors := web.NewCursors(cursorKey)
 	authority := access.NewAuthority(d)
-	mailer, err := mailerFor(c, log.Logger)
+	mailer, err := mailerFor(c, d, v, log.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +110,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		budgets = budget.New(d)
 		links.Limit(budgets)
 	}
-	notices := identity.NewNotices(d, c.PublicURL, mailer, budgets)
+	notices := identity.NewNotices(c.PublicURL, mailer, budgets)
 	books := ledger.NewCheck(d)
 	approvals := approval.New(d, v, authority, cursors, mailer, budgets, c.PublicURL)
 	rails, err := railsFor(ctx, c, d, log.Logger)
@@ -154,7 +153,6 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		books:         books,
 		metrics:       newMetrics(signer, books, dispatcher, d.Lists()),
 		mail:          mailer,
-		notices:       notices,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
 		encryption:    encryption,
 		unsequenced:   c.Audit.Unsequenced,
@@ -184,12 +182,12 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	return s, nil
 }
 
-func mailerFor(c config.Serve, log *slog.Logger) (*mail.Mailer, error) {
+func mailerFor(c config.Serve, d *db.DB, v *vault.Vault, log *slog.Logger) (*mail.Mailer, error) {
 	settings, err := mail.Parse(c.SMTPURL, c.MailFrom)
 	if err != nil {
 		return nil, fmt.Errorf("read how mail is sent: %w", err)
 	}
-	return mail.New(settings, log)
+	return mail.New(settings, d, v, log)
 }
 
 func (s *Server) consoleRoutes() []route {

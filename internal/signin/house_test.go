@@ -25,6 +25,7 @@ import (
 	"bursar/internal/organization"
 	"bursar/internal/setup"
 	"bursar/internal/signin"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 	"bursar/internal/workspace"
 )
@@ -112,7 +113,7 @@ func build(t testing.TB, store dbtest.Store, options ...option) *house {
 		PublicURL: publicURL, KeyTTL: time.Hour, DeviceTTL: time.Hour, WebTTL: 12 * time.Hour, WebIdle: 30 * time.Minute, LimitsOff: true,
 	})
 	h.authority = access.NewAuthority(h.db)
-	h.links = identity.NewLinks(publicURL, h.mailer(config.mail))
+	h.links = identity.NewLinks(publicURL, h.mailer(v, config.mail))
 	h.workspaces = workspace.New(h.db, h.authority, cursors, h.links)
 	h.organizations = organization.New(h.db, h.authority, cursors, 365)
 	h.site = &web.Endpoints{DB: h.db}
@@ -126,12 +127,12 @@ func build(t testing.TB, store dbtest.Store, options ...option) *house {
 }
 
 // mailer sends to a mail server until the end of the test.
-func (h *house) mailer(to *smtptest.Server) *mail.Mailer {
+func (h *house) mailer(v *vault.Vault, to *smtptest.Server) *mail.Mailer {
 	h.t.Helper()
 	if to == nil {
 		return nil
 	}
-	m, err := mail.New(mail.Config{URL: to.URL, From: "bursar@example.com"}, slog.New(slog.DiscardHandler))
+	m, err := mail.New(mail.Config{URL: to.URL, From: "bursar@example.com"}, h.db, v, slog.New(slog.DiscardHandler))
 	must(h.t, err)
 	h.background(m.Run)
 	return m

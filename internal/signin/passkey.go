@@ -281,12 +281,11 @@ func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, sta
 			return struct{}{}, audit.Event{}, err
 		}
 		id, err := insertPasskey(tx, by.ID, name, key)
-		return struct{}{}, audit.Event{Action: audit.PasskeyAdded, ResourceID: id, Description: "Added passkey " + name}, err
+		return struct{}{}, audit.Event{Action: audit.PasskeyAdded, ResourceID: id, Description: "Added passkey " + name}, s.tell(tx, by, err, mail.PasskeyAdded, name)
 	})
 	if db.IsUnique(err) {
 		return fault.Invalid("credential", "is a passkey that is already registered")
 	}
-	s.tell(by, err, mail.PasskeyAdded, name)
 	return err
 }
 
@@ -332,17 +331,18 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 
 // RemovePasskey removes a passkey of the caller, unless it is the only way to sign in.
 func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) error {
-	removed, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (name string, event audit.Event, err error) {
-		event = audit.Event{Action: audit.PasskeyRemoved, ResourceID: id}
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		event := audit.Event{Action: audit.PasskeyRemoved, ResourceID: id}
 		if err := lockCaller(tx, by); err != nil {
-			return "", event, err
+			return struct{}{}, event, err
 		}
+		var name string
 		mine, err := tx.Row(`DELETE FROM passkey WHERE id = $1 AND account_id = $2 RETURNING name`, id, by.ID).Scan(&name)
 		if err == nil && !mine {
 			err = fault.Missing("passkey")
 		}
 		if err != nil {
-			return "", event, err
+			return struct{}{}, event, err
 		}
 		event.Description = "Removed passkey " + name
 		other, err := tx.Row(`SELECT a.id FROM account a WHERE a.id = $1 AND (a.password_hash IS NOT NULL OR
@@ -353,8 +353,7 @@ func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) er
 		if err == nil {
 			err = s.keepsFactor(tx.Q, by.ID)
 		}
-		return name, event, err
+		return struct{}{}, event, s.tell(tx, by, err, mail.PasskeyRemoved, name)
 	})
-	s.tell(by, err, mail.PasskeyRemoved, removed)
 	return err
 }

@@ -184,9 +184,9 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 				event.Description += " and revoked all API keys"
 			}
 		}
-		return struct{}{}, event, identity.RevokeSessions(tx, by.ID, by.SessionID)
+		err := identity.RevokeSessions(tx, by.ID, by.SessionID)
+		return struct{}{}, event, s.tell(tx, by, err, mail.PasswordChanged, "")
 	})
-	s.tell(by, err, mail.PasswordChanged, "")
 	return err
 }
 

@@ -54,14 +54,11 @@ func (s *Service) recover(ctx context.Context, r recovery) error {
 	if err != nil || p.status != "active" {
 		return err
 	}
-	place := s.links.RecoveryPlace()
-	defer place.Release()
-	var link identity.Link
 	_, err = db.Write(ctx, s.db, r.by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		var made bool
 		var err error
 		if err = lockPerson(tx, p.actor.ID); err == nil {
-			link, made, err = s.links.Recover(tx, place, p.actor.ID)
+			made, err = s.links.Recover(tx, p.actor.ID, p.actor.Email)
 		}
 		if err != nil || !made {
 			return struct{}{}, audit.None("a link was mailed a moment ago"), err
@@ -69,8 +66,5 @@ func (s *Service) recover(ctx context.Context, r recovery) error {
 		return struct{}{}, audit.Event{Action: audit.LinkCreated, ResourceID: p.actor.ID, Actor: &p.actor,
 			Description: "Asked for a link to set up how they sign in"}, err
 	})
-	if err == nil {
-		s.links.SendRecovery(place, link, p.actor.Email)
-	}
 	return err
 }

@@ -41,10 +41,8 @@ func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fau
 // session of the account, and tells its owner if they could sign in before.
 func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, what mail.Happening,
 	store func(tx *db.Tx, needsCode bool) error) (Proven, error) {
-	var settled bool
-	proven, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
-		var err error
-		settled, err = tx.Row(`SELECT a.id FROM account a WHERE a.id = $1 AND (a.password_hash IS NOT NULL OR
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
+		settled, err := tx.Row(`SELECT a.id FROM account a WHERE a.id = $1 AND (a.password_hash IS NOT NULL OR
 			EXISTS (SELECT 1 FROM passkey p WHERE p.account_id = a.id) OR EXISTS (SELECT 1 FROM sso_identity i WHERE i.account_id = a.id))`,
 			opened.AccountID).Scan(new(string))
 		if err != nil {
@@ -64,10 +62,9 @@ func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, o
 		if err == nil {
 			err = identity.RevokeSessions(tx, opened.AccountID, "")
 		}
+		if err == nil && settled {
+			err = s.notices.Tell(tx, by, opened.AccountID, opened.Email, what, "")
+		}
 		return Proven{AccountID: opened.AccountID, Method: identity.ByLink, NeedsCode: needsCode}, event, err
 	})
-	if err == nil && settled {
-		s.notices.Tell(by, opened.AccountID, opened.Email, what, "")
-	}
-	return proven, err
 }

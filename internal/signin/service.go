@@ -159,11 +159,12 @@ func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why s
 	return refused
 }
 
-// tell tells the caller what they have done to their account, unless it failed.
-func (s *Service) tell(by db.Caller, err error, what mail.Happening, name string) {
-	if err == nil {
-		s.notices.Tell(by, by.ID, by.Email, what, name)
+// tell tells the caller what they do to their account, unless it fails.
+func (s *Service) tell(tx *db.Tx, by db.Caller, err error, what mail.Happening, name string) error {
+	if err != nil {
+		return err
 	}
+	return s.notices.Tell(tx, by, by.ID, by.Email, what, name)
 }
 
 // lockPerson locks how a person signs in until the end of the transaction.

@@ -74,7 +74,7 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 	if err != nil {
 		return nil, err
 	}
-	made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) ([]string, audit.Event, error) {
 		event := audit.Event{Action: audit.TOTPEnabled, ResourceID: by.ID, Description: "Turned two-step sign-in on"}
 		if err := s.lockForFactor(tx, by); err != nil {
 			return nil, event, err
@@ -88,10 +88,8 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 			return nil, event, err
 		}
 		codes, err := replaceRecoveryCodes(tx, by.ID)
-		return codes, event, err
+		return codes, event, s.tell(tx, by, err, mail.TOTPEnabled, "")
 	})
-	s.tell(by, err, mail.TOTPEnabled, "")
-	return made, err
 }
 
 // DisableTOTP turns off the second factor. The caller must give a valid code.
@@ -107,9 +105,8 @@ func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) er
 		if err := dropTOTP(tx, by.ID); err != nil {
 			return struct{}{}, event, err
 		}
-		return struct{}{}, event, s.keepsFactor(tx.Q, by.ID)
+		return struct{}{}, event, s.tell(tx, by, s.keepsFactor(tx.Q, by.ID), mail.TOTPDisabled, "")
 	})
-	s.tell(by, err, mail.TOTPDisabled, "")
 	return err
 }
 

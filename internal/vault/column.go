@@ -28,6 +28,7 @@ func columns() []column {
 		{table: "totp", id: "account_id", name: "secret_sealed", ofStore: true},
 		{table: "signing_key", id: "id", name: "seed_sealed", ofStore: true},
 		{table: "vault_secret", id: "name", name: "sealed", ofStore: true},
+		{table: "outgoing_mail", name: "message_sealed", ofStore: true, passing: true},
 	}
 }
 
@@ -56,6 +57,9 @@ func TOTPSecret(accountID string) string { return Row("totp", "secret_sealed", a
 
 // SigningSeed is the context of the seed of a signing key.
 func SigningSeed(id string) string { return Row("signing_key", "seed_sealed", id) }
+
+// OutgoingMail is the context of a message that is not delivered yet.
+func OutgoingMail(id string) string { return Row("outgoing_mail", "message_sealed", id) }
 
 // StoreSecret is the context of a secret that the store has one of.
 func StoreSecret(name string) string { return Row("vault_secret", "sealed", name) }

@@ -281,8 +281,8 @@ func (v *Vault) key(id int64) (*dataKey, error) {
 	return v.keys[id], nil
 }
 
-// maxKeys bounds how many data keys are in memory. Beyond it all are forgotten and read
-// again as they are needed.
+// maxKeys bounds how many data keys are in memory. Beyond it those of workspaces are forgotten and
+// read again as they are needed.
 const maxKeys = 10_000
 
 // load reads the data keys of a workspace, and makes one if none seals.
@@ -319,8 +319,13 @@ func (v *Vault) load(ctx context.Context, workspace int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.keys) > maxKeys {
+		// The store's own stays, with which transactions seal mail: they must not wait for another one.
+		own, ok := v.sealing[0]
 		clear(v.keys)
 		clear(v.sealing)
+		if ok {
+			v.sealing[0], v.keys[own.key.id] = own, own.key
+		}
 	}
 	for _, key := range opened {
 		v.keys[key.id] = key

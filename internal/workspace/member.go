@@ -11,7 +11,6 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
-	"bursar/internal/mail"
 	"bursar/internal/web"
 )
 
@@ -53,13 +52,9 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 		return api.MemberAdded{}, err
 	}
 	email := identity.NormalizeEmail(in.Email)
-	place := s.links.InvitationPlace()
-	defer place.Release()
-	var link identity.Link
-	added, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		added := api.MemberAdded{WorkspaceID: in.ID, Email: email, Role: in.Role}
 		event := audit.Event{Action: audit.MemberAdded, WorkspaceID: in.ID}
-		link = identity.Link{}
 		organizationID, err := lockMembers(tx, in.ID)
 		if err == nil {
 			err = stillDefined(tx, in.ID, in.Role)
@@ -95,18 +90,15 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 			return added, event, access.Join(tx, in.ID, accountID, in.Role)
 		}
 		added.UserID, err = access.Invite(tx, in.ID, accountID, in.Role, by.Name)
-		if err == nil {
-			link, err = s.links.Invite(tx, place, by, accountID, email, in.ID)
+		if err != nil {
+			return added, event, err
 		}
+		link, err := s.links.Invite(tx, by, accountID, email, in.ID)
 		added.InvitationURL = link.URL
 		event.ResourceID, event.Description = added.UserID, "Invited "+email+" as "+in.Role
 		event.Changes = memberChanges("", access.MemberInvited, nil, []string{in.Role})
 		return added, event, err
 	})
-	if err == nil {
-		s.sendInvitation(ctx, place, by, in.ID, email, link)
-	}
-	return added, err
 }
 
 // Reinvite makes a new link for a member who has not accepted the invitation yet.
@@ -133,10 +125,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	if err != nil {
 		return api.MemberAdded{}, err
 	}
-	place := s.links.InvitationPlace()
-	defer place.Release()
-	var link identity.Link
-	again, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
 		again := api.MemberAdded{WorkspaceID: in.ID, UserID: in.UserID}
 		if _, err := lockMembers(tx, in.ID); err != nil {
 			return again, audit.Event{}, err
@@ -164,14 +153,10 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 			return again, event, err
 		}
 		event.Changes.Add("invitation_expires_at", before, end)
-		link, err = s.links.Invite(tx, place, by, member.AccountID, again.Email, in.ID)
+		link, err := s.links.Invite(tx, by, member.AccountID, again.Email, in.ID)
 		again.InvitationURL = link.URL
 		return again, event, err
 	})
-	if err == nil {
-		s.sendInvitation(ctx, place, by, in.ID, again.Email, link)
-	}
-	return again, err
 }
 
 // invitedMember finds a member who has not accepted yet.
@@ -181,21 +166,6 @@ func invitedMember(q db.Q, in MemberInput) (access.Member, error) {
 		err = fault.Missing("invited member")
 	}
 	return member, err
-}
-
-// sendInvitation mails a link, if mail is configured.
-func (s *Service) sendInvitation(ctx context.Context, place *mail.Place, by db.Caller, workspaceID, email string, link identity.Link) {
-	if !link.Mailed() {
-		return
-	}
-	var workspace, organization string
-	// The invitation works without the names, so an error does not matter.
-	_ = s.db.Read(ctx, func(q db.Q) error {
-		_, err := q.Row(`SELECT w.name, o.name FROM workspace w JOIN organization o ON o.id = w.organization_id WHERE w.id = $1`, workspaceID).
-			Scan(&workspace, &organization)
-		return err
-	})
-	s.links.SendInvitation(place, link, email, by.Name, workspace, organization)
 }
 
 // RemoveMember removes somebody from a workspace, with all their roles there. The caller

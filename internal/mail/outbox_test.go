@@ -1,0 +1,215 @@
+package mail_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/mail"
+	"bursar/internal/mail/smtptest"
+)
+
+func TestMailIsSentIfItsTransactionIsCommittedAndElseNot(t *testing.T) {
+	server := smtptest.Start(t, smtptest.Options{})
+	o := closed(t, mail.Config{URL: server.URL})
+	undone := errors.New("undone")
+	_, err := db.Write(t.Context(), o.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), errors.Join(o.Queue(tx, mail.Accounts, link()), undone)
+	})
+	if !errors.Is(err, undone) || o.waiting(t) != 0 {
+		t.Errorf("%d messages wait, %v", o.waiting(t), err)
+	}
+}
+
+func TestTheStoreDoesNotTellWhatMailSays(t *testing.T) {
+	o := closed(t, mail.Config{URL: "smtp://127.0.0.1:1"})
+	o.send(t, link())
+	var sealed []byte
+	err := o.db.Read(t.Context(), func(q db.Q) error {
+		_, err := q.Row(`SELECT message_sealed FROM outgoing_mail`).Scan(&sealed)
+		return err
+	})
+	if err != nil || len(sealed) < len(link().Text) || strings.Contains(string(sealed), "carla") || strings.Contains(string(sealed), "tok_") {
+		t.Errorf("the store has %q, %v", sealed, err)
+	}
+}
+
+// twoNodes are two nodes of a store, each with a mail server of its own, so that a test sees which of them sends.
+func twoNodes(t *testing.T, store dbtest.Store, first, second mail.Config, clock func() time.Time) (a, b *office) {
+	t.Helper()
+	return onStore(t, store, first, clock), onStore(t, store, second, clock)
+}
+
+// later is a clock that can be put forward.
+type later struct {
+	mu sync.Mutex
+	by time.Duration
+}
+
+func (l *later) now() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Add(l.by)
+}
+
+func (l *later) advance(by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.by += by
+}
+
+// silence is the address of a mail server that takes connections and never says a word.
+func silence(t *testing.T) (url string, reached <-chan net.Conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns := make(chan net.Conn, 1)
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+			select {
+			case conns <- conn:
+			default:
+			}
+		}
+	})
+	t.Cleanup(func() { listener.Close(); accepting.Wait() })
+	return "smtp://" + listener.Addr().String(), conns
+}
+
+// What a node had taken when it died is sent by another one as soon as its lease has ended, and not before.
+func TestMailOfANodeThatDiesIsSentByAnother(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		var clock later
+		server := smtptest.Start(t, smtptest.Options{})
+		dies, lives := twoNodes(t, store, mail.Config{URL: "smtp://127.0.0.1:1"}, mail.Config{URL: server.URL}, clock.now)
+		dies.send(t, link())
+		if n, err := dies.Take(t.Context(), mail.Accounts); n != 1 || err != nil {
+			t.Fatalf("took %d messages, %v", n, err)
+		}
+		lives.open(t)
+		lives.send(t, link())
+		server.Wait(t, 1)
+		lives.waits(t, 1)
+		clock.advance(mail.Lease)
+		got := server.Wait(t, 2)
+		if got[0].Header.Get("Message-Id") == got[1].Header.Get("Message-Id") {
+			t.Error("two messages have one Message-ID")
+		}
+		lives.ended(t)
+	})
+}
+
+// A node that works keeps its lease, however long the mail server takes.
+func TestAMessageIsNotTakenFromANodeThatDeliversIt(t *testing.T) {
+	t.Parallel()
+	server := smtptest.Start(t, smtptest.Options{})
+	url, reached := silence(t)
+	slow, other := twoNodes(t, dbtest.SQLite(t), mail.Config{URL: url}, mail.Config{URL: server.URL}, nil)
+	slow.SetGrace(0)
+	slow.send(t, link())
+	slow.open(t)
+	<-reached
+	due := slow.due(t)
+	for end := time.Now().Add(time.Minute); slow.due(t) == due; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the lease was not prolonged")
+		}
+	}
+	other.open(t)
+	other.send(t, link())
+	server.Wait(t, 1)
+	other.waits(t, 1)
+}
+
+func TestWhatIsQueuedAtAShutdownIsSentAfterTheNextStart(t *testing.T) {
+	server := smtptest.Start(t, smtptest.Options{})
+	store := dbtest.SQLite(t)
+	url, reached := silence(t)
+	before, after := twoNodes(t, store, mail.Config{URL: url}, mail.Config{URL: server.URL}, nil)
+	before.SetGrace(0)
+	before.send(t, link())
+	before.open(t)
+	<-reached
+	before.stop()
+	after.hurry(t) // the pause after a failed attempt
+	after.open(t)
+	server.Wait(t, 1)
+}
+
+func TestAMessageThatTheServerIsTakingIsFinishedAtAShutdown(t *testing.T) {
+	server := smtptest.Start(t, smtptest.Options{})
+	o := closed(t, mail.Config{URL: server.URL})
+	for range 3 {
+		o.send(t, link())
+	}
+	o.open(t)
+	server.Wait(t, 1)
+	o.stop()
+	if got := int64(len(server.Received())) + o.waiting(t); got != 3 {
+		t.Errorf("%d of 3 messages have arrived or wait", got)
+	}
+}
+
+func TestMailThatNobodyCouldSendGoesAfterADay(t *testing.T) {
+	var clock later
+	o := onStore(t, dbtest.SQLite(t), mail.Config{URL: "smtp://127.0.0.1:1"}, clock.now)
+	expire := func() {
+		_, err := db.Write(t.Context(), o.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			return struct{}{}, audit.None("a test"), mail.Expire(tx)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.send(t, link())
+	clock.advance(mail.MaxAge - time.Minute)
+	expire()
+	if o.waiting(t) != 1 {
+		t.Error("it goes before a day is over")
+	}
+	clock.advance(time.Minute)
+	expire()
+	if o.waiting(t) != 0 {
+		t.Error("it does not go")
+	}
+}
+
+// due returns when the only message is due.
+func (o *office) due(t *testing.T) (at int64) {
+	t.Helper()
+	err := o.db.Read(t.Context(), func(q db.Q) error {
+		_, err := q.Row(`SELECT due_at FROM outgoing_mail`).Scan(&at)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// hurry makes everything due that no node delivers.
+func (o *office) hurry(t *testing.T) {
+	t.Helper()
+	_, err := db.Write(context.Background(), o.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE outgoing_mail SET due_at = 0 WHERE claim = ''`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
