@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,7 +68,7 @@ the backup is not complete up to --max-age before now.`,
 			}
 			o, err := continuous.Look(c.Context(), from.Target)
 			if err != nil {
-				return err
+				return hintBackup(err)
 			}
 			if asJSON {
 				err = printJSON(t.Out, o)
@@ -125,10 +126,14 @@ func overviewText(o continuous.Overview) string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// hintSealed says how to read a backup that is encrypted.
-func hintSealed(err error) error {
-	if errors.Is(err, continuous.ErrSealed) {
+// hintBackup says what to do about a backup that cannot be read.
+func hintBackup(err error) error {
+	var network *net.OpError
+	switch {
+	case errors.Is(err, continuous.ErrSealed):
 		return term.Usagef("the backup is encrypted: pass --identity")
+	case errors.As(err, &network):
+		return withHint(err, "Is the object store running, and is its address right? AWS_ENDPOINT_URL names one that is not Amazon's.")
 	}
 	return hintStore(err)
 }
@@ -154,7 +159,7 @@ func restoreBackup(c *cobra.Command, t Terminal, source backupSource, dir, at, b
 	done, err := continuous.Restore(c.Context(), operator(), from, dir, moment, showRows(bar))
 	bar.Close()
 	if err != nil {
-		return hintSealed(err)
+		return hintBackup(err)
 	}
 	if asJSON {
 		return printJSON(t.Out, map[string]any{"moment": done.Moment.UTC(), "segments": done.Segments, "bytes": done.Bytes,
@@ -213,7 +218,7 @@ server's if you can.`,
 			report, err := continuous.Verify(c.Context(), from, key, filepath.Join(folder, "store"), showRows(bar))
 			bar.Close()
 			if err != nil {
-				return hintSealed(err)
+				return hintBackup(err)
 			}
 			if asJSON {
 				return printJSON(t.Out, report)

@@ -16,11 +16,6 @@ import (
 	"bursar/internal/db/sqlite"
 )
 
-const (
-	walHeader   = 32
-	frameHeader = 24
-)
-
 // saltOf returns the salt of the log that a segment was cut from.
 func saltOf(h ltx.Header) (salt [8]byte) {
 	binary.BigEndian.PutUint32(salt[:], h.WALSalt1)
@@ -35,11 +30,11 @@ func encodeCut(w io.Writer, s segment, c sqlite.Changes, from sqlite.Position, s
 	if from.Salt != c.To.Salt {
 		first = 0
 	}
-	frame := int64(frameHeader + pageSize)
+	frame := int64(sqlite.FrameHeader + pageSize)
 	e, err := newEncoder(w, ltx.Header{
 		Version: ltx.Version, Flags: ltx.HeaderFlagNoChecksum, PageSize: uint32(pageSize), Commit: c.Size,
 		MinTXID: s.min, MaxTXID: s.max, Timestamp: now.UnixMilli(),
-		WALOffset: walHeader + int64(first)*frame, WALSize: int64(c.To.Frame-first) * frame,
+		WALOffset: sqlite.LogHeader + int64(first)*frame, WALSize: int64(c.To.Frame-first) * frame,
 		WALSalt1: binary.BigEndian.Uint32(c.To.Salt[:]), WALSalt2: binary.BigEndian.Uint32(c.To.Salt[4:]), NodeID: c.To.Checksum,
 	})
 	if err != nil {

@@ -262,7 +262,7 @@ func (s *Shipper) find(newest segment) (at sqlite.Position, size uint32, err err
 	if err != nil {
 		return at, 0, fmt.Errorf("%w: %s is damaged: %w", sqlite.ErrGap, newest.name(), err)
 	}
-	frame := (h.WALOffset + h.WALSize) / (int64(h.PageSize) + frameHeader)
+	frame := (h.WALOffset + h.WALSize) / (int64(h.PageSize) + sqlite.FrameHeader)
 	was := sqlite.Position{Salt: saltOf(h), Frame: uint32(frame), Checksum: h.NodeID}
 	var noted renewal
 	if getJSON(context.Background(), s.queue, renewName, &noted) == nil && noted.After == was {

@@ -13,8 +13,8 @@ import (
 // Sizes in the write-ahead log, and in its index, which SQLite documents at
 // https://www.sqlite.org/walformat.html.
 const (
-	walHeader   = 32
-	frameHeader = 24
+	LogHeader   = 32
+	FrameHeader = 24 // before each page
 	indexHeader = 48 // which is there twice
 )
 
@@ -257,11 +257,11 @@ type frame struct {
 }
 
 func (l *Log) offset(frame uint32) int64 {
-	return walHeader + int64(frame-1)*(frameHeader+l.pageSize)
+	return LogHeader + int64(frame-1)*(FrameHeader+l.pageSize)
 }
 
 func (l *Log) frame(n uint32) (f frame, err error) {
-	var b [frameHeader]byte
+	var b [FrameHeader]byte
 	if _, err := l.wal.ReadAt(b[:], l.offset(n)); err != nil {
 		return f, fmt.Errorf("read the write-ahead log: %w", err)
 	}
@@ -303,7 +303,7 @@ func (l *Log) scan(s logState, first uint32) (Changes, error) {
 
 // Read reads a page. The page counts only if Check finds nothing afterwards.
 func (c *Changes) Read(p ChangedPage, into []byte) error {
-	if _, err := c.log.wal.ReadAt(into, c.log.offset(p.frame)+frameHeader); err != nil {
+	if _, err := c.log.wal.ReadAt(into, c.log.offset(p.frame)+FrameHeader); err != nil {
 		return fmt.Errorf("read a page of the write-ahead log: %w", err)
 	}
 	return nil
