@@ -188,7 +188,7 @@ var flagsOf = map[string][]string{
 	"admin ledger verify":   {"data", "database-url", "json", "online", "vault-command", "vault-key"},
 	"admin rails":           nil,
 	"admin rails status":    {"data", "database-url", "json", "vault-command", "vault-key"},
-	"admin rails resume":    {"data", "database-url", "force", "json", "vault-command", "vault-key"},
+	"admin rails resume":    {"checked", "data", "database-url", "force", "json", "vault-command", "vault-key"},
 	"admin vault":           nil,
 	"admin vault status":    {"data", "database-url", "json", "vault-command", "vault-key"},
 	"admin vault init":      {"data", "database-url", "json", "lost", "vault-command", "vault-key", "yes"},

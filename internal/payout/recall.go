@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -62,7 +63,19 @@ type Stopped struct {
 	Why     string `json:"why,omitempty"`
 	Left    int64  `json:"not_looked_up"` // payouts that no rail has answered for yet
 	Open    int64  `json:"open_attempts"`
+	// First are the first of those that are left.
+	First []Recalled `json:"first_not_looked_up,omitempty"`
 }
+
+// Recalled is a payout that no rail has answered for yet.
+type Recalled struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Rail   string `json:"rail,omitempty"` // empty if none was chosen yet
+}
+
+// maxShown bounds Stopped.First.
+const maxShown = 20
 
 // ReadStopped reads whether the rails are stopped.
 func ReadStopped(q db.Q) (s Stopped, err error) {
@@ -72,7 +85,11 @@ func ReadStopped(q db.Q) (s Stopped, err error) {
 	if _, err = q.Row(`SELECT count(*) FROM payout_recall`).Scan(&s.Left); err != nil {
 		return s, err
 	}
-	_, err = q.Row(`SELECT count(*) FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown')`).Scan(&s.Open)
+	if _, err = q.Row(`SELECT count(*) FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown')`).Scan(&s.Open); err != nil {
+		return s, err
+	}
+	s.First, err = db.Collect(q, func(r db.Rows) Recalled { return Recalled{r.Text(0), r.Text(1), r.Text(2)} },
+		`SELECT p.id, p.status, p.rail FROM payout_recall r JOIN payout p ON p.id = r.payout_id ORDER BY r.payout_id LIMIT $1`, maxShown)
 	return s, err
 }
 
@@ -81,8 +98,12 @@ var ErrNotLookedUp = errors.New("not every payout was looked up at its rail, and
 
 const readStopped = `SELECT value FROM setting WHERE name = $1`
 
-// ResumeRails lets rails send again. Unless it is forced, every payout was asked about before.
-func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, force bool) (Stopped, error) {
+// ErrNotWaiting is that somebody names a payout that does not have to be looked up.
+var ErrNotWaiting = errors.New("no payout of this id waits to be looked up")
+
+// ResumeRails lets rails send again. Unless it is forced, every payout was asked about before, or is one of those that
+// the operator has compared with the statements of the bank.
+func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, force bool) (Stopped, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Stopped, audit.Event, error) {
 		was, err := ReadStopped(tx.Q)
 		if err != nil {
@@ -91,6 +112,16 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, force bool) (Stopp
 		if !was.Stopped {
 			return was, audit.None("the rails were not stopped"), nil
 		}
+		for _, id := range checked {
+			waits, err := tx.Row(`DELETE FROM payout_recall WHERE payout_id = $1 RETURNING payout_id`, id).Scan(new(string))
+			if err == nil && !waits {
+				err = fmt.Errorf("%w: %s", ErrNotWaiting, id)
+			}
+			if err != nil {
+				return was, audit.Event{}, err
+			}
+			was.Left--
+		}
 		if was.Left > 0 && !force {
 			return was, audit.Event{}, fmt.Errorf("%w: %d payouts", ErrNotLookedUp, was.Left)
 		}
@@ -98,6 +129,9 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, force bool) (Stopp
 			return was, audit.Event{}, err
 		}
 		event := audit.Event{Action: audit.RailsResumed, Description: fmt.Sprintf("Let the rails send again (%s); %d payouts were not looked up", was.Why, was.Left)}
+		if len(checked) > 0 {
+			event.Description += "; compared with the bank by hand: " + strings.Join(checked, ", ")
+		}
 		return was, event, tx.Exec(`DELETE FROM payout_recall`)
 	})
 }

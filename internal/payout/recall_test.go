@@ -36,8 +36,8 @@ func (b *bank) restore(remembered map[string]rail.State) (submitted *int) {
 	return submitted
 }
 
-func (b *bank) resume(force bool) error {
-	_, err := payout.ResumeRails(context.Background(), b.db, db.Caller{}, force)
+func (b *bank) resume(force bool, checked ...string) error {
+	_, err := payout.ResumeRails(context.Background(), b.db, db.Caller{}, checked, force)
 	return err
 }
 
@@ -94,6 +94,31 @@ func TestRailsStayStoppedUntilEveryPayoutIsAnsweredFor(t *testing.T) {
 		if b.is(id, "completed"); *submitted != 1 {
 			t.Errorf("sent %d times", *submitted)
 		}
+	})
+}
+
+func TestRailsGoOnIfAnOperatorHasComparedEveryPayoutThatIsLeft(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		ids := b.pay(number("0001"), number("0001"))
+		b.restore(nil)
+		b.line.lookUp = func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error) {
+			return nil, errors.New("the bank is closed")
+		}
+		if err := b.resume(false, ids[0]); !errors.Is(err, payout.ErrNotLookedUp) {
+			t.Errorf("resumed with one payout left: %v", err)
+		}
+		if err := b.resume(false, ids[0], ids[1], ids[1]); !errors.Is(err, payout.ErrNotWaiting) {
+			t.Errorf("resumed with a payout that does not wait: %v", err)
+		}
+		b.turn()
+		b.is(ids[0], "pending")
+		if err := b.resume(false, ids...); err != nil {
+			t.Error(err)
+		}
+		b.turn()
+		b.is(ids[0], "completed")
+		b.is(ids[1], "completed")
 	})
 }
 
