@@ -155,12 +155,15 @@ func keep(file *os.File, path string) error {
 func openArchive(from io.Reader, keys Keys) (*stream, error) {
 	in := bufio.NewReaderSize(from, 1<<16)
 	var plain io.Reader = in
-	switch first, _ := in.Peek(2); {
-	case bytes.Equal(first, []byte{0x1f, 0x8b}): // gzip begins like that
+	const ageIntro = "age-encryption.org/"
+	switch first, _ := in.Peek(len(ageIntro)); {
+	case bytes.HasPrefix(first, []byte{0x1f, 0x8b}): // gzip begins like that
 		// Somebody may have put another archive in the place of one that nobody else can make.
 		if keys.Passphrase != "" || keys.Identities != nil {
 			return nil, errors.New("the archive is not encrypted, though a key was given: leave the key out if you trust the file")
 		}
+	case string(first) != ageIntro:
+		return nil, errors.New("the file is no archive of Bursar")
 	default:
 		identities, err := keys.identities()
 		if err != nil {

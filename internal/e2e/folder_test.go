@@ -72,7 +72,7 @@ func TestASecondServerOnTheSameFolderIsRefused(t *testing.T) {
 	store := dbtest.SQLite(t)
 	p := start(t, store)
 	second := command(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, at(store)...)...)
-	if second.Code == 0 || !strings.Contains(second.Err, "another server runs on the data folder "+store.Config.Dir) {
+	if second.Code == 0 || !strings.Contains(second.Err, "a server runs on the data folder "+store.Config.Dir) {
 		t.Errorf("the second server ended with %d:\n%s", second.Code, second.Err)
 	}
 	succeed(t, append([]string{"admin", "user", "list"}, at(store)...)...)

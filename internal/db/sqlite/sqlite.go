@@ -90,7 +90,7 @@ func lockFolder(dir string) (*flock.Flock, error) {
 		return nil, errors.Join(fmt.Errorf("lock the data folder: %w", err), lock.Close())
 	}
 	if !locked {
-		return nil, fmt.Errorf("%w: another server runs on the data folder %s: stop it, or use PostgreSQL, which serves several", engine.ErrInUse, dir)
+		return nil, fmt.Errorf("%w: a server runs on the data folder %s: stop it first; several servers need PostgreSQL", engine.ErrInUse, dir)
 	}
 	return lock, nil
 }
