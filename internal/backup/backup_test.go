@@ -390,6 +390,39 @@ func TestAPlainArchiveIsRefusedInPlaceOfAnEncryptedOne(t *testing.T) {
 	}
 }
 
+func TestAnArchiveOfAnOlderProgramIsBroughtUpToDate(t *testing.T) {
+	old, err := db.Open(t.Context(), db.Config{Dir: t.TempDir(), Schema: "0050_archive"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "store.bursar")
+	_, err = backup.WriteFile(t.Context(), old, db.Caller{}, file, backup.Keys{Plain: true}, nil)
+	if err := errors.Join(err, old.Close()); err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Each(t, func(t *testing.T, to dbtest.Store) {
+		if to.Engine == "sqlite" {
+			to.Config.Dir = t.TempDir()
+		}
+		archive, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer archive.Close()
+		if _, err := backup.Restore(t.Context(), db.Caller{}, archive, backup.Keys{}, place(to), nil); err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		err = to.Open(t).Read(t.Context(), func(q db.Q) (err error) {
+			got, err = q.Schema()
+			return err
+		})
+		if want, _ := db.Schema(); err != nil || got != want {
+			t.Errorf("the restored store has migration %s of %s, %v", got, want, err)
+		}
+	})
+}
+
 func TestAChangedArchiveIsRefused(t *testing.T) {
 	s := dbtest.SQLite(t)
 	d := s.Open(t)
