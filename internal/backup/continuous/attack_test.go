@@ -15,11 +15,18 @@ import (
 	"bursar/internal/db/sqlite"
 )
 
-// copyStore copies the data folder of a store that nobody writes to.
+// copyStore copies the data folder of a store that nobody writes to, with the time of the database.
 func (w *world) copyStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(dir, os.DirFS(w.store.Config.Dir)); err != nil {
+	info, err := os.Stat(filepath.Join(w.store.Config.Dir, sqlite.FileName))
+	if err == nil {
+		err = os.CopyFS(dir, os.DirFS(w.store.Config.Dir))
+	}
+	if err == nil {
+		err = os.Chtimes(filepath.Join(dir, sqlite.FileName), info.ModTime(), info.ModTime())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir

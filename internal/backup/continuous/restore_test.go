@@ -2,15 +2,19 @@ package continuous_test
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/backup/continuous"
 	"bursar/internal/db"
+	"bursar/internal/mail"
+	"bursar/internal/mail/smtptest"
 	"bursar/internal/payout"
 	"bursar/internal/server/servertest"
 )
@@ -176,6 +180,17 @@ func TestARestoredStoreHasNoSessionsAndSendsNothing(t *testing.T) {
 	n := servertest.Start(t, w.store, servertest.AuditKey(key))
 	token = n.EventfulTenant(t).Owner.Token
 	n.SequenceAudit(t)
+	box := smtptest.Start(t, smtptest.Options{})
+	mailer, err := mail.New(mail.Config{URL: box.URL, From: "bursar@example.com"}, n.DB, n.Vault, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), mailer.Queue(tx, mail.Accounts, mail.AccountLink{To: "ada@example.com", Link: "https://bursar.test"}.Message())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.base(t)
 
 	w.store.Config.Dir = filepath.Join(t.TempDir(), "restored")
@@ -196,12 +211,15 @@ func TestARestoredStoreHasNoSessionsAndSendsNothing(t *testing.T) {
 		t.Errorf("a session of the old store: %d", status)
 	}
 	var stopped payout.Stopped
+	var letters int
 	err = n.DB.Read(t.Context(), func(q db.Q) (err error) {
-		stopped, err = payout.ReadStopped(q)
+		if stopped, err = payout.ReadStopped(q); err == nil {
+			_, err = q.Row(`SELECT count(*) FROM outgoing_mail`).Scan(&letters)
+		}
 		return err
 	})
-	if err != nil || !stopped.Stopped {
-		t.Errorf("the rails: %+v, %v", stopped, err)
+	if err != nil || !stopped.Stopped || letters != 0 {
+		t.Errorf("the rails: %+v, mail that has arrived long ago: %d, %v", stopped, letters, err)
 	}
 }
 

@@ -171,10 +171,7 @@ func (s *Shipper) goOn() error {
 	var jumped ltx.TXID
 	// Files that make no sense say nothing.
 	_ = getJSON(context.Background(), s.queue, jumpedName, &jumped)
-	_ = getJSON(context.Background(), s.queue, closedName, &was)
-	if err := s.queue.Delete(context.Background(), closedName); err != nil {
-		return err
-	}
+	_ = getJSON(context.Background(), s.queue, closedName, &was) // which the next cut outdates: it has a higher number
 	queued, err := s.sweepQueue()
 	if err != nil {
 		return err
@@ -235,7 +232,7 @@ type renewal struct {
 }
 
 // noteRenewal lets a later process know where to go on in a log that was started anew and not cut yet, if this one is
-// killed. The writer calls it, so it does not wait for the disk: after a power loss, the log itself may tell.
+// killed. The writer calls it, so it does not wait for the disk: a note that a power loss takes costs a new base at worst.
 func (s *Shipper) noteRenewal() {
 	after := *s.at.Load()
 	salt, ok := s.wal.Next(after)
@@ -334,6 +331,10 @@ func (s *Shipper) cut() error {
 }
 
 func (s *Shipper) writeCut(c sqlite.Changes, now time.Time) error {
+	if c.Commits() == 0 {
+		s.cutAt = now // and the position stays that of the newest segment, which a later process knows
+		return nil
+	}
 	if len(c.Pages) > 0 {
 		next := segment{level: seconds, min: s.last + 1, max: s.last + 1}
 		err := writeFile(s.queue.path(next.name()), func(w io.Writer) error { return encodeCut(w, next, c, *s.at.Load(), s.size, s.wal.PageSize(), now) })

@@ -249,24 +249,40 @@ func TestNoPageIsLostWhenTheLogIsEmptied(t *testing.T) {
 	w.same(t)
 }
 
-// What the log had before is gone, so it does not tell by itself that nothing is missing.
-func TestAServerThatIsKilledAfterTheLogWasEmptiedGoesOnWithoutANewBase(t *testing.T) {
-	w := newWorld(t)
-	w.base(t)
-	w.write(t, 3)
-	w.ship(t)
-	if err := w.db.Shred(t.Context()); err != nil {
-		t.Fatal(err)
+func TestAServerThatIsKilledGoesOnWithoutANewBase(t *testing.T) {
+	// What the log had before is gone, so it does not tell by itself that nothing is missing.
+	empty := func(t *testing.T, w *world) {
+		if err := w.db.Shred(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	w.write(t, 3)
-	w.store.Config.Dir = w.copyStore(t) // as it is on disk when the server is killed
-	w.start(t)
-	w.write(t, 1)
-	w.ship(t)
-	if n := w.Status().Gaps; n != 0 {
-		t.Errorf("%d gaps: %s", n, w.log)
+	restart := func(t *testing.T, w *world) {
+		w.stop(t)
+		w.start(t)
 	}
-	w.same(t)
+	for name, before := range map[string]func(t *testing.T, w *world){
+		"after a cut":                  func(t *testing.T, w *world) { w.write(t, 3) },
+		"after the log was emptied":    func(t *testing.T, w *world) { empty(t, w); w.write(t, 3) },
+		"after the empty log was cut":  func(t *testing.T, w *world) { empty(t, w); w.ship(t); w.write(t, 3) },
+		"before the first cut":         func(t *testing.T, w *world) { restart(t, w); w.write(t, 3) },
+		"before it has done something": restart,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.base(t)
+			w.write(t, 3)
+			w.ship(t)
+			before(t, w)
+			w.store.Config.Dir = w.copyStore(t) // as it is on disk when the server is killed
+			w.start(t)
+			w.write(t, 1)
+			w.ship(t)
+			if n := w.Status().Gaps; n != 0 {
+				t.Errorf("%d gaps: %s", n, w.log)
+			}
+			w.same(t)
+		})
+	}
 }
 
 func TestWritesOfAnotherProcessAreShipped(t *testing.T) {

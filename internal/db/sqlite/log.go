@@ -224,6 +224,9 @@ type Changes struct {
 	commits uint32
 }
 
+// Commits is how many commits made the changes.
+func (c *Changes) Commits() int { return int(c.commits) }
+
 // ChangedPage is where the log has a page.
 type ChangedPage struct {
 	Number uint32
