@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -29,7 +30,7 @@ func (s *Service) Tell(ctx context.Context) error {
 			return err
 		}
 		_, err = db.Write(ctx, s.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-			var first []Approval // and no other node was
+			var first []untold // and no other node was
 			for _, a := range news {
 				mine, err := tx.Row(`UPDATE approval SET told = state WHERE id = $1 AND state = $2 AND told <> state RETURNING id`, a.ID, a.State).Scan(new(string))
 				if err != nil {
@@ -47,26 +48,33 @@ func (s *Service) Tell(ctx context.Context) error {
 	}
 }
 
-// untold returns approvals whose state nobody was told of.
-func (s *Service) untold(ctx context.Context) ([]Approval, error) {
-	var rows []row
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		rows, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE a.told <> a.state AND a.id > $1 ORDER BY a.id LIMIT $2`, "", tellBatch)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	news := make([]Approval, len(rows))
-	for i, r := range rows {
-		if news[i], err = s.open(r); err != nil {
-			return nil, err
-		}
-	}
-	return news, nil
+// untold is an approval whose state nobody was told of.
+type untold struct {
+	Approval
+	deciders []string // while it is pending
 }
 
-func (s *Service) mailAll(tx *db.Tx, news []Approval) error {
+// untold finds whom to tell of what. It leaves payloads sealed, which no mail shows: one that does not
+// open must not keep others from being told of.
+func (s *Service) untold(ctx context.Context) (news []untold, err error) {
+	err = s.db.Read(ctx, func(q db.Q) error {
+		rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.told <> a.state AND a.id > $1 ORDER BY a.id LIMIT $2`, "", tellBatch)
+		news = make([]untold, len(rows))
+		for i, r := range rows {
+			if err == nil {
+				err = json.Unmarshal([]byte(r.maker), &r.Maker)
+			}
+			news[i].Approval = r.Approval
+			if err == nil && r.State == api.ApprovalPending && s.mail.Configured() {
+				news[i].deciders, err = s.mayDecide(q, r.Approval, s.db.Now())
+			}
+		}
+		return err
+	})
+	return news, err
+}
+
+func (s *Service) mailAll(tx *db.Tx, news []untold) error {
 	if !s.mail.Configured() {
 		return nil
 	}
@@ -75,16 +83,12 @@ func (s *Service) mailAll(tx *db.Tx, news []Approval) error {
 	var readers []reader
 	for _, a := range news {
 		if a.State != api.ApprovalPending {
-			if err := s.tellMaker(tx, a); err != nil {
+			if err := s.tellMaker(tx, a.Approval); err != nil {
 				return err
 			}
 			continue
 		}
-		people, err := s.mayDecide(tx.Q, a, tx.Now())
-		if err != nil {
-			return err
-		}
-		for _, id := range people {
+		for _, id := range a.deciders {
 			key, noun := reader{a.WorkspaceID, id}, s.kinds[a.Kind].Mail
 			m := waiting[key]
 			if m.Count == 0 {

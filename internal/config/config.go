@@ -281,6 +281,11 @@ func (s *Serve) Check() error {
 	if s.Audit.Mail != "" && s.SMTPURL == "" {
 		return errors.New("--audit-mail needs --smtp-url and --mail-from")
 	}
+	if s.Audit.Mail != "" {
+		if err := mail.CheckRecipient(s.Audit.Mail); err != nil {
+			return fmt.Errorf("--audit-mail: %w", err)
+		}
+	}
 	if len(s.Audit.Witnesses) > 0 && s.DatabaseURL != "" && s.Audit.Key == "" {
 		return errors.New("--audit-witness needs --audit-key with PostgreSQL")
 	}

@@ -17,6 +17,21 @@ func (m *Mailer) Take(ctx context.Context, lane Lane) (int, error) {
 	return len(b.letters), err
 }
 
+// Taken is what a node has taken and not delivered yet.
+type Taken struct {
+	mailer *Mailer
+	batch  batch
+}
+
+// TakeAll is Take for a node that goes on later.
+func (m *Mailer) TakeAll(ctx context.Context, lane Lane) (Taken, error) {
+	b, err := m.claim(ctx, lane)
+	return Taken{m, b}, err
+}
+
+// Deliver goes on.
+func (t Taken) Deliver(ctx context.Context) error { return t.mailer.deliver(ctx, ctx, t.batch) }
+
 // SetGrace sets how long Run goes on after its context.
 func (m *Mailer) SetGrace(grace time.Duration) { m.grace = grace }
 

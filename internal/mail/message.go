@@ -33,14 +33,22 @@ func paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
 
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006 at 15:04 UTC") }
 
+// CheckRecipient refuses what is not one address, as mail needs it.
+func CheckRecipient(to string) error {
+	address, err := netmail.ParseAddress(to)
+	if err != nil || address.Address != to || len(to) > maxAddress || strings.ContainsFunc(to, unicode.IsControl) {
+		return errors.New("the recipient must be one address without a name")
+	}
+	return nil
+}
+
 // check refuses whatever could inject another header or another recipient.
 func (m Message) check() error {
-	if strings.ContainsFunc(m.To, unicode.IsControl) || strings.ContainsFunc(m.Subject, unicode.IsControl) {
-		return errors.New("the recipient and the subject must have no line breaks or other control characters")
+	if err := CheckRecipient(m.To); err != nil {
+		return err
 	}
-	address, err := netmail.ParseAddress(m.To)
-	if err != nil || address.Address != m.To || len(m.To) > maxAddress {
-		return errors.New("the recipient must be one address without a name")
+	if strings.ContainsFunc(m.Subject, unicode.IsControl) {
+		return errors.New("the subject must have no line breaks or other control characters")
 	}
 	if m.Subject == "" || len([]rune(m.Subject)) > maxSubject {
 		return fmt.Errorf("the subject must have 1 to %d characters", maxSubject)

@@ -41,6 +41,9 @@ const (
 // ErrFull is that too many messages of a lane wait.
 var ErrFull = errors.New("the mail queue is full")
 
+// errTaken is that another node has taken over what this one was to deliver.
+var errTaken = errors.New("another node has taken the mail over")
+
 // batch is what a node has taken together from a lane. Its name is the node's claim to it.
 type batch struct {
 	lane    Lane
@@ -94,8 +97,10 @@ func (m *Mailer) Queue(tx *db.Tx, lane Lane, message Message) error {
 func (m *Mailer) claim(ctx context.Context, lane Lane) (batch, error) {
 	var due []string
 	err := m.db.Read(ctx, func(q db.Q) (err error) {
+		now := m.db.Now()
 		due, err = db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-			`SELECT id FROM outgoing_mail WHERE lane = $1 AND due_at <= $2 ORDER BY due_at, id LIMIT $3`, string(lane), m.db.Now(), claimed)
+			`SELECT id FROM outgoing_mail WHERE lane = $1 AND due_at <= $2 AND created_at > $3 ORDER BY due_at, id LIMIT $4`,
+			string(lane), now, now-maxAge.Milliseconds(), claimed)
 		return err
 	})
 	b := batch{lane: lane, name: rand.Text()}
@@ -120,8 +125,8 @@ func (m *Mailer) claim(ctx context.Context, lane Lane) (batch, error) {
 	return b, err
 }
 
-// open reads what the letters of a batch say, and drops those that it cannot read, such as after the
-// loss of the vault's key.
+// open reads what the letters of a batch say. What it cannot read now, another node may: this one
+// may not have the newest key of the vault yet.
 func (m *Mailer) open(ctx context.Context, b *batch) error {
 	var readable []letter
 	for _, l := range b.letters {
@@ -129,12 +134,19 @@ func (m *Mailer) open(ctx context.Context, b *batch) error {
 		if err == nil {
 			err = json.Unmarshal(text, &l.message)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			readable = append(readable, l)
 			continue
+		case errors.Is(err, vault.ErrDamaged):
+			m.log.Error("mail was not delivered", "reason", err.Error())
+			err = m.remove(ctx, l)
+		default:
+			m.log.Warn("mail cannot be opened here and is left to other nodes", "reason", err.Error())
+			err = m.exec(ctx, `UPDATE outgoing_mail SET claim = '', due_at = $3, attempts = attempts - 1 WHERE id = $1 AND claim = $2 RETURNING id`,
+				l.id, l.claim, m.db.Now()+lease.Milliseconds())
 		}
-		m.log.Error("mail was not delivered", "reason", err.Error())
-		if err := m.remove(ctx, l); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -144,26 +156,33 @@ func (m *Mailer) open(ctx context.Context, b *batch) error {
 
 // renew keeps other nodes from a batch.
 func (m *Mailer) renew(ctx context.Context, b batch) error {
-	return m.exec(ctx, `UPDATE outgoing_mail SET due_at = $3 WHERE lane = $1 AND claim = $2`, string(b.lane), b.name, m.db.Now()+lease.Milliseconds())
+	return m.exec(ctx, `UPDATE outgoing_mail SET due_at = $3 WHERE lane = $1 AND claim = $2 RETURNING id`, string(b.lane), b.name, m.db.Now()+lease.Milliseconds())
 }
 
 // remove ends a message that was delivered or given up.
 func (m *Mailer) remove(ctx context.Context, l letter) error {
-	return m.exec(ctx, `DELETE FROM outgoing_mail WHERE id = $1 AND claim = $2`, l.id, l.claim)
+	return m.exec(ctx, `DELETE FROM outgoing_mail WHERE id = $1 AND claim = $2 RETURNING id`, l.id, l.claim)
 }
 
 // postpone keeps a message for another attempt, by any node.
 func (m *Mailer) postpone(ctx context.Context, l letter, pause time.Duration) error {
-	return m.exec(ctx, `UPDATE outgoing_mail SET claim = '', due_at = $3 WHERE id = $1 AND claim = $2`, l.id, l.claim, m.db.Now()+pause.Milliseconds())
+	return m.exec(ctx, `UPDATE outgoing_mail SET claim = '', due_at = $3 WHERE id = $1 AND claim = $2 RETURNING id`, l.id, l.claim, m.db.Now()+pause.Milliseconds())
 }
 
-// release gives a message back that was not tried.
-func (m *Mailer) release(ctx context.Context, l letter) error {
-	return m.exec(ctx, `UPDATE outgoing_mail SET claim = '', due_at = $3, attempts = attempts - 1 WHERE id = $1 AND claim = $2`, l.id, l.claim, m.db.Now())
+// release gives back what is left of a batch, as not tried.
+func (m *Mailer) release(ctx context.Context, b batch) error {
+	return m.exec(ctx, `UPDATE outgoing_mail SET claim = '', due_at = $3, attempts = attempts - 1 WHERE lane = $1 AND claim = $2 RETURNING id`, string(b.lane), b.name, m.db.Now())
 }
 
+// exec runs a statement that returns what it has changed, and returns errTaken if that is nothing.
 func (m *Mailer) exec(ctx context.Context, sql string, args ...any) error {
-	_, err := change(ctx, m, func(tx *db.Tx) (struct{}, error) { return struct{}{}, tx.Exec(sql, args...) })
+	_, err := change(ctx, m, func(tx *db.Tx) (struct{}, error) {
+		mine, err := tx.Row(sql, args...).Scan(new(string))
+		if err == nil && !mine {
+			err = errTaken
+		}
+		return struct{}{}, err
+	})
 	return err
 }
 

@@ -3,7 +3,10 @@ package mail_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -211,5 +214,140 @@ func (o *office) hurry(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// put runs a change in a transaction of its own.
+func (o *office) put(t *testing.T, fn func(tx *db.Tx) error) {
+	t.Helper()
+	_, err := db.Write(t.Context(), o.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), fn(tx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEachMessageIsSentOnceByNodesThatAllDeliverAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		server := smtptest.Start(t, smtptest.Options{})
+		a, b := twoNodes(t, store, mail.Config{URL: server.URL}, mail.Config{URL: server.URL}, nil)
+		for range 40 {
+			a.send(t, link())
+		}
+		a.open(t)
+		b.open(t)
+		a.ended(t)
+		seen := map[string]bool{}
+		for _, m := range server.Received() {
+			seen[m.Header.Get("Message-Id")] = true
+		}
+		if got := len(server.Received()); got != 40 || len(seen) != 40 {
+			t.Errorf("%d messages have arrived, %d of them different", got, len(seen))
+		}
+	})
+}
+
+// A node that was paused does not know that its lease has ended. It sends what it was sending, and no more.
+func TestANodeWhoseMailWasTakenOverSendsAtMostOneMessageMore(t *testing.T) {
+	var clock later
+	server := smtptest.Start(t, smtptest.Options{})
+	paused, other := twoNodes(t, dbtest.SQLite(t), mail.Config{URL: server.URL}, mail.Config{URL: server.URL}, clock.now)
+	for range 5 {
+		paused.send(t, link())
+	}
+	taken, err := paused.TakeAll(t.Context(), mail.Accounts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.advance(mail.Lease)
+	other.open(t).ended(t)
+	if err := taken.Deliver(t.Context()); err == nil {
+		t.Error("it did not notice")
+	}
+	if got := len(server.Received()); got > 6 {
+		t.Errorf("%d messages have arrived of 5", got)
+	}
+}
+
+func TestMailThatANodeCannotOpenIsLeftToOthers(t *testing.T) {
+	store := dbtest.SQLite(t)
+	o := onStore(t, store, mail.Config{URL: "smtp://127.0.0.1:1"}, nil)
+	o.send(t, link())
+	keyless := store
+	keyless.VaultKey = filepath.Join(t.TempDir(), "vault.key")
+	if err := os.WriteFile(keyless.VaultKey, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := keyless.Open(t)
+	book := &logBook{}
+	m, err := mail.New(mail.Config{URL: "smtp://127.0.0.1:1", From: "bursar@sender.example"}, d, keyless.Vault(d), slog.New(slog.NewTextHandler(book, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := m.TakeAll(t.Context(), mail.Accounts)
+	if err == nil {
+		err = taken.Deliver(t.Context())
+	}
+	if err != nil || o.waiting(t) != 1 || !strings.Contains(book.String(), "left to other nodes") {
+		t.Errorf("%d messages wait, %v: %s", o.waiting(t), err, book)
+	}
+}
+
+func TestAShutdownIsNoFailedAttempt(t *testing.T) {
+	url, reached := silence(t)
+	o := onStore(t, dbtest.SQLite(t), mail.Config{URL: url, Backoff: []time.Duration{}}, nil) // one attempt
+	o.SetGrace(0)
+	o.send(t, link())
+	o.open(t)
+	<-reached
+	o.stop()
+	if o.waiting(t) != 1 {
+		t.Errorf("the message was given up: %s", o.log)
+	}
+}
+
+func TestMailIsTooOldAfterADay(t *testing.T) {
+	var clock later
+	server := smtptest.Start(t, smtptest.Options{})
+	o := onStore(t, dbtest.SQLite(t), mail.Config{URL: server.URL}, clock.now)
+	o.send(t, link())
+	clock.advance(mail.MaxAge)
+	o.send(t, link())
+	o.open(t)
+	o.waits(t, 1)
+	if got := len(server.Received()); got != 1 {
+		t.Errorf("%d messages have arrived", got)
+	}
+}
+
+func TestAMessageThatNodesDieOfIsGivenUp(t *testing.T) {
+	server := smtptest.Start(t, smtptest.Options{})
+	o := closed(t, mail.Config{URL: server.URL, Backoff: quick(1)})
+	o.send(t, link())
+	o.put(t, func(tx *db.Tx) error { return tx.Exec(`UPDATE outgoing_mail SET attempts = 100`) })
+	o.open(t).ended(t)
+	if len(server.Received()) != 0 || !strings.Contains(o.log.String(), "a node has died at each attempt") {
+		t.Errorf("it was sent: %s", o.log)
+	}
+}
+
+// The vault forgets a key two days after it was replaced.
+func TestMailIsSealedWithAKeyThatIsKept(t *testing.T) {
+	var clock later
+	store := dbtest.SQLite(t)
+	o := onStore(t, store, mail.Config{URL: "smtp://127.0.0.1:1", Backoff: []time.Duration{time.Hour}}, clock.now)
+	o.open(t)
+	operator := store.Vault(o.db)
+	if _, err := operator.Reseal(t.Context(), db.Caller{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	clock.advance(49 * time.Hour)
+	o.put(t, operator.Expire)
+	for end := time.Now().Add(time.Minute); o.queue(t, mail.Accounts, link()) != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("mail is sealed with a key that is gone")
+		}
 	}
 }

@@ -2,12 +2,19 @@ package mail
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"bursar/internal/graceful"
 )
+
+// crashes is how many attempts may end with the node, beside those that fail.
+const crashes = 10
+
+// errUnfit is that a node has died each time it has tried to send a message.
+var errUnfit = errors.New("a node has died at each attempt to send it")
 
 // Run delivers queued messages until ctx ends. Every node runs it. What is queued then is
 // delivered by another node, or by the next start.
@@ -29,17 +36,14 @@ func (m *Mailer) Run(ctx context.Context) {
 func (m *Mailer) empty(ctx, working context.Context, lane Lane) {
 	var failing bool // of which the log tells once
 	for ctx.Err() == nil {
-		b, err := m.claim(ctx, lane)
-		if err == nil && len(b.letters) > 0 {
-			if err = m.deliver(ctx, working, b); err == nil {
-				failing = false
-				continue
-			}
-		}
+		delivered, err := m.turn(ctx, working, lane)
 		if err != nil && ctx.Err() == nil && !failing {
 			m.log.Error("mail waits for the store and will go on", "error", err.Error())
 		}
 		failing = err != nil
+		if delivered && err == nil {
+			continue
+		}
 		select {
 		case <-time.After(m.interval):
 		case <-ctx.Done():
@@ -47,11 +51,36 @@ func (m *Mailer) empty(ctx, working context.Context, lane Lane) {
 	}
 }
 
-// deliver sends a batch over one connection until ctx ends, and gives back what it has not tried
-// then. A failed connection counts as an attempt for each letter, so that a server that is down is
-// not asked once per letter.
+// turn delivers what is due in a lane, and says whether there was anything.
+func (m *Mailer) turn(ctx, working context.Context, lane Lane) (delivered bool, err error) {
+	// Transactions that queue mail seal it, and must not wait for a key.
+	if err := m.vault.Ready(ctx, 0); err != nil {
+		return false, err
+	}
+	b, err := m.claim(ctx, lane)
+	if err != nil || len(b.letters) == 0 {
+		return false, err
+	}
+	end := m.keep(working, b)
+	err = m.deliver(ctx, working, b)
+	end()
+	switch {
+	case errors.Is(err, errTaken):
+		m.log.Warn("another node has taken mail over, because this one did not go on")
+		return true, nil
+	case err != nil || ctx.Err() != nil:
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease)
+		defer cancel()
+		if left := m.release(after, b); !errors.Is(left, errTaken) { // for there is nothing left
+			err = errors.Join(err, left)
+		}
+	}
+	return true, err
+}
+
+// deliver sends a batch over one connection until ctx ends. A failed connection counts as an
+// attempt for each letter, so that a server that is down is not asked once per letter.
 func (m *Mailer) deliver(ctx, working context.Context, b batch) error {
-	defer m.keep(working, b)()
 	if err := m.open(working, &b); err != nil || len(b.letters) == 0 {
 		return err
 	}
@@ -60,16 +89,17 @@ func (m *Mailer) deliver(ctx, working context.Context, b batch) error {
 		defer c.close()
 	}
 	for _, l := range b.letters {
-		var err error
-		switch {
-		case refused != nil:
-			err = m.settle(working, l, refused)
-		case ctx.Err() != nil:
-			err = m.release(working, l)
-		default:
-			err = m.settle(working, l, m.send(c, l))
+		if ctx.Err() != nil {
+			return nil
 		}
-		if err != nil {
+		err := refused
+		if err == nil {
+			err = m.send(c, l)
+		}
+		if err != nil && working.Err() != nil {
+			return nil // it was this node that ended the connection
+		}
+		if err := m.settle(working, l, err); err != nil {
 			return err
 		}
 	}
@@ -101,6 +131,9 @@ func (m *Mailer) keep(ctx context.Context, b batch) (end func()) {
 }
 
 func (m *Mailer) send(c *connection, l letter) error {
+	if l.attempts > int64(len(m.backoff))+crashes {
+		return errUnfit
+	}
 	content, err := m.compose(l)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/audit"
+	"bursar/internal/db"
 	"bursar/internal/mail/smtptest"
 	"bursar/internal/server/servertest"
 )
@@ -74,6 +76,30 @@ func TestApprovalsAreMailed(t *testing.T) {
 		}
 		if n.Count(t, `SELECT count(*) FROM approval WHERE told <> state`) != 0 {
 			t.Error("somebody would be told again")
+		}
+	})
+}
+
+func TestAnApprovalThatDoesNotOpenKeepsNobodyFromBeingTold(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, maker, second := n.Pair(t)
+		id := maker.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", bankAccount()).OK().Text("approval_id")
+		_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE approval SET payload_sealed = $2 WHERE id = $1`, id, []byte("damaged"))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for all := 1; ; all++ {
+			if m := box.Wait(t, all)[all-1]; strings.Contains(m.Subject, "for your approval") {
+				if !slices.Equal(m.To, []string{second.Email()}) {
+					t.Errorf("%s is told", m.To)
+				}
+				return
+			}
 		}
 	})
 }

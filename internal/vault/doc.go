@@ -1,5 +1,5 @@
 // Package vault seals what a stolen database must not tell: account numbers, the secrets of
-// authenticator apps, and the keys that sign sessions.
+// authenticator apps, the keys that sign sessions, and mail that waits.
 //
 // # Keys
 //
@@ -49,7 +49,7 @@
 //     that names both fingerprints, and changes nothing.
 //   - the master key is lost: 'bursar admin vault init --lost' begins with a new one. Values
 //     that the lost key has sealed answer ErrLost from then on: account numbers are shown as
-//     lost and can be entered again, authenticator apps do not work (recovery codes do),
+//     lost and can be entered again, authenticator apps do not work (recovery codes do), mail that waits goes unsent,
 //     sessions by token end, and repeated requests of the last day get a conflict. If the key
 //     turns up, adding its line to the file makes all of it readable again.
 //   - a sealed value was damaged or moved: ErrDamaged.
