@@ -50,6 +50,11 @@ func (a *attempt) open() bool {
 	return a.state == sending || a.state == rail.Accepted || a.state == rail.Unknown
 }
 
+// mayYetBeSent says that the node that made the attempt may send it still.
+func (a *attempt) mayYetBeSent(now int64) bool {
+	return a.state == sending && now-a.createdAt < stillSent.Milliseconds()
+}
+
 // duplicate says that a rail has refused a payment because it has it already.
 func duplicate(code string) bool {
 	switch code {

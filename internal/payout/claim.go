@@ -43,7 +43,7 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []Payout,
 				continue
 			}
 			c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, p.Attempts)
-			attempts = append(attempts, []any{tx.NewID("att"), p.ID, p.Attempts, EndToEndID(p.ID, p.Attempts), d.node, tx.Now() + dispatchLease.Milliseconds(), p.UpdatedAt})
+			attempts = append(attempts, []any{tx.NewID("att"), p.ID, p.Attempts, EndToEndID(p.ID, p.Attempts), d.node, tx.Now() + attemptLease.Milliseconds(), p.UpdatedAt})
 			claimed = append(claimed, *p.Payout)
 		}
 		if err := tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, answered_at, settled_at) VALUES `,

@@ -25,7 +25,10 @@ func (b *bank) die() {
 	<-ended
 }
 
-const lease = time.Minute
+const (
+	lease     = 8 * time.Second // after which another node asks about what a node was sending
+	stillSent = time.Minute     // after which the node sends it no more
+)
 
 func TestANodeThatDiesBeforeItSendsHasSentNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
@@ -42,6 +45,8 @@ func TestANodeThatDiesBeforeItSendsHasSentNothing(t *testing.T) {
 		equal(t, "attempts while the lease holds", other.attempts(id), []string{"1 sending"})
 		other.clock.advance(lease)
 		other.turn()
+		equal(t, "attempts that the node may send yet", other.attempts(id), []string{"1 sending"})
+		other.settle(stillSent)
 		other.is(id, "completed")
 		equal(t, "attempts", other.attempts(id), []string{"1 never_came", "2 completed"})
 		other.sound()
@@ -59,7 +64,7 @@ func TestANodeThatDiesAfterItHasSentDoesNotSendAgain(t *testing.T) {
 			panic("killed")
 		}
 		b.die()
-		b.node().settle(2 * lease)
+		b.node().settle(lease)
 		b.is(ids[0], "completed")
 		b.is(ids[1], "failed INVALID_ACCOUNT AC01")
 		b.is(ids[2], "processing")
@@ -68,6 +73,30 @@ func TestANodeThatDiesAfterItHasSentDoesNotSendAgain(t *testing.T) {
 				t.Errorf("%d attempts, want 1", n)
 			}
 		}
+		b.sound()
+	})
+}
+
+// A node that has lost the store and not the bank is taken for dead, and sends what it has claimed.
+func TestANodeThatIsTakenForDeadMaySendStill(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("0001"))[0]
+		other, submitted := b.node(), 0
+		b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+			if submitted++; submitted == 1 {
+				other.clock.advance(lease)
+				other.turn() // which looks it up, and the bank does not have it
+			}
+			return b.sim.Submit(ctx, r, list)
+		}
+		b.turn()
+		b.settle(2 * stillSent)
+		b.is(id, "completed")
+		if submitted != 1 {
+			t.Errorf("it was sent %d times", submitted)
+		}
+		equal(t, "attempts", b.attempts(id), []string{"1 completed"})
 		b.sound()
 	})
 }

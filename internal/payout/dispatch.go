@@ -24,10 +24,14 @@ const (
 	// dispatchInterval is how often a node looks for what another one has left, or what the hour
 	// has brought.
 	dispatchInterval = time.Second
-	// submitTimeout is how long a rail may take to answer. The lease is longer, so that nobody asks
-	// about what may yet be sent.
+	// submitTimeout is how long a rail may take to answer.
 	submitTimeout = 30 * time.Second
-	dispatchLease = 2 * submitTimeout
+	// attemptLease is how long other nodes leave attempts to the one that sends them or asks about
+	// them, and renewal how often that node prolongs it. If it dies, another one asks after this time.
+	attemptLease, renewal = 8 * time.Second, 2 * time.Second
+	// stillSent is how long an attempt may yet be sent by a node that others take for dead, such as one
+	// that has lost the store and not the bank. Until then no look-up counts that says that it never came.
+	stillSent = 2 * submitTimeout
 )
 
 // Dispatcher hands payouts to rails, and takes what rails tell. See the package's documentation.
@@ -153,7 +157,14 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 		}
 		list = append(list, p.payment(p.Attempts, to, p.UpdatedAt))
 	}
+	ids := make([]any, len(list))
+	for i, p := range list {
+		ids[i] = p.EndToEndID
+	}
+	end := d.keep(ctx, ids)
+	defer end()
 	answers = append(answers, exchange(ctx, r, list, r.Connector.Submit)...)
+	end()
 	// The server may be stopping, but what the rail has answered is worth keeping.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
 	defer cancel()
@@ -168,6 +179,48 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 type answer struct {
 	endToEndID string
 	outcome    rail.Outcome
+}
+
+// shows says that the rail has the payment.
+func (a answer) shows() bool {
+	return a.outcome.State == rail.Accepted || a.outcome.State == rail.Completed || a.outcome.State == rail.Rejected && !duplicate(a.outcome.Code)
+}
+
+// keep prolongs the lease of attempts until the function that it returns is called.
+func (d *Dispatcher) keep(ctx context.Context, endToEndIDs []any) (end func()) {
+	if len(endToEndIDs) == 0 {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		tick := time.NewTicker(renewal)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if err := d.renew(ctx, endToEndIDs); err != nil && ctx.Err() == nil {
+					d.log.Warn("the lease of payouts that are being sent was not prolonged: another node asks about them", "error", err.Error())
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		stop()
+		renewing.Wait()
+	})
+}
+
+func (d *Dispatcher) renew(ctx context.Context, endToEndIDs []any) error {
+	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+		sql := db.NewStatement(`UPDATE payout_attempt SET ask_at = `, tx.Now()+attemptLease.Milliseconds())
+		sql.Add(` WHERE node = `, d.node)
+		addList(sql, ` AND end_to_end_id IN (`, endToEndIDs)
+		return struct{}{}, audit.None("a lease is no change that the log tells of"), tx.ExecOf(sql)
+	})
+	return err
 }
 
 // exchange calls Submit or LookUp of a rail. Whatever it does not answer for is unknown.
@@ -204,7 +257,7 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 	list, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]any, audit.Event, error) {
 		list, err := db.Collect(tx.Q, func(r db.Rows) any { return r.Text(0) }, tx.SkipLocked(
 			`WITH due AS MATERIALIZED (SELECT id FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown') AND ask_at <= $3 ORDER BY ask_at, id LIMIT 500`)+
-			`) UPDATE payout_attempt SET node = $1, ask_at = $2 WHERE id IN (SELECT id FROM due) RETURNING end_to_end_id`, d.node, tx.Now()+dispatchLease.Milliseconds(), tx.Now())
+			`) UPDATE payout_attempt SET node = $1, ask_at = $2 WHERE id IN (SELECT id FROM due) RETURNING end_to_end_id`, d.node, tx.Now()+attemptLease.Milliseconds(), tx.Now())
 		return list, audit.None("a lease is no change that the log tells of"), err
 	})
 	if err != nil || len(list) == 0 {
@@ -231,10 +284,18 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 		}
 		byRail[r] = append(byRail[r], a.payout.payment(a.number, to, a.createdAt))
 	}
+	end := d.keep(ctx, list)
+	defer end()
 	for r, list := range byRail {
 		slices.SortFunc(list, func(a, b rail.Payment) int { return cmp.Compare(a.EndToEndID, b.EndToEndID) })
 		answers = append(answers, exchange(ctx, r, list, r.Connector.LookUp)...)
 	}
+	end()
+	now := d.db.Now()
+	answers = slices.DeleteFunc(answers, func(a answer) bool {
+		of := found[a.endToEndID]
+		return of.mayYetBeSent(now) && !a.shows()
+	})
 	if err := d.store(ctx, answers); err != nil {
 		return false, err
 	}

@@ -44,7 +44,7 @@
 //     message and entry, so that it has that effect once; only then the message is done.
 //
 // ask_at of an attempt is the lease: whoever sends it or asks about it moves ask_at to where the
-// lease ends, and nobody else asks before. Nodes claim different rows, because each skips those that
+// lease ends, again and again while the rail has not answered, and nobody else asks before. Nodes claim different rows, because each skips those that
 // another has locked.
 //
 // # Sent at most once
@@ -53,8 +53,9 @@
 // attempt, so an attempt is submitted once at most, by the node that made it. A payout is claimed
 // again only after a look-up said that the attempt before never came, or after the rail has rejected
 // it and somebody retried. A connector promises two things for that: it sends nothing after the
-// context of Submit has ended, which is long before the lease does; and what it says never came
-// does not come later.
+// context of Submit has ended; and what it says never came does not come later. Until that context must
+// have ended (stillSent), a look-up of an attempt that is being sent counts only if the rail has it: the
+// node may have lost the store and not the bank.
 //
 // # After a restore
 //
@@ -63,8 +64,9 @@
 //
 // # Failures
 //
-//   - The node dies after the claim: the attempt is sending. When its lease is over, another node
-//     (or the same, started again) looks it up. Nothing is sent again unless it never came.
+//   - The node dies after the claim: the attempt is sending. When its lease is over, after 8 seconds,
+//     another node (or the same, started again) looks it up, and goes on if the rail has it. Nothing is
+//     sent again unless it never came, which counts after a minute.
 //   - It dies after the rail has answered: the same.
 //   - The rail does not answer in time, or with an error: unknown. The money stays reserved, and the
 //     rail is asked after 2 seconds, then 4, and so on up to 5 minutes. After 15 minutes the payout

@@ -54,6 +54,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"payout.Dispatcher.ask",
 		"payout.Dispatcher.claim",
 		"payout.Dispatcher.recalled",
+		"payout.Dispatcher.renew",
 		"payout.ResumeRails",
 		"payout.Rules.RemoveRule",
 		"payout.Rules.changeLimit",
