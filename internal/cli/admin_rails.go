@@ -48,9 +48,9 @@ func newRailsResume(t Terminal) *cobra.Command {
 looked up at its rail every payout that is not final, or has failed: one that
 was sent after the moment of the archive would be paid twice.
 
-If a rail cannot answer, compare with the bank's statements, cancel the payouts
-that they have, and name all that you have compared with --checked. --force
-waits for none.`,
+If a rail cannot answer, compare with the bank's statements, cancel the
+payouts that they have, and name all that you have compared with --checked.
+--force waits for none.`,
 		example: `  bursar admin rails resume
   bursar admin rails resume --checked po_01jd2m8k3vq7w5x9y0z1a2b3c4`,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
