@@ -3,6 +3,7 @@ package payout_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,13 +84,14 @@ func TestANodeThatIsTakenForDeadMaySendStill(t *testing.T) {
 		b := openBank(t, store)
 		id := b.pay(number("0001"))[0]
 		other, submitted := b.node(), 0
-		b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+		submit := func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 			if submitted++; submitted == 1 {
 				other.clock.advance(lease)
 				other.turn() // which looks it up, and the bank does not have it
 			}
 			return b.sim.Submit(ctx, r, list)
 		}
+		b.line.submit, other.line.submit = submit, submit
 		b.turn()
 		b.settle(2 * stillSent)
 		b.is(id, "completed")
@@ -97,6 +99,71 @@ func TestANodeThatIsTakenForDeadMaySendStill(t *testing.T) {
 			t.Errorf("it was sent %d times", submitted)
 		}
 		equal(t, "attempts", b.attempts(id), []string{"1 completed"})
+		b.sound()
+	})
+}
+
+// The answer is about the moment of the question, however long it takes.
+func TestALookUpThatTakesLongDoesNotShowThatAPaymentNeverCame(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("0001"))[0]
+		other, again := b.node(), 0
+		var answered []rail.Outcome
+		b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+			b.clock.advance(lease)
+			other.turn()
+			return answered, nil
+		}
+		other.line.lookUp = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+			other.line.lookUp = nil
+			never, err := b.sim.LookUp(ctx, r, list)
+			if err == nil {
+				answered, err = b.sim.Submit(ctx, r, list) // now it comes from the first node
+			}
+			b.clock.advance(stillSent)
+			return never, err
+		}
+		other.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+			again += len(list)
+			return b.sim.Submit(ctx, r, list)
+		}
+		b.turn()
+		b.settle(2 * stillSent)
+		b.is(id, "completed")
+		if again != 0 {
+			t.Error("it was sent again")
+		}
+		b.sound()
+	})
+}
+
+// A node that was paused after its claim does not know whether others take it for dead.
+func TestWhatWasClaimedTooLongAgoIsNotSubmitted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		var b *bank
+		paused := false
+		store.Config.Trace = func(sql string, _ []any) {
+			if strings.HasPrefix(sql, "INSERT INTO payout_attempt") && !paused {
+				paused = true
+				b.clock.advance(11 * time.Second)
+			}
+		}
+		b = openBank(t, store)
+		id := b.pay(number("0001"))[0]
+		submitted := 0
+		b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+			submitted++
+			return b.sim.Submit(ctx, r, list)
+		}
+		b.turn()
+		equal(t, "attempts", b.attempts(id), []string{"1 sending"})
+		if submitted != 0 {
+			t.Error("it was submitted")
+		}
+		b.settle(stillSent)
+		b.is(id, "completed")
+		equal(t, "attempts", b.attempts(id), []string{"1 never_came", "2 completed"})
 		b.sound()
 	})
 }

@@ -29,9 +29,12 @@ const (
 	// attemptLease is how long other nodes leave attempts to the one that sends them or asks about
 	// them, and renewal how often that node prolongs it. If it dies, another one asks after this time.
 	attemptLease, renewal = 8 * time.Second, 2 * time.Second
+	// submitWithin is how long after its claim an attempt may be submitted.
+	submitWithin = 10 * time.Second
 	// stillSent is how long an attempt may yet be sent by a node that others take for dead, such as one
 	// that has lost the store and not the bank. Until then no look-up counts that says that it never came.
-	stillSent = 2 * submitTimeout
+	// It is longer than a submission takes that begins in time, for clocks that differ.
+	stillSent = submitWithin + submitTimeout + 20*time.Second
 )
 
 // Dispatcher hands payouts to rails, and takes what rails tell. See the package's documentation.
@@ -157,6 +160,11 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 		}
 		list = append(list, p.payment(p.Attempts, to, p.UpdatedAt))
 	}
+	if late := d.db.Now() - claimed[0].UpdatedAt; late > submitWithin.Milliseconds() {
+		// Others may soon take it that this node sends them no more.
+		d.log.Warn("payouts are not sent, because their claim took too long, and will be claimed again", "milliseconds", late)
+		return false, nil
+	}
 	ids := make([]any, len(list))
 	for i, p := range list {
 		ids[i] = p.EndToEndID
@@ -199,7 +207,7 @@ func (d *Dispatcher) keep(ctx context.Context, endToEndIDs []any) (end func()) {
 		for {
 			select {
 			case <-tick.C:
-				if err := d.renew(ctx, endToEndIDs); err != nil && ctx.Err() == nil {
+				if err := d.lease(ctx, endToEndIDs, attemptLease); err != nil && ctx.Err() == nil {
 					d.log.Warn("the lease of payouts that are being sent was not prolonged: another node asks about them", "error", err.Error())
 				}
 			case <-ctx.Done():
@@ -213,9 +221,10 @@ func (d *Dispatcher) keep(ctx context.Context, endToEndIDs []any) (end func()) {
 	})
 }
 
-func (d *Dispatcher) renew(ctx context.Context, endToEndIDs []any) error {
+// lease lets no other node ask about attempts of this one for some time.
+func (d *Dispatcher) lease(ctx context.Context, endToEndIDs []any, lasts time.Duration) error {
 	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
-		sql := db.NewStatement(`UPDATE payout_attempt SET ask_at = `, tx.Now()+attemptLease.Milliseconds())
+		sql := db.NewStatement(`UPDATE payout_attempt SET ask_at = `, tx.Now()+lasts.Milliseconds())
 		sql.Add(` WHERE node = `, d.node)
 		addList(sql, ` AND end_to_end_id IN (`, endToEndIDs)
 		return struct{}{}, audit.None("a lease is no change that the log tells of"), tx.ExecOf(sql)
@@ -284,6 +293,7 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 		}
 		byRail[r] = append(byRail[r], a.payout.payment(a.number, to, a.createdAt))
 	}
+	begun := d.db.Now() // an answer is about this moment or a later one
 	end := d.keep(ctx, list)
 	defer end()
 	for r, list := range byRail {
@@ -291,13 +301,9 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 		answers = append(answers, exchange(ctx, r, list, r.Connector.LookUp)...)
 	}
 	end()
-	now := d.db.Now()
-	answers = slices.DeleteFunc(answers, func(a answer) bool {
-		of := found[a.endToEndID]
-		return of.mayYetBeSent(now) && !a.shows()
-	})
+	answers = slices.DeleteFunc(answers, func(a answer) bool { return found[a.endToEndID].mayYetBeSent(begun) && !a.shows() })
 	if err := d.store(ctx, answers); err != nil {
-		return false, err
+		return false, errors.Join(err, d.lease(ctx, list, stillSent)) // a rail is not asked all the time for answers that cannot be stored
 	}
 	d.Wake() // what never came is due again
 	return true, nil

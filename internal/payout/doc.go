@@ -53,9 +53,10 @@
 // attempt, so an attempt is submitted once at most, by the node that made it. A payout is claimed
 // again only after a look-up said that the attempt before never came, or after the rail has rejected
 // it and somebody retried. A connector promises two things for that: it sends nothing after the
-// context of Submit has ended; and what it says never came does not come later. Until that context must
-// have ended (stillSent), a look-up of an attempt that is being sent counts only if the rail has it: the
-// node may have lost the store and not the bank.
+// context of Submit has ended; and what it says never came does not come later. A node submits soon after
+// its claim (submitWithin) or not at all. Until that context must have ended (stillSent), a look-up of an
+// attempt that is being sent counts only if the rail has it: the node may have lost the store and not the
+// bank.
 //
 // # After a restore
 //
