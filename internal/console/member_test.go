@@ -395,7 +395,6 @@ func TestInvitationIsMailedIfMailIsConfigured(t *testing.T) {
 	if !strings.Contains(again.body, "A new invitation was sent to newcomer@example.com.") || strings.Contains(again.body, "/invite/") {
 		t.Errorf("want to be told of the second mail, and not of the link, got %d", again.status)
 	}
-	if received := mailbox.Wait(t, 1); !strings.Contains(fmt.Sprint(received), "newcomer@example.com") {
-		t.Errorf("want the invitation, got %v", received)
+	for all := 1; mailbox.Wait(t, all)[all-1].To[0] != "newcomer@example.com"; all++ { // the admin is told of a password
 	}
 }
