@@ -15,7 +15,7 @@ func BenchmarkMove(b *testing.B) {
 	ctx := b.Context()
 	pg, err := StartPostgres(ctx)
 	if err != nil {
-		b.Skip(err)
+		b.Fatal(err)
 	}
 	b.Cleanup(func() {
 		if err := pg.Stop(); err != nil {

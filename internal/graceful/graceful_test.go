@@ -31,3 +31,16 @@ func TestTheContextEndsAGracePeriodAfterItsParent(t *testing.T) {
 		}
 	})
 }
+
+func TestWorkIsRepeatedUntilItIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		end := graceful.Repeat(t.Context(), time.Minute, func(context.Context) { calls++ })
+		time.Sleep(3*time.Minute + time.Second)
+		end()
+		time.Sleep(time.Hour)
+		if calls != 3 {
+			t.Errorf("it was called %d times", calls)
+		}
+	})
+}

@@ -61,7 +61,11 @@ func (m *Mailer) turn(ctx, working context.Context, lane Lane) (delivered bool, 
 	if err != nil || len(b.letters) == 0 {
 		return false, err
 	}
-	end := m.keep(working, b)
+	end := graceful.Repeat(working, renewal, func(ctx context.Context) {
+		// If it fails, another node may send the same message. Its Message-ID is the same, by which
+		// mailboxes know that they have it.
+		_ = m.renew(ctx, b)
+	})
 	err = m.deliver(ctx, working, b)
 	end()
 	switch {
@@ -104,30 +108,6 @@ func (m *Mailer) deliver(ctx, working context.Context, b batch) error {
 		}
 	}
 	return nil
-}
-
-// keep prolongs the lease of a batch until the function that it returns is called.
-func (m *Mailer) keep(ctx context.Context, b batch) (end func()) {
-	ctx, stop := context.WithCancel(ctx)
-	var renewing sync.WaitGroup
-	renewing.Go(func() {
-		tick := time.NewTicker(renewal)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				// If it fails, another node may send the same message. Its Message-ID is the same, by
-				// which mailboxes know that they have it.
-				_ = m.renew(ctx, b)
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return func() {
-		stop()
-		renewing.Wait()
-	}
 }
 
 func (m *Mailer) send(c *connection, l letter) error {

@@ -14,6 +14,7 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/graceful"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
 )
@@ -196,33 +197,18 @@ func (a answer) shows() bool {
 
 // keep prolongs the lease of attempts until the function that it returns is called.
 func (d *Dispatcher) keep(ctx context.Context, endToEndIDs []any) (end func()) {
-	if len(endToEndIDs) == 0 {
-		return func() {}
-	}
-	ctx, stop := context.WithCancel(ctx)
-	var renewing sync.WaitGroup
-	renewing.Go(func() {
-		tick := time.NewTicker(renewal)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				if err := d.lease(ctx, endToEndIDs, attemptLease); err != nil && ctx.Err() == nil {
-					d.log.Warn("the lease of payouts that are being sent was not prolonged: another node asks about them", "error", err.Error())
-				}
-			case <-ctx.Done():
-				return
-			}
+	return graceful.Repeat(ctx, renewal, func(ctx context.Context) {
+		if err := d.lease(ctx, endToEndIDs, attemptLease); err != nil && ctx.Err() == nil {
+			d.log.Warn("the lease of payouts that are being sent was not prolonged: another node asks about them", "error", err.Error())
 		}
-	})
-	return sync.OnceFunc(func() {
-		stop()
-		renewing.Wait()
 	})
 }
 
 // lease lets no other node ask about attempts of this one for some time.
 func (d *Dispatcher) lease(ctx context.Context, endToEndIDs []any, lasts time.Duration) error {
+	if len(endToEndIDs) == 0 {
+		return nil
+	}
 	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		sql := db.NewStatement(`UPDATE payout_attempt SET ask_at = `, tx.Now()+lasts.Milliseconds())
 		sql.Add(` WHERE node = `, d.node)

@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -157,120 +156,6 @@ func (s *Shipper) readID() error {
 	return err
 }
 
-// closed is what a store looked like when it was closed.
-type closed struct {
-	Last ltx.TXID  `json:"last"`
-	Size int64     `json:"size"`
-	Time time.Time `json:"time"`
-}
-
-// goOn continues after the last cut of an earlier process, if the log still has that place, or if the store was closed
-// there and nobody has changed it since. Otherwise numbers are left out, and a new base is needed.
-func (s *Shipper) goOn() error {
-	var was closed
-	var jumped ltx.TXID
-	// Files that make no sense say nothing.
-	_ = getJSON(context.Background(), s.queue, jumpedName, &jumped)
-	_ = getJSON(context.Background(), s.queue, closedName, &was) // which the next cut outdates: it has a higher number
-	queued, err := s.sweepQueue()
-	if err != nil {
-		return err
-	}
-	var newest segment
-	for _, q := range queued {
-		s.last = max(s.last, q.max)
-		if q.level == seconds && q.max >= newest.max {
-			newest = q
-		}
-	}
-	s.last = max(s.last, was.Last, jumped, 1)
-	start, err := s.wal.Start()
-	if err != nil {
-		return err
-	}
-	if now, err := s.lookClosed(); err == nil && was.Last == s.last && now.Size == was.Size && now.Time.Equal(was.Time) {
-		s.at.Store(&start)
-		s.size = uint32(was.Size / int64(s.wal.PageSize()))
-		return nil
-	}
-	if newest.max == s.last && newest.max != 0 {
-		at, size, err := s.find(newest)
-		if err == nil {
-			s.at.Store(&at)
-			s.size = size
-			return nil
-		}
-		if !errors.Is(err, sqlite.ErrGap) {
-			return err
-		}
-	}
-	if s.last > 1 {
-		s.Log.Warn("the backup needs a new base", "reason", "the store has changed since the last segment, and its log does not tell how")
-	}
-	return s.jump()
-}
-
-// sweepQueue removes what a process left that was killed, and lists the rest.
-func (s *Shipper) sweepQueue() ([]segment, error) {
-	err := filepath.WalkDir(string(s.queue), func(path string, entry fs.DirEntry, err error) error {
-		isBase := filepath.Base(filepath.Dir(path)) == fmt.Sprint(bases)
-		if err == nil && !entry.IsDir() && (strings.HasSuffix(path, unfinished) || isBase) {
-			err = os.Remove(path)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list(context.Background(), s.queue)
-}
-
-// renewal is that the log was started anew when everything up to a position was cut.
-type renewal struct {
-	After sqlite.Position `json:"after"`
-	Salt  [8]byte         `json:"salt"` // of the new log
-}
-
-// noteRenewal lets a later process know where to go on in a log that was started anew and not cut yet, if this one is
-// killed. The writer calls it, so it does not wait for the disk: a note that a power loss takes costs a new base at worst.
-func (s *Shipper) noteRenewal() {
-	after := *s.at.Load()
-	salt, ok := s.wal.Next(after)
-	if !ok {
-		return // it was cut already, or something is missing, which the next cut finds
-	}
-	text, err := json.Marshal(renewal{after, salt})
-	if err == nil {
-		err = os.WriteFile(s.queue.path(renewName), text, 0o600)
-	}
-	if err != nil {
-		s.Log.Warn("the backup needs a new base if the server is killed now", "error", err)
-	}
-}
-
-// find finds the place in the log after which a segment of the queue was cut.
-func (s *Shipper) find(newest segment) (at sqlite.Position, size uint32, err error) {
-	file, err := os.Open(s.queue.path(newest.name()))
-	if err != nil {
-		return at, 0, err
-	}
-	defer file.Close()
-	h, _, err := ltx.PeekHeader(file)
-	if err != nil {
-		return at, 0, fmt.Errorf("%w: %s is damaged: %w", sqlite.ErrGap, newest.name(), err)
-	}
-	frame := (h.WALOffset + h.WALSize) / (int64(h.PageSize) + sqlite.FrameHeader)
-	was := sqlite.Position{Salt: saltOf(h), Frame: uint32(frame), Checksum: h.NodeID}
-	var noted renewal
-	if getJSON(context.Background(), s.queue, renewName, &noted) == nil && noted.After == was {
-		if at, err = s.wal.FindNext(was, noted.Salt); err == nil {
-			return at, h.Commit, nil
-		}
-	}
-	at, err = s.wal.Find(was)
-	return at, h.Commit, err
-}
-
 // jump leaves a number out, so that nobody takes what comes later for what follows on what was before.
 func (s *Shipper) jump() error {
 	at, err := s.wal.Start()
@@ -397,14 +282,6 @@ func (s *Shipper) Finish(ctx context.Context) error {
 		err = s.putJSON(ctx, s.queue, closedName, now)
 	}
 	return errors.Join(err, s.upload(ctx), s.wal.Close())
-}
-
-func (s *Shipper) lookClosed() (closed, error) {
-	info, err := os.Stat(filepath.Join(s.Dir, sqlite.FileName))
-	if err != nil {
-		return closed{}, err
-	}
-	return closed{Size: info.Size(), Time: info.ModTime()}, nil
 }
 
 func (s *Shipper) putJSON(ctx context.Context, t Target, name string, value any) error {
