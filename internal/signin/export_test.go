@@ -41,3 +41,34 @@ func (s *Service) Waiting() int {
 	defer s.hasher.turns.mu.Unlock()
 	return s.hasher.turns.count
 }
+
+// Line is a line of networks that wait for one hasher, which is taken.
+type Line struct {
+	turns *turns
+	turn  map[string][]chan bool
+}
+
+// NewLine returns a line in which nobody waits.
+func NewLine() *Line { return &Line{turns: newTurns(0), turn: map[string][]chan bool{}} }
+
+// Join adds somebody from a network.
+func (l *Line) Join(network string) {
+	turn := make(chan bool, 1)
+	l.turns.join(network, turn)
+	l.turn[network] = append(l.turn[network], turn)
+}
+
+// Next ends a turn and returns the network that has the next one.
+func (l *Line) Next() string {
+	l.turns.end()
+	for network, waiting := range l.turn {
+		for _, turn := range waiting {
+			select {
+			case <-turn:
+				return network
+			default:
+			}
+		}
+	}
+	return "nobody"
+}
