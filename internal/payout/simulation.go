@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"regexp"
+	"time"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -112,6 +113,9 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 	if err != nil {
 		return api.Payout{}, err
 	}
+	if err := s.untilSent(ctx, p); err != nil {
+		return api.Payout{}, err
+	}
 	_, err = db.Write(ctx, s.payouts.db, db.Caller{Actor: by.Actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		done, err := do(tx, EndToEndID(p.ID, p.Attempts))
 		if err == nil && !done {
@@ -137,6 +141,33 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 	return db.Write(ctx, s.payouts.db, by, func(*db.Tx) (api.Payout, audit.Event, error) {
 		return out, audit.None("the row was left when it was driven, and this is the answer to it"), nil
 	})
+}
+
+// sentWithin is how long a request waits for a payout that is on its way to the simulator.
+const sentWithin = 5 * time.Second
+
+// untilSent waits for a payout that is on its way to the simulator: it is processing a moment before the simulator
+// has it, and whoever saw that may drive it.
+func (s *Sandbox) untilSent(ctx context.Context, p Payout) error {
+	if p.Status != Processing {
+		return nil
+	}
+	id := EndToEndID(p.ID, p.Attempts)
+	for end := time.Now().Add(sentWithin); ; {
+		var found map[string]*attempt
+		err := s.payouts.db.Read(ctx, func(q db.Q) (err error) {
+			found, err = findAttempts(q, []any{id}, func(sql string) string { return sql })
+			return err
+		})
+		if err != nil || found[id] == nil || found[id].state != sending || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // ServiceInput says how a rail, an institution or the simulator itself is from now on, in the sandbox of

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"bursar/api"
 	"bursar/internal/config"
@@ -214,5 +218,40 @@ func TestPayoutsThatWaitInAWorkspaceHoldUpNoOther(t *testing.T) {
 		b.turn()
 		b.is(held[0], "completed")
 		b.is(held[500], "completed")
+	})
+}
+
+// A payout is processing before the simulator has it. Whoever drives it in between waits for that.
+func TestAPayoutIsDrivenWhileItIsOnItsWayToTheSimulator(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		var onItsWay atomic.Bool
+		claimed, looked := make(chan struct{}), make(chan struct{})
+		look := sync.OnceFunc(func() { close(looked) })
+		store.Config.Trace = func(sql string, _ []any) {
+			switch {
+			case strings.HasPrefix(sql, "INSERT INTO simulated_payment") && onItsWay.CompareAndSwap(false, true):
+				close(claimed)
+				select {
+				case <-looked:
+				case <-time.After(10 * time.Second): // nobody looks, and whoever writes waits for this transaction
+				}
+			case strings.Contains(sql, " FROM payout_attempt ") && onItsWay.Load():
+				look()
+			}
+		}
+		n := servertest.Start(t, store)
+		x := n.Tenant(t)
+		id := pay(x.Owner, x.Account(100_000), 1_000, body{"settlement_account": to(bpi, "1234569011")})
+		driven := make(chan *servertest.Answer, 1)
+		go func() {
+			<-claimed
+			driven <- x.Owner.Post("/v2/simulations/payouts/"+id+"/settle", nil)
+			look()
+		}()
+		n.RunPayouts(t)
+		(<-driven).OK()
+		n.RunPayouts(t)
+		state(x.Owner, id, "completed")
 	})
 }
