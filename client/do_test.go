@@ -11,6 +11,7 @@ import (
 )
 
 func TestDoCallsAnyPath(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, _ := admin(t, n)
 	ctx := t.Context()
@@ -43,6 +44,7 @@ func TestDoCallsAnyPath(t *testing.T) {
 }
 
 func TestDoReturnsARefusalWithItsAnswer(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, way := admin(t, n)
 	r, err := c.Do(t.Context(), "DELETE", "/directory/entry_x", nil, nil)
@@ -67,6 +69,7 @@ func TestDoReturnsARefusalWithItsAnswer(t *testing.T) {
 
 // Whatever the path, a call goes to the server of the client.
 func TestDoStaysWithItsServer(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c := dial(t, n.URL, client.WithToken(n.Admin(t).Token), client.WithMaxRetries(0))
 	for _, path := range []string{"@example.invalid/x", "//example.invalid/x", "https://example.invalid/x", ":80/x", "/x\r\nHost: y", "%zz", ".example.invalid"} {

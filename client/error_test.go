@@ -25,6 +25,7 @@ func refused(t testing.TB, err error) *client.Error {
 }
 
 func TestRefusalsAreTyped(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
 		n := servertest.Start(t, s)
 		c, _ := admin(t, n)
@@ -83,6 +84,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 }
 
 func TestRateLimitsTellHowLongToWait(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t), servertest.RateLimit("1/s"))
 	c := dial(t, n.URL, client.WithToken(n.Admin(t).Token), client.WithMaxRetries(0))
 	for range 10 {
@@ -97,6 +99,7 @@ func TestRateLimitsTellHowLongToWait(t *testing.T) {
 }
 
 func TestAMissingIDIsNotSent(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, way := admin(t, n)
 	for _, id := range []string{"", ".", ".."} {
@@ -114,6 +117,7 @@ func TestAMissingIDIsNotSent(t *testing.T) {
 
 // An answer that is not Bursar's own, such as a proxy's page, is told in short.
 func TestForeignAnswersBecomeErrors(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("é", 500)
 	for name, c := range map[string]struct {
 		status  int

@@ -26,6 +26,7 @@ func people(t *testing.T, c *client.Client, ws string, n int) (ids []string) {
 }
 
 func TestAllWalksOverEveryPage(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
 		n := servertest.Start(t, s)
 		c, way := admin(t, n)
@@ -51,6 +52,7 @@ func TestAllWalksOverEveryPage(t *testing.T) {
 }
 
 func TestBreakingOffAsksForNoFurtherPage(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, way := admin(t, n)
 	people(t, c, n.First.WorkspaceID, 5)
@@ -69,6 +71,7 @@ func TestBreakingOffAsksForNoFurtherPage(t *testing.T) {
 }
 
 func TestAWalkBeginsAtItsCursor(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, _ := admin(t, n)
 	want := people(t, c, n.First.WorkspaceID, 5)
@@ -91,6 +94,7 @@ func TestAWalkBeginsAtItsCursor(t *testing.T) {
 }
 
 func TestAnErrorIsTheLastOfAWalk(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, _ := admin(t, n)
 	people(t, c, n.First.WorkspaceID, 4)
@@ -114,6 +118,7 @@ func TestAnErrorIsTheLastOfAWalk(t *testing.T) {
 
 // Whatever has a whole list can also be walked over in pages.
 func TestWholeListsAndTheirPagesAgree(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, _ := admin(t, n)
 	ctx, ws := t.Context(), n.First.WorkspaceID
@@ -165,6 +170,7 @@ func agree[T any](t *testing.T, list func(context.Context, client.ListParams) (*
 }
 
 func TestAuditAndActivityAreWalkedOver(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, _ := admin(t, n)
 	people(t, c, n.First.WorkspaceID, 5)

@@ -18,6 +18,7 @@ import (
 // Every operation of the contract has a method. The tap holds the answers against
 // the contract and notes which operations were called.
 func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
 		n := servertest.Start(t, s, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
 		c, way := admin(t, n)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTheBaseURLMayEndInTheVersion(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	for _, end := range []string{"", "/", "/v1", "/v1/", "//v1//"} {
 		c := dial(t, n.URL+end, client.WithAPIKey(n.First.APIKey))
@@ -28,6 +29,7 @@ func TestTheBaseURLMayEndInTheVersion(t *testing.T) {
 }
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
 	const secret = "bk_very secret"
 	good := "https://bursar.example"
 	for name, c := range map[string]struct {
@@ -68,12 +70,14 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 }
 
 func TestOneCredentialIsEnough(t *testing.T) {
+	t.Parallel()
 	if _, err := client.New("https://bursar.example", client.WithAPIKey("a"), client.WithClientSecret("b", "c")); err == nil {
 		t.Error("two credentials were taken")
 	}
 }
 
 func TestAClientDoesNotPrintItsSecrets(t *testing.T) {
+	t.Parallel()
 	c := dial(t, "https://bursar.example", client.WithAPIKey("bk_secret"), client.WithToken("tok_secret"))
 	for _, form := range []string{"%v", "%+v", "%#v", "%s"} {
 		if text := fmt.Sprintf(form, c); strings.Contains(text, "secret") {
@@ -83,6 +87,7 @@ func TestAClientDoesNotPrintItsSecrets(t *testing.T) {
 }
 
 func TestTheUserAgentIsShownToTheServer(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, way := admin(t, n)
 	me(t, c)
@@ -99,6 +104,7 @@ func TestTheUserAgentIsShownToTheServer(t *testing.T) {
 }
 
 func TestAttemptsHaveATimeout(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, way := admin(t, n)
 	own := newTap(t)
@@ -126,6 +132,7 @@ func TestAttemptsHaveATimeout(t *testing.T) {
 }
 
 func TestLogsTellWhatHappenedAndNoSecrets(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	p := newProxy(t, n.URL, dropBefore, answer(unavailable))
 	log := &servertest.LogBuffer{}

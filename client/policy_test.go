@@ -13,6 +13,7 @@ import (
 )
 
 func TestWhatIsRepeated(t *testing.T) {
+	t.Parallel()
 	dial := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	cases := map[string]struct {
 		err         error
@@ -57,6 +58,7 @@ func TestWhatIsRepeated(t *testing.T) {
 }
 
 func TestPausesGrowWithinTheirBounds(t *testing.T) {
+	t.Parallel()
 	p := retryPolicy{retries: 100, min: 100 * time.Millisecond, max: time.Second}
 	bounds := []time.Duration{100, 200, 400, 1000, 1000, 1000}
 	for i, bound := range bounds {
@@ -82,6 +84,7 @@ func TestPausesGrowWithinTheirBounds(t *testing.T) {
 }
 
 func TestRetryAfterCountsMoreThanThePause(t *testing.T) {
+	t.Parallel()
 	p := retryPolicy{retries: 3, min: time.Millisecond, max: 2 * time.Millisecond}
 	wait, again := p.next(&call{}, 1, &Error{Status: 503, RetryAfter: 7 * time.Second})
 	if !again || wait < 7*time.Second || wait > 7*time.Second+time.Millisecond {
@@ -90,6 +93,7 @@ func TestRetryAfterCountsMoreThanThePause(t *testing.T) {
 }
 
 func TestRetryAfterIsSecondsOrADate(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
 		"3": 3 * time.Second, "0": 0, "-5": 0,
@@ -109,6 +113,7 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 }
 
 func TestPathsAreShownWithoutSecrets(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]string{
 		"/auth/device-code":                "/v1/auth/device-code",
 		"/auth/device-code/K7MPXQ":         "/v1/auth/device-code/{code}",

@@ -13,6 +13,7 @@ import (
 )
 
 func TestRedirectsToAnotherHostAreNotFollowed(t *testing.T) {
+	t.Parallel()
 	var reached atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { reached.Add(1) }))
 	defer other.Close()
@@ -38,6 +39,7 @@ func TestRedirectsToAnotherHostAreNotFollowed(t *testing.T) {
 
 // A proxy may move a path on its own host, but never make a GET of a change.
 func TestRedirectsAtHomeAreFollowedWithTheSameMethod(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rest, ok := strings.CutPrefix(r.URL.Path, "/old"); ok {
@@ -56,6 +58,7 @@ func TestRedirectsAtHomeAreFollowedWithTheSameMethod(t *testing.T) {
 }
 
 func TestRedirectsInACircleEnd(t *testing.T) {
+	t.Parallel()
 	var reached atomic.Int64
 	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reached.Add(1)

@@ -18,6 +18,7 @@ func jwt(issued, expires int64) string {
 }
 
 func TestASessionIsRenewedShortlyBeforeItEnds(t *testing.T) {
+	t.Parallel()
 	for name, skew := range map[string]int64{"clocks agree": 0, "the server is a day behind": -86400, "the server is a day ahead": 86400} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Unix(1_800_000_000, 0)
@@ -42,6 +43,7 @@ func TestASessionIsRenewedShortlyBeforeItEnds(t *testing.T) {
 }
 
 func TestASessionIsUsedToItsEndWhereItCannotBeRenewed(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	down := errors.New("down")
 	var fail error
@@ -63,6 +65,7 @@ func TestASessionIsUsedToItsEndWhereItCannotBeRenewed(t *testing.T) {
 }
 
 func TestLifetimeOfATokenThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	now := time.UnixMilli(1_800_000_000_000)
 	for _, token := range []string{"", "a.b.c", "a.!.c", jwt(0, 5), jwt(5, 5), jwt(9, 5), "e30.W10.x"} {
 		if got := lifetime(&api.Session{Token: token, ExpiresAt: now.Add(time.Hour).UnixMilli()}, now); got != time.Hour {

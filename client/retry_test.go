@@ -26,6 +26,7 @@ func impatient() client.Option {
 
 // However the connection fails, a create that is repeated makes exactly one entry.
 func TestARepeatedCreateMakesOneEntry(t *testing.T) {
+	t.Parallel()
 	plans := map[string][]fault{
 		"nothing fails":              nil,
 		"dropped before delivery":    {dropBefore},
@@ -74,6 +75,7 @@ func TestARepeatedCreateMakesOneEntry(t *testing.T) {
 }
 
 func TestEveryKindOfChangeIsRepeatedSafely(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	p := newProxy(t, n.URL)
 	c, ctx, ws := p.client(n), t.Context(), n.First.WorkspaceID
@@ -110,6 +112,7 @@ func TestEveryKindOfChangeIsRepeatedSafely(t *testing.T) {
 }
 
 func TestAttemptsAreBounded(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	for name, c := range map[string]struct {
 		opts []client.Option
@@ -138,6 +141,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 }
 
 func TestRefusalsAreNotRepeated(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	p := newProxy(t, n.URL)
 	c := p.client(n)
@@ -170,6 +174,7 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 }
 
 func TestACallersOwnIdempotencyKeyWorksAcrossClients(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	ctx := client.WithIdempotencyKey(t.Context(), "import-line-1")
 	create := func() string {
@@ -194,6 +199,7 @@ func TestACallersOwnIdempotencyKeyWorksAcrossClients(t *testing.T) {
 // A file is written while it arrives: what failed before the first byte is repeated, and
 // what breaks off later is an error, since the file would begin a second time.
 func TestAnExportIsRepeatedOnlyBeforeItsFirstByte(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	for name, c := range map[string]struct {
 		plan  []fault
@@ -218,6 +224,7 @@ func TestAnExportIsRepeatedOnlyBeforeItsFirstByte(t *testing.T) {
 }
 
 func TestADeviceCodeIsNotAskedForTwice(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	for name, f := range map[string]fault{"before": dropBefore, "after": dropAfter, "cut": cut, "unavailable": answer(unavailable)} {
 		p := newProxy(t, n.URL, f)
@@ -239,6 +246,7 @@ func TestADeviceCodeIsNotAskedForTwice(t *testing.T) {
 
 // What was never sent can be sent again, whatever it is.
 func TestARefusedConnectionIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	refusals := 0
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -256,6 +264,7 @@ func TestARefusedConnectionIsTriedAgain(t *testing.T) {
 }
 
 func TestTheExchangeIsRepeatedToo(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	p := newProxy(t, n.URL, dropAfter, cut, answer(unavailable))
 	me(t, dial(t, p.url(), client.WithAPIKey(n.First.APIKey)))
@@ -272,6 +281,7 @@ func TestTheExchangeIsRepeatedToo(t *testing.T) {
 }
 
 func TestNothingIsRepeatedOnceTheContextIsDone(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	p := newProxy(t, n.URL, func(*proxy, net.Conn, *http.Request) ([]byte, bool) {
@@ -291,6 +301,7 @@ func TestNothingIsRepeatedOnceTheContextIsDone(t *testing.T) {
 
 // Where the pause would outlast the context there is no point in waiting.
 func TestAPauseThatIsTooLongIsNotBegun(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	for name, wait := range map[string]string{"seconds": "50", "beyond all patience": "86400", "a date": time.Now().Add(50 * time.Second).UTC().Format(http.TimeFormat)} {
 		p := newProxy(t, n.URL, answer("HTTP/1.1 503 Service Unavailable\nRetry-After: "+wait+"\nContent-Length: 0\n\n"))
@@ -304,6 +315,7 @@ func TestAPauseThatIsTooLongIsNotBegun(t *testing.T) {
 }
 
 func TestRetryAfterIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	p := newProxy(t, n.URL, answer("HTTP/1.1 503 Service Unavailable\nRetry-After: 1\nContent-Length: 0\n\n"))
 	started := time.Now()
@@ -314,6 +326,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 }
 
 func TestConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	p := newProxy(t, n.URL, answer(unavailable), answer(gateway), answer(internal))
 	c := p.client(n)

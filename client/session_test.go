@@ -22,6 +22,7 @@ func me(t *testing.T, c *client.Client) {
 }
 
 func TestAKeyIsExchangedOnceWhenFirstNeeded(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, way := admin(t, n)
 	if way.count(exchange) != 0 {
@@ -35,6 +36,7 @@ func TestAKeyIsExchangedOnceWhenFirstNeeded(t *testing.T) {
 }
 
 func TestAMachineClientSignsInWithItsSecret(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	id, secret, err := n.Identity.CreateClient(t.Context(), db.Caller{}, n.First.WorkspaceID, "robot", "member")
 	if err != nil {
@@ -46,6 +48,7 @@ func TestAMachineClientSignsInWithItsSecret(t *testing.T) {
 }
 
 func TestASessionThatEndedIsRenewed(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
 		n := servertest.Start(t, s)
 		ends := map[string]func(c *client.Client){
@@ -74,6 +77,7 @@ func TestASessionThatEndedIsRenewed(t *testing.T) {
 }
 
 func TestATokenIsUsedUntilItEndsThenTheKey(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	token := n.Admin(t).Token
 	c, way := admin(t, n, client.WithToken(token))
@@ -96,6 +100,7 @@ func TestATokenIsUsedUntilItEndsThenTheKey(t *testing.T) {
 }
 
 func TestARevokedKeyIsTriedOnce(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	c, way := admin(t, n)
 	me(t, c)
@@ -111,6 +116,7 @@ func TestARevokedKeyIsTriedOnce(t *testing.T) {
 }
 
 func TestManyCallersShareOneExchange(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
 		n := servertest.Start(t, s)
 		c, way := admin(t, n)
@@ -133,6 +139,7 @@ func TestManyCallersShareOneExchange(t *testing.T) {
 }
 
 func TestABadKeyIsTriedOnceForAllWhoWait(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	way := newTap(t)
 	release := make(chan struct{})
@@ -158,6 +165,7 @@ func TestABadKeyIsTriedOnceForAllWhoWait(t *testing.T) {
 
 // Whoever waits for an exchange waits as long as they want, and nobody else is hurt.
 func TestEachWaitsForTheExchangeWithTheirOwnContext(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	arrived, release := make(chan struct{}), make(chan struct{})
 	c, way := admin(t, n)
@@ -189,6 +197,7 @@ func TestEachWaitsForTheExchangeWithTheirOwnContext(t *testing.T) {
 }
 
 func TestAnExchangeThatNobodyWaitsForIsGivenUp(t *testing.T) {
+	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	arrived, over := make(chan struct{}), make(chan struct{})
 	c, way := admin(t, n)

@@ -41,7 +41,7 @@ func StartPostgres(ctx context.Context) (*Postgres, error) {
 func (p *Postgres) Stop() error { return p.cluster.Stop() }
 
 func (p *Postgres) schema(ctx context.Context) (url string, err error) {
-	url, _, err = p.cluster.NewSchema(ctx)
+	url, err = p.cluster.NewSchema(ctx)
 	return url, err
 }
 

@@ -18,11 +18,9 @@ import (
 // its archived log, and Bursar is told of it.
 func TestPostgreSQLGoesBackToAPointInTime(t *testing.T) {
 	t.Parallel()
-	dbtest.NeedsPostgres(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	primary, err := pgcluster.Start(ctx, "", pgcluster.Options{Settings: pgcluster.Archiving()})
-	dbtest.Started(t, err)
+	primary := dbtest.Cluster(t, pgcluster.Options{Settings: pgcluster.Archiving()})
 	stop := func(c *pgcluster.Cluster) {
 		t.Cleanup(func() {
 			if err := c.Stop(); err != nil {
@@ -30,7 +28,6 @@ func TestPostgreSQLGoesBackToAPointInTime(t *testing.T) {
 			}
 		})
 	}
-	stop(primary)
 	store := dbtest.Store{Engine: "postgres", Config: db.Config{URL: primary.URL("postgres", "")}, VaultKey: filepath.Join(t.TempDir(), "vault.key")}
 	var apiKey, token string
 	var recovered *pgcluster.Cluster
@@ -38,6 +35,7 @@ func TestPostgreSQLGoesBackToAPointInTime(t *testing.T) {
 		n := servertest.Start(t, store)
 		x := n.Tenant(t)
 		apiKey, token = n.First.APIKey, x.Owner.Token
+		var err error
 		if recovered, err = primary.BaseBackup(ctx); err != nil {
 			t.Fatal(err)
 		}

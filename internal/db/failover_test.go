@@ -15,20 +15,8 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/db/dbtest/pgcluster"
 	"bursar/internal/torture"
 )
-
-func startPair(t *testing.T) *pgcluster.Pair {
-	t.Helper()
-	dbtest.NeedsPostgres(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	p, err := pgcluster.StartPair(ctx)
-	dbtest.Started(t, err)
-	t.Cleanup(func() { must(t, p.Stop()) })
-	return p
-}
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -39,7 +27,7 @@ func must(t testing.TB, err error) {
 
 func TestNoWriteIsLostDoubledOrUnknownWhenThePrimaryDies(t *testing.T) {
 	const writers = 16
-	p := startPair(t)
+	p := dbtest.Pair(t)
 	d, err := db.Open(t.Context(), db.Config{URL: p.URL()})
 	must(t, err)
 	t.Cleanup(func() { _ = d.Close() })
@@ -115,7 +103,7 @@ func TestNoWriteIsLostDoubledOrUnknownWhenThePrimaryDies(t *testing.T) {
 }
 
 func TestACommitThatItsStandbyNeverConfirmedIsNotAnsweredAsDone(t *testing.T) {
-	p := startPair(t)
+	p := dbtest.Pair(t)
 	d, err := db.Open(t.Context(), db.Config{URL: p.URL()})
 	must(t, err)
 	t.Cleanup(func() { _ = d.Close() })

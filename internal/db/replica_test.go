@@ -47,7 +47,7 @@ func servedBy(d *db.DB) (primary, replica uint64) {
 // startAsync starts a pair whose commits do not wait for the standby, which may so be behind.
 func startAsync(t *testing.T) *pgcluster.Pair {
 	t.Helper()
-	p := startPair(t)
+	p := dbtest.Pair(t)
 	must(t, p.Primary.WaitForStandbys(t.Context(), false))
 	return p
 }
@@ -150,7 +150,7 @@ func TestAPromotedReplicaServesNoLists(t *testing.T) {
 func TestAReplicaOfAnotherTimelineServesNoLists(t *testing.T) {
 	p := startAsync(t)
 	replica, err := p.Primary.Standby(t.Context())
-	dbtest.Started(t, err)
+	must(t, err)
 	t.Cleanup(func() { must(t, replica.Stop()) })
 	d, err := db.Open(t.Context(), db.Config{URL: p.URL(), ReadURL: replica.URL("postgres", "")})
 	must(t, err)
@@ -258,10 +258,7 @@ func TestSQLiteHasNoReplica(t *testing.T) {
 // BenchmarkListBesideWrites compares lists by the replica with lists by the primary, while somebody
 // writes all the time.
 func BenchmarkListBesideWrites(b *testing.B) {
-	dbtest.NeedsPostgres(b)
-	p, err := pgcluster.StartPair(b.Context())
-	dbtest.Started(b, err)
-	b.Cleanup(func() { must(b, p.Stop()) })
+	p := dbtest.Pair(b)
 	must(b, p.Primary.WaitForStandbys(b.Context(), false))
 	for _, by := range []string{"primary", "replica"} {
 		for _, writes := range []bool{false, true} {

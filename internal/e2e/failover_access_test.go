@@ -1,13 +1,11 @@
 package e2e_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/db/dbtest/pgcluster"
 	"bursar/internal/server/servertest"
 	"bursar/internal/torture"
 )
@@ -15,16 +13,7 @@ import (
 // A node that has asked the old primary about access must not remember it under the new one.
 func TestRevokedAccessEndsAtAllNodesAfterThePrimaryDied(t *testing.T) {
 	t.Parallel()
-	dbtest.NeedsPostgres(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	pair, err := pgcluster.StartPair(ctx)
-	dbtest.Started(t, err)
-	t.Cleanup(func() {
-		if err := pair.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	pair := dbtest.Pair(t)
 	store := dbtest.Store{Engine: "postgres", Config: db.Config{URL: pair.URL()}, VaultKey: vaultKey}
 	made := initialise(t, store)
 	nodes := []*process{startNode(t, store), startNode(t, store)}

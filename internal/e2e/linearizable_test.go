@@ -16,7 +16,6 @@ import (
 
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/db/dbtest/pgcluster"
 	"bursar/internal/server/servertest"
 	"bursar/internal/torture"
 )
@@ -92,16 +91,7 @@ func TestAHistoryIsRefusedInWhichACreateIsLostDoubledOrSeenTooLate(t *testing.T)
 // standby promoted.
 func TestTwoNodesAnswerAsOneStoreWouldWhileThePrimaryDies(t *testing.T) {
 	t.Parallel()
-	dbtest.NeedsPostgres(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	pair, err := pgcluster.StartPair(ctx)
-	dbtest.Started(t, err)
-	t.Cleanup(func() {
-		if err := pair.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	pair := dbtest.Pair(t)
 	store := dbtest.Store{Engine: "postgres", Config: db.Config{URL: pair.URL()}, VaultKey: vaultKey}
 	made := initialise(t, store)
 	nodes := []*process{startNode(t, store), startNode(t, store)}

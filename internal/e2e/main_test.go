@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -78,17 +77,8 @@ func buildSetting(key string) string {
 // what it has committed.
 func ownPostgres(t *testing.T) (dbtest.Store, *pgcluster.Cluster) {
 	t.Helper()
-	dbtest.NeedsPostgres(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cluster, err := pgcluster.Start(ctx, "", pgcluster.Options{TCP: true, Durable: true})
-	dbtest.Started(t, err)
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Errorf("stop PostgreSQL: %v", err)
-		}
-	})
-	url, _, err := cluster.NewSchema(t.Context())
+	cluster := dbtest.Cluster(t, pgcluster.Options{TCP: true, Durable: true})
+	url, err := cluster.NewSchema(t.Context())
 	if err != nil {
 		t.Fatalf("make a schema: %v", err)
 	}

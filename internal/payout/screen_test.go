@@ -82,6 +82,7 @@ func TestAScreeningIsAsked(t *testing.T) {
 
 // Whoever asks no longer is told so, and what is late holds the payout.
 func TestAScreeningThatIsLate(t *testing.T) {
+	t.Parallel()
 	asked, done := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // so that the server notices that the caller has left
@@ -108,6 +109,7 @@ func TestAScreeningThatIsLate(t *testing.T) {
 
 // What a late command has started ends with it.
 func TestACommandThatIsLateEndsWithAllThatItStarted(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "screen")
 	if err := os.WriteFile(file, []byte("#!/bin/sh\nsleep 600 &\necho $! > "+folder+"/child\nwait\n"), 0o700); err != nil {

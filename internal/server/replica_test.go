@@ -10,22 +10,14 @@ import (
 
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/db/dbtest/pgcluster"
 	"bursar/internal/server/servertest"
 )
 
 func TestListsOfAReplica(t *testing.T) {
 	t.Parallel()
-	dbtest.NeedsPostgres(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	p, err := pgcluster.StartPair(ctx)
-	dbtest.Started(t, err)
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	p := dbtest.Pair(t)
 	check := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -34,6 +34,7 @@ func (w *world) copyStore(t *testing.T) string {
 
 // SQLite would apply the log of the old store to the new one.
 func TestARestoreRefusesAFolderWithTheLogOfAnotherStore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	for _, end := range []string{"-wal", "-shm", "-journal"} {
@@ -49,6 +50,7 @@ func TestARestoreRefusesAFolderWithTheLogOfAnotherStore(t *testing.T) {
 }
 
 func TestARestoreKeepsServersAway(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	dir := t.TempDir()
@@ -64,6 +66,7 @@ func TestARestoreKeepsServersAway(t *testing.T) {
 
 // The target was away while the old copy wrote more than had been lost, so that numbers do not show it.
 func TestAnOldCopyOfAStoreDoesNotContinueItsBackupWhateverTheNumbers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	w.stop(t)
@@ -89,6 +92,7 @@ func TestAnOldCopyOfAStoreDoesNotContinueItsBackupWhateverTheNumbers(t *testing.
 }
 
 func TestTwoCopiesOfAStoreDoNotWriteToOneBackup(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	w.stop(t)
@@ -115,6 +119,7 @@ func TestTwoCopiesOfAStoreDoNotWriteToOneBackup(t *testing.T) {
 
 // Each of two gaps leaves out a number of its own, though nothing was cut between them.
 func TestTwoGapsInARowAreTwoGaps(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 1)
 	w.base(t)
@@ -146,6 +151,7 @@ func TestTwoGapsInARowAreTwoGaps(t *testing.T) {
 }
 
 func TestWhatWasNotCutIsNotSafe(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 1)
 	w.base(t)
@@ -163,6 +169,7 @@ func TestWhatWasNotCutIsNotSafe(t *testing.T) {
 }
 
 func TestABackupThatIsEncryptedFromNowOnCanBeRestored(t *testing.T) {
+	t.Parallel()
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +194,7 @@ func TestABackupThatIsEncryptedFromNowOnCanBeRestored(t *testing.T) {
 }
 
 func TestATargetThatWasEmptiedGetsEverythingAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 1)
 	w.base(t)
@@ -206,6 +214,7 @@ func TestATargetThatWasEmptiedGetsEverythingAgain(t *testing.T) {
 }
 
 func TestABaseStaysThatLeadsOverAGap(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC)
 	object := func(name string, month time.Month, day int) continuous.Object {
 		return continuous.Object{Name: "ltx/" + name + ".ltx", Time: time.Date(2026, month, day, 0, 0, 0, 0, time.UTC)}
@@ -224,6 +233,7 @@ func TestABaseStaysThatLeadsOverAGap(t *testing.T) {
 }
 
 func TestForeignObjectsInATargetDoNoHarm(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	for _, name := range []string{"ltx/12/0000000000000002-0000000000000003.ltx", "ltx/-1/0000000000000002-0000000000000003.ltx", "ltx/0/notes.txt", "ltx/9/../../x.ltx"} {
@@ -239,6 +249,7 @@ func TestForeignObjectsInATargetDoNoHarm(t *testing.T) {
 }
 
 func TestWhatAKilledServerLeavesInItsQueueIsRemoved(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 1)
 	w.base(t)
@@ -262,6 +273,7 @@ func TestWhatAKilledServerLeavesInItsQueueIsRemoved(t *testing.T) {
 }
 
 func TestTheMomentBeforeAnEntryIsFoundBehindAGap(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	write(t, w.db, "counted")
@@ -285,6 +297,7 @@ func TestTheMomentBeforeAnEntryIsFoundBehindAGap(t *testing.T) {
 }
 
 func TestTheAddressOfABackupIsNotRepeatedWithItsSecrets(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{"s3://KEY:abc/defSECRET@bucket/prefix", "s3://KEY:SECRET@bucket", "s3://", "ftp://user:SECRET@host"} {
 		_, err := continuous.Open(address, os.LookupEnv)
 		if err == nil || strings.Contains(err.Error(), "SECRET") {

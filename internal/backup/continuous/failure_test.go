@@ -53,11 +53,13 @@ func (w *world) run(t *testing.T) (stop func()) {
 }
 
 func TestServingGoesOnWhileTheBackupFails(t *testing.T) {
+	t.Parallel()
 	for name, dir := range map[string]func(w *world) string{
 		"queue":  func(w *world) string { return filepath.Join(w.store.Config.Dir, "backup-queue", "ltx", "0") },
 		"target": func(w *world) string { return filepath.Join(w.target.String(), "ltx", "0") },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.write(t, 1)
 			w.base(t)
@@ -80,6 +82,7 @@ func TestServingGoesOnWhileTheBackupFails(t *testing.T) {
 }
 
 func TestAQueueThatGrowsTooLargeIsDroppedForANewBase(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	clear := obstruct(t, filepath.Join(w.target.String(), "ltx", "0"))
@@ -103,6 +106,7 @@ func TestAQueueThatGrowsTooLargeIsDroppedForANewBase(t *testing.T) {
 
 // A server makes its first base, and everything else, by itself.
 func TestABackupNeedsNobody(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	stop := w.run(t)
 	defer stop()

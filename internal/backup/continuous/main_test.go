@@ -6,4 +6,7 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) {
+	dbtest.InParallel(4) // they wait for what happens once a second
+	dbtest.Main(m)
+}

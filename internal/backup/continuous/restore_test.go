@@ -60,6 +60,7 @@ func passMillisecond() time.Time {
 }
 
 func TestEveryMomentThatWasShippedCanBeRestored(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	var moments []time.Time
@@ -80,6 +81,7 @@ func TestEveryMomentThatWasShippedCanBeRestored(t *testing.T) {
 }
 
 func TestTheMomentBeforeAnAuditEntryCanBeRestored(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	var ids []string
@@ -107,6 +109,7 @@ func TestTheMomentBeforeAnAuditEntryCanBeRestored(t *testing.T) {
 }
 
 func TestTheMomentBeforeAnEntryOfAWorkspaceCanBeRestored(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	n := servertest.Start(t, w.store)
 	x := n.EventfulTenant(t)
@@ -132,6 +135,7 @@ func TestTheMomentBeforeAnEntryOfAWorkspaceCanBeRestored(t *testing.T) {
 }
 
 func TestARestoreNamesTheSegmentThatIsMissingOrDamaged(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	for range 4 {
@@ -174,6 +178,7 @@ func TestARestoreNamesTheSegmentThatIsMissingOrDamaged(t *testing.T) {
 }
 
 func TestARestoredStoreHasNoSessionsAndSendsNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	key := filepath.Join(t.TempDir(), "audit.key")
 	var token string
@@ -224,6 +229,7 @@ func TestARestoredStoreHasNoSessionsAndSendsNothing(t *testing.T) {
 }
 
 func TestAVerificationTellsWhetherTheBackupIsGood(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	n := servertest.Start(t, w.store, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
 	n.EventfulTenant(t)

@@ -155,6 +155,7 @@ func (w *world) sameAs(t *testing.T, other backup.Place) {
 }
 
 func TestARestoreHasEverythingThatWasShipped(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 20)
 	w.base(t)
@@ -167,6 +168,7 @@ func TestARestoreHasEverythingThatWasShipped(t *testing.T) {
 }
 
 func TestABaseIsCopiedBesideWrites(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 200)
 	w.ship(t)
@@ -190,6 +192,7 @@ func TestABaseIsCopiedBesideWrites(t *testing.T) {
 
 // The log is started anew when it has some thousand pages and all of them are in the database.
 func TestNoPageIsLostWhenTheLogIsStartedAnew(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	salt := func() string {
@@ -224,6 +227,7 @@ func TestNoPageIsLostWhenTheLogIsStartedAnew(t *testing.T) {
 
 // What was erased is taken out of the log at once.
 func TestNoPageIsLostWhenTheLogIsEmptied(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -250,6 +254,7 @@ func TestNoPageIsLostWhenTheLogIsEmptied(t *testing.T) {
 }
 
 func TestAServerThatIsKilledGoesOnWithoutANewBase(t *testing.T) {
+	t.Parallel()
 	// What the log had before is gone, so it does not tell by itself that nothing is missing.
 	empty := func(t *testing.T, w *world) {
 		if err := w.db.Shred(t.Context()); err != nil {
@@ -286,6 +291,7 @@ func TestAServerThatIsKilledGoesOnWithoutANewBase(t *testing.T) {
 }
 
 func TestWritesOfAnotherProcessAreShipped(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	other, err := db.Open(t.Context(), w.store.Config)
@@ -305,6 +311,7 @@ func TestWritesOfAnotherProcessAreShipped(t *testing.T) {
 
 // Nobody can keep another process from copying the log and starting it anew.
 func TestANewBaseIsTakenWhenChangesWereMissed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 5)
 	w.base(t)
@@ -328,6 +335,7 @@ func TestANewBaseIsTakenWhenChangesWereMissed(t *testing.T) {
 }
 
 func TestAServerThatStoppedGoesOnWithoutANewBase(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 5)
 	w.base(t)
@@ -344,6 +352,7 @@ func TestAServerThatStoppedGoesOnWithoutANewBase(t *testing.T) {
 }
 
 func TestAStoreThatWasChangedWhileNoServerRanGetsANewBase(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	w.stop(t)
@@ -367,6 +376,7 @@ func TestAStoreThatWasChangedWhileNoServerRanGetsANewBase(t *testing.T) {
 
 // An operator may put an old copy of the data folder back.
 func TestAStoreThatIsOlderThanItsBackupDoesNotContinueIt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	w.stop(t)
@@ -387,6 +397,7 @@ func TestAStoreThatIsOlderThanItsBackupDoesNotContinueIt(t *testing.T) {
 }
 
 func TestATargetThatMissedSegmentsGetsANewBase(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	w.stop(t)
@@ -419,6 +430,7 @@ func TestATargetThatMissedSegmentsGetsANewBase(t *testing.T) {
 }
 
 func TestTheBackupOfAnotherStoreIsNotTouched(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	other := newWorldAt(t, w.target.String())
@@ -436,6 +448,7 @@ func TestTheBackupOfAnotherStoreIsNotTouched(t *testing.T) {
 }
 
 func TestMergedSegmentsHaveTheSamePages(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
 	for range 4 {
@@ -470,6 +483,7 @@ func TestMergedSegmentsHaveTheSamePages(t *testing.T) {
 }
 
 func TestAnEncryptedBackupIsReadWithItsKeyAlone(t *testing.T) {
+	t.Parallel()
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -500,6 +514,7 @@ func TestAnEncryptedBackupIsReadWithItsKeyAlone(t *testing.T) {
 }
 
 func TestAPlainSegmentIsRefusedWhereAKeyIsGiven(t *testing.T) {
+	t.Parallel()
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -513,6 +528,7 @@ func TestAPlainSegmentIsRefusedWhereAKeyIsGiven(t *testing.T) {
 }
 
 func TestABackupInTheDataFolderIsRefused(t *testing.T) {
+	t.Parallel()
 	store := dbtest.SQLite(t)
 	d := store.Open(t)
 	_, err := continuous.Start(continuous.Config{Store: d.Embedded(), Dir: store.Config.Dir, Target: open(t, filepath.Join(store.Config.Dir, "backup"))})
@@ -522,6 +538,7 @@ func TestABackupInTheDataFolderIsRefused(t *testing.T) {
 }
 
 func TestWhatIsKeptGetsCoarserWithTime(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
 	object := func(level int, from, to uint64, age time.Duration) continuous.Object {
 		return continuous.Object{Name: fmt.Sprintf("ltx/%d/%016x-%016x.ltx", level, from, to), Time: now.Add(-age)}

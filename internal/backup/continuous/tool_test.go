@@ -130,6 +130,7 @@ func TestABackupGoesToAnObjectStore(t *testing.T) {
 
 // Litestream has nothing of this program.
 func TestLitestreamRestoresABackup(t *testing.T) {
+	t.Parallel()
 	litestream := tool(t, "litestream")
 	w := newWorld(t)
 	w.write(t, 50)

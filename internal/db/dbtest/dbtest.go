@@ -81,6 +81,34 @@ func SQLite(t testing.TB) Store {
 	return Store{Engine: "sqlite", Config: db.Config{Dir: t.TempDir()}, VaultKey: filepath.Join(t.TempDir(), "vault.key")}
 }
 
+// Cluster starts a PostgreSQL for one test alone, which may kill it.
+func Cluster(t testing.TB, options pgcluster.Options) *pgcluster.Cluster {
+	t.Helper()
+	return own(t, func(ctx context.Context) (*pgcluster.Cluster, error) { return pgcluster.Start(ctx, "", options) })
+}
+
+// Pair starts a PostgreSQL and its standby for one test alone.
+func Pair(t testing.TB) *pgcluster.Pair {
+	t.Helper()
+	return own(t, pgcluster.StartPair)
+}
+
+// own starts something for one test and stops it at its end.
+func own[C interface{ Stop() error }](t testing.TB, start func(context.Context) (C, error)) C {
+	t.Helper()
+	NeedsPostgres(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c, err := start(ctx)
+	started(t, err)
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Errorf("stop PostgreSQL: %v", err)
+		}
+	})
+	return c
+}
+
 // NeedsPostgres skips the test in short mode, which make check uses.
 func NeedsPostgres(t testing.TB) {
 	t.Helper()
@@ -89,9 +117,9 @@ func NeedsPostgres(t testing.TB) {
 	}
 }
 
-// Started fails the test if a cluster could not be started. If PostgreSQL is not
+// started fails the test if a cluster could not be started. If PostgreSQL is not
 // installed, the test is skipped, except in CI, where it fails.
-func Started(t testing.TB, err error) {
+func started(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, pgcluster.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip("PostgreSQL is not installed: 'make test' installs it where it can")
@@ -103,7 +131,8 @@ func Started(t testing.TB, err error) {
 
 // Postgres returns an empty store on PostgreSQL: a new schema in the cluster that all tests
 // of the package share. There is no template database with the migrations in it, because
-// copying one would take as long as running them.
+// copying one would take as long as running them. No schema is dropped, because that makes
+// the next ones slower: they go with the cluster.
 func Postgres(t testing.TB) Store {
 	t.Helper()
 	NeedsPostgres(t)
@@ -112,16 +141,11 @@ func Postgres(t testing.TB) Store {
 		defer cancel()
 		shared.cluster, shared.err = pgcluster.Start(ctx, "", pgcluster.Options{TCP: false})
 	})
-	Started(t, shared.err)
-	url, drop, err := shared.cluster.NewSchema(t.Context())
+	started(t, shared.err)
+	url, err := shared.cluster.NewSchema(t.Context())
 	if err != nil {
 		t.Fatalf("make a schema: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := drop(context.Background()); err != nil {
-			t.Errorf("drop the schema: %v", err)
-		}
-	})
 	return Store{Engine: "postgres", Config: db.Config{URL: url}, VaultKey: filepath.Join(t.TempDir(), "vault.key")}
 }
 

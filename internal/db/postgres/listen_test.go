@@ -17,14 +17,8 @@ func uncertain(e *engine.Epoch) bool {
 }
 
 func TestNothingIsCachedWhileTheServerIsAway(t *testing.T) {
-	cluster, err := pgcluster.Start(t.Context(), "", pgcluster.Options{Durable: true})
-	dbtest.Started(t, err)
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Errorf("stop PostgreSQL: %v", err)
-		}
-	})
-	url, _, err := cluster.NewSchema(t.Context())
+	cluster := dbtest.Cluster(t, pgcluster.Options{Durable: true})
+	url, err := cluster.NewSchema(t.Context())
 	must(t, err)
 	d := openAt(t, url)
 	defer func() { must(t, d.Close()) }()

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // URL returns the address of a database, for the superuser. Unless schema is
@@ -48,27 +47,13 @@ func (c *Cluster) url(host, database, schema string, query url.Values) string {
 }
 
 // NewSchema creates an empty schema of its own for one test, and returns a
-// URL that sees only this schema. The drop waits for open transactions on it.
-func (c *Cluster) NewSchema(ctx context.Context) (url string, drop func(context.Context) error, err error) {
+// URL that sees only this schema.
+func (c *Cluster) NewSchema(ctx context.Context) (url string, err error) {
 	schema := "test_" + strings.ToLower(rand.Text())
 	if err := c.exec(ctx, "CREATE SCHEMA "+schema); err != nil {
-		return "", nil, fmt.Errorf("creating schema %s: %w", schema, err)
+		return "", fmt.Errorf("creating schema %s: %w", schema, err)
 	}
-	drop = func(ctx context.Context) error {
-		// A server that is just ending, or vacuuming, may take its locks in another order.
-		for attempt := 1; ; attempt++ {
-			err := c.exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
-			var refused *pgconn.PgError
-			if errors.As(err, &refused) && refused.Code == "40P01" && attempt < 5 {
-				continue
-			}
-			if err != nil {
-				err = fmt.Errorf("dropping schema %s: %w", schema, err)
-			}
-			return err
-		}
-	}
-	return c.URL(maintenance, schema), drop, nil
+	return c.URL(maintenance, schema), nil
 }
 
 func (c *Cluster) exec(ctx context.Context, sql string) error {

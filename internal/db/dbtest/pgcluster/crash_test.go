@@ -13,7 +13,7 @@ import (
 func TestKillAndRestartKeepCommittedRows(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{TCP: true, Durable: true})
-	url, _, err := c.NewSchema(t.Context())
+	url, err := c.NewSchema(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package e2e_test
+package cli
 
 import (
 	"regexp"
@@ -206,11 +206,20 @@ var runsServer = regexp.MustCompile(`^(serve|init|admin|backup|restore)\b`)
 // flagLine matches a flag and its explanation, whose further lines are indented.
 var flagLine = regexp.MustCompile(`(?m)^ {2,6}(?:-\w, )?--([a-z-]+).*(?:\n {7,}.*)*$`)
 
+// say runs a command that needs no server, demands that it succeeds, and returns what it prints.
+func say(t *testing.T, args ...string) string {
+	t.Helper()
+	terminal, out, errs := pipes()
+	if code := Run(t.Context(), args, terminal); code != exitOK || errs.Len() > 0 {
+		t.Fatalf("bursar %s: exit code %d\n%s", strings.Join(args, " "), code, errs)
+	}
+	return out.String()
+}
+
 func TestHelpNamesEveryFlagAndItsVariable(t *testing.T) {
-	t.Parallel()
 	for name, flags := range flagsOf {
 		t.Run("bursar "+name, func(t *testing.T) {
-			help := succeed(t, append(strings.Fields(name), "--help")...)
+			help := say(t, append(strings.Fields(name), "--help")...)
 			_, listed, _ := strings.Cut(help, "\nFlags:\n")
 			listed, _, _ = strings.Cut(listed, "\nGlobal Flags:\n")
 			var found []string
@@ -242,10 +251,9 @@ var (
 
 // TestHelpListsEveryCommand keeps the table of this test complete.
 func TestHelpListsEveryCommand(t *testing.T) {
-	t.Parallel()
 	listed := map[string]bool{"": true}
 	for name := range flagsOf {
-		help := succeed(t, append(strings.Fields(name), "--help")...)
+		help := say(t, append(strings.Fields(name), "--help")...)
 		for _, line := range listedCommand.FindAllStringSubmatch(listOfCommands.FindString(help), -1) {
 			sub := strings.TrimSpace(name + " " + line[1])
 			if _, known := flagsOf[sub]; !known && sub != "help" && sub != "completion" {
@@ -262,11 +270,10 @@ func TestHelpListsEveryCommand(t *testing.T) {
 }
 
 func TestBareCommandHelps(t *testing.T) {
-	t.Parallel()
 	for line, says := range map[string]string{
 		"": "Daily work:", "admin": "Available Commands:", "admin user": "Available Commands:", "context": "Available Commands:", "directory": "Available Commands:",
 	} {
-		if out := succeed(t, strings.Fields(line)...); !strings.Contains(out, says) {
+		if out := say(t, strings.Fields(line)...); !strings.Contains(out, says) {
 			t.Errorf("bursar %s says:\n%s", line, out)
 		}
 	}
