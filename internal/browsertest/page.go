@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	patience = 15 * time.Second      // how long to wait for a condition
+	patience = time.Minute           // how long to wait for a condition
 	interval = 20 * time.Millisecond // how long to wait between two checks of it
 )
 

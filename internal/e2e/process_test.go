@@ -17,8 +17,8 @@ import (
 	"bursar/internal/setup"
 )
 
-// patience bounds what should take a moment.
-const patience = 30 * time.Second
+// patience bounds what should take a moment, on a machine that others keep busy too.
+const patience = 2 * time.Minute
 
 // process is a running server.
 type process struct {

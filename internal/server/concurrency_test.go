@@ -74,7 +74,7 @@ func TestDeviceCodeGivesOneToken(t *testing.T) {
 				if i < len(approvers) {
 					return approvers[i].Post("/v1/auth/device-code/"+code+"/approve", nil)
 				}
-				for deadline := time.Now().Add(10 * time.Second); ; {
+				for deadline := time.Now().Add(2 * time.Minute); ; {
 					poll := n.Stranger(t).Get("/v1/auth/device-code/" + code)
 					if token := poll.Text("token"); token != "" {
 						tokens <- token

@@ -13,7 +13,7 @@ import (
 
 // A change of access counts at once on the node that makes it, and soon on every
 // other. How soon depends on the machine, so the tests give it plenty of time.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // eventually waits for a change to be noticed.
 func eventually(t *testing.T, what string, noticed func() bool) {

@@ -64,7 +64,7 @@ func heldUp(t *testing.T, x *servertest.Tenant, count int, act func(i int) *serv
 			defer close(done)
 			answers = servertest.SideBySide(count, act)
 		}()
-		for deadline := time.Now().Add(20 * time.Second); x.Node.Count(t, waiting, pid) < count; {
+		for deadline := time.Now().Add(2 * time.Minute); x.Node.Count(t, waiting, pid) < count; {
 			if time.Now().After(deadline) {
 				t.Error("the requests never met")
 				break

@@ -77,7 +77,7 @@ func (s *objectStore) start(t *testing.T) {
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if answer, err := http.Get("http://" + s.address); err == nil {
 			_ = answer.Body.Close()
 			return
