@@ -117,7 +117,11 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 		return api.Payout{}, err
 	}
 	_, err = db.Write(ctx, s.payouts.db, db.Caller{Actor: by.Actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		done, err := do(tx, EndToEndID(p.ID, p.Attempts))
+		p, err := find(tx.Q, p.ID) // as it is after the wait
+		done := false
+		if err == nil {
+			done, err = do(tx, EndToEndID(p.ID, p.Attempts))
+		}
 		if err == nil && !done {
 			err = wrongState(p, step)
 		}

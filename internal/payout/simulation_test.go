@@ -225,33 +225,50 @@ func TestPayoutsThatWaitInAWorkspaceHoldUpNoOther(t *testing.T) {
 func TestAPayoutIsDrivenWhileItIsOnItsWayToTheSimulator(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		var onItsWay atomic.Bool
-		claimed, looked := make(chan struct{}), make(chan struct{})
-		look := sync.OnceFunc(func() { close(looked) })
-		store.Config.Trace = func(sql string, _ []any) {
-			switch {
-			case strings.HasPrefix(sql, "INSERT INTO simulated_payment") && onItsWay.CompareAndSwap(false, true):
-				close(claimed)
-				select {
-				case <-looked:
-				case <-time.After(10 * time.Second): // nobody looks, and whoever writes waits for this transaction
-				}
-			case strings.Contains(sql, " FROM payout_attempt ") && onItsWay.Load():
-				look()
-			}
-		}
-		n := servertest.Start(t, store)
-		x := n.Tenant(t)
-		id := pay(x.Owner, x.Account(100_000), 1_000, body{"settlement_account": to(bpi, "1234569011")})
-		driven := make(chan *servertest.Answer, 1)
-		go func() {
-			<-claimed
-			driven <- x.Owner.Post("/v2/simulations/payouts/"+id+"/settle", nil)
-			look()
-		}()
-		n.RunPayouts(t)
-		(<-driven).OK()
-		n.RunPayouts(t)
+		x, id, driven := driveOnItsWay(t, store, "1234569011")
+		driven.OK()
+		x.Node.RunPayouts(t)
 		state(x.Owner, id, "completed")
 	})
+}
+
+func TestAPayoutThatIsRefusedOnItsWayCannotBeDriven(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		_, _, driven := driveOnItsWay(t, store, "1234569001")
+		if driven.Fails(422, "PAYOUT_STATE"); driven.Detail("status") != "failed" {
+			t.Errorf("the payout is said to be %v", driven.Detail("status"))
+		}
+	})
+}
+
+// driveOnItsWay settles a payout that the simulator is just about to get.
+func driveOnItsWay(t *testing.T, store dbtest.Store, number string) (x *servertest.Tenant, id string, answer *servertest.Answer) {
+	t.Helper()
+	var onItsWay atomic.Bool
+	claimed, looked := make(chan struct{}), make(chan struct{})
+	look := sync.OnceFunc(func() { close(looked) })
+	store.Config.Trace = func(sql string, _ []any) {
+		switch {
+		case strings.HasPrefix(sql, "INSERT INTO simulated_payment") && onItsWay.CompareAndSwap(false, true):
+			close(claimed)
+			select {
+			case <-looked:
+			case <-time.After(10 * time.Second): // nobody looks, and whoever writes waits for this transaction
+			}
+		case strings.Contains(sql, " FROM payout_attempt ") && onItsWay.Load():
+			look()
+		}
+	}
+	n := servertest.Start(t, store)
+	x = n.Tenant(t)
+	id = pay(x.Owner, x.Account(100_000), 1_000, body{"settlement_account": to(bpi, number)})
+	driven := make(chan *servertest.Answer, 1)
+	go func() {
+		<-claimed
+		driven <- x.Owner.Post("/v2/simulations/payouts/"+id+"/settle", nil)
+		look()
+	}()
+	n.RunPayouts(t)
+	return x, id, <-driven
 }
