@@ -69,6 +69,7 @@ func TestThereAndBackHasTheSameRows(t *testing.T) {
 // A table or a column that one engine has and the other has not would be lost, and so would one
 // whose type has no place in an archive.
 func TestBothEnginesHaveTheSameTables(t *testing.T) {
+	dbtest.NeedsPostgres(t)
 	tables := map[string][]db.Table{}
 	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
 		d := s.Open(t)
