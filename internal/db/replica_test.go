@@ -44,10 +44,14 @@ func servedBy(d *db.DB) (primary, replica uint64) {
 	return d.Lists().Primary.Load(), d.Lists().Replica.Load()
 }
 
-// startAsync starts a pair whose commits do not wait for the standby, which may so be behind.
+// startAsync starts a pair whose commits do not wait for the standby, which may so be behind. It has the
+// tables already: without them it would be of no use where it is promoted.
 func startAsync(t *testing.T) *pgcluster.Pair {
 	t.Helper()
 	p := dbtest.Pair(t)
+	d, err := db.Open(t.Context(), db.Config{URL: p.URL()})
+	must(t, err)
+	must(t, d.Close())
 	must(t, p.Primary.WaitForStandbys(t.Context(), false))
 	return p
 }
