@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -126,9 +127,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	first := a.state == sending
 	c.attempts[a.id] = a
 	a.code, a.text, a.answeredAt = o.Code, o.Text, c.now
-	if o.Reference != "" {
-		a.reference = o.Reference
-	}
+	a.reference = cmp.Or(o.Reference, a.reference)
 	switch o.State {
 	case rail.Completed:
 		c.completed(a)
@@ -218,6 +217,10 @@ func (c *change) known(p *Payout) {
 
 // late takes an answer about an attempt that has ended.
 func (c *change) late(a *attempt, o rail.Outcome) {
+	if o.State == a.state && a.reference == "" && o.Reference != "" {
+		c.attempts[a.id] = a
+		a.reference = o.Reference // somebody else told the outcome before, without it
+	}
 	switch {
 	case o.State == a.state, o.State == rail.Unknown, o.State == rail.Accepted && a.state != rail.NeverCame:
 		return // it tells nothing new
@@ -236,14 +239,14 @@ func (c *change) contradict(a *attempt, how string) {
 	c.contradicted = append(c.contradicted, a)
 }
 
-// settled takes it that the bank's statement shows a payment. It reports whether the payment
-// explains the money that left.
-func (c *change) settled(a *attempt, amount int64) bool {
+// settled takes it that the bank's statement shows a payment, by the bank's own reference. It
+// reports whether the payment explains the money that left.
+func (c *change) settled(a *attempt, amount int64, reference string) bool {
 	p := a.payout
 	if amount != p.Amount {
 		return false
 	}
-	c.paid(a)
+	c.paid(a, reference)
 	switch {
 	case a.settledAt != 0:
 		return true // another statement has shown it
@@ -252,15 +255,16 @@ func (c *change) settled(a *attempt, amount int64) bool {
 		return false
 	}
 	c.attempts[a.id] = a
-	a.settledAt = c.now
+	a.settledAt, a.reference = c.now, cmp.Or(a.reference, reference)
 	c.settle = append(c.settle, p.reserved())
 	return true
 }
 
-// paid completes an attempt whose money has moved at the bank before the rail has said so.
-func (c *change) paid(a *attempt) {
+// paid completes an attempt whose money has moved at the bank before the rail has said so. The
+// reference is the bank's for the payment, if it is known.
+func (c *change) paid(a *attempt, reference string) {
 	if a.open() || a.state == rail.NeverCame && a.payout.Status == Pending {
-		c.decide(a, rail.Outcome{State: rail.Completed, Reference: a.reference})
+		c.decide(a, rail.Outcome{State: rail.Completed, Reference: reference})
 	}
 }
 
@@ -270,7 +274,7 @@ func (c *change) returned(a *attempt, amount int64, o rail.Outcome) bool {
 	if amount != p.Amount {
 		return false
 	}
-	c.paid(a)
+	c.paid(a, "") // o has the reference of the return
 	switch {
 	case a.state == rail.Completed && p.Status == Reversed && o.Reference == "":
 		return true // another message has told it

@@ -172,7 +172,7 @@ func (t *taking) one(n rail.Notice) error {
 	case !n.Booked && n.Kind != rail.Deposited:
 		explained = true // the bank has announced it, and may yet think otherwise
 	case n.Kind == rail.Settled && a != nil:
-		explained = t.settled(a, -n.Amount)
+		explained = t.settled(a, -n.Amount, n.Outcome.Reference)
 	case n.Kind == rail.Returned && a != nil:
 		explained, err = t.cameBack(a, n)
 	case n.Kind == rail.Deposited:

@@ -104,6 +104,61 @@ func TestWhatARailTellsByItself(t *testing.T) {
 	}
 }
 
+func TestTheReferenceOfAPaymentIsKeptWhoeverTellsItFirst(t *testing.T) {
+	type message func(id string) rail.Notice
+	named := func(reference string, tell message) message {
+		return func(id string) rail.Notice {
+			n := tell(id)
+			n.Outcome.Reference = reference
+			return n
+		}
+	}
+	completed := func(id string) rail.Notice { return decided(id, rail.Completed, "") }
+	for name, messages := range map[string][]message{
+		"by the decision":                      {named("BANK-1", completed), settled},
+		"by the decision, after the statement": {settled, named("BANK-1", completed)},
+		"by the statement":                     {named("BANK-1", settled), completed},
+		"by the statement, after the decision": {completed, named("BANK-1", settled)},
+		"not by the return":                    {named("BANK-2", returned), named("BANK-1", settled)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := openBank(t, dbtest.SQLite(t))
+			id := b.pay(number("9012"))[0] // its answer times out, so it has no reference
+			b.turn()
+			for i, m := range messages {
+				b.hear("message "+string(rune('a'+i)), m(id))
+			}
+			if got := b.references(id); got != "BANK-1" {
+				t.Errorf("the reference is %q, want BANK-1", got)
+			}
+		})
+	}
+}
+
+func TestABankThatIsHeardBeforeItsAnswerIsStoredHasNamedThePayment(t *testing.T) {
+	b := openBank(t, dbtest.SQLite(t))
+	second := b.node()
+	heard := ""
+	b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+		out, err := b.line.Connector.Submit(ctx, r, list)
+		second.turn()
+		heard = second.references(list[0].PayoutID)
+		return out, err
+	}
+	id := b.pay(number("0001"))[0]
+	b.turn()
+	b.is(id, "completed")
+	if want := "SIM" + payout.EndToEndID(id, 1); heard != want || b.references(id) != want {
+		t.Errorf("the reference was %q by the statement and is %q by the answer, want %q", heard, b.references(id), want)
+	}
+}
+
+// references returns what the bank calls the attempts of a payout.
+func (b *bank) references(id string) string {
+	b.t.Helper()
+	return strings.TrimSpace(strings.Join(b.lines(`SELECT reference, '' FROM payout_attempt WHERE payout_id = $1 ORDER BY number`, id), " "))
+}
+
 // Money came in twice, and the account gets it once: the rest is for somebody to ask the bank about.
 func TestASecondReturnOfAPaymentGoesToSuspense(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
