@@ -124,9 +124,23 @@ type Fault struct {
 	Scope Scope
 	// Action and ResourceID are what a refusal is recorded as, where the route does not tell.
 	Action, ResourceID string
+	// Passing says that what speaks against the request may pass, though the code does not tell.
+	Passing bool
 	// Outside says that the caller does not belong to what they asked for, or that there
 	// is no such thing. Only the operator reads of it.
 	Outside bool
+}
+
+// MayPass says whether the same request can succeed later without being changed. A failure of the
+// server, a rate limit, a key that is in use, a login that is too old or lacks a second factor, and
+// money, an account, a bank or a rail that is not there just now may all pass.
+func (f *Fault) MayPass() bool {
+	switch f.Code {
+	case RateLimited, IdempotencyConflict, RecentLoginRequired, SecondFactorRequired,
+		InsufficientFunds, AccountFrozen, BankUnavailable, RailUnavailable, LimitExceeded:
+		return true
+	}
+	return f.Passing || f.Code.Status() >= 500
 }
 
 // Scope names a workspace or an organization.

@@ -197,6 +197,15 @@ func TestNobodyApprovesWhatTheyHadAPartIn(t *testing.T) {
 			"who wrote the draft":                      {func() string { return publish(colleague, draft(owner)) }, person(owner), false},
 			"who published the draft":                  {func() string { return publish(colleague, draft(owner)) }, person(colleague), false},
 			"who made the client that wrote the draft": {func() string { return publish(colleague, draft(clientOf(owner))) }, person(owner), false},
+			"who had the client's secret when it wrote the draft": {func() string {
+				client := clientOf(owner).UserID
+				rotated := func(by *servertest.Client) *servertest.Client {
+					secret := by.Post(x.Path("/clients/"+client+"/rotate"), nil).OK().Text("secret")
+					return n.Holder(t, n.Exchange(t, servertest.Basic(client, secret)).OK().Text("token"))
+				}
+				id := draft(rotated(colleague))
+				return publish(rotated(owner), id)
+			}, person(colleague), false},
 			"who changed the draft": {func() string {
 				id := draft(owner)
 				colleague.Patch(payouts+"/"+id, body{"amount_cents": 2_000}).OK()
@@ -287,6 +296,46 @@ func TestAMethodThatCannotBePaidIsNotPaid(t *testing.T) {
 		ask().Fails(404, "RESOURCE_NOT_FOUND")
 		state(maker, p.ID, "initiated")
 		has(maker, account, 1_000_000, 0)
+	})
+}
+
+// A payout may wait for days after it was approved: for a rail that is down, or over a weekend.
+func TestWhatCannotBePaidAnyMoreIsNotSentThoughItWasApproved(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for name, c := range map[string]struct {
+			change func(x *servertest.Tenant, entry, method string)
+			want   string
+		}{
+			"nothing changes": {func(*servertest.Tenant, string, string) {}, "completed"},
+			"the method is removed": {func(x *servertest.Tenant, entry, method string) {
+				x.Owner.Delete("/v1/directory/" + entry + "/receiving-methods/" + method).OK()
+			}, "failed"},
+			"the method is replaced": {func(x *servertest.Tenant, entry, method string) {
+				x.Owner.Patch("/v1/directory/"+entry+"/receiving-methods/"+method, body{"account_id": "1234567891"}).OK()
+			}, "failed"},
+			"the payee is inactive": {func(x *servertest.Tenant, entry, _ string) {
+				x.Owner.Patch("/v1/directory/"+entry, body{"status": "inactive"}).OK()
+			}, "failed"},
+			"the payee is deleted": {func(x *servertest.Tenant, entry, _ string) { x.Owner.Delete("/v1/directory/" + entry).OK() }, "failed"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				x := n.Tenant(t)
+				account, entry := x.Account(100_000), x.Entry("Ada")
+				method := x.Owner.AddMethod(entry, servertest.Account("1234567890", body{"institution_code": bpi}))
+				id := pay(x.Owner, account, 10_000, body{"settlement_account": nil, "receiving_method_id": method})
+				state(x.Owner, id, "pending")
+				c.change(x, entry, method)
+				n.RunPayouts(t)
+				state(x.Owner, id, c.want)
+				if c.want == "completed" {
+					return
+				}
+				has(x.Owner, account, 100_000, 0)
+				if got := servertest.Decoded[api.Payout](x.Owner.Get(payouts + "/" + id)); got.Failure.Code != "METHOD_NOT_PAYABLE" || len(got.Attempts) != 0 {
+					t.Errorf("it failed with %+v after %d attempts", got.Failure, len(got.Attempts))
+				}
+			})
+		}
 	})
 }
 

@@ -198,6 +198,21 @@ func TestARetryDoesNotTakeTheApprovalOfKeysForThatOfPeople(t *testing.T) {
 }
 
 // The limit is of an entry. Its number is paid without the entry, by another entry, and by the entry.
+func TestALimitOfAMakerHoldsForAnothersDraftThatTheyChange(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		colleague := x.Member("disbursement_manager")
+		account := x.Account(1_000_000)
+		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 10_000, "maker_id": x.Owner.UserID}).Created()
+		x.Owner.Post(payouts, request(account, 10_001)).Fails(422, "LIMIT_EXCEEDED")
+		draft := pay(colleague, account, 100, body{"status": "draft"})
+		x.Owner.Patch(payouts+"/"+draft, body{"amount_cents": 500_000}).OK()
+		x.Owner.Post(payouts+"/"+draft+"/publish", nil).Fails(422, "LIMIT_EXCEEDED")
+		colleague.Post(payouts+"/"+draft+"/publish", nil).Fails(422, "LIMIT_EXCEEDED")
+		colleague.Post(payouts+"/"+pay(colleague, account, 10_001, body{"status": "draft"})+"/publish", nil).OK()
+	})
+}
+
 func TestALimitOfAPayeeCountsTheirNumberHoweverItIsPaid(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

@@ -2,7 +2,9 @@ package payout
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"bursar/api"
@@ -35,7 +37,8 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.M
 		if in.DryRun {
 			return web.Made[api.PayoutBatch]{Of: b.rehearsed(), Found: true}, nil
 		}
-		return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.PayoutBatch], audit.Event, error) {
+		var none web.Made[api.PayoutBatch] // the answer where nothing was made that may be later
+		made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.PayoutBatch], audit.Event, error) {
 			b := b.clone()
 			event, err := s.storeBatch(tx, by, b)
 			if err == nil && in.Atomic {
@@ -43,8 +46,33 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.M
 			}
 			answer := b.wire()
 			answer.Results = b.results(api.BatchCreated)
-			return web.Made[api.PayoutBatch]{Of: answer, Found: b.payouts == 0}, event, err
+			made := web.Made[api.PayoutBatch]{Of: answer, Found: b.payouts == 0}
+			if err == nil && b.payouts == 0 && b.mayPass() {
+				none, err = made, errNoneYet
+			}
+			return made, event, err
 		})
+		if !errors.Is(err, errNoneYet) {
+			return made, err
+		}
+		if by.IdempotencyKey != nil { // the first try may have succeeded
+			if err := s.db.Answered(ctx, by.IdempotencyKey); err != nil {
+				return web.Made[api.PayoutBatch]{}, err
+			}
+		}
+		return none, nil
+	})
+}
+
+// errNoneYet ends the transaction of a batch of which nothing was made for a reason that may pass. The
+// answer is not kept under the idempotency key, so that a retry can succeed.
+var errNoneYet = errors.New("no payout of the batch can be made yet")
+
+// mayPass says whether one of the payouts was refused for a reason that may pass.
+func (b *batch) mayPass() bool {
+	return slices.ContainsFunc(b.all, func(d *draft) bool {
+		var f *fault.Fault
+		return len(d.faults) > 0 && errors.As(d.faults[0], &f) && f.Code != fault.IdempotencyConflict && f.MayPass()
 	})
 }
 
@@ -112,16 +140,19 @@ func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, worksp
 }
 
 // needsBatch says who has to approve a batch: whoever would have to approve the one that demands
-// most, or one of as much as all of them on a rail. Nobody gets around a rule by many small payouts.
+// most, one of as much as all of them on a rail, or one of as much as all of them, by the rules that
+// name no rail. Nobody gets around a rule by many small payouts, or by two rails.
 func (s *Service) needsBatch(q db.Q, by db.Caller, list []*draft) (Need, error) {
 	var most Need
-	sums := map[string]Payout{} // by rail
+	sums := map[string]Payout{} // by rail, "" for all
 	for _, d := range list {
 		most = most.or(d.need)
-		sum := sums[d.Rail]
-		d := d.Payout
-		d.Amount += sum.Amount
-		sums[d.Rail] = d
+		for _, rail := range []string{d.Rail, ""} {
+			sum := d.Payout
+			sum.Rail = rail
+			sum.Amount += sums[rail].Amount
+			sums[rail] = sum
+		}
 	}
 	for _, sum := range sums {
 		need, err := s.needs(q, by, sum)
@@ -199,7 +230,12 @@ func (b *batch) allOrNone() error {
 			wrong.Add("payouts."+strconv.Itoa(i), f.Code+": "+f.Message)
 		}
 	}
-	return wrong.Err()
+	err := wrong.Err()
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		f.Passing = b.mayPass()
+	}
+	return err
 }
 
 func (b *batch) wire() api.PayoutBatch {

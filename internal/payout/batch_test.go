@@ -219,6 +219,76 @@ func TestManySmallPayoutsDoNotGetAroundARule(t *testing.T) {
 		if b.Statuses["initiated"] != 2 || b.ApprovalID == "" || !strings.Contains(b.ApprovalReason, "rule") {
 			t.Errorf("the batch is %+v", b)
 		}
+		for i, p := range ask["payouts"].([]body) {
+			p["settlement_rail"] = []string{"instapay", "pesonet"}[i]
+		}
+		x.Owner.Post(batches, ask).Created().Data(&b)
+		if b.Statuses["initiated"] != 2 {
+			t.Errorf("over two rails, the batch is %+v", b)
+		}
+	})
+}
+
+func TestABatchOfWhichNothingCouldBeMadeSucceedsWithTheSameIdempotencyKeyOnceItCan(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		for _, atomic := range []bool{false, true} {
+			account := x.Account(0)
+			ask := batch(account, 10_000, 20_000)
+			for i, p := range ask["payouts"].([]body) {
+				p["external_id"] = fmt.Sprint(atomic, i)
+			}
+			ask["atomic"] = atomic
+			send := func() *servertest.Answer {
+				return x.Owner.Do("POST", batches, ask, "Idempotency-Key", fmt.Sprint("batch-", atomic))
+			}
+			if first := send(); atomic {
+				first.Fails(400, "VALIDATION_ERROR")
+			} else if b := servertest.Decoded[api.PayoutBatch](first.OK()); b.Refused != 2 {
+				t.Errorf("without money the batch is %+v", b)
+			}
+			x.Deposit(account, 30_000)
+			made := servertest.Decoded[api.PayoutBatch](send().Created())
+			if made.Payouts != 2 {
+				t.Errorf("with money the batch is %+v", made)
+			}
+			if again := servertest.Decoded[api.PayoutBatch](send().Created()); again.ID != made.ID {
+				t.Errorf("the same once more is %+v", again)
+			}
+			has(x.Owner, account, 0, 30_000)
+		}
+	})
+}
+
+func TestARehearsalKnowsTheLimitsOfTheWorkspace(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		account := x.Account(1_000_000)
+		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "amount_cents": 50_000}).Created()
+		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 40_000}).Created()
+		pay(x.Owner, account, 10_000)
+		n.Unchanged(t, func() {
+			for amount, want := range map[int64]string{40_000: "", 40_001: "LIMIT_EXCEEDED"} {
+				var got api.PayoutRehearsal
+				x.Owner.Post(payouts+"/validate", request(account, amount)).OK().Data(&got)
+				code := ""
+				for _, f := range got.Faults {
+					code += f.Code
+				}
+				if code != want || got.Valid != (want == "") {
+					t.Errorf("the rehearsal of %d is %+v, want %q", amount, got, want)
+				}
+			}
+			ask := batch(account, 20_000, 30_000, 20_000, 1_000)
+			ask["dry_run"] = true
+			if got := results(servertest.Decoded[api.PayoutBatch](x.Owner.Post(batches, ask).OK())); !slices.Equal(got,
+				[]string{"valid", "refused LIMIT_EXCEEDED", "valid", "refused LIMIT_EXCEEDED"}) {
+				t.Errorf("the results are %q", got)
+			}
+		})
+		// Whoever makes it hears it, and not only whoever approves it at last.
+		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1}).Created()
+		x.Owner.Post(payouts, request(account, 40_001)).Fails(422, "LIMIT_EXCEEDED")
 	})
 }
 

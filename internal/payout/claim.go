@@ -37,9 +37,9 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []Payout,
 		claimed := make([]Payout, 0, len(list))
 		var attempts [][]any
 		for _, p := range list {
-			if p.frozen {
+			if code, why := p.stopped(); code != "" {
 				p.Attempts-- // there is none
-				c.failed(p.Payout, string(fault.AccountFrozen), "", "the account was frozen before the payout was sent")
+				c.failed(p.Payout, string(code), "", why)
 				continue
 			}
 			c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, p.Attempts)
@@ -58,6 +58,19 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []Payout,
 type claimable struct {
 	*Payout
 	frozen bool // its account is
+	gone   bool // its receiving method, or that one's entry, cannot be paid any more
+}
+
+// stopped says why a payout is not sent, though it was approved. It may have waited for days since
+// then: for a rail, or for the next business day.
+func (p claimable) stopped() (code fault.Code, why string) {
+	switch {
+	case p.frozen:
+		return fault.AccountFrozen, "the account was frozen before the payout was sent"
+	case p.gone:
+		return fault.MethodNotPayable, "the receiving method was removed or replaced, or its payee is not active any more, before the payout was sent"
+	}
+	return "", ""
 }
 
 // addDue adds a query for the payouts that are due on a rail, in the order in which they are sent. In
@@ -81,10 +94,14 @@ func claimRows(tx *db.Tx, r *rail.Rail) ([]claimable, error) {
 	sql := db.NewStatement(`WITH due AS MATERIALIZED (`)
 	addDue(sql, r, tx.Now())
 	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + 1, updated_at = `, tx.Now())
-	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING ` + sentColumns + `, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id)`)
+	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING `+sentColumns+`, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id),
+		CASE WHEN payout.method_id IS NULL THEN 1 ELSE (SELECT count(*) FROM receiving_method m JOIN directory_entry e ON e.id = m.entry_id
+			WHERE m.id = payout.method_id AND m.status = 'active' AND e.status = 'active' AND e.deleted_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM receiving_method n WHERE n.entry_id = m.entry_id AND n.replaces = m.id AND n.status = 'active' AND n.payable_at <= `, tx.Now())
+	sql.Add(`)) END`)
 	var list []claimable
 	err := tx.EachOf(sql, func(r db.Rows) error {
-		list = append(list, claimable{readSent(r), r.Text(afterSent) == api.AccountFrozen})
+		list = append(list, claimable{readSent(r), r.Text(afterSent) == api.AccountFrozen, r.Int(afterSent+1) == 0})
 		return nil
 	})
 	// The first to be due is the first to be sent.

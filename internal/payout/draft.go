@@ -196,11 +196,17 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 	}
 	return s.db.Read(ctx, func(q db.Q) (err error) {
 		left := a.Available // of a moment ago: what counts is what the reservation finds
+		used := map[counter]counted{}
 		for _, d := range list {
 			if err := d.refuse(s.reportedClosed(q, d.Payout)); err != nil {
 				return err
 			}
 			if err := d.refuse(funds(a, left, d.Amount)); err != nil {
+				return err
+			}
+			spending := d.spending()
+			spending.At = s.db.Now()
+			if err := d.refuse(s.rules.seesLimits(q, spending, used)); err != nil {
 				return err
 			}
 			if len(d.faults) == 0 {
@@ -269,10 +275,18 @@ func funds(a ledger.Account, left, amount int64) error {
 }
 
 // needs says who has to approve a payout. What a rule allows a client is for payouts that nobody
-// else had a part in.
+// else had a part in, but for those who stand behind the client now.
 func (s *Service) needs(q db.Q, by db.Caller, p Payout) (Need, error) {
-	if strings.Fields(p.Involved)[0] != by.ID || strings.Contains(p.Involved, " ") {
+	if ids := strings.Fields(p.Involved); ids[0] != by.ID {
 		by = db.Caller{}
+	} else if len(ids) > 1 {
+		now, err := approval.Involved(q, by.Actor)
+		if err != nil {
+			return Need{}, err
+		}
+		if slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(now, id) }) {
+			by = db.Caller{}
+		}
 	}
 	return s.rules.Need(q, p.WorkspaceID, p.AccountID, p.Rail, p.Amount, by)
 }
@@ -282,6 +296,16 @@ func (p *Payout) involve(accountID string) {
 	if ids := strings.Fields(p.Involved); !slices.Contains(ids, accountID) {
 		p.Involved = strings.Join(append(ids, accountID), " ")
 	}
+}
+
+// involveBehind notes who stands behind the caller now, such as whoever has seen the secret of a machine
+// client: when a draft is published, that may be somebody else.
+func (p *Payout) involveBehind(q db.Q, by db.Caller) error {
+	ids, err := approval.Involved(q, by.Actor)
+	for _, id := range ids {
+		p.involve(id)
+	}
+	return err
 }
 
 // behind returns the caller together with all who had a part in payouts before: none of them is a

@@ -13,7 +13,8 @@ import (
 
 // Spending is what a payout takes of the limits of its workspace.
 type Spending struct {
-	WorkspaceID, AccountID, MakerID, EntryID string
+	WorkspaceID, AccountID, EntryID string
+	Makers                          []string // all who had a part in asking for it
 	// DestinationKey stands for the number that is paid, so that no limit of a payee is passed by
 	// paying them by another entry, or by none.
 	DestinationKey string
@@ -38,12 +39,64 @@ func (r *Rules) TakeLimits(tx *db.Tx, p Spending) error {
 	return takeLimits(tx, g.limits, p)
 }
 
-func takeLimits(tx *db.Tx, limits []limit, p Spending) error {
-	matching := matchingLimits(limits, p)
-	for _, l := range matching {
+// counter names what a limit counts: see payout_used.
+type counter struct {
+	limitID string
+	day     int64
+	of      string
+}
+
+// counted is how much of a limit is used.
+type counted struct{ amount, count int64 }
+
+// seesLimits returns the fault that TakeLimits would return for a payout now. It counts nothing but
+// in used, where the payouts are that were looked at before this one.
+func (r *Rules) seesLimits(q db.Q, p Spending, used map[counter]counted) error {
+	g, err := r.guard(q, p.WorkspaceID)
+	if err != nil || len(g.limits) == 0 {
+		return err
+	}
+	if err := p.findPayees(q, g.limits); err != nil {
+		return err
+	}
+	matching := matchingLimits(g.limits, p)
+	if err := perPayout(matching, p); err != nil {
+		return err
+	}
+	all := uses(matching, p)
+	for _, u := range all {
+		had, known := used[u.counter()]
+		if !known {
+			if had, err = u.counted(q); err != nil {
+				return err
+			}
+			used[u.counter()] = had
+		}
+		if had.amount+p.Amount > u.AmountCents || u.Count > 0 && had.count >= u.Count {
+			return exceededBy(u.limit, had, p)
+		}
+	}
+	for _, u := range all {
+		had := used[u.counter()]
+		used[u.counter()] = counted{had.amount + p.Amount, had.count + 1}
+	}
+	return nil
+}
+
+// perPayout returns a fault if a payout is above a limit for one.
+func perPayout(limits []limit, p Spending) error {
+	for _, l := range limits {
 		if l.Per == api.LimitPerPayout && p.Amount > l.AmountCents {
 			return exceeded(l, l.AmountCents, nil, p)
 		}
+	}
+	return nil
+}
+
+func takeLimits(tx *db.Tx, limits []limit, p Spending) error {
+	matching := matchingLimits(limits, p)
+	if err := perPayout(matching, p); err != nil {
+		return err
 	}
 	var taken []use
 	for _, u := range uses(matching, p) {
@@ -121,7 +174,7 @@ type limit struct {
 func matchingLimits(all []limit, p Spending) []limit {
 	var list []limit
 	for _, l := range all {
-		if (l.AccountID == "" || l.AccountID == p.AccountID) && (l.MakerID == "" || l.MakerID == p.MakerID) &&
+		if (l.AccountID == "" || l.AccountID == p.AccountID) && (l.MakerID == "" || slices.Contains(p.Makers, l.MakerID)) &&
 			(l.EntryID == "" || slices.Contains(p.payees, l.EntryID)) && (l.Rail == "" || l.Rail == p.Rail) {
 			list = append(list, l)
 		}
@@ -148,7 +201,7 @@ func uses(limits []limit, p Spending) []use {
 		case api.EachAccount:
 			of[0] = p.AccountID
 		case api.EachMaker:
-			of[0] = p.MakerID
+			of = slices.Sorted(slices.Values(p.Makers))
 		case api.EachPayee:
 			of = slices.DeleteFunc(append([]string{p.DestinationKey}, p.payees...), func(id string) bool { return id == "" })
 			slices.Sort(of)
@@ -184,15 +237,28 @@ func (u use) refusal(tx *db.Tx, p Spending) error {
 		return err
 	}
 	l.Currency = u.Currency
-	var amount, count int64
-	if _, err := tx.Row(`SELECT amount, count FROM payout_used WHERE limit_id = $1 AND day = $2 AND of_id = $3`, u.ID, u.day, u.of).Scan(&amount, &count); err != nil {
+	had, err := u.counted(tx.Q)
+	if err != nil {
 		return err
 	}
+	return exceededBy(l, had, p)
+}
+
+func (u use) counter() counter { return counter{u.ID, u.day, u.of} }
+
+// counted reads how much is used.
+func (u use) counted(q db.Q) (had counted, err error) {
+	_, err = q.Row(`SELECT amount, count FROM payout_used WHERE limit_id = $1 AND day = $2 AND of_id = $3`, u.ID, u.day, u.of).Scan(&had.amount, &had.count)
+	return had, err
+}
+
+// exceededBy is the fault where a limit by day is used so far.
+func exceededBy(l limit, had counted, p Spending) error {
 	var left *int64
 	if l.Count > 0 {
-		left = new(max(l.Count-count, 0))
+		left = new(max(l.Count-had.count, 0))
 	}
-	return exceeded(l, max(l.AmountCents-amount, 0), left, p)
+	return exceeded(l, max(l.AmountCents-had.amount, 0), left, p)
 }
 
 func exceeded(l limit, left int64, leftCount *int64, p Spending) error {

@@ -53,24 +53,24 @@ func TestLimitsHold(t *testing.T) {
 		g.limit(body{"per": "day", "amount_cents": 100_000, "count": 2, "entry_id": ada}).Created()
 		g.limit(body{"per": "day", "amount_cents": 700, "rail": "pesonet", "each": "payee"}).Created()
 
-		g.expect("exactly the most by one payout", g.take(payout.Spending{Amount: 1000, MakerID: "a"}), "")
-		g.expect("one more", g.take(payout.Spending{Amount: 1001, MakerID: "b"}), "payout 1000")
-		g.expect("beyond the maker's day", g.take(payout.Spending{Amount: 501, MakerID: "a"}), "day 500")
-		g.expect("up to it", g.take(payout.Spending{Amount: 500, MakerID: "a"}), "")
-		g.expect("another maker", g.take(payout.Spending{Amount: 1000, MakerID: "b"}), "")
+		g.expect("exactly the most by one payout", g.take(payout.Spending{Amount: 1000, Makers: []string{"a"}}), "")
+		g.expect("one more", g.take(payout.Spending{Amount: 1001, Makers: []string{"b"}}), "payout 1000")
+		g.expect("beyond the maker's day", g.take(payout.Spending{Amount: 501, Makers: []string{"a"}}), "day 500")
+		g.expect("up to it", g.take(payout.Spending{Amount: 500, Makers: []string{"a"}}), "")
+		g.expect("another maker", g.take(payout.Spending{Amount: 1000, Makers: []string{"b"}}), "")
 
 		for i, want := range []string{"", "", "day 500"} {
-			g.expect("the account", g.take(payout.Spending{Amount: 1000, MakerID: fmt.Sprint("m", i), AccountID: account}), want)
+			g.expect("the account", g.take(payout.Spending{Amount: 1000, Makers: []string{fmt.Sprint("m", i)}, AccountID: account}), want)
 		}
 		// What one limit refuses is counted by no other: the maker of the refused one has all left.
-		g.expect("the maker of what was refused", g.take(payout.Spending{Amount: 1000, MakerID: "m2"}), "")
+		g.expect("the maker of what was refused", g.take(payout.Spending{Amount: 1000, Makers: []string{"m2"}}), "")
 
 		for i, want := range []string{"", "", "day 99998"} {
-			g.expect("the payee's count", g.take(payout.Spending{Amount: 1, MakerID: "c", EntryID: ada, DestinationKey: fmt.Sprint("k", i)}), want)
+			g.expect("the payee's count", g.take(payout.Spending{Amount: 1, Makers: []string{"c"}, EntryID: ada, DestinationKey: fmt.Sprint("k", i)}), want)
 		}
-		g.expect("a payee by number", g.take(payout.Spending{Amount: 700, MakerID: "d", Rail: "pesonet", DestinationKey: "key"}), "")
-		g.expect("the same number by an entry", g.take(payout.Spending{Amount: 1, MakerID: "e", Rail: "pesonet", EntryID: "entry_x", DestinationKey: "key"}), "day 0")
-		g.expect("another number on another rail", g.take(payout.Spending{Amount: 1, MakerID: "e", Rail: "instapay", DestinationKey: "key"}), "")
+		g.expect("a payee by number", g.take(payout.Spending{Amount: 700, Makers: []string{"d"}, Rail: "pesonet", DestinationKey: "key"}), "")
+		g.expect("the same number by an entry", g.take(payout.Spending{Amount: 1, Makers: []string{"e"}, Rail: "pesonet", EntryID: "entry_x", DestinationKey: "key"}), "day 0")
+		g.expect("another number on another rail", g.take(payout.Spending{Amount: 1, Makers: []string{"e"}, Rail: "instapay", DestinationKey: "key"}), "")
 	})
 }
 
@@ -83,7 +83,7 @@ func TestLimitsHoldWhenManyPayAtOnce(t *testing.T) {
 		const callers, amount = 16, 130
 		taken := 0
 		for _, refused := range servertest.SideBySide(callers, func(i int) string {
-			return g.take(payout.Spending{Amount: amount, MakerID: fmt.Sprint(i % 4)})
+			return g.take(payout.Spending{Amount: amount, Makers: []string{fmt.Sprint(i % 4)}})
 		}) {
 			if refused == "" {
 				taken++

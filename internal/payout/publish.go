@@ -1,10 +1,12 @@
 package payout
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"bursar/internal/approval"
@@ -87,7 +89,8 @@ func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []er
 	return refused, nil
 }
 
-// or is the more demanding of two needs. API keys may approve only if both let them.
+// or is the more demanding of two needs. API keys may approve only if both let them, and a role that
+// either names holds.
 func (n Need) or(other Need) Need {
 	rank := func(n Need) int {
 		r := 4 * n.Approvals
@@ -101,9 +104,9 @@ func (n Need) or(other Need) Need {
 	}
 	keys := (n.Approvals == 0 || n.KeysMay) && (other.Approvals == 0 || other.KeysMay)
 	if n.Why == "" || rank(other) > rank(n) {
-		n = other
+		n, other = other, n
 	}
-	n.KeysMay = n.KeysMay && keys
+	n.KeysMay, n.Role = n.KeysMay && keys, cmp.Or(n.Role, other.Role)
 	return n
 }
 
@@ -159,6 +162,6 @@ func (p Payout) reserved() ledger.Reserved {
 
 // spending is what counts for the limits of a workspace.
 func (p Payout) spending() Spending {
-	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, MakerID: p.MakerID, EntryID: p.EntryID,
+	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, Makers: strings.Fields(p.Involved), EntryID: p.EntryID,
 		DestinationKey: hex.EncodeToString(p.key), Key: p.key, Rail: p.Rail, Amount: p.Amount, At: p.ReservedAt}
 }

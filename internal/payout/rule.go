@@ -20,13 +20,14 @@ type Need struct {
 }
 
 // Need returns what a payout needs: of the rules that match it the most demanding one holds, and API
-// keys may approve only if all of them say so. A later change of rules does not affect it.
+// keys may approve only if all of them say so. If that one names no role, that of another one holds:
+// whoever adds a rule takes no role away. A later change of rules does not affect it.
 func (r *Rules) Need(q db.Q, workspaceID, accountID, rail string, amount int64, by db.Caller) (Need, error) {
 	g, err := r.guard(q, workspaceID)
 	if err != nil {
 		return Need{}, err
 	}
-	var holds *rule
+	var holds, ofRole *rule
 	people := ""
 	for i, one := range g.rules {
 		if !one.matches(accountID, rail, amount, by) {
@@ -38,10 +39,17 @@ func (r *Rules) Need(q db.Q, workspaceID, accountID, rail string, amount int64, 
 		if holds == nil || demand(one.ApprovalRuleTerms).compare(demand(holds.ApprovalRuleTerms)) > 0 {
 			holds = &g.rules[i]
 		}
+		if one.Approvals > 0 && one.Role != "" && (ofRole == nil || demand(one.ApprovalRuleTerms).compare(demand(ofRole.ApprovalRuleTerms)) > 0) {
+			ofRole = &g.rules[i]
+		}
 	}
 	switch {
 	case holds != nil:
 		need := Need{int(holds.Approvals), holds.Role, holds.KeysMayApprove, "The rule " + holds.ID + " holds: " + ruleText(holds.ApprovalRuleTerms) + "."}
+		if need.Role == "" && ofRole != nil {
+			need.Role = ofRole.Role
+			need.Why += " By the rule " + ofRole.ID + " only members with the role " + ofRole.Role + " may approve."
+		}
 		if need.KeysMay && people != "" {
 			need.KeysMay = false
 			need.Why += " By the rule " + people + " API keys may not approve."
@@ -84,9 +92,15 @@ func (d demand) compare(other demand) int {
 }
 
 // weaker reports whether a demand guards less than another in any way: even many approvals are
-// weaker than a single one if API keys may give them, and only people that.
+// weaker than a single one if API keys may give them, and only people that, or if members of
+// another role may.
 func (d demand) weaker(than demand) bool {
-	return d.compare(than) < 0 || d.KeysMayApprove && than.Approvals > 0 && !than.KeysMayApprove
+	return d.compare(than) < 0 || d.KeysMayApprove && than.Approvals > 0 && !than.KeysMayApprove || than.Approvals > 0 && than.Role != "" && d.Role != than.Role
+}
+
+// overrides reports whether a demand takes the place of that of another role, where both match.
+func (d demand) overrides(other demand) bool {
+	return d.Approvals > 0 && d.Role != "" && other.Approvals > 0 && other.Role != "" && d.Role != other.Role
 }
 
 // byDefault is what holds for what no rule matches.

@@ -31,7 +31,8 @@ func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (we
 		}, "approval rules", workspaceID)
 }
 
-// CreateRule makes a rule. One that demands less than what holds without it waits for approval.
+// CreateRule makes a rule. One that demands less than what holds without it, or that may take the place
+// of a rule of another role, waits for approval.
 func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput) (web.Made[api.ApprovalRule], error) {
 	var none web.Made[api.ApprovalRule]
 	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
@@ -48,7 +49,9 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 			u.Currency, err = r.checkRule(tx.Q, u)
 		}
 		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: workspaceID, ResourceID: u.ID, Description: "Set the rule: " + ruleText(u.ApprovalRuleTerms)}
-		if err == nil && demand(u.ApprovalRuleTerms).weaker(byDefault(people)) {
+		own := demand(u.ApprovalRuleTerms)
+		overrides := func(one rule) bool { return one.holds() && own.overrides(demand(one.ApprovalRuleTerms)) }
+		if err == nil && (own.weaker(byDefault(people)) || slices.ContainsFunc(all, overrides)) {
 			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u}})
 		}

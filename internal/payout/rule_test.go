@@ -150,10 +150,11 @@ func TestTheMostDemandingRuleHolds(t *testing.T) {
 			{other, "pesonet", 10_001, db.Caller{}, "1 disbursement_authorizer"},
 			{account, "pesonet", 1, db.Caller{}, "2"},
 			{account, "instapay", 1, db.Caller{}, "0"},
-			{account, "pesonet", 100_000, db.Caller{}, "2"},
-			{account, "pesonet", 100_001, db.Caller{}, "3"},
-			{account, "pesonet", 200_000, db.Caller{}, "3"}, // up to is at most
-			{account, "pesonet", 200_001, db.Caller{}, "2"},
+			{account, "pesonet", 10_000, db.Caller{}, "2"},
+			{account, "pesonet", 100_000, db.Caller{}, "2 disbursement_authorizer"}, // a rule takes away no role that another names
+			{account, "pesonet", 100_001, db.Caller{}, "3 disbursement_authorizer"},
+			{account, "pesonet", 200_000, db.Caller{}, "3 disbursement_authorizer"}, // up to is at most
+			{account, "pesonet", 200_001, db.Caller{}, "2 disbursement_authorizer"},
 			{other, "instapay", 1_000, robot, "0"},
 			{other, "instapay", 1_001, robot, "1 keys"}, // another rule matches, too
 		} {
@@ -225,6 +226,24 @@ func TestALooserRuleWaitsForAnotherPerson(t *testing.T) {
 		if got := n.Audited(t, tight); fmt.Sprint(got) != "[payout.rule.created payout.rule.requested payout.rule.approved]" {
 			t.Errorf("the log tells %v", got)
 		}
+	})
+}
+
+func TestARuleThatMayTakeThePlaceOfAnotherRoleWaitsForAnotherPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		second := n.Person(t, g.Member("admin"))
+		g.rule(body{"approvals": 1, "role": "disbursement_authorizer"})
+		_, waits := g.rule(body{"approvals": 2, "rail": "instapay"})
+		g.expect("more approvals wait for", waits, "")
+		g.expect("and take no role away", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
+		_, waits = g.rule(body{"approvals": 3, "role": "admin"})
+		if waits == "" {
+			t.Fatal("another role does not wait")
+		}
+		g.expect("before it is approved", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
+		second.Approve(waits).OK()
+		g.expect("after", g.need("acc", "instapay", 100), "3 admin")
 	})
 }
 

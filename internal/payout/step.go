@@ -107,6 +107,9 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			return audit.None("nothing changed"), nil
 		}
 		*d = *after
+		if err := d.involveBehind(tx.Q, by); err != nil {
+			return e, err
+		}
 		return e, store(tx, d)
 	})
 }

@@ -27,7 +27,7 @@ func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, 
 	ofAccount := slices.DeleteFunc(slices.Clone(g.limits), func(l limit) bool {
 		return l.Per != api.LimitPerDay || l.AccountID != from.ID && l.Each != api.EachAccount
 	})
-	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, MakerID: by.ID, Amount: amount, At: tx.Now()})
+	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, Makers: []string{by.ID}, Amount: amount, At: tx.Now()})
 }
 
 // looser says by what the payouts of an account are guarded less than those of another; "" if they

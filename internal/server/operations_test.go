@@ -130,7 +130,7 @@ func operations() []operation {
 		{"DELETE /v2/approval-rules/{id}", "ws.write", aGuard("/v2/approval-rules", body{"approvals": 1})},
 		{"GET /v2/limits", "ws.payouts.read", inQuery},
 		{"POST /v2/limits", "ws.write", aLimit},
-		{"DELETE /v2/limits/{id}", "ws.write", aGuard("/v2/limits", body{"per": "day", "amount_cents": 100})},
+		{"DELETE /v2/limits/{id}", "ws.write", aGuard("/v2/limits", body{"per": "day", "amount_cents": 100_000_000})},
 
 		{"GET /v1/workspaces", anySession, plain(nil)},
 		{"POST /v1/workspaces", "org.settings.write", aWorkspace},

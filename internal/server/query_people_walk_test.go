@@ -66,7 +66,7 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	rails, err := rail.Load("", rail.Config{Simulator: simulator.New(w.node.DB)})
 	w.must(err)
 	rules := payout.NewRules(w.node.DB, w.node.Vault, authority, cursors, approval.New(w.node.DB, w.node.Vault, authority, cursors, nil, nil, ""), rails, payout.Screening{})
-	p := payout.Spending{WorkspaceID: x.WorkspaceID, MakerID: owner.UserID, EntryID: payee, Key: []byte("key"), Amount: 60, At: w.node.DB.Now()}
+	p := payout.Spending{WorkspaceID: x.WorkspaceID, Makers: []string{owner.UserID}, EntryID: payee, Key: []byte("key"), Amount: 60, At: w.node.DB.Now()}
 	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (payout.Need, audit.Event, error) {
 		for _, take := range []bool{true, false, true} { // the second one is refused
 			if err := rules.TakeLimits(tx, p); (err == nil) != take {

@@ -193,7 +193,7 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		x.Fail(err)
 		return
 	}
-	if key := x.Caller.IdempotencyKey; key != nil && !worthKeeping(f) {
+	if key := x.Caller.IdempotencyKey; key != nil && f.MayPass() { // so a retry runs again
 		// The first attempt may have succeeded and only this retry been refused: replay
 		// its answer.
 		earlier := s.DB.Answered(x.R.Context(), key)
@@ -215,18 +215,6 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		}
 	}
 	x.Fail(f)
-}
-
-// worthKeeping says whether a retry should get the same answer. A failure of the server,
-// a rate limit, a key that is in use, a login that is too old or lacks a second factor, and
-// money, an account, a bank or a rail that is not there just now may all pass, so a retry runs again.
-func worthKeeping(f *fault.Fault) bool {
-	switch f.Code {
-	case fault.RateLimited, fault.IdempotencyConflict, fault.RecentLoginRequired, fault.SecondFactorRequired,
-		fault.InsufficientFunds, fault.AccountFrozen, fault.BankUnavailable, fault.RailUnavailable, fault.LimitExceeded:
-		return false
-	}
-	return f.Code.Status() < 500
 }
 
 // probes is how many rows a caller leaves by asking for what they do not belong to. More
