@@ -4,7 +4,10 @@ package api
 const (
 	RulePending = "pending" // it protects less than what holds without it, and waits for approval
 	RuleActive  = "active"
-	RuleRemoved = "removed"
+	// RuleSuspended lets a machine client pay without approval, but somebody else has given the client a
+	// new secret since it was made. It does not hold.
+	RuleSuspended = "suspended"
+	RuleRemoved   = "removed"
 )
 
 // ApprovalRule says how many people have to approve payouts. Whatever is left out matches every

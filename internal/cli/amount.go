@@ -35,7 +35,9 @@ func parseAmount(text, of string) (cents int64, currency string, err error) {
 			err = errors.New("must be a number")
 		}
 	}
-	if err == nil && (cents == 0 || cents > api.MaxAmount) {
+	if err == nil && currency == anyCurrency && cents == 0 {
+		err = errors.New("must be more than 0")
+	} else if err == nil && (cents == 0 || cents > api.MaxAmount) {
 		err = fmt.Errorf("must be more than %s and at most %s", amountText(term.Format{}, 0, currency), amountText(term.Format{}, api.MaxAmount, currency))
 	}
 	if err != nil {

@@ -34,13 +34,13 @@ type guardList struct {
 type guardView struct {
 	ID, Text   string
 	ApprovalID string // what its beginning, its end or a change of it waits for
-	Waiting    string // what waits, for people
+	Waiting    string // what waits, or why it does not hold, for people
 	Holds      bool   // and does not wait for its own approval
 }
 
 // Remove is what removing it is called.
 func (g guardView) Remove() string {
-	if g.Holds {
+	if g.Holds || g.ApprovalID == "" {
 		return "Remove"
 	}
 	return "Give up"
@@ -215,6 +215,9 @@ func (v *visit) rulesData() ([]guardList, error) {
 		one := guardView{ID: u.ID, Text: names.rule(u), ApprovalID: u.ApprovalID, Holds: u.Status == api.RuleActive, Waiting: "It does not hold until somebody else approves it."}
 		if one.Holds {
 			one.Waiting = "Its removal waits for somebody else's approval. Until then it holds."
+		}
+		if u.Status == api.RuleSuspended {
+			one.Waiting = "It does not hold, because somebody else has given the machine client a new secret since it was made. Make it again, and remove this one."
 		}
 		approvals = append(approvals, one)
 	}

@@ -123,6 +123,9 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 }
 
 func conflict(p Payout) *fault.Fault {
+	if p.Status == Draft {
+		return fault.New(fault.IdempotencyConflict, "the draft %s has this external_id already: publish it, or use another one", p.ID)
+	}
 	return fault.New(fault.IdempotencyConflict, "the payout %s has this external_id already and differs in its account, amount, payee, rail or description", p.ID)
 }
 
@@ -224,7 +227,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 func (s *Service) route(d *draft, services rail.Services, now time.Time) error {
 	if d.RailAsked != "" {
 		if d.on = s.rails.Named(d.RailAsked, d.sandbox()); d.on == nil {
-			return d.refuse(fault.Invalid("settlement_rail", "is no rail for an account that is "+d.Mode))
+			return d.refuse(fault.Invalid("settlement_rail", "must be one of "+strings.Join(s.railNames(d.sandbox()), ", ")+" for an account that is "+d.Mode))
 		}
 		d.RailWhy = "it was asked for"
 	} else {
@@ -249,6 +252,16 @@ func (s *Service) route(d *draft, services rail.Services, now time.Time) error {
 		d.faults = append(d.faults, fault.New(fault.BankUnavailable, "%s is down: try again later", institution.Name(d.Institution)))
 	}
 	return nil
+}
+
+// railNames lists the rails of the sandbox, or those that are live.
+func (s *Service) railNames(sandbox bool) (names []string) {
+	for _, one := range s.rails.All() {
+		if one.Sandbox() == sandbox {
+			names = append(names, one.Name)
+		}
+	}
+	return names
 }
 
 // reportedClosed returns a fault if a rail has said before that the account is closed which a

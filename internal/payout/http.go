@@ -41,7 +41,7 @@ func checkTerms(v *fault.Violations, path string, t api.PayoutTerms) {
 	web.CheckOptionalText(v, path+"description", t.Description, 0, maxDescription)
 	web.CheckOptionalText(v, path+"settlement_rail", t.SettlementRail, 1, 100)
 	if (t.ReceivingMethodID == nil) == (t.SettlementAccount == nil) {
-		v.Add(path+"receiving_method_id", "must be given, or settlement_account, and not both")
+		v.Add(path+"receiving_method_id", "or settlement_account must be given: one of the two")
 	}
 	checkDestination(v, path, t.ReceivingMethodID, t.SettlementAccount)
 }

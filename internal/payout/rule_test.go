@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +245,35 @@ func TestARuleThatMayTakeThePlaceOfAnotherRoleWaitsForAnotherPerson(t *testing.T
 		g.expect("before it is approved", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
 		second.Approve(waits).OK()
 		g.expect("after", g.need("acc", "instapay", 100), "3 admin")
+	})
+}
+
+func TestARuleForAClientIsSuspendedWhenSomebodyElseHasItsSecret(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		colleague := g.Member("admin")
+		second := n.Person(t, colleague)
+		client := machine(t, g.Tenant, g.Owner).UserID
+		robot := db.Caller{Actor: audit.Actor{Type: audit.Client, ID: client}}
+		terms := body{"approvals": 0, "client_id": client, "up_to_cents": 1_000}
+		first, waits := g.rule(terms)
+		second.Approve(waits).OK()
+		rotate := func(by *servertest.Client) { by.Post(g.Path("/clients/"+client+"/rotate"), nil).OK() }
+		g.expect("approved", g.need("acc", "instapay", 100, robot), "0")
+		rotate(g.Owner)
+		g.expect("with a new secret of who had the old one", g.need("acc", "instapay", 100, robot), "0")
+		rotate(colleague)
+		g.expect("with one of somebody else", g.need("acc", "instapay", 100, robot), "1")
+		if got := g.Owner.Get("/v2/approval-rules?workspace_id=" + g.WorkspaceID).OK().Column("status"); !slices.Equal(got, []string{"suspended"}) {
+			t.Errorf("the rules are %v", got)
+		}
+		_, waits = g.rule(terms)
+		g.expect("asked for again", g.need("acc", "instapay", 100, robot), "1")
+		second.Approve(waits).OK()
+		g.expect("and approved", g.need("acc", "instapay", 100, robot), "0")
+		if gone := g.Owner.Delete("/v2/approval-rules/" + first).OK(); gone.Text("status") != "removed" {
+			t.Errorf("the end of the suspended one waits: %s", gone.Body)
+		}
 	})
 }
 

@@ -53,7 +53,7 @@ func (r *Rail) checkAmount(amount int64) error {
 	switch {
 	case amount < r.Minimum:
 		f := fault.New(fault.AmountBelowMinimum, "%s carries %s and more, not %s", r.Title, api.FormatAmount(r.Minimum, r.Currency), api.FormatAmount(amount, r.Currency))
-		f.Details = LimitDetails{Minimum: r.Minimum, Rail: r.Name, Amount: amount}
+		f.Details = LimitDetails{Minimum: r.Minimum, Maximum: r.Maximum, Rail: r.Name, Amount: amount}
 		return f
 	case !r.takes(amount):
 		f := fault.New(fault.AmountAboveMaximum, "%s carries up to %s, not %s", r.Title, api.FormatAmount(r.Maximum, r.Currency), api.FormatAmount(amount, r.Currency))

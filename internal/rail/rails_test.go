@@ -142,7 +142,7 @@ func TestARailSaysEverythingForWhichItDoesNotTakeAPayment(t *testing.T) {
 	if err := instapay.Check(pay(5_000_001, "BOPIPHMMXXX", "1234567890")); !errors.As(err, &f) || f.Details != (rail.LimitDetails{Maximum: 5_000_000, Rail: "instapay", Amount: 5_000_001}) {
 		t.Errorf("the details are %+v", f.Details)
 	}
-	if err := instapay.Check(pay(1, "BOPIPHMMXXX", "1234567890")); !errors.As(err, &f) || f.Details != (rail.LimitDetails{Minimum: 100, Rail: "instapay", Amount: 1}) {
+	if err := instapay.Check(pay(1, "BOPIPHMMXXX", "1234567890")); !errors.As(err, &f) || f.Details != (rail.LimitDetails{Minimum: 100, Maximum: 5_000_000, Rail: "instapay", Amount: 1}) {
 		t.Errorf("the details are %+v", f.Details)
 	}
 }
