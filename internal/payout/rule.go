@@ -156,10 +156,10 @@ func centsText(cents int64, currency string) string {
 	return strings.TrimPrefix(api.FormatAmount(cents, currency), currency+" ")
 }
 
-// ruleRow is what is read of a rule: the last column says whether somebody else has the secret of its
-// client than when the rule was made.
-const ruleRow = ruleColumns + `, ` + accountCurrency + `, CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <>
-	COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '') THEN 1 ELSE 0 END`
+// holderChanged is a column: whether somebody else has the secret of the client that a rule names than
+// when the rule was made.
+const holderChanged = `(CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <> COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '')
+	THEN 1 ELSE 0 END)`
 
 const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at`
 
@@ -181,7 +181,7 @@ func readRule(r db.Rows) rule {
 }
 
 func (r *Rules) rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, error) {
-	list, err := db.Collect(q, readRule, `SELECT `+ruleRow+` FROM payout_rule WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+` FROM payout_rule WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
 	for i := range list {
 		list[i].Currency = r.meant(list[i].Currency, list[i].Rail)
 	}
@@ -190,7 +190,7 @@ func (r *Rules) rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, er
 
 // findRule reads a rule; its id is empty if there is none.
 func findRule(q db.Q, id string) (u rule, err error) {
-	list, err := db.Collect(q, readRule, `SELECT `+ruleRow+` FROM payout_rule WHERE id = $1`, id)
+	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+` FROM payout_rule WHERE id = $1`, id)
 	if len(list) > 0 {
 		u = list[0]
 	}
