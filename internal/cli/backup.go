@@ -109,17 +109,17 @@ archive, ends all sessions and stops the rails. Run it before any server.
 			if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
 				return term.Usage(err)
 			}
-			if recovered {
-				return restoreRecovered(c, t, store, from != "" || check, asJSON)
-			}
-			if err := require(c, "from"); err != nil {
-				return err
-			}
 			if to != "" {
 				if store.DatabaseURL != "" || data {
 					return term.Usagef("use one of --to, --data and --database-url")
 				}
 				store.Data = to
+			}
+			if recovered {
+				return restoreRecovered(c, t, store, from != "" || check, asJSON)
+			}
+			if err := require(c, "from"); err != nil {
+				return err
 			}
 			if isBackup(from) {
 				switch {
