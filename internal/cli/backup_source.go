@@ -99,6 +99,9 @@ func openBackup(c *cobra.Command, t Terminal, source *backupSource) (continuous.
 		return continuous.Source{}, term.Usage(err)
 	}
 	if source.from == "" {
+		source.from, _ = t.Env("BURSAR_BACKUP") // the server calls it --backup
+	}
+	if source.from == "" {
 		return continuous.Source{}, term.Usagef("--from is required")
 	}
 	return source.open(t)

@@ -30,3 +30,18 @@ func TestARecoveredStoreIsTheOneThatToNames(t *testing.T) {
 		t.Errorf("its rails are:\n%s", got)
 	}
 }
+
+func TestABackupIsReadFromWhereTheVariableOfTheServerSays(t *testing.T) {
+	for _, command := range []string{"status", "verify"} {
+		terminal, out, errs := pipes("BURSAR_BACKUP", t.TempDir())
+		Run(t.Context(), []string{"backup", command}, terminal)
+		if strings.Contains(errs.String(), "--from is required") {
+			t.Errorf("backup %s says:\n%s%s", command, out, errs)
+		}
+		terminal, out, errs = pipes("BURSAR_BACKUP", t.TempDir())
+		Run(t.Context(), []string{"backup", command, "--from", "ftp://elsewhere"}, terminal)
+		if !strings.Contains(errs.String(), "not to ftp://") {
+			t.Errorf("backup %s with --from says:\n%s%s", command, out, errs)
+		}
+	}
+}
