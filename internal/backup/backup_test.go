@@ -291,6 +291,99 @@ func TestAMoveWantsTheStoreForItself(t *testing.T) {
 	})
 }
 
+// older makes a store as the program before this one has left it.
+func older(t *testing.T, s dbtest.Store) {
+	t.Helper()
+	config := s.Config
+	config.Schema = "0050_archive"
+	d, err := db.Open(t.Context(), config)
+	if err == nil {
+		err = d.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const noStore, olderStore, sameStore = "no store", "older", "of this program"
+
+// schemaOf says what is in the place of a store, and changes nothing.
+func schemaOf(t *testing.T, s dbtest.Store) string {
+	t.Helper()
+	config := s.Config
+	config.AsIs, config.Marked = true, true
+	d, err := db.Open(t.Context(), config)
+	switch {
+	case errors.Is(err, db.ErrNoStore):
+		if files, _ := filepath.Glob(filepath.Join(s.Config.Dir, "*")); s.Engine == "sqlite" && len(files) > 0 {
+			return files[0]
+		}
+		return noStore
+	case err == nil:
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return sameStore
+	case strings.Contains(err.Error(), "the store lacks migration 0051"):
+		return olderStore
+	}
+	return err.Error()
+}
+
+func TestComparingChangesNeither(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		from.Open(t)
+		compare := func(a, b dbtest.Store, want string) {
+			t.Helper()
+			if _, err := backup.Compare(t.Context(), place(a), place(b), nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q in it", err, want)
+			}
+		}
+		compare(from, to, "there is no store")
+		compare(to, from, "there is no store")
+		if got := schemaOf(t, to); got != noStore {
+			t.Errorf("the empty place has %s", got)
+		}
+		older(t, to)
+		compare(from, to, "the store lacks migration 0051")
+		compare(to, from, "the store lacks migration 0051")
+		if got := schemaOf(t, to); got != olderStore {
+			t.Errorf("the store of an older program is %s", got)
+		}
+	})
+}
+
+func TestARefusedMoveLeavesBothStoresAsTheyWere(t *testing.T) {
+	both(t, func(t *testing.T, from, to dbtest.Store) {
+		refused := func(from, to dbtest.Store, want, source, target string) {
+			t.Helper()
+			if _, err := backup.Move(t.Context(), place(from), place(to), nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q in it", err, want)
+			}
+			if got := schemaOf(t, from); got != source {
+				t.Errorf("the source is %s, and was %s", got, source)
+			}
+			if got := schemaOf(t, to); got != target {
+				t.Errorf("the target is %s, and was %s", got, target)
+			}
+		}
+		older(t, from)
+		refused(from, to, "the store lacks migration 0051", olderStore, noStore)
+		from.Open(t)
+		for name, marked := range map[string]string{"elsewhere": "is marked as moved", place(to).Name: "there is no store"} {
+			mark(t, from, func(b *db.Bulk) error { return b.SetMark(db.Moved, name) })
+			refused(from, to, marked, sameStore, noStore)
+		}
+		mark(t, from, (*db.Bulk).ClearMark)
+		older(t, to)
+		refused(from, to, "the store lacks migration 0051", sameStore, olderStore)
+		to.Open(t)
+		mark(t, from, func(b *db.Bulk) error { return b.SetMark(db.Moved, place(to).Name) })
+		refused(from, to, "the target is empty", sameStore, sameStore)
+		to.Open(t) // which refuses a store with a mark
+	})
+}
+
 func TestAnArchiveIsRestoredOnEitherEngine(t *testing.T) {
 	both(t, func(t *testing.T, from, to dbtest.Store) {
 		to.VaultKey = from.VaultKey

@@ -30,6 +30,9 @@
 //     change anything. It loads the target, compares the digests, commits the target, marks the source as
 //     moved, commits the source, and takes the mark from the target.
 //
+// Nothing that a move may be refused for is looked at after a change: the source is opened as it is, and its mark
+// read, before the target is opened, and the target gets its schema only if it has none.
+//
 // # Failures of a move
 //
 //   - Before the source is committed: the source is as it was. The target is incomplete, and empty or full.

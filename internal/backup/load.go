@@ -57,8 +57,8 @@ func empty(q db.Q) (bool, error) {
 // errFull is that a store to be filled has something already.
 var errFull = errors.New("the target is not empty: name a folder or a schema with nothing in it")
 
-// claim marks a target as incomplete, if it is empty. Why names what fills it.
-func claim(ctx context.Context, d *db.DB, why string) (isEmpty bool, err error) {
+// claim marks a target as incomplete, if it is empty. Why names what fills it, and full is that it was filled before.
+func claim(ctx context.Context, d *db.DB, why string, full bool) (isEmpty bool, err error) {
 	err = d.Exclusive(ctx, func(b *db.Bulk) error {
 		mark, err := b.Mark()
 		if err != nil {
@@ -66,6 +66,9 @@ func claim(ctx context.Context, d *db.DB, why string) (isEmpty bool, err error) 
 		}
 		if isEmpty, err = empty(b.Q); err != nil {
 			return err
+		}
+		if isEmpty && full {
+			return errors.New("the source was moved, and the target is empty: it is not the store that it was moved to")
 		}
 		if mark.Name == db.Incomplete {
 			return nil

@@ -24,19 +24,32 @@ func (p Place) open(ctx context.Context) (*db.DB, error) {
 	return d, nil
 }
 
+// openTarget opens a store that is to be filled. A store is left as it is, in case that it is refused.
+func (p Place) openTarget(ctx context.Context) (*db.DB, error) {
+	asIs := p
+	asIs.Config.AsIs = true
+	d, err := asIs.open(ctx)
+	if errors.Is(err, db.ErrNoStore) {
+		return p.open(ctx)
+	}
+	return d, err
+}
+
 // Move makes an empty store the successor of another, which refuses to be used from then on. See the
 // package's documentation for what happens when it is interrupted.
 func Move(ctx context.Context, from, to Place, progress func(rows int64)) (list []TableDigest, err error) {
+	from.Config.AsIs = true // until it was moved
 	source, err := from.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := to.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, target.Close()) }()
+	var target *db.DB
+	defer func() {
+		if target != nil {
+			err = errors.Join(err, target.Close())
+		}
+	}()
 	err = source.Exclusive(ctx, func(s *db.Bulk) error {
 		mark, err := s.Mark()
 		if err != nil {
@@ -45,6 +58,10 @@ func Move(ctx context.Context, from, to Place, progress func(rows int64)) (list 
 		again := mark.Name == db.Moved && mark.Value == to.Name
 		if mark.Name != "" && !again {
 			return fmt.Errorf("%w: %s is marked as %s (%s)", db.ErrMarked, from.Name, mark.Name, mark.Value)
+		}
+		to.Config.AsIs = again
+		if target, err = to.openTarget(ctx); err != nil {
+			return err
 		}
 		if list, err = fill(ctx, s, source, target, "the move from "+from.Name, again, progress); err != nil {
 			return err
@@ -63,12 +80,9 @@ func Move(ctx context.Context, from, to Place, progress func(rows int64)) (list 
 
 // fill makes a target equal to the source.
 func fill(ctx context.Context, s *db.Bulk, source, target *db.DB, why string, again bool, progress func(rows int64)) ([]TableDigest, error) {
-	isEmpty, err := claim(ctx, target, why)
+	isEmpty, err := claim(ctx, target, why, again)
 	if err != nil {
 		return nil, err
-	}
-	if isEmpty && again {
-		return nil, errors.New("the source was moved, and the target is empty: it is not the store that it was moved to")
 	}
 	var m Manifest
 	err = target.Exclusive(ctx, func(t *db.Bulk) (err error) {
@@ -119,7 +133,7 @@ func send(s *db.Bulk, source *db.DB, t *db.Bulk, target *db.DB, progress func(ro
 func Compare(ctx context.Context, from, to Place, progress func(rows int64)) (list []Difference, err error) {
 	var all [2][]TableDigest
 	for i, p := range []Place{from, to} {
-		p.Config.Marked = true
+		p.Config.Marked, p.Config.AsIs = true, true
 		d, err := db.Open(ctx, p.Config)
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", p.Name, err)

@@ -80,12 +80,12 @@ func finish(ctx context.Context, d *db.DB, by db.Caller, done Restored, from str
 // fill loads the rows into an empty store of the same schema.
 func (s *stream) fill(ctx context.Context, to Place, progress func(rows int64)) (m Manifest, err error) {
 	to.Config.Schema = s.Schema
-	d, err := to.open(ctx)
+	d, err := to.openTarget(ctx)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	isEmpty, err := claim(ctx, d, "a restore")
+	isEmpty, err := claim(ctx, d, "a restore", false)
 	if err != nil {
 		return m, err
 	}

@@ -7,7 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +46,9 @@ type Config struct {
 	// Schema is the last migration that is applied; empty for all of them.
 	Schema string
 
+	// AsIs applies no migration, and refuses a store that has not exactly those that would be applied.
+	AsIs bool
+
 	Clock func() time.Time // defaults to time.Now
 
 	// Trace is called with every statement before Read and Write send it. Several
@@ -66,7 +72,7 @@ type DB struct {
 	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
 }
 
-// Open opens the store and brings its schema up to date.
+// Open opens the store and brings its schema up to date, unless the store is wanted as it is.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	d, err := open(ctx, c, func(migration string) bool { return c.Schema == "" || migration <= c.Schema })
 	if err == nil && !c.Marked {
@@ -103,6 +109,9 @@ func open(ctx context.Context, c Config, wanted func(migration string) bool) (*D
 	case c.ReadURL != "":
 		return nil, errors.New("a replica needs PostgreSQL: SQLite has none")
 	case c.Dir != "":
+		if _, err := os.Stat(filepath.Join(c.Dir, SQLiteFile)); c.AsIs && errors.Is(err, fs.ErrNotExist) {
+			return nil, ErrNoStore // before the engine makes one
+		}
 		d.dialect = sqliteDialect()
 		d.engine, err = sqlite.Open(ctx, c.Dir, c.use(), d.epoch)
 	default:
@@ -111,8 +120,13 @@ func open(ctx context.Context, c Config, wanted func(migration string) bool) (*D
 	if err != nil {
 		return nil, err
 	}
-	if err := d.migrate(ctx, wanted); err != nil {
-		return nil, errors.Join(fmt.Errorf("bring the schema up to date: %w", err), d.engine.Close())
+	if c.AsIs {
+		err = d.checkSchema(ctx, wanted)
+	} else if err = d.migrate(ctx, wanted); err != nil {
+		err = fmt.Errorf("bring the schema up to date: %w", err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.engine.Close())
 	}
 	if c.Trace != nil {
 		d.engine = tracedEngine{d.engine, c.Trace}

@@ -45,9 +45,14 @@ func ApplyMigrations(m Migrator, all []Migration, now int64) error {
 		}
 	}
 	for name := range applied {
-		return fmt.Errorf("the store has migration %s, which this program does not know: use a newer bursar", name)
+		return UnknownMigration(name)
 	}
 	return nil
+}
+
+// UnknownMigration refuses a store of a newer program.
+func UnknownMigration(name string) error {
+	return fmt.Errorf("the store has migration %s, which this program does not know: use a newer bursar", name)
 }
 
 func appliedMigrations(c Conn) (map[string]bool, error) {
