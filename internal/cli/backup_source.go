@@ -31,7 +31,7 @@ func (b *backupSource) bindIdentity(flags *pflag.FlagSet) {
 }
 
 func (b *backupSource) open(t Terminal) (s continuous.Source, err error) {
-	if s.Target, err = continuous.Open(b.from, t.Env); err != nil {
+	if s.Target, err = openTarget(b.from, t.Env); err != nil {
 		return s, term.Usagef("--from: %w", err)
 	}
 	keys, err := (&archiveKeys{identityFile: b.identityFile}).read()
@@ -41,10 +41,18 @@ func (b *backupSource) open(t Terminal) (s continuous.Source, err error) {
 	return s, err
 }
 
+// openTarget opens the place of a backup. With a slash too few, the address of an object store would name a folder.
+func openTarget(address string, env func(string) (string, bool)) (continuous.Target, error) {
+	if rest, found := strings.CutPrefix(address, "s3:"); found && !strings.HasPrefix(rest, "//") {
+		return nil, errors.New("an object store is s3://bucket/prefix, with two slashes; write ./ before the name of a folder")
+	}
+	return continuous.Open(address, env)
+}
+
 // isBackup reports whether --from names a backup of 'bursar serve --backup', and not an archive.
 func isBackup(from string) bool {
 	info, err := os.Stat(from)
-	return strings.HasPrefix(from, "s3://") || err == nil && info.IsDir()
+	return strings.HasPrefix(from, "s3:") || err == nil && info.IsDir()
 }
 
 func newBackupStatus(t Terminal) *cobra.Command {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,6 +44,34 @@ func TestABackupIsReadFromWhereTheVariableOfTheServerSays(t *testing.T) {
 		Run(t.Context(), []string{"backup", command, "--from", "ftp://elsewhere"}, terminal)
 		if !strings.Contains(errs.String(), "not to ftp://") {
 			t.Errorf("backup %s with --from says:\n%s%s", command, out, errs)
+		}
+	}
+}
+
+func TestABackupThatCannotBeIsRefusedBeforeThereIsAStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir := filepath.Join(t.TempDir(), "store")
+	ended, end := context.WithCancel(t.Context())
+	end() // so that a server that starts nevertheless does not run
+	for want, flags := range map[string][]string{
+		"no public key of age": {"--backup", t.TempDir(), "--backup-recipient", "nonsense"},
+		"in the data folder":   {"--backup", filepath.Join(dir, "backup")},
+		"with two slashes":     {"--backup", "s3:/bucket/prefix"},
+	} {
+		terminal, _, errs := pipes()
+		if code := Run(ended, append([]string{"serve", "--data", dir}, flags...), terminal); code != exitUsage || !strings.Contains(errs.String(), want) {
+			t.Errorf("exit code %d, and no %q in:\n%s", code, want, errs)
+		}
+		for _, made := range []string{dir, "s3:"} {
+			if _, err := os.Lstat(made); err == nil {
+				t.Errorf("%v made %s", flags, made)
+			}
+		}
+	}
+	for _, line := range []string{"backup status", "restore"} {
+		terminal, _, errs := pipes()
+		if code := Run(t.Context(), append(strings.Fields(line), "--from", "s3:/bucket/prefix"), terminal); code != exitUsage || !strings.Contains(errs.String(), "with two slashes") {
+			t.Errorf("%s: exit code %d:\n%s", line, code, errs)
 		}
 	}
 }

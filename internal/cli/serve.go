@@ -96,6 +96,10 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 		}
 		log.Warn("the primary serves all lists, because the replica cannot", "error", err.Error())
 	}
+	copies, err := backupConfig(t, settings) // before there is a store
+	if err != nil {
+		return err
+	}
 	d, err := openStore(ctx, store)
 	if err != nil {
 		return err
@@ -104,7 +108,7 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	defer func() { err = hintStore(errors.Join(err, closeStore())) }()
 	var ship *continuous.Shipper
 	if settings.Backup != "" {
-		if ship, closeStore, err = startBackup(ctx, t, d, settings, log); err != nil {
+		if ship, closeStore, err = startBackup(ctx, d, copies, log); err != nil {
 			return err
 		}
 	}
@@ -169,18 +173,26 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 // the next start.
 const finishTimeout = 10 * time.Second
 
+// backupConfig reads who can read the backup, and where it goes.
+func backupConfig(t Terminal, settings config.Serve) (c continuous.Config, err error) {
+	if settings.Backup == "" {
+		return c, nil
+	}
+	c.Dir = settings.Data
+	if c.Recipients, err = backup.Recipients(settings.BackupRecipients); err != nil {
+		return c, term.Usagef("--backup-recipient: %w", err)
+	}
+	if c.Target, err = openTarget(settings.Backup, t.Env); err != nil {
+		return c, term.Usagef("--backup: %w", err)
+	}
+	return c, nil
+}
+
 // startBackup ships what the store commits until the store is closed, by the function that it returns. If it fails,
 // that function closes the store alone.
-func startBackup(ctx context.Context, t Terminal, d *db.DB, settings config.Serve, log *server.Log) (*continuous.Shipper, func() error, error) {
-	recipients, err := backup.Recipients(settings.BackupRecipients)
-	if err != nil {
-		return nil, d.Close, term.Usagef("--backup-recipient: %w", err)
-	}
-	target, err := continuous.Open(settings.Backup, t.Env)
-	if err != nil {
-		return nil, d.Close, term.Usagef("--backup: %w", err)
-	}
-	ship, err := continuous.Start(continuous.Config{Store: d.Embedded(), Dir: settings.Data, Target: target, Recipients: recipients, Log: log.Logger})
+func startBackup(ctx context.Context, d *db.DB, c continuous.Config, log *server.Log) (*continuous.Shipper, func() error, error) {
+	c.Store, c.Log = d.Embedded(), log.Logger
+	ship, err := continuous.Start(c)
 	if err != nil {
 		return nil, d.Close, fmt.Errorf("start the backup: %w", err)
 	}

@@ -257,6 +257,9 @@ func (s *Serve) Check() error {
 	if s.Backup != "" && s.DatabaseURL != "" {
 		return errors.New("--backup is for an embedded store: PostgreSQL has its own, as docs/operating.md tells")
 	}
+	if s.Backup != "" && !strings.HasPrefix(s.Backup, "s3:") && isInside(s.Backup, s.Data) {
+		return errors.New("--backup is in the data folder, and would be lost with it: choose another folder or an object store")
+	}
 	if len(s.BackupRecipients) > 0 && s.Backup == "" {
 		return errors.New("--backup-recipient needs --backup")
 	}
@@ -297,6 +300,16 @@ func (s *Serve) Check() error {
 	}
 	_, err := s.Rate()
 	return err
+}
+
+func isInside(path, folder string) bool {
+	a, err := filepath.Abs(path)
+	b, err2 := filepath.Abs(folder)
+	if err != nil || err2 != nil {
+		return false
+	}
+	relative, err := filepath.Rel(b, a)
+	return err == nil && filepath.IsLocal(relative)
 }
 
 func (s *Serve) checkScreening() error {
