@@ -127,6 +127,8 @@ archive, ends all sessions and stops the rails. Run it before any server.
 					return term.Usagef("this backup is of an embedded store: restore it with --to DIR, and take it to PostgreSQL with 'bursar move'")
 				case check:
 					return term.Usagef("--check is for archives: 'bursar backup verify' checks this backup")
+				case keys.passphraseFile != "":
+					return term.Usagef("--passphrase-file is for archives: this backup is encrypted for keys, so pass --identity alone")
 				}
 				return restoreBackup(c, t, backupSource{from, keys.identityFile}, store.Data, at, before, asJSON)
 			}

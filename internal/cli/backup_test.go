@@ -75,3 +75,13 @@ func TestABackupThatCannotBeIsRefusedBeforeThereIsAStore(t *testing.T) {
 		}
 	}
 }
+
+func TestAPassphraseIsRefusedForABackup(t *testing.T) {
+	for _, more := range []string{"", " --identity key"} {
+		terminal, _, errs := pipes()
+		args := append([]string{"restore", "--from", t.TempDir(), "--to", filepath.Join(t.TempDir(), "store")}, strings.Fields("--passphrase-file passphrase"+more)...)
+		if code := Run(t.Context(), args, terminal); code != exitUsage || !strings.Contains(errs.String(), "pass --identity alone") {
+			t.Errorf("exit code %d:\n%s", code, errs)
+		}
+	}
+}
