@@ -85,3 +85,17 @@ func TestAPassphraseIsRefusedForABackup(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusedRestoreLeavesNothingBehind(t *testing.T) {
+	existing := t.TempDir()
+	fresh := filepath.Join(existing, "store")
+	for _, dir := range []string{fresh, existing} {
+		terminal, _, errs := pipes()
+		if code := Run(t.Context(), []string{"restore", "--from", t.TempDir(), "--to", dir}, terminal); code != exitFailed || !strings.Contains(errs.String(), "has no backup") {
+			t.Errorf("exit code %d:\n%s", code, errs)
+		}
+		if left, err := os.ReadDir(existing); err != nil || len(left) > 0 {
+			t.Errorf("it left %v, %v", left, err)
+		}
+	}
+}

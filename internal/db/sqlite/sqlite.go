@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -23,7 +24,7 @@ import (
 const FileName = "bursar.db"
 
 // lockName is the name of the file that a server locks. It is not the database itself,
-// whose locks belong to SQLite, and it stays: deleting it could split the lock in two.
+// whose locks belong to SQLite, and it stays beside a store.
 const lockName = "bursar.lock"
 
 // Engine has many connections that read and one that writes.
@@ -68,12 +69,37 @@ func Open(ctx context.Context, dir string, use engine.Use, epoch *engine.Epoch) 
 	return e, nil
 }
 
-// Lock makes a folder and keeps servers away from it until it is closed.
+// Lock makes a folder and keeps servers away from it until it is closed. What it has made goes then, unless there is
+// a store.
 func Lock(dir string) (io.Closer, error) {
+	l := &folderLock{dir: dir}
+	for _, path := range []string{filepath.Join(dir, lockName), dir} {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			l.made = append(l.made, path)
+		}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	return lockFolder(dir)
+	var err error
+	l.lock, err = lockFolder(dir)
+	return l, err
+}
+
+type folderLock struct {
+	dir  string
+	made []string
+	lock *flock.Flock
+}
+
+// Close implements io.Closer.
+func (l *folderLock) Close() error {
+	if _, err := os.Lstat(filepath.Join(l.dir, FileName)); errors.Is(err, fs.ErrNotExist) {
+		for _, path := range l.made {
+			_ = os.Remove(path) // a folder that has something else stays
+		}
+	}
+	return l.lock.Close()
 }
 
 // lockFolder keeps a second server away, which would forget what it has cached about
@@ -88,6 +114,14 @@ func lockFolder(dir string) (*flock.Flock, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the data folder: %w", err), lock.Close())
+	}
+	if locked {
+		// Whoever held the lock before may have removed the file after it was opened here, and others lock a new one.
+		held, err := lock.Stat()
+		named, err2 := os.Stat(lock.Path())
+		if err != nil || err2 != nil || !os.SameFile(held, named) {
+			return nil, errors.Join(fmt.Errorf("%w: somebody else has just used the data folder %s: try again", engine.ErrInUse, dir), lock.Close())
+		}
 	}
 	if !locked {
 		return nil, fmt.Errorf("%w: a server runs on the data folder %s: stop it first; several servers need PostgreSQL", engine.ErrInUse, dir)

@@ -2,6 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,4 +73,32 @@ func countPairs(t testing.TB, e *Engine) (n int64) {
 		return err
 	}))
 	return n
+}
+
+func TestAFolderHasOneLockThoughItsFileGoes(t *testing.T) {
+	dir := t.TempDir()
+	var holders, taken atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20000 {
+				lock, err := Lock(dir)
+				if err != nil {
+					continue
+				}
+				if taken.Add(1); holders.Add(1) > 1 {
+					t.Error("two have the lock")
+				}
+				runtime.Gosched()
+				holders.Add(-1)
+				if err := lock.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if taken.Load() == 0 {
+		t.Error("nobody got the lock")
+	}
 }
