@@ -171,7 +171,7 @@ archive, ends all sessions and stops the rails. Run it before any server.
 Sessions    %d ended
 Rails       stopped; %d payouts to look up
 
-%s`, manifestText(done.Manifest), term.Printable(placeOf(store).Name), done.Sessions, done.Payouts, afterRestore)
+%s`, manifestText(done.Manifest), term.Printable(placeOf(store).Name), done.Sessions, done.Payouts, afterRestore(store))
 			return err
 		},
 	}

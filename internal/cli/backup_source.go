@@ -182,13 +182,29 @@ Store       %s
 Sessions    %d ended
 Rails       stopped; %d payouts to look up
 
-%s`, done.Moment.UTC().Format(time.DateTime+" UTC"), done.Segments, megabytes(done.Bytes), term.Printable(dir), done.Sessions, done.Payouts, afterRestore)
+%s`, done.Moment.UTC().Format(time.DateTime+" UTC"), done.Segments, megabytes(done.Bytes), term.Printable(dir), done.Sessions, done.Payouts, afterRestore(config.Store{Data: dir}))
 	return err
 }
 
-const afterRestore = `Put the vault key and the key of the audit log into their places and start a
-server, which looks up payouts. Then run 'bursar admin rails resume'.
-`
+// afterRestore says what an operator does next. docs/operating.md has the same steps, and says why.
+func afterRestore(s config.Store) string {
+	at, keys := "--data "+term.Printable(s.Data), "Put vault.key, audit.key and audit.checkpoint into that folder."
+	start := `Start the server. This counts as another store, whose --backup needs an
+   empty place.`
+	if s.DatabaseURL != "" {
+		at, keys, start = "--database-url …", "Give the servers the same vault key, audit key and audit.checkpoint as before.", "Start the servers."
+	}
+	return fmt.Sprintf(`What comes next, as docs/operating.md tells under 'Restore at night':
+
+1. bursar admin ledger verify %[1]s
+2. %[2]s
+3. %[3]s
+4. bursar audit restart %[1]s
+   It says so if the audit log has lost nothing.
+5. bursar admin rails resume %[1]s
+   Until then payouts are looked up, and none is sent.
+`, at, keys, start)
+}
 
 func newBackupVerify(t Terminal) *cobra.Command {
 	var source backupSource

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/config"
 	"bursar/internal/db"
 )
 
@@ -96,6 +97,26 @@ func TestARefusedRestoreLeavesNothingBehind(t *testing.T) {
 		}
 		if left, err := os.ReadDir(existing); err != nil || len(left) > 0 {
 			t.Errorf("it left %v, %v", left, err)
+		}
+	}
+}
+
+func TestTheStepsAfterARestoreAreThoseOfTheManual(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, _ := strings.Cut(string(manual), "\n### Restore at night\n")
+	recipe, _, _ = strings.Cut(recipe, "\n### ")
+	said := afterRestore(config.Store{Data: "./restored"})
+	for line := range strings.Lines(said) {
+		if _, command, found := strings.Cut(strings.TrimSpace(line), ". bursar "); found && !strings.Contains(recipe, "   bursar "+command) {
+			t.Errorf("the manual does not have 'bursar %s'", command)
+		}
+	}
+	for _, text := range []string{"vault.key", "audit.key", "audit.checkpoint", "empty place", "bursar admin ledger verify", "bursar audit restart", "bursar admin rails resume"} {
+		if said := strings.Join(strings.Fields(said), " "); !strings.Contains(said, text) || !strings.Contains(recipe, text) {
+			t.Errorf("a restore or the manual does not name %q", text)
 		}
 	}
 }
