@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -241,6 +242,19 @@ func TestHelpNamesEveryFlagAndItsVariable(t *testing.T) {
 				t.Errorf("the help does not help:\n%s", help)
 			}
 		})
+	}
+}
+
+func TestTheManualHasEverySettingOfAServer(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range flagsOf["serve"] {
+		variable := "BURSAR_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+		if row := regexp.MustCompile("(?m)^\\|[^|]*`--" + flag + "`[^|]*\\|[^|]*`" + variable + "`"); !row.Match(manual) {
+			t.Errorf("docs/operating.md has no row for --%s with %s", flag, variable)
+		}
 	}
 }
 
