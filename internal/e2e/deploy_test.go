@@ -84,10 +84,12 @@ func TestSystemdAcceptsTheUnit(t *testing.T) {
 	}
 	write(t, filepath.Join(dropIns, "tls.conf"), deployed(t, "bursar-tls.conf"))
 	t.Run("with TLS", verify)
+	write(t, filepath.Join(dropIns, "backup.conf"), deployed(t, "bursar-backup.conf"))
+	t.Run("with a backup", verify)
 }
 
 // The container's image is empty but for the binary: it runs as a user without
-// privileges, and the data folder is all that it can write to.
+// privileges, and the data folder and that of the backup are all that it can write to.
 func TestTheBinaryRunsInAnEmptyRootWithoutPrivileges(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -113,12 +115,14 @@ func TestTheBinaryRunsInAnEmptyRootWithoutPrivileges(t *testing.T) {
 			t.Error("the binary is not static: it needs a dynamic linker")
 		}
 	}
-	data := filepath.Join(root, "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(data, 65532, 65532); err != nil {
-		t.Fatal(err)
+	data, backup := filepath.Join(root, "data"), filepath.Join(root, "backup")
+	for _, folder := range []string{data, backup} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(folder, 65532, 65532); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, folder := range []string{root, filepath.Dir(root), filepath.Dir(filepath.Dir(root))} {
 		if err := os.Chmod(folder, 0o755); err != nil {
@@ -126,7 +130,7 @@ func TestTheBinaryRunsInAnEmptyRootWithoutPrivileges(t *testing.T) {
 		}
 	}
 	p := launch(t, nil, func(cmd *exec.Cmd) {
-		cmd.Path, cmd.Dir, cmd.Env = "/bursar", "/", []string{"BURSAR_DATA=/data", "BURSAR_LISTEN=0.0.0.0:0", "BURSAR_TRUSTED_PROXIES=10.0.0.0/8"}
+		cmd.Path, cmd.Dir, cmd.Env = "/bursar", "/", []string{"BURSAR_DATA=/data", "BURSAR_BACKUP=/backup", "BURSAR_LISTEN=0.0.0.0:0", "BURSAR_TRUSTED_PROXIES=10.0.0.0/8"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	})
 	if status := statusAt(t, http.DefaultClient, p.URL+"/readyz"); status != http.StatusOK {
@@ -135,6 +139,9 @@ func TestTheBinaryRunsInAnEmptyRootWithoutPrivileges(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(data, "first-admin.txt")); err != nil {
 		t.Errorf("the secrets of the first start have no file: %v", err)
 	}
+	eventually(t, "the backup can be restored", func() bool {
+		return command(t, nil, "backup", "status", "--from", backup, "--max-age", "0").Code == 0
+	})
 	p.terminate(t)
 }
 
