@@ -1,6 +1,7 @@
 package continuous_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -193,24 +194,125 @@ func TestABackupThatIsEncryptedFromNowOnCanBeRestored(t *testing.T) {
 	}
 }
 
-func TestATargetThatWasEmptiedGetsEverythingAgain(t *testing.T) {
+// unmount takes the disk of the backup away, until the function is called that it returns. What is left is the
+// folder that the disk was mounted on, with what was written into it before.
+func (w *world) unmount(t *testing.T) (mount func()) {
+	t.Helper()
+	place := w.target.String()
+	under := place + ".under"
+	if err := errors.Join(os.Rename(place, place+".disk"), os.MkdirAll(under, 0o700), os.Rename(under, place)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(place, 0o700), os.Rename(place, under), os.Rename(place+".disk", place)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// isEmpty reports whether a folder has nothing, or is not there.
+func isEmpty(dir string) bool {
+	list, _ := os.ReadDir(dir)
+	return len(list) == 0
+}
+
+func TestABackupWhoseDiskIsNotMountedFailsUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	for name, isThere := range map[string]bool{"an empty folder": true, "no folder": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.base(t)
+			mount := w.unmount(t)
+			if !isThere {
+				if err := os.Remove(w.target.String()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.write(t, 1)
+			if err := w.Cut(); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if err := w.Upload(t.Context()); err == nil || !strings.Contains(err.Error(), "mount its disk again") {
+					t.Errorf("%v", err)
+				}
+				if err := w.MakeBase(t.Context()); err == nil || !strings.Contains(err.Error(), "mount its disk again") {
+					t.Errorf("a base: %v", err)
+				}
+			}
+			if !isEmpty(w.target.String()) {
+				t.Error("something was written beside the disk")
+			}
+			mount()
+			w.ship(t)
+			if !w.Status().IsGood(time.Now(), time.Minute) {
+				t.Errorf("a new base is needed: %+v", w.Status())
+			}
+			w.same(t)
+		})
+	}
+}
+
+// The store is on the disk that has the missing folder then.
+func TestAServerDoesNotMakeTheFolderAgainThatItHasWrittenTo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.base(t)
+	w.stop(t)
+	if err := os.RemoveAll(w.target.String()); err != nil {
+		t.Fatal(err)
+	}
+	w.start(t)
+	for range 2 {
+		if err := w.Upload(t.Context()); err == nil || !strings.Contains(err.Error(), "mount its disk again") {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := os.Stat(w.target.String()); err == nil {
+		t.Error("the folder was made")
+	}
+	// Whoever has deleted it on purpose makes the folder.
+	if err := os.Mkdir(w.target.String(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.base(t)
+	w.same(t)
+}
+
+func TestATargetThatWasEmptiedGetsEverythingAgainAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 1)
 	w.base(t)
-	if err := os.RemoveAll(w.target.String()); err != nil {
-		t.Fatal(err)
+	w.stop(t)
+	mount := w.unmount(t)
+	w.start(t)
+	w.write(t, 1)
+	w.base(t)
+	if !strings.Contains(w.log.String(), "is its disk mounted?") {
+		t.Errorf("it does not warn: %s", w.log)
 	}
+	w.same(t)
+
+	// If it was not mounted by mistake, the earlier backup goes on.
+	mount()
 	w.write(t, 1)
 	stop := w.run(t)
 	defer stop()
-	eventually(t, "there is a base again", func() bool {
-		seen, err := continuous.Look(t.Context(), w.target)
-		return err == nil && seen.Bases == 1 && w.Status().IsGood(time.Now(), time.Minute)
+	last := time.Now()
+	eventually(t, "the earlier backup goes on", func() bool {
+		return w.Status().Safe.After(last) && w.Status().Failure == "" && w.Status().IsGood(time.Now(), time.Minute)
 	})
 	stop()
-	w.ship(t)
 	w.same(t)
+
+	// What was begun in its place is not gone on with.
+	w.unmount(t)
+	if err := w.Upload(t.Context()); err == nil {
+		t.Error("it goes on without the disk")
+	}
 }
 
 func TestABaseStaysThatLeadsOverAGap(t *testing.T) {

@@ -90,6 +90,9 @@ func (s *Shipper) makeBase(ctx context.Context) error {
 	if err := s.completeBase(ctx, path, copied, from, to); err != nil {
 		return fmt.Errorf("complete the base: %w", err)
 	}
+	if err := s.checkOwner(ctx); err != nil { // after minutes of copying
+		return err
+	}
 	if err := s.put(ctx, made); err != nil {
 		return err
 	}

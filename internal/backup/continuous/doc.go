@@ -45,7 +45,9 @@
 //     store was changed while no server ran: a new base.
 //   - An old copy of the data folder was put back, or two copies write to one target: owner.json has a token that only the one that
 //     wrote last knows. An old copy makes a new base; a server whose token was replaced stops shipping and says so.
-//   - The target was emptied or replaced: owner.json is gone, so everything begins anew.
+//   - The target was emptied, or its disk is not mounted: owner.json is gone. Nothing is written until it is back, so that the
+//     disk of the store does not take the place of the other. A server that starts begins anew, but does not make
+//     a folder that it had written to; if the earlier backup comes back then, it goes on with that one.
 //   - The target does not answer: segments wait in the queue. When they are larger than the database, they are dropped, and
 //     a base is made when the target answers.
 //   - The disk of the store is full: nothing is cut. What the log keeps is cut later; otherwise a new base.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -20,7 +21,8 @@ type owner struct {
 	Safe  time.Time `json:"safe"` // everything that was committed before is there
 }
 
-// tokens are what the owner of a target may have as its token: the last one, and the one that is being written.
+// tokens are what the owner of a target may have as its token: the last one, the one that is being written, and those of a
+// backup that was gone when this one began.
 type tokens struct {
 	Target string   `json:"target"`
 	Tokens []string `json:"tokens"`
@@ -40,10 +42,22 @@ func (s *Shipper) meet(ctx context.Context) error {
 	}
 	var known tokens
 	_ = getJSON(ctx, s.queue, tokensName, &known) // a file that is not there knows none
-	isOther := !isNew && (known.Target != s.Target.String() || !slices.Contains(known.Tokens, o.Token))
+	if known.Target != s.Target.String() {
+		known.Tokens = nil
+	}
+	isOther := !isNew && !slices.Contains(known.Tokens, o.Token)
 	s.mu.Lock()
-	s.token = o.Token
+	s.token, s.earlier = o.Token, nil
+	if isNew { // else what was begun in the place of this backup is not gone on with
+		s.earlier = slices.DeleteFunc(known.Tokens, func(t string) bool { return t == "" || t == s.next })
+	}
+	isLost := len(s.earlier) > 0
 	s.mu.Unlock()
+	if to, ok := s.Target.(folder); ok && isNew {
+		if err := makeRoot(to, isLost); err != nil {
+			return err
+		}
+	}
 	if isOther {
 		// The numbers that were cut so far may be those of somebody else. They are dropped before the target says that it is ours.
 		if err := s.dropQueue(ctx); err != nil {
@@ -52,6 +66,9 @@ func (s *Shipper) meet(ctx context.Context) error {
 	}
 	if err := s.own(ctx); err != nil {
 		return err
+	}
+	if isLost {
+		s.Log.Warn("the backup that this server has written is gone, and a new one begins: is its disk mounted?", "target", s.Target.String())
 	}
 	all, err := list(ctx, s.Target)
 	if err != nil {
@@ -92,6 +109,18 @@ func (s *Shipper) meet(ctx context.Context) error {
 	return nil
 }
 
+// makeRoot makes the folder of a backup the first time. Later a folder that is missing is on a disk that is not mounted, and
+// a new one would be on the disk of the store.
+func makeRoot(to folder, isLost bool) error {
+	if !isLost {
+		return os.MkdirAll(string(to), 0o700)
+	}
+	if _, err := os.Stat(string(to)); err != nil {
+		return fmt.Errorf("%s: %w: %w", to, errLost, err)
+	}
+	return nil
+}
+
 // dropQueue forgets what was cut, because the target was written by another copy of this store.
 func (s *Shipper) dropQueue(ctx context.Context) error {
 	s.Log.Warn("the backup was written by another copy of this store, or this one has written elsewhere, so it needs a new base")
@@ -110,11 +139,13 @@ func (s *Shipper) checkChain(all []segment, to ltx.TXID) {
 }
 
 var (
-	errLost    = errors.New("the backup is gone, and begins anew")
-	errUsurped = errors.New("another server with a copy of this store writes there: stop it, or give each a place of its own, and start this one again")
+	errLost = errors.New("the backup that this server has written there is gone: mount its disk again, and it goes on; " +
+		"if it was emptied on purpose, see that the folder exists and start the server again, which begins a new backup")
+	errReturned = errors.New("the earlier backup is there again, and goes on")
+	errUsurped  = errors.New("another server with a copy of this store writes there: stop it, or give each a place of its own, and start this one again")
 )
 
-// checkOwner finds that the target was emptied or replaced, or that another copy of the store writes there.
+// checkOwner finds that the target was emptied or is not mounted, or that another copy of the store writes there.
 func (s *Shipper) checkOwner(ctx context.Context) error {
 	var o owner
 	err := getJSON(ctx, s.Target, ownerName, &o)
@@ -127,6 +158,8 @@ func (s *Shipper) checkOwner(ctx context.Context) error {
 		return fmt.Errorf("read %s in %s: %w", ownerName, s.Target, err)
 	case o.ID != s.id:
 		return errOther(s.Target)
+	case slices.Contains(s.earlier, o.Token):
+		return fmt.Errorf("%s: %w", s.Target, errReturned)
 	case o.Token != s.token && (s.next == "" || o.Token != s.next):
 		return fmt.Errorf("%s: %w", s.Target, errUsurped)
 	}
@@ -144,7 +177,7 @@ func (s *Shipper) own(ctx context.Context) error {
 	if !s.status.Broken {
 		o.Safe = s.status.Safe.UTC()
 	}
-	known := tokens{s.Target.String(), []string{s.token, s.next}}
+	known := tokens{s.Target.String(), append([]string{s.token, s.next}, s.earlier...)}
 	s.mu.Unlock()
 	if err := s.putJSON(ctx, s.queue, tokensName, known); err != nil {
 		return err

@@ -84,6 +84,7 @@ type Shipper struct {
 	landed   map[string]bool // names in the target
 	token    string          // what owner.json says
 	next     string          // what it says once it is written; empty in between
+	earlier  []string        // what it says if the backup comes back that was gone when this one began
 	status   Status
 	failures map[string]failure // by step
 }
@@ -117,14 +118,17 @@ func Start(c Config) (*Shipper, error) {
 	if to, ok := c.Target.(folder); ok && isInside(string(to), c.Dir) {
 		return nil, errors.New("the backup is in the data folder, and would be lost with it: choose another folder or an object store")
 	}
-	if err := s.readID(); err != nil {
+	err := os.MkdirAll(string(s.queue), 0o700)
+	if err == nil {
+		err = s.readID()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("prepare the queue of the backup: %w", err)
 	}
 	s.at.Store(&sqlite.Position{})
 	// The writer calls this while others wait, so that no page is lost with the log.
 	s.cutting.Lock()
 	defer s.cutting.Unlock()
-	var err error
 	s.wal, err = c.Store.OpenLog(&s.at, func() { s.failed("cut", s.cut()) }, s.noteRenewal)
 	if err != nil {
 		return nil, err

@@ -50,8 +50,11 @@ func (f folder) String() string { return string(f) }
 
 func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
 
-// Put implements Target.
+// Put implements Target. It does not make the folder itself, which may be on a disk that is not mounted.
 func (f folder) Put(_ context.Context, name string, from io.Reader, _ int64) error {
+	if _, err := os.Stat(string(f)); err != nil {
+		return err
+	}
 	err := writeFile(f.path(name), func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err

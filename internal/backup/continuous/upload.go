@@ -51,7 +51,7 @@ func (s *Shipper) upload(ctx context.Context) error {
 		return err
 	}
 	if err := s.checkOwner(ctx); err != nil {
-		s.known = s.known && !errors.Is(err, errLost)
+		s.known = s.known && !errors.Is(err, errReturned)
 		return err
 	}
 	for _, q := range s.waiting(queued) {
@@ -74,6 +74,10 @@ func (s *Shipper) upload(ctx context.Context) error {
 	}
 	s.tidyQueue(queued)
 	if status := s.Status(); !now.Before(s.nextOwn) || s.told != (!status.Broken && !status.Safe.IsZero()) {
+		// It may be gone since it was looked for above, and must not be made again.
+		if err := s.checkOwner(ctx); err != nil {
+			return err
+		}
 		if err := s.own(ctx); err != nil {
 			return err
 		}
