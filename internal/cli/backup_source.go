@@ -65,8 +65,9 @@ func newBackupStatus(t Terminal) *cobra.Command {
 complete, which the server says every minute. It only lists the objects;
 'bursar backup verify' restores them.
 
-It exits with 1 if there is nothing to restore, if a segment is missing, or if
-the backup is not complete up to --max-age before now.`,
+It exits with 1 if there is nothing to restore, if a segment is missing, if
+the last verification failed, or if the backup is not complete up to --max-age
+before now.`,
 		Example: `  bursar backup status --from /mnt/backup/bursar
   bursar backup status --from s3://backups/bursar --max-age 10m`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -90,6 +91,8 @@ the backup is not complete up to --max-age before now.`,
 				return fmt.Errorf("%s has no base yet, so nothing can be restored", o.Target)
 			case o.Missing != "":
 				return fmt.Errorf("the newest state cannot be restored: %s", o.Missing)
+			case o.Verified != nil && o.Verified.Error != "":
+				return fmt.Errorf("the last verification failed: %s", term.Printable(o.Verified.Error))
 			case maxAge > 0 && time.Since(o.Safe) > maxAge:
 				return fmt.Errorf("the backup is older than %s", maxAge)
 			}

@@ -34,7 +34,7 @@
 //   - Numbers are only continued by whoever knows that no page is missing: commits are counted, and the index of
 //     the log has a count of its own. If they differ, a number is left out, so that no restore goes over the gap,
 //     and a new base is made.
-//   - An object is there whole or not at all, and no object is written twice with another content.
+//   - An object is there whole or not at all, and no object is written twice with other pages.
 //
 // # Failures
 //
@@ -51,7 +51,8 @@
 //   - The target does not answer: segments wait in the queue. When they are larger than the database, they are dropped, and
 //     a base is made when the target answers.
 //   - The disk of the store is full: nothing is cut. What the log keeps is cut later; otherwise a new base.
-//   - A segment is missing or damaged: restore names it, leaves nothing behind, and can restore earlier moments.
+//   - A segment is missing or damaged: restore names it, leaves nothing behind, and can restore earlier moments. The server
+//     makes a new base when it misses one, and when verified.json names a damaged one that the newest base needs or is.
 //
 // # A base
 //

@@ -256,6 +256,74 @@ func TestAVerificationTellsWhetherTheBackupIsGood(t *testing.T) {
 	}
 }
 
+// damage flips a bit of the newest object with a prefix, and returns its name.
+func (w *world) damage(t *testing.T, prefix string) string {
+	t.Helper()
+	objects, err := w.target.List(t.Context(), prefix)
+	if err != nil || len(objects) == 0 {
+		t.Fatal(objects, err)
+	}
+	name := objects[len(objects)-1].Name
+	file := filepath.Join(w.target.String(), name)
+	text, err := os.ReadFile(file)
+	if err == nil {
+		text[len(text)/2] ^= 1
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestDamageThatAVerificationFindsGetsANewBase(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"ltx/0/", "ltx/9/"} {
+		t.Run(prefix, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n := servertest.Start(t, w.store, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
+			n.EventfulTenant(t)
+			n.SequenceAudit(t)
+			w.base(t)
+			w.write(t, 1)
+			w.ship(t)
+			verify := func() error {
+				_, err := continuous.Verify(t.Context(), continuous.Source{Target: w.target}, n.Server.AuditSigner().Key(), filepath.Join(t.TempDir(), "store"), nil)
+				return err
+			}
+			name := w.damage(t, prefix)
+			if err := verify(); err == nil || !strings.Contains(err.Error(), name+" is damaged") {
+				t.Fatal(err)
+			}
+			again := func() {
+				t.Helper()
+				w.Shipper = w.beside(t) // which looks at the result at once
+				if err := w.Upload(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again()
+			if !w.Status().Broken {
+				t.Error("no new base is made")
+			}
+			w.ship(t)
+			if seen, err := continuous.Look(t.Context(), w.target); err != nil || !seen.Safe.IsZero() {
+				t.Errorf("it claims to be complete until %s, %v", seen.Safe, err)
+			}
+			w.write(t, 1)
+			w.base(t)
+			again()
+			if w.Status().Broken {
+				t.Error("there are two new bases for one damage")
+			}
+			if err := verify(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // changeAuditRow does what only somebody with the file can do.
 func changeAuditRow(t *testing.T, d *db.DB) {
 	t.Helper()

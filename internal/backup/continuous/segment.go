@@ -132,7 +132,7 @@ type reader struct {
 var ErrSealed = errors.New("the backup is encrypted")
 
 // open returns the text of a segment.
-func (r *reader) open(ctx context.Context, s segment) (io.ReadCloser, error) {
+func (r *reader) open(ctx context.Context, s segment) (*text, error) {
 	object, err := r.target.Get(ctx, s.name())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("segment %s is missing: %w", s.name(), err)
@@ -140,17 +140,55 @@ func (r *reader) open(ctx context.Context, s segment) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read segment %s: %w", s.name(), err)
 	}
-	text := io.Reader(bufio.NewReaderSize(object, 1<<18))
-	if s.sealed {
-		if text, err = age.Decrypt(text, r.identities...); err != nil {
-			return nil, errors.Join(fmt.Errorf("decrypt segment %s: %w", s.name(), err), object.Close())
-		}
-		text = bufio.NewReaderSize(text, 1<<16) // age reads pieces of 64 KiB, and the decoder a few bytes at a time
+	source := &source{ReadCloser: object}
+	t := &text{bufio.NewReaderSize(source, 1<<18), s, source}
+	if !s.sealed {
+		return t, nil
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{text, object}, nil
+	sealed, err := age.Decrypt(t.Reader, r.identities...)
+	if err != nil {
+		if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) {
+			err = fmt.Errorf("decrypt segment %s: %w", s.name(), err)
+		} else {
+			err = t.fault(err)
+		}
+		return nil, errors.Join(err, object.Close())
+	}
+	t.Reader = bufio.NewReaderSize(sealed, 1<<16) // age reads pieces of 64 KiB, and the decoder a few bytes at a time
+	return t, nil
+}
+
+// text is what a segment says.
+type text struct {
+	io.Reader
+	segment segment
+	source  *source
+}
+
+// Close implements io.Closer.
+func (t *text) Close() error { return t.source.Close() }
+
+// fault says that a text makes no sense because it is damaged, unless it could not be read.
+func (t *text) fault(err error) error {
+	if t.source.failed != nil {
+		return fmt.Errorf("read segment %s: %w", t.segment.name(), t.source.failed)
+	}
+	return &DamagedError{t.segment, err}
+}
+
+// source remembers that an object could not be read.
+type source struct {
+	io.ReadCloser
+	failed error
+}
+
+// Read implements io.Reader.
+func (s *source) Read(to []byte) (int, error) {
+	n, err := s.ReadCloser.Read(to)
+	if err != nil && err != io.EOF {
+		s.failed = err
+	}
+	return n, err
 }
 
 // time returns when the last commit of a segment was written.
@@ -162,7 +200,7 @@ func (r *reader) time(ctx context.Context, s segment) (time.Time, error) {
 	defer text.Close()
 	header, _, err := ltx.PeekHeader(text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("segment %s is damaged: %w", s.name(), err)
+		return time.Time{}, text.fault(err)
 	}
 	return time.UnixMilli(header.Timestamp), nil
 }
@@ -183,11 +221,11 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 	d := ltx.NewDecoder(text)
 	d.SetRetainPageIndex(false)
 	if err := d.DecodeHeader(); err != nil {
-		return 0, fmt.Errorf("segment %s is damaged: %w", s.name(), err)
+		return 0, text.fault(err)
 	}
 	h := d.Header()
 	if h.MinTXID != s.min || h.MaxTXID != s.max {
-		return 0, fmt.Errorf("segment %s is damaged: it says that it is %s-%s", s.name(), h.MinTXID, h.MaxTXID)
+		return 0, text.fault(fmt.Errorf("it says that it is %s-%s", h.MinTXID, h.MaxTXID))
 	}
 	var page ltx.PageHeader
 	data := make([]byte, h.PageSize)
@@ -197,7 +235,7 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 			break
 		}
 		if err != nil {
-			return n, fmt.Errorf("segment %s is damaged: %w", s.name(), err)
+			return n, text.fault(err)
 		}
 		if _, err := to.WriteAt(data, int64(page.Pgno-1)*int64(h.PageSize)); err != nil {
 			return n, fmt.Errorf("write the database: %w", err)
@@ -208,7 +246,7 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 		return n, err
 	}
 	if err := d.Close(); err != nil {
-		return n, fmt.Errorf("segment %s is damaged: %w", s.name(), err)
+		return n, text.fault(err)
 	}
 	if err := to.Truncate(int64(h.Commit) * int64(h.PageSize)); err != nil {
 		return n, fmt.Errorf("write the database: %w", err)
@@ -272,3 +310,15 @@ type GapError struct{ Missing ltx.TXID }
 func (e *GapError) Error() string {
 	return fmt.Sprintf("segment %s is missing", segment{min: e.Missing, max: e.Missing}.name())
 }
+
+// DamagedError is that an object is not what was stored.
+type DamagedError struct {
+	segment segment
+	reason  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("segment %s is damaged: %v", e.segment.name(), e.reason)
+}
+
+func (e *DamagedError) Unwrap() error { return e.reason }

@@ -79,6 +79,7 @@ type Shipper struct {
 	merged                       [bases]ltx.TXID      // by level: everything up to there is in a segment of it
 	times                        map[string]time.Time // of the segments in the queue
 	nextOwn, nextThin, nextMerge time.Time
+	repaired                     time.Time // when the verification was made whose damage was looked at
 
 	mu       sync.Mutex
 	landed   map[string]bool // names in the target

@@ -66,13 +66,19 @@ func (w *world) start(t testing.TB) {
 			_ = d.Close()
 		}
 	})
+	w.Shipper = w.beside(t)
+}
+
+// beside starts to ship a store that is open.
+func (w *world) beside(t testing.TB) *continuous.Shipper {
+	t.Helper()
 	w.log = &strings.Builder{}
 	ship, err := continuous.Start(continuous.Config{Store: w.db.Embedded(), Dir: w.store.Config.Dir, Target: w.target, Recipients: w.keys,
 		Log: slog.New(slog.NewTextHandler(w.log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Shipper = ship
+	return ship
 }
 
 // stop closes the store as a server does.

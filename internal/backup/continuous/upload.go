@@ -82,6 +82,7 @@ func (s *Shipper) upload(ctx context.Context) error {
 			return err
 		}
 		s.nextOwn = now.Add(ownEvery)
+		s.repair()
 	}
 	if !now.Before(s.nextThin) {
 		if err := s.thin(ctx, now); err != nil {
@@ -90,6 +91,31 @@ func (s *Shipper) upload(ctx context.Context) error {
 		s.nextThin = now.Add(thinEvery)
 	}
 	return nil
+}
+
+// repair has a new base made if a verification has found damage that the newest one does not make up for. Nobody reads the
+// objects otherwise, and the server may have no key that does.
+func (s *Shipper) repair() {
+	v := s.Status().Verified
+	if v.At.Equal(s.repaired) {
+		return
+	}
+	s.repaired = v.At // if nothing was written since, the new base has the name of the old one
+	var base segment
+	s.mu.Lock()
+	for name := range s.landed {
+		if o, ok := parseSegment(Object{Name: name}); ok && o.level == bases && o.max > base.max {
+			base = o
+		}
+	}
+	s.mu.Unlock()
+	for _, name := range v.Damaged {
+		if d, ok := parseSegment(Object{Name: name}); ok && (d.max > base.max || d == base) {
+			s.Log.Warn("the backup needs a new base", "reason", v.Error)
+			s.wantBase()
+			return
+		}
+	}
 }
 
 // waiting returns what the target does not have yet.

@@ -25,6 +25,8 @@ type Verified struct {
 	At     time.Time `json:"at"`     // when
 	Moment time.Time `json:"moment"` // of the last commit that was restored
 	Error  string    `json:"error,omitempty"`
+	// Damaged are the names of the objects that are to blame, which a server makes up for with a new base.
+	Damaged []string `json:"damaged,omitempty"`
 }
 
 // Report is what a verification has looked at.
@@ -49,6 +51,9 @@ func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	v := Verified{At: time.Now().UTC(), Moment: report.Moment}
 	if err != nil {
 		v.Error = err.Error()
+		if damaged := new(DamagedError); errors.As(err, &damaged) {
+			v.Damaged = []string{damaged.segment.name()}
+		}
 	}
 	text, jsonErr := json.Marshal(v)
 	if jsonErr == nil {
