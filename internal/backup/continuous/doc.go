@@ -51,7 +51,8 @@
 //   - The target does not answer: segments wait in the queue. When they are larger than the database, they are dropped, and
 //     a base is made when the target answers.
 //   - The disk of the store is full: nothing is cut. What the log keeps is cut later; otherwise a new base.
-//   - A segment is missing or damaged: restore names it, leaves nothing behind, and can restore earlier moments. The server
+//   - A segment is missing or damaged: restore takes others that have the same pages, such as those that it was merged from or an
+//     older base. If there are none, it names the segment, leaves nothing behind, and says up to when it can restore. The server
 //     makes a new base when it misses one, and when verified.json names a damaged one that the newest base needs or is.
 //
 // # A base

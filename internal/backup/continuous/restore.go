@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"filippo.io/age"
+	"github.com/superfly/ltx"
 
 	"bursar/internal/backup"
 	"bursar/internal/db"
@@ -31,14 +32,15 @@ type Source struct {
 	Identities []age.Identity
 }
 
-func (s Source) reader() *reader { return &reader{s.Target, s.Identities} }
+func (s Source) reader() *reader { return &reader{target: s.Target, identities: s.Identities} }
 
 // Restored is what a restore has done.
 type Restored struct {
 	backup.Restored
 	Moment   time.Time // of the last commit that is in the store
 	Segments int
-	Bytes    int64 // of the pages that were written
+	Bytes    int64    // of the pages that were written
+	Damaged  []string // names of objects that were of no use
 }
 
 // Restore makes the store as it was at a moment, in a folder that has none. The rails of the new store are
@@ -110,11 +112,10 @@ func unpack(ctx context.Context, from Source, dir string, m Moment, progress fun
 		return done, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	u := &unpacking{reader: from.reader(), all: all, file: file, progress: progress}
-	if m.Before != "" {
-		err = u.before(ctx, m.Before)
-	} else {
-		err = u.at(ctx, m.At)
+	u := &unpacking{reader: from.reader(), all: all, newest: newestOf(all), file: file, progress: progress}
+	err = u.restore(ctx, m)
+	for _, d := range u.damaged {
+		done.Damaged = append(done.Damaged, d.segment.name())
 	}
 	if err != nil {
 		return done, err
@@ -130,6 +131,8 @@ func unpack(ctx context.Context, from Source, dir string, m Moment, progress fun
 type unpacking struct {
 	*reader
 	all      []segment
+	newest   segment
+	damaged  []*DamagedError // what was found, and is in all no more
 	file     *os.File
 	progress func(bytes int64)
 
@@ -138,21 +141,54 @@ type unpacking struct {
 	bytes    int64
 }
 
-// at writes the last state that is not after a time.
-func (u *unpacking) at(ctx context.Context, at time.Time) error {
-	points := u.points()
-	last := points[len(points)-1]
-	if !at.IsZero() {
+// restore writes the state of a moment. When it meets a damaged object it begins anew without it, since others may have the
+// same pages: those that it was merged from, those that were merged from it, or an older base.
+func (u *unpacking) restore(ctx context.Context, m Moment) error {
+	for {
 		var err error
-		if last, err = u.lastUntil(ctx, points, at); err != nil {
+		if m.Before != "" {
+			err = u.before(ctx, m.Before)
+		} else {
+			err = u.at(ctx, m.At)
+		}
+		var damaged *DamagedError
+		switch isDamage := errors.As(err, &damaged); {
+		case err == nil || len(u.damaged) == 0 && !isDamage:
+			return err
+		case !isDamage:
+			return fmt.Errorf("%w: %w", err, u.damaged[len(u.damaged)-1])
+		case slices.Contains(u.damaged, damaged):
+			return err // nothing makes up for it
+		}
+		u.damaged = append(u.damaged, damaged)
+		u.all = slices.DeleteFunc(u.all, func(s segment) bool { return s == damaged.segment })
+		u.last, u.segments, u.bytes = segment{}, 0, 0
+		if err := u.file.Truncate(0); err != nil {
 			return err
 		}
 	}
-	way, err := plan(u.all, last.max)
-	if err != nil {
-		return u.explain(ctx, err)
+}
+
+// at writes the last state that is not after a time.
+func (u *unpacking) at(ctx context.Context, at time.Time) error {
+	to := u.newest.max
+	if !at.IsZero() {
+		var err error
+		if to, err = u.lastUntil(ctx, at); err != nil {
+			return err
+		}
 	}
-	return u.write(ctx, way, u.file)
+	way, gap := plan(u.all, to)
+	// What is left after damage is tried before it is promised.
+	if gap == nil || len(u.damaged) > 0 {
+		if err := u.write(ctx, way, u.file); err != nil {
+			return err
+		}
+	}
+	if gap != nil && len(way) > 0 {
+		return u.explain(ctx, gap, way[len(way)-1])
+	}
+	return gap
 }
 
 // points returns a segment for each state that can be restored, in their order.
@@ -162,40 +198,67 @@ func (u *unpacking) points() []segment {
 	return slices.CompactFunc(points, func(a, b segment) bool { return a.max == b.max })
 }
 
-// lastUntil finds the last point that is not after a time. Times grow with numbers.
-func (u *unpacking) lastUntil(ctx context.Context, points []segment, at time.Time) (segment, error) {
+// lastUntil finds the number of the last state that is not after a time. Times grow with numbers.
+func (u *unpacking) lastUntil(ctx context.Context, at time.Time) (ltx.TXID, error) {
+	points := u.points()
+	if len(points) == 0 {
+		return u.newest.max, nil // damage has left none, which the plan tells
+	}
 	var failed error
+	var last time.Time
 	n := sort.Search(len(points), func(i int) bool {
 		t, err := u.time(ctx, points[i])
 		failed = errors.Join(failed, err)
-		return err != nil || t.After(at)
+		if err != nil || t.After(at) {
+			return true
+		}
+		last = t // those that are looked at and not after it come in their order
+		return false
 	})
 	if failed != nil {
-		return segment{}, failed
+		return 0, failed
 	}
 	if n == 0 {
 		first, err := u.time(ctx, points[0])
-		return segment{}, errors.Join(fmt.Errorf("the backup begins at %s", first.UTC().Format(time.RFC3339)), err)
+		return 0, errors.Join(fmt.Errorf("the backup begins at %s", first.UTC().Format(exactly)), err)
 	}
-	return points[n-1], nil
-}
-
-// explain tells up to when a backup can be restored from which a segment is missing.
-func (u *unpacking) explain(ctx context.Context, err error) error {
-	var gap *GapError
-	if !errors.As(err, &gap) {
-		return err
-	}
-	var before segment
-	for _, p := range u.points() {
-		if p.max < gap.Missing {
-			before = p
+	to := points[n-1].max
+	// A damaged one from between this and the next may be from before the time as well.
+	for _, d := range u.damaged {
+		if s := d.segment; s.max > to && (n == len(points) || s.max < points[n].max) && last.Before(at) {
+			return s.max, nil
 		}
 	}
-	if at, timeErr := u.time(ctx, before); timeErr == nil {
-		return fmt.Errorf("%w: what was written after %s cannot be restored without it; --at takes an earlier time", err, at.UTC().Format(time.RFC3339))
+	return to, nil
+}
+
+// exactly is a time as segments have it, so that --at finds the same one.
+const exactly = "2006-01-02T15:04:05.000Z07:00"
+
+// explain tells up to when a backup can be restored from which a segment is missing, or in which it is damaged.
+func (u *unpacking) explain(ctx context.Context, err error, last segment) error {
+	at, timeErr := u.time(ctx, last)
+	if timeErr != nil {
+		return timeErr
 	}
-	return err
+	if d := u.blame(err); d != nil {
+		err = d
+	}
+	return fmt.Errorf("%w: what was written after %s cannot be restored without it; --at takes that time, or an earlier one", err, at.UTC().Format(exactly))
+}
+
+// blame returns the damaged object that has what is missing, or nil.
+func (u *unpacking) blame(err error) *DamagedError {
+	var gap *GapError
+	if !errors.As(err, &gap) {
+		return nil
+	}
+	for _, d := range slices.Backward(u.damaged) { // the shortest is found last
+		if d.segment.min <= gap.Missing && gap.Missing <= d.segment.max {
+			return d
+		}
+	}
+	return nil
 }
 
 // write writes segments into a database.
@@ -224,8 +287,8 @@ func (u *unpacking) before(ctx context.Context, id string) error {
 	made := time.UnixMilli(db.IDTime("aud", id)).Add(-clockStep)
 	var way []segment
 	points := u.points()
-	if point, err := u.lastUntil(ctx, points, made); err == nil {
-		way, _ = plan(u.all, point.max)
+	if to, err := u.lastUntil(ctx, made); err == nil {
+		way, _ = plan(u.all, to)
 	}
 	if way == nil { // there is none from before, so begin with the first base
 		i := slices.IndexFunc(points, func(p segment) bool { _, err := plan(u.all, p.max); return err == nil })
@@ -244,19 +307,25 @@ func (u *unpacking) before(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	var stuck error // a gap that no base leads over yet
 	for _, p := range points {
 		if p.max <= u.last.max {
 			continue
 		}
 		was := *u
-		way, err := follow(u.all, u.last.max, p.max)
-		if err != nil {
+		way, gap := follow(u.all, u.last.max, p.max)
+		if gap != nil {
 			// A base that came later leads on.
 			if way, err = plan(u.all, p.max); err != nil {
+				stuck = gap
 				continue
 			}
+			stuck = nil
 			if found, err = u.again(ctx, way, packed); err != nil {
 				return err
+			}
+			if found && u.blame(gap) != nil {
+				return u.explain(ctx, gap, was.last)
 			}
 			if found {
 				way, err := plan(u.all, was.last.max)
@@ -283,6 +352,9 @@ func (u *unpacking) before(ctx context.Context, id string) error {
 			u.last = was.last
 			return undo.revert()
 		}
+	}
+	if stuck != nil {
+		return u.explain(ctx, stuck, u.last)
 	}
 	return fmt.Errorf("the backup does not have %s", id)
 }

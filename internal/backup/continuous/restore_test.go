@@ -2,12 +2,17 @@ package continuous_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"filippo.io/age"
 
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
@@ -162,19 +167,135 @@ func TestARestoreNamesTheSegmentThatIsMissingOrDamaged(t *testing.T) {
 		if err := change(); err != nil {
 			t.Fatal(err)
 		}
-		dir := filepath.Join(t.TempDir(), "restored")
-		_, err := continuous.Restore(t.Context(), db.Caller{}, continuous.Source{Target: w.target}, dir, continuous.Moment{}, nil)
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", how, err)
-		}
-		if list, err := os.ReadDir(dir); err == nil && len(list) > 1 { // the lock
-			t.Errorf("%s: left %v", how, list)
+		for what, m := range map[string]continuous.Moment{"newest": {}, "at": {At: time.Now()}, "before": {Before: newestEntry(t, w.db)}} {
+			dir := filepath.Join(t.TempDir(), "restored")
+			_, err := continuous.Restore(t.Context(), db.Caller{}, continuous.Source{Target: w.target}, dir, m, nil)
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s, %s: %v", how, what, err)
+			}
+			if list, err := os.ReadDir(dir); err == nil && len(list) > 1 { // the lock
+				t.Errorf("%s, %s: left %v", how, what, list)
+			}
+			// It says until when one can restore, and that is true.
+			said := regexp.MustCompile(`after (\S+) cannot be restored`).FindStringSubmatch(fmt.Sprint(err))
+			if said == nil {
+				t.Errorf("%s, %s: %v", how, what, err)
+				continue
+			}
+			at, err := time.Parse(time.RFC3339, said[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			place := restored(t, continuous.Source{Target: w.target}, continuous.Moment{At: at})
+			if n := entries(t, place.Config.Dir, "row"); n != 2 {
+				t.Errorf("%s, %s: %d rows", how, what, n)
+			}
 		}
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.same(t)
+}
+
+func TestDamageAfterTheMomentOfARestoreDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.base(t)
+	write(t, w.db, "counted")
+	w.ship(t)
+	at := passMillisecond()
+	for range 6 {
+		write(t, w.db, "counted")
+		w.ship(t)
+	}
+	objects, err := w.target.List(t.Context(), "ltx/0/")
+	if err != nil || len(objects) < 7 {
+		t.Fatal(objects, err)
+	}
+	for _, o := range objects[len(objects)-5:] {
+		if err := os.WriteFile(filepath.Join(w.target.String(), o.Name), []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place := restored(t, continuous.Source{Target: w.target}, continuous.Moment{At: at})
+	if n := entries(t, place.Config.Dir, "counted"); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestOtherObjectsMakeUpForADamagedOne(t *testing.T) {
+	t.Parallel()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for form, keys := range map[string][]age.Recipient{"in clear": nil, "encrypted": {key.Recipient()}} {
+		for _, prefix := range []string{"ltx/1/", "ltx/9/"} {
+			t.Run(form+" "+prefix, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, keys...)
+				w.base(t)
+				w.write(t, 1)
+				w.ship(t)
+				if prefix == "ltx/9/" {
+					w.base(t)
+				}
+				for range 3 {
+					w.write(t, 1)
+					w.ship(t)
+				}
+				last := newestEntry(t, w.db)
+				if prefix == "ltx/1/" {
+					if err := w.Merge(t.Context(), time.Now().Add(2*time.Minute)); err != nil {
+						t.Fatal(err)
+					}
+					w.ship(t)
+				}
+				name := w.damage(t, prefix)
+				from := continuous.Source{Target: w.target}
+				if keys != nil {
+					from.Identities = []age.Identity{key}
+				}
+				for _, m := range []continuous.Moment{{}, {At: time.Now()}} {
+					w.sameAs(t, restored(t, from, m))
+				}
+				place := restored(t, from, continuous.Moment{Before: last})
+				if n := entries(t, place.Config.Dir, "row"); n != 3 {
+					t.Errorf("%d rows before the last entry", n)
+				}
+				done, err := continuous.Unpack(t.Context(), from, t.TempDir(), continuous.Moment{})
+				if err != nil || !slices.Equal(done.Damaged, []string{name}) {
+					t.Errorf("%v, %v", done.Damaged, err)
+				}
+			})
+		}
+	}
+}
+
+func TestARestoreNamesTheOnlyBaseIfItIsDamaged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write(t, 1)
+	w.base(t)
+	if err := os.RemoveAll(filepath.Join(w.target.String(), "ltx", "0")); err != nil {
+		t.Fatal(err)
+	}
+	name := w.damage(t, "ltx/9/")
+	check := func() {
+		t.Helper()
+		for _, m := range []continuous.Moment{{}, {At: time.Now()}, {Before: newestEntry(t, w.db)}} {
+			_, err := continuous.Unpack(t.Context(), continuous.Source{Target: w.target}, t.TempDir(), m)
+			if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "base") {
+				t.Errorf("%v", err)
+			}
+		}
+	}
+	check()
+	if err := os.WriteFile(filepath.Join(w.target.String(), name), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check()
 }
 
 func TestARestoredStoreHasNoSessionsAndSendsNothing(t *testing.T) {

@@ -126,6 +126,7 @@ func newestOf(all []segment) (newest segment) {
 type reader struct {
 	target     Target
 	identities []age.Identity
+	fits       bool // an identity has decrypted something
 }
 
 // ErrSealed is that a backup is encrypted and no key was given.
@@ -147,13 +148,14 @@ func (r *reader) open(ctx context.Context, s segment) (*text, error) {
 	}
 	sealed, err := age.Decrypt(t.Reader, r.identities...)
 	if err != nil {
-		if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) {
+		if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) && !r.fits {
 			err = fmt.Errorf("decrypt segment %s: %w", s.name(), err)
 		} else {
 			err = t.fault(err)
 		}
 		return nil, errors.Join(err, object.Close())
 	}
+	r.fits = true
 	t.Reader = bufio.NewReaderSize(sealed, 1<<16) // age reads pieces of 64 KiB, and the decoder a few bytes at a time
 	return t, nil
 }

@@ -37,6 +37,7 @@ type Report struct {
 	AuditRows    int64     `json:"audit_rows"`
 	Transactions int64     `json:"transactions"`
 	Seconds      float64   `json:"seconds"`
+	Damaged      []string  `json:"damaged,omitempty"` // names of objects; others may have made up for them
 }
 
 // Verify restores the newest state of a backup into an empty folder, looks for damage, and computes the ledger and the
@@ -48,12 +49,9 @@ func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	if ctx.Err() != nil {
 		return report, err
 	}
-	v := Verified{At: time.Now().UTC(), Moment: report.Moment}
+	v := Verified{At: time.Now().UTC(), Moment: report.Moment, Damaged: report.Damaged}
 	if err != nil {
 		v.Error = err.Error()
-		if damaged := new(DamagedError); errors.As(err, &damaged) {
-			v.Damaged = []string{damaged.segment.name()}
-		}
 	}
 	text, jsonErr := json.Marshal(v)
 	if jsonErr == nil {
@@ -67,6 +65,7 @@ func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 
 func verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (report Report, err error) {
 	done, err := unpack(ctx, from, scratch, Moment{}, progress)
+	report.Damaged = done.Damaged
 	if err != nil {
 		return report, err
 	}
@@ -94,6 +93,9 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	report.AuditRows = log.Rows
 	if len(log.Failures) > 0 {
 		return report, fmt.Errorf("the audit log does not verify: %s", log.Failures[0])
+	}
+	if len(report.Damaged) > 0 { // the next damage may be in what made up for it
+		return report, fmt.Errorf("segment %s is damaged, though everything can be restored without it", report.Damaged[0])
 	}
 	return report, nil
 }
