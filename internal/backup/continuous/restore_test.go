@@ -16,6 +16,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
+	"bursar/internal/auditproof"
 	"bursar/internal/backup/continuous"
 	"bursar/internal/db"
 	"bursar/internal/mail"
@@ -374,6 +375,51 @@ func TestAVerificationTellsWhetherTheBackupIsGood(t *testing.T) {
 	}
 	if seen, err = continuous.Look(t.Context(), w.target); err != nil || seen.Verified.Error == "" {
 		t.Errorf("%+v, %v", seen.Verified, err)
+	}
+}
+
+func TestAVerificationLeavesNoResultIfItsMachineOrKeysAreAtFault(t *testing.T) {
+	t.Parallel()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	auditKey := func(w *world) *auditproof.Key {
+		n := servertest.Start(t, w.store, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
+		n.EventfulTenant(t)
+		n.SequenceAudit(t)
+		return n.Server.AuditSigner().Key()
+	}
+	w := newWorld(t, key.Recipient())
+	signs, other := auditKey(w), auditKey(newWorld(t))
+	w.base(t)
+	blocked := filepath.Join(t.TempDir(), "blocked")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, fault := range map[string]struct {
+		identities []age.Identity
+		key        *auditproof.Key
+		scratch    string
+	}{
+		"no identity":           {nil, signs, t.TempDir()},
+		"another identity":      {[]age.Identity{stranger}, signs, t.TempDir()},
+		"another audit key":     {[]age.Identity{key}, other, t.TempDir()},
+		"no room for the store": {[]age.Identity{key}, signs, blocked},
+	} {
+		if _, err := continuous.Verify(t.Context(), continuous.Source{Target: w.target, Identities: fault.identities}, fault.key, filepath.Join(fault.scratch, "store"), nil); err == nil {
+			t.Errorf("%s: it verifies", name)
+		}
+		if seen, err := continuous.Look(t.Context(), w.target); err != nil || seen.Verified != nil {
+			t.Errorf("%s: it left %+v, %v", name, seen.Verified, err)
+		}
+	}
+	if _, err := continuous.Verify(t.Context(), continuous.Source{Target: w.target, Identities: []age.Identity{key}}, signs, filepath.Join(t.TempDir(), "store"), nil); err != nil {
+		t.Error(err)
 	}
 }
 

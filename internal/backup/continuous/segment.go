@@ -256,6 +256,8 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 	return n, nil
 }
 
+var errNoBase = errors.New("there is no base")
+
 // plan finds the segments that make the store as it was after a commit: the last base before it, and the
 // fewest segments from there.
 func plan(all []segment, to ltx.TXID) ([]segment, error) {
@@ -267,7 +269,7 @@ func plan(all []segment, to ltx.TXID) ([]segment, error) {
 		}
 	}
 	if way == nil {
-		return nil, fmt.Errorf("there is no base before commit %s, so nothing can be restored", to)
+		return nil, fmt.Errorf("%w before commit %s, so nothing can be restored", errNoBase, to)
 	}
 	rest, err := follow(all, at, to)
 	return append(way, rest...), err

@@ -41,12 +41,13 @@ type Report struct {
 }
 
 // Verify restores the newest state of a backup into an empty folder, looks for damage, and computes the ledger and the
-// audit log anew. It leaves the result in the target, where servers find it.
+// audit log anew. It leaves the result in the target, where servers find it, unless the fault is with the machine or the
+// keys of the caller, which say nothing about the backup.
 func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (Report, error) {
 	began := time.Now()
 	report, err := verify(ctx, from, key, scratch, progress)
 	report.Seconds = time.Since(began).Seconds()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || err != nil && !isFinding(err) {
 		return report, err
 	}
 	v := Verified{At: time.Now().UTC(), Moment: report.Moment, Damaged: report.Damaged}
@@ -63,6 +64,17 @@ func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	return report, err
 }
 
+// finding is something wrong with what was restored.
+type finding struct{ error }
+
+// isFinding reports whether an error says that the backup is bad.
+func isFinding(err error) bool {
+	var found finding
+	var gap *GapError
+	var damaged *DamagedError
+	return errors.As(err, &found) || errors.As(err, &gap) || errors.As(err, &damaged) || errors.Is(err, errNoBase)
+}
+
 func verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (report Report, err error) {
 	done, err := unpack(ctx, from, scratch, Moment{}, progress)
 	report.Damaged = done.Damaged
@@ -70,8 +82,10 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 		return report, err
 	}
 	report.Moment, report.Segments, report.Bytes = done.Moment.UTC(), done.Segments, done.Bytes
-	if err := sqlite.Check(ctx, filepath.Join(scratch, sqlite.FileName)); err != nil {
+	if err := sqlite.Check(ctx, filepath.Join(scratch, sqlite.FileName)); sqlite.IsDiskFault(err) {
 		return report, err
+	} else if err != nil {
+		return report, finding{err}
 	}
 	d, err := db.Open(ctx, db.Config{Dir: scratch, Alone: true})
 	if err != nil {
@@ -84,7 +98,7 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	}
 	report.Transactions = money.Transactions
 	if len(money.Mismatches) > 0 {
-		return report, fmt.Errorf("the ledger does not verify: %s", money.Mismatches[0])
+		return report, finding{fmt.Errorf("the ledger does not verify: %s", money.Mismatches[0])}
 	}
 	log, err := auditlog.VerifyStore(ctx, d, key, nil)
 	if err != nil {
@@ -92,10 +106,10 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	}
 	report.AuditRows = log.Rows
 	if len(log.Failures) > 0 {
-		return report, fmt.Errorf("the audit log does not verify: %s", log.Failures[0])
+		return report, finding{fmt.Errorf("the audit log does not verify: %s", log.Failures[0])}
 	}
 	if len(report.Damaged) > 0 { // the next damage may be in what made up for it
-		return report, fmt.Errorf("segment %s is damaged, though everything can be restored without it", report.Damaged[0])
+		return report, finding{fmt.Errorf("segment %s is damaged, though everything can be restored without it", report.Damaged[0])}
 	}
 	return report, nil
 }

@@ -47,6 +47,11 @@ func Check(ctx context.Context, path string) error {
 	})
 }
 
+// IsDiskFault reports whether the machine, and not what a file says, is why a database cannot be read or written.
+func IsDiskFault(err error) bool {
+	return errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.CANTOPEN)
+}
+
 // HasAuditRow reports whether a database file that nobody has open has a row of the audit log.
 func HasAuditRow(ctx context.Context, path string, id [16]byte) (found bool, err error) {
 	err = look(ctx, path, func(c *conn) error {
