@@ -8,10 +8,16 @@
 // announced and not booked. The system has one account of each other kind for each currency and
 // mode, made when it is first needed, with the bucket available alone:
 //
-//	bank      what the banks hold for us, as the other side of it: never above zero
+//	bank      what the banks hold for us, as the other side of it: below zero, as a rule
 //	clearing  what left an account and no statement of the bank has shown yet: never below zero
 //	fees      what was charged: never below zero
 //	suspense  what a statement shows and nobody can explain
+//
+// What a bank's statement shows has happened, so suspense takes it whatever the bank's balance: a
+// charge may be paid from money that the operator keeps at the bank and never booked, and then the bank
+// is above zero. A constraint against that would say nothing but where it refuses the truth: all
+// accounts sum to zero, and customers, clearing and fees are never below it, so the bank is never above
+// minus suspense.
 //
 // An account is sandbox or live for ever, and no transaction has accounts of both. An active account
 // does everything. A frozen one pays nothing: it receives, and what was promised before it was
@@ -36,7 +42,7 @@
 //   - The amounts of a transaction sum to zero, in one currency and one mode.
 //   - A bucket of an account is the sum of its postings, and the balance of its last one.
 //   - Postings of an account are numbered from 1 without gaps, and their times never go back.
-//   - No bucket of a customer is ever below zero, and system accounts keep to their sides: CHECK
+//   - No bucket of a customer is ever below zero, nor are clearing and fees: CHECK
 //     constraints say so, whoever writes. Triggers keep transactions and postings from being
 //     changed or deleted: a correction is a new transaction.
 //   - Post is the only function that writes postings.

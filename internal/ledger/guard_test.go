@@ -22,7 +22,7 @@ func TestConstraintsHoldWhoeverWrites(t *testing.T) {
 			"reserved below zero":      `UPDATE ledger_account SET reserved = reserved - 31 WHERE kind = 'customer'`,
 			"pending below zero":       `UPDATE ledger_account SET pending = -1 WHERE kind = 'customer'`,
 			"more than any sum":        `UPDATE ledger_account SET available = 1000000000000000001 WHERE kind = 'customer'`,
-			"the bank above zero":      `UPDATE ledger_account SET available = 1 WHERE kind = 'bank'`,
+			"the bank above any sum":   `UPDATE ledger_account SET available = 1000000000000000001 WHERE kind = 'bank'`,
 			"clearing below zero":      `UPDATE ledger_account SET available = available - 11 WHERE kind = 'clearing'`,
 			"the bank reserves":        `UPDATE ledger_account SET reserved = 1 WHERE kind = 'bank'`,
 			"closed with money":        `UPDATE ledger_account SET status = 'closed' WHERE kind = 'customer'`,

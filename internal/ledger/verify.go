@@ -245,9 +245,7 @@ func (a Account) sided(b Bucket, balance int64) bool {
 	switch {
 	case b != BucketAvailable:
 		return balance >= 0 && (a.Kind == Customer || balance == 0)
-	case a.Kind == Bank:
-		return balance <= 0
-	case a.Kind == Suspense:
+	case a.Kind == Bank || a.Kind == Suspense:
 		return true
 	}
 	return balance >= 0

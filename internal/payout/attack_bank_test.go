@@ -1,6 +1,7 @@
 package payout_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,8 @@ func TestANoticeThatCannotBeTakenKeepsNoOtherWaiting(t *testing.T) {
 		}
 		b.line.receive = func() []rail.Message { return []rail.Message{{ID: "file", Notices: notices}} }
 		for try := range uint64(2) {
-			if _, err := b.Turn(t.Context()); err == nil || !strings.Contains(err.Error(), "entry poison") {
+			_, err := b.Turn(t.Context())
+			if text := fmt.Sprint(err); !strings.Contains(text, "message file of simulator") || !strings.Contains(text, "leave it where it is") || !strings.Contains(text, "entry poison") {
 				t.Fatalf("it is told as %v", err)
 			}
 			b.is(first, "completed")

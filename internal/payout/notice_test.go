@@ -245,6 +245,25 @@ func TestWhatMatchesNothingGoesToSuspense(t *testing.T) {
 	})
 }
 
+// What the bank shows has happened, also if the books do not have that much: here all of it went to charges that
+// are paid from money of the operator. It must not keep a payment that was made from being known as made.
+func TestADebitOfMoreThanTheBooksHaveGoesToSuspense(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9011"))[0]
+		b.turn()
+		b.hear("statement 1", rail.Notice{Kind: rail.Unmatched, EntryID: "1", Amount: -100_000_000, Text: "charges"})
+		b.hear("statement 2", rail.Notice{Kind: rail.Unmatched, EntryID: "2", Amount: -1, Text: "charges"}, settled(id))
+		b.is(id, "completed")
+		if n := b.count(`SELECT available FROM ledger_account WHERE kind = 'suspense'`); n != -100_000_001 {
+			t.Errorf("%d in suspense", n)
+		}
+		if n := b.Untaken.Load(); n != 0 {
+			t.Errorf("%d notices were not taken", n)
+		}
+	})
+}
+
 // A payment that never came is known after all. It was not sent again, so it goes on.
 func TestWhatNeverCameMayComeLate(t *testing.T) {
 	for late, want := range map[rail.State]string{rail.Accepted: "processing", rail.Completed: "completed", rail.Rejected: "pending"} {
