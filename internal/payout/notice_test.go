@@ -2,6 +2,9 @@ package payout_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
+	"bursar/internal/rail/iso20022"
 )
 
 // hear lets the bank tell something in a message of its own.
@@ -242,6 +246,51 @@ func TestWhatMatchesNothingGoesToSuspense(t *testing.T) {
 		}
 		b.is(id, "processing")
 		b.sound()
+	})
+}
+
+// A bank writes the same word wherever it has no reference. What it says in two statements of one amount are two
+// movements, and what it says again in the same statement is one.
+func TestMovementsWithoutAReferenceCountEachInTheirStatement(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		ids := b.pay(number("9011"), number("9012"))
+		b.turn()
+		folder := t.TempDir()
+		files, err := iso20022.New("ourbank", iso20022.Settings{Folder: folder, DebtorName: "Us", DebtorAccount: "001234567890", DebtorBank: "BOPIPHMMXXX", Final: "ACSC", Clock: b.clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry := func(direction, cents, details string) string {
+			return `<Ntry><Amt Ccy="PHP">` + cents + `</Amt><CdtDbtInd>` + direction + `</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><AcctSvcrRef>NONREF</AcctSvcrRef><NtryDtls><TxDtls>` + details + `</TxDtls></NtryDtls></Ntry>`
+		}
+		for i, id := range append(ids, ids[1]) { // the last statement comes twice
+			message := fmt.Sprint("S", min(i, 1))
+			text := `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr><MsgId>` + message + `</MsgId></GrpHdr><Stmt><Acct><Id><Othr><Id>001234567890</Id></Othr></Id></Acct>` +
+				entry("DBIT", "123.45", `<Refs><AcctSvcrRef>NONREF</AcctSvcrRef><EndToEndId>`+payout.EndToEndID(id, 1)+`</EndToEndId></Refs>`) +
+				entry("CRDT", "7.00", `<Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs><RmtInf><Ustrd>`+b.account.ID+`</Ustrd></RmtInf>`) + `</Stmt></BkToCstmrStmt></Document>`
+			if err := os.WriteFile(filepath.Join(folder, "in", "statement.xml"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			messages, err := files.Receive(t.Context())
+			if err != nil || len(messages) != 1 {
+				t.Fatalf("heard %v, %v", messages, err)
+			}
+			b.line.receive = func() (told []rail.Message) {
+				told, messages = messages, nil
+				return told
+			}
+			b.turn()
+		}
+		for _, id := range ids {
+			b.is(id, "completed")
+			if got := b.references(id); strings.Contains(got, "NONREF") {
+				t.Errorf("the bank's reference of a payment is %q", got)
+			}
+		}
+		if n := b.count(`SELECT count(*) FROM ledger_deposit`); n != 2 {
+			t.Errorf("there are %d deposits, want 2", n)
+		}
 	})
 }
 

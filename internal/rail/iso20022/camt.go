@@ -110,7 +110,8 @@ func (d *reader) entries() error {
 
 // entry makes notices of an entry: one for each of its transactions, if they add up to it.
 func (d *reader) entry(e entry) error {
-	trim(&e.NtryRef, &e.CdtDbtInd, &e.RvslInd, &e.Status, &e.AcctSvcrRef, &e.Family)
+	trim(&e.CdtDbtInd, &e.RvslInd, &e.Status, &e.Family)
+	references(&e.NtryRef, &e.AcctSvcrRef)
 	if e.Status == "INFO" {
 		return nil // no money moved, nor will it
 	}
@@ -188,12 +189,14 @@ func (d *reader) batch(e entry, total int64) (bool, error) {
 
 // moved adds the notice of a transaction, which may be alone in its entry.
 func (d *reader) moved(e entry, t transaction, alone bool) error {
-	trim(&t.EndToEndId, &t.AcctSvcrRef, &t.Family)
+	trim(&t.EndToEndId, &t.Family)
+	references(&t.AcctSvcrRef)
 	sum, err := value(t.Amt, t.CdtDbtInd)
 	if err != nil {
 		return err
 	}
 	n := rail.Notice{Kind: rail.Unmatched, Amount: sum, Currency: t.Amt.Ccy, Booked: e.Status == "BOOK", EndToEndID: t.EndToEndId}
+	references(&n.EndToEndID)
 	n.MessageID, n.EntryID = d.named(e, t, alone, sum)
 	n.Outcome.Reference = cmp.Or(t.AcctSvcrRef, e.AcctSvcrRef)
 	if alone {
@@ -201,9 +204,6 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 	}
 	said := slices.Concat(t.Free, t.References, []string{t.AddtlTxInf, e.AddtlNtryInf})
 	n.Text = strings.Join(strings.Fields(strings.Join(said, " ")), " ")
-	if isNone(n.EndToEndID) {
-		n.EndToEndID = ""
-	}
 	cameBack := t.Return != nil || e.RvslInd == "true" || e.RvslInd == "1" || t.Family == "RRTN" || e.Family == "RRTN"
 	switch {
 	case sum > 0 && cameBack && n.EndToEndID != "":
@@ -222,12 +222,10 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 	return d.add(n)
 }
 
-// isNone says whether an end-to-end id is one that banks write where there is none.
-func isNone(id string) bool { return id == "NOTPROVIDED" || id == "NONREF" }
-
 // named returns the names of a notice. By the bank's own reference an entry has the same name in a
 // notification and in the statement after it, so that it counts once, also if one of them has fewer
-// details; without one it has a name in its message. Announced and booked are two.
+// details; without one it has a name in its message. Announced and booked are two. Of the payments of one
+// reference the end-to-end id is a part as the bank writes it: names must stay what they were.
 func (d *reader) named(e entry, t transaction, alone bool, sum int64) (message, name string) {
 	ending := "/" + strconv.FormatInt(sum, 10) + "/" + e.Status
 	switch {
@@ -239,7 +237,7 @@ func (d *reader) named(e entry, t transaction, alone bool, sum int64) (message, 
 		return d.c.DebtorAccount, e.AcctSvcrRef + "/" + t.EndToEndId + ending
 	}
 	switch {
-	case t.EndToEndId != "" && !isNone(t.EndToEndId):
+	case !isNone(t.EndToEndId):
 		name = t.EndToEndId
 	case e.NtryRef != "":
 		name = e.NtryRef

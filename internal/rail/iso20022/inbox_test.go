@@ -188,6 +188,38 @@ func TestAnEntryHasOneNameWithAndWithoutDetails(t *testing.T) {
 	}
 }
 
+// Where a bank has no reference it writes a word, which is the same for all of its payments.
+func TestAWordForNoReferenceIsNone(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir())
+	statement := func(message, word string) string {
+		b.t.Helper()
+		refs := `<AcctSvcrRef>` + word + `</AcctSvcrRef>`
+		return b.hear(`<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr><MsgId>` + message +
+			`</MsgId></GrpHdr><Stmt><Acct><Id><Othr><Id>001234567890</Id></Othr></Id></Acct><Ntry><NtryRef>` + word +
+			`</NtryRef><Amt Ccy="PHP">7.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>` + refs +
+			`<NtryDtls><TxDtls><Refs>` + refs + `<EndToEndId>` + word + `</EndToEndId></Refs></TxDtls></NtryDtls></Ntry></Stmt></BkToCstmrStmt></Document>`)
+	}
+	without := statement("S1", "")
+	for _, word := range []string{"NONREF", "nonref", " NonRef ", "NOTPROVIDED", "Not provided", "NOT_PROVIDED", "N/A", "NONE", "no-ref", "-", "0000"} {
+		if got := statement("S1", word); got != without {
+			t.Errorf("with %q the statement tells %s, want %s", word, got, without)
+		}
+	}
+	if first, second, _ := strings.Cut(without, " "); first != "S1" || !strings.Contains(second, `e2e=""`) {
+		t.Errorf("the statement tells %s", without)
+	}
+	for _, word := range []string{"NONREF1", "0001", "NA7"} {
+		if got := statement("S1", word); !strings.HasPrefix(got, "001234567890 "+word+"/-700/BOOK | settled") {
+			t.Errorf("with %q the statement tells %s", word, got)
+		}
+	}
+	id := b.submit(payment("PO1A1", 100))[0].Reference
+	if got := b.hear(report(id, "", `<OrgnlPmtInfAndSts><TxInfAndSts><OrgnlInstrId>PO1A1</OrgnlInstrId><OrgnlEndToEndId>NOTPROVIDED</OrgnlEndToEndId><TxSts>ACSC</TxSts><AcctSvcrRef>NONREF</AcctSvcrRef></TxInfAndSts></OrgnlPmtInfAndSts>`)); strings.Contains(got, "NON") || !strings.Contains(got, `e2e="PO1A1"`) {
+		t.Errorf("a status without references tells %s", got)
+	}
+}
+
 func TestABatchIsSettledAsAWhole(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir())

@@ -76,7 +76,8 @@ func (d *reader) statusReport() error {
 			status, reasons = info.PmtInfSts, append(info.Reasons, reasons...)
 		}
 		for _, t := range info.Transactions {
-			trim(&t.OrgnlEndToEndId, &t.OrgnlInstrId, &t.TxSts, &t.AcctSvcrRef)
+			trim(&t.OrgnlInstrId, &t.TxSts)
+			references(&t.OrgnlEndToEndId, &t.AcctSvcrRef)
 			id := t.OrgnlEndToEndId
 			if id == "" {
 				id = t.OrgnlInstrId // which is the same in what we write

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"bursar/internal/rail"
 )
@@ -173,6 +174,31 @@ func trim(texts ...*string) {
 	for _, text := range texts {
 		*text = strings.TrimSpace(*text)
 	}
+}
+
+// references trims references, and empties those that are none.
+func references(texts ...*string) {
+	for _, text := range texts {
+		if trim(text); isNone(*text) {
+			*text = ""
+		}
+	}
+}
+
+// isNone says whether a reference is empty, or what banks write where there is none: many payments
+// have it, so that none is known by it.
+func isNone(reference string) bool {
+	word := strings.ToUpper(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, reference))
+	switch word {
+	case "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NOTKNOWN", "UNKNOWN", "NONREF", "NOREF", "NOREFERENCE", "NONE", "NA", "NULL", "NIL":
+		return true
+	}
+	return strings.Trim(word, "0") == ""
 }
 
 // ours returns the payments of a message that we sent, none if it is not ours.
