@@ -12,7 +12,8 @@ const (
 	// outflowDays is how many days Outflow30 returns.
 	outflowDays = 30
 	// maxOutflow is how many postings to what is reserved are looked at, so that the page of a busy
-	// account stays fast. Their numbers are found first: see postingsOf.
+	// account stays fast. Their numbers are found first: see postingsOf. Their transactions are looked up one by
+	// one, because PostgreSQL would rather read all of them than join so many.
 	maxOutflow = 20_000
 )
 
@@ -51,10 +52,10 @@ func (s *Service) Outflow30(ctx context.Context, by db.Caller, id string, zone *
 			}
 			rows++
 			return nil
-		}, `SELECT p.created_at, p.amount, t.kind
+		}, `SELECT p.created_at, p.amount, (SELECT t.kind FROM ledger_transaction t WHERE t.id = p.transaction_id)
 			FROM (SELECT account_id, number FROM ledger_posting WHERE bucket <> 'available' AND bucket = 'reserved' AND account_id = $1 AND number >= $2
 				ORDER BY number DESC LIMIT $3) n
-			JOIN ledger_posting p ON p.account_id = n.account_id AND p.number = n.number JOIN ledger_transaction t ON t.id = p.transaction_id
+			JOIN ledger_posting p ON p.account_id = n.account_id AND p.number = n.number
 			ORDER BY p.number DESC`, a.ID, from, maxOutflow)
 		for i := range days[:at+1] {
 			days[i].More = rows == maxOutflow
