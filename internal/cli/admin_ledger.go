@@ -116,8 +116,9 @@ func newLedgerVerify(t Terminal) *cobra.Command {
 		Long: `Recompute the whole ledger: that every transaction sums to zero, that every
 running balance follows from the one before, that postings are numbered
 without gaps, that balances are those of the postings, that nothing is below
-zero, and that no payout took more than was reserved for it. A mismatch names
-the transaction, the account and the posting, and the command exits with 1.
+zero, that no payout took more than was reserved for it, and that the books
+have of each payout what its state says. A mismatch names the transaction, the
+account, and the posting or the payout, and the command exits with 1.
 
 All of it is read in one snapshot. With --online it is read in many small
 ones, so that a busy store does not have to keep what it was for long. Both
@@ -145,8 +146,8 @@ work while servers run.`,
 					for _, m := range report.Mismatches {
 						fmt.Fprintln(t.Out, "Mismatch      "+m.String())
 					}
-					_, err = fmt.Fprintf(t.Out, "Accounts      %d\nPostings      %d\nTransactions  %d\nMismatches    %d\n",
-						report.Accounts, report.Postings, report.Transactions, len(report.Mismatches))
+					_, err = fmt.Fprintf(t.Out, "Accounts      %d\nPostings      %d\nTransactions  %d\nPayouts       %d\nMismatches    %d\n",
+						report.Accounts, report.Postings, report.Transactions, report.Payouts, len(report.Mismatches))
 				}
 				if err == nil && len(report.Mismatches) > 0 {
 					err = errLedger

@@ -24,7 +24,7 @@ const (
 
 // Check verifies the ledger again and again in small steps, while the server runs. One node does so
 // at a time; how far it is stands in the store, and another one goes on from there. It leaves out what
-// takes memory: whether each payout ended what was reserved for it.
+// takes memory: whether what ended a payout was reserved for it before.
 type Check struct {
 	db     *db.DB
 	holder string
@@ -39,12 +39,15 @@ type checkState struct {
 	Walker      walker `json:"walker"`
 	Accounts    bool   `json:"accounts"` // all of them were looked at
 	Transaction string `json:"transaction"`
-	Began       int64  `json:"began"`
-	Ended       bool   `json:"ended"`
-	Found       int    `json:"found"`  // mismatches
-	Before      int    `json:"before"` // those of the check before
-	Holder      string `json:"holder"`
-	Until       int64  `json:"until"`
+	// Transactions and Payout are missing in what an older program has stored, which then ends with the payouts.
+	Transactions bool   `json:"transactions"` // all of them were looked at
+	Payout       string `json:"payout"`
+	Began        int64  `json:"began"`
+	Ended        bool   `json:"ended"`
+	Found        int    `json:"found"`  // mismatches
+	Before       int    `json:"before"` // those of the check before
+	Holder       string `json:"holder"`
+	Until        int64  `json:"until"`
 }
 
 // NewCheck makes the check of a node.
@@ -113,12 +116,17 @@ func (c *Check) Turn(ctx context.Context, log *slog.Logger) (more bool, err erro
 	return !state.Ended, err
 }
 
-// step looks at some postings or some transactions.
+// step looks at some postings, some transactions or some payouts.
 func (s *checkState) step(q db.Q) (found []Mismatch, err error) {
-	if s.Accounts {
-		var read int
-		s.Transaction, read, _, found, err = checkTransactions(q, s.Transaction)
+	var read int
+	switch {
+	case s.Transactions:
+		s.Payout, read, found, err = checkPayouts(q, s.Payout)
 		s.Ended = read < verifyChunk
+		return found, err
+	case s.Accounts:
+		s.Transaction, read, _, found, err = checkTransactions(q, s.Transaction)
+		s.Transactions = read < verifyChunk
 		return found, err
 	}
 	if s.Walker.Account == "" {

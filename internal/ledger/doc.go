@@ -46,6 +46,9 @@
 //     constraints say so, whoever writes. Triggers keep transactions and postings from being
 //     changed or deleted: a correction is a new transaction.
 //   - Post is the only function that writes postings.
+//   - What is reserved for a payout is released or completed once: nothing is open unless the payout is
+//     pending or processing, a completed one was completed once, and a reversed one returned once as well.
+//     Each of these is for the payout's amount.
 //
 // Verify recomputes all of this.
 //

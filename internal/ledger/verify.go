@@ -34,6 +34,7 @@ type Report struct {
 	Accounts     int64      `json:"accounts"`
 	Postings     int64      `json:"postings"`
 	Transactions int64      `json:"transactions"`
+	Payouts      int64      `json:"payouts"`
 	Mismatches   []Mismatch `json:"mismatches"`
 }
 
@@ -45,9 +46,10 @@ const (
 // Verify recomputes the whole ledger: that the postings of each account are numbered without gaps,
 // that each running balance follows from the one before, that no bucket was ever on the wrong side,
 // that no payout ended more than was reserved for it, that the buckets of each account are those of its last
-// postings, and that each transaction sums to zero in one currency and mode.
+// postings, that each transaction sums to zero in one currency and mode, and that the books have of each payout
+// what its state says.
 //
-// All of it is read in one snapshot or, online, account by account and some transactions at a time, so
+// All of it is read in one snapshot or, online, account by account and some transactions or payouts at a time, so
 // that a busy store need not keep what it was for long. progress is told how many postings were looked
 // at, of how many; each is looked at twice.
 func Verify(ctx context.Context, d *db.DB, online bool, progress func(done, total int64)) (Report, error) {
@@ -107,6 +109,9 @@ func (v *verification) all() error {
 	if err == nil {
 		err = v.transactions()
 	}
+	if err == nil {
+		err = v.payouts()
+	}
 	if err == errEnough {
 		err = nil
 	}
@@ -158,6 +163,25 @@ func (v *verification) transactions() error {
 		v.report.Transactions += int64(read)
 		v.add(some)
 		if err := v.told(postings); err != nil || read < verifyChunk {
+			return err
+		}
+	}
+}
+
+func (v *verification) payouts() error {
+	for after := ""; ; {
+		var read int
+		var some []Mismatch
+		err := v.read(func(q db.Q) (err error) {
+			after, read, some, err = checkPayouts(q, after)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		v.report.Payouts += int64(read)
+		v.add(some)
+		if err := v.told(0); err != nil || read < verifyChunk {
 			return err
 		}
 	}

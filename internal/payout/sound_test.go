@@ -1,12 +1,14 @@
 package payout_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/ledger"
 )
 
 // What must hold whatever has happened: each query counts what breaks it.
@@ -66,6 +68,9 @@ func (b *bank) sound() {
 	b.t.Helper()
 	for _, what := range b.unsound() {
 		b.t.Errorf("there are %s", what)
+	}
+	if report, err := ledger.Verify(context.Background(), b.db, true, func(int64, int64) {}); err != nil || len(report.Mismatches) > 0 {
+		b.t.Errorf("the ledger does not verify: %v, %v", report.Mismatches, err)
 	}
 }
 

@@ -9,20 +9,22 @@ import (
 	"bursar/internal/vault"
 )
 
+// status is what has become of a payout that fills a store, and of its attempt.
+func status(i int) (payoutStatus, attemptState string) {
+	switch i % 100 {
+	case 0:
+		return "pending", "never_came"
+	case 1:
+		return "processing", "unknown"
+	}
+	return "completed", "completed"
+}
+
 // attempts fills what payouts have become at their rails. A few of them wait: to be sent, or to be
 // asked about.
 func (c *town) attempts() {
 	many := c.many.entries
 	ids, attempts := c.ids("po", many), c.ids("att", many)
-	status := func(i int) (payoutStatus, attemptState string) {
-		switch i % 100 {
-		case 0:
-			return "pending", "never_came"
-		case 1:
-			return "processing", "unknown"
-		}
-		return "completed", "completed"
-	}
 	const columns = `id, workspace_id, account_id, amount, currency, mode, external_id, description, rail, rail_asked, rail_why, entry_id, method_id, institution_code,
 		account_name, name_key, account_sealed, sealed_by, destination_key, batch_id, status, attention, failure_code, failure_reason, failure_text, cancel_reason, maker_id,
 		involved, approval_id, approval_why, attempts, reserved_at, send_at, expected_at, version, created_at, updated_at, ended_at`

@@ -40,6 +40,7 @@ func (c *town) money() {
 		}
 		return []any{id, c.workspaces[workspace], "customer", "Account", "XTS", "sandbox", "active", count[id], 0, 0, count[id], 1, c.now, c.now}
 	})
+	ofAccount, ofBank := c.book(bank)
 	transactions, deposits := c.ids("txn", many), c.ids("dep", many)
 	c.deposit = deposits[0]
 	c.insert("ledger_transaction", "id, workspace_id, kind, reference, description, created_at", many, func(i int) []any {
@@ -47,9 +48,13 @@ func (c *town) money() {
 	})
 	c.insert("ledger_posting", "account_id, number, transaction_id, bucket, amount, balance, created_at", 2*many, func(i int) []any {
 		if i%2 == 0 {
-			return []any{of(i / 2), numbers[i/2], transactions[i/2], "available", 1, numbers[i/2], c.past(i/2, many)}
+			number := numbers[i/2]
+			if of(i/2) == c.ledger {
+				number += ofAccount
+			}
+			return []any{of(i / 2), number, transactions[i/2], "available", 1, numbers[i/2], c.past(i/2, many)}
 		}
-		return []any{bank, i/2 + 1, transactions[i/2], "available", -1, -(i/2 + 1), c.past(i/2, many)}
+		return []any{bank, ofBank + i/2 + 1, transactions[i/2], "available", -1, -100*many - (i/2 + 1), c.past(i/2, many)}
 	})
 	c.insert("ledger_deposit", "id, workspace_id, account_id, amount, source, reference, status, created_at, booked_at", many, func(i int) []any {
 		id := of(i)
@@ -61,6 +66,47 @@ func (c *town) money() {
 		}
 		return []any{deposits[i], workspace, id, 1, "bank", fmt.Sprint("ref-", i/2), "booked", c.past(i, many), c.now}
 	})
+}
+
+// book gives the payouts of a filled store what the ledger has of them, before all else that it has. They
+// are of 100 each, from the first account. It returns how many postings the account and the bank have then.
+func (c *town) book(bank string) (ofAccount, ofBank int) {
+	const clearing = "sys_clearing_XTS_sandbox"
+	many := c.many.entries
+	at := c.past(0, many) - 1
+	c.change(`INSERT INTO ledger_account (id, workspace_id, kind, name, currency, mode, status, available, reserved, pending, postings, version, created_at, updated_at)
+		VALUES ($1, NULL, 'clearing', 'clearing', 'XTS', 'sandbox', 'active', 0, 0, 0, 0, 1, $2, $2)`, clearing, at)
+	type balance struct{ postings, available, reserved int }
+	balances := map[string]*balance{c.ledger: {}, bank: {}, clearing: {}}
+	var transactions, postings [][]any
+	post := func(transaction, account, bucket string, amount int) {
+		b := balances[account]
+		b.postings++
+		sum := &b.available
+		if bucket == "reserved" {
+			sum = &b.reserved
+		}
+		*sum += amount
+		postings = append(postings, []any{account, b.postings, transaction, bucket, amount, *sum, at})
+	}
+	move := func(id, kind, reference, from, fromBucket, to, toBucket string, amount int) {
+		transactions = append(transactions, []any{id, nil, kind, reference, "", at})
+		post(id, from, fromBucket, -amount)
+		post(id, to, toBucket, amount)
+	}
+	move(db.FirstID("txn", at), "deposit", db.FirstID("dep", at), bank, "available", c.ledger, "available", 100*many)
+	for i, id := range c.ids("po", many) {
+		move("txn"+id[2:len(id)-1]+"1", "reserve", id, c.ledger, "available", c.ledger, "reserved", 100)
+		if is, _ := status(i); is == "completed" {
+			move("txn"+id[2:len(id)-1]+"2", "complete", id, c.ledger, "reserved", clearing, "available", 100)
+		}
+	}
+	c.insert("ledger_transaction", "id, workspace_id, kind, reference, description, created_at", len(transactions), func(i int) []any { return transactions[i] })
+	c.insert("ledger_posting", "account_id, number, transaction_id, bucket, amount, balance, created_at", len(postings), func(i int) []any { return postings[i] })
+	for id, b := range balances {
+		c.change(`UPDATE ledger_account SET available = available + $2, reserved = reserved + $3, postings = postings + $4 WHERE id = $1`, id, b.available, b.reserved, b.postings)
+	}
+	return balances[c.ledger].postings, balances[bank].postings
 }
 
 // money moves some through all that can become of it, and reads all lists.

@@ -1,0 +1,85 @@
+package ledger
+
+import (
+	"fmt"
+
+	"bursar/api"
+	"bursar/internal/db"
+)
+
+// booked is a payout, and what the books have of it.
+type booked struct {
+	id, status, account string
+	amount              int64
+	last                string // transaction
+	counts              map[Kind]int
+}
+
+// checkPayouts compares the next payouts with what the books have of them, and returns the id of the last
+// one. A payout and the ledger change in one transaction of the store, so the caller must have a snapshot.
+func checkPayouts(q db.Q, after string) (last string, read int, found []Mismatch, err error) {
+	list, err := db.Collect(q, func(r db.Rows) *booked {
+		return &booked{id: r.Text(0), status: r.Text(1), amount: r.Int(2), account: r.Text(3), counts: map[Kind]int{}}
+	}, `SELECT id, status, amount, account_id FROM payout WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
+	if err != nil || len(list) == 0 {
+		return after, 0, nil, err
+	}
+	payouts := make(map[string]*booked, len(list))
+	for _, p := range list {
+		payouts[p.id] = p
+	}
+	last = list[len(list)-1].id
+	// Each of these transactions has one posting that adds. It is looked up for each, because PostgreSQL would
+	// rather read all postings than join so many.
+	err = q.Each(func(r db.Rows) error {
+		p, kind := payouts[r.Text(0)], Kind(r.Text(2))
+		if p == nil || kind == KindSuspend { // which belongs to no payout, even if it names one
+			return nil
+		}
+		p.last = r.Text(1)
+		p.counts[kind]++
+		if amount := r.Int(4); amount != p.amount {
+			found = append(found, p.mismatch("the payout is for %d, but this %s moves %d", p.amount, kind, amount))
+		}
+		if account := r.Text(3); kind == KindReserve && account != p.account {
+			found = append(found, p.mismatch("the payout is paid from this account, but its money was reserved in %s", account))
+		}
+		return nil
+	}, `SELECT t.reference, t.id, t.kind, (SELECT p.account_id FROM ledger_posting p WHERE p.transaction_id = t.id AND p.amount > 0 LIMIT 1),
+			(SELECT p.amount FROM ledger_posting p WHERE p.transaction_id = t.id AND p.amount > 0 LIMIT 1)
+		FROM ledger_transaction t WHERE t.reference >= $1 AND t.reference <= $2 ORDER BY t.reference, t.id`, list[0].id, last)
+	if err != nil {
+		return after, 0, nil, err
+	}
+	for _, p := range list {
+		if !p.fits() {
+			found = append(found, p.mismatch("the payout is %s, but its transactions are %d × reserve, %d × release, %d × complete, %d × settle and %d × return",
+				p.status, p.counts[KindReserve], p.counts[KindRelease], p.counts[KindComplete], p.counts[KindSettle], p.counts[KindReturn]))
+		}
+	}
+	return last, len(list), found, nil
+}
+
+// mismatch names a payout, its account and its last transaction so far.
+func (p *booked) mismatch(format string, args ...any) Mismatch {
+	return Mismatch{TransactionID: p.last, AccountID: p.account, Problem: "payout " + p.id + ": " + fmt.Sprintf(format, args...)}
+}
+
+// fits says whether the books have of a payout what its state says. Money that is reserved again and again
+// was released as often before, because a payout that failed can be retried.
+func (p *booked) fits() bool {
+	var held, paid, back int
+	switch p.status {
+	case api.PayoutDraft, api.PayoutInitiated, api.PayoutFailed, api.PayoutCancelled:
+	case api.PayoutPending, api.PayoutProcessing:
+		held = 1
+	case api.PayoutCompleted:
+		paid = 1
+	case api.PayoutReversed:
+		paid, back = 1, 1
+	default:
+		return false
+	}
+	n := p.counts
+	return n[KindReserve]-n[KindRelease]-n[KindComplete] == held && n[KindComplete] == paid && n[KindReturn] == back && n[KindSettle] <= paid
+}

@@ -1,0 +1,101 @@
+package ledger_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+	"bursar/internal/server/servertest"
+)
+
+// A payout whose row does not say what the books do is found in each way to verify, and the mismatch
+// names it, its account and its last transaction.
+func TestVerifyComparesPayoutsWithTheBooks(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		ids := map[string]string{"completed": x.Sent("1234560001"), "failed": x.Sent("1234569001"), "pending": x.Sent("1234569011"), "reversed": x.Sent("1234569014")}
+		n.Clock.Advance(time.Minute)
+		n.RunPayouts(t)
+		account := x.Account(1_000)
+		ids["draft"] = x.Owner.Post("/v2/payout-requests", body{"source_account_id": account, "amount_cents": 1_000, "currency": "PHP", "status": "draft",
+			"settlement_account": body{"bank_account_name": "Juan dela Cruz", "bank_account_number": "1234560001", "bank_code": "BOPIPHMMXXX"}}).Created().Text("id")
+		set := func(sql string, args ...any) {
+			t.Helper()
+			inLedger(t, n, func(tx *db.Tx) error { return tx.Exec(sql, args...) })
+		}
+		set(`UPDATE payout SET status = 'pending' WHERE id = $1 AND status = 'processing'`, ids["pending"]) // for which the books are the same
+		if report := verified(t, n.DB); report.Payouts != int64(len(ids)) {
+			t.Errorf("%d payouts were looked at, want %d", report.Payouts, len(ids))
+		}
+		for name, c := range map[string]struct{ payout, column, value, problem string }{
+			"one that waits is cancelled":      {"pending", "status", "'cancelled'", "is cancelled, but its transactions are 1 × reserve, 0 × release, 0 × complete, 0 × settle and 0 × return"},
+			"one that waits is completed":      {"pending", "status", "'completed'", "is completed, but its transactions are 1 × reserve, 0 × release"},
+			"one that is completed failed":     {"completed", "status", "'failed'", "is failed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 1 × settle and 0 × return"},
+			"one that is completed came back":  {"completed", "status", "'reversed'", "is reversed, but its transactions are 1 × reserve"},
+			"one that is completed waits":      {"completed", "status", "'processing'", "is processing, but its transactions are 1 × reserve"},
+			"one that failed waits":            {"failed", "status", "'pending'", "is pending, but its transactions are 1 × reserve, 1 × release"},
+			"one that came back did not":       {"reversed", "status", "'completed'", "is completed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 1 × settle and 1 × return"},
+			"a draft is completed":             {"draft", "status", "'completed'", "is completed, but its transactions are 0 × reserve"},
+			"a state that there is not":        {"failed", "status", "'gone'", "is gone, but its transactions are 1 × reserve"},
+			"another amount":                   {"completed", "amount", "99999", "is for 99999, but this settle moves 100000"},
+			"an account that is not its payer": {"completed", "account_id", "'" + account + "'", "is paid from this account, but its money was reserved in ACC"},
+		} {
+			id := ids[c.payout]
+			var before, payer, last string
+			err := n.DB.Read(t.Context(), func(q db.Q) error {
+				if _, err := q.Row(`SELECT CAST(`+c.column+` AS TEXT), account_id FROM payout WHERE id = $1`, id).Scan(&before, &payer); err != nil {
+					return err
+				}
+				_, err := q.Row(`SELECT coalesce(max(id), '') FROM ledger_transaction WHERE reference = $1 AND ($2 = '' OR kind = $2)`, id, map[bool]string{true: "reserve"}[c.column == "account_id"]).Scan(&last)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			where := "account " + payer + ", transaction " + last
+			switch {
+			case last == "":
+				where = "account " + payer
+			case c.column == "account_id":
+				where = "account " + account + ", transaction " + last
+			}
+			want := where + ": payout " + id + ": the payout " + strings.ReplaceAll(c.problem, "ACC", payer)
+			set(`UPDATE payout SET ` + c.column + ` = ` + c.value + ` WHERE id = '` + id + `'`)
+			set(`DELETE FROM setting WHERE name = 'ledger_checked'`)
+			for _, online := range []bool{false, true} {
+				report, err := ledger.Verify(t.Context(), n.DB, online, func(done, total int64) {})
+				if err != nil || !strings.Contains(fmt.Sprint(report.Mismatches), want) {
+					t.Errorf("%s, online %t: %v, %v, want %s", name, online, report.Mismatches, err, want)
+				}
+			}
+			if turns(t, ledger.NewCheck(n.DB)) == 0 {
+				t.Errorf("%s: the check in the background finds nothing", name)
+			}
+			if c.column != "amount" {
+				before = "'" + before + "'"
+			}
+			set(`UPDATE payout SET ` + c.column + ` = ` + before + ` WHERE id = '` + id + `'`)
+		}
+		verified(t, n.DB)
+	})
+}
+
+// What an older program has stored knows no payouts: they are looked at after what that one had left.
+func TestACheckOfAnOlderProgramGoesOn(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		id := n.Tenant(t).Sent("1234560001")
+		inLedger(t, n, func(tx *db.Tx) error {
+			if err := tx.Exec(`UPDATE payout SET status = 'failed' WHERE id = $1`, id); err != nil {
+				return err
+			}
+			return tx.Exec(`INSERT INTO setting (name, value) VALUES ('ledger_checked', $1)`, `{"walker":{"account":"sys_suspense_PHP_sandbox","number":0,"at":0,"available":0,"reserved":0,"pending":0},
+				"accounts":true,"transaction":"","began":1,"ended":false,"found":0,"before":0,"holder":"older","until":1}`)
+		})
+		if found := turns(t, ledger.NewCheck(n.DB)); found != 1 {
+			t.Errorf("%d mismatches are found, want 1", found)
+		}
+	})
+}
