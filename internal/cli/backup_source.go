@@ -175,8 +175,11 @@ func restoreBackup(c *cobra.Command, t Terminal, source backupSource, dir, at, b
 	if err != nil {
 		return hintBackup(err)
 	}
+	if len(done.Damaged) > 0 {
+		fmt.Fprintf(t.Err, "Other objects of the backup made up for these, which are damaged: %s\n", strings.Join(done.Damaged, ", "))
+	}
 	if asJSON {
-		return printJSON(t.Out, map[string]any{"moment": done.Moment.UTC(), "segments": done.Segments, "bytes": done.Bytes,
+		return printJSON(t.Out, map[string]any{"moment": done.Moment.UTC(), "segments": done.Segments, "bytes": done.Bytes, "damaged": append([]string{}, done.Damaged...),
 			"sessions_ended": done.Sessions, "payouts_to_look_up": done.Payouts})
 	}
 	_, err = fmt.Fprintf(t.Out, `Moment      %s
