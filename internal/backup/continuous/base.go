@@ -105,6 +105,10 @@ func (s *Shipper) makeBase(ctx context.Context) error {
 		s.mu.Lock()
 		s.status.Broken = false
 		s.mu.Unlock()
+		select { // whoever asked for one while this was made has it
+		case <-s.needBase:
+		default:
+		}
 	}
 	s.Log.Info("the backup has a new base", "name", s.sealed(made).name())
 	return nil

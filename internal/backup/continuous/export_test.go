@@ -14,6 +14,9 @@ func (s *Shipper) Upload(ctx context.Context) error { return s.upload(ctx) }
 // MakeBase makes a base at once.
 func (s *Shipper) MakeBase(ctx context.Context) error { return s.makeBase(ctx) }
 
+// NeedsBase says whether somebody has asked for a base.
+func (s *Shipper) NeedsBase() bool { return len(s.needBase) > 0 }
+
 // Unpack restores the pages and changes nothing.
 func Unpack(ctx context.Context, from Source, dir string, m Moment) (Restored, error) {
 	return unpack(ctx, from, dir, m, nil)

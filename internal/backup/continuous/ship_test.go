@@ -133,6 +133,18 @@ func (w *world) base(t testing.TB) {
 	w.ship(t)
 }
 
+func TestABaseIsForAllWhoAskedForOneMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if !w.NeedsBase() {
+		t.Error("a new backup asks for no base")
+	}
+	w.base(t)
+	if w.NeedsBase() {
+		t.Error("it asks for another one")
+	}
+}
+
 // restored is the store as the backup has it.
 func restored(t *testing.T, from continuous.Source, m continuous.Moment) backup.Place {
 	t.Helper()
