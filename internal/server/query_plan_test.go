@@ -101,7 +101,7 @@ func unsent(f fragment, engine string) bool {
 		f.file == "vault/rotate.go" && strings.Contains(f.parts[0], "DELETE FROM") || // when a key is lost
 		f.file == "vault/rotate.go" && strings.Contains(f.parts[0], "SET retired_at") ||
 		strings.HasPrefix(f.parts[0], "SELECT workspace_number FROM vault_key WHERE id") || // a key that another node has just made
-		f.file == "db/engine/migrate.go" || f.file == "db/label_key.go" || f.file == "db/name_key.go" || f.file == "db/postgres/postgres.go" || // while the store is opened
+		f.file == "db/migrate.go" || f.file == "db/engine/migrate.go" || f.file == "db/label_key.go" || f.file == "db/name_key.go" || f.file == "db/postgres/postgres.go" || // while the store is opened
 		f.file == "db/dialect.go" && (engine == "sqlite" || !strings.HasPrefix(f.parts[0], " FOR ")) || // FOR SHARE, and how to read the schema
 		strings.HasPrefix(f.file, "backup/") || strings.HasSuffix(f.file, "/bulk.go") || // an operator runs it
 		strings.HasPrefix(f.parts[0], "UPDATE payout_attempt SET ask_at = ") || f.file == "payout/dispatch.go" && f.parts[0] == " WHERE node = " || // when a rail is slow
