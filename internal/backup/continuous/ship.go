@@ -116,9 +116,6 @@ func Start(c Config) (*Shipper, error) {
 	s := &Shipper{Config: c, queue: folder(filepath.Join(c.Dir, queueName)), limit: minQueueLimit, wake: make(chan struct{}, 1), needBase: make(chan struct{}, 1), met: make(chan struct{}),
 		landed: map[string]bool{}, times: map[string]time.Time{}, failures: map[string]failure{}}
 	s.status.Target, s.since = c.Target.String(), time.Now().UTC()
-	if to, ok := c.Target.(folder); ok && isInside(string(to), c.Dir) {
-		return nil, errors.New("the backup is in the data folder, and would be lost with it: choose another folder or an object store")
-	}
 	err := os.MkdirAll(string(s.queue), 0o700)
 	if err == nil {
 		err = s.readID()
@@ -138,16 +135,6 @@ func Start(c Config) (*Shipper, error) {
 		return nil, errors.Join(fmt.Errorf("find what is in the backup: %w", err), s.wal.Close())
 	}
 	return s, nil
-}
-
-func isInside(path, folder string) bool {
-	a, err := filepath.Abs(path)
-	b, err2 := filepath.Abs(folder)
-	if err != nil || err2 != nil {
-		return false
-	}
-	relative, err := filepath.Rel(b, a)
-	return err == nil && filepath.IsLocal(relative)
 }
 
 // readID reads the name of the store, and makes it up the first time.

@@ -546,16 +546,6 @@ func TestAPlainSegmentIsRefusedWhereAKeyIsGiven(t *testing.T) {
 	}
 }
 
-func TestABackupInTheDataFolderIsRefused(t *testing.T) {
-	t.Parallel()
-	store := dbtest.SQLite(t)
-	d := store.Open(t)
-	_, err := continuous.Start(continuous.Config{Store: d.Embedded(), Dir: store.Config.Dir, Target: open(t, filepath.Join(store.Config.Dir, "backup"))})
-	if err == nil || !strings.Contains(err.Error(), "lost with it") {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestWhatIsKeptGetsCoarserWithTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
