@@ -147,7 +147,7 @@ func TestARestoreNamesTheSegmentThatIsMissingOrDamaged(t *testing.T) {
 	for range 4 {
 		w.write(t, 1)
 		w.ship(t)
-		passMillisecond() // a server cuts once a second
+		_ = passMillisecond() // a server cuts once a second
 	}
 	objects, err := w.target.List(t.Context(), "ltx/0/")
 	if err != nil || len(objects) < 4 {
