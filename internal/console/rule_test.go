@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/audit"
 	"bursar/internal/browsertest"
+	"bursar/internal/db"
 	"bursar/internal/server/servertest"
 )
 
@@ -73,6 +75,27 @@ func TestWhatGuardsPayoutsLessWaitsForAnotherPerson(t *testing.T) {
 	page.WaitText("You asked for this yourself")
 	page.Accessible("the approval of a limit")
 	page.Shoot("approval-limit")
+}
+
+func TestARuleThatIsSuspendedSaysWhy(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	clients := "/v1/workspaces/" + n.First.WorkspaceID + "/clients"
+	client, _, err := n.Identity.CreateClient(t.Context(), db.Caller{Actor: audit.Actor{ID: n.First.UserID}}, n.First.WorkspaceID, "Payroll", "disbursement_manager")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin.Post("/v2/approval-rules", servertest.Body{"workspace_id": n.First.WorkspaceID, "approvals": 0, "client_id": client, "up_to_cents": 100000}).Created()
+	n.Member(t, "second@example.com", "admin").Post(clients+"/"+client+"/rotate", nil).OK()
+	page := open(t, n, adminEmail, "/rules")
+	page.WaitText("Not in force")
+	page.WaitText("somebody else has given the machine client a new secret")
+	page.Accessible("a suspended rule")
+	page.Shoot("rules-suspended")
+	page.ClickText("Remove: Payouts")
+	page.ClickText("Remove")
+	page.WaitText("No rules yet.")
 }
 
 func TestOnePayeeIsLimitedFromTheirPage(t *testing.T) {

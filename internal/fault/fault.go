@@ -124,7 +124,7 @@ type Fault struct {
 	Scope Scope
 	// Action and ResourceID are what a refusal is recorded as, where the route does not tell.
 	Action, ResourceID string
-	// Passing says that what speaks against the request may pass, though the code does not tell.
+	// Passing says that the reason may go away by itself, where the code alone does not show that.
 	Passing bool
 	// Outside says that the caller does not belong to what they asked for, or that there
 	// is no such thing. Only the operator reads of it.

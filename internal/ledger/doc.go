@@ -15,9 +15,9 @@
 //
 // What a bank's statement shows has happened, so suspense takes it whatever the bank's balance: a
 // charge may be paid from money that the operator keeps at the bank and never booked, and then the bank
-// is above zero. A constraint against that would say nothing but where it refuses the truth: all
-// accounts sum to zero, and customers, clearing and fees are never below it, so the bank is never above
-// minus suspense.
+// is above zero. No constraint forbids that, because it would only ever refuse what really
+// happened: all accounts sum to zero, and customers, clearing and fees are never below zero, so the bank is
+// above zero only by as much as suspense is below it.
 //
 // An account is sandbox or live for ever, and no transaction has accounts of both. An active account
 // does everything. A frozen one pays nothing: it receives, and what was promised before it was

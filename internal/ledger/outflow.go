@@ -12,8 +12,8 @@ const (
 	// outflowDays is how many days Outflow30 returns.
 	outflowDays = 30
 	// maxOutflow is how many postings to what is reserved are looked at, so that the page of a busy
-	// account stays fast. Their numbers are found first: see postingsOf. Their transactions are looked up one by
-	// one, because PostgreSQL would rather read all of them than join so many.
+	// account stays fast. Their numbers are found first: see postingsOf. A subquery finds each
+	// transaction, because PostgreSQL would scan the whole table for a join of so many rows.
 	maxOutflow = 20_000
 )
 

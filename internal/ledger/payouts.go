@@ -7,7 +7,7 @@ import (
 	"bursar/internal/db"
 )
 
-// booked is a payout, and what the books have of it.
+// booked is a payout with its transactions in the ledger.
 type booked struct {
 	id, status, account string
 	amount              int64
@@ -15,8 +15,8 @@ type booked struct {
 	counts              map[Kind]int
 }
 
-// checkPayouts compares the next payouts with what the books have of them, and returns the id of the last
-// one. A payout and the ledger change in one transaction of the store, so the caller must have a snapshot.
+// checkPayouts compares the next payouts with their transactions in the ledger, and returns the id of the
+// last one. A payout and the ledger change in one transaction of the store, so the caller must have a snapshot.
 func checkPayouts(q db.Q, after string) (last string, read int, found []Mismatch, err error) {
 	list, err := db.Collect(q, func(r db.Rows) *booked {
 		return &booked{id: r.Text(0), status: r.Text(1), amount: r.Int(2), account: r.Text(3), counts: map[Kind]int{}}
@@ -29,8 +29,8 @@ func checkPayouts(q db.Q, after string) (last string, read int, found []Mismatch
 		payouts[p.id] = p
 	}
 	last = list[len(list)-1].id
-	// Each of these transactions has one posting that adds. It is looked up for each, because PostgreSQL would
-	// rather read all postings than join so many.
+	// Each of these transactions has one posting with a positive amount. A subquery finds it, because PostgreSQL
+	// would scan the whole table for a join of so many rows.
 	err = q.Each(func(r db.Rows) error {
 		p, kind := payouts[r.Text(0)], Kind(r.Text(2))
 		if p == nil || kind == KindSuspend { // which belongs to no payout, even if it names one
@@ -65,8 +65,8 @@ func (p *booked) mismatch(format string, args ...any) Mismatch {
 	return Mismatch{TransactionID: p.last, AccountID: p.account, Problem: "payout " + p.id + ": " + fmt.Sprintf(format, args...)}
 }
 
-// fits says whether the books have of a payout what its state says. Money that is reserved again and again
-// was released as often before, because a payout that failed can be retried.
+// fits reports whether the ledger has the transactions that the state of the payout implies. A payout that
+// was retried has reserved its money several times, and released it as often before.
 func (p *booked) fits() bool {
 	var held, paid, back int
 	switch p.status {

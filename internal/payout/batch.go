@@ -37,7 +37,7 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.M
 		if in.DryRun {
 			return web.Made[api.PayoutBatch]{Of: b.rehearsed(), Found: true}, nil
 		}
-		var none web.Made[api.PayoutBatch] // the answer where nothing was made that may be later
+		var none web.Made[api.PayoutBatch] // the answer if no payout can be made yet
 		made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.PayoutBatch], audit.Event, error) {
 			b := b.clone()
 			event, err := s.storeBatch(tx, by, b)
@@ -64,11 +64,11 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.M
 	})
 }
 
-// errNoneYet ends the transaction of a batch of which nothing was made for a reason that may pass. The
-// answer is not kept under the idempotency key, so that a retry can succeed.
+// errNoneYet rolls back the transaction of a batch in which no payout could be made, for a reason that
+// may go away. So the answer is not stored under the idempotency key, and a retry can succeed.
 var errNoneYet = errors.New("no payout of the batch can be made yet")
 
-// mayPass says whether one of the payouts was refused for a reason that may pass.
+// mayPass says whether one of the payouts was refused for a reason that may go away.
 func (b *batch) mayPass() bool {
 	return slices.ContainsFunc(b.all, func(d *draft) bool {
 		var f *fault.Fault

@@ -209,7 +209,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 			}
 			spending := d.spending()
 			spending.At = s.db.Now()
-			if err := d.refuse(s.rules.seesLimits(q, spending, used)); err != nil {
+			if err := d.refuse(s.rules.checkLimits(q, spending, used)); err != nil {
 				return err
 			}
 			if len(d.faults) == 0 {

@@ -49,9 +49,9 @@ type counter struct {
 // counted is how much of a limit is used.
 type counted struct{ amount, count int64 }
 
-// seesLimits returns the fault that TakeLimits would return for a payout now. It counts nothing but
-// in used, where the payouts are that were looked at before this one.
-func (r *Rules) seesLimits(q db.Q, p Spending, used map[counter]counted) error {
+// checkLimits returns the fault that TakeLimits would return for a payout now, and stores nothing. It
+// counts in used instead, so that the payouts of one request are checked together.
+func (r *Rules) checkLimits(q db.Q, p Spending, used map[counter]counted) error {
 	g, err := r.guard(q, p.WorkspaceID)
 	if err != nil || len(g.limits) == 0 {
 		return err
@@ -83,7 +83,7 @@ func (r *Rules) seesLimits(q db.Q, p Spending, used map[counter]counted) error {
 	return nil
 }
 
-// perPayout returns a fault if a payout is above a limit for one.
+// perPayout returns a fault if a payout is above a limit for single payouts.
 func perPayout(limits []limit, p Spending) error {
 	for _, l := range limits {
 		if l.Per == api.LimitPerPayout && p.Amount > l.AmountCents {
@@ -252,7 +252,7 @@ func (u use) counted(q db.Q) (had counted, err error) {
 	return had, err
 }
 
-// exceededBy is the fault where a limit by day is used so far.
+// exceededBy is the fault for a payout that no longer fits into a limit by day.
 func exceededBy(l limit, had counted, p Spending) error {
 	var left *int64
 	if l.Count > 0 {

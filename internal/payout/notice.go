@@ -24,7 +24,7 @@ func (d *Dispatcher) receive(ctx context.Context, from rail.Connector) (worked b
 	for _, m := range messages {
 		failed := d.takeMessage(ctx, from, m)
 		if failed != nil {
-			failed = fmt.Errorf("some of message %s of %s is not taken: leave it where it is, it is tried again every second, and mend what keeps it if that does not end: %w", m.ID, from.Name(), failed)
+			failed = fmt.Errorf("message %s of %s could not be taken completely; leave it where it is, it is retried every second; if this does not end, remove the cause: %w", m.ID, from.Name(), failed)
 		}
 		worked, err = worked || failed == nil, errors.Join(err, failed)
 	}

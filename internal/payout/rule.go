@@ -98,7 +98,8 @@ func (d demand) weaker(than demand) bool {
 	return d.compare(than) < 0 || d.KeysMayApprove && than.Approvals > 0 && !than.KeysMayApprove || than.Approvals > 0 && than.Role != "" && d.Role != than.Role
 }
 
-// overrides reports whether a demand takes the place of that of another role, where both match.
+// overrides reports whether a demand could replace one that names another role, for payouts that match
+// both.
 func (d demand) overrides(other demand) bool {
 	return d.Approvals > 0 && d.Role != "" && other.Approvals > 0 && other.Role != "" && d.Role != other.Role
 }
@@ -156,8 +157,8 @@ func centsText(cents int64, currency string) string {
 	return strings.TrimPrefix(api.FormatAmount(cents, currency), currency+" ")
 }
 
-// holderChanged is a column: whether somebody else has the secret of the client that a rule names than
-// when the rule was made.
+// holderChanged is a column: whether the secret of the client that a rule names was rotated by somebody
+// else since the rule was made.
 const holderChanged = `(CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <> COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '')
 	THEN 1 ELSE 0 END)`
 
