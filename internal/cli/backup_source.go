@@ -219,15 +219,16 @@ func newBackupVerify(t Terminal) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "verify", Short: "Restore a continuous backup and check everything", Args: cobra.NoArgs,
-		Long: `Restore the newest state of the backup of 'bursar serve --backup' into a
-folder of its own, which is deleted afterwards, and check it: the database for
-damage, references between rows, the whole ledger, and the whole audit log
-with the key that signs it.
+		Long: `Read every object of the backup of 'bursar serve --backup' and compare its
+checksums. Then restore the newest state into a folder of its own, which is
+deleted afterwards, and check it: the database for damage, references between
+rows, the whole ledger, and the whole audit log with the key that signs it.
 
 The result stays in the backup as verified.json. Servers show it in their
 metrics, and their console warns owners if it failed. The command exits with
-1 if anything is wrong. Run it every night, on another machine than the
-server's if you can.`,
+1 if anything is wrong with the newest state. Damaged objects that only a
+restore of an earlier moment would read are listed, and exit with 0. Run it
+every night, on another machine than the server's if you can.`,
 		Example: `  bursar backup verify --from /mnt/backup/bursar --audit-key audit.key
   bursar backup verify --from s3://backups/bursar --identity key.txt --audit-key audit.key`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
@@ -251,13 +252,20 @@ server's if you can.`,
 			report, err := continuous.Verify(c.Context(), from, key, filepath.Join(folder, "store"), showRows(bar))
 			bar.Close()
 			if err != nil {
+				for _, name := range report.Damaged {
+					fmt.Fprintf(t.Err, "Damaged: %s\n", name)
+				}
 				return hintBackup(err)
 			}
 			if asJSON {
 				return printJSON(t.Out, report)
 			}
-			_, err = fmt.Fprintf(t.Out, "The backup is good.\nMoment        %s\nSegments      %d, %s\nAudit log     %d rows\nLedger        %d transactions\nTook          %s\n",
-				report.Moment.Format(time.DateTime+" UTC"), report.Segments, megabytes(report.Bytes), report.AuditRows, report.Transactions,
+			verdict := "The backup is good.\n"
+			if len(report.Damaged) > 0 {
+				verdict = "The newest state is good. Earlier moments need these objects, which are damaged:\n  " + strings.Join(report.Damaged, "\n  ") + "\n"
+			}
+			_, err = fmt.Fprintf(t.Out, "%sMoment        %s\nSegments      %d, %s\nObjects       %d read\nAudit log     %d rows\nLedger        %d transactions\nTook          %s\n",
+				verdict, report.Moment.Format(time.DateTime+" UTC"), report.Segments, megabytes(report.Bytes), report.Objects, report.AuditRows, report.Transactions,
 				(time.Duration(report.Seconds * float64(time.Second))).Round(time.Millisecond))
 			return err
 		},

@@ -15,6 +15,7 @@
 //	ltx/9/1-MAX.ltx       bases, one a week; after a month the first of each month stays
 //	owner.json            the store whose backup this is, up to when everything is here, and a token that changes every minute
 //	verified.json         what `bursar backup verify` found last
+//	….sha256              beside each segment in a folder, its SHA-256; an object store has it in the metadata
 //
 // With recipients each segment is encrypted with age, and its name ends in .age. The server has no key that reads them.
 //
@@ -54,6 +55,8 @@
 //   - A segment is missing or damaged: restore takes others that have the same pages, such as those that it was merged from or an
 //     older base. If there are none, it names the segment, leaves nothing behind, and says up to when it can restore. The server
 //     makes a new base when it misses one, and when verified.json names a damaged one that the newest base needs or is.
+//     A verification reads every object and compares its SHA-256. A restore goes by the checksums of the pages alone: a page
+//     that matches its checksum is right, even if a bit of the object was flipped that does not change it.
 //
 // # A base
 //

@@ -74,7 +74,36 @@ const partSize = 16 << 20
 
 // Put implements Target.
 func (b *bucket) Put(ctx context.Context, name string, from io.Reader, size int64) error {
-	_, err := b.client.PutObject(ctx, b.name, b.prefix+name, from, size, minio.PutObjectOptions{PartSize: partSize, NumThreads: 1})
+	return b.put(ctx, name, from, size, nil)
+}
+
+// sumKey is the name of the SHA-256 among the metadata of an object, as the client returns it.
+const sumKey = "Sha256"
+
+// PutSummed implements Target.
+func (b *bucket) PutSummed(ctx context.Context, name string, from io.Reader, size int64, sum string) error {
+	return b.put(ctx, name, from, size, map[string]string{sumKey: sum})
+}
+
+func (b *bucket) put(ctx context.Context, name string, from io.Reader, size int64, metadata map[string]string) error {
+	_, err := b.client.PutObject(ctx, b.name, b.prefix+name, from, size, minio.PutObjectOptions{PartSize: partSize, NumThreads: 1, UserMetadata: metadata})
+	return err
+}
+
+// Sum implements Target.
+func (b *bucket) Sum(ctx context.Context, name string) (string, error) {
+	info, err := b.client.StatObject(ctx, b.name, b.prefix+name, minio.StatObjectOptions{})
+	if err != nil {
+		return "", missing(err)
+	}
+	return info.UserMetadata[sumKey], nil
+}
+
+// missing returns an error that is fs.ErrNotExist if the store has no such object.
+func missing(err error) error {
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
 	return err
 }
 
@@ -86,10 +115,7 @@ func (b *bucket) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	}
 	if _, err := object.Stat(); err != nil { // which sends the request
 		_ = object.Close()
-		if code := minio.ToErrorResponse(err).Code; code == minio.NoSuchKey {
-			return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
-		}
-		return nil, err
+		return nil, missing(err)
 	}
 	return object, nil
 }

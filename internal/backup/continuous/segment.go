@@ -4,13 +4,17 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"filippo.io/age"
@@ -126,13 +130,14 @@ func newestOf(all []segment) (newest segment) {
 type reader struct {
 	target     Target
 	identities []age.Identity
-	fits       bool // an identity has decrypted something
+	fits       atomic.Bool // an identity has decrypted something
+	sums       bool        // hash what is read
 }
 
 // ErrSealed is that a backup is encrypted and no key was given.
 var ErrSealed = errors.New("the backup is encrypted")
 
-// open returns the text of a segment.
+// open returns the text of a segment. Without an identity, an encrypted one can only be hashed.
 func (r *reader) open(ctx context.Context, s segment) (*text, error) {
 	object, err := r.target.Get(ctx, s.name())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,20 +147,23 @@ func (r *reader) open(ctx context.Context, s segment) (*text, error) {
 		return nil, fmt.Errorf("read segment %s: %w", s.name(), err)
 	}
 	source := &source{ReadCloser: object}
+	if r.sums {
+		source.hash = sha256.New()
+	}
 	t := &text{bufio.NewReaderSize(source, 1<<18), s, source}
-	if !s.sealed {
+	if !s.sealed || r.sums && len(r.identities) == 0 {
 		return t, nil
 	}
 	sealed, err := age.Decrypt(t.Reader, r.identities...)
 	if err != nil {
-		if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) && !r.fits {
+		if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) && !r.fits.Load() {
 			err = fmt.Errorf("decrypt segment %s: %w", s.name(), err)
 		} else {
 			err = t.fault(err)
 		}
 		return nil, errors.Join(err, object.Close())
 	}
-	r.fits = true
+	r.fits.Store(true)
 	t.Reader = bufio.NewReaderSize(sealed, 1<<16) // age reads pieces of 64 KiB, and the decoder a few bytes at a time
 	return t, nil
 }
@@ -178,15 +186,19 @@ func (t *text) fault(err error) error {
 	return &DamagedError{t.segment, err}
 }
 
-// source remembers that an object could not be read.
+// source remembers that an object could not be read, and hashes what was read if that is wanted.
 type source struct {
 	io.ReadCloser
 	failed error
+	hash   hash.Hash
 }
 
 // Read implements io.Reader.
 func (s *source) Read(to []byte) (int, error) {
 	n, err := s.ReadCloser.Read(to)
+	if s.hash != nil {
+		s.hash.Write(to[:n])
+	}
 	if err != nil && err != io.EOF {
 		s.failed = err
 	}
@@ -220,14 +232,60 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 		return 0, err
 	}
 	defer text.Close()
-	d := ltx.NewDecoder(text)
+	return text.decode(ctx, to)
+}
+
+// check reads all of an object: every checksum of the segment must match, and the one that the object was stored with. That
+// one is of the bytes of the object; those of a segment are of its pages, and different bytes can decompress to the same page.
+func (r *reader) check(ctx context.Context, s segment) error {
+	text, err := r.open(ctx, s)
+	if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) && len(r.identities) > 0 {
+		// The key is wrong, or the damage is in what the object says about keys.
+		if damaged := (&reader{target: r.target, sums: true}).check(ctx, s); damaged != nil {
+			return damaged
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	if s.sealed && len(r.identities) == 0 {
+		_, err = io.Copy(io.Discard, text) // without a key there is only the sum
+	} else {
+		_, err = text.decode(ctx, discard{})
+	}
+	if err != nil {
+		return err
+	}
+	sum, err := r.target.Sum(ctx, s.name())
+	if err != nil {
+		return fmt.Errorf("read the checksum of segment %s: %w", s.name(), err)
+	}
+	if got := hex.EncodeToString(text.source.hash.Sum(nil)); sum != "" && sum != got {
+		return text.fault(fmt.Errorf("its SHA-256 is %s, but %s was stored", got, sum))
+	}
+	return nil
+}
+
+// discard is a database of which only the form matters.
+type discard struct{}
+
+// WriteAt implements pages.
+func (discard) WriteAt(data []byte, _ int64) (int, error) { return len(data), nil }
+
+// Truncate implements pages.
+func (discard) Truncate(int64) error { return nil }
+
+// decode reads a segment to its end and writes its pages.
+func (t *text) decode(ctx context.Context, to pages) (n int64, err error) {
+	d := ltx.NewDecoder(t)
 	d.SetRetainPageIndex(false)
 	if err := d.DecodeHeader(); err != nil {
-		return 0, text.fault(err)
+		return 0, t.fault(err)
 	}
 	h := d.Header()
-	if h.MinTXID != s.min || h.MaxTXID != s.max {
-		return 0, text.fault(fmt.Errorf("it says that it is %s-%s", h.MinTXID, h.MaxTXID))
+	if h.MinTXID != t.segment.min || h.MaxTXID != t.segment.max {
+		return 0, t.fault(fmt.Errorf("it says that it is %s-%s", h.MinTXID, h.MaxTXID))
 	}
 	var page ltx.PageHeader
 	data := make([]byte, h.PageSize)
@@ -237,7 +295,7 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 			break
 		}
 		if err != nil {
-			return n, text.fault(err)
+			return n, t.fault(err)
 		}
 		if _, err := to.WriteAt(data, int64(page.Pgno-1)*int64(h.PageSize)); err != nil {
 			return n, fmt.Errorf("write the database: %w", err)
@@ -248,7 +306,7 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 		return n, err
 	}
 	if err := d.Close(); err != nil {
-		return n, text.fault(err)
+		return n, t.fault(err)
 	}
 	if err := to.Truncate(int64(h.Commit) * int64(h.PageSize)); err != nil {
 		return n, fmt.Errorf("write the database: %w", err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,6 +17,10 @@ import (
 type Target interface {
 	// Put stores an object, whole or not at all, in place of an earlier one.
 	Put(ctx context.Context, name string, from io.Reader, size int64) error
+	// PutSummed stores an object with the SHA-256 of its bytes, in hexadecimal digits.
+	PutSummed(ctx context.Context, name string, from io.Reader, size int64, sum string) error
+	// Sum returns the SHA-256 that an object was stored with, or nothing if there is none.
+	Sum(ctx context.Context, name string) (string, error)
 	// Get returns an error that is fs.ErrNotExist if there is no such object.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
 	// List returns all objects whose names begin like this.
@@ -65,6 +70,34 @@ func (f folder) Put(_ context.Context, name string, from io.Reader, _ int64) err
 	return syncFolder(filepath.Dir(f.path(name)))
 }
 
+// sumEnd ends the names of files with the SHA-256 of another one, in the form of the sha256sum command.
+const sumEnd = ".sha256"
+
+// PutSummed implements Target. A crash leaves an object without a sum, never one with the sum of an earlier object.
+func (f folder) PutSummed(ctx context.Context, name string, from io.Reader, size int64, sum string) error {
+	if err := f.remove(name + sumEnd); err != nil {
+		return err
+	}
+	if err := f.Put(ctx, name, from, size); err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%s  %s\n", sum, path.Base(name))
+	return writeFile(f.path(name+sumEnd), func(w io.Writer) error {
+		_, err := io.WriteString(w, line)
+		return err
+	})
+}
+
+// Sum implements Target.
+func (f folder) Sum(_ context.Context, name string) (string, error) {
+	line, err := os.ReadFile(f.path(name + sumEnd))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	sum, _, _ := strings.Cut(string(line), " ")
+	return sum, nil
+}
+
 // Get implements Target.
 func (f folder) Get(_ context.Context, name string) (io.ReadCloser, error) {
 	return os.Open(f.path(name))
@@ -84,7 +117,7 @@ func (f folder) List(_ context.Context, prefix string) (list []Object, err error
 			return err
 		}
 		name := filepath.ToSlash(relative)
-		if !strings.HasPrefix(name, prefix) || strings.HasSuffix(name, unfinished) {
+		if !strings.HasPrefix(name, prefix) || strings.HasSuffix(name, unfinished) || strings.HasSuffix(name, sumEnd) {
 			return nil
 		}
 		info, err := entry.Info()
@@ -101,6 +134,10 @@ func (f folder) List(_ context.Context, prefix string) (list []Object, err error
 
 // Delete implements Target.
 func (f folder) Delete(_ context.Context, name string) error {
+	return errors.Join(f.remove(name), f.remove(name+sumEnd))
+}
+
+func (f folder) remove(name string) error {
 	if err := os.Remove(f.path(name)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

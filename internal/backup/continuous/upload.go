@@ -2,6 +2,8 @@ package continuous
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -191,17 +193,21 @@ func (s *Shipper) put(ctx context.Context, q segment) error {
 		defer sealed.Close()
 		file = sealed
 	}
-	info, err := file.Stat()
+	hash := sha256.New()
+	size, err := io.Copy(hash, file)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
 	if err != nil {
 		return err
 	}
 	name := s.sealed(q).name()
-	if err := s.Target.Put(ctx, name, file, info.Size()); err != nil {
+	if err := s.Target.PutSummed(ctx, name, file, size, hex.EncodeToString(hash.Sum(nil))); err != nil {
 		return fmt.Errorf("store %s in %s: %w", name, s.Target, err)
 	}
 	s.mu.Lock()
 	s.status.Segments++
-	s.status.Bytes += uint64(info.Size())
+	s.status.Bytes += uint64(size)
 	s.landed[name] = true
 	s.mu.Unlock()
 	return nil

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"bursar/internal/auditlog"
 	"bursar/internal/auditproof"
@@ -36,12 +39,14 @@ type Report struct {
 	Bytes        int64     `json:"bytes"`
 	AuditRows    int64     `json:"audit_rows"`
 	Transactions int64     `json:"transactions"`
+	Objects      int       `json:"objects"` // that were read, whether or not a restore needs them
 	Seconds      float64   `json:"seconds"`
 	Damaged      []string  `json:"damaged,omitempty"` // names of objects; others may have made up for them
 }
 
-// Verify restores the newest state of a backup into an empty folder, looks for damage, and computes the ledger and the
-// audit log anew. It leaves the result in the target, where servers find it, unless the fault is with the machine or the
+// Verify reads every object of a backup, restores the newest state into an empty folder, and verifies its ledger and
+// audit log. It fails if the newest state cannot be restored, or only with or around a damaged object; Report.Damaged has
+// also the damaged objects that only older states need. It leaves the result in the target, where servers find it, unless the fault is with the machine or the
 // keys of the caller, which say nothing about the backup.
 func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (Report, error) {
 	began := time.Now()
@@ -76,8 +81,20 @@ func isFinding(err error) bool {
 }
 
 func verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (report Report, err error) {
-	done, err := unpack(ctx, from, scratch, Moment{}, progress)
-	report.Damaged = done.Damaged
+	var read int64
+	needed, err := checkObjects(ctx, from, &report, func(bytes int64) {
+		if read = bytes; progress != nil {
+			progress(bytes)
+		}
+	})
+	if err != nil {
+		return report, err
+	}
+	done, err := unpack(ctx, from, scratch, Moment{}, func(bytes int64) {
+		if progress != nil {
+			progress(read + bytes)
+		}
+	})
 	if err != nil {
 		return report, err
 	}
@@ -108,10 +125,66 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	if len(log.Failures) > 0 {
 		return report, finding{fmt.Errorf("the audit log does not verify: %s", log.Failures[0])}
 	}
-	if len(report.Damaged) > 0 { // the next damage may be in what made up for it
-		return report, finding{fmt.Errorf("segment %s is damaged, though everything can be restored without it", report.Damaged[0])}
+	if needed != nil { // the next damage may be in what made up for it
+		return report, finding{fmt.Errorf("%w; the newest state can still be restored", needed)}
 	}
 	return report, nil
+}
+
+// checkers is how many objects are read at once: an object store takes its time to answer each.
+const checkers = 8
+
+// checkObjects reads every object whole and puts the names of the damaged ones into the report. It returns what is wrong with
+// the first one that is on the way to the newest state, or nil.
+func checkObjects(ctx context.Context, from Source, report *Report, progress func(bytes int64)) (needed *DamagedError, err error) {
+	all, err := list(ctx, from.Target)
+	if err != nil {
+		return nil, err
+	}
+	r := from.reader()
+	r.sums = true
+	var mu sync.Mutex
+	var bytes int64
+	found := map[segment]*DamagedError{}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(checkers)
+	for _, s := range all {
+		group.Go(func() error {
+			err := r.check(groupCtx, s)
+			var damaged *DamagedError
+			switch isDamaged := errors.As(err, &damaged); {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil // deleted since it was listed; unpack misses it if it is needed
+			case err != nil && !isDamaged:
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if damaged != nil {
+				found[s] = damaged
+			}
+			report.Objects++
+			bytes += s.object.Size
+			progress(bytes)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if found[s] != nil {
+			report.Damaged = append(report.Damaged, s.name())
+		}
+	}
+	readable := inForm(all, len(from.Identities) > 0)
+	way, _ := plan(readable, newestOf(readable).max) // unpack reports a gap
+	for _, s := range way {
+		if found[s] != nil {
+			return found[s], nil
+		}
+	}
+	return nil, nil
 }
 
 // Overview is what a target has.
