@@ -347,19 +347,31 @@ func (v *Vault) dataKeys(ctx context.Context, workspace int64) (rows []wrappedKe
 // makeDataKey makes the key that seals for a workspace. Several nodes may do so at once:
 // one of them wins.
 func (v *Vault) makeDataKey(ctx context.Context, workspace int64) error {
-	current, err := v.currentMaster(ctx)
-	if err == nil {
-		err = v.obtain(ctx, current)
+	for {
+		current, err := v.currentMaster(ctx)
+		if err == nil {
+			err = v.obtain(ctx, current)
+		}
+		if err == nil {
+			_, err = db.Write(ctx, v.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+				return struct{}{}, audit.None("a workspace gets its data key when it first needs one"), v.insertDataKey(tx, workspace)
+			})
+		}
+		var rotated *rotatedError
+		switch {
+		case err == nil:
+			return nil
+		case !errors.As(err, &rotated) || ctx.Err() != nil:
+			return fmt.Errorf("make a data key: %w", err)
+		}
 	}
-	if err == nil {
-		_, err = db.Write(ctx, v.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-			return struct{}{}, audit.None("a workspace gets its data key when it first needs one"), v.insertDataKey(tx, workspace)
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("make a data key: %w", err)
-	}
-	return nil
+}
+
+// rotatedError is that the vault key was rotated after a node had read which one it is. Trying again reads the new one.
+type rotatedError struct{ fingerprint string }
+
+func (e *rotatedError) Error() string {
+	return fmt.Sprintf("the vault key was rotated a moment ago to %s: try again", e.fingerprint)
 }
 
 // insertDataKey stores the key that seals for a workspace, unless it has one.
@@ -372,7 +384,7 @@ func (v *Vault) insertDataKey(tx *db.Tx, workspace int64) error {
 	master := v.masters[current.fingerprint]
 	v.mu.RUnlock()
 	if master == nil {
-		return fmt.Errorf("the vault key was rotated a moment ago to %s: try again", current.fingerprint)
+		return &rotatedError{current.fingerprint}
 	}
 	var id int64
 	if _, err := tx.Row(`UPDATE vault_counter SET last_id = last_id + 1 RETURNING last_id`).Scan(&id); err != nil {
