@@ -22,7 +22,7 @@ func layers() [][]string {
 	return [][]string{
 		{"api", "api/openapi"},
 		{"client"},
-		{"internal/graceful", "internal/accountnumber", "internal/spreadsheet", "internal/auditproof", "internal/keyfile", "internal/institution"},
+		{"internal/cache", "internal/graceful", "internal/accountnumber", "internal/spreadsheet", "internal/auditproof", "internal/keyfile", "internal/institution"},
 		{"internal/fault", "internal/directory/entryfile", "internal/payout/payfile", "internal/audit", "internal/limit", "internal/reference"},
 		{"internal/db/engine"},
 		{"internal/db/sqlite", "internal/db/postgres"},
@@ -54,7 +54,7 @@ func layers() [][]string {
 
 // forTests are the packages that only tests use.
 func forTests() []string {
-	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/cli/term/termtest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/server/servertest", "internal/torture"}
+	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/cli/term/termtest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/server/servertest", "internal/testrun", "internal/torture", "internal/wait"}
 }
 
 const module = "bursar/"

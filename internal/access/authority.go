@@ -5,9 +5,8 @@ package access
 import (
 	"context"
 
-	"github.com/maypok86/otter/v2"
-
 	"bursar/internal/audit"
+	"bursar/internal/cache"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 )
@@ -22,7 +21,7 @@ const maxID = 64
 // epoch of the store changes, which happens when access changes on any node.
 type Authority struct {
 	db     *db.DB
-	access *otter.Cache[accessKey, access]
+	access cache.Cache[accessKey, access]
 }
 
 // Owner is the role of a person who may change an organization.
@@ -58,7 +57,7 @@ type access struct {
 func NewAuthority(d *db.DB) *Authority {
 	return &Authority{
 		db:     d,
-		access: otter.Must(&otter.Options[accessKey, access]{MaximumSize: maxCachedAccess}),
+		access: cache.New[accessKey, access](maxCachedAccess),
 	}
 }
 

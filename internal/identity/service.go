@@ -10,10 +10,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"bursar/internal/audit"
 	"bursar/internal/budget"
+	"bursar/internal/cache"
 	"bursar/internal/db"
 	"bursar/internal/limit"
 	"bursar/internal/token"
@@ -38,9 +37,9 @@ type Service struct {
 	config   Config
 	tokens   *token.Keyring
 	cursors  *web.Cursors
-	verified *otter.Cache[string, *verified]
-	browsers *otter.Cache[string, *browser]
-	passed   *otter.Cache[[sha256.Size]byte, *passed] // by the digest of the header
+	verified cache.Cache[string, *verified]
+	browsers cache.Cache[string, *browser]
+	passed   cache.Cache[[sha256.Size]byte, *passed] // by the digest of the header
 	budgets  *budget.Budgets
 	polls    *limit.Buckets // by device code
 }
@@ -67,9 +66,9 @@ func New(d *db.DB, v *vault.Vault, cursors *web.Cursors, c Config) *Service {
 		config:   c,
 		tokens:   token.NewKeyring(d, v, c.PublicURL),
 		cursors:  cursors,
-		verified: otter.Must(&otter.Options[string, *verified]{MaximumSize: maxCachedTokens}),
-		browsers: otter.Must(&otter.Options[string, *browser]{MaximumSize: maxCachedTokens}),
-		passed:   otter.Must(&otter.Options[[sha256.Size]byte, *passed]{MaximumSize: maxCachedTokens}),
+		verified: cache.New[string, *verified](maxCachedTokens),
+		browsers: cache.New[string, *browser](maxCachedTokens),
+		passed:   cache.New[[sha256.Size]byte, *passed](maxCachedTokens),
 	}
 	if !c.LimitsOff {
 		s.budgets = budget.New(d)

@@ -6,8 +6,9 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/maypok86/otter/v2"
 	"golang.org/x/time/rate"
+
+	"bursar/internal/cache"
 )
 
 // maxKeys bounds how many buckets of a kind are kept at once.
@@ -53,7 +54,7 @@ type Buckets struct {
 	every   rate.Limit
 	burst   int
 	clock   func() time.Time
-	buckets *otter.Cache[string, *rate.Limiter]
+	buckets cache.Cache[string, *rate.Limiter]
 }
 
 // New makes buckets that hold burst tokens and gain one at the given rate.
@@ -62,7 +63,7 @@ func New(perSecond float64, burst int, clock func() time.Time) *Buckets {
 		every:   rate.Limit(perSecond),
 		burst:   burst,
 		clock:   clock,
-		buckets: otter.Must(&otter.Options[string, *rate.Limiter]{MaximumSize: maxKeys}),
+		buckets: cache.New[string, *rate.Limiter](maxKeys),
 	}
 }
 

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"bursar/internal/access"
 	"bursar/internal/approval"
+	"bursar/internal/cache"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
@@ -36,7 +35,7 @@ type Rules struct {
 	rails     *rail.Rails
 	screening Screening
 	commands  chan struct{} // has one for each command of the screening that runs
-	guards    *otter.Cache[string, guard]
+	guards    cache.Cache[string, guard]
 }
 
 // maxGuards bounds how many workspaces are remembered.
@@ -48,7 +47,7 @@ const maxOfEach = 100
 // NewRules makes the service, and registers its kinds of approvals.
 func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, rails *rail.Rails, screening Screening) *Rules {
 	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screening: screening, commands: make(chan struct{}, maxCommands),
-		guards: otter.Must(&otter.Options[string, guard]{MaximumSize: maxGuards})}
+		guards: cache.New[string, guard](maxGuards)}
 	approvals.Register(r.ruleKind())
 	approvals.Register(r.limitKind())
 	return r
