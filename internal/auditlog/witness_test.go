@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/transparency-dev/formats/log"
 	cosign "github.com/transparency-dev/formats/note"
@@ -26,6 +25,7 @@ import (
 	"bursar/internal/config"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // testWitness is a witness as C2SP tlog-witness demands: it signs a checkpoint of a log that it
@@ -58,18 +58,6 @@ func newTestWitness(t *testing.T) *testWitness {
 	w.Server = httptest.NewServer(w)
 	t.Cleanup(w.Close)
 	return w
-}
-
-// eventually waits until something holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	pause := time.NewTicker(10 * time.Millisecond)
-	defer pause.Stop()
-	for deadline := time.Now().Add(time.Minute); !holds(); <-pause.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
 }
 
 // set changes the witness while it runs.
@@ -164,7 +152,7 @@ func TestWitnessesSignTheCheckpointThatIsServed(t *testing.T) {
 		n.RunBackground(t)
 		x := n.Tenant(t)
 		cosigned := func(n *servertest.Node, above int64) (size int64) {
-			eventually(t, "the witness signs", func() bool {
+			wait.Until(t, "the witness signs", func() bool {
 				if n.Outside(t, "/audit-log/checkpoint").Status != 200 {
 					return false // nothing is signed yet
 				}
@@ -188,15 +176,15 @@ func TestWitnessesSignTheCheckpointThatIsServed(t *testing.T) {
 		// A witness that is down delays nothing, and is logged once.
 		w.set(func() { w.down = true })
 		x.Entry("Three")
-		eventually(t, "the log goes on without the witness", func() bool {
+		wait.Until(t, "the log goes on without the witness", func() bool {
 			point, _ := checkpoint(t, n)
 			return point.Size > third
 		})
 		const line = "a witness did not sign"
-		eventually(t, "the log tells of the witness", func() bool { return strings.Contains(n.Log.String()+other.Log.String(), line) })
+		wait.Until(t, "the log tells of the witness", func() bool { return strings.Contains(n.Log.String()+other.Log.String(), line) })
 		x.Entry("Four")
 		fourth, _ := checkpoint(t, n)
-		eventually(t, "the log goes on and on", func() bool {
+		wait.Until(t, "the log goes on and on", func() bool {
 			point, _ := checkpoint(t, n)
 			return point.Size > fourth.Size
 		})

@@ -12,13 +12,14 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/db/dbtest/pgcluster"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // This is the drill of docs/operating.md: PostgreSQL goes back to a point in time with a base backup and
 // its archived log, and Bursar is told of it.
 func TestPostgreSQLGoesBackToAPointInTime(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit())
 	defer cancel()
 	primary := dbtest.Cluster(t, pgcluster.Options{Settings: pgcluster.Archiving()})
 	stop := func(c *pgcluster.Cluster) {

@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"bursar/internal/wait"
 )
 
 // Main runs the tests of a package and stops the browser, if one was started.
@@ -72,7 +74,7 @@ func Open(t testing.TB, options ...Option) *Page {
 	shared := started(t)
 	downloads := t.TempDir() // it is created before the cleanup below is registered, so that it is removed after it ran
 	ctx, cancel := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
-	p := &Page{t: t, ctx: ctx, settings: s, downloads: downloads, limit: patience}
+	p := &Page{t: t, ctx: ctx, settings: s, downloads: downloads, limit: wait.Limit()}
 	if err := p.attach(); err != nil {
 		cancel()
 		t.Fatalf("open a page: %v", err)

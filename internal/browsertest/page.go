@@ -14,12 +14,12 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"bursar/internal/wait"
 )
 
-const (
-	patience = time.Minute           // how long to wait for a condition
-	interval = 20 * time.Millisecond // how long to wait between two checks of it
-)
+// interval is how long to wait between two checks of a condition.
+const interval = 20 * time.Millisecond
 
 // Page is one tab. Its methods wait for what they need, and fail the test if it does not
 // appear in time. They may only be called from the goroutine of the test, because they
@@ -122,7 +122,7 @@ func poll(ctx context.Context, try func(ctx context.Context) error) error {
 // address, the title, the text and a picture of the page.
 func (p *Page) fail(what string, err error) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, wait.Limit())
 	defer cancel()
 	var seen struct{ URL, Title, Text string }
 	if looked := p.find(ctx, &seen, "describe"); looked != nil {

@@ -13,6 +13,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // inside says whether a session's secret opens the account page.
@@ -215,23 +216,6 @@ func TestDisabledUserIsSignedOutImmediately(t *testing.T) {
 	})
 }
 
-// Other nodes notice a change of access within a second. The test allows more time than
-// that, because the machine may be busy.
-const noticedWithin = 3 * time.Second
-
-func eventually(t *testing.T, what string, noticed func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(noticedWithin)
-	pause := time.NewTicker(20 * time.Millisecond)
-	defer pause.Stop()
-	for !noticed() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, noticedWithin)
-		}
-		<-pause.C
-	}
-}
-
 // This test is not parallel, because on PostgreSQL its nodes would also receive the
 // notifications of other tests.
 func TestSessionIsSharedByAllNodes(t *testing.T) {
@@ -268,7 +252,7 @@ func TestSessionIsSharedByAllNodes(t *testing.T) {
 				if inside(t, here, secret) {
 					t.Error("it is good here")
 				}
-				eventually(t, "there", func() bool { return !inside(t, there, secret) })
+				wait.Until(t, "there", func() bool { return !inside(t, there, secret) })
 			})
 		}
 		t.Run("what is begun here is finished there", func(t *testing.T) {

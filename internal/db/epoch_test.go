@@ -7,13 +7,14 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/wait"
 )
 
 // awaitListening waits until the node hears of changes on other nodes. Before that,
 // every look at the epoch gives a new number.
 func awaitListening(t *testing.T, d *db.DB) {
 	t.Helper()
-	eventually(t, "the node listens", func() bool {
+	wait.Until(t, "the node listens", func() bool {
 		first, second := d.Epoch(), d.Epoch()
 		return first == second
 	})
@@ -84,6 +85,6 @@ func TestTheEpochChangesWithAccessOnAnotherNode(t *testing.T) {
 		if err := change(t.Context(), other, audit.Event{Action: audit.MemberRemoved}, nothing); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the node notices a change on another", func() bool { return d.Epoch() != before })
+		wait.Until(t, "the node notices a change on another", func() bool { return d.Epoch() != before })
 	})
 }

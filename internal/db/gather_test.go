@@ -12,6 +12,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
+	"bursar/internal/wait"
 )
 
 // spender spends of a balance, which is a row. Its first transaction waits for open, so that all
@@ -74,10 +75,10 @@ func (s *spender) together(t testing.TB, asks ...func() error) []error {
 	var all sync.WaitGroup
 	start := func(i int) { all.Go(func() { errs[i] = asks[i]() }) }
 	start(0)
-	eventually(t, "the first runs", func() bool { return s.transactions.Load() == 1 })
+	wait.Until(t, "the first runs", func() bool { return s.transactions.Load() == 1 })
 	for i := 1; i < len(asks); i++ {
 		start(i)
-		eventually(t, "it waits", func() bool { return db.Waiting(s.Gather, "balance") == i })
+		wait.Until(t, "it waits", func() bool { return db.Waiting(s.Gather, "balance") == i })
 	}
 	close(s.open)
 	all.Wait()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -60,18 +59,6 @@ func count(t testing.TB, d *db.DB, sql string, args ...any) (n int) {
 func auditRows(t testing.TB, d *db.DB) int {
 	t.Helper()
 	return count(t, d, `SELECT count(*) FROM audit_log`)
-}
-
-// eventually waits for a condition.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for !holds() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 var errOnPurpose = errors.New("on purpose")

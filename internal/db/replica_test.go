@@ -14,6 +14,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/db/dbtest/pgcluster"
+	"bursar/internal/wait"
 )
 
 // openWithReplica opens the store of a pair, whose standby serves lists, and waits until it does.
@@ -22,7 +23,7 @@ func openWithReplica(t *testing.T, p *pgcluster.Pair) *db.DB {
 	d, err := db.Open(t.Context(), db.Config{URL: p.URL(), ReadURL: p.Standby.URL("postgres", "")})
 	must(t, err)
 	t.Cleanup(func() { _ = d.Close() })
-	eventually(t, "the replica serves lists", d.Lists().Used.Load)
+	wait.Until(t, "the replica serves lists", d.Lists().Used.Load)
 	return d
 }
 
@@ -67,7 +68,7 @@ func TestAListShowsWhatWasWrittenBeforeItAtAnyNode(t *testing.T) {
 			t.Errorf("the other node does not list %s", name)
 		}
 	}
-	eventually(t, "the replica serves a list", func() bool {
+	wait.Until(t, "the replica serves a list", func() bool {
 		lists(t, there, "streaming-0")
 		_, replica := servedBy(there)
 		return replica > 0
@@ -89,7 +90,7 @@ func TestAListShowsWhatWasWrittenBeforeItAtAnyNode(t *testing.T) {
 
 	must(t, p.Standby.ResumeReplay(t.Context()))
 	_, before := servedBy(there)
-	eventually(t, "the replica serves lists again", func() bool {
+	wait.Until(t, "the replica serves lists again", func() bool {
 		if lists(t, there, "paused-19") != 1 {
 			t.Error("it does not list what was written while it was behind")
 		}
@@ -116,14 +117,14 @@ func TestAStandbyThatStopsChangesNoAnswer(t *testing.T) {
 	}()
 	more := func() {
 		before := served.Load()
-		eventually(t, "lists are served", func() bool { return served.Load() > before+50 })
+		wait.Until(t, "lists are served", func() bool { return served.Load() > before+50 })
 	}
 	more()
 	must(t, p.Standby.Kill())
 	more()
-	eventually(t, "the replica is given up", func() bool { return !d.Lists().Used.Load() })
+	wait.Until(t, "the replica is given up", func() bool { return !d.Lists().Used.Load() })
 	must(t, p.Standby.Follow(t.Context(), p.Primary))
-	eventually(t, "the replica is used again", d.Lists().Used.Load)
+	wait.Until(t, "the replica is used again", d.Lists().Used.Load)
 	more()
 	stop()
 	<-done
@@ -135,7 +136,7 @@ func TestAPromotedReplicaServesNoLists(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	mustPut(t, d, "kept")
-	eventually(t, "the replica serves lists", d.Lists().Used.Load)
+	wait.Until(t, "the replica serves lists", d.Lists().Used.Load)
 	must(t, p.Standby.Promote(t.Context()))
 	// It has replayed all that the primary has, and more is yet to come on its own.
 	_, before := servedBy(d)
@@ -166,7 +167,7 @@ func TestAReplicaOfAnotherTimelineServesNoLists(t *testing.T) {
 		_, _ = rand.Read(random) // it never fails
 		return tx.Exec(insertSetting, "lost", hex.EncodeToString(random))
 	}))
-	eventually(t, "the replica serves lists", func() bool {
+	wait.Until(t, "the replica serves lists", func() bool {
 		_, before := servedBy(d)
 		if lists(t, d, "lost") != 1 {
 			t.Error("a list does not show what was written")
@@ -191,14 +192,14 @@ func TestAfterAFailoverTheOtherServerIsTheReplica(t *testing.T) {
 	d, err := db.Open(t.Context(), db.Config{URL: p.URL(), ReadURL: p.URL() + "&target_session_attrs=standby"})
 	must(t, err)
 	t.Cleanup(func() { _ = d.Close() })
-	eventually(t, "the replica serves lists", d.Lists().Used.Load)
+	wait.Until(t, "the replica serves lists", d.Lists().Used.Load)
 	must(t, p.FailOver(t.Context(), func() {
 		mustPut(t, d, "alone")
 		if lists(t, d, "alone") != 1 {
 			t.Error("a list does not show what was written")
 		}
 	}))
-	eventually(t, "the other server serves lists", func() bool {
+	wait.Until(t, "the other server serves lists", func() bool {
 		_, before := servedBy(d)
 		if lists(t, d, "alone") != 1 {
 			t.Error("a list does not show what was written")
@@ -234,7 +235,7 @@ func TestAListThatFailsAtTheReplicaIsAskedOfThePrimary(t *testing.T) {
 	d := openWithReplica(t, p)
 	mustPut(t, d, "kept")
 	// On a busy machine the replica may be behind, and then it is not asked at all.
-	eventually(t, "a list fails at the replica, which stays fit, and not at the primary", func() bool {
+	wait.Until(t, "a list fails at the replica, which stays fit, and not at the primary", func() bool {
 		runs, n := 0, 0
 		err := d.ReadList(t.Context(), func(q db.Q) error {
 			if _, err := q.Row(`SELECT count(*) FROM setting WHERE name = $1`, "kept").Scan(&n); err != nil {
@@ -275,7 +276,7 @@ func BenchmarkListBesideWrites(b *testing.B) {
 				must(b, err)
 				defer func() { _ = d.Close() }()
 				if by == "replica" {
-					eventually(b, "the replica serves lists", d.Lists().Used.Load)
+					wait.Until(b, "the replica serves lists", d.Lists().Used.Load)
 				}
 				ctx, stop := context.WithCancel(b.Context())
 				done := make(chan struct{})

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
+	"bursar/internal/wait"
 )
 
 // site is a store that is administered while a server runs on it.
@@ -82,14 +82,10 @@ func (s *site) audited(action, resource string) {
 	}
 }
 
-// noticeLimit is the second within which a node notices what happened elsewhere,
-// and time for a machine that is busy with tests.
-const noticeLimit = 5 * time.Second
-
 // awaitEnd waits until the server no longer knows a session.
 func awaitEnd(t *testing.T, c *servertest.Client) {
 	t.Helper()
-	within(t, noticeLimit, "the server notices that a session ended", func() bool {
+	wait.Until(t, "the server notices that a session ended", func() bool {
 		return c.Get("/v1/auth/me").Status == http.StatusUnauthorized
 	})
 }
@@ -179,7 +175,7 @@ func (s *site) signingKeys() {
 	before := s.node.Admin(t)
 	key := pick(t, s.admin("keys rotate", "key_id"), "sig")
 	s.audited("auth.signing_key.rotated", key)
-	within(t, noticeLimit, "the server publishes the new key", func() bool {
+	wait.Until(t, "the server publishes the new key", func() bool {
 		return strings.Contains(string(s.node.Outside(t, "/.well-known/jwks.json").OK().Body), key)
 	})
 	before.Get("/v1/auth/me").OK()

@@ -17,6 +17,7 @@ import (
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
 	"bursar/internal/torture"
+	"bursar/internal/wait"
 )
 
 // signers are servers that sign the audit log of a store, each with a checkpoint file of its own.
@@ -101,12 +102,12 @@ func TestNoRowIsLeftOutOrDoubledWhenTheSequencingServerIsKilled(t *testing.T) {
 			end := l.begin(t, s.nodes[round%len(s.nodes)].URL, false)
 			l.awaitTold(t, betweenCrash)
 			victim := -1
-			eventually(t, "a server sequences", func() bool { victim = s.sequencing(t, d); return victim >= 0 })
+			wait.Until(t, "a server sequences", func() bool { victim = s.sequencing(t, d); return victim >= 0 })
 			s.nodes[victim].kill()
 			end()
 			s.start(t, victim)
 			var point auditproof.Checkpoint
-			eventually(t, "the log goes on", func() (ok bool) {
+			wait.Until(t, "the log goes on", func() (ok bool) {
 				point, ok = s.checkpoint(t, s.nodes[victim])
 				return ok && point.Size > last.Size
 			})
@@ -116,7 +117,7 @@ func TestNoRowIsLeftOutOrDoubledWhenTheSequencingServerIsKilled(t *testing.T) {
 			}
 			last = point
 		}
-		eventually(t, "every row has its place and its leaf", func() bool {
+		wait.Until(t, "every row has its place and its leaf", func() bool {
 			return number(t, d, `SELECT count(*) FROM audit_log`) == number(t, d, `SELECT rows FROM audit_tree`)
 		})
 		for what, sql := range map[string]string{
@@ -230,7 +231,7 @@ func TestARestoredBackupIsSignedAfterARestart(t *testing.T) {
 		}
 	}
 	awaitSize := func(n *servertest.Node, more int) {
-		eventually(t, "the log is signed", func() bool {
+		wait.Until(t, "the log is signed", func() bool {
 			answer := n.Outside(t, "/audit-log/checkpoint")
 			lines := strings.Split(string(answer.Body), "\n")
 			size, _ := strconv.Atoi(lines[min(1, len(lines)-1)])

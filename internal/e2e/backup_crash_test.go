@@ -18,6 +18,7 @@ import (
 	"bursar/internal/db/sqlite"
 	"bursar/internal/server/servertest"
 	"bursar/internal/torture"
+	"bursar/internal/wait"
 )
 
 // answered is when clients were told that their entries are stored.
@@ -101,9 +102,9 @@ func TestABackupHasWhatWasAnsweredBeforeItsLastSegmentWhenTheServerIsKilled(t *t
 	}
 	p := serve()
 	token := servertest.Remote(t, p.URL, made).Admin(t).Token
-	eventually(t, "the backup has a base", func() bool { return command(t, nil, "backup", "status", "--from", to).Code == 0 })
+	wait.Until(t, "the backup has a base", func() bool { return command(t, nil, "backup", "status", "--from", to).Code == 0 })
 	a := &answered{at: map[string]time.Time{}}
-	client, gaps := &http.Client{Timeout: patience}, 0
+	client, gaps := &http.Client{Timeout: wait.Limit()}, 0
 	for round := range torture.Rounds(4, 200) {
 		var all sync.WaitGroup
 		for range writers {
@@ -124,7 +125,7 @@ func TestABackupHasWhatWasAnsweredBeforeItsLastSegmentWhenTheServerIsKilled(t *t
 		if gap != "" { // another process has started the log anew; most rounds are too short for a base
 			t.Log(gap)
 			gaps++
-			eventually(t, "there is a new base", func() bool {
+			wait.Until(t, "there is a new base", func() bool {
 				return command(t, nil, "restore", "--from", to, "--to", filepath.Join(t.TempDir(), "store")).Code == 0
 			})
 		}
@@ -132,7 +133,7 @@ func TestABackupHasWhatWasAnsweredBeforeItsLastSegmentWhenTheServerIsKilled(t *t
 	if gaps > 1+torture.Rounds(0, 10) {
 		t.Errorf("%d new bases were needed", gaps)
 	}
-	eventually(t, "the backup can be restored", func() bool { return command(t, nil, "backup", "status", "--from", to).Code == 0 })
+	wait.Until(t, "the backup can be restored", func() bool { return command(t, nil, "backup", "status", "--from", to).Code == 0 })
 	p.terminate(t)
 
 	// A server that stops leaves nothing behind.

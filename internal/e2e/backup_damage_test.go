@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bursar/internal/db/dbtest"
+	"bursar/internal/wait"
 )
 
 func TestADamagedBackupIsToldByItsStatusUntilItIsVerifiedAgain(t *testing.T) {
@@ -18,7 +19,7 @@ func TestADamagedBackupIsToldByItsStatusUntilItIsVerifiedAgain(t *testing.T) {
 	status := func() result { return command(t, nil, "backup", "status", "--from", to) }
 	verify := func() result { return command(t, nil, "backup", "verify", "--from", to, "--audit-key", key) }
 	p := serve()
-	eventually(t, "the backup has a base", func() bool { return status().Code == 0 })
+	wait.Until(t, "the backup has a base", func() bool { return status().Code == 0 })
 	p.terminate(t)
 	files, err := filepath.Glob(filepath.Join(to, "ltx", "9", "*.ltx"))
 	if err != nil || len(files) == 0 {
@@ -40,7 +41,7 @@ func TestADamagedBackupIsToldByItsStatusUntilItIsVerifiedAgain(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	p = serve()
-	eventually(t, "the server makes a new base", func() bool { return verify().Code == 0 })
+	wait.Until(t, "the server makes a new base", func() bool { return verify().Code == 0 })
 	if got := status(); got.Code != 0 {
 		t.Errorf("%+v", got)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // credit is an entry of a statement: money that came in, with what the payer wrote.
@@ -43,7 +44,7 @@ func TestADepositInABanksFileReachesItsAccountAndAStrayOneIsInSuspense(t *testin
 		if err := os.Rename(hidden, filepath.Join(folder, "in", "statement.xml")); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the deposit is in the account", func() bool { return admin.Balances(account) == [3]int64{125_050, 0, 0} })
+		wait.Until(t, "the deposit is in the account", func() bool { return admin.Balances(account) == [3]int64{125_050, 0, 0} })
 		if got := admin.Get("/v2/deposits?workspace_id=" + made.WorkspaceID + "&account_id=" + account).OK().List(); len(got) != 1 || got[0]["source"] != "bank" || got[0]["reference"] != "R1" {
 			t.Errorf("the deposits are %v", got)
 		}

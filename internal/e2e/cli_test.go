@@ -14,6 +14,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
+	"bursar/internal/wait"
 )
 
 var apiKey = regexp.MustCompile(`bk_[0-9A-Za-z]{36}`)
@@ -188,7 +189,7 @@ func TestVariablesSetTheServerUp(t *testing.T) {
 		t.Errorf("the rate limit is %s", got)
 	}
 	limited := func() bool { return admin.Get("/v1/auth/me").Status == http.StatusTooManyRequests }
-	eventually(t, "the rate limit bites", limited)
+	wait.Until(t, "the rate limit bites", limited)
 	p.terminate(t)
 
 	t.Run("and flags beat them", func(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"bursar/internal/db/dbtest"
+	"bursar/internal/wait"
 )
 
 // tool finds a program that a test needs. `make test` installs it where it can; in CI
@@ -139,7 +140,7 @@ func TestTheBinaryRunsInAnEmptyRootWithoutPrivileges(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(data, "first-admin.txt")); err != nil {
 		t.Errorf("the secrets of the first start have no file: %v", err)
 	}
-	eventually(t, "the backup can be restored", func() bool {
+	wait.Until(t, "the backup can be restored", func() bool {
 		return command(t, nil, "backup", "status", "--from", backup, "--max-age", "0").Code == 0
 	})
 	p.terminate(t)
@@ -168,7 +169,7 @@ func TestNginxServesBursarAsConfigured(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
 	client := &http.Client{
-		Timeout:       patience,
+		Timeout:       wait.Limit(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: certificate},
@@ -178,7 +179,7 @@ func TestNginxServesBursarAsConfigured(t *testing.T) {
 			},
 		},
 	}
-	eventually(t, "nginx answers", func() bool {
+	wait.Until(t, "nginx answers", func() bool {
 		response, err := client.Get("https://pay.example.com/healthz")
 		if err == nil {
 			_ = response.Body.Close()

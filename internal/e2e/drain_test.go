@@ -15,6 +15,7 @@ import (
 
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 func TestDrainAnswersEveryRequest(t *testing.T) {
@@ -65,7 +66,7 @@ func TestDrainAnswersEveryRequest(t *testing.T) {
 				}
 			}
 		})
-		eventually(t, "requests are answered", func() bool { return answered.Load() > 100 || t.Failed() })
+		wait.Until(t, "requests are answered", func() bool { return answered.Load() > 100 || t.Failed() })
 		p.signal(t, syscall.SIGTERM)
 		clients.Wait()
 		p.end(t)
@@ -122,7 +123,7 @@ func TestRequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
 	// Answered after it on the same machine, so the server has seen the first.
 	admin.Get("/v1/auth/me").OK()
 	p.signal(t, syscall.SIGTERM)
-	eventually(t, "the server takes no more connections", func() bool {
+	wait.Until(t, "the server takes no more connections", func() bool {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err == nil {
 			conn.Close()

@@ -8,6 +8,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/torture"
+	"bursar/internal/wait"
 )
 
 // A node that has asked the old primary about access must not remember it under the new one.
@@ -25,7 +26,7 @@ func TestRevokedAccessEndsAtAllNodesAfterThePrimaryDied(t *testing.T) {
 		err := pair.FailOver(t.Context(), func() {
 			admin.Delete("/v1/api-keys/" + key.Text("id")).OK()
 			at := time.Now()
-			eventually(t, "the other node refuses the guest", func() bool { return guest.Get("/v1/workspaces").Status == 401 })
+			wait.Until(t, "the other node refuses the guest", func() bool { return guest.Get("/v1/workspaces").Status == 401 })
 			t.Logf("it took %v", time.Since(at).Round(time.Millisecond))
 		})
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
 	"bursar/internal/torture"
+	"bursar/internal/wait"
 )
 
 // importing is a file that is imported by the program as a process of its own.
@@ -92,7 +93,7 @@ func (r *running) succeeds(t *testing.T, says string) {
 func (i *importing) awaitLines(t *testing.T, n float64) {
 	t.Helper()
 	client := servertest.Remote(t, i.url, i.made).Admin(t)
-	eventually(t, fmt.Sprint(n, " lines are done"), func() bool {
+	wait.Until(t, fmt.Sprint(n, " lines are done"), func() bool {
 		rows := everyRow(client, "/v1/directory/imports?limit=100&workspace_id="+i.made.WorkspaceID)
 		return len(rows) > 0 && rows[0]["lines"].(float64) >= n
 	})
@@ -168,7 +169,7 @@ func TestAnotherNodeGoesOnWithAnImport(t *testing.T) {
 	i.awaitLines(t, 1)
 	here.kill()
 	client := servertest.Remote(t, there.URL, made).Admin(t)
-	eventually(t, "the other node has ended the import", func() bool {
+	wait.Until(t, "the other node has ended the import", func() bool {
 		return everyRow(client, "/v1/directory/imports?limit=100&workspace_id="+made.WorkspaceID)[0]["status"] == "completed"
 	})
 	i.check(t)

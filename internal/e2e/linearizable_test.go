@@ -18,6 +18,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/torture"
+	"bursar/internal/wait"
 )
 
 // asked is what somebody asked for: to create the entry of an idempotency key, or to find it.
@@ -105,7 +106,7 @@ func TestTwoNodesAnswerAsOneStoreWouldWhileThePrimaryDies(t *testing.T) {
 	more := func() {
 		t.Helper()
 		goal := c.known.Load() + 200
-		eventually(t, "requests are answered", func() bool { return c.known.Load() >= goal || t.Failed() })
+		wait.Until(t, "requests are answered", func() bool { return c.known.Load() >= goal || t.Failed() })
 	}
 	for range torture.Rounds(1, 20) {
 		more()
@@ -116,7 +117,7 @@ func TestTwoNodesAnswerAsOneStoreWouldWhileThePrimaryDies(t *testing.T) {
 	more()
 	stop()
 	clients.Wait()
-	if got := porcupine.CheckOperationsTimeout(entries(), c.history, patience); got != porcupine.Ok {
+	if got := porcupine.CheckOperationsTimeout(entries(), c.history, wait.Limit()); got != porcupine.Ok {
 		t.Errorf("no order of the %d requests explains what they were answered: %s", len(c.history), got)
 	}
 	t.Logf("%d requests were answered, and of %d the outcome is unknown", c.known.Load(), c.lost)
@@ -139,7 +140,7 @@ type chronicle struct {
 // work asks a node for one thing after the other until the context ends. All clients use the same
 // keys at about the same time.
 func (c *chronicle) work(t *testing.T, ctx context.Context, id int, address string) {
-	client := &http.Client{Timeout: patience}
+	client := &http.Client{Timeout: wait.Limit()}
 	for ctx.Err() == nil {
 		in := asked{key: fmt.Sprintf("key%d", int(c.known.Load()/8)+rand.IntN(4)), create: rand.IntN(2) == 0}
 		o := porcupine.Operation{ClientId: id, Input: in, Call: int64(time.Since(c.began))}

@@ -13,6 +13,7 @@ import (
 
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
+	"bursar/internal/wait"
 )
 
 // call is a write with an idempotency key.
@@ -84,7 +85,7 @@ type writer struct {
 }
 
 func newLoad(made setup.Result, writers int) *load {
-	l := &load{made: made, client: &http.Client{Timeout: patience}}
+	l := &load{made: made, client: &http.Client{Timeout: wait.Limit()}}
 	for i := range writers {
 		l.writers = append(l.writers, &writer{name: fmt.Sprint("w", i), entries: map[string]string{}})
 	}
@@ -174,5 +175,5 @@ func (l *load) begin(t *testing.T, url string, retry bool) (end func()) {
 func (l *load) awaitTold(t *testing.T, more int64) {
 	t.Helper()
 	goal := l.told.Load() + more
-	eventually(t, "writes are answered", func() bool { return l.told.Load() >= goal || t.Failed() })
+	wait.Until(t, "writes are answered", func() bool { return l.told.Load() >= goal || t.Failed() })
 }

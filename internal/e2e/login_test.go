@@ -13,6 +13,7 @@ import (
 
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // seat is a place where somebody signs in: a home, a browser, maybe a terminal.
@@ -104,7 +105,7 @@ func (s *seat) end() int {
 	s.t.Helper()
 	select {
 	case <-s.exited:
-	case <-time.After(patience):
+	case <-time.After(wait.Limit()):
 		s.t.Fatalf("the command goes on and on:\n%s", s.shown)
 	}
 	if strings.Contains(s.shown.String(), "DATA RACE") || strings.Contains(s.shown.String(), "goroutine 1 ") {
@@ -130,7 +131,7 @@ var (
 // code waits until the command shows its code, and returns it and the address.
 func (s *seat) code() (code, url string) {
 	s.t.Helper()
-	eventually(s.t, "the command shows a code", func() bool {
+	wait.Until(s.t, "the command shows a code", func() bool {
 		select {
 		case <-s.exited:
 			s.t.Fatalf("the command ended: %s\n%s", s.cmd.ProcessState, s.shown)
@@ -147,7 +148,7 @@ func (s *seat) code() (code, url string) {
 
 func (s *seat) sees(what string) {
 	s.t.Helper()
-	eventually(s.t, "the screen shows "+what, func() bool { return strings.Contains(s.shown.String(), what) })
+	wait.Until(s.t, "the screen shows "+what, func() bool { return strings.Contains(s.shown.String(), what) })
 }
 
 // signedOut demands that nobody is signed in here and that nothing was kept.
@@ -171,14 +172,14 @@ func TestLoginByABrowser(t *testing.T) {
 		s := newSeat(t)
 		s.begin(true, "login", p.URL)
 		code, url := s.code()
-		eventually(t, "a browser is opened", func() bool {
+		wait.Until(t, "a browser is opened", func() bool {
 			text, _ := os.ReadFile(s.opened())
 			return string(text) == url+"\n"
 		})
 		if !strings.HasPrefix(url, p.URL+"/") || !strings.Contains(url, code) {
 			t.Errorf("the address is %s", url)
 		}
-		eventually(t, "the screen counts down", func() bool {
+		wait.Until(t, "the screen counts down", func() bool {
 			return len(countdown.FindAllString(s.shown.String(), -1)) >= 2
 		})
 
@@ -314,7 +315,7 @@ func TestLoginThatNobodyApproves(t *testing.T) {
 func TestLoginThatIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s, node, code := login(t, true)
-	eventually(t, "the screen counts down", func() bool { return countdown.MatchString(s.shown.String()) })
+	wait.Until(t, "the screen counts down", func() bool { return countdown.MatchString(s.shown.String()) })
 	if _, err := s.screen.WriteString("\x03"); err != nil {
 		t.Fatal(err)
 	}

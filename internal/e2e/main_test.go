@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"testing"
-	"time"
 
+	_ "bursar/internal/cli" // go test runs these tests again when the program has changed, which it would not see otherwise
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/db/dbtest/pgcluster"
@@ -83,22 +83,4 @@ func ownPostgres(t *testing.T) (dbtest.Store, *pgcluster.Cluster) {
 		t.Fatalf("make a schema: %v", err)
 	}
 	return dbtest.Store{Engine: "postgres", Config: db.Config{URL: url}, VaultKey: vaultKey}, cluster
-}
-
-// eventually waits until something holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	within(t, patience, what, holds)
-}
-
-// within waits for so long until something holds.
-func within(t *testing.T, limit time.Duration, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(limit)
-	for !holds() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s: %s", limit, what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // smallDisk mounts a disk of a few megabytes and returns its folder.
@@ -75,7 +76,7 @@ func TestFullDiskRefusesWritesAndNothingElse(t *testing.T) {
 	l.awaitTold(t, betweenCrash)
 
 	free := fill(t, disk)
-	eventually(t, "writes are refused", func() bool { return l.failed.Load() > 100 })
+	wait.Until(t, "writes are refused", func() bool { return l.failed.Load() > 100 })
 	admin.Get("/v1/auth/me").OK()
 	everyRow(admin, "/v1/audit?limit=100&workspace_id="+l.made.WorkspaceID)
 	for _, row := range everyRow(admin, "/v1/directory?limit=100&workspace_id="+l.made.WorkspaceID) {
@@ -106,7 +107,7 @@ func TestServerOutlivesADatabaseOutage(t *testing.T) {
 	if err := cluster.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server is not ready", func() bool { return node.Outside(t, "/readyz").Status == http.StatusServiceUnavailable })
+	wait.Until(t, "the server is not ready", func() bool { return node.Outside(t, "/readyz").Status == http.StatusServiceUnavailable })
 	// Each of them waits for the database for ten seconds, so they ask together.
 	asks := map[string]func() *servertest.Answer{
 		"a write":      func() *servertest.Answer { return admin.Post("/v1/directory", entry) },
@@ -133,7 +134,7 @@ func TestServerOutlivesADatabaseOutage(t *testing.T) {
 	if err := cluster.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server is ready again", func() bool { return node.Outside(t, "/readyz").Status == http.StatusOK })
+	wait.Until(t, "the server is ready again", func() bool { return node.Outside(t, "/readyz").Status == http.StatusOK })
 	unseen[0].Get("/v1/auth/me").OK()
 	admin.Get("/v1/directory/" + id).OK()
 	admin.Post("/v1/directory", entry).OK()

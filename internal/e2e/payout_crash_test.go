@@ -18,6 +18,7 @@ import (
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
 	"bursar/internal/torture"
+	"bursar/internal/wait"
 )
 
 // becomes is what becomes of a payout by the last four digits of the number that it is paid to,
@@ -55,7 +56,7 @@ func beginPayday(t *testing.T, store dbtest.Store, nodes int) *payday {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	d := &payday{store: store, made: initialise(t, store), client: &http.Client{Timeout: patience}, random: rand.New(rand.NewPCG(seed, 0))}
+	d := &payday{store: store, made: initialise(t, store), client: &http.Client{Timeout: wait.Limit()}, random: rand.New(rand.NewPCG(seed, 0))}
 	for range nodes {
 		d.nodes = append(d.nodes, startNode(t, store))
 	}
@@ -127,7 +128,7 @@ func (d *payday) torment(t *testing.T, count, disasters int, disaster func()) {
 	}
 	for i := range disasters {
 		moment := int64((i*count + d.random.IntN(count)) / (disasters + 1))
-		within(t, 10*patience, "payouts are answered", func() bool { return d.told.Load() >= moment || t.Failed() })
+		wait.UntilWithin(t, 10, "payouts are answered", func() bool { return d.told.Load() >= moment || t.Failed() })
 		disaster()
 	}
 }
@@ -194,7 +195,7 @@ func (d *payday) end(t *testing.T) {
 	for i := range d.nodes {
 		d.restart(t, i)
 	}
-	within(t, 10*patience, "all payouts have come to their end", func() bool {
+	wait.UntilWithin(t, 10, "all payouts have come to their end", func() bool {
 		return d.count(t, `SELECT count(*) FROM simulated_payment WHERE tell IS NOT NULL`) == 0 && d.count(t, `SELECT count(*) FROM payout p WHERE p.status = 'pending'
 			OR p.status = 'processing' AND NOT EXISTS (SELECT 1 FROM simulated_payment s WHERE s.payout_id = p.id AND s.digits = '9011' AND s.state = 'accepted')
 			OR p.status = 'completed' AND EXISTS (SELECT 1 FROM simulated_payment s WHERE s.payout_id = p.id AND s.digits = '9014')`) == 0

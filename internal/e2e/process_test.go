@@ -15,10 +15,8 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
+	"bursar/internal/wait"
 )
-
-// patience bounds what should take a moment, on a machine that others keep busy too.
-const patience = 2 * time.Minute
 
 // process is a running server.
 type process struct {
@@ -70,7 +68,7 @@ func launch(t *testing.T, flags []string, prepare func(*exec.Cmd)) *process {
 			t.Errorf("the server has a race or panicked:\n%s", log)
 		}
 	})
-	eventually(t, "the server listens", func() bool {
+	wait.Until(t, "the server listens", func() bool {
 		select {
 		case <-p.exited:
 			t.Fatalf("the server ended: %s\n%s", p.cmd.ProcessState, p.Log)
@@ -126,7 +124,7 @@ func (p *process) lines(t *testing.T) []map[string]any {
 // the log says that the server listens.
 func (p *process) welcome(t *testing.T) string {
 	t.Helper()
-	eventually(t, "the server says how to use it", func() bool {
+	wait.Until(t, "the server says how to use it", func() bool {
 		return strings.HasSuffix(p.Out.String(), "\n\n") && strings.Contains(p.Out.String(), "curl")
 	})
 	return p.Out.String()
@@ -150,7 +148,7 @@ func (p *process) end(t *testing.T) {
 	t.Helper()
 	select {
 	case <-p.exited:
-	case <-time.After(patience):
+	case <-time.After(wait.Limit()):
 		t.Fatalf("the server goes on and on:\n%s", p.Log)
 	}
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
@@ -174,7 +172,7 @@ type result struct {
 // command runs bursar to its end.
 func command(t *testing.T, env []string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit())
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, errs bytes.Buffer

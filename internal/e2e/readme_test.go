@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bursar/internal/db/dbtest"
+	"bursar/internal/wait"
 )
 
 // section is a part of the README, up to the next heading.
@@ -62,7 +63,7 @@ func tourist(t *testing.T, dir, command string, env ...string) string {
 		t.Fatalf("run %s: %v", command, err)
 	}
 	defer screen.Close()
-	limit := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	limit := time.AfterFunc(wait.Limit(), func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	var shown bytes.Buffer
 	_, _ = io.Copy(&shown, screen) // ends with an error once the command has

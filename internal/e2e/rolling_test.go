@@ -15,6 +15,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/torture"
+	"bursar/internal/wait"
 )
 
 // balancer is a proxy in front of several nodes. As load balancers do, it asks every node again and
@@ -55,7 +56,7 @@ func startBalancer(t *testing.T, size int) (b *balancer, address string) {
 
 // check asks the node at a place whether it is ready, ten times a second.
 func (b *balancer) check(ctx context.Context, place *atomic.Pointer[node]) {
-	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: wait.Limit(), Transport: &http.Transport{DisableKeepAlives: true}}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -92,7 +93,7 @@ func (b *balancer) put(t *testing.T, place int, p *process) {
 	}
 	n := &node{to: to}
 	b.nodes[place].Store(n)
-	eventually(t, "the proxy knows that a node is ready", n.ready.Load)
+	wait.Until(t, "the proxy knows that a node is ready", n.ready.Load)
 }
 
 func TestARollingRestartFailsNoRequest(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"bursar/internal/wait"
 )
 
 // cmdTTY runs the program on a terminal that does not echo what is typed, so that
@@ -40,7 +42,7 @@ func cmdTTY(ts *testscript.TestScript, neg bool, args []string) {
 	if _, err := io.WriteString(screen, typed); err != nil {
 		ts.Fatalf("type: %v", err)
 	}
-	limit := time.AfterFunc(patience, func() { _ = bursar.Process.Kill() })
+	limit := time.AfterFunc(wait.Limit(), func() { _ = bursar.Process.Kill() })
 	defer limit.Stop()
 	var shown bytes.Buffer
 	_, _ = io.Copy(&shown, screen) // ends with an error once the program has

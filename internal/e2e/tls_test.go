@@ -17,12 +17,13 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
+	"bursar/internal/wait"
 )
 
 // browser visits https://pay.example.com at an address and trusts these authorities.
 func browser(address string, trusted *x509.CertPool) *http.Client {
 	return &http.Client{
-		Timeout:       patience,
+		Timeout:       wait.Limit(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			TLSClientConfig:   &tls.Config{RootCAs: trusted},
@@ -85,7 +86,7 @@ func TestCertificatesAreReadAgainWithoutDroppingConnections(t *testing.T) {
 	write(t, cert, "nonsense")
 	ready(t, browser(p.address(), renewed))
 	ready(t, browser(p.address(), renewed))
-	eventually(t, "the log tells about a broken certificate", func() bool { return broken() > 0 })
+	wait.Until(t, "the log tells about a broken certificate", func() bool { return broken() > 0 })
 	if lines := broken(); lines != 1 {
 		t.Errorf("the log tells %d times about one broken certificate", lines)
 	}
@@ -176,7 +177,7 @@ func TestTheFirstStartBeyondLoopbackPrintsNoSecrets(t *testing.T) {
 			store = open(t)
 		}
 		p := start(t, store, "--listen", "0.0.0.0:0", "--insecure-http")
-		eventually(t, "the server names the file", func() bool {
+		wait.Until(t, "the server names the file", func() bool {
 			return strings.HasSuffix(p.Out.String(), "\n\n") && strings.Contains(p.Out.String(), "link works once")
 		})
 		secret := regexp.MustCompile(`b(k|ln)_\w{10}`)

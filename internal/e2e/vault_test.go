@@ -15,6 +15,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // payees makes entries with receiving methods and returns the number of each entry's method.
@@ -247,7 +248,7 @@ func TestAKilledStartGoesOnSealing(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "some values are sealed", func() bool { return left() < n })
+			wait.Until(t, "some values are sealed", func() bool { return left() < n })
 			if left() > 0 {
 				killed++
 			}

@@ -16,6 +16,7 @@ import (
 
 	"bursar/internal/payout"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // facts are what a screening is told.
@@ -122,7 +123,7 @@ func TestACommandThatIsLateEndsWithAllThatItStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(wait.Limit()); ; {
 		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") { // gone, or dead and not yet collected
 			return

@@ -8,6 +8,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // oneEntry demands that equal requests with one key made one entry, and that
@@ -74,7 +75,7 @@ func TestDeviceCodeGivesOneToken(t *testing.T) {
 				if i < len(approvers) {
 					return approvers[i].Post("/v1/auth/device-code/"+code+"/approve", nil)
 				}
-				for deadline := time.Now().Add(2 * time.Minute); ; {
+				for deadline := time.Now().Add(wait.Limit()); ; {
 					poll := n.Stranger(t).Get("/v1/auth/device-code/" + code)
 					if token := poll.Text("token"); token != "" {
 						tokens <- token

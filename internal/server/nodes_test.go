@@ -2,32 +2,14 @@ package server_test
 
 import (
 	"testing"
-	"time"
 
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 	"bursar/internal/web"
 )
-
-// A change of access counts at once on the node that makes it, and soon on every
-// other. How soon depends on the machine, so the tests give it plenty of time.
-const patience = 2 * time.Minute
-
-// eventually waits for a change to be noticed.
-func eventually(t *testing.T, what string, noticed func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	pause := time.NewTicker(10 * time.Millisecond)
-	defer pause.Stop()
-	for !noticed() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-		<-pause.C
-	}
-}
 
 // operator is the identity service as `bursar admin` has it: on the store, and
 // in no server.
@@ -111,7 +93,7 @@ func TestAccessChangesReachEveryNode(t *testing.T) {
 				who.remember(c.path)
 				c.change(t, who)
 				who.here.Get(c.path).Fails(c.status, c.code)
-				eventually(t, name, func() bool { return who.there.Get(c.path).Status == c.status })
+				wait.Until(t, name, func() bool { return who.there.Get(c.path).Status == c.status })
 			})
 		}
 		for name, change := range map[string]func(t *testing.T, who somebody){
@@ -122,8 +104,8 @@ func TestAccessChangesReachEveryNode(t *testing.T) {
 				who := newSomebody(t, here, there, admin)
 				who.remember(me)
 				change(t, who)
-				eventually(t, name+" here", func() bool { return who.here.Get(me).Status == 401 })
-				eventually(t, name+" there", func() bool { return who.there.Get(me).Status == 401 })
+				wait.Until(t, name+" here", func() bool { return who.here.Get(me).Status == 401 })
+				wait.Until(t, name+" there", func() bool { return who.there.Get(me).Status == 401 })
 			})
 		}
 		t.Run("a user who is enabled again has to log in again", func(t *testing.T) {
@@ -165,13 +147,13 @@ func TestNodesShareSessions(t *testing.T) {
 				t.Fatalf("rotate: %v", err)
 			}
 			for _, n := range []*servertest.Node{here, there} {
-				eventually(t, "a node signs with the new key", func() bool {
+				wait.Until(t, "a node signs with the new key", func() bool {
 					return newForger(t, n.Login(t, here.First.APIKey).Token).kid == kid
 				})
 				n.Holder(t, admin.Token).Get("/v1/auth/me").OK()
 			}
 			token := here.Admin(t).Token
-			eventually(t, "the other node takes the new key", func() bool {
+			wait.Until(t, "the other node takes the new key", func() bool {
 				return there.Holder(t, token).Get("/v1/auth/me").Status == 200
 			})
 		})

@@ -6,16 +6,16 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 func TestListsOfAReplica(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit())
 	defer cancel()
 	p := dbtest.Pair(t)
 	check := func(err error) {
@@ -32,7 +32,7 @@ func TestListsOfAReplica(t *testing.T) {
 	here := servertest.Start(t, store)
 	x := here.Tenant(t)
 	served := here.DB.Lists()
-	eventually(t, "the replica serves lists", served.Used.Load)
+	wait.Until(t, "the replica serves lists", served.Used.Load)
 	var want []string
 	for i := range 30 {
 		want = append(want, x.Entry(fmt.Sprintf("Entry %d", i)))
@@ -56,7 +56,7 @@ func TestListsOfAReplica(t *testing.T) {
 				x.Owner.On(t).Post("/v1/directory/tags", servertest.Body{"workspace_id": x.WorkspaceID, "name": fmt.Sprint("Tag ", served.Primary.Load())}).OK()
 				return
 			}
-			eventually(t, "the replica serves lists again", served.Used.Load)
+			wait.Until(t, "the replica serves lists again", served.Used.Load)
 		})
 		if !slices.Equal(got, want) {
 			t.Errorf("the pages have %v, want %v", got, want)
@@ -68,7 +68,7 @@ func TestListsOfAReplica(t *testing.T) {
 	if paused {
 		pause()
 	}
-	eventually(t, "the replica serves lists again", served.Used.Load)
+	wait.Until(t, "the replica serves lists again", served.Used.Load)
 
 	t.Run("are refused at once to whom access is taken from, although the replica is behind", func(t *testing.T) {
 		member := x.Member("viewer")

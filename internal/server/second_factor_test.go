@@ -13,6 +13,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // resident is a person who signs in at a browser.
@@ -270,10 +271,10 @@ func TestADemandReachesEveryNode(t *testing.T) {
 			t.Fatalf("the page is answered %d", status)
 		}
 		demand(x.Owner, x, true).OK()
-		eventually(t, "the demand", func() bool { return command.Get(x.Path("")).Status == 403 })
-		eventually(t, "the demand of a browser", func() bool { return page(t, there, "/w/"+x.WorkspaceID, bob.session) == http.StatusSeeOther })
+		wait.Until(t, "the demand", func() bool { return command.Get(x.Path("")).Status == 403 })
+		wait.Until(t, "the demand of a browser", func() bool { return page(t, there, "/w/"+x.WorkspaceID, bob.session) == http.StatusSeeOther })
 		bob.addPasskey(t)
-		eventually(t, "the factor", func() bool { return page(t, there, "/w/"+x.WorkspaceID, bob.session) == http.StatusOK })
+		wait.Until(t, "the factor", func() bool { return page(t, there, "/w/"+x.WorkspaceID, bob.session) == http.StatusOK })
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // twoNodes is a tenant on a store that two nodes serve, and its owner at each.
@@ -64,7 +65,7 @@ func heldUp(t *testing.T, x *servertest.Tenant, count int, act func(i int) *serv
 			defer close(done)
 			answers = servertest.SideBySide(count, act)
 		}()
-		for deadline := time.Now().Add(2 * time.Minute); x.Node.Count(t, waiting, pid) < count; {
+		for deadline := time.Now().Add(wait.Limit()); x.Node.Count(t, waiting, pid) < count; {
 			if time.Now().After(deadline) {
 				t.Error("the requests never met")
 				break

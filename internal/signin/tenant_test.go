@@ -15,6 +15,7 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/organization"
+	"bursar/internal/wait"
 	"bursar/internal/web"
 	"bursar/internal/workspace"
 )
@@ -338,7 +339,7 @@ func (h *house) meet(accountID string, n int, act func(i int) error) (errs []err
 			defer close(done)
 			errs = sideBySide(n, act)
 		}()
-		for deadline := time.Now().Add(2 * time.Minute); h.count(waiting, pid) < n; {
+		for deadline := time.Now().Add(wait.Limit()); h.count(waiting, pid) < n; {
 			if time.Now().After(deadline) {
 				h.t.Error("they never met")
 				break

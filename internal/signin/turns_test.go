@@ -3,26 +3,14 @@ package signin_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"bursar/internal/signin"
+	"bursar/internal/wait"
 )
-
-// until waits for a condition that other goroutines bring about.
-func until(t testing.TB, holds func() bool) {
-	t.Helper()
-	for patience := time.Now().Add(time.Minute); !holds(); {
-		if time.Now().After(patience) {
-			t.Fatal("it did not happen")
-		}
-		runtime.Gosched()
-	}
-}
 
 // A flood from one network fills all the room to wait for the hasher. Whoever comes from
 // elsewhere still finds a place.
@@ -52,7 +40,7 @@ func TestAFloodFromOneNetworkLeavesOthersAPlace(t *testing.T) {
 						}
 					})
 				}
-				until(t, func() bool { return refused.Load() == 50 && h.Waiting() == signin.MaxWaiting })
+				wait.Until(t, "the room to wait is full", func() bool { return refused.Load() == 50 && h.Waiting() == signin.MaxWaiting })
 				var errs []error
 				done := make(chan struct{})
 				go func() {
@@ -62,7 +50,7 @@ func TestAFloodFromOneNetworkLeavesOthersAPlace(t *testing.T) {
 						return err
 					})
 				}()
-				until(t, func() bool { return refused.Load() == 50+honest })
+				wait.Until(t, "the others are refused", func() bool { return refused.Load() == 50+honest })
 				release()
 				<-done
 				for _, err := range errs {
@@ -102,7 +90,7 @@ func TestWhoeverStopsWaitingForTheHasherLeavesNothingBehind(t *testing.T) {
 		for i := range 20 {
 			gone.Go(func() { _, _ = h.Password(ctx, from(fmt.Sprintf("198.51.%d.7", i%3)), "ada@example.com", goodPassword) })
 		}
-		until(t, func() bool { return h.Waiting() == 20 })
+		wait.Until(t, "twenty wait", func() bool { return h.Waiting() == 20 })
 		stop()
 		gone.Wait()
 		if left := h.Waiting(); left != 0 {

@@ -14,6 +14,7 @@ import (
 	"bursar/internal/backup/continuous"
 	"bursar/internal/db"
 	"bursar/internal/db/sqlite"
+	"bursar/internal/wait"
 )
 
 // copyStore copies the data folder of a store that nobody writes to, with the time of the database.
@@ -302,7 +303,7 @@ func TestATargetThatWasEmptiedGetsEverythingAgainAfterARestart(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	last := time.Now()
-	eventually(t, "the earlier backup goes on", func() bool {
+	wait.Until(t, "the earlier backup goes on", func() bool {
 		return w.Status().Safe.After(last) && w.Status().Failure == "" && w.Status().IsGood(time.Now(), time.Minute)
 	})
 	stop()

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"bursar/internal/wait"
 )
 
 // obstruct makes a folder unusable, as a full disk does, until the function is called that it returns.
@@ -24,15 +26,6 @@ func obstruct(t *testing.T, dir string) (clear func()) {
 		}
 		if err := os.Rename(dir+".aside", dir); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not become true that %s", what)
 		}
 	}
 }
@@ -67,10 +60,10 @@ func TestServingGoesOnWhileTheBackupFails(t *testing.T) {
 			stop := w.run(t)
 			defer stop()
 			w.write(t, 5)
-			eventually(t, "the failure is told", func() bool { return w.Status().Failure != "" })
+			wait.Until(t, "the failure is told", func() bool { return w.Status().Failure != "" })
 			w.write(t, 5)
 			clear()
-			eventually(t, "the backup goes on", func() bool { return w.Status().Failure == "" && time.Since(w.Status().Safe) < time.Second })
+			wait.Until(t, "the backup goes on", func() bool { return w.Status().Failure == "" && time.Since(w.Status().Safe) < time.Second })
 			if name == "target" && w.Status().Gaps != 0 {
 				t.Error("a new base was needed")
 			}
@@ -111,10 +104,10 @@ func TestABackupNeedsNobody(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	w.write(t, 20)
-	eventually(t, "there is a base", func() bool { return w.Status().IsGood(time.Now(), time.Minute) })
+	wait.Until(t, "there is a base", func() bool { return w.Status().IsGood(time.Now(), time.Minute) })
 	w.write(t, 20)
 	last := time.Now()
-	eventually(t, "the last write is safe", func() bool { return w.Status().Safe.After(last) })
+	wait.Until(t, "the last write is safe", func() bool { return w.Status().Safe.After(last) })
 	stop()
 	w.same(t)
 }

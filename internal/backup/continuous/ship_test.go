@@ -20,6 +20,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/db/sqlite"
+	"bursar/internal/wait"
 )
 
 // world is a store whose changes go to a target.
@@ -443,7 +444,7 @@ func TestATargetThatMissedSegmentsGetsANewBase(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	last := time.Now()
-	eventually(t, "there is a new base", func() bool { return w.Status().Base.After(last) })
+	wait.Until(t, "there is a new base", func() bool { return w.Status().Base.After(last) })
 	stop()
 	w.same(t)
 }

@@ -16,6 +16,7 @@ import (
 	"bursar/internal/backup/continuous"
 	"bursar/internal/db"
 	"bursar/internal/db/sqlite"
+	"bursar/internal/wait"
 )
 
 // tool finds a program that scripts/install-test-tools installs. CI has it.
@@ -77,7 +78,7 @@ func (s *objectStore) start(t *testing.T) {
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Limit()); ; time.Sleep(20 * time.Millisecond) {
 		if answer, err := http.Get("http://" + s.address); err == nil {
 			_ = answer.Body.Close()
 			return

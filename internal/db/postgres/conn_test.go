@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bursar/internal/db/engine"
+	"bursar/internal/wait"
 )
 
 func TestAWriteThatLosesADeadlockRunsAgain(t *testing.T) {
@@ -80,7 +81,7 @@ func TestAConnectionWhoseCallerLeftIsClosed(t *testing.T) {
 		leave()
 		return rows.Err()
 	}))
-	eventually(t, "the server has closed the connection", func() bool {
+	wait.Until(t, "the server has closed the connection", func() bool {
 		return d.count(t, fmt.Sprintf(`SELECT count(*) FROM pg_stat_activity WHERE pid = %d`, backend)) == 0
 	})
 }

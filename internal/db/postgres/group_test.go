@@ -10,6 +10,7 @@ import (
 
 	"bursar/internal/db/engine"
 	"bursar/internal/db/postgres"
+	"bursar/internal/wait"
 )
 
 // group runs writes so that they wait for the same group: it holds up the groups
@@ -28,13 +29,13 @@ func (d *database) group(t *testing.T, writes ...func()) {
 				t.Errorf("a write before the group: %v", err)
 			}
 		})
-		eventually(t, "the write is in flight", func() bool {
+		wait.Until(t, "the write is in flight", func() bool {
 			return d.count(t, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'pair'::regclass`) == int64(i+1)
 		})
 	}
 	for i, write := range writes {
 		all.Go(write)
-		eventually(t, "the write waits", func() bool { return d.Waiting() == i+1 })
+		wait.Until(t, "the write waits", func() bool { return d.Waiting() == i+1 })
 	}
 	_, err = lock.Exec(t.Context(), `ROLLBACK`)
 	must(t, err)
@@ -113,7 +114,7 @@ func TestAWriteThatWaitsForALockHoldsUpNobody(t *testing.T) {
 	for i := range errs {
 		waiting.Go(func() { errs[i] = d.insert(t.Context(), fmt.Sprint("held ", i)) })
 	}
-	eventually(t, "they wait for the lock", func() bool {
+	wait.Until(t, "they wait for the lock", func() bool {
 		return d.count(t, `SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`) == int64(len(errs))
 	})
 	must(t, d.insert(t.Context(), "unrelated"))

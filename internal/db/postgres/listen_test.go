@@ -8,6 +8,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/db/dbtest/pgcluster"
 	"bursar/internal/db/engine"
+	"bursar/internal/wait"
 )
 
 // uncertain reports whether every look at the epoch gives a new number.
@@ -23,11 +24,11 @@ func TestNothingIsCachedWhileTheServerIsAway(t *testing.T) {
 	d := openAt(t, url)
 	defer func() { must(t, d.Close()) }()
 	must(t, d.insert(t.Context(), "before"))
-	eventually(t, "the engine listens", func() bool { return !uncertain(d.epoch) })
+	wait.Until(t, "the engine listens", func() bool { return !uncertain(d.epoch) })
 	before := d.epoch.Current()
 
 	must(t, cluster.Kill())
-	eventually(t, "the engine notices that it hears nothing", func() bool { return uncertain(d.epoch) })
+	wait.Until(t, "the engine notices that it hears nothing", func() bool { return uncertain(d.epoch) })
 	if err := d.Read(t.Context(), func(c engine.Conn) error {
 		_, err := c.Query(`SELECT 1`, nil)
 		return err
@@ -39,12 +40,12 @@ func TestNothingIsCachedWhileTheServerIsAway(t *testing.T) {
 	}
 
 	must(t, cluster.Restart(context.Background()))
-	eventually(t, "the engine listens again", func() bool { return !uncertain(d.epoch) })
+	wait.Until(t, "the engine listens again", func() bool { return !uncertain(d.epoch) })
 	if d.epoch.Current() <= before {
 		t.Error("the epoch is the one from before the outage")
 	}
 	attempt := 0
-	eventually(t, "the engine writes again", func() bool {
+	wait.Until(t, "the engine writes again", func() bool {
 		attempt++ // a new name, because an attempt that failed may be stored
 		return d.insert(t.Context(), fmt.Sprint("after ", attempt)) == nil
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bursar/internal/db/engine"
+	"bursar/internal/wait"
 )
 
 // After all of the WAL was copied, the next write starts it from its beginning, even
@@ -27,7 +28,7 @@ func TestTheCheckpointerCopiesEveryWAL(t *testing.T) {
 	for round := range 2 {
 		mustExec(t, writer, "INSERT OR REPLACE INTO pair VALUES ('a', $1)", strings.Repeat(string(rune('a'+round)), (checkpointAfter+100)*4096))
 		c.afterCommit(writer.db, checkpointAfter+100)
-		eventually(t, "the checkpointer is done", func() bool { return !c.running.Load() })
+		wait.Until(t, "the checkpointer is done", func() bool { return !c.running.Load() })
 		if !c.mostlyDone.Load() {
 			t.Fatalf("the checkpointer did not copy WAL %d", round)
 		}

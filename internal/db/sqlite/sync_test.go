@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"bursar/internal/db/engine"
+	"bursar/internal/wait"
 )
 
 // disk is a WAL whose syncs wait for the test, which decides how they end.
@@ -74,7 +75,7 @@ func TestWritesQueuedDuringASyncShareTheNextOne(t *testing.T) {
 	first := startInsert(e, "first")
 	<-disk.syncing
 	second, third := startInsert(e, "second"), startInsert(e, "third")
-	eventually(t, "both writes are queued", func() bool { return len(e.writer.queue) == 2 })
+	wait.Until(t, "both writes are queued", func() bool { return len(e.writer.queue) == 2 })
 	disk.answer <- nil
 	must(t, <-first)
 	<-disk.syncing
@@ -142,10 +143,10 @@ func TestARefusalIsNotToldIfItsGroupFails(t *testing.T) {
 	first := startInsert(e, "first")
 	<-disk.syncing
 	second := startInsert(e, "second")
-	eventually(t, "the write is queued", func() bool { return len(e.writer.queue) == 1 })
+	wait.Until(t, "the write is queued", func() bool { return len(e.writer.queue) == 1 })
 	refusal := errors.New("it exists already")
 	refused := startWrite(e, func(engine.Conn) error { return refusal })
-	eventually(t, "the refused write is queued", func() bool { return len(e.writer.queue) == 2 })
+	wait.Until(t, "the refused write is queued", func() bool { return len(e.writer.queue) == 2 })
 	disk.answer <- nil
 	must(t, <-first)
 	<-disk.syncing

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bursar/internal/db/engine"
+	"bursar/internal/wait"
 )
 
 // occupyWriter keeps the writer busy until release is called, so that what is
@@ -53,7 +54,7 @@ func TestAWriteThatFailsIsUndoneAloneInItsGroup(t *testing.T) {
 					}
 					return fail(c)
 				}))
-				eventually(t, "the write is queued", func() bool { return len(e.writer.queue) == i+1 })
+				wait.Until(t, "the write is queued", func() bool { return len(e.writer.queue) == i+1 })
 			}
 			release()
 			for i, done := range results {
@@ -79,7 +80,7 @@ func TestTheWriteOfACallerWhoHasLeftIsSkipped(t *testing.T) {
 			return nil
 		})
 	}()
-	eventually(t, "the write is queued", func() bool { return len(e.writer.queue) == 1 })
+	wait.Until(t, "the write is queued", func() bool { return len(e.writer.queue) == 1 })
 	leave()
 	release()
 	if err := <-done; !errors.Is(err, context.Canceled) {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
+
+	"bursar/internal/wait"
 )
 
 // Security is how a server encrypts.
@@ -143,12 +145,9 @@ func (s *Server) change(apply func()) {
 	s.changed = make(chan struct{})
 }
 
-// patience is how long a test waits for what does not happen.
-const patience = 30 * time.Second
-
 func (s *Server) until(t testing.TB, holds func() bool) {
 	t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(wait.Limit())
 	for {
 		s.mu.Lock()
 		done, changed, counts, received := holds(), s.changed, s.counts, len(s.received)

@@ -1,0 +1,81 @@
+// Package wait is how long a test waits for what another goroutine, process or browser does. On a machine that is slow or
+// busy with other work it waits longer, so that a test fails because something does not happen and not because it
+// happens late.
+package wait
+
+import (
+	"crypto/sha256"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	idle    = 2 * time.Minute  // on a machine that does the known piece of work in time
+	longest = 10 * time.Minute // less than a package may take in all
+)
+
+// A condition is checked often at first, and less often the longer it takes: a check may cost a server as much as what it
+// waits for.
+const (
+	shortestPause = 5 * time.Millisecond
+	longestPause  = 100 * time.Millisecond
+)
+
+// known is how long the known piece of work takes on a core of 2020 that does nothing else: 16 MiB of SHA-256, which
+// the race detector does not slow down.
+const known = 40 * time.Millisecond
+
+// measured is the longest limit that was found, which only grows.
+var measured atomic.Int64
+
+// Limit returns how long a test waits. The first call measures the machine.
+func Limit() time.Duration {
+	if l := measured.Load(); l > 0 {
+		return time.Duration(l)
+	}
+	return measure()
+}
+
+// measure does the known piece of work, and makes the limit longer if it took longer than it should.
+func measure() time.Duration {
+	began := time.Now()
+	text := make([]byte, 1<<20)
+	for range 16 {
+		sum := sha256.Sum256(text)
+		text[0] = sum[0]
+	}
+	slower := float64(time.Since(began)) / float64(known)
+	limit := min(longest, time.Duration(float64(idle)*max(1, slower)))
+	for {
+		before := measured.Load()
+		if before >= int64(limit) {
+			return time.Duration(before)
+		}
+		if measured.CompareAndSwap(before, int64(limit)) {
+			return limit
+		}
+	}
+}
+
+// Until waits for a condition, and fails the test if it does not hold within the limit.
+func Until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	UntilWithin(t, 1, what, holds)
+}
+
+// UntilWithin waits for several times as long as Until, for what is many times the work.
+func UntilWithin(t testing.TB, times int, what string, holds func() bool) {
+	t.Helper()
+	began := time.Now()
+	limit := Limit()
+	for pause := shortestPause; !holds(); pause = min(longestPause, pause+pause/4) {
+		if waited := time.Since(began); waited > time.Duration(times)*limit {
+			// The machine may have become busy since it was measured.
+			if limit = measure(); waited > time.Duration(times)*limit {
+				t.Fatalf("waited %s in vain: %s", waited.Round(time.Second), what)
+			}
+		}
+		time.Sleep(pause)
+	}
+}
