@@ -27,8 +27,8 @@ func place(s dbtest.Store) backup.Place {
 // both runs a test with a store of each engine, and an empty one of the other.
 func both(t *testing.T, run func(t *testing.T, from, to dbtest.Store)) {
 	t.Helper()
-	t.Run("from sqlite", func(t *testing.T) { run(t, dbtest.SQLite(t), dbtest.Postgres(t)) })
-	t.Run("from postgres", func(t *testing.T) { run(t, dbtest.Postgres(t), dbtest.SQLite(t)) })
+	t.Run("from sqlite", func(t *testing.T) { run(t, dbtest.SQLite(t), dbtest.EmptyPostgres(t)) })
+	t.Run("from postgres", func(t *testing.T) { run(t, dbtest.EmptyPostgres(t), dbtest.SQLite(t)) })
 }
 
 // fill puts something into a store. The rows of the audit log that come last have no place yet.
@@ -58,7 +58,7 @@ func same(t *testing.T, from, to dbtest.Store) {
 }
 
 func TestThereAndBackHasTheSameRows(t *testing.T) {
-	first, second, third := dbtest.SQLite(t), dbtest.Postgres(t), dbtest.SQLite(t)
+	first, second, third := dbtest.SQLite(t), dbtest.EmptyPostgres(t), dbtest.SQLite(t)
 	fill(t, first)
 	move(t, first, second)
 	move(t, second, third)
@@ -71,7 +71,7 @@ func TestThereAndBackHasTheSameRows(t *testing.T) {
 func TestBothEnginesHaveTheSameTables(t *testing.T) {
 	dbtest.NeedsPostgres(t)
 	tables := map[string][]db.Table{}
-	dbtest.Each(t, func(t *testing.T, s dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, s dbtest.Store) {
 		d := s.Open(t)
 		err := d.Read(t.Context(), func(q db.Q) (err error) {
 			tables[s.Engine], err = q.Tables(d)
@@ -87,7 +87,7 @@ func TestBothEnginesHaveTheSameTables(t *testing.T) {
 }
 
 func TestAMoveKeepsTheIndexesAndConstraints(t *testing.T) {
-	from, to := dbtest.SQLite(t), dbtest.Postgres(t)
+	from, to := dbtest.SQLite(t), dbtest.EmptyPostgres(t)
 	fill(t, from)
 	schema := func() (list []string) {
 		config := to.Config
@@ -494,7 +494,7 @@ func TestAnArchiveOfAnOlderProgramIsBroughtUpToDate(t *testing.T) {
 	if err := errors.Join(err, old.Close()); err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Each(t, func(t *testing.T, to dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, to dbtest.Store) {
 		if to.Engine == "sqlite" {
 			to.Config.Dir = t.TempDir()
 		}

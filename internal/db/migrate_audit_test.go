@@ -54,7 +54,7 @@ func (o oldRow) want() newRow {
 }
 
 func TestOldAuditRowsAreMigratedAsNewOnesAreWritten(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		var want []newRow
 		fillBefore(t, store, "0010", func(tx *db.Tx) error {
 			if err := each(tx, insertOrganization, "org_1"); err != nil {

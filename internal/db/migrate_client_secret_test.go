@@ -13,7 +13,7 @@ import (
 // Who was shown the secret of an older client is found in the audit log: whoever made it or
 // gave it a new one last.
 func TestWhoWasShownASecretIsFoundInTheLog(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		fillBefore(t, store, "0016", func(tx *db.Tx) error {
 			if err := each(tx, insertOrganization, "org_1"); err != nil {
 				return err

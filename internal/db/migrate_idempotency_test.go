@@ -39,7 +39,7 @@ func oldAnswer(t *testing.T, text string) string {
 }
 
 func TestARecordOfBeforeTheUpgradeIsStillReplayed(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		fillBefore(t, store, "0011", func(tx *db.Tx) error {
 			return tx.Exec(`INSERT INTO idempotency (id, fingerprint, status, answer, created_at) VALUES ($1, $2, 200, $3, $4)`,
 				hex.EncodeToString(oldDigest("id", "key")), hex.EncodeToString(oldDigest("request", "request")), oldAnswer(t, "answer"), tx.Now())
@@ -71,7 +71,7 @@ func idempotencyKey(t *testing.T, d *db.DB, request string) *db.IdempotencyKey {
 // Whoever has the database and guesses the caller's key, or tries what a request may have
 // said, learns nothing without the secret.
 func TestAKeptAnswerNeedsTheSecret(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		secret, current := map[int64][]byte{1: []byte("one"), 2: []byte("two")}, int64(1)
 		d.KeepAnswersWith(func(_ context.Context, id int64) (int64, []byte, error) {

@@ -12,7 +12,7 @@ import (
 // Whoever could act as a member still can, and whoever was invited still is: also an
 // address that one organization vouched for keeps what it had accepted, and no more.
 func TestMembersStayAndInvitationsGetAnID(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		fillBefore(t, store, "0018", func(tx *db.Tx) error {
 			if err := each(tx, insertOrganization, "org_1"); err != nil {
 				return err

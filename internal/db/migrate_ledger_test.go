@@ -12,7 +12,7 @@ import (
 // A bank of before may go above zero at once, and whatever else was refused before still is. So it is also
 // for a process that has had the store open since before, and after the store was opened again.
 func TestABankOfBeforeMayGoAboveZero(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		leftBefore(t, store, "0052", "workspace", "money")
 		move := func(d *db.DB, amount int64) error {
 			return change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error {

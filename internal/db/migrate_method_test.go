@@ -13,7 +13,7 @@ import (
 // What could be paid before the upgrade is paid after it without a second person, even in a
 // workspace that from now on demands one, and the default stays the default.
 func TestMethodsOfBeforeAreActiveAndPaidAtOnce(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		entry := oldEntry(0)
 		fillBefore(t, store, "0031", func(tx *db.Tx) error {
 			for _, statement := range []string{

@@ -11,7 +11,7 @@ import (
 
 func TestEntriesOfBeforeAreFoundByNameAndPhone(t *testing.T) {
 	const entries = 1500 // more than are filled at once
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		fillBefore(t, store, "0039", func(tx *db.Tx) error {
 			for _, statement := range []string{
 				`INSERT INTO organization (id, name, slug, created_at) VALUES ('org_1', '', 'org', 0)`,

@@ -42,7 +42,7 @@ const (
 )
 
 func TestWorkspacesAreNumbered(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		fillBefore(t, store, "0012", func(tx *db.Tx) error {
 			if err := each(tx, insertOrganization, "org_1"); err != nil {
 				return err

@@ -69,7 +69,7 @@ func texts(t *testing.T, d *db.DB, sql string) (list []string) {
 
 // Whoever approved alone is the one vote of an approval that needed one, and who waits needs one as before.
 func TestApprovalsOfBeforeHaveTheVoteOfWhoApproved(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		leftBefore(t, store, "0045", "workspace", "approvals")
 		d := store.Open(t)
 		for sql, want := range map[string][]string{
@@ -85,7 +85,7 @@ func TestApprovalsOfBeforeHaveTheVoteOfWhoApproved(t *testing.T) {
 
 // Whoever counted as an approver of receiving methods still does; who approves payouts is only noted from now on.
 func TestApproversOfBeforeStillCount(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		leftBefore(t, store, "0045", "workspace", "approvals")
 		d := store.Open(t)
 		if got := texts(t, d, `SELECT pair || ' ' || account_id || ' ' || since FROM approver ORDER BY account_id`); !slices.Equal(got, []string{"receiving usr_a 0", "receiving usr_b 50"}) {
@@ -113,7 +113,7 @@ func TestApproversOfBeforeStillCount(t *testing.T) {
 
 // An account of before has its money, and payouts can be paid from it.
 func TestAccountsOfBeforePayPayouts(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		leftBefore(t, store, "0046", "workspace", "money")
 		d := store.Open(t)
 		err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error {

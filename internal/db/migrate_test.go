@@ -28,7 +28,7 @@ func migrations(t *testing.T, d *db.DB) []string {
 }
 
 func TestOpeningAgainMigratesNothing(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		first := migrations(t, store.OpenAt(t, func() time.Time { return time.UnixMilli(1) }))
 		second := migrations(t, store.OpenAt(t, func() time.Time { return time.UnixMilli(2) }))
 		if len(first) == 0 || strings.Join(first, ",") != strings.Join(second, ",") {
@@ -39,7 +39,7 @@ func TestOpeningAgainMigratesNothing(t *testing.T) {
 
 func TestManyNodesOpenANewStoreAtOnce(t *testing.T) {
 	for range 3 {
-		dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 			var all sync.WaitGroup
 			for range 5 {
 				all.Go(func() {
@@ -65,7 +65,7 @@ func TestManyNodesOpenANewStoreAtOnce(t *testing.T) {
 }
 
 func TestAStoreOfANewerProgramIsRefused(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error {
 			return tx.Exec(`INSERT INTO schema_migration (name, applied_at) VALUES ($1, $2)`, "9999_from_the_future", 1)

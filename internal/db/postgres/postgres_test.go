@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,7 +23,7 @@ type database struct {
 // open opens an empty database until the end of the test.
 func open(t testing.TB) *database {
 	t.Helper()
-	d := openAt(t, dbtest.Postgres(t).Config.URL)
+	d := openAt(t, dbtest.EmptyPostgres(t).Config.URL)
 	t.Cleanup(func() { must(t, d.Close()) })
 	return d
 }
@@ -99,14 +98,4 @@ func (d *database) connect(t testing.TB) *pgx.Conn {
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
-}
-
-// eventually waits for a condition.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
 }

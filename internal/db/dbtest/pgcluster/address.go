@@ -56,6 +56,19 @@ func (c *Cluster) NewSchema(ctx context.Context) (url string, err error) {
 	return c.URL(maintenance, schema), nil
 }
 
+// NewDatabase creates a database as a copy of another one that has no connections, or an empty one if template is empty.
+func (c *Cluster) NewDatabase(ctx context.Context, template string) (name string, err error) {
+	name = "test_" + strings.ToLower(rand.Text())
+	sql := "CREATE DATABASE " + name
+	if template != "" {
+		sql += " TEMPLATE " + template
+	}
+	if err := c.exec(ctx, sql); err != nil {
+		return "", fmt.Errorf("creating database %s: %w", name, err)
+	}
+	return name, nil
+}
+
 func (c *Cluster) exec(ctx context.Context, sql string) error {
 	conn, err := pgx.Connect(ctx, c.socketURL(maintenance, ""))
 	if err != nil {
