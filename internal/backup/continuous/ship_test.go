@@ -20,6 +20,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/db/sqlite"
+	"bursar/internal/torture"
 	"bursar/internal/wait"
 )
 
@@ -224,7 +225,7 @@ func TestNoPageIsLostWhenTheLogIsStartedAnew(t *testing.T) {
 	}
 	text := strings.Repeat("x", 60_000)
 	var salts []string
-	for len(salts) < 4 {
+	for len(salts) < torture.Rounds(2, 4) {
 		var writers sync.WaitGroup
 		for range 8 {
 			writers.Go(func() {

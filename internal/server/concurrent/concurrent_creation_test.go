@@ -1,4 +1,4 @@
-package server_test
+package concurrent_test
 
 import (
 	"fmt"

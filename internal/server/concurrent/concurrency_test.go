@@ -1,8 +1,10 @@
-package server_test
+package concurrent_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,7 +71,7 @@ func TestDeviceCodeGivesOneToken(t *testing.T) {
 		x := n.Tenant(t)
 		approvers := []*servertest.Client{x.Owner, x.Member("viewer")}
 		for range 3 {
-			code := newCode(x)
+			code := x.Owner.Post("/v1/auth/device-code", nil).OK().Text("code")
 			tokens := make(chan string, 100)
 			answers := servertest.SideBySide(10, func(i int) *servertest.Answer {
 				if i < len(approvers) {
@@ -121,7 +123,7 @@ func TestConcurrentPatchesLoseNothing(t *testing.T) {
 			t.Run("of name and slug "+name, func(t *testing.T) {
 				c := x.Owner.On(t)
 				for round := range 10 {
-					text := fmt.Sprintf("round-%d-%s", round, roleKey())
+					text := fmt.Sprintf("round-%d-%s", round, strings.ToLower(rand.Text()))
 					servertest.SideBySide(2, func(i int) *servertest.Answer {
 						return c.Patch(path, body{[]string{"name", "slug"}[i]: text}).OK()
 					})
@@ -135,7 +137,7 @@ func TestConcurrentPatchesLoseNothing(t *testing.T) {
 		t.Run("of defaults among receiving methods", func(t *testing.T) {
 			c, entry := x.Owner.On(t), x.Entry("Payee")
 			path := "/v1/directory/" + entry + "/receiving-methods"
-			method := bankAccount()
+			method := body{"provider": "bank", "account_name": "Ada Lovelace", "account_id": "0001"}
 			method["is_default"] = true
 			ids := servertest.SideBySide(8, func(int) string { return c.Post(path, method).OK().Text("id") })
 			servertest.SideBySide(8, func(i int) *servertest.Answer { return c.Patch(path+"/"+ids[i], body{"is_default": true}).OK() })

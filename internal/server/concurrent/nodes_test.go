@@ -1,4 +1,4 @@
-package server_test
+package concurrent_test
 
 import (
 	"testing"
@@ -148,7 +148,7 @@ func TestNodesShareSessions(t *testing.T) {
 			}
 			for _, n := range []*servertest.Node{here, there} {
 				wait.Until(t, "a node signs with the new key", func() bool {
-					return newForger(t, n.Login(t, here.First.APIKey).Token).kid == kid
+					return keyID(t, n.Login(t, here.First.APIKey).Token) == kid
 				})
 				n.Holder(t, admin.Token).Get("/v1/auth/me").OK()
 			}
