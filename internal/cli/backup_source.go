@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -261,8 +262,8 @@ every night, on another machine than the server's if you can.`,
 				return printJSON(t.Out, report)
 			}
 			verdict := "The backup is good.\n"
-			if len(report.Damaged) > 0 {
-				verdict = "The newest state is good. Earlier moments need these objects, which are damaged:\n  " + strings.Join(report.Damaged, "\n  ") + "\n"
+			if bad := slices.Concat(report.Damaged, report.Unreadable); len(bad) > 0 {
+				verdict = "The newest state is good. Earlier moments may need these objects, which are damaged or cannot be read:\n  " + strings.Join(bad, "\n  ") + "\n"
 			}
 			_, err = fmt.Fprintf(t.Out, "%sMoment        %s\nSegments      %d, %s\nObjects       %d read\nAudit log     %d rows\nLedger        %d transactions\nTook          %s\n",
 				verdict, report.Moment.Format(time.DateTime+" UTC"), report.Segments, megabytes(report.Bytes), report.Objects, report.AuditRows, report.Transactions,

@@ -240,10 +240,11 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 func (r *reader) check(ctx context.Context, s segment) error {
 	text, err := r.open(ctx, s)
 	if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) && len(r.identities) > 0 {
-		// The key is wrong, or the damage is in what the object says about keys.
-		if damaged := (&reader{target: r.target, sums: true}).check(ctx, s); damaged != nil {
-			return damaged
+		// It is for another key, or damaged where it names its keys.
+		if sum, sumErr := r.target.Sum(ctx, s.name()); sumErr != nil || sum == "" {
+			return errors.Join(fmt.Errorf("segment %s cannot be decrypted with this key", s.name()), sumErr)
 		}
+		return (&reader{target: r.target, sums: true}).check(ctx, s)
 	}
 	if err != nil {
 		return err

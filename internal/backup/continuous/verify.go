@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,9 +29,12 @@ type Verified struct {
 	At     time.Time `json:"at"`     // when
 	Moment time.Time `json:"moment"` // of the last commit that was restored
 	Error  string    `json:"error,omitempty"`
-	// Damaged are the names of the objects that are to blame, which a server makes up for with a new base.
+	// Damaged are the names of damaged objects that the newest state needs. A server replaces them with a new base.
 	Damaged []string `json:"damaged,omitempty"`
 }
+
+// maxNamed bounds the names in verified.json, which a server reads every minute.
+const maxNamed = 100
 
 // Report is what a verification has looked at.
 type Report struct {
@@ -41,13 +45,16 @@ type Report struct {
 	Transactions int64     `json:"transactions"`
 	Objects      int       `json:"objects"` // that were read, whether or not a restore needs them
 	Seconds      float64   `json:"seconds"`
-	Damaged      []string  `json:"damaged,omitempty"` // names of objects; others may have made up for them
+	Damaged      []string  `json:"damaged,omitempty"`    // names of all damaged objects
+	Unreadable   []string  `json:"unreadable,omitempty"` // names of objects that the target does not return or no key opens
+
+	needed []string // damaged objects that the newest state needs
 }
 
-// Verify reads every object of a backup, restores the newest state into an empty folder, and verifies its ledger and
-// audit log. It fails if the newest state cannot be restored, or only with or around a damaged object; Report.Damaged has
-// also the damaged objects that only older states need. It leaves the result in the target, where servers find it, unless the fault is with the machine or the
-// keys of the caller, which say nothing about the backup.
+// Verify restores the newest state of a backup into an empty folder, verifies its ledger and audit log, and reads every
+// object of the backup. It fails if the newest state cannot be restored, or needs an object that is damaged. Damaged objects
+// that only older states need are in the report. The result stays in the target, where servers find it, unless the fault
+// is with the machine or the keys of the caller, which say nothing about the backup.
 func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (Report, error) {
 	began := time.Now()
 	report, err := verify(ctx, from, key, scratch, progress)
@@ -55,7 +62,7 @@ func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	if ctx.Err() != nil || err != nil && !isFinding(err) {
 		return report, err
 	}
-	v := Verified{At: time.Now().UTC(), Moment: report.Moment, Damaged: report.Damaged}
+	v := Verified{At: time.Now().UTC(), Moment: report.Moment, Damaged: report.needed[:min(maxNamed, len(report.needed))]}
 	if err != nil {
 		v.Error = err.Error()
 	}
@@ -81,21 +88,20 @@ func isFinding(err error) bool {
 }
 
 func verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (report Report, err error) {
-	var read int64
-	needed, err := checkObjects(ctx, from, &report, func(bytes int64) {
-		if read = bytes; progress != nil {
-			progress(bytes)
-		}
-	})
-	if err != nil {
-		return report, err
+	if progress == nil {
+		progress = func(int64) {}
 	}
-	done, err := unpack(ctx, from, scratch, Moment{}, func(bytes int64) {
-		if progress != nil {
-			progress(read + bytes)
-		}
+	var restored int64
+	done, unpackErr := unpack(ctx, from, scratch, Moment{}, func(bytes int64) {
+		restored = bytes
+		progress(bytes)
 	})
-	if err != nil {
+	report.Damaged, report.needed = done.Damaged, done.Damaged
+	if unpackErr != nil && !isFinding(unpackErr) {
+		return report, unpackErr
+	}
+	needed, err := checkObjects(ctx, from, &report, func(bytes int64) { progress(restored + bytes) })
+	if err := errors.Join(unpackErr, err); err != nil {
 		return report, err
 	}
 	report.Moment, report.Segments, report.Bytes = done.Moment.UTC(), done.Segments, done.Bytes
@@ -125,7 +131,7 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	if len(log.Failures) > 0 {
 		return report, finding{fmt.Errorf("the audit log does not verify: %s", log.Failures[0])}
 	}
-	if needed != nil { // the next damage may be in what made up for it
+	if needed != nil { // the next damage may be in what replaces it
 		return report, finding{fmt.Errorf("%w; the newest state can still be restored", needed)}
 	}
 	return report, nil
@@ -134,8 +140,8 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 // checkers is how many objects are read at once: an object store takes its time to answer each.
 const checkers = 8
 
-// checkObjects reads every object whole and puts the names of the damaged ones into the report. It returns what is wrong with
-// the first one that is on the way to the newest state, or nil.
+// checkObjects reads every object of a backup and adds what it finds to the report. It returns what is wrong with the first
+// damaged object that the newest state needs, or nil.
 func checkObjects(ctx context.Context, from Source, report *Report, progress func(bytes int64)) (needed *DamagedError, err error) {
 	all, err := list(ctx, from.Target)
 	if err != nil {
@@ -145,23 +151,27 @@ func checkObjects(ctx context.Context, from Source, report *Report, progress fun
 	r.sums = true
 	var mu sync.Mutex
 	var bytes int64
-	found := map[segment]*DamagedError{}
-	group, groupCtx := errgroup.WithContext(ctx)
+	found := map[string]*DamagedError{}
+	unreadable := map[string]bool{}
+	var group errgroup.Group
 	group.SetLimit(checkers)
 	for _, s := range all {
 		group.Go(func() error {
-			err := r.check(groupCtx, s)
+			err := r.check(ctx, s)
 			var damaged *DamagedError
-			switch isDamaged := errors.As(err, &damaged); {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil // deleted since it was listed; unpack misses it if it is needed
-			case err != nil && !isDamaged:
-				return err
+			if errors.As(err, &damaged) {
+				err = r.check(ctx, s) // it may have been replaced after it was read and before its checksum was
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if damaged != nil {
-				found[s] = damaged
+			switch {
+			case err == nil:
+			case errors.As(err, &damaged):
+				found[s.name()] = damaged
+			case errors.Is(err, fs.ErrNotExist):
+				return nil // deleted since it was listed; a restore misses it if it is needed
+			default:
+				unreadable[s.name()] = true
 			}
 			report.Objects++
 			bytes += s.object.Size
@@ -169,22 +179,32 @@ func checkObjects(ctx context.Context, from Source, report *Report, progress fun
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
+	_ = group.Wait() // what an object lacks is in found and unreadable
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	for _, s := range all {
-		if found[s] != nil {
-			report.Damaged = append(report.Damaged, s.name())
+		if name := s.name(); found[name] != nil && !slices.Contains(report.Damaged, name) {
+			report.Damaged = append(report.Damaged, name)
+		} else if unreadable[name] {
+			report.Unreadable = append(report.Unreadable, name)
 		}
 	}
 	readable := inForm(all, len(from.Identities) > 0)
-	way, _ := plan(readable, newestOf(readable).max) // unpack reports a gap
+	way, _ := plan(readable, newestOf(readable).max) // a restore reports a gap
 	for _, s := range way {
-		if found[s] != nil {
-			return found[s], nil
+		damaged := found[s.name()]
+		if damaged == nil {
+			continue
+		}
+		if needed == nil {
+			needed = damaged
+		}
+		if !slices.Contains(report.needed, s.name()) {
+			report.needed = append(report.needed, s.name())
 		}
 	}
-	return nil, nil
+	return needed, nil
 }
 
 // Overview is what a target has.
