@@ -3,7 +3,7 @@ package cache
 
 import "github.com/maypok86/otter/v2"
 
-// Cache is a map of bounded size, which drops what is used least. It is safe for concurrent use.
+// Cache is a map of bounded size that evicts the entries used least. It is safe for concurrent use.
 //
 // It is an interface so that a struct with a cache does not show which type it is: every package that sees a generic type
 // compiles all methods of it again, and those of this one were three quarters of the code that the packages above compiled.

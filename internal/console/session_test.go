@@ -216,8 +216,6 @@ func TestDisabledUserIsSignedOutImmediately(t *testing.T) {
 	})
 }
 
-// This test is not parallel, because on PostgreSQL its nodes would also receive the
-// notifications of other tests.
 func TestSessionIsSharedByAllNodes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		here, there := startOn(t, store), startOn(t, store)

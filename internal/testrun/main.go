@@ -69,7 +69,8 @@ func parseGroups(args []string) (groups []group, err error) {
 	return groups, nil
 }
 
-// command returns a go command with the environment of the group. An interrupt ends it as Ctrl-C does.
+// command returns a go command with the environment of the group. When the context ends it is interrupted, and waits for the
+// tests that run, which Ctrl-C interrupts as well.
 func (g group) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), g.env...)
@@ -104,6 +105,9 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	}
 	if err := flags.Parse(args[:end]); err != nil {
 		return 2, err
+	}
+	if flags.NArg() > 0 {
+		return 2, fmt.Errorf("%q must come after --", flags.Arg(0))
 	}
 	groups, err := parseGroups(args[end:])
 	if err != nil {
@@ -170,7 +174,7 @@ func (g group) test(ctx context.Context, r *report, extra []string) error {
 		return err
 	}
 	readErr := r.read(events)
-	// It exits with 1 if a test failed, which the events have told.
+	// It exits with 1 if a test failed, and then an event says which.
 	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 1 && ctx.Err() == nil {
 		return fmt.Errorf("go test: %w", err)
 	}

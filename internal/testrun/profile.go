@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// profile measures where the CPU time of a run goes. What the go command builds comes from its action graph, which
-// knows the package and the group. All other processes come from the process accounting of Linux, by the names of the
-// programs: tests, browsers, databases, the program itself. The accounting is that of the whole machine, rounds each
-// process down to hundredths of a second, and counts no process that still runs.
+// profile measures where the CPU time of a run goes: by program, from the process accounting of Linux (compilers, tests,
+// browsers, databases, the program itself), and for what go test builds also by package and group, from its action
+// graph. The accounting is that of the whole machine, rounds each process down to hundredths of a second, and does not have
+// processes that still run.
 type profile struct {
 	dir    string
 	groups int
@@ -66,8 +66,7 @@ type usage struct {
 
 // print writes a table, the largest first.
 func (p *profile) print(out io.Writer, groups []group) error {
-	var all []usage
-	var built []usage
+	var built, sums []usage
 	for i, g := range groups {
 		name := "compile and link"
 		if slices.Contains(g.flags, "-race") {
@@ -77,17 +76,18 @@ func (p *profile) print(out io.Writer, groups []group) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, total)
+		sums = append(sums, total)
 		built = append(built, packages...)
 	}
 	programs, err := readAccounting(p.accounting())
 	if err != nil {
 		return err
 	}
-	all = append(all, programs...)
-	fmt.Fprintln(out, "\nCPU time:")
-	printUsage(out, all, 20)
-	fmt.Fprintln(out, "\nWhat was compiled and linked:")
+	fmt.Fprintln(out, "\nCPU time by program:")
+	printUsage(out, programs, 20)
+	fmt.Fprintln(out, "\nOf that, for building tests:")
+	printUsage(out, sums, len(sums))
+	fmt.Fprintln(out, "\nBy package:")
 	printUsage(out, built, 20)
 	return nil
 }
@@ -150,9 +150,6 @@ func (c compressed) duration() time.Duration {
 	return time.Duration(c&0x1fff) << (3 * (c >> 13)) * 10 * time.Millisecond
 }
 
-// builders are the programs that the action graph counts.
-var builders = []string{"compile", "link", "asm", "cgo", "vet", "cc1", "as", "ld", "gcc", "collect2"}
-
 // readAccounting sums up processes by the names of their programs.
 func readAccounting(file string) (programs []usage, err error) {
 	f, err := os.Open(file)
@@ -169,9 +166,6 @@ func readAccounting(file string) (programs []usage, err error) {
 			return nil, fmt.Errorf("read the accounting: %w", err)
 		}
 		name, _, _ := strings.Cut(string(r.Command[:]), "\x00")
-		if slices.Contains(builders, name) {
-			continue
-		}
 		if byName[name] == nil {
 			byName[name] = &usage{name: name}
 		}

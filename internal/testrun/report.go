@@ -156,7 +156,9 @@ func (p *packageRun) write(test, text string) {
 	if b == nil {
 		b = &strings.Builder{}
 		p.output[test] = b
-		p.order = append(p.order, test)
+		if !slices.Contains(p.order, test) {
+			p.order = append(p.order, test)
+		}
 	}
 	b.WriteString(text)
 }

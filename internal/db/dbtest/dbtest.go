@@ -78,7 +78,8 @@ func Each(t *testing.T, run func(t *testing.T, s Store)) {
 	t.Run("postgres", func(t *testing.T) { run(t, Postgres(t)) })
 }
 
-// EachEmpty runs a test on every engine, on databases without any tables: for tests of how a store is made.
+// EachEmpty runs a test on every engine, with a database of PostgreSQL that has no tables yet: for tests of how a store is
+// made. On SQLite, Open copies a migrated file in both cases, and db.Open makes one.
 func EachEmpty(t *testing.T, run func(t *testing.T, s Store)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { run(t, SQLite(t)) })
