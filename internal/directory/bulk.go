@@ -3,6 +3,7 @@ package directory
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -239,14 +240,15 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 		if err := insertUpload(a.tx, i, 0); err != nil {
 			return api.Bulk{}, err
 		}
-		if err := a.tx.Exec(`UPDATE directory_import SET status = 'running', node = $2, started_at = $3 WHERE id = $1`, i.id, s.imports.node, a.tx.Now()); err != nil {
+		i.claim = rand.Text()
+		if err := a.tx.Exec(`UPDATE directory_import SET status = 'running', node = $2, started_at = $3 WHERE id = $1`, i.id, i.claim, a.tx.Now()); err != nil {
 			return api.Bulk{}, err
 		}
 		i, err := s.applyRows(a, i, file, batch{rows: rows, at: file.Position()})
 		if err != nil {
 			return api.Bulk{}, err
 		}
-		done, err := endImport(a.tx, i.id, s.imports.node, api.ImportCompleted, i.reason)
+		done, err := endImport(a.tx, i.id, i.claim, api.ImportCompleted, i.reason)
 		return done.bulk(a.tx.Now()), err
 	})
 }

@@ -159,10 +159,10 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 
 // holdAgain ends the rehearsal of a held file; the id of the returned import is empty if it is
 // another node's or has ended. A reason says why the rehearsal failed.
-func holdAgain(tx *db.Tx, id, node, _, reason string) (importRow, error) {
+func holdAgain(tx *db.Tx, id, claim, _, reason string) (importRow, error) {
 	return oneImport(tx.Q, `UPDATE directory_import SET status = 'held', reason = $2, lease_until = $3, node = ''
 		WHERE id = $1 AND ended_at = 0 AND status = 'running' AND node = $4 RETURNING `+importColumns,
-		id, reason, tx.Now()+holdTime.Milliseconds(), node)
+		id, reason, tx.Now()+holdTime.Milliseconds(), claim)
 }
 
 // giveUpHeld cancels imports that nobody has started in time, and deletes their files.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,6 +112,36 @@ func TestSeveralNodesWorkOnEachImportOnce(t *testing.T) {
 			t.Errorf("two files about one entry have made %v, %v", both, err)
 		}
 		exactly(t, n, append(names, "Second"))
+	})
+}
+
+// A transaction that takes longer than the lease lets another slot of the same node claim the import.
+func TestSlotsOfANodeThatIsSlowerThanItsLeaseImportEachLineOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		c := n.Admin(t)
+		file, names := personFile(3000)
+		id := c.Do("POST", "/v1/directory/imports?workspace_id="+n.First.WorkspaceID, file, "Content-Type", "text/csv").OK().Text("id")
+		node := n.Worker()
+		var turns atomic.Int64
+		for _, err := range servertest.SideBySide(2, func(int) error {
+			for {
+				if turns.Add(1) < 40 {
+					n.Clock.Advance(6 * time.Second)
+				}
+				worked, err := node.ImportTurn(t.Context())
+				if open := n.Count(t, `SELECT count(*) FROM directory_import WHERE ended_at = 0`); err != nil || !worked && open == 0 {
+					return err
+				}
+			}
+		}) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if got := counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 3000 0 0 0" {
+			t.Errorf("the import is %s", got)
+		}
+		exactly(t, n, names)
 	})
 }
 

@@ -41,7 +41,6 @@ const (
 
 // imports is what a node knows about the imports that it works on.
 type imports struct {
-	node string
 	wake chan struct{}
 	own  atomic.Uint64 // writes of imports
 
@@ -51,7 +50,7 @@ type imports struct {
 }
 
 func newImports() *imports {
-	return &imports{node: rand.Text(), wake: make(chan struct{}, importSlots)}
+	return &imports{wake: make(chan struct{}, importSlots)}
 }
 
 // wakeImports lets this node look for imports at once.
@@ -107,7 +106,9 @@ const waiting = `SELECT i.id FROM directory_import i WHERE i.ended_at = 0 AND i.
 		AND o.status IN ('queued', 'running') AND o.id < i.id)
 	ORDER BY i.lease_until, i.id LIMIT 1`
 
-// claimImport takes the lease of an import that nobody works on; its id is empty if there is none.
+// claimImport takes the lease of an import that nobody works on; its id is empty if there is none. Each claim has a name of
+// its own: if a transaction takes longer than the lease, another slot of the same node can claim the import, too, and
+// whoever claimed it first must notice.
 func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 	var id string
 	err := s.db.Read(ctx, func(q db.Q) error {
@@ -118,16 +119,18 @@ func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 		return importRow{}, err
 	}
 	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (importRow, audit.Event, error) {
+		claim := rand.Text()
 		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'running', node = $2, lease_until = $3,
 				started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END
 			WHERE id = $1 AND ended_at = 0 AND status IN ('queued', 'running') AND lease_until <= $4 RETURNING `+importColumns,
-			id, s.imports.node, tx.Now()+importLease.Milliseconds(), tx.Now())
+			id, claim, tx.Now()+importLease.Milliseconds(), tx.Now())
+		i.claim = claim
 		return i, audit.None("a lease is no change that the log tells of"), err
 	})
 }
 
-// errNotMine says that the import was cancelled, or that another node has taken it over.
-var errNotMine = errors.New("the import is not this node's any more")
+// errNotMine says that the import was cancelled, or that another slot or node has claimed it since.
+var errNotMine = errors.New("the import was cancelled or taken over")
 
 // runImport works on an import until it ends.
 func (s *Service) runImport(ctx context.Context, i importRow) error {
@@ -277,7 +280,7 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, b batch) (importRow, error) {
 	tx := a.tx
 	mine, err := tx.Row(`UPDATE directory_import SET lease_until = $3 WHERE id = $1 AND node = $2 AND status = 'running' RETURNING id`,
-		i.id, s.imports.node, tx.Now()+importLease.Milliseconds()).Scan(new(string))
+		i.id, i.claim, tx.Now()+importLease.Milliseconds()).Scan(new(string))
 	if err == nil && !mine {
 		err = errNotMine
 	}
@@ -360,7 +363,7 @@ func (s *Service) finishImport(ctx context.Context, i importRow, status, reason 
 		if i.options.Hold && i.options.DryRun {
 			end = holdAgain
 		}
-		done, err := end(tx, i.id, s.imports.node, status, reason)
+		done, err := end(tx, i.id, i.claim, status, reason)
 		if err == nil && done.id == "" {
 			err = errNotMine
 		}

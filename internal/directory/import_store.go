@@ -74,6 +74,8 @@ type importRow struct {
 	createdAt   int64
 	startedAt   int64
 	endedAt     int64
+
+	claim string // by which it is worked on; the column node has that of the newest claim
 }
 
 const importColumns = `id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines,
@@ -199,9 +201,9 @@ func (s *Service) readChunk(ctx context.Context, i importRow, part string, from 
 
 // endImport ends an import that has not ended, and deletes its file; the id of the returned one
 // is empty if it had.
-func endImport(tx *db.Tx, id, node, status, reason string) (importRow, error) {
+func endImport(tx *db.Tx, id, claim, status, reason string) (importRow, error) {
 	done, err := oneImport(tx.Q, `UPDATE directory_import SET status = $2, reason = $3, ended_at = $4, lease_until = 0
-		WHERE id = $1 AND ended_at = 0 AND status <> 'uploading' AND ($5 = '' OR node = $5) RETURNING `+importColumns, id, status, reason, tx.Now(), node)
+		WHERE id = $1 AND ended_at = 0 AND status <> 'uploading' AND ($5 = '' OR node = $5) RETURNING `+importColumns, id, status, reason, tx.Now(), claim)
 	if err != nil || done.id == "" {
 		return done, err
 	}

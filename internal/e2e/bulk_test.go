@@ -27,10 +27,15 @@ func TestAKilledServerGoesOnWithABulk(t *testing.T) {
 		}
 		path := "/v1/directory/imports?workspace_id=" + made.WorkspaceID
 		id := admin.Do("POST", path, file.String(), "Content-Type", "text/csv").OK().Text("id")
-		wait.Until(t, "the entries are there", func() bool { return admin.Get("/v1/directory/imports/"+id).OK().Text("status") == "completed" })
+		wait.Until(t, "the entries exist", func() bool { return admin.Get("/v1/directory/imports/"+id).OK().Text("status") == "completed" })
 
 		job := admin.Post("/v1/directory/bulk", servertest.Body{"workspace_id": made.WorkspaceID, "action": "deactivate", "filter": servertest.Body{}}).OK().Text("id")
 		bulk := func() *servertest.Answer { return admin.Get("/v1/directory/bulk/" + job).OK() }
+		defer func() {
+			if t.Failed() {
+				t.Logf("the bulk: %s\nthe server: %s", bulk().Body, p.Log.String())
+			}
+		}()
 		rounds := torture.Rounds(2, 20)
 		for n := range rounds {
 			wait.Until(t, "some are changed", func() bool { return bulk().Number("changed") >= int64(1+n*many/(rounds+1)) })
