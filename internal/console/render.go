@@ -20,6 +20,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/identity/credential"
 	"bursar/internal/web"
 )
 
@@ -89,7 +90,7 @@ func (v view) W(parts ...string) string { return workspacePath(v.Workspace.ID, p
 // IdempotencyKey returns a hidden input with a random key. A form that carries it
 // takes effect once, even if the browser sends it twice.
 func (v view) IdempotencyKey() template.HTML {
-	return template.HTML(`<input type="hidden" name="once" value="` + identity.RandomCode(20) + `">`)
+	return template.HTML(`<input type="hidden" name="once" value="` + credential.NewCode(20) + `">`)
 }
 
 // The server writes dates as the script does in the language of the pages, so that a page

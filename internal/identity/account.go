@@ -9,6 +9,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity/credential"
 )
 
 // NewAccount describes a person's account to create.
@@ -166,8 +167,8 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string) (id string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		column, value := "id", idOrSecret
-		if wellFormed(apiKeyPrefix, idOrSecret) {
-			column, value = "hash", hashSecret(idOrSecret)
+		if credential.WellFormed(apiKeyPrefix, idOrSecret) {
+			column, value = "hash", credential.Hash(idOrSecret)
 		}
 		var id, account, org string
 		found, err := tx.Row(`SELECT k.id, k.account_id, a.home_org_id FROM api_key k JOIN account a ON a.id = k.account_id

@@ -12,12 +12,17 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity/credential"
 	"bursar/internal/mail"
 	"bursar/internal/web"
 )
 
-// maxKeys bounds how many live keys one account can have.
-const maxKeys = 100
+const (
+	apiKeyPrefix = "bk_"
+
+	// maxKeys bounds how many live keys one account can have.
+	maxKeys = 100
+)
 
 // APIKeys lists the caller's keys, oldest first.
 func (s *Service) APIKeys(ctx context.Context, by db.Caller, in KeysInput) (web.Page[api.APIKey], error) {
@@ -50,7 +55,7 @@ type NewKey struct {
 // InsertKey stores a new API key. Only the answer holds its secret.
 func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	made := api.NewAPIKey{
-		ID: tx.NewID("key"), Name: k.Name, APIKey: newSecret(apiKeyPrefix),
+		ID: tx.NewID("key"), Name: k.Name, APIKey: credential.New(apiKeyPrefix),
 		CreatedAt: cmp.Or(k.CreatedAt, tx.Now()), ExpiresAt: k.ExpiresAt, AllowedCIDRs: k.AllowedCIDRs,
 	}
 	var lifetime int64
@@ -59,7 +64,7 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	}
 	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		made.ID, k.AccountID, k.Name, hashSecret(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
+		made.ID, k.AccountID, k.Name, credential.Hash(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
 		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID))
 }
 

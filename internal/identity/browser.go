@@ -8,6 +8,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity/credential"
 	"bursar/internal/mail"
 	"bursar/internal/token"
 	"bursar/internal/web"
@@ -69,9 +70,9 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 			}
 		}
 	}
-	begun := WebSession{Secret: newSecret(webSecretPrefix), Browser: in.Browser}
-	if !wellFormed(browserPrefix, begun.Browser) {
-		begun.Browser = newSecret(browserPrefix)
+	begun := WebSession{Secret: credential.New(webSecretPrefix), Browser: in.Browser}
+	if !credential.WellFormed(browserPrefix, begun.Browser) {
+		begun.Browser = credential.New(browserPrefix)
 	}
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		actor, err := findActor(tx.Q, in.AccountID, "")
@@ -102,7 +103,7 @@ const maxBrowsers = 20
 func knowBrowser(tx *db.Tx, accountID, id string) (unknown bool, err error) {
 	// The hash is another for each person, so that the store does not tell who shares
 	// a browser.
-	hash := hashSecret(accountID + " " + id)
+	hash := credential.Hash(accountID + " " + id)
 	known, err := tx.Row(`UPDATE known_browser SET seen_at = $3 WHERE account_id = $1 AND hash = $2 RETURNING hash`,
 		accountID, hash, tx.Now()).Scan(new(string))
 	if err != nil || known {
@@ -148,7 +149,7 @@ const seenEvery = time.Minute
 // that a person did something, which resets the idle timeout; a page that polls for
 // news does not.
 func (s *Service) Browser(ctx context.Context, secret string, used bool) (Browser, error) {
-	if !wellFormed(webSecretPrefix, secret) {
+	if !credential.WellFormed(webSecretPrefix, secret) {
 		return Browser{}, errNotAuthenticated
 	}
 	known, ok := s.browsers.GetIfPresent(secret)
@@ -187,7 +188,7 @@ func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string
 	err := s.db.Read(ctx, func(q db.Q) error {
 		var id string
 		var seen int64
-		found, err := q.Row(`SELECT id, last_seen_at FROM session WHERE secret_hash = $1`, hashSecret(secret)).Scan(&id, &seen)
+		found, err := q.Row(`SELECT id, last_seen_at FROM session WHERE secret_hash = $1`, credential.Hash(secret)).Scan(&id, &seen)
 		if err != nil || !found {
 			return err
 		}

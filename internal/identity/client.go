@@ -8,8 +8,11 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity/credential"
 	"bursar/internal/web"
 )
+
+const clientSecretPrefix = "bcs_"
 
 // CreateClient creates a machine client with one role in a workspace, on an operator's
 // behalf. The secret is returned here and never again.
@@ -36,10 +39,10 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 			}
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
-		made := api.NewMachineClient{ID: tx.NewID("cli"), Name: name, Secret: newSecret(clientSecretPrefix)}
+		made := api.NewMachineClient{ID: tx.NewID("cli"), Name: name, Secret: credential.New(clientSecretPrefix)}
 		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, secret_seen_by, made_by, secret_key_id, created_at)
 			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7, $7, $8, $9)`,
-			made.ID, kindClient, name, statusActive, org, hashSecret(made.Secret), db.NullText(by.ID), db.NullText(by.KeyID), tx.Now()); err != nil {
+			made.ID, kindClient, name, statusActive, org, credential.Hash(made.Secret), db.NullText(by.ID), db.NullText(by.KeyID), tx.Now()); err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
 		event := audit.Event{
@@ -198,7 +201,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 		return api.NewMachineClient{}, err
 	}
 	return db.Write(ctx, c.db, by, func(tx *db.Tx) (api.NewMachineClient, audit.Event, error) {
-		next := api.NewMachineClient{ID: in.ID, Secret: newSecret(clientSecretPrefix)}
+		next := api.NewMachineClient{ID: in.ID, Secret: credential.New(clientSecretPrefix)}
 		if err := lockKeysOf(tx, by); err != nil {
 			return next, audit.Event{}, err
 		}
@@ -207,7 +210,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 		}
 		found, err := tx.Row(`UPDATE account SET secret_hash = $2, secret_seen_by = $3, secret_key_id = $4
 			WHERE id = $1 AND kind = 'client' AND status = 'active' RETURNING name`,
-			in.ID, hashSecret(next.Secret), by.ID, db.NullText(by.KeyID)).Scan(&next.Name)
+			in.ID, credential.Hash(next.Secret), by.ID, db.NullText(by.KeyID)).Scan(&next.Name)
 		if err == nil && !found {
 			err = fault.Missing("client")
 		}

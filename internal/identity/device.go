@@ -15,11 +15,13 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity/credential"
 	"bursar/internal/limit"
 	"bursar/internal/token"
 )
 
 const (
+	codeLength   = 6
 	codeLifetime = 600 * time.Second
 	// codeMemory is how long a finished code keeps answering with its final status.
 	codeMemory   = time.Hour
@@ -109,7 +111,7 @@ func shorten(text string, most int) string {
 
 func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 	for range 10 {
-		c.code = randomText(codeAlphabet, codeLength)
+		c.code = credential.NewCode(codeLength)
 		fresh, err := tx.Row(`INSERT INTO device_code (code, id, intent, challenge, ip, agent, status, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (code) DO NOTHING RETURNING code`,
 			c.code, tx.NewID("dev"), c.intent, c.challenge, c.ip, c.agent, c.status, c.createdAt, c.expiresAt).Scan(new(string))
@@ -164,7 +166,7 @@ func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, 
 	var c deviceCode
 	err := s.db.Read(ctx, func(q db.Q) error {
 		err := s.budgets.Peek(q, guess)
-		if code, ok := normalizeCode(typed); ok && err == nil {
+		if code, ok := credential.ParseCode(typed, codeLength); ok && err == nil {
 			c, err = findCode(q, code)
 		}
 		return err

@@ -10,6 +10,7 @@ import (
 	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity/credential"
 	"bursar/internal/mail"
 )
 
@@ -143,10 +144,10 @@ func (l *Links) make(tx *db.Tx, n newLink, life time.Duration) (Link, error) {
 }
 
 func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
-	secret := newSecret(linkPrefix)
+	secret := credential.New(linkPrefix)
 	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, made_by_id, made_by_key_id, keep_keys, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		tx.NewID("lnk"), n.accountID, db.NullText(n.workspaceID), hashSecret(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), db.NullText(n.madeByKeyID), n.keepKeys, tx.Now(), n.expiresAt)
+		tx.NewID("lnk"), n.accountID, db.NullText(n.workspaceID), credential.Hash(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), db.NullText(n.madeByKeyID), n.keepKeys, tx.Now(), n.expiresAt)
 }
 
 // EndLinks ends the links of an account's invitation to a workspace, or those that set up
@@ -202,7 +203,7 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	var o Opened
 	var proof, totp, maker string
-	if !wellFormed(linkPrefix, secret) {
+	if !credential.WellFormed(linkPrefix, secret) {
 		return o, errDeadLink
 	}
 	found, err := q.Row(`SELECT l.account_id, a.email, a.name, a.status, a.email_proof, l.mailed, l.keep_keys, l.expires_at, l.workspace_id, w.name, w.organization_id, o.name,
@@ -213,7 +214,7 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 		LEFT JOIN totp t ON t.account_id = l.account_id LEFT JOIN api_key k ON k.id = l.made_by_key_id
 		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
 			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)
-			AND (l.mailed = TRUE OR k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2))`, hashSecret(secret), now).
+			AND (l.mailed = TRUE OR k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2))`, credential.Hash(secret), now).
 		Scan(&o.AccountID, &o.Email, &o.Name, &o.status, &proof, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization,
 			&o.Inviter, &maker, &totp)
 	if err == nil && found && maker != "" && !o.mailed {
@@ -253,7 +254,7 @@ func redeem(tx *db.Tx, secret string) (Opened, error) {
 	// Lock the workspace and the account, in the order in which everybody does, so that two
 	// links cannot be redeemed at the same time, nor one while its invitation ends.
 	var workspaceID, accountID string
-	if _, err := tx.Row(`SELECT workspace_id, account_id FROM account_link WHERE hash = $1`, hashSecret(secret)).Scan(&workspaceID, &accountID); err != nil {
+	if _, err := tx.Row(`SELECT workspace_id, account_id FROM account_link WHERE hash = $1`, credential.Hash(secret)).Scan(&workspaceID, &accountID); err != nil {
 		return Opened{}, err
 	}
 	if workspaceID != "" {
@@ -269,7 +270,7 @@ func redeem(tx *db.Tx, secret string) (Opened, error) {
 		return o, err
 	}
 	first, err := tx.Row(`UPDATE account_link SET used_at = $2 WHERE hash = $1 AND used_at IS NULL RETURNING id`,
-		hashSecret(secret), tx.Now()).Scan(new(string))
+		credential.Hash(secret), tx.Now()).Scan(new(string))
 	if err == nil && !first {
 		err = errDeadLink
 	}

@@ -13,6 +13,7 @@ import (
 	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity/credential"
 	"bursar/internal/limit"
 	"bursar/internal/token"
 )
@@ -188,12 +189,12 @@ func (s *Service) apiKeyLogin(ctx context.Context, by db.Caller, secret string) 
 		refused: fault.New(fault.Unauthorized, "invalid API key"),
 		why:     "unknown API key",
 	}
-	if !wellFormed(apiKeyPrefix, secret) {
+	if !credential.WellFormed(apiKeyPrefix, secret) {
 		return refused, nil
 	}
 	var key storedKey
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		key, err = findKey(q, hashSecret(secret))
+		key, err = findKey(q, credential.Hash(secret))
 		return err
 	})
 	if err != nil || key.id == "" {
@@ -247,7 +248,7 @@ func (s *Service) clientLogin(ctx context.Context, by db.Caller, encoded string)
 		return login{}, err
 	}
 	// Compare even for an unknown client, so that the time does not tell whether it exists.
-	match := subtle.ConstantTimeCompare([]byte(client.secretHash), []byte(hashSecret(secret))) == 1
+	match := subtle.ConstantTimeCompare([]byte(client.secretHash), []byte(credential.Hash(secret))) == 1
 	refused := login{
 		actor:   client.actor,
 		refused: fault.New(fault.InvalidCredentials, "the client id or the client secret is incorrect"),

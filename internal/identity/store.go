@@ -7,6 +7,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/identity/credential"
 	"bursar/internal/token"
 )
 
@@ -121,7 +122,7 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 	}
 	var hash any
 	if o.secret != "" {
-		hash = hashSecret(o.secret)
+		hash = credential.Hash(o.secret)
 	}
 	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at,
 			secret_hash, method, ip, agent, last_seen_at, second_factor) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $11)`,

@@ -18,6 +18,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/identity/credential"
 )
 
 // Provider is a company's identity provider, as an operator configures it.
@@ -156,7 +157,7 @@ func (s *Service) StartSSO(ctx context.Context, again bool) (location string, st
 	if err != nil {
 		return "", SSOState{}, err
 	}
-	state = SSOState{State: identity.RandomCode(26), Nonce: identity.RandomCode(26), Verifier: oauth2.GenerateVerifier()}
+	state = SSOState{State: credential.NewCode(26), Nonce: credential.NewCode(26), Verifier: oauth2.GenerateVerifier()}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(state.Nonce), oauth2.S256ChallengeOption(state.Verifier)}
 	if again {
 		state.Since = s.db.Now()

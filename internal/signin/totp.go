@@ -17,6 +17,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/identity/credential"
 	"bursar/internal/mail"
 	"bursar/internal/vault"
 )
@@ -142,7 +143,7 @@ func replaceRecoveryCodes(tx *db.Tx, accountID string) ([]string, error) {
 	}
 	var codes []string
 	for range recoveryCodes {
-		code := identity.RandomCode(16)
+		code := credential.NewCode(16)
 		codes = append(codes, code[:4]+"-"+code[4:8]+"-"+code[8:12]+"-"+code[12:])
 		if err := tx.Exec(`INSERT INTO recovery_code (account_id, hash) VALUES ($1, $2)`, accountID, hashRecovery(accountID, code)); err != nil {
 			return nil, err

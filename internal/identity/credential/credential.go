@@ -1,4 +1,6 @@
-package identity
+// Package credential generates and validates secrets (API keys, client, session and link secrets) and the codes that people
+// type.
+package credential
 
 import (
 	"crypto/rand"
@@ -13,23 +15,19 @@ const (
 	secretLength = 30
 	checkLength  = 6
 
-	apiKeyPrefix       = "bk_"
-	clientSecretPrefix = "bcs_"
-
 	// codeAlphabet has no characters that are easily confused.
 	codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-	codeLength   = 6
 )
 
-// newSecret makes a random secret with a checksum, so that a secret scanner can tell a
+// New makes a random secret with a checksum, so that a secret scanner can tell a
 // real one from a look-alike.
-func newSecret(prefix string) string {
+func New(prefix string) string {
 	body := randomText(base62, secretLength)
 	return prefix + body + checksum(body)
 }
 
-// wellFormed reports whether a text has the form of a secret with the prefix.
-func wellFormed(prefix, text string) bool {
+// WellFormed reports whether a text has the form of a secret with the prefix.
+func WellFormed(prefix, text string) bool {
 	body, ok := strings.CutPrefix(text, prefix)
 	if !ok || len(body) != secretLength+checkLength {
 		return false
@@ -47,9 +45,9 @@ func checksum(body string) string {
 	return string(out)
 }
 
-// hashSecret returns the form in which a secret is stored. Secrets are long and random,
+// Hash returns the form in which a secret is stored. Secrets are long and random,
 // so a plain hash is enough.
-func hashSecret(secret string) string {
+func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
@@ -70,10 +68,13 @@ func randomText(alphabet string, n int) string {
 	return string(out)
 }
 
-// normalizeCode reads a device code as a person types it.
-func normalizeCode(typed string) (code string, ok bool) {
+// NewCode makes a code that people can read and type. Each character holds five bits.
+func NewCode(length int) string { return randomText(codeAlphabet, length) }
+
+// ParseCode reads a code as a person types it.
+func ParseCode(typed string, length int) (code string, ok bool) {
 	code = strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(typed))
-	if len(code) != codeLength {
+	if len(code) != length {
 		return "", false
 	}
 	for _, c := range code {
@@ -83,6 +84,3 @@ func normalizeCode(typed string) (code string, ok bool) {
 	}
 	return code, true
 }
-
-// RandomCode makes a code that people can read and type. Each character holds five bits.
-func RandomCode(length int) string { return randomText(codeAlphabet, length) }

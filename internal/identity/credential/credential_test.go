@@ -1,4 +1,4 @@
-package identity
+package credential
 
 import (
 	"regexp"
@@ -6,15 +6,17 @@ import (
 	"testing"
 )
 
+const codeLength = 6
+
 var secretForm = regexp.MustCompile(`^[0-9A-Za-z]{30}[0-9A-Za-z]{6}$`)
 
 func TestNewSecretsAreWellFormedAndDiffer(t *testing.T) {
 	for _, prefix := range []string{"bk_", "bcs_"} {
 		seen := map[string]bool{}
 		for range 1000 {
-			secret := newSecret(prefix)
+			secret := New(prefix)
 			body, ok := strings.CutPrefix(secret, prefix)
-			if !ok || !secretForm.MatchString(body) || !wellFormed(prefix, secret) {
+			if !ok || !secretForm.MatchString(body) || !WellFormed(prefix, secret) {
 				t.Fatalf("%q is not well formed", secret)
 			}
 			if seen[secret] {
@@ -45,8 +47,8 @@ func FuzzAPIKey(f *testing.F) {
 	f.Add("bk_", uint(1), byte('_'))
 	f.Add(strings.Repeat("é", 20), uint(5), byte(1))
 	f.Fuzz(func(t *testing.T, text string, at uint, other byte) {
-		body, ok := strings.CutPrefix(text, apiKeyPrefix)
-		if wellFormed(apiKeyPrefix, text) {
+		body, ok := strings.CutPrefix(text, "bk_")
+		if WellFormed("bk_", text) {
 			if !ok || len(body) != 36 || checksum(body[:30]) != body[30:] {
 				t.Fatalf("%q passes for a key", text)
 			}
@@ -54,25 +56,25 @@ func FuzzAPIKey(f *testing.F) {
 		// Whatever stands in the first 30 places, the right checksum and no
 		// other makes it well formed: one wrong character is always noticed.
 		secret := (body + strings.Repeat("0", 30))[:30]
-		secret = apiKeyPrefix + secret + checksum(secret)
-		if !wellFormed(apiKeyPrefix, secret) || wellFormed(clientSecretPrefix, secret) {
+		secret = "bk_" + secret + checksum(secret)
+		if !WellFormed("bk_", secret) || WellFormed("bcs_", secret) {
 			t.Fatalf("%q does not pass for a key, or passes for another secret", secret)
 		}
 		wrong := []byte(secret)
 		if i := at % uint(len(wrong)); wrong[i] != other {
 			wrong[i] = other
-			if wellFormed(apiKeyPrefix, string(wrong)) {
+			if WellFormed("bk_", string(wrong)) {
 				t.Fatalf("%q passes for a key as well as %q", wrong, secret)
 			}
 		}
-		if wellFormed(apiKeyPrefix, secret+string(other)) || wellFormed(apiKeyPrefix, secret[:len(secret)-1]) {
+		if WellFormed("bk_", secret+string(other)) || WellFormed("bk_", secret[:len(secret)-1]) {
 			t.Fatalf("%q passes for a key with another length", secret)
 		}
 	})
 }
 
-func TestHashSecretIsSHA256(t *testing.T) {
-	if got, want := hashSecret("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; got != want {
+func TestHashIsSHA256(t *testing.T) {
+	if got, want := Hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -97,7 +99,7 @@ func TestCodesAreReadAsPeopleTypeThem(t *testing.T) {
 		"ABC234": "ABC234", "abc234": "ABC234", "aBc-234": "ABC234", " abc 234 ": "ABC234", "a-b-c-2-3-4": "ABC234", "--ABC234": "ABC234",
 		"": "", "ABC23": "", "ABC2345": "", "ABC23I": "", "ABC23O": "", "ABC230": "", "ABC231": "", "ABC23é": "", "ABC2\t34": "", "ABC23\x00": "", "ÄÖÜ": "", "\xff\xff\xff\xff\xff\xff": "",
 	} {
-		if got, ok := normalizeCode(typed); got != want || ok != (want != "") {
+		if got, ok := ParseCode(typed, codeLength); got != want || ok != (want != "") {
 			t.Errorf("%q is read as %q, %v; want %q", typed, got, ok, want)
 		}
 	}
@@ -108,7 +110,7 @@ func FuzzDeviceCode(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, typed string) {
-		code, ok := normalizeCode(typed)
+		code, ok := ParseCode(typed, codeLength)
 		if !ok {
 			if code != "" {
 				t.Fatalf("%q is refused and read as %q", typed, code)
@@ -119,7 +121,7 @@ func FuzzDeviceCode(f *testing.F) {
 			t.Fatalf("%q is read as %q", typed, code)
 		}
 		for _, again := range []string{code, strings.ToLower(code), code[:3] + "-" + code[3:]} {
-			if got, ok := normalizeCode(again); !ok || got != code {
+			if got, ok := ParseCode(again, codeLength); !ok || got != code {
 				t.Fatalf("%q is read as %q, %q as %q", typed, code, again, got)
 			}
 		}
