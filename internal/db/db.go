@@ -74,7 +74,7 @@ type DB struct {
 
 // Open opens the store and brings its schema up to date, unless the store is wanted as it is.
 func Open(ctx context.Context, c Config) (*DB, error) {
-	d, err := open(ctx, c, func(migration string) bool { return c.Schema == "" || migration <= c.Schema })
+	d, err := open(ctx, c)
 	if err == nil && !c.Marked {
 		err = d.refuseMarked(ctx)
 		if err != nil {
@@ -94,8 +94,7 @@ func (c Config) use() engine.Use {
 	return engine.Beside
 }
 
-// open brings the schema up to date by those migrations that are wanted.
-func open(ctx context.Context, c Config, wanted func(migration string) bool) (*DB, error) {
+func open(ctx context.Context, c Config) (*DB, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -120,6 +119,7 @@ func open(ctx context.Context, c Config, wanted func(migration string) bool) (*D
 	if err != nil {
 		return nil, err
 	}
+	wanted := func(migration string) bool { return c.Schema == "" || migration <= c.Schema }
 	if c.AsIs {
 		err = d.checkSchema(ctx, wanted)
 	} else if err = d.migrate(ctx, wanted); err != nil {

@@ -68,6 +68,13 @@ type gathered[In, Out any] struct {
 	trials trials[Out]
 }
 
+// Waiting returns the number of mutations queued for a key. Tests use it.
+func (g *Gather[In, Out]) Waiting(key string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.waiting[key])
+}
+
 // Write is the function Write for a mutation of the row that key stands for.
 func (g *Gather[In, Out]) Write(ctx context.Context, key string, by Caller, in In) (Out, error) {
 	m := &gathered[In, Out]{Ask: Ask[In]{by, in}, ctx: ctx, done: make(chan struct{})}

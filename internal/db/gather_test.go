@@ -78,7 +78,7 @@ func (s *spender) together(t testing.TB, asks ...func() error) []error {
 	wait.Until(t, "the first runs", func() bool { return s.transactions.Load() == 1 })
 	for i := 1; i < len(asks); i++ {
 		start(i)
-		wait.Until(t, "it waits", func() bool { return db.Waiting(s.Gather, "balance") == i })
+		wait.Until(t, "it waits", func() bool { return s.Gather.Waiting("balance") == i })
 	}
 	close(s.open)
 	all.Wait()

@@ -20,10 +20,7 @@ func TestABankOfBeforeMayGoAboveZero(t *testing.T) {
 				return err
 			})
 		}
-		running, err := db.OpenBefore(t.Context(), store.Config, "0052")
-		if err != nil {
-			t.Fatal(err)
-		}
+		running := openBefore(t, store, "0052")
 		defer func() {
 			if err := running.Close(); err != nil {
 				t.Error(err)

@@ -10,14 +10,23 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
+// openBefore opens a store as the last program without a migration left it.
+func openBefore(t *testing.T, store dbtest.Store, migration string) *db.DB {
+	t.Helper()
+	config := store.Config
+	config.Schema, config.Marked = migration, true // 0052_name sorts after 0052, so 0052 itself is not applied
+	d, err := db.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // fillBefore opens a store as the last program without a migration left it, runs
 // statements in it and closes it again.
 func fillBefore(t *testing.T, store dbtest.Store, migration string, fill func(tx *db.Tx) error) {
 	t.Helper()
-	d, err := db.OpenBefore(t.Context(), store.Config, migration)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := openBefore(t, store, migration)
 	if err := change(t.Context(), d, audit.None("a store of before"), fill); err != nil {
 		t.Error(err)
 	}
