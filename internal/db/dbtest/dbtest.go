@@ -168,7 +168,10 @@ func postgres(t testing.TB, template func() string) Store {
 func startShared() (c *pgcluster.Cluster, migrated string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit())
 	defer cancel()
-	if c, err = pgcluster.Start(ctx, "", pgcluster.Options{TCP: false}); err != nil {
+	if c, err = pgcluster.Start(ctx, "", pgcluster.Options{Settings: []string{
+		"autovacuum=off", // with a database for each test, it would start a process several times a second
+		"jit=off",        // it takes longer than any query of a test
+	}}); err != nil {
 		return nil, "", err
 	}
 	if migrated, err = c.NewDatabase(ctx, ""); err != nil {

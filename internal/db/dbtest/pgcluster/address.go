@@ -61,7 +61,7 @@ func (c *Cluster) NewDatabase(ctx context.Context, template string) (name string
 	name = "test_" + strings.ToLower(rand.Text())
 	sql := "CREATE DATABASE " + name
 	if template != "" {
-		sql += " TEMPLATE " + template
+		sql += " TEMPLATE " + template + " STRATEGY file_copy" // takes half as long as wal_log
 	}
 	if err := c.exec(ctx, sql); err != nil {
 		return "", fmt.Errorf("creating database %s: %w", name, err)
