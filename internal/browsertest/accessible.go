@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -17,7 +16,13 @@ import (
 //go:embed testdata/axe/axe-4.14.0.min.js
 var axe string
 
-const runAxe = `axe.run(document, {
+// runAxe checks the whole page, or only the first element of each of the given kinds, with its descendants. Some rules report
+// an ancestor: a list about its items, a button about the text in it. So the nearest such ancestor is checked as well.
+const runAxe = `((kinds) => axe.run(kinds.length === 0 ? document : {include: kinds.map((kind) => {
+	const e = kindsOnPage.get(kind);
+	if (!e.isConnected) throw new Error("the page has changed");
+	return e.parentElement?.closest("a, button, summary, label, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, select, [role], [aria-hidden]") ?? e;
+})}, {
 	runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 	resultTypes: ["violations"],
 	preload: false,
@@ -27,7 +32,7 @@ const runAxe = `axe.run(document, {
 		Selector: n.target.flat().join(" "), HTML: n.html, Summary: n.failureSummary ?? "",
 		Data: n.any.map((check) => check.data).filter((data) => data !== null && data !== undefined),
 	})),
-})))`
+}))))(%s)`
 
 type violation struct {
 	Rule, Impact, Help, Where string
@@ -49,56 +54,69 @@ func (v violation) String() string {
 	return b.String()
 }
 
-// outline lists the kinds of elements of the page, each with what axe looks at: its place, its classes and roles, how it is
-// labelled, whether it has text, and whether it is shown. Headings and landmarks are listed in their order.
+// outline finds the kinds of elements of the page, each by what axe looks at: its place, its classes and roles, how it is
+// labelled, whether it has text, and whether it is shown. Facts about the page as a whole are returned separately: its path, its
+// headings and landmarks in their order.
 const outline = `(() => {
 	const kind = (e) => e.tagName + "." + [...e.classList].sort().join(".");
-	const found = new Set();
+	globalThis.kindsOnPage = new Map();
 	for (const e of document.querySelectorAll("*")) {
 		const attributes = [...e.attributes]
 			.map((a) => a.value === "" ? a.name + " empty" : /^(role|type|scope|tabindex|aria-(hidden|expanded|current|invalid|live))$/.test(a.name) ? a.name + "=" + a.value : a.name)
 			.filter((a) => /^(role|type|scope|tabindex|aria-|alt|lang|title|placeholder|disabled|hidden|for$)/.test(a)).sort().join(" ");
 		const text = [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim() !== "");
-		found.add([e.parentElement ? kind(e.parentElement) : "", kind(e), attributes, e.labels?.length ?? "", text, e.getClientRects().length > 0].join("|"));
+		const name = [e.parentElement ? kind(e.parentElement) : "", kind(e), attributes, e.labels?.length ?? "", text, e.getClientRects().length > 0].join("|");
+		if (!kindsOnPage.has(name)) kindsOnPage.set(name, e);
 	}
 	const inOrder = (selector) => selector + ": " + [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length > 0).map(kind).join(" ");
-	found.add(inOrder("h1, h2, h3, h4, h5, h6")).add(inOrder("main, nav, header, footer, aside, section[aria-label], section[aria-labelledby]"));
 	const names = [...document.querySelectorAll("[aria-labelledby], [aria-describedby]")].flatMap((e) => ["aria-labelledby", "aria-describedby"].flatMap((a) => (e.getAttribute(a) ?? "").split(" ").filter(Boolean)));
-	found.add("names lead somewhere: " + names.every((id) => document.getElementById(id))).add("page " + location.pathname.replace(/[a-z]+_[0-9a-z]{10,}/g, "ID"));
 	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
-	found.add("ids are unique: " + (new Set(ids).size === ids.length)).add("titled: " + (document.title !== ""));
-	return [...found];
+	return {Elements: [...kindsOnPage.keys()], Page: [[
+		"page " + location.pathname.replace(/[a-z]+_[0-9a-z]{10,}/g, "ID"),
+		inOrder("h1, h2, h3, h4, h5, h6"), inOrder("main, nav, header, footer, aside, section[aria-label], section[aria-labelledby], form[aria-label], [role]"),
+		"names lead somewhere: " + names.every((id) => document.getElementById(id)), "ids are unique: " + (new Set(ids).size === ids.length), "titled: " + (document.title !== ""),
+	].join("; ")]};
 })()`
 
-// checked are the kinds of elements that axe has found nothing wrong with, by viewport and scheme. It takes half a second
-// for a page, and most pages of a test have only what others had before.
+// checked are the kinds of elements and pages that axe has found nothing wrong with, by viewport and scheme. It takes a
+// third of a second for a page, and most pages of a test have only what others had before.
 var checked struct {
 	sync.Mutex
 	kinds map[string]bool
 }
 
-// isNew reports whether a page has something that was not checked yet.
-func isNew(kinds []string) bool {
+// unchecked returns those of the kinds that were not checked yet.
+func (p *Page) unchecked(kinds []string) (found []string) {
 	checked.Lock()
 	defer checked.Unlock()
-	return slices.ContainsFunc(kinds, func(kind string) bool { return !checked.kinds[kind] })
+	for _, kind := range kinds {
+		if !checked.kinds[p.key(kind)] {
+			found = append(found, kind)
+		}
+	}
+	return found
 }
 
-// setChecked notes that a page has no violations.
-func setChecked(kinds []string) {
+// setChecked records kinds without violations.
+func (p *Page) setChecked(kinds []string) {
 	checked.Lock()
 	defer checked.Unlock()
 	if checked.kinds == nil {
 		checked.kinds = map[string]bool{}
 	}
 	for _, kind := range kinds {
-		checked.kinds[kind] = true
+		checked.kinds[p.key(kind)] = true
 	}
+}
+
+// key names a kind at the page's viewport and scheme.
+func (p *Page) key(kind string) string {
+	return fmt.Sprintf("%d %s %s", p.settings.width, p.settings.scheme, kind)
 }
 
 // Accessible fails the test with every violation that axe finds on the page. It checks
 // the page as it is, and again at the size of a phone with dark colours, because contrast
-// and layout differ there. A page that was checked before is checked again only if it has an element of a new kind.
+// and layout differ there. Of a page that was checked before, only elements of new kinds are checked.
 func (p *Page) Accessible(name string) {
 	p.t.Helper()
 	p.violationFree(name)
@@ -112,33 +130,38 @@ func (p *Page) Accessible(name string) {
 
 func (p *Page) violationFree(name string) {
 	p.t.Helper()
-	var kinds []string
+	var kinds struct{ Elements, Page []string }
 	var found []violation
 	p.until("check that "+name+" is accessible", func(ctx context.Context) error {
-		if err := p.evaluate(ctx, outline, &kinds); err != nil {
+		world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: p.frame, WorldName: "axe"})
+		if err != nil {
 			return err
 		}
-		for i := range kinds {
-			kinds[i] = fmt.Sprintf("%d %s %s", p.settings.width, p.settings.scheme, kinds[i])
+		// In a world of its own, the page cannot see axe, and the page's content security policy does not block it.
+		inside := func(params *runtime.EvaluateParams) { params.ContextID = world.ExecutionContextID }
+		if err := p.evaluate(ctx, outline, &kinds, inside); err != nil {
+			return err
 		}
-		if !isNew(kinds) {
-			return nil
+		elements := p.unchecked(kinds.Elements)
+		switch {
+		case len(p.unchecked(kinds.Page)) > 0:
+			found, err = p.violations(ctx, nil, inside)
+		case len(elements) > 0:
+			found, err = p.violations(ctx, elements, inside)
 		}
-		var err error
-		found, err = p.violations(ctx)
 		return err
 	})
 	for _, v := range found {
 		p.t.Errorf("%s is not accessible: %s", name, v)
 	}
 	if len(found) == 0 {
-		setChecked(kinds)
+		p.setChecked(kinds.Elements)
+		p.setChecked(kinds.Page)
 	}
 }
 
-// violations runs axe in an isolated JavaScript world, so that the page cannot see it and
-// the page's content security policy does not block it.
-func (p *Page) violations(ctx context.Context) (found []violation, err error) {
+// violations runs axe on elements of some kinds, or on the whole page.
+func (p *Page) violations(ctx context.Context, kinds []string, inside chromedp.EvaluateOption) (found []violation, err error) {
 	if p.settings.noScripts { // axe uses timers, which do not run while scripts are off
 		if err := p.emulateScripts(ctx, true); err != nil {
 			return nil, err
@@ -149,11 +172,6 @@ func (p *Page) violations(ctx context.Context) (found []violation, err error) {
 			}
 		}()
 	}
-	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: p.frame, WorldName: "axe"})
-	if err != nil {
-		return nil, err
-	}
-	inside := func(params *runtime.EvaluateParams) { params.ContextID = world.ExecutionContextID }
 	var loaded bool
 	if err := p.evaluate(ctx, "typeof axe === 'object'", &loaded, inside); err != nil {
 		return nil, err
@@ -163,6 +181,10 @@ func (p *Page) violations(ctx context.Context) (found []violation, err error) {
 			return nil, fmt.Errorf("load axe: %w", err)
 		}
 	}
-	err = p.evaluate(ctx, runAxe, &found, inside, chromedp.EvalAwaitPromise)
+	list, err := json.Marshal(append([]string{}, kinds...)) // [] if there are none
+	if err != nil {
+		return nil, err
+	}
+	err = p.evaluate(ctx, fmt.Sprintf(runAxe, list), &found, inside, chromedp.EvalAwaitPromise)
 	return found, err
 }

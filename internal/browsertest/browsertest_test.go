@@ -364,6 +364,31 @@ func TestInaccessiblePagesFailUnderAStrictPolicy(t *testing.T) {
 	page.Accessible("the good page again")
 }
 
+// The path of both pages is the same but for an id.
+func TestNewKindsOfElementsOfAKnownPageAreChecked(t *testing.T) {
+	t.Parallel()
+	const style = `<link rel="stylesheet" href="/a.css">`
+	url := site(t, map[string]string{
+		"/of/x_0000000001": style + `<ul><li>Known</li></ul>`,
+		"/of/x_0000000002": style + `<ul><li>Known</li></ul><p class="faint">hardly there</p>`,
+		"/of/x_0000000003": style + `<ul><li>Known</li><div>No item</div></ul>`,
+		"/a.css":           `.faint { color: #ccc; background: #fff }`,
+	})
+	page := browsertest.Open(t)
+	page.Goto(url + "/of/x_0000000001")
+	page.Accessible("the first page")
+	for path, want := range map[string]string{"/of/x_0000000002": "color-contrast (serious)", "/of/x_0000000003": "list (serious)"} {
+		got := failures(t, func(t testing.TB) {
+			page := browsertest.Open(t)
+			page.Goto(url + path)
+			page.Accessible("another page")
+		})
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q in it", path, got, want)
+		}
+	}
+}
+
 func TestAPasskeyIsMadeAndUsed(t *testing.T) {
 	t.Parallel()
 	url := site(t, map[string]string{"/": ""})

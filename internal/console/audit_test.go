@@ -113,7 +113,9 @@ func TestAuditFiltersByTimeInTheReadersZone(t *testing.T) {
 	at := time.UnixMilli(first.Timestamp)
 	minute := at.In(manila).Format("2006-01-02T15:04")
 
-	page := open(t, n, adminEmail, "/audit", browsertest.Zone("Asia/Manila"))
+	page := browsertest.Open(t, browsertest.Zone("Asia/Manila"))
+	signInAndOpen(t, n, page, adminEmail) // the first page tells the server the zone
+	page.Goto(n.PublicURL + "/w/" + n.First.WorkspaceID + "/audit")
 	page.WaitText("Times are in Asia/Manila")
 	if visible(page, "#from") {
 		t.Error("the times are asked for though no custom period is chosen")

@@ -15,7 +15,7 @@ func TestNavigationAndWorkspaceAreKeptEverywhere(t *testing.T) {
 	n := start(t)
 	second := n.Admin(t).Post("/v1/workspaces", servertest.Body{"name": "Payroll", "organization_id": n.First.OrganizationID}).OK().Text("id")
 	page := browsertest.Open(t)
-	enter(t, n, page, adminEmail)
+	signInBrowser(t, n, page, adminEmail)
 	page.Goto(n.PublicURL + "/w/" + second)
 	for _, path := range []string{"/account", "/account/password", "/account/totp", "/workspaces/new"} {
 		page.Goto(n.PublicURL + path)
@@ -39,7 +39,7 @@ func TestRefusalKeepsTheNavigation(t *testing.T) {
 	n := start(t)
 	n.Member(t, "vic@example.com", "viewer")
 	page := browsertest.Open(t)
-	enter(t, n, page, "vic@example.com")
+	signInAndOpen(t, n, page, "vic@example.com")
 	page.ExpectStatus(http.StatusForbidden)
 	page.Goto(n.PublicURL + room(n, "/audit"))
 	page.WaitText("You need the permission ws.audit.read.")

@@ -133,7 +133,7 @@ func TestSomebodyWithoutAWorkspaceIsToldWhatToDo(t *testing.T) {
 	n := start(t)
 	n.User(t, "solo@example.com")
 	page := browsertest.Open(t)
-	enter(t, n, page, "solo@example.com")
+	signInBrowser(t, n, page, "solo@example.com")
 	page.Goto(n.PublicURL + "/workspaces/new")
 	page.WaitText("You're not in a workspace yet.")
 	page.WaitText("invite solo@example.com")

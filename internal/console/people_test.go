@@ -42,14 +42,20 @@ func link(t testing.TB, n *servertest.Node, email string) string {
 	return made.URL
 }
 
-// enter signs a person in, which also sets their password, and copies the cookies into a
+// signInBrowser signs a person in, which also sets their password, and copies the cookies into a
 // browser.
-func enter(t testing.TB, n *servertest.Node, page *browsertest.Page, email string) {
+func signInBrowser(t testing.TB, n *servertest.Node, page *browsertest.Page, email string) {
 	t.Helper()
 	visitor := browse(t, n, email)
 	for _, cookie := range visitor.cookies() {
 		page.SetCookie(n.PublicURL, cookie)
 	}
+}
+
+// signInAndOpen signs a person in and opens the first page that they see.
+func signInAndOpen(t testing.TB, n *servertest.Node, page *browsertest.Page, email string) {
+	t.Helper()
+	signInBrowser(t, n, page, email)
 	page.Goto(n.PublicURL + "/")
 }
 
@@ -57,7 +63,7 @@ func enter(t testing.TB, n *servertest.Node, page *browsertest.Page, email strin
 func open(t testing.TB, n *servertest.Node, email, path string, options ...browsertest.Option) *browsertest.Page {
 	t.Helper()
 	page := browsertest.Open(t, options...)
-	enter(t, n, page, email)
+	signInBrowser(t, n, page, email)
 	page.Goto(n.PublicURL + "/w/" + n.First.WorkspaceID + path)
 	return page
 }
