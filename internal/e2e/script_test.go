@@ -2,10 +2,11 @@ package e2e_test
 
 // Scripts are sessions at the command line, written down in
 // testdata/script/*.txtar (github.com/rogpeppe/go-internal/testscript): commands
-// first, then files. Each runs on SQLite and on PostgreSQL, against the real
-// program and a server of its own on a fresh store, with the admin Ada Lovelace
-// <ada@example.com>, the organization Acme and the workspace Treasury. She is
-// signed in, unless the first line of the script is "# signed out".
+// first, then files. Each runs against the real program and a server of its own
+// on a fresh store, with the admin Ada Lovelace <ada@example.com>, the organization
+// Acme and the workspace Treasury. She is signed in, unless the first line of the
+// script is "# signed out". All run on SQLite. Scripts that use STORE or PLACE also run
+// on PostgreSQL. The others see only the API, which each service tests on both engines.
 //
 //	go test ./internal/e2e -run 'Script/sqlite/^login$'   one script
 //	go test ./internal/e2e -run Script -update            write the golden files anew
@@ -43,6 +44,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,19 +57,45 @@ var update = flag.Bool("update", false, "write the golden files of the scripts a
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	for engine, store := range map[string]func(testing.TB) dbtest.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			runScripts(t, store)
-		})
+	all, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		runScripts(t, dbtest.SQLite, all)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		runScripts(t, dbtest.Postgres, scriptsUsingStore(t, all))
+	})
 }
 
-func runScripts(t *testing.T, store func(testing.TB) dbtest.Store) {
+var usesStore = regexp.MustCompile(`\$\{?(\w+_)?(STORE|PLACE)\b`)
+
+// scriptsUsingStore returns the scripts with commands that open a store without its server.
+func scriptsUsingStore(t *testing.T, scripts []string) (found []string) {
+	t.Helper()
+	for _, file := range scripts {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if usesStore.Match(text) {
+			found = append(found, file)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("no script uses the store")
+	}
+	return found
+}
+
+func runScripts(t *testing.T, store func(testing.TB) dbtest.Store, files []string) {
 	store(t) // skips all at once where there is no engine
 	deadline, _ := t.Deadline()
 	testscript.RunT(scriptT{t}, testscript.Params{
-		Dir:                filepath.Join("testdata", "script"),
+		Files:              files,
 		Deadline:           deadline,
 		RequireUniqueNames: true,
 		Cmds:               scriptCommands,
