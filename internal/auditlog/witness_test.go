@@ -176,15 +176,15 @@ func TestWitnessesSignTheCheckpointThatIsServed(t *testing.T) {
 		// A witness that is down delays nothing, and is logged once.
 		w.set(func() { w.down = true })
 		x.Entry("Three")
-		wait.Until(t, "the log goes on without the witness", func() bool {
+		wait.Until(t, "the log continues without the witness", func() bool {
 			point, _ := checkpoint(t, n)
 			return point.Size > third
 		})
 		const line = "a witness did not sign"
-		wait.Until(t, "the log tells of the witness", func() bool { return strings.Contains(n.Log.String()+other.Log.String(), line) })
+		wait.Until(t, "the witness's failure is logged", func() bool { return strings.Contains(n.Log.String()+other.Log.String(), line) })
 		x.Entry("Four")
 		fourth, _ := checkpoint(t, n)
-		wait.Until(t, "the log goes on and on", func() bool {
+		wait.Until(t, "the log keeps growing", func() bool {
 			point, _ := checkpoint(t, n)
 			return point.Size > fourth.Size
 		})

@@ -16,6 +16,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/torture"
+	"bursar/internal/wait"
 )
 
 func must(t testing.TB, err error) {
@@ -61,12 +62,10 @@ func TestNoWriteIsLostDoubledOrUnknownWhenThePrimaryDies(t *testing.T) {
 	}
 	more := func() {
 		t.Helper()
-		before, end := total.Load(), time.Now().Add(time.Minute)
-		for total.Load() < before+10*writers {
-			if time.Now().After(end) || t.Failed() {
-				t.Fatal("writes do not go on")
-			}
-			time.Sleep(5 * time.Millisecond)
+		before := total.Load()
+		wait.Until(t, "writes continue", func() bool { return t.Failed() || total.Load() >= before+10*writers })
+		if t.Failed() {
+			t.FailNow()
 		}
 	}
 	for range torture.Rounds(2, 100) {

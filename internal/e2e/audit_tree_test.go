@@ -107,7 +107,7 @@ func TestNoRowIsLeftOutOrDoubledWhenTheSequencingServerIsKilled(t *testing.T) {
 			end()
 			s.start(t, victim)
 			var point auditproof.Checkpoint
-			wait.Until(t, "the log goes on", func() (ok bool) {
+			wait.Until(t, "the log continues", func() (ok bool) {
 				point, ok = s.checkpoint(t, s.nodes[victim])
 				return ok && point.Size > last.Size
 			})

@@ -189,7 +189,7 @@ func TestVariablesSetTheServerUp(t *testing.T) {
 		t.Errorf("the rate limit is %s", got)
 	}
 	limited := func() bool { return admin.Get("/v1/auth/me").Status == http.StatusTooManyRequests }
-	wait.Until(t, "the rate limit bites", limited)
+	wait.Until(t, "the rate limit applies", limited)
 	p.terminate(t)
 
 	t.Run("and flags beat them", func(t *testing.T) {

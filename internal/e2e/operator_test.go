@@ -50,7 +50,7 @@ func TestMetricsAreServedOnAnAddressOfTheirOwn(t *testing.T) {
 	if body, want := string(aside.Outside(t, "/metrics").OK().Body), `bursar_http_requests_total{route="GET /v1/auth/me",status="200"} 1`; !strings.Contains(body, want) {
 		t.Errorf("the metrics do not contain %s:\n%.500s", want, body)
 	}
-	wait.Until(t, "the metrics tell of the audit log", func() bool {
+	wait.Until(t, "metrics include the audit log", func() bool {
 		body := string(aside.Outside(t, "/metrics").OK().Body)
 		return strings.Contains(body, "\nbursar_audit_tree_size ") && strings.Contains(body, "\nbursar_audit_head_age_seconds ") &&
 			strings.Contains(body, `bursar_audit_failures_total{step="witness"} 0`)

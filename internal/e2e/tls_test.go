@@ -86,9 +86,9 @@ func TestCertificatesAreReadAgainWithoutDroppingConnections(t *testing.T) {
 	write(t, cert, "nonsense")
 	ready(t, browser(p.address(), renewed))
 	ready(t, browser(p.address(), renewed))
-	wait.Until(t, "the log tells about a broken certificate", func() bool { return broken() > 0 })
+	wait.Until(t, "the broken certificate is logged", func() bool { return broken() > 0 })
 	if lines := broken(); lines != 1 {
-		t.Errorf("the log tells %d times about one broken certificate", lines)
+		t.Errorf("one broken certificate is logged %d times", lines)
 	}
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/mail"
 	"bursar/internal/mail/smtptest"
+	"bursar/internal/wait"
 )
 
 const (
@@ -139,11 +141,12 @@ func (o *office) ended(t *testing.T) {
 // waits waits until so many messages wait.
 func (o *office) waits(t *testing.T, n int64) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); o.waiting(t) != n; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d messages wait: %s", o.waiting(t), o.log)
+	defer func() {
+		if t.Failed() {
+			t.Logf("%d messages are queued: %s", o.waiting(t), o.log)
 		}
-	}
+	}()
+	wait.Until(t, fmt.Sprintf("%d messages are queued", n), func() bool { return o.waiting(t) == n })
 }
 
 func (o *office) keepsSecrets(t *testing.T) {

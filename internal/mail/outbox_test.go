@@ -17,6 +17,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/mail"
 	"bursar/internal/mail/smtptest"
+	"bursar/internal/wait"
 )
 
 func TestMailIsSentIfItsTransactionIsCommittedAndElseNot(t *testing.T) {
@@ -129,11 +130,7 @@ func TestAMessageIsNotTakenFromANodeThatDeliversIt(t *testing.T) {
 	slow.open(t)
 	<-reached
 	due := slow.due(t)
-	for end := time.Now().Add(time.Minute); slow.due(t) == due; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the lease was not prolonged")
-		}
-	}
+	wait.Until(t, "the lease is extended", func() bool { return slow.due(t) != due })
 	other.open(t)
 	other.send(t, link())
 	server.Wait(t, 1)
@@ -345,9 +342,5 @@ func TestMailIsSealedWithAKeyThatIsKept(t *testing.T) {
 	}
 	clock.advance(49 * time.Hour)
 	o.put(t, operator.Expire)
-	for end := time.Now().Add(time.Minute); o.queue(t, mail.Accounts, link()) != nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("mail is sealed with a key that is gone")
-		}
-	}
+	wait.Until(t, "mail is sealed with the new key", func() bool { return o.queue(t, mail.Accounts, link()) == nil })
 }

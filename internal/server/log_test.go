@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bursar/internal/wait"
 	"bursar/internal/web"
 )
 
@@ -98,11 +99,12 @@ func TestLinesOfRequestsShareAWrite(t *testing.T) {
 	log.Gather(time.Millisecond)
 	say("sixth", time.Hour)
 	say("seventh", time.Hour+time.Microsecond)
-	for end := time.Now().Add(2 * time.Minute); len(out.ids()) < 5; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("what waits is not written: %v", out.ids())
+	defer func() {
+		if t.Failed() {
+			t.Logf("written are %v", out.ids())
 		}
-	}
+	}()
+	wait.Until(t, "gathered lines are written", func() bool { return len(out.ids()) >= 5 })
 }
 
 // writes notes what each call of Write brought.

@@ -303,7 +303,7 @@ func TestATargetThatWasEmptiedGetsEverythingAgainAfterARestart(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	last := time.Now()
-	wait.Until(t, "the earlier backup goes on", func() bool {
+	wait.Until(t, "the earlier backup continues", func() bool {
 		return w.Status().Safe.After(last) && w.Status().Failure == "" && w.Status().IsGood(time.Now(), time.Minute)
 	})
 	stop()

@@ -60,10 +60,10 @@ func TestServingGoesOnWhileTheBackupFails(t *testing.T) {
 			stop := w.run(t)
 			defer stop()
 			w.write(t, 5)
-			wait.Until(t, "the failure is told", func() bool { return w.Status().Failure != "" })
+			wait.Until(t, "the failure is reported", func() bool { return w.Status().Failure != "" })
 			w.write(t, 5)
 			clear()
-			wait.Until(t, "the backup goes on", func() bool { return w.Status().Failure == "" && time.Since(w.Status().Safe) < time.Second })
+			wait.Until(t, "the backup continues", func() bool { return w.Status().Failure == "" && time.Since(w.Status().Safe) < time.Second })
 			if name == "target" && w.Status().Gaps != 0 {
 				t.Error("a new base was needed")
 			}
