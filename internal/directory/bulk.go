@@ -241,7 +241,8 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 			return api.Bulk{}, err
 		}
 		i.claim = rand.Text()
-		if err := a.tx.Exec(`UPDATE directory_import SET status = 'running', node = $2, started_at = $3 WHERE id = $1`, i.id, i.claim, a.tx.Now()); err != nil {
+		if err := a.tx.Exec(`UPDATE directory_import SET status = 'running', node = $2, started_at = $3 WHERE id = $1`,
+			i.id, i.claim, a.tx.Now()); err != nil {
 			return api.Bulk{}, err
 		}
 		i, err := s.applyRows(a, i, file, batch{rows: rows, at: file.Position()})

@@ -106,9 +106,9 @@ const waiting = `SELECT i.id FROM directory_import i WHERE i.ended_at = 0 AND i.
 		AND o.status IN ('queued', 'running') AND o.id < i.id)
 	ORDER BY i.lease_until, i.id LIMIT 1`
 
-// claimImport takes the lease of an import that nobody works on; its id is empty if there is none. Each claim has a name of
-// its own: if a transaction takes longer than the lease, another slot of the same node can claim the import, too, and
-// whoever claimed it first must notice.
+// claimImport takes the lease of an import that nobody works on; its id is empty if there is none. Each claim has its own
+// token: if a transaction outlasts the lease, another slot of the same node can claim the import as well, and the first
+// slot must find out before it writes again.
 func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 	var id string
 	err := s.db.Read(ctx, func(q db.Q) error {

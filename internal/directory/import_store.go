@@ -75,7 +75,7 @@ type importRow struct {
 	startedAt   int64
 	endedAt     int64
 
-	claim string // by which it is worked on; the column node has that of the newest claim
+	claim string // the token of the claim; the column node holds the newest one
 }
 
 const importColumns = `id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines,
