@@ -54,69 +54,66 @@ func (v violation) String() string {
 	return b.String()
 }
 
-// outline finds the kinds of elements of the page, each by what axe looks at: its place, its classes and roles, how it is
-// labelled, whether it has text, and whether it is shown. Facts about the page as a whole are returned separately: its path, its
+// outline finds the kinds of elements of the page, each by what axe looks at: the viewport and scheme, its place, its classes and
+// roles, how it is labelled, whether it has text, and whether it is shown. Facts about the page as a whole are returned separately: its path, its
 // headings and landmarks in their order.
 const outline = `(() => {
 	const kind = (e) => e.tagName + "." + [...e.classList].sort().join(".");
+	const looks = innerWidth + " " + matchMedia("(prefers-color-scheme: dark)").matches;
 	globalThis.kindsOnPage = new Map();
 	for (const e of document.querySelectorAll("*")) {
 		const attributes = [...e.attributes]
 			.map((a) => a.value === "" ? a.name + " empty" : /^(role|type|scope|tabindex|aria-(hidden|expanded|current|invalid|live))$/.test(a.name) ? a.name + "=" + a.value : a.name)
 			.filter((a) => /^(role|type|scope|tabindex|aria-|alt|lang|title|placeholder|disabled|hidden|for$)/.test(a)).sort().join(" ");
 		const text = [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim() !== "");
-		const name = [e.parentElement ? kind(e.parentElement) : "", kind(e), attributes, e.labels?.length ?? "", text, e.getClientRects().length > 0].join("|");
+		const name = [looks, e.parentElement ? kind(e.parentElement) : "", kind(e), attributes, e.labels?.length ?? "", text, e.getClientRects().length > 0].join("|");
 		if (!kindsOnPage.has(name)) kindsOnPage.set(name, e);
 	}
 	const inOrder = (selector) => selector + ": " + [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length > 0).map(kind).join(" ");
 	const names = [...document.querySelectorAll("[aria-labelledby], [aria-describedby]")].flatMap((e) => ["aria-labelledby", "aria-describedby"].flatMap((a) => (e.getAttribute(a) ?? "").split(" ").filter(Boolean)));
 	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
 	return {Elements: [...kindsOnPage.keys()], Page: [[
-		"page " + location.pathname.replace(/[a-z]+_[0-9a-z]{10,}/g, "ID"),
+		"page " + location.pathname.replace(/[a-z]+_[0-9A-Za-z]{10,}/g, "ID"),
 		inOrder("h1, h2, h3, h4, h5, h6"), inOrder("main, nav, header, footer, aside, section[aria-label], section[aria-labelledby], form[aria-label], [role]"),
 		"names lead somewhere: " + names.every((id) => document.getElementById(id)), "ids are unique: " + (new Set(ids).size === ids.length), "titled: " + (document.title !== ""),
 	].join("; ")]};
 })()`
 
-// checked are the kinds of elements and pages that axe has found nothing wrong with, by viewport and scheme. It takes a
+// checked are the pages, and the kinds of elements by viewport and scheme, that axe has found nothing wrong with. It takes a
 // third of a second for a page, and most pages of a test have only what others had before.
 var checked struct {
 	sync.Mutex
-	kinds map[string]bool
+	names map[string]bool
 }
 
-// unchecked returns those of the kinds that were not checked yet.
-func (p *Page) unchecked(kinds []string) (found []string) {
+// unchecked returns those of the names that were not checked yet.
+func unchecked(names []string) (found []string) {
 	checked.Lock()
 	defer checked.Unlock()
-	for _, kind := range kinds {
-		if !checked.kinds[p.key(kind)] {
-			found = append(found, kind)
+	for _, name := range names {
+		if !checked.names[name] {
+			found = append(found, name)
 		}
 	}
 	return found
 }
 
-// setChecked records kinds without violations.
-func (p *Page) setChecked(kinds []string) {
+// setChecked records names without violations.
+func setChecked(names []string) {
 	checked.Lock()
 	defer checked.Unlock()
-	if checked.kinds == nil {
-		checked.kinds = map[string]bool{}
+	if checked.names == nil {
+		checked.names = map[string]bool{}
 	}
-	for _, kind := range kinds {
-		checked.kinds[p.key(kind)] = true
+	for _, name := range names {
+		checked.names[name] = true
 	}
-}
-
-// key names a kind at the page's viewport and scheme.
-func (p *Page) key(kind string) string {
-	return fmt.Sprintf("%d %s %s", p.settings.width, p.settings.scheme, kind)
 }
 
 // Accessible fails the test with every violation that axe finds on the page. It checks
 // the page as it is, and again at the size of a phone with dark colours, because contrast
-// and layout differ there. Of a page that was checked before, only elements of new kinds are checked.
+// and layout differ there. Of a page that was checked before, only elements are checked of kinds that are
+// new at this size and in these colours.
 func (p *Page) Accessible(name string) {
 	p.t.Helper()
 	p.violationFree(name)
@@ -142,9 +139,9 @@ func (p *Page) violationFree(name string) {
 		if err := p.evaluate(ctx, outline, &kinds, inside); err != nil {
 			return err
 		}
-		elements := p.unchecked(kinds.Elements)
+		elements := unchecked(kinds.Elements)
 		switch {
-		case len(p.unchecked(kinds.Page)) > 0:
+		case len(unchecked(kinds.Page)) > 0:
 			found, err = p.violations(ctx, nil, inside)
 		case len(elements) > 0:
 			found, err = p.violations(ctx, elements, inside)
@@ -155,8 +152,8 @@ func (p *Page) violationFree(name string) {
 		p.t.Errorf("%s is not accessible: %s", name, v)
 	}
 	if len(found) == 0 {
-		p.setChecked(kinds.Elements)
-		p.setChecked(kinds.Page)
+		setChecked(kinds.Elements)
+		setChecked(kinds.Page)
 	}
 }
 

@@ -364,6 +364,22 @@ func TestInaccessiblePagesFailUnderAStrictPolicy(t *testing.T) {
 	page.Accessible("the good page again")
 }
 
+func TestWhatIsPaleOnlyInTheDarkFails(t *testing.T) {
+	t.Parallel()
+	url := site(t, map[string]string{
+		"/dark":  `<link rel="stylesheet" href="/a.css"><p class="dim">there in the light</p>`,
+		"/a.css": `@media (prefers-color-scheme: dark) { .dim { color: #444; background: #333 } }`,
+	})
+	got := failures(t, func(t testing.TB) {
+		page := browsertest.Open(t)
+		page.Goto(url + "/dark")
+		page.Accessible("the page")
+	})
+	if !strings.Contains(got, "the page, on a phone in the dark, is not accessible: color-contrast") || strings.Contains(got, "the page is not accessible") {
+		t.Errorf("got %q, want only the contrast in the dark", got)
+	}
+}
+
 // The path of both pages is the same but for an id.
 func TestNewKindsOfElementsOfAKnownPageAreChecked(t *testing.T) {
 	t.Parallel()
