@@ -26,7 +26,7 @@ func sizes(engine string) size {
 	if engine == "sqlite" {
 		return size{accounts: 900, tenants: 500, members: 100, entries: 4_800, tags: 400, audit: 4_000, sessions: 1_500, others: 500}
 	}
-	return size{accounts: 8_000, tenants: 5_000, members: 200, entries: 25_000, tags: 5_000, audit: 30_000, sessions: 10_000, others: 5_000}
+	return size{accounts: 3_000, tenants: 2_000, members: 200, entries: 14_000, tags: 2_000, audit: 10_000, sessions: 3_000, others: 2_000}
 }
 
 // town is a filled store and the tenants in it that the walk acts in: one has half
