@@ -34,10 +34,9 @@ type Store struct {
 // All tests of a process share one cluster, because starting a cluster takes a second and copying a database only
 // milliseconds. Main stops it.
 var shared struct {
-	once     sync.Once
-	cluster  *pgcluster.Cluster
-	migrated string // a database with all migrations applied and nothing else in it
-	err      error
+	once    sync.Once
+	cluster *pgcluster.Cluster
+	err     error
 }
 
 // Main runs the tests of a package and stops the cluster, if one was started.
@@ -143,45 +142,67 @@ func started(t testing.TB, err error) {
 // with all migrations applied, which takes a quarter of the time of running them. No database is dropped: they go with the cluster.
 func Postgres(t testing.TB) Store {
 	t.Helper()
-	return postgres(t, func() string { return shared.migrated })
+	return postgres(t, migratedDatabase)
 }
 
 // EmptyPostgres returns a database without any tables.
 func EmptyPostgres(t testing.TB) Store {
 	t.Helper()
-	return postgres(t, func() string { return "" })
+	return postgres(t, "")
 }
 
-func postgres(t testing.TB, template func() string) Store {
+func postgres(t testing.TB, template string) Store {
 	t.Helper()
 	NeedsPostgres(t)
-	shared.once.Do(func() { shared.cluster, shared.migrated, shared.err = startShared() })
+	shared.once.Do(func() { shared.cluster, shared.err = startShared() })
 	started(t, shared.err)
-	name, err := shared.cluster.NewDatabase(t.Context(), template())
+	name, err := shared.cluster.NewDatabase(t.Context(), template)
 	if err != nil {
 		t.Fatalf("make a database: %v", err)
 	}
 	return Store{Engine: "postgres", Config: db.Config{URL: shared.cluster.URL(name, "")}, VaultKey: filepath.Join(t.TempDir(), "vault.key")}
 }
 
-// startShared starts the cluster, and makes the database that the stores are copies of.
-func startShared() (c *pgcluster.Cluster, migrated string, err error) {
+// migratedDatabase is the name of the database that the stores are copies of.
+const migratedDatabase = "migrated"
+
+// startShared starts the cluster from a copy of one that has the database with all migrations.
+func startShared() (*pgcluster.Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit())
 	defer cancel()
-	if c, err = pgcluster.Start(ctx, "", pgcluster.Options{Settings: []string{
+	options := pgcluster.Options{Settings: []string{
 		"autovacuum=off", // with a database for each test, it would start a process several times a second
 		"jit=off",        // it takes longer than any query of a test
-	}}); err != nil {
-		return nil, "", err
-	}
-	if migrated, err = c.NewDatabase(ctx, ""); err != nil {
-		return c, "", err
-	}
-	d, err := db.Open(ctx, db.Config{URL: c.URL(migrated, "")})
+	}}
+	bin, err := pgcluster.Find()
 	if err != nil {
-		return c, "", err
+		return nil, err
 	}
-	return c, migrated, d.Close()
+	if options.Data, err = prepared("postgres", filepath.Join(bin, "postgres"), func(folder string) error {
+		c, err := pgcluster.Start(ctx, "", options)
+		if err != nil {
+			return err
+		}
+		return errors.Join(migrate(ctx, c, folder), c.Stop())
+	}); err != nil {
+		return nil, err
+	}
+	return pgcluster.Start(ctx, "", options)
+}
+
+// migrate makes the database and moves the data of the cluster to a folder.
+func migrate(ctx context.Context, c *pgcluster.Cluster, folder string) error {
+	if err := c.CreateDatabase(ctx, migratedDatabase, ""); err != nil {
+		return err
+	}
+	d, err := db.Open(ctx, db.Config{URL: c.URL(migratedDatabase, "")})
+	if err != nil {
+		return err
+	}
+	if err := d.Close(); err != nil {
+		return err
+	}
+	return c.MoveData(folder)
 }
 
 // Open opens the store and closes it at the end of the test. It can be opened several times
@@ -239,18 +260,16 @@ func (s Store) CopySchema(t testing.TB) {
 	}
 }
 
-func migratedFile() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "bursar-schema-")
+func migratedFile() ([]byte, error) {
+	made, err := prepared("sqlite", "", func(folder string) error {
+		d, err := db.Open(context.Background(), db.Config{Dir: folder})
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	d, err := db.Open(context.Background(), db.Config{Dir: dir})
-	if err != nil {
-		return nil, err
-	}
-	if err := d.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(dir, db.SQLiteFile))
+	return os.ReadFile(filepath.Join(made, db.SQLiteFile))
 }

@@ -56,17 +56,22 @@ func (c *Cluster) NewSchema(ctx context.Context) (url string, err error) {
 	return c.URL(maintenance, schema), nil
 }
 
-// NewDatabase creates a database as a copy of another one that has no connections, or an empty one if template is empty.
+// NewDatabase creates a database with a name of its own.
 func (c *Cluster) NewDatabase(ctx context.Context, template string) (name string, err error) {
 	name = "test_" + strings.ToLower(rand.Text())
+	return name, c.CreateDatabase(ctx, name, template)
+}
+
+// CreateDatabase creates a database as a copy of another one that has no connections, or an empty one if template is empty.
+func (c *Cluster) CreateDatabase(ctx context.Context, name, template string) error {
 	sql := "CREATE DATABASE " + name
 	if template != "" {
 		sql += " TEMPLATE " + template + " STRATEGY file_copy" // takes half as long as wal_log
 	}
 	if err := c.exec(ctx, sql); err != nil {
-		return "", fmt.Errorf("creating database %s: %w", name, err)
+		return fmt.Errorf("creating database %s: %w", name, err)
 	}
-	return name, nil
+	return nil
 }
 
 func (c *Cluster) exec(ctx context.Context, sql string) error {

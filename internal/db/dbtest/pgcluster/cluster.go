@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -29,6 +30,8 @@ const (
 type Options struct {
 	TCP     bool // listen on 127.0.0.1 besides the unix socket, and use it in URLs
 	Durable bool // keep every committed transaction through Kill
+	// Data is a folder that MoveData has made. The cluster starts with a copy of it, instead of with nothing.
+	Data string
 	// Settings are more settings of the server, as name=value. They override the others.
 	Settings []string
 }
@@ -80,7 +83,12 @@ func (c *Cluster) create(ctx context.Context) (err error) {
 	if c.sockets, err = socketDir(c.account); err != nil {
 		return err
 	}
-	if err := c.initdb(ctx); err != nil {
+	if c.opts.Data == "" {
+		err = c.initdb(ctx)
+	} else {
+		err = c.copyData(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if c.port, err = choosePort(c.opts.TCP); err != nil {
@@ -132,4 +140,18 @@ func (c *Cluster) Stop() error {
 		}
 	}
 	return errors.Join(err, c.remove())
+}
+
+// MoveData shuts the server down and moves its data to a folder that is not there yet, on the same disk. What is left of
+// the cluster can only be stopped.
+func (c *Cluster) MoveData(folder string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.server.shutDown(); err != nil {
+		return err
+	}
+	if err := os.Rename(c.dataDir(), folder); err != nil {
+		return fmt.Errorf("keeping the data: %w", err)
+	}
+	return nil
 }

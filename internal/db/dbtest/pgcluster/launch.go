@@ -35,6 +35,15 @@ func (c *Cluster) initdb(ctx context.Context) error {
 	return c.withLog(fmt.Errorf("running initdb: %w", err))
 }
 
+// copyData gives the cluster a copy of the data in its options.
+func (c *Cluster) copyData(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, "cp", "-a", c.opts.Data, c.dataDir()).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("copying %s: %w: %s", c.opts.Data, err, out)
+	}
+	return nil
+}
+
 // launch runs the server and waits until it accepts connections.
 func (c *Cluster) launch(ctx context.Context) error {
 	cmd := exec.Command(filepath.Join(c.binDir, "postgres"), c.arguments()...)

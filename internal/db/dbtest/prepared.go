@@ -1,0 +1,101 @@
+package dbtest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// prepared returns a folder that prepare has filled once for the tests of all packages: a new cluster and all migrations
+// take each of them two seconds of CPU time. It is made anew if a migration or the program (where one is named) has changed.
+func prepared(kind, program string, prepare func(folder string) error) (folder string, err error) {
+	parent := filepath.Join(os.TempDir(), fmt.Sprintf("bursar-prepared-%d", os.Getuid()))
+	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	if info, err := os.Lstat(parent); err != nil {
+		return "", err
+	} else if owner, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(owner.Uid) != os.Getuid() {
+		return "", fmt.Errorf("%s belongs to somebody else", parent)
+	}
+	version, err := versionOf(program)
+	if err != nil {
+		return "", err
+	}
+	// Processes that need the same folder wait for the one that makes it.
+	lock, err := os.OpenFile(filepath.Join(parent, kind+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }() // which unlocks it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	folder = filepath.Join(parent, kind+"-"+version)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		made := folder + ".new"
+		if err := errors.Join(removeUnused(parent, kind+"-"), os.RemoveAll(made)); err != nil {
+			return "", err
+		}
+		if err := prepare(made); err != nil {
+			return "", fmt.Errorf("prepare a store for tests: %w", err)
+		}
+		if err := os.Rename(made, folder); err != nil {
+			return "", err
+		}
+	}
+	now := time.Now()
+	return folder, errors.Join(os.Chtimes(folder, now, now), os.Chtimes(parent, now, now))
+}
+
+// removeUnused removes what was made before and is no longer used.
+func removeUnused(parent, prefix string) error {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(e.Name(), prefix) && time.Since(info.ModTime()) > time.Hour {
+			if err := os.RemoveAll(filepath.Join(parent, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// versionOf names the migrations, and the program by its path, size and time.
+func versionOf(program string) (string, error) {
+	hash := sha256.New()
+	if program != "" {
+		info, err := os.Stat(program)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(hash, program, info.Size(), info.ModTime().UnixNano())
+	}
+	_, source, _, _ := runtime.Caller(0)
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(source), "..", "migrations", "*.sql"))
+	if err != nil || len(files) == 0 {
+		return "", errors.Join(fmt.Errorf("no migrations beside %s", source), err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(hash, "%s %d\n%s", filepath.Base(file), len(data), data)
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)[:8]), nil
+}
