@@ -2,7 +2,7 @@
 
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bursar ./cmd/bursar
 run: ; go run ./cmd/bursar serve
-# check is for every save: format, vet, and the tests without PostgreSQL, browsers and the built program.
+# check is for every save: format, vet, and the tests without what takes longest (scripts/check names it).
 check: ; @scripts/check
 # test runs everything, once. After an interruption it continues with what has not passed.
 test: ; @scripts/install-test-tools && scripts/test

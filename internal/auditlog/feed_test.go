@@ -118,6 +118,7 @@ func TestTheFeedIsForThoseWhoMayReadTheLog(t *testing.T) {
 // Several nodes sequence at once while others write: no place is given twice or left out, and
 // a reader who follows sees each row once.
 func TestAFollowerSeesEachRowOnceWhileManyWrite(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
 		x := n.Tenant(t)

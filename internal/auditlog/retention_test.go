@@ -50,6 +50,7 @@ func whole(rows []body) []body {
 }
 
 func TestWhatIsTooOldIsErased(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bursar/internal/browsertest"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
@@ -182,6 +183,7 @@ func TestAFileIsDropped(t *testing.T) {
 
 // A browser without scripts gets a page about a file that is too large, and nothing of it is kept.
 func TestAFileThatIsTooLargeGetsAPage(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	t.Parallel()
 	n := start(t)
 	visitor := browse(t, n, adminEmail)

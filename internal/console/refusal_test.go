@@ -7,6 +7,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/console"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/web"
 )
@@ -117,6 +118,7 @@ func denials(t *testing.T, n *servertest.Node) (actions []string) {
 }
 
 func TestEveryRefusedFormLeavesOneAuditRow(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	t.Parallel()
 	n := start(t)
 	pages, err := console.New(console.Services{}, console.Config{PublicURL: n.PublicURL, Endpoints: &web.Endpoints{}})

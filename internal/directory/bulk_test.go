@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
@@ -200,6 +201,7 @@ func TestABulkNeedsThePermissionOfEachChangeAndStaysInItsWorkspace(t *testing.T)
 // More than a thousand entries are a job. Its node dies in the middle; another one goes on, and no
 // entry is changed twice or left out. So it is with its undo, which is a job, too.
 func TestALargeBulkIsAJobThatAnotherNodeTakesOver(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		thePeople(t, c, 3000)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
@@ -63,6 +64,7 @@ func TestAnExportHasWhatTheListHas(t *testing.T) {
 
 // What changes while a file is sent is not in it.
 func TestAnExportIsOfOneMoment(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		var file strings.Builder

@@ -47,6 +47,7 @@ func list(t *testing.T, n *servertest.Node, sql string) (all []string, err error
 
 // A node that dies leaves its import to another one as soon as its lease has ended, and not before.
 func TestAnotherNodeTakesAnImportOver(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		file, names := personFile(6000)
@@ -117,6 +118,7 @@ func TestSeveralNodesWorkOnEachImportOnce(t *testing.T) {
 
 // A transaction that takes longer than the lease lets another slot of the same node claim the import.
 func TestSlotsOfANodeThatIsSlowerThanItsLeaseImportEachLineOnce(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		file, names := personFile(3000)

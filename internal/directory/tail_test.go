@@ -74,6 +74,7 @@ func TestASearchFindsTheLastFourDigitsOfAnAccount(t *testing.T) {
 
 // Numbers that many accounts end with are found as fast as others, on every page.
 func TestLastDigitsThatManyAccountsHave(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		var file strings.Builder
@@ -93,6 +94,7 @@ func TestLastDigitsThatManyAccountsHave(t *testing.T) {
 // The numbers of a store of before are found from its next start on, and all of them during and
 // after a reseal.
 func TestLastDigitsOfNumbersOfBefore(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
 		c := n.Admin(t)

@@ -249,6 +249,7 @@ func TestANodeThatIsStoppedKeepsWhatTheRailAnswers(t *testing.T) {
 }
 
 func TestTwoNodesSendEachPayoutOnce(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)
 		numbers := make([]string, 1200)

@@ -76,6 +76,7 @@ func (b *bank) sound() {
 
 // A check that finds nothing wrong is worth something only if it can.
 func TestEachKindOfDamageIsFound(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	const customer = `(SELECT account_id FROM payout LIMIT 1)`
 	tampered := map[string]string{
 		"transactions that do not sum to zero in a currency":         `UPDATE ledger_posting SET amount = amount + 1 WHERE account_id = ` + customer + ` AND number = 1`,

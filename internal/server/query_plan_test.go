@@ -168,6 +168,7 @@ func plansOf(t testing.TB, store dbtest.Store, c *town) engineOf {
 }
 
 func TestEveryQueryIsOnAnIndex(t *testing.T) {
+	dbtest.TakesSeconds(t)
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		r := &recorder{step: "setting up", sent: map[string][]sample{}}

@@ -1,13 +1,19 @@
 // Package torture tells a test how often to repeat itself.
 package torture
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
-// Rounds returns short in make test, and long in make torture, which has hours. A test
+// Rounds returns few in make test, a quarter of them in make check, and many in make torture, which has hours. A test
 // uses it for what it repeats: crashes, random histories, rows.
-func Rounds(short, long int) int {
-	if os.Getenv("BURSAR_TORTURE") != "" {
-		return long
+func Rounds(few, many int) int {
+	switch {
+	case os.Getenv("BURSAR_TORTURE") != "":
+		return many
+	case testing.Short():
+		return max(1, few/4)
 	}
-	return short
+	return few
 }

@@ -118,6 +118,14 @@ func own[C interface{ Stop() error }](t testing.TB, start func(context.Context) 
 	return c
 }
 
+// TakesSeconds skips the test in short mode, which make check uses.
+func TakesSeconds(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short mode leaves out what takes seconds")
+	}
+}
+
 // NeedsPostgres skips the test in short mode, which make check uses.
 func NeedsPostgres(t testing.TB) {
 	t.Helper()
