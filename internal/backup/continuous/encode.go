@@ -115,7 +115,7 @@ func merge(ctx context.Context, to string, from []string) error {
 			return err
 		}
 		defer file.Close()
-		readers[i] = bufio.NewReaderSize(file, 1<<16)
+		readers[i] = &boundedPages{Reader: bufio.NewReaderSize(file, 1<<16)}
 	}
 	return writeFile(to, func(w io.Writer) error {
 		buffer := bufio.NewWriterSize(w, 1<<18)

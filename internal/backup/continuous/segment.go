@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -186,6 +187,32 @@ func (t *text) fault(err error) error {
 	return &DamagedError{t.segment, err}
 }
 
+// boundedPages refuses a page that claims to be longer than any page is, before a decoder allocates as much as it claims:
+// one damaged bit can claim 2 GiB.
+type boundedPages struct {
+	io.Reader
+	lengthIsNext bool
+}
+
+// Read implements io.Reader. A decoder reads the header of a page in one piece, and then its length.
+func (b *boundedPages) Read(to []byte) (int, error) {
+	const longest = 2 * ltx.MaxPageSize // compressed, too, a page is hardly longer than itself
+	isLength := b.lengthIsNext && len(to) == 4
+	b.lengthIsNext = false
+	if !isLength && len(to) != ltx.PageHeaderSize {
+		return b.Reader.Read(to)
+	}
+	n, err := io.ReadFull(b.Reader, to)
+	switch {
+	case err != nil:
+	case !isLength:
+		b.lengthIsNext = binary.BigEndian.Uint16(to[4:])&ltx.PageHeaderFlagSize != 0
+	case binary.BigEndian.Uint32(to) > longest:
+		return 0, fmt.Errorf("a page claims to be %d bytes long", binary.BigEndian.Uint32(to))
+	}
+	return n, err
+}
+
 // source remembers that an object could not be read, and hashes what was read if that is wanted.
 type source struct {
 	io.ReadCloser
@@ -279,7 +306,7 @@ func (discard) Truncate(int64) error { return nil }
 
 // decode reads a segment to its end and writes its pages.
 func (t *text) decode(ctx context.Context, to pages) (n int64, err error) {
-	d := ltx.NewDecoder(t)
+	d := ltx.NewDecoder(&boundedPages{Reader: t})
 	d.SetRetainPageIndex(false)
 	if err := d.DecodeHeader(); err != nil {
 		return 0, t.fault(err)

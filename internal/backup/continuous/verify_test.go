@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +110,29 @@ func TestAVerificationFindsEveryFlippedByte(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Otherwise a damaged bit would make a decoder allocate 2 GiB for a page of 512 bytes.
+func TestAPageThatClaimsToBeLongerThanAnyIsRefused(t *testing.T) {
+	t.Parallel()
+	target := folder(t.TempDir())
+	base := smallBase(t, target)
+	file := target.path(base.name())
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[ltx.HeaderSize+ltx.PageHeaderSize] |= 0x80
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = (&reader{target: target}).check(t.Context(), base)
+	if damaged := new(DamagedError); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "a page claims to be 2147483") {
+		t.Errorf("a verification says %v", err)
+	}
+	if err := merge(t.Context(), filepath.Join(t.TempDir(), "merged"), []string{file}); err == nil || !strings.Contains(err.Error(), "a page claims to be 2147483") {
+		t.Errorf("merging says %v", err)
 	}
 }
 
