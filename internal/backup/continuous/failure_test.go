@@ -77,6 +77,7 @@ func TestServingGoesOnWhileTheBackupFails(t *testing.T) {
 func TestAQueueThatGrowsTooLargeIsDroppedForANewBase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.write(t, 1)
 	w.base(t)
 	clear := obstruct(t, filepath.Join(w.target.String(), "ltx", "0"))
 	w.write(t, 5)

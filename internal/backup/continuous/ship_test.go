@@ -51,6 +51,7 @@ func newWorld(t testing.TB, keys ...age.Recipient) *world {
 func newWorldAt(t testing.TB, address string, keys ...age.Recipient) *world {
 	t.Helper()
 	w := &world{store: dbtest.SQLite(t), target: open(t, address), keys: keys}
+	w.store.CopySchema(t)
 	w.start(t)
 	return w
 }
