@@ -145,7 +145,7 @@ func (s *Service) firstMatches(ctx context.Context, f filter, most int) (lines [
 		lines, _, err = f.idLines(q)
 		return err
 	})
-	if err != nil && len(f.words) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if len(f.words) > 0 && tookTooLong(ctx, err) {
 		return nil, fault.Invalid("filter.q", "takes too long to look for: add a word or a filter")
 	}
 	return lines, err

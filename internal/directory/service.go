@@ -79,10 +79,15 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 		}
 		return f.each(q, page)
 	})
-	if err != nil && searching && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if searching && tookTooLong(ctx, err) {
 		return nil, fault.Invalid("q", "takes too long to look for: add a word or a filter")
 	}
 	return page, err
+}
+
+// tookTooLong says that a search has failed because its time has passed, and not because the store could not be reached.
+func tookTooLong(ctx context.Context, err error) bool {
+	return err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.Is(err, db.ErrAway)
 }
 
 // scope makes an absent filter different from an empty one.

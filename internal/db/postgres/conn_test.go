@@ -2,10 +2,14 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"testing"
+	"time"
 
+	"bursar/internal/db/dbtest"
 	"bursar/internal/db/engine"
 	"bursar/internal/wait"
 )
@@ -84,4 +88,33 @@ func TestAConnectionWhoseCallerLeftIsClosed(t *testing.T) {
 	wait.Until(t, "the server has closed the connection", func() bool {
 		return d.count(t, fmt.Sprintf(`SELECT count(*) FROM pg_stat_activity WHERE pid = %d`, backend)) == 0
 	})
+}
+
+// Otherwise a search during a failover would be told that it takes too long.
+func TestACallerWhoseTimePassesBeforeAConnectionIsFreeIsToldThatTheServerIsAway(t *testing.T) {
+	address, err := url.Parse(dbtest.EmptyPostgres(t).Config.URL)
+	must(t, err)
+	query := address.Query()
+	query.Set("pool_max_conns", "1")
+	address.RawQuery = query.Encode()
+	d := openAt(t, address.String())
+	defer func() { must(t, d.Close()) }()
+	ask := func(c engine.Conn) error {
+		rows, err := c.Query(`SELECT 1`, nil)
+		if err == nil {
+			rows.Close()
+		}
+		return err
+	}
+	must(t, d.Read(t.Context(), func(c engine.Conn) error {
+		if err := ask(c); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := d.Read(ctx, ask); !errors.Is(err, engine.ErrAway) {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	}))
 }

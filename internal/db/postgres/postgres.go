@@ -122,7 +122,7 @@ func (e *Engine) acquire(ctx context.Context, deadline time.Time) (*pgxpool.Conn
 		switch {
 		case err == nil:
 			return pooled, nil
-		case ctx.Err() != nil:
+		case errors.Is(ctx.Err(), context.Canceled):
 			return nil, fmt.Errorf("reach PostgreSQL: %w", err)
 		case errors.Is(err, puddle.ErrClosedPool):
 			return nil, engine.ErrClosed
