@@ -52,7 +52,7 @@ func (c *Console) troubles(v *visit) ([]attentionItem, error) {
 		for _, p := range list {
 			text := text
 			if p.Attention == payout.Contradicted {
-				text = "needs you: its rail has said one thing and later another"
+				text = "needs you: the bank’s records do not match this payout"
 			}
 			items = append(items, attentionItem{Bad: true, Subject: api.FormatAmount(p.AmountCents, p.Currency) + " to " + p.SettlementAccount.BankAccountName + inSandbox(p.Mode),
 				Text: text, Path: v.path("payouts", p.ID), At: p.UpdatedAt})

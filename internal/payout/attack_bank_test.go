@@ -165,13 +165,13 @@ func TestAPayoutIsRefundedOnceAndWithWhatWasPaid(t *testing.T) {
 		less.Amount--
 		b.hear("statement 2", more)
 		b.hear("statement 3", less)
-		b.is(id, "completed")
+		b.is(id, "completed contradicted")
 		if got := b.balances(b.account); got != paid {
 			t.Errorf("after other sums the account has %s, want %s", got, paid)
 		}
 		b.hear("statement 4", returned(id))
 		b.hear("statement 5", returned(id))
-		b.is(id, "reversed ACCOUNT_CLOSED AC04")
+		b.is(id, "reversed ACCOUNT_CLOSED AC04 contradicted")
 		if got := b.balances(b.account); got != before {
 			t.Errorf("the account has %s, want %s", got, before)
 		}

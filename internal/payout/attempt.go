@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
@@ -15,7 +17,8 @@ import (
 // those of package rail.
 const sending rail.State = "sending"
 
-// Contradicted is that a rail has said one thing about an attempt and later another.
+// Contradicted is that what a rail or bank says about a payout does not agree: one answer with another, or what was booked with
+// what was to be paid.
 const Contradicted = "contradicted"
 
 const (
@@ -40,7 +43,8 @@ type attempt struct {
 	asked      int64
 	createdAt  int64
 	answeredAt int64
-	settledAt  int64 // when a statement of the bank has shown it; 0 before
+	settledAt  int64  // when a statement of the bank has shown it; 0 before
+	settledAs  string // the movement there, if the bank names it
 
 	payout *Payout
 	stored rail.State // what the row has
@@ -239,25 +243,48 @@ func (c *change) contradict(a *attempt, how string) {
 	c.contradicted = append(c.contradicted, a)
 }
 
-// settled takes it that the bank's statement shows a payment, by the bank's own reference. It
-// reports whether the payment explains the money that left.
-func (c *change) settled(a *attempt, amount int64, reference string) bool {
+// ofAnotherAmount reports whether a movement differs from the amount or currency of its attempt, for example because the bank
+// added or deducted a fee. The payout is contradicted then.
+func (c *change) ofAnotherAmount(a *attempt, n rail.Notice, want int64) bool {
 	p := a.payout
-	if amount != p.Amount {
+	if n.Amount == want && n.Currency == p.Currency {
+		return false
+	}
+	c.contradict(a, fmt.Sprintf("the bank has booked %s for attempt %d, not %s", api.FormatAmount(n.Amount, n.Currency), a.number, api.FormatAmount(want, p.Currency)))
+	return true
+}
+
+// settled records a debit that the bank has booked. It reports whether the payout accounts for it.
+func (c *change) settled(a *attempt, n rail.Notice) bool {
+	p, reference := a.payout, n.Outcome.Reference
+	if c.ofAnotherAmount(a, n, -p.Amount) {
 		return false
 	}
 	c.paid(a, reference)
 	switch {
-	case a.settledAt != 0:
-		return true // another statement has shown it
+	case a.settledAt != 0 && otherMovement(a.settledAs, n.Movement):
+		c.contradict(a, fmt.Sprintf("the bank has debited attempt %d twice, as %s and as %s", a.number, a.settledAs, n.Movement))
+		return false
+	case a.settledAt != 0: // another message has shown it
+		if a.settledAs == "" && n.Movement != "" {
+			c.attempts[a.id] = a
+			a.settledAs = n.Movement
+		}
+		return true
 	case a.state != rail.Completed:
 		c.contradict(a, fmt.Sprintf("the bank has paid attempt %d, which was %s", a.number, a.state))
 		return false
 	}
 	c.attempts[a.id] = a
-	a.settledAt, a.reference = c.now, cmp.Or(a.reference, reference)
+	a.settledAt, a.settledAs, a.reference = c.now, n.Movement, cmp.Or(a.reference, reference)
 	c.settle = append(c.settle, p.reserved())
 	return true
+}
+
+// otherMovement reports whether two movements are certainly not the same one: the bank names both in the same way, and differently.
+func otherMovement(one, two string) bool {
+	kind, _, named := strings.Cut(one, " ")
+	return named && one != two && strings.HasPrefix(two, kind+" ")
 }
 
 // paid completes an attempt whose money has moved at the bank before the rail has said so. The
@@ -269,9 +296,9 @@ func (c *change) paid(a *attempt, reference string) {
 }
 
 // returned takes it that a payment came back. It reports whether that explains the money that came.
-func (c *change) returned(a *attempt, amount int64, o rail.Outcome) bool {
-	p := a.payout
-	if amount != p.Amount {
+func (c *change) returned(a *attempt, n rail.Notice) bool {
+	p, o := a.payout, n.Outcome
+	if c.ofAnotherAmount(a, n, p.Amount) {
 		return false
 	}
 	c.paid(a, "") // o has the reference of the return
@@ -309,14 +336,14 @@ func readSent(r db.Rows) *Payout {
 }
 
 const (
-	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at`
+	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as`
 	afterSent      = 27 // columns
 )
 
 func readAttempt(r db.Rows, from int) *attempt {
 	a := &attempt{
 		id: r.Text(from), number: r.Int(from + 1), endToEndID: r.Text(from + 2), state: rail.State(r.Text(from + 3)), code: r.Text(from + 4), text: r.Text(from + 5),
-		reference: r.Text(from + 6), askAt: r.Int(from + 7), asked: r.Int(from + 8), createdAt: r.Int(from + 9), answeredAt: r.Int(from + 10), settledAt: r.Int(from + 11),
+		reference: r.Text(from + 6), askAt: r.Int(from + 7), asked: r.Int(from + 8), createdAt: r.Int(from + 9), answeredAt: r.Int(from + 10), settledAt: r.Int(from + 11), settledAs: r.Text(from + 12),
 	}
 	a.stored = a.state
 	return a
@@ -345,9 +372,9 @@ func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[
 // the ledger. What failed counts for no limit.
 func (c *change) store(tx *db.Tx, rules *Rules) error {
 	for _, a := range c.attempts {
-		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10
+		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10, settled_as = $11
 			WHERE id = $1 AND state = $2`,
-			a.id, string(a.stored), string(a.state), a.code, a.text, a.reference, a.askAt, a.asked, a.answeredAt, a.settledAt); err != nil {
+			a.id, string(a.stored), string(a.state), a.code, a.text, a.reference, a.askAt, a.asked, a.answeredAt, a.settledAt, a.settledAs); err != nil {
 			return err
 		}
 	}

@@ -84,9 +84,10 @@
 //     with that attempt. Otherwise it is a contradiction.
 //   - The bank's statement shows a payment that is still processing: it is completed first, and a
 //     return of it completes and then reverses it.
-//   - The bank returns a payment once more, as another movement by its own reference: suspense, and the
-//     payout needs attention (contradicted). Without a reference it counts as told again.
-//   - A notice matches no payment of ours, or not its amount: suspense, where it moved money.
+//   - The bank debits or returns a payment once more, as another movement by its own reference: suspense,
+//     and the payout needs attention (contradicted). Without a reference it counts as told again.
+//   - The bank books another amount for a payment than was to be paid: the same.
+//   - A notice matches no payment of ours: suspense, where it moved money.
 //   - A notice cannot be taken: the others of its message are, and it is tried again. The log and a
 //     metric tell it.
 //   - Two nodes take the same notice: the primary key of rail_notice lets one of them.

@@ -172,7 +172,7 @@ func (t *taking) one(n rail.Notice) error {
 	case !n.Booked && n.Kind != rail.Deposited:
 		explained = true // the bank has announced it, and may yet think otherwise
 	case n.Kind == rail.Settled && a != nil:
-		explained = t.settled(a, -n.Amount, n.Outcome.Reference)
+		explained = t.settled(a, n)
 	case n.Kind == rail.Returned && a != nil:
 		explained, err = t.cameBack(a, n)
 	case n.Kind == rail.Deposited:
@@ -201,7 +201,7 @@ func (t *taking) cameBack(a *attempt, n rail.Notice) (explained bool, err error)
 			n.Outcome.Reference = ""
 		}
 	}
-	return t.returned(a, n.Amount, n.Outcome), nil
+	return t.returned(a, n), nil
 }
 
 // suspend keeps money that nobody can explain apart.

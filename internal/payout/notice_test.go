@@ -163,6 +163,108 @@ func (b *bank) references(id string) string {
 	return strings.TrimSpace(strings.Join(b.lines(`SELECT reference, '' FROM payout_attempt WHERE payout_id = $1 ORDER BY number`, id), " "))
 }
 
+// Money left twice for one payment: the second debit is for somebody to ask the bank about.
+func TestASecondDebitOfAPaymentGoesToSuspense(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9011"))[0]
+		b.turn()
+		first, second := settled(id), settled(id)
+		first.EntryID, first.Movement = "BANK1/12345/BOOK", "entry BANK1"
+		second.EntryID, second.Movement = "BANK2/12345/BOOK", "entry BANK2"
+		b.hear("account", decided(id, rail.Completed, ""), first)
+		b.is(id, "completed")
+		for range 2 { // a statement after the notification has the same names
+			b.hear("account", first, second)
+		}
+		b.is(id, "completed contradicted")
+		if n := b.count(`SELECT available FROM ledger_account WHERE id = 'sys_suspense_PHP_sandbox'`); n != -amount {
+			t.Errorf("%d are in suspense", n)
+		}
+		if n := b.count(`SELECT count(*) FROM audit_log WHERE CAST(entry AS TEXT) LIKE '%money.suspense.added%'`); n != 1 {
+			t.Errorf("the log tells %d times that money is in suspense", n)
+		}
+	})
+}
+
+// A notification and the statement after it may name a debit in different ways, or one of them not at all.
+func TestADebitThatIsToldInTwoWaysIsTakenOnce(t *testing.T) {
+	for name, movements := range map[string][]string{
+		"without a reference, and then with one": {"", "entry BANK1"},
+		"with one, and then without":             {"entry BANK1", ""},
+		"by the payment, and then by the entry":  {"transaction T1", "entry BANK1"},
+		"three times":                            {"", "transaction T1", "entry BANK1", "transaction T1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := openBank(t, dbtest.SQLite(t))
+			id := b.pay(number("9011"))[0]
+			b.turn()
+			b.hear("status", decided(id, rail.Completed, ""))
+			for i, movement := range movements {
+				n := settled(id)
+				n.EntryID, n.Movement = fmt.Sprint(i), movement
+				b.hear("account", n)
+			}
+			b.is(id, "completed")
+			if n := b.count(`SELECT available FROM ledger_account WHERE id = 'sys_suspense_PHP_sandbox'`); n != 0 {
+				t.Errorf("%d are in suspense", n)
+			}
+		})
+	}
+}
+
+func TestASecondDebitIsFoundIfTheFirstWasNamedLater(t *testing.T) {
+	b := openBank(t, dbtest.SQLite(t))
+	id := b.pay(number("9011"))[0]
+	b.turn()
+	b.hear("status", decided(id, rail.Completed, ""))
+	for i, movement := range []string{"", "entry BANK1", "entry BANK2"} {
+		n := settled(id)
+		n.EntryID, n.Movement = fmt.Sprint(i), movement
+		b.hear("account", n)
+	}
+	b.is(id, "completed contradicted")
+}
+
+func TestAMovementOfAnotherAmountGoesToSuspenseAndNeedsAttention(t *testing.T) {
+	type told []func(id string) rail.Notice
+	completed := func(id string) rail.Notice { return decided(id, rail.Completed, "") }
+	withFee := func(id string) rail.Notice {
+		n := settled(id)
+		n.EntryID, n.Amount = "with a fee", n.Amount-10
+		return n
+	}
+	lessFee := func(id string) rail.Notice {
+		n := returned(id)
+		n.EntryID, n.Amount = "less a fee", n.Amount-10
+		return n
+	}
+	for name, c := range map[string]struct {
+		told      told
+		want      string
+		suspended int64
+	}{
+		"a debit with the bank's fee":            {told{withFee}, "processing contradicted", -amount - 10},
+		"a debit with a fee, after the decision": {told{completed, withFee}, "completed contradicted", -amount - 10},
+		"a return less the bank's fee":           {told{completed, settled, lessFee}, "completed contradicted", amount - 10},
+		"a second return, of another amount":     {told{completed, settled, returned, lessFee}, "reversed ACCOUNT_CLOSED AC04 contradicted", amount - 10},
+		"a second debit, with a fee":             {told{completed, settled, withFee}, "completed contradicted", -amount - 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := openBank(t, dbtest.SQLite(t))
+			id := b.pay(number("9011"))[0]
+			b.turn()
+			for i, notice := range c.told {
+				b.hear(fmt.Sprintf("message %d", i), notice(id))
+			}
+			b.is(id, c.want)
+			if n := b.count(`SELECT available FROM ledger_account WHERE id = 'sys_suspense_PHP_sandbox'`); n != c.suspended {
+				t.Errorf("%d are in suspense, want %d", n, c.suspended)
+			}
+		})
+	}
+}
+
 // Money came in twice, and the account gets it once: the rest is for somebody to ask the bank about.
 func TestASecondReturnOfAPaymentGoesToSuspense(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
@@ -244,7 +346,7 @@ func TestWhatMatchesNothingGoesToSuspense(t *testing.T) {
 		if n := b.count(`SELECT count(*) FROM audit_log WHERE entry LIKE '%money.suspense.added%'`); n != 5 {
 			t.Errorf("the audit log has %d of them, want 5", n)
 		}
-		b.is(id, "processing")
+		b.is(id, "processing contradicted")
 		b.sound()
 	})
 }

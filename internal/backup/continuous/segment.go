@@ -196,7 +196,7 @@ type boundedPages struct {
 
 // Read implements io.Reader. A decoder reads the header of a page in one piece, and then its length.
 func (b *boundedPages) Read(to []byte) (int, error) {
-	const longest = 2 * ltx.MaxPageSize // compressed, too, a page is hardly longer than itself
+	const longest = 2 * ltx.MaxPageSize // an incompressible page grows only slightly
 	isLength := b.lengthIsNext && len(to) == 4
 	b.lengthIsNext = false
 	if !isLength && len(to) != ltx.PageHeaderSize {

@@ -176,8 +176,6 @@ const migratedDatabase = "migrated"
 
 // startShared starts the cluster from a copy of one that has the database with all migrations.
 func startShared() (*pgcluster.Cluster, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit())
-	defer cancel()
 	options := pgcluster.Options{Settings: []string{
 		"autovacuum=off", // with a database for each test, it would start a process several times a second
 		"jit=off",        // it takes longer than any query of a test
@@ -187,6 +185,8 @@ func startShared() (*pgcluster.Cluster, error) {
 		return nil, err
 	}
 	if options.Data, err = prepared("postgres", filepath.Join(bin, "postgres"), func(folder string) error {
+		ctx, cancel := context.WithTimeout(context.Background(), wait.Limit())
+		defer cancel()
 		c, err := pgcluster.Start(ctx, "", options)
 		if err != nil {
 			return err
@@ -195,6 +195,8 @@ func startShared() (*pgcluster.Cluster, error) {
 	}); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit()) // the wait for another process does not count
+	defer cancel()
 	return pgcluster.Start(ctx, "", options)
 }
 

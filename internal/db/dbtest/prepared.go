@@ -14,7 +14,7 @@ import (
 )
 
 // prepared returns a folder that prepare has filled once for the tests of all packages: a new cluster and all migrations
-// take each of them two seconds of CPU time. It is made anew if a migration or the program (where one is named) has changed.
+// take each of them two seconds of CPU time. It is rebuilt every day, and if a migration or the program (where one is named) has changed.
 func prepared(kind, program string, prepare func(folder string) error) (folder string, err error) {
 	parent := filepath.Join(os.TempDir(), fmt.Sprintf("bursar-prepared-%d", os.Getuid()))
 	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -23,7 +23,7 @@ func prepared(kind, program string, prepare func(folder string) error) (folder s
 	if info, err := os.Lstat(parent); err != nil {
 		return "", err
 	} else if owner, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(owner.Uid) != os.Getuid() {
-		return "", fmt.Errorf("%s belongs to somebody else", parent)
+		return "", fmt.Errorf("%s is owned by another user", parent)
 	}
 	version, err := versionOf(program)
 	if err != nil {
@@ -35,7 +35,11 @@ func prepared(kind, program string, prepare func(folder string) error) (folder s
 		return "", err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }() // which unlocks it
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+	err = syscall.EINTR
+	for errors.Is(err, syscall.EINTR) {
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	folder = filepath.Join(parent, kind+"-"+version)
@@ -62,11 +66,14 @@ func removeUnused(parent, prefix string) error {
 		return err
 	}
 	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
 		info, err := e.Info()
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(e.Name(), prefix) && time.Since(info.ModTime()) > time.Hour {
+		if time.Since(info.ModTime()) > time.Hour {
 			if err := os.RemoveAll(filepath.Join(parent, e.Name())); err != nil {
 				return err
 			}
@@ -75,9 +82,10 @@ func removeUnused(parent, prefix string) error {
 	return nil
 }
 
-// versionOf names the migrations, and the program by its path, size and time.
+// versionOf names the day, the migrations, and the program by its path, size and time.
 func versionOf(program string) (string, error) {
 	hash := sha256.New()
+	fmt.Fprintln(hash, time.Now().UTC().Format(time.DateOnly)) // something may clean temporary files that are old
 	if program != "" {
 		info, err := os.Stat(program)
 		if err != nil {

@@ -54,8 +54,8 @@
 //   - A lock that waits: an insert waits for a transaction that inserts the same key, or
 //     that deletes a row it refers to. A group waits 50 ms; then the write that met
 //     the lock commits alone and waits there, up to the statement timeout of 30 s.
-//   - No free connection, or no primary: after 10 seconds the read or write fails with
-//     engine.ErrAway, and nothing has happened. The time in the queue of a group counts.
+//   - No free connection, or no primary: after 10 seconds, or when the time of its caller has
+//     passed, the read or write fails with engine.ErrAway, and nothing has happened. The time in the queue of a group counts.
 //   - Connection lost before COMMIT was sent: nothing has happened. The whole callback
 //     runs again on another connection, until ten seconds are over. A query that only
 //     reads is sent again if its first row had not come.

@@ -114,6 +114,9 @@ func (e *Engine) configure(url string) (*pgxpool.Config, error) {
 
 // acquire waits until the deadline for a free connection, and for a primary if there is none.
 func (e *Engine) acquire(ctx context.Context, deadline time.Time) (*pgxpool.Conn, error) {
+	if err := ctx.Err(); err != nil { // the caller's time has passed elsewhere
+		return nil, fmt.Errorf("reach PostgreSQL: %w", err)
+	}
 	waiting, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	var refused error

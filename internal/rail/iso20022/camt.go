@@ -45,6 +45,7 @@ type (
 		Transactions []transaction `xml:"TxDtls"`
 	}
 	transaction struct {
+		inBatch     bool   // of a sum that the bank booked without saying more
 		AcctSvcrRef string `xml:"Refs>AcctSvcrRef"`
 		EndToEndId  string `xml:"Refs>EndToEndId"`
 		Amt         amount
@@ -176,7 +177,7 @@ func (d *reader) batch(e entry, total int64) (bool, error) {
 				continue
 			}
 			for _, p := range payments {
-				one := transaction{EndToEndId: p.id, CdtDbtInd: "DBIT", Amt: amount{p.currency, rail.Decimal(p.amount, p.currency)}}
+				one := transaction{inBatch: true, EndToEndId: p.id, CdtDbtInd: "DBIT", Amt: amount{p.currency, rail.Decimal(p.amount, p.currency)}}
 				if err := d.moved(e, one, len(payments) == 1); err != nil {
 					return false, err
 				}
@@ -198,6 +199,7 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 	n := rail.Notice{Kind: rail.Unmatched, Amount: sum, Currency: t.Amt.Ccy, Booked: e.Status == "BOOK", EndToEndID: t.EndToEndId}
 	references(&n.EndToEndID)
 	n.MessageID, n.EntryID = d.named(e, t, alone, sum)
+	n.Movement = movement(e, t, alone)
 	n.Outcome.Reference = cmp.Or(t.AcctSvcrRef, e.AcctSvcrRef)
 	if alone {
 		n.Outcome.Reference = cmp.Or(e.AcctSvcrRef, t.AcctSvcrRef)
@@ -220,6 +222,18 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 		}
 	}
 	return d.add(n)
+}
+
+// movement returns the bank's reference of a transaction alone. A notification may give another kind of reference than the
+// statement after it, so the kind is a part of it: of different kinds nobody can say whether they are of one movement.
+func movement(e entry, t transaction, alone bool) string {
+	switch {
+	case t.AcctSvcrRef != "":
+		return "transaction " + t.AcctSvcrRef
+	case alone && !t.inBatch && e.AcctSvcrRef != "":
+		return "entry " + e.AcctSvcrRef
+	}
+	return ""
 }
 
 // named returns the names of a notice. By the bank's own reference an entry has the same name in a

@@ -236,6 +236,35 @@ func TestABatchIsSettledAsAWhole(t *testing.T) {
 	}
 }
 
+func TestADebitIsNamedByWhatTheBankGivesItAlone(t *testing.T) {
+	t.Parallel()
+	reference := func(text string) string { return `<AcctSvcrRef>` + text + `</AcctSvcrRef>` }
+	details := func(reference, id string) string {
+		return `<TxDtls><Refs>` + reference + `<EndToEndId>` + id + `</EndToEndId></Refs><Amt Ccy="PHP">1.00</Amt><CdtDbtInd>DBIT</CdtDbtInd></TxDtls>`
+	}
+	b := open(t, t.TempDir())
+	message := b.submit(payment("PO1A1", 100))[0].Reference
+	for name, c := range map[string]struct{ amount, entry, details, want string }{
+		"an entry of one payment":                 {"1.00", reference("E1"), details("", "PO1A1"), "entry E1"},
+		"an entry of one payment, both named":     {"1.00", reference("E1"), details(reference("T1"), "PO1A1"), "transaction T1"},
+		"an entry of two":                         {"2.00", reference("E1"), details(reference("T1"), "PO1A1") + details(reference("T2"), "PO2A1"), "transaction T1"},
+		"an entry of two, which alone is named":   {"2.00", reference("E1"), details("", "PO1A1") + details("", "PO2A1"), ""},
+		"no reference":                            {"1.00", "", details("", "PO1A1"), ""},
+		"a sum for a message, without more of it": {"1.00", reference("E1"), `<Btch><PmtInfId>` + message + `</PmtInfId></Btch>`, ""},
+	} {
+		b.brings("file.xml", `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr><MsgId>S1</MsgId></GrpHdr><Stmt><Acct><Id><Othr><Id>001234567890</Id></Othr></Id></Acct><Ntry><Amt Ccy="PHP">`+
+			c.amount+`</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>`+c.entry+`<NtryDtls>`+c.details+`</NtryDtls></Ntry></Stmt></BkToCstmrStmt></Document>`)
+		all := b.receive()
+		if len(all) != 1 || len(all[0].Notices) == 0 {
+			t.Fatalf("%s: took %v, refused %q", name, all, b.reasons())
+		}
+		b.must(b.Done(t.Context(), all[0]))
+		if n := all[0].Notices[0]; n.Kind != rail.Settled || n.Movement != c.want {
+			t.Errorf("%s: %s %q, want %q", name, n.Kind, n.Movement, c.want)
+		}
+	}
+}
+
 func TestDamagedAndForeignFilesAreRefusedWithAReason(t *testing.T) {
 	t.Parallel()
 	good := testdata(t, "camt054.xml")
