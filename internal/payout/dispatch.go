@@ -53,7 +53,7 @@ type Dispatcher struct {
 // Alarms count what an operator has to look at.
 type Alarms struct {
 	FloatShort   atomic.Uint64 // payments that a rail refused because our own account with the bank is short
-	Contradicted atomic.Uint64 // answers and bookings that contradict what is known of a payout
+	Contradicted atomic.Uint64 // rail answers and bank bookings that conflict with a payout's record
 	Suspended    atomic.Uint64 // notices that went to suspense
 	Untaken      atomic.Uint64 // notices that could not be taken, at each try
 }
@@ -352,6 +352,6 @@ func (d *Dispatcher) alarm(c *change) {
 	}
 	for _, a := range c.contradicted {
 		d.Contradicted.Add(1)
-		d.log.Error("what a rail says about a payout contradicts what is known of it", "payout", a.payout.ID, "rail", a.payout.Rail, "attempt", a.number)
+		d.log.Error("a rail answer or bank booking conflicts with the record of a payout", "payout", a.payout.ID, "rail", a.payout.Rail, "attempt", a.number)
 	}
 }

@@ -85,7 +85,7 @@
 //   - The bank's statement shows a payment that is still processing: it is completed first, and a
 //     return of it completes and then reverses it.
 //   - The bank debits or returns a payment once more, as another movement by its own reference: suspense,
-//     and the payout needs attention (contradicted). Without a reference it counts as told again.
+//     and the payout needs attention (contradicted). Without a reference it counts as a repeat.
 //   - The bank books another amount for a payment than was to be paid: the same.
 //   - A notice matches no payment of ours: suspense, where it moved money.
 //   - A notice cannot be taken: the others of its message are, and it is tried again. The log and a

@@ -163,7 +163,7 @@ func (b *bank) references(id string) string {
 	return strings.TrimSpace(strings.Join(b.lines(`SELECT reference, '' FROM payout_attempt WHERE payout_id = $1 ORDER BY number`, id), " "))
 }
 
-// Money left twice for one payment: the second debit is for somebody to ask the bank about.
+// The bank debited one payment twice. Somebody has to ask it about the second debit.
 func TestASecondDebitOfAPaymentGoesToSuspense(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)
@@ -227,7 +227,7 @@ func TestASecondDebitIsFoundIfTheFirstWasNamedLater(t *testing.T) {
 }
 
 func TestAMovementOfAnotherAmountGoesToSuspenseAndNeedsAttention(t *testing.T) {
-	type told []func(id string) rail.Notice
+	type notices []func(id string) rail.Notice
 	completed := func(id string) rail.Notice { return decided(id, rail.Completed, "") }
 	withFee := func(id string) rail.Notice {
 		n := settled(id)
@@ -240,21 +240,21 @@ func TestAMovementOfAnotherAmountGoesToSuspenseAndNeedsAttention(t *testing.T) {
 		return n
 	}
 	for name, c := range map[string]struct {
-		told      told
+		notices   notices
 		want      string
 		suspended int64
 	}{
-		"a debit with the bank's fee":            {told{withFee}, "processing contradicted", -amount - 10},
-		"a debit with a fee, after the decision": {told{completed, withFee}, "completed contradicted", -amount - 10},
-		"a return less the bank's fee":           {told{completed, settled, lessFee}, "completed contradicted", amount - 10},
-		"a second return, of another amount":     {told{completed, settled, returned, lessFee}, "reversed ACCOUNT_CLOSED AC04 contradicted", amount - 10},
-		"a second debit, with a fee":             {told{completed, settled, withFee}, "completed contradicted", -amount - 10},
+		"a debit with the bank's fee":            {notices{withFee}, "processing contradicted", -amount - 10},
+		"a debit with a fee, after the decision": {notices{completed, withFee}, "completed contradicted", -amount - 10},
+		"a return less the bank's fee":           {notices{completed, settled, lessFee}, "completed contradicted", amount - 10},
+		"a second return, of another amount":     {notices{completed, settled, returned, lessFee}, "reversed ACCOUNT_CLOSED AC04 contradicted", amount - 10},
+		"a second debit, with a fee":             {notices{completed, settled, withFee}, "completed contradicted", -amount - 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := openBank(t, dbtest.SQLite(t))
 			id := b.pay(number("9011"))[0]
 			b.turn()
-			for i, notice := range c.told {
+			for i, notice := range c.notices {
 				b.hear(fmt.Sprintf("message %d", i), notice(id))
 			}
 			b.is(id, c.want)

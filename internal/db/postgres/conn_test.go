@@ -90,7 +90,7 @@ func TestAConnectionWhoseCallerLeftIsClosed(t *testing.T) {
 	})
 }
 
-// Otherwise a search during a failover would be told that it takes too long.
+// Otherwise a search during a failover would be refused as too expensive.
 func TestACallerWhoseTimePassesBeforeAConnectionIsFreeIsToldThatTheServerIsAway(t *testing.T) {
 	address, err := url.Parse(dbtest.EmptyPostgres(t).Config.URL)
 	must(t, err)
