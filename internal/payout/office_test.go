@@ -44,11 +44,7 @@ func openOffice(b *bank) *office {
 		return nil
 	})
 	b.clock.advance(25 * time.Hour)
-	authority, cursors := access.NewAuthority(b.db), web.NewCursors(nil)
-	o.approvals = approval.New(b.db, b.vault, authority, cursors, nil, nil, "")
-	rules := payout.NewRules(b.db, b.vault, authority, cursors, o.approvals, b.rails, payout.Screening{})
-	o.payouts = payout.New(b.db, b.vault, authority, cursors, o.approvals, directory.New(b.db, b.vault, authority, cursors, o.approvals), b.rails, rules, func() {})
-	o.books = ledger.New(b.db, authority, cursors, ledger.Config{Currencies: []string{"PHP"}, Guard: rules.GuardTransfer})
+	rules := o.serve()
 	for _, approvals := range []int64{0, 2} {
 		made, err := rules.CreateRule(context.Background(), o.caller("usr_a"), payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
 			WorkspaceID: new("ws_1"), AccountID: &o.accounts[approvals].ID, Approvals: &approvals}})
@@ -60,6 +56,24 @@ func openOffice(b *bank) *office {
 		}
 	}
 	return o
+}
+
+// serve makes the services, as a node that starts does.
+func (o *office) serve() *payout.Rules {
+	b := o.bank
+	authority, cursors := access.NewAuthority(b.db), web.NewCursors(nil)
+	o.approvals = approval.New(b.db, b.vault, authority, cursors, nil, nil, "")
+	rules := payout.NewRules(b.db, b.vault, authority, cursors, o.approvals, b.rails, payout.Screening{})
+	o.payouts = payout.New(b.db, b.vault, authority, cursors, o.approvals, directory.New(b.db, b.vault, authority, cursors, o.approvals), b.rails, rules, func() {})
+	o.books = ledger.New(b.db, authority, cursors, ledger.Config{Currencies: []string{"PHP"}, Guard: rules.GuardTransfer})
+	return rules
+}
+
+// second is a second node on the same store.
+func (o *office) second() *office {
+	other := *o
+	other.serve()
+	return &other
 }
 
 // caller is one of the people, who has just signed in.

@@ -20,13 +20,18 @@ import (
 // them: those that need nobody's approval become pending with their money reserved, all of them by
 // one update of the account, and the others initiated, each with an approval of its own. A fault
 // refuses one of them and is returned for it; the others are not affected.
+//
+// Rows are locked in the order of the dispatcher: payouts first, then limits, then the account. A new payout whose external id
+// exists already may wait for a transaction that changes that one, so it is inserted before the account is locked.
 func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*draft) (refused []error, err error) {
 	refused = make([]error, len(list))
 	var ready []*draft
 	var at []int
+	isNew := make([]bool, len(list))
 	for i, d := range list {
-		d.ApprovalWhy = d.need.Why
+		d.ApprovalWhy, isNew[i] = d.need.Why, d.CreatedAt == 0
 		if d.need.Approvals == 0 {
+			d.pend(tx.Now())
 			ready, at = append(ready, d), append(at, i)
 			continue
 		}
@@ -35,20 +40,27 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 			return nil, err
 		}
 	}
+	if err := store(tx, list...); err != nil {
+		return nil, err
+	}
 	short, err := s.take(tx, a, ready)
 	if err != nil {
 		return nil, err
 	}
-	for i := range ready {
-		refused[at[i]] = short[i]
-	}
-	var accepted []*draft
-	for i, d := range list {
-		if refused[i] == nil {
-			accepted = append(accepted, d)
+	for i, d := range ready {
+		if refused[at[i]] = short[i]; short[i] != nil && isNew[at[i]] {
+			if err := tx.Exec(`DELETE FROM payout WHERE id = $1`, d.ID); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return refused, store(tx, accepted...)
+	return refused, nil
+}
+
+// pend makes a payout one that is sent at the next window of its rail.
+func (d *draft) pend(now int64) {
+	send, arrive := d.on.Next(time.UnixMilli(now))
+	d.Status, d.SendAt, d.ExpectedAt, d.ReservedAt = Pending, send.UnixMilli(), arrive.UnixMilli(), now
 }
 
 // take reserves the money of payouts of one account, and makes them pending. It counts them for the
@@ -83,8 +95,7 @@ func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []er
 			}
 			continue
 		}
-		send, arrive := d.on.Next(time.UnixMilli(tx.Now()))
-		d.Status, d.SendAt, d.ExpectedAt = Pending, send.UnixMilli(), arrive.UnixMilli()
+		d.pend(tx.Now())
 	}
 	return refused, nil
 }

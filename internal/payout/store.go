@@ -3,6 +3,7 @@ package payout
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bursar/internal/audit"
@@ -28,8 +29,10 @@ const (
 			$26, $27, $28, 1, $29, $29, 0)`
 )
 
-// insertSealed stores new payouts whose account numbers are sealed already.
+// insertSealed stores new payouts whose account numbers are sealed already. They are sorted by external id, so that two nodes
+// that insert the same ones do not wait for each other.
 func insertSealed(tx *db.Tx, list ...*Payout) error {
+	slices.SortStableFunc(list, func(a, b *Payout) int { return strings.Compare(a.ExternalID, b.ExternalID) })
 	rows, now := make([][]any, len(list)), tx.Now()
 	for i, p := range list {
 		p.CreatedAt, p.UpdatedAt = now, now
