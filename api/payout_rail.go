@@ -4,9 +4,11 @@ package api
 type PayoutAttempt struct {
 	ID     string `json:"id"`
 	Number int64  `json:"number"`
-	// EndToEndID names the attempt at the rail and at both banks.
+	// Submission is how often the attempt was handed to the rail. It rises when the rail has not received it.
+	Submission int64 `json:"submission"`
+	// EndToEndID identifies the attempt at the rail and at both banks.
 	EndToEndID string `json:"end_to_end_id"`
-	// State is sending, accepted, unknown, completed, rejected or never_came.
+	// State is sending, accepted, unknown, completed, rejected or not_received.
 	State string `json:"state"`
 	// Reason and Message are the rail's own code and words, and Reference its id.
 	Reason     string `json:"reason,omitzero"`

@@ -54,7 +54,7 @@ func layers() [][]string {
 
 // forTests are the packages that only tests use.
 func forTests() []string {
-	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/cli/term/termtest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/server/servertest", "internal/testrun", "internal/torture", "internal/wait"}
+	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/cli/term/termtest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/rail/railtest", "internal/server/servertest", "internal/testrun", "internal/torture", "internal/wait"}
 }
 
 const module = "bursar/"

@@ -113,7 +113,7 @@ func actionText(action string) string {
 	case audit.PayoutSent:
 		return "Sent payout"
 	case audit.PayoutNeverCame:
-		return "A payout never came to its rail"
+		return "A rail has not received a payout"
 	case audit.PayoutUnknown:
 		return "Nobody knows what became of a payout"
 	case audit.PayoutAttention:

@@ -214,8 +214,8 @@ func (a attemptView) What() string {
 		return "The rail has it, and has not decided"
 	case rail.Rejected:
 		return "The rail refused it"
-	case rail.NeverCame:
-		return "It never came to the rail"
+	case rail.NotReceived:
+		return "Not received by the rail"
 	case rail.Unknown:
 		return "Nobody knows: the rail is asked"
 	}

@@ -263,10 +263,10 @@ func (d *payday) checkPayouts(t *testing.T) {
 func (d *payday) checkBank(t *testing.T) {
 	t.Helper()
 	for sql, what := range map[string]string{
-		`SELECT count(*) FROM (SELECT payout_id FROM simulated_payment WHERE state NOT IN ('rejected', 'lost', 'never_came') GROUP BY payout_id HAVING count(*) > 1) x`: "payouts that the bank has accepted twice",
+		`SELECT count(*) FROM (SELECT payout_id FROM simulated_payment WHERE state NOT IN ('rejected', 'lost', 'not_received') GROUP BY payout_id HAVING count(*) > 1) x`: "payouts that the bank has accepted twice",
 		`SELECT count(*) FROM payout p WHERE p.status IN ('completed', 'reversed', 'processing') AND NOT EXISTS (SELECT 1 FROM simulated_payment s
 			WHERE s.payout_id = p.id AND s.amount = p.amount AND s.state IN ('completed', 'accepted'))`: "payouts that the bank does not know, or not with their amount",
-		`SELECT count(*) FROM simulated_payment s WHERE s.state NOT IN ('rejected', 'lost', 'never_came') AND NOT EXISTS (SELECT 1 FROM payout p
+		`SELECT count(*) FROM simulated_payment s WHERE s.state NOT IN ('rejected', 'lost', 'not_received') AND NOT EXISTS (SELECT 1 FROM payout p
 			WHERE p.id = s.payout_id AND p.status IN ('completed', 'reversed', 'processing'))`: "payments of the bank that are no payouts",
 		`SELECT count(*) FROM payout WHERE attention <> ''`:                              "payouts that somebody has to look at",
 		`SELECT available FROM ledger_account WHERE kind = 'clearing'`:                   "are left in clearing",

@@ -151,7 +151,7 @@ func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 	if d.on = s.rails.Named(d.Rail, d.sandbox()); d.on == nil {
 		return fault.New(fault.RailUnavailable, "there is no rail %s any more", d.Rail)
 	}
-	if err := d.on.Check(d.payment(1, d.number, tx.Now())); err != nil {
+	if err := d.on.Check(d.payment(&attempt{number: 1, createdAt: tx.Now()}, d.number)); err != nil {
 		return err
 	}
 	if d.MethodID != "" {

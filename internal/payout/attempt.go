@@ -42,7 +42,10 @@ type attempt struct {
 	askAt      int64
 	asked      int64
 	createdAt  int64
+	claimedAt  int64 // when the newest submission was claimed
 	answeredAt int64
+	submission int64
+	accepted   int64  // the lowest submission that the rail has acknowledged; 0: none, unidentified: it did not say which
 	settledAt  int64  // when a statement of the bank has shown it; 0 before
 	settledAs  string // the movement there, if the bank names it
 
@@ -50,23 +53,19 @@ type attempt struct {
 	stored rail.State // what the row has
 }
 
+// unidentified is an acknowledged submission whose number is not known: the rail has called a later one a duplicate.
+const unidentified = -1
+
 // open says that the attempt has not ended.
 func (a *attempt) open() bool {
 	return a.state == sending || a.state == rail.Accepted || a.state == rail.Unknown
 }
 
-// mayYetBeSent says that the node that made the attempt may send it still.
-func (a *attempt) mayYetBeSent(now int64) bool {
-	return a.state == sending && now-a.createdAt < stillSent.Milliseconds()
-}
-
-// duplicate says that a rail has refused a payment because it has it already.
-func duplicate(code string) bool {
-	switch code {
-	case "AM05", "DUPL", "DU01", "DU02", "DU03", "DU04", "DU05":
-		return true
+// acknowledge records that the rail has received a submission.
+func (a *attempt) acknowledge(submission int64) {
+	if a.accepted == 0 || submission < a.accepted {
+		a.accepted = submission
 	}
-	return false
 }
 
 // change collects what answers of rails do to attempts, payouts and the ledger. Its methods decide
@@ -116,12 +115,17 @@ func (c *change) tell(action audit.Action, p *Payout, before, format string, arg
 
 // decide applies an answer about an attempt.
 func (c *change) decide(a *attempt, o rail.Outcome) {
-	if o.State == rail.Rejected && duplicate(o.Code) {
-		o.State = rail.Unknown
+	about := cmp.Or(int64(o.Submission), a.submission)
+	duplicate := o.State == rail.Rejected && rail.Duplicate(o.Code)
+	if duplicate {
+		o.State, about = rail.Unknown, unidentified // it may have been paid
+	}
+	if about < a.submission && (o.State == rail.Unknown && !duplicate || o.State == rail.NotReceived) {
+		return // it was known when the attempt was submitted again
 	}
 	p := a.payout
-	if a.state == rail.NeverCame && p.Status == Pending && (o.State == rail.Accepted || o.State == rail.Completed) {
-		c.become(p, Processing) // the rail has it after all, and it was not sent again
+	if a.state == rail.NotReceived && p.Status == Pending && (o.State == rail.Accepted || o.State == rail.Completed || o.State == rail.Rejected) {
+		c.become(p, Processing) // the rail has it after all, and it was not submitted again
 		a.state = rail.Unknown
 	}
 	if !a.open() {
@@ -132,22 +136,36 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	c.attempts[a.id] = a
 	a.code, a.text, a.answeredAt = o.Code, o.Text, c.now
 	a.reference = cmp.Or(o.Reference, a.reference)
-	switch o.State {
-	case rail.Completed:
+	other := a.accepted != 0 && a.accepted != about // another submission was acknowledged
+	if o.State == rail.Accepted || o.State == rail.Completed || duplicate {
+		a.acknowledge(about)
+		a.submission = max(a.submission, about) // a restored store has forgotten it
+	}
+	switch {
+	case o.State == rail.Completed:
+		if about < a.submission {
+			c.contradict(a, fmt.Sprintf("%s has paid submission %d of attempt %d, which was submitted again since", p.Rail, about, a.number))
+		}
 		c.completed(a)
-	case rail.Rejected:
+	case o.State == rail.Rejected && (about != a.submission || other):
+		c.undecided(a, fmt.Sprintf("%s has rejected submission %d of attempt %d, and may have paid another one", p.Rail, about, a.number))
+	case o.State == rail.Rejected:
 		a.state = rail.Rejected
 		if o.Code == "AM04" {
 			c.floatShort = append(c.floatShort, a)
 		}
 		c.failed(p, string(rail.FailureCode(o.Code)), o.Code, o.Text)
-	case rail.NeverCame:
-		a.state = rail.NeverCame
+	case o.State == rail.NotReceived && a.accepted != 0:
+		c.undecided(a, fmt.Sprintf("%s had received attempt %d, and does not find it any more", p.Rail, a.number))
+	case o.State == rail.NotReceived:
+		a.state, a.submission = rail.NotReceived, max(a.submission, about)
 		c.become(p, Pending)
 		p.SendAt = c.next(p)
 		c.known(p)
-		c.tell(audit.PayoutNeverCame, p, Processing, "Attempt %d of the payout never came to %s: it is sent again", a.number, p.Rail)
-	case rail.Accepted:
+		c.tell(audit.PayoutNeverCame, p, Processing, "%s has not received attempt %d of the payout: it will be submitted again", p.Rail, a.number)
+	case o.State == rail.Accepted && about < a.submission:
+		c.undecided(a, fmt.Sprintf("%s has received submission %d of attempt %d, which was submitted again since", p.Rail, about, a.number))
+	case o.State == rail.Accepted:
 		a.state, a.askAt = rail.Accepted, c.askAgain(a)
 		if c.now-a.createdAt < decidedWithin {
 			c.known(p)
@@ -167,6 +185,14 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 			p.Attention, p.UpdatedAt = OutcomeUnknown, c.now
 			c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: nobody knows whether it was paid")
 		}
+	}
+}
+
+// undecided keeps an attempt open whose answer contradicts an earlier one. A rail that repeats the answer raises attention once.
+func (c *change) undecided(a *attempt, how string) {
+	a.state, a.askAt = rail.Unknown, c.askAgain(a)
+	if a.payout.Attention != Contradicted {
+		c.contradict(a, how)
 	}
 }
 
@@ -226,9 +252,9 @@ func (c *change) late(a *attempt, o rail.Outcome) {
 		a.reference = o.Reference // somebody else told the outcome before, without it
 	}
 	switch {
-	case o.State == a.state, o.State == rail.Unknown, o.State == rail.Accepted && a.state != rail.NeverCame:
+	case o.State == a.state, o.State == rail.Unknown, o.State == rail.Accepted && a.state != rail.NotReceived:
 		return // it tells nothing new
-	case a.state == rail.NeverCame && o.State == rail.Rejected, a.state == rail.Rejected && o.State == rail.NeverCame:
+	case a.state == rail.NotReceived && o.State == rail.Rejected, a.state == rail.Rejected && o.State == rail.NotReceived:
 		return // either way, nothing was paid
 	}
 	c.contradict(a, fmt.Sprintf("%s says that attempt %d is %s, which was %s", a.payout.Rail, a.number, o.State, a.state))
@@ -290,7 +316,7 @@ func otherMovement(one, two string) bool {
 // paid completes an attempt whose money has moved at the bank before the rail has said so. The
 // reference is the bank's for the payment, if it is known.
 func (c *change) paid(a *attempt, reference string) {
-	if a.open() || a.state == rail.NeverCame && a.payout.Status == Pending {
+	if a.open() || a.state == rail.NotReceived && a.payout.Status == Pending {
 		c.decide(a, rail.Outcome{State: rail.Completed, Reference: reference})
 	}
 }
@@ -336,14 +362,16 @@ func readSent(r db.Rows) *Payout {
 }
 
 const (
-	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as`
-	afterSent      = 27 // columns
+	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as,
+		a.submission, a.claimed_at, a.accepted`
+	afterSent = 27 // columns
 )
 
 func readAttempt(r db.Rows, from int) *attempt {
 	a := &attempt{
 		id: r.Text(from), number: r.Int(from + 1), endToEndID: r.Text(from + 2), state: rail.State(r.Text(from + 3)), code: r.Text(from + 4), text: r.Text(from + 5),
 		reference: r.Text(from + 6), askAt: r.Int(from + 7), asked: r.Int(from + 8), createdAt: r.Int(from + 9), answeredAt: r.Int(from + 10), settledAt: r.Int(from + 11), settledAs: r.Text(from + 12),
+		submission: r.Int(from + 13), claimedAt: r.Int(from + 14), accepted: r.Int(from + 15),
 	}
 	a.stored = a.state
 	return a
@@ -372,9 +400,9 @@ func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[
 // the ledger. What failed counts for no limit.
 func (c *change) store(tx *db.Tx, rules *Rules) error {
 	for _, a := range c.attempts {
-		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10, settled_as = $11
+		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10, settled_as = $11, submission = $12, accepted = $13
 			WHERE id = $1 AND state = $2`,
-			a.id, string(a.stored), string(a.state), a.code, a.text, a.reference, a.askAt, a.asked, a.answeredAt, a.settledAt, a.settledAs); err != nil {
+			a.id, string(a.stored), string(a.state), a.code, a.text, a.reference, a.askAt, a.asked, a.answeredAt, a.settledAt, a.settledAs, a.submission, a.accepted); err != nil {
 			return err
 		}
 	}

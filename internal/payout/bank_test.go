@@ -147,14 +147,18 @@ func (b *bank) write(fn func(tx *db.Tx) error) {
 	}
 }
 
-func (b *bank) newAccount(amount int64) (a ledger.Account) {
+func (b *bank) newAccount(amount int64) ledger.Account {
+	return b.newAccountIn(api.ModeSandbox, amount)
+}
+
+func (b *bank) newAccountIn(mode string, amount int64) (a ledger.Account) {
 	b.t.Helper()
 	b.write(func(tx *db.Tx) (err error) {
-		if a, err = ledger.NewAccount(tx, "ws_1", "Payroll", "PHP", api.ModeSandbox); err != nil {
+		if a, err = ledger.NewAccount(tx, "ws_1", "Payroll", "PHP", mode); err != nil {
 			return err
 		}
 		_, err = ledger.Post(tx, ledger.Transaction{Kind: ledger.KindDeposit, WorkspaceID: "ws_1", Reference: "dep_1", Moves: []ledger.Move{
-			{AccountID: ledger.SystemAccount(ledger.Bank, "PHP", api.ModeSandbox), Bucket: ledger.BucketAvailable, Amount: -amount},
+			{AccountID: ledger.SystemAccount(ledger.Bank, "PHP", mode), Bucket: ledger.BucketAvailable, Amount: -amount},
 			{AccountID: a.ID, Bucket: ledger.BucketAvailable, Amount: amount},
 		}})
 		return err
@@ -233,10 +237,11 @@ func (b *bank) is(id, want string) {
 	}
 }
 
-// attempts returns the attempts of a payout as "number state".
+// attempts returns the attempts of a payout as "number state", with the submission if it is not the first.
 func (b *bank) attempts(id string) []string {
 	b.t.Helper()
-	return b.lines(`SELECT CAST(number AS TEXT), state FROM payout_attempt WHERE payout_id = $1 ORDER BY number`, id)
+	return b.lines(`SELECT CAST(number AS TEXT), state || CASE WHEN submission > 1 THEN ', submission ' || CAST(submission AS TEXT) ELSE '' END
+		FROM payout_attempt WHERE payout_id = $1 ORDER BY number`, id)
 }
 
 // lines returns rows with two columns.

@@ -12,8 +12,9 @@ import (
 	"bursar/internal/rail"
 )
 
-// claim makes payouts that are due on a rail processing, each with a new attempt.
-func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []Payout, err error) {
+// claim makes payouts that are due on a rail processing, each with a new attempt, or with the next submission of the attempt
+// that the rail has not received.
+func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attempt, err error) {
 	var due bool
 	err = d.db.Read(ctx, func(q db.Q) error {
 		sql := db.NewStatement(``)
@@ -27,27 +28,41 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []Payout,
 	if err != nil || !due {
 		return nil, err
 	}
-	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]Payout, audit.Event, error) {
+	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]*attempt, audit.Event, error) {
 		none := audit.None("no payout was due")
 		list, err := claimRows(tx, r)
 		if err != nil || len(list) == 0 {
 			return nil, none, err
 		}
 		c := newChange(tx.Now(), nil)
-		claimed := make([]Payout, 0, len(list))
-		var attempts [][]any
+		claimed := make([]*attempt, 0, len(list))
+		lease := tx.Now() + attemptLease.Milliseconds()
+		var rows [][]any
 		for _, p := range list {
+			a := p.next
 			if code, why := p.stopped(); code != "" {
-				p.Attempts-- // there is none
+				if a == nil {
+					p.Attempts-- // there is none
+				}
 				c.failed(p.Payout, string(code), "", why)
 				continue
 			}
-			c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, p.Attempts)
-			attempts = append(attempts, []any{tx.NewID("att"), p.ID, p.Attempts, EndToEndID(p.ID, p.Attempts), d.node, tx.Now() + attemptLease.Milliseconds(), p.UpdatedAt})
-			claimed = append(claimed, *p.Payout)
+			if a == nil {
+				a = &attempt{id: tx.NewID("att"), number: p.Attempts, endToEndID: EndToEndID(p.ID, p.Attempts), createdAt: tx.Now()}
+				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, d.node, lease, tx.Now()})
+				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
+			} else {
+				if err := tx.Exec(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0 WHERE id = $1`,
+					a.id, tx.Now(), d.node, lease); err != nil {
+					return nil, none, err
+				}
+				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
+			}
+			a.state, a.payout, a.submission, a.claimedAt = sending, p.Payout, a.submission+1, tx.Now()
+			claimed = append(claimed, a)
 		}
-		if err := tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, answered_at, settled_at) VALUES `,
-			`($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, 0, 0)`, attempts); err != nil {
+		if err := tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at) VALUES `,
+			`($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, rows); err != nil {
 			return nil, none, err
 		}
 		return claimed, audit.All(c.events...), c.store(tx, d.rules)
@@ -57,8 +72,9 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []Payout,
 // claimable is a payout that is due.
 type claimable struct {
 	*Payout
-	frozen bool // its account is
-	gone   bool // its receiving method, or that one's entry, cannot be paid any more
+	next   *attempt // the one to submit again; nil if a new one is made
+	frozen bool     // its account is
+	gone   bool     // its receiving method, or that one's entry, cannot be paid any more
 }
 
 // stopped says why a payout is not sent, though it was approved. It may have waited for days since
@@ -93,17 +109,29 @@ func claimRows(tx *db.Tx, r *rail.Rail) ([]claimable, error) {
 	// them again for each row.
 	sql := db.NewStatement(`WITH due AS MATERIALIZED (`)
 	addDue(sql, r, tx.Now())
-	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + 1, updated_at = `, tx.Now())
+	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + CASE WHEN attempts > 0 AND EXISTS (SELECT 1 FROM payout_attempt a
+		WHERE a.payout_id = payout.id AND a.number = payout.attempts AND a.state = 'not_received') THEN 0 ELSE 1 END, updated_at = `, tx.Now())
 	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING `+sentColumns+`, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id),
 		CASE WHEN payout.method_id IS NULL THEN 1 ELSE (SELECT count(*) FROM receiving_method m JOIN directory_entry e ON e.id = m.entry_id
 			WHERE m.id = payout.method_id AND m.status = 'active' AND e.status = 'active' AND e.deleted_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM receiving_method n WHERE n.entry_id = m.entry_id AND n.replaces = m.id AND n.status = 'active' AND n.payable_at <= `, tx.Now())
-	sql.Add(`)) END`)
+	sql.Add(`)) END, (SELECT a.end_to_end_id FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)`)
 	var list []claimable
+	var again []any // end-to-end ids
 	err := tx.EachOf(sql, func(r db.Rows) error {
-		list = append(list, claimable{readSent(r), r.Text(afterSent) == api.AccountFrozen, r.Int(afterSent+1) == 0})
+		list = append(list, claimable{Payout: readSent(r), frozen: r.Text(afterSent) == api.AccountFrozen, gone: r.Int(afterSent+1) == 0})
+		if id := r.Text(afterSent + 2); id != "" {
+			again = append(again, id)
+		}
 		return nil
 	})
+	if err == nil && len(again) > 0 {
+		found, failed := findAttempts(tx.Q, again, func(sql string) string { return sql }) // whose payouts are locked
+		for i, p := range list {
+			list[i].next = found[EndToEndID(p.ID, p.Attempts)]
+		}
+		err = failed
+	}
 	// The first to be due is the first to be sent.
 	slices.SortFunc(list, func(a, b claimable) int { return cmp.Or(cmp.Compare(a.SendAt, b.SendAt), cmp.Compare(a.ID, b.ID)) })
 	return list, err

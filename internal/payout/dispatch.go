@@ -30,12 +30,10 @@ const (
 	// attemptLease is how long other nodes leave attempts to the one that sends them or asks about
 	// them, and renewal how often that node prolongs it. If it dies, another one asks after this time.
 	attemptLease, renewal = 8 * time.Second, 2 * time.Second
-	// submitWithin is how long after its claim an attempt may be submitted.
+	// submitWithin is how long after its claim an attempt may be submitted, and sendWindow how long the
+	// connector may send it.
 	submitWithin = 10 * time.Second
-	// stillSent is how long an attempt may yet be sent by a node that others take for dead, such as one
-	// that has lost the store and not the bank. Until then no look-up counts that says that it never came.
-	// It is longer than a submission takes that begins in time, for clocks that differ.
-	stillSent = submitWithin + submitTimeout + 20*time.Second
+	sendWindow   = submitWithin + submitTimeout
 )
 
 // Dispatcher hands payouts to rails, and takes what rails tell. See the package's documentation.
@@ -149,19 +147,19 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	}
 	var answers []answer
 	var list []rail.Payment
-	for _, p := range claimed {
-		to, err := number(d.vault, p)
-		outcome := rail.Outcome{State: rail.Unknown, Text: "the number of the account cannot be read now"} // as the look-up will say, it never came
+	for _, a := range claimed {
+		to, err := number(d.vault, *a.payout)
+		outcome := rail.Outcome{State: rail.Unknown, Text: "the account number cannot be read now", Submission: int(a.submission)} // a look-up will not find it
 		if to == audit.LostNumber {
-			outcome = rail.Outcome{State: rail.Rejected, Text: "the number of the account cannot be read: its vault key is lost"}
+			outcome.State, outcome.Text = rail.Rejected, "the account number cannot be read: its vault key is lost"
 		}
 		if err != nil || to == audit.LostNumber {
-			answers = append(answers, answer{EndToEndID(p.ID, p.Attempts), outcome})
+			answers = append(answers, answer{a.endToEndID, outcome})
 			continue
 		}
-		list = append(list, p.payment(p.Attempts, to, p.UpdatedAt))
+		list = append(list, a.payout.payment(a, to))
 	}
-	if late := d.db.Now() - claimed[0].UpdatedAt; late > submitWithin.Milliseconds() {
+	if late := d.db.Now() - claimed[0].claimedAt; late > submitWithin.Milliseconds() {
 		// Others may soon take it that this node sends them no more.
 		d.log.Warn("payouts are not sent, because their claim took too long, and will be claimed again", "milliseconds", late)
 		return false, nil
@@ -188,11 +186,6 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 type answer struct {
 	endToEndID string
 	outcome    rail.Outcome
-}
-
-// shows says that the rail has the payment.
-func (a answer) shows() bool {
-	return a.outcome.State == rail.Accepted || a.outcome.State == rail.Completed || a.outcome.State == rail.Rejected && !duplicate(a.outcome.Code)
 }
 
 // keep prolongs the lease of attempts until the function that it returns is called.
@@ -228,7 +221,7 @@ func exchange(ctx context.Context, r *rail.Rail, list []rail.Payment, call func(
 	outcomes, err := call(ctx, r, list)
 	answers := make([]answer, len(list))
 	for i, p := range list {
-		answers[i] = answer{p.EndToEndID, rail.Outcome{State: rail.Unknown}}
+		answers[i] = answer{p.EndToEndID, rail.Outcome{State: rail.Unknown, Submission: p.Submission}}
 		switch {
 		case err != nil:
 			answers[i].outcome.Text = err.Error()
@@ -277,9 +270,8 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 			answers = append(answers, answer{a.endToEndID, rail.Outcome{State: rail.Unknown, Text: "the rail cannot be asked"}})
 			continue
 		}
-		byRail[r] = append(byRail[r], a.payout.payment(a.number, to, a.createdAt))
+		byRail[r] = append(byRail[r], a.payout.payment(a, to))
 	}
-	begun := d.db.Now() // an answer is about this moment or a later one
 	end := d.keep(ctx, list)
 	defer end()
 	for r, list := range byRail {
@@ -287,11 +279,10 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 		answers = append(answers, exchange(ctx, r, list, r.Connector.LookUp)...)
 	}
 	end()
-	answers = slices.DeleteFunc(answers, func(a answer) bool { return found[a.endToEndID].mayYetBeSent(begun) && !a.shows() })
 	if err := d.store(ctx, answers); err != nil {
-		return false, errors.Join(err, d.lease(ctx, list, stillSent)) // a rail is not asked all the time for answers that cannot be stored
+		return false, errors.Join(err, d.lease(ctx, list, time.Minute)) // a rail is not asked all the time for answers that cannot be stored
 	}
-	d.Wake() // what never came is due again
+	d.Wake() // what was not received is due again
 	return true, nil
 }
 

@@ -4,7 +4,7 @@
 //
 //	draft ─▶ initiated ─▶ pending ─▶ processing ─▶ completed ─▶ reversed
 //	  │          │         │ ▲  ▲        │  └────▶ failed
-//	  │          │         │ │  └────────┘ never came   │
+//	  │          │         │ │  └────────┘ not received │
 //	  │          │         │ └──────────────────────────┘ retry
 //	  └──────────┴─────────┴─▶ cancelled
 //
@@ -20,7 +20,7 @@
 //	   │  ├──▶ rejected
 //	   │  ├──▶ accepted ─▶ any of the others   the rail has it and has not decided
 //	   │  └──▶ unknown ──▶ any of the others   it may have been sent
-//	   └─────▶ never_came                      only a look-up says so: the payout is pending again
+//	   └─────▶ not_received                    only a look-up answers so: the payout is pending again
 //
 // Sending, accepted and unknown are open. A processing payout has exactly one open attempt, its
 // last; any other payout has none. An attempt and its payout change in one transaction, together
@@ -49,14 +49,16 @@
 //
 // # Sent at most once
 //
-// There is one place that sends, and it sends only what it has claimed itself. A claim makes a new
-// attempt, so an attempt is submitted once at most, by the node that made it. A payout is claimed
-// again only after a look-up said that the attempt before never came, or after the rail has rejected
-// it and somebody retried. A connector promises two things for that: it sends nothing after the
-// context of Submit has ended; and what it says never came does not come later. A node submits soon after
-// its claim (submitWithin) or not at all. Until that context must have ended (stillSent), a look-up of an
-// attempt that is being sent counts only if the rail has it: the node may have lost the store and not the
-// bank.
+// There is one place that sends, and it sends only what it has claimed itself. An attempt is submitted again, under the same
+// end-to-end id and with the next submission number, only after a look-up answered that no submission so far was received. A new
+// end-to-end id exists only after the rail has rejected an attempt and a person has retried the payout.
+//
+// What connectors promise for that is in package rail: "not received" is final, so a submission that arrives later is not sent. A
+// node submits soon after its claim (submitWithin) or not at all, and the connector sends nothing after sendWindow.
+//
+// Each answer is about one submission. An attempt that the rail has ever acknowledged, or called a duplicate, is never submitted
+// again: if a look-up does not find it any more, the payout is contradicted. A rejection decides only if it is about the
+// newest submission and no other one was acknowledged.
 //
 // # After a restore
 //
@@ -66,22 +68,23 @@
 // # Failures
 //
 //   - The node dies after the claim: the attempt is sending. When its lease is over, after 8 seconds,
-//     another node (or the same, started again) looks it up, and goes on if the rail has it. Nothing is
-//     sent again unless it never came, which counts after a minute.
+//     another node (or the same, started again) looks it up, and goes on if the rail has it. It is submitted
+//     again only if the rail has not received it.
 //   - It dies after the rail has answered: the same.
 //   - The rail does not answer in time, or with an error: unknown. The money stays reserved, and the
 //     rail is asked after 2 seconds, then 4, and so on up to 5 minutes. After 15 minutes the payout
 //     needs attention (outcome_unknown), and the rail is asked still. So does one that its rail has
 //     accepted and not decided for 5 days.
-//   - The rail answers that it has the payment already (duplicate): it was sent, so it is asked about.
+//   - The rail answers that it has the payment already (duplicate): it may have been paid, so it is looked up,
+//     and never submitted again.
 //   - The store does not take the answer: the attempt stays sending, and its lease ends.
 //   - The same answer again, from whatever side: nothing.
 //   - An answer that contradicts the one that ended an attempt: it moves no money. The payout needs
 //     attention (contradicted), and the audit log has both. It is not sent again: whoever retries or
 //     approves it is refused, and one that waits is not claimed, so that it can be cancelled. If money
 //     moved at the bank for it, a statement will show that, and it goes to suspense.
-//   - A payment that never came is known after all: if the payout was not claimed again, it goes on
-//     with that attempt. Otherwise it is a contradiction.
+//   - A payment that was not received is received after all: if the payout was not claimed again, it goes on
+//     with that submission. Otherwise it is a contradiction.
 //   - The bank's statement shows a payment that is still processing: it is completed first, and a
 //     return of it completes and then reverses it.
 //   - The bank debits or returns a payment once more, as another movement by its own reference: suspense,

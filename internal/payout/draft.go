@@ -240,7 +240,7 @@ func (s *Service) route(d *draft, services rail.Services, now time.Time) error {
 	d.Rail = d.on.Name
 	send, arrive := d.on.Next(now)
 	d.SendAt, d.ExpectedAt = send.UnixMilli(), arrive.UnixMilli()
-	for _, err := range d.on.Faults(d.payment(1, d.number, now.UnixMilli())) {
+	for _, err := range d.on.Faults(d.payment(&attempt{number: 1, createdAt: now.UnixMilli()}, d.number)) {
 		if err := d.refuse(err); err != nil {
 			return err
 		}

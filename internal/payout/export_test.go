@@ -1,13 +1,20 @@
 package payout
 
 import (
+	"context"
+
 	"github.com/maypok86/otter/v2"
 
-	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/rail"
 	"bursar/internal/vault"
 )
+
+// Store applies the answer of a rail.
+func (d *Dispatcher) Store(ctx context.Context, endToEndID string, o rail.Outcome) error {
+	return d.store(ctx, []answer{{endToEndID, o}})
+}
 
 // NoRules are the rules of a store that has no approvals.
 func NoRules(d *db.DB) *Rules {
@@ -20,7 +27,7 @@ func PutPending(tx *db.Tx, v *vault.Vault, a ledger.Account, workspace int64, ra
 	var wants []ledger.Want
 	for _, number := range numbers {
 		p := Payout{
-			ID: tx.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: amount, Currency: a.Currency, Mode: api.ModeSandbox, Rail: rail,
+			ID: tx.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: amount, Currency: a.Currency, Mode: a.Mode, Rail: rail,
 			Institution: "BOPIPHMMXXX", AccountName: "Ada Lovelace", Status: Pending, MakerID: "usr_1", SendAt: tx.Now(), workspace: workspace,
 		}
 		if err := s.insert(tx, &p, number); err != nil {

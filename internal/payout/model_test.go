@@ -276,7 +276,7 @@ func (m *model) id(rt *rapid.T) string {
 func (m *model) work(rt *rapid.T) { m.node(rt).die() }
 
 func (m *model) wait(rt *rapid.T) {
-	m.clock.advance(rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, lease, stillSent, 20 * time.Minute}).Draw(rt, "time"))
+	m.clock.advance(rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, lease, time.Minute, 20 * time.Minute}).Draw(rt, "time"))
 }
 
 // cut makes a node fail in one way from now on.

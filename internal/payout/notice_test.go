@@ -415,9 +415,9 @@ func TestADebitOfMoreThanTheBooksHaveGoesToSuspense(t *testing.T) {
 	})
 }
 
-// A payment that never came is known after all. It was not sent again, so it goes on.
-func TestWhatNeverCameMayComeLate(t *testing.T) {
-	for late, want := range map[rail.State]string{rail.Accepted: "processing", rail.Completed: "completed", rail.Rejected: "pending"} {
+// A rail has a payment that it had not received. It was not submitted again, so the answer counts.
+func TestAPaymentThatWasNotReceivedMayArriveLate(t *testing.T) {
+	for late, want := range map[rail.State]string{rail.Accepted: "processing", rail.Completed: "completed", rail.Rejected: "failed PROCESSING_FAILED"} {
 		t.Run(string(late), func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 				b := openBank(t, store)
@@ -495,7 +495,7 @@ func TestWhatMeetsARailThatIsDownIsSentLater(t *testing.T) {
 		set(rail.Up)
 		b.turn()
 		b.is(id, "completed")
-		equal(t, "attempts", b.attempts(id), []string{"1 never_came", "2 completed"})
+		equal(t, "attempts", b.attempts(id), []string{"1 completed, submission 2"})
 		b.sound()
 	})
 }

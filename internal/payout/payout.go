@@ -115,12 +115,13 @@ func EndToEndID(payoutID string, attempt int64) string {
 // sandbox says that the payout moves no real money.
 func (p Payout) sandbox() bool { return p.Mode == api.ModeSandbox }
 
-// payment is an attempt as a rail gets it.
-func (p Payout) payment(attempt int64, number string, at int64) rail.Payment {
+// payment is a submission of an attempt as a rail gets it. A rail that is asked about an attempt that the store does not have
+// gets one without submission.
+func (p Payout) payment(a *attempt, number string) rail.Payment {
 	return rail.Payment{
-		EndToEndID: EndToEndID(p.ID, attempt), PayoutID: p.ID, Attempt: int(attempt), WorkspaceID: p.WorkspaceID, AccountID: p.AccountID,
-		Amount: p.Amount, Currency: p.Currency,
+		EndToEndID: EndToEndID(p.ID, a.number), PayoutID: p.ID, Attempt: int(a.number), Submission: int(a.submission), WorkspaceID: p.WorkspaceID,
+		AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency,
 		To:          rail.Destination{Institution: p.Institution, AccountNumber: number, AccountName: p.AccountName},
-		Description: p.Description, At: at, Since: p.CreatedAt,
+		Description: p.Description, At: a.createdAt, ClaimedAt: a.claimedAt, SendBefore: a.claimedAt + sendWindow.Milliseconds(), Since: p.CreatedAt,
 	}
 }

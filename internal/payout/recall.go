@@ -18,11 +18,12 @@ import (
 // payout and the number of the attempt:
 //
 //   - A processing payout waits for the answer about its attempt, as it always does.
-//   - Of any other one all rails of its mode are asked for the attempts that would have come next, since a
+//   - Of any other one all rails of its mode are asked for its last attempt, which may have been submitted again, and for the
+//     attempts that would have come next, since a
 //     person may change it meanwhile: publish it, retry it, choose another rail, or cancel it. One that its
 //     rail has makes a pending payout processing, with that attempt. Whatever cannot go on with an
 //     attempt, because no money is reserved for it, needs attention (contradicted), so that nobody can send
-//     it again.
+//     it again. These look-ups leave no tombstones: nothing is sent while the rails are stopped.
 //
 // As long as some of them were not asked for, what rails tell by themselves is not taken either: the notice of
 // an attempt that the store does not know yet would go to suspense. A failed payout is asked about as well,
@@ -32,7 +33,7 @@ const (
 	// stoppedSetting is the setting that stops all rails. Its value says why.
 	stoppedSetting = "rails_stopped"
 	// recallAhead is how many attempts are asked for that may have been made after the moment of the
-	// archive. One that never came is followed by another, so the first is not enough.
+	// archive. One that was rejected and retried is followed by another, so the first is not enough.
 	recallAhead = 5
 )
 
@@ -156,12 +157,12 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 	}
 	for after := ""; ; {
 		var list []*Payout
-		open := map[string]rail.State{}
+		last := map[string]rail.State{} // the states of their last attempts
 		err := d.db.Read(ctx, func(q db.Q) error {
 			return q.Each(func(r db.Rows) error {
 				p := readSent(r)
 				list = append(list, p)
-				open[p.ID] = rail.State(r.Text(afterSent))
+				last[p.ID] = rail.State(r.Text(afterSent))
 				return nil
 			}, `SELECT `+sentColumns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)
 				FROM payout_recall r JOIN payout ON payout.id = r.payout_id WHERE r.payout_id > $1 ORDER BY r.payout_id LIMIT 100`, after)
@@ -170,8 +171,8 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 			return worked, err
 		}
 		after = list[len(list)-1].ID
-		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && open[p.ID] != rail.Accepted }) // ask does
-		found := d.lookUpNext(ctx, list)
+		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID] != rail.Accepted }) // ask does
+		found := d.lookUpNext(ctx, list, last)
 		for _, p := range list {
 			did, err := d.recalled(ctx, p, found[p.ID])
 			worked = worked || did
@@ -191,12 +192,12 @@ type numbered struct {
 
 // mayBePaid says that a rail has taken the attempt. One that it calls a duplicate has come before.
 func (n numbered) mayBePaid() bool {
-	return n.outcome.State != rail.Rejected || duplicate(n.outcome.Code)
+	return n.outcome.State != rail.Rejected || rail.Duplicate(n.outcome.Code)
 }
 
-// lookUpNext asks for the attempts that would have come next. A payout that no rail can be asked about
-// has one answer: unknown.
-func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout) map[string][]numbered {
+// lookUpNext asks for the attempts that would have come next, and for one that would have been submitted again. A payout that
+// no rail can be asked about has one answer: unknown.
+func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[string]rail.State) map[string][]numbered {
 	found := map[string][]numbered{}
 	byRail := map[*rail.Rail][]rail.Payment{}
 	for _, p := range list {
@@ -208,15 +209,19 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout) map[string]
 			found[p.ID] = []numbered{{outcome: rail.Outcome{State: rail.Unknown}}}
 		}
 		to, _ := number(d.vault, *p) // a rail asks by the end-to-end id
+		first := p.Attempts + 1
+		if last[p.ID] == rail.NotReceived {
+			first = p.Attempts
+		}
 		for _, r := range rails {
-			for next := p.Attempts + 1; next <= p.Attempts+recallAhead; next++ {
-				byRail[r] = append(byRail[r], p.payment(next, to, p.CreatedAt))
+			for number := first; number <= p.Attempts+recallAhead; number++ {
+				byRail[r] = append(byRail[r], p.payment(&attempt{number: number, createdAt: p.CreatedAt}, to))
 			}
 		}
 	}
 	for r, payments := range byRail {
 		for i, a := range exchange(ctx, r, payments, r.Connector.LookUp) {
-			if a.outcome.State != rail.NeverCame {
+			if a.outcome.State != rail.NotReceived {
 				p := payments[i]
 				found[p.PayoutID] = append(found[p.PayoutID], numbered{r, int64(p.Attempt), a.outcome})
 			}
@@ -285,12 +290,7 @@ func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) er
 	case len(found) == 0:
 		return nil
 	case p.Status == Pending && last.rail.Name == p.Rail && (paid == 0 || paid == 1 && last.mayBePaid()):
-		number, before := last.number, p.UpdatedAt
-		c.become(p, Processing)
-		p.Attempts = number
-		c.tell(audit.PayoutUnknown, p, Pending, "%s has attempt %d of the payout, which was sent after the moment of the archive: it is asked about", p.Rail, number)
-		return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, answered_at, settled_at)
-			VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, 0, 0)`, tx.NewID("att"), p.ID, number, EndToEndID(p.ID, number), d.node, tx.Now(), before)
+		return d.proceed(tx, c, p, last)
 	case paid > 0:
 		c.touch(p)
 		p.Attention, p.UpdatedAt = Contradicted, c.now
@@ -298,4 +298,24 @@ func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) er
 		d.log.Error("a rail has a payout that the restored store has not sent", "payout", p.ID, "rail", last.rail.Name, "attempt", last.number)
 	}
 	return nil
+}
+
+// proceed lets a pending payout go on with an attempt that its rail has.
+func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error {
+	const what = "%s has attempt %d of the payout, which was sent after the moment of the archive: it is asked about"
+	if found.number == p.Attempts { // the rail had not received it before
+		known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
+		for _, a := range known {
+			a.payout = p
+			c.tell(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
+			c.decide(a, found.outcome)
+		}
+		return err
+	}
+	before := p.UpdatedAt
+	c.become(p, Processing)
+	p.Attempts = found.number
+	c.tell(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
+	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at)
+		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), d.node, tx.Now(), before)
 }

@@ -47,7 +47,7 @@ func TestARestoredStoreAsksItsRailsBeforeItSends(t *testing.T) {
 		ids := b.pay(number("0001"), number("0001"), number("0001"), number("0001"))
 		submitted := b.restore(map[string]rail.State{
 			payout.EndToEndID(ids[0], 1): rail.Completed, // sent after the moment of the archive
-			payout.EndToEndID(ids[1], 2): rail.Accepted,  // as well, after an attempt that never came
+			payout.EndToEndID(ids[1], 2): rail.Accepted,  // as well, after an attempt that was rejected
 			payout.EndToEndID(ids[2], 1): rail.Rejected,
 		})
 		if err := b.resume(false); !errors.Is(err, payout.ErrNotLookedUp) {
@@ -134,12 +134,12 @@ func TestAProcessingPayoutIsAnsweredForByItsAttempt(t *testing.T) {
 		}
 		equal(t, "attempts", b.attempts(id), []string{"1 unknown"})
 		submitted := b.restore(map[string]rail.State{
-			payout.EndToEndID(id, 1): rail.NeverCame, // and was followed by another
+			payout.EndToEndID(id, 1): rail.NotReceived, // and was followed by another
 			payout.EndToEndID(id, 2): rail.Completed,
 		})
 		b.turn()
 		b.is(id, "completed")
-		equal(t, "attempts", b.attempts(id), []string{"1 never_came", "2 completed"})
+		equal(t, "attempts", b.attempts(id), []string{"1 not_received", "2 completed"})
 		if err := b.resume(false); err != nil || *submitted != 0 {
 			t.Errorf("%v, and %d were sent", err, *submitted)
 		}

@@ -32,7 +32,7 @@ var soundness = []struct{ what, sql string }{
 		(SELECT count(*) FROM ledger_transaction t WHERE t.reference = p.id AND t.kind = 'reserve') <>
 		(SELECT count(*) FROM ledger_transaction t WHERE t.reference = p.id AND t.kind IN ('release', 'complete')) +
 		CASE WHEN p.status IN ('pending', 'processing') THEN 1 ELSE 0 END`},
-	{"payouts that the bank has accepted twice", `SELECT count(*) FROM (SELECT payout_id FROM simulated_payment WHERE state NOT IN ('rejected', 'lost', 'never_came')
+	{"payouts that the bank has accepted twice", `SELECT count(*) FROM (SELECT payout_id FROM simulated_payment WHERE state NOT IN ('rejected', 'lost', 'not_received')
 		GROUP BY payout_id HAVING count(*) > 1) x`},
 	{"payouts of which two attempts were accepted", `SELECT count(*) FROM (SELECT payout_id FROM payout_attempt WHERE state IN ('accepted', 'completed')
 		GROUP BY payout_id HAVING count(*) > 1) x`},

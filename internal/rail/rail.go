@@ -4,9 +4,21 @@
 // Bursar reaches one. Two connectors exist: internal/rail/simulator, which is a sandbox inside
 // the program, and internal/rail/iso20022, which exchanges files with a bank through folders.
 //
-// Whatever happens, a payment is sent at most once. The caller stores an attempt with its
-// end-to-end id before it calls Submit. When Submit does not tell what became of a payment,
-// nobody knows: the caller asks by LookUp, and sends again only what the rail says never came.
+// # What a connector promises
+//
+// A payment is paid at most once, whoever pauses, dies or repeats a call. The caller stores an attempt with its end-to-end id
+// and submission before it calls Submit. If the outcome is unknown, it calls LookUp, and submits the same attempt again, with
+// the next submission number, only if the answer is NotReceived. Every connector therefore keeps these promises, which
+// internal/rail/railtest checks:
+//
+//   - Submit of a payment that the rail has received, whichever its submission, sends nothing. It answers for the one received.
+//   - NotReceived is final for that submission and all earlier ones: a Submit that arrives later, from a node that was paused
+//     for example, sends nothing and answers Unknown. Submit and LookUp therefore exclude each other: either Submit comes
+//     first and LookUp finds the payment, or LookUp comes first and leaves a tombstone that Submit finds.
+//   - Submit sends nothing once its context has ended, nor after Payment.SendBefore. Both are checked where nothing can wait
+//     any more before the payment leaves.
+//   - An error, a time-out or a crash leaves no doubt for the next call: the payment is found, or it never leaves.
+//   - A duplicate that the rail refuses may have been paid: it is Unknown, or Rejected with a code that Duplicate knows.
 package rail
 
 import (
@@ -14,22 +26,29 @@ import (
 	"time"
 )
 
-// Payment is one attempt to pay somebody.
+// Payment is one attempt to pay a payee.
 type Payment struct {
-	// EndToEndID names the attempt for ever and everywhere: letters and digits, at most 35. It
-	// follows from the payout and the number of the attempt.
-	EndToEndID  string
-	PayoutID    string
-	Attempt     int // the first one is 1
+	// EndToEndID identifies the attempt permanently and at every bank: letters and digits, at most 35. It
+	// is derived from the payout and the number of the attempt, and stays the same for each submission.
+	EndToEndID string
+	PayoutID   string
+	Attempt    int // the first one is 1
+	// Submission counts how often the attempt was handed to the rail; the first one is 1. LookUp with 0 asks about any
+	// submission and leaves no tombstone.
+	Submission  int
 	WorkspaceID string
 	AccountID   string
 	Amount      int64 // in the minor unit
 	Currency    string
 	To          Destination
 	Description string
-	// At is when the attempt was stored, in Unix milliseconds. However often it is sent or
-	// asked for, it stays the same: connectors find it by that.
+	// At is when the attempt was stored, in Unix milliseconds. It is the same for every submission and
+	// look-up, so connectors can find earlier submissions by it.
 	At int64
+	// ClaimedAt is when this submission was claimed.
+	ClaimedAt int64
+	// SendBefore is when the right to send this submission ends. 0: never.
+	SendBefore int64
 	// Since is when the payout was made. A store that was restored may have stored an attempt before,
 	// at another time: connectors look for its end-to-end id from then on. 0 is At.
 	Since int64
@@ -41,6 +60,14 @@ func (p Payment) From() int64 {
 		return p.At
 	}
 	return min(p.At, p.Since)
+}
+
+// Latest is the time of this submission. It is never earlier than From, even if the clocks of two nodes differ.
+func (p Payment) Latest() int64 { return max(p.At, p.ClaimedAt) }
+
+// Expired reports whether the payment must not be sent any more.
+func (p Payment) Expired(now time.Time) bool {
+	return p.SendBefore != 0 && now.UnixMilli() >= p.SendBefore
 }
 
 // Destination is where a payment goes.
@@ -63,10 +90,9 @@ const (
 	Completed State = "completed"
 	// Rejected is that the rail has refused it, and nothing was paid.
 	Rejected State = "rejected"
-	// NeverCame is that the rail does not know it: it may be sent again, under the same
-	// end-to-end id, so that one that is still on its way and comes after all is the same one.
-	// Only LookUp says this.
-	NeverCame State = "never_came"
+	// NotReceived: no submission up to that of the payment has arrived, nor will it arrive later. The attempt may be
+	// submitted again with a higher number. Only LookUp answers this.
+	NotReceived State = "not_received"
 )
 
 // Outcome is what a rail answers about a payment.
@@ -75,6 +101,9 @@ type Outcome struct {
 	Code      string // a reason of ISO 20022, such as AC04
 	Text      string // the rail's own words
 	Reference string // the rail's own id
+	// Submission is the one that the answer is about; 0 if the rail does not identify it. With NotReceived, it is the highest
+	// one that a look-up has found missing.
+	Submission int
 }
 
 // NoticeKind is what a message of a rail is about.
@@ -132,10 +161,10 @@ type Connector interface {
 	Sandbox() bool
 	// Check says why a payment cannot be sent by a rail, before it is: a fault, or nil.
 	Check(r *Rail, p Payment) error
-	// Submit sends payments, in the order given, and answers for each. An error is that the
-	// outcome of all of them is unknown.
+	// Submit sends payments, in the order given, and answers for each. After an error, the outcome of
+	// all of them is unknown.
 	Submit(ctx context.Context, r *Rail, list []Payment) ([]Outcome, error)
-	// LookUp asks what became of payments.
+	// LookUp returns what is known of payments.
 	LookUp(ctx context.Context, r *Rail, list []Payment) ([]Outcome, error)
 	// Receive returns messages that came in and that are not done. It does not wait for any.
 	Receive(ctx context.Context) ([]Message, error)

@@ -23,3 +23,13 @@ func FailureCode(reason string) fault.Code {
 	}
 	return fault.ProcessingFailed
 }
+
+// Duplicate reports whether a reason of ISO 20022 means that the rail has received the payment before. The earlier one may have
+// been paid.
+func Duplicate(code string) bool {
+	switch code {
+	case "AM05", "DUPL", "DU01", "DU02", "DU03", "DU04", "DU05":
+		return true
+	}
+	return false
+}

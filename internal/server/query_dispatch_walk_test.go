@@ -13,7 +13,7 @@ import (
 func status(i int) (payoutStatus, attemptState string) {
 	switch i % 100 {
 	case 0:
-		return "pending", "never_came"
+		return "pending", "not_received"
 	case 1:
 		return "processing", "unknown"
 	}

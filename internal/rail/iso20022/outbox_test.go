@@ -58,7 +58,7 @@ func open(t testing.TB, folder string, change ...func(s *iso20022.Settings)) ban
 
 func payment(id string, amount int64) rail.Payment {
 	return rail.Payment{
-		EndToEndID: id, PayoutID: "po_" + id, Attempt: 1, Amount: amount, Currency: "PHP", At: sending.UnixMilli(), Description: "Salary",
+		EndToEndID: id, PayoutID: "po_" + id, Attempt: 1, Submission: 1, Amount: amount, Currency: "PHP", At: sending.UnixMilli(), Description: "Salary",
 		To: rail.Destination{Institution: "BOPIPHMMXXX", AccountNumber: "1234-5678-90", AccountName: "Ada Lovelace"},
 	}
 }
@@ -151,7 +151,7 @@ func TestPaymentsGoOutAsAFile(t *testing.T) {
 		t.Fatalf("out/ has %q", names)
 	}
 	golden(t, "pain001.xml", b.text("out", names[0]))
-	if noted := b.text("sent", names[0]+".list"); noted != "PO1A1 1 PHP\nPO2A1 5000000 PHP\nPO3A2 123456789012345 PHP\n" {
+	if noted := b.text("sent", names[0]+".list"); noted != "PO1A1 1 PHP 1\nPO2A1 5000000 PHP 1\nPO3A2 123456789012345 PHP 1\n" {
 		t.Errorf("sent/ has %q", noted)
 	}
 }
@@ -222,14 +222,14 @@ func TestACrashSendsNothingTwice(t *testing.T) {
 	}{
 		"before anything was written": {func(b bank, name string) error {
 			return errors.Join(os.Remove(filepath.Join(b.folder, "out", name)), os.Remove(filepath.Join(b.folder, "sent", name+".list")))
-		}, rail.NeverCame, 0},
+		}, rail.NotReceived, 0},
 		"before it was noted": {func(b bank, name string) error {
 			return errors.Join(os.Rename(filepath.Join(b.folder, "out", name), filepath.Join(b.folder, "out", "."+name+".tmp")), os.Remove(filepath.Join(b.folder, "sent", name+".list")))
-		}, rail.NeverCame, 0},
+		}, rail.NotReceived, 0},
 		"while it was noted": {func(b bank, name string) error {
 			return errors.Join(os.Rename(filepath.Join(b.folder, "out", name), filepath.Join(b.folder, "out", "."+name+".tmp")),
 				os.Rename(filepath.Join(b.folder, "sent", name+".list"), filepath.Join(b.folder, "sent", "."+name+".list.tmp")))
-		}, rail.NeverCame, 0},
+		}, rail.NotReceived, 0},
 		"before it was renamed": {func(b bank, name string) error {
 			return os.Rename(filepath.Join(b.folder, "out", name), filepath.Join(b.folder, "out", "."+name+".tmp"))
 		}, rail.Accepted, 1},
@@ -252,11 +252,21 @@ func TestACrashSendsNothingTwice(t *testing.T) {
 						t.Errorf("out/ has %q", names)
 					}
 				}
-				b.submit(list()...)
+				next := list()
+				if ask && c.want == rail.NotReceived {
+					for i := range next {
+						next[i].Submission++
+					}
+				}
+				b.submit(next...)
 				names := b.files("out")
 				if name == "after the bank took it" {
 					if len(names) != 0 {
 						t.Errorf("it was sent again: %q", names)
+					}
+				} else if next[0].Submission > 1 {
+					if len(names) != 1 || names[0] == file || strings.Count(b.text("out", names[0]), "<EndToEndId>") != len(next) {
+						t.Errorf("out/ has %q, want another message", names)
 					}
 				} else if len(names) != 1 || names[0] != file || b.text("out", file) != text {
 					t.Errorf("out/ has %q", names)
@@ -271,7 +281,7 @@ func TestAFolderDoesNotSpeakOfWhatIsOlderThanItself(t *testing.T) {
 	b := open(t, t.TempDir())
 	old, new := payment("OLD", 100), payment("NEW", 100)
 	old.At, new.At = made.UnixMilli()-1, made.UnixMilli()
-	if got := b.lookUp(old, new); !slices.Equal(got, []rail.State{rail.Unknown, rail.NeverCame}) {
+	if got := b.lookUp(old, new); !slices.Equal(got, []rail.State{rail.Unknown, rail.NotReceived}) {
 		t.Errorf("it is %v", got)
 	}
 	b.must(os.RemoveAll(filepath.Join(b.folder, "sent"))) // as if the disk were gone

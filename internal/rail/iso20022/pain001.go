@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/xml"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -89,18 +90,18 @@ type message struct {
 // stamp is how names of files begin, so that they sort by time.
 func stamp(at time.Time) string { return at.UTC().Format("20060102T150405Z") }
 
-// compose makes the file of payments that can be sent. All of it follows from the payments, so that the
-// same ones make the same file. Its time is that of the youngest one.
+// compose makes the file of payments that can be sent. All of it follows from the payments and their submissions, so that the
+// same ones make the same file. Its time is that of the latest one.
 func (c *Connector) compose(r *rail.Rail, list []rail.Payment) (message, error) {
 	digest := sha256.New()
 	var sum, latest int64
 	var noted strings.Builder
 	transfers := make([]transfer, len(list))
 	for i, p := range list {
-		digest.Write([]byte(p.EndToEndID + "\n"))
+		fmt.Fprintln(digest, p.EndToEndID, p.Submission)
 		sum += p.Amount
-		latest = max(latest, p.At)
-		noted.WriteString(p.EndToEndID + " " + strconv.FormatInt(p.Amount, 10) + " " + p.Currency + "\n")
+		latest = max(latest, p.Latest())
+		noted.WriteString(line(p))
 		transfers[i] = transfer{
 			InstrId: p.EndToEndID, EndToEndId: p.EndToEndID,
 			Amount: amount{p.Currency, rail.Decimal(p.Amount, p.Currency)},

@@ -66,9 +66,9 @@ func (d *reader) statusReport() error {
 	if len(payments) == 0 {
 		return fmt.Errorf("it answers the message %q, which Bursar has not sent", group.OrgnlMsgId)
 	}
-	told := map[string]bool{}
+	told, submissions := map[string]bool{}, map[string]int{}
 	for _, p := range payments {
-		told[p.id] = false
+		submissions[p.id] = p.submission
 	}
 	status, reasons := group.GrpSts, group.Reasons
 	for _, info := range infos {
@@ -82,21 +82,21 @@ func (d *reader) statusReport() error {
 			if id == "" {
 				id = t.OrgnlInstrId // which is the same in what we write
 			}
-			if _, ours := told[id]; !ours {
+			if submissions[id] == 0 {
 				return fmt.Errorf("it tells of a payment %q, which was not in the message %s", id, group.OrgnlMsgId)
 			}
 			if t.TxSts == "" {
 				continue // it only repeats what was sent
 			}
 			told[id] = true
-			if err := d.decided(id, t.TxSts, t.Reasons, t.AcctSvcrRef); err != nil {
+			if err := d.decided(id, submissions[id], t.TxSts, t.Reasons, t.AcctSvcrRef); err != nil {
 				return err
 			}
 		}
 	}
 	for _, p := range payments {
 		if !told[p.id] && status != "" && status != "PART" {
-			if err := d.decided(p.id, status, reasons, ""); err != nil {
+			if err := d.decided(p.id, p.submission, status, reasons, ""); err != nil {
 				return err
 			}
 		}
@@ -104,8 +104,8 @@ func (d *reader) statusReport() error {
 	return nil
 }
 
-func (d *reader) decided(id, status string, reasons []reason, reference string) error {
-	o := rail.Outcome{State: rail.Accepted, Code: status, Reference: reference}
+func (d *reader) decided(id string, submission int, status string, reasons []reason, reference string) error {
+	o := rail.Outcome{State: rail.Accepted, Code: status, Reference: reference, Submission: submission}
 	var texts []string
 	why := ""
 	for _, r := range reasons {
@@ -119,20 +119,7 @@ func (d *reader) decided(id, status string, reasons []reason, reference string) 
 	case status == "ACCC" || status == d.c.Final:
 		o.State = rail.Completed
 	case status == "RJCT":
-		o.Code = why
-		if !duplicate(why) {
-			o.State = rail.Rejected
-		}
+		o.State, o.Code = rail.Rejected, why
 	}
 	return d.add(rail.Notice{MessageID: d.msgID, EntryID: id + "/" + status, Kind: rail.Decided, EndToEndID: id, Outcome: o, Booked: true})
-}
-
-// duplicate says whether a bank refuses something because it has it already: then the first one
-// may well be on its way, and must not count as refused.
-func duplicate(reason string) bool {
-	switch reason {
-	case "AM05", "DUPL", "DU01", "DU02", "DU03", "DU04", "DU05":
-		return true
-	}
-	return false
 }

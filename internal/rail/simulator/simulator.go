@@ -3,12 +3,14 @@
 //
 // What happens to a payment follows from the last four digits of the account number, which
 // docs/rails.md lists, and from what a test drives: Settle, Reject, Return. The table
-// simulated_payment is the bank's side of the story: what it has once taken it does not take again, and
-// what it has taken survives a restart. Time is that of the store.
+// simulated_payment is the bank's own record: what it has once taken it does not take again, and
+// what it has taken survives a restart. A row with the state not_received is a tombstone: that submission and earlier ones are
+// not taken any more. Time is that of the store.
 package simulator
 
 import (
 	"context"
+	"time"
 
 	"bursar/internal/accountnumber"
 	"bursar/internal/audit"
@@ -20,12 +22,15 @@ import (
 const Name = "simulator"
 
 // Simulator is the connector.
-type Simulator struct{ db *db.DB }
+type Simulator struct {
+	db      *db.DB
+	between func() // is called between the steps of Submit; tests pause and crash there
+}
 
 var _ rail.Connector = (*Simulator)(nil)
 
 // New returns the simulator of a store.
-func New(d *db.DB) *Simulator { return &Simulator{d} }
+func New(d *db.DB) *Simulator { return &Simulator{d, func() {}} }
 
 // Name implements rail.Connector.
 func (s *Simulator) Name() string { return Name }
@@ -37,7 +42,7 @@ func (s *Simulator) Sandbox() bool { return true }
 // workspace, and Submit looks at that.
 func (s *Simulator) Health(context.Context) (rail.Status, string) { return rail.Up, "" }
 
-// lost is the state of a payment to 9013 until somebody asks for it; from then on it never came.
+// lost is the state of a payment to 9013 until it is looked up; from then on it was not received.
 const lost rail.State = "lost"
 
 // returnsAfter is how long after it was taken a payment to 9014 comes back.
@@ -83,9 +88,10 @@ func (s *Simulator) Check(_ *rail.Rail, p rail.Payment) error {
 
 // taken is a payment as the simulator has stored it.
 type taken struct {
-	digits string
-	state  rail.State
-	code   string
+	digits     string
+	state      rail.State
+	code       string
+	submission int
 }
 
 // first is what was answered when the payment was sent.
@@ -101,14 +107,14 @@ func (t taken) first() rail.State {
 	return rail.Completed
 }
 
-func outcome(id string, state rail.State, code string) rail.Outcome {
-	o := rail.Outcome{State: state, Reference: "SIM" + id}
+func outcome(id string, state rail.State, code string, submission int) rail.Outcome {
+	o := rail.Outcome{State: state, Reference: "SIM" + id, Submission: submission}
 	switch state {
 	case rail.Rejected:
 		o.Code, o.Text = code, "rejected by the simulator"
 	case rail.Unknown:
 		o.Reference, o.Text = "", "no answer in time"
-	case rail.NeverCame:
+	case rail.NotReceived:
 		o.Reference = ""
 	}
 	return o
@@ -116,8 +122,11 @@ func outcome(id string, state rail.State, code string) rail.Outcome {
 
 // Submit implements rail.Connector. A payment that the simulator knows is answered as it was the
 // first time, and changes nothing. Where the rail or the simulator is down in the sandbox of its
-// workspace, it is not taken: the outcome is unknown to the sender, as it would be with a real one, and a look-up says that it never came.
+// workspace, it is not taken: the outcome is unknown to the sender, as it would be with a real one, and a look-up answers that it
+// was not received.
 func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+	s.between()
+	defer s.between()
 	return write(ctx, s.db, func(tx *db.Tx) ([]rail.Outcome, error) {
 		out := make([]rail.Outcome, len(list))
 		down, err := downFor(tx.Q, list)
@@ -128,32 +137,39 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 		var rows [][]any
 		for i, p := range list {
 			if down[service{p.WorkspaceID, r.Name}] || down[service{p.WorkspaceID, Name}] {
-				out[i] = outcome(p.EndToEndID, rail.Unknown, "")
+				out[i] = outcome(p.EndToEndID, rail.Unknown, "", p.Submission)
 				continue
 			}
-			t := taken{digits: digits(p.To.AccountNumber), state: rail.Completed}
+			if p.Expired(time.UnixMilli(tx.Now())) {
+				continue // unless it was taken before
+			}
+			t := taken{digits: digits(p.To.AccountNumber), state: rail.Completed, submission: p.Submission}
 			var returnCode string
 			if plan, ok := scripts[t.digits]; ok {
 				t.state, t.code, returnCode = plan.state, plan.code, plan.returnCode
 			}
 			if down[service{p.WorkspaceID, p.To.Institution}] {
-				t, returnCode = taken{state: rail.Rejected, code: "AB08"}, ""
+				t, returnCode = taken{state: rail.Rejected, code: "AB08", submission: p.Submission}, ""
 			}
-			if t.state == lost && p.Attempt > 1 {
+			if t.state == lost && p.Submission > 1 {
 				t.state = rail.Completed // it is lost once
 			}
 			var tell, due any
 			if t.state == rail.Completed {
 				tell, due = tellSettled, tx.Now()
 			}
-			rows = append(rows, []any{p.EndToEndID, p.PayoutID, r.Name, p.Amount, p.Currency, t.digits, string(t.state), t.code, returnCode, tx.Now(), tell, due})
+			if _, twice := fresh[p.EndToEndID]; twice {
+				continue
+			}
+			rows = append(rows, []any{p.EndToEndID, p.PayoutID, r.Name, p.Amount, p.Currency, t.digits, string(t.state), t.code, returnCode, tx.Now(), tell, due, p.Submission})
 			fresh[p.EndToEndID] = t
 		}
 		inserted, err := insert(tx, rows)
 		if err != nil {
 			return nil, err
 		}
-		known, err := find(tx.Q, list, func(id string) bool { return fresh[id].state != "" && !inserted[id] })
+		s.between()
+		known, err := find(tx.Q, list, func(id string) bool { return !inserted[id] })
 		if err != nil {
 			return nil, err
 		}
@@ -161,56 +177,59 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 			if out[i].State != "" {
 				continue
 			}
-			t, old := known[p.EndToEndID]
-			switch {
-			case !old:
-				t = fresh[p.EndToEndID]
-			case t.state == rail.NeverCame:
-				if err := arrive(tx, p.EndToEndID); err != nil {
-					return nil, err
-				}
-				t.state = rail.Completed
+			t, taken := known[p.EndToEndID]
+			if !taken {
+				t, taken = fresh[p.EndToEndID]
 			}
-			out[i] = outcome(p.EndToEndID, t.first(), t.code)
+			if out[i] = outcome(p.EndToEndID, t.first(), t.code, t.submission); !taken || t.state == rail.NotReceived {
+				out[i] = outcome(p.EndToEndID, rail.Unknown, "", p.Submission)
+			}
 		}
 		return out, nil
 	})
 }
 
-// LookUp implements rail.Connector.
-func (s *Simulator) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Payment) (out []rail.Outcome, err error) {
+// LookUp implements rail.Connector. What it has answered of a payment that had timed out or was not received stays so.
+func (s *Simulator) LookUp(ctx context.Context, r *rail.Rail, list []rail.Payment) (out []rail.Outcome, err error) {
 	var timedOut []string
+	var missing []rail.Payment
 	err = s.db.Read(ctx, func(q db.Q) error {
-		out, timedOut, err = lookUp(q, list)
+		out, timedOut, missing, err = lookUp(q, list)
 		return err
 	})
-	if err != nil || len(timedOut) == 0 {
+	if err != nil || len(timedOut) == 0 && len(missing) == 0 {
 		return out, err
 	}
-	// What a look-up tells of a payment that had timed out stays so.
 	return write(ctx, s.db, func(tx *db.Tx) ([]rail.Outcome, error) {
 		if err := lookedUp(tx, timedOut); err != nil {
 			return nil, err
 		}
-		out, _, err := lookUp(tx.Q, list)
+		if err := bury(tx, r, missing); err != nil {
+			return nil, err
+		}
+		out, _, _, err := lookUp(tx.Q, list)
 		return out, err
 	})
 }
 
-// lookUp says what became of payments, and which of them had timed out.
-func lookUp(q db.Q, list []rail.Payment) (out []rail.Outcome, timedOut []string, err error) {
+// lookUp returns what is known of payments, which of them had timed out, and which need a tombstone.
+func lookUp(q db.Q, list []rail.Payment) (out []rail.Outcome, timedOut []string, missing []rail.Payment, err error) {
 	known, err := find(q, list, func(string) bool { return true })
 	for _, p := range list {
 		t, ok := known[p.EndToEndID]
 		switch {
-		case !ok:
-			t.state = rail.NeverCame
+		case !ok || t.state == rail.NotReceived:
+			if p.Submission > t.submission {
+				missing = append(missing, p)
+			}
+			t.state, t.submission = rail.NotReceived, max(t.submission, p.Submission)
+			known[p.EndToEndID] = t
 		case t.state == rail.Unknown || t.state == lost:
 			timedOut = append(timedOut, p.EndToEndID)
 		}
-		out = append(out, outcome(p.EndToEndID, t.state, t.code))
+		out = append(out, outcome(p.EndToEndID, t.state, t.code, t.submission))
 	}
-	return out, timedOut, err
+	return out, timedOut, missing, err
 }
 
 // Settle completes a payment that waits to be driven. It says whether there was one.

@@ -45,7 +45,7 @@ func open(t *testing.T, store dbtest.Store) sandbox {
 
 func payment(id, number string) rail.Payment {
 	return rail.Payment{
-		EndToEndID: id, PayoutID: "po_" + id, Attempt: 1, WorkspaceID: "ws_1", AccountID: "acc_1", Amount: 12345, Currency: "PHP",
+		EndToEndID: id, PayoutID: "po_" + id, Attempt: 1, Submission: 1, WorkspaceID: "ws_1", AccountID: "acc_1", Amount: 12345, Currency: "PHP",
 		To: rail.Destination{Institution: "BOPIPHMMXXX", AccountNumber: number, AccountName: "Ada"},
 	}
 }
@@ -144,15 +144,16 @@ func TestTheLastDigitsDecide(t *testing.T) {
 		s.hear("once more")
 
 		s.expect("looked up", s.lookUp(list...), "completed", "rejected AC01", "rejected AC04", "rejected AC06", "rejected AB08", "rejected AB01",
-			"rejected AM04", "accepted", "completed", "never_came", "completed", "completed")
+			"rejected AM04", "accepted", "completed", "not_received", "completed", "completed")
 		s.hear("after the look-up", "settled E9012 -12345")
+		list[9].Submission++
 		s.expect("sent once more", s.submit(list[9]), "completed")
 		s.hear("after that", "settled E9013 -12345")
 		s.expect("looked up again", s.lookUp(list[8], list[9]), "completed", "completed")
 
 		second := payment("E9013second", "1234569013")
-		second.Attempt = 2
-		s.expect("another attempt", s.submit(second), "completed")
+		second.Submission = 2
+		s.expect("another submission", s.submit(second), "completed")
 	})
 }
 
@@ -170,7 +171,7 @@ func TestNothingIsTakenTwice(t *testing.T) {
 			s.expect("again", s.submit(changed...), first...)
 		}
 		s.hear("again")
-		s.expect("looked up", s.lookUp(list...), "completed", "rejected AC01", "accepted", "completed", "never_came")
+		s.expect("looked up", s.lookUp(list...), "completed", "rejected AC01", "accepted", "completed", "not_received")
 		s.expect("after the look-up", s.submit(list[3]), "unknown")
 		s.hear("after the look-up", "settled D -12345")
 
@@ -232,8 +233,9 @@ func TestWhatIsDownTakesNothing(t *testing.T) {
 			s.set(service, rail.Down)
 			p := payment("by"+service, "1234560000")
 			s.expect(service+" is down", s.submit(p), "unknown")
-			s.expect("looked up", s.lookUp(p), "never_came")
+			s.expect("looked up", s.lookUp(p), "not_received")
 			s.set(service, rail.Degraded)
+			p.Submission++
 			s.expect(service+" is up", s.submit(p), "completed")
 			s.set(service, rail.Up)
 		}

@@ -42,15 +42,17 @@ func downFor(q db.Q, list []rail.Payment) (map[service]bool, error) {
 	return down, nil
 }
 
-// insert stores payments and returns the ids of those that are new.
+// insert stores payments and returns the ids of those that are new, or that replace the tombstone of an earlier submission.
 func insert(tx *db.Tx, rows [][]any) (map[string]bool, error) {
 	inserted := map[string]bool{}
 	for piece := range db.Pieces(rows) {
-		sql := db.NewStatement(`INSERT INTO simulated_payment (end_to_end_id, payout_id, rail, amount, currency, digits, state, code, return_code, taken_at, tell, due_at) VALUES (`, piece[0]...)
+		sql := db.NewStatement(`INSERT INTO simulated_payment (end_to_end_id, payout_id, rail, amount, currency, digits, state, code, return_code, taken_at, tell, due_at, submission) VALUES (`, piece[0]...)
 		for _, row := range piece[1:] {
 			sql.Add(`), (`, row...)
 		}
-		sql.Add(`) ON CONFLICT (end_to_end_id) DO NOTHING RETURNING end_to_end_id`)
+		sql.Add(`) ON CONFLICT (end_to_end_id) DO UPDATE SET rail = excluded.rail, amount = excluded.amount, currency = excluded.currency, digits = excluded.digits, state = excluded.state,
+			code = excluded.code, return_code = excluded.return_code, taken_at = excluded.taken_at, tell = excluded.tell, due_at = excluded.due_at, submission = excluded.submission
+			WHERE simulated_payment.state = 'not_received' AND simulated_payment.submission < excluded.submission RETURNING end_to_end_id`)
 		err := tx.EachOf(sql, func(r db.Rows) error {
 			inserted[r.Text(0)] = true
 			return nil
@@ -72,10 +74,10 @@ func find(q db.Q, list []rail.Payment, wanted func(id string) bool) (map[string]
 	}
 	known := map[string]taken{}
 	for piece := range db.Pieces(ids) {
-		sql := db.NewStatement(`SELECT end_to_end_id, digits, state, code FROM simulated_payment WHERE end_to_end_id IN (`, piece...)
+		sql := db.NewStatement(`SELECT end_to_end_id, digits, state, code, submission FROM simulated_payment WHERE end_to_end_id IN (`, piece...)
 		sql.Add(`)`)
 		err := q.EachOf(sql, func(r db.Rows) error {
-			known[r.Text(0)] = taken{r.Text(1), rail.State(r.Text(2)), r.Text(3)}
+			known[r.Text(0)] = taken{r.Text(1), rail.State(r.Text(2)), r.Text(3), int(r.Int(4))}
 			return nil
 		})
 		if err != nil {
@@ -85,9 +87,14 @@ func find(q db.Q, list []rail.Payment, wanted func(id string) bool) (map[string]
 	return known, nil
 }
 
-// arrive completes a payment that never came when it was sent first.
-func arrive(tx *db.Tx, id string) error {
-	return tx.Exec(`UPDATE simulated_payment SET state = 'completed', taken_at = $2, tell = 'settled', due_at = $2 WHERE end_to_end_id = $1 AND state = 'never_came'`, id, tx.Now())
+// bury writes tombstones, so that Submit does not take these submissions later. A payment that has arrived meanwhile gets none.
+func bury(tx *db.Tx, r *rail.Rail, missing []rail.Payment) error {
+	var rows [][]any
+	for _, p := range missing {
+		rows = append(rows, []any{p.EndToEndID, p.PayoutID, r.Name, p.Amount, p.Currency, "", string(rail.NotReceived), "", "", tx.Now(), nil, nil, p.Submission})
+	}
+	_, err := insert(tx, rows)
+	return err
 }
 
 // lookedUp stores what look-ups have told about payments that had timed out.
@@ -96,7 +103,7 @@ func lookedUp(tx *db.Tx, ids []string) error {
 		if err := tx.Exec(`UPDATE simulated_payment SET state = 'completed', tell = 'settled', due_at = $2 WHERE end_to_end_id = $1 AND state = 'unknown'`, id, tx.Now()); err != nil {
 			return err
 		}
-		if err := tx.Exec(`UPDATE simulated_payment SET state = 'never_came' WHERE end_to_end_id = $1 AND state = 'lost'`, id); err != nil {
+		if err := tx.Exec(`UPDATE simulated_payment SET state = 'not_received' WHERE end_to_end_id = $1 AND state = 'lost'`, id); err != nil {
 			return err
 		}
 	}
@@ -124,7 +131,7 @@ const noticesAtOnce = 512
 func (s *Simulator) Receive(ctx context.Context) ([]rail.Message, error) {
 	var all []rail.Notice
 	err := s.db.Read(ctx, func(q db.Q) error {
-		sql := db.NewStatement(`SELECT end_to_end_id, tell, state, code, return_code, amount, currency FROM simulated_payment WHERE due_at <= `, s.db.Now())
+		sql := db.NewStatement(`SELECT end_to_end_id, tell, state, code, return_code, amount, currency, submission FROM simulated_payment WHERE due_at <= `, s.db.Now())
 		sql.Add(` ORDER BY due_at, end_to_end_id`)
 		sql.Limit(noticesAtOnce)
 		return q.EachOf(sql, func(r db.Rows) error {
@@ -141,14 +148,14 @@ func (s *Simulator) Receive(ctx context.Context) ([]rail.Message, error) {
 // notices are what a row has to tell. They are named by the payment, not by the message, which
 // has more payments in it when it is asked for again.
 func notices(r db.Rows) []rail.Notice {
-	id, tell, state, amount := r.Text(0), r.Text(1), rail.State(r.Text(2)), r.Int(5)
+	id, tell, state, amount, submission := r.Text(0), r.Text(1), rail.State(r.Text(2)), r.Int(5), int(r.Int(7))
 	n := func(kind rail.NoticeKind, amount int64, o rail.Outcome) rail.Notice {
 		return rail.Notice{
 			MessageID: Name, EntryID: string(kind) + "/" + id, Kind: kind, EndToEndID: id, Outcome: o,
 			Amount: amount, Currency: r.Text(6), Booked: true,
 		}
 	}
-	decided := outcome(id, state, r.Text(3))
+	decided := outcome(id, state, r.Text(3), submission)
 	switch {
 	case tell == tellReturned:
 		return []rail.Notice{n(rail.Returned, amount, rail.Outcome{State: state, Code: r.Text(4), Text: "returned by the simulator", Reference: "SIMR" + id})}

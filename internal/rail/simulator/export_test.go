@@ -1,0 +1,4 @@
+package simulator
+
+// Between lets fn run between the steps of Submit.
+func (s *Simulator) Between(fn func()) { s.between = fn }
