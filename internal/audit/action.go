@@ -129,6 +129,7 @@ const (
 	PayoutDriven    Action = "payout.request.driven"
 	ServiceDriven   Action = "rail.service.driven"
 	RailsResumed    Action = "rail.service.resumed" // all of them, after a restore
+	RailAdopted     Action = "rail.service.adopted" // the folder of a connector
 	MoneySuspended  Action = "money.suspense.added"
 
 	DeviceApproved    Action = "auth.device.approved"
@@ -185,7 +186,7 @@ func Actions() []Action {
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
 		PayoutLimitWithdrawn, PayoutLimitExpired,
-		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutDriven, ServiceDriven, RailsResumed, MoneySuspended,
+		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutDriven, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
 		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, LoginFailed, LinkCreated, AccountRecovered,

@@ -14,17 +14,22 @@ func newRailsStatus(t Terminal) *cobra.Command {
 	return adminCommand{
 		use: "status", short: "Show whether the rails are stopped",
 		long: `Show whether the rails are stopped, as they are after a restore, which
-payouts their rails have not answered for yet, and how many attempts have not
-ended.`,
+payouts their rails have not answered for yet, how many attempts have not
+ended, and which connectors send nothing because of their folder.`,
 		example: `  bursar admin rails status`,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
-			var status payout.Stopped
+			var status struct {
+				payout.Stopped
+				Conflicts []payout.RecordConflict `json:"record_conflicts,omitempty"`
+			}
 			err := s.db.Read(c.Context(), func(q db.Q) (err error) {
-				status, err = payout.ReadStopped(q)
+				if status.Stopped, err = payout.ReadStopped(q); err == nil {
+					status.Conflicts, err = payout.ReadConflicts(q)
+				}
 				return err
 			})
 			text := "Rails     running"
-			if status.Stopped {
+			if status.Stopped.Stopped {
 				text = fmt.Sprintf("Rails     stopped: %s\nLeft      %d payouts to look up", status.Why, status.Left)
 			}
 			text += fmt.Sprintf("\nAttempts  %d open", status.Open)
@@ -33,6 +38,9 @@ ended.`,
 			}
 			if more := status.Left - int64(len(status.First)); more > 0 {
 				text += fmt.Sprintf("\n  and %d more", more)
+			}
+			for _, found := range status.Conflicts {
+				text += "\n" + describeConflict(found)
 			}
 			return status, text, err
 		},
@@ -66,5 +74,59 @@ payouts that they have, and name all that you have compared with --checked.
 	}.command(t)
 	c.Flags().StringSliceVar(&checked, "checked", nil, "id of a payout that you have compared with the bank's statements; repeatable")
 	c.Flags().BoolVar(&force, "force", false, "also if payouts were not looked up")
+	return c
+}
+
+// describeConflict is why a connector sends nothing, with the first payments that are in question.
+func describeConflict(found payout.RecordConflict) string {
+	text := fmt.Sprintf("Folder    %s sends nothing: %s", found.Connector, found.Reason)
+	add := func(list []string, what string) {
+		for _, id := range list[:min(len(list), maxListed)] {
+			text += fmt.Sprintf("\n  %s  %s", id, what)
+		}
+		if more := len(list) - maxListed; more > 0 {
+			text += fmt.Sprintf("\n  and %d more", more)
+		}
+	}
+	add(found.Missing, "not in the folder")
+	add(found.Unknown, "not in the store")
+	return text
+}
+
+// maxListed bounds how many payments describeConflict lists of a kind.
+const maxListed = 20
+
+func newRailsAdopt(t Terminal) *cobra.Command {
+	var connector string
+	var yes bool
+	c := adminCommand{
+		use: "adopt CONNECTOR", short: "Let a connector send with the folder that it has now",
+		long: `Let a connector send with the folder that it has now. Bursar remembers the
+folder of each file rail. If the folder was replaced, is not shared by all
+nodes, or has lost the notes of payments that the bank has accepted, the
+connector sends nothing: those payments would be sent again.
+
+First restore the right folder, if you can: the connector then resumes by
+itself. Otherwise compare the payments below with the bank's statements, and
+adopt the folder with --yes. Payments that it does not list may have been
+paid: they need attention (contradicted), and are never sent again.
+
+Without --yes, adopt only shows what a running server has found.`,
+		example: `  bursar admin rails adopt ourbank
+  bursar admin rails adopt ourbank --yes`,
+		required: []string{"connector"}, argument: "connector",
+		run: func(c *cobra.Command, s openedStore) (any, string, error) {
+			found, err := payout.AdoptRecord(c.Context(), s.db, operator(), connector, yes)
+			switch {
+			case errors.Is(err, payout.ErrNoConflict):
+				return nil, "", withHint(err, "See 'bursar admin rails status'. A running server compares folders every second.")
+			case err == nil && !yes:
+				return found, describeConflict(found) + "\nNothing was changed. Adopt the folder with --yes.", nil
+			}
+			return found, fmt.Sprintf("Adopted the folder of %s. Payouts that need attention now: %d.", connector, len(found.Missing)), err
+		},
+	}.command(t)
+	c.Flags().StringVar(&connector, "connector", "", "name of the connector in the rails file")
+	c.Flags().BoolVar(&yes, "yes", false, "adopt the folder")
 	return c
 }

@@ -128,6 +128,8 @@ func actionText(action string) string {
 		return "Drove a payout in the sandbox"
 	case audit.RailsResumed:
 		return "Let the rails send again"
+	case audit.RailAdopted:
+		return "Adopted the folder of a rail"
 	case audit.ServiceDriven:
 		return "Changed a service of the sandbox"
 	case audit.MoneySuspended:

@@ -45,6 +45,8 @@ type Dispatcher struct {
 	log   *slog.Logger
 	node  string
 	wakes []chan struct{} // one for each loop of Run
+	// records are those that connectors keep outside of the store.
+	records []*record
 	Alarms
 }
 
@@ -54,11 +56,13 @@ type Alarms struct {
 	Contradicted atomic.Uint64 // rail answers and bank bookings that conflict with a payout's record
 	Suspended    atomic.Uint64 // notices that went to suspense
 	Untaken      atomic.Uint64 // notices that could not be taken, at each try
+	// RecordConflicts are records of connectors that do not agree with the store.
+	RecordConflicts atomic.Uint64
 }
 
 // NewDispatcher returns the dispatcher of a node.
 func NewDispatcher(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *Rules, log *slog.Logger) *Dispatcher {
-	s := &Dispatcher{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text()}
+	s := &Dispatcher{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text(), records: records(rails)}
 	for range s.steps() {
 		s.wakes = append(s.wakes, make(chan struct{}, 1))
 	}
@@ -79,6 +83,12 @@ func (d *Dispatcher) Wake() {
 // rail or connector that is slow holds up nobody but itself.
 func (d *Dispatcher) steps() []func(ctx context.Context) (bool, error) {
 	var list []func(ctx context.Context) (bool, error)
+	for _, r := range d.records {
+		list = append(list, func(ctx context.Context) (bool, error) {
+			d.check(ctx, r)
+			return false, nil
+		})
+	}
 	for _, r := range d.rails.All() {
 		list = append(list, func(ctx context.Context) (bool, error) { return d.send(ctx, r) })
 	}
@@ -92,6 +102,9 @@ func (d *Dispatcher) steps() []func(ctx context.Context) (bool, error) {
 func (d *Dispatcher) Run(ctx context.Context) {
 	if stopped, _, err := d.stopped(ctx); err == nil && stopped {
 		d.log.Warn("the rails are stopped, because the store was restored from an archive: payouts are looked up and none is sent, until 'bursar admin rails resume'")
+	}
+	for _, r := range d.records {
+		d.check(ctx, r) // before anything is sent or looked up
 	}
 	var loops sync.WaitGroup
 	for i, step := range d.steps() {

@@ -44,7 +44,7 @@ func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
 		sql  string
 		args []any
 	}{
-		{`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, []any{stoppedSetting, why}},
+		{writeSetting, []any{stoppedSetting, why}},
 		{`DELETE FROM payout_recall`, nil},
 		{`INSERT INTO payout_recall (payout_id) SELECT id FROM payout WHERE status IN ('draft', 'initiated', 'pending', 'processing', 'failed')`, nil},
 		// Whatever a rail said of them, it said before.
@@ -80,7 +80,7 @@ const maxShown = 20
 
 // ReadStopped reads whether the rails are stopped.
 func ReadStopped(q db.Q) (s Stopped, err error) {
-	if s.Stopped, err = q.Row(readStopped, stoppedSetting).Scan(&s.Why); err != nil {
+	if s.Stopped, err = q.Row(readSetting, stoppedSetting).Scan(&s.Why); err != nil {
 		return s, err
 	}
 	if _, err = q.Row(`SELECT count(*) FROM payout_recall`).Scan(&s.Left); err != nil {
@@ -96,8 +96,6 @@ func ReadStopped(q db.Q) (s Stopped, err error) {
 
 // ErrNotLookedUp is that payouts may have been paid.
 var ErrNotLookedUp = errors.New("not every payout was looked up at its rail, and some may have been paid")
-
-const readStopped = `SELECT value FROM setting WHERE name = $1`
 
 // ErrNotWaiting is that somebody names a payout that does not have to be looked up.
 var ErrNotWaiting = errors.New("no payout of this id waits to be looked up")
@@ -140,7 +138,7 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 // stopped says whether the rails are stopped, and whether payouts are left that can be asked about now.
 func (d *Dispatcher) stopped(ctx context.Context) (stopped, asking bool, err error) {
 	err = d.db.Read(ctx, func(q db.Q) error {
-		if stopped, err = q.Row(readStopped, stoppedSetting).Scan(new(string)); err != nil || !stopped {
+		if stopped, err = q.Row(readSetting, stoppedSetting).Scan(new(string)); err != nil || !stopped {
 			return err
 		}
 		asking, err = q.Row(`SELECT r.payout_id FROM payout_recall r JOIN payout p ON p.id = r.payout_id WHERE p.status <> 'processing' LIMIT 1`).Scan(new(string))

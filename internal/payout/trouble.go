@@ -36,7 +36,7 @@ func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string
 		if failed, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE p.workspace_id = $1 AND p.status = 'failed' ORDER BY p.id DESC LIMIT $2`, workspaceID, maxTrouble); err != nil {
 			return err
 		}
-		if t.Stopped, err = q.Row(readStopped, stoppedSetting).Scan(new(string)); err != nil {
+		if t.Stopped, err = q.Row(readSetting, stoppedSetting).Scan(new(string)); err != nil {
 			return err
 		}
 		t.Down, err = s.down(q, workspaceID)

@@ -175,6 +175,20 @@ type Connector interface {
 	Health(ctx context.Context) (Status, string)
 }
 
+// Recorder is a connector that keeps the record of what it has sent outside of the store, in a folder for example. The caller
+// compares it with the store, and stops sending where they do not agree.
+type Recorder interface {
+	// Identity returns the random identity of the record, or "" if it has none.
+	Identity(ctx context.Context) (string, error)
+	// Identify gives the record an identity if it has none, and calls remember with it before any other node can.
+	Identify(ctx context.Context, remember func(identity string) error) error
+	// Recorded calls yield with the end-to-end id of each payment in the record that was sent at or after a time.
+	Recorded(ctx context.Context, since int64, yield func(endToEndID string) error) error
+	// Hold stops sending for a reason, and resumes it without one. While it holds, the connector is down, and a look-up
+	// that does not find a payment is answered with Unknown.
+	Hold(reason string)
+}
+
 // Status is how a rail, a connector or an institution is.
 type Status string
 

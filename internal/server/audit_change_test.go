@@ -349,7 +349,7 @@ func withoutChanges() map[audit.Action]string {
 		audit.BulkStarted: makes, audit.BulkCompleted: counts, audit.BulkFailed: counts, audit.BulkCancelled: counts,
 		audit.ImportDownloaded: reads, audit.DirectoryExported: reads,
 		audit.AuditErased: "what it removed must be told nowhere", audit.AuditRestarted: "its description names the checkpoint",
-		audit.StoreArchived: "its description says how much there was", audit.StoreRestored: "its description names the moment of the archive", audit.RailsResumed: "its description says what they were stopped for",
+		audit.StoreArchived: "its description says how much there was", audit.StoreRestored: "its description names the moment of the archive", audit.RailsResumed: "its description says what they were stopped for", audit.RailAdopted: "its description says what was wrong",
 		audit.DeviceApproved: secret, audit.DeviceDenied: secret, audit.SessionCreated: secret, audit.SessionRevoked: secret, audit.SigningKeyRotated: secret,
 		audit.VaultKeyReplaced: secret, audit.VaultKeyRotated: secret, audit.VaultResealed: secret,
 		audit.PasswordChanged: secret, audit.PasskeyAdded: secret, audit.PasskeyRemoved: secret, audit.TOTPEnabled: secret, audit.TOTPDisabled: secret,

@@ -49,6 +49,7 @@ func newMetrics(signer *auditlog.Signer, books *ledger.Check, dispatcher *payout
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), auditMetrics{signer},
 		counted("bursar_payouts_float_short_total", "Payouts that a rail refused because our own account with the bank is short.", &dispatcher.FloatShort),
 		counted("bursar_payouts_contradicted_total", "Rail answers and bank bookings that conflict with a payout's record.", &dispatcher.Contradicted),
+		counted("bursar_rail_record_conflicts_total", "Connectors that stopped sending because their folder does not agree with the store.", &dispatcher.RecordConflicts),
 		counted("bursar_suspense_notices_total", "Movements at a bank that nobody can explain and that went to suspense.", &dispatcher.Suspended),
 		counted("bursar_notices_untaken_total", "Tries to take what a rail tells that failed. It is tried again, and the log says why.", &dispatcher.Untaken),
 		gauged("bursar_ledger_mismatches", "Where the ledger contradicts itself, as the check in the background has found it. Anything but 0 needs an operator.", func() float64 { return float64(books.Mismatches()) }))

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -55,11 +56,15 @@ var mayScan = []exception{
 	{regexp.MustCompile(`FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 	{operatorCounts, "an operator asks how much is sealed"},
 	{ledgerCounts, "an operator verifies the whole ledger"},
+	{openAttempts, "every five minutes a node compares all attempts that have not ended with the folder of a bank"},
 	{regexp.MustCompile(`^SELECT name, value, since FROM store_mark ORDER BY name LIMIT 1$`), "it takes the first, while the store is opened"},
 }
 
 // ledgerCounts is the statement by which a verification knows how much there is to do.
 var ledgerCounts = regexp.MustCompile(`^SELECT CAST\(coalesce\(sum\(postings\), 0\) AS BIGINT\) FROM ledger_account$`)
+
+// openAttempts is the statement that reads the attempts that have not ended.
+var openAttempts = regexp.MustCompile(`^SELECT a\.end_to_end_id, payout\.created_at FROM payout_attempt a `)
 
 // operatorCounts are the statements by which the vault counts what it has sealed.
 var operatorCounts = regexp.MustCompile(`^SELECT count\(\*\).* FROM (vault_key|vault_unsealed|\w+ WHERE sealed_by <= \$1|\w+ t JOIN vault_key k ON k\.id = t\.sealed_by)$`)
@@ -79,6 +84,7 @@ var mayLook = []exception{
 	{regexp.MustCompile(`^SELECT id FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 	{operatorCounts, "an operator asks how much is sealed"},
 	{ledgerCounts, "an operator verifies the whole ledger"},
+	{openAttempts, "every five minutes a node compares all attempts that have not ended with the folder of a bank"},
 	{regexp.MustCompile(`(?s)FROM payout p .* AND p\.id \|\| '' < `), "it gathers all payouts to a name, which are 1,000 at most"},
 	{regexp.MustCompile(`(?s)FROM payout p .* AND p\.status = \$\d+ AND p\.rail = `), "filters that are common each and rare together"},
 	{regexp.MustCompile(`FROM workspace_member m JOIN account a .* a\.kind = 'client'`), "it looks among the members, whom the same page shows"},
@@ -106,6 +112,7 @@ func unsent(f fragment, engine string) bool {
 		strings.HasPrefix(f.file, "backup/") || strings.HasSuffix(f.file, "/bulk.go") || // an operator runs it
 		strings.HasPrefix(f.parts[0], "UPDATE payout_attempt SET ask_at = ") || f.file == "payout/dispatch.go" && f.parts[0] == " WHERE node = " || // when a rail is slow
 		f.parts[0] == "DELETE FROM payout WHERE id = $1" || // when two payouts compete for the last money of an account
+		strings.HasPrefix(f.parts[0], "SELECT value FROM setting WHERE name >= $1") || // an operator runs it
 		strings.HasPrefix(f.parts[0], "UPDATE outgoing_mail SET due_at") || // when a mail server is slow
 		strings.HasPrefix(f.parts[0], "UPDATE outgoing_mail SET claim = '', due_at = $3, attempts") || // when a server stops
 		strings.HasPrefix(f.parts[0], "DELETE FROM outgoing_mail") && !strings.Contains(f.parts[0], "WHERE") || // after a restore
@@ -175,8 +182,14 @@ func TestEveryQueryIsOnAnIndex(t *testing.T) {
 		r := &recorder{step: "setting up", sent: map[string][]sample{}}
 		traced, box := store, smtptest.Start(t, smtptest.Options{})
 		traced.Config.Trace = r.tell
-		keyFile := filepath.Join(t.TempDir(), "audit.key")
+		keyFile, rails := filepath.Join(t.TempDir(), "audit.key"), filepath.Join(t.TempDir(), "rails.json")
+		text := fmt.Sprintf(`{"connectors": {"ourbank": {"kind": "iso20022", "settings": {"folder": %q, "debtor_name": "Us", "debtor_account": "001234567890", "debtor_bank": "BOPIPHMMXXX", "final": "ACSC"}}},
+			"rails": [{"name": "inhouse", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`, t.TempDir())
+		if err := os.WriteFile(rails, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		n := servertest.Start(t, traced, servertest.AtLocalhost(), servertest.AuditKey(keyFile), func(c *config.Serve) {
+			c.Rails = rails
 			c.SMTPURL, c.MailFrom, c.Audit.Mail = box.URL, "Bursar <bursar@example.com>", "auditor@example.com"
 		})
 		w := &tour{r, n, populate(t, store, n), keyFile, t}

@@ -8,7 +8,7 @@
 //	in/       files from the bank, put there whole, by renaming
 //	done/     those that were taken
 //	refused/  those that were not, each with a NAME.reason.txt
-//	sent/     which payments were in which file, and which were not found, without account numbers
+//	sent/     the identity of the folder, which payments were in which file, and which were not found, without account numbers
 //
 // Nothing is sent twice, whenever the program dies. A file is first written as out/.NAME.tmp and synced. Then its payments are
 // listed in sent/NAME.list, and synced. Then the file is renamed to out/NAME. So a payment that no list has never went out; one
@@ -27,6 +27,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -71,10 +72,14 @@ type Connector struct {
 	mu   sync.Mutex
 	last string // the file that Receive has returned last
 
-	between func() // is called between the steps of sending; tests pause and crash there
+	held    atomic.Pointer[string] // why nothing is sent
+	between func()                 // is called between the steps of sending; tests pause and crash there
 }
 
-var _ rail.Connector = (*Connector)(nil)
+var (
+	_ rail.Connector = (*Connector)(nil)
+	_ rail.Recorder  = (*Connector)(nil)
+)
 
 // Make makes a connector from the settings in a rails file.
 func Make(name string, settings []byte) (rail.Connector, error) {
@@ -187,6 +192,9 @@ func (c *Connector) Health(context.Context) (rail.Status, string) {
 	waiting, err := os.ReadDir(c.path("out"))
 	if err != nil {
 		return rail.Down, err.Error()
+	}
+	if held := c.heldFor(); held != "" {
+		return rail.Down, held
 	}
 	before := stamp(c.Clock().Add(-waitsLong))
 	for _, file := range waiting {

@@ -80,6 +80,8 @@ func (c *Connector) withhold(r *rail.Rail, p rail.Payment, known record) rail.Ou
 		return rail.Outcome{}
 	case p.Submission <= known.missing:
 		o.State, o.Text = rail.Unknown, "not sent: a look-up has reported this submission as not received"
+	case c.heldFor() != "":
+		o.State, o.Text = rail.Unknown, "not sent: "+c.heldFor()
 	case p.Expired(c.Clock()):
 		o.State, o.Text = rail.Unknown, "not sent: it was claimed too long ago"
 	default:
@@ -259,6 +261,8 @@ func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Paymen
 			switch {
 			case known.file != "":
 				out[i] = known.accepted()
+			case c.heldFor() != "":
+				out[i] = rail.Outcome{State: rail.Unknown, Text: c.heldFor(), Submission: p.Submission}
 			case p.At < c.since:
 				out[i] = rail.Outcome{State: rail.Unknown, Text: "the folder was made after the payment"}
 			default:

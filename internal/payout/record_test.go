@@ -1,0 +1,267 @@
+package payout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+	"bursar/internal/rail/iso20022"
+)
+
+// live is a bank whose live account pays by files.
+type live struct {
+	*bank
+	folder string
+	files  rail.Connector
+}
+
+func openLive(t *testing.T, store dbtest.Store) *live {
+	t.Helper()
+	l := &live{bank: openBank(t, store), folder: t.TempDir()}
+	l.account = l.newAccountIn(api.ModeLive, 100_000_000)
+	return l.at(l.folder)
+}
+
+// at is a node on the same store with a folder.
+func (l *live) at(folder string) *live {
+	l.t.Helper()
+	b := *l.bank
+	node := &live{bank: &b, folder: folder}
+	file := filepath.Join(folder, "rails.json")
+	text := `{"connectors": {"ourbank": {"kind": "iso20022", "settings": {}}},
+		"rails": [{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	rails, err := rail.Load(file, rail.Config{Simulator: l.sim, Make: map[string]func(name string, settings []byte) (rail.Connector, error){
+		"iso20022": func(name string, _ []byte) (rail.Connector, error) {
+			c, err := iso20022.New(name, iso20022.Settings{Folder: folder, DebtorName: "Us", DebtorAccount: "001234567890", DebtorBank: "BOPIPHMMXXX", Final: "ACSC", Clock: l.clock.Now})
+			node.files = c
+			return c, err
+		},
+	}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	b.log = &strings.Builder{}
+	b.Dispatcher = payout.NewDispatcher(b.db, b.vault, rails, payout.NoRules(b.db), slog.New(slog.NewTextHandler(b.log, nil)))
+	return node
+}
+
+// hasSent checks which payouts are in the messages of the folder.
+func (l *live) hasSent(payouts ...string) {
+	l.t.Helper()
+	var ids, want []string
+	for _, id := range payouts {
+		want = append(want, payout.EndToEndID(id, 1))
+	}
+	names, err := filepath.Glob(filepath.Join(l.folder, "out", "*.xml"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for _, piece := range strings.Split(string(text), "<EndToEndId>")[1:] {
+			id, _, _ := strings.Cut(piece, "<")
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(want)
+	equal(l.t, "sent", ids, want)
+}
+
+// loseNotes deletes what the folder knows of its messages.
+func (l *live) loseNotes() {
+	l.t.Helper()
+	names, err := filepath.Glob(filepath.Join(l.folder, "sent", "*.list"))
+	for _, name := range names {
+		err = errors.Join(err, os.Remove(name))
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// sends checks whether the connector is up, and its reason if it is not.
+func (l *live) sends(reason string) {
+	l.t.Helper()
+	status, why := l.files.Health(context.Background())
+	switch {
+	case reason == "" && status == rail.Down, reason != "" && (status != rail.Down || !strings.Contains(why, reason)):
+		l.t.Errorf("the connector is %s: %s, want %q", status, why, reason)
+	case reason != "" && (l.RecordConflicts.Load() == 0 || !strings.Contains(l.log.String(), reason)):
+		l.t.Errorf("no alarm was raised; the log: %s", l.log)
+	}
+}
+
+func (l *live) adopt(confirm bool) payout.RecordConflict {
+	l.t.Helper()
+	found, err := payout.AdoptRecord(context.Background(), l.db, db.Caller{}, "ourbank", confirm)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return found
+}
+
+func TestANewFolderGetsAnIdentityThatTheStoreRemembers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		first := l.pay(number("0001"))[0]
+		l.turn()
+		l.sends("")
+		again := l.at(l.folder) // after a restart
+		second := again.pay(number("0001"))[0]
+		again.turn()
+		again.sends("")
+		again.hasSent(first, second)
+		if _, err := payout.AdoptRecord(t.Context(), l.db, db.Caller{}, "ourbank", true); !errors.Is(err, payout.ErrNoConflict) {
+			t.Errorf("adopted without need: %v", err)
+		}
+	})
+}
+
+func TestAnotherFolderSendsNothingUntilItIsAdopted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		accepted := l.pay(number("0001"))[0]
+		l.turn()
+		unanswered := l.pay(number("0002"))[0]
+		l.die() // after its claim, as far as the other node knows
+		l.write(func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE payout_attempt SET state = 'sending', accepted = 0 WHERE payout_id = $1`, unanswered)
+		})
+		other := l.at(t.TempDir())
+		waiting := other.pay(number("0003"))[0]
+		other.settle(time.Hour)
+		other.sends("not the one that the store knows")
+		other.hasSent()
+		other.is(accepted, "processing outcome_unknown")
+		other.is(waiting, "pending")
+
+		if found := other.adopt(false); len(found.Missing) != 2 {
+			t.Errorf("found %+v", found)
+		}
+		other.turn()
+		other.sends("not the one that the store knows") // nothing was confirmed
+		other.adopt(true)
+		other.settle(time.Hour)
+		other.sends("")
+		other.is(accepted, "processing contradicted")
+		other.is(unanswered, "processing contradicted")
+		other.hasSent(waiting)
+		l.turn()
+		l.sends("not the one that the store knows") // the first folder is the wrong one now
+	})
+}
+
+func TestAFolderThatReturnsSendsAgainByItself(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		other := l.at(t.TempDir())
+		other.turn()
+		other.sends("not the one that the store knows")
+		l.turn() // its folder is shared by nobody, and is right
+		l.sends("")
+
+		back := l.at(l.folder)
+		back.turn()
+		back.sends("")
+		var conflicts []payout.RecordConflict
+		l.read(func(q db.Q) (err error) {
+			conflicts, err = payout.ReadConflicts(q)
+			return err
+		})
+		if len(conflicts) != 0 {
+			t.Errorf("the store still has %+v", conflicts)
+		}
+	})
+}
+
+func TestAFolderThatHasLostWhatTheBankAcceptedSendsNothing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		id := l.pay(number("0001"))[0]
+		l.turn()
+		l.loseNotes()
+		l.settle(time.Hour)
+		l.sends("does not list payments that the bank has accepted: 1")
+		waiting := l.pay(number("0002"))[0]
+		l.settle(time.Hour)
+		l.is(waiting, "pending")
+		restarted := l.at(l.folder)
+		restarted.turn()
+		restarted.sends("does not list payments that the bank has accepted: 1")
+
+		l.adopt(true)
+		l.settle(time.Hour)
+		l.sends("")
+		l.is(id, "processing contradicted")
+		l.hasSent(id, waiting)
+	})
+}
+
+func TestAStoreThatDoesNotKnowAFolderSendsNothing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		folder := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(folder, "sent"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "sent", "20261116T090000Z-BURX.xml.list"), []byte("OTHERA1 100 PHP 1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		other := l.at(folder)
+		id := other.pay(number("0001"))[0]
+		other.turn()
+		other.sends("the store does not know the folder")
+		other.is(id, "pending")
+		if found := other.adopt(true); fmt.Sprint(found.Unknown) != "[OTHERA1]" {
+			t.Errorf("found %+v", found)
+		}
+		other.turn()
+		other.sends("")
+		other.hasSent(id)
+	})
+}
+
+func TestAFolderThatIsGoneStopsSending(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		away := l.folder + ".away"
+		if err := os.Rename(l.folder, away); err != nil {
+			t.Fatal(err)
+		}
+		id := l.pay(number("0001"))[0]
+		for range 3 {
+			_, _ = l.Turn(t.Context()) // look-ups fail
+		}
+		l.is(id, "pending")
+		if err := os.Rename(away, l.folder); err != nil {
+			t.Fatal(err)
+		}
+		l.turn()
+		l.sends("")
+		l.hasSent(id)
+	})
+}

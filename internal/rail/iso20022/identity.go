@@ -1,0 +1,77 @@
+package iso20022
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"strings"
+	"time"
+)
+
+// identityFile has the random identity of the folder.
+const identityFile = "identity"
+
+// Identity implements rail.Recorder.
+func (c *Connector) Identity(context.Context) (string, error) {
+	text, err := os.ReadFile(c.path("sent", identityFile))
+	if errors.Is(err, os.ErrNotExist) {
+		_, err = os.Stat(c.path("sent")) // a folder that is gone is not a new one
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// Identify implements rail.Recorder.
+func (c *Connector) Identify(ctx context.Context, remember func(identity string) error) error {
+	return c.locked(ctx, func() error {
+		identity, err := c.Identity(ctx)
+		if err == nil && identity == "" {
+			identity = rand.Text()
+			err = c.writeFile("sent", identityFile, []byte(identity+"\n"))
+		}
+		if err != nil {
+			return err
+		}
+		return remember(identity)
+	})
+}
+
+// Recorded implements rail.Recorder.
+func (c *Connector) Recorded(ctx context.Context, since int64, yield func(endToEndID string) error) error {
+	oldest := stamp(time.UnixMilli(since))
+	return c.locked(ctx, func() error {
+		if err := c.recover(); err != nil {
+			return err
+		}
+		files, err := os.ReadDir(c.path("sent"))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if !strings.HasSuffix(file.Name(), listEnding) || strings.HasPrefix(file.Name(), ".") || file.Name() < oldest {
+				continue
+			}
+			notes, err := c.noted(file.Name())
+			if err != nil {
+				return err
+			}
+			for _, n := range notes {
+				if err := yield(n.id); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Hold implements rail.Recorder.
+func (c *Connector) Hold(reason string) { c.held.Store(&reason) }
+
+// heldFor returns why nothing is sent, or "".
+func (c *Connector) heldFor() string {
+	if reason := c.held.Load(); reason != nil {
+		return *reason
+	}
+	return ""
+}
