@@ -83,24 +83,34 @@ func TestANoticeThatCannotBeTakenKeepsNoOtherWaiting(t *testing.T) {
 	})
 }
 
-// A bank that has a payment and never says what became of it is not silent for ever.
-func TestAPayoutThatIsNotDecidedForFiveDaysNeedsAttention(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		b := openBank(t, store)
-		id := b.pay(number("9011"))[0]
-		b.turn()
-		b.clock.advance(5*24*time.Hour - time.Minute)
-		b.turn()
-		b.is(id, "processing")
-		b.clock.advance(10 * time.Minute)
-		b.turn()
-		b.is(id, "processing outcome_unknown")
-		b.clock.advance(time.Hour)
-		b.turn()
-		equal(t, "the audit log", b.told(id), []string{"sent", "needs_attention"})
-		b.hear("at last", decided(id, rail.Completed, ""))
-		b.is(id, "completed")
-	})
+// A bank that has a payment has to say in time what became of it.
+func TestAPayoutThatIsNotDecidedInTimeNeedsAttention(t *testing.T) {
+	for name, c := range map[string]struct {
+		rail string
+		time time.Duration // until it has to be decided
+	}{
+		"a rail that always sends": {"instapay", 15 * time.Minute},
+		"a rail with cycles":       {"pesonet", 6*time.Hour + 59*time.Minute}, // until 23:59; it is sent at 17:00 in Manila
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				id := b.payBy(c.rail, number("9011"))[0]
+				b.turn()
+				b.clock.advance(c.time - time.Second)
+				b.turn()
+				b.is(id, "processing")
+				b.clock.advance(time.Second)
+				b.turn()
+				b.is(id, "processing outcome_unknown")
+				b.clock.advance(time.Hour)
+				b.turn()
+				equal(t, "the audit log", b.told(id), []string{"sent", "needs_attention"})
+				b.hear("at last", decided(id, rail.Completed, ""))
+				b.is(id, "completed")
+			})
+		})
+	}
 }
 
 // All tenants of a sandbox share its bank: none of them fills it.

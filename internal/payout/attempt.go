@@ -21,14 +21,8 @@ const sending rail.State = "sending"
 // what was to be paid.
 const Contradicted = "contradicted"
 
-const (
-	// attentionAfter is how long an outcome may be unknown before somebody is told.
-	attentionAfter = 15 * 60 * 1000
-	// decidedWithin is how long a rail that has a payment may take to decide before somebody is told.
-	decidedWithin = 5 * 24 * 60 * 60 * 1000
-	// firstAsk and lastAsk bound how long it takes until a rail is asked again. Both are milliseconds.
-	firstAsk, lastAsk = 2 * 1000, 5 * 60 * 1000
-)
+// firstAsk and lastAsk bound how long it takes until a rail is asked again. Both are milliseconds.
+const firstAsk, lastAsk = 2 * 1000, 5 * 60 * 1000
 
 // attempt is one sending of a payout.
 type attempt struct {
@@ -71,8 +65,8 @@ func (a *attempt) acknowledge(submission int64) {
 // change collects what answers of rails do to attempts, payouts and the ledger. Its methods decide
 // and touch no store.
 type change struct {
-	now  int64
-	next func(p *Payout) int64 // when a payout that is ready now is sent
+	now   int64
+	rails schedule
 
 	attempts map[string]*attempt // those that are changed, by id
 	payouts  map[string]*Payout
@@ -85,8 +79,14 @@ type change struct {
 	contradicted               []*attempt
 }
 
-func newChange(now int64, next func(p *Payout) int64) *change {
-	return &change{now: now, next: next, attempts: map[string]*attempt{}, payouts: map[string]*Payout{}, was: map[string]string{}}
+// schedule is what the rails of payouts say about time.
+type schedule interface {
+	next(p *Payout) int64                 // when a payout that is ready now is sent
+	answerBy(p *Payout, sent int64) int64 // when the outcome of one that was sent at a time has to be known
+}
+
+func newChange(now int64, rails schedule) *change {
+	return &change{now: now, rails: rails, attempts: map[string]*attempt{}, payouts: map[string]*Payout{}, was: map[string]string{}}
 }
 
 // touch notes that a payout will be stored.
@@ -160,19 +160,15 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	case o.State == rail.NotReceived:
 		a.state, a.submission = rail.NotReceived, max(a.submission, about)
 		c.become(p, Pending)
-		p.SendAt = c.next(p)
+		p.SendAt = c.rails.next(p)
 		c.known(p)
 		c.tell(audit.PayoutNeverCame, p, Processing, "%s has not received attempt %d of the payout: it will be submitted again", p.Rail, a.number)
 	case o.State == rail.Accepted && about < a.submission:
 		c.undecided(a, fmt.Sprintf("%s has received submission %d of attempt %d, which was submitted again since", p.Rail, about, a.number))
 	case o.State == rail.Accepted:
 		a.state, a.askAt = rail.Accepted, c.askAgain(a)
-		if c.now-a.createdAt < decidedWithin {
+		if !c.overdue(a, "it has received the payment") {
 			c.known(p)
-		} else if p.Attention == "" {
-			c.touch(p)
-			p.Attention, p.UpdatedAt = OutcomeUnknown, c.now
-			c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has it for 5 days and has not decided", p.Rail)
 		}
 	default:
 		a.state, a.askAt = rail.Unknown, c.askAgain(a)
@@ -180,12 +176,22 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 			c.tell(audit.PayoutUnknown, p, Processing, "Nobody knows what became of attempt %d of the payout: %s is asked", a.number, p.Rail)
 			c.events[len(c.events)-1].Changes.Add("attempt", string(sending), string(rail.Unknown))
 		}
-		if c.now-a.createdAt >= attentionAfter && p.Attention == "" {
-			c.touch(p)
-			p.Attention, p.UpdatedAt = OutcomeUnknown, c.now
-			c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: nobody knows whether it was paid")
-		}
+		c.overdue(a, "it may have received the payment")
 	}
+}
+
+// overdue reports whether the rail should have decided by now. The payout needs attention then.
+func (c *change) overdue(a *attempt, what string) bool {
+	p := a.payout
+	if c.now < c.rails.answerBy(p, a.createdAt) {
+		return false
+	}
+	if p.Attention == "" {
+		c.touch(p)
+		p.Attention, p.UpdatedAt = OutcomeUnknown, c.now
+		c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has not answered in time; %s", p.Rail, what)
+	}
+	return true
 }
 
 // undecided keeps an attempt open whose answer contradicts an earlier one. A rail that repeats the answer raises attention once.
@@ -196,11 +202,14 @@ func (c *change) undecided(a *attempt, how string) {
 	}
 }
 
-// askAgain returns when a rail is asked again, each time later.
+// askAgain returns when a rail is asked again, each time later, but once when it should have decided.
 func (c *change) askAgain(a *attempt) int64 {
-	wait := int64(firstAsk) << min(a.asked, 20)
+	again := c.now + min(int64(firstAsk)<<min(a.asked, 20), lastAsk)
 	a.asked++
-	return c.now + min(wait, lastAsk)
+	if deadline := c.rails.answerBy(a.payout, a.createdAt); c.now < deadline {
+		return min(again, deadline)
+	}
+	return again
 }
 
 // completed ends an open attempt: the payee has the money.

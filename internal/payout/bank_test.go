@@ -171,11 +171,17 @@ const amount = 12_345
 // pay stores payouts that are due, one to each number, and returns their ids.
 func (b *bank) pay(numbers ...string) (ids []string) {
 	b.t.Helper()
+	return b.payBy("instapay", numbers...)
+}
+
+// payBy is pay by a rail.
+func (b *bank) payBy(rail string, numbers ...string) (ids []string) {
+	b.t.Helper()
 	if err := b.vault.Ready(context.Background(), 1); err != nil {
 		b.t.Fatal(err)
 	}
 	b.write(func(tx *db.Tx) (err error) {
-		ids, err = payout.PutPending(tx, b.vault, b.account, 1, "instapay", amount, numbers...)
+		ids, err = payout.PutPending(tx, b.vault, b.account, 1, rail, amount, numbers...)
 		return err
 	})
 	return ids

@@ -312,6 +312,15 @@ func (d *Dispatcher) next(p *Payout) int64 {
 	return now
 }
 
+// answerBy returns when the outcome of a payout that was sent at a time has to be known.
+func (d *Dispatcher) answerBy(p *Payout, sent int64) int64 {
+	r := d.railOf(p)
+	if r == nil {
+		r = &rail.Rail{} // it is not configured any more
+	}
+	return r.AnswerBy(time.UnixMilli(sent)).UnixMilli()
+}
+
 // store applies answers.
 func (d *Dispatcher) store(ctx context.Context, answers []answer) error {
 	for some := range slices.Chunk(answers, dispatchBatch) {
@@ -320,7 +329,7 @@ func (d *Dispatcher) store(ctx context.Context, answers []answer) error {
 			ids[i] = a.endToEndID
 		}
 		c, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
-			c := newChange(tx.Now(), d.next)
+			c := newChange(tx.Now(), d)
 			found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
 			if err != nil {
 				return nil, audit.Event{}, err

@@ -72,9 +72,9 @@
 //     again only if the rail has not received it.
 //   - It dies after the rail has answered: the same.
 //   - The rail does not answer in time, or with an error: unknown. The money stays reserved, and the
-//     rail is asked after 2 seconds, then 4, and so on up to 5 minutes. After 15 minutes the payout
-//     needs attention (outcome_unknown), and the rail is asked still. So does one that its rail has
-//     accepted and not decided for 5 days.
+//     rail is asked after 2 seconds, then 4, and so on up to 5 minutes. Once the rail should have answered (Rail.AnswerBy),
+//     the payout needs attention (outcome_unknown), and the rail is asked still. So does one that its rail has
+//     accepted and not decided by then.
 //   - The rail answers that it has the payment already (duplicate): it may have been paid, so it is looked up,
 //     and never submitted again.
 //   - The store does not take the answer: the attempt stays sending, and its lease ends.

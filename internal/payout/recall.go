@@ -264,7 +264,7 @@ func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered
 		if err := tx.Exec(`DELETE FROM payout_recall WHERE payout_id = $1`, p.ID); err != nil {
 			return false, none, err
 		}
-		c := newChange(tx.Now(), d.next)
+		c := newChange(tx.Now(), d)
 		if err := d.adopt(tx, c, p, found); err != nil {
 			return false, none, err
 		}

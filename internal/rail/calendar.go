@@ -100,8 +100,18 @@ func (h *Hours) Next(at time.Time) (send, arrive time.Time) {
 		for _, cycle := range h.Cycles {
 			cutOff := time.Date(year, month, day, 0, int(cycle/time.Minute), 0, 0, h.Zone)
 			if !at.After(cutOff) {
-				return cutOff, time.Date(year, month, day, 23, 59, 0, 0, h.Zone)
+				return cutOff, h.EndOfDay(cutOff)
 			}
+		}
+	}
+}
+
+// EndOfDay returns the last minute of the business day of a time, or of the next one.
+func (h *Hours) EndOfDay(at time.Time) time.Time {
+	year, month, day := at.In(h.Zone).Date()
+	for ; ; day++ {
+		if end := time.Date(year, month, day, 23, 59, 0, 0, h.Zone); h.Business(end) {
+			return end
 		}
 	}
 }

@@ -103,3 +103,33 @@ func TestAYearWithoutHolidaysIsNoticed(t *testing.T) {
 		}
 	}
 }
+
+func TestARailHasToAnswerInTime(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("Asia/Manila")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(text string) time.Time {
+		moment, err := time.ParseInLocation("2006-01-02 15:04", text, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return moment
+	}
+	cycles := &rail.Hours{Zone: zone, Cycles: []time.Duration{10 * time.Hour, 16 * time.Hour}, Holidays: rail.Holidays{"2026-11-30": "Bonifacio Day"}}
+	for name, c := range map[string]struct {
+		rail       rail.Rail
+		sent, want string
+	}{
+		"always":                        {rail.Rail{}, "2026-11-18 23:50", "2026-11-19 00:05"},
+		"as configured":                 {rail.Rail{AnswerWithin: 2 * time.Hour, Hours: cycles}, "2026-11-18 10:00", "2026-11-18 12:00"},
+		"after the first cycle":         {rail.Rail{Hours: cycles}, "2026-11-18 10:01", "2026-11-18 23:59"},
+		"after the last cycle":          {rail.Rail{Hours: cycles}, "2026-11-18 16:01", "2026-11-18 23:59"},
+		"after midnight before a pause": {rail.Rail{Hours: cycles}, "2026-11-28 00:01", "2026-12-01 23:59"}, // Saturday, and Monday is a holiday
+	} {
+		if got := c.rail.AnswerBy(at(c.sent)); !got.Equal(at(c.want)) {
+			t.Errorf("%s: sent at %s, it has to be decided by %s, want %s", name, c.sent, got, c.want)
+		}
+	}
+}

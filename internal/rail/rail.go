@@ -209,6 +209,9 @@ type Rail struct {
 	Connector Connector
 	// Hours are when it sends; nil is always.
 	Hours *Hours
+	// AnswerWithin is how long the rail may take to decide about a payment. 0: a quarter of an hour if it always sends, and
+	// until the end of the business day otherwise.
+	AnswerWithin time.Duration
 	// Members is the letter by which the table of institutions says who is on it.
 	Members string
 	// Codes are the institutions that are on it and their codes there, where a file lists them;
@@ -218,6 +221,17 @@ type Rail struct {
 
 // Sandbox says that no real money moves on the rail.
 func (r *Rail) Sandbox() bool { return r.Connector.Sandbox() }
+
+// AnswerBy returns when a payment that was sent at a time has to be decided.
+func (r *Rail) AnswerBy(sent time.Time) time.Time {
+	switch {
+	case r.AnswerWithin > 0:
+		return sent.Add(r.AnswerWithin)
+	case r.Hours != nil:
+		return r.Hours.EndOfDay(sent)
+	}
+	return sent.Add(15 * time.Minute)
+}
 
 // Next returns when a payment that is ready at a time is sent, and when it is expected to
 // arrive.

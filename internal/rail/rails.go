@@ -52,6 +52,7 @@ type (
 		Always       bool           `json:"always"`
 		Cycles       []string       `json:"cycles"`
 		TimeZone     string         `json:"time_zone"`
+		AnswerWithin string         `json:"answer_within"`
 		Members      string         `json:"members"`
 		Institutions []memberOfFile `json:"institutions"`
 	}
@@ -181,6 +182,11 @@ func (from railFile) rail(named map[string]Connector, holidays Holidays) (*Rail,
 		}
 	}
 	var err error
+	if from.AnswerWithin != "" {
+		if r.AnswerWithin, err = time.ParseDuration(from.AnswerWithin); err != nil || r.AnswerWithin < time.Second {
+			return nil, fmt.Errorf("answer_within: %q is no duration such as 15m or 24h", from.AnswerWithin)
+		}
+	}
 	if !from.Always {
 		r.Hours, err = from.hours(holidays)
 	}

@@ -199,6 +199,8 @@ func TestAWrongRailsFileIsRefusedWithItsReason(t *testing.T) {
 		{`"minimum_cents": 100, "max`, `"minimum_cents": 5000001, "max`}: "maximum_cents not below it",
 		{`"minimum_cents": 100, "max`, `"minimum_cents": 0, "max`}:       "at least 1",
 		{`"always": true`, `"always": false`}:                            "either always or cycles",
+		{`"always": true`, `"always": true, "answer_within": "soon"`}:    `"soon" is no duration such as 15m`,
+		{`"always": true`, `"always": true, "answer_within": "0s"`}:      `"0s" is no duration such as 15m`,
 		{`"members": "I"`, `"members": ""`}:                              "either members or institutions",
 		{`"16:00"`, `"4 pm"`}:                                            `"4 pm" is no time`,
 		{`"UTC"`, `"Nowhere"`}:                                           "time_zone",
