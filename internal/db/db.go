@@ -58,16 +58,17 @@ type Config struct {
 
 // DB is an open store.
 type DB struct {
-	engine  engine.Engine
-	dialect dialect
-	clock   func() time.Time
-	ids     *idSource
-	epoch   *engine.Epoch
-	answers AnswerSecrets
-	labels  labelKeys
-	writes  atomic.Uint64
-	lists   *engine.Lists // nil if there is no replica
-	claimed sync.Map      // idempotency keys of requests that run on this node
+	engine   engine.Engine
+	dialect  dialect
+	clock    func() time.Time
+	ownClock bool // it is not that of the machine
+	ids      *idSource
+	epoch    *engine.Epoch
+	answers  AnswerSecrets
+	labels   labelKeys
+	writes   atomic.Uint64
+	lists    *engine.Lists // nil if there is no replica
+	claimed  sync.Map      // idempotency keys of requests that run on this node
 
 	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
 }
@@ -95,10 +96,11 @@ func (c Config) use() engine.Use {
 }
 
 func open(ctx context.Context, c Config) (*DB, error) {
-	if c.Clock == nil {
+	ownClock := c.Clock != nil
+	if !ownClock {
 		c.Clock = time.Now
 	}
-	d := &DB{clock: c.Clock, ids: newIDSource(c.Clock), epoch: new(engine.Epoch)}
+	d := &DB{clock: c.Clock, ownClock: ownClock, ids: newIDSource(c.Clock), epoch: new(engine.Epoch)}
 	d.expiryRange.Store(rand.Uint64N(1 << 32)) // so that processes that live less than a day cover all ranges together
 	var err error
 	switch {

@@ -43,6 +43,9 @@ type dialect struct {
 	// auditRows is the end of a query that makes it read the rows of the audit log in their order.
 	auditRows string
 
+	// time is the query for the clock of the database in Unix milliseconds. SQLite has none of its own.
+	time string
+
 	// noTimeout is the statement that lets those that follow it take their time.
 	noTimeout string
 
@@ -67,6 +70,7 @@ func sqliteDialect() dialect {
 
 func postgresDialect() dialect {
 	return dialect{
+		time: `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`,
 		name: "postgres", schema: postgresSchema,
 		forShare: " FOR SHARE", forUpdate: " FOR UPDATE", skipLocked: " FOR UPDATE SKIP LOCKED", notifyAccess: postgres.NotifyAccess, awaitStandby: postgres.AwaitStandby,
 		detectReuseOnInsert: true,

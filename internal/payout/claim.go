@@ -18,7 +18,7 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 	var due bool
 	err = d.db.Read(ctx, func(q db.Q) error {
 		sql := db.NewStatement(``)
-		addDue(sql, r, d.db.Now())
+		addDue(sql, r, d.now())
 		sql.Add(` LIMIT 1`)
 		return q.EachOf(sql, func(db.Rows) error {
 			due = true
@@ -30,13 +30,14 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 	}
 	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]*attempt, audit.Event, error) {
 		none := audit.None("no payout was due")
-		list, err := claimRows(tx, r)
+		now := d.now()
+		list, err := claimRows(tx, r, now)
 		if err != nil || len(list) == 0 {
 			return nil, none, err
 		}
-		c := newChange(tx.Now(), nil)
+		c := newChange(now, nil)
 		claimed := make([]*attempt, 0, len(list))
-		lease := tx.Now() + attemptLease.Milliseconds()
+		lease := now + attemptLease.Milliseconds()
 		var rows [][]any
 		for _, p := range list {
 			a := p.next
@@ -48,17 +49,17 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 				continue
 			}
 			if a == nil {
-				a = &attempt{id: tx.NewID("att"), number: p.Attempts, endToEndID: EndToEndID(p.ID, p.Attempts), createdAt: tx.Now()}
-				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, d.node, lease, tx.Now()})
+				a = &attempt{id: tx.NewID("att"), number: p.Attempts, endToEndID: EndToEndID(p.ID, p.Attempts), createdAt: now}
+				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, d.node, lease, now})
 				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
 			} else {
 				if err := tx.Exec(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0 WHERE id = $1`,
-					a.id, tx.Now(), d.node, lease); err != nil {
+					a.id, now, d.node, lease); err != nil {
 					return nil, none, err
 				}
 				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
 			}
-			a.state, a.payout, a.submission, a.claimedAt = sending, p.Payout, a.submission+1, tx.Now()
+			a.state, a.payout, a.submission, a.claimedAt = sending, p.Payout, a.submission+1, now
 			claimed = append(claimed, a)
 		}
 		if err := tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at) VALUES `,
@@ -104,17 +105,17 @@ func addDue(sql *db.Statement, r *rail.Rail, now int64) {
 	sql.Add(` ORDER BY send_at, id`)
 }
 
-func claimRows(tx *db.Tx, r *rail.Rail) ([]claimable, error) {
+func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
 	// The rows are locked first, and are due then: without MATERIALIZED, PostgreSQL would look for
 	// them again for each row.
 	sql := db.NewStatement(`WITH due AS MATERIALIZED (`)
-	addDue(sql, r, tx.Now())
+	addDue(sql, r, now)
 	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + CASE WHEN attempts > 0 AND EXISTS (SELECT 1 FROM payout_attempt a
-		WHERE a.payout_id = payout.id AND a.number = payout.attempts AND a.state = 'not_received') THEN 0 ELSE 1 END, updated_at = `, tx.Now())
+		WHERE a.payout_id = payout.id AND a.number = payout.attempts AND a.state = 'not_received') THEN 0 ELSE 1 END, updated_at = `, now)
 	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING `+sentColumns+`, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id),
 		CASE WHEN payout.method_id IS NULL THEN 1 ELSE (SELECT count(*) FROM receiving_method m JOIN directory_entry e ON e.id = m.entry_id
 			WHERE m.id = payout.method_id AND m.status = 'active' AND e.status = 'active' AND e.deleted_at IS NULL
-			AND NOT EXISTS (SELECT 1 FROM receiving_method n WHERE n.entry_id = m.entry_id AND n.replaces = m.id AND n.status = 'active' AND n.payable_at <= `, tx.Now())
+			AND NOT EXISTS (SELECT 1 FROM receiving_method n WHERE n.entry_id = m.entry_id AND n.replaces = m.id AND n.status = 'active' AND n.payable_at <= `, now)
 	sql.Add(`)) END, (SELECT a.end_to_end_id FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)`)
 	var list []claimable
 	var again []any // end-to-end ids

@@ -44,7 +44,11 @@ type Dispatcher struct {
 	rules *Rules
 	log   *slog.Logger
 	node  string
-	wakes []chan struct{} // one for each loop of Run
+	// skew is how far the clock of this node is ahead of the database's, which was measured at skewAt by measureSkew.
+	skew        atomic.Int64
+	skewAt      int64
+	measureSkew func(ctx context.Context) (time.Duration, error)
+	wakes       []chan struct{} // one for each loop of Run
 	// records are those that connectors keep outside of the store.
 	records []*record
 	Alarms
@@ -62,7 +66,7 @@ type Alarms struct {
 
 // NewDispatcher returns the dispatcher of a node.
 func NewDispatcher(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *Rules, log *slog.Logger) *Dispatcher {
-	s := &Dispatcher{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text(), records: records(rails)}
+	s := &Dispatcher{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text(), records: records(rails), measureSkew: d.Skew}
 	for range s.steps() {
 		s.wakes = append(s.wakes, make(chan struct{}, 1))
 	}
@@ -82,7 +86,7 @@ func (d *Dispatcher) Wake() {
 // steps are what the dispatcher does, over and over. Each says whether there was anything to do. A
 // rail or connector that is slow holds up nobody but itself.
 func (d *Dispatcher) steps() []func(ctx context.Context) (bool, error) {
-	var list []func(ctx context.Context) (bool, error)
+	list := []func(ctx context.Context) (bool, error){d.compareClocks}
 	for _, r := range d.records {
 		list = append(list, func(ctx context.Context) (bool, error) {
 			d.check(ctx, r)
@@ -103,8 +107,12 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	if stopped, _, err := d.stopped(ctx); err == nil && stopped {
 		d.log.Warn("the rails are stopped, because the store was restored from an archive: payouts are looked up and none is sent, until 'bursar admin rails resume'")
 	}
+	// Before anything is sent or looked up.
+	if _, err := d.compareClocks(ctx); err != nil && ctx.Err() == nil {
+		d.log.Warn("the clock of this node was not compared with the database's", "error", err.Error())
+	}
 	for _, r := range d.records {
-		d.check(ctx, r) // before anything is sent or looked up
+		d.check(ctx, r)
 	}
 	var loops sync.WaitGroup
 	for i, step := range d.steps() {
@@ -151,7 +159,7 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	if status, _ := r.Connector.Health(ctx); status == rail.Down {
 		return false, nil
 	}
-	if stopped, _, err := d.stopped(ctx); err != nil || stopped {
+	if stopped, _, err := d.stopped(ctx); err != nil || stopped || d.rails.Held() != "" {
 		return false, err
 	}
 	claimed, err := d.claim(ctx, r)
@@ -170,9 +178,11 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 			answers = append(answers, answer{a.endToEndID, outcome})
 			continue
 		}
-		list = append(list, a.payout.payment(a, to))
+		p := a.payout.payment(a, to)
+		p.SendBefore += d.Skew().Milliseconds() // connectors compare it with the clock of the node
+		list = append(list, p)
 	}
-	if late := d.db.Now() - claimed[0].claimedAt; late > submitWithin.Milliseconds() {
+	if late := d.now() - claimed[0].claimedAt; late > submitWithin.Milliseconds() {
 		// Others may soon take it that this node sends them no more.
 		d.log.Warn("payouts are not sent, because their claim took too long, and will be claimed again", "milliseconds", late)
 		return false, nil
@@ -216,7 +226,7 @@ func (d *Dispatcher) lease(ctx context.Context, endToEndIDs []any, lasts time.Du
 		return nil
 	}
 	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
-		sql := db.NewStatement(`UPDATE payout_attempt SET ask_at = `, tx.Now()+lasts.Milliseconds())
+		sql := db.NewStatement(`UPDATE payout_attempt SET ask_at = `, d.now()+lasts.Milliseconds())
 		sql.Add(` WHERE node = `, d.node)
 		addList(sql, ` AND end_to_end_id IN (`, endToEndIDs)
 		return struct{}{}, audit.None("a lease is no change that the log tells of"), tx.ExecOf(sql)
@@ -249,7 +259,7 @@ func exchange(ctx context.Context, r *rail.Rail, list []rail.Payment, call func(
 func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 	var due bool
 	err = d.db.Read(ctx, func(q db.Q) error {
-		due, err = q.Row(`SELECT id FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown') AND ask_at <= $1 ORDER BY ask_at, id LIMIT 1`, d.db.Now()).Scan(new(string))
+		due, err = q.Row(`SELECT id FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown') AND ask_at <= $1 ORDER BY ask_at, id LIMIT 1`, d.now()).Scan(new(string))
 		return err
 	})
 	if err != nil || !due {
@@ -258,7 +268,7 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 	list, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]any, audit.Event, error) {
 		list, err := db.Collect(tx.Q, func(r db.Rows) any { return r.Text(0) }, tx.SkipLocked(
 			`WITH due AS MATERIALIZED (SELECT id FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown') AND ask_at <= $3 ORDER BY ask_at, id LIMIT 500`)+
-			`) UPDATE payout_attempt SET node = $1, ask_at = $2 WHERE id IN (SELECT id FROM due) RETURNING end_to_end_id`, d.node, tx.Now()+attemptLease.Milliseconds(), tx.Now())
+			`) UPDATE payout_attempt SET node = $1, ask_at = $2 WHERE id IN (SELECT id FROM due) RETURNING end_to_end_id`, d.node, d.now()+attemptLease.Milliseconds(), d.now())
 		return list, audit.None("a lease is no change that the log tells of"), err
 	})
 	if err != nil || len(list) == 0 {
@@ -304,7 +314,7 @@ func (d *Dispatcher) railOf(p *Payout) *rail.Rail { return d.rails.Named(p.Rail,
 
 // next returns when a payout that is ready now is sent.
 func (d *Dispatcher) next(p *Payout) int64 {
-	now := d.db.Now()
+	now := d.now()
 	if r := d.railOf(p); r != nil {
 		send, _ := r.Next(time.UnixMilli(now))
 		return send.UnixMilli()
@@ -329,7 +339,7 @@ func (d *Dispatcher) store(ctx context.Context, answers []answer) error {
 			ids[i] = a.endToEndID
 		}
 		c, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
-			c := newChange(tx.Now(), d)
+			c := newChange(d.now(), d)
 			found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
 			if err != nil {
 				return nil, audit.Event{}, err

@@ -77,6 +77,10 @@ func (s *Service) Health(ctx context.Context, by db.Caller, in HealthInput) (api
 	if err != nil || of.connector == nil {
 		return out, err
 	}
+	if reason := s.rails.Held(); reason != "" {
+		out.Status, out.Reason, out.Since = string(rail.Down), reason, 0
+		return out, nil
+	}
 	if is, reason := of.connector.Health(ctx); worse(rail.Status(out.Status), is) {
 		out.Status, out.Reason, out.Since = string(is), reason, 0
 	}

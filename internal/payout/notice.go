@@ -74,7 +74,7 @@ func (d *Dispatcher) takeSome(ctx context.Context, from rail.Connector, list []r
 // take stores notices with their effects.
 func (d *Dispatcher) take(ctx context.Context, from rail.Connector, list []rail.Notice) error {
 	t, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*taking, audit.Event, error) {
-		t := &taking{change: newChange(tx.Now(), d), tx: tx, rules: d.rules, from: from, mode: mode(from.Sandbox())}
+		t := &taking{change: newChange(d.now(), d), tx: tx, rules: d.rules, from: from, mode: mode(from.Sandbox())}
 		err := t.all(list)
 		return t, t.event(), err
 	})

@@ -264,7 +264,7 @@ func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered
 		if err := tx.Exec(`DELETE FROM payout_recall WHERE payout_id = $1`, p.ID); err != nil {
 			return false, none, err
 		}
-		c := newChange(tx.Now(), d)
+		c := newChange(d.now(), d)
 		if err := d.adopt(tx, c, p, found); err != nil {
 			return false, none, err
 		}
@@ -315,5 +315,5 @@ func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) er
 	p.Attempts = found.number
 	c.tell(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
 	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at)
-		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), d.node, tx.Now(), before)
+		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), d.node, d.now(), before)
 }

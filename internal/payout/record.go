@@ -110,7 +110,7 @@ func (d *Dispatcher) compare(ctx context.Context, r *record) (found RecordConfli
 		return before, nil // until an operator adopts it
 	case !trusted && before.Reason != "" && before.Identity == found.Identity && before.Reason == r.reason:
 		return before, nil
-	case trusted && d.db.Now() < r.readAt+recordReadEvery.Milliseconds():
+	case trusted && d.now() < r.readAt+recordReadEvery.Milliseconds():
 		return found, nil
 	case known == "":
 		if found.Unknown, err = d.unknownIn(ctx, r); err != nil {
@@ -127,7 +127,7 @@ func (d *Dispatcher) compare(ctx context.Context, r *record) (found RecordConfli
 		return found, err
 	}
 	if trusted {
-		r.readAt = d.db.Now()
+		r.readAt = d.now()
 		if len(found.Missing) == 0 {
 			return found, d.clearConflict(ctx, before)
 		}
@@ -187,7 +187,7 @@ func (d *Dispatcher) missingIn(ctx context.Context, r *record, accepted bool) ([
 			rails = append(rails, one.Name)
 		}
 	}
-	open, since := map[string]bool{}, d.db.Now()
+	open, since := map[string]bool{}, d.now()
 	err := d.db.Read(ctx, func(q db.Q) error {
 		sql := db.NewStatement(`SELECT a.end_to_end_id, payout.created_at FROM payout_attempt a JOIN payout ON payout.id = a.payout_id
 			WHERE a.state IN ('sending', 'accepted', 'unknown') AND payout.mode = `, mode(r.connector.Sandbox()))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,10 +18,11 @@ import (
 	"bursar/internal/institution"
 )
 
-// Rails are all rails that are configured. They do not change while the program runs.
+// Rails are all rails that are configured. They do not change while the program runs, but a node may hold all of them.
 type Rails struct {
 	list       []*Rail
 	connectors []Connector
+	held       atomic.Pointer[string]
 }
 
 // Config is what Load needs beside the file.
@@ -211,6 +213,17 @@ func (from railFile) hours(holidays Holidays) (*Hours, error) {
 	}
 	slices.Sort(h.Cycles)
 	return h, nil
+}
+
+// Hold stops this node from sending by any rail, for a reason, and resumes it without one.
+func (rs *Rails) Hold(reason string) { rs.held.Store(&reason) }
+
+// Held returns why this node sends nothing, or "".
+func (rs *Rails) Held() string {
+	if reason := rs.held.Load(); reason != nil {
+		return *reason
+	}
+	return ""
 }
 
 // All returns all rails: first those of the file, in its order.
