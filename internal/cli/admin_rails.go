@@ -24,7 +24,7 @@ ended, and which connectors send nothing because of their folder.`,
 			}
 			err := s.db.Read(c.Context(), func(q db.Q) (err error) {
 				if status.Stopped, err = payout.ReadStopped(q); err == nil {
-					status.Conflicts, err = payout.ReadConflicts(q)
+					status.Conflicts, err = payout.ReadConflicts(q, "")
 				}
 				return err
 			})
@@ -79,7 +79,7 @@ payouts that they have, and name all that you have compared with --checked.
 
 // describeConflict is why a connector sends nothing, with the first payments that are in question.
 func describeConflict(found payout.RecordConflict) string {
-	text := fmt.Sprintf("Folder    %s sends nothing: %s", found.Connector, found.Reason)
+	text := fmt.Sprintf("Folder    %s sends nothing: %s\n          (identity %s)", found.Connector, found.Reason, found.Identity)
 	add := func(list []string, what string) {
 		for _, id := range list[:min(len(list), maxListed)] {
 			text += fmt.Sprintf("\n  %s  %s", id, what)
@@ -97,7 +97,7 @@ func describeConflict(found payout.RecordConflict) string {
 const maxListed = 20
 
 func newRailsAdopt(t Terminal) *cobra.Command {
-	var connector string
+	var connector, identity string
 	var yes bool
 	c := adminCommand{
 		use: "adopt CONNECTOR", short: "Let a connector send with the folder that it has now",
@@ -106,27 +106,31 @@ folder of each file rail. If the folder was replaced, is not shared by all
 nodes, or has lost the notes of payments that the bank has accepted, the
 connector sends nothing: those payments would be sent again.
 
-First restore the right folder, if you can: the connector then resumes by
-itself. Otherwise compare the payments below with the bank's statements, and
-adopt the folder with --yes. Payments that it does not list may have been
-paid: they need attention (contradicted), and are never sent again.
+First restore the right folder, if you can: the connector then resumes within
+seconds. Otherwise compare the payments that adopt lists with the bank's
+statements, and adopt the folder with --yes. Payments that it does not list
+may have been paid: they need attention (contradicted), and are never sent
+again.
 
-Without --yes, adopt only shows what a running server has found.`,
+Without --yes, adopt only shows what running servers have found.`,
 		example: `  bursar admin rails adopt ourbank
   bursar admin rails adopt ourbank --yes`,
 		required: []string{"connector"}, argument: "connector",
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
-			found, err := payout.AdoptRecord(c.Context(), s.db, operator(), connector, yes)
+			found, contradicted, err := payout.AdoptRecord(c.Context(), s.db, operator(), connector, identity, yes)
 			switch {
 			case errors.Is(err, payout.ErrNoConflict):
 				return nil, "", withHint(err, "See 'bursar admin rails status'. A running server compares folders every second.")
+			case errors.Is(err, payout.ErrSeveralFolders):
+				return nil, "", withHint(err, "Let all nodes share one folder, or choose one with --identity.")
 			case err == nil && !yes:
 				return found, describeConflict(found) + "\nNothing was changed. Adopt the folder with --yes.", nil
 			}
-			return found, fmt.Sprintf("Adopted the folder of %s. Payouts that need attention now: %d.", connector, len(found.Missing)), err
+			return found, fmt.Sprintf("Adopted the folder of %s. Payouts that need attention now: %d.", connector, contradicted), err
 		},
 	}.command(t)
 	c.Flags().StringVar(&connector, "connector", "", "name of the connector in the rails file")
+	c.Flags().StringVar(&identity, "identity", "", "the folder to adopt, if servers have found several")
 	c.Flags().BoolVar(&yes, "yes", false, "adopt the folder")
 	return c
 }

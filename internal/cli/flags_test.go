@@ -188,7 +188,7 @@ var flagsOf = map[string][]string{
 	"admin ledger suspense": {"currency", "data", "database-url", "json", "vault-command", "vault-key"},
 	"admin ledger verify":   {"data", "database-url", "json", "online", "vault-command", "vault-key"},
 	"admin rails":           nil,
-	"admin rails adopt":     {"connector", "data", "database-url", "json", "vault-command", "vault-key", "yes"},
+	"admin rails adopt":     {"connector", "data", "database-url", "identity", "json", "vault-command", "vault-key", "yes"},
 	"admin rails status":    {"data", "database-url", "json", "vault-command", "vault-key"},
 	"admin rails resume":    {"checked", "data", "database-url", "force", "json", "vault-command", "vault-key"},
 	"admin vault":           nil,

@@ -129,7 +129,7 @@ func actionText(action string) string {
 	case audit.RailsResumed:
 		return "Let the rails send again"
 	case audit.RailAdopted:
-		return "Adopted the folder of a rail"
+		return "Adopted the folder of a connector"
 	case audit.ServiceDriven:
 		return "Changed a service of the sandbox"
 	case audit.MoneySuspended:

@@ -124,11 +124,14 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		return // it was known when the attempt was submitted again
 	}
 	p := a.payout
-	if a.state == rail.NotReceived && p.Status == Pending && (o.State == rail.Accepted || o.State == rail.Completed || o.State == rail.Rejected) {
+	if a.state == rail.NotReceived && p.Status == Pending && (o.State == rail.Accepted || o.State == rail.Completed || o.State == rail.Rejected || duplicate) {
 		c.become(p, Processing) // the rail has it after all, and it was not submitted again
 		a.state = rail.Unknown
 	}
 	if !a.open() {
+		if duplicate && a.state == rail.NotReceived {
+			c.contradict(a, fmt.Sprintf("%s says that it has attempt %d already, which it had not received", p.Rail, a.number))
+		}
 		c.late(a, o)
 		return
 	}
@@ -183,7 +186,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 // overdue reports whether the rail should have decided by now. The payout needs attention then.
 func (c *change) overdue(a *attempt, what string) bool {
 	p := a.payout
-	if c.now < c.rails.answerBy(p, a.createdAt) {
+	if c.now < c.rails.answerBy(p, a.claimedAt) {
 		return false
 	}
 	if p.Attention == "" {
@@ -206,7 +209,7 @@ func (c *change) undecided(a *attempt, how string) {
 func (c *change) askAgain(a *attempt) int64 {
 	again := c.now + min(int64(firstAsk)<<min(a.asked, 20), lastAsk)
 	a.asked++
-	if deadline := c.rails.answerBy(a.payout, a.createdAt); c.now < deadline {
+	if deadline := c.rails.answerBy(a.payout, a.claimedAt); c.now < deadline {
 		return min(again, deadline)
 	}
 	return again

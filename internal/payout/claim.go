@@ -3,6 +3,7 @@ package payout
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"bursar/api"
@@ -31,6 +32,9 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]*attempt, audit.Event, error) {
 		none := audit.None("no payout was due")
 		now := d.now()
+		if trusted, err := d.stillTrusted(tx, r); err != nil || !trusted {
+			return nil, none, err
+		}
 		list, err := claimRows(tx, r, now)
 		if err != nil || len(list) == 0 {
 			return nil, none, err
@@ -53,8 +57,12 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, d.node, lease, now})
 				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
 			} else {
-				if err := tx.Exec(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0 WHERE id = $1`,
-					a.id, now, d.node, lease); err != nil {
+				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0
+					WHERE id = $1 AND state = 'not_received' AND accepted = 0 RETURNING id`, a.id, now, d.node, lease).Scan(new(string))
+				if err == nil && !resumed {
+					err = fmt.Errorf("attempt %s of %s cannot be submitted again", a.id, p.ID)
+				}
+				if err != nil {
 					return nil, none, err
 				}
 				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
@@ -68,6 +76,18 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 		}
 		return claimed, audit.All(c.events...), c.store(tx, d.rules)
 	})
+}
+
+// stillTrusted reports whether the record of a rail's connector, if it keeps one, is the one that the store knows. An operator
+// who adopts another one waits for the claim, or the claim for them.
+func (d *Dispatcher) stillTrusted(tx *db.Tx, r *rail.Rail) (bool, error) {
+	of := d.recordOf(r)
+	if of == nil {
+		return true, nil
+	}
+	var known string
+	_, err := tx.Row(tx.ForShare(readSetting), recordSetting+r.Connector.Name()).Scan(&known)
+	return known != "" && known == of.identity(), err
 }
 
 // claimable is a payout that is due.

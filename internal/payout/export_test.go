@@ -17,6 +17,18 @@ func (d *Dispatcher) SetSkew(skew time.Duration) {
 	d.skewAt, d.measureSkew = 0, func(context.Context) (time.Duration, error) { return skew, nil }
 }
 
+// Claim claims what is due, and returns how much it was.
+func (d *Dispatcher) Claim(ctx context.Context) (claimed int, err error) {
+	for _, r := range d.rails.All() {
+		list, err := d.claim(ctx, r)
+		if err != nil {
+			return claimed, err
+		}
+		claimed += len(list)
+	}
+	return claimed, nil
+}
+
 // Store applies the answer of a rail.
 func (d *Dispatcher) Store(ctx context.Context, endToEndID string, o rail.Outcome) error {
 	return d.store(ctx, []answer{{endToEndID, o}})

@@ -310,10 +310,17 @@ func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) er
 		}
 		return err
 	}
-	before := p.UpdatedAt
+	before, accepted := p.UpdatedAt, int64(0)
+	submission := int64(max(1, found.outcome.Submission))
+	switch {
+	case rail.Duplicate(found.outcome.Code):
+		accepted = unidentified
+	case found.mayBePaid():
+		accepted = submission
+	}
 	c.become(p, Processing)
 	p.Attempts = found.number
 	c.tell(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
-	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at)
-		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), d.node, d.now(), before)
+	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
+		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0, $8, $9)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), d.node, d.now(), before, submission, accepted)
 }

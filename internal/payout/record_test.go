@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,25 +40,27 @@ func (l *live) at(folder string) *live {
 	l.t.Helper()
 	b := *l.bank
 	node := &live{bank: &b, folder: folder}
-	file := filepath.Join(folder, "rails.json")
-	text := `{"connectors": {"ourbank": {"kind": "iso20022", "settings": {}}},
-		"rails": [{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		l.t.Fatal(err)
-	}
-	rails, err := rail.Load(file, rail.Config{Simulator: l.sim, Make: map[string]func(name string, settings []byte) (rail.Connector, error){
+	node.rails(`[{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]`)
+	return node
+}
+
+// rails starts the node with these rails.
+func (l *live) rails(rails string) {
+	l.t.Helper()
+	file := filepath.Join(l.folder, "rails.json")
+	l.must(os.WriteFile(file, []byte(`{"connectors": {"ourbank": {"kind": "iso20022", "settings": {}}}, "rails": `+rails+`}`), 0o600))
+	loaded, err := rail.Load(file, rail.Config{Simulator: l.sim, Make: map[string]func(name string, settings []byte) (rail.Connector, error){
 		"iso20022": func(name string, _ []byte) (rail.Connector, error) {
-			c, err := iso20022.New(name, iso20022.Settings{Folder: folder, DebtorName: "Us", DebtorAccount: "001234567890", DebtorBank: "BOPIPHMMXXX", Final: "ACSC", Clock: l.clock.Now})
-			node.files = c
+			c, err := iso20022.New(name, iso20022.Settings{Folder: l.folder, DebtorName: "Us", DebtorAccount: "001234567890", DebtorBank: "BOPIPHMMXXX", Final: "ACSC", Clock: l.clock.Now})
+			l.files = c
 			return c, err
 		},
 	}})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	b.log = &strings.Builder{}
-	b.Dispatcher = payout.NewDispatcher(b.db, b.vault, rails, payout.NoRules(b.db), slog.New(slog.NewTextHandler(b.log, nil)))
-	return node
+	l.log = &strings.Builder{}
+	l.Dispatcher = payout.NewDispatcher(l.db, l.vault, loaded, payout.NoRules(l.db), slog.New(slog.NewTextHandler(l.log, nil)))
 }
 
 // hasSent checks which payouts are in the messages of the folder.
@@ -112,7 +115,7 @@ func (l *live) sends(reason string) {
 
 func (l *live) adopt(confirm bool) payout.RecordConflict {
 	l.t.Helper()
-	found, err := payout.AdoptRecord(context.Background(), l.db, db.Caller{}, "ourbank", confirm)
+	found, _, err := payout.AdoptRecord(context.Background(), l.db, db.Caller{}, "ourbank", "", confirm)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -131,7 +134,7 @@ func TestANewFolderGetsAnIdentityThatTheStoreRemembers(t *testing.T) {
 		again.turn()
 		again.sends("")
 		again.hasSent(first, second)
-		if _, err := payout.AdoptRecord(t.Context(), l.db, db.Caller{}, "ourbank", true); !errors.Is(err, payout.ErrNoConflict) {
+		if _, _, err := payout.AdoptRecord(t.Context(), l.db, db.Caller{}, "ourbank", "", true); !errors.Is(err, payout.ErrNoConflict) {
 			t.Errorf("adopted without need: %v", err)
 		}
 	})
@@ -187,7 +190,7 @@ func TestAFolderThatReturnsSendsAgainByItself(t *testing.T) {
 		back.sends("")
 		var conflicts []payout.RecordConflict
 		l.read(func(q db.Q) (err error) {
-			conflicts, err = payout.ReadConflicts(q)
+			conflicts, err = payout.ReadConflicts(q, "ourbank")
 			return err
 		})
 		if len(conflicts) != 0 {
@@ -253,15 +256,157 @@ func TestAFolderThatIsGoneStopsSending(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := l.pay(number("0001"))[0]
-		for range 3 {
-			_, _ = l.Turn(t.Context()) // look-ups fail
-		}
+		_, _ = l.Turn(t.Context()) // look-ups fail
+		l.sends("no such file")
 		l.is(id, "pending")
 		if err := os.Rename(away, l.folder); err != nil {
 			t.Fatal(err)
 		}
+		l.clock.advance(20 * time.Second)
 		l.turn()
 		l.sends("")
 		l.hasSent(id)
+	})
+}
+
+// unanswered is a payout whose file is out. The node was killed before it stored the answer.
+func (l *live) unanswered() string {
+	l.t.Helper()
+	id := l.pay(number("0002"))[0]
+	l.turn()
+	l.write(func(tx *db.Tx) error {
+		return tx.Exec(`UPDATE payout_attempt SET state = 'sending', accepted = 0 WHERE payout_id = $1`, id)
+	})
+	return id
+}
+
+func (l *live) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// A folder is restored: its identity is there before its notes are.
+func TestAFolderThatReturnsWithoutItsNotesSendsNothing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		accepted := l.pay(number("0001"))[0]
+		l.turn()
+		lost := l.unanswered()
+		l.turn()
+		sent, away := filepath.Join(l.folder, "sent"), filepath.Join(t.TempDir(), "sent")
+		l.must(os.Rename(sent, away))
+		_, _ = l.Turn(t.Context()) // look-ups fail
+		l.sends("no such file")
+		l.must(os.Mkdir(sent, 0o700))
+		text, err := os.ReadFile(filepath.Join(away, "identity"))
+		l.must(errors.Join(err, os.WriteFile(filepath.Join(sent, "identity"), text, 0o600)))
+		l.clock.advance(20 * time.Second)
+		l.turn()
+		l.sends("does not list")
+		l.hasSent(accepted, lost)
+
+		l.must(errors.Join(os.RemoveAll(sent), os.Rename(away, sent)))
+		l.settle(time.Minute)
+		l.sends("") // without an operator
+		l.is(accepted, "processing")
+		l.hasSent(accepted, lost)
+	})
+}
+
+// Another node goes on sending with the right folder, and dies, while an operator looks at what was found.
+func TestAdoptingAFolderCoversWhatWasSentMeanwhile(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		other := l.at(t.TempDir())
+		other.turn()
+		other.sends("not the one that the store knows")
+		l.clock.advance(time.Second)
+		id := l.unanswered()
+		l.hasSent(id)
+		other.adopt(true)
+		other.settle(time.Minute)
+		other.sends("")
+		other.hasSent()
+		other.is(id, "processing contradicted")
+		waiting := l.pay(number("0003"))[0] // the first node has not noticed
+		claimed, err := l.Claim(t.Context())
+		if err != nil || claimed != 0 {
+			t.Errorf("claimed %d payouts with a folder that the store does not know, %v", claimed, err)
+		}
+		l.is(waiting, "pending")
+	})
+}
+
+// The folder is replaced between two checks.
+func TestAReplacedFolderAnswersNothingBeforeItIsNoticed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		id := l.unanswered()
+		other := l.at(t.TempDir())
+		l.must(errors.Join(os.Rename(l.folder, l.folder+".away"), os.Rename(other.folder, l.folder)))
+		p := rail.Payment{EndToEndID: payout.EndToEndID(id, 1), Submission: 1, At: l.clock.Now().UnixMilli()}
+		for name, call := range map[string]func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error){"looked up": l.files.LookUp, "submitted": l.files.Submit} {
+			out, err := call(t.Context(), &rail.Rail{}, []rail.Payment{p})
+			if err != nil || out[0].State != rail.Unknown {
+				t.Errorf("%s: %+v, %v", name, out, err)
+			}
+		}
+		l.hasSent()
+	})
+}
+
+func TestAWrongFolderOfOneNodeDoesNotTrustTheDamagedOneOfAnother(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		l.pay(number("0001"))
+		l.turn()
+		l.loseNotes()
+		l.clock.advance(6 * time.Minute)
+		l.turn()
+		l.sends("does not list")
+		other := l.at(t.TempDir())
+		other.turn()
+		l.settle(time.Minute)
+		l.sends("does not list")
+		if _, _, err := payout.AdoptRecord(t.Context(), l.db, db.Caller{}, "ourbank", "", true); !errors.Is(err, payout.ErrSeveralFolders) {
+			t.Errorf("adopted one of two folders: %v", err)
+		}
+	})
+}
+
+func TestAConnectorWithoutRailsIsCompared(t *testing.T) {
+	l := openLive(t, dbtest.SQLite(t))
+	l.rails(`[]`)
+	for range 3 {
+		l.turn()
+	}
+	l.sends("")
+}
+
+// Two nodes start at the same moment with a new folder.
+func TestTwoNodesThatStartTogetherTrustTheirFolder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		nodes := []*live{l, l.at(l.folder), l.at(l.folder)}
+		var all sync.WaitGroup
+		for _, n := range nodes {
+			all.Go(func() {
+				if _, err := n.Turn(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		l.clock.advance(20 * time.Second)
+		for _, n := range nodes {
+			n.turn()
+			n.sends("")
+		}
 	})
 }

@@ -203,3 +203,54 @@ func TestAFrozenAccountDoesNotSubmitAgain(t *testing.T) {
 		b.sound()
 	})
 }
+
+func TestADuplicateOfAPaymentThatWasNotReceivedIsNotSubmittedAgain(t *testing.T) {
+	for name, cancelled := range map[string]bool{"pending": false, "cancelled": true} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				submitted := b.submissions()
+				id := b.pay(number("9013"))[0]
+				b.turn()
+				b.clock.advance(3 * time.Second)
+				if _, err := b.Turn(t.Context()); err != nil { // it asks last, so that nothing is sent in this turn
+					t.Fatal(err)
+				}
+				b.is(id, "pending")
+				want := "processing contradicted"
+				if cancelled {
+					want = "cancelled contradicted"
+					b.write(func(tx *db.Tx) error {
+						_, err := payout.CancelPending(tx, id)
+						return err
+					})
+				}
+				if err := b.Store(t.Context(), payout.EndToEndID(id, 1), rail.Outcome{State: rail.Rejected, Code: "AM05", Submission: 1}); err != nil {
+					t.Fatal(err)
+				}
+				b.settle(time.Minute)
+				b.is(id, want)
+				equal(t, "submitted", *submitted, []string{payout.EndToEndID(id, 1) + ", 1"})
+			})
+		})
+	}
+}
+
+// A rail that gets a payment again has all of its time.
+func TestAPaymentThatIsSubmittedAgainLateIsNotOverdueAtOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9011"))[0]
+		b.line.submit = func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error) { return nil, nil }
+		b.turn()
+		b.clock.advance(3 * time.Second)
+		if _, err := b.Turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.clock.advance(24 * time.Hour)
+		b.line.submit = nil
+		b.turn()
+		b.is(id, "processing")
+		equal(t, "attempts", b.attempts(id), []string{"1 accepted, submission 2"})
+	})
+}

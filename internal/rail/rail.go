@@ -184,6 +184,9 @@ type Recorder interface {
 	Identify(ctx context.Context, remember func(identity string) error) error
 	// Recorded calls yield with the end-to-end id of each payment in the record that was sent at or after a time.
 	Recorded(ctx context.Context, since int64, yield func(endToEndID string) error) error
+	// Trust names the record that belongs to the store. With another one the connector sends nothing, and does not answer
+	// NotReceived. It compares them under the lock under which it sends.
+	Trust(identity string)
 	// Hold stops sending for a reason, and resumes it without one. While it holds, the connector is down, and a look-up
 	// that does not find a payment is answered with Unknown.
 	Hold(reason string)

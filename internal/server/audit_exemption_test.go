@@ -54,7 +54,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"payout.AdoptRecord",
 		"payout.Dispatcher.ask",
 		"payout.Dispatcher.claim",
-		"payout.Dispatcher.clearConflict",
+		"payout.Dispatcher.clearConflicts",
 		"payout.Dispatcher.lease",
 		"payout.Dispatcher.recalled",
 		"payout.Dispatcher.remember",

@@ -112,7 +112,7 @@ func unsent(f fragment, engine string) bool {
 		strings.HasPrefix(f.file, "backup/") || strings.HasSuffix(f.file, "/bulk.go") || // an operator runs it
 		strings.HasPrefix(f.parts[0], "UPDATE payout_attempt SET ask_at = ") || f.file == "payout/dispatch.go" && f.parts[0] == " WHERE node = " || // when a rail is slow
 		f.parts[0] == "DELETE FROM payout WHERE id = $1" || // when two payouts compete for the last money of an account
-		strings.HasPrefix(f.parts[0], "SELECT value FROM setting WHERE name >= $1") || // an operator runs it
+		strings.HasPrefix(f.parts[0], "DELETE FROM setting WHERE name >= $1") || f.parts[0] == " AND a.claimed_at >= " || // when the folder of a bank was replaced
 		strings.HasPrefix(f.parts[0], "UPDATE outgoing_mail SET due_at") || // when a mail server is slow
 		strings.HasPrefix(f.parts[0], "UPDATE outgoing_mail SET claim = '', due_at = $3, attempts") || // when a server stops
 		strings.HasPrefix(f.parts[0], "DELETE FROM outgoing_mail") && !strings.Contains(f.parts[0], "WHERE") || // after a restore

@@ -65,6 +65,9 @@ func (c *Connector) Recorded(ctx context.Context, since int64, yield func(endToE
 	})
 }
 
+// Trust implements rail.Recorder.
+func (c *Connector) Trust(identity string) { c.trusted.Store(&identity) }
+
 // Hold implements rail.Recorder.
 func (c *Connector) Hold(reason string) { c.held.Store(&reason) }
 
@@ -74,4 +77,21 @@ func (c *Connector) heldFor() string {
 		return *reason
 	}
 	return ""
+}
+
+// distrust returns why the folder must not be relied on, or "". It is called under the lock: the folder may have been replaced since
+// the last check.
+func (c *Connector) distrust(ctx context.Context) (string, error) {
+	if reason := c.heldFor(); reason != "" {
+		return reason, nil
+	}
+	trusted := c.trusted.Load()
+	if trusted == nil {
+		return "", nil // nobody compares it
+	}
+	identity, err := c.Identity(ctx)
+	if err == nil && identity != *trusted {
+		return "the folder is not the one that the store knows", nil
+	}
+	return "", err
 }

@@ -73,6 +73,7 @@ type Connector struct {
 	last string // the file that Receive has returned last
 
 	held    atomic.Pointer[string] // why nothing is sent
+	trusted atomic.Pointer[string] // the identity that the folder must have
 	between func()                 // is called between the steps of sending; tests pause and crash there
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,10 @@ func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 	out := make([]rail.Outcome, len(list))
 	c.between()
 	err := c.locked(ctx, func() error {
+		distrust, err := c.distrust(ctx)
+		if err != nil {
+			return err
+		}
 		records, err := c.records(list)
 		if err != nil {
 			return err
@@ -35,17 +40,14 @@ func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 		seen := map[string]bool{}
 		for i, p := range list {
 			known := records[p.EndToEndID]
-			if out[i] = c.withhold(r, p, known); out[i].State == "" && known.file == "" && !seen[p.EndToEndID] {
+			if out[i] = c.withhold(r, p, known, distrust); out[i].State == "" && known.file == "" && !seen[p.EndToEndID] {
 				fresh, seen[p.EndToEndID] = append(fresh, p), true
 			}
 		}
 		if len(fresh) > 0 {
 			m, err := c.compose(r, fresh)
 			if err == nil {
-				err = ctx.Err() // the caller may have given up while this waited for the lock
-			}
-			if err == nil {
-				err = c.put(m)
+				err = c.put(ctx, m, fresh)
 			}
 			if err != nil {
 				return err
@@ -64,26 +66,27 @@ func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 	return out, err
 }
 
-// withhold returns the outcome of a payment that must not be sent, or none. Check has refused most of them before.
-func (c *Connector) withhold(r *rail.Rail, p rail.Payment, known record) rail.Outcome {
-	o := rail.Outcome{State: rail.Rejected, Submission: p.Submission}
+// withhold returns the outcome of a payment that must not be sent, or none. Check has refused most of them before. What went out
+// is never rejected, even if it could not be sent now.
+func (c *Connector) withhold(r *rail.Rail, p rail.Payment, known record, distrust string) rail.Outcome {
+	o := rail.Outcome{State: rail.Unknown, Submission: p.Submission}
 	switch {
-	case !idForm.MatchString(p.EndToEndID):
-		o.Code, o.Text = "FF01", "the end-to-end id is none"
-	case p.Amount <= 0 || p.Currency != r.Currency:
-		o.Code, o.Text = "AM12", "the amount is none of the rail"
-	case r.CodeOf(p.To.Institution) == "":
-		o.Code, o.Text = "RC01", "the institution is not on the rail"
-	case safe(p.To.AccountName, maxName) == "" || !rail.IsNumber(p.To.AccountNumber):
-		o.Code, o.Text = "AC01", "the account is none"
 	case known.file != "":
 		return rail.Outcome{}
 	case p.Submission <= known.missing:
-		o.State, o.Text = rail.Unknown, "not sent: a look-up has reported this submission as not received"
-	case c.heldFor() != "":
-		o.State, o.Text = rail.Unknown, "not sent: "+c.heldFor()
+		o.Text = "not sent: a look-up has reported this submission as not received"
+	case distrust != "":
+		o.Text = "not sent: " + distrust
 	case p.Expired(c.Clock()):
-		o.State, o.Text = rail.Unknown, "not sent: it was claimed too long ago"
+		o.Text = "not sent: it was claimed too long ago"
+	case !idForm.MatchString(p.EndToEndID):
+		o.State, o.Code, o.Text = rail.Rejected, "FF01", "the end-to-end id is none"
+	case p.Amount <= 0 || p.Currency != r.Currency:
+		o.State, o.Code, o.Text = rail.Rejected, "AM12", "the amount is none of the rail"
+	case r.CodeOf(p.To.Institution) == "":
+		o.State, o.Code, o.Text = rail.Rejected, "RC01", "the institution is not on the rail"
+	case safe(p.To.AccountName, maxName) == "" || !rail.IsNumber(p.To.AccountNumber):
+		o.State, o.Code, o.Text = rail.Rejected, "AC01", "the account is none"
 	default:
 		return rail.Outcome{}
 	}
@@ -96,12 +99,19 @@ func messageOf(name string) string {
 	return id
 }
 
-// put sends a file. The order is what the doc of the package promises.
-func (c *Connector) put(m message) error {
+// put sends a file. The order is what the doc of the package promises. The right to send is checked last before the payments are
+// listed: from then on the file goes out.
+func (c *Connector) put(ctx context.Context, m message, list []rail.Payment) error {
 	beside := c.path("out", "."+m.name+".tmp")
 	for _, step := range []func() error{
 		func() error { return writeSynced(beside, m.text) },
 		func() error { return syncFolder(c.path("out")) },
+		func() error {
+			if slices.ContainsFunc(list, func(p rail.Payment) bool { return p.Expired(c.Clock()) }) {
+				return errors.New("not sent: it took too long")
+			}
+			return ctx.Err()
+		},
 		func() error { return c.writeFile("sent", m.name+listEnding, m.list) },
 		func() error { return os.Rename(beside, c.path("out", m.name)) },
 		func() error { return syncFolder(c.path("out")) },
@@ -251,6 +261,10 @@ func (c *Connector) ofMessage(id string) ([]note, error) {
 func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	out := make([]rail.Outcome, len(list))
 	err := c.locked(ctx, func() error {
+		distrust, err := c.distrust(ctx)
+		if err != nil {
+			return err
+		}
 		records, err := c.records(list)
 		if err != nil {
 			return err
@@ -261,9 +275,9 @@ func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Paymen
 			switch {
 			case known.file != "":
 				out[i] = known.accepted()
-			case c.heldFor() != "":
-				out[i] = rail.Outcome{State: rail.Unknown, Text: c.heldFor(), Submission: p.Submission}
-			case p.At < c.since:
+			case distrust != "":
+				out[i] = rail.Outcome{State: rail.Unknown, Text: distrust, Submission: p.Submission}
+			case p.Latest() < c.since:
 				out[i] = rail.Outcome{State: rail.Unknown, Text: "the folder was made after the payment"}
 			default:
 				out[i] = rail.Outcome{State: rail.NotReceived, Submission: max(p.Submission, known.missing)}

@@ -38,6 +38,8 @@ func Run(t *testing.T, open func(t *testing.T) Bank) {
 		"a submission that was not found is not sent later":                 lateSubmit,
 		"a submission that is asked about without number can still be sent": askWithoutNumber,
 		"nothing is sent after the context has ended":                       endedContext,
+		"nothing is sent if the context ends meanwhile":                     endedWhileWaiting,
+		"a payment that was received is never refused":                      refusedNow,
 		"nothing is sent after the send window":                             endedWindow,
 		"a submission that pauses anywhere is sent once":                    pauses,
 		"a submission that crashes anywhere leaves no doubt":                crashes,
@@ -176,6 +178,29 @@ func endedContext(n *node) {
 		n.Errorf("answered %+v", out)
 	}
 	n.received("P1", 0)
+}
+
+// endedWhileWaiting ends the context after Submit has begun.
+func endedWhileWaiting(n *node) {
+	ctx, end := context.WithCancel(n.Context())
+	defer end()
+	n.bank.Between(n.Connector, end)
+	if out, err := n.Submit(ctx, n.rail, []rail.Payment{n.submission("P1", 1)}); err == nil && out[0].State != rail.Unknown {
+		n.Errorf("answered %+v", out)
+	}
+	n.received("P1", 0)
+}
+
+// refusedNow submits again what Check would refuse now.
+func refusedNow(n *node) {
+	p := n.submission("P1", 1)
+	first := n.submit(p)[0]
+	p.To = rail.Destination{}
+	p.Amount = 0
+	if again := n.submit(p)[0]; again != first {
+		n.Errorf("submitted again: %+v, want %+v", again, first)
+	}
+	n.received("P1", 1)
 }
 
 func endedWindow(n *node) {
