@@ -157,6 +157,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 	payees := make([]directory.Payee, len(list))
 	gone := make([]error, len(list))
 	var services rail.Services
+	var stopped string // why the rails are
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		for i, d := range list {
 			if d.MethodID == "" {
@@ -172,7 +173,9 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 			services = g.services
 			return err
 		}
-		return nil
+		// The simulator is part of the store, so a restored store knows all that it has.
+		_, err = q.Row(readSetting, stoppedSetting).Scan(&stopped)
+		return err
 	})
 	if err != nil {
 		return err
@@ -192,6 +195,9 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 		}
 		if err := s.route(d, services, now); err != nil {
 			return err
+		}
+		if stopped != "" {
+			d.faults = append(d.faults, fault.New(fault.RailUnavailable, "live payouts are stopped until an operator resumes them, because the store was %s", stopped))
 		}
 		if err := s.seal(&d.Payout, d.number); err != nil {
 			return err

@@ -2,6 +2,7 @@ package payout_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,29 +143,65 @@ func TestStrangersNeitherSeeNorChangeTheSandboxOfAWorkspace(t *testing.T) {
 	})
 }
 
+// startLive starts a server with a live rail that is called as one of the sandbox, and returns a live account that has money.
+func startLive(t *testing.T, store dbtest.Store) (n *servertest.Node, x *servertest.Tenant, account string) {
+	t.Helper()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "rails.json")
+	text := fmt.Sprintf(`{"connectors": {"ourbank": {"kind": "iso20022", "settings": {"folder": %q, "debtor_name": "Bursar", "debtor_account": "001234567890",
+		"debtor_bank": "BOPIPHMMXXX", "final": "ACSC"}}},
+		"rails": [{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`, folder)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n = servertest.Start(t, store, func(c *config.Serve) { c.Rails = file })
+	x = n.Tenant(t)
+	put(t, n, func(tx *db.Tx) error {
+		a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
+		if err == nil {
+			account = a.ID
+			_, _, err = ledger.Deposit(tx, a, 100_000, api.DepositFromOperator, "", true)
+		}
+		return err
+	})
+	return n, x, account
+}
+
+// A store that was restored does not know what it has paid since.
+func TestNoLivePayoutIsCreatedWhileRailsAreStopped(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n, x, live := startLive(t, store)
+		before := body{"external_id": "salary of May"}
+		id := pay(x.Owner, live, 1_000, before)
+		put(t, n, func(tx *db.Tx) error {
+			_, err := payout.StopRails(tx, "restored from an archive")
+			return err
+		})
+		if got := x.Owner.Post(payouts, request(live, 1_000)).Fails(http.StatusUnprocessableEntity, "RAIL_UNAVAILABLE"); !strings.Contains(string(got.Body), "restored from an archive") {
+			t.Errorf("the reason is missing: %s", got.Body)
+		}
+		valid(x.Owner, live, false)
+		if got := x.Owner.Post(payouts, request(live, 1_000, before)).OK().Text("id"); got != id {
+			t.Errorf("the payout that exists is %s, want %s", got, id)
+		}
+		draft := x.Owner.Post(payouts, request(live, 1_000, body{"status": "draft"})).Created().Text("id")
+		x.Owner.Post(payouts+"/"+draft+"/publish", body{}).Fails(http.StatusUnprocessableEntity, "RAIL_UNAVAILABLE")
+		pay(x.Owner, x.Account(1_000), 1_000) // the simulator is part of the store
+
+		if _, err := payout.ResumeRails(t.Context(), n.DB, db.Caller{}, nil, true); err != nil {
+			t.Fatal(err)
+		}
+		x.Owner.Post(payouts+"/"+draft+"/publish", body{}).OK()
+		pay(x.Owner, live, 1_000)
+	})
+}
+
 // A rail that has the name of one of the sandbox and carries real money is another one.
 func TestWhatIsDownInTheSandboxIsUpForLiveAccounts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		folder := t.TempDir()
-		file := filepath.Join(folder, "rails.json")
-		text := fmt.Sprintf(`{"connectors": {"ourbank": {"kind": "iso20022", "settings": {"folder": %q, "debtor_name": "Bursar", "debtor_account": "001234567890",
-			"debtor_bank": "BOPIPHMMXXX", "final": "ACSC"}}},
-			"rails": [{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`, folder)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		n := servertest.Start(t, store, func(c *config.Serve) { c.Rails = file })
-		x := n.Tenant(t)
-		var live string
-		put(t, n, func(tx *db.Tx) error {
-			a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
-			if err == nil {
-				live = a.ID
-				_, _, err = ledger.Deposit(tx, a, 100_000, api.DepositFromOperator, "", true)
-			}
-			return err
-		})
+		n, x, live := startLive(t, store)
 		for _, service := range []string{"instapay", "simulator", bpi} {
 			simulate(x, service, "down")
 		}
