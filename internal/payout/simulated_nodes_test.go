@@ -99,9 +99,10 @@ func (w *world) pause(n *simNode, where string) {
 		return
 	}
 	w.tell("%s pauses %s", n.name, where)
-	n.paused = make(chan bool)
+	woken := make(chan bool) // n.paused is the world's again from here on
+	n.paused = woken
 	n.idle <- struct{}{}
-	if <-n.paused {
+	if <-woken {
 		panic("killed")
 	}
 	w.tell("%s goes on %s", n.name, where)
