@@ -115,7 +115,7 @@ func actionText(action string) string {
 	case audit.PayoutNeverCame:
 		return "A rail has not received a payout"
 	case audit.PayoutUnknown:
-		return "Nobody knows what became of a payout"
+		return "The outcome of a payout is unknown"
 	case audit.PayoutAttention:
 		return "A payout needs attention"
 	case audit.PayoutCompleted:

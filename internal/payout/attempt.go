@@ -17,8 +17,7 @@ import (
 // those of package rail.
 const sending rail.State = "sending"
 
-// Contradicted is that what a rail or bank says about a payout does not agree: one answer with another, or what was booked with
-// what was to be paid.
+// Contradicted marks a payout whose answers from its rail conflict, or whose bank booking differs from what was to be paid.
 const Contradicted = "contradicted"
 
 // firstAsk and lastAsk bound how long it takes until a rail is asked again. Both are milliseconds.
@@ -121,7 +120,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		o.State, about = rail.Unknown, unidentified // it may have been paid
 	}
 	if about < a.submission && (o.State == rail.Unknown && !duplicate || o.State == rail.NotReceived) {
-		return // it was known when the attempt was submitted again
+		return // stale: the attempt was submitted again after that
 	}
 	p := a.payout
 	if a.state == rail.NotReceived && p.Status == Pending && (o.State == rail.Accepted || o.State == rail.Completed || o.State == rail.Rejected || duplicate) {
@@ -130,7 +129,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	}
 	if !a.open() {
 		if duplicate && a.state == rail.NotReceived {
-			c.contradict(a, fmt.Sprintf("%s says that it has attempt %d already, which it had not received", p.Rail, a.number))
+			c.contradict(a, fmt.Sprintf("%s calls attempt %d a duplicate, but had not received it before", p.Rail, a.number))
 		}
 		c.late(a, o)
 		return
@@ -147,11 +146,11 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	switch {
 	case o.State == rail.Completed:
 		if about < a.submission {
-			c.contradict(a, fmt.Sprintf("%s has paid submission %d of attempt %d, which was submitted again since", p.Rail, about, a.number))
+			c.contradict(a, fmt.Sprintf("%s has paid submission %d of attempt %d, but a later submission was sent, too", p.Rail, about, a.number))
 		}
 		c.completed(a)
 	case o.State == rail.Rejected && (about != a.submission || other):
-		c.undecided(a, fmt.Sprintf("%s has rejected submission %d of attempt %d, and may have paid another one", p.Rail, about, a.number))
+		c.undecided(a, fmt.Sprintf("%s has rejected submission %d of attempt %d, but may have paid another submission", p.Rail, about, a.number))
 	case o.State == rail.Rejected:
 		a.state = rail.Rejected
 		if o.Code == "AM04" {
@@ -159,7 +158,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		}
 		c.failed(p, string(rail.FailureCode(o.Code)), o.Code, o.Text)
 	case o.State == rail.NotReceived && a.accepted != 0:
-		c.undecided(a, fmt.Sprintf("%s had received attempt %d, and does not find it any more", p.Rail, a.number))
+		c.undecided(a, fmt.Sprintf("%s had received attempt %d, but no longer finds it", p.Rail, a.number))
 	case o.State == rail.NotReceived:
 		a.state, a.submission = rail.NotReceived, max(a.submission, about)
 		c.become(p, Pending)
@@ -167,7 +166,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		c.known(p)
 		c.tell(audit.PayoutNeverCame, p, Processing, "%s has not received attempt %d of the payout: it will be submitted again", p.Rail, a.number)
 	case o.State == rail.Accepted && about < a.submission:
-		c.undecided(a, fmt.Sprintf("%s has received submission %d of attempt %d, which was submitted again since", p.Rail, about, a.number))
+		c.undecided(a, fmt.Sprintf("%s has received submission %d of attempt %d, but a later submission was sent, too", p.Rail, about, a.number))
 	case o.State == rail.Accepted:
 		a.state, a.askAt = rail.Accepted, c.askAgain(a)
 		if !c.overdue(a, "it has received the payment") {
@@ -176,7 +175,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	default:
 		a.state, a.askAt = rail.Unknown, c.askAgain(a)
 		if first {
-			c.tell(audit.PayoutUnknown, p, Processing, "Nobody knows what became of attempt %d of the payout: %s is asked", a.number, p.Rail)
+			c.tell(audit.PayoutUnknown, p, Processing, "The outcome of attempt %d of the payout is unknown: %s is asked", a.number, p.Rail)
 			c.events[len(c.events)-1].Changes.Add("attempt", string(sending), string(rail.Unknown))
 		}
 		c.overdue(a, "it may have received the payment")

@@ -95,7 +95,7 @@ type claimable struct {
 	*Payout
 	next   *attempt // the one to submit again; nil if a new one is made
 	frozen bool     // its account is
-	gone   bool     // its receiving method, or that one's entry, cannot be paid any more
+	gone   bool     // its receiving method, or that one's entry, can no longer be paid
 }
 
 // stopped says why a payout is not sent, though it was approved. It may have waited for days since

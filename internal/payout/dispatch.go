@@ -326,7 +326,7 @@ func (d *Dispatcher) next(p *Payout) int64 {
 func (d *Dispatcher) answerBy(p *Payout, sent int64) int64 {
 	r := d.railOf(p)
 	if r == nil {
-		r = &rail.Rail{} // it is not configured any more
+		r = &rail.Rail{} // it is no longer configured
 	}
 	return r.AnswerBy(time.UnixMilli(sent)).UnixMilli()
 }

@@ -57,7 +57,7 @@
 // node submits soon after its claim (submitWithin) or not at all, and the connector sends nothing after sendWindow.
 //
 // Each answer is about one submission. An attempt that the rail has ever acknowledged, or called a duplicate, is never submitted
-// again: if a look-up does not find it any more, the payout is contradicted. A rejection decides only if it is about the
+// again: if a look-up no longer finds it, the payout is contradicted. A rejection decides only if it is about the
 // newest submission and no other one was acknowledged.
 //
 // # After a restore

@@ -182,7 +182,7 @@ func TestAFolderThatReturnsSendsAgainByItself(t *testing.T) {
 		other := l.at(t.TempDir())
 		other.turn()
 		other.sends("not the one that the store knows")
-		l.turn() // its folder is shared by nobody, and is right
+		l.turn() // the first node still has the right folder
 		l.sends("")
 
 		back := l.at(l.folder)

@@ -38,7 +38,7 @@ type world struct {
 
 	withoutTombstones bool // switches off the promise that "not received" is final
 	forgetful         bool // switches off that the store knows what the rail has acknowledged
-	quiet             bool // nothing goes wrong any more
+	quiet             bool // no further faults
 }
 
 // simNode is a node of a world. It runs as long as the world waits for it.
@@ -243,7 +243,8 @@ func (w *world) any() string {
 	return list[w.random.IntN(len(list))]
 }
 
-// lose makes the connector lose its record of a payment. If nobody has heard that the bank has it, nobody can know.
+// lose makes the connector lose its record of a payment. It keeps the record of a payment that the
+// store does not know as accepted: no one could tell that one from a payment that never left.
 func (w *world) lose(id string) {
 	if w.count(`SELECT count(*) FROM payout_attempt WHERE end_to_end_id = $1 AND accepted <> 0`, id) == 0 {
 		return
@@ -291,7 +292,7 @@ func (w *world) verdict() (wrong []string) {
 		case p.Status == payout.Completed && executed != 1, p.Status == payout.Failed && executed != 0 && p.Attention == "":
 			wrong = append(wrong, fmt.Sprintf("%s is %s and was executed %d times", id, p.Status, executed))
 		case p.Status != payout.Completed && p.Attention == "":
-			wrong = append(wrong, fmt.Sprintf("%s is still %s, and nobody is told", id, p.Status))
+			wrong = append(wrong, fmt.Sprintf("%s is still %s and needs no attention", id, p.Status))
 		}
 	}
 	for _, one := range soundness {

@@ -6,7 +6,7 @@
 //
 // # What a connector promises
 //
-// A payment is paid at most once, whoever pauses, dies or repeats a call. The caller stores an attempt with its end-to-end id
+// A payment is paid at most once, even if a node pauses, dies or repeats a call. The caller stores an attempt with its end-to-end id
 // and submission before it calls Submit. If the outcome is unknown, it calls LookUp, and submits the same attempt again, with
 // the next submission number, only if the answer is NotReceived. Every connector therefore keeps these promises, which
 // internal/rail/railtest checks:
@@ -15,8 +15,8 @@
 //   - NotReceived is final for that submission and all earlier ones: a Submit that arrives later, from a node that was paused
 //     for example, sends nothing and answers Unknown. Submit and LookUp therefore exclude each other: either Submit comes
 //     first and LookUp finds the payment, or LookUp comes first and leaves a tombstone that Submit finds.
-//   - Submit sends nothing once its context has ended, nor after Payment.SendBefore. Both are checked where nothing can wait
-//     any more before the payment leaves.
+//   - Submit sends nothing once its context has ended, nor after Payment.SendBefore. Both are checked last, after
+//     any wait, before the payment leaves.
 //   - An error, a time-out or a crash leaves no doubt for the next call: the payment is found, or it never leaves.
 //   - A duplicate that the rail refuses may have been paid: it is Unknown, or Rejected with a code that Duplicate knows.
 package rail
@@ -65,7 +65,7 @@ func (p Payment) From() int64 {
 // Latest is the time of this submission. It is never earlier than From, even if the clocks of two nodes differ.
 func (p Payment) Latest() int64 { return max(p.At, p.ClaimedAt) }
 
-// Expired reports whether the payment must not be sent any more.
+// Expired reports whether the right to send the payment has ended.
 func (p Payment) Expired(now time.Time) bool {
 	return p.SendBefore != 0 && now.UnixMilli() >= p.SendBefore
 }

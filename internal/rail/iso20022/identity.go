@@ -87,7 +87,7 @@ func (c *Connector) distrust(ctx context.Context) (string, error) {
 	}
 	trusted := c.trusted.Load()
 	if trusted == nil {
-		return "", nil // nobody compares it
+		return "", nil // no caller compares it
 	}
 	identity, err := c.Identity(ctx)
 	if err == nil && identity != *trusted {

@@ -13,7 +13,7 @@
 // Nothing is sent twice, whenever the program dies. A file is first written as out/.NAME.tmp and synced. Then its payments are
 // listed in sent/NAME.list, and synced. Then the file is renamed to out/NAME. So a payment that no list has never went out; one
 // that is listed went out, unless the file is still called .NAME.tmp: then the next Submit or LookUp renames it. A look-up that does
-// not find a payment writes a tombstone, sent/NAME.missing, and Submit does not send that submission any more. All of
+// not find a payment writes a tombstone, sent/NAME.missing, and Submit no longer sends that submission. All of
 // this happens under a lock of the folder, which several nodes can share.
 package iso20022
 

@@ -5,7 +5,7 @@
 // docs/rails.md lists, and from what a test drives: Settle, Reject, Return. The table
 // simulated_payment is the bank's own record: what it has once taken it does not take again, and
 // what it has taken survives a restart. A row with the state not_received is a tombstone: that submission and earlier ones are
-// not taken any more. Time is that of the store.
+// no longer taken. Time is that of the store.
 package simulator
 
 import (
