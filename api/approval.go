@@ -157,3 +157,8 @@ const (
 	MethodRetired  = "retired"  // its successor is paid
 	MethodRejected = "rejected" // it was never approved
 )
+
+// SecondPersonDetails are the details of SECOND_PERSON_REQUIRED.
+type SecondPersonDetails struct {
+	ApprovalID string `json:"approval_id"`
+}

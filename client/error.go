@@ -21,6 +21,7 @@ const (
 	CodeInvalidCredentials   = "INVALID_CREDENTIALS"    // the client id or secret is wrong
 	CodeForbidden            = "FORBIDDEN"              // see Error.Permission
 	CodeRecentLoginRequired  = "RECENT_LOGIN_REQUIRED"  // log in again, then repeat the request
+	CodeSecondPersonRequired = "SECOND_PERSON_REQUIRED" // another person has to approve it; the details have the approval's id
 	CodeSecondFactorRequired = "SECOND_FACTOR_REQUIRED" // log in with a second factor, then repeat the request
 	CodeEntryNotFound        = "NOT_FOUND"              // there is no such directory entry
 	CodeNotFound             = "RESOURCE_NOT_FOUND"     // there is no such resource of another kind

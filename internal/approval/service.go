@@ -227,3 +227,19 @@ func (s *Service) AskToLoosen(tx *db.Tx, by db.Caller, people access.SecondPerso
 	}
 	return s.Make(tx, by, r)
 }
+
+// Outcome is the answer of a write that either makes a change or stores a request for its approval.
+type Outcome[T any] struct {
+	Answer     T      `json:"answer"`
+	ApprovalID string `json:"approval_id,omitzero"`
+}
+
+// Result returns the answer, or SECOND_PERSON_REQUIRED if the change waits for an approval. The request is stored by then, so
+// a retry with the same idempotency key names the same approval.
+func (o Outcome[T]) Result() (T, error) {
+	if o.ApprovalID == "" {
+		return o.Answer, nil
+	}
+	return o.Answer, &fault.Fault{Code: fault.SecondPersonRequired, Message: "another person has to approve this: your request is stored and waits for them",
+		Details: api.SecondPersonDetails{ApprovalID: o.ApprovalID}}
+}

@@ -74,6 +74,8 @@ func nextStep(e *client.Error) string {
 		return "Run 'bursar login', then try again."
 	case e.Code == client.CodeSecondFactorRequired:
 		return "Sign in at the console with a passkey, with a code or with single sign-on, run 'bursar login', then try again."
+	case e.Code == client.CodeSecondPersonRequired:
+		return "It waits for an approver: 'bursar approvals list' shows it."
 	case e.Permission() != "":
 		return "You need the permission " + e.Permission() + ": ask an admin of the workspace for a role that includes it."
 	case e.Status == http.StatusTooManyRequests:

@@ -28,6 +28,8 @@ const (
 	RecentLoginRequired Code = "RECENT_LOGIN_REQUIRED"
 	// SecondFactorRequired is for a person whose organization demands one.
 	SecondFactorRequired Code = "SECOND_FACTOR_REQUIRED"
+	// SecondPersonRequired is for a change that now waits for the approval of another person.
+	SecondPersonRequired Code = "SECOND_PERSON_REQUIRED"
 
 	LastAdmin      Code = "LAST_ADMIN"
 	LastOwner      Code = "LAST_OWNER"
@@ -92,7 +94,7 @@ func (c Code) Status() int {
 		return http.StatusBadRequest
 	case Unauthorized, InvalidCredentials:
 		return http.StatusUnauthorized
-	case Forbidden, RecentLoginRequired, SecondFactorRequired:
+	case Forbidden, RecentLoginRequired, SecondFactorRequired, SecondPersonRequired:
 		return http.StatusForbidden
 	case NotFound, ResourceNotFound:
 		return http.StatusNotFound
