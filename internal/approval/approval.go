@@ -305,6 +305,30 @@ func Holds(tx *db.Tx, pair access.Pair, id string, needed int, role string, keys
 	return len(a.standing(people)) >= needed, err
 }
 
+// Grant is what an approval allows, for whoever checks that it still does.
+type Grant struct {
+	WorkspaceID, Kind, SubjectID, State string
+	Votes                               int64
+}
+
+// Grants reads approvals by their ids, of which there may be none.
+func Grants(q db.Q, ids []any) (map[string]Grant, error) {
+	found := map[string]Grant{}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	list := db.NewStatement(`SELECT a.id, a.workspace_id, a.kind, a.subject_id, a.state, (SELECT count(*) FROM approval_vote v WHERE v.approval_id = a.id) FROM approval a WHERE a.id`)
+	list.AddList(` IN (`, ids)
+	err := q.EachOf(list, func(r db.Rows) error {
+		found[r.Text(0)] = Grant{r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Int(5)}
+		return nil
+	})
+	return found, err
+}
+
+// Needed returns how many people have to approve.
+func (a Approval) Needed() int64 { return a.needed }
+
 // Pending returns the pending approvals about something, by subject.
 func Pending(q db.Q, aboutID string) (map[string]string, error) {
 	found := map[string]string{}

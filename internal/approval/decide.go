@@ -128,7 +128,7 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 			return audit.Event{}, err
 		}
 		var first bool
-		votes, first, err = vote(tx, a, d, who.ID)
+		votes, first, err = vote(tx, a, d, who.Actor)
 		switch {
 		case err != nil:
 			return audit.Event{}, err

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"bursar/api"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/vault"
 )
@@ -113,14 +114,14 @@ func newest(q db.Q, workspaceID string, kinds []any, state *string, below string
 
 // vote stores the vote of somebody for a pending approval that is still what was shown, which
 // locks the approval. It returns how many have ever voted then, or 0 if it was not that.
-func vote(tx *db.Tx, a Approval, d decision, by string) (votes int64, first bool, err error) {
+func vote(tx *db.Tx, a Approval, d decision, by audit.Actor) (votes int64, first bool, err error) {
 	_, err = tx.Row(`UPDATE approval SET votes = votes + 1 WHERE id = $1 AND digest = $2 AND state = 'pending' AND expires_at > $3 RETURNING votes`,
 		a.ID, d.digest, tx.Now()).Scan(&votes)
 	if err != nil || votes == 0 {
 		return 0, false, err
 	}
-	first, err = tx.Row(`INSERT INTO approval_vote (approval_id, account_id, at, verification) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (approval_id, account_id) DO NOTHING RETURNING account_id`, a.ID, by, tx.Now(), d.verification).Scan(new(string))
+	first, err = tx.Row(`INSERT INTO approval_vote (approval_id, account_id, at, verification, session_id, key_id) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (approval_id, account_id) DO NOTHING RETURNING account_id`, a.ID, by.ID, tx.Now(), d.verification, by.SessionID, by.KeyID).Scan(new(string))
 	return votes, first, err
 }
 

@@ -126,6 +126,7 @@ const (
 	PayoutCompleted Action = "payout.request.completed"
 	PayoutFailed    Action = "payout.request.failed"
 	PayoutReversed  Action = "payout.request.reversed"
+	PayoutSettled   Action = "payout.request.settled" // the bank's statement shows it
 	PayoutDriven    Action = "payout.request.driven"
 	ServiceDriven   Action = "rail.service.driven"
 	RailsResumed    Action = "rail.service.resumed" // all of them, after a restore
@@ -146,6 +147,7 @@ const (
 	VaultKeyReplaced  Action = "auth.vault_key.replaced"
 	VaultKeyRotated   Action = "auth.vault_key.rotated"
 	VaultResealed     Action = "auth.vault_key.resealed"
+	IntegrityKeyMade  Action = "auth.integrity_key.created"
 	LoginFailed       Action = "auth.login.failed"
 
 	LinkCreated       Action = "auth.link.created"
@@ -186,10 +188,10 @@ func Actions() []Action {
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
 		PayoutLimitWithdrawn, PayoutLimitExpired,
-		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutDriven, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
+		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutSettled, PayoutDriven, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
 		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
-		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, LoginFailed, LinkCreated, AccountRecovered,
+		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, IntegrityKeyMade, LoginFailed, LinkCreated, AccountRecovered,
 		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
 		RecoveryCodeUsed, AuditExported, AuditRestarted, AuditErased, StoreArchived, StoreRestored,
 	}
@@ -309,7 +311,7 @@ func (a Action) Resource() ResourceType {
 		return ClientAccount
 	case "auth.signing_key":
 		return SigningKey
-	case "auth.vault_key":
+	case "auth.vault_key", "auth.integrity_key":
 		return VaultKey
 	case "auth.passkey":
 		return Passkey

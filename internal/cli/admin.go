@@ -32,7 +32,7 @@ the operating system who ran the command.`,
 		adminGroup("client", "Manage the machine clients of workspaces", newClientCreate(t), newClientRevoke(t)),
 		adminGroup("keys", "Manage the keys that sign session tokens", newKeysRotate(t)),
 		adminGroup("vault", "Manage the keys that seal account numbers", newVaultStatus(t), newVaultInit(t), newVaultRotate(t), newVaultReseal(t)),
-		adminGroup("ledger", "Put money into accounts, and check the books", newLedgerVerify(t), newLedgerDeposit(t), newLedgerSuspense(t)),
+		adminGroup("ledger", "Put money into accounts, and check the books", newLedgerVerify(t), newLedgerReauthenticate(t), newLedgerDeposit(t), newLedgerSuspense(t)),
 		adminGroup("rails", "Let rails send again after a restore or a change of folder", newRailsStatus(t), newRailsResume(t), newRailsAdopt(t)),
 		newAdminAudit(t),
 	)

@@ -13,6 +13,7 @@ import (
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout"
 )
 
 func newLedgerDeposit(t Terminal) *cobra.Command {
@@ -31,6 +32,9 @@ the audit log show it.`,
 				return term.Usagef("--note must have at most 140 characters")
 			}
 			return withAdminStore(c, t, &store, []string{"note"}, func(s openedStore) error {
+				if err := payout.LoadIntegrity(c.Context(), s.db, s.vault, false); err != nil {
+					return err
+				}
 				var to ledger.Account
 				d, err := db.Write(c.Context(), s.db, operator(), func(tx *db.Tx) (api.Deposit, audit.Event, error) {
 					var err error
@@ -108,6 +112,40 @@ operator says where each movement came from (money.suspense.added).`,
 
 var errLedger = errors.New("the ledger does not verify")
 
+func newLedgerReauthenticate(t Terminal) *cobra.Command {
+	var yes bool
+	c := adminCommand{
+		use: "reauthenticate", short: "Accept the ledger as it is, after its integrity key was lost",
+		long: `Accept the ledger as it is and make a new integrity key. The vault keeps this
+key, and every ledger transaction and every payout that waits to be sent has an
+authentication code of it. A server does not start on a store whose key is
+gone, because someone may have deleted it to hide a change.
+
+Run 'bursar admin ledger verify' and compare with a backup first. The audit log
+records the new key.`,
+		example: `  bursar admin ledger reauthenticate --yes`,
+		run: func(c *cobra.Command, s openedStore) (any, string, error) {
+			if !yes {
+				return nil, "", term.Usage(errors.New("this accepts every transaction and payout as it is: pass --yes"))
+			}
+			found, err := payout.FindIntegrity(c.Context(), s.db, s.vault)
+			if err == nil && found {
+				err = errors.New("the integrity key is not lost: the store has it")
+			}
+			if err == nil {
+				err = payout.LoadIntegrity(c.Context(), s.db, s.vault, true)
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			n := s.db.Integrity().Count
+			return map[string]int64{"transactions": n}, fmt.Sprintf("Transactions  %d accepted as they are", n), nil
+		},
+	}.command(t)
+	c.Flags().BoolVar(&yes, "yes", false, "accept the ledger as it is")
+	return c
+}
+
 func newLedgerVerify(t Terminal) *cobra.Command {
 	var store config.Store
 	var online, asJSON bool
@@ -117,7 +155,9 @@ func newLedgerVerify(t Terminal) *cobra.Command {
 running balance follows from the one before, that postings are numbered
 without gaps, that balances are those of the postings, that nothing is below
 zero, that no payout took more than was reserved for it, and that the books
-have of each payout what its state says. A mismatch names the transaction, the
+have of each payout what its state says. With the vault key it also checks the
+authentication code of every transaction, and that deposits, transfers and
+payouts are those of the audit log. A mismatch names the transaction, the
 account, and the posting or the payout, and the command exits with 1.
 
 All of it is read in one snapshot. With --online it is read in many small
@@ -127,6 +167,9 @@ work while servers run.`,
   bursar admin ledger verify --online --database-url postgres://db.internal/bursar`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withAdminStore(c, t, &store, nil, func(s openedStore) error {
+				if _, err := payout.FindIntegrity(c.Context(), s.db, s.vault); err != nil {
+					fmt.Fprintf(t.Err, "Authentication codes are not checked: %v\n", err)
+				}
 				var bar *term.Progress
 				report, err := ledger.Verify(c.Context(), s.db, online, func(done, total int64) {
 					if bar == nil {
@@ -143,11 +186,12 @@ work while servers run.`,
 				if asJSON {
 					err = printJSON(t.Out, report)
 				} else {
+					codes := map[bool]string{true: "authenticated", false: "authentication codes not checked"}
 					for _, m := range report.Mismatches {
 						fmt.Fprintln(t.Out, "Mismatch      "+m.String())
 					}
-					_, err = fmt.Fprintf(t.Out, "Accounts      %d\nPostings      %d\nTransactions  %d\nPayouts       %d\nMismatches    %d\n",
-						report.Accounts, report.Postings, report.Transactions, report.Payouts, len(report.Mismatches))
+					_, err = fmt.Fprintf(t.Out, "Accounts      %d\nPostings      %d\nTransactions  %d, %s\nPayouts       %d\nMismatches    %d\n",
+						report.Accounts, report.Postings, report.Transactions, codes[report.Authenticated], report.Payouts, len(report.Mismatches))
 				}
 				if err == nil && len(report.Mismatches) > 0 {
 					err = errLedger

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/internal/cli/term"
+	"bursar/internal/payout"
 	"bursar/internal/vault"
 )
 
@@ -82,7 +83,9 @@ tags, roles, API keys, passwords, passkeys and the audit log.`,
 			case lost && !yes:
 				return nil, "", term.Usage(errors.New("--lost gives up what the old key sealed: pass --yes, too"))
 			case lost:
-				name, err = s.vault.Replace(c.Context(), operator())
+				if name, err = s.vault.Replace(c.Context(), operator()); err == nil {
+					err = payout.LoadIntegrity(c.Context(), s.db, s.vault, true)
+				}
 			default:
 				name, err = s.vault.Init(c.Context())
 			}

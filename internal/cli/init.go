@@ -9,6 +9,7 @@ import (
 	"bursar/internal/cli/term"
 	"bursar/internal/config"
 	"bursar/internal/identity"
+	"bursar/internal/payout"
 	"bursar/internal/setup"
 )
 
@@ -41,6 +42,9 @@ already initialised.`,
 			first.PublicURL = address
 			return withStore(c.Context(), t, store, func(s openedStore) error {
 				if _, err := identity.Prepare(c.Context(), s.db, s.vault); err != nil {
+					return err
+				}
+				if err := payout.LoadIntegrity(c.Context(), s.db, s.vault, false); err != nil {
 					return err
 				}
 				made, err := setup.Run(c.Context(), s.db, operator(), first)

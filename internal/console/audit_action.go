@@ -124,6 +124,8 @@ func actionText(action string) string {
 		return "A payout failed"
 	case audit.PayoutReversed:
 		return "A payout came back"
+	case audit.PayoutSettled:
+		return "The bank's statement shows a payout"
 	case audit.PayoutDriven:
 		return "Drove a payout in the sandbox"
 	case audit.RailsResumed:

@@ -58,17 +58,18 @@ type Config struct {
 
 // DB is an open store.
 type DB struct {
-	engine   engine.Engine
-	dialect  dialect
-	clock    func() time.Time
-	ownClock bool // it is not that of the machine
-	ids      *idSource
-	epoch    *engine.Epoch
-	answers  AnswerSecrets
-	labels   labelKeys
-	writes   atomic.Uint64
-	lists    *engine.Lists // nil if there is no replica
-	claimed  sync.Map      // idempotency keys of requests that run on this node
+	engine    engine.Engine
+	dialect   dialect
+	clock     func() time.Time
+	ownClock  bool // it is not that of the machine
+	ids       *idSource
+	epoch     *engine.Epoch
+	answers   AnswerSecrets
+	integrity atomic.Pointer[Integrity]
+	labels    labelKeys
+	writes    atomic.Uint64
+	lists     *engine.Lists // nil if there is no replica
+	claimed   sync.Map      // idempotency keys of requests that run on this node
 
 	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
 }

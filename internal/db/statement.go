@@ -1,6 +1,9 @@
 package db
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Statement builds SQL whose text depends on the request, such as on the filters
 // of a list. Only constants become part of the text; values become parameters.
@@ -50,3 +53,18 @@ func (q Q) EachOf(s *Statement, fn func(r Rows) error) error {
 
 // ExecOf runs a statement without a result. See Exec.
 func (tx *Tx) ExecOf(s *Statement) error { return tx.Exec(string(s.text), s.args...) }
+
+// AddList adds a list of values, of which there is at least one, and the parenthesis that ends it. It repeats the last value,
+// because each number of values is another statement to prepare.
+func (s *Statement) AddList(begin string, values []any) {
+	size := 8
+	for size < len(values) {
+		size *= 8
+	}
+	padded := slices.Grow(slices.Clone(values), size-len(values))
+	for len(padded) < size {
+		padded = append(padded, values[len(values)-1])
+	}
+	s.Add(begin, padded...)
+	s.Add(`)`)
+}

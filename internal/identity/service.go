@@ -89,26 +89,18 @@ func Prepare(ctx context.Context, d *db.DB, v *vault.Vault) (cursorKey []byte, e
 	if err := v.Start(ctx); err != nil {
 		return nil, err
 	}
-	var sealed []byte
-	load := func(q db.Q) (err error) {
-		_, err = q.Row(`SELECT sealed FROM vault_secret WHERE name = $1`, cursorKeyName).Scan(&sealed)
-		return err
-	}
-	if err := d.Read(ctx, load); err != nil {
+	text, err := v.StoredSecret(ctx, cursorKeyName)
+	if err != nil {
 		return nil, err
 	}
-	if sealed == nil {
+	if text == nil {
 		by := db.Caller{Actor: audit.SystemActor("bursar")}
 		if _, err := db.Write(ctx, d, by, func(tx *db.Tx) (struct{}, audit.Event, error) { return makeSecrets(tx, v) }); err != nil {
 			return nil, fmt.Errorf("make the secrets of a new store: %w", err)
 		}
-		if err := d.Read(ctx, load); err != nil {
+		if text, err = v.StoredSecret(ctx, cursorKeyName); err != nil {
 			return nil, err
 		}
-	}
-	text, err := v.Open(0, vault.StoreSecret(cursorKeyName), sealed)
-	if err != nil {
-		return nil, fmt.Errorf("the cursor key: %w", err)
 	}
 	key, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil || len(key) < 32 {
@@ -121,12 +113,7 @@ func makeSecrets(tx *db.Tx, v *vault.Vault) (struct{}, audit.Event, error) {
 	exempt := audit.None("nobody asked for the secrets of a new store")
 	key := make([]byte, 32)
 	rand.Read(key)
-	sealed, err := v.Seal(0, vault.StoreSecret(cursorKeyName), []byte(base64.StdEncoding.EncodeToString(key)))
-	if err != nil {
-		return struct{}{}, exempt, err
-	}
-	won, err := tx.Row(`INSERT INTO vault_secret (name, sealed, sealed_by) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING RETURNING name`,
-		cursorKeyName, sealed, vault.KeyOf(sealed)).Scan(new(string))
+	won, err := v.InsertSecret(tx, cursorKeyName, []byte(base64.StdEncoding.EncodeToString(key)))
 	if err != nil || !won {
 		return struct{}{}, exempt, err
 	}

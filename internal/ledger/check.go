@@ -96,7 +96,7 @@ func (c *Check) Turn(ctx context.Context, log *slog.Logger) (more bool, err erro
 	var found []Mismatch
 	err = c.db.Read(ctx, func(q db.Q) (err error) {
 		if err = q.Snapshot(); err == nil {
-			found, err = state.step(q)
+			found, err = state.step(q, c.db.Integrity())
 		}
 		return err
 	})
@@ -117,17 +117,17 @@ func (c *Check) Turn(ctx context.Context, log *slog.Logger) (more bool, err erro
 }
 
 // step looks at some postings, some transactions or some payouts.
-func (s *checkState) step(q db.Q) (found []Mismatch, err error) {
+func (s *checkState) step(q db.Q, i *db.Integrity) (found []Mismatch, err error) {
 	var read int
 	switch {
 	case s.Transactions:
-		s.Payout, read, found, err = checkPayouts(q, s.Payout)
+		s.Payout, read, found, err = checkPayouts(q, i, s.Payout)
 		s.Ended = read < verifyChunk
 		return found, err
 	case s.Accounts:
-		s.Transaction, read, _, found, err = checkTransactions(q, s.Transaction)
-		s.Transactions = read < verifyChunk
-		return found, err
+		some, err := checkTransactions(q, i, s.Transaction)
+		s.Transaction, s.Transactions = some.last, some.read < verifyChunk
+		return some.found, err
 	}
 	if s.Walker.Account == "" {
 		more, err := s.Walker.begin(q)

@@ -10,17 +10,19 @@ import (
 // booked is a payout with its transactions in the ledger.
 type booked struct {
 	id, status, account string
+	workspaceID         string
 	amount              int64
 	last                string // transaction
 	counts              map[Kind]int
+	authenticated       map[Kind]int // those that have a code of the key
 }
 
 // checkPayouts compares the next payouts with their transactions in the ledger, and returns the id of the
 // last one. A payout and the ledger change in one transaction of the store, so the caller must have a snapshot.
-func checkPayouts(q db.Q, after string) (last string, read int, found []Mismatch, err error) {
+func checkPayouts(q db.Q, i *db.Integrity, after string) (last string, read int, found []Mismatch, err error) {
 	list, err := db.Collect(q, func(r db.Rows) *booked {
-		return &booked{id: r.Text(0), status: r.Text(1), amount: r.Int(2), account: r.Text(3), counts: map[Kind]int{}}
-	}, `SELECT id, status, amount, account_id FROM payout WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
+		return &booked{id: r.Text(0), status: r.Text(1), amount: r.Int(2), account: r.Text(3), workspaceID: r.Text(4), counts: map[Kind]int{}, authenticated: map[Kind]int{}}
+	}, `SELECT id, status, amount, account_id, workspace_id FROM payout WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
 	if err != nil || len(list) == 0 {
 		return after, 0, nil, err
 	}
@@ -38,6 +40,9 @@ func checkPayouts(q db.Q, after string) (last string, read int, found []Mismatch
 		}
 		p.last = r.Text(1)
 		p.counts[kind]++
+		if i.Names(r.Raw(5)) {
+			p.authenticated[kind]++
+		}
 		if amount := r.Int(4); amount != p.amount {
 			found = append(found, p.mismatch("the payout is for %d, but this %s moves %d", p.amount, kind, amount))
 		}
@@ -46,12 +51,25 @@ func checkPayouts(q db.Q, after string) (last string, read int, found []Mismatch
 		}
 		return nil
 	}, `SELECT t.reference, t.id, t.kind, (SELECT p.account_id FROM ledger_posting p WHERE p.transaction_id = t.id AND p.amount > 0 LIMIT 1),
-			(SELECT p.amount FROM ledger_posting p WHERE p.transaction_id = t.id AND p.amount > 0 LIMIT 1)
+			(SELECT p.amount FROM ledger_posting p WHERE p.transaction_id = t.id AND p.amount > 0 LIMIT 1), t.mac
 		FROM ledger_transaction t WHERE t.reference >= $1 AND t.reference <= $2 ORDER BY t.reference, t.id`, list[0].id, last)
 	if err != nil {
 		return after, 0, nil, err
 	}
+	var subjects []subject
 	for _, p := range list {
+		subjects = append(subjects, subject{p.workspaceID, p.id})
+	}
+	var rows map[string][]api.AuditEntry
+	if i != nil {
+		if rows, err = loggedRows(q, subjects); err != nil {
+			return after, 0, nil, err
+		}
+	}
+	for _, p := range list {
+		if i != nil {
+			found = append(found, p.checkLogged(rows[p.id])...)
+		}
 		if !p.fits() {
 			found = append(found, p.mismatch("the payout is %s, but its transactions are %d × reserve, %d × release, %d × complete, %d × settle and %d × return",
 				p.status, p.counts[KindReserve], p.counts[KindRelease], p.counts[KindComplete], p.counts[KindSettle], p.counts[KindReturn]))

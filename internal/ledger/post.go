@@ -122,8 +122,8 @@ func post(tx *db.Tx, spender string, list []Transaction) (ids []string, refused 
 			return nil, "", fmt.Errorf("a %s of %s moves nothing", t.Kind, t.Reference)
 		}
 		ids[i] = tx.NewID("txn")
-		transactions = append(transactions, []any{ids[i], db.NullText(t.WorkspaceID), string(t.Kind), t.Reference, t.Description, now})
 		var sum int64
+		covered := make([]posting, 0, len(t.Moves))
 		first := accounts[t.Moves[0].AccountID]
 		for _, m := range t.Moves {
 			a := accounts[m.AccountID]
@@ -138,12 +138,15 @@ func post(tx *db.Tx, spender string, list []Transaction) (ids []string, refused 
 			}
 			a.number++
 			postings = append(postings, []any{m.AccountID, a.number, ids[i], string(m.Bucket), m.Amount, *balance, a.UpdatedAt})
+			covered = append(covered, posting{m.AccountID, a.number, m.Bucket, m.Amount, *balance})
 		}
+		code := transactionMAC(tx.Integrity(), ids[i], t.WorkspaceID, string(t.Kind), t.Reference, covered)
+		transactions = append(transactions, []any{ids[i], db.NullText(t.WorkspaceID), string(t.Kind), t.Reference, t.Description, now, code})
 		if sum != 0 {
 			return nil, "", fmt.Errorf("a %s of %s sums to %d", t.Kind, t.Reference, sum)
 		}
 	}
-	if err := tx.InsertRows(`INSERT INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at) VALUES `, `($1, $2, $3, $4, $5, $6)`, transactions); err != nil {
+	if err := tx.InsertRows(`INSERT INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at, mac) VALUES `, `($1, $2, $3, $4, $5, $6, $7)`, transactions); err != nil {
 		return nil, "", err
 	}
 	return ids, "", tx.InsertRows(`INSERT INTO ledger_posting (account_id, number, transaction_id, bucket, amount, balance, created_at) VALUES `, `($1, $2, $3, $4, $5, $6, $7)`, postings)

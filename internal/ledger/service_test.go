@@ -60,15 +60,9 @@ func TestAnAccountIsOpenedRenamedFrozenAndClosed(t *testing.T) {
 		c.Patch(path, body{"status": "active"}).OK()
 
 		transfer(c, id, other, 101).Created()
-		inLedger(t, n, func(tx *db.Tx) error {
-			_, _, err := ledger.Deposit(tx, account(t, n, id), 5, api.DepositFromBank, "ref", false)
-			return err
-		})
+		book(t, n, id, 5, "ref", false)
 		c.Patch(path, body{"status": "closed"}).Fails(422, "ACCOUNT_NOT_EMPTY") // something is pending
-		inLedger(t, n, func(tx *db.Tx) error {
-			_, _, err := ledger.Deposit(tx, account(t, n, id), 5, api.DepositFromBank, "ref", true)
-			return err
-		})
+		book(t, n, id, 5, "ref", true)
 		transfer(c, id, other, 5).Created()
 		c.Patch(path, body{"status": "closed", "name": "Former"}).OK()
 		c.Patch(path, body{"status": "closed"}).OK() // nothing changes
@@ -372,10 +366,7 @@ func TestDepositsAreListed(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		one, other := x.Account(5), x.Account(6)
-		inLedger(t, n, func(tx *db.Tx) error {
-			_, _, err := ledger.Deposit(tx, account(t, n, one), 9, api.DepositFromBank, "REF-1", false)
-			return err
-		})
+		book(t, n, one, 9, "REF-1", false)
 		read := func(query string) (list []api.Deposit) {
 			x.Owner.Get("/v2/deposits?workspace_id=" + x.WorkspaceID + query).OK().Data(&list)
 			return list
@@ -390,10 +381,7 @@ func TestDepositsAreListed(t *testing.T) {
 			t.Errorf("the balances are %v", got)
 		}
 		for range 2 { // of which the second is another one of the same reference
-			inLedger(t, n, func(tx *db.Tx) error {
-				_, _, err := ledger.Deposit(tx, account(t, n, one), 9, api.DepositFromBank, "REF-1", true)
-				return err
-			})
+			book(t, n, one, 9, "REF-1", true)
 		}
 		if got := x.Owner.Balances(one); got != [3]int64{23, 0, 0} {
 			t.Errorf("the balances are %v", got)
@@ -425,4 +413,16 @@ func TestAWorkspaceHasABoundedNumberOfAccounts(t *testing.T) {
 		}
 		create(other).Created()
 	})
+}
+
+// book announces or books a deposit of the bank, as a statement does.
+func book(t *testing.T, n *servertest.Node, accountID string, amount int64, reference string, booked bool) {
+	t.Helper()
+	to := account(t, n, accountID)
+	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (api.Deposit, audit.Event, error) {
+		return ledger.Deposit(tx, to, amount, api.DepositFromBank, reference, booked)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"crypto/hmac"
 	"fmt"
+	"slices"
 
 	"bursar/internal/db"
 )
@@ -31,11 +33,13 @@ func (m Mismatch) String() string {
 
 // Report is what a verification has found. It stops after maxMismatches.
 type Report struct {
-	Accounts     int64      `json:"accounts"`
-	Postings     int64      `json:"postings"`
-	Transactions int64      `json:"transactions"`
-	Payouts      int64      `json:"payouts"`
-	Mismatches   []Mismatch `json:"mismatches"`
+	Accounts     int64 `json:"accounts"`
+	Postings     int64 `json:"postings"`
+	Transactions int64 `json:"transactions"`
+	Payouts      int64 `json:"payouts"`
+	// Authenticated says that the codes of transactions were checked, for which the key is needed.
+	Authenticated bool       `json:"authenticated"`
+	Mismatches    []Mismatch `json:"mismatches"`
 }
 
 const (
@@ -150,22 +154,36 @@ func (v *verification) accounts() error {
 }
 
 func (v *verification) transactions() error {
+	var before earlier
+	i := v.db.Integrity()
+	v.report.Authenticated = i != nil
 	for after := ""; ; {
-		var read, postings int
-		var some []Mismatch
+		var c checked
 		err := v.read(func(q db.Q) (err error) {
-			after, read, postings, some, err = checkTransactions(q, after)
+			c, err = checkTransactions(q, i, after)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		v.report.Transactions += int64(read)
-		v.add(some)
-		if err := v.told(postings); err != nil || read < verifyChunk {
+		after = c.last
+		v.report.Transactions += int64(c.read)
+		for _, code := range c.earlier {
+			before.add(i, code)
+		}
+		v.add(c.found)
+		if err := v.told(c.postings); err != nil {
 			return err
 		}
+		if c.read < verifyChunk {
+			break
+		}
 	}
+	if i != nil && (before.count != i.Count || !hmac.Equal(before.digest, i.Digest)) {
+		v.add([]Mismatch{{Problem: fmt.Sprintf("%d transactions have no authentication code of this store, and %d were there when its key was made: some were added, changed or deleted in the store",
+			before.count, i.Count)}})
+	}
+	return nil
 }
 
 func (v *verification) payouts() error {
@@ -173,7 +191,7 @@ func (v *verification) payouts() error {
 		var read int
 		var some []Mismatch
 		err := v.read(func(q db.Q) (err error) {
-			after, read, some, err = checkPayouts(q, after)
+			after, read, some, err = checkPayouts(q, v.db.Integrity(), after)
 			return err
 		})
 		if err != nil {
@@ -296,56 +314,82 @@ func (w *walker) compare(a Account) (found []Mismatch) {
 	return found
 }
 
-// checkTransactions looks at the next transactions, and returns the id of the last one.
-func checkTransactions(q db.Q, after string) (last string, read, postings int, found []Mismatch, err error) {
-	ids, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT id FROM ledger_transaction WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
-	if err != nil || len(ids) == 0 {
-		return after, 0, 0, nil, err
+// checked is what checkTransactions has found.
+type checked struct {
+	last           string // transaction
+	read, postings int
+	found          []Mismatch
+	earlier        [][]byte // codes that the key gives to transactions which it has not authenticated
+}
+
+// transaction is a row of ledger_transaction.
+type transaction struct {
+	id, workspaceID, kind, reference string
+	mac                              []byte
+}
+
+// checkTransactions looks at the next transactions. Without a key their codes are not checked, nor are they compared with the
+// audit log, which did not have a row of everything before there was a key.
+func checkTransactions(q db.Q, i *db.Integrity, after string) (c checked, err error) {
+	c.last = after
+	list, err := db.Collect(q, func(r db.Rows) transaction {
+		return transaction{r.Text(0), r.Text(1), r.Text(2), r.Text(3), slices.Clone(r.Raw(4))}
+	}, `SELECT id, workspace_id, kind, reference, mac FROM ledger_transaction WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
+	if err != nil || len(list) == 0 {
+		return c, err
 	}
-	last = ids[len(ids)-1]
-	type part struct {
-		account        string
-		number, amount int64
-	}
-	parts := make(map[string][]part, len(ids))
+	last := list[len(list)-1].id
+	parts := make(map[string][]posting, len(list))
 	err = q.Each(func(r db.Rows) error {
-		parts[r.Text(0)] = append(parts[r.Text(0)], part{r.Text(1), r.Int(2), r.Int(3)})
-		postings++
+		parts[r.Text(0)] = append(parts[r.Text(0)], posting{r.Text(1), r.Int(2), Bucket(r.Text(3)), r.Int(4), r.Int(5)})
+		c.postings++
 		return nil
-	}, `SELECT transaction_id, account_id, number, amount FROM ledger_posting WHERE transaction_id > $1 AND transaction_id <= $2 ORDER BY transaction_id, account_id, number`,
-		after, last)
+	}, `SELECT transaction_id, account_id, number, bucket, amount, balance FROM ledger_posting WHERE transaction_id > $1 AND transaction_id <= $2
+		ORDER BY transaction_id, account_id, number`, after, last)
 	if err != nil {
-		return after, 0, 0, nil, err
+		return c, err
 	}
 	accounts := map[string]Account{}
-	for _, id := range ids {
+	var authenticated []transaction
+	for _, t := range list {
 		var sum int64
 		var first Account
-		for i, p := range parts[id] {
+		for n, p := range parts[t.id] {
 			a, known := accounts[p.account]
 			if !known {
 				if a, err = FindAccount(q, p.account); err != nil {
-					return after, 0, 0, nil, err
+					return c, err
 				}
 				accounts[p.account] = a
 			}
-			if i == 0 {
+			if n == 0 {
 				first = a
 			}
 			sum += p.amount
 			switch {
 			case a.ID == "":
-				found = append(found, Mismatch{id, p.account, p.number, "the account does not exist"})
+				c.found = append(c.found, Mismatch{t.id, p.account, p.number, "the account does not exist"})
 			case a.Currency != first.Currency || a.Mode != first.Mode:
-				found = append(found, Mismatch{id, p.account, p.number, "it moves money between currencies or modes"})
+				c.found = append(c.found, Mismatch{t.id, p.account, p.number, "it moves money between currencies or modes"})
 			}
 		}
-		if n := len(parts[id]); n < 2 {
-			found = append(found, Mismatch{TransactionID: id, Problem: fmt.Sprintf("it has %d postings", n)})
+		if n := len(parts[t.id]); n < 2 {
+			c.found = append(c.found, Mismatch{TransactionID: t.id, Problem: fmt.Sprintf("it has %d postings", n)})
 		} else if sum != 0 {
-			found = append(found, Mismatch{TransactionID: id, Problem: fmt.Sprintf("its postings sum to %d", sum)})
+			c.found = append(c.found, Mismatch{TransactionID: t.id, Problem: fmt.Sprintf("its postings sum to %d", sum)})
+		}
+		code := transactionMAC(i, t.id, t.workspaceID, t.kind, t.reference, parts[t.id])
+		switch {
+		case i == nil:
+		case !i.Names(t.mac):
+			c.earlier = append(c.earlier, code)
+		case !hmac.Equal(code, t.mac):
+			c.found = append(c.found, Mismatch{TransactionID: t.id, Problem: "its authentication code is wrong: it was changed in the store"})
+		default:
+			authenticated = append(authenticated, t)
 		}
 	}
-	return last, len(ids), postings, found, nil
+	logged, err := checkLogged(q, authenticated, parts)
+	c.found, c.last, c.read = append(c.found, logged...), last, len(list)
+	return c, err
 }

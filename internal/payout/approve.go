@@ -100,6 +100,8 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, 
 		if err := s.stillPayable(tx, d); err != nil {
 			return nil, "", named(a, d, err)
 		}
+		d.ApprovalsNeeded = a.Needed()
+		d.pend(tx)
 		list, total = append(list, d), total+d.Amount
 	}
 	if len(list) == 0 {
@@ -113,8 +115,9 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, 
 		if err != nil {
 			return nil, "", named(a, list[i], ofAll(err, source, total))
 		}
-		if err := tx.Exec(`UPDATE payout SET status = 'pending', reserved_at = $2, send_at = $3, expected_at = $4, updated_at = $2 WHERE id = $1`,
-			list[i].ID, list[i].ReservedAt, list[i].SendAt, list[i].ExpectedAt); err != nil {
+		if err := tx.Exec(`UPDATE payout SET status = 'pending', reserved_at = $2, send_at = $3, expected_at = $4, updated_at = $2,
+				terms_mac = $5, approvals_needed = $6 WHERE id = $1`,
+			list[i].ID, list[i].ReservedAt, list[i].SendAt, list[i].ExpectedAt, list[i].termsMAC, list[i].ApprovalsNeeded); err != nil {
 			return nil, "", err
 		}
 	}

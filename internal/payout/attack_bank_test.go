@@ -44,7 +44,7 @@ func TestWhatABankOnlyAnnouncesMovesNoMoney(t *testing.T) {
 		pending(0)
 		announce("notification 3", deposit)
 		pending(0)
-		if n := b.count(`SELECT count(*) FROM ledger_deposit`); n != 1 {
+		if n := b.count(`SELECT count(*) FROM ledger_deposit WHERE source = 'bank'`); n != 1 {
 			t.Errorf("there are %d deposits", n)
 		}
 		if n := b.count(`SELECT count(*) FROM ledger_transaction WHERE kind IN ('suspend', 'settle', 'return')`); n != 0 {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/payout"
@@ -112,7 +113,8 @@ func TestAPayoutThatIsContradictedWhileItWaitsIsNotSent(t *testing.T) {
 		b.turn()
 		b.write(func(tx *db.Tx) error { return rail.SetSimulated(tx, "ws_1", "instapay", rail.Down, "so that it waits") })
 		b.write(func(tx *db.Tx) error {
-			_, err := payout.RetryFailed(tx, id)
+			b.logs(audit.PayoutRetried, id)
+			_, err := payout.RetryFailed(tx, b.vault, id)
 			return err
 		})
 		b.hear("late", decided(id, rail.Completed, ""))

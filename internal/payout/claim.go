@@ -49,6 +49,15 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 				if a == nil {
 					p.Attempts-- // there is none
 				}
+				held, err := p.held(tx)
+				if err != nil {
+					return nil, none, err
+				}
+				if held != p.reserved() {
+					c.become(p.Payout, Pending)
+					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, "the ledger does not hold its money")
+					continue
+				}
 				c.failed(p.Payout, string(code), "", why)
 				continue
 			}
@@ -156,19 +165,4 @@ func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
 	// The first to be due is the first to be sent.
 	slices.SortFunc(list, func(a, b claimable) int { return cmp.Or(cmp.Compare(a.SendAt, b.SendAt), cmp.Compare(a.ID, b.ID)) })
 	return list, err
-}
-
-// addList adds a list of values and the parenthesis that ends it. It repeats the last one, because
-// each number of values is another statement to prepare.
-func addList(sql *db.Statement, begin string, values []any) {
-	size := 8
-	for size < len(values) {
-		size *= 8
-	}
-	padded := slices.Grow(slices.Clone(values), size-len(values))
-	for len(padded) < size {
-		padded = append(padded, values[len(values)-1])
-	}
-	sql.Add(begin, padded...)
-	sql.Add(`)`)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/payout"
@@ -293,6 +294,7 @@ func TestAPayoutThatWasNotReceivedCanBeCancelled(t *testing.T) {
 		}
 		b.is(id, "pending")
 		b.write(func(tx *db.Tx) error {
+			b.logs(audit.PayoutCancelled, id)
 			_, err := payout.CancelPending(tx, id)
 			return err
 		})

@@ -166,21 +166,9 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	if err != nil || len(claimed) == 0 {
 		return false, err
 	}
-	var answers []answer
-	var list []rail.Payment
-	for _, a := range claimed {
-		to, err := number(d.vault, *a.payout)
-		outcome := rail.Outcome{State: rail.Unknown, Text: "the account number cannot be read now", Submission: int(a.submission)} // a look-up will not find it
-		if to == audit.LostNumber {
-			outcome.State, outcome.Text = rail.Rejected, "the account number cannot be read: its vault key is lost"
-		}
-		if err != nil || to == audit.LostNumber {
-			answers = append(answers, answer{a.endToEndID, outcome})
-			continue
-		}
-		p := a.payout.payment(a, to)
-		p.SendBefore += d.Skew().Milliseconds() // connectors compare it with the clock of the node
-		list = append(list, p)
+	list, answers, err := d.payments(ctx, claimed)
+	if err != nil {
+		return false, err // a look-up will not find them
 	}
 	if late := d.now() - claimed[0].claimedAt; late > submitWithin.Milliseconds() {
 		// Others may soon take it that this node sends them no more.
@@ -203,6 +191,45 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	}
 	d.Wake() // the rail may have more to tell
 	return true, nil
+}
+
+// payments returns claimed payouts as the rail gets them, without those whose account number cannot be read, which are answered
+// for, and those that the store contradicts, which are withheld.
+func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt) (list []rail.Payment, answers []answer, err error) {
+	var readable []*attempt
+	var suspects []suspect
+	numbers := map[string]string{} // by payout
+	for _, a := range claimed {
+		to, err := number(d.vault, *a.payout)
+		outcome := rail.Outcome{State: rail.Unknown, Text: "the account number cannot be read now", Submission: int(a.submission)} // a look-up will not find it
+		if to == audit.LostNumber {
+			outcome.State, outcome.Text = rail.Rejected, "the account number cannot be read: its vault key is lost"
+		}
+		switch {
+		case errors.Is(err, vault.ErrDamaged):
+			suspects = append(suspects, suspect{a.endToEndID, "its account number is damaged, or that of another row"})
+		case err != nil || to == audit.LostNumber:
+			answers = append(answers, answer{a.endToEndID, outcome})
+		default:
+			readable, numbers[a.payout.ID] = append(readable, a), to
+		}
+	}
+	more, err := d.examine(ctx, readable, numbers)
+	if suspects = append(suspects, more...); err == nil && len(suspects) > 0 {
+		err = d.withhold(ctx, suspects)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, a := range readable {
+		if slices.ContainsFunc(more, func(s suspect) bool { return s.endToEndID == a.endToEndID }) {
+			continue
+		}
+		p := a.payout.payment(a, numbers[a.payout.ID])
+		p.SendBefore += d.Skew().Milliseconds() // connectors compare it with the clock of the node
+		list = append(list, p)
+	}
+	return list, answers, nil
 }
 
 // answer is what a rail says about a payment.
@@ -228,7 +255,7 @@ func (d *Dispatcher) lease(ctx context.Context, endToEndIDs []any, lasts time.Du
 	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		sql := db.NewStatement(`UPDATE payout_attempt SET ask_at = `, d.now()+lasts.Milliseconds())
 		sql.Add(` WHERE node = `, d.node)
-		addList(sql, ` AND end_to_end_id IN (`, endToEndIDs)
+		sql.AddList(` AND end_to_end_id IN (`, endToEndIDs)
 		return struct{}{}, audit.None("a lease is no change that the log tells of"), tx.ExecOf(sql)
 	})
 	return err

@@ -16,7 +16,7 @@ func TestEveryNumberOfTheSandboxDoesWhatItSays(t *testing.T) {
 			attempts  []string
 			told      []string
 		}{
-			{"0001", "completed", []string{"1 completed"}, []string{"sent", "completed"}},
+			{"0001", "completed", []string{"1 completed"}, []string{"sent", "completed", "settled"}},
 			{"9001", "failed INVALID_ACCOUNT AC01", []string{"1 rejected"}, []string{"sent", "failed"}},
 			{"9002", "failed ACCOUNT_CLOSED AC04", []string{"1 rejected"}, []string{"sent", "failed"}},
 			{"9003", "failed PROCESSING_FAILED AC06", []string{"1 rejected"}, []string{"sent", "failed"}},
@@ -24,9 +24,9 @@ func TestEveryNumberOfTheSandboxDoesWhatItSays(t *testing.T) {
 			{"9005", "failed RAIL_UNAVAILABLE AB01", []string{"1 rejected"}, []string{"sent", "failed"}},
 			{"9006", "failed PROCESSING_FAILED AM04", []string{"1 rejected"}, []string{"sent", "failed"}},
 			{"9011", "processing", []string{"1 accepted"}, []string{"sent"}},
-			{"9012", "completed", []string{"1 completed"}, []string{"sent", "outcome_unknown", "completed"}},
-			{"9013", "completed", []string{"1 completed, submission 2"}, []string{"sent", "outcome_unknown", "never_came", "sent", "completed"}},
-			{"9014", "reversed PROCESSING_FAILED MS03", []string{"1 completed"}, []string{"sent", "completed", "reversed"}},
+			{"9012", "completed", []string{"1 completed"}, []string{"sent", "outcome_unknown", "completed", "settled"}},
+			{"9013", "completed", []string{"1 completed, submission 2"}, []string{"sent", "outcome_unknown", "never_came", "sent", "completed", "settled"}},
+			{"9014", "reversed PROCESSING_FAILED MS03", []string{"1 completed"}, []string{"sent", "completed", "settled", "reversed"}},
 		} {
 			t.Run(c.end, func(t *testing.T) {
 				b.t = t

@@ -46,8 +46,9 @@ func PutPending(tx *db.Tx, v *vault.Vault, a ledger.Account, workspace int64, ra
 	for _, number := range numbers {
 		p := Payout{
 			ID: tx.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: amount, Currency: a.Currency, Mode: a.Mode, Rail: rail,
-			Institution: "BOPIPHMMXXX", AccountName: "Ada Lovelace", Status: Pending, MakerID: "usr_1", SendAt: tx.Now(), workspace: workspace,
+			Institution: "BOPIPHMMXXX", AccountName: "Ada Lovelace", Status: Pending, MakerID: "usr_1", SendAt: tx.Now(), ReservedAt: tx.Now(), workspace: workspace,
 		}
+		p.termsMAC = p.termsCode(tx.Integrity(), number)
 		if err := s.insert(tx, &p, number); err != nil {
 			return nil, err
 		}
@@ -76,7 +77,7 @@ func CancelPending(tx *db.Tx, id string) (bool, error) {
 }
 
 // RetryFailed makes a failed payout pending again as the service does, and says whether it could.
-func RetryFailed(tx *db.Tx, id string) (bool, error) {
+func RetryFailed(tx *db.Tx, v *vault.Vault, id string) (bool, error) {
 	p, err := find(tx.Q, id)
 	if err != nil || p.Status != Failed || p.Attention == Contradicted {
 		return false, err
@@ -89,7 +90,12 @@ func RetryFailed(tx *db.Tx, id string) (bool, error) {
 	if err != nil || refused[0] != nil {
 		return false, err
 	}
-	return true, tx.Exec(`UPDATE payout SET status = 'pending', failure_code = '', failure_reason = '', failure_text = '', send_at = $2, ended_at = 0 WHERE id = $1`, id, tx.Now())
+	number, err := number(v, p)
+	if err != nil {
+		return false, err
+	}
+	p.ReservedAt = tx.Now()
+	return true, tx.Exec(`UPDATE payout SET status = 'pending', reserved_at = $2, terms_mac = $3, failure_code = '', failure_reason = '', failure_text = '', send_at = $2, ended_at = 0 WHERE id = $1`, id, p.ReservedAt, p.termsCode(tx.Integrity(), number))
 }
 
 // Find reads a payout.

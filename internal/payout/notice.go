@@ -139,7 +139,7 @@ func (t *taking) taken(list []rail.Notice) (map[noticeKey]bool, error) {
 	for message, some := range entries {
 		sql := db.NewStatement(`SELECT entry_id FROM rail_notice WHERE connector = `, t.from.Name())
 		sql.Add(` AND message_id = `, message)
-		addList(sql, ` AND entry_id IN (`, some)
+		sql.AddList(` AND entry_id IN (`, some)
 		err := t.tx.EachOf(sql, func(r db.Rows) error {
 			taken[noticeKey{message, r.Text(0)}] = true
 			return nil

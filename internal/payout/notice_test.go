@@ -390,7 +390,7 @@ func TestMovementsWithoutAReferenceCountEachInTheirStatement(t *testing.T) {
 				t.Errorf("the bank's reference of a payment is %q", got)
 			}
 		}
-		if n := b.count(`SELECT count(*) FROM ledger_deposit`); n != 2 {
+		if n := b.count(`SELECT count(*) FROM ledger_deposit WHERE source = 'bank'`); n != 2 {
 			t.Errorf("there are %d deposits, want 2", n)
 		}
 	})

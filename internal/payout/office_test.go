@@ -163,7 +163,8 @@ func (o *office) announce(account int, cents int64) (reference string) {
 func (o *office) deposit(account int, cents int64, reference string, booked bool) {
 	o.t.Helper()
 	o.write(func(tx *db.Tx) error {
-		_, _, err := ledger.Deposit(tx, o.accounts[account], cents, api.DepositFromBank, reference, booked)
+		_, event, err := ledger.Deposit(tx, o.accounts[account], cents, api.DepositFromBank, reference, booked)
+		o.events = append(o.events, event)
 		return err
 	})
 }

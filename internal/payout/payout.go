@@ -65,14 +65,17 @@ type Payout struct {
 	ApprovalWhy   string // who has to approve it, or why nobody has to
 	Attempts      int64
 	ReservedAt    int64 // when its money was reserved last
-	SendAt        int64
-	ExpectedAt    int64
-	Version       int64
-	CreatedAt     int64
-	UpdatedAt     int64
-	EndedAt       int64
+	// ApprovalsNeeded is how many approvals were needed then.
+	ApprovalsNeeded int64
+	SendAt          int64
+	ExpectedAt      int64
+	Version         int64
+	CreatedAt       int64
+	UpdatedAt       int64
+	EndedAt         int64
 
-	workspace int64 // the number of the workspace, for the vault
+	workspace int64  // the number of the workspace, for the vault
+	termsMAC  []byte // see termsCode; only read to send it
 }
 
 // columns are those of readRow. What was cancelled before the batch that it is part of was rejected is

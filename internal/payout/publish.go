@@ -31,7 +31,7 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 	for i, d := range list {
 		d.ApprovalWhy, isNew[i] = d.need.Why, d.CreatedAt == 0
 		if d.need.Approvals == 0 {
-			d.pend(tx.Now())
+			d.pend(tx)
 			ready, at = append(ready, d), append(at, i)
 			continue
 		}
@@ -57,20 +57,21 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 	return refused, nil
 }
 
-// pend makes a payout one that is sent at the next window of its rail.
-func (d *draft) pend(now int64) {
+// pend makes a payout one that is sent at the next window of its rail. Its money is reserved in the same transaction.
+func (d *draft) pend(tx *db.Tx) {
+	now := tx.Now()
 	send, arrive := d.on.Next(time.UnixMilli(now))
 	d.Status, d.SendAt, d.ExpectedAt, d.ReservedAt = Pending, send.UnixMilli(), arrive.UnixMilli(), now
+	d.termsMAC = d.termsCode(tx.Integrity(), d.number)
 }
 
-// take reserves the money of payouts of one account, and makes them pending. It counts them for the
+// take reserves the money of payouts of one account, which are pending. It counts them for the
 // limits of the workspace. A fault refuses one of them.
 func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []error, err error) {
 	refused = make([]error, len(list))
 	var wants []ledger.Want
 	var at []int
 	for i, d := range list {
-		d.ReservedAt = tx.Now()
 		var f *fault.Fault
 		if refused[i] = s.rules.TakeLimits(tx, d.spending()); refused[i] != nil {
 			if !errors.As(refused[i], &f) {
@@ -93,9 +94,7 @@ func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []er
 			if err := s.rules.GiveBack(tx, d.spending()); err != nil {
 				return nil, err
 			}
-			continue
 		}
-		d.pend(tx.Now())
 	}
 	return refused, nil
 }

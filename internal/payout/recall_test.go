@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/payout"
@@ -208,7 +209,8 @@ func TestAFailedPayoutThatWasRetriedAfterTheArchiveIsNotRetriedAgain(t *testing.
 			t.Fatal(err)
 		}
 		b.write(func(tx *db.Tx) error {
-			_, _ = payout.RetryFailed(tx, id) // whether it is refused now or not sent later
+			b.logs(audit.PayoutRetried, id)
+			_, _ = payout.RetryFailed(tx, b.vault, id) // whether it is refused now or not sent later
 			return nil
 		})
 		b.turn()

@@ -263,7 +263,7 @@ func (d *Dispatcher) missingIn(ctx context.Context, r *record, found, before Rec
 func openAttempts(mode string, rails []string) *db.Statement {
 	sql := db.NewStatement(`SELECT a.end_to_end_id, payout.created_at FROM payout_attempt a JOIN payout ON payout.id = a.payout_id
 		WHERE a.state IN ('sending', 'accepted', 'unknown') AND payout.mode = `, mode)
-	addList(sql, ` AND payout.rail IN (`, texts(rails))
+	sql.AddList(` AND payout.rail IN (`, texts(rails))
 	return sql
 }
 

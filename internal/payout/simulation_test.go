@@ -240,7 +240,8 @@ func TestPayoutsThatWaitInAWorkspaceHoldUpNoOther(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if _, _, err = ledger.Deposit(tx, a, amount, api.DepositFromSimulation, "", true); err != nil {
+			_, event, err := ledger.Deposit(tx, a, amount, api.DepositFromSimulation, "", true)
+			if b.events = append(b.events, event); err != nil {
 				return err
 			}
 			ids, err := payout.PutPending(tx, b.vault, a, 2, "instapay", amount, number("0001"))

@@ -142,6 +142,7 @@ func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout
 	return s.goOn(ctx, by, in.ID, step{name: "retried: only one that failed can", from: Failed, action: audit.PayoutRetried, text: "Asked to pay once more",
 		before: func(tx *db.Tx, d *draft) error {
 			holds, err := approval.Holds(tx, access.Payouts, d.ApprovalID, d.need.Approvals, d.need.Role, d.need.KeysMay)
+			d.ApprovalsNeeded = int64(d.need.Approvals)
 			if holds {
 				d.need = Need{Why: "it was approved before"}
 			}
@@ -222,7 +223,11 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 			if err := s.rules.GiveBack(tx, d.spending()); err != nil {
 				return e, err
 			}
-			if err := ledger.Release(tx, []ledger.Reserved{d.reserved()}); err != nil {
+			held, err := d.held(tx)
+			if err == nil && held.Amount > 0 {
+				err = ledger.Release(tx, []ledger.Reserved{held})
+			}
+			if err != nil {
 				return e, err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/payout"
@@ -221,6 +222,7 @@ func TestADuplicateOfAPaymentThatWasNotReceivedIsNotSubmittedAgain(t *testing.T)
 				if cancelled {
 					want = "cancelled contradicted"
 					b.write(func(tx *db.Tx) error {
+						b.logs(audit.PayoutCancelled, id)
 						_, err := payout.CancelPending(tx, id)
 						return err
 					})

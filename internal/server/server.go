@@ -80,6 +80,9 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	if err != nil {
 		return nil, fmt.Errorf("prepare the store: %w", err)
 	}
+	if err := payout.LoadIntegrity(ctx, d, v, false); err != nil {
+		return nil, err
+	}
 	rate, err := c.Rate()
 	if err != nil {
 		return nil, err

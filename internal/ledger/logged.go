@@ -1,0 +1,156 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// subject is something that the audit log has rows about.
+type subject struct{ workspaceID, id string }
+
+// loggedRows returns what the audit log says about subjects, oldest first, by their ids. Refused requests are left out.
+func loggedRows(q db.Q, subjects []subject) (map[string][]api.AuditEntry, error) {
+	rows := map[string][]api.AuditEntry{}
+	if len(subjects) == 0 {
+		return rows, nil
+	}
+	keys, wanted := make([]any, len(subjects)), make(map[string]bool, len(subjects))
+	for n, s := range subjects {
+		keys[n], wanted[s.id] = audit.FilterKey(audit.ByResource, s.workspaceID, s.id), true
+	}
+	list := db.NewStatement(`SELECT entry, personal FROM audit_log WHERE resource_id_key`)
+	list.AddList(` IN (`, keys)
+	list.Add(` ORDER BY id`)
+	err := q.EachOf(list, func(r db.Rows) error {
+		row, err := audit.ReadStored("", r.Raw(0), r.Raw(1), 0)
+		if err == nil && wanted[row.ResourceID] && row.Outcome != string(audit.Denied) {
+			rows[row.ResourceID] = append(rows[row.ResourceID], row)
+		}
+		return err
+	})
+	return rows, err
+}
+
+// loggedValue returns what the last of some rows has set a field to. It is not known if none did, or if what they said was erased.
+func loggedValue(rows []api.AuditEntry, field string) (value string, known bool) {
+	for _, row := range rows {
+		for _, change := range row.Changes {
+			if after := string(change.After); change.Field == field && after != "null" {
+				if text, err := strconv.Unquote(after); err == nil {
+					after = text
+				}
+				value, known = after, true
+			}
+		}
+	}
+	return value, known
+}
+
+// logged counts the rows of some actions.
+func logged(rows []api.AuditEntry, actions ...audit.Action) (n int) {
+	for _, row := range rows {
+		if slices.Contains(actions, audit.Action(row.Action)) {
+			n++
+		}
+	}
+	return n
+}
+
+// contradicts returns how the audit log contradicts a movement of money, "" if it does not.
+func contradicts(rows []api.AuditEntry, what string, amount int64, account, accountField string, actions ...audit.Action) string {
+	if logged(rows, actions...) == 0 {
+		return "the audit log has no row of " + what
+	}
+	if value, known := loggedValue(rows, "amount_cents"); known && value != strconv.FormatInt(amount, 10) {
+		return fmt.Sprintf("%s is for %d, but the audit log says %s", what, amount, value)
+	}
+	if value, known := loggedValue(rows, accountField); known && value != account {
+		return fmt.Sprintf("%s is of account %s, but the audit log says %s", what, account, value)
+	}
+	return ""
+}
+
+// checkLogged compares deposits and transfers among authenticated transactions with their rows in ledger_deposit and in the audit log.
+func checkLogged(q db.Q, list []transaction, parts map[string][]posting) (found []Mismatch, err error) {
+	var subjects []subject
+	var deposits []any
+	for _, t := range list {
+		switch Kind(t.kind) {
+		case KindDeposit, KindAnnounce, KindBook:
+			deposits = append(deposits, t.reference)
+		case KindTransfer:
+		default:
+			continue
+		}
+		subjects = append(subjects, subject{t.workspaceID, t.reference})
+	}
+	rows, err := loggedRows(q, subjects)
+	if err != nil || len(subjects) == 0 {
+		return nil, err
+	}
+	type deposit struct {
+		account string
+		amount  int64
+	}
+	stored := map[string]deposit{}
+	if len(deposits) > 0 {
+		query := db.NewStatement(`SELECT id, account_id, amount FROM ledger_deposit WHERE id`)
+		query.AddList(` IN (`, deposits)
+		err = q.EachOf(query, func(r db.Rows) error {
+			stored[r.Text(0)] = deposit{r.Text(1), r.Int(2)}
+			return nil
+		})
+	}
+	for _, t := range list {
+		amount, account := int64(0), ""
+		for _, p := range parts[t.id] {
+			if p.amount > 0 {
+				amount, account = p.amount, p.account
+			}
+		}
+		why := ""
+		switch Kind(t.kind) {
+		case KindDeposit, KindAnnounce, KindBook:
+			if d := stored[t.reference]; d.amount != amount || d.account != account {
+				why = fmt.Sprintf("it moves %d to %s, but the deposit %s is of %d to %q", amount, account, t.reference, d.amount, d.account)
+			} else {
+				why = contradicts(rows[t.reference], "the deposit "+t.reference, amount, account, "account_id", audit.DepositAnnounced, audit.DepositBooked)
+			}
+		case KindTransfer:
+			why = contradicts(rows[t.reference], "the transfer "+t.reference, amount, account, "destination_account_id", audit.TransferCreated)
+		}
+		if why != "" {
+			found = append(found, Mismatch{TransactionID: t.id, AccountID: account, Problem: why})
+		}
+	}
+	return found, err
+}
+
+// causes are the rows of the audit log that explain the transactions of a payout, by their kinds.
+func causes() map[Kind][]audit.Action {
+	return map[Kind][]audit.Action{
+		KindReserve:  {audit.PayoutCreated, audit.PayoutPublished, audit.PayoutApproved, audit.PayoutRetried},
+		KindRelease:  {audit.PayoutFailed, audit.PayoutCancelled},
+		KindComplete: {audit.PayoutCompleted},
+		KindSettle:   {audit.PayoutSettled},
+		KindReturn:   {audit.PayoutReversed},
+	}
+}
+
+// checkLogged compares a payout with what the audit log says about it.
+func (p *booked) checkLogged(rows []api.AuditEntry) (found []Mismatch) {
+	for _, kind := range []Kind{KindReserve, KindRelease, KindComplete, KindSettle, KindReturn} {
+		if n := logged(rows, causes()[kind]...); n < p.authenticated[kind] {
+			found = append(found, p.mismatch("its transactions include %d × %s, but the audit log explains %d", p.authenticated[kind], kind, n))
+		}
+	}
+	if value, known := loggedValue(rows, "amount_cents"); known && value != strconv.FormatInt(p.amount, 10) {
+		found = append(found, p.mismatch("it is for %d, but the audit log says %s", p.amount, value))
+	}
+	return found
+}

@@ -1,0 +1,116 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+	"bursar/internal/vault"
+)
+
+// integrityName is the name of the store's secret that authenticates the ledger and the terms of payouts.
+const integrityName = "integrity_key"
+
+// ErrNoIntegrity is for a store whose integrity key is gone, though its ledger was authenticated.
+var ErrNoIntegrity = errors.New("the store has lost its integrity key, though its ledger is authenticated: " +
+	"someone may have deleted it. Restore a backup, or run 'bursar admin ledger reauthenticate' to accept the ledger as it is")
+
+// LoadIntegrity lets the store authenticate the ledger and payouts. It makes the key of a store that has none: then what the
+// ledger has is recorded as it is, and payouts whose money is reserved get their codes. A store whose ledger was authenticated
+// with a key that is gone gets a new one only with accept, which is an operator's decision.
+func LoadIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) error {
+	found, err := FindIntegrity(ctx, d, v)
+	if err == nil && !found {
+		if err = makeIntegrity(ctx, d, v, accept); err == nil {
+			_, err = FindIntegrity(ctx, d, v) // another node may have been faster
+		}
+	}
+	return err
+}
+
+// FindIntegrity lets the store authenticate the ledger and payouts, and reports whether it has a key for that.
+func FindIntegrity(ctx context.Context, d *db.DB, v *vault.Vault) (bool, error) {
+	secret, err := v.StoredSecret(ctx, integrityName)
+	if err != nil || secret == nil {
+		return false, err
+	}
+	var i db.Integrity
+	if err := json.Unmarshal(secret, &i); err != nil || len(i.Key) < 32 {
+		return false, errors.New("the integrity key of the store is malformed")
+	}
+	d.SetIntegrity(i)
+	return true, nil
+}
+
+func makeIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) error {
+	_, err := db.Write(ctx, d, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+		none := audit.None("another node has made the key, or the ledger is empty")
+		var newest []byte
+		known, err := tx.Row(`SELECT mac FROM ledger_transaction ORDER BY id DESC LIMIT 1`).Scan(&newest)
+		if err != nil {
+			return struct{}{}, none, err
+		}
+		if len(newest) > 0 && !accept {
+			return struct{}{}, none, ErrNoIntegrity
+		}
+		i := db.NewIntegrity(tx.Now())
+		if err := ledger.Authenticate(tx.Q, i); err != nil {
+			return struct{}{}, none, err
+		}
+		secret, err := json.Marshal(i)
+		if err != nil {
+			return struct{}{}, none, fmt.Errorf("write the integrity key: %w", err)
+		}
+		first, err := v.InsertSecret(tx, integrityName, secret)
+		if err != nil || !first {
+			return struct{}{}, none, err
+		}
+		payouts, err := authenticateOpen(tx, v, i)
+		if err != nil || !known {
+			return struct{}{}, none, err
+		}
+		event := audit.Event{Action: audit.IntegrityKeyMade, Description: fmt.Sprintf("Made the key that authenticates the ledger, with %d transactions and %d open payouts", i.Count, payouts)}
+		event.Changes.Add("transactions", nil, i.Count)
+		event.Changes.Add("payouts", nil, payouts)
+		event.OrganizationID, err = access.AuditOrganization(tx.Q, "")
+		return struct{}{}, event, err
+	})
+	if err != nil {
+		err = fmt.Errorf("make the key that authenticates the ledger: %w", err)
+	}
+	return err
+}
+
+// authenticateOpen gives a code to payouts whose money is reserved. One whose account number is lost gets none: it fails when it
+// is sent.
+func authenticateOpen(tx *db.Tx, v *vault.Vault, i *db.Integrity) (n int64, err error) {
+	for after := ""; ; {
+		list, err := db.Collect(tx.Q, readSent, `SELECT `+sentColumns+` FROM payout WHERE id > $1 AND status IN ('pending', 'processing') ORDER BY id LIMIT $2`, after, dispatchBatch)
+		if err != nil {
+			return n, err
+		}
+		for _, p := range list {
+			to, err := number(v, *p)
+			if errors.Is(err, vault.ErrDamaged) || to == audit.LostNumber {
+				continue
+			}
+			if err != nil {
+				return n, err
+			}
+			if err := tx.Exec(`UPDATE payout SET terms_mac = $2 WHERE id = $1`, p.ID, p.termsCode(i, to)); err != nil {
+				return n, err
+			}
+			n++
+		}
+		if len(list) < dispatchBatch {
+			return n, nil
+		}
+		after = list[len(list)-1].ID
+	}
+}

@@ -1,0 +1,145 @@
+package payout
+
+import (
+	"context"
+	"crypto/hmac"
+	"fmt"
+
+	"bursar/api"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+	"bursar/internal/vault"
+)
+
+// termsCode returns the code of the terms under which the money of a payout was reserved: what is paid from where to whom, and
+// which approval allows it.
+func (p Payout) termsCode(i *db.Integrity, number string) []byte {
+	return i.MAC("payout terms", p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, p.Rail, p.Institution, vault.NormalNumber(number), p.AccountName,
+		p.ApprovalsNeeded, p.ApprovalID, p.ReservedAt)
+}
+
+// held returns the money that the ledger holds for a payout, whatever its row says.
+func (p Payout) held(tx *db.Tx) (ledger.Reserved, error) {
+	all, err := ledger.Held(tx.Q, tx.Integrity(), []any{p.ID})
+	r := p.reserved()
+	r.AccountID, r.Amount = all[p.ID].AccountID, all[p.ID].Amount
+	return r, err
+}
+
+// suspect is an attempt that is not submitted, because the store says otherwise than what was reserved or approved.
+type suspect struct {
+	endToEndID, why string
+}
+
+// examine verifies claimed payouts before they are submitted: their terms, the reservation of their money, and their approval.
+// numbers are their account numbers, by payout. The row of a payout alone sends nothing.
+func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers map[string]string) (suspects []suspect, err error) {
+	i := d.db.Integrity()
+	if len(claimed) == 0 {
+		return nil, nil
+	}
+	if i == nil {
+		return nil, fmt.Errorf("send payouts: the key that authenticates them is not loaded")
+	}
+	var payouts, approvals []any
+	asked := map[string]bool{}
+	for _, a := range claimed {
+		payouts = append(payouts, a.payout.ID)
+		if id := a.payout.ApprovalID; id != "" && !asked[id] {
+			asked[id] = true
+			approvals = append(approvals, id)
+		}
+	}
+	var held map[string]ledger.Holding
+	var granted map[string]approval.Grant
+	err = d.db.Read(ctx, func(q db.Q) (err error) {
+		if held, err = ledger.Held(q, i, payouts); err == nil {
+			granted, err = approval.Grants(q, approvals)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("verify payouts before they are sent: %w", err)
+	}
+	for _, a := range claimed {
+		p := a.payout
+		why := ""
+		if !hmac.Equal(p.termsMAC, p.termsCode(i, numbers[p.ID])) {
+			why = "its terms are not those under which its money was reserved"
+		} else if why = p.notHeld(i, held[p.ID]); why == "" {
+			why = p.notGranted(granted[p.ApprovalID])
+		}
+		if why != "" {
+			suspects = append(suspects, suspect{a.endToEndID, why})
+		}
+	}
+	return suspects, nil
+}
+
+// notHeld returns why the ledger does not hold the money of a payout, "" if it does. A transaction from before there was a key
+// counts for a payout whose money was reserved before, too.
+func (p *Payout) notHeld(i *db.Integrity, h ledger.Holding) string {
+	switch {
+	case h.Forged != "":
+		return "the code of the ledger transaction " + h.Forged + " is wrong"
+	case h.Amount != p.Amount || h.AccountID != p.AccountID:
+		return fmt.Sprintf("the ledger holds %s for it in account %q", api.FormatAmount(h.Amount, p.Currency), h.AccountID)
+	case h.Earlier && p.ReservedAt >= i.Since:
+		return "a ledger transaction of it has no authentication code"
+	}
+	return ""
+}
+
+// notGranted returns why an approval does not allow a payout, "" if it does or none was needed.
+func (p *Payout) notGranted(g approval.Grant) string {
+	subject, kind := p.ID, KindPayout
+	if g.Kind == KindBatch {
+		subject, kind = p.Batch, KindBatch
+	}
+	switch {
+	case p.ApprovalID == "" && p.ApprovalsNeeded == 0:
+		return ""
+	case g.State != api.ApprovalApproved || g.Votes < p.ApprovalsNeeded:
+		return "the approval " + p.ApprovalID + " does not allow it"
+	case g.Kind != kind || g.SubjectID != subject || g.WorkspaceID != p.WorkspaceID:
+		return "the approval " + p.ApprovalID + " is for something else"
+	}
+	return ""
+}
+
+// withhold ends attempts that were claimed and not submitted. Their payouts wait for a person.
+func (d *Dispatcher) withhold(ctx context.Context, suspects []suspect) error {
+	ids := make([]any, len(suspects))
+	for i, s := range suspects {
+		ids[i] = s.endToEndID
+	}
+	c, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
+		c := newChange(d.now(), d)
+		found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
+		if err != nil {
+			return nil, audit.Event{}, err
+		}
+		for _, s := range suspects {
+			if a := found[s.endToEndID]; a != nil && a.state == sending {
+				c.notSent(a, s.why)
+			}
+		}
+		return c, c.event(), c.store(tx, d.rules)
+	})
+	if err == nil {
+		d.alarm(c)
+	}
+	return err
+}
+
+// notSent ends an attempt that was not submitted.
+func (c *change) notSent(a *attempt, why string) {
+	c.attempts[a.id] = a
+	a.answeredAt, a.text = c.now, "not sent: "+why
+	a.state = rail.NotReceived
+	c.become(a.payout, Pending)
+	c.contradict(a, "it was not sent: "+why)
+}

@@ -1,0 +1,198 @@
+package payout_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/ledger"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+)
+
+// Each change is what an attacker with write access to the store could make to a payout that waits, or to one that has ended.
+func TestAPayoutThatWasChangedInTheStoreIsNotSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		ended  bool // it failed before
+		change []string
+	}{
+		"another amount":          {false, []string{`UPDATE payout SET amount = amount + 1 WHERE id = $1`}},
+		"another payee":           {false, []string{`UPDATE payout SET account_name = 'Mallory' WHERE id = $1`}},
+		"another bank":            {false, []string{`UPDATE payout SET institution_code = 'GXCHPHM2XXX' WHERE id = $1`}},
+		"the number of another":   {false, []string{`UPDATE payout SET account_sealed = (SELECT account_sealed FROM payout p WHERE p.id <> $1 LIMIT 1) WHERE id = $1`}},
+		"another rail":            {false, []string{`UPDATE payout SET rail = 'pesonet' WHERE id = $1`}},
+		"an approval left out":    {false, []string{`UPDATE payout SET approvals_needed = 1 WHERE id = $1`}},
+		"no code":                 {false, []string{`UPDATE payout SET terms_mac = NULL WHERE id = $1`}},
+		"the code of another":     {false, []string{`UPDATE payout SET terms_mac = (SELECT terms_mac FROM payout p WHERE p.id <> $1 LIMIT 1) WHERE id = $1`}},
+		"sent again after it had": {true, []string{`UPDATE payout SET status = 'pending', send_at = 1, attention = '' WHERE id = $1`}},
+		"a reservation without a code": {true, []string{
+			`UPDATE payout SET status = 'pending', send_at = 1 WHERE id = $1`,
+			`INSERT INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at) SELECT 'txn_forged', workspace_id, 'reserve', id, '', 1 FROM payout WHERE id = $1`,
+			`INSERT INTO ledger_posting (account_id, number, transaction_id, bucket, amount, balance, created_at)
+				SELECT account_id, 1000, 'txn_forged', 'reserved', amount, amount, 1 FROM payout WHERE id = $1`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				end := "0001"
+				if c.ended {
+					end = "9001"
+				}
+				id := b.pay(number(end))[0]
+				other := b.pay(number("0002"))[0]
+				if c.ended {
+					b.turn()
+					b.is(id, "failed INVALID_ACCOUNT AC01")
+				}
+				for _, sql := range c.change {
+					b.write(func(tx *db.Tx) error { return tx.Exec(sql, id) })
+				}
+				b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+					for _, p := range list {
+						if p.PayoutID == id {
+							t.Errorf("it was sent: %s to %s", p.EndToEndID, p.To.AccountName)
+						}
+					}
+					return b.sim.Submit(ctx, r, list)
+				}
+				b.turn()
+				b.isContradicted(id)
+				b.is(other, "completed")
+				if n := b.Contradicted.Load(); n != 1 {
+					t.Errorf("%d alarms, want 1", n)
+				}
+			})
+		})
+	}
+}
+
+// A payout that waits since before there was a key is sent after the upgrade, and one that is forged later is not.
+func TestPayoutsThatWaitGetTheirCodeOnceAtTheFirstStart(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		ids := b.pay(number("0001"), number("0002"))
+		b.clock.advance(time.Second)
+		b.unguard(store.Engine)
+		for _, sql := range []string{`DELETE FROM vault_secret WHERE name = 'integrity_key'`, `UPDATE ledger_transaction SET mac = NULL`, `UPDATE payout SET terms_mac = NULL`} {
+			b.write(func(tx *db.Tx) error { return tx.Exec(sql) })
+		}
+		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, false); err != nil {
+			t.Fatal(err)
+		}
+		b.write(func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE payout SET account_name = 'Mallory' WHERE id = $1`, ids[1])
+		})
+		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, false); err != nil { // the next start
+			t.Fatal(err)
+		}
+		b.turn()
+		b.is(ids[0], "completed")
+		b.isContradicted(ids[1])
+		b.write(func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE payout SET account_name = 'Ada Lovelace' WHERE id = $1`, ids[1])
+		})
+		b.sound()
+	})
+}
+
+// Whoever deletes the key from the store must not get a new one that accepts what they have changed.
+func TestAStoreWhoseIntegrityKeyWasDeletedIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		b.pay(number("0001"))
+		b.write(func(tx *db.Tx) error { return tx.Exec(`DELETE FROM vault_secret WHERE name = 'integrity_key'`) })
+		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, false); err == nil || !strings.Contains(err.Error(), "reauthenticate") {
+			t.Errorf("the store gets a new key: %v", err)
+		}
+		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, true); err != nil {
+			t.Errorf("an operator accepts it: %v", err)
+		}
+		b.turn()
+		b.sound()
+	})
+}
+
+// The forgeries of finding 10: rows of the ledger that were written without the program.
+func TestVerificationFindsMoneyThatWasForgedInTheStore(t *testing.T) {
+	const (
+		customer = `(SELECT id FROM ledger_account WHERE kind = 'customer' LIMIT 1)`
+		bank     = `(SELECT id FROM ledger_account WHERE kind = 'bank' LIMIT 1)`
+		insert   = `INSERT INTO ledger_posting (account_id, number, transaction_id, bucket, amount, balance, created_at) SELECT id, postings + 1, 'txn_9', 'available', `
+	)
+	deposit := func(mac string) []string {
+		return []string{
+			`INSERT INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at, mac) VALUES ('txn_9', 'ws_1', 'deposit', 'dep_9', '', 1, ` + mac + `)`,
+			insert + `-500, available - 500, updated_at FROM ledger_account WHERE id = ` + bank,
+			insert + `500, available + 500, updated_at FROM ledger_account WHERE id = ` + customer,
+			`UPDATE ledger_account SET available = available - 500, postings = postings + 1 WHERE id = ` + bank,
+			`UPDATE ledger_account SET available = available + 500, postings = postings + 1 WHERE id = ` + customer,
+			`INSERT INTO ledger_deposit (id, workspace_id, account_id, amount, source, reference, status, created_at, booked_at) VALUES ('dep_9', 'ws_1', ` + customer + `, 500, 'bank', '', 'booked', 1, 1)`,
+		}
+	}
+	unlog := func(a audit.Action) string {
+		return fmt.Sprintf(`DELETE FROM audit_log WHERE action_key = %d`, audit.FilterKey(audit.ByAction, "ws_1", string(a)))
+	}
+	for name, c := range map[string]struct {
+		change []string
+		want   string
+	}{
+		"a balanced deposit":                 {deposit("NULL"), "1 transactions have no authentication code"},
+		"a balanced deposit with a code":     {deposit("(SELECT mac FROM ledger_transaction ORDER BY id LIMIT 1)"), "its authentication code is wrong"},
+		"a deposit that is larger":           {[]string{`UPDATE ledger_deposit SET amount = amount + 1`}, "but the deposit"},
+		"a deposit without a row in the log": {[]string{unlog(audit.DepositBooked)}, "the audit log has no row of the deposit"},
+		"a completion that the log lacks":    {[]string{unlog(audit.PayoutCompleted)}, "1 × complete, but the audit log explains 0"},
+		"a settlement that the log lacks":    {[]string{unlog(audit.PayoutSettled)}, "1 × settle, but the audit log explains 0"},
+		"a payout that was never reserved":   {[]string{`UPDATE payout SET status = 'pending', send_at = 1`}, "but its transactions are"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				b.pay(number("0001"))
+				b.settle(10 * time.Second)
+				b.sound()
+				b.unguard(store.Engine)
+				for _, sql := range c.change {
+					b.write(func(tx *db.Tx) error { return tx.Exec(sql) })
+				}
+				report, err := ledger.Verify(t.Context(), b.db, false, func(int64, int64) {})
+				if err != nil || !strings.Contains(mismatches(report), c.want) {
+					t.Errorf("verification finds %q, want %q: %v", mismatches(report), c.want, err)
+				}
+			})
+		})
+	}
+}
+
+// unguard removes the triggers that keep rows as they are, as an attacker does.
+func (b *bank) unguard(engine string) {
+	b.t.Helper()
+	statements := []string{`ALTER TABLE audit_log DISABLE TRIGGER USER`, `ALTER TABLE ledger_transaction DISABLE TRIGGER USER`}
+	if engine == "sqlite" {
+		statements = []string{`DROP TRIGGER audit_log_keep_delete`, `DROP TRIGGER ledger_transaction_keep_update`}
+	}
+	for _, sql := range statements {
+		b.write(func(tx *db.Tx) error { return tx.Exec(sql) })
+	}
+}
+
+// isContradicted checks that a payout waits for a person.
+func (b *bank) isContradicted(id string) {
+	b.t.Helper()
+	if p := b.payout(id); p.Status != payout.Pending || p.Attention != payout.Contradicted {
+		b.t.Errorf("payout %s is %s %s, want pending contradicted", id, p.Status, p.Attention)
+	}
+}
+
+func mismatches(r ledger.Report) string {
+	var list []string
+	for _, m := range r.Mismatches {
+		list = append(list, m.Problem)
+	}
+	return strings.Join(list, "; ")
+}
