@@ -85,6 +85,8 @@ type Payout struct {
 	ApprovalReason string `json:"approval_reason,omitzero"`
 	// Attention is why a person has to look at it, such as outcome_unknown.
 	Attention string `json:"attention,omitzero"`
+	// RecheckApprovalID is the approval that a held payout waits for.
+	RecheckApprovalID string `json:"recheck_approval_id,omitzero"`
 	// Attempts are how often it was sent. Only the answer for one payout has them.
 	Attempts []PayoutAttempt `json:"attempts,omitzero"`
 	Failure  *PayoutFailure  `json:"failure,omitzero"`

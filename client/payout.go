@@ -77,6 +77,11 @@ func (s *PayoutService) Publish(ctx context.Context, id string) (*Payout, error)
 	return change[Payout](ctx, s.c, http.MethodPost, nil, "/v2/payout-requests", id, "publish")
 }
 
+// Confirm releases a payout that a stricter limit or rule holds, where no other person could approve that.
+func (s *PayoutService) Confirm(ctx context.Context, id string) (*Payout, error) {
+	return change[Payout](ctx, s.c, http.MethodPost, nil, "/v2/payout-requests", id, "confirm")
+}
+
 // Approve allows what the approval of a payout shows, of which it sends the digest.
 func (s *PayoutService) Approve(ctx context.Context, id string, p PayoutApproveParams) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/payout-requests", id, "approve")

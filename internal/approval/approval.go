@@ -95,8 +95,9 @@ type Kind struct {
 	// as a second person.
 	Read, Make access.Permission
 	Pair       access.Pair
-	// Mail is how a mail calls what waits.
-	Mail mail.ApprovalNoun
+	// Mail is how a mail calls what waits. NotifyMaker mails the maker when it begins to wait, because they did not ask for it.
+	Mail        mail.ApprovalNoun
+	NotifyMaker bool
 	// Actions are how the log calls that an approval gets into a state, also of an attempt that
 	// is refused. A vote that is not the last one is logged as approved, too.
 	Actions map[string]audit.Action

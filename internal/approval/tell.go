@@ -88,6 +88,11 @@ func (s *Service) mailAll(tx *db.Tx, news []untold) error {
 			}
 			continue
 		}
+		if s.kinds[a.Kind].NotifyMaker {
+			if err := s.tellMaker(tx, a.Approval); err != nil {
+				return err
+			}
+		}
 		for _, id := range a.deciders {
 			key, noun := reader{a.WorkspaceID, id}, s.kinds[a.Kind].Mail
 			m := waiting[key]

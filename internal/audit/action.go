@@ -96,6 +96,11 @@ const (
 	PayoutRetried   Action = "payout.request.retried"
 	PayoutRevealed  Action = "payout.request.revealed"
 
+	PayoutRecheckApproved  Action = "payout.recheck.approved" // a payout that a stricter limit or rule held
+	PayoutRecheckRejected  Action = "payout.recheck.rejected"
+	PayoutRecheckWithdrawn Action = "payout.recheck.withdrawn"
+	PayoutRecheckExpired   Action = "payout.recheck.expired"
+
 	PayoutBatchCreated   Action = "payout.batch.created"
 	PayoutBatchApproved  Action = "payout.batch.approved"
 	PayoutBatchRejected  Action = "payout.batch.rejected"
@@ -184,6 +189,7 @@ func Actions() []Action {
 		LedgerAccountCreated, LedgerAccountUpdated, LedgerAccountFrozen, LedgerAccountUnfrozen, LedgerAccountClosed, TransferCreated,
 		DepositAnnounced, DepositBooked,
 		PayoutCreated, PayoutUpdated, PayoutPublished, PayoutApproved, PayoutRejected, PayoutWithdrawn, PayoutExpired, PayoutCancelled, PayoutRetried, PayoutRevealed,
+		PayoutRecheckApproved, PayoutRecheckRejected, PayoutRecheckWithdrawn, PayoutRecheckExpired,
 		PayoutBatchCreated, PayoutBatchApproved, PayoutBatchRejected, PayoutBatchWithdrawn, PayoutBatchExpired,
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
@@ -289,7 +295,7 @@ func (a Action) Resource() ResourceType {
 		return Transfer
 	case "money.deposit":
 		return Deposit
-	case "payout.request":
+	case "payout.request", "payout.recheck":
 		return PayoutRequest
 	case "payout.batch":
 		return PayoutBatch

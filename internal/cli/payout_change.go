@@ -103,6 +103,19 @@ func newPayoutPublish(r *remote) *cobra.Command {
 	})
 }
 
+func newPayoutConfirm(r *remote) *cobra.Command {
+	return r.newPayoutChange(&cobra.Command{
+		Use: "confirm PAYOUT", Short: "Release a payout that a stricter limit or rule holds",
+		Long: `Release a payout that is held, with the others of its batch: a limit or a rule
+became stricter after it was approved. If another person could approve that,
+the payout waits for them instead. Otherwise its requester confirms it after a
+fresh login.`,
+		Example: `  bursar payouts confirm wages-2026-11-ada`,
+	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
+		return s.Payouts.Confirm(ctx, of.ID)
+	})
+}
+
 // newPayoutChange completes a command that does something with a payout. The flags that are named
 // last are required.
 func (r *remote) newPayoutChange(c *cobra.Command, do func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error), required ...string) *cobra.Command {

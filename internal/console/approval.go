@@ -151,6 +151,11 @@ func (v *visit) approval() (approvalPage, error) {
 	switch a.Kind {
 	case payout.KindPayout:
 		data.Pays = v.path("payouts", a.SubjectID)
+	case payout.KindRecheck:
+		data.Pays = v.path("payouts", a.SubjectID)
+		if strings.HasPrefix(a.SubjectID, "bat_") {
+			data.Pays = v.path("payouts", "batches", a.SubjectID)
+		}
 	case payout.KindBatch:
 		data.Pays = v.path("payouts", "batches", a.SubjectID)
 	}

@@ -124,6 +124,14 @@ func actionText(action string) string {
 		return "A payout failed"
 	case audit.PayoutReversed:
 		return "A payout came back"
+	case audit.PayoutRecheckApproved:
+		return "Released held payout"
+	case audit.PayoutRecheckRejected:
+		return "Rejected held payout"
+	case audit.PayoutRecheckWithdrawn:
+		return "Withdrew held payout"
+	case audit.PayoutRecheckExpired:
+		return "Held payout expired"
 	case audit.PayoutSettled:
 		return "The bank's statement shows a payout"
 	case audit.PayoutDriven:

@@ -51,8 +51,11 @@ func (c *Console) troubles(v *visit) ([]attentionItem, error) {
 	payouts := func(list []api.Payout, text string) (items []attentionItem) {
 		for _, p := range list {
 			text := text
-			if p.Attention == payout.Contradicted {
+			switch p.Attention {
+			case payout.Contradicted:
 				text = "needs you: the bank’s records do not match this payout"
+			case payout.Recheck:
+				text = "is on hold: a limit or a rule became stricter after it was approved"
 			}
 			items = append(items, attentionItem{Bad: true, Subject: api.FormatAmount(p.AmountCents, p.Currency) + " to " + p.SettlementAccount.BankAccountName + inSandbox(p.Mode),
 				Text: text, Path: v.path("payouts", p.ID), At: p.UpdatedAt})

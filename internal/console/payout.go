@@ -22,6 +22,7 @@ func (c *Console) payoutRoutes() []Route {
 		c.postIn("/payouts/{id}/approve", audit.PayoutApproved, c.recentForm(page, c.approvePayout)),
 		c.postIn("/payouts/{id}/reject", audit.PayoutRejected, c.rejectPayout),
 		c.postIn("/payouts/{id}/publish", audit.PayoutPublished, c.publishPayout),
+		c.postIn("/payouts/{id}/confirm", audit.PayoutRecheckApproved, c.recentForm(page, c.confirmPayout)),
 		c.postIn("/payouts/{id}/cancel", audit.PayoutCancelled, c.cancelPayout),
 		c.postIn("/payouts/{id}/retry", audit.PayoutRetried, c.retryPayout),
 	}
@@ -104,6 +105,8 @@ func attentionText(why string) string {
 		return "Outcome unknown"
 	case payout.Contradicted:
 		return "Contradicted"
+	case payout.Recheck:
+		return "On hold"
 	}
 	return capitalized(why)
 }
@@ -300,6 +303,11 @@ func (c *Console) rejectPayout(v *visit) error {
 func (c *Console) publishPayout(v *visit) error {
 	done, err := change(v, c.Payouts.Publish, payout.Input{ID: v.R.PathValue("id")})
 	return v.payoutStep(err, askedText(done))
+}
+
+func (c *Console) confirmPayout(v *visit) error {
+	_, err := change(v, c.Payouts.Confirm, payout.Input{ID: v.R.PathValue("id")})
+	return v.payoutStep(err, "Released. The payout is sent at the next opportunity.")
 }
 
 func (c *Console) cancelPayout(v *visit) error {

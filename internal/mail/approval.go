@@ -1,6 +1,10 @@
 package mail
 
-import "fmt"
+import (
+	"fmt"
+
+	"bursar/api"
+)
 
 // ApprovalNoun is what an approval is called: one, several, and what to do before approving it.
 type ApprovalNoun struct{ One, Many, Advice string }
@@ -12,7 +16,8 @@ var (
 	APayout       = ApprovalNoun{"payout", "payouts", "Before you approve, compare the amount and the payee with what it is for."}
 	APayoutChange = ApprovalNoun{"change of how payouts are guarded", "changes of how payouts are guarded",
 		"Before you approve, ask whoever wants it why payouts should be guarded less."}
-	ARequest = ApprovalNoun{"request", "requests", AChangeOfWhereMoneyGoes.Advice}
+	AHeldPayout = ApprovalNoun{"held payout", "held payouts", "A limit or a rule became stricter after it was approved. Before you release it, compare it with the new limit or rule."}
+	ARequest    = ApprovalNoun{"request", "requests", AChangeOfWhereMoneyGoes.Advice}
 )
 
 // ApprovalsWait is the mail that tells a person that something waits for their approval. It
@@ -49,7 +54,7 @@ type ApprovalDecided struct {
 	To        string
 	Workspace string
 	What      ApprovalNoun
-	State     string // approved, rejected, withdrawn, expired or void
+	State     string // pending, approved, rejected, withdrawn, expired or void
 	Decider   string // "" if nobody decided
 	Reason    string
 	Link      string
@@ -57,6 +62,14 @@ type ApprovalDecided struct {
 
 // Message returns the mail.
 func (a ApprovalDecided) Message() Message {
+	if a.State == api.ApprovalPending {
+		return Message{
+			To:      a.To,
+			Subject: "Your " + a.What.One + " needs approval",
+			Text:    paragraphs("Hello,", "A "+a.What.One+" of yours in the workspace “"+plainName(a.Workspace)+"” on Bursar needs approval.", a.What.Advice, a.Link),
+			Button:  Button{Label: "See what waits", Link: a.Link},
+		}
+	}
 	text := "What you asked for in the workspace “" + plainName(a.Workspace) + "” on Bursar is " + a.State
 	if decider := plainName(a.Decider); decider != "" {
 		text += ", by " + decider

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"bursar/api"
@@ -43,22 +44,34 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 		claimed := make([]*attempt, 0, len(list))
 		lease := now + attemptLease.Milliseconds()
 		var rows [][]any
+		holds, err := d.heldBack(tx.Q, list)
+		if err != nil {
+			return nil, none, err
+		}
 		for _, p := range list {
 			a := p.next
 			if code, why := p.stopped(); code != "" {
 				if a == nil {
 					p.Attempts-- // there is none
 				}
-				held, err := p.held(tx)
+				money, err := p.held(tx)
 				if err != nil {
 					return nil, none, err
 				}
-				if held != p.reserved() {
+				if money != p.reserved() {
 					c.become(p.Payout, Pending)
 					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, "the ledger does not hold its money")
 					continue
 				}
 				c.failed(p.Payout, string(code), "", why)
+				continue
+			}
+			_, subject := p.subjectOf()
+			if h, ok := holds[subject]; ok {
+				if a == nil {
+					p.Attempts-- // there is none
+				}
+				c.hold(p.Payout, h.why)
 				continue
 			}
 			if a == nil {
@@ -83,7 +96,15 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 			`($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, rows); err != nil {
 			return nil, none, err
 		}
-		return claimed, audit.All(c.events...), c.store(tx, d.rules)
+		if err := c.store(tx, d.rules); err != nil {
+			return nil, none, err
+		}
+		for _, subject := range slices.Sorted(maps.Keys(holds)) {
+			if err := d.rules.hold(tx, holds[subject]); err != nil {
+				return nil, none, err
+			}
+		}
+		return claimed, audit.All(c.events...), nil
 	})
 }
 
@@ -97,6 +118,38 @@ func (d *Dispatcher) stillTrusted(tx *db.Tx, r *rail.Rail) (bool, error) {
 	var known string
 	_, err := tx.Row(tx.ForShare(readSetting), recordSetting+r.Connector.Name()).Scan(&known)
 	return known != "" && known == of.identity(), err
+}
+
+// held is a payout that is held back, alone or with its batch.
+type held struct {
+	*Payout
+	why []obstacle
+}
+
+// heldBack returns which payouts are held, by their subjects, because a limit or a rule became stricter since they were approved.
+func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error) {
+	found := map[string]held{}
+	for _, p := range list {
+		_, subject := p.subjectOf()
+		if _, known := found[subject]; known {
+			continue
+		}
+		why, err := d.rules.obstacles(q, p.Payout)
+		if err != nil {
+			return nil, err
+		}
+		if len(why) > 0 {
+			found[subject] = held{p.Payout, why}
+		}
+	}
+	return found, nil
+}
+
+// hold keeps a payout pending that was claimed.
+func (c *change) hold(p *Payout, why []obstacle) {
+	c.become(p, Pending)
+	p.Attention = Recheck
+	c.tell(audit.PayoutAttention, p, Pending, "The payout is held: %s", obstacleTexts(why))
 }
 
 // claimable is a payout that is due.
@@ -125,7 +178,7 @@ func addDue(sql *db.Statement, r *rail.Rail, now int64) {
 	sql.Add(`SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(r.Sandbox()))
 	sql.Add(` AND rail = `, r.Name)
 	sql.Add(` AND send_at <= `, now)
-	sql.Add(` AND attention <> 'contradicted'`) // one of its attempts may have been paid
+	sql.Add(` AND attention NOT IN ('contradicted', 'recheck')`) // it may have been paid, or is held
 	if r.Sandbox() {
 		// It counts, because PostgreSQL would read all of the table at once for NOT EXISTS, and sort what is left.
 		sql.Add(` AND (SELECT count(*) FROM simulated_service s WHERE s.workspace_id = payout.workspace_id AND s.status = 'down' AND s.service IN (`, r.Name, r.Connector.Name())

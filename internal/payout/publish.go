@@ -62,6 +62,7 @@ func (d *draft) pend(tx *db.Tx) {
 	now := tx.Now()
 	send, arrive := d.on.Next(time.UnixMilli(now))
 	d.Status, d.SendAt, d.ExpectedAt, d.ReservedAt = Pending, send.UnixMilli(), arrive.UnixMilli(), now
+	d.Overrides = ""
 	d.termsMAC = d.termsCode(tx.Integrity(), d.number)
 }
 

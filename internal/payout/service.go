@@ -79,7 +79,7 @@ func wire(p Payout, number string) api.Payout {
 		ExternalID: p.ExternalID, Description: p.Description, SettlementRail: p.Rail, RailReason: p.RailWhy, EntryID: p.EntryID, ReceivingMethodID: p.MethodID,
 		SettlementAccount: api.SettlementAccount{BankAccountName: p.AccountName, BankAccountNumber: audit.Mask(number), BankCode: p.Institution},
 		BankName:          institution.Name(p.Institution), BatchID: p.Batch, MakerID: p.MakerID, ApprovalID: p.ApprovalID, ApprovalReason: p.ApprovalWhy,
-		Attention: p.Attention, CancelReason: p.CancelReason, Rejected: p.Rejected, SendAt: p.SendAt, ExpectedAt: p.ExpectedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		Attention: p.Attention, RecheckApprovalID: p.RecheckID, CancelReason: p.CancelReason, Rejected: p.Rejected, SendAt: p.SendAt, ExpectedAt: p.ExpectedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 		EndedAt: p.EndedAt,
 	}
 	if p.FailureCode != "" {

@@ -220,14 +220,12 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 				return e, err
 			}
 		case Pending:
-			if err := s.rules.GiveBack(tx, d.spending()); err != nil {
-				return e, err
+			if d.Attention == Recheck {
+				if err := s.voidRecheck(tx, by, d.Payout); err != nil {
+					return e, err
+				}
 			}
-			held, err := d.held(tx)
-			if err == nil && held.Amount > 0 {
-				err = ledger.Release(tx, []ledger.Reserved{held})
-			}
-			if err != nil {
+			if err := s.release(tx, d); err != nil {
 				return e, err
 			}
 		}

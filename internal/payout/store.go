@@ -62,11 +62,11 @@ func (d *draft) update(tx *db.Tx) error {
 	return tx.Exec(`UPDATE payout SET amount = $2, description = $3, rail = $4, rail_asked = $5, rail_why = $6, entry_id = $7, method_id = $8,
 			institution_code = $9, account_name = $10, name_key = $11, account_sealed = $12, sealed_by = $13, destination_key = $14, status = $15,
 			failure_code = $16, failure_reason = $17, failure_text = $18, involved = $19, approval_id = $20, approval_why = $21, send_at = $22,
-			expected_at = $23, version = $24, updated_at = $25, ended_at = $26, reserved_at = $27, terms_mac = $28, approvals_needed = $29
+			expected_at = $23, version = $24, updated_at = $25, ended_at = $26, reserved_at = $27, terms_mac = $28, approvals_needed = $29, overrides = $30
 		WHERE id = $1`,
 		d.ID, d.Amount, d.Description, d.Rail, d.RailAsked, d.RailWhy, db.NullText(d.EntryID), db.NullText(d.MethodID), d.Institution, d.AccountName,
 		nameKey(d.AccountName), d.sealed, vault.KeyOf(d.sealed), d.key, d.Status, d.FailureCode, d.FailureReason, d.FailureText, d.Involved,
-		db.NullText(d.ApprovalID), d.ApprovalWhy, d.SendAt, d.ExpectedAt, d.Version, d.UpdatedAt, d.EndedAt, d.ReservedAt, d.termsMAC, d.ApprovalsNeeded)
+		db.NullText(d.ApprovalID), d.ApprovalWhy, d.SendAt, d.ExpectedAt, d.Version, d.UpdatedAt, d.EndedAt, d.ReservedAt, d.termsMAC, d.ApprovalsNeeded, d.Overrides)
 }
 
 // lock reads a payout and keeps it as it is until the transaction ends.

@@ -18,7 +18,7 @@ import (
 // which approval allows it.
 func (p Payout) termsCode(i *db.Integrity, number string) []byte {
 	return i.MAC("payout terms", p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, p.Rail, p.Institution, vault.NormalNumber(number), p.AccountName,
-		p.ApprovalsNeeded, p.ApprovalID, p.ReservedAt)
+		p.ApprovalsNeeded, p.ApprovalID, p.Overrides, p.ReservedAt)
 }
 
 // held returns the money that the ledger holds for a payout, whatever its row says.

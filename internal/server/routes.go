@@ -141,6 +141,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v2/payout-requests/{id}", web.Read(api, pay.Get)},
 		{"PATCH", "/v2/payout-requests/{id}", web.Change(api, audit.PayoutUpdated, pay.Update)},
 		{"POST", "/v2/payout-requests/{id}/publish", web.Change(api, audit.PayoutPublished, pay.Publish)},
+		{"POST", "/v2/payout-requests/{id}/confirm", web.Change(api, audit.PayoutRecheckApproved, pay.Confirm)},
 		{"POST", "/v2/payout-requests/{id}/approve", web.Change(api, audit.PayoutApproved, pay.Approve)},
 		{"POST", "/v2/payout-requests/{id}/reject", web.Change(api, audit.PayoutRejected, pay.Reject)},
 		{"POST", "/v2/payout-requests/{id}/cancel", web.Change(api, audit.PayoutCancelled, pay.Cancel)},

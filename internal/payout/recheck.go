@@ -1,0 +1,316 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/mail"
+)
+
+// Recheck marks a payout that is held, because a limit or a rule became stricter after its money was reserved.
+const Recheck = "recheck"
+
+// KindRecheck is the kind of approvals that release held payouts.
+const KindRecheck = "payout_recheck"
+
+// obstacle is a limit or a rule that holds a payout.
+type obstacle struct {
+	Name      string `json:"name"` // of the limit, with its version, or of the rule
+	Text      string `json:"text"`
+	Approvals int    `json:"approvals"`
+	Role      string `json:"role,omitzero"`
+}
+
+// obstacles returns what became stricter since the money of a payout was reserved and was not overridden: limits per payout that
+// it exceeds, and rules by amount that demand more approvals than it had. What it takes of a day's limit was counted then.
+func (r *Rules) obstacles(q db.Q, p *Payout) (list []obstacle, err error) {
+	g, err := r.guard(q, p.WorkspaceID)
+	if err != nil || len(g.limits) == 0 && len(g.rules) == 0 {
+		return nil, err
+	}
+	spending := p.spending()
+	if err := spending.findPayees(q, g.limits); err != nil {
+		return nil, err
+	}
+	overridden := strings.Fields(p.Overrides)
+	for _, l := range matchingLimits(g.limits, spending) {
+		name := fmt.Sprintf("%s@%d", l.ID, l.version)
+		if l.Per == api.LimitPerPayout && p.Amount > l.AmountCents && !slices.Contains(overridden, name) {
+			list = append(list, obstacle{Name: name, Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
+		}
+	}
+	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
+	total := int64(-1)
+	for _, u := range g.rules {
+		if u.AboveCents == nil && u.UpToCents == nil || u.CreatedAt <= p.ReservedAt || u.Approvals <= p.ApprovalsNeeded || slices.Contains(overridden, u.ID) {
+			continue
+		}
+		if p.Batch != "" && total < 0 {
+			if _, err := q.Row(`SELECT total FROM payout_batch WHERE id = $1`, p.Batch).Scan(&total); err != nil {
+				return nil, err
+			}
+		}
+		if u.matches(p.AccountID, p.Rail, p.Amount, maker) || p.Batch != "" && u.matches(p.AccountID, p.Rail, total, maker) {
+			list = append(list, obstacle{u.ID, "the rule " + u.ID + ": " + ruleText(u.ApprovalRuleTerms), int(u.Approvals), u.Role})
+		}
+	}
+	return list, nil
+}
+
+// recheckTerms are what an approval of held payouts is for.
+type recheckTerms struct {
+	AccountID string     `json:"account_id"`
+	Payee     string     `json:"payee,omitzero"` // of a single one
+	Total     int64      `json:"total"`
+	Currency  string     `json:"currency"`
+	Payouts   int        `json:"payouts"`
+	Obstacles []obstacle `json:"obstacles"`
+}
+
+func (t recheckTerms) words() string {
+	what := api.FormatAmount(t.Total, t.Currency)
+	if t.Payee != "" {
+		return "a payout of " + what + " to " + t.Payee
+	}
+	return fmt.Sprintf("a batch of %d payouts, %s", t.Payouts, what)
+}
+
+// subjectOf returns what is approved with a payout: its batch, or itself.
+func (p Payout) subjectOf() (column, id string) {
+	if p.Batch != "" {
+		return "batch_id", p.Batch
+	}
+	return "id", p.ID
+}
+
+// hold holds the rest of a held payout's batch, and asks for their approval where a second person could give it. The caller has
+// stored the payout.
+func (r *Rules) hold(tx *db.Tx, p held) error {
+	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	column, subject := p.subjectOf()
+	if err := tx.Exec(`UPDATE payout SET attention = $2, updated_at = $3 WHERE `+column+` = $1 AND status = 'pending' AND attention = ''`, subject, Recheck, tx.Now()); err != nil {
+		return err
+	}
+	if !people.Demanded() && !people.Available() {
+		return nil // the requester confirms it
+	}
+	t := recheckTerms{AccountID: p.AccountID, Currency: p.Currency, Obstacles: p.why}
+	if p.Batch == "" {
+		t.Payee = p.AccountName
+	}
+	if _, err := tx.Row(`SELECT count(*), CAST(coalesce(sum(amount), 0) AS BIGINT) FROM payout WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, subject).Scan(&t.Payouts, &t.Total); err != nil {
+		return err
+	}
+	need := Need{Approvals: 1}
+	for _, o := range p.why {
+		need = need.or(Need{Approvals: o.Approvals, Role: o.Role, Why: o.Text})
+	}
+	by := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.User}}
+	var kind string
+	if _, err := tx.Row(`SELECT kind, name, email FROM account WHERE id = $1`, p.MakerID).Scan(&kind, &by.Name, &by.Email); err != nil {
+		return err
+	}
+	if kind == "client" {
+		by.Type = audit.Client
+	}
+	if by, err = behind(tx.Q, by, []*draft{{Payout: *p.Payout}}); err != nil {
+		return err
+	}
+	id, err := r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
+		Payload: t, Needed: need.Approvals, Role: need.Role})
+	if err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE payout SET recheck_id = $2 WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, subject, id)
+}
+
+// recheckKind releases held payouts. One that is not approved cancels them.
+func (s *Service) recheckKind() approval.Kind {
+	return approval.Kind{
+		Name: KindRecheck, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.AHeldPayout, NotifyMaker: true,
+		Actions: map[string]audit.Action{
+			api.ApprovalApproved: audit.PayoutRecheckApproved, api.ApprovalRejected: audit.PayoutRecheckRejected,
+			api.ApprovalWithdrawn: audit.PayoutRecheckWithdrawn, api.ApprovalExpired: audit.PayoutRecheckExpired,
+		},
+		Lock: func(tx *db.Tx, a approval.Approval) error {
+			if strings.HasPrefix(a.SubjectID, "bat_") {
+				return lockBatch(tx, a.SubjectID)
+			}
+			_, err := lock(tx, a.SubjectID)
+			return err
+		},
+		Apply: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+			var t recheckTerms
+			if err := a.Payload(&t); err != nil {
+				return nil, "", err
+			}
+			list, err := s.heldBy(tx, "recheck_id", a.ID)
+			if err == nil && len(list) == 0 {
+				err = fault.New(fault.ApprovalChanged, "the payout is no longer held")
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			var changes audit.Changes
+			changes.Add("attention", Recheck, "")
+			return changes, t.words() + ", which " + obstacleTexts(t.Obstacles) + " held", s.override(tx, list, t.Obstacles)
+		},
+		Drop: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+			var t recheckTerms
+			if err := a.Payload(&t); err != nil {
+				return nil, "", err
+			}
+			list, err := s.heldBy(tx, "recheck_id", a.ID)
+			for _, d := range list {
+				if err == nil {
+					err = s.release(tx, d)
+				}
+				if err == nil {
+					_, err = cancel(tx, d.ID, Pending, "it was held and not released")
+				}
+			}
+			var changes audit.Changes
+			changes.Add("status", Pending, Cancelled)
+			return changes, t.words(), err
+		},
+		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
+			var t recheckTerms
+			err := a.Payload(&t)
+			return "Release " + t.words(), []api.ApprovalField{
+				{Field: "amount", After: api.FormatAmount(t.Total, t.Currency)},
+				{Field: "payouts", After: fmt.Sprint(t.Payouts)},
+				{Field: "held_by", After: obstacleTexts(t.Obstacles)},
+			}, err
+		},
+	}
+}
+
+func obstacleTexts(list []obstacle) string {
+	texts := make([]string, len(list))
+	for i, o := range list {
+		texts[i] = o.Text
+	}
+	return strings.Join(texts, "; ")
+}
+
+// heldBy reads and locks held payouts, with their account numbers.
+func (s *Service) heldBy(tx *db.Tx, column, value string) ([]*draft, error) {
+	if err := tx.Exec(`UPDATE payout SET updated_at = updated_at WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, value); err != nil {
+		return nil, err
+	}
+	rows, err := db.Collect(tx.Q, readRow, `SELECT `+columns+` WHERE p.`+column+` = $1 AND p.status = 'pending' AND p.attention = 'recheck' ORDER BY p.id`, value)
+	list := make([]*draft, len(rows))
+	for i, p := range rows {
+		list[i] = &draft{Payout: p}
+		if err == nil {
+			list[i].number, err = number(s.vault, p)
+		}
+	}
+	return list, err
+}
+
+// override lets held payouts be sent at the next window of their rail, whatever the obstacles say.
+func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
+	for _, d := range list {
+		names := strings.Fields(d.Overrides)
+		for _, o := range over {
+			names = append(names, o.Name)
+		}
+		d.Overrides = strings.Join(names, " ")
+		send, arrive := d.SendAt, d.ExpectedAt
+		if on := s.rails.Named(d.Rail, d.sandbox()); on != nil {
+			next, then := on.Next(time.UnixMilli(tx.Now()))
+			send, arrive = next.UnixMilli(), then.UnixMilli()
+		}
+		if err := tx.Exec(`UPDATE payout SET attention = '', recheck_id = NULL, overrides = $2, terms_mac = $3, send_at = $4, expected_at = $5, updated_at = $6 WHERE id = $1`,
+			d.ID, d.Overrides, d.termsCode(tx.Integrity(), d.number), send, arrive, tx.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release gives back the money of a payout that is not sent, and what it took of limits.
+func (s *Service) release(tx *db.Tx, d *draft) error {
+	if err := s.rules.GiveBack(tx, d.spending()); err != nil {
+		return err
+	}
+	held, err := d.held(tx)
+	if err == nil && held.Amount > 0 {
+		err = ledger.Release(tx, []ledger.Reserved{held})
+	}
+	return err
+}
+
+// Confirm releases a held payout, with its batch, where no other person could approve that. Its requester signs in again for it.
+func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
+	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
+	if err != nil {
+		return api.Payout{}, err
+	}
+	if p.Status != Pending || p.Attention != Recheck {
+		return api.Payout{}, wrongState(p, "confirmed: it is not held")
+	}
+	if p.RecheckID != "" {
+		_, err := approval.Outcome[api.Payout]{ApprovalID: p.RecheckID}.Result()
+		return api.Payout{}, err
+	}
+	if by.Type != audit.User || by.ID != p.MakerID {
+		f := fault.New(fault.Forbidden, "only the person who requested the payout can confirm it")
+		f.Scope.WorkspaceID = p.WorkspaceID
+		return api.Payout{}, f
+	}
+	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
+		return api.Payout{}, err
+	}
+	if err := s.vault.Ready(ctx, p.workspace); err != nil {
+		return api.Payout{}, err
+	}
+	defer s.wake()
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Payout, audit.Event, error) {
+		column, subject := p.subjectOf()
+		list, err := s.heldBy(tx, column, subject)
+		if err != nil {
+			return api.Payout{}, audit.Event{}, err
+		}
+		at := slices.IndexFunc(list, func(d *draft) bool { return d.ID == p.ID && d.RecheckID == "" })
+		if at < 0 {
+			return api.Payout{}, audit.Event{}, changed()
+		}
+		why, err := s.rules.obstacles(tx.Q, &list[at].Payout)
+		if err != nil {
+			return api.Payout{}, audit.Event{}, err
+		}
+		e := list[at].event(audit.PayoutRecheckApproved, "Confirmed the payout of")
+		e.Changes.Add("attention", Recheck, "")
+		e.Changes.Add("held_by", nil, obstacleTexts(why))
+		if err := s.override(tx, list, why); err != nil {
+			return api.Payout{}, e, err
+		}
+		now, err := find(tx.Q, p.ID)
+		return wire(now, list[at].number), e, err
+	})
+}
+
+// voidRecheck ends the approval that a held payout waits for, unless others of its batch wait for it.
+func (s *Service) voidRecheck(tx *db.Tx, by db.Caller, p Payout) error {
+	column, subject := p.subjectOf()
+	others, err := tx.Row(`SELECT id FROM payout WHERE `+column+` = $1 AND attention = 'recheck' AND status = 'pending' AND id <> $2 LIMIT 1`, subject, p.ID).Scan(new(string))
+	if err == nil && !others {
+		_, err = s.approvals.Void(tx, by, subject, "the payout was cancelled")
+	}
+	return err
+}
