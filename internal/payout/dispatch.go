@@ -187,6 +187,9 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 		d.log.Warn("payouts are not sent, because their claim took too long, and will be claimed again", "milliseconds", late)
 		return false, nil
 	}
+	if list, err = d.withoutStopped(ctx, r, list); err != nil {
+		return false, err
+	}
 	ids := make([]any, len(list))
 	for i, p := range list {
 		ids[i] = p.EndToEndID
