@@ -159,7 +159,9 @@ func TestWhatWasDueIsSentInTheNextWindow(t *testing.T) {
 		o := openOffice(openBank(t, store))
 		due := o.bank.payBy("pesonet", number("0001"), number("0002"))
 		always := o.bank.pay(number("0003"))[0]
-		o.write(func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET send_at = $2 WHERE id = $1`, due[1], tx.Now()+100*time.Hour.Milliseconds()) })
+		o.write(func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE payout SET send_at = $2 WHERE id = $1`, due[1], tx.Now()+100*time.Hour.Milliseconds())
+		})
 		later := o.payout(due[1]).SendAt
 		o.stopSending("usr_a")
 		o.clock.advance(3 * time.Hour)
