@@ -83,7 +83,7 @@ const columns = `p.id, p.workspace_id, p.account_id, p.amount, p.currency, p.mod
 	p.failure_code, p.failure_reason, p.failure_text, p.cancel_reason, p.maker_id, p.involved, p.approval_id, p.approval_why, p.attempts, p.reserved_at, p.send_at, p.expected_at, p.version,
 	p.created_at, p.updated_at, p.ended_at, w.number,
 	p.status = 'cancelled' AND EXISTS (SELECT 1 FROM approval a WHERE a.id = p.approval_id AND a.state = 'rejected' AND a.decided_at <= p.ended_at),
-	p.ended_at = 0 AND EXISTS (SELECT 1 FROM payout_stop s WHERE s.workspace_id = p.workspace_id AND s.mode = p.mode AND s.stopped_at > 0)
+	p.ended_at = 0 AND (SELECT count(*) FROM payout_stop s WHERE s.workspace_id = p.workspace_id AND s.mode = p.mode AND s.stopped_at > 0) > 0
 	FROM payout p JOIN workspace w ON w.id = p.workspace_id`
 
 func readRow(r db.Rows) Payout {
