@@ -17,11 +17,11 @@ func newPayoutStop(r *remote) *cobra.Command {
 	c := r.newSendingChange(&cobra.Command{
 		Use: "stop --reason WHY", Short: "Stop sending the payouts of a workspace",
 		Long: `Stop sending the payouts of the workspace, live ones and those of the sandbox
-unless --mode says which. Nothing more is handed to a rail until somebody
-resumes. Payouts can still be created and approved. What a rail already has
+unless --mode says which. Nothing more is handed to a rail until 'bursar payouts
+resume'. Payouts can still be created and approved. What a rail already has
 goes on.
 
-Whoever may create or approve payouts can stop, without a second person.`,
+Everyone who may create or approve payouts can stop, without a second person.`,
 		Example: `  bursar payouts stop --reason "wrong amounts in the payroll file"
   bursar payouts stop --reason "the bank called" --mode live`,
 	}, func(ctx context.Context, s *session, workspaceID string, mode *string) (*api.PayoutSending, error) {
@@ -41,7 +41,7 @@ unless --mode says which. Payouts that were due meanwhile are sent in the next
 window of their rail.
 
 Live payouts take a second person where there is one: 'bursar approvals' shows
-what waits for them. Whoever stops again voids that.`,
+what waits for them. Another stop voids that.`,
 		Example: `  bursar payouts resume
   bursar payouts resume --mode sandbox`,
 	}, func(ctx context.Context, s *session, workspaceID string, mode *string) (*api.PayoutSending, error) {

@@ -11,7 +11,9 @@ func TestALiveAccountIsUnfrozenByTwo(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		path := "/v2/accounts/" + x.LiveAccount()
-		status := func() string { return x.Owner.Get(path).OK().Text("status") + " " + x.Owner.Get(path).OK().Text("name") }
+		status := func() string {
+			return x.Owner.Get(path).OK().Text("status") + " " + x.Owner.Get(path).OK().Text("name")
+		}
 		expect := func(when, want string) {
 			t.Helper()
 			if got := status(); got != want {

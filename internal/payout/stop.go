@@ -325,3 +325,16 @@ func (d *Dispatcher) withoutStopped(ctx context.Context, r *rail.Rail, list []ra
 	}
 	return send, d.lease(ctx, left, 0)
 }
+
+// countStops counts the stops that stand, for the operator. It is a step of the dispatcher.
+func (d *Dispatcher) countStops(ctx context.Context) (bool, error) {
+	var n int64
+	err := d.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(`SELECT count(*) FROM payout_stop WHERE stopped_at > 0 AND mode IN ('live', 'sandbox')`).Scan(&n)
+		return err
+	})
+	if err == nil {
+		d.Stops.Store(n)
+	}
+	return false, err
+}

@@ -51,6 +51,9 @@ func TestNothingIsClaimedWhileSendingIsStopped(t *testing.T) {
 		for _, node := range nodes {
 			node.settle(10 * time.Minute)
 		}
+		if n := nodes[1].Stops.Load(); n != 2 {
+			t.Errorf("the operator sees %d stops", n)
+		}
 		for _, id := range waiting {
 			o.is(id, "pending")
 			if p := o.payout(id); !p.Stopped {
