@@ -330,8 +330,14 @@ func (d *Dispatcher) withoutStopped(ctx context.Context, r *rail.Rail, list []ra
 func (d *Dispatcher) countStops(ctx context.Context) (bool, error) {
 	var n int64
 	err := d.db.Read(ctx, func(q db.Q) error {
-		_, err := q.Row(`SELECT count(*) FROM payout_stop WHERE stopped_at > 0 AND mode IN ('live', 'sandbox')`).Scan(&n)
-		return err
+		n = 0
+		for _, mode := range stoppable(nil) {
+			stopped, err := standing(q, mode)
+			if n += int64(len(stopped)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err == nil {
 		d.Stops.Store(n)
