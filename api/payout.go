@@ -94,6 +94,8 @@ type Payout struct {
 	CancelReason string `json:"cancel_reason,omitzero"`
 	// Rejected says that it is cancelled because somebody who could have approved it rejected it.
 	Rejected bool `json:"rejected,omitzero"`
+	// SendingStopped says that it is pending and is not sent, because people have stopped that in its workspace and mode.
+	SendingStopped bool `json:"sending_stopped,omitzero"`
 	// SendAt is when it is handed to the rail, and ExpectedAt when the payee should have it.
 	SendAt     int64 `json:"send_at,omitzero"`
 	ExpectedAt int64 `json:"expected_at,omitzero"`

@@ -509,6 +509,13 @@ func walkApprovals(t *testing.T, n *servertest.Node, c *client.Client, way *tap)
 	if count != 3 {
 		t.Errorf("there are %d approvals", count)
 	}
+	stopped := must[*client.PayoutSending](t)(c.Payouts.Stop(ctx, x.WorkspaceID, client.PayoutStopParams{Reason: "a drill", Mode: client.String("sandbox")}))
+	if got := must[*client.PayoutSending](t)(c.Payouts.Sending(ctx, x.WorkspaceID)); !stopped.Sandbox.Stopped || got.Sandbox.Reason != "a drill" || got.Live.Stopped {
+		t.Errorf("stop: %+v", got)
+	}
+	if got := must[*client.PayoutSending](t)(c.Payouts.Resume(ctx, x.WorkspaceID, client.PayoutResumeParams{})); got.Sandbox.Stopped {
+		t.Errorf("resume: %+v", got)
+	}
 	hours := int64(48)
 	policy := must[*client.ReceivingPolicy](t)(c.Approvals.UpdatePolicy(ctx, x.WorkspaceID, client.ReceivingPolicyParams{ReceivingCoolingHours: &hours}))
 	if got := must[*client.ReceivingPolicy](t)(c.Approvals.Policy(ctx, x.WorkspaceID)); got.CoolingHours != 48 || policy.CoolingHours != 48 || got.Persons != 2 {

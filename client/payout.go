@@ -117,3 +117,19 @@ func (s *PayoutService) GetBatch(ctx context.Context, id string) (*PayoutBatch, 
 func (s *PayoutService) Receipt(ctx context.Context, id string) (*PayoutReceipt, error) {
 	return read[PayoutReceipt](ctx, s.c, "/v2/payout-requests", id, "receipt")
 }
+
+// Sending reads whether the payouts of a workspace are sent.
+func (s *PayoutService) Sending(ctx context.Context, workspaceID string) (*PayoutSending, error) {
+	return read[PayoutSending](ctx, s.c, "/workspaces", workspaceID, "payout-stop")
+}
+
+// Stop stops sending the payouts of a workspace, in both modes unless one is given.
+func (s *PayoutService) Stop(ctx context.Context, workspaceID string, p PayoutStopParams) (*PayoutSending, error) {
+	return change[PayoutSending](ctx, s.c, http.MethodPost, p, "/workspaces", workspaceID, "payout-stop")
+}
+
+// Resume sends them again. Live payouts may take a second person: then it returns an *Error with
+// [CodeSecondPersonRequired].
+func (s *PayoutService) Resume(ctx context.Context, workspaceID string, p PayoutResumeParams) (*PayoutSending, error) {
+	return change[PayoutSending](ctx, s.c, http.MethodPost, p, "/workspaces", workspaceID, "payout-resume")
+}

@@ -52,6 +52,8 @@ type (
 	PayoutFault        = api.PayoutFault
 	PayoutLimit        = api.PayoutLimit
 	PayoutReceipt      = api.PayoutReceipt
+	PayoutSending      = api.PayoutSending
+	PayoutStop         = api.PayoutStop
 	PayoutRehearsal    = api.PayoutRehearsal
 	Posting            = api.Posting
 	PreviousAPIKey     = api.PreviousAPIKey
@@ -92,6 +94,8 @@ type (
 	PayoutApproveParams         = api.PayoutApprove
 	PayoutBatchParams           = api.PayoutBatchCreate
 	PayoutCancelParams          = api.PayoutCancel
+	PayoutStopParams            = api.PayoutStopRequest
+	PayoutResumeParams          = api.PayoutResumeRequest
 	PayoutCreateParams          = api.PayoutCreate
 	PayoutLimitParams           = api.PayoutLimitSet
 	PayoutRejectParams          = api.PayoutReject

@@ -268,6 +268,31 @@ func (s *Service) Void(tx *db.Tx, by db.Caller, subjectID, reason string) (voide
 	return s.void(tx, by, "subject_id", subjectID, reason)
 }
 
+// VoidKind is Void for approvals of one kind, where a subject has several.
+func (s *Service) VoidKind(tx *db.Tx, by db.Caller, kind, subjectID, reason string) (voided bool, err error) {
+	id, err := PendingOf(tx.Q, kind, subjectID)
+	if err != nil || id == "" {
+		return false, err
+	}
+	return s.void(tx, by, "id", id, reason)
+}
+
+// PendingOf returns the id of the pending approval of a kind about a subject, or "".
+func PendingOf(q db.Q, kind, subjectID string) (id string, err error) {
+	_, err = q.Row(`SELECT id FROM approval WHERE subject_id = $1 AND kind = $2 AND state = 'pending' LIMIT 1`, subjectID, kind).Scan(&id)
+	return id, err
+}
+
+// FindPending returns the pending approval of a kind about a subject; its id is empty if there is none. The vault must be ready
+// for its workspace.
+func (s *Service) FindPending(q db.Q, kind, subjectID string) (Approval, error) {
+	id, err := PendingOf(q, kind, subjectID)
+	if err != nil || id == "" {
+		return Approval{}, err
+	}
+	return s.find(q, id)
+}
+
 // VoidAbout ends all pending approvals about something.
 func (s *Service) VoidAbout(tx *db.Tx, by db.Caller, aboutID, reason string) (voided bool, err error) {
 	return s.void(tx, by, "about_id", aboutID, reason)

@@ -107,7 +107,8 @@ func policyAnswer(q db.Q, workspaceID string, p access.SecondPerson) (api.Receiv
 		}
 		answer.Approvers = append(answer.Approvers, who)
 	}
-	_, err := q.Row(`SELECT id FROM approval WHERE subject_id = $1 AND state = 'pending' LIMIT 1`, workspaceID).Scan(&answer.ApprovalID)
+	var err error
+	answer.ApprovalID, err = PendingOf(q, policyKind, workspaceID)
 	return answer, err
 }
 
@@ -139,7 +140,7 @@ func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolic
 			answer, err := policyAnswer(tx.Q, in.ID, p)
 			return answer, audit.None("nothing changed"), err
 		}
-		if _, err := s.Void(tx, by, in.ID, "the policy was changed again"); err != nil {
+		if _, err := s.VoidKind(tx, by, policyKind, in.ID, "the policy was changed again"); err != nil {
 			return api.ReceivingPolicy{}, event, err
 		}
 		waits := ""

@@ -234,12 +234,20 @@ type Outcome[T any] struct {
 	ApprovalID string `json:"approval_id,omitzero"`
 }
 
-// Result returns the answer, or SECOND_PERSON_REQUIRED if the change waits for an approval. The request is stored by then, so
-// a retry with the same idempotency key names the same approval.
-func (o Outcome[T]) Result() (T, error) {
+// Kept returns the answer that a retry with the same idempotency key gets.
+func (o Outcome[T]) Kept() (any, *fault.Fault) {
 	if o.ApprovalID == "" {
 		return o.Answer, nil
 	}
-	return o.Answer, &fault.Fault{Code: fault.SecondPersonRequired, Message: "another person has to approve this: your request is stored and waits for them",
+	return nil, &fault.Fault{Code: fault.SecondPersonRequired, Message: "another person has to approve this: your request is stored and waits for them",
 		Details: api.SecondPersonDetails{ApprovalID: o.ApprovalID}}
+}
+
+// Result returns the answer, or SECOND_PERSON_REQUIRED if the change waits for an approval. The request is stored by then, so
+// a retry with the same idempotency key names the same approval.
+func (o Outcome[T]) Result() (T, error) {
+	if _, waits := o.Kept(); waits != nil {
+		return o.Answer, waits
+	}
+	return o.Answer, nil
 }

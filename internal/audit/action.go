@@ -81,9 +81,16 @@ const (
 	LedgerAccountFrozen   Action = "money.account.frozen"
 	LedgerAccountUnfrozen Action = "money.account.unfrozen"
 	LedgerAccountClosed   Action = "money.account.closed"
-	TransferCreated       Action = "money.transfer.created"
-	DepositAnnounced      Action = "money.deposit.announced"
-	DepositBooked         Action = "money.deposit.booked"
+
+	LedgerUnfreezeRequested Action = "money.account.unfreeze_requested" // of a live account, which takes two people
+	LedgerUnfreezeApproved  Action = "money.account.unfreeze_approved"
+	LedgerUnfreezeRejected  Action = "money.account.unfreeze_rejected"
+	LedgerUnfreezeWithdrawn Action = "money.account.unfreeze_withdrawn"
+	LedgerUnfreezeExpired   Action = "money.account.unfreeze_expired"
+
+	TransferCreated  Action = "money.transfer.created"
+	DepositAnnounced Action = "money.deposit.announced"
+	DepositBooked    Action = "money.deposit.booked"
 
 	PayoutCreated   Action = "payout.request.created"
 	PayoutUpdated   Action = "payout.request.updated"
@@ -122,6 +129,14 @@ const (
 	PayoutLimitRejected  Action = "payout.limit.rejected"
 	PayoutLimitWithdrawn Action = "payout.limit.withdrawn"
 	PayoutLimitExpired   Action = "payout.limit.expired"
+
+	PayoutSendingStopped   Action = "payout.sending.stopped"
+	PayoutSendingResumed   Action = "payout.sending.resumed"
+	PayoutSendingRequested Action = "payout.sending.requested" // to resume live payouts, which takes two people
+	PayoutSendingApproved  Action = "payout.sending.approved"
+	PayoutSendingRejected  Action = "payout.sending.rejected"
+	PayoutSendingWithdrawn Action = "payout.sending.withdrawn"
+	PayoutSendingExpired   Action = "payout.sending.expired"
 
 	// What becomes of payouts at their rails.
 	PayoutSent      Action = "payout.request.sent"
@@ -186,7 +201,8 @@ func Actions() []Action {
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
 		ReceivingMethodRejected, ReceivingMethodWithdrawn, ReceivingMethodExpired, ReceivingMethodActivated, ReceivingPolicyUpdated,
 		ReceivingPolicyRequested, ReceivingPolicyApproved, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired,
-		LedgerAccountCreated, LedgerAccountUpdated, LedgerAccountFrozen, LedgerAccountUnfrozen, LedgerAccountClosed, TransferCreated,
+		LedgerAccountCreated, LedgerAccountUpdated, LedgerAccountFrozen, LedgerAccountUnfrozen, LedgerAccountClosed,
+		LedgerUnfreezeRequested, LedgerUnfreezeApproved, LedgerUnfreezeRejected, LedgerUnfreezeWithdrawn, LedgerUnfreezeExpired, TransferCreated,
 		DepositAnnounced, DepositBooked,
 		PayoutCreated, PayoutUpdated, PayoutPublished, PayoutApproved, PayoutRejected, PayoutWithdrawn, PayoutExpired, PayoutCancelled, PayoutRetried, PayoutRevealed,
 		PayoutRecheckApproved, PayoutRecheckRejected, PayoutRecheckWithdrawn, PayoutRecheckExpired,
@@ -194,6 +210,7 @@ func Actions() []Action {
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
 		PayoutLimitWithdrawn, PayoutLimitExpired,
+		PayoutSendingStopped, PayoutSendingResumed, PayoutSendingRequested, PayoutSendingApproved, PayoutSendingRejected, PayoutSendingWithdrawn, PayoutSendingExpired,
 		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutSettled, PayoutDriven, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
 		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
@@ -210,6 +227,7 @@ func (a Action) changesAccess() bool {
 		PasskeyAdded, TOTPEnabled, // which may be the second factor that a session needs
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleApproved, // what payouts need is remembered, too
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitApproved,
+		PayoutSendingStopped, PayoutSendingResumed, PayoutSendingApproved,
 		ServiceDriven: // as is how the services of a sandbox are
 		return true
 	case UserCreated, AccessDenied, MemberInvited, MemberDeclined,
@@ -273,7 +291,7 @@ func (a Action) Resource() ResourceType {
 		return Member
 	case "iam.role":
 		return Role
-	case "iam.workspace":
+	case "iam.workspace", "payout.sending":
 		return Workspace
 	case "iam.organization":
 		return Organization

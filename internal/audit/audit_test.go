@@ -106,6 +106,7 @@ func TestOnlySomeActionsChangeAccess(t *testing.T) {
 		audit.ReceivingPolicyUpdated: true, audit.ReceivingPolicyApproved: true,
 		audit.PayoutRuleCreated: true, audit.PayoutRuleRemoved: true, audit.PayoutRuleApproved: true,
 		audit.PayoutLimitCreated: true, audit.PayoutLimitUpdated: true, audit.PayoutLimitRemoved: true, audit.PayoutLimitApproved: true,
+		audit.PayoutSendingStopped: true, audit.PayoutSendingResumed: true, audit.PayoutSendingApproved: true,
 		audit.ServiceDriven: true,
 		audit.PasskeyAdded:  true, audit.TOTPEnabled: true, audit.VaultKeyReplaced: true, audit.VaultResealed: true,
 	}

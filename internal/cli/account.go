@@ -213,7 +213,8 @@ refused, and payouts that no rail has yet fail and give their money back.`,
 func newAccountUnfreeze(r *remote) *cobra.Command {
 	return r.newAccountChange(&cobra.Command{
 		Use: "unfreeze ACCOUNT", Short: "Let a frozen account pay again",
-		Long:    `Make a frozen account active again.`,
+		Long: `Make a frozen account active again. A live account takes a second person where
+there is one: 'bursar approvals' shows what waits for them.`,
 		Example: `  bursar accounts unfreeze Payroll`,
 	}, "The account %s is active again.", toStatus(api.AccountActive))
 }

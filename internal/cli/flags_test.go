@@ -69,8 +69,10 @@ var flagsOf = map[string][]string{
 	"payouts publish": {"jq", "json", "workspace"},
 	"payouts receipt": {"jq", "json", "workspace"},
 	"payouts reject":  {"jq", "json", "reason", "workspace"},
+	"payouts resume":  {"jq", "json", "mode", "workspace"},
 	"payouts retry":   {"jq", "json", "workspace"},
 	"payouts show":    {"jq", "json", "show-numbers", "workspace"},
+	"payouts stop":    {"jq", "json", "mode", "reason", "workspace"},
 	"payouts watch":   {"jq", "json", "workspace"},
 
 	"rules":        nil,

@@ -31,9 +31,10 @@ sandbox no real money moves.`,
 		Example: `  bursar payouts create --to "Ada Lovelace" --amount 1,500.00
   bursar payouts batch payroll.csv --from Payroll
   bursar payouts list --status failed --since 7d
-  bursar payouts watch wages-2026-11-ada`,
+  bursar payouts watch wages-2026-11-ada
+  bursar payouts stop --reason "wrong amounts in the payroll file"`,
 	}, newPayoutCreate(r), newPayoutBatch(r), newPayoutList(r), newPayoutShow(r), newPayoutApprove(r), newPayoutReject(r), newPayoutCancel(r),
-		newPayoutRetry(r), newPayoutPublish(r), newPayoutConfirm(r), newPayoutWatch(r), newPayoutReceipt(r))
+		newPayoutRetry(r), newPayoutPublish(r), newPayoutConfirm(r), newPayoutWatch(r), newPayoutReceipt(r), newPayoutStop(r), newPayoutResume(r))
 }
 
 // findPayout finds a payout by id, shortened id or external id.
@@ -230,7 +231,7 @@ func payoutPairs(p *api.Payout, story []api.AuditEntry) []string {
 		"Rail", p.SettlementRail + ": " + p.RailReason}
 	for _, more := range [][2]string{
 		{"External id", p.ExternalID}, {"Description", p.Description}, {"Batch", p.BatchID}, {"Approval", strings.TrimSpace(p.ApprovalReason + " " + p.ApprovalID)},
-		{"Attention", p.Attention}, {because, p.CancelReason}, {"Sent at", localTime(p.SendAt)}, {"Expected", localTime(p.ExpectedAt)}, {"Ended", localTime(p.EndedAt)},
+		{"Attention", p.Attention}, {"Sending", stoppedText(p.SendingStopped)}, {because, p.CancelReason}, {"Sent at", localTime(p.SendAt)}, {"Expected", localTime(p.ExpectedAt)}, {"Ended", localTime(p.EndedAt)},
 	} {
 		if more[1] != "" {
 			pairs = append(pairs, more[0], more[1])

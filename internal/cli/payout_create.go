@@ -169,6 +169,8 @@ func (r *remote) sayPayout(p *api.Payout) error {
 		text += ": " + failureText(p.Failure)
 	case p.CancelReason != "":
 		text += ": " + p.CancelReason
+	case p.SendingStopped:
+		text += ", and " + stoppedText(true)
 	case p.Status == api.PayoutPending && p.ExpectedAt != 0:
 		text += ", over " + p.SettlementRail + ", expected at " + localTime(p.ExpectedAt)
 	}

@@ -176,6 +176,30 @@ func actionText(action string) string {
 		return "Withdrew a request for a higher limit of payouts"
 	case audit.PayoutLimitExpired:
 		return "A request for a higher limit of payouts expired"
+	case audit.PayoutSendingStopped:
+		return "Stopped sending payouts"
+	case audit.PayoutSendingResumed:
+		return "Resumed sending payouts"
+	case audit.PayoutSendingRequested:
+		return "Requested to resume sending payouts"
+	case audit.PayoutSendingApproved:
+		return "Approved to resume sending payouts"
+	case audit.PayoutSendingRejected:
+		return "Rejected to resume sending payouts"
+	case audit.PayoutSendingWithdrawn:
+		return "Withdrew a request to resume sending payouts"
+	case audit.PayoutSendingExpired:
+		return "A request to resume sending payouts expired"
+	case audit.LedgerUnfreezeRequested:
+		return "Requested to unfreeze an account"
+	case audit.LedgerUnfreezeApproved:
+		return "Approved to unfreeze an account"
+	case audit.LedgerUnfreezeRejected:
+		return "Rejected to unfreeze an account"
+	case audit.LedgerUnfreezeWithdrawn:
+		return "Withdrew a request to unfreeze an account"
+	case audit.LedgerUnfreezeExpired:
+		return "A request to unfreeze an account expired"
 	case audit.SessionCreated:
 		return "Signed in"
 	case audit.SessionRevoked:

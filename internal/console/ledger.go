@@ -280,6 +280,9 @@ func (v *visit) updateAccount(update api.AccountUpdate, text string, typed func(
 
 // accountStep leads back to an account, or shows it again with what was typed and what is wrong.
 func (v *visit) accountStep(err error, text string, typed func(*ledgerAccountPage)) error {
+	if waitsForApprover(err) {
+		err, text = nil, "Requested. The account stays frozen until another person approves."
+	}
 	if err == nil {
 		return v.done(text, v.path("accounts", v.R.PathValue("id")))
 	}

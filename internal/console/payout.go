@@ -17,6 +17,8 @@ func (c *Console) payoutRoutes() []Route {
 	page := func(v *visit) string { return v.path("payouts", v.R.PathValue("id")) }
 	return []Route{
 		c.getIn("/payouts", c.payoutsPage),
+		c.postIn("/payouts/stop", audit.PayoutSendingStopped, c.stopPayouts),
+		c.postIn("/payouts/resume", audit.PayoutSendingResumed, c.resumePayouts),
 		c.getIn("/payouts/{id}", c.payoutPage),
 		c.getIn("/payouts/{id}/receipt", c.receiptPage),
 		c.postIn("/payouts/{id}/approve", audit.PayoutApproved, c.recentForm(page, c.approvePayout)),
@@ -51,6 +53,8 @@ func (p payoutView) State() string {
 	switch {
 	case p.Attention != "":
 		return attentionText(p.Attention)
+	case p.SendingStopped:
+		return "Stopped"
 	case p.Status == api.PayoutPending && p.Later:
 		return "Scheduled"
 	case p.Rejected:
@@ -68,7 +72,7 @@ func (p payoutView) Kind() string {
 		return "bad"
 	case p.Status == api.PayoutCompleted:
 		return "good"
-	case p.Status == api.PayoutInitiated || p.Status == api.PayoutReversed:
+	case p.Status == api.PayoutInitiated || p.Status == api.PayoutReversed || p.SendingStopped:
 		return "warn"
 	case p.Status == api.PayoutDraft || p.Status == api.PayoutCancelled:
 		return "muted"
@@ -78,7 +82,7 @@ func (p payoutView) Kind() string {
 
 // Moving says that the payout is about to become something else, without anybody doing anything.
 func (p payoutView) Moving() bool {
-	return p.Attention == "" && (p.Status == api.PayoutProcessing || p.Status == api.PayoutPending && !p.Later)
+	return p.Attention == "" && !p.SendingStopped && (p.Status == api.PayoutProcessing || p.Status == api.PayoutPending && !p.Later)
 }
 
 // payoutState is a state that payouts are in, for people. Of one payout more is known: see State.
@@ -140,13 +144,31 @@ type payoutsPage struct {
 	Filtered                bool
 	Payouts                 []payoutView
 	Pages                   pageLinks
+	Stops                   []stopView
+	StopModes               []choice
+	StopReason              string // that was typed
 }
 
 func (c *Console) payoutsPage(v *visit) error {
-	query := v.filters(payoutFilters()...)
-	accounts, err := v.accounts()
+	data, err := v.payoutList()
+	if wrong(err, "cursor") {
+		return v.redirect(withQuery(v.path("payouts"), v.filters(payoutFilters()...))) // the cursor belongs to other filters
+	}
+	if p, _, ok := formProblems(err, payoutFilters()...); ok {
+		return v.showAgain(http.StatusUnprocessableEntity, "payouts", "Payouts", p, data)
+	}
 	if err != nil {
 		return err
+	}
+	return v.show("payouts", "Payouts", data)
+}
+
+// payoutList reads the payouts that the filters in the URL choose.
+func (v *visit) payoutList() (payoutsPage, error) {
+	c, query := v.console, v.filters(payoutFilters()...)
+	accounts, err := v.accounts()
+	if err != nil {
+		return payoutsPage{}, err
 	}
 	data := payoutsPage{Q: query.Get("q"), Payee: query.Get("payee"), Batch: query.Get("batch"), Filtered: len(query) > 0}
 	for _, status := range api.PayoutStates() {
@@ -158,14 +180,8 @@ func (c *Console) payoutsPage(v *visit) error {
 		WorkspaceID: &v.workspace.ID, Q: optional(query.Get("q")), Status: optional(query.Get("status")), AccountID: optional(query.Get("account")),
 		Rail: optional(query.Get("rail")), EntryID: optional(query.Get("payee")), BatchID: optional(query.Get("batch")), PageParams: v.pageParams(),
 	})
-	if wrong(err, "cursor") {
-		return v.redirect(withQuery(v.path("payouts"), query)) // the cursor belongs to other filters
-	}
-	if p, _, ok := formProblems(err, payoutFilters()...); ok {
-		return v.showAgain(http.StatusUnprocessableEntity, "payouts", "Payouts", p, data)
-	}
 	if err != nil {
-		return err
+		return data, err
 	}
 	byID := accountsByID(accounts)
 	for _, p := range list.Rows() {
@@ -173,7 +189,8 @@ func (c *Console) payoutsPage(v *visit) error {
 	}
 	next, _ := list.Next()
 	data.Pages = v.pageLinks(v.path("payouts"), query, next)
-	return v.show("payouts", "Payouts", data)
+	data.Stops, data.StopModes, err = v.stops()
+	return data, err
 }
 
 // railChoices lists the rails by name. One that exists for the sandbox and for real money is one.
@@ -198,6 +215,7 @@ type payoutPage struct {
 	Reason       string
 	Steps        []homeRow
 	Attempts     []attemptView
+	Stops        []stopView // of its mode
 }
 
 // MayCancel says that the payout was not handed to its rail.
@@ -256,6 +274,12 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 	}
 	for _, a := range story.Attempts {
 		data.Attempts = append(data.Attempts, attemptView{a})
+	}
+	if p.SendingStopped {
+		if data.Stops, _, err = v.stops(); err != nil {
+			return data, err
+		}
+		data.Stops = slices.DeleteFunc(data.Stops, func(s stopView) bool { return s.Mode != p.Mode })
 	}
 	if data.NotApproved, err = v.notApproved(p); err != nil {
 		return data, err

@@ -46,6 +46,8 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/rules/{id}/remove":                            {audit.PayoutRuleRemoved, rule, nil},
 		"/w/{ws}/limits":                                       {audit.PayoutLimitCreated, "", []string{"per", "day", "amount_cents", "1"}},
 		"/w/{ws}/limits/{id}/remove":                           {audit.PayoutLimitRemoved, limit, nil},
+		"/w/{ws}/payouts/stop":                                 {audit.PayoutSendingStopped, "", []string{"reason", "x"}},
+		"/w/{ws}/payouts/resume":                               {audit.PayoutSendingResumed, "", nil},
 		"/w/{ws}/directory/{id}/pay":                           {audit.PayoutCreated, entry, []string{"do", "send", "amount", "1"}},
 		"/w/{ws}/payouts/many":                                 {audit.PayoutBatchCreated, "", []string{"do", "send", "lines", "amount\n1"}},
 		"/w/{ws}/payouts/many/file":                            {audit.PayoutBatchCreated, "", nil},

@@ -8,9 +8,11 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/vault"
 	"bursar/internal/web"
 )
 
@@ -26,14 +28,18 @@ type Config struct {
 // Service keeps accounts.
 type Service struct {
 	db        *db.DB
+	vault     *vault.Vault
 	authority *access.Authority
 	cursors   *web.Cursors
+	approvals *approval.Service
 	config    Config
 }
 
-// New makes the service.
-func New(d *db.DB, a *access.Authority, c *web.Cursors, config Config) *Service {
-	return &Service{db: d, authority: a, cursors: c, config: config}
+// New makes the service, and registers its kind of approvals.
+func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, config Config) *Service {
+	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, config: config}
+	approvals.Register(unfreezeApproval())
+	return s
 }
 
 func wire(a Account) api.Account {
@@ -160,15 +166,26 @@ func (s *Service) Balances(ctx context.Context, by db.Caller, in Input) (api.Acc
 	}, nil
 }
 
-// Update renames an account, freezes it, makes it active again, or closes it for ever.
+// Update renames an account, freezes it, makes it active again, or closes it permanently. To make a live account active again
+// takes a second person where there is one; whatever else was to change waits with it.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Account, error) {
-	if _, err := s.enter(ctx, by, in.ID, access.AccountsWrite); err != nil {
+	a, err := s.enter(ctx, by, in.ID, access.AccountsWrite)
+	if err != nil {
 		return api.Account{}, err
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Account, audit.Event, error) {
+	number := int64(0)
+	if a.Mode == api.ModeLive && in.Status != nil { // which may take an approval
+		if number, err = s.authority.Enter(ctx, by.Actor, a.WorkspaceID, access.AccountsWrite); err == nil {
+			err = s.vault.Ready(ctx, number)
+		}
+		if err != nil {
+			return api.Account{}, err
+		}
+	}
+	out, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.Account], event audit.Event, err error) {
 		before, err := LockAccount(tx, in.ID)
 		if err != nil {
-			return api.Account{}, audit.Event{}, err
+			return out, event, err
 		}
 		after := before
 		if in.Name != nil {
@@ -177,18 +194,40 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		if in.Status != nil {
 			after.Status = *in.Status
 		}
-		event := changed(before, after)
+		event = changed(before, after)
 		switch {
-		case len(event.Changes) == 0:
-			return wire(before), audit.None("nothing changed"), nil
-		case before.Status == api.AccountClosed:
-			return api.Account{}, event, fault.New(fault.AccountClosed, "account %s is closed, and stays so", before.ID)
+		case before.Status == api.AccountClosed && len(event.Changes) > 0:
+			return out, event, fault.New(fault.AccountClosed, "account %s is closed, and stays so", before.ID)
 		case after.Status == api.AccountClosed && before.Available+before.Reserved+before.Pending > 0:
-			return api.Account{}, event, fault.New(fault.AccountNotEmpty, "an account is closed when nothing is available, reserved or pending")
+			return out, event, fault.New(fault.AccountNotEmpty, "an account is closed when nothing is available, reserved or pending")
+		case before.Mode == api.ModeLive && before.Status == api.AccountFrozen && after.Status == api.AccountActive:
+			if out.ApprovalID, event, err = s.askToUnfreeze(tx, by, number, before, after, event); err != nil || out.ApprovalID != "" {
+				return out, event, err
+			}
+		case len(event.Changes) > 0 || in.Status != nil:
+			voided, err := s.approvals.Void(tx, by, before.ID, "the account was changed or frozen again")
+			if err != nil {
+				return out, event, err
+			}
+			if voided {
+				event.Changes.Add("approval", api.ApprovalPending, api.ApprovalVoid)
+			}
+			if voided && before == after {
+				event.Action, event.Description = audit.LedgerAccountFrozen, "Kept account "+before.Name+" frozen"
+			}
+		}
+		if len(event.Changes) == 0 {
+			out.Answer = wire(before)
+			return out, audit.None("nothing changed"), nil
 		}
 		after, err = saveAccount(tx, after)
-		return wire(after), event, err
+		out.Answer = wire(after)
+		return out, event, err
 	})
+	if err != nil {
+		return api.Account{}, err
+	}
+	return out.Result()
 }
 
 // changed is the audit event of an account that was changed.

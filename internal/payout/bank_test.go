@@ -45,11 +45,15 @@ type tester interface {
 }
 
 type clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	read func() // runs whenever the time is read, if it is set
 }
 
 func (c *clock) Now() time.Time {
+	if c.read != nil {
+		c.read()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now

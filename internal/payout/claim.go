@@ -172,13 +172,15 @@ func (p claimable) stopped() (code fault.Code, why string) {
 	return "", ""
 }
 
-// addDue adds a query for the payouts that are due on a rail, in the order in which they are sent. In
-// the sandbox those wait in whose workspace the rail, its connector or the payee's institution is down.
+// addDue adds a query for the payouts that are due on a rail, in the order in which they are sent. Those
+// of a workspace in which people have stopped sending wait. In the sandbox those wait in whose workspace the rail, its connector or the payee's institution is down.
 func addDue(sql *db.Statement, r *rail.Rail, now int64) {
 	sql.Add(`SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(r.Sandbox()))
 	sql.Add(` AND rail = `, r.Name)
 	sql.Add(` AND send_at <= `, now)
 	sql.Add(` AND attention NOT IN ('contradicted', 'recheck')`) // it may have been paid, or is held
+	sql.Add(` AND workspace_id NOT IN (SELECT s.workspace_id FROM payout_stop s WHERE s.stopped_at > 0 AND s.mode = `, mode(r.Sandbox()))
+	sql.Add(`)`)
 	if r.Sandbox() {
 		// It counts, because PostgreSQL would read all of the table at once for NOT EXISTS, and sort what is left.
 		sql.Add(` AND (SELECT count(*) FROM simulated_service s WHERE s.workspace_id = payout.workspace_id AND s.status = 'down' AND s.service IN (`, r.Name, r.Connector.Name())

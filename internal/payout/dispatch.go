@@ -60,6 +60,7 @@ type Alarms struct {
 	Contradicted atomic.Uint64 // rail answers and bank bookings that conflict with a payout's record
 	Suspended    atomic.Uint64 // notices that went to suspense
 	Untaken      atomic.Uint64 // notices that could not be taken, at each try
+	Stops        atomic.Int64  // workspaces and modes in which people have stopped sending
 	// RecordConflicts are records of connectors that do not agree with the store.
 	RecordConflicts atomic.Uint64
 }
@@ -99,7 +100,7 @@ func (d *Dispatcher) steps() []func(ctx context.Context) (bool, error) {
 	for _, c := range d.rails.Connectors() {
 		list = append(list, func(ctx context.Context) (bool, error) { return d.receive(ctx, c) })
 	}
-	return append(list, d.ask, d.recall)
+	return append(list, d.ask, d.recall, d.countStops)
 }
 
 // Run works until ctx ends.
@@ -174,6 +175,9 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 		// Others may soon take it that this node sends them no more.
 		d.log.Warn("payouts are not sent, because their claim took too long, and will be claimed again", "milliseconds", late)
 		return false, nil
+	}
+	if list, err = d.withoutStopped(ctx, r, list); err != nil {
+		return false, err
 	}
 	ids := make([]any, len(list))
 	for i, p := range list {

@@ -60,6 +60,11 @@
 // again: if a look-up no longer finds it, the payout is contradicted. A rejection decides only if it is about the
 // newest submission and no other one was acknowledged.
 //
+// # Stops
+//
+// People stop sending by workspace and mode (stop.go). A claim that begins after a stop was stored takes nothing of that workspace,
+// and what was claimed before is not submitted if the node reads the stop in time. A stop voids a resume that waits.
+//
 // # After a restore
 //
 // A store that was restored from an archive does not know what was sent after its moment. recall.go keeps

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/cache"
@@ -60,7 +61,8 @@ type guard struct {
 	limits []limit // by id
 	people access.SecondPerson
 
-	services rail.Services // of the sandbox
+	services rail.Services   // of the sandbox
+	stopped  map[string]bool // the modes in which sending is
 }
 
 func (r *Rules) guard(q db.Q, workspaceID string) (g guard, err error) {
@@ -92,7 +94,11 @@ func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
 	if g.people, err = access.FindSecondPerson(q, access.Payouts, workspaceID, r.db.Now()); err != nil {
 		return g, err
 	}
-	g.services, err = rail.Simulated(q, workspaceID)
+	if g.services, err = rail.Simulated(q, workspaceID); err != nil {
+		return g, err
+	}
+	sending, err := readSending(q, workspaceID)
+	g.stopped = map[string]bool{api.ModeLive: sending.Live.Stopped, api.ModeSandbox: sending.Sandbox.Stopped}
 	return g, err
 }
 

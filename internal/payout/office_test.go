@@ -65,7 +65,7 @@ func (o *office) serve() *payout.Rules {
 	o.approvals = approval.New(b.db, b.vault, authority, cursors, nil, nil, "")
 	rules := payout.NewRules(b.db, b.vault, authority, cursors, o.approvals, b.rails, payout.Screening{})
 	o.payouts = payout.New(b.db, b.vault, authority, cursors, o.approvals, directory.New(b.db, b.vault, authority, cursors, o.approvals), b.rails, rules, func() {})
-	o.books = ledger.New(b.db, authority, cursors, ledger.Config{Currencies: []string{"PHP"}, Guard: rules.GuardTransfer})
+	o.books = ledger.New(b.db, b.vault, authority, cursors, o.approvals, ledger.Config{Currencies: []string{"PHP"}, Guard: rules.GuardTransfer})
 	return rules
 }
 

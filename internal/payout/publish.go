@@ -89,6 +89,10 @@ func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []er
 	if err != nil {
 		return nil, err
 	}
+	g, err := s.rules.guard(tx.Q, a.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
 	for j, i := range at {
 		d := list[i]
 		if refused[i] = short[j]; refused[i] != nil {
@@ -96,6 +100,7 @@ func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []er
 				return nil, err
 			}
 		}
+		d.Stopped = g.stopped[d.Mode]
 	}
 	return refused, nil
 }

@@ -40,7 +40,7 @@ func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approval
 	wake func()) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, directory: dir, rails: rails, rules: rules, wake: wake}
 	s.hot = db.NewGather(d, s.createTogether)
-	for _, kind := range s.kinds() {
+	for _, kind := range append(s.kinds(), s.resumeKind()) {
 		approvals.Register(kind)
 	}
 	return s
@@ -80,7 +80,7 @@ func wire(p Payout, number string) api.Payout {
 		SettlementAccount: api.SettlementAccount{BankAccountName: p.AccountName, BankAccountNumber: audit.Mask(number), BankCode: p.Institution},
 		BankName:          institution.Name(p.Institution), BatchID: p.Batch, MakerID: p.MakerID, ApprovalID: p.ApprovalID, ApprovalReason: p.ApprovalWhy,
 		Attention: p.Attention, RecheckApprovalID: p.RecheckID, CancelReason: p.CancelReason, Rejected: p.Rejected, SendAt: p.SendAt, ExpectedAt: p.ExpectedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
-		EndedAt: p.EndedAt,
+		EndedAt: p.EndedAt, SendingStopped: p.Status == Pending && p.Stopped,
 	}
 	if p.FailureCode != "" {
 		out.Failure = &api.PayoutFailure{Code: p.FailureCode, Reason: p.FailureReason, Message: p.FailureText}

@@ -482,6 +482,23 @@ func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 		x.Owner.Post("/v1/approvals/"+waits()+"/withdraw", nil).OK()
 		second.Approve(waits()).OK()
 	}
+	resume := func() string {
+		return x.Owner.Post(x.Path("/payout-resume"), body{}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+	}
+	frozen := x.LiveAccount()
+	unfreeze := func() string {
+		x.Owner.Patch("/v2/accounts/"+frozen, body{"status": "frozen"}).OK()
+		return x.Owner.Patch("/v2/accounts/"+frozen, body{"status": "active"}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+	}
+	x.Owner.Post(x.Path("/payout-stop"), body{"reason": "a drill"}).OK()
+	for _, waits := range []func() string{resume, unfreeze} {
+		second.Post("/v1/approvals/"+waits()+"/reject", body{"reason": "no"}).OK()
+		x.Owner.Post("/v1/approvals/"+waits()+"/withdraw", nil).OK()
+		second.Approve(waits()).OK()
+	}
+	x.Owner.Post(x.Path("/payout-stop"), body{"reason": "another drill", "mode": "live"}).OK()
+	resume()
+	unfreeze()
 	looser()
 	higher(30)
 	alone := n.Tenant(t).Owner // who needs nobody

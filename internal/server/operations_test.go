@@ -138,6 +138,9 @@ func operations() []operation {
 		{"PATCH /v1/workspaces/{id}", "ws.write", aNewName},
 		{"GET /v1/workspaces/{id}/receiving-policy", "ws.read", inPath(nil)},
 		{"PATCH /v1/workspaces/{id}/receiving-policy", "ws.write", aPolicy},
+		{"GET /v1/workspaces/{id}/payout-stop", "ws.payouts.read", inPath(nil)},
+		{"POST /v1/workspaces/{id}/payout-stop", "ws.payouts.create", aStop},
+		{"POST /v1/workspaces/{id}/payout-resume", "ws.payouts.create", aResume},
 		{"GET /v1/workspaces/{id}/members", "ws.members.read", inPath(nil)},
 		{"POST /v1/workspaces/{id}/members", "ws.members.write", aNewMember},
 		{"DELETE /v1/workspaces/{id}/members/{userId}", "ws.members.write", aMember},
@@ -233,6 +236,21 @@ func inPath(content any) ask {
 	return func(x *servertest.Tenant, _ *servertest.Client) request {
 		return request{args: []string{x.WorkspaceID}, body: content}
 	}
+}
+
+// aStop stops what no other operation sends.
+func aStop(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.WorkspaceID}, body: body{"reason": servertest.NewEmail(), "mode": "live"}}
+}
+
+func aResume(x *servertest.Tenant, _ *servertest.Client) request {
+	x.Owner.Post(x.Path("/payout-stop"), body{"reason": "a drill", "mode": "sandbox"}).OK()
+	return request{args: []string{x.WorkspaceID}, body: body{"mode": "sandbox"}}
+}
+
+// alternatives are permissions that do as well as the one that an operation needs.
+func alternatives() map[string]string {
+	return map[string]string{"POST /v1/workspaces/{id}/payout-stop": "ws.payouts.approve", "POST /v1/workspaces/{id}/payout-resume": "ws.payouts.approve"}
 }
 
 func newCode(x *servertest.Tenant) string {

@@ -84,6 +84,9 @@ func TestEveryRouteForEveryRole(t *testing.T) {
 				refused := o.ask(x, x.Owner) // a refusal leaves it good for the next
 				for _, c := range callers {
 					want, r := c.may(o.need), refused
+					if other := alternatives()[o.route]; want == 403 && other != "" {
+						want = c.may(other)
+					}
 					if want == 200 {
 						prepares := c.client
 						if !c.known {

@@ -386,6 +386,13 @@ func (c *town) directory() {
 		return []any{rules[i], c.workspaces[20+i%(len(c.workspaces)-20)], "", "instapay", "", 1, "", false, "active", c.now}
 	})
 	limits := c.ids("lim", c.many.others)
+	c.insert("payout_stop", "workspace_id, mode, stopped_at, stopped_by, reason, version", len(c.workspaces)-20, func(i int) []any {
+		at := c.now
+		if i%100 != 0 {
+			at = 0 // most were resumed
+		}
+		return []any{c.workspaces[20+i], "sandbox", at, c.accounts[i%len(c.accounts)], "a drill", 1}
+	})
 	c.insert("payout_limit", "id, workspace_id, account_id, maker_id, entry_id, rail, each_of, per, amount, count, version, created_at", c.many.others, func(i int) []any {
 		return []any{limits[i], c.workspaces[20+i%(len(c.workspaces)-20)], "", c.accounts[i%len(c.accounts)], c.entries[i], "", "", "day", 100, 0, 1, c.now}
 	})

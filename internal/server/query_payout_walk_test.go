@@ -90,4 +90,19 @@ func (w *tour) payouts() {
 	for _, id := range list {
 		maker.Post(payouts+"/"+id+"/cancel", nil).OK()
 	}
+
+	w.begin("sending that people stop")
+	stop, resume := x.Path("/payout-stop"), x.Path("/payout-resume")
+	maker.Post(stop, body{"reason": "a drill"}).OK()
+	maker.Get(payouts + "?workspace_id=" + x.WorkspaceID).OK()
+	w.node.RunPayouts(w.t)
+	maker.Post(resume, body{}).Fails(403, "SECOND_PERSON_REQUIRED")
+	second.Get(stop).OK()
+	maker.Post(stop, body{"reason": "another drill"}).OK()
+	second.Approve(maker.Post(resume, body{}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")).OK()
+	live := "/v2/accounts/" + x.LiveAccount()
+	x.Owner.Patch(live, body{"status": "frozen"}).OK()
+	x.Owner.Patch(live, body{"status": "active"}).Fails(403, "SECOND_PERSON_REQUIRED")
+	x.Owner.Patch(live, body{"status": "frozen"}).OK()
+	second.Approve(x.Owner.Patch(live, body{"status": "active"}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")).OK()
 }

@@ -144,7 +144,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		workspaces:    workspace.New(d, authority, cursors, links),
 		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
 		audit:         auditlog.New(d, authority, cursors, signer),
-		ledger:        ledger.New(d, authority, cursors, ledger.Config{LiveAllowed: rails.HasLive(), Currencies: currencies(rails), Guard: rules.GuardTransfer}),
+		ledger:        ledger.New(d, v, authority, cursors, approvals, ledger.Config{LiveAllowed: rails.HasLive(), Currencies: currencies(rails), Guard: rules.GuardTransfer}),
 		payouts:       payouts,
 		dispatcher:    dispatcher,
 		sandbox:       payout.NewSandbox(payouts, dispatcher, simulator.New(d)),

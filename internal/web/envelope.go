@@ -54,6 +54,12 @@ func unwrap(out any) (any, int) {
 	return out, http.StatusOK
 }
 
+// Outcome is the answer of a method that stores something and may answer with a fault all the same: see approval.Outcome.
+type Outcome interface {
+	// Kept returns what was answered, or the fault.
+	Kept() (any, *fault.Fault)
+}
+
 // appendAnswer appends the envelope of a success.
 func appendAnswer(dst []byte, out any) ([]byte, error) {
 	if list, ok := out.(listing); ok {

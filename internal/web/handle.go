@@ -188,6 +188,10 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		x.Fail(f) // the store has no answer either, and the caller has waited for it long enough
 		return
 	}
+	if f.Code == fault.SecondPersonRequired {
+		x.Fail(f) // which is stored with the request for approval
+		return
+	}
 	event, err := s.refusal(x, action, f)
 	if err != nil {
 		x.Fail(err)

@@ -17,6 +17,20 @@ func (x *Tenant) Account(amount int64) string {
 	return id
 }
 
+// LiveAccount opens an account that pays real money, and has none.
+func (x *Tenant) LiveAccount() (id string) {
+	x.t.Helper()
+	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
+		id = a.ID
+		return struct{}{}, audit.None("a test"), err
+	})
+	if err != nil {
+		x.t.Fatalf("open a live account: %v", err)
+	}
+	return id
+}
+
 // Deposit puts money into an account.
 func (x *Tenant) Deposit(id string, amount int64) {
 	x.t.Helper()

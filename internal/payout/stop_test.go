@@ -1,0 +1,343 @@
+package payout_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
+	"bursar/internal/payout"
+	"bursar/internal/rail"
+	"bursar/internal/server/servertest"
+)
+
+// stopSending stops sending in the sandbox.
+func (o *office) stopSending(who string) {
+	o.t.Helper()
+	if _, err := o.payouts.Stop(context.Background(), o.caller(who), payout.StopInput{ID: "ws_1", PayoutStopRequest: api.PayoutStopRequest{Reason: "wrong file"}}); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// sendAgain resumes it, which takes one person in the sandbox.
+func (o *office) sendAgain(who string) {
+	o.t.Helper()
+	in := payout.ResumeInput{ID: "ws_1", PayoutResumeRequest: api.PayoutResumeRequest{Mode: new(api.ModeSandbox)}}
+	if _, err := o.payouts.Resume(context.Background(), o.caller(who), in); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func TestNothingIsClaimedWhileSendingIsStopped(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		nodes := []*bank{o.bank, o.node()}
+		sent := o.bank.pay(number("9011"))[0] // which the rail keeps
+		o.turn()
+		o.is(sent, "processing")
+		o.stopSending("usr_a")
+		ids := o.bank.pay(number("0001"), number("0002"))
+		created := o.pay("usr_a", 0)
+		approved := o.pay("usr_a", 1)
+		if err := o.approve("usr_b", approved); err != nil {
+			t.Errorf("approve while sending is stopped: %v", err)
+		}
+		waiting := append(ids, created, approved)
+		for _, node := range nodes {
+			node.settle(10 * time.Minute)
+		}
+		if n := nodes[1].Stops.Load(); n != 2 {
+			t.Errorf("the operator sees %d stops", n)
+		}
+		for _, id := range waiting {
+			o.is(id, "pending")
+			if p := o.payout(id); !p.Stopped {
+				t.Errorf("%s does not show that sending is stopped", id)
+			}
+		}
+		// What the rail has goes on.
+		o.write(func(tx *db.Tx) error {
+			_, err := o.sim.Settle(tx, payout.EndToEndID(sent, 1))
+			return err
+		})
+		o.settle(10 * time.Minute)
+		o.is(sent, "completed")
+		o.sendAgain("usr_b")
+		nodes[1].settle(time.Minute)
+		for _, id := range waiting {
+			o.is(id, "completed")
+		}
+	})
+}
+
+// Whatever claims are running while a stop is stored, none begins to claim after it.
+func TestAStopHoldsAgainstClaimsThatRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		var numbers []string
+		for range 40 {
+			numbers = append(numbers, number("0001"))
+		}
+		nodes := []*bank{o.bank, o.node()}
+		claimed := `SELECT count(*) FROM payout_attempt`
+		for range 5 {
+			for range 4 {
+				o.bank.pay(numbers...)
+			}
+			servertest.SideBySide(3, func(i int) error {
+				if i == 2 {
+					o.stopSending("usr_a")
+					return nil
+				}
+				_, err := nodes[i].Claim(context.Background())
+				if err != nil {
+					t.Error(err)
+				}
+				return err
+			})
+			before := o.count(claimed)
+			o.bank.pay(numbers...)
+			for _, node := range nodes {
+				if n, err := node.Claim(context.Background()); n != 0 || err != nil {
+					t.Errorf("%d payouts were claimed after the stop, %v", n, err)
+				}
+			}
+			if after := o.count(claimed); after != before {
+				t.Errorf("there are %d attempts after the stop, and were %d", after, before)
+			}
+			o.sendAgain("usr_a")
+		}
+	})
+}
+
+// A payout that was claimed just before stays unsent, and goes out once after sending has resumed.
+func TestAPayoutThatIsClaimedWhenSendingStopsIsNotSent(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		id := o.bank.pay(number("0001"))[0]
+		submitted := 0
+		o.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+			submitted += len(list)
+			return o.sim.Submit(ctx, r, list)
+		}
+		stopped, reading := false, false
+		o.clock.read = func() {
+			if reading || stopped {
+				return
+			}
+			reading = true
+			if o.payout(id).Status == payout.Processing {
+				stopped = true
+				o.stopSending("usr_a")
+			}
+			reading = false
+		}
+		o.turn()
+		o.clock.read = nil
+		if !stopped || submitted != 0 {
+			t.Fatalf("stopped after the claim: %v, %d payments were submitted", stopped, submitted)
+		}
+		o.settle(10 * time.Minute)
+		o.is(id, "pending")
+		equal(t, "attempts", o.attempts(id), []string{"1 not_received"})
+		o.sendAgain("usr_a")
+		o.settle(time.Minute)
+		o.is(id, "completed")
+		if equal(t, "attempts", o.attempts(id), []string{"1 completed, submission 2"}); submitted != 1 {
+			t.Errorf("%d payments were submitted", submitted)
+		}
+	})
+}
+
+func TestWhatWasDueIsSentInTheNextWindow(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		due := o.bank.payBy("pesonet", number("0001"), number("0002"))
+		always := o.bank.pay(number("0003"))[0]
+		o.write(func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE payout SET send_at = $2 WHERE id = $1`, due[1], tx.Now()+100*time.Hour.Milliseconds())
+		})
+		later := o.payout(due[1]).SendAt
+		o.stopSending("usr_a")
+		o.clock.advance(3 * time.Hour)
+		now := o.clock.Now()
+		send, arrive := o.rails.Named("pesonet", true).Next(now)
+		if !send.After(now) {
+			t.Fatalf("%s is within a window", now)
+		}
+		o.sendAgain("usr_a")
+		if p := o.payout(due[0]); p.SendAt != send.UnixMilli() || p.ExpectedAt != arrive.UnixMilli() {
+			t.Errorf("it is sent at %s and expected at %s, want %s and %s", time.UnixMilli(p.SendAt), time.UnixMilli(p.ExpectedAt), send, arrive)
+		}
+		if p := o.payout(due[1]); p.SendAt != later {
+			t.Errorf("one that is not due yet was moved to %s", time.UnixMilli(p.SendAt))
+		}
+		o.turn()
+		o.is(due[0], "pending")
+		o.is(always, "completed")
+		o.clock.advance(send.Sub(o.clock.Now()))
+		o.turn()
+		o.is(due[0], "completed")
+		o.is(due[1], "pending")
+	})
+}
+
+func TestWhoStopsAndResumes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n, x, live := startLive(t, store)
+		sandbox := x.Account(10_000)
+		stop, resume := x.Path("/payout-stop"), x.Path("/payout-resume")
+		elsewhere := n.Tenant(t)
+		for _, outsider := range []*servertest.Client{elsewhere.Owner} {
+			outsider.Get(stop).Fails(404, "RESOURCE_NOT_FOUND")
+			outsider.Post(stop, body{"reason": "x"}).Fails(404, "RESOURCE_NOT_FOUND")
+			outsider.Post(resume, body{}).Fails(404, "RESOURCE_NOT_FOUND")
+		}
+		x.Owner.Post(stop, body{"reason": "", "mode": "test"}).Invalid("reason", "mode")
+		x.Owner.Post(resume, body{"mode": "test"}).Invalid("mode")
+
+		// A sole person resumes alone.
+		x.Owner.Post(stop, body{"reason": "a drill"}).OK()
+		if got := servertest.Decoded[api.PayoutSending](x.Owner.Post(resume, body{}).OK()); got.Live.Stopped || got.Sandbox.Stopped {
+			t.Errorf("a sole person resumes: %+v", got)
+		}
+
+		viewer, maker, authorizer := x.Member("viewer"), x.Member("disbursement_manager"), n.Person(t, x.Member("disbursement_authorizer"))
+		x.EverybodyCounts()
+		viewer.Post(stop, body{"reason": "x"}).Fails(403, "FORBIDDEN")
+		viewer.Post(resume, body{}).Fails(403, "FORBIDDEN")
+		n.Clock.Advance(time.Hour) // stopping takes no recent login
+		refresh(t, maker, x.Owner, viewer)
+		first := servertest.Decoded[api.PayoutSending](maker.Post(stop, body{"reason": "wrong file"}).OK())
+		if !first.Live.Stopped || !first.Sandbox.Stopped || first.Live.Reason != "wrong file" || first.Live.StoppedBy.ID != maker.UserID {
+			t.Errorf("stopped: %+v", first)
+		}
+		n.Clock.Advance(time.Minute)
+		if added := x.RowsAdded(func() { maker.Post(stop, body{"reason": "wrong file"}).OK() }); added != 0 {
+			t.Errorf("the same stop again leaves %d rows", added)
+		}
+		added := x.RowsAdded(func() { x.Owner.Post(stop, body{"reason": "wrong amounts", "mode": "live"}).OK() })
+		now := servertest.Decoded[api.PayoutSending](viewer.Get(stop).OK())
+		if added != 1 || now.Live.StoppedAt != first.Live.StoppedAt || now.Live.Reason != "wrong amounts" || now.Live.StoppedBy.ID != x.Owner.UserID || now.Sandbox.Reason != "wrong file" {
+			t.Errorf("%d rows, and stopped again: %+v", added, now)
+		}
+
+		paying := pay(x.Owner, live, 1_000)
+		authorizer = n.Person(t, authorizer.Again(t))
+		authorizer.Post(payouts+"/"+paying+"/approve", body{"digest": digestOf(authorizer, paying)}).OK()
+		trying := pay(x.Owner, sandbox, 1_000)
+		authorizer.Post(payouts+"/"+trying+"/approve", body{"digest": digestOf(authorizer, trying)}).OK()
+		for _, id := range []string{paying, trying} {
+			if got := x.Owner.Get(payouts + "/" + id).OK().Object(); got["status"] != "pending" || got["sending_stopped"] != true {
+				t.Errorf("while stopped: %v", got)
+			}
+		}
+		for _, row := range x.Owner.Get(payouts + "?workspace_id=" + x.WorkspaceID).OK().List() {
+			if row["sending_stopped"] != true {
+				t.Errorf("in the list: %v", row)
+			}
+		}
+		n.RunPayouts(t)
+		state(x.Owner, paying, "pending")
+
+		// In the sandbox one person suffices.
+		if got := servertest.Decoded[api.PayoutSending](maker.Post(resume, body{"mode": "sandbox"}).OK()); !got.Live.Stopped || got.Sandbox.Stopped {
+			t.Errorf("the sandbox resumes: %+v", got)
+		}
+		n.RunPayouts(t)
+		state(x.Owner, trying, "completed")
+		state(x.Owner, paying, "pending")
+
+		key := []string{"Idempotency-Key", "resume-1"}
+		waits := maker.Do(http.MethodPost, resume, body{}, key...).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+		for _, again := range []string{
+			maker.Do(http.MethodPost, resume, body{}, key...).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id"),
+			authorizer.Post(resume, body{"mode": "live"}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id"),
+			viewer.Get(stop).OK().Text("approval_id"),
+		} {
+			if again != waits || waits == "" {
+				t.Errorf("it waits for %s, and then for %s", waits, again)
+			}
+		}
+		n.Person(t, maker).Approve(waits).Fails(403, "FORBIDDEN")
+
+		// A stop comes before any release.
+		authorizer.Post(stop, body{"reason": "wrong amounts", "mode": "live"}).OK()
+		authorizer.Approve(waits).Fails(422, "APPROVAL_DECIDED")
+		if got := servertest.Decoded[api.PayoutSending](viewer.Get(stop).OK()); !got.Live.Stopped || got.ApprovalID != "" {
+			t.Errorf("after the other stop: %+v", got)
+		}
+		waits = maker.Post(resume, body{}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+		maker.Post("/v1/approvals/"+waits+"/withdraw", nil).OK()
+		waits = maker.Post(resume, body{}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+		put(t, n, func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE payout_stop SET version = version + 1 WHERE workspace_id = $1 AND mode = 'live'`, x.WorkspaceID)
+		})
+		authorizer.Approve(waits).Fails(422, "APPROVAL_CHANGED")
+		authorizer.Post("/v1/approvals/"+waits+"/reject", body{"reason": "no"}).OK()
+		n.RunPayouts(t)
+		state(x.Owner, paying, "pending")
+
+		waits = maker.Post(resume, body{}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+		authorizer.Approve(waits).OK()
+		if got := x.Owner.Get(payouts + "/" + paying).OK().Object(); got["sending_stopped"] != nil {
+			t.Errorf("after both agreed: %v", got)
+		}
+		n.RunPayouts(t)
+		state(x.Owner, paying, "processing")
+		var actions []string
+		for _, row := range x.Owner.Get(x.AuditPath() + "&resource_id=" + x.WorkspaceID + "&limit=100").OK().List() {
+			actions = append(actions, row["action"].(string))
+		}
+		slices.Reverse(actions)
+		equal(t, "the log", slices.DeleteFunc(actions, func(a string) bool { return a[:7] != "payout." }), []string{
+			"payout.sending.stopped", "payout.sending.resumed", "payout.sending.resumed", // by a sole person, in both modes
+			"payout.sending.stopped", "payout.sending.resumed", // refused
+			"payout.sending.stopped", "payout.sending.stopped", "payout.sending.resumed",
+			"payout.sending.requested", "payout.sending.approved", "payout.sending.stopped", "payout.sending.requested", "payout.sending.withdrawn",
+			"payout.sending.requested", "payout.sending.rejected", "payout.sending.requested", "payout.sending.approved",
+		})
+	})
+}
+
+// refresh signs people in again, whose sessions are old.
+func refresh(t *testing.T, people ...*servertest.Client) {
+	t.Helper()
+	for _, c := range people {
+		c.Token = c.Again(t).Token
+	}
+}
+
+// digestOf is the digest of what the approval of a payout shows.
+func digestOf(c *servertest.Client, id string) string {
+	return c.Get("/v1/approvals/" + c.Get(payouts+"/"+id).OK().Text("approval_id")).OK().Text("digest")
+}
+
+// A stop in one workspace holds up no other.
+func TestAStopHoldsUpNoOtherWorkspace(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, other := n.Tenant(t), n.Tenant(t)
+		x.Owner.Post(x.Path("/payout-stop"), body{"reason": "a drill", "mode": "sandbox"}).OK()
+		made := x.Owner.Post(payouts, request(x.Account(1_000), 1_000)).Created()
+		if made.Object()["sending_stopped"] != true {
+			t.Errorf("the answer to a new payout: %s", made.Body)
+		}
+		others := pay(other.Owner, other.Account(1_000), 1_000)
+		n.RunPayouts(t)
+		state(other.Owner, others, "completed")
+		state(x.Owner, made.Text("id"), "pending")
+		machine(t, x, x.Owner).Post(x.Path("/payout-stop"), body{"reason": "by a program"}).OK()
+		x.Owner.Post(x.Path("/payout-resume"), body{}).OK()
+		n.RunPayouts(t)
+		state(x.Owner, made.Text("id"), "completed")
+	})
+}
