@@ -95,6 +95,7 @@ type (
 	PayoutCreateParams          = api.PayoutCreate
 	PayoutLimitParams           = api.PayoutLimitSet
 	PayoutRejectParams          = api.PayoutReject
+	PayoutResolveParams         = api.PayoutResolve
 	PayoutTerms                 = api.PayoutTerms
 	PayoutUpdateParams          = api.PayoutUpdate
 	ReceivingMethodParams       = api.ReceivingMethodCreate

@@ -96,6 +96,12 @@ const (
 	PayoutRetried   Action = "payout.request.retried"
 	PayoutRevealed  Action = "payout.request.revealed"
 
+	PayoutResolved         Action = "payout.request.resolved" // people found out whether it was paid
+	PayoutResolveRequested Action = "payout.request.resolve_requested"
+	PayoutResolveRejected  Action = "payout.request.resolve_rejected"
+	PayoutResolveWithdrawn Action = "payout.request.resolve_withdrawn"
+	PayoutResolveExpired   Action = "payout.request.resolve_expired"
+
 	PayoutBatchCreated   Action = "payout.batch.created"
 	PayoutBatchApproved  Action = "payout.batch.approved"
 	PayoutBatchRejected  Action = "payout.batch.rejected"
@@ -182,6 +188,7 @@ func Actions() []Action {
 		LedgerAccountCreated, LedgerAccountUpdated, LedgerAccountFrozen, LedgerAccountUnfrozen, LedgerAccountClosed, TransferCreated,
 		DepositAnnounced, DepositBooked,
 		PayoutCreated, PayoutUpdated, PayoutPublished, PayoutApproved, PayoutRejected, PayoutWithdrawn, PayoutExpired, PayoutCancelled, PayoutRetried, PayoutRevealed,
+		PayoutResolved, PayoutResolveRequested, PayoutResolveRejected, PayoutResolveWithdrawn, PayoutResolveExpired,
 		PayoutBatchCreated, PayoutBatchApproved, PayoutBatchRejected, PayoutBatchWithdrawn, PayoutBatchExpired,
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,

@@ -31,13 +31,13 @@ func TestVerifyComparesPayoutsWithTheBooks(t *testing.T) {
 			t.Errorf("%d payouts were looked at, want %d", report.Payouts, len(ids))
 		}
 		for name, c := range map[string]struct{ payout, column, value, problem string }{
-			"one that waits is cancelled":      {"pending", "status", "'cancelled'", "is cancelled, but its transactions are 1 × reserve, 0 × release, 0 × complete, 0 × settle and 0 × return"},
+			"one that waits is cancelled":      {"pending", "status", "'cancelled'", "is cancelled, but its transactions are 1 × reserve, 0 × release, 0 × complete, 0 × reopen, 0 × settle and 0 × return"},
 			"one that waits is completed":      {"pending", "status", "'completed'", "is completed, but its transactions are 1 × reserve, 0 × release"},
-			"one that is completed failed":     {"completed", "status", "'failed'", "is failed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 1 × settle and 0 × return"},
+			"one that is completed failed":     {"completed", "status", "'failed'", "is failed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 0 × reopen, 1 × settle and 0 × return"},
 			"one that is completed came back":  {"completed", "status", "'reversed'", "is reversed, but its transactions are 1 × reserve"},
 			"one that is completed waits":      {"completed", "status", "'processing'", "is processing, but its transactions are 1 × reserve"},
 			"one that failed waits":            {"failed", "status", "'pending'", "is pending, but its transactions are 1 × reserve, 1 × release"},
-			"one that came back did not":       {"reversed", "status", "'completed'", "is completed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 1 × settle and 1 × return"},
+			"one that came back did not":       {"reversed", "status", "'completed'", "is completed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 0 × reopen, 1 × settle and 1 × return"},
 			"a draft is completed":             {"draft", "status", "'completed'", "is completed, but its transactions are 0 × reserve"},
 			"a state that there is not":        {"failed", "status", "'gone'", "is gone, but its transactions are 1 × reserve"},
 			"another amount":                   {"completed", "amount", "99999", "is for 99999, but this settle moves 100000"},

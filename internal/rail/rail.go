@@ -36,7 +36,7 @@ type Payment struct {
 	PayoutID   string
 	Attempt    int // the first one is 1
 	// Submission counts how often the attempt was handed to the rail; the first one is 1. LookUp with 0 asks about any
-	// submission and leaves no tombstone.
+	// submission after NotPaid and leaves no tombstone.
 	Submission int
 	// NotPaid is the highest submission that people have found not to be paid; 0: none. A later submission is sent even if the
 	// rail has received this one, and a look-up about a later submission is not answered with it.

@@ -160,9 +160,10 @@ type record struct {
 	missing    int    // the highest submission that a look-up has reported as not received
 }
 
-// besides returns the record without a submission that people have found not to be paid, if the payment is a later one.
+// besides returns the record without a submission that people have found not to be paid, if the payment is a later one, or has
+// no number.
 func (k record) besides(p rail.Payment) record {
-	if k.submission <= p.NotPaid && k.submission < p.Submission {
+	if k.submission <= p.NotPaid && (p.Submission == 0 || k.submission < p.Submission) {
 		k.file, k.submission = "", 0
 	}
 	return k

@@ -176,6 +176,9 @@ func (n *node) afterNotPaid(id string, number, notPaid int) rail.Payment {
 
 func notPaid(n *node) {
 	n.submit(n.submission("P1", 1))
+	if found := n.lookUp(n.afterNotPaid("P1", 0, 1)); found.State != rail.NotReceived {
+		n.Errorf("looked up after it was not paid: %+v", found)
+	}
 	n.answered("submitted without such a finding", n.submit(n.submission("P1", 2))[0], rail.Accepted, 1)
 	n.received("P1", 1)
 	n.answered("submitted as what was not paid", n.submit(n.afterNotPaid("P1", 1, 1))[0], rail.Accepted, 1)
@@ -192,6 +195,7 @@ func notPaid(n *node) {
 	}
 	n.answered("looked up", n.lookUp(n.afterNotPaid("P1", 2, 1)), rail.Accepted, 2)
 	n.answered("looked up without a number", n.lookUp(n.submission("P1", 0)), rail.Accepted, 2)
+	n.answered("looked up without a number", n.lookUp(n.afterNotPaid("P1", 0, 1)), rail.Accepted, 2)
 	n.received("P1", sent)
 }
 

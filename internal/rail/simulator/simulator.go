@@ -95,8 +95,10 @@ type taken struct {
 	submission int
 }
 
-// before reports whether the payment is an earlier submission that people have found not to be paid.
-func (t taken) before(p rail.Payment) bool { return t.submission <= p.NotPaid && t.submission < p.Submission }
+// before reports whether people have found that the submission was not paid, and the payment is a later one, or has no number.
+func (t taken) before(p rail.Payment) bool {
+	return t.submission <= p.NotPaid && (p.Submission == 0 || t.submission < p.Submission)
+}
 
 // first is what was answered when the payment was sent.
 func (t taken) first() rail.State {
