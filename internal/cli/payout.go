@@ -33,7 +33,7 @@ sandbox no real money moves.`,
   bursar payouts list --status failed --since 7d
   bursar payouts watch wages-2026-11-ada`,
 	}, newPayoutCreate(r), newPayoutBatch(r), newPayoutList(r), newPayoutShow(r), newPayoutApprove(r), newPayoutReject(r), newPayoutCancel(r),
-		newPayoutRetry(r), newPayoutPublish(r), newPayoutWatch(r), newPayoutReceipt(r))
+		newPayoutRetry(r), newPayoutResolve(r), newPayoutPublish(r), newPayoutWatch(r), newPayoutReceipt(r))
 }
 
 // findPayout finds a payout by id, shortened id or external id.

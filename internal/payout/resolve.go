@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -45,7 +46,7 @@ func (a *attempt) waits() bool {
 // outcome describes how the attempt has ended, for messages.
 func (a *attempt) outcome() string {
 	if a.resolved != "" {
-		return "resolved as " + a.resolved
+		return "resolved as " + plain(a.resolved)
 	}
 	return string(a.state)
 }
@@ -76,9 +77,11 @@ func subjectOf(last *attempt) string {
 	return fmt.Sprintf("%s %s %d %d %+v", p.Status, p.Attention, p.Version, p.Attempts, last.standing())
 }
 
-func (r resolution) words() string {
-	return "that the payout of " + r.Payment + " was " + map[bool]string{true: "paid", false: "not paid"}[r.As == api.ResolvePaid]
-}
+// String is the payment and what was found, such as "PHP 5.00 to Ada (…) as not paid".
+func (r resolution) String() string { return r.Payment + " as " + plain(r.As) }
+
+// plain is a value of the API for people.
+func plain(value string) string { return strings.ReplaceAll(value, "_", " ") }
 
 // effect describes what the resolution does.
 func (r resolution) effect() string {
@@ -244,7 +247,7 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 			return out, event, err
 		}
 		if out.ApprovalID != "" {
-			event = audit.Event{Action: audit.PayoutResolveRequested, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Requested to resolve " + r.words()}
+			event = audit.Event{Action: audit.PayoutResolveRequested, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Requested to resolve " + r.String()}
 			event.Changes.Add("resolved", nil, r.As)
 			event.Changes.Add("evidence", nil, r.Evidence)
 			event.Changes.Add("approval_id", nil, out.ApprovalID)
@@ -255,7 +258,7 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 			return out, event, err
 		}
 		out.Answer = wire(*after, number)
-		return out, audit.Event{Action: audit.PayoutResolved, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Resolved " + r.words(),
+		return out, audit.Event{Action: audit.PayoutResolved, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Resolved " + r.String(),
 			Changes: r.changes(after.Status)}, nil
 	})
 	if err != nil {
@@ -337,23 +340,23 @@ func (s *Service) resolveKind() approval.Kind {
 			if err != nil {
 				return nil, "", err
 			}
-			return r.changes(after.Status), r.words(), nil
+			return r.changes(after.Status), "the resolution of " + r.String(), nil
 		},
 		Drop: func(_ *db.Tx, a approval.Approval) (changes audit.Changes, of string, err error) {
 			var r resolution
 			err = a.Payload(&r)
 			changes.Add("evidence", nil, r.Evidence)
-			return changes, r.words(), err
+			return changes, "the resolution of " + r.String(), err
 		},
 		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
 			var r resolution
 			err := a.Payload(&r)
-			return "Resolve " + r.words(), []api.ApprovalField{
-				{Field: "resolved", After: r.As},
+			return "Resolve " + r.String(), []api.ApprovalField{
+				{Field: "resolved", After: plain(r.As)},
 				{Field: "evidence", After: r.Evidence},
 				{Field: "result", After: r.effect()},
-				{Field: "status", Before: r.Status},
-				{Field: "attention", Before: r.Attention},
+				{Field: "status", After: r.Status},
+				{Field: "attention", After: plain(r.Attention)},
 				{Field: "settlement_rail", After: r.Rail},
 				{Field: "end_to_end_id", After: r.EndToEndID},
 			}, err
