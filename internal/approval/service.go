@@ -234,6 +234,15 @@ type Outcome[T any] struct {
 	ApprovalID string `json:"approval_id,omitzero"`
 }
 
+// Sent is what the caller gets: the answer, or a fault. It is stored for the idempotency key.
+func (o Outcome[T]) Sent() any {
+	answer, err := o.Result()
+	if err != nil {
+		return err
+	}
+	return answer
+}
+
 // Result returns the answer, or SECOND_PERSON_REQUIRED if the change waits for an approval. The request is stored by then, so
 // a retry with the same idempotency key names the same approval.
 func (o Outcome[T]) Result() (T, error) {

@@ -72,10 +72,17 @@ func (s *Endpoints) waitForKey(ctx context.Context, key *db.IdempotencyKey) (don
 // replayed decodes the answer that is stored for a key.
 func replayed[Out any](r *db.Replay) (out Out, err error) {
 	var answer struct {
-		Data jsontext.Value `json:"data"`
+		Data  jsontext.Value `json:"data"`
+		Error struct {
+			Code    fault.Code `json:"code"`
+			Message string     `json:"message"`
+		} `json:"error"`
 	}
 	if err := json.Unmarshal(r.Body, &answer); err != nil {
 		return out, fmt.Errorf("read a stored answer: %w", err)
+	}
+	if answer.Error.Code != "" {
+		return out, &fault.Fault{Code: answer.Error.Code, Message: answer.Error.Message}
 	}
 	if err := json.Unmarshal(answer.Data, &out); err != nil {
 		return out, fmt.Errorf("read a stored answer: %w", err)

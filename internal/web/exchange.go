@@ -155,6 +155,9 @@ func (s *Endpoints) bindKey(x *Exchange, action audit.Action, key string, body [
 	}
 	request := slices.Concat([]byte(x.R.Method), []byte(" "), []byte(x.R.URL.EscapedPath()), []byte("\n"), body)
 	return s.DB.NewIdempotencyKey(x.R.Context(), scope, key, request, func(out any) (int, []byte, error) {
+		if o, ok := out.(outcome); ok {
+			out = o.Sent()
+		}
 		if f, ok := out.(*fault.Fault); ok {
 			return f.Code.Status(), appendFault(nil, f), nil
 		}

@@ -98,6 +98,9 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 // costly is an input that counts as several requests.
 type costly interface{ Cost() int }
 
+// outcome is what a mutation has stored that answers either with a value or with a fault.
+type outcome interface{ Sent() any }
+
 // actor is an answer that tells who has just signed in. The request log shows it.
 type actor interface{ ActorID() string }
 
@@ -186,6 +189,10 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	f := x.Explain(err)
 	if f.Code == fault.Unavailable && (errors.Is(err, db.ErrUnknown) || errors.Is(err, db.ErrAway)) {
 		x.Fail(f) // the store has no answer either, and the caller has waited for it long enough
+		return
+	}
+	if f.Code == fault.SecondPersonRequired {
+		x.Fail(f) // what waits is stored, with this answer
 		return
 	}
 	event, err := s.refusal(x, action, f)
