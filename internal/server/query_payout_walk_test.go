@@ -51,6 +51,10 @@ func (w *tour) payouts() {
 	x.Owner.Get(payouts + "/" + draft + "?reveal=true").OK()
 	x.Owner.Post(payouts+"/"+draft+"/cancel", nil).OK()
 	x.Owner.Post(payouts+"/"+x.Sent("1234569001")+"/retry", nil).OK()
+	for _, as := range []string{"paid", "not_paid"} {
+		stuck := x.Stuck("sandbox")
+		x.Owner.Post(payouts+"/"+stuck+"/resolve", body{"as": as, "evidence": "a statement"}).OK()
+	}
 
 	w.begin("a batch of payouts")
 	batch := func(maker *servertest.Client) (id string, list []string) {
@@ -81,6 +85,8 @@ func (w *tour) payouts() {
 	second.Post(payouts+"/"+paid+"/approve", body{"digest": second.Get("/v1/approvals/" + approval(paid)).OK().Text("digest")}).OK()
 	refused := maker.Post(payouts, ask(nil)).OK().Text("id")
 	second.Post(payouts+"/"+refused+"/reject", body{"reason": "no"}).OK()
+	resolved := second.Post(payouts+"/"+x.Stuck("live")+"/resolve", body{"as": "not_paid", "evidence": "a statement"}).Fails(403, "SECOND_PERSON_REQUIRED")
+	w.node.Person(w.t, x.Member("admin")).Get("/v1/approvals/" + resolved.Detail("approval_id")).OK()
 	_, list = batch(maker)
 	maker.Post(payouts+"/"+list[0]+"/cancel", nil).OK()
 	second.Approve(approval(list[1])).OK()
