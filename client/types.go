@@ -137,6 +137,12 @@ const (
 	PayoutPublished  = api.PayoutPublished
 )
 
+// What people find out about a payout that needs attention.
+const (
+	ResolvePaid    = api.ResolvePaid
+	ResolveNotPaid = api.ResolveNotPaid
+)
+
 // What became of a payout of a batch.
 const (
 	BatchCreated = api.BatchCreated

@@ -61,12 +61,12 @@ func (x *Tenant) Sent(number string) string {
 	}
 }
 
-// Stuck is a payout of a mode that its rail has not answered in time.
+// Stuck is a payout of a mode about which its rail contradicts itself.
 func (x *Tenant) Stuck(mode string) string {
 	x.t.Helper()
 	id := x.Sent("1234569011")
 	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE payout SET attention = 'outcome_unknown', mode = $2 WHERE id = $1`, id, mode)
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE payout SET attention = 'contradicted', mode = $2 WHERE id = $1`, id, mode)
 	})
 	if err != nil {
 		x.t.Fatalf("let a payout get stuck: %v", err)
