@@ -99,3 +99,43 @@ func TestACheckOfAnOlderProgramGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// Whoever writes that a payout was not paid after all is found, unless the payout says so, too.
+func TestVerifyFindsForgedReopenings(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		const amount = 100_000
+		reopen := func(payout, account string) {
+			t.Helper()
+			inLedger(t, n, func(tx *db.Tx) error {
+				_, err := ledger.Post(tx, ledger.Transaction{Kind: ledger.KindReopen, WorkspaceID: x.WorkspaceID, Reference: payout, Moves: []ledger.Move{
+					{AccountID: ledger.SystemAccount(ledger.Clearing, "PHP", "sandbox"), Bucket: ledger.BucketAvailable, Amount: -amount},
+					{AccountID: account, Bucket: ledger.BucketAvailable, Amount: amount}}})
+				return err
+			})
+		}
+		found := func(what, want string) {
+			t.Helper()
+			report, err := ledger.Verify(t.Context(), n.DB, true, func(done, total int64) {})
+			if err != nil || !strings.Contains(fmt.Sprint(report.Mismatches), want) {
+				t.Errorf("%s: %v, %v, want %s", what, report.Mismatches, err, want)
+			}
+		}
+		// A payout that is completed and not settled, so that clearing has its money.
+		paid := x.Stuck("sandbox")
+		x.Owner.Post("/v2/payout-requests/"+paid+"/resolve", body{"as": "paid", "evidence": "a statement"}).OK()
+		verified(t, n.DB)
+		account := x.Owner.Get("/v2/payout-requests/" + paid).OK().Text("source_account_id")
+		reopen(paid, account)
+		found("a completed one", "is completed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 1 × reopen")
+		inLedger(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET status = 'failed' WHERE id = $1`, paid) })
+		verified(t, n.DB)
+
+		other := x.Stuck("sandbox")
+		x.Owner.Post("/v2/payout-requests/"+other+"/resolve", body{"as": "paid", "evidence": "a statement"}).OK()
+		thief := x.Account(0)
+		reopen(other, thief)
+		inLedger(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET status = 'failed' WHERE id = $1`, other) })
+		found("to another account", "its money went back to "+thief)
+	})
+}

@@ -53,8 +53,15 @@ func (w *tour) payouts() {
 	x.Owner.Post(payouts+"/"+x.Sent("1234569001")+"/retry", nil).OK()
 	for _, as := range []string{"paid", "not_paid"} {
 		stuck := x.Stuck("sandbox")
+		x.Owner.Get(payouts + "/" + stuck).OK()
 		x.Owner.Post(payouts+"/"+stuck+"/resolve", body{"as": as, "evidence": "a statement"}).OK()
+		if as == "not_paid" {
+			x.Owner.Post(payouts+"/"+stuck+"/retry", nil).OK()
+			w.node.RunPayouts(w.t)
+		}
 	}
+	x.Contradict(draft, "sandbox") // as one that was sent before a restore
+	x.Owner.Post(payouts+"/"+draft+"/resolve", body{"as": "paid", "evidence": "a statement"}).OK()
 
 	w.begin("a batch of payouts")
 	batch := func(maker *servertest.Client) (id string, list []string) {
