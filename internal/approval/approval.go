@@ -269,7 +269,8 @@ func (s *Service) Void(tx *db.Tx, by db.Caller, subjectID, reason string) (voide
 
 // VoidKind ends the pending approvals of one kind of a subject. The caller has locked it.
 func VoidKind(tx *db.Tx, by db.Caller, kind, subjectID, reason string) error {
-	return tx.Exec(`UPDATE approval SET state = 'void', decided_at = $3, decided_by = $4, reason = $5, told = CASE WHEN maker_id = $6 THEN 'void' ELSE told END
+	return tx.Exec(`UPDATE approval SET state = 'void', decided_at = $3, decided_by = $4, reason = $5,
+			told = CASE WHEN maker_id = $6 THEN 'void' ELSE told END
 		WHERE subject_id = $1 AND state = 'pending' AND kind = $2`, subjectID, kind, tx.Now(), db.NullText(by.ID), reason, by.ID)
 }
 

@@ -19,7 +19,8 @@ type booked struct {
 // last one. A payout and the ledger change in one transaction of the store, so the caller must have a snapshot.
 func checkPayouts(q db.Q, after string) (last string, read int, found []Mismatch, err error) {
 	list, err := db.Collect(q, func(r db.Rows) *booked {
-		return &booked{id: r.Text(0), status: r.Text(1), amount: r.Int(2), account: r.Text(3), currency: r.Text(4), mode: r.Text(5), counts: map[Kind]int{}}
+		return &booked{id: r.Text(0), status: r.Text(1), amount: r.Int(2), account: r.Text(3), currency: r.Text(4), mode: r.Text(5),
+			counts: map[Kind]int{}}
 	}, `SELECT id, status, amount, account_id, currency, mode FROM payout WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
 	if err != nil || len(list) == 0 {
 		return after, 0, nil, err
@@ -57,8 +58,10 @@ func checkPayouts(q db.Q, after string) (last string, read int, found []Mismatch
 	}
 	for _, p := range list {
 		if !p.fits() {
-			found = append(found, p.mismatch("the payout is %s, but its transactions are %d × reserve, %d × release, %d × complete, %d × reopen, %d × settle and %d × return",
-				p.status, p.counts[KindReserve], p.counts[KindRelease], p.counts[KindComplete], p.counts[KindReopen], p.counts[KindSettle], p.counts[KindReturn]))
+			n := p.counts
+			found = append(found, p.mismatch(`the payout is %s, but its transactions are `+
+				`%d × reserve, %d × release, %d × complete, %d × reopen, %d × settle and %d × return`,
+				p.status, n[KindReserve], n[KindRelease], n[KindComplete], n[KindReopen], n[KindSettle], n[KindReturn]))
 		}
 	}
 	return last, len(list), found, nil
@@ -85,5 +88,6 @@ func (p *booked) fits() bool {
 		return false
 	}
 	n := p.counts
-	return n[KindReserve]-n[KindRelease]-n[KindComplete] == held && n[KindComplete]-n[KindReopen] == paid && n[KindReturn] == back && n[KindSettle] <= paid
+	return n[KindReserve]-n[KindRelease]-n[KindComplete] == held && n[KindComplete]-n[KindReopen] == paid &&
+		n[KindReturn] == back && n[KindSettle] <= paid
 }

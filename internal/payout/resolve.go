@@ -67,8 +67,8 @@ type resolution struct {
 
 func resolutionOf(last *attempt, number string, in api.PayoutResolve) resolution {
 	p := last.payout
-	return resolution{As: in.As, Evidence: in.Evidence, Subject: subjectOf(last), Status: p.Status, Attention: p.Attention, Payment: p.to(number), Rail: p.Rail,
-		EndToEndID: last.endToEndID}
+	return resolution{As: in.As, Evidence: in.Evidence, Subject: subjectOf(last), Status: p.Status, Attention: p.Attention,
+		Payment: p.to(number), Rail: p.Rail, EndToEndID: last.endToEndID}
 }
 
 // subjectOf is what a resolution is bound to.
@@ -137,7 +137,8 @@ func lockLast(tx *db.Tx, id string) (*attempt, error) {
 	}
 	a := found[name]
 	if a == nil {
-		a = &attempt{number: p.Attempts + 1, endToEndID: EndToEndID(id, p.Attempts+1), state: rail.NotReceived, submission: 1, accepted: unidentified, createdAt: p.CreatedAt}
+		a = &attempt{number: p.Attempts + 1, endToEndID: EndToEndID(id, p.Attempts+1), state: rail.NotReceived, submission: 1,
+			accepted: unidentified, createdAt: p.CreatedAt}
 	}
 	a.payout = &p
 	return a, nil
@@ -210,10 +211,11 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 	c := newChange(tx.Now(), nil)
 	c.resolve(last, as)
 	if last.id == "" && last.resolved != "" {
-		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at,
-				answered_at, settled_at, submission, accepted, resolved, not_paid) VALUES ($1, $2, $3, $4, $5, '', '', '', '', 0, 0, $6, $7, $7, 0, $8, $9, $10, $11)`,
-			tx.NewID("att"), last.payout.ID, last.number, last.endToEndID, string(last.state), last.createdAt, c.now, last.submission, last.accepted, last.resolved,
-			last.notPaid); err != nil {
+		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked,
+				created_at, claimed_at, answered_at, settled_at, submission, accepted, resolved, not_paid)
+			VALUES ($1, $2, $3, $4, $5, '', '', '', '', 0, 0, $6, $7, $7, 0, $8, $9, $10, $11)`,
+			tx.NewID("att"), last.payout.ID, last.number, last.endToEndID, string(last.state), last.createdAt, c.now, last.submission,
+			last.accepted, last.resolved, last.notPaid); err != nil {
 			return nil, err
 		}
 	}
@@ -247,7 +249,8 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 			return out, event, err
 		}
 		if out.ApprovalID != "" {
-			event = audit.Event{Action: audit.PayoutResolveRequested, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Requested to resolve " + r.String()}
+			event = audit.Event{Action: audit.PayoutResolveRequested, WorkspaceID: p.WorkspaceID, ResourceID: p.ID,
+				Description: "Requested to resolve " + r.String()}
 			event.Changes.Add("resolved", nil, r.As)
 			event.Changes.Add("evidence", nil, r.Evidence)
 			event.Changes.Add("approval_id", nil, out.ApprovalID)
@@ -279,8 +282,8 @@ func (s *Service) askToResolve(tx *db.Tx, by db.Caller, p Payout, r resolution) 
 	if err := approval.VoidKind(tx, by, KindResolve, p.ID, "another resolution was requested"); err != nil {
 		return "", err
 	}
-	return s.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: KindResolve, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: p.ID,
-		Version: p.Version, Payload: r})
+	return s.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: KindResolve, WorkspaceID: p.WorkspaceID, Workspace: p.workspace,
+		SubjectID: p.ID, Version: p.Version, Payload: r})
 }
 
 // voidResolutions ends approvals of resolutions whose payouts have changed.
