@@ -87,6 +87,8 @@ type Payout struct {
 	Attention string `json:"attention,omitzero"`
 	// RecheckApprovalID is the approval that a held payout waits for.
 	RecheckApprovalID string `json:"recheck_approval_id,omitzero"`
+	// ResolveApprovalID is the approval that a resolution of it waits for. Only the answer for one payout has it.
+	ResolveApprovalID string `json:"resolve_approval_id,omitzero"`
 	// Attempts are how often it was sent. Only the answer for one payout has them.
 	Attempts []PayoutAttempt `json:"attempts,omitzero"`
 	Failure  *PayoutFailure  `json:"failure,omitzero"`
@@ -137,6 +139,19 @@ type PayoutReject struct {
 // PayoutCancel takes a payout back.
 type PayoutCancel struct {
 	Reason string `json:"reason,omitzero"`
+}
+
+// What people find out about a payout that needs attention.
+const (
+	ResolvePaid    = "paid"
+	ResolveNotPaid = "not_paid"
+)
+
+// PayoutResolve settles whether a payout was paid that needs attention.
+type PayoutResolve struct {
+	As string `json:"as" required:"true"` // ResolvePaid or ResolveNotPaid
+	// Evidence is how that was found out, such as a reference of the bank's statement.
+	Evidence string `json:"evidence" required:"true"`
 }
 
 // PayoutRehearsal is what would become of a payout request.

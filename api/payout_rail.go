@@ -4,7 +4,8 @@ package api
 type PayoutAttempt struct {
 	ID     string `json:"id"`
 	Number int64  `json:"number"`
-	// Submission is how often the attempt was handed to the rail. It rises when the rail has not received it.
+	// Submission is how often the attempt was handed to the rail. It rises when the rail has not received it,
+	// or when it is retried after people have found that it was not paid.
 	Submission int64 `json:"submission"`
 	// EndToEndID identifies the attempt at the rail and at both banks.
 	EndToEndID string `json:"end_to_end_id"`
@@ -18,6 +19,8 @@ type PayoutAttempt struct {
 	AnsweredAt int64  `json:"answered_at,omitzero"`
 	// SettledAt is when a statement of the bank has shown it.
 	SettledAt int64 `json:"settled_at,omitzero"`
+	// Resolved is what people have found out about its newest submission: ResolvePaid or ResolveNotPaid.
+	Resolved string `json:"resolved,omitzero"`
 }
 
 // PayoutReceipt says that a payout has arrived.

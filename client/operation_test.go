@@ -375,6 +375,13 @@ func walkPayouts(t *testing.T, n *servertest.Node, way *tap) {
 	if got := must[*client.Payout](t)(c.Payouts.Retry(ctx, second.ID)); got.Status != client.PayoutPending {
 		t.Errorf("retry: %+v", got)
 	}
+	third := must[*client.Payout](t)(c.Payouts.Create(ctx, ask("3234569011")))
+	sent(third.ID)
+	x.Contradict(third.ID, client.ModeSandbox)
+	found := client.PayoutResolveParams{As: client.ResolvePaid, Evidence: "statement 12"}
+	if got := must[*client.Payout](t)(c.Payouts.Resolve(ctx, third.ID, found)); got.Status != client.PayoutCompleted {
+		t.Errorf("resolve: %+v", got)
+	}
 	if page := must[*client.Page[client.Payout]](t)(c.Payouts.List(ctx, client.PayoutListParams{WorkspaceID: x.WorkspaceID, ExternalID: "wages-1"})); len(page.Items) != 1 || page.Items[0].ID != made.ID {
 		t.Errorf("list: %+v", page)
 	}
@@ -426,7 +433,7 @@ func walkPayouts(t *testing.T, n *servertest.Node, way *tap) {
 			t.Fatal(err)
 		}
 	}
-	if count != 6 {
+	if count != 7 {
 		t.Errorf("there are %d payouts", count)
 	}
 }

@@ -102,6 +102,12 @@ func (s *PayoutService) Retry(ctx context.Context, id string) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, nil, "/v2/payout-requests", id, "retry")
 }
 
+// Resolve settles whether a payout was paid that needs attention. It returns an *Error with [CodeSecondPersonRequired] if another
+// person has to approve that.
+func (s *PayoutService) Resolve(ctx context.Context, id string, p PayoutResolveParams) (*Payout, error) {
+	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/payout-requests", id, "resolve")
+}
+
 // Batch asks for many payouts from one account, and tells what became of each.
 func (s *PayoutService) Batch(ctx context.Context, p PayoutBatchParams) (*PayoutBatch, error) {
 	return change[PayoutBatch](ctx, s.c, http.MethodPost, p, "/v2/batch-payout-requests")

@@ -99,6 +99,7 @@ type (
 	PayoutCreateParams          = api.PayoutCreate
 	PayoutLimitParams           = api.PayoutLimitSet
 	PayoutRejectParams          = api.PayoutReject
+	PayoutResolveParams         = api.PayoutResolve
 	PayoutTerms                 = api.PayoutTerms
 	PayoutUpdateParams          = api.PayoutUpdate
 	ReceivingMethodParams       = api.ReceivingMethodCreate
@@ -138,6 +139,12 @@ const (
 	PayoutCancelled  = api.PayoutCancelled
 	PayoutReversed   = api.PayoutReversed
 	PayoutPublished  = api.PayoutPublished
+)
+
+// What people find out about a payout that needs attention.
+const (
+	ResolvePaid    = api.ResolvePaid
+	ResolveNotPaid = api.ResolveNotPaid
 )
 
 // What became of a payout of a batch.

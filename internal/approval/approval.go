@@ -265,16 +265,16 @@ func (k Kind) partIn() string {
 // Void ends pending approvals of a subject, because it changes or goes. It reports whether
 // there was one. The caller has locked what they are about.
 func (s *Service) Void(tx *db.Tx, by db.Caller, subjectID, reason string) (voided bool, err error) {
-	return s.void(tx, by, "subject_id", subjectID, reason)
+	return void(tx, by, "subject_id", subjectID, reason)
 }
 
 // VoidKind is Void for approvals of one kind, where a subject has several.
-func (s *Service) VoidKind(tx *db.Tx, by db.Caller, kind, subjectID, reason string) (voided bool, err error) {
+func VoidKind(tx *db.Tx, by db.Caller, kind, subjectID, reason string) (voided bool, err error) {
 	id, err := PendingOf(tx.Q, kind, subjectID)
 	if err != nil || id == "" {
 		return false, err
 	}
-	return s.void(tx, by, "id", id, reason)
+	return void(tx, by, "id", id, reason)
 }
 
 // PendingOf returns the id of the pending approval of a kind about a subject, or "".
@@ -295,11 +295,11 @@ func (s *Service) FindPending(q db.Q, kind, subjectID string) (Approval, error) 
 
 // VoidAbout ends all pending approvals about something.
 func (s *Service) VoidAbout(tx *db.Tx, by db.Caller, aboutID, reason string) (voided bool, err error) {
-	return s.void(tx, by, "about_id", aboutID, reason)
+	return void(tx, by, "about_id", aboutID, reason)
 }
 
 // void does not tell a maker by mail what they did themselves.
-func (s *Service) void(tx *db.Tx, by db.Caller, column, id, reason string) (bool, error) {
+func void(tx *db.Tx, by db.Caller, column, id, reason string) (bool, error) {
 	return tx.Row(`UPDATE approval SET state = 'void', decided_at = $2, decided_by = $3, reason = $4,
 			told = CASE WHEN maker_id = $5 THEN 'void' ELSE told END
 		WHERE `+column+` = $1 AND state = 'pending' RETURNING id`, id, tx.Now(), db.NullText(by.ID), reason, by.ID).Scan(new(string))

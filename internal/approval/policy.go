@@ -140,7 +140,7 @@ func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolic
 			answer, err := policyAnswer(tx.Q, in.ID, p)
 			return answer, audit.None("nothing changed"), err
 		}
-		if _, err := s.VoidKind(tx, by, policyKind, in.ID, "the policy was changed again"); err != nil {
+		if _, err := VoidKind(tx, by, policyKind, in.ID, "the policy was changed again"); err != nil {
 			return api.ReceivingPolicy{}, event, err
 		}
 		waits := ""

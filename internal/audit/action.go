@@ -103,6 +103,12 @@ const (
 	PayoutRetried   Action = "payout.request.retried"
 	PayoutRevealed  Action = "payout.request.revealed"
 
+	PayoutResolved         Action = "payout.request.resolved" // people found out whether it was paid
+	PayoutResolveRequested Action = "payout.request.resolve_requested"
+	PayoutResolveRejected  Action = "payout.request.resolve_rejected"
+	PayoutResolveWithdrawn Action = "payout.request.resolve_withdrawn"
+	PayoutResolveExpired   Action = "payout.request.resolve_expired"
+
 	PayoutRecheckApproved  Action = "payout.recheck.approved" // a payout that a stricter limit or rule held
 	PayoutRecheckRejected  Action = "payout.recheck.rejected"
 	PayoutRecheckWithdrawn Action = "payout.recheck.withdrawn"
@@ -205,6 +211,7 @@ func Actions() []Action {
 		LedgerUnfreezeRequested, LedgerUnfreezeApproved, LedgerUnfreezeRejected, LedgerUnfreezeWithdrawn, LedgerUnfreezeExpired, TransferCreated,
 		DepositAnnounced, DepositBooked,
 		PayoutCreated, PayoutUpdated, PayoutPublished, PayoutApproved, PayoutRejected, PayoutWithdrawn, PayoutExpired, PayoutCancelled, PayoutRetried, PayoutRevealed,
+		PayoutResolved, PayoutResolveRequested, PayoutResolveRejected, PayoutResolveWithdrawn, PayoutResolveExpired,
 		PayoutRecheckApproved, PayoutRecheckRejected, PayoutRecheckWithdrawn, PayoutRecheckExpired,
 		PayoutBatchCreated, PayoutBatchApproved, PayoutBatchRejected, PayoutBatchWithdrawn, PayoutBatchExpired,
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,

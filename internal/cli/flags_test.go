@@ -69,6 +69,7 @@ var flagsOf = map[string][]string{
 	"payouts publish": {"jq", "json", "workspace"},
 	"payouts receipt": {"jq", "json", "workspace"},
 	"payouts reject":  {"jq", "json", "reason", "workspace"},
+	"payouts resolve": {"evidence", "jq", "json", "not-paid", "paid", "workspace"},
 	"payouts resume":  {"jq", "json", "mode", "workspace"},
 	"payouts retry":   {"jq", "json", "workspace"},
 	"payouts show":    {"jq", "json", "show-numbers", "workspace"},

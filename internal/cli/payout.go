@@ -34,7 +34,7 @@ sandbox no real money moves.`,
   bursar payouts watch wages-2026-11-ada
   bursar payouts stop --reason "wrong amounts in the payroll file"`,
 	}, newPayoutCreate(r), newPayoutBatch(r), newPayoutList(r), newPayoutShow(r), newPayoutApprove(r), newPayoutReject(r), newPayoutCancel(r),
-		newPayoutRetry(r), newPayoutPublish(r), newPayoutConfirm(r), newPayoutWatch(r), newPayoutReceipt(r), newPayoutStop(r), newPayoutResume(r))
+		newPayoutRetry(r), newPayoutResolve(r), newPayoutPublish(r), newPayoutConfirm(r), newPayoutWatch(r), newPayoutReceipt(r), newPayoutStop(r), newPayoutResume(r))
 }
 
 // findPayout finds a payout by id, shortened id or external id.

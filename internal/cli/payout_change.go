@@ -93,6 +93,33 @@ attempt.`,
 	})
 }
 
+func newPayoutResolve(r *remote) *cobra.Command {
+	var p client.PayoutResolveParams
+	var paid, notPaid bool
+	c := r.newPayoutChange(&cobra.Command{
+		Use: "resolve PAYOUT", Short: "Settle whether a payout was paid",
+		Long: `Settle whether a payout was paid that needs attention, after you have asked
+the bank. --paid completes it. --not-paid makes it a failed payout whose money
+is available again; a retry then goes out under the same end-to-end id, so
+that the bank can recognize a duplicate. Another person has to approve what
+you found about a live payout, if the workspace has one who could.`,
+		Example: `  bursar payouts resolve wages-2026-11-ada --paid --evidence "BPI statement of 16 November, line 12"
+  bursar payouts resolve wages-2026-11-ada --not-paid --evidence "BPI case 4711: never received"`,
+	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
+		if p.As = api.ResolveNotPaid; paid {
+			p.As = api.ResolvePaid
+		}
+		return s.Payouts.Resolve(ctx, of.ID, p)
+	}, "evidence")
+	c.Flags().BoolVar(&paid, "paid", false, "the payee has the money")
+	c.Flags().BoolVar(&notPaid, "not-paid", false, "the payee does not have the money and will not get it")
+	c.Flags().StringVar(&p.Evidence, "evidence", "", "how you found out, such as a reference of the bank's statement")
+	c.MarkFlagsOneRequired("paid", "not-paid")
+	c.MarkFlagsMutuallyExclusive("paid", "not-paid")
+	completeFlag(c, "evidence", cobra.NoFileCompletions)
+	return c
+}
+
 func newPayoutPublish(r *remote) *cobra.Command {
 	return r.newPayoutChange(&cobra.Command{
 		Use: "publish PAYOUT", Short: "Have a draft paid",

@@ -149,7 +149,7 @@ func (v *visit) approval() (approvalPage, error) {
 	kind := v.console.Approvals.Kind(a.Kind)
 	data := approvalPage{Approval: a, Sandbox: ofSandbox(a), MayReject: pending && v.can(kind.Pair.Approve), MayWithdraw: pending && v.can(kind.Make)}
 	switch a.Kind {
-	case payout.KindPayout:
+	case payout.KindPayout, payout.KindResolve:
 		data.Pays = v.path("payouts", a.SubjectID)
 	case payout.KindRecheck:
 		data.Pays = v.path("payouts", a.SubjectID)

@@ -100,6 +100,16 @@ func actionText(action string) string {
 		return "Retried payout"
 	case audit.PayoutRevealed:
 		return "Saw the account number of a payout"
+	case audit.PayoutResolved:
+		return "Resolved payout"
+	case audit.PayoutResolveRequested:
+		return "Requested to resolve payout"
+	case audit.PayoutResolveRejected:
+		return "Rejected resolution of payout"
+	case audit.PayoutResolveWithdrawn:
+		return "Withdrew resolution of payout"
+	case audit.PayoutResolveExpired:
+		return "A resolution of a payout was not approved in time"
 	case audit.PayoutBatchCreated:
 		return "Asked for batch of payouts"
 	case audit.PayoutBatchApproved:

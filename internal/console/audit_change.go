@@ -58,6 +58,8 @@ func changeCaption(name string) string {
 		return "Account number"
 	case "provider":
 		return "Bank or wallet"
+	case "end_to_end_id":
+		return "End-to-end ID"
 	}
 	words := capitalized(name)
 	if thing, ok := strings.CutSuffix(words, " id"); ok {

@@ -114,6 +114,8 @@ func (p postingView) What() string {
 		return "Paid out"
 	case ledger.KindReturn:
 		return "A payout came back"
+	case ledger.KindReopen:
+		return "A payout was not paid after all"
 	case ledger.KindTransfer:
 		return "Moved between accounts"
 	}

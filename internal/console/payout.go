@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
+	"bursar/internal/fault"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
 )
@@ -27,6 +29,7 @@ func (c *Console) payoutRoutes() []Route {
 		c.postIn("/payouts/{id}/confirm", audit.PayoutRecheckApproved, c.recentForm(page, c.confirmPayout)),
 		c.postIn("/payouts/{id}/cancel", audit.PayoutCancelled, c.cancelPayout),
 		c.postIn("/payouts/{id}/retry", audit.PayoutRetried, c.retryPayout),
+		c.postIn("/payouts/{id}/resolve", audit.PayoutResolved, c.resolvePayout),
 	}
 }
 
@@ -213,6 +216,7 @@ type payoutPage struct {
 	MayReject    bool
 	Verification string
 	Reason       string
+	As, Evidence string // of a resolution
 	Steps        []homeRow
 	Attempts     []attemptView
 	Stops        []stopView // of its mode
@@ -228,6 +232,12 @@ type attemptView struct{ api.PayoutAttempt }
 
 // What says what became of the attempt.
 func (a attemptView) What() string {
+	switch a.Resolved {
+	case api.ResolvePaid:
+		return "Resolved as paid"
+	case api.ResolveNotPaid:
+		return "Resolved as not paid"
+	}
 	switch rail.State(a.State) {
 	case rail.Completed:
 		return "The payee has the money"
@@ -344,6 +354,16 @@ func (c *Console) retryPayout(v *visit) error {
 	return v.payoutStep(err, askedText(done))
 }
 
+func (c *Console) resolvePayout(v *visit) error {
+	_, err := change(v, c.Payouts.Resolve, payout.ResolveInput{ID: v.R.PathValue("id"),
+		PayoutResolve: api.PayoutResolve{As: v.field("as"), Evidence: v.field("evidence")}})
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Code == fault.SecondPersonRequired {
+		return v.payoutStep(nil, "Sent for approval.")
+	}
+	return v.payoutStep(err, "Resolved.")
+}
+
 // askedText says how a payout goes on that somebody has asked for.
 func askedText(p api.Payout) string {
 	if p.Status == api.PayoutInitiated {
@@ -364,7 +384,7 @@ func (v *visit) payoutStep(err error, text string) error {
 	if failed != nil {
 		return failed
 	}
-	p, status, _ := formProblems(err, "verification", "reason")
-	data.Verification, data.Reason = v.field("verification"), v.field("reason")
+	p, status, _ := formProblems(err, "verification", "reason", "as", "evidence")
+	data.Verification, data.Reason, data.As, data.Evidence = v.field("verification"), v.field("reason"), v.field("as"), v.field("evidence")
 	return v.showAgain(status, "payouts_one", "Payout to "+data.SettlementAccount.BankAccountName, p, data)
 }

@@ -34,6 +34,7 @@
 //	complete   reserved −X   clearing +X      the payee has the money
 //	settle     clearing −X   bank +X          the bank's statement shows it
 //	return     bank −X       available +X     the bank sent it back; to suspense if the account is closed
+//	reopen     clearing −X   available +X     people found that a completed payout was not paid; to suspense if the account is closed
 //	transfer   available −X  available +X     between accounts of a workspace
 //	suspend    bank ∓X       suspense ±X      nobody knows what it is for
 //
@@ -47,7 +48,8 @@
 //     changed or deleted: a correction is a new transaction.
 //   - Post is the only function that writes postings.
 //   - What is reserved for a payout is released or completed once: nothing is open unless the payout is
-//     pending or processing, a completed one was completed once, and a reversed one returned once as well.
+//     pending or processing, a completed one was completed once more than it was reopened, a reversed one returned once as well,
+//     and any other was reopened as often as it was completed. Nothing is reopened after the bank's statement has shown it.
 //     Each of these is for the payout's amount.
 //
 // Verify recomputes all of this.

@@ -9,20 +9,21 @@ import (
 
 // booked is a payout with its transactions in the ledger.
 type booked struct {
-	id, status, account string
-	workspaceID         string
-	amount              int64
-	last                string // transaction
-	counts              map[Kind]int
-	authenticated       map[Kind]int // those that have a code of the key
+	id, status, account, currency, mode string
+	workspaceID                         string
+	amount                              int64
+	last                                string // transaction
+	counts                              map[Kind]int
+	authenticated                       map[Kind]int // those that have a code of the key
 }
 
 // checkPayouts compares the next payouts with their transactions in the ledger, and returns the id of the
 // last one. A payout and the ledger change in one transaction of the store, so the caller must have a snapshot.
 func checkPayouts(q db.Q, i *db.Integrity, after string) (last string, read int, found []Mismatch, err error) {
 	list, err := db.Collect(q, func(r db.Rows) *booked {
-		return &booked{id: r.Text(0), status: r.Text(1), amount: r.Int(2), account: r.Text(3), workspaceID: r.Text(4), counts: map[Kind]int{}, authenticated: map[Kind]int{}}
-	}, `SELECT id, status, amount, account_id, workspace_id FROM payout WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
+		return &booked{id: r.Text(0), status: r.Text(1), amount: r.Int(2), account: r.Text(3), workspaceID: r.Text(4), currency: r.Text(5), mode: r.Text(6),
+			counts: map[Kind]int{}, authenticated: map[Kind]int{}}
+	}, `SELECT id, status, amount, account_id, workspace_id, currency, mode FROM payout WHERE id > $1 ORDER BY id LIMIT $2`, after, verifyChunk)
 	if err != nil || len(list) == 0 {
 		return after, 0, nil, err
 	}
@@ -46,8 +47,12 @@ func checkPayouts(q db.Q, i *db.Integrity, after string) (last string, read int,
 		if amount := r.Int(4); amount != p.amount {
 			found = append(found, p.mismatch("the payout is for %d, but this %s moves %d", p.amount, kind, amount))
 		}
-		if account := r.Text(3); kind == KindReserve && account != p.account {
+		switch account := r.Text(3); {
+		case account == p.account:
+		case kind == KindReserve:
 			found = append(found, p.mismatch("the payout is paid from this account, but its money was reserved in %s", account))
+		case kind == KindReopen && account != SystemAccount(Suspense, p.currency, p.mode):
+			found = append(found, p.mismatch("the payout is paid from this account, but its money went back to %s", account))
 		}
 		return nil
 	}, `SELECT t.reference, t.id, t.kind, (SELECT p.account_id FROM ledger_posting p WHERE p.transaction_id = t.id AND p.amount > 0 LIMIT 1),
@@ -71,8 +76,10 @@ func checkPayouts(q db.Q, i *db.Integrity, after string) (last string, read int,
 			found = append(found, p.checkLogged(rows[p.id])...)
 		}
 		if !p.fits() {
-			found = append(found, p.mismatch("the payout is %s, but its transactions are %d × reserve, %d × release, %d × complete, %d × settle and %d × return",
-				p.status, p.counts[KindReserve], p.counts[KindRelease], p.counts[KindComplete], p.counts[KindSettle], p.counts[KindReturn]))
+			n := p.counts
+			found = append(found, p.mismatch(`the payout is %s, but its transactions are `+
+				`%d × reserve, %d × release, %d × complete, %d × reopen, %d × settle and %d × return`,
+				p.status, n[KindReserve], n[KindRelease], n[KindComplete], n[KindReopen], n[KindSettle], n[KindReturn]))
 		}
 	}
 	return last, len(list), found, nil
@@ -84,7 +91,7 @@ func (p *booked) mismatch(format string, args ...any) Mismatch {
 }
 
 // fits reports whether the ledger has the transactions that the state of the payout implies. A payout that
-// was retried has reserved its money several times, and released it as often before.
+// was retried has reserved its money several times, and before it was released, or completed and reopened.
 func (p *booked) fits() bool {
 	var held, paid, back int
 	switch p.status {
@@ -99,5 +106,6 @@ func (p *booked) fits() bool {
 		return false
 	}
 	n := p.counts
-	return n[KindReserve]-n[KindRelease]-n[KindComplete] == held && n[KindComplete] == paid && n[KindReturn] == back && n[KindSettle] <= paid
+	return n[KindReserve]-n[KindRelease]-n[KindComplete] == held && n[KindComplete]-n[KindReopen] == paid &&
+		n[KindReturn] == back && n[KindSettle] <= paid
 }

@@ -31,13 +31,13 @@ func TestVerifyComparesPayoutsWithTheBooks(t *testing.T) {
 			t.Errorf("%d payouts were looked at, want %d", report.Payouts, len(ids))
 		}
 		for name, c := range map[string]struct{ payout, column, value, problem string }{
-			"one that waits is cancelled":      {"pending", "status", "'cancelled'", "is cancelled, but its transactions are 1 × reserve, 0 × release, 0 × complete, 0 × settle and 0 × return"},
+			"one that waits is cancelled":      {"pending", "status", "'cancelled'", "is cancelled, but its transactions are 1 × reserve, 0 × release, 0 × complete, 0 × reopen, 0 × settle and 0 × return"},
 			"one that waits is completed":      {"pending", "status", "'completed'", "is completed, but its transactions are 1 × reserve, 0 × release"},
-			"one that is completed failed":     {"completed", "status", "'failed'", "is failed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 1 × settle and 0 × return"},
+			"one that is completed failed":     {"completed", "status", "'failed'", "is failed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 0 × reopen, 1 × settle and 0 × return"},
 			"one that is completed came back":  {"completed", "status", "'reversed'", "is reversed, but its transactions are 1 × reserve"},
 			"one that is completed waits":      {"completed", "status", "'processing'", "is processing, but its transactions are 1 × reserve"},
 			"one that failed waits":            {"failed", "status", "'pending'", "is pending, but its transactions are 1 × reserve, 1 × release"},
-			"one that came back did not":       {"reversed", "status", "'completed'", "is completed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 1 × settle and 1 × return"},
+			"one that came back did not":       {"reversed", "status", "'completed'", "is completed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 0 × reopen, 1 × settle and 1 × return"},
 			"a draft is completed":             {"draft", "status", "'completed'", "is completed, but its transactions are 0 × reserve"},
 			"a state that there is not":        {"failed", "status", "'gone'", "is gone, but its transactions are 1 × reserve"},
 			"another amount":                   {"completed", "amount", "99999", "is for 99999, but this settle moves 100000"},
@@ -97,5 +97,45 @@ func TestACheckOfAnOlderProgramGoesOn(t *testing.T) {
 		if found := turns(t, ledger.NewCheck(n.DB)); found != 1 {
 			t.Errorf("%d mismatches are found, want 1", found)
 		}
+	})
+}
+
+// Whoever writes that a payout was not paid after all is found, unless the payout says so, too.
+func TestVerifyFindsForgedReopenings(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		const amount = 100_000
+		reopen := func(payout, account string) {
+			t.Helper()
+			inLedger(t, n, func(tx *db.Tx) error {
+				_, err := ledger.Post(tx, ledger.Transaction{Kind: ledger.KindReopen, WorkspaceID: x.WorkspaceID, Reference: payout, Moves: []ledger.Move{
+					{AccountID: ledger.SystemAccount(ledger.Clearing, "PHP", "sandbox"), Bucket: ledger.BucketAvailable, Amount: -amount},
+					{AccountID: account, Bucket: ledger.BucketAvailable, Amount: amount}}})
+				return err
+			})
+		}
+		found := func(what, want string) {
+			t.Helper()
+			report, err := ledger.Verify(t.Context(), n.DB, true, func(done, total int64) {})
+			if err != nil || !strings.Contains(fmt.Sprint(report.Mismatches), want) {
+				t.Errorf("%s: %v, %v, want %s", what, report.Mismatches, err, want)
+			}
+		}
+		// A payout that is completed and not settled, so that clearing has its money.
+		paid := x.Stuck("sandbox")
+		x.Owner.Post("/v2/payout-requests/"+paid+"/resolve", body{"as": "paid", "evidence": "a statement"}).OK()
+		verified(t, n.DB)
+		account := x.Owner.Get("/v2/payout-requests/" + paid).OK().Text("source_account_id")
+		reopen(paid, account)
+		found("a completed one", "is completed, but its transactions are 1 × reserve, 0 × release, 1 × complete, 1 × reopen")
+		inLedger(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET status = 'failed' WHERE id = $1`, paid) })
+		verified(t, n.DB)
+
+		other := x.Stuck("sandbox")
+		x.Owner.Post("/v2/payout-requests/"+other+"/resolve", body{"as": "paid", "evidence": "a statement"}).OK()
+		thief := x.Account(0)
+		reopen(other, thief)
+		inLedger(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET status = 'failed' WHERE id = $1`, other) })
+		found("to another account", "its money went back to "+thief)
 	})
 }

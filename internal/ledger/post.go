@@ -33,6 +33,7 @@ const (
 	KindComplete Kind = "complete"
 	KindSettle   Kind = "settle"
 	KindReturn   Kind = "return"
+	KindReopen   Kind = "reopen"
 	KindTransfer Kind = "transfer"
 	KindSuspend  Kind = "suspend"
 )

@@ -99,13 +99,15 @@ type Ends struct {
 	Completed []Reserved // the payees have it
 	Settled   []Reserved // the bank's statement shows what was completed
 	Returned  []Reserved // the bank has sent it back; to suspense if the account is closed
+	Paid      []Reserved // people found that the payees have it, though nothing is reserved: it is reserved and completed
+	Reopened  []Reserved // people found that the payees do not have what was completed; to suspense if the account is closed
 }
 
 // End moves the money of payouts, all of it in one Post: with one for each list, two that have the same
 // accounts in different lists would wait for each other.
 func End(tx *db.Tx, e Ends) error {
 	closed := map[string]bool{}
-	for _, r := range e.Returned {
+	for _, r := range slices.Concat(e.Returned, e.Reopened) {
 		if _, known := closed[r.AccountID]; known {
 			continue
 		}
@@ -121,8 +123,9 @@ func End(tx *db.Tx, e Ends) error {
 		}
 		return available(r)
 	}
-	all := slices.Concat(moves(KindRelease, e.Released, reserved, available), moves(KindComplete, e.Completed, reserved, clearing),
-		moves(KindSettle, e.Settled, clearing, bank), moves(KindReturn, e.Returned, bank, back))
+	all := slices.Concat(moves(KindRelease, e.Released, reserved, available), moves(KindReserve, e.Paid, available, reserved),
+		moves(KindComplete, slices.Concat(e.Completed, e.Paid), reserved, clearing), moves(KindSettle, e.Settled, clearing, bank),
+		moves(KindReturn, e.Returned, bank, back), moves(KindReopen, e.Reopened, clearing, back))
 	for _, t := range all {
 		if amount := t.Moves[1].Amount; amount <= 0 {
 			return fmt.Errorf("%s %d of %s", t.Kind, amount, t.Reference)

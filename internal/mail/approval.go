@@ -13,7 +13,9 @@ type ApprovalNoun struct{ One, Many, Advice string }
 var (
 	AChangeOfWhereMoneyGoes = ApprovalNoun{"change of where money goes", "changes of where money goes",
 		"Before you approve, ask the payee by a phone number that you have known for long, never by one that came with the change."}
-	APayout       = ApprovalNoun{"payout", "payouts", "Before you approve, compare the amount and the payee with what it is for."}
+	APayout           = ApprovalNoun{"payout", "payouts", "Before you approve, compare the amount and the payee with what it is for."}
+	APayoutResolution = ApprovalNoun{"finding whether a payout was paid", "findings whether payouts were paid",
+		"Before you approve, check the evidence with the bank or its statement."}
 	APayoutChange = ApprovalNoun{"change of how payouts are guarded", "changes of how payouts are guarded",
 		"Before you approve, ask whoever wants it why payouts should be guarded less."}
 	AHeldPayout = ApprovalNoun{"held payout", "held payouts", "A limit or a rule became stricter after it was approved. Before you release it, compare it with the new limit or rule."}

@@ -44,7 +44,7 @@ func (s *Service) kinds() []approval.Kind {
 	}
 	many.Lock = func(tx *db.Tx, a approval.Approval) error { return lockBatch(tx, a.SubjectID) }
 	many.Parts = s.parts(one.Actions)
-	return []approval.Kind{one, many, s.recheckKind()}
+	return []approval.Kind{one, many, s.recheckKind(), s.resolveKind()}
 }
 
 // subject reads the payouts that an approval is for, in their order, with their account numbers.

@@ -154,6 +154,7 @@ func TestNothingOfAnotherTenantsPayoutsIsThere(t *testing.T) {
 		for _, verb := range []string{"publish", "retry", "cancel"} {
 			other.Post(payouts+"/"+id+"/"+verb, nil).Fails(404, "RESOURCE_NOT_FOUND")
 		}
+		other.Post(payouts+"/"+id+"/resolve", body{"as": "paid", "evidence": "x"}).Fails(404, "RESOURCE_NOT_FOUND")
 		other.Post("/v2/simulations/deposits", body{"account_id": account, "amount_cents": 1}).Fails(404, "RESOURCE_NOT_FOUND")
 		other.Delete("/v2/approval-rules/"+rule).Fails(404, "RESOURCE_NOT_FOUND")
 		other.Delete("/v2/limits/"+limit).Fails(404, "RESOURCE_NOT_FOUND")

@@ -41,9 +41,12 @@ type attempt struct {
 	accepted   int64  // the lowest submission that the rail has acknowledged; 0: none, unidentified: it did not say which
 	settledAt  int64  // when a statement of the bank has shown it; 0 before
 	settledAs  string // the movement there, if the bank names it
+	resolved   string // what people have found out about the newest submission
+	notPaid    int64  // the highest submission that people have found not to be paid; 0: none
 
 	payout *Payout
 	stored rail.State // what the row has
+	was    standing   // what the row means
 }
 
 // unidentified is an acknowledged submission whose number is not known: the rail has called a later one a duplicate.
@@ -70,9 +73,10 @@ type change struct {
 	attempts map[string]*attempt // those that are changed, by id
 	payouts  map[string]*Payout
 	was      map[string]string // the states that the rows of payouts have
+	marked   map[string]bool   // payouts that needed attention before, which people may be about to resolve
 
 	complete, settle, giveBack []ledger.Reserved
-	release                    []*Payout
+	release, pay, reopen       []*Payout
 	events                     []audit.Event
 	floatShort                 []*attempt // rejected because our own account with the bank is
 	contradicted               []*attempt
@@ -85,13 +89,13 @@ type schedule interface {
 }
 
 func newChange(now int64, rails schedule) *change {
-	return &change{now: now, rails: rails, attempts: map[string]*attempt{}, payouts: map[string]*Payout{}, was: map[string]string{}}
+	return &change{now: now, rails: rails, attempts: map[string]*attempt{}, payouts: map[string]*Payout{}, was: map[string]string{}, marked: map[string]bool{}}
 }
 
 // touch notes that a payout will be stored.
 func (c *change) touch(p *Payout) {
 	if c.payouts[p.ID] == nil {
-		c.payouts[p.ID], c.was[p.ID] = p, p.Status
+		c.payouts[p.ID], c.was[p.ID], c.marked[p.ID] = p, p.Status, p.Attention != ""
 	}
 }
 
@@ -122,14 +126,17 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	if about < a.submission && (o.State == rail.Unknown && !duplicate || o.State == rail.NotReceived) {
 		return // stale: the attempt was submitted again after that
 	}
+	if o.State == rail.Rejected && about < a.submission && about <= a.notPaid {
+		return // people have found the same
+	}
 	p := a.payout
-	if a.state == rail.NotReceived && p.Status == Pending && (o.State == rail.Accepted || o.State == rail.Completed || o.State == rail.Rejected || duplicate) {
+	if a.waits() && (o.State == rail.Accepted || o.State == rail.Completed || o.State == rail.Rejected || duplicate) {
 		c.become(p, Processing) // the rail has it after all, and it was not submitted again
 		a.state = rail.Unknown
 	}
 	if !a.open() {
 		if duplicate && a.state == rail.NotReceived {
-			c.contradict(a, fmt.Sprintf("%s calls attempt %d a duplicate, but had not received it before", p.Rail, a.number))
+			c.contradict(a, fmt.Sprintf("%s calls attempt %d a duplicate, which was %s", p.Rail, a.number, a.outcome()))
 		}
 		c.late(a, o)
 		return
@@ -263,12 +270,12 @@ func (c *change) late(a *attempt, o rail.Outcome) {
 		a.reference = o.Reference // somebody else told the outcome before, without it
 	}
 	switch {
-	case o.State == a.state, o.State == rail.Unknown, o.State == rail.Accepted && a.state != rail.NotReceived:
+	case o.State == a.state, o.State == rail.Unknown, o.State == rail.Accepted && (a.state != rail.NotReceived || a.resolved != "" && a.accepted != 0):
 		return // it tells nothing new
 	case a.state == rail.NotReceived && o.State == rail.Rejected, a.state == rail.Rejected && o.State == rail.NotReceived:
 		return // either way, nothing was paid
 	}
-	c.contradict(a, fmt.Sprintf("%s says that attempt %d is %s, which was %s", a.payout.Rail, a.number, o.State, a.state))
+	c.contradict(a, fmt.Sprintf("%s says that attempt %d is %s, which was %s", a.payout.Rail, a.number, o.State, a.outcome()))
 }
 
 // contradict notes that a rail says two things about an attempt. It moves nothing.
@@ -309,7 +316,7 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 		}
 		return true
 	case a.state != rail.Completed:
-		c.contradict(a, fmt.Sprintf("the bank has paid attempt %d, which was %s", a.number, a.state))
+		c.contradict(a, fmt.Sprintf("the bank has paid attempt %d, which was %s", a.number, a.outcome()))
 		return false
 	}
 	c.attempts[a.id] = a
@@ -328,7 +335,7 @@ func otherMovement(one, two string) bool {
 // paid completes an attempt whose money has moved at the bank before the rail has said so. The
 // reference is the bank's for the payment, if it is known.
 func (c *change) paid(a *attempt, reference string) {
-	if a.open() || a.state == rail.NotReceived && a.payout.Status == Pending {
+	if a.open() || a.waits() {
 		c.decide(a, rail.Outcome{State: rail.Completed, Reference: reference})
 	}
 }
@@ -348,7 +355,7 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 		c.contradict(a, fmt.Sprintf("the bank has returned attempt %d once more, as %s", a.number, o.Reference))
 		return false
 	case a.state != rail.Completed || p.Status != Completed:
-		c.contradict(a, fmt.Sprintf("the bank has returned attempt %d, which was %s", a.number, a.state))
+		c.contradict(a, fmt.Sprintf("the bank has returned attempt %d, which was %s", a.number, a.outcome()))
 		return false
 	}
 	c.become(p, Reversed)
@@ -377,7 +384,7 @@ func readSent(r db.Rows) *Payout {
 
 const (
 	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as,
-		a.submission, a.claimed_at, a.accepted`
+		a.submission, a.claimed_at, a.accepted, a.resolved, a.not_paid`
 	afterSent = 32 // columns
 )
 
@@ -385,9 +392,9 @@ func readAttempt(r db.Rows, from int) *attempt {
 	a := &attempt{
 		id: r.Text(from), number: r.Int(from + 1), endToEndID: r.Text(from + 2), state: rail.State(r.Text(from + 3)), code: r.Text(from + 4), text: r.Text(from + 5),
 		reference: r.Text(from + 6), askAt: r.Int(from + 7), asked: r.Int(from + 8), createdAt: r.Int(from + 9), answeredAt: r.Int(from + 10), settledAt: r.Int(from + 11), settledAs: r.Text(from + 12),
-		submission: r.Int(from + 13), claimedAt: r.Int(from + 14), accepted: r.Int(from + 15),
+		submission: r.Int(from + 13), claimedAt: r.Int(from + 14), accepted: r.Int(from + 15), resolved: r.Text(from + 16), notPaid: r.Int(from + 17),
 	}
-	a.stored = a.state
+	a.stored, a.was = a.state, a.standing()
 	return a
 }
 
@@ -414,25 +421,32 @@ func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[
 // the ledger. What failed counts for no limit.
 func (c *change) store(tx *db.Tx, rules *Rules) error {
 	for _, a := range c.attempts {
-		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10, settled_as = $11, submission = $12, accepted = $13
-			WHERE id = $1 AND state = $2`,
-			a.id, string(a.stored), string(a.state), a.code, a.text, a.reference, a.askAt, a.asked, a.answeredAt, a.settledAt, a.settledAs, a.submission, a.accepted); err != nil {
+		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10, settled_as = $11, submission = $12, accepted = $13,
+				resolved = $14, not_paid = $15 WHERE id = $1 AND state = $2`,
+			a.id, string(a.stored), string(a.state), a.code, a.text, a.reference, a.askAt, a.asked, a.answeredAt, a.settledAt, a.settledAs, a.submission, a.accepted, a.resolved, a.notPaid); err != nil {
 			return err
 		}
 	}
 	for id, p := range c.payouts {
 		if err := tx.Exec(`UPDATE payout SET status = $3, attention = $4, failure_code = $5, failure_reason = $6, failure_text = $7, attempts = $8, send_at = $9,
-				updated_at = $10, ended_at = $11 WHERE id = $1 AND status = $2`,
-			id, c.was[id], p.Status, p.Attention, p.FailureCode, p.FailureReason, p.FailureText, p.Attempts, p.SendAt, p.UpdatedAt, p.EndedAt); err != nil {
+				updated_at = $10, ended_at = $11, reserved_at = $12 WHERE id = $1 AND status = $2`,
+			id, c.was[id], p.Status, p.Attention, p.FailureCode, p.FailureReason, p.FailureText, p.Attempts, p.SendAt, p.UpdatedAt, p.EndedAt, p.ReservedAt); err != nil {
 			return err
 		}
 	}
-	var released []ledger.Reserved
-	for _, p := range c.release {
-		released = append(released, p.reserved())
+	if err := c.voidResolutions(tx); err != nil {
+		return err
+	}
+	for _, p := range slices.Concat(c.release, c.reopen) {
 		if err := rules.GiveBack(tx, p.spending()); err != nil {
 			return err
 		}
 	}
-	return ledger.End(tx, ledger.Ends{Released: released, Completed: c.complete, Settled: c.settle, Returned: c.giveBack})
+	for _, p := range c.pay {
+		if err := rules.Count(tx, p.spending()); err != nil {
+			return err
+		}
+	}
+	return ledger.End(tx, ledger.Ends{Released: reservedFor(c.release), Completed: c.complete, Settled: c.settle, Returned: c.giveBack,
+		Paid: reservedFor(c.pay), Reopened: reservedFor(c.reopen)})
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // claim makes payouts that are due on a rail processing, each with a new attempt, or with the next submission of the attempt
-// that the rail has not received.
+// that the rail has not received or that people have found not to be paid.
 func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attempt, err error) {
 	var due bool
 	err = d.db.Read(ctx, func(q db.Q) error {
@@ -79,8 +79,8 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, d.node, lease, now})
 				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
 			} else {
-				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0
-					WHERE id = $1 AND state = 'not_received' AND accepted = 0 RETURNING id`, a.id, now, d.node, lease).Scan(new(string))
+				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0,
+						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.id, now, d.node, lease).Scan(new(string))
 				if err == nil && !resumed {
 					err = fmt.Errorf("attempt %s of %s cannot be submitted again", a.id, p.ID)
 				}

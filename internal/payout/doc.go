@@ -12,6 +12,9 @@
 // in clearing), failed or cancelled (then it is available again). What comes back from the bank
 // after completion is a transaction of its own, and the payout is reversed.
 //
+// People may resolve a payout that needs attention as paid or not paid (resolve.go), which moves it further: pending, processing,
+// failed and cancelled ones to completed, and pending, processing and completed ones to failed.
+//
 // # Attempts
 //
 // A payout is sent as an attempt, which has the payout's id and its own number as its end-to-end id.
@@ -20,7 +23,7 @@
 //	   │  ├──▶ rejected
 //	   │  ├──▶ accepted ─▶ any of the others   the rail has it and has not decided
 //	   │  └──▶ unknown ──▶ any of the others   it may have been sent
-//	   └─────▶ not_received                    only a look-up answers so: the payout is pending again
+//	   └─────▶ not_received                    a look-up answers so: the payout is pending again; or people found that it was not paid
 //
 // Sending, accepted and unknown are open. A processing payout has exactly one open attempt, its
 // last; any other payout has none. An attempt and its payout change in one transaction, together
@@ -50,7 +53,8 @@
 // # Sent at most once
 //
 // There is one place that sends, and it sends only what it has claimed itself. An attempt is submitted again, under the same
-// end-to-end id and with the next submission number, only after a look-up answered that no submission so far was received. A new
+// end-to-end id and with the next submission number, only after a look-up answered that no submission so far was received, or after
+// people found that none was paid (attempt.notPaid) and retried the payout. A new
 // end-to-end id exists only after the rail has rejected an attempt and a person has retried the payout.
 //
 // What connectors promise for that is in package rail: "not received" is final, so a submission that arrives later is not sent. A
@@ -88,6 +92,8 @@
 //     attention (contradicted), and the audit log has both. It is not sent again: whoever retries or
 //     approves it is refused, and one that waits is not claimed, so that it can be cancelled. If money
 //     moved at the bank for it, a statement will show that, and it goes to suspense.
+//   - People resolve a payout, and the rail or the bank reports otherwise: it is contradicted again. A debit of what was not paid
+//     goes to suspense. Of two who resolve, or of people and a rail, the first locks the payout; the other finds it changed.
 //   - A payment that was not received is received after all: if the payout was not claimed again, it goes on
 //     with that submission. Otherwise it is a contradiction.
 //   - The bank's statement shows a payment that is still processing: it is completed first, and a

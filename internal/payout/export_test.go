@@ -34,6 +34,11 @@ func (d *Dispatcher) Store(ctx context.Context, endToEndID string, o rail.Outcom
 	return d.store(ctx, []answer{{endToEndID, o}})
 }
 
+// Take stores what a connector reports.
+func (d *Dispatcher) Take(ctx context.Context, from rail.Connector, n rail.Notice) error {
+	return d.take(ctx, from, []rail.Notice{n})
+}
+
 // NoRules are the rules of a store that has no approvals.
 func NoRules(d *db.DB) *Rules {
 	return &Rules{db: d, guards: otter.Must(&otter.Options[string, guard]{MaximumSize: maxGuards})}

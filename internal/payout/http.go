@@ -156,6 +156,18 @@ func (in *RejectInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "reason", in.Reason, 1, maxReason)
 }
 
+// ResolveInput names a payout and says whether it was paid.
+type ResolveInput struct {
+	ID string `path:"id"`
+	api.PayoutResolve
+}
+
+// Validate checks the resolution without looking at the database.
+func (in *ResolveInput) Validate(v *fault.Violations) {
+	web.CheckOneOf(v, "as", &in.As, api.ResolvePaid, api.ResolveNotPaid)
+	web.CheckText(v, "evidence", in.Evidence, 1, maxReason)
+}
+
 // CancelInput names a payout and may say why it is taken back.
 type CancelInput struct {
 	ID string `path:"id"`

@@ -142,6 +142,24 @@ func (r *Rules) GiveBack(tx *db.Tx, p Spending) error {
 	return nil
 }
 
+// Count is TakeLimits for a payout that was paid already: it counts whatever the limits allow.
+func (r *Rules) Count(tx *db.Tx, p Spending) error {
+	g, err := r.guard(tx.Q, p.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	if err := p.findPayees(tx.Q, g.limits); err != nil {
+		return err
+	}
+	for _, u := range uses(matchingLimits(g.limits, p), p) {
+		if err := tx.Exec(`INSERT INTO payout_used (limit_id, day, of_id, amount, count) VALUES ($1, $2, $3, $4, 1)
+			ON CONFLICT (limit_id, day, of_id) DO UPDATE SET amount = payout_used.amount + $4, count = payout_used.count + 1`, u.ID, u.day, u.of, p.Amount); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // maxPayees bounds how many entries with one number are looked for.
 const maxPayees = 100
 

@@ -15,6 +15,11 @@ import (
 //	draft ─▶ initiated ─▶ pending ─▶ processing ─▶ completed ─▶ reversed
 //	  │          │           │            └──────▶ failed ─▶ (retry) pending
 //	  └──────────┴───────────┴─▶ cancelled
+//
+// People who resolve a payout that needs attention move it further:
+//
+//	pending, processing ─▶ completed   paid       completed ─▶ failed   not paid
+//	pending, processing ─▶ failed      not paid   failed, cancelled ─▶ completed   paid
 const (
 	Draft      = api.PayoutDraft
 	Initiated  = api.PayoutInitiated // checked, and somebody has to approve it
@@ -126,7 +131,7 @@ func (p Payout) sandbox() bool { return p.Mode == api.ModeSandbox }
 // gets one without submission.
 func (p Payout) payment(a *attempt, number string) rail.Payment {
 	return rail.Payment{
-		EndToEndID: EndToEndID(p.ID, a.number), PayoutID: p.ID, Attempt: int(a.number), Submission: int(a.submission), WorkspaceID: p.WorkspaceID,
+		EndToEndID: EndToEndID(p.ID, a.number), PayoutID: p.ID, Attempt: int(a.number), Submission: int(a.submission), NotPaid: int(a.notPaid), WorkspaceID: p.WorkspaceID,
 		AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency,
 		To:          rail.Destination{Institution: p.Institution, AccountNumber: number, AccountName: p.AccountName},
 		Description: p.Description, At: a.createdAt, ClaimedAt: a.claimedAt, SendBefore: a.claimedAt + sendWindow.Milliseconds(), Since: p.CreatedAt,

@@ -155,21 +155,22 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 	}
 	for after := ""; ; {
 		var list []*Payout
-		last := map[string]rail.State{} // the states of their last attempts
+		last := map[string]*attempt{} // their last attempts: state and notPaid
 		err := d.db.Read(ctx, func(q db.Q) error {
 			return q.Each(func(r db.Rows) error {
 				p := readSent(r)
 				list = append(list, p)
-				last[p.ID] = rail.State(r.Text(afterSent))
+				last[p.ID] = &attempt{state: rail.State(r.Text(afterSent)), notPaid: r.Int(afterSent + 1)}
 				return nil
-			}, `SELECT `+sentColumns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)
+			}, `SELECT `+sentColumns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
+				(SELECT a.not_paid FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)
 				FROM payout_recall r JOIN payout ON payout.id = r.payout_id WHERE r.payout_id > $1 ORDER BY r.payout_id LIMIT 100`, after)
 		})
 		if err != nil || len(list) == 0 {
 			return worked, err
 		}
 		after = list[len(list)-1].ID
-		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID] != rail.Accepted }) // ask does
+		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].state != rail.Accepted }) // ask does
 		found := d.lookUpNext(ctx, list, last)
 		for _, p := range list {
 			did, err := d.recalled(ctx, p, found[p.ID])
@@ -195,7 +196,7 @@ func (n numbered) mayBePaid() bool {
 
 // lookUpNext asks for the attempts that would have come next, and for one that would have been submitted again. A payout that
 // no rail can be asked about has one answer: unknown.
-func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[string]rail.State) map[string][]numbered {
+func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[string]*attempt) map[string][]numbered {
 	found := map[string][]numbered{}
 	byRail := map[*rail.Rail][]rail.Payment{}
 	for _, p := range list {
@@ -208,12 +209,16 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 		}
 		to, _ := number(d.vault, *p) // a rail asks by the end-to-end id
 		first := p.Attempts + 1
-		if last[p.ID] == rail.NotReceived {
+		if last[p.ID].state == rail.NotReceived {
 			first = p.Attempts
 		}
 		for _, r := range rails {
 			for number := first; number <= p.Attempts+recallAhead; number++ {
-				byRail[r] = append(byRail[r], p.payment(&attempt{number: number, createdAt: p.CreatedAt}, to))
+				asked := &attempt{number: number, createdAt: p.CreatedAt}
+				if number == p.Attempts {
+					asked.notPaid = last[p.ID].notPaid
+				}
+				byRail[r] = append(byRail[r], p.payment(asked, to))
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func attempts(q db.Q, payoutID string) ([]api.PayoutAttempt, error) {
 		a := readAttempt(r, 0)
 		return api.PayoutAttempt{
 			ID: a.id, Number: a.number, Submission: a.submission, EndToEndID: a.endToEndID, State: string(a.state), Reason: a.code, Message: a.text, Reference: a.reference,
-			CreatedAt: a.createdAt, AnsweredAt: a.answeredAt, SettledAt: a.settledAt,
+			CreatedAt: a.createdAt, AnsweredAt: a.answeredAt, SettledAt: a.settledAt, Resolved: a.resolved,
 		}
 	}, `SELECT `+attemptColumns+` FROM payout_attempt a WHERE a.payout_id = $1 ORDER BY a.number`, payoutID)
 }

@@ -60,6 +60,7 @@ func (l *live) rails(rails string) {
 		l.t.Fatal(err)
 	}
 	l.log = &strings.Builder{}
+	l.bank.rails = loaded
 	l.Dispatcher = payout.NewDispatcher(l.db, l.vault, loaded, payout.NoRules(l.db), slog.New(slog.NewTextHandler(l.log, nil)))
 }
 

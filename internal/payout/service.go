@@ -127,7 +127,9 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Payou
 	}
 	out := wire(p, number)
 	err = s.db.Read(ctx, func(q db.Q) error {
-		out.Attempts, err = attempts(q, p.ID)
+		if out.Attempts, err = attempts(q, p.ID); err == nil {
+			out.ResolveApprovalID, err = resolutionWaits(q, p)
+		}
 		return err
 	})
 	if err != nil || in.Reveal == nil || *in.Reveal != "true" {

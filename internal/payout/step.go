@@ -25,7 +25,7 @@ func notContradicted(p Payout) error {
 		return nil
 	}
 	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
-		Message: "the rail contradicts itself about this payout, so it may have been paid: ask the bank, and make a new payout if it was not"}
+		Message: "the rail contradicts itself about this payout, so it may have been paid: ask the bank, and resolve the payout as paid or not paid"}
 }
 
 // change lets somebody take a step with a payout that is in one of these states. The function gets
@@ -57,6 +57,9 @@ func (s *Service) change(ctx context.Context, by db.Caller, p Payout, step strin
 		}
 		d := &draft{Payout: now, number: number}
 		event, err := do(tx, d)
+		if err == nil && now.Attention != "" {
+			_, err = approval.VoidKind(tx, by, KindResolve, p.ID, staleResolution)
+		}
 		if err != nil {
 			return api.Payout{}, event, err
 		}
@@ -242,6 +245,9 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 // others, if there are any.
 func (s *Service) voidApproval(tx *db.Tx, by db.Caller, p Payout) error {
 	const why = "the payout was cancelled"
+	if _, err := approval.VoidKind(tx, by, KindResolve, p.ID, why); err != nil {
+		return err
+	}
 	voided, err := s.approvals.Void(tx, by, p.ID, why)
 	if err != nil || voided || p.Batch == "" {
 		return err

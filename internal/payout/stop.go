@@ -131,7 +131,7 @@ func (s *Service) Stop(ctx context.Context, by db.Caller, in StopInput) (api.Pay
 			was, err := lockStop(tx, in.ID, mode)
 			voided := false
 			if err == nil && mode == api.ModeLive {
-				voided, err = s.approvals.VoidKind(tx, by, resumeKind, in.ID, "sending was stopped again")
+				voided, err = approval.VoidKind(tx, by, resumeKind, in.ID, "sending was stopped again")
 			}
 			if err != nil {
 				return api.PayoutSending{}, event, err
@@ -294,8 +294,8 @@ func (s *Service) resumeKind() approval.Kind {
 	}
 }
 
-// standing lists the workspaces in which sending is stopped in a mode.
-func standing(q db.Q, mode string) (map[string]bool, error) {
+// stoppedIn lists the workspaces in which sending is stopped in a mode.
+func stoppedIn(q db.Q, mode string) (map[string]bool, error) {
 	found := map[string]bool{}
 	err := q.Each(func(r db.Rows) error {
 		found[r.Text(0)] = true
@@ -309,7 +309,7 @@ func standing(q db.Q, mode string) (map[string]bool, error) {
 func (d *Dispatcher) withoutStopped(ctx context.Context, r *rail.Rail, list []rail.Payment) (send []rail.Payment, err error) {
 	var stopped map[string]bool
 	err = d.db.Read(ctx, func(q db.Q) error {
-		stopped, err = standing(q, mode(r.Sandbox()))
+		stopped, err = stoppedIn(q, mode(r.Sandbox()))
 		return err
 	})
 	if err != nil || len(stopped) == 0 {
@@ -332,7 +332,7 @@ func (d *Dispatcher) countStops(ctx context.Context) (bool, error) {
 	err := d.db.Read(ctx, func(q db.Q) error {
 		n = 0
 		for _, mode := range stoppable(nil) {
-			stopped, err := standing(q, mode)
+			stopped, err := stoppedIn(q, mode)
 			if n += int64(len(stopped)); err != nil {
 				return err
 			}

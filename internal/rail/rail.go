@@ -8,10 +8,12 @@
 //
 // A payment is paid at most once, even if a node pauses, dies or repeats a call. The caller stores an attempt with its end-to-end id
 // and submission before it calls Submit. If the outcome is unknown, it calls LookUp, and submits the same attempt again, with
-// the next submission number, only if the answer is NotReceived. Every connector therefore keeps these promises, which
+// the next submission number, only if the answer is NotReceived, or if people have found that it was not paid. Every connector therefore keeps these promises, which
 // internal/rail/railtest checks:
 //
 //   - Submit of a payment that the rail has received, whichever its submission, sends nothing. It answers for the one received.
+//     The exception is a submission after Payment.NotPaid: it is sent, once, unless a submission after NotPaid was received or
+//     the rail knows that it has paid an earlier one.
 //   - NotReceived is final for that submission and all earlier ones: a Submit that arrives later, from a node that was paused
 //     for example, sends nothing and answers Unknown. Submit and LookUp therefore exclude each other: either Submit comes
 //     first and LookUp finds the payment, or LookUp comes first and leaves a tombstone that Submit finds.
@@ -34,8 +36,11 @@ type Payment struct {
 	PayoutID   string
 	Attempt    int // the first one is 1
 	// Submission counts how often the attempt was handed to the rail; the first one is 1. LookUp with 0 asks about any
-	// submission and leaves no tombstone.
-	Submission  int
+	// submission after NotPaid and leaves no tombstone.
+	Submission int
+	// NotPaid is the highest submission that people have found not to be paid; 0: none. A later submission is sent even if the
+	// rail has received this one, and a look-up about a later submission is not answered with it.
+	NotPaid     int
 	WorkspaceID string
 	AccountID   string
 	Amount      int64 // in the minor unit

@@ -450,6 +450,13 @@ func endPayouts(t *testing.T, n *servertest.Node) {
 	maker.Post("/v1/approvals/"+batch()+"/withdraw", nil).OK()
 	one := maker.Post("/v2/payout-requests", body{"source_account_id": account, "currency": "PHP", "amount_cents": 1000, "settlement_account": to}).Created()
 	maker.Post("/v1/approvals/"+one.Text("approval_id")+"/withdraw", nil).OK()
+	resolve := func() string {
+		return maker.Post("/v2/payout-requests/"+x.Stuck("live")+"/resolve", body{"as": "not_paid", "evidence": "a statement"}).
+			Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+	}
+	second.Post("/v1/approvals/"+resolve()+"/reject", body{"reason": "no"}).OK()
+	maker.Post("/v1/approvals/"+resolve()+"/withdraw", nil).OK()
+	resolve()
 }
 
 // decidePolicies ends approvals in every way, and leaves two that will expire.

@@ -68,6 +68,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"payout.Service.storeBatch",
 		"payout.change.event",
 		"server.Server.Tidy",
+		"servertest.Tenant.Contradict",
 		"servertest.Tenant.EverybodyCounts",
 		"servertest.Tenant.LiveAccount",
 		"servertest.Tenant.Sent",

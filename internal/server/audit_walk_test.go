@@ -100,6 +100,7 @@ func effects() map[string]effect {
 		"POST /v2/payout-requests/{id}/reject":  {action: "payout.request.rejected", resource: "payout_request"},
 		"POST /v2/payout-requests/{id}/cancel":  {action: "payout.request.cancelled", resource: "payout_request"},
 		"POST /v2/payout-requests/{id}/retry":   {action: "payout.request.retried", resource: "payout_request"},
+		"POST /v2/payout-requests/{id}/resolve": {action: "payout.request.resolved", resource: "payout_request"},
 		"POST /v2/batch-payout-requests": {action: "payout.batch.created", resource: "payout_batch",
 			then: []storedRow{{"payout.request.created", "success", "payout_request"}}},
 

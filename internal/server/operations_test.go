@@ -198,6 +198,7 @@ func operations() []operation {
 		{"POST /v2/payout-requests/{id}/reject", "ws.payouts.approve", aWaitingPayout},
 		{"POST /v2/payout-requests/{id}/cancel", "ws.payouts.create", aDraft(nil)},
 		{"POST /v2/payout-requests/{id}/retry", "ws.payouts.create", aSentPayout("1234569001", nil)},
+		{"POST /v2/payout-requests/{id}/resolve", "ws.payouts.approve", aStuckPayout},
 		{"POST /v2/batch-payout-requests", "ws.payouts.create", aBatchRequest},
 		{"GET /v2/batch-payout-requests/{id}", "ws.payouts.read", aBatch},
 		{"GET /v2/payout-requests/{id}/receipt", "ws.payouts.read", aSentPayout("1234567890", nil)},
@@ -422,6 +423,11 @@ func aSentPayout(number string, content any) ask {
 	return func(x *servertest.Tenant, _ *servertest.Client) request {
 		return request{args: []string{x.Sent(number)}, body: content}
 	}
+}
+
+// aStuckPayout needs attention.
+func aStuckPayout(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.Stuck("sandbox")}, body: body{"as": "not_paid", "evidence": "the bank's statement"}}
 }
 
 // aService is a bank that no other test pays.

@@ -51,6 +51,13 @@ func (w *tour) payouts() {
 	x.Owner.Get(payouts + "/" + draft + "?reveal=true").OK()
 	x.Owner.Post(payouts+"/"+draft+"/cancel", nil).OK()
 	x.Owner.Post(payouts+"/"+x.Sent("1234569001")+"/retry", nil).OK()
+	for _, as := range []string{"paid", "not_paid"} {
+		stuck := x.Stuck("sandbox")
+		x.Owner.Get(payouts + "/" + stuck).OK()
+		x.Owner.Post(payouts+"/"+stuck+"/resolve", body{"as": as, "evidence": "a statement"}).OK()
+	}
+	x.Contradict(draft, "sandbox") // as one that was sent before a restore
+	x.Owner.Post(payouts+"/"+draft+"/resolve", body{"as": "paid", "evidence": "a statement"}).OK()
 
 	w.begin("a batch of payouts")
 	batch := func(maker *servertest.Client) (id string, list []string) {
@@ -74,6 +81,12 @@ func (w *tour) payouts() {
 	w.begin("payouts that somebody approves")
 	x = w.town.middle // which has no rules
 	account = x.Account(1_000_000)
+	retried := x.Stuck("sandbox")
+	x.Owner.Post(payouts+"/"+retried+"/resolve", body{"as": "not_paid", "evidence": "a statement"}).OK()
+	if got := x.Owner.Post(payouts+"/"+retried+"/retry", nil).OK().Text("status"); got != "pending" {
+		w.t.Errorf("a retry in a workspace without rules is %s", got)
+	}
+	w.node.RunPayouts(w.t)
 	maker, second := x.Member("disbursement_manager"), w.node.Person(w.t, x.Member("admin"))
 	x.EverybodyCounts()
 	approval := func(id string) string { return second.Get(payouts + "/" + id).OK().Text("approval_id") }
@@ -81,6 +94,8 @@ func (w *tour) payouts() {
 	second.Post(payouts+"/"+paid+"/approve", body{"digest": second.Get("/v1/approvals/" + approval(paid)).OK().Text("digest")}).OK()
 	refused := maker.Post(payouts, ask(nil)).OK().Text("id")
 	second.Post(payouts+"/"+refused+"/reject", body{"reason": "no"}).OK()
+	resolved := second.Post(payouts+"/"+x.Stuck("live")+"/resolve", body{"as": "not_paid", "evidence": "a statement"}).Fails(403, "SECOND_PERSON_REQUIRED")
+	w.node.Person(w.t, x.Member("admin")).Get("/v1/approvals/" + resolved.Detail("approval_id")).OK()
 	_, list = batch(maker)
 	maker.Post(payouts+"/"+list[0]+"/cancel", nil).OK()
 	second.Approve(approval(list[1])).OK()

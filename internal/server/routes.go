@@ -149,6 +149,7 @@ func (s *Server) routes() []route {
 		{"POST", "/v2/payout-requests/{id}/reject", web.Change(api, audit.PayoutRejected, pay.Reject)},
 		{"POST", "/v2/payout-requests/{id}/cancel", web.Change(api, audit.PayoutCancelled, pay.Cancel)},
 		{"POST", "/v2/payout-requests/{id}/retry", web.Change(api, audit.PayoutRetried, pay.Retry)},
+		{"POST", "/v2/payout-requests/{id}/resolve", web.Change(api, audit.PayoutResolved, pay.Resolve)},
 		{"GET", "/v2/payout-requests/{id}/receipt", web.Read(api, pay.Receipt)},
 		{"GET", "/v2/payout-requests/health/{service_name}", web.Read(api, pay.Health)},
 		{"POST", "/v2/batch-payout-requests", web.Change(api, audit.PayoutBatchCreated, pay.Batch)},

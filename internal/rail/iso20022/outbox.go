@@ -23,7 +23,8 @@ const (
 	tombstoneEnding = ".missing"
 )
 
-// Submit implements rail.Connector. A payment that was sent before, in whatever file and as whatever submission, is not sent again.
+// Submit implements rail.Connector. A payment that was sent before, in whatever file and as whatever submission, is not sent again,
+// unless people have found that it was not paid.
 func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	out := make([]rail.Outcome, len(list))
 	c.between()
@@ -39,7 +40,7 @@ func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 		var fresh []rail.Payment
 		seen := map[string]bool{}
 		for i, p := range list {
-			known := records[p.EndToEndID]
+			known := records[p.EndToEndID].besides(p)
 			if out[i] = c.withhold(r, p, known, distrust); out[i].State == "" && known.file == "" && !seen[p.EndToEndID] {
 				fresh, seen[p.EndToEndID] = append(fresh, p), true
 			}
@@ -159,6 +160,15 @@ type record struct {
 	missing    int    // the highest submission that a look-up has reported as not received
 }
 
+// besides returns the record without a submission that people have found not to be paid, if the payment is a later one, or has
+// no number.
+func (k record) besides(p rail.Payment) record {
+	if k.submission <= p.NotPaid && (p.Submission == 0 || k.submission < p.Submission) {
+		k.file, k.submission = "", 0
+	}
+	return k
+}
+
 // accepted is the answer for a payment that went out.
 func (k record) accepted() rail.Outcome {
 	return rail.Outcome{State: rail.Accepted, Reference: messageOf(k.file), Submission: k.submission}
@@ -271,7 +281,7 @@ func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Paymen
 		}
 		var missing []rail.Payment
 		for i, p := range list {
-			known := records[p.EndToEndID]
+			known := records[p.EndToEndID].besides(p)
 			switch {
 			case known.file != "":
 				out[i] = known.accepted()

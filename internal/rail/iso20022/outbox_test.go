@@ -197,6 +197,30 @@ func TestTheSamePaymentsAreTheSameFileAndGoOutOnce(t *testing.T) {
 	}
 }
 
+// What people have found not to be paid goes out again under its end-to-end id, in another message.
+func TestAPaymentThatWasNotPaidGoesOutAgainUnderItsID(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir())
+	p := payment("PO1A1", 700)
+	b.submit(p)
+	p.Submission, p.NotPaid = 2, 1
+	p.ClaimedAt = p.At + time.Hour.Milliseconds()
+	b.submit(p)
+	var messages []string
+	for _, name := range b.files("out") {
+		text := b.text("out", name)
+		_, rest, _ := strings.Cut(text, "<MsgId>")
+		id, _, _ := strings.Cut(rest, "<")
+		messages = append(messages, id)
+		if strings.Count(text, "<EndToEndId>PO1A1</EndToEndId>") != 1 {
+			t.Errorf("%s has %s", name, text)
+		}
+	}
+	if len(messages) != 2 || messages[0] == messages[1] {
+		t.Errorf("the messages are %q", messages)
+	}
+}
+
 // A store that was restored makes an attempt again, at another time, which the bank has already.
 func TestAPaymentOfARestoredStoreIsNotSentAgain(t *testing.T) {
 	t.Parallel()

@@ -44,6 +44,8 @@ func Run(t *testing.T, open func(t *testing.T) Bank) {
 		"a submission that pauses anywhere is sent once":                    pauses,
 		"a submission that crashes anywhere leaves no doubt":                crashes,
 		"nodes that submit and look up at once agree":                       races,
+		"a submission that was found not paid is followed by one more":      notPaid,
+		"a submission after one that was not paid can be missing":           notPaidAndMissing,
 		"an answer is repeated until it is done":                            answers,
 	} {
 		t.Run(name, func(t *testing.T) {

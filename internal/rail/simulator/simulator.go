@@ -4,7 +4,8 @@
 // What happens to a payment follows from the last four digits of the account number, which
 // docs/rails.md lists, and from what a test drives: Settle, Reject, Return. The table
 // simulated_payment is the bank's own record: what it has once taken it does not take again, and
-// what it has taken survives a restart. A row with the state not_received is a tombstone: that submission and earlier ones are
+// what it has taken survives a restart. A payment that it has not completed is replaced by a later submission if people have found
+// that it was not paid; one that it has completed is a duplicate. A row with the state not_received is a tombstone: that submission and earlier ones are
 // no longer taken. Time is that of the store.
 package simulator
 
@@ -94,6 +95,11 @@ type taken struct {
 	submission int
 }
 
+// before reports whether people have found that the submission was not paid, and the payment is a later one, or has no number.
+func (t taken) before(p rail.Payment) bool {
+	return t.submission <= p.NotPaid && (p.Submission == 0 || t.submission < p.Submission)
+}
+
 // first is what was answered when the payment was sent.
 func (t taken) first() rail.State {
 	switch {
@@ -135,6 +141,7 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 		}
 		fresh := map[string]taken{}
 		var rows [][]any
+		var unpaid []rail.Payment
 		for i, p := range list {
 			if down[service{p.WorkspaceID, r.Name}] || down[service{p.WorkspaceID, Name}] {
 				out[i] = outcome(p.EndToEndID, rail.Unknown, "", p.Submission)
@@ -161,8 +168,14 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 			if _, twice := fresh[p.EndToEndID]; twice {
 				continue
 			}
+			if p.NotPaid > 0 {
+				unpaid = append(unpaid, p)
+			}
 			rows = append(rows, []any{p.EndToEndID, p.PayoutID, r.Name, p.Amount, p.Currency, t.digits, string(t.state), t.code, returnCode, tx.Now(), tell, due, p.Submission})
 			fresh[p.EndToEndID] = t
+		}
+		if err := drop(tx, unpaid); err != nil {
+			return nil, err
 		}
 		inserted, err := insert(tx, rows)
 		if err != nil {
@@ -181,8 +194,13 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 			if !taken {
 				t, taken = fresh[p.EndToEndID]
 			}
-			if out[i] = outcome(p.EndToEndID, t.first(), t.code, t.submission); !taken || t.state == rail.NotReceived {
+			switch {
+			case taken && t.state == rail.Completed && t.before(p):
+				out[i] = outcome(p.EndToEndID, rail.Rejected, "AM05", p.Submission)
+			case !taken || t.state == rail.NotReceived || t.before(p):
 				out[i] = outcome(p.EndToEndID, rail.Unknown, "", p.Submission)
+			default:
+				out[i] = outcome(p.EndToEndID, t.first(), t.code, t.submission)
 			}
 		}
 		return out, nil
@@ -204,6 +222,9 @@ func (s *Simulator) LookUp(ctx context.Context, r *rail.Rail, list []rail.Paymen
 		if err := lookedUp(tx, timedOut); err != nil {
 			return nil, err
 		}
+		if err := drop(tx, missing); err != nil {
+			return nil, err
+		}
 		if err := bury(tx, r, missing); err != nil {
 			return nil, err
 		}
@@ -218,7 +239,7 @@ func lookUp(q db.Q, list []rail.Payment) (out []rail.Outcome, timedOut []string,
 	for _, p := range list {
 		t, ok := known[p.EndToEndID]
 		switch {
-		case !ok || t.state == rail.NotReceived:
+		case !ok || t.state == rail.NotReceived || t.before(p) && t.state != rail.Completed:
 			if p.Submission > t.submission {
 				missing = append(missing, p)
 			}

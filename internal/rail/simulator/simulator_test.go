@@ -195,6 +195,25 @@ func TestNothingIsTakenTwice(t *testing.T) {
 	})
 }
 
+// What the bank has completed stays so, whatever people have found: its duplicate check is the last one.
+func TestACompletedPaymentIsNotPaidAgainAfterPeopleFoundItNotPaid(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		s := open(t, store)
+		list := []rail.Payment{payment("A", "1234560000"), payment("B", "1234569011"), payment("C", "1234569001")}
+		s.submit(list...)
+		s.hear("the first time", "settled A -12345")
+		for i := range list {
+			list[i].Submission, list[i].NotPaid = 2, 1
+		}
+		for range 2 {
+			s.expect("submitted again", s.submit(list...), "rejected AM05", "accepted", "rejected AC01")
+		}
+		s.change(func(tx *db.Tx) (bool, error) { return s.Settle(tx, "B") })
+		s.hear("after that", "decided B -12345", "settled B -12345")
+	})
+}
+
 func TestWhatWaitsIsDriven(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"context"
+	"fmt"
 
 	"bursar/internal/db"
 	"bursar/internal/rail"
@@ -97,6 +98,21 @@ func bury(tx *db.Tx, r *rail.Rail, missing []rail.Payment) error {
 	return err
 }
 
+// drop makes tombstones of payments that are not completed and that people have found not to be paid, so that a later submission
+// takes their place.
+func drop(tx *db.Tx, later []rail.Payment) error {
+	for _, p := range later {
+		if p.NotPaid == 0 {
+			continue
+		}
+		if err := tx.Exec(`UPDATE simulated_payment SET state = 'not_received', tell = NULL, due_at = NULL
+			WHERE end_to_end_id = $1 AND submission <= $2 AND submission < $3 AND state <> 'completed'`, p.EndToEndID, p.NotPaid, p.Submission); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // lookedUp stores what look-ups have told about payments that had timed out.
 func lookedUp(tx *db.Tx, ids []string) error {
 	for _, id := range ids {
@@ -149,9 +165,13 @@ func (s *Simulator) Receive(ctx context.Context) ([]rail.Message, error) {
 // has more payments in it when it is asked for again.
 func notices(r db.Rows) []rail.Notice {
 	id, tell, state, amount, submission := r.Text(0), r.Text(1), rail.State(r.Text(2)), r.Int(5), int(r.Int(7))
+	entry := "/" + id
+	if submission > 1 { // an earlier one may have been told of
+		entry += fmt.Sprint("/", submission)
+	}
 	n := func(kind rail.NoticeKind, amount int64, o rail.Outcome) rail.Notice {
 		return rail.Notice{
-			MessageID: Name, EntryID: string(kind) + "/" + id, Kind: kind, EndToEndID: id, Outcome: o,
+			MessageID: Name, EntryID: string(kind) + entry, Kind: kind, EndToEndID: id, Outcome: o,
 			Amount: amount, Currency: r.Text(6), Booked: true,
 		}
 	}

@@ -67,3 +67,22 @@ func (x *Tenant) Sent(number string) string {
 		return id
 	}
 }
+
+// Stuck is a payout of a mode about which its rail contradicts itself.
+func (x *Tenant) Stuck(mode string) string {
+	x.t.Helper()
+	id := x.Sent("1234569011")
+	x.Contradict(id, mode)
+	return id
+}
+
+// Contradict lets a payout need attention, as one of a mode.
+func (x *Tenant) Contradict(id, mode string) {
+	x.t.Helper()
+	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE payout SET attention = 'contradicted', mode = $2 WHERE id = $1`, id, mode)
+	})
+	if err != nil {
+		x.t.Fatalf("contradict a payout: %v", err)
+	}
+}

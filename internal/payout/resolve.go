@@ -1,0 +1,377 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/mail"
+	"bursar/internal/rail"
+)
+
+// KindResolve is the kind of approvals of resolutions.
+const KindResolve = "payout_resolve"
+
+// staleResolution is why an approval of a resolution is void.
+const staleResolution = "the payout has changed since this was asked for"
+
+// standing is what an attempt means to people who resolve its payout. It does not change when a rail is asked in vain.
+type standing struct {
+	state                         rail.State // that of an attempt that has ended
+	submission, accepted, notPaid int64
+	settled                       bool
+	resolved                      string
+}
+
+func (a *attempt) standing() standing {
+	s := standing{submission: a.submission, accepted: a.accepted, notPaid: a.notPaid, settled: a.settledAt != 0, resolved: a.resolved}
+	if !a.open() {
+		s.state = a.state
+	}
+	return s
+}
+
+// waits reports whether the attempt is submitted again because the rail has not received it.
+func (a *attempt) waits() bool {
+	return a.state == rail.NotReceived && a.resolved == "" && a.payout.Status == Pending
+}
+
+// outcome describes how the attempt has ended, for messages.
+func (a *attempt) outcome() string {
+	if a.resolved != "" {
+		return "resolved as " + plain(a.resolved)
+	}
+	return string(a.state)
+}
+
+// resolution is what people have found out about a payout, and what an approval of it is for.
+type resolution struct {
+	As       string `json:"as"`
+	Evidence string `json:"evidence"`
+	// Subject is the payout and its last attempt as they were: the resolution is for nothing else.
+	Subject string `json:"subject"`
+
+	Status     string `json:"status"`
+	Attention  string `json:"attention"`
+	Payment    string `json:"payment"` // amount and payee, with a masked number
+	Rail       string `json:"rail"`
+	EndToEndID string `json:"end_to_end_id"`
+}
+
+func resolutionOf(last *attempt, number string, in api.PayoutResolve) resolution {
+	p := last.payout
+	return resolution{As: in.As, Evidence: in.Evidence, Subject: subjectOf(last), Status: p.Status, Attention: p.Attention,
+		Payment: p.to(number), Rail: p.Rail, EndToEndID: last.endToEndID}
+}
+
+// subjectOf is what a resolution is bound to.
+func subjectOf(last *attempt) string {
+	p := last.payout
+	return fmt.Sprintf("%s %s %d %d %+v", p.Status, p.Attention, p.Version, p.Attempts, last.standing())
+}
+
+// String is the payment and what was found, such as "PHP 5.00 to Ada (…) as not paid".
+func (r resolution) String() string { return r.Payment + " as " + plain(r.As) }
+
+// plain is a value of the API for people.
+func plain(value string) string { return strings.ReplaceAll(value, "_", " ") }
+
+// effect describes what the resolution does.
+func (r resolution) effect() string {
+	paid := r.As == api.ResolvePaid
+	const retry = "The payout fails. Its money is available again, and it can be retried under the same end-to-end id."
+	switch r.Status {
+	case Pending, Processing:
+		if paid {
+			return "The payout is completed."
+		}
+		return retry
+	case Failed, Cancelled:
+		if paid {
+			return "The payout is completed. Its money is taken from the account."
+		}
+	case Completed:
+		if !paid {
+			return retry
+		}
+	}
+	return "The payout stays " + r.Status + " and no longer needs attention."
+}
+
+func (r resolution) changes(after string) (changes audit.Changes) {
+	changes.Add("status", r.Status, after)
+	changes.Add("attention", r.Attention, nil)
+	changes.Add("resolved", nil, r.As)
+	changes.Add("evidence", nil, r.Evidence)
+	changes.Add("end_to_end_id", nil, r.EndToEndID)
+	return changes
+}
+
+// lockLast locks a payout and its last attempt, in the order of the dispatcher. A payout that was never sent has an attempt
+// without id: after a restore its rail may have one that the store does not know.
+func lockLast(tx *db.Tx, id string) (*attempt, error) {
+	p, err := find(tx.Q, id)
+	if err != nil {
+		return nil, err
+	}
+	name := EndToEndID(id, p.Attempts)
+	found, err := findAttempts(tx.Q, []any{name}, tx.ForUpdate)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = lock(tx, id); err != nil {
+		return nil, err
+	}
+	if now := EndToEndID(id, p.Attempts); now != name { // it was claimed meanwhile
+		name = now
+		if found, err = findAttempts(tx.Q, []any{name}, tx.ForUpdate); err != nil {
+			return nil, err
+		}
+	}
+	a := found[name]
+	if a == nil {
+		a = &attempt{number: p.Attempts + 1, endToEndID: EndToEndID(id, p.Attempts+1), state: rail.NotReceived, submission: 1,
+			accepted: unidentified, createdAt: p.CreatedAt}
+	}
+	a.payout = &p
+	return a, nil
+}
+
+// checkResolve returns a fault if a payout cannot be resolved in this way.
+func checkResolve(last *attempt, as string) error {
+	p := *last.payout
+	refused := func(format string, args ...any) error {
+		return &fault.Fault{Code: fault.PayoutState, Message: fmt.Sprintf(format, args...), Details: api.PayoutStateDetails{Status: p.Status}}
+	}
+	switch {
+	case p.Attention != Contradicted && p.Attention != OutcomeUnknown:
+		return refused("the payout is %s, and there is nothing to resolve", p.Status)
+	case as == api.ResolvePaid && (p.Status == Draft || p.Status == Initiated):
+		return refused("the payout is %s, and could be paid once more: cancel it, and then resolve it as paid", p.Status)
+	case as == api.ResolveNotPaid && p.Status == Completed && last.settledAt != 0:
+		return refused("the bank's statement shows that the payout was paid: wait until the bank returns it")
+	}
+	return nil
+}
+
+// resolve applies what people have found out about a payout and its last attempt.
+func (c *change) resolve(last *attempt, as string) {
+	p := last.payout
+	c.touch(p)
+	switch {
+	case as == api.ResolvePaid && (p.Status == Pending || p.Status == Processing):
+		c.complete = append(c.complete, p.reserved())
+		c.become(p, Completed)
+	case as == api.ResolvePaid && (p.Status == Failed || p.Status == Cancelled):
+		p.ReservedAt = c.now
+		c.pay = append(c.pay, p)
+		c.become(p, Completed)
+	case as == api.ResolveNotPaid && (p.Status == Pending || p.Status == Processing):
+		c.release = append(c.release, p)
+		c.notPaid(p)
+	case as == api.ResolveNotPaid && p.Status == Completed:
+		c.reopen = append(c.reopen, p)
+		c.notPaid(p)
+	}
+	if p.Status == Completed {
+		p.FailureCode, p.FailureReason, p.FailureText = "", "", ""
+	}
+	p.Attention, p.UpdatedAt = "", c.now
+	if p.Status == Reversed || last.id == "" && (p.Status == Draft || p.Status == Initiated) {
+		return // no attempt is meant
+	}
+	last.resolved, last.answeredAt = as, c.now
+	if last.state = rail.Completed; as == api.ResolveNotPaid {
+		last.state, last.notPaid = rail.NotReceived, last.submission
+	}
+	p.Attempts = last.number
+	if last.id != "" {
+		c.attempts[last.id] = last
+	}
+}
+
+// notPaid ends a payout that was sent or completed and that people have found not to be paid.
+func (c *change) notPaid(p *Payout) {
+	c.become(p, Failed)
+	p.FailureCode, p.FailureReason, p.FailureText = string(fault.ProcessingFailed), "", "resolved as not paid"
+}
+
+// resolved stores a resolution, and returns the state of the payout then.
+func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error) {
+	if err := checkResolve(last, as); err != nil {
+		return nil, err
+	}
+	c := newChange(tx.Now(), nil)
+	c.resolve(last, as)
+	if last.id == "" && last.resolved != "" {
+		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked,
+				created_at, claimed_at, answered_at, settled_at, submission, accepted, resolved, not_paid)
+			VALUES ($1, $2, $3, $4, $5, '', '', '', '', 0, 0, $6, $7, $7, 0, $8, $9, $10, $11)`,
+			tx.NewID("att"), last.payout.ID, last.number, last.endToEndID, string(last.state), last.createdAt, c.now, last.submission,
+			last.accepted, last.resolved, last.notPaid); err != nil {
+			return nil, err
+		}
+	}
+	return last.payout, c.store(tx, s.rules)
+}
+
+// Resolve settles whether a payout was paid that needs attention. A live one is resolved by two of those who decide payouts, where
+// two could: the resolution then waits for an approval.
+func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (api.Payout, error) {
+	p, _, err := s.may(ctx, by, in.ID, access.PayoutsApprove)
+	if err == nil {
+		err = s.vault.Ready(ctx, p.workspace)
+	}
+	if err != nil {
+		return api.Payout{}, err
+	}
+	done, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.Payout], event audit.Event, err error) {
+		last, err := lockLast(tx, p.ID)
+		if err == nil {
+			err = checkResolve(last, in.As)
+		}
+		if err != nil {
+			return out, event, err
+		}
+		number, err := number(s.vault, *last.payout)
+		if err != nil {
+			return out, event, err
+		}
+		r := resolutionOf(last, number, in.PayoutResolve)
+		if out.ApprovalID, err = s.askToResolve(tx, by, *last.payout, r); err != nil {
+			return out, event, err
+		}
+		if out.ApprovalID != "" {
+			event = audit.Event{Action: audit.PayoutResolveRequested, WorkspaceID: p.WorkspaceID, ResourceID: p.ID,
+				Description: "Requested to resolve " + r.String()}
+			event.Changes.Add("resolved", nil, r.As)
+			event.Changes.Add("evidence", nil, r.Evidence)
+			event.Changes.Add("approval_id", nil, out.ApprovalID)
+			return out, event, nil
+		}
+		after, err := s.resolved(tx, last, in.As)
+		if err != nil {
+			return out, event, err
+		}
+		out.Answer = wire(*after, number)
+		return out, audit.Event{Action: audit.PayoutResolved, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Resolved " + r.String(),
+			Changes: r.changes(after.Status)}, nil
+	})
+	if err != nil {
+		return api.Payout{}, err
+	}
+	return done.Result()
+}
+
+// askToResolve asks for the approval of a resolution, if it needs one. It takes the place of one that waits.
+func (s *Service) askToResolve(tx *db.Tx, by db.Caller, p Payout, r resolution) (approvalID string, err error) {
+	if p.sandbox() {
+		return "", nil
+	}
+	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
+	if err != nil {
+		return "", err
+	}
+	if _, err := approval.VoidKind(tx, by, KindResolve, p.ID, "another resolution was requested"); err != nil {
+		return "", err
+	}
+	return s.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: KindResolve, WorkspaceID: p.WorkspaceID, Workspace: p.workspace,
+		SubjectID: p.ID, Version: p.Version, Payload: r})
+}
+
+// voidResolutions ends approvals of resolutions whose payouts have changed.
+func (c *change) voidResolutions(tx *db.Tx) error {
+	changed := map[string]bool{}
+	for id, was := range c.marked {
+		changed[id] = was
+	}
+	for _, a := range c.attempts {
+		if a.payout.Attention != "" && a.standing() != a.was {
+			changed[a.payout.ID] = true
+		}
+	}
+	for id, is := range changed {
+		if !is {
+			continue
+		}
+		if _, err := approval.VoidKind(tx, systemCaller(), KindResolve, id, staleResolution); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reservedFor is the money of payouts.
+func reservedFor(list []*Payout) (all []ledger.Reserved) {
+	for _, p := range list {
+		all = append(all, p.reserved())
+	}
+	return all
+}
+
+func (s *Service) resolveKind() approval.Kind {
+	return approval.Kind{
+		Name: KindResolve, Read: access.PayoutsRead, Make: access.PayoutsApprove, Pair: access.Payouts, Mail: mail.APayoutResolution,
+		Actions: map[string]audit.Action{
+			api.ApprovalApproved: audit.PayoutResolved, api.ApprovalRejected: audit.PayoutResolveRejected,
+			api.ApprovalWithdrawn: audit.PayoutResolveWithdrawn, api.ApprovalExpired: audit.PayoutResolveExpired,
+		},
+		Lock: func(tx *db.Tx, a approval.Approval) error {
+			_, err := lockLast(tx, a.SubjectID)
+			return err
+		},
+		Apply: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+			var r resolution
+			if err := a.Payload(&r); err != nil {
+				return nil, "", err
+			}
+			last, err := lockLast(tx, a.SubjectID)
+			if err == nil && r.Subject != subjectOf(last) {
+				err = fault.New(fault.ApprovalChanged, staleResolution+": look at it again")
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			after, err := s.resolved(tx, last, r.As)
+			if err != nil {
+				return nil, "", err
+			}
+			return r.changes(after.Status), "the resolution of " + r.String(), nil
+		},
+		Drop: func(_ *db.Tx, a approval.Approval) (changes audit.Changes, of string, err error) {
+			var r resolution
+			err = a.Payload(&r)
+			changes.Add("evidence", nil, r.Evidence)
+			return changes, "the resolution of " + r.String(), err
+		},
+		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
+			var r resolution
+			err := a.Payload(&r)
+			return "Resolve " + r.String(), []api.ApprovalField{
+				{Field: "resolved", After: plain(r.As)},
+				{Field: "evidence", After: r.Evidence},
+				{Field: "result", After: r.effect()},
+				{Field: "status", After: r.Status},
+				{Field: "attention", After: plain(r.Attention)},
+				{Field: "settlement_rail", After: r.Rail},
+				{Field: "end_to_end_id", After: r.EndToEndID},
+			}, err
+		},
+	}
+}
+
+// resolutionWaits returns the approval that a resolution of a payout waits for, or "".
+func resolutionWaits(q db.Q, p Payout) (id string, err error) {
+	if p.Attention == "" {
+		return "", nil
+	}
+	_, err = q.Row(`SELECT id FROM approval WHERE subject_id = $1 AND state = 'pending' AND kind = $2`, p.ID, KindResolve).Scan(&id)
+	return id, err
+}
