@@ -127,10 +127,12 @@ const (
 	PayoutFailed    Action = "payout.request.failed"
 	PayoutReversed  Action = "payout.request.reversed"
 	PayoutDriven    Action = "payout.request.driven"
-	ServiceDriven   Action = "rail.service.driven"
-	RailsResumed    Action = "rail.service.resumed" // all of them, after a restore
-	RailAdopted     Action = "rail.service.adopted" // the folder of a connector
-	MoneySuspended  Action = "money.suspense.added"
+	// PayoutAcknowledged is about a payout that a restored store did not know.
+	PayoutAcknowledged Action = "payout.request.acknowledged"
+	ServiceDriven      Action = "rail.service.driven"
+	RailsResumed       Action = "rail.service.resumed" // all of them, after a restore
+	RailAdopted        Action = "rail.service.adopted" // the folder of a connector
+	MoneySuspended     Action = "money.suspense.added"
 
 	DeviceApproved    Action = "auth.device.approved"
 	DeviceDenied      Action = "auth.device.denied"
@@ -186,7 +188,7 @@ func Actions() []Action {
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
 		PayoutLimitWithdrawn, PayoutLimitExpired,
-		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutDriven, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
+		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutDriven, PayoutAcknowledged, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
 		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, LoginFailed, LinkCreated, AccountRecovered,

@@ -126,6 +126,8 @@ func actionText(action string) string {
 		return "A payout came back"
 	case audit.PayoutDriven:
 		return "Drove a payout in the sandbox"
+	case audit.PayoutAcknowledged:
+		return "Acknowledged a payout that was sent before a restore"
 	case audit.RailsResumed:
 		return "Let the rails send again"
 	case audit.RailAdopted:

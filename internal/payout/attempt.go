@@ -169,7 +169,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		c.undecided(a, fmt.Sprintf("%s has received submission %d of attempt %d, but a later submission was sent, too", p.Rail, about, a.number))
 	case o.State == rail.Accepted:
 		a.state, a.askAt = rail.Accepted, c.askAgain(a)
-		if !c.overdue(a, "it has received the payment") {
+		if !c.overdue(a, "it has received the payment") && !p.recovered() {
 			c.known(p)
 		}
 	default:
@@ -222,14 +222,18 @@ func (c *change) completed(a *attempt) {
 	c.become(p, Completed)
 	c.known(p)
 	p.FailureCode, p.FailureReason, p.FailureText = "", "", ""
-	c.complete = append(c.complete, p.reserved())
+	if p.isReserved() {
+		c.complete = append(c.complete, p.reserved())
+	}
 	c.tell(audit.PayoutCompleted, p, Processing, "Completed the payout by %s", p.Rail)
 }
 
 // failed ends a payout whose money is reserved.
 func (c *change) failed(p *Payout, code, reason, text string) {
 	before := p.Status
-	c.release = append(c.release, p)
+	if p.isReserved() {
+		c.release = append(c.release, p)
+	}
 	c.become(p, Failed)
 	c.known(p)
 	p.FailureCode, p.FailureReason, p.FailureText = code, reason, text
@@ -314,6 +318,10 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 	}
 	c.attempts[a.id] = a
 	a.settledAt, a.settledAs, a.reference = c.now, n.Movement, cmp.Or(a.reference, reference)
+	if !p.isReserved() {
+		c.contradict(a, fmt.Sprintf("the bank has debited attempt %d, for which no money is reserved since the store was restored", a.number))
+		return false
+	}
 	c.settle = append(c.settle, p.reserved())
 	return true
 }
@@ -352,8 +360,11 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 	}
 	c.become(p, Reversed)
 	p.FailureCode, p.FailureReason, p.FailureText = string(rail.FailureCode(o.Code)), o.Code, o.Text
-	c.giveBack = append(c.giveBack, p.reserved())
 	c.tell(audit.PayoutReversed, p, Completed, "The payout came back: %s", why(p))
+	if !p.isReserved() {
+		return false // its debit is in suspense, too
+	}
+	c.giveBack = append(c.giveBack, p.reserved())
 	return true
 }
 
@@ -361,21 +372,21 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 // RETURNING.
 const sentColumns = `payout.id, payout.workspace_id, payout.account_id, payout.amount, payout.currency, payout.mode, payout.description, payout.rail, payout.institution_code, payout.account_name, payout.account_sealed,
 	payout.destination_key, payout.entry_id, payout.maker_id, payout.status, payout.attention, payout.failure_code, payout.failure_reason, payout.failure_text, payout.attempts, payout.reserved_at, payout.send_at,
-	payout.updated_at, payout.ended_at, (SELECT w.number FROM workspace w WHERE w.id = payout.workspace_id), payout.created_at, payout.involved`
+	payout.updated_at, payout.ended_at, (SELECT w.number FROM workspace w WHERE w.id = payout.workspace_id), payout.created_at, payout.involved, payout.external_id`
 
 func readSent(r db.Rows) *Payout {
 	return &Payout{
 		ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), Amount: r.Int(3), Currency: r.Text(4), Mode: r.Text(5), Description: r.Text(6), Rail: r.Text(7),
 		Institution: r.Text(8), AccountName: r.Text(9), sealed: slices.Clone(r.Raw(10)), key: slices.Clone(r.Raw(11)), EntryID: r.Text(12), MakerID: r.Text(13),
 		Status: r.Text(14), Attention: r.Text(15), FailureCode: r.Text(16), FailureReason: r.Text(17), FailureText: r.Text(18), Attempts: r.Int(19),
-		ReservedAt: r.Int(20), SendAt: r.Int(21), UpdatedAt: r.Int(22), EndedAt: r.Int(23), workspace: r.Int(24), CreatedAt: r.Int(25), Involved: r.Text(26),
+		ReservedAt: r.Int(20), SendAt: r.Int(21), UpdatedAt: r.Int(22), EndedAt: r.Int(23), workspace: r.Int(24), CreatedAt: r.Int(25), Involved: r.Text(26), ExternalID: r.Text(27),
 	}
 }
 
 const (
 	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as,
 		a.submission, a.claimed_at, a.accepted`
-	afterSent = 27 // columns
+	afterSent = 28 // columns
 )
 
 func readAttempt(r db.Rows, from int) *attempt {
@@ -427,6 +438,9 @@ func (c *change) store(tx *db.Tx, rules *Rules) error {
 	var released []ledger.Reserved
 	for _, p := range c.release {
 		released = append(released, p.reserved())
+		if p.recovered() {
+			continue // no limit has counted it
+		}
 		if err := rules.GiveBack(tx, p.spending()); err != nil {
 			return err
 		}

@@ -162,6 +162,10 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	if stopped, _, err := d.stopped(ctx); err != nil || stopped || d.rails.Held() != "" {
 		return false, err
 	}
+	hasher, err := newExternalHasher(ctx, d.vault)
+	if err != nil {
+		return false, err
+	}
 	claimed, err := d.claim(ctx, r)
 	if err != nil || len(claimed) == 0 {
 		return false, err
@@ -180,6 +184,7 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 		}
 		p := a.payout.payment(a, to)
 		p.SendBefore += d.Skew().Milliseconds() // connectors compare it with the clock of the node
+		p.ExternalHash = hasher.hash(p.WorkspaceID, a.payout.ExternalID)
 		list = append(list, p)
 	}
 	if late := d.now() - claimed[0].claimedAt; late > submitWithin.Milliseconds() {

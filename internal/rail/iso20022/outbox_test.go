@@ -151,7 +151,7 @@ func TestPaymentsGoOutAsAFile(t *testing.T) {
 		t.Fatalf("out/ has %q", names)
 	}
 	golden(t, "pain001.xml", b.text("out", names[0]))
-	if noted := b.text("sent", names[0]+".list"); noted != "PO1A1 1 PHP 1\nPO2A1 5000000 PHP 1\nPO3A2 123456789012345 PHP 1\n" {
+	if noted := b.text("sent", names[0]+".list"); noted != "PO1A1 1 PHP 1 - instapay -\nPO2A1 5000000 PHP 1 - instapay -\nPO3A2 123456789012345 PHP 1 - instapay -\n" {
 		t.Errorf("sent/ has %q", noted)
 	}
 }
