@@ -328,7 +328,7 @@ func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
 			created_at, updated_at, ended_at)
 		VALUES ($1, $2, $3, $4, $5, $6, '', $7, '', 'it was sent before the store was restored', $8, $9, $10, 'processing', 'outcome_unknown', '', '', '', '', $11, '', '',
 			$12, 0, $13, $13, 1, $13, $14, 0)`, last.PayoutID, a.WorkspaceID, a.ID, last.Amount, last.Currency, a.Mode, last.Rail, unknownInstitution, unknownPayee,
-		nameKey(unknownPayee), systemCaller().ID, last.attempt, list[0].SentAt, now)
+		nameKey(unknownPayee), "", last.attempt, list[0].SentAt, now)
 	if err != nil {
 		return event, err
 	}
