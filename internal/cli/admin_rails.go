@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,15 +78,16 @@ money is reserved if its account has it; otherwise its debit goes to suspense.`,
   bursar admin rails resume --checked po_01jd2m8k3vq7w5x9y0z1a2b3c4
   bursar admin rails resume --acknowledge po_01jd2m8k3vq7w5x9y0z1a2b3c4`,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
-			if acknowledgeAll {
-				if err := s.db.Read(c.Context(), func(q db.Q) error {
-					all, err := payout.ReadUnknown(q)
-					for _, u := range all {
-						acknowledged = append(acknowledged, u.PayoutID)
-					}
-					return err
-				}); err != nil {
-					return nil, "", err
+			var unknown []payout.UnknownPayment
+			if err := s.db.Read(c.Context(), func(q db.Q) (err error) {
+				unknown, err = payout.ReadUnknown(q)
+				return err
+			}); err != nil {
+				return nil, "", err
+			}
+			for _, u := range unknown {
+				if acknowledgeAll {
+					acknowledged = append(acknowledged, u.PayoutID)
 				}
 			}
 			if _, err := payout.Acknowledge(c.Context(), s.db, operator(), acknowledged); err != nil {
@@ -98,7 +100,9 @@ money is reserved if its account has it; otherwise its debit goes to suspense.`,
 			case errors.Is(err, payout.ErrNotRead):
 				return nil, "", withHint(err, "A running server reads the folders of all file rails: see 'bursar admin rails status'. If a folder is lost, resume with --force.")
 			case errors.Is(err, payout.ErrNotAcknowledged):
-				return nil, "", withHint(fmt.Errorf("%w%s", err, describeUnknown(was.Unknown)),
+				return nil, "", withHint(fmt.Errorf("%w%s", err, describeUnknown(slices.DeleteFunc(unknown, func(u payout.UnknownPayment) bool {
+					return slices.Contains(acknowledged, u.PayoutID)
+				}))),
 					"Compare them with the bank's statements, and name each with --acknowledge, or pass --acknowledge-all.")
 			case err == nil && !was.Stopped:
 				return was, "The rails were not stopped.", nil

@@ -2,10 +2,12 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,14 +28,8 @@ func TestEachPayoutIsInOneFileWhenNodesAreKilledAndStopped(t *testing.T) {
 	store, _ := ownPostgres(t)
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	folder, file := t.TempDir(), filepath.Join(t.TempDir(), "rails.json")
-	rails := fmt.Sprintf(`{"connectors": {"ourbank": {"kind": "iso20022", "settings": {"folder": %q, "debtor_name": "Us", "debtor_account": "001234567890",
-		"debtor_bank": "BOPIPHMMXXX", "final": "ACSC"}}},
-		"rails": [{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`, folder)
-	if err := os.WriteFile(file, []byte(rails), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := &payday{store: store, made: initialise(t, store), random: rand.New(rand.NewPCG(seed, 0)), ends: []string{"0001"}, flags: []string{"--rails", file},
+	folder := t.TempDir()
+	d := &payday{store: store, made: initialise(t, store), random: rand.New(rand.NewPCG(seed, 0)), ends: []string{"0001"}, flags: []string{"--rails", railsFile(t, folder)},
 		client: &http.Client{Timeout: 2 * time.Second}} // a node that is stopped answers nothing
 	d.start(t, 2)
 	for range 3 {
@@ -88,34 +84,24 @@ func (d *payday) settleFiles(t *testing.T, folder string) {
 		answered[payout.EndToEndID(id.(string), 1)] = true
 		return true
 	})
-	names, err := filepath.Glob(filepath.Join(folder, "out", "*.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, entries := map[string]string{}, strings.Builder{} // the message that has a payment
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	messages, entries := map[string]string{}, strings.Builder{} // the message that has a payment
+	for _, p := range inFiles(t, folder) {
+		if messages[p.id] != "" {
+			t.Errorf("%s is in %s and in %s", p.id, messages[p.id], p.message)
 		}
-		message := between(string(text), "<MsgId>", "<")
-		for _, piece := range strings.Split(string(text), "<CdtTrfTxInf>")[1:] {
-			id, amount := between(piece, "<EndToEndId>", "<"), between(piece, `<InstdAmt Ccy="PHP">`, "<")
-			if in[id] != "" {
-				t.Errorf("%s is in %s and in %s", id, in[id], message)
-			}
-			if in[id] = message; !answered[id] {
-				t.Errorf("%s in %s is no payout that was answered", id, message)
-			}
-			delete(answered, id)
-			fmt.Fprintf(&entries, `<Ntry><Amt Ccy="PHP">%s</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><AcctSvcrRef>R%s</AcctSvcrRef><NtryDtls><TxDtls><Refs><EndToEndId>%s</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>`, amount, id, id)
+		if messages[p.id] = p.message; !answered[p.id] {
+			t.Errorf("%s in %s is no payout that was answered", p.id, p.message)
 		}
+		delete(answered, p.id)
+		fmt.Fprintf(&entries, `<Ntry><Amt Ccy="PHP">%s</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><AcctSvcrRef>R%s</AcctSvcrRef>`+
+			`<NtryDtls><TxDtls><Refs><EndToEndId>%s</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>`, p.amount, p.id, p.id)
 	}
 	for id := range answered {
 		t.Errorf("%s was answered and is in no file", id)
 	}
 	submitted := d.count(t, `SELECT count(*) FROM payout_attempt WHERE submission > 1`)
-	t.Logf("%d payments are in %d files; %d of them were submitted again after a look-up", len(in), len(names), submitted)
+	files := slices.Compact(slices.Sorted(maps.Values(messages)))
+	t.Logf("%d payments are in %d files; %d of them were submitted again after a look-up", len(messages), len(files), submitted)
 
 	statement := `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr><MsgId>S1</MsgId></GrpHdr><Stmt>` +
 		`<Acct><Id><Othr><Id>001234567890</Id></Othr></Id></Acct>` + entries.String() + `</Stmt></BkToCstmrStmt></Document>`
@@ -141,6 +127,41 @@ func (d *payday) settleFiles(t *testing.T, folder string) {
 		}
 	}
 	t.Log(strings.TrimSpace(succeed(t, append([]string{"admin", "ledger", "verify"}, at(d.store)...)...)))
+}
+
+// railsFile writes a rails file with a bank that has a folder.
+func railsFile(t *testing.T, folder string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rails.json")
+	text := fmt.Sprintf(`{"connectors": {"ourbank": {"kind": "iso20022", "settings": {"folder": %q, "debtor_name": "Us", "debtor_account": "001234567890",
+		"debtor_bank": "BOPIPHMMXXX", "final": "ACSC"}}},
+		"rails": [{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`, folder)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// filed is a payment in a file of a bank's folder.
+type filed struct{ message, id, amount string }
+
+// inFiles returns the payments that the bank finds in its folder.
+func inFiles(t *testing.T, folder string) (list []filed) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "out", "*.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, piece := range strings.Split(string(text), "<CdtTrfTxInf>")[1:] {
+			list = append(list, filed{between(string(text), "<MsgId>", "<"), between(piece, "<EndToEndId>", "<"), between(piece, `<InstdAmt Ccy="PHP">`, "<")})
+		}
+	}
+	return list
 }
 
 // between returns what stands between two texts.
