@@ -116,6 +116,9 @@ var ErrNotWaiting = errors.New("no payout of this id waits to be looked up")
 // the store does not know has to be acknowledged before, in any case.
 func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, force bool) (Stopped, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Stopped, audit.Event, error) {
+		if _, err := tx.Row(tx.ForUpdate(readSetting), stoppedSetting).Scan(new(string)); err != nil { // no server stores an unknown payment from here on
+			return Stopped{}, audit.Event{}, err
+		}
 		was, err := ReadStopped(tx.Q)
 		if err != nil {
 			return was, audit.Event{}, err

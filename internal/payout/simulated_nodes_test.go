@@ -348,8 +348,13 @@ func runWorld(t *testing.T, store dbtest.Store, seed uint64, change func(w *worl
 func TestNoPayoutIsExecutedTwiceWhateverTheSeed(t *testing.T) {
 	for round := range torture.Rounds(60, 20_000) {
 		seed := rand.Uint64()
-		if story, wrong := runWorld(t, dbtest.SQLite(t), seed, func(w *world) { w.restores = round%3 == 0 }); len(wrong) > 0 {
-			t.Fatalf("round %d, seed %d: %s\n%s", round, seed, strings.Join(wrong, "; "), strings.Join(story, "\n"))
+		passed := t.Run(fmt.Sprint(seed), func(t *testing.T) { // each closes and removes its stores at its end
+			if story, wrong := runWorld(t, dbtest.SQLite(t), seed, func(w *world) { w.restores = round%3 == 0 }); len(wrong) > 0 {
+				t.Errorf("round %d, seed %d, restores %t: %s\n%s", round, seed, round%3 == 0, strings.Join(wrong, "; "), strings.Join(story, "\n"))
+			}
+		})
+		if !passed {
+			return
 		}
 	}
 }
