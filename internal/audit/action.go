@@ -154,10 +154,12 @@ const (
 	PayoutReversed  Action = "payout.request.reversed"
 	PayoutSettled   Action = "payout.request.settled" // the bank's statement shows it
 	PayoutDriven    Action = "payout.request.driven"
-	ServiceDriven   Action = "rail.service.driven"
-	RailsResumed    Action = "rail.service.resumed" // all of them, after a restore
-	RailAdopted     Action = "rail.service.adopted" // the folder of a connector
-	MoneySuspended  Action = "money.suspense.added"
+	// PayoutAcknowledged is about a payout that a restored store did not know.
+	PayoutAcknowledged Action = "payout.request.acknowledged"
+	ServiceDriven      Action = "rail.service.driven"
+	RailsResumed       Action = "rail.service.resumed" // all of them, after a restore
+	RailAdopted        Action = "rail.service.adopted" // the folder of a connector
+	MoneySuspended     Action = "money.suspense.added"
 
 	DeviceApproved    Action = "auth.device.approved"
 	DeviceDenied      Action = "auth.device.denied"
@@ -218,7 +220,7 @@ func Actions() []Action {
 		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
 		PayoutLimitWithdrawn, PayoutLimitExpired,
 		PayoutSendingStopped, PayoutSendingResumed, PayoutSendingRequested, PayoutSendingApproved, PayoutSendingRejected, PayoutSendingWithdrawn, PayoutSendingExpired,
-		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutSettled, PayoutDriven, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
+		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutSettled, PayoutDriven, PayoutAcknowledged, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
 		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
 		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, IntegrityKeyMade, LoginFailed, LinkCreated, AccountRecovered,

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/payout"
 )
@@ -14,8 +17,9 @@ func newRailsStatus(t Terminal) *cobra.Command {
 	return adminCommand{
 		use: "status", short: "Show whether the rails are stopped",
 		long: `Show whether the rails are stopped, as they are after a restore, which
-payouts their rails have not answered for yet, how many attempts have not
-ended, and which connectors send nothing because of their folder.`,
+payouts their rails have not answered for yet, which payments rails have sent
+that the store does not know, how many attempts have not ended, and which
+connectors send nothing because of their folder.`,
 		example: `  bursar admin rails status`,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
 			var status struct {
@@ -33,12 +37,16 @@ ended, and which connectors send nothing because of their folder.`,
 				text = fmt.Sprintf("Rails     stopped: %s\nLeft      %d payouts to look up", status.Why, status.Left)
 			}
 			text += fmt.Sprintf("\nAttempts  %d open", status.Open)
+			if status.Stopped.Stopped && !status.Read {
+				text += "\nFolders   not read yet"
+			}
 			for _, p := range status.First {
 				text += fmt.Sprintf("\n  %s  %s  %s", p.ID, p.Status, p.Rail)
 			}
 			if more := status.Left - int64(len(status.First)); more > 0 {
 				text += fmt.Sprintf("\n  and %d more", more)
 			}
+			text += describeUnknown(status.Unknown)
 			for _, found := range status.Conflicts {
 				text += "\n" + describeConflict(found)
 			}
@@ -48,8 +56,8 @@ ended, and which connectors send nothing because of their folder.`,
 }
 
 func newRailsResume(t Terminal) *cobra.Command {
-	var force bool
-	var checked []string
+	var force, acknowledgeAll bool
+	var checked, acknowledged []string
 	c := adminCommand{
 		use: "resume", short: "Let the rails send again after a restore",
 		long: `Let the rails send again after a restore. It is refused until a server has
@@ -58,14 +66,49 @@ was sent after the moment of the archive would be paid twice.
 
 If a rail cannot answer, compare with the bank's statements, cancel the
 payouts that they have, and name all that you have compared with --checked.
---force waits for none.`,
+--force waits for none.
+
+It is also refused while a file rail has sent payments that the store does not
+know, because their payouts were made after the moment of the archive. Look at
+the list, and acknowledge each payout with --acknowledge, or all of them with
+--acknowledge-all. An acknowledged payout is stored under its own id, as
+processing and with an unknown outcome and payee, and is not sent again. Its
+money is reserved if its account has it; otherwise its debit goes to suspense.`,
 		example: `  bursar admin rails resume
-  bursar admin rails resume --checked po_01jd2m8k3vq7w5x9y0z1a2b3c4`,
+  bursar admin rails resume --checked po_01jd2m8k3vq7w5x9y0z1a2b3c4
+  bursar admin rails resume --acknowledge po_01jd2m8k3vq7w5x9y0z1a2b3c4`,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
+			var unknown []payout.UnknownPayment
+			if err := s.db.Read(c.Context(), func(q db.Q) (err error) {
+				unknown, err = payout.ReadUnknown(q)
+				return err
+			}); err != nil {
+				return nil, "", err
+			}
+			for _, u := range unknown {
+				if acknowledgeAll {
+					acknowledged = append(acknowledged, u.PayoutID)
+				}
+			}
+			if len(acknowledged) > 0 { // whose money is reserved
+				if err := payout.LoadIntegrity(c.Context(), s.db, s.vault, false); err != nil {
+					return nil, "", err
+				}
+			}
+			if _, err := payout.Acknowledge(c.Context(), s.db, operator(), acknowledged); err != nil {
+				return nil, "", err
+			}
 			was, err := payout.ResumeRails(c.Context(), s.db, operator(), checked, force)
 			switch {
 			case errors.Is(err, payout.ErrNotLookedUp):
 				return nil, "", withHint(err, "A running server looks them up: see 'bursar admin rails status'. If a rail cannot answer, compare with the bank's statements, and name what you have compared with --checked.")
+			case errors.Is(err, payout.ErrNotRead):
+				return nil, "", withHint(err, "A running server reads the folders of all file rails: see 'bursar admin rails status'. If a folder is lost, resume with --force.")
+			case errors.Is(err, payout.ErrNotAcknowledged):
+				return nil, "", withHint(fmt.Errorf("%w%s", err, describeUnknown(slices.DeleteFunc(unknown, func(u payout.UnknownPayment) bool {
+					return slices.Contains(acknowledged, u.PayoutID)
+				}))),
+					"Compare them with the bank's statements, and name each with --acknowledge, or pass --acknowledge-all.")
 			case err == nil && !was.Stopped:
 				return was, "The rails were not stopped.", nil
 			}
@@ -73,8 +116,24 @@ payouts that they have, and name all that you have compared with --checked.
 		},
 	}.command(t)
 	c.Flags().StringSliceVar(&checked, "checked", nil, "id of a payout that you have compared with the bank's statements; repeatable")
+	c.Flags().StringSliceVar(&acknowledged, "acknowledge", nil, "id of a payout that was sent and that the store does not know; repeatable")
+	c.Flags().BoolVar(&acknowledgeAll, "acknowledge-all", false, "acknowledge all payouts that were sent and that the store does not know")
 	c.Flags().BoolVar(&force, "force", false, "also if payouts were not looked up")
 	return c
+}
+
+// describeUnknown lists the payments that a restored store does not know.
+func describeUnknown(list []payout.UnknownPayment) (text string) {
+	if len(list) > 0 {
+		text = fmt.Sprintf("\nUnknown   %d payouts were sent after the moment of the archive:", len(list))
+	}
+	for _, u := range list {
+		text += fmt.Sprintf("\n  %s  %s  %s  %s  %s", u.PayoutID, api.FormatAmount(u.Amount, u.Currency), localTime(u.SentAt), u.Rail, cmp.Or(u.AccountID, "account not recorded"))
+		if !u.Recognizable {
+			text += "  (no external id, or one that cannot be recognized)"
+		}
+	}
+	return text
 }
 
 // describeConflict is why a connector sends nothing, with the first payments that are in question.

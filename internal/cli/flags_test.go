@@ -193,7 +193,7 @@ var flagsOf = map[string][]string{
 	"admin rails":           nil,
 	"admin rails adopt":     {"connector", "data", "database-url", "identity", "json", "vault-command", "vault-key", "yes"},
 	"admin rails status":    {"data", "database-url", "json", "vault-command", "vault-key"},
-	"admin rails resume":    {"checked", "data", "database-url", "force", "json", "vault-command", "vault-key"},
+	"admin rails resume":    {"acknowledge", "acknowledge-all", "checked", "data", "database-url", "force", "json", "vault-command", "vault-key"},
 	"admin vault":           nil,
 	"admin vault status":    {"data", "database-url", "json", "vault-command", "vault-key"},
 	"admin vault init":      {"data", "database-url", "json", "lost", "vault-command", "vault-key", "yes"},

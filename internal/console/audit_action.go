@@ -146,6 +146,8 @@ func actionText(action string) string {
 		return "The bank's statement shows a payout"
 	case audit.PayoutDriven:
 		return "Drove a payout in the sandbox"
+	case audit.PayoutAcknowledged:
+		return "Acknowledged a payout that was sent before a restore"
 	case audit.RailsResumed:
 		return "Let the rails send again"
 	case audit.RailAdopted:

@@ -246,6 +246,33 @@ func TestHomeTellsWhatIsWrongWithMoney(t *testing.T) {
 	}
 }
 
+// A payout that was recovered after a restore has neither a payee nor a requester.
+func TestARecoveredPayoutIsShown(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	id, account := "po_01jd2m8k3vq7w5x9y0z1a2b3c4", source(t, n)
+	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), tx.Exec(`INSERT INTO unknown_payment (end_to_end_id, payout_id, attempt, submission, connector, rail, account_id, amount, currency,
+			external_hash, sent_at, acknowledged_at) VALUES ($1, $2, 1, 1, 'ourbank', 'instapay', $3, 100, 'PHP', '', $4, 0)`, payout.EndToEndID(id, 1), id, account, tx.Now())
+	})
+	if err == nil {
+		_, err = payout.Acknowledge(t.Context(), n.DB, db.Caller{}, []string{id})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := n.Admin(t).Get("/v2/payout-requests/" + id).OK(); got.Text("attention") != "outcome_unknown" || got.Text("status") != "processing" {
+		t.Errorf("it is %v", got)
+	}
+	n.Admin(t).Get("/v2/payout-requests?workspace_id=" + n.First.WorkspaceID).OK()
+	admin := browse(t, n, adminEmail)
+	for _, path := range []string{"", "/payouts", "/payouts/" + id} {
+		if got := admin.get(room(n, path)); got.status != 200 || path != "" && !strings.Contains(got.body, "Unknown payee") {
+			t.Errorf("%s is answered with %d: %s", path, got.status, got.body)
+		}
+	}
+}
+
 func TestNoPageOfAWorkspaceShowsWhatIsInSuspense(t *testing.T) {
 	t.Parallel()
 	n := start(t)

@@ -37,6 +37,8 @@ const (
 // payday is a load of payouts, and what the payers were told.
 type payday struct {
 	store    dbtest.Store
+	flags    []string // of nodes
+	ends     []string // of the numbers that are paid to
 	made     setup.Result
 	token    string
 	client   *http.Client
@@ -56,11 +58,9 @@ func beginPayday(t *testing.T, store dbtest.Store, nodes int) *payday {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	d := &payday{store: store, made: initialise(t, store), client: &http.Client{Timeout: wait.Limit()}, random: rand.New(rand.NewPCG(seed, 0))}
-	for range nodes {
-		d.nodes = append(d.nodes, startNode(t, store))
-	}
-	d.token = servertest.Remote(t, d.url(0), d.made).Admin(t).Token
+	d := &payday{store: store, made: initialise(t, store), client: &http.Client{Timeout: wait.Limit()}, random: rand.New(rand.NewPCG(seed, 0)),
+		ends: []string{"0001", "0002", "0003", "0004", "9001", "9002", "9003", "9004", "9005", "9006", "9011", "9012", "9013", "9014"}}
+	d.start(t, nodes)
 	for range 3 {
 		admin := d.admin(t)
 		id := admin.Post("/v2/accounts", servertest.Body{"workspace_id": d.made.WorkspaceID, "name": "Payroll"}).Created().Text("id")
@@ -68,6 +68,15 @@ func beginPayday(t *testing.T, store dbtest.Store, nodes int) *payday {
 		d.accounts = append(d.accounts, id)
 	}
 	return d
+}
+
+// start starts some nodes.
+func (d *payday) start(t *testing.T, nodes int) {
+	t.Helper()
+	for range nodes {
+		d.nodes = append(d.nodes, startNode(t, d.store, d.flags...))
+	}
+	d.token = servertest.Remote(t, d.url(0), d.made).Admin(t).Token
 }
 
 // url is where a node listens, or did.
@@ -85,8 +94,7 @@ func (d *payday) admin(t *testing.T) *servertest.Client {
 
 // payout is the request number i of a payer. No two pay to the same account number.
 func (d *payday) payout(payer, i int, random *rand.Rand) servertest.Body {
-	ends := []string{"0001", "0002", "0003", "0004", "9001", "9002", "9003", "9004", "9005", "9006", "9011", "9012", "9013", "9014"}
-	end := ends[random.IntN(len(ends))]
+	end := d.ends[random.IntN(len(d.ends))]
 	return servertest.Body{
 		"source_account_id": d.accounts[random.IntN(len(d.accounts))], "amount_cents": 100 + random.IntN(900), "currency": "PHP",
 		"external_id": fmt.Sprintf("%s-%d-%d", end, payer, i),
@@ -137,7 +145,7 @@ func (d *payday) torment(t *testing.T, count, disasters int, disaster func()) {
 func (d *payday) restart(t *testing.T, node int) {
 	t.Helper()
 	d.nodes[node].kill()
-	p := startNode(t, d.store)
+	p := startNode(t, d.store, d.flags...)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.nodes[node] = p

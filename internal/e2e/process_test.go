@@ -92,9 +92,9 @@ func start(t *testing.T, store dbtest.Store, flags ...string) *process {
 
 // startNode is start with a public address. Session tokens are bound to it, so they are
 // good on all nodes of one service, and after a restart on another port.
-func startNode(t *testing.T, store dbtest.Store) *process {
+func startNode(t *testing.T, store dbtest.Store, flags ...string) *process {
 	t.Helper()
-	return start(t, store, "--public-url", "https://pay.example.com")
+	return start(t, store, append(flags, "--public-url", "https://pay.example.com")...)
 }
 
 // at are the flags that say where a store is.

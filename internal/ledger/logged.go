@@ -134,9 +134,10 @@ func checkLogged(q db.Q, list []transaction, parts map[string][]posting) (found 
 // causes are the rows of the audit log that explain the transactions of a payout, by their kinds.
 func causes() map[Kind][]audit.Action {
 	return map[Kind][]audit.Action{
-		KindReserve:  {audit.PayoutCreated, audit.PayoutPublished, audit.PayoutApproved, audit.PayoutRetried},
-		KindRelease:  {audit.PayoutFailed, audit.PayoutCancelled},
-		KindComplete: {audit.PayoutCompleted},
+		KindReserve:  {audit.PayoutCreated, audit.PayoutPublished, audit.PayoutApproved, audit.PayoutRetried, audit.PayoutResolved, audit.PayoutAcknowledged},
+		KindRelease:  {audit.PayoutFailed, audit.PayoutCancelled, audit.PayoutResolved, audit.PayoutRecheckRejected, audit.PayoutRecheckWithdrawn, audit.PayoutRecheckExpired},
+		KindComplete: {audit.PayoutCompleted, audit.PayoutResolved},
+		KindReopen:   {audit.PayoutResolved},
 		KindSettle:   {audit.PayoutSettled},
 		KindReturn:   {audit.PayoutReversed},
 	}
@@ -144,7 +145,7 @@ func causes() map[Kind][]audit.Action {
 
 // checkLogged compares a payout with what the audit log says about it.
 func (p *booked) checkLogged(rows []api.AuditEntry) (found []Mismatch) {
-	for _, kind := range []Kind{KindReserve, KindRelease, KindComplete, KindSettle, KindReturn} {
+	for _, kind := range []Kind{KindReserve, KindRelease, KindComplete, KindReopen, KindSettle, KindReturn} {
 		if n := logged(rows, causes()[kind]...); n < p.authenticated[kind] {
 			found = append(found, p.mismatch("its transactions include %d × %s, but the audit log explains %d", p.authenticated[kind], kind, n))
 		}

@@ -77,6 +77,7 @@ type change struct {
 
 	complete, settle, giveBack []ledger.Reserved
 	release, pay, reopen       []*Payout
+	forged                     []ledger.Reserved // released instead of what the row of a payout says
 	events                     []audit.Event
 	floatShort                 []*attempt // rejected because our own account with the bank is
 	contradicted               []*attempt
@@ -176,7 +177,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		c.undecided(a, fmt.Sprintf("%s has received submission %d of attempt %d, but a later submission was sent, too", p.Rail, about, a.number))
 	case o.State == rail.Accepted:
 		a.state, a.askAt = rail.Accepted, c.askAgain(a)
-		if !c.overdue(a, "it has received the payment") {
+		if !c.overdue(a, "it has received the payment") && !p.recovered() {
 			c.known(p)
 		}
 	default:
@@ -229,14 +230,18 @@ func (c *change) completed(a *attempt) {
 	c.become(p, Completed)
 	c.known(p)
 	p.FailureCode, p.FailureReason, p.FailureText = "", "", ""
-	c.complete = append(c.complete, p.reserved())
+	if p.isReserved() {
+		c.complete = append(c.complete, p.reserved())
+	}
 	c.tell(audit.PayoutCompleted, p, Processing, "Completed the payout by %s", p.Rail)
 }
 
 // failed ends a payout whose money is reserved.
 func (c *change) failed(p *Payout, code, reason, text string) {
 	before := p.Status
-	c.release = append(c.release, p)
+	if p.isReserved() {
+		c.release = append(c.release, p)
+	}
 	c.become(p, Failed)
 	c.known(p)
 	p.FailureCode, p.FailureReason, p.FailureText = code, reason, text
@@ -321,6 +326,10 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 	}
 	c.attempts[a.id] = a
 	a.settledAt, a.settledAs, a.reference = c.now, n.Movement, cmp.Or(a.reference, reference)
+	if !p.isReserved() {
+		c.contradict(a, fmt.Sprintf("the bank has debited attempt %d, for which no money is reserved since the store was restored", a.number))
+		return false
+	}
 	c.settle = append(c.settle, p.reserved())
 	c.tell(audit.PayoutSettled, p, p.Status, "The bank's statement shows the payout")
 	return true
@@ -360,8 +369,11 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 	}
 	c.become(p, Reversed)
 	p.FailureCode, p.FailureReason, p.FailureText = string(rail.FailureCode(o.Code)), o.Code, o.Text
-	c.giveBack = append(c.giveBack, p.reserved())
 	c.tell(audit.PayoutReversed, p, Completed, "The payout came back: %s", why(p))
+	if !p.isReserved() {
+		return false // its debit is in suspense, too
+	}
+	c.giveBack = append(c.giveBack, p.reserved())
 	return true
 }
 
@@ -370,7 +382,7 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 const sentColumns = `payout.id, payout.workspace_id, payout.account_id, payout.amount, payout.currency, payout.mode, payout.description, payout.rail, payout.institution_code, payout.account_name, payout.account_sealed,
 	payout.destination_key, payout.entry_id, payout.maker_id, payout.status, payout.attention, payout.failure_code, payout.failure_reason, payout.failure_text, payout.attempts, payout.reserved_at, payout.send_at,
 	payout.updated_at, payout.ended_at, (SELECT w.number FROM workspace w WHERE w.id = payout.workspace_id), payout.created_at, payout.involved,
-	payout.terms_mac, payout.approvals_needed, payout.approval_id, payout.batch_id, payout.overrides`
+	payout.terms_mac, payout.approvals_needed, payout.approval_id, payout.batch_id, payout.overrides, payout.external_id`
 
 func readSent(r db.Rows) *Payout {
 	return &Payout{
@@ -378,14 +390,14 @@ func readSent(r db.Rows) *Payout {
 		Institution: r.Text(8), AccountName: r.Text(9), sealed: slices.Clone(r.Raw(10)), key: slices.Clone(r.Raw(11)), EntryID: r.Text(12), MakerID: r.Text(13),
 		Status: r.Text(14), Attention: r.Text(15), FailureCode: r.Text(16), FailureReason: r.Text(17), FailureText: r.Text(18), Attempts: r.Int(19),
 		ReservedAt: r.Int(20), SendAt: r.Int(21), UpdatedAt: r.Int(22), EndedAt: r.Int(23), workspace: r.Int(24), CreatedAt: r.Int(25), Involved: r.Text(26),
-		termsMAC: slices.Clone(r.Raw(27)), ApprovalsNeeded: r.Int(28), ApprovalID: r.Text(29), Batch: r.Text(30), Overrides: r.Text(31),
+		termsMAC: slices.Clone(r.Raw(27)), ApprovalsNeeded: r.Int(28), ApprovalID: r.Text(29), Batch: r.Text(30), Overrides: r.Text(31), ExternalID: r.Text(32),
 	}
 }
 
 const (
 	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as,
 		a.submission, a.claimed_at, a.accepted, a.resolved, a.not_paid`
-	afterSent = 32 // columns
+	afterSent = 33 // columns
 )
 
 func readAttempt(r db.Rows, from int) *attempt {
@@ -438,6 +450,9 @@ func (c *change) store(tx *db.Tx, rules *Rules) error {
 		return err
 	}
 	for _, p := range slices.Concat(c.release, c.reopen) {
+		if p.recovered() {
+			continue // no limit has counted it
+		}
 		if err := rules.GiveBack(tx, p.spending()); err != nil {
 			return err
 		}
@@ -447,6 +462,6 @@ func (c *change) store(tx *db.Tx, rules *Rules) error {
 			return err
 		}
 	}
-	return ledger.End(tx, ledger.Ends{Released: reservedFor(c.release), Completed: c.complete, Settled: c.settle, Returned: c.giveBack,
+	return ledger.End(tx, ledger.Ends{Released: append(reservedFor(c.release), c.forged...), Completed: c.complete, Settled: c.settle, Returned: c.giveBack,
 		Paid: reservedFor(c.pay), Reopened: reservedFor(c.reopen)})
 }

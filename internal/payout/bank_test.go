@@ -107,12 +107,7 @@ func openBank(t testing.TB, store dbtest.Store) *bank {
 	b := &bank{t: t, clock: &clock{now: time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)}, log: &strings.Builder{}}
 	b.db = store.OpenAt(t, b.clock.Now)
 	b.vault = store.Vault(b.db)
-	if err := b.vault.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, false); err != nil {
-		t.Fatal(err)
-	}
+	startVault(t, b.db, b.vault)
 	b.write(func(tx *db.Tx) error {
 		if err := tx.Exec(`INSERT INTO organization (id, name, slug, created_at) VALUES ('org_1', 'One', 'one', 0)`); err != nil {
 			return err
@@ -122,6 +117,17 @@ func openBank(t testing.TB, store dbtest.Store) *bank {
 	b.account = b.newAccount(100_000_000)
 	b.connect()
 	return b
+}
+
+// startVault loads the keys of a store, as a server that starts does.
+func startVault(t testing.TB, d *db.DB, v *vault.Vault) {
+	t.Helper()
+	if err := v.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := payout.LoadIntegrity(t.Context(), d, v, false); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // connect makes a dispatcher, as a node that starts does.

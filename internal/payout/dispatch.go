@@ -163,11 +163,15 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	if stopped, _, err := d.stopped(ctx); err != nil || stopped || d.rails.Held() != "" {
 		return false, err
 	}
+	hasher, err := newExternalHasher(ctx, d.vault)
+	if err != nil {
+		return false, err
+	}
 	claimed, err := d.claim(ctx, r)
 	if err != nil || len(claimed) == 0 {
 		return false, err
 	}
-	list, answers, err := d.payments(ctx, claimed)
+	list, answers, err := d.payments(ctx, claimed, hasher)
 	if err != nil {
 		return false, err // a look-up will not find them
 	}
@@ -199,7 +203,7 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 
 // payments returns claimed payouts as the rail gets them, without those whose account number cannot be read, which are answered
 // for, and those that the store contradicts, which are withheld.
-func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt) (list []rail.Payment, answers []answer, err error) {
+func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt, hasher externalHasher) (list []rail.Payment, answers []answer, err error) {
 	var readable []*attempt
 	var suspects []suspect
 	numbers := map[string]string{} // by payout
@@ -231,6 +235,7 @@ func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt) (list []r
 		}
 		p := a.payout.payment(a, numbers[a.payout.ID])
 		p.SendBefore += d.Skew().Milliseconds() // connectors compare it with the clock of the node
+		p.ExternalHash = hasher.hash(p.WorkspaceID, a.payout.ExternalID)
 		list = append(list, p)
 	}
 	return list, answers, nil

@@ -8,7 +8,7 @@
 //	  │          │         │ └──────────────────────────┘ retry
 //	  └──────────┴─────────┴─▶ cancelled
 //
-// A payout's money is reserved from the moment it becomes pending until it is completed (then it is
+// A payout's money is reserved (but of some recovered ones, see below) from the moment it becomes pending until it is completed (then it is
 // in clearing), failed or cancelled (then it is available again). What comes back from the bank
 // after completion is a transaction of its own, and the payout is reversed.
 //
@@ -72,7 +72,8 @@
 // # After a restore
 //
 // A store that was restored from an archive does not know what was sent after its moment. recall.go keeps
-// it from sending anything before its rails were asked.
+// it from sending anything before its rails were asked. unknown.go recovers payouts that were made and sent after that moment from
+// the records of connectors. A recovered payout has no payee, and is never sent.
 //
 // # Failures
 //

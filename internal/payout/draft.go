@@ -85,8 +85,13 @@ func (d *draft) asks(p Payout, number string, published bool) bool {
 // other parameters it notes the conflict.
 func (s *Service) known(ctx context.Context, list []*draft, published bool) error {
 	var found []Payout
-	err := s.db.Read(ctx, func(q db.Q) error {
-		found = make([]Payout, len(list))
+	var recovered []bool // after a restore: only some of what was asked for is known
+	hasher, err := newExternalHasher(ctx, s.vault)
+	if err != nil {
+		return err
+	}
+	err = s.db.Read(ctx, func(q db.Q) error {
+		found, recovered = make([]Payout, len(list)), make([]bool, len(list))
 		for i, d := range list {
 			if d.ExternalID == "" {
 				continue
@@ -97,6 +102,10 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 			}
 			if len(some) > 0 {
 				found[i] = some[0]
+				continue
+			}
+			if found[i], recovered[i], err = findRecovered(q, hasher, d.Payout); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -106,7 +115,11 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 	}
 	for i, d := range list {
 		p := found[i]
-		if p.ID == "" {
+		switch {
+		case recovered[i]:
+			d.becomeRecovered(p)
+			continue
+		case p.ID == "":
 			continue
 		}
 		number, err := number(s.vault, p)

@@ -17,6 +17,11 @@ func (d *Dispatcher) SetSkew(skew time.Duration) {
 	d.skewAt, d.measureSkew = 0, func(context.Context) (time.Duration, error) { return skew, nil }
 }
 
+// PayoutOf is the inverse of EndToEndID.
+func PayoutOf(endToEndID string) (payoutID string, attempt int64, ok bool) {
+	return payoutOf(endToEndID)
+}
+
 // Claim claims what is due, and returns how much it was.
 func (d *Dispatcher) Claim(ctx context.Context) (claimed int, err error) {
 	for _, r := range d.rails.All() {

@@ -17,7 +17,11 @@ import (
 // receive takes what a connector tells by itself. A notice or a message that cannot be taken stays where
 // it is, is tried again, and does not keep others from being taken.
 func (d *Dispatcher) receive(ctx context.Context, from rail.Connector) (worked bool, err error) {
-	if _, asking, err := d.stopped(ctx); err != nil || asking {
+	stopped, asking, err := d.stopped(ctx)
+	if err == nil && stopped && !asking {
+		asking, err = d.unread(ctx, from)
+	}
+	if err != nil || asking {
 		return false, err // see recall
 	}
 	messages, err := from.Receive(ctx)

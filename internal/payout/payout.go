@@ -3,6 +3,7 @@ package payout
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"bursar/api"
@@ -122,6 +123,17 @@ func find(q db.Q, id string) (p Payout, err error) {
 func EndToEndID(payoutID string, attempt int64) string {
 	_, id, _ := strings.Cut(payoutID, "_")
 	return fmt.Sprintf("%sA%d", strings.ToUpper(id), attempt)
+}
+
+// payoutOf is the inverse of EndToEndID. It reports whether the id is one of ours.
+func payoutOf(endToEndID string) (payoutID string, attempt int64, ok bool) {
+	at := strings.LastIndex(endToEndID, "A")
+	if at < 1 {
+		return "", 0, false
+	}
+	attempt, err := strconv.ParseInt(endToEndID[at+1:], 10, 64)
+	payoutID = "po_" + strings.ToLower(endToEndID[:at])
+	return payoutID, attempt, err == nil && EndToEndID(payoutID, attempt) == endToEndID
 }
 
 // sandbox says that the payout moves no real money.

@@ -27,7 +27,7 @@ import (
 //
 // As long as some of them were not asked for, what rails tell by themselves is not taken either: the notice of
 // an attempt that the store does not know yet would go to suspense. A failed payout is asked about as well,
-// since it may have been retried after the moment.
+// since it may have been retried after the moment. What the store does not know at all is in unknown.go.
 
 const (
 	// stoppedSetting is the setting that stops all rails. Its value says why.
@@ -46,6 +46,8 @@ func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
 	}{
 		{writeSetting, []any{stoppedSetting, why}},
 		{`DELETE FROM payout_recall`, nil},
+		{`DELETE FROM setting WHERE name = $1`, []any{recordsReadSetting}},
+		{`DELETE FROM unknown_payment WHERE acknowledged_at = 0`, nil},
 		{`INSERT INTO payout_recall (payout_id) SELECT id FROM payout WHERE status IN ('draft', 'initiated', 'pending', 'processing', 'failed')`, nil},
 		// Whatever a rail said of them, it said before.
 		{`UPDATE payout_attempt SET state = 'unknown', ask_at = 0, asked = 0 WHERE state IN ('sending', 'accepted', 'unknown')`, nil},
@@ -66,6 +68,10 @@ type Stopped struct {
 	Open    int64  `json:"open_attempts"`
 	// First are the first of those that are left.
 	First []Recalled `json:"first_not_looked_up,omitempty"`
+	// Read reports whether a server has compared what the rails have sent with the store, and Unknown are the payouts that it does
+	// not know and that were not acknowledged yet.
+	Read    bool             `json:"records_read"`
+	Unknown []UnknownPayment `json:"unknown,omitempty"`
 }
 
 // Recalled is a payout that no rail has answered for yet.
@@ -91,6 +97,11 @@ func ReadStopped(q db.Q) (s Stopped, err error) {
 	}
 	s.First, err = db.Collect(q, func(r db.Rows) Recalled { return Recalled{r.Text(0), r.Text(1), r.Text(2)} },
 		`SELECT p.id, p.status, p.rail FROM payout_recall r JOIN payout p ON p.id = r.payout_id ORDER BY r.payout_id LIMIT $1`, maxShown)
+	if err == nil && s.Stopped {
+		if s.Read, err = recordsRead(q); err == nil {
+			s.Unknown, err = ReadUnknown(q)
+		}
+	}
 	return s, err
 }
 
@@ -101,9 +112,13 @@ var ErrNotLookedUp = errors.New("not every payout was looked up at its rail, and
 var ErrNotWaiting = errors.New("no payout of this id waits to be looked up")
 
 // ResumeRails lets rails send again. Unless it is forced, every payout was asked about before, or is one of those that
-// the operator has compared with the statements of the bank.
+// the operator has compared with the statements of the bank, and a server has read what the rails have sent. Each payment that
+// the store does not know has to be acknowledged before, in any case.
 func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, force bool) (Stopped, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Stopped, audit.Event, error) {
+		if _, err := tx.Row(tx.ForUpdate(readSetting), stoppedSetting).Scan(new(string)); err != nil { // no server stores an unknown payment from here on
+			return Stopped{}, audit.Event{}, err
+		}
 		was, err := ReadStopped(tx.Q)
 		if err != nil {
 			return was, audit.Event{}, err
@@ -121,8 +136,13 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 			}
 			was.Left--
 		}
-		if was.Left > 0 && !force {
+		switch {
+		case was.Left > 0 && !force:
 			return was, audit.Event{}, fmt.Errorf("%w: %d payouts", ErrNotLookedUp, was.Left)
+		case !was.Read && !force:
+			return was, audit.Event{}, ErrNotRead
+		case len(was.Unknown) > 0: // nothing but the record knows that they were sent
+			return was, audit.Event{}, fmt.Errorf("%w: %d payouts", ErrNotAcknowledged, len(was.Unknown))
 		}
 		if err := tx.Exec(`DELETE FROM setting WHERE name = $1`, stoppedSetting); err != nil {
 			return was, audit.Event{}, err
@@ -152,6 +172,10 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 	stopped, _, err := d.stopped(ctx)
 	if err != nil || !stopped {
 		return false, err
+	}
+	worked, err = d.readRecords(ctx)
+	if err != nil {
+		d.log.Error("what the rails have sent was not compared with the restored store, and will be", "error", err.Error())
 	}
 	for after := ""; ; {
 		var list []*Payout

@@ -139,7 +139,7 @@ func (r *Rules) hold(tx *db.Tx, p held) error {
 
 // recheckKind releases held payouts. One that is not approved cancels them.
 func (s *Service) recheckKind() approval.Kind {
-	return approval.Kind{
+	kind := approval.Kind{
 		Name: KindRecheck, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.AHeldPayout, NotifyMaker: true,
 		Actions: map[string]audit.Action{
 			api.ApprovalApproved: audit.PayoutRecheckApproved, api.ApprovalRejected: audit.PayoutRecheckRejected,
@@ -196,6 +196,16 @@ func (s *Service) recheckKind() approval.Kind {
 			}, err
 		},
 	}
+	kind.Parts = func(tx *db.Tx, a approval.Approval, state string) (rows []audit.Event, err error) {
+		list, err := s.heldBy(tx, "recheck_id", a.ID)
+		for _, d := range list {
+			if d.ID != a.SubjectID {
+				rows = append(rows, d.event(kind.Actions[state], "With the batch "+a.SubjectID+", "+state+":"))
+			}
+		}
+		return rows, err
+	}
+	return kind
 }
 
 func obstacleTexts(list []obstacle) string {

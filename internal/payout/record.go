@@ -200,8 +200,8 @@ func (d *Dispatcher) remember(ctx context.Context, connector, identity string) e
 // unknownIn returns payments in the record that the store does not know, the first maxShown of them.
 func (d *Dispatcher) unknownIn(ctx context.Context, r *record) (unknown []string, err error) {
 	var ids []any
-	err = r.Recorded(ctx, 0, func(id string) error {
-		ids = append(ids, id)
+	err = r.Recorded(ctx, 0, func(p rail.Recorded) error {
+		ids = append(ids, p.EndToEndID)
 		return nil
 	})
 	for some := range slices.Chunk(ids, dispatchBatch) {
@@ -251,8 +251,8 @@ func (d *Dispatcher) missingIn(ctx context.Context, r *record, found, before Rec
 	if err != nil || len(open) == 0 {
 		return nil, err
 	}
-	err = r.Recorded(ctx, since, func(id string) error {
-		delete(open, id)
+	err = r.Recorded(ctx, since, func(p rail.Recorded) error {
+		delete(open, p.EndToEndID)
 		return nil
 	})
 	return slices.Sorted(maps.Keys(open)), err

@@ -28,6 +28,12 @@ type live struct {
 	files  rail.Connector
 }
 
+// recordedLine is a line to a connector that keeps a record.
+type recordedLine struct {
+	*line
+	rail.Recorder
+}
+
 func openLive(t *testing.T, store dbtest.Store) *live {
 	t.Helper()
 	l := &live{bank: openBank(t, store), folder: t.TempDir()}
@@ -52,8 +58,8 @@ func (l *live) rails(rails string) {
 	loaded, err := rail.Load(file, rail.Config{Simulator: l.sim, Make: map[string]func(name string, settings []byte) (rail.Connector, error){
 		"iso20022": func(name string, _ []byte) (rail.Connector, error) {
 			c, err := iso20022.New(name, iso20022.Settings{Folder: l.folder, DebtorName: "Us", DebtorAccount: "001234567890", DebtorBank: "BOPIPHMMXXX", Final: "ACSC", Clock: l.clock.Now})
-			l.files = c
-			return c, err
+			l.files, l.line = c, &line{Connector: c}
+			return &recordedLine{l.line, c}, err
 		},
 	}})
 	if err != nil {

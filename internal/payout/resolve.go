@@ -165,19 +165,26 @@ func checkResolve(last *attempt, as string) error {
 func (c *change) resolve(last *attempt, as string) {
 	p := last.payout
 	c.touch(p)
+	inLedger := p.isReserved()
 	switch {
 	case as == api.ResolvePaid && (p.Status == Pending || p.Status == Processing):
-		c.complete = append(c.complete, p.reserved())
+		if inLedger {
+			c.complete = append(c.complete, p.reserved())
+		}
 		c.become(p, Completed)
 	case as == api.ResolvePaid && (p.Status == Failed || p.Status == Cancelled):
 		p.ReservedAt = c.now
 		c.pay = append(c.pay, p)
 		c.become(p, Completed)
 	case as == api.ResolveNotPaid && (p.Status == Pending || p.Status == Processing):
-		c.release = append(c.release, p)
+		if inLedger {
+			c.release = append(c.release, p)
+		}
 		c.notPaid(p)
 	case as == api.ResolveNotPaid && p.Status == Completed:
-		c.reopen = append(c.reopen, p)
+		if inLedger {
+			c.reopen = append(c.reopen, p)
+		}
 		c.notPaid(p)
 	}
 	if p.Status == Completed {
@@ -203,13 +210,38 @@ func (c *change) notPaid(p *Payout) {
 	p.FailureCode, p.FailureReason, p.FailureText = string(fault.ProcessingFailed), "", "resolved as not paid"
 }
 
+// unlikeLedger returns what the ledger holds for a payout whose row was changed in the store and says otherwise: that is released if
+// the payout was not paid, and refused if it was. It is nil for any other payout.
+func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
+	if p.Status != Pending && p.Status != Processing || !p.isReserved() {
+		return nil, nil
+	}
+	held, err := p.held(tx)
+	switch {
+	case err != nil || held == p.reserved():
+		return nil, err
+	case as == api.ResolvePaid:
+		return nil, &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
+			Message: "the ledger holds " + api.FormatAmount(held.Amount, p.Currency) + " for this payout, because it was changed in the store: it can only be resolved as not paid"}
+	case held.Amount > 0:
+		return []ledger.Reserved{held}, nil
+	}
+	return []ledger.Reserved{}, nil
+}
+
 // resolved stores a resolution, and returns the state of the payout then.
 func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error) {
 	if err := checkResolve(last, as); err != nil {
 		return nil, err
 	}
 	c := newChange(tx.Now(), nil)
-	c.resolve(last, as)
+	forged, err := unlikeLedger(tx, last.payout, as)
+	if err != nil {
+		return nil, err
+	}
+	if c.resolve(last, as); forged != nil {
+		c.release, c.forged = nil, forged
+	}
 	if last.id == "" && last.resolved != "" {
 		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked,
 				created_at, claimed_at, answered_at, settled_at, submission, accepted, resolved, not_paid)

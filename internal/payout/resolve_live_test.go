@@ -18,14 +18,6 @@ import (
 	"bursar/internal/rail"
 )
 
-// liveOffice is an office whose first account pays by files.
-func liveOffice(t *testing.T, store dbtest.Store) (*live, *office) {
-	l := openLive(t, store)
-	o := openOffice(l.bank)
-	l.turn()
-	return l, o
-}
-
 // overdue is a payout that the bank has not answered in time.
 func (l *live) overdue() string {
 	l.t.Helper()
@@ -57,7 +49,8 @@ func (o *office) approvalIs(id, want string) {
 
 func TestALivePayoutIsResolvedByTwo(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		l, o := liveOffice(t, store)
+		both := openLiveOffice(t, store)
+		l, o := both.live, both.office
 		id := l.overdue()
 		waits := o.asked("usr_a", id, "paid")
 		l.is(id, "processing outcome_unknown")
@@ -113,7 +106,8 @@ func TestAResolutionThatIsOvertakenIsNotApproved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-				l, o := liveOffice(t, store)
+				both := openLiveOffice(t, store)
+				l, o := both.live, both.office
 				id := l.overdue()
 				waits := o.asked("usr_a", id, "not_paid")
 				c.meanwhile(l, o, id)
@@ -130,7 +124,8 @@ func TestAResolutionThatIsOvertakenIsNotApproved(t *testing.T) {
 // A person cancels a payout while another's resolution of it waits.
 func TestACancellationEndsAResolutionThatWaits(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		l, o := liveOffice(t, store)
+		both := openLiveOffice(t, store)
+		l, o := both.live, both.office
 		id := l.overdue()
 		if err := o.approveIt("usr_b", o.asked("usr_a", id, "not_paid")); err != nil {
 			t.Fatal(err)
@@ -179,7 +174,8 @@ func TestARetryAfterNotPaidGoesOutOnceUnderTheSameID(t *testing.T) {
 	for name, killed := range map[string]bool{"in one go": false, "by a node that dies": true} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-				l, o := liveOffice(t, store)
+				both := openLiveOffice(t, store)
+				l, o := both.live, both.office
 				id := l.overdue()
 				if err := o.approveIt("usr_b", o.asked("usr_a", id, "not_paid")); err != nil {
 					t.Fatal(err)
@@ -215,7 +211,8 @@ func TestARetryAfterNotPaidGoesOutOnceUnderTheSameID(t *testing.T) {
 // A payment of an adopted folder is resolved like any other.
 func TestAnAdoptedPaymentIsResolved(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		l, o := liveOffice(t, store)
+		both := openLiveOffice(t, store)
+		l, o := both.live, both.office
 		id := l.pay(number("0001"))[0]
 		l.turn()
 		l.loseNotes()
@@ -239,7 +236,8 @@ func TestAnAdoptedPaymentIsResolved(t *testing.T) {
 // Nobody else could approve: one person resolves at once.
 func TestAWorkspaceOfOneResolvesAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		l, o := liveOffice(t, store)
+		both := openLiveOffice(t, store)
+		l, o := both.live, both.office
 		id := l.overdue()
 		l.write(func(tx *db.Tx) error {
 			if err := tx.Exec(`DELETE FROM member_role WHERE account_id <> 'usr_a'`); err != nil {
@@ -258,7 +256,8 @@ func TestAWorkspaceOfOneResolvesAlone(t *testing.T) {
 // A restored store asks its rails about submissions after those that were not paid.
 func TestARestoredStoreDoesNotMistakeWhatWasNotPaid(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		l, o := liveOffice(t, store)
+		both := openLiveOffice(t, store)
+		l, o := both.live, both.office
 		id := l.overdue()
 		if err := o.approveIt("usr_b", o.asked("usr_a", id, "not_paid")); err != nil {
 			t.Fatal(err)
@@ -278,7 +277,8 @@ func TestARestoredStoreDoesNotMistakeWhatWasNotPaid(t *testing.T) {
 // The log has who resolved it, with what evidence, and who approved.
 func TestTheLogHasTheEvidence(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		l, o := liveOffice(t, store)
+		both := openLiveOffice(t, store)
+		l, o := both.live, both.office
 		id := l.overdue()
 		if err := o.approveIt("usr_b", o.asked("usr_a", id, "paid")); err != nil {
 			t.Fatal(err)

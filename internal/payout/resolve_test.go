@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
@@ -51,6 +52,7 @@ func (o *office) leave(cents int64) {
 	o.t.Helper()
 	move := o.now(0).Available - cents
 	o.write(func(tx *db.Tx) error {
+		o.events = append(o.events, audit.Event{Action: audit.TransferCreated, WorkspaceID: "ws_1", ResourceID: "trf_1", Description: "A test"})
 		_, err := ledger.Post(tx, ledger.Transaction{Kind: ledger.KindTransfer, WorkspaceID: "ws_1", Reference: "trf_1", Moves: []ledger.Move{
 			{AccountID: o.accounts[0].ID, Bucket: ledger.BucketAvailable, Amount: -move},
 			{AccountID: o.accounts[1].ID, Bucket: ledger.BucketAvailable, Amount: move},

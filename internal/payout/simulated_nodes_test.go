@@ -20,10 +20,11 @@ import (
 )
 
 // world is a simulation of nodes that share a store and a bank. A seed decides what happens: nodes pause and die within
-// Submit and LookUp, clocks jump, answers are lost, repeated, late and out of order, and the connector loses its record of a
-// payment. The bank's own book is the judge: whatever happens, it has executed no payout twice.
+// Submit and LookUp, clocks jump, answers are lost, repeated, late and out of order, the connector no longer finds a payment, and
+// the store is restored from an archive. The bank's own book is the judge: whatever happens, it has executed no payout twice.
 type world struct {
 	*bank
+	store  dbtest.Store
 	random *rand.Rand
 	story  []string
 	nodes  []*simNode
@@ -36,6 +37,12 @@ type world struct {
 	notices    []rail.Notice
 	serial     int
 
+	identity string          // of the connector's record outside of the store
+	sent     []rail.Recorded // what that has
+	archived string          // the file of the last archive
+
+	restores          bool // the store is restored
+	careless          bool // switches off that payouts are recovered after a restore
 	withoutTombstones bool // switches off the promise that "not received" is final
 	forgetful         bool // switches off that the store knows what the rail has acknowledged
 	quiet             bool // no further faults
@@ -122,7 +129,7 @@ func (c *simConnector) Health(context.Context) (rail.Status, string) {
 	return rail.Up, ""
 }
 
-func (c *simConnector) Submit(_ context.Context, _ *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+func (c *simConnector) Submit(_ context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	c.pause(c.node, "before it submits")
 	out := make([]rail.Outcome, len(list))
 	for i, p := range list {
@@ -134,6 +141,7 @@ func (c *simConnector) Submit(_ context.Context, _ *rail.Rail, list []rail.Payme
 		default:
 			c.executed[p.PayoutID]++
 			c.record[p.EndToEndID] = p.Submission
+			c.note(r, p)
 			out[i] = rail.Outcome{State: rail.Accepted, Submission: p.Submission}
 			c.tell("%s submits %s, submission %d", c.node.name, p.EndToEndID, p.Submission)
 		}
@@ -201,9 +209,10 @@ func (w *world) decide(endToEndID string) {
 }
 
 // step lets something happen.
-func (w *world) step() {
+func (w *world) step(t *testing.T) {
+	t.Helper()
 	n := w.nodes[w.random.IntN(len(w.nodes))]
-	switch w.random.IntN(9) {
+	switch w.random.IntN(11) {
 	case 0:
 		w.ids = append(w.ids, w.pay(number("0001"))...)
 	case 1, 2, 3, 4:
@@ -231,6 +240,16 @@ func (w *world) step() {
 		if id := w.any(); id != "" && w.random.IntN(4) == 0 {
 			w.lose(id)
 		}
+	case 9:
+		switch {
+		case !w.restores:
+		case w.archived == "" && w.random.IntN(4) == 0:
+			w.archive(t)
+		case w.archived != "" && w.random.IntN(4) == 0:
+			w.restore(t)
+		}
+	case 10:
+		w.operate()
 	}
 }
 
@@ -244,9 +263,9 @@ func (w *world) any() string {
 }
 
 // lose makes the connector lose its record of a payment. It keeps the record of a payment that the
-// store does not know as accepted: no one could tell that one from a payment that never left.
+// store does not know as accepted, or will not know after a restore: no one could tell that one from a payment that never left.
 func (w *world) lose(id string) {
-	if w.count(`SELECT count(*) FROM payout_attempt WHERE end_to_end_id = $1 AND accepted <> 0`, id) == 0 {
+	if w.archived != "" || w.count(`SELECT count(*) FROM payout_attempt WHERE end_to_end_id = $1 AND accepted <> 0`, id) == 0 {
 		return
 	}
 	w.tell("the connector loses its record of %s", id)
@@ -277,6 +296,7 @@ func (w *world) settleAll() {
 		for _, n := range w.nodes {
 			w.turnOf(n)
 		}
+		w.operate()
 		w.clock.advance(30 * time.Second)
 	}
 }
@@ -287,6 +307,9 @@ func (w *world) verdict() (wrong []string) {
 		p := w.payout(id)
 		executed := w.executed[id]
 		switch {
+		case p.ID == "" && executed == 0: // it was lost with the store, and never sent
+		case p.ID == "":
+			wrong = append(wrong, fmt.Sprintf("%s was executed and is forgotten", id))
 		case executed > 1:
 			wrong = append(wrong, fmt.Sprintf("%s was executed %d times", id, executed))
 		case p.Status == payout.Completed && executed != 1, p.Status == payout.Failed && executed != 0 && p.Attention == "":
@@ -306,14 +329,17 @@ func (w *world) verdict() (wrong []string) {
 // runWorld runs a world, and returns its story and what is wrong with its end.
 func runWorld(t *testing.T, store dbtest.Store, seed uint64, change func(w *world)) (story, wrong []string) {
 	t.Helper()
-	w := &world{bank: openBank(t, store), random: rand.New(rand.NewPCG(seed, 0)), executed: map[string]int{}, record: map[string]int{}, tombstones: map[string]int{},
+	w := &world{bank: openBank(t, store), store: store, random: rand.New(rand.NewPCG(seed, 0)), executed: map[string]int{}, record: map[string]int{}, tombstones: map[string]int{},
 		decided: map[string]rail.State{}}
 	change(w)
 	for range 3 {
 		w.start()
 	}
+	w.quiet = true
+	w.turnOf(w.nodes[0]) // the store remembers the record
+	w.quiet = false
 	for range 120 {
-		w.step()
+		w.step(t)
 	}
 	w.settleAll()
 	return w.story, w.verdict()
@@ -322,21 +348,30 @@ func runWorld(t *testing.T, store dbtest.Store, seed uint64, change func(w *worl
 func TestNoPayoutIsExecutedTwiceWhateverTheSeed(t *testing.T) {
 	for round := range torture.Rounds(60, 20_000) {
 		seed := rand.Uint64()
-		if story, wrong := runWorld(t, dbtest.SQLite(t), seed, func(*world) {}); len(wrong) > 0 {
-			t.Fatalf("round %d, seed %d: %s\n%s", round, seed, strings.Join(wrong, "; "), strings.Join(story, "\n"))
+		passed := t.Run(fmt.Sprint(seed), func(t *testing.T) { // each closes and removes its stores at its end
+			if story, wrong := runWorld(t, dbtest.SQLite(t), seed, func(w *world) { w.restores = round%3 == 0 }); len(wrong) > 0 {
+				t.Errorf("round %d, seed %d, restores %t: %s\n%s", round, seed, round%3 == 0, strings.Join(wrong, "; "), strings.Join(story, "\n"))
+			}
+		})
+		if !passed {
+			return
 		}
 	}
 }
 
 // The simulation is worth something: without what keeps payouts from being executed twice, it finds that they are.
 func TestTheSimulationFindsPayoutsThatAreExecutedTwice(t *testing.T) {
-	for name, change := range map[string]func(w *world){
-		"a connector without tombstones":                        func(w *world) { w.withoutTombstones = true },
-		"a store that does not know what the bank has accepted": func(w *world) { w.forgetful = true },
+	for name, c := range map[string]struct {
+		change func(w *world)
+		found  string
+	}{
+		"a connector without tombstones":                        {func(w *world) { w.withoutTombstones = true }, "executed 2 times"},
+		"a store that does not know what the bank has accepted": {func(w *world) { w.forgetful = true }, "executed 2 times"},
+		"payouts that are not recovered after a restore":        {func(w *world) { w.restores, w.careless = true, true }, "was executed and is forgotten"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(torture.Rounds(200, 200)) {
-				if _, wrong := runWorld(t, dbtest.SQLite(t), seed, change); slices.ContainsFunc(wrong, func(text string) bool { return strings.Contains(text, "executed 2 times") }) {
+				if _, wrong := runWorld(t, dbtest.SQLite(t), seed, c.change); slices.ContainsFunc(wrong, func(text string) bool { return strings.Contains(text, c.found) }) {
 					return
 				}
 			}

@@ -21,7 +21,7 @@ var soundness = []struct{ what, sql string }{
 		a.pending <> coalesce((SELECT sum(p.amount) FROM ledger_posting p WHERE p.account_id = a.id AND p.bucket = 'pending'), 0)`},
 	{"customers with a bucket below zero", `SELECT count(*) FROM ledger_account WHERE kind = 'customer' AND (available < 0 OR reserved < 0 OR pending < 0)`},
 	{"accounts whose reserved money is not that of their payouts", `SELECT count(*) FROM ledger_account a WHERE a.kind = 'customer' AND a.reserved <>
-		coalesce((SELECT sum(p.amount) FROM payout p WHERE p.account_id = a.id AND p.status IN ('pending', 'processing')), 0)`},
+		coalesce((SELECT sum(p.amount) FROM payout p WHERE p.account_id = a.id AND p.status IN ('pending', 'processing') AND (p.reserved_at > 0 OR p.account_sealed IS NOT NULL)), 0)`},
 	{"accounts whose pending money is not what was announced", `SELECT count(*) FROM ledger_account a WHERE a.pending <>
 		coalesce((SELECT sum(d.amount) FROM ledger_deposit d WHERE d.account_id = a.id AND d.status = 'pending'), 0)`},
 	{"accounts whose postings have gaps", `SELECT count(*) FROM ledger_account a WHERE a.postings <> (SELECT count(*) FROM ledger_posting p WHERE p.account_id = a.id)
@@ -31,7 +31,7 @@ var soundness = []struct{ what, sql string }{
 	{"payouts whose reservations are not ended once each", `SELECT count(*) FROM payout p WHERE
 		(SELECT count(*) FROM ledger_transaction t WHERE t.reference = p.id AND t.kind = 'reserve') <>
 		(SELECT count(*) FROM ledger_transaction t WHERE t.reference = p.id AND t.kind IN ('release', 'complete')) +
-		CASE WHEN p.status IN ('pending', 'processing') THEN 1 ELSE 0 END`},
+		CASE WHEN p.status IN ('pending', 'processing') AND (p.reserved_at > 0 OR p.account_sealed IS NOT NULL) THEN 1 ELSE 0 END`},
 	{"payouts that the bank has accepted twice", `SELECT count(*) FROM (SELECT payout_id FROM simulated_payment WHERE state NOT IN ('rejected', 'lost', 'not_received')
 		GROUP BY payout_id HAVING count(*) > 1) x`},
 	{"payouts of which two attempts were accepted", `SELECT count(*) FROM (SELECT payout_id FROM payout_attempt WHERE state IN ('accepted', 'completed')

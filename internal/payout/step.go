@@ -169,6 +169,9 @@ func (s *Service) goOn(ctx context.Context, by db.Caller, id string, to step) (a
 	if err == nil && p.Status != to.from {
 		err = wrongState(p, to.name)
 	}
+	if err == nil {
+		err = s.notRecovered(ctx, checked)
+	}
 	if err != nil {
 		return api.Payout{}, err
 	}

@@ -101,6 +101,9 @@ func (s *Service) seal(p *Payout, number string) (err error) {
 // number opens the number of the account that a payout goes to. It may read a key from the
 // store, so call it after db.Read, or in a transaction for which the vault is ready.
 func number(v *vault.Vault, p Payout) (string, error) {
+	if p.recovered() {
+		return "", nil
+	}
 	text, err := v.Open(p.workspace, vault.PayoutAccount(p.ID), p.sealed)
 	if errors.Is(err, vault.ErrLost) {
 		return audit.LostNumber, nil

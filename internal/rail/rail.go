@@ -43,10 +43,13 @@ type Payment struct {
 	NotPaid     int
 	WorkspaceID string
 	AccountID   string
-	Amount      int64 // in the minor unit
-	Currency    string
-	To          Destination
-	Description string
+	// ExternalHash is a keyed hash of the workspace and the external id, "" if there is none. A connector that keeps a record
+	// notes it, so that a store that was restored recognizes the external id.
+	ExternalHash string
+	Amount       int64 // in the minor unit
+	Currency     string
+	To           Destination
+	Description  string
 	// At is when the attempt was stored, in Unix milliseconds. It is the same for every submission and
 	// look-up, so connectors can find earlier submissions by it.
 	At int64
@@ -187,14 +190,26 @@ type Recorder interface {
 	Identity(ctx context.Context) (string, error)
 	// Identify gives the record an identity if it has none, and calls remember with it before any other node can.
 	Identify(ctx context.Context, remember func(identity string) error) error
-	// Recorded calls yield with the end-to-end id of each payment in the record that was sent at or after a time.
-	Recorded(ctx context.Context, since int64, yield func(endToEndID string) error) error
+	// Recorded calls yield with each payment in the record that was sent at or after a time, once for each submission.
+	Recorded(ctx context.Context, since int64, yield func(p Recorded) error) error
 	// Trust names the record that belongs to the store. With another one the connector sends nothing, and does not answer
 	// NotReceived. It compares them under the lock under which it sends.
 	Trust(identity string)
 	// Hold stops sending for a reason, and resumes it without one. While it holds, the connector is down, and a look-up
 	// that does not find a payment is answered with Unknown.
 	Hold(reason string)
+}
+
+// Recorded is a payment in the record of a connector.
+type Recorded struct {
+	EndToEndID   string
+	Submission   int
+	Amount       int64 // in the minor unit
+	Currency     string
+	AccountID    string // this and what follows is "" in records of earlier versions
+	Rail         string
+	ExternalHash string
+	At           int64 // when the message that has it was made, to the second
 }
 
 // Status is how a rail, a connector or an institution is.

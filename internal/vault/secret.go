@@ -4,10 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 )
 
-// StoredSecret returns a secret of the store by its name, nil if there is none.
+// ExternalIDKey is the name of the key under which the external ids of payouts are hashed.
+const ExternalIDKey = "external_id_key"
+
+// StoredSecret returns a secret of the store by its name, nil if there is none. It stays the same when the vault is rotated or
+// resealed. Call it outside of transactions.
 func (v *Vault) StoredSecret(ctx context.Context, name string) (secret []byte, err error) {
 	if err := v.Ready(ctx, 0); err != nil {
 		return nil, err
@@ -35,4 +40,27 @@ func (v *Vault) InsertSecret(tx *db.Tx, name string, secret []byte) (bool, error
 	}
 	return tx.Row(`INSERT INTO vault_secret (name, sealed, sealed_by) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING RETURNING name`,
 		name, sealed, KeyOf(sealed)).Scan(new(string))
+}
+
+// StoreKey returns a random key of 32 bytes that the store has under a name, and makes it at the first call.
+func (v *Vault) StoreKey(ctx context.Context, name string) ([]byte, error) {
+	if key, found := v.storeKeys.Load(name); found {
+		return key.([]byte), nil
+	}
+	key, err := v.StoredSecret(ctx, name)
+	if err == nil && key == nil {
+		by := db.Caller{Actor: audit.SystemActor("bursar")}
+		_, err = db.Write(ctx, v.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			_, err := v.InsertSecret(tx, name, newKey())
+			return struct{}{}, audit.None("the store makes a key for itself"), err
+		})
+		if err == nil {
+			key, err = v.StoredSecret(ctx, name) // another node may have been faster
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.storeKeys.Store(name, key)
+	return key, nil
 }

@@ -39,6 +39,8 @@ type Vault struct {
 	masters map[string][]byte  // by fingerprint
 	keys    map[int64]*dataKey // by id
 	sealing map[int64]sealing  // by number of the workspace
+
+	storeKeys sync.Map // of StoreKey, by name
 }
 
 // sealing is the key that seals for a workspace, as known since an epoch of the store.
@@ -64,7 +66,7 @@ func New(d *db.DB, c Config) *Vault {
 }
 
 // Start finds the master key, or makes the first one, seals what the store has in clear, and
-// indexes account numbers of before by their last digits.
+// indexes account numbers of before by their last digits. It makes the keys of the store, so that every backup has them.
 // Servers call it before they serve.
 func (v *Vault) Start(ctx context.Context) error {
 	if err := v.Ready(ctx, 0); err != nil {
@@ -76,7 +78,8 @@ func (v *Vault) Start(ctx context.Context) error {
 	if err := v.fillTails(ctx); err != nil {
 		return fmt.Errorf("index account numbers by their last digits: %w", err)
 	}
-	return nil
+	_, err := v.StoreKey(ctx, ExternalIDKey)
+	return err
 }
 
 // begin finds the master key once.

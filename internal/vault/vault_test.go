@@ -268,6 +268,38 @@ func TestRotationKeepsEverythingReadable(t *testing.T) {
 	})
 }
 
+func TestAKeyOfTheStoreSurvivesRotationAndReseal(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		v := store.Vault(d)
+		if err := v.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		key := func() string {
+			t.Helper()
+			key, err := store.Vault(d).StoreKey(t.Context(), vault.ExternalIDKey)
+			if err != nil || len(key) != 32 {
+				t.Fatalf("the key is %x, %v", key, err)
+			}
+			return string(key)
+		}
+		first := key()
+		if _, err := v.Rotate(t.Context(), db.Caller{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Reseal(t.Context(), db.Caller{}, func(int64, int64) {}); err != nil {
+			t.Fatal(err)
+		}
+		if key() != first {
+			t.Error("the key has changed")
+		}
+		other, err := v.StoreKey(t.Context(), "another")
+		if err != nil || string(other) == first {
+			t.Errorf("a key of another name is the same, %v", err)
+		}
+	})
+}
+
 // program is a wrapping service of its own: it keeps the key that it is given in a file.
 const program = `#!/bin/sh
 case "$2" in

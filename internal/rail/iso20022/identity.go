@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"bursar/internal/rail"
 )
 
 // identityFile has the random identity of the folder.
@@ -37,7 +39,7 @@ func (c *Connector) Identify(ctx context.Context, remember func(identity string)
 }
 
 // Recorded implements rail.Recorder.
-func (c *Connector) Recorded(ctx context.Context, since int64, yield func(endToEndID string) error) error {
+func (c *Connector) Recorded(ctx context.Context, since int64, yield func(p rail.Recorded) error) error {
 	oldest := stamp(time.UnixMilli(since))
 	return c.locked(ctx, func() error {
 		if err := c.recover(); err != nil {
@@ -55,8 +57,14 @@ func (c *Connector) Recorded(ctx context.Context, since int64, yield func(endToE
 			if err != nil {
 				return err
 			}
+			made, _, _ := strings.Cut(file.Name(), "-")
+			at, err := time.Parse(stampForm, made)
+			if err != nil {
+				at = time.UnixMilli(0) // a file that was renamed may be of any time
+			}
 			for _, n := range notes {
-				if err := yield(n.id); err != nil {
+				if err := yield(rail.Recorded{EndToEndID: n.id, Submission: n.submission, Amount: n.amount, Currency: n.currency,
+					AccountID: n.account, Rail: n.rail, ExternalHash: n.externalHash, At: at.UnixMilli()}); err != nil {
 					return err
 				}
 			}

@@ -1,6 +1,7 @@
 package iso20022
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -220,11 +221,20 @@ type note struct {
 	amount     int64
 	currency   string
 	submission int
+	// What a restored store needs to know of a payment that it has not. Tombstones and notes of earlier versions do not have it.
+	account, rail, externalHash string
 }
 
-// line returns the note of a payment.
-func line(p rail.Payment) string {
-	return fmt.Sprintf("%s %d %s %d\n", p.EndToEndID, p.Amount, p.Currency, p.Submission)
+// nothing stands for a value of a note that is empty.
+const nothing = "-"
+
+// line returns the note of a payment, with more values if there are any.
+func line(p rail.Payment, more ...string) string {
+	text := fmt.Sprintf("%s %d %s %d", p.EndToEndID, p.Amount, p.Currency, p.Submission)
+	for _, value := range more {
+		text += " " + cmp.Or(value, nothing)
+	}
+	return text + "\n"
 }
 
 // noted reads a file of sent/.
@@ -235,16 +245,24 @@ func (c *Connector) noted(name string) ([]note, error) {
 	}
 	var all []note
 	for line := range strings.Lines(string(text)) {
-		cells := append(strings.Fields(line), "1") // notes of earlier versions have no submission
-		if len(cells) < 4 {
+		cells := strings.Fields(line)
+		if len(cells) < 3 {
 			return nil, fmt.Errorf("sent/%s is damaged: %q", name, line)
+		}
+		for i, missing := range []string{"1", nothing, nothing, nothing} { // notes of earlier versions have no submission, or no more than that
+			if len(cells) == 3+i {
+				cells = append(cells, missing)
+			}
+		}
+		for i, value := range cells[4:] {
+			cells[4+i] = strings.TrimPrefix(value, nothing)
 		}
 		amount, err := strconv.ParseInt(cells[1], 10, 64)
 		submission, wrong := strconv.Atoi(cells[3])
 		if err := errors.Join(err, wrong); err != nil {
 			return nil, fmt.Errorf("sent/%s is damaged: %w", name, err)
 		}
-		all = append(all, note{cells[0], amount, cells[2], submission})
+		all = append(all, note{cells[0], amount, cells[2], submission, cells[4], cells[5], cells[6]})
 	}
 	return all, nil
 }

@@ -88,7 +88,9 @@ type message struct {
 }
 
 // stamp is how names of files begin, so that they sort by time.
-func stamp(at time.Time) string { return at.UTC().Format("20060102T150405Z") }
+func stamp(at time.Time) string { return at.UTC().Format(stampForm) }
+
+const stampForm = "20060102T150405Z"
 
 // compose makes the file of payments that can be sent. All of it follows from the payments and their submissions, so that the
 // same ones make the same file. Its time is that of the latest one.
@@ -101,7 +103,7 @@ func (c *Connector) compose(r *rail.Rail, list []rail.Payment) (message, error) 
 		fmt.Fprintln(digest, p.EndToEndID, p.Submission)
 		sum += p.Amount
 		latest = max(latest, p.Latest())
-		noted.WriteString(line(p))
+		noted.WriteString(line(p, p.AccountID, r.Name, p.ExternalHash))
 		transfers[i] = transfer{
 			InstrId: p.EndToEndID, EndToEndId: p.EndToEndID,
 			Amount: amount{p.Currency, rail.Decimal(p.Amount, p.Currency)},

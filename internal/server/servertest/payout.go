@@ -40,7 +40,7 @@ func (x *Tenant) Sent(number string) string {
 				_, err = ledger.Reserve(tx, a, []ledger.Want{{Reference: id, Amount: amount}})
 			}
 			if err == nil {
-				err = tx.Exec(`UPDATE payout SET status = 'pending', send_at = $2 WHERE id = $1`, id, tx.Now())
+				err = tx.Exec(`UPDATE payout SET status = 'pending', approval_id = NULL, send_at = $2 WHERE id = $1`, id, tx.Now())
 			}
 			if err == nil {
 				err = tx.Exec(`DELETE FROM vault_secret WHERE name = 'integrity_key'`)

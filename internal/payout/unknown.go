@@ -1,0 +1,408 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+	"bursar/internal/vault"
+)
+
+// A payout that was made after the moment of an archive is not in the restored store at all. If it was sent by a rail whose connector
+// keeps a record of its own, that record still lists it: with its account, its amount, and a keyed hash of its workspace
+// and external id. So while the rails are stopped, a node reads the records and stores what the store does not know as an unknown
+// payment. The rails are not resumed before an operator has acknowledged each of them. Then
+//
+//   - it is a payout again, under its own id: processing, with the attempts that the record has, and without a payee. It is
+//     recovered. Its money is reserved if the account has it. Otherwise the ledger has nothing of the payout, and its debit
+//     and its return go to suspense;
+//   - or, if its account is not known, the acknowledgement is in the audit log, and its debit goes to suspense.
+//
+// Whoever asks for a payout with the same external id gets the recovered one, or a conflict.
+
+// recordsReadSetting is the setting that records were read since the rails were stopped.
+const recordsReadSetting = "rail_records_read"
+
+// The payee of a recovered payout.
+const (
+	unknownPayee       = "Unknown payee"
+	unknownInstitution = "unknown"
+)
+
+// recovered reports whether the payout was acknowledged after a restore: where it went is not known.
+func (p Payout) recovered() bool { return len(p.sealed) == 0 }
+
+// isReserved reports whether the money of a payout that was sent is in the ledger: of a recovered one it may not be.
+func (p Payout) isReserved() bool { return !p.recovered() || p.ReservedAt > 0 }
+
+// externalHasher hashes external ids under the key of the store.
+type externalHasher []byte
+
+func newExternalHasher(ctx context.Context, v *vault.Vault) (externalHasher, error) {
+	return v.StoreKey(ctx, vault.ExternalIDKey)
+}
+
+// keyID names the key within a hash, so that hashes under another key are recognized as such.
+func (h externalHasher) keyID() string {
+	sum := sha256.Sum256(h)
+	return hex.EncodeToString(sum[:4])
+}
+
+// hash returns the hash of an external id in a workspace, "" of none.
+func (h externalHasher) hash(workspaceID, externalID string) string {
+	if externalID == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, h)
+	fmt.Fprintf(mac, "%s\n%s", workspaceID, externalID)
+	return h.keyID() + hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// UnknownPayment is a payment that the record of a connector has and the store does not know.
+type UnknownPayment struct {
+	PayoutID  string `json:"payout_id"`
+	Connector string `json:"connector"`
+	Rail      string `json:"rail"`
+	AccountID string `json:"account_id,omitempty"`
+	Amount    int64  `json:"amount_cents"`
+	Currency  string `json:"currency"`
+	SentAt    int64  `json:"sent_at"`
+	// Recognizable reports whether a request with the same external id will be recognized.
+	Recognizable bool `json:"recognizable"`
+
+	endToEndID   string
+	attempt      int64
+	submission   int64
+	externalHash string
+}
+
+const unknownColumns = `payout_id, connector, rail, account_id, amount, currency, sent_at, end_to_end_id, attempt, submission, external_hash`
+
+func readUnknown(r db.Rows) UnknownPayment {
+	return UnknownPayment{PayoutID: r.Text(0), Connector: r.Text(1), Rail: r.Text(2), AccountID: r.Text(3), Amount: r.Int(4), Currency: r.Text(5), SentAt: r.Int(6),
+		Recognizable: r.Text(10) != "", endToEndID: r.Text(7), attempt: r.Int(8), submission: r.Int(9), externalHash: r.Text(10)}
+}
+
+// ReadUnknown returns the unknown payments that no one has acknowledged yet, one for each payout: its last attempt.
+func ReadUnknown(q db.Q) (list []UnknownPayment, err error) {
+	err = q.Each(func(r db.Rows) error {
+		u := readUnknown(r)
+		if n := len(list); n > 0 && list[n-1].PayoutID == u.PayoutID {
+			list = list[:n-1]
+		}
+		list = append(list, u)
+		return nil
+	}, `SELECT `+unknownColumns+` FROM unknown_payment WHERE acknowledged_at = 0 ORDER BY payout_id, attempt`)
+	return list, err
+}
+
+// recordsRead reports whether a server has read the records of connectors since the rails were stopped, if the store knows any.
+func recordsRead(q db.Q) (bool, error) {
+	read, err := q.Row(readSetting, recordsReadSetting).Scan(new(string))
+	if err != nil || read {
+		return read, err
+	}
+	any, err := q.Row(`SELECT name FROM setting WHERE name >= $1 AND name < $2 LIMIT 1`, recordSetting, recordSetting+"~").Scan(new(string))
+	return !any, err
+}
+
+// readRecords stores what the records of connectors have and the store does not know, once all of them can be trusted.
+func (d *Dispatcher) readRecords(ctx context.Context) (worked bool, err error) {
+	var read bool
+	err = d.db.Read(ctx, func(q db.Q) error {
+		read, err = q.Row(readSetting, recordsReadSetting).Scan(new(string))
+		return err
+	})
+	if err != nil || read {
+		return false, err
+	}
+	hasher, err := newExternalHasher(ctx, d.vault)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range d.records {
+		if r.identity() == "" {
+			return false, nil // another folder may have to be restored or adopted first
+		}
+	}
+	for _, r := range d.records {
+		if err := d.readRecord(ctx, r, hasher); err != nil {
+			return false, err
+		}
+	}
+	return true, d.whileStopped(ctx, func(tx *db.Tx) error { return tx.Exec(writeSetting, recordsReadSetting, "yes") })
+}
+
+// whileStopped changes the store unless the rails were resumed meanwhile.
+func (d *Dispatcher) whileStopped(ctx context.Context, do func(tx *db.Tx) error) error {
+	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+		stopped, err := tx.Row(tx.ForShare(readSetting), stoppedSetting).Scan(new(string))
+		if err == nil && stopped {
+			err = do(tx)
+		}
+		return struct{}{}, audit.None("what is acknowledged is audited"), err
+	})
+	return err
+}
+
+// readRecord stores what a record has and the store does not know.
+func (d *Dispatcher) readRecord(ctx context.Context, r *record, hasher externalHasher) error {
+	unknown := map[string]*UnknownPayment{} // by end-to-end id
+	var some []rail.Recorded
+	flush := func() error {
+		known, err := d.knownPayouts(ctx, some)
+		for _, p := range some {
+			u := d.unknown(r, p, hasher)
+			if earlier := unknown[p.EndToEndID]; earlier != nil { // of the submissions, the highest, with the time of the first
+				u.submission, u.SentAt = max(u.submission, earlier.submission), min(u.SentAt, earlier.SentAt)
+			}
+			if !known[u.PayoutID] {
+				unknown[p.EndToEndID] = &u
+			}
+		}
+		some = some[:0]
+		return err
+	}
+	err := r.Recorded(ctx, 0, func(p rail.Recorded) error {
+		if some = append(some, p); len(some) < dispatchBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	for _, u := range unknown {
+		rows = append(rows, []any{u.endToEndID, u.PayoutID, u.attempt, u.submission, u.Connector, u.Rail, u.AccountID, u.Amount, u.Currency, u.externalHash, u.SentAt})
+	}
+	slices.SortFunc(rows, func(a, b []any) int { return cmp.Compare(a[0].(string), b[0].(string)) })
+	for some := range slices.Chunk(rows, dispatchBatch) {
+		err := d.whileStopped(ctx, func(tx *db.Tx) error {
+			for _, row := range some {
+				if err := tx.Exec(`INSERT INTO unknown_payment (end_to_end_id, payout_id, attempt, submission, connector, rail, account_id, amount, currency, external_hash,
+					sent_at, acknowledged_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0) ON CONFLICT (end_to_end_id) DO NOTHING`, row...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(rows) > 0 {
+		d.log.Error("a rail has sent payments that the restored store does not know: see 'bursar admin rails status'", "connector", r.connector.Name(), "payments", len(rows))
+	}
+	return nil
+}
+
+// unknown is a payment of a record as it is stored.
+func (d *Dispatcher) unknown(r *record, p rail.Recorded, hasher externalHasher) UnknownPayment {
+	u := UnknownPayment{Connector: r.connector.Name(), Rail: p.Rail, AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency, SentAt: p.At,
+		endToEndID: p.EndToEndID, attempt: 1, submission: int64(p.Submission)}
+	u.PayoutID = p.EndToEndID
+	if id, attempt, ok := payoutOf(p.EndToEndID); ok {
+		u.PayoutID, u.attempt = id, attempt
+	}
+	for _, one := range d.rails.All() {
+		if one.Connector == r.connector && one.Currency == p.Currency {
+			u.Rail = cmp.Or(u.Rail, one.Name)
+		}
+	}
+	if len(p.ExternalHash) > 8 && p.ExternalHash[:8] == hasher.keyID() {
+		u.externalHash = p.ExternalHash
+	}
+	return u
+}
+
+// knownPayouts returns which payouts of some payments the store has.
+func (d *Dispatcher) knownPayouts(ctx context.Context, some []rail.Recorded) (known map[string]bool, err error) {
+	known = map[string]bool{}
+	var ids []any
+	for _, p := range some {
+		if id, _, ok := payoutOf(p.EndToEndID); ok {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return known, nil
+	}
+	err = d.db.Read(ctx, func(q db.Q) error {
+		sql := db.NewStatement(`SELECT id FROM payout WHERE id`)
+		sql.AddList(` IN (`, ids)
+		return q.EachOf(sql, func(r db.Rows) error {
+			known[r.Text(0)] = true
+			return nil
+		})
+	})
+	return known, err
+}
+
+// unread reports whether a connector may have sent payments that the stopped store does not know yet.
+func (d *Dispatcher) unread(ctx context.Context, from rail.Connector) (unread bool, err error) {
+	if !slices.ContainsFunc(d.records, func(r *record) bool { return r.connector == from }) {
+		return false, nil
+	}
+	err = d.db.Read(ctx, func(q db.Q) error {
+		read, err := q.Row(readSetting, recordsReadSetting).Scan(new(string))
+		if err == nil && read {
+			unread, err = q.Row(`SELECT end_to_end_id FROM unknown_payment WHERE acknowledged_at = 0 LIMIT 1`).Scan(new(string))
+			return err
+		}
+		unread = true
+		return err
+	})
+	return unread, err
+}
+
+// Errors of ResumeRails and Acknowledge.
+var (
+	ErrNotRead         = errors.New("no server has compared what the rails have sent with the store yet")
+	ErrNotAcknowledged = errors.New("rails have sent payments that the store does not know")
+	ErrNotUnknown      = errors.New("no rail has sent an unknown payment of this id")
+)
+
+// Acknowledge stores unknown payments as payouts, each in a transaction of its own. It returns how many; those that were
+// acknowledged before are left as they are.
+func Acknowledge(ctx context.Context, d *db.DB, by db.Caller, payoutIDs []string) (acknowledged int, err error) {
+	for _, id := range payoutIDs {
+		done, err := db.Write(ctx, d, by, func(tx *db.Tx) (bool, audit.Event, error) {
+			list, err := db.Collect(tx.Q, readUnknown, tx.ForUpdate(`SELECT `+unknownColumns+` FROM unknown_payment WHERE payout_id = $1 AND acknowledged_at = 0 ORDER BY attempt`), id)
+			if err != nil {
+				return false, audit.Event{}, err
+			}
+			if len(list) == 0 {
+				known, err := tx.Row(`SELECT end_to_end_id FROM unknown_payment WHERE payout_id = $1 LIMIT 1`, id).Scan(new(string))
+				if err == nil && !known {
+					err = fmt.Errorf("%w: %s", ErrNotUnknown, id)
+				}
+				return false, audit.None("it was acknowledged before"), err
+			}
+			if err := tx.Exec(`UPDATE unknown_payment SET acknowledged_at = $2 WHERE payout_id = $1 AND acknowledged_at = 0`, id, tx.Now()); err != nil {
+				return false, audit.Event{}, err
+			}
+			event, err := recoverPayout(tx, list)
+			return true, event, err
+		})
+		if err != nil {
+			return acknowledged, err
+		}
+		if done {
+			acknowledged++
+		}
+	}
+	return acknowledged, nil
+}
+
+// recoverPayout stores a payout by its attempts in the record of a connector, if its account is known.
+func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
+	last := list[len(list)-1]
+	what := fmt.Sprintf("Acknowledged a payment of %s that %s has sent after the moment of the archive", api.FormatAmount(last.Amount, last.Currency), last.Connector)
+	event := audit.Event{Action: audit.PayoutAcknowledged, ResourceID: last.PayoutID}
+	a, err := ledger.FindAccount(tx.Q, last.AccountID)
+	if err != nil {
+		return event, err
+	}
+	if a.Kind != ledger.Customer || a.Currency != last.Currency {
+		event.Description = what + "; its account is not known, and its debit goes to suspense"
+		return event, nil
+	}
+	now := tx.Now()
+	err = tx.Exec(`INSERT INTO payout (id, workspace_id, account_id, amount, currency, mode, description, rail, rail_asked, rail_why, institution_code, account_name, name_key,
+			status, attention, failure_code, failure_reason, failure_text, cancel_reason, maker_id, involved, approval_why, attempts, reserved_at, send_at, expected_at, version,
+			created_at, updated_at, ended_at)
+		VALUES ($1, $2, $3, $4, $5, $6, '', $7, '', 'it was sent before the store was restored', $8, $9, $10, 'processing', 'outcome_unknown', '', '', '', '', $11, '', '',
+			$12, 0, $13, $13, 1, $13, $14, 0)`, last.PayoutID, a.WorkspaceID, a.ID, last.Amount, last.Currency, a.Mode, last.Rail, unknownInstitution, unknownPayee,
+		nameKey(unknownPayee), "", last.attempt, list[0].SentAt, now)
+	if err != nil {
+		return event, err
+	}
+	for _, u := range list {
+		state := rail.Unknown
+		if u != last {
+			state = rail.Rejected // or there would be no later attempt
+		}
+		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
+			VALUES ($1, $2, $3, $4, $5, '', '', '', '', $6, 0, $7, $7, 0, 0, $8, $8)`,
+			tx.NewID("att"), u.PayoutID, u.attempt, u.endToEndID, string(state), now, u.SentAt, u.submission); err != nil {
+			return event, err
+		}
+	}
+	refused, err := ledger.Reserve(tx, a, []ledger.Want{{Reference: last.PayoutID, Amount: last.Amount, Description: "sent before the store was restored"}})
+	if err != nil {
+		return event, err
+	}
+	event.WorkspaceID, event.Description = a.WorkspaceID, what
+	event.Changes.Add("status", nil, Processing)
+	event.Changes.Add("source_account_id", nil, a.ID)
+	event.Changes.Add("amount_cents", nil, last.Amount)
+	event.Changes.Add("settlement_rail", nil, last.Rail)
+	if refused[0] != nil {
+		event.Description += "; its money cannot be reserved, and its debit goes to suspense: " + refused[0].Error()
+		return event, nil
+	}
+	return event, tx.Exec(`UPDATE payout SET reserved_at = $2 WHERE id = $1`, last.PayoutID, now)
+}
+
+// findRecovered returns the payout that was acknowledged after a restore and has the external id of another. It reports whether there
+// is one; the payout is empty if its account is not known. The simulator is part of the store, so nothing of the sandbox is recovered.
+func findRecovered(q db.Q, h externalHasher, as Payout) (p Payout, found bool, err error) {
+	if as.ExternalID == "" || as.sandbox() {
+		return p, false, nil
+	}
+	var id string
+	found, err = q.Row(`SELECT payout_id FROM unknown_payment WHERE external_hash = $1 AND acknowledged_at > 0 LIMIT 1`, h.hash(as.WorkspaceID, as.ExternalID)).Scan(&id)
+	if err == nil && found {
+		p, err = find(q, id)
+	}
+	return p, found, err
+}
+
+// becomeRecovered replaces a draft by the recovered payout with its external id. Of one that differs, as far as that is known, it notes
+// the conflict.
+func (d *draft) becomeRecovered(p Payout) {
+	if p.AccountID != d.AccountID || p.Amount != d.Amount || p.Currency != d.Currency {
+		d.faults = append(d.faults, fault.New(fault.IdempotencyConflict,
+			"a payout with this external_id was sent before the store was restored, and differs in its account or amount: use another external_id"))
+		return
+	}
+	p.ExternalID = d.ExternalID
+	*d = draft{Payout: p, existed: true}
+}
+
+// notRecovered returns a fault if a payout cannot go on, because it was recovered, or has the external id of one that was.
+func (s *Service) notRecovered(ctx context.Context, d *draft) error {
+	if d.recovered() {
+		return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+			Message: "the payee of this payout is not known since the store was restored: make a new payout, with another external_id"}
+	}
+	if d.Status != Draft || d.ExternalID == "" || d.sandbox() {
+		return nil
+	}
+	hasher, err := newExternalHasher(ctx, s.vault)
+	if err != nil {
+		return err
+	}
+	return s.db.Read(ctx, func(q db.Q) error {
+		_, found, err := findRecovered(q, hasher, d.Payout)
+		if err == nil && found {
+			err = fault.New(fault.IdempotencyConflict, "a payout with the external_id of this draft was sent before the store was restored: cancel the draft")
+		}
+		return err
+	})
+}
