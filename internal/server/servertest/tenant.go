@@ -102,7 +102,7 @@ func (x *Tenant) Audit(query string) []Body {
 // AuditCount returns the number of audit rows of the workspace in the store.
 func (x *Tenant) AuditCount() int {
 	x.t.Helper()
-	return x.Node.Count(x.t, `SELECT count(*) FROM audit_entry WHERE workspace_id = $1`, x.WorkspaceID)
+	return x.Node.Count(x.t, `SELECT count(*) FROM audit_log WHERE workspace_number = (SELECT number FROM workspace WHERE id = $1)`, x.WorkspaceID)
 }
 
 // Count runs a query that returns a single number.
