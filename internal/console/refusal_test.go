@@ -53,6 +53,7 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/payouts/many/file":                            {audit.PayoutBatchCreated, "", nil},
 		"/w/{ws}/payouts/{id}/approve":                         {audit.PayoutApproved, pays, []string{"digest", "x"}},
 		"/w/{ws}/payouts/{id}/reject":                          {audit.PayoutRejected, pays, []string{"reason", "no"}},
+		"/w/{ws}/payouts/{id}/confirm":                         {audit.PayoutRecheckApproved, pays, nil},
 		"/w/{ws}/payouts/{id}/publish":                         {audit.PayoutPublished, pays, nil},
 		"/w/{ws}/payouts/{id}/cancel":                          {audit.PayoutCancelled, pays, nil},
 		"/w/{ws}/payouts/{id}/retry":                           {audit.PayoutRetried, pays, nil},

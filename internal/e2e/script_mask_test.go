@@ -19,7 +19,8 @@ var masks = []struct {
 	by   string
 }{
 	{regexp.MustCompile("\x1b"), "ESC"},
-	{regexp.MustCompile(`,\s*"seq": ?\d+`), ""}, // an entry of the log gets its place a moment after it was written
+	{regexp.MustCompile(`bursar admin \([^)]*\)`), "bursar admin (USER)"}, // who runs the tests
+	{regexp.MustCompile(`,\s*"seq": ?\d+`), ""},                           // an entry of the log gets its place a moment after it was written
 	{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]+`), "TOKEN"},
 	{apiKey, "bk_KEY"},
 	{regexp.MustCompile(`\bbk_[0-9A-Za-z]{2,12}(…|\.\.\.)`), "bk_KEY…"},

@@ -52,7 +52,8 @@
 //     and any other was reopened as often as it was completed. Nothing is reopened after the bank's statement has shown it.
 //     Each of these is for the payout's amount.
 //
-// Verify recomputes all of this.
+// Verify recomputes all of this. With the integrity key it also checks the code of each transaction (mac.go) and compares what
+// moved with the audit log (logged.go), so that rows which were written by SQL are found.
 //
 // # Locks
 //

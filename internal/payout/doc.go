@@ -64,6 +64,15 @@
 // again: if a look-up no longer finds it, the payout is contradicted. A rejection decides only if it is about the
 // newest submission and no other one was acknowledged.
 //
+// # What a row may not decide alone
+//
+// When money is reserved, the payout gets a code over its terms (terms.go) under the integrity key of the store. Between claim and
+// submission the node verifies the code, the reservation in the ledger, whose transactions have codes of their own, and the approval.
+// A payout that does not match was changed in the store: its attempt ends as not sent, and it is contradicted. The check reads a
+// batch of 500 in three queries. Without it, one UPDATE of a pending payout sends any amount to anyone.
+//
+// A payout is held at its claim if a limit per payout or a rule by amount became stricter after its money was reserved (recheck.go).
+//
 // # Stops
 //
 // People stop sending by workspace and mode (stop.go). A claim that begins after a stop was stored takes nothing of that workspace,

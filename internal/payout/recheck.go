@@ -235,6 +235,9 @@ func (s *Service) heldBy(tx *db.Tx, column, value string) ([]*draft, error) {
 // override lets held payouts be sent at the next window of their rail, whatever the obstacles say.
 func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
 	for _, d := range list {
+		if err := d.asReserved(tx.Integrity()); err != nil {
+			return err
+		}
 		names := strings.Fields(d.Overrides)
 		for _, o := range over {
 			names = append(names, o.Name)

@@ -143,10 +143,15 @@ func (s *Service) Publish(ctx context.Context, by db.Caller, in Input) (api.Payo
 // otherwise it is asked for again.
 func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	return s.goOn(ctx, by, in.ID, step{name: "retried: only one that failed can", from: Failed, action: audit.PayoutRetried, text: "Asked to pay once more",
-		before: func(tx *db.Tx, d *draft) error {
+		before: func(tx *db.Tx, was, d *draft) error {
+			i := tx.Integrity()
+			if err := was.asReserved(i); err != nil && !was.older(i) {
+				return err
+			}
 			holds, err := approval.Holds(tx, access.Payouts, d.ApprovalID, d.need.Approvals, d.need.Role, d.need.KeysMay)
 			d.ApprovalsNeeded = int64(d.need.Approvals)
-			if holds {
+			d.termsMAC = nil
+			if holds && !was.older(i) && was.sameTerms(d) {
 				d.need = Need{Why: "it was approved before"}
 			}
 			d.Version++
@@ -160,7 +165,7 @@ type step struct {
 	name, from string
 	action     audit.Action
 	text       string
-	before     func(*db.Tx, *draft) error // changes it before it is published; nil for nothing
+	before     func(tx *db.Tx, was, d *draft) error // changes it before it is published; nil for nothing
 }
 
 // goOn checks a payout again and publishes it.
@@ -196,9 +201,10 @@ func (s *Service) goOn(ctx context.Context, by db.Caller, id string, to step) (a
 		if err := notContradicted(d.Payout); err != nil { // as it is now, and not when it was checked
 			return audit.Event{}, err
 		}
+		was := *d
 		*d = *checked
 		if to.before != nil {
-			if err := to.before(tx, d); err != nil {
+			if err := to.before(tx, &was, d); err != nil {
 				return audit.Event{}, err
 			}
 		}

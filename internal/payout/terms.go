@@ -9,6 +9,7 @@ import (
 	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/fault"
 	"bursar/internal/ledger"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
@@ -19,6 +20,26 @@ import (
 func (p Payout) termsCode(i *db.Integrity, number string) []byte {
 	return i.MAC("payout terms", p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, p.Rail, p.Institution, vault.NormalNumber(number), p.AccountName,
 		p.ApprovalsNeeded, p.ApprovalID, p.Overrides, p.ReservedAt)
+}
+
+// asReserved returns a fault if the row of a payout was changed in the store since its money was reserved.
+func (d *draft) asReserved(i *db.Integrity) error {
+	if hmac.Equal(d.termsMAC, d.termsCode(i, d.number)) {
+		return nil
+	}
+	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+		Message: "the payout is not what it was when its money was reserved: someone has changed it in the store. Make a new one"}
+}
+
+// sameTerms reports whether a payout that is checked again would pay the same as before.
+func (d *draft) sameTerms(then *draft) bool {
+	return d.Amount == then.Amount && d.Rail == then.Rail && d.Institution == then.Institution && d.AccountName == then.AccountName &&
+		vault.NormalNumber(d.number) == vault.NormalNumber(then.number)
+}
+
+// older reports whether the money of a payout was reserved before there was a key, so that it has no code.
+func (d *draft) older(i *db.Integrity) bool {
+	return len(d.termsMAC) == 0 && i != nil && d.ReservedAt < i.Since
 }
 
 // held returns the money that the ledger holds for a payout, whatever its row says.

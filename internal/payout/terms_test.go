@@ -13,6 +13,7 @@ import (
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
+	"bursar/internal/server/servertest"
 )
 
 // Each change is what an attacker with write access to the store could make to a payout that waits, or to one that has ended.
@@ -70,6 +71,31 @@ func TestAPayoutThatWasChangedInTheStoreIsNotSent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Neither a retry nor an approval gives a payout a new code that was changed in the store.
+func TestAChangedPayoutIsNeitherRetriedNorReleased(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		account := x.Account(100_000)
+		forge := func(id string) {
+			put(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET account_name = 'Mallory' WHERE id = $1`, id) })
+		}
+		failed := pay(maker, account, 10_000, body{"settlement_account": to(bpi, "1234569001")})
+		approve(second, failed).OK()
+		n.RunPayouts(t)
+		state(maker, failed, "failed")
+		forge(failed)
+		maker.Post(payouts+"/"+failed+"/retry", nil).Fails(422, "PAYOUT_STATE")
+
+		held := pay(maker, account, 10_000)
+		approve(second, held).OK()
+		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
+		p := hold(t, n, maker, held)
+		forge(held)
+		second.Approve(p.RecheckApprovalID).Fails(422, "PAYOUT_STATE")
+		hold(t, n, maker, held)
+	})
 }
 
 // A payout that waits since before there was a key is sent after the upgrade, and one that is forged later is not.

@@ -104,26 +104,26 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	opened, err := sandbox(tx, ws.ID)
+	deposited, err := sandbox(tx, ws.ID)
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
 	link, err := identity.NewLinks(f.PublicURL, nil).Account(tx, user, "", true) // the key was made a moment ago
-	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey, Link: link.URL}, audit.All(append([]audit.Event{{
+	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey, Link: link.URL}, audit.All(audit.Event{
 		Action:         audit.OrganizationCreated,
 		OrganizationID: org.ID,
 		ResourceID:     org.ID,
 		Description:    "Set up organization " + org.Name + " with workspace " + ws.Name + ", admin " + f.Name + " and a sandbox account",
-	}}, opened...)...), err
+	}, deposited), err
 }
 
 // sandbox opens an account with a balance, so that a payout can be tried at once. No real money is
 // ever in it.
-func sandbox(tx *db.Tx, workspaceID string) ([]audit.Event, error) {
+func sandbox(tx *db.Tx, workspaceID string) (audit.Event, error) {
 	a, err := ledger.NewAccount(tx, workspaceID, "Sandbox", "PHP", api.ModeSandbox)
 	if err != nil {
-		return nil, err
+		return audit.Event{}, err
 	}
 	_, deposited, err := ledger.Deposit(tx, a, 1_000_000_00, api.DepositFromSimulation, "Opening balance", true)
-	return []audit.Event{ledger.Created(a), deposited}, err
+	return deposited, err
 }
