@@ -379,6 +379,9 @@ func walkPayouts(t *testing.T, n *servertest.Node, way *tap) {
 	sent(third.ID)
 	x.Contradict(third.ID, client.ModeSandbox)
 	found := client.PayoutResolveParams{As: client.ResolvePaid, Evidence: "statement 12"}
+	if _, err := c.Payouts.Confirm(ctx, third.ID); err == nil {
+		t.Error("a payout is confirmed that is not held")
+	}
 	if got := must[*client.Payout](t)(c.Payouts.Resolve(ctx, third.ID, found)); got.Status != client.PayoutCompleted {
 		t.Errorf("resolve: %+v", got)
 	}

@@ -85,6 +85,17 @@ func (a Approval) Payload(into any) error {
 type payload struct {
 	Salt []byte         `json:"salt"`
 	Of   jsontext.Value `json:"of"`
+	// Demand is who has to approve. The columns of the row repeat it for queries, and do not decide.
+	Demand *demand `json:"demand,omitzero"`
+}
+
+// demand is who has to approve, and who may not.
+type demand struct {
+	Needed   int64             `json:"needed"`
+	Role     string            `json:"role"`
+	KeysMay  bool              `json:"keys_may"`
+	Involved string            `json:"involved"`
+	Maker    api.ApprovalMaker `json:"maker"`
 }
 
 // Kind is how a package asks for approvals and carries them out.
@@ -142,15 +153,6 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	}
 	salt := make([]byte, 16)
 	rand.Read(salt) // it never fails
-	text, err := json.Marshal(payload{salt, of}, json.Deterministic(true))
-	if err != nil {
-		return "", fmt.Errorf("write what an approval is for: %w", err)
-	}
-	id = tx.NewID("apr")
-	sealed, err := s.vault.Seal(r.Workspace, vault.ApprovalPayload(id), text)
-	if err != nil {
-		return "", err
-	}
 	maker, involved, err := makerOf(tx.Q, by.Actor)
 	if err != nil {
 		return "", err
@@ -166,6 +168,16 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 		}
 	}
 	slices.Sort(involved)
+	needed, all := int64(max(r.Needed, 1)), " "+strings.Join(slices.Compact(involved), " ")+" "
+	text, err := json.Marshal(payload{salt, of, &demand{needed, r.Role, r.KeysMay, all, maker}}, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("write what an approval is for: %w", err)
+	}
+	id = tx.NewID("apr")
+	sealed, err := s.vault.Seal(r.Workspace, vault.ApprovalPayload(id), text)
+	if err != nil {
+		return "", err
+	}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "bursar approval\n%s\n%s\n%s\n%d\n%s\n", r.Kind, r.WorkspaceID, r.SubjectID, r.Version, text)
 	written, err := json.Marshal(maker)
@@ -176,8 +188,8 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at, needed, role, keys_may)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', '', '', $14, $15, $16, $17, $18)`,
 		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, hex.EncodeToString(sum.Sum(nil)), sealed, vault.KeyOf(sealed),
-		by.ID, string(written), " "+strings.Join(slices.Compact(involved), " ")+" ", api.ApprovalPending, tx.Now(), tx.Now()+lifetime.Milliseconds(),
-		max(r.Needed, 1), r.Role, r.KeysMay)
+		by.ID, string(written), all, api.ApprovalPending, tx.Now(), tx.Now()+lifetime.Milliseconds(),
+		needed, r.Role, r.KeysMay)
 }
 
 // makerOf describes who asks, and lists the accounts who own or made what they use to ask: none

@@ -143,6 +143,7 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 		if err != nil {
 			return audit.Event{}, err
 		}
+		locked.role = a.role
 		if votes = int64(len(locked.standing(who.people[s.kinds[a.Kind].Pair]))); votes < a.needed {
 			return s.voted(a, d, votes)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -226,6 +227,17 @@ func (s *Service) AskToLoosen(tx *db.Tx, by db.Caller, people access.SecondPerso
 		return "", nil
 	}
 	return s.Make(tx, by, r)
+}
+
+// AskToRelease is AskToLoosen for what lets live money move that was stopped or is stuck. A machine client alone does not do that:
+// its secret may be why it was stopped.
+func (s *Service) AskToRelease(tx *db.Tx, by db.Caller, people access.SecondPerson, r Request) (id string, err error) {
+	if id, err = s.AskToLoosen(tx, by, people, r); err == nil && id == "" && by.Type == audit.Client {
+		f := fault.New(fault.Forbidden, "a machine client cannot do this, only a person can")
+		f.Scope.WorkspaceID = r.WorkspaceID
+		err = f
+	}
+	return id, err
 }
 
 // Outcome is the answer of a write that either makes a change or stores a request for its approval.

@@ -3,6 +3,7 @@ package approval
 import (
 	"bytes"
 	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 
@@ -47,7 +48,17 @@ func (s *Service) open(a row) (Approval, error) {
 		return a.Approval, err
 	}
 	a.payload = text
-	return a.Approval, json.Unmarshal([]byte(a.maker), &a.Maker)
+	if err := json.Unmarshal([]byte(a.maker), &a.Maker); err != nil {
+		return a.Approval, err
+	}
+	var sealed payload
+	if err := json.Unmarshal(text, &sealed); err != nil {
+		return a.Approval, fmt.Errorf("read what the approval %s is for: %w", a.ID, err)
+	}
+	if d := sealed.Demand; d != nil { // older ones have none
+		a.needed, a.role, a.keysMay, a.involved, a.Maker = d.Needed, d.Role, d.KeysMay, d.Involved, d.Maker
+	}
+	return a.Approval, nil
 }
 
 // findRow reads an approval with its votes; its id is empty if there is none.

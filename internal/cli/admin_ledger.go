@@ -117,12 +117,12 @@ func newLedgerReauthenticate(t Terminal) *cobra.Command {
 	c := adminCommand{
 		use: "reauthenticate", short: "Accept the ledger as it is, after its integrity key was lost",
 		long: `Accept the ledger as it is and make a new integrity key. The vault keeps this
-key, and every ledger transaction and every payout that waits to be sent has an
+key; every ledger transaction and every payout that waits to be sent has an
 authentication code of it. A server does not start on a store whose key is
 gone, because someone may have deleted it to hide a change.
 
-Run 'bursar admin ledger verify' and compare with a backup first. The audit log
-records the new key.`,
+Run 'bursar admin ledger verify' and compare with a backup first. The audit
+log records the new key.`,
 		example: `  bursar admin ledger reauthenticate --yes`,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
 			if !yes {
@@ -167,8 +167,9 @@ work while servers run.`,
   bursar admin ledger verify --online --database-url postgres://db.internal/bursar`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withAdminStore(c, t, &store, nil, func(s openedStore) error {
-				if _, err := payout.FindIntegrity(c.Context(), s.db, s.vault); err != nil {
-					fmt.Fprintf(t.Err, "Authentication codes are not checked: %v\n", err)
+				found, missing := payout.FindIntegrity(c.Context(), s.db, s.vault)
+				if missing != nil {
+					fmt.Fprintf(t.Err, "Authentication codes are not checked: %v\n", missing)
 				}
 				var bar *term.Progress
 				report, err := ledger.Verify(c.Context(), s.db, online, func(done, total int64) {
@@ -179,6 +180,15 @@ work while servers run.`,
 				})
 				if bar != nil {
 					bar.Close()
+				}
+				if err == nil && !found && missing == nil {
+					err = s.db.Read(c.Context(), func(q db.Q) error {
+						deleted, err := ledger.HasCodes(q)
+						if deleted {
+							report.Mismatches = append(report.Mismatches, ledger.Mismatch{Problem: payout.ErrNoIntegrity.Error()})
+						}
+						return err
+					})
 				}
 				if err != nil {
 					return err

@@ -39,7 +39,7 @@ func TestChangesAreShownBeforeAndAfter(t *testing.T) {
 
 	want := []string{
 		"Description    Updated person Ada Lovelace", "Outcome        success", "Action         directory.entry.updated",
-		"Actor          Grace Hopper <grace@example.com>", "Actor id       usr_gone", "Resource id    " + entry, "Id             " + id, "Place          2",
+		"Actor          Grace Hopper <grace@example.com>", "Actor id       usr_gone", "Resource id    " + entry, "Id             " + id, "Place          3",
 		"Changes",
 		"status         active → inactive",
 		"fields.phone   - → +63 917 555 0101",

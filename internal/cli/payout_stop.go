@@ -17,9 +17,9 @@ func newPayoutStop(r *remote) *cobra.Command {
 	c := r.newSendingChange(&cobra.Command{
 		Use: "stop --reason WHY", Short: "Stop sending the payouts of a workspace",
 		Long: `Stop sending the payouts of the workspace, live ones and those of the sandbox
-unless --mode says which. Nothing more is handed to a rail until 'bursar payouts
-resume'. Payouts can still be created and approved. What a rail already has
-goes on.
+unless --mode says which. Nothing more is handed to a rail until you run
+'bursar payouts resume'. Payouts can still be created and approved. What a
+rail already has goes on.
 
 Everyone who may create or approve payouts can stop, without a second person.`,
 		Example: `  bursar payouts stop --reason "wrong amounts in the payroll file"

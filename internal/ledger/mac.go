@@ -59,6 +59,11 @@ func Authenticate(q db.Q, i *db.Integrity) error {
 	return nil
 }
 
+// HasCodes reports whether any transaction was authenticated.
+func HasCodes(q db.Q) (bool, error) {
+	return q.Row(`SELECT id FROM ledger_transaction WHERE mac IS NOT NULL LIMIT 1`).Scan(new(string))
+}
+
 // Holding is the money that the ledger holds for a payout.
 type Holding struct {
 	AccountID string

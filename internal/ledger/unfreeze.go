@@ -40,7 +40,7 @@ func (s *Service) askToUnfreeze(tx *db.Tx, by db.Caller, number int64, before, a
 	}
 	people, err := access.ObserveSecondPerson(tx, access.Payouts, before.WorkspaceID)
 	if err == nil {
-		waits, err = s.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: unfreezeKind, WorkspaceID: before.WorkspaceID, Workspace: number,
+		waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: unfreezeKind, WorkspaceID: before.WorkspaceID, Workspace: number,
 			SubjectID: before.ID, Version: before.Version, Payload: want})
 	}
 	if waits != "" {

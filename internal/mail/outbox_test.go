@@ -337,7 +337,7 @@ func TestMailIsSealedWithAKeyThatIsKept(t *testing.T) {
 	o := onStore(t, store, mail.Config{URL: "smtp://127.0.0.1:1", Backoff: []time.Duration{time.Hour}}, clock.now)
 	o.open(t)
 	operator := store.Vault(o.db)
-	if _, err := operator.Reseal(t.Context(), db.Caller{}, nil); err != nil {
+	if _, err := operator.Reseal(t.Context(), db.Caller{}, func(int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	clock.advance(49 * time.Hour)

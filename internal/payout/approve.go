@@ -116,7 +116,7 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, 
 			return nil, "", named(a, list[i], ofAll(err, source, total))
 		}
 		if err := tx.Exec(`UPDATE payout SET status = 'pending', reserved_at = $2, send_at = $3, expected_at = $4, updated_at = $2,
-				terms_mac = $5, approvals_needed = $6 WHERE id = $1`,
+				terms_mac = $5, approvals_needed = $6, overrides = '' WHERE id = $1`,
 			list[i].ID, list[i].ReservedAt, list[i].SendAt, list[i].ExpectedAt, list[i].termsMAC, list[i].ApprovalsNeeded); err != nil {
 			return nil, "", err
 		}

@@ -77,6 +77,7 @@ type change struct {
 
 	complete, settle, giveBack []ledger.Reserved
 	release, pay, reopen       []*Payout
+	unheld                     []*Payout         // that were held and are no longer
 	forged                     []ledger.Reserved // released instead of what the row of a payout says
 	events                     []audit.Event
 	floatShort                 []*attempt // rejected because our own account with the bank is
@@ -262,8 +263,11 @@ func why(p *Payout) string {
 
 // known says that somebody knows what became of a payout.
 func (c *change) known(p *Payout) {
-	if p.Attention == OutcomeUnknown {
+	if p.Attention == OutcomeUnknown || p.Attention == Recheck {
 		c.touch(p)
+		if p.Attention == Recheck { // the rail had it after all
+			c.unheld = append(c.unheld, p)
+		}
 		p.Attention, p.UpdatedAt = "", c.now
 	}
 }
@@ -448,6 +452,11 @@ func (c *change) store(tx *db.Tx, rules *Rules) error {
 	}
 	if err := c.voidResolutions(tx); err != nil {
 		return err
+	}
+	for _, p := range c.unheld {
+		if err := endHold(tx, systemCaller(), *p, "its rail has answered"); err != nil {
+			return err
+		}
 	}
 	for _, p := range slices.Concat(c.release, c.reopen) {
 		if p.recovered() {

@@ -3,6 +3,7 @@ package payout
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,20 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 	if err != nil || !due {
 		return nil, err
 	}
+	for {
+		claimed, err = d.claimDue(ctx, r)
+		var unready *unreadyError
+		if !errors.As(err, &unready) {
+			return claimed, err
+		}
+		if err := d.vault.Ready(ctx, unready.workspace); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// claimDue is claim in one transaction.
+func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, error) {
 	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]*attempt, audit.Event, error) {
 		none := audit.None("no payout was due")
 		now := d.now()
@@ -81,11 +96,14 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 			} else {
 				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0,
 						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.id, now, d.node, lease).Scan(new(string))
-				if err == nil && !resumed {
-					err = fmt.Errorf("attempt %s of %s cannot be submitted again", a.id, p.ID)
-				}
 				if err != nil {
 					return nil, none, err
+				}
+				if !resumed { // its row was changed in the store
+					c.become(p.Payout, Pending)
+					a.payout = p.Payout
+					c.contradict(a, fmt.Sprintf("attempt %d cannot be submitted again", a.number))
+					continue
 				}
 				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
 			}

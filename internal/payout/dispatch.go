@@ -208,7 +208,7 @@ func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt, hasher ex
 	var suspects []suspect
 	numbers := map[string]string{} // by payout
 	for _, a := range claimed {
-		to, err := number(d.vault, *a.payout)
+		to, err := openNumber(d.vault, *a.payout)
 		outcome := rail.Outcome{State: rail.Unknown, Text: "the account number cannot be read now", Submission: int(a.submission)} // a look-up will not find it
 		if to == audit.LostNumber {
 			outcome.State, outcome.Text = rail.Rejected, "the account number cannot be read: its vault key is lost"

@@ -51,12 +51,15 @@ func FindIntegrity(ctx context.Context, d *db.DB, v *vault.Vault) (bool, error) 
 func makeIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) error {
 	_, err := db.Write(ctx, d, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		none := audit.None("another node has made the key, or the ledger is empty")
-		var newest []byte
-		known, err := tx.Row(`SELECT mac FROM ledger_transaction ORDER BY id DESC LIMIT 1`).Scan(&newest)
+		known, err := tx.Row(`SELECT id FROM ledger_transaction ORDER BY id LIMIT 1`).Scan(new(string))
 		if err != nil {
 			return struct{}{}, none, err
 		}
-		if len(newest) > 0 && !accept {
+		authenticated, err := ledger.HasCodes(tx.Q)
+		if err != nil {
+			return struct{}{}, none, err
+		}
+		if authenticated && !accept {
 			return struct{}{}, none, ErrNoIntegrity
 		}
 		i := db.NewIntegrity(tx.Now())
@@ -97,7 +100,7 @@ func authenticateOpen(tx *db.Tx, v *vault.Vault, i *db.Integrity) (n int64, err 
 		}
 		for _, p := range list {
 			to, err := number(v, *p)
-			if errors.Is(err, vault.ErrDamaged) || to == audit.LostNumber {
+			if to == audit.LostNumber {
 				continue
 			}
 			if err != nil {

@@ -93,6 +93,13 @@ func (p Payout) subjectOf() (column, id string) {
 	return "id", p.ID
 }
 
+// unreadyError is that the vault has to be ready for a workspace before the transaction.
+type unreadyError struct{ workspace int64 }
+
+func (e *unreadyError) Error() string {
+	return fmt.Sprintf("the vault is not ready for workspace %d", e.workspace)
+}
+
 // hold holds the rest of a held payout's batch, and asks for their approval where a second person could give it. The caller has
 // stored the payout.
 func (r *Rules) hold(tx *db.Tx, p held) error {
@@ -106,6 +113,9 @@ func (r *Rules) hold(tx *db.Tx, p held) error {
 	}
 	if !people.Demanded() && !people.Available() {
 		return nil // the requester confirms it
+	}
+	if !r.vault.Loaded(p.workspace) {
+		return &unreadyError{p.workspace}
 	}
 	t := recheckTerms{AccountID: p.AccountID, Currency: p.Currency, Obstacles: p.why}
 	if p.Batch == "" {
@@ -126,7 +136,12 @@ func (r *Rules) hold(tx *db.Tx, p held) error {
 	if kind == "client" {
 		by.Type = audit.Client
 	}
-	if by, err = behind(tx.Q, by, []*draft{{Payout: *p.Payout}}); err != nil {
+	all, err := db.Collect(tx.Q, func(r db.Rows) *draft { return &draft{Payout: Payout{Involved: r.Text(0)}} },
+		`SELECT DISTINCT involved FROM payout WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, subject)
+	if err != nil {
+		return err
+	}
+	if by, err = behind(tx.Q, by, all); err != nil {
 		return err
 	}
 	id, err := r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
@@ -293,37 +308,58 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		return api.Payout{}, err
 	}
 	defer s.wake()
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Payout, audit.Event, error) {
+	done, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.Payout], none audit.Event, err error) {
 		column, subject := p.subjectOf()
 		list, err := s.heldBy(tx, column, subject)
 		if err != nil {
-			return api.Payout{}, audit.Event{}, err
+			return out, none, err
 		}
-		at := slices.IndexFunc(list, func(d *draft) bool { return d.ID == p.ID && d.RecheckID == "" })
+		list = slices.DeleteFunc(list, func(d *draft) bool { return d.RecheckID != "" })
+		at := slices.IndexFunc(list, func(d *draft) bool { return d.ID == p.ID })
 		if at < 0 {
-			return api.Payout{}, audit.Event{}, changed()
+			return out, none, changed()
 		}
 		why, err := s.rules.obstacles(tx.Q, &list[at].Payout)
 		if err != nil {
-			return api.Payout{}, audit.Event{}, err
+			return out, none, err
+		}
+		// A second person may be there by now.
+		if err := s.rules.hold(tx, held{&list[at].Payout, why}); err != nil {
+			return out, none, err
+		}
+		if _, err := tx.Row(`SELECT recheck_id FROM payout WHERE id = $1`, p.ID).Scan(&out.ApprovalID); err != nil {
+			return out, none, err
+		}
+		if out.ApprovalID != "" {
+			e := list[at].event(audit.PayoutAttention, "Requested approval of the held payout of")
+			e.Changes.Add("approval_id", nil, out.ApprovalID)
+			return out, e, nil
 		}
 		e := list[at].event(audit.PayoutRecheckApproved, "Confirmed the payout of")
 		e.Changes.Add("attention", Recheck, "")
 		e.Changes.Add("held_by", nil, obstacleTexts(why))
 		if err := s.override(tx, list, why); err != nil {
-			return api.Payout{}, e, err
+			return out, e, err
 		}
 		now, err := find(tx.Q, p.ID)
-		return wire(now, list[at].number), e, err
+		out.Answer = wire(now, list[at].number)
+		return out, e, err
 	})
+	if err != nil {
+		return api.Payout{}, err
+	}
+	return done.Result()
 }
 
-// voidRecheck ends the approval that a held payout waits for, unless others of its batch wait for it.
-func (s *Service) voidRecheck(tx *db.Tx, by db.Caller, p Payout) error {
+// endHold ends the approval that a held payout waits for, unless others of its batch wait for it.
+func endHold(tx *db.Tx, by db.Caller, p Payout, why string) error {
+	if err := tx.Exec(`UPDATE payout SET recheck_id = NULL WHERE id = $1`, p.ID); err != nil {
+		return err
+	}
 	column, subject := p.subjectOf()
 	others, err := tx.Row(`SELECT id FROM payout WHERE `+column+` = $1 AND attention = 'recheck' AND status = 'pending' AND id <> $2 LIMIT 1`, subject, p.ID).Scan(new(string))
 	if err == nil && !others {
-		_, err = s.approvals.Void(tx, by, subject, "the payout was cancelled")
+		_, err = approval.VoidKind(tx, by, KindRecheck, subject, why)
 	}
 	return err
 }

@@ -233,7 +233,7 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 			}
 		case Pending:
 			if d.Attention == Recheck {
-				if err := s.voidRecheck(tx, by, d.Payout); err != nil {
+				if err := endHold(tx, by, d.Payout, "the payout was cancelled"); err != nil {
 					return e, err
 				}
 			}

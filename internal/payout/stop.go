@@ -213,7 +213,7 @@ func (s *Service) resume(tx *db.Tx, by db.Caller, number int64, workspaceID, mod
 		}
 		people, err := access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
 		if err == nil {
-			waits, err = s.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: resumeKind, WorkspaceID: workspaceID, Workspace: number,
+			waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: resumeKind, WorkspaceID: workspaceID, Workspace: number,
 				SubjectID: workspaceID, Version: was.version, Payload: resumption{Reason: was.reason, StoppedAt: was.at}})
 		}
 		if err != nil {

@@ -98,9 +98,18 @@ func (s *Service) seal(p *Payout, number string) (err error) {
 	return err
 }
 
-// number opens the number of the account that a payout goes to. It may read a key from the
-// store, so call it after db.Read, or in a transaction for which the vault is ready.
+// number is openNumber that also calls a number lost that was damaged in the store, so that people can end the payout.
 func number(v *vault.Vault, p Payout) (string, error) {
+	text, err := openNumber(v, p)
+	if errors.Is(err, vault.ErrDamaged) {
+		return audit.LostNumber, nil
+	}
+	return text, err
+}
+
+// openNumber opens the number of the account that a payout goes to. It may read a key from the
+// store, so call it after db.Read, or in a transaction for which the vault is ready.
+func openNumber(v *vault.Vault, p Payout) (string, error) {
 	if p.recovered() {
 		return "", nil
 	}

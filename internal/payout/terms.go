@@ -16,15 +16,17 @@ import (
 )
 
 // termsCode returns the code of the terms under which the money of a payout was reserved: what is paid from where to whom, and
-// which approval allows it.
+// which approval allows it, after how many attempts: a reservation pays for one attempt.
 func (p Payout) termsCode(i *db.Integrity, number string) []byte {
 	return i.MAC("payout terms", p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, p.Rail, p.Institution, vault.NormalNumber(number), p.AccountName,
-		p.ApprovalsNeeded, p.ApprovalID, p.Overrides, p.ReservedAt)
+		p.ApprovalsNeeded, p.ApprovalID, p.Overrides, p.ReservedAt, p.Attempts)
 }
 
 // asReserved returns a fault if the row of a payout was changed in the store since its money was reserved.
 func (d *draft) asReserved(i *db.Integrity) error {
-	if hmac.Equal(d.termsMAC, d.termsCode(i, d.number)) {
+	before := d.Payout // it may have been attempted since
+	before.Attempts--
+	if hmac.Equal(d.termsMAC, d.termsCode(i, d.number)) || hmac.Equal(d.termsMAC, before.termsCode(i, d.number)) {
 		return nil
 	}
 	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
@@ -46,7 +48,9 @@ func (d *draft) older(i *db.Integrity) bool {
 func (p Payout) held(tx *db.Tx) (ledger.Reserved, error) {
 	all, err := ledger.Held(tx.Q, tx.Integrity(), []any{p.ID})
 	r := p.reserved()
-	r.AccountID, r.Amount = all[p.ID].AccountID, all[p.ID].Amount
+	if r.AccountID, r.Amount = all[p.ID].AccountID, all[p.ID].Amount; all[p.ID].Forged != "" {
+		r.Amount = 0
+	}
 	return r, err
 }
 
@@ -88,7 +92,7 @@ func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers ma
 	for _, a := range claimed {
 		p := a.payout
 		why := ""
-		if !hmac.Equal(p.termsMAC, p.termsCode(i, numbers[p.ID])) {
+		if !a.ofTerms(i, numbers[p.ID]) {
 			why = "its terms are not those under which its money was reserved"
 		} else if why = p.notHeld(i, held[p.ID]); why == "" {
 			why = p.notGranted(granted[p.ApprovalID])
@@ -98,6 +102,14 @@ func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers ma
 		}
 	}
 	return suspects, nil
+}
+
+// ofTerms reports whether the attempt is the one for which the money of its payout was reserved: the next one then or, if people
+// found that the last one was not paid, that one.
+func (a *attempt) ofTerms(i *db.Integrity, number string) bool {
+	next, again := *a.payout, *a.payout
+	next.Attempts, again.Attempts = a.number-1, a.number
+	return hmac.Equal(a.payout.termsMAC, next.termsCode(i, number)) || a.submission > 1 && hmac.Equal(a.payout.termsMAC, again.termsCode(i, number))
 }
 
 // notHeld returns why the ledger does not hold the money of a payout, "" if it does. A transaction from before there was a key

@@ -119,6 +119,14 @@ func (v *Vault) Ready(ctx context.Context, workspace int64) error {
 	return v.load(ctx, workspace)
 }
 
+// Loaded reports whether Seal works for a workspace without reading the store.
+func (v *Vault) Loaded(workspace int64) bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	_, ok := v.sealing[workspace]
+	return ok
+}
+
 // Seal seals a value of a workspace. Only the same workspace and context open it. The
 // workspace must be Ready if a callback of db.Write calls it.
 func (v *Vault) Seal(workspace int64, context string, plaintext []byte) ([]byte, error) {
