@@ -43,13 +43,10 @@ func (x *Tenant) Sent(number string) string {
 				err = tx.Exec(`UPDATE payout SET status = 'pending', approval_id = NULL, send_at = $2 WHERE id = $1`, id, tx.Now())
 			}
 			if err == nil {
-				err = tx.Exec(`DELETE FROM vault_secret WHERE name = 'integrity_key'`)
+				err = payout.Authenticate(tx, x.Node.Vault, id)
 			}
 			return struct{}{}, audit.Event{Action: audit.PayoutApproved, WorkspaceID: x.WorkspaceID, ResourceID: id, Description: "A test approves"}, err
 		})
-		if err == nil { // the payout gets its code with the new key
-			err = payout.LoadIntegrity(x.t.Context(), x.Node.DB, x.Node.Vault, true)
-		}
 		if err != nil {
 			x.t.Fatalf("reserve: %v", err)
 		}
