@@ -118,7 +118,7 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 			return nil, none, err
 		}
 		for _, subject := range slices.Sorted(maps.Keys(holds)) {
-			if err := d.rules.hold(tx, holds[subject]); err != nil {
+			if err := d.rules.hold(tx, holds[subject].Payout); err != nil {
 				return nil, none, err
 			}
 		}

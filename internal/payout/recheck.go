@@ -31,40 +31,61 @@ type obstacle struct {
 	Role      string `json:"role,omitzero"`
 }
 
-// obstacles returns what became stricter since the money of a payout was reserved and was not overridden: limits per payout that
-// it exceeds, and rules by amount that demand more approvals than it had. What it takes of a day's limit was counted then.
-func (r *Rules) obstacles(q db.Q, p *Payout) (list []obstacle, err error) {
-	g, err := r.guard(q, p.WorkspaceID)
-	if err != nil || len(g.limits) == 0 && len(g.rules) == 0 {
-		return nil, err
-	}
-	spending := p.spending()
-	if err := spending.findPayees(q, g.limits); err != nil {
-		return nil, err
-	}
-	overridden := strings.Fields(p.Overrides)
-	for _, l := range matchingLimits(g.limits, spending) {
-		name := fmt.Sprintf("%s@%d", l.ID, l.version)
-		if l.Per == api.LimitPerPayout && p.Amount > l.AmountCents && !slices.Contains(overridden, name) {
-			list = append(list, obstacle{Name: name, Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
+// obstacles returns what became stricter since the money of payouts of one workspace was reserved and was not overridden: limits
+// per payout that they exceed, and rules by amount that demand more approvals than they had, or those of another role. What they
+// take of a day's limit was counted then.
+func (r *Rules) obstacles(q db.Q, list ...*Payout) (found []obstacle, err error) {
+	for _, p := range list {
+		g, err := r.guard(q, p.WorkspaceID)
+		if err != nil || len(g.limits) == 0 && len(g.rules) == 0 {
+			return nil, err
 		}
-	}
-	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
-	total := int64(-1)
-	for _, u := range g.rules {
-		if u.AboveCents == nil && u.UpToCents == nil || u.CreatedAt <= p.ReservedAt || u.Approvals <= p.ApprovalsNeeded || slices.Contains(overridden, u.ID) {
-			continue
+		spending := p.spending()
+		if err := spending.findPayees(q, g.limits); err != nil {
+			return nil, err
 		}
-		if p.Batch != "" && total < 0 {
-			if _, err := q.Row(`SELECT total FROM payout_batch WHERE id = $1`, p.Batch).Scan(&total); err != nil {
-				return nil, err
+		over := func(name string) bool {
+			return slices.Contains(strings.Fields(p.Overrides), name) || slices.ContainsFunc(found, func(o obstacle) bool { return o.Name == name })
+		}
+		for _, l := range matchingLimits(g.limits, spending) {
+			name := fmt.Sprintf("%s@%d", l.ID, l.version)
+			if l.Per == api.LimitPerPayout && p.Amount > l.AmountCents && !over(name) {
+				found = append(found, obstacle{Name: name, Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
 			}
 		}
-		if u.matches(p.AccountID, p.Rail, p.Amount, maker) || p.Batch != "" && u.matches(p.AccountID, p.Rail, total, maker) {
-			list = append(list, obstacle{u.ID, "the rule " + u.ID + ": " + ruleText(u.ApprovalRuleTerms), int(u.Approvals), u.Role})
+		for _, u := range g.rules {
+			if u.AboveCents == nil && u.UpToCents == nil || u.activeAt <= p.ReservedAt || over(u.ID) {
+				continue
+			}
+			stricter, err := u.stricter(q, p)
+			if err != nil {
+				return nil, err
+			}
+			if stricter {
+				found = append(found, obstacle{u.ID, "the rule " + u.ID + ": " + ruleText(u.ApprovalRuleTerms), int(u.Approvals), u.Role})
+			}
 		}
 	}
-	return list, nil
+	return found, nil
+}
+
+// stricter reports whether a rule matches a payout, or its batch, and demands more than was demanded when its money was reserved.
+func (u rule) stricter(q db.Q, p *Payout) (bool, error) {
+	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
+	matches := u.matches(p.AccountID, p.Rail, p.Amount, maker)
+	if !matches && p.Batch != "" {
+		var total int64
+		if _, err := q.Row(`SELECT total FROM payout_batch WHERE id = $1`, p.Batch).Scan(&total); err != nil {
+			return false, err
+		}
+		matches = u.matches(p.AccountID, p.Rail, total, maker)
+	}
+	if !matches || u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 || u.Role == "" {
+		return matches && u.Approvals > p.ApprovalsNeeded, nil
+	}
+	var role string
+	_, err := q.Row(`SELECT role FROM approval WHERE id = $1`, p.ApprovalID).Scan(&role)
+	return role != u.Role, err
 }
 
 // recheckTerms are what an approval of held payouts is for.
@@ -102,7 +123,7 @@ func (e *unreadyError) Error() string {
 
 // hold holds the rest of a held payout's batch, and asks for their approval where a second person could give it. The caller has
 // stored the payout.
-func (r *Rules) hold(tx *db.Tx, p held) error {
+func (r *Rules) hold(tx *db.Tx, p *Payout) error {
 	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
 	if err != nil {
 		return err
@@ -117,15 +138,19 @@ func (r *Rules) hold(tx *db.Tx, p held) error {
 	if !r.vault.Loaded(p.workspace) {
 		return &unreadyError{p.workspace}
 	}
-	t := recheckTerms{AccountID: p.AccountID, Currency: p.Currency, Obstacles: p.why}
+	list, err := db.Collect(tx.Q, readSent, `SELECT `+sentColumns+` FROM payout WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck' ORDER BY id`, subject)
+	if err != nil {
+		return err
+	}
+	t := recheckTerms{AccountID: p.AccountID, Currency: p.Currency, Payouts: len(list)}
 	if p.Batch == "" {
 		t.Payee = p.AccountName
 	}
-	if _, err := tx.Row(`SELECT count(*), CAST(coalesce(sum(amount), 0) AS BIGINT) FROM payout WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, subject).Scan(&t.Payouts, &t.Total); err != nil {
+	if t.Obstacles, err = r.obstacles(tx.Q, list...); err != nil {
 		return err
 	}
 	need := Need{Approvals: 1}
-	for _, o := range p.why {
+	for _, o := range t.Obstacles {
 		need = need.or(Need{Approvals: o.Approvals, Role: o.Role, Why: o.Text})
 	}
 	by := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.User}}
@@ -136,10 +161,10 @@ func (r *Rules) hold(tx *db.Tx, p held) error {
 	if kind == "client" {
 		by.Type = audit.Client
 	}
-	all, err := db.Collect(tx.Q, func(r db.Rows) *draft { return &draft{Payout: Payout{Involved: r.Text(0)}} },
-		`SELECT DISTINCT involved FROM payout WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, subject)
-	if err != nil {
-		return err
+	all := make([]*draft, len(list))
+	for i, one := range list {
+		t.Total += one.Amount
+		all[i] = &draft{Payout: *one}
 	}
 	if by, err = behind(tx.Q, by, all); err != nil {
 		return err
@@ -283,7 +308,8 @@ func (s *Service) release(tx *db.Tx, d *draft) error {
 	return err
 }
 
-// Confirm releases a held payout, with its batch, where no other person could approve that. Its requester signs in again for it.
+// Confirm releases a held payout, with its batch. What still holds it is overridden only by its requester, who signs in again for
+// it, and only where no other person could approve that.
 func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
 	if err != nil {
@@ -294,14 +320,6 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 	}
 	if p.RecheckID != "" {
 		_, err := approval.Outcome[api.Payout]{ApprovalID: p.RecheckID}.Result()
-		return api.Payout{}, err
-	}
-	if by.Type != audit.User || by.ID != p.MakerID {
-		f := fault.New(fault.Forbidden, "only the person who requested the payout can confirm it")
-		f.Scope.WorkspaceID = p.WorkspaceID
-		return api.Payout{}, f
-	}
-	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.Payout{}, err
 	}
 	if err := s.vault.Ready(ctx, p.workspace); err != nil {
@@ -319,16 +337,25 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		if at < 0 {
 			return out, none, changed()
 		}
-		why, err := s.rules.obstacles(tx.Q, &list[at].Payout)
+		all := make([]*Payout, len(list))
+		for i, d := range list {
+			all[i] = &d.Payout
+		}
+		why, err := s.rules.obstacles(tx.Q, all...)
 		if err != nil {
 			return out, none, err
 		}
-		// A second person may be there by now.
-		if err := s.rules.hold(tx, held{&list[at].Payout, why}); err != nil {
-			return out, none, err
-		}
-		if _, err := tx.Row(`SELECT recheck_id FROM payout WHERE id = $1`, p.ID).Scan(&out.ApprovalID); err != nil {
-			return out, none, err
+		if len(why) > 0 {
+			if err := s.mayOverride(by, p); err != nil {
+				return out, none, err
+			}
+			// A second person may be there by now.
+			if err := s.rules.hold(tx, all[at]); err != nil {
+				return out, none, err
+			}
+			if _, err := tx.Row(`SELECT recheck_id FROM payout WHERE id = $1`, p.ID).Scan(&out.ApprovalID); err != nil {
+				return out, none, err
+			}
 		}
 		if out.ApprovalID != "" {
 			e := list[at].event(audit.PayoutAttention, "Requested approval of the held payout of")
@@ -349,6 +376,16 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		return api.Payout{}, err
 	}
 	return done.Result()
+}
+
+// mayOverride reports whether the caller may override what holds a payout, where nobody else could.
+func (s *Service) mayOverride(by db.Caller, p Payout) error {
+	if by.Type != audit.User || by.ID != p.MakerID {
+		f := fault.New(fault.Forbidden, "only the person who requested the payout can confirm it")
+		f.Scope.WorkspaceID = p.WorkspaceID
+		return f
+	}
+	return access.RequireRecentLogin(by.Actor, s.db.Now())
 }
 
 // endHold ends the approval that a held payout waits for, unless others of its batch wait for it.

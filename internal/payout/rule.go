@@ -62,7 +62,10 @@ func (r *Rules) Need(q db.Q, workspaceID, accountID, rail string, amount int64, 
 }
 
 // rule is a row.
-type rule struct{ api.ApprovalRule }
+type rule struct {
+	api.ApprovalRule
+	activeAt int64 // since when it is in force
+}
 
 // holds reports whether a rule is in force.
 func (u rule) holds() bool { return u.Status == api.RuleActive }
@@ -162,11 +165,11 @@ func centsText(cents int64, currency string) string {
 const holderChanged = `(CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <> COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '')
 	THEN 1 ELSE 0 END)`
 
-const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at`
+const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at, active_at`
 
 func readRule(r db.Rows) rule {
 	u := api.ApprovalRule{ID: r.Text(0), WorkspaceID: r.Text(1), Status: r.Text(10), ApprovalID: r.Text(11), CreatedAt: r.Int(12),
-		ApprovalRuleTerms: api.ApprovalRuleTerms{AccountID: r.Text(2), Rail: r.Text(3), ClientID: r.Text(4), Currency: r.Text(13),
+		ApprovalRuleTerms: api.ApprovalRuleTerms{AccountID: r.Text(2), Rail: r.Text(3), ClientID: r.Text(4), Currency: r.Text(14),
 			Approvals: r.Int(7), Role: r.Text(8), KeysMayApprove: r.Bool(9)}}
 	if !r.Null(5) {
 		u.AboveCents = new(r.Int(5))
@@ -175,10 +178,10 @@ func readRule(r db.Rows) rule {
 		u.UpToCents = new(r.Int(6))
 	}
 	// Whoever gives a client a new secret could pay with it, and nobody has agreed to that.
-	if u.Status == api.RuleActive && u.Approvals == 0 && r.Int(14) == 1 {
+	if u.Status == api.RuleActive && u.Approvals == 0 && r.Int(15) == 1 {
 		u.Status = api.RuleSuspended
 	}
-	return rule{u}
+	return rule{u, r.Int(13)}
 }
 
 func (r *Rules) rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, error) {

@@ -65,7 +65,7 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 			event.Changes.Add("approval_id", nil, u.ApprovalID)
 		}
 		return web.Made[api.ApprovalRule]{Of: u}, event, tx.Exec(`INSERT INTO payout_rule (`+ruleColumns+`, client_holder)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, (SELECT secret_seen_by FROM account WHERE id = $14))`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, (SELECT secret_seen_by FROM account WHERE id = $14))`,
 			u.ID, u.WorkspaceID, u.AccountID, u.Rail, u.ClientID, orNull(u.AboveCents), orNull(u.UpToCents), u.Approvals, u.Role, u.KeysMayApprove,
 			u.Status, db.NullText(u.ApprovalID), u.CreatedAt, u.ClientID)
 	})
@@ -237,11 +237,11 @@ func (r *Rules) ruleKind() approval.Kind {
 			if err := a.Payload(&c); err != nil {
 				return nil, "", err
 			}
-			sql := `UPDATE payout_rule SET status = 'active', approval_id = NULL WHERE id = $1 AND approval_id = $2 RETURNING id`
+			change := tx.Row(`UPDATE payout_rule SET status = 'active', approval_id = NULL, active_at = $3 WHERE id = $1 AND approval_id = $2 RETURNING id`, c.Rule.ID, a.ID, tx.Now())
 			if c.Remove {
-				sql = `DELETE FROM payout_rule WHERE id = $1 AND approval_id = $2 RETURNING id`
+				change = tx.Row(`DELETE FROM payout_rule WHERE id = $1 AND approval_id = $2 RETURNING id`, c.Rule.ID, a.ID)
 			}
-			done, err := tx.Row(sql, c.Rule.ID, a.ID).Scan(new(string)) // which is empty if the key of the payload is lost
+			done, err := change.Scan(new(string)) // which is empty if the key of the payload is lost
 			if err == nil && !done {
 				err = fault.New(fault.ApprovalChanged, "the rule is not there any more: ask again")
 			}

@@ -335,6 +335,7 @@ const (
 	counts = "it ends an import, whose lines have told what they changed"
 	reads  = "it changes nothing"
 	// The tests of internal/payout make banks that do this.
+	held     = "only a limit or rule that became stricter causes it"
 	fromRail = "only a bank that is silent or contradicts us causes it"
 	secret   = "it is about a secret, of which the log tells nothing, or about a session; its action says all there is"
 )
@@ -355,7 +356,9 @@ func withoutChanges() map[audit.Action]string {
 		audit.PasswordChanged: secret, audit.PasskeyAdded: secret, audit.PasskeyRemoved: secret, audit.TOTPEnabled: secret, audit.TOTPDisabled: secret,
 		audit.RecoveryCodesMade: secret, audit.RecoveryCodeUsed: secret, audit.FactorsReset: secret,
 		audit.PayoutRevealed: reads, audit.PayoutFailed: "its outcome is a failure, and its description tells the reason",
-		audit.PayoutAttention: fromRail, audit.MoneySuspended: fromRail,
+		audit.PayoutAttention: fromRail, audit.MoneySuspended: fromRail, audit.PayoutSettled: fromRail,
+		audit.PayoutRecheckApproved: held, audit.PayoutRecheckRejected: held, audit.PayoutRecheckWithdrawn: held, audit.PayoutRecheckExpired: held,
+		audit.PayoutAcknowledged: "its description names the payment", audit.IntegrityKeyMade: secret,
 		audit.AccountRecovered: "a link may set up nothing but a password; a name or a status that it changes is told",
 	}
 }

@@ -96,6 +96,7 @@ func effects() map[string]effect {
 		"POST /v2/payout-requests":              {action: "payout.request.created", resource: "payout_request"},
 		"POST /v2/payout-requests/validate":     {refusal: "payout.request.created", resource: "payout_request"},
 		"PATCH /v2/payout-requests/{id}":        {action: "payout.request.updated", resource: "payout_request"},
+		"POST /v2/payout-requests/{id}/confirm": {action: "payout.recheck.approved", resource: "payout_request"},
 		"POST /v2/payout-requests/{id}/publish": {action: "payout.request.published", resource: "payout_request"},
 		"POST /v2/payout-requests/{id}/approve": {action: "payout.request.approved", resource: "payout_request"},
 		"POST /v2/payout-requests/{id}/reject":  {action: "payout.request.rejected", resource: "payout_request"},
@@ -107,7 +108,7 @@ func effects() map[string]effect {
 
 		"POST /v2/simulations/deposits": {action: "money.deposit.booked", resource: "deposit"},
 		"POST /v2/simulations/payouts/{id}/settle": {action: "payout.request.driven", resource: "payout_request",
-			then: []storedRow{{"payout.request.completed", "success", "payout_request"}}},
+			then: []storedRow{{"payout.request.completed", "success", "payout_request"}, {"payout.request.settled", "success", "payout_request"}}},
 		"POST /v2/simulations/payouts/{id}/reject": {action: "payout.request.driven", resource: "payout_request",
 			then: []storedRow{{"payout.request.failed", "failure", "payout_request"}}},
 		"POST /v2/simulations/payouts/{id}/return": {action: "payout.request.driven", resource: "payout_request",

@@ -41,7 +41,7 @@ func TestFiveMinuteTour(t *testing.T) {
 		if got := admin.Get("/v1/directory?workspace_id=" + ws).OK().Column("id"); !slices.Equal(got, []string{id}) {
 			t.Errorf("the directory lists %v, want %s", got, id)
 		}
-		if got := admin.Get("/v1/audit?workspace_id=" + ws).OK().Column("action"); !slices.Equal(got, []string{"directory.entry.created"}) {
+		if got := admin.Get("/v1/audit?workspace_id=" + ws).OK().Column("action"); !slices.Equal(got, []string{"directory.entry.created", "money.deposit.booked"}) {
 			t.Errorf("the audit log lists %v", got)
 		}
 		entry := admin.Get("/v1/directory/" + id).OK()

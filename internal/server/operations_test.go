@@ -193,6 +193,7 @@ func operations() []operation {
 		{"POST /v2/payout-requests/validate", "ws.payouts.create", aPayoutRequest},
 		{"GET /v2/payout-requests/{id}", "ws.payouts.read", aDraft(nil)},
 		{"PATCH /v2/payout-requests/{id}", "ws.payouts.create", aDraft(body{"amount_cents": 200})},
+		{"POST /v2/payout-requests/{id}/confirm", "ws.payouts.create", aHeldPayout},
 		{"POST /v2/payout-requests/{id}/publish", "ws.payouts.create", aDraft(nil)},
 		{"POST /v2/payout-requests/{id}/approve", "ws.payouts.approve", anApprovedPayout},
 		{"POST /v2/payout-requests/{id}/reject", "ws.payouts.approve", aWaitingPayout},
@@ -387,6 +388,10 @@ func aDraft(content any) ask {
 		draft["status"] = "draft"
 		return request{args: []string{x.Owner.Post("/v2/payout-requests", draft).OK().Text("id")}, body: content}
 	}
+}
+
+func aHeldPayout(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.Held()}}
 }
 
 // aWaitingPayout waits for somebody to approve it.

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/ledger"
 	"bursar/internal/server/servertest"
 	"bursar/internal/vault"
 )
@@ -59,11 +60,21 @@ func populate(t testing.TB, store dbtest.Store, n *servertest.Node) *town {
 	c.payments()
 	c.attempts()
 	c.batches()
+	c.authenticate(n)
 	n.TurnAudit(t, func() bool { return true })
 	if store.Engine == "postgres" {
 		c.change("ANALYZE") // as autovacuum does, or a search would take seconds
 	}
 	return c
+}
+
+// authenticate accepts the ledger as the store has been filled.
+func (c *town) authenticate(n *servertest.Node) {
+	i := db.NewIntegrity(c.now)
+	if err := c.d.Read(c.t.Context(), func(q db.Q) error { return ledger.Authenticate(q, i) }); err != nil {
+		c.t.Fatal(err)
+	}
+	n.DB.SetIntegrity(*i)
 }
 
 // spread deals row i to a tenant: half to the large one, a tenth to the middle one,

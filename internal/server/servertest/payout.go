@@ -28,29 +28,7 @@ func (n *Node) RunPayouts(t testing.TB) {
 // and hands it to its rail. It returns its id.
 func (x *Tenant) Sent(number string) string {
 	x.t.Helper()
-	const amount = 100_000
-	account := x.Account(amount)
-	made := x.Owner.Post("/v2/payout-requests", Body{"source_account_id": account, "amount_cents": amount, "currency": "PHP",
-		"settlement_account": Body{"bank_account_name": "Juan dela Cruz", "bank_account_number": number, "bank_code": "BOPIPHMMXXX"}}).Created()
-	id := made.Text("id")
-	if made.Text("status") == "initiated" {
-		_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-			a, err := ledger.FindAccount(tx.Q, account)
-			if err == nil {
-				_, err = ledger.Reserve(tx, a, []ledger.Want{{Reference: id, Amount: amount}})
-			}
-			if err == nil {
-				err = tx.Exec(`UPDATE payout SET status = 'pending', approval_id = NULL, send_at = $2 WHERE id = $1`, id, tx.Now())
-			}
-			if err == nil {
-				err = payout.Authenticate(tx, x.Node.Vault, id)
-			}
-			return struct{}{}, audit.Event{Action: audit.PayoutApproved, WorkspaceID: x.WorkspaceID, ResourceID: id, Description: "A test approves"}, err
-		})
-		if err != nil {
-			x.t.Fatalf("reserve: %v", err)
-		}
-	}
+	id := x.pending(number, "")
 	for {
 		x.Node.RunPayouts(x.t)
 		switch x.Owner.Get("/v2/payout-requests/" + id).OK().Text("status") { // another node may be at it
@@ -82,4 +60,50 @@ func (x *Tenant) Contradict(id, mode string) {
 	if err != nil {
 		x.t.Fatalf("contradict a payout: %v", err)
 	}
+}
+
+// Held is a payout that was held, though nothing holds it any more.
+func (x *Tenant) Held() string {
+	x.t.Helper()
+	x.Owner.Post(x.Path("/payout-stop"), Body{"reason": "no node may send it", "mode": "sandbox"}).OK()
+	id := x.pending("1234567890", "recheck")
+	x.Owner.Post(x.Path("/payout-resume"), Body{"mode": "sandbox"}).OK()
+	return id
+}
+
+// pending is a payout of 1,000.00 to an account number whose money is reserved and that nobody has to approve.
+func (x *Tenant) pending(number, attention string) string {
+	x.t.Helper()
+	const amount = 100_000
+	account := x.Account(amount)
+	made := x.Owner.Post("/v2/payout-requests", Body{"source_account_id": account, "amount_cents": amount, "currency": "PHP",
+		"settlement_account": Body{"bank_account_name": "Juan dela Cruz", "bank_account_number": number, "bank_code": "BOPIPHMMXXX"}}).Created()
+	id := made.Text("id")
+	if made.Text("status") == "pending" && attention == "" {
+		return id
+	}
+	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		event := audit.Event{Action: audit.PayoutApproved, WorkspaceID: x.WorkspaceID, ResourceID: id, Description: "A test approves"}
+		event.Changes.Add("status", "initiated", "pending")
+		if made.Text("status") == "initiated" {
+			a, err := ledger.FindAccount(tx.Q, account)
+			if err == nil {
+				_, err = ledger.Reserve(tx, a, []ledger.Want{{Reference: id, Amount: amount}})
+			}
+			if err == nil {
+				err = tx.Exec(`UPDATE payout SET status = 'pending', approval_id = NULL, send_at = $2 WHERE id = $1`, id, tx.Now())
+			}
+			if err == nil {
+				err = payout.Authenticate(tx, x.Node.Vault, id)
+			}
+			if err != nil {
+				return struct{}{}, event, err
+			}
+		}
+		return struct{}{}, event, tx.Exec(`UPDATE payout SET attention = $2 WHERE id = $1`, id, attention)
+	})
+	if err != nil {
+		x.t.Fatalf("reserve: %v", err)
+	}
+	return id
 }
