@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/server/servertest"
 )
@@ -366,6 +367,34 @@ func TestRejectedAndWithdrawnAndExpired(t *testing.T) {
 			expect(t, "the log", n.Audited(t, id)[1], "directory.receiving_method."+action)
 		}
 	})
+}
+
+func TestAnApprovalThatCannotBeReadDoesNotKeepOthersFromExpiring(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, _ := n.Pair(t)
+		entry := x.Entry("Ada")
+		_, damaged := add(maker, entry, "1")
+		n.Clock.Advance(time.Second)
+		_, other := add(maker, entry, "2")
+		damage(t, n, damaged, other)
+		n.Clock.Advance(30*day + time.Second)
+		again(t, maker)
+		if err := n.Server.Tidy(t.Context()); err == nil || !strings.Contains(err.Error(), damaged) {
+			t.Errorf("the error does not name the approval: %v", err)
+		}
+		expect(t, "the state", maker.Get("/v1/approvals/"+other).OK().Text("state"), "expired")
+	})
+}
+
+// damage gives an approval what another one is for.
+func damage(t *testing.T, n *servertest.Node, id, other string) {
+	t.Helper()
+	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE approval SET payload_sealed = (SELECT o.payload_sealed FROM approval o WHERE o.id = $2) WHERE id = $1`, id, other)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestOneOfApproveWithdrawAndEditWins(t *testing.T) {

@@ -2,6 +2,10 @@ package approval
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/audit"
@@ -14,22 +18,30 @@ const expireBatch = 100
 // Expire ends approvals that nobody has decided in time.
 func (s *Service) Expire(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	failed := map[string]error{} // by the approvals' ids: one that cannot be read does not keep the others
 	for {
 		var due []row
 		err := s.db.Read(ctx, func(q db.Q) (err error) {
-			due, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE a.state = 'pending' AND a.expires_at <= $1 ORDER BY a.expires_at LIMIT $2`, s.db.Now(), expireBatch)
+			due, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE a.state = 'pending' AND a.expires_at <= $1 ORDER BY a.expires_at LIMIT $2`, s.db.Now(), expireBatch+len(failed))
 			return err
 		})
-		if err != nil || len(due) == 0 {
+		if err != nil {
 			return err
+		}
+		due = slices.DeleteFunc(due, func(r row) bool { return failed[r.ID] != nil })
+		if len(due) == 0 {
+			return errors.Join(slices.Collect(maps.Values(failed))...)
 		}
 		for _, sealed := range due {
 			a, err := s.open(sealed)
 			if err == nil {
 				err = s.expire(ctx, by, a)
 			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if err != nil {
-				return err
+				failed[sealed.ID] = fmt.Errorf("expire approval %s: %w", sealed.ID, err)
 			}
 		}
 	}

@@ -75,22 +75,30 @@ func contradicts(rows []api.AuditEntry, what string, amount int64, account, acco
 	return ""
 }
 
-// checkLogged compares deposits and transfers among authenticated transactions with their rows in ledger_deposit and in the audit log.
+// checkLogged compares deposits and transfers among authenticated transactions with their rows in ledger_deposit and in the audit
+// log, and demands that the store has the payouts that money was reserved for.
 func checkLogged(q db.Q, list []transaction, parts map[string][]posting) (found []Mismatch, err error) {
 	var subjects []subject
-	var deposits []any
+	var deposits, payouts []any
 	for _, t := range list {
 		switch Kind(t.kind) {
 		case KindDeposit, KindAnnounce, KindBook:
 			deposits = append(deposits, t.reference)
 		case KindTransfer:
+		case KindReserve:
+			payouts = append(payouts, t.reference)
+			continue
 		default:
 			continue
 		}
 		subjects = append(subjects, subject{t.workspaceID, t.reference})
 	}
 	rows, err := loggedRows(q, subjects)
-	if err != nil || len(subjects) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	there, err := storedPayouts(q, payouts)
+	if err != nil {
 		return nil, err
 	}
 	type deposit struct {
@@ -123,12 +131,31 @@ func checkLogged(q db.Q, list []transaction, parts map[string][]posting) (found 
 			}
 		case KindTransfer:
 			why = contradicts(rows[t.reference], "the transfer "+t.reference, amount, account, "destination_account_id", audit.TransferCreated)
+		case KindReserve:
+			if !there[t.reference] {
+				why = "it reserves money for the payout " + t.reference + ", which the store does not have"
+			}
 		}
 		if why != "" {
 			found = append(found, Mismatch{TransactionID: t.id, AccountID: account, Problem: why})
 		}
 	}
 	return found, err
+}
+
+// storedPayouts returns which of some payouts the store has.
+func storedPayouts(q db.Q, ids []any) (map[string]bool, error) {
+	there := make(map[string]bool, len(ids))
+	if len(ids) == 0 {
+		return there, nil
+	}
+	list := db.NewStatement(`SELECT id FROM payout WHERE id`)
+	list.AddList(` IN (`, ids)
+	err := q.EachOf(list, func(r db.Rows) error {
+		there[r.Text(0)] = true
+		return nil
+	})
+	return there, err
 }
 
 // causes are the rows of the audit log that explain the transactions of a payout, by their kinds.

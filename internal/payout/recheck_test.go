@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bursar/api"
+	"bursar/internal/db"
 	"bursar/internal/server/servertest"
 )
 
@@ -133,5 +135,152 @@ func TestARequesterAloneConfirmsAHeldPayoutWithAFreshLogin(t *testing.T) {
 		person.Post(payouts+"/"+id+"/confirm", nil).Fails(422, "PAYOUT_STATE")
 		n.RunPayouts(t)
 		state(person, id, "completed")
+	})
+}
+
+func TestASecondPersonWhoHasComeReleasesInsteadOfTheRequester(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		person := n.Person(t, x.Owner)
+		id := pay(person, x.Account(100_000), 10_000)
+		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
+		hold(t, n, person, id)
+		x.Member("admin")
+		x.EverybodyCounts()
+		approval := person.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+		if p := hold(t, n, person, id); p.RecheckApprovalID != approval {
+			t.Errorf("it waits for %s, the answer names %s", p.RecheckApprovalID, approval)
+		}
+	})
+}
+
+func TestOnlyTheRequesterOverridesWhatHoldsAPayout(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		robot, person := machine(t, x, x.Owner), n.Person(t, x.Owner)
+		id := pay(robot, x.Account(100_000), 10_000)
+		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
+		hold(t, n, x.Owner, id)
+		robot.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "FORBIDDEN")
+		person.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "FORBIDDEN")
+		hold(t, n, x.Owner, id)
+	})
+}
+
+func TestAPayoutThatNothingHoldsAnyMoreIsConfirmedByAnyoneWhoMayPay(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		robot := machine(t, x, x.Owner)
+		id := pay(robot, x.Account(100_000), 10_000)
+		set := x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 5_000}).OK().Text("id")
+		hold(t, n, x.Owner, id)
+		x.Owner.Delete("/v2/limits/" + set).OK()
+		hold(t, n, x.Owner, id)
+		robot.Post(payouts+"/"+id+"/confirm", nil).OK()
+		n.RunPayouts(t)
+		state(x.Owner, id, "completed")
+	})
+}
+
+// What was approved while a stricter rule waited for its own approval is held once that rule is in force.
+func TestARuleIsStricterFromWhenItIsInForce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		x.Define("cfo", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve")
+		account := x.Account(100_000)
+		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "admin", "above_cents": 1}).Created()
+		waits := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2, "role": "cfo", "above_cents": 1}).Created().Text("approval_id")
+		n.Clock.Advance(time.Second)
+		id := pay(maker, account, 10_000)
+		approve(second, id).OK()
+		n.Clock.Advance(time.Second)
+		second.Approve(waits).OK()
+		hold(t, n, maker, id)
+	})
+}
+
+func TestARuleThatDemandsAnotherRoleIsStricter(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		x.Define("cfo", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve")
+		id := pay(maker, x.Account(100_000), 10_000)
+		approve(second, id).OK()
+		n.Clock.Advance(time.Second)
+		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "cfo", "above_cents": 1}).Created()
+		p := hold(t, n, maker, id)
+		second.Approve(p.RecheckApprovalID).Fails(403, "FORBIDDEN")
+	})
+}
+
+// An approval releases a batch once, whichever limit holds which of its payouts.
+func TestTheApprovalOfAHeldBatchNamesAllThatHoldsIt(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		var b api.PayoutBatch
+		maker.Post(batches, body{"source_account_id": x.Account(100_000), "currency": "PHP", "payouts": []body{
+			{"amount_cents": 10_000, "settlement_account": to(bpi, "1234567890")}, {"amount_cents": 20_000, "settlement_account": to(bpi, "1234567891")},
+		}}).Created().Data(&b)
+		second.Approve(b.ApprovalID).OK()
+		limitPerPayout(x.Owner, x.WorkspaceID, 15_000)
+		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "admin", "up_to_cents": 10_000}).Created()
+		p := hold(t, n, maker, b.Results[0].ID)
+		second.Approve(p.RecheckApprovalID).OK()
+		n.RunPayouts(t)
+		for _, r := range b.Results {
+			state(maker, r.ID, "completed")
+		}
+	})
+}
+
+// Each of two people has retried one payout of a batch: neither is a second person for releasing it.
+func TestWhoRetriedAPayoutOfABatchDoesNotReleaseIt(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		var b api.PayoutBatch
+		maker.Post(batches, body{"source_account_id": x.Account(100_000), "currency": "PHP", "payouts": []body{
+			{"amount_cents": 10_000, "settlement_account": to(bpi, "1234569004")}, {"amount_cents": 20_000, "settlement_account": to(bpi, "1234559004")},
+		}}).Created().Data(&b)
+		second.Approve(b.ApprovalID).OK()
+		n.RunPayouts(t)
+		x.Owner.Post(x.Path("/payout-stop"), body{"reason": "a drill", "mode": "sandbox"}).OK()
+		maker.Post(payouts+"/"+b.Results[0].ID+"/retry", nil).OK()
+		second.Post(payouts+"/"+b.Results[1].ID+"/retry", nil).OK()
+		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
+		x.Owner.Post(x.Path("/payout-resume"), body{"mode": "sandbox"}).OK()
+		n.RunPayouts(t)
+		p := servertest.Decoded[api.Payout](maker.Get(payouts + "/" + b.Results[1].ID))
+		if p.Attention != "recheck" {
+			t.Fatalf("%s %s", p.Status, p.Attention)
+		}
+		for _, who := range []*servertest.Client{maker, second} {
+			who.Approve(p.RecheckApprovalID).Fails(403, "FORBIDDEN")
+		}
+	})
+}
+
+// Its terms name the approval of the retry, and no longer what was overridden before.
+func TestAPayoutThatWasReleasedAndFailedIsRetriedWithANewApproval(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		id := pay(maker, x.Account(100_000), 10_000, body{"settlement_account": to(bpi, "1234569004")})
+		approve(second, id).OK()
+		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
+		p := hold(t, n, maker, id)
+		second.Approve(p.RecheckApprovalID).OK()
+		n.RunPayouts(t)
+		state(maker, id, "failed")
+		loosened := x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 50_000})
+		second.Approve(loosened.Text("approval_id")).OK()
+		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "admin", "above_cents": 1}).Created()
+		put(t, n, func(tx *db.Tx) error {
+			return tx.Exec(`UPDATE approval SET expires_at = 1 WHERE id = $1`, p.ApprovalID)
+		}) // a month has passed
+		maker.Post(payouts+"/"+id+"/retry", nil).OK()
+		state(maker, id, "initiated")
+		approve(second, id).OK()
+		n.RunPayouts(t)
+		if p := servertest.Decoded[api.Payout](maker.Get(payouts + "/" + id)); p.Status != "failed" || len(p.Attempts) != 2 {
+			t.Errorf("the payout is %s %q with %d attempts", p.Status, p.Attention, len(p.Attempts))
+		}
 	})
 }

@@ -174,6 +174,7 @@ func TestVerificationFindsMoneyThatWasForgedInTheStore(t *testing.T) {
 		"a deposit without a row in the log": {[]string{unlog(audit.DepositBooked)}, "the audit log has no row of the deposit"},
 		"a completion that the log lacks":    {[]string{unlog(audit.PayoutCompleted)}, "1 × complete, but the audit log explains 0"},
 		"a settlement that the log lacks":    {[]string{unlog(audit.PayoutSettled)}, "1 × settle, but the audit log explains 0"},
+		"a payout that was deleted":          {[]string{`DELETE FROM payout_attempt`, `DELETE FROM payout`}, "which the store does not have"},
 		"a payout that was never reserved":   {[]string{`UPDATE payout SET status = 'pending', send_at = 1`}, "but its transactions are"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,10 +66,5 @@ func (s *Server) Tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, tidy := range []func(context.Context) error{s.directory.Purge, s.directory.Settle, s.approvals.Expire, s.approvals.Tell} {
-		if err := tidy(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(s.directory.Purge(ctx), s.directory.Settle(ctx), s.approvals.Expire(ctx), s.approvals.Tell(ctx))
 }
