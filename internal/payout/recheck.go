@@ -380,12 +380,18 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 
 // mayOverride reports whether the caller may override what holds a payout, where nobody else could.
 func (s *Service) mayOverride(by db.Caller, p Payout) error {
-	if by.Type != audit.User || by.ID != p.MakerID {
-		f := fault.New(fault.Forbidden, "only the person who requested the payout can confirm it")
-		f.Scope.WorkspaceID = p.WorkspaceID
-		return f
+	why := ""
+	switch {
+	case by.Type == audit.Client || by.ID != p.MakerID:
+		why = "only the person who requested the payout can confirm it"
+	case by.Type != audit.User || by.KeyID != "":
+		why = "an API key cannot confirm a held payout: log in for it"
+	default:
+		return access.RequireRecentLogin(by.Actor, s.db.Now())
 	}
-	return access.RequireRecentLogin(by.Actor, s.db.Now())
+	f := fault.New(fault.Forbidden, "%s", why)
+	f.Scope.WorkspaceID = p.WorkspaceID
+	return f
 }
 
 // endHold ends the approval that a held payout waits for, unless others of its batch wait for it.
