@@ -331,7 +331,7 @@ func (a Approval) standing(people access.SecondPerson) []api.ApprovalVote {
 // people who may still approve, with that role, have approved as are needed now, and no API key could
 // have voted unless keys may now.
 func Holds(tx *db.Tx, pair access.Pair, id string, needed int, role string, keysMay bool) (bool, error) {
-	r, err := findRow(tx.Q, id)
+	r, err := findRow(tx.Q, tx.Integrity(), id)
 	a := r.Approval
 	if err != nil || a.State != api.ApprovalApproved || a.ExpiresAt <= tx.Now() || a.keysMay && !keysMay {
 		return false, err
@@ -350,15 +350,20 @@ type Grant struct {
 }
 
 // Grants reads approvals by their ids, of which there may be none.
-func Grants(q db.Q, ids []any) (map[string]Grant, error) {
+func Grants(q db.Q, i *db.Integrity, ids []any) (map[string]Grant, error) {
 	found := map[string]Grant{}
 	if len(ids) == 0 {
 		return found, nil
 	}
-	list := db.NewStatement(`SELECT a.id, a.workspace_id, a.kind, a.subject_id, a.state, (SELECT count(*) FROM approval_vote v WHERE v.approval_id = a.id) FROM approval a WHERE a.id`)
+	list := db.NewStatement(`SELECT a.id, a.workspace_id, a.kind, a.subject_id, a.state, a.digest, v.account_id, v.at, v.verification, v.session_id, v.key_id, v.mac
+		FROM approval a LEFT JOIN approval_vote v ON v.approval_id = a.id WHERE a.id`)
 	list.AddList(` IN (`, ids)
 	err := q.EachOf(list, func(r db.Rows) error {
-		found[r.Text(0)] = Grant{r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Int(5)}
+		g := Grant{r.Text(1), r.Text(2), r.Text(3), r.Text(4), found[r.Text(0)].Votes}
+		if (ballot{r.Text(0), r.Text(5), r.Text(6), r.Int(7), r.Text(8), r.Text(9), r.Text(10)}).isAuthentic(i, r.Raw(11)) {
+			g.Votes++
+		}
+		found[r.Text(0)] = g
 		return nil
 	})
 	return found, err

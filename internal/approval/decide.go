@@ -139,7 +139,7 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 			return audit.Event{}, s.mayApprove(now, who, tx.Now())
 		}
 		// The approval is locked: its votes are what they are now.
-		locked, err := findRow(tx.Q, a.ID)
+		locked, err := findRow(tx.Q, tx.Integrity(), a.ID)
 		if err != nil {
 			return audit.Event{}, err
 		}

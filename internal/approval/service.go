@@ -96,7 +96,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 	var rows []row
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		if who, err = view(q, by, held, in.WorkspaceID, s.db.Now(), access.Receiving, access.Payouts); err == nil {
-			rows, err = newest(q, in.WorkspaceID, kinds, in.State, window.After, window.Limit)
+			rows, err = newest(q, s.db.Integrity(), in.WorkspaceID, kinds, in.State, window.After, window.Limit)
 		}
 		return err
 	})
@@ -173,7 +173,7 @@ func (s *Service) wire(who viewer, a Approval, full bool) (api.Approval, error) 
 func (s *Service) enter(ctx context.Context, by db.Caller, id string, need func(Kind) access.Permission) (a Approval, held access.Set, err error) {
 	var found row
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		found, err = findRow(q, id)
+		found, err = findRow(q, s.db.Integrity(), id)
 		return err
 	})
 	if err == nil {
@@ -232,12 +232,18 @@ func (s *Service) AskToLoosen(tx *db.Tx, by db.Caller, people access.SecondPerso
 // AskToRelease is AskToLoosen for what lets live money move that was stopped or is stuck. A machine client alone does not do that:
 // its secret may be why it was stopped.
 func (s *Service) AskToRelease(tx *db.Tx, by db.Caller, people access.SecondPerson, r Request) (id string, err error) {
-	if id, err = s.AskToLoosen(tx, by, people, r); err == nil && id == "" && by.Type == audit.Client {
+	if id, err = s.AskToLoosen(tx, by, people, r); err != nil || id != "" {
+		return id, err
+	}
+	if by.Type == audit.Client {
 		f := fault.New(fault.Forbidden, "a machine client cannot do this, only a person can")
 		f.Scope.WorkspaceID = r.WorkspaceID
-		err = f
+		return "", f
 	}
-	return id, err
+	if slices.ContainsFunc(people.Approvers(), func(other string) bool { return other != by.ID }) {
+		return s.Make(tx, by, r) // whoever asks need not be one of the two
+	}
+	return "", nil
 }
 
 // Outcome is the answer of a write that either makes a change or stores a request for its approval.

@@ -62,10 +62,10 @@ func (s *Service) open(a row) (Approval, error) {
 }
 
 // findRow reads an approval with its votes; its id is empty if there is none.
-func findRow(q db.Q, id string) (r row, err error) {
+func findRow(q db.Q, i *db.Integrity, id string) (r row, err error) {
 	rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.id = $1`, id)
 	if err == nil {
-		err = readVotes(q, rows)
+		err = readVotes(q, i, rows)
 	}
 	if len(rows) > 0 {
 		r = rows[0]
@@ -73,20 +73,23 @@ func findRow(q db.Q, id string) (r row, err error) {
 	return r, err
 }
 
-// readVotes reads who has approved.
-func readVotes(q db.Q, rows []row) error {
+// readVotes reads who has approved. A vote that was written without the program does not count.
+func readVotes(q db.Q, i *db.Integrity, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	ids, at := make([]any, len(rows)), map[string]int{}
-	for i, r := range rows {
-		ids[i], at[r.ID] = r.ID, i
+	for n, r := range rows {
+		ids[n], at[r.ID] = r.ID, n
 	}
-	list := db.NewStatement(`SELECT v.approval_id, c.id, c.email, c.name, v.at, v.verification FROM approval_vote v JOIN account c ON c.id = v.account_id
+	list := db.NewStatement(`SELECT v.approval_id, c.id, c.email, c.name, v.at, v.verification, v.session_id, v.key_id, v.mac FROM approval_vote v JOIN account c ON c.id = v.account_id
 		WHERE v.approval_id IN (`, ids...)
 	list.Add(`) ORDER BY v.at, v.account_id`)
 	return q.EachOf(list, func(r db.Rows) error {
 		one := &rows[at[r.Text(0)]]
+		if !(ballot{r.Text(0), one.digest, r.Text(1), r.Int(4), r.Text(5), r.Text(6), r.Text(7)}).isAuthentic(i, r.Raw(8)) {
+			return nil
+		}
 		one.votes = append(one.votes, api.ApprovalVote{ID: r.Text(1), Email: r.Text(2), Name: r.Text(3), At: r.Int(4), Verification: r.Text(5)})
 		return nil
 	})
@@ -94,7 +97,7 @@ func readVotes(q db.Q, rows []row) error {
 
 // find is findRow with the payload, for a transaction.
 func (s *Service) find(q db.Q, id string) (Approval, error) {
-	r, err := findRow(q, id)
+	r, err := findRow(q, s.db.Integrity(), id)
 	if err != nil || r.ID == "" {
 		return Approval{}, err
 	}
@@ -102,7 +105,7 @@ func (s *Service) find(q db.Q, id string) (Approval, error) {
 }
 
 // newest lists approvals of some kinds of a workspace below an id, newest first.
-func newest(q db.Q, workspaceID string, kinds []any, state *string, below string, take int) (rows []row, err error) {
+func newest(q db.Q, i *db.Integrity, workspaceID string, kinds []any, state *string, below string, take int) (rows []row, err error) {
 	list := db.NewStatement(`SELECT `+columns+` WHERE a.workspace_id = `, workspaceID)
 	if state != nil {
 		list.Add(` AND a.state = `, *state)
@@ -118,7 +121,7 @@ func newest(q db.Q, workspaceID string, kinds []any, state *string, below string
 		return nil
 	})
 	if err == nil {
-		err = readVotes(q, rows)
+		err = readVotes(q, i, rows)
 	}
 	return rows, err
 }
@@ -131,8 +134,9 @@ func vote(tx *db.Tx, a Approval, d decision, by audit.Actor) (votes int64, first
 	if err != nil || votes == 0 {
 		return 0, false, err
 	}
-	first, err = tx.Row(`INSERT INTO approval_vote (approval_id, account_id, at, verification, session_id, key_id) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (approval_id, account_id) DO NOTHING RETURNING account_id`, a.ID, by.ID, tx.Now(), d.verification, by.SessionID, by.KeyID).Scan(new(string))
+	v := ballot{a.ID, d.digest, by.ID, tx.Now(), d.verification, by.SessionID, by.KeyID}
+	first, err = tx.Row(`INSERT INTO approval_vote (approval_id, account_id, at, verification, session_id, key_id, mac) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (approval_id, account_id) DO NOTHING RETURNING account_id`, v.approvalID, v.accountID, v.at, v.verification, v.sessionID, v.keyID, v.code(tx.Integrity())).Scan(new(string))
 	return votes, first, err
 }
 

@@ -73,6 +73,7 @@ func HasCodes(q db.Q) (bool, error) {
 type Holding struct {
 	AccountID string
 	Amount    int64 // reserved, and neither released nor completed
+	Paid      int64 // completed, and not come back
 	// Forged is a transaction whose code is wrong, "" if there is none. Earlier says that one is older than the key.
 	Forged  string
 	Earlier bool
@@ -103,7 +104,7 @@ func Held(q db.Q, i *db.Integrity, payouts []any) (map[string]Holding, error) {
 		one.postings = append(one.postings, posting{r.Text(1), r.Int(2), Bucket(r.Text(3)), r.Int(4), r.Int(5)})
 		return nil
 	})
-	held := make(map[string]Holding, len(payouts))
+	held, net := make(map[string]Holding, len(payouts)), map[string]map[string]int64{} // by payout and account
 	for id, one := range rows {
 		h := held[one.reference]
 		switch {
@@ -112,12 +113,20 @@ func Held(q db.Q, i *db.Integrity, payouts []any) (map[string]Holding, error) {
 		case !hmac.Equal(one.mac, transactionMAC(i, id, one.workspaceID, one.kind, one.reference, one.postings)):
 			h.Forged = id
 		}
+		if net[one.reference] == nil {
+			net[one.reference] = map[string]int64{}
+		}
 		for _, p := range one.postings {
+			net[one.reference][p.account] += p.amount
 			if p.bucket == BucketReserved {
 				h.AccountID, h.Amount = p.account, h.Amount+p.amount
 			}
 		}
 		held[one.reference] = h
+	}
+	for id, h := range held {
+		h.Paid = -net[id][h.AccountID]
+		held[id] = h
 	}
 	return held, err
 }

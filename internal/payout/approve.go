@@ -101,7 +101,9 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, 
 			return nil, "", named(a, d, err)
 		}
 		d.ApprovalsNeeded = a.Needed()
-		d.pend(tx)
+		if err := d.pend(tx); err != nil {
+			return nil, "", err
+		}
 		list, total = append(list, d), total+d.Amount
 	}
 	if len(list) == 0 {

@@ -134,6 +134,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	p := a.payout
 	if a.waits() && (o.State == rail.Accepted || o.State == rail.Completed || o.State == rail.Rejected || duplicate) {
 		c.become(p, Processing) // the rail has it after all, and it was not submitted again
+		c.unhold(p)
 		a.state = rail.Unknown
 	}
 	if !a.open() {
@@ -265,10 +266,17 @@ func why(p *Payout) string {
 func (c *change) known(p *Payout) {
 	if p.Attention == OutcomeUnknown || p.Attention == Recheck {
 		c.touch(p)
-		if p.Attention == Recheck { // the rail had it after all
-			c.unheld = append(c.unheld, p)
-		}
+		c.unhold(p)
 		p.Attention, p.UpdatedAt = "", c.now
+	}
+}
+
+// unhold ends the hold of a payout that the rail has after all.
+func (c *change) unhold(p *Payout) {
+	if p.Attention == Recheck {
+		c.touch(p)
+		c.unheld = append(c.unheld, p)
+		p.Attention = ""
 	}
 }
 

@@ -59,6 +59,7 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 		claimed := make([]*attempt, 0, len(list))
 		lease := now + attemptLease.Milliseconds()
 		var rows [][]any
+		releases := map[string]int64{} // by account
 		holds, err := d.heldBack(tx.Q, list)
 		if err != nil {
 			return nil, none, err
@@ -69,11 +70,12 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 				if a == nil {
 					p.Attempts-- // there is none
 				}
-				money, err := p.held(tx)
+				money, forged, err := p.held(tx)
 				if err != nil {
 					return nil, none, err
 				}
-				if money != p.reserved() {
+				releases[p.AccountID] += p.Amount
+				if forged || money != p.reserved() || p.accountReserved < releases[p.AccountID] {
 					c.become(p.Payout, Pending)
 					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, "the ledger does not hold its money")
 					continue
@@ -175,7 +177,9 @@ type claimable struct {
 	*Payout
 	next   *attempt // the one to submit again; nil if a new one is made
 	frozen bool     // its account is
-	gone   bool     // its receiving method, or that one's entry, can no longer be paid
+	// accountReserved is what the row of its account says is reserved, for all payouts.
+	accountReserved int64
+	gone            bool // its receiving method, or that one's entry, can no longer be paid
 }
 
 // stopped says why a payout is not sent, though it was approved. It may have waited for days since
@@ -215,6 +219,7 @@ func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
 	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + CASE WHEN attempts > 0 AND EXISTS (SELECT 1 FROM payout_attempt a
 		WHERE a.payout_id = payout.id AND a.number = payout.attempts AND a.state = 'not_received') THEN 0 ELSE 1 END, updated_at = `, now)
 	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING `+sentColumns+`, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id),
+		(SELECT a.reserved FROM ledger_account a WHERE a.id = payout.account_id),
 		CASE WHEN payout.method_id IS NULL THEN 1 ELSE (SELECT count(*) FROM receiving_method m JOIN directory_entry e ON e.id = m.entry_id
 			WHERE m.id = payout.method_id AND m.status = 'active' AND e.status = 'active' AND e.deleted_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM receiving_method n WHERE n.entry_id = m.entry_id AND n.replaces = m.id AND n.status = 'active' AND n.payable_at <= `, now)
@@ -222,8 +227,8 @@ func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
 	var list []claimable
 	var again []any // end-to-end ids
 	err := tx.EachOf(sql, func(r db.Rows) error {
-		list = append(list, claimable{Payout: readSent(r), frozen: r.Text(afterSent) == api.AccountFrozen, gone: r.Int(afterSent+1) == 0})
-		if id := r.Text(afterSent + 2); id != "" {
+		list = append(list, claimable{Payout: readSent(r), frozen: r.Text(afterSent) == api.AccountFrozen, accountReserved: r.Int(afterSent + 1), gone: r.Int(afterSent+2) == 0})
+		if id := r.Text(afterSent + 3); id != "" {
 			again = append(again, id)
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -367,32 +368,47 @@ func (d *Dispatcher) answerBy(p *Payout, sent int64) int64 {
 	return r.AnswerBy(time.UnixMilli(sent)).UnixMilli()
 }
 
-// store applies answers.
+// store applies answers. One that cannot be stored, because the rows of its account or payout are damaged, keeps no other.
 func (d *Dispatcher) store(ctx context.Context, answers []answer) error {
+	var failed []error
 	for some := range slices.Chunk(answers, dispatchBatch) {
-		ids := make([]any, len(some))
-		for i, a := range some {
-			ids[i] = a.endToEndID
+		err := d.storeTogether(ctx, some)
+		if err == nil || ctx.Err() != nil || len(some) == 1 {
+			failed = append(failed, err)
+			continue
 		}
-		c, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
-			c := newChange(d.now(), d)
-			found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
-			if err != nil {
-				return nil, audit.Event{}, err
+		for _, a := range some {
+			if err := d.storeTogether(ctx, []answer{a}); err != nil {
+				failed = append(failed, fmt.Errorf("store the answer about %s: %w", a.endToEndID, err))
 			}
-			for _, a := range some {
-				if of := found[a.endToEndID]; of != nil {
-					c.decide(of, a.outcome)
-				}
-			}
-			return c, c.event(), c.store(tx, d.rules)
-		})
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// storeTogether applies answers in one transaction.
+func (d *Dispatcher) storeTogether(ctx context.Context, some []answer) error {
+	ids := make([]any, len(some))
+	for i, a := range some {
+		ids[i] = a.endToEndID
+	}
+	c, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
+		c := newChange(d.now(), d)
+		found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
 		if err != nil {
-			return err
+			return nil, audit.Event{}, err
 		}
+		for _, a := range some {
+			if of := found[a.endToEndID]; of != nil {
+				c.decide(of, a.outcome)
+			}
+		}
+		return c, c.event(), c.store(tx, d.rules)
+	})
+	if err == nil {
 		d.alarm(c)
 	}
-	return nil
+	return err
 }
 
 // event is the audit rows of a change.

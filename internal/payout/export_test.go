@@ -56,9 +56,9 @@ func PutPending(tx *db.Tx, v *vault.Vault, a ledger.Account, workspace int64, ra
 	for _, number := range numbers {
 		p := Payout{
 			ID: tx.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: amount, Currency: a.Currency, Mode: a.Mode, Rail: rail,
-			Institution: "BOPIPHMMXXX", AccountName: "Ada Lovelace", Status: Pending, MakerID: "usr_1", SendAt: tx.Now(), ReservedAt: tx.Now(), workspace: workspace,
+			Institution: "BOPIPHMMXXX", AccountName: "Ada Lovelace", Status: Pending, MakerID: "usr_1", SendAt: tx.Now(), ReservedAt: tx.Now(), CreatedAt: tx.Now(), workspace: workspace,
 		}
-		p.termsMAC = p.termsCode(tx.Integrity(), number)
+		p.termsMAC = p.termsCode(tx.Integrity(), number, turn{attempt: 1})
 		if err := s.insert(tx, &p, number); err != nil {
 			return nil, err
 		}
@@ -104,8 +104,12 @@ func RetryFailed(tx *db.Tx, v *vault.Vault, id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	pays, err := p.turn(tx.Q)
+	if err != nil {
+		return false, err
+	}
 	p.ReservedAt = tx.Now()
-	return true, tx.Exec(`UPDATE payout SET status = 'pending', reserved_at = $2, terms_mac = $3, failure_code = '', failure_reason = '', failure_text = '', send_at = $2, ended_at = 0 WHERE id = $1`, id, p.ReservedAt, p.termsCode(tx.Integrity(), number))
+	return true, tx.Exec(`UPDATE payout SET status = 'pending', reserved_at = $2, terms_mac = $3, failure_code = '', failure_reason = '', failure_text = '', send_at = $2, ended_at = 0 WHERE id = $1`, id, p.ReservedAt, p.termsCode(tx.Integrity(), number, pays))
 }
 
 // Find reads a payout.

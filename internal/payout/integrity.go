@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
@@ -74,6 +75,9 @@ func makeIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) e
 		if err != nil || !first {
 			return struct{}{}, none, err
 		}
+		if err := approval.AuthenticateVotes(tx, i); err != nil {
+			return struct{}{}, none, err
+		}
 		payouts, err := authenticateOpen(tx, v, i)
 		if err != nil || !known {
 			return struct{}{}, none, err
@@ -121,7 +125,11 @@ func authenticate(tx *db.Tx, v *vault.Vault, i *db.Integrity, p *Payout) (bool, 
 	if err != nil || to == audit.LostNumber {
 		return false, err
 	}
-	return true, tx.Exec(`UPDATE payout SET terms_mac = $2 WHERE id = $1`, p.ID, p.termsCode(i, to))
+	pays, err := p.turn(tx.Q)
+	if err != nil {
+		return false, err
+	}
+	return true, tx.Exec(`UPDATE payout SET terms_mac = $2 WHERE id = $1`, p.ID, p.termsCode(i, to, pays))
 }
 
 // Authenticate gives a payout that waits its code under the present key, for tests that reserve its money without the service.

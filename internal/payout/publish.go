@@ -29,9 +29,11 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 	var at []int
 	isNew := make([]bool, len(list))
 	for i, d := range list {
-		d.ApprovalWhy, isNew[i] = d.need.Why, d.CreatedAt == 0
+		d.ApprovalWhy, isNew[i] = d.need.Why, d.isNew()
 		if d.need.Approvals == 0 {
-			d.pend(tx)
+			if err := d.pend(tx); err != nil {
+				return nil, err
+			}
 			ready, at = append(ready, d), append(at, i)
 			continue
 		}
@@ -58,12 +60,15 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 }
 
 // pend makes a payout one that is sent at the next window of its rail. Its money is reserved in the same transaction.
-func (d *draft) pend(tx *db.Tx) {
+func (d *draft) pend(tx *db.Tx) error {
 	now := tx.Now()
 	send, arrive := d.on.Next(time.UnixMilli(now))
 	d.Status, d.SendAt, d.ExpectedAt, d.ReservedAt = Pending, send.UnixMilli(), arrive.UnixMilli(), now
 	d.Overrides = ""
-	d.termsMAC = d.termsCode(tx.Integrity(), d.number)
+	d.CreatedAt = cmp.Or(d.CreatedAt, now)
+	pays, err := d.turn(tx.Q)
+	d.termsMAC = d.termsCode(tx.Integrity(), d.number, pays)
+	return err
 }
 
 // take reserves the money of payouts of one account, which are pending. It counts them for the

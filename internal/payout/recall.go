@@ -348,6 +348,7 @@ func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) er
 		accepted = submission
 	}
 	c.become(p, Processing)
+	c.unhold(p)
 	p.Attempts = found.number
 	c.tell(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
 	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)

@@ -31,6 +31,10 @@ type obstacle struct {
 	Role      string `json:"role,omitzero"`
 }
 
+// ruleLag is how long before its money is reserved it may have been decided what a payout needs: it is screened after that, and
+// another node may not have heard of a new rule yet.
+const ruleLag = 2 * time.Minute
+
 // obstacles returns what became stricter since the money of payouts of one workspace was reserved and was not overridden: limits
 // per payout that they exceed, and rules by amount that demand more approvals than they had, or those of another role. What they
 // take of a day's limit was counted then.
@@ -54,7 +58,7 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) (found []obstacle, err error)
 			}
 		}
 		for _, u := range g.rules {
-			if u.AboveCents == nil && u.UpToCents == nil || u.activeAt <= p.ReservedAt || over(u.ID) {
+			if u.AboveCents == nil && u.UpToCents == nil || u.activeAt <= p.ReservedAt-ruleLag.Milliseconds() || over(u.ID) {
 				continue
 			}
 			stricter, err := u.stricter(q, p)
@@ -80,12 +84,13 @@ func (u rule) stricter(q db.Q, p *Payout) (bool, error) {
 		}
 		matches = u.matches(p.AccountID, p.Rail, total, maker)
 	}
-	if !matches || u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 || u.Role == "" {
+	if !matches || u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 {
 		return matches && u.Approvals > p.ApprovalsNeeded, nil
 	}
 	var role string
-	_, err := q.Row(`SELECT role FROM approval WHERE id = $1`, p.ApprovalID).Scan(&role)
-	return role != u.Role, err
+	var keysMay bool
+	_, err := q.Row(`SELECT role, keys_may FROM approval WHERE id = $1`, p.ApprovalID).Scan(&role, &keysMay)
+	return u.Role != "" && role != u.Role || keysMay && !u.KeysMayApprove, err
 }
 
 // recheckTerms are what an approval of held payouts is for.
@@ -275,7 +280,8 @@ func (s *Service) heldBy(tx *db.Tx, column, value string) ([]*draft, error) {
 // override lets held payouts be sent at the next window of their rail, whatever the obstacles say.
 func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
 	for _, d := range list {
-		if err := d.asReserved(tx.Integrity()); err != nil {
+		pays, err := d.asReserved(tx)
+		if err != nil {
 			return err
 		}
 		names := strings.Fields(d.Overrides)
@@ -289,7 +295,7 @@ func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
 			send, arrive = next.UnixMilli(), then.UnixMilli()
 		}
 		if err := tx.Exec(`UPDATE payout SET attention = '', recheck_id = NULL, overrides = $2, terms_mac = $3, send_at = $4, expected_at = $5, updated_at = $6 WHERE id = $1`,
-			d.ID, d.Overrides, d.termsCode(tx.Integrity(), d.number), send, arrive, tx.Now()); err != nil {
+			d.ID, d.Overrides, d.termsCode(tx.Integrity(), d.number, pays), send, arrive, tx.Now()); err != nil {
 			return err
 		}
 	}
@@ -301,7 +307,10 @@ func (s *Service) release(tx *db.Tx, d *draft) error {
 	if err := s.rules.GiveBack(tx, d.spending()); err != nil {
 		return err
 	}
-	held, err := d.held(tx)
+	held, forged, err := d.held(tx)
+	if err == nil && forged {
+		err = d.forgedLedger()
+	}
 	if err == nil && held.Amount > 0 {
 		err = ledger.Release(tx, []ledger.Reserved{held})
 	}

@@ -216,8 +216,10 @@ func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
 	if p.Status != Pending && p.Status != Processing || !p.isReserved() {
 		return nil, nil
 	}
-	held, err := p.held(tx)
+	held, forged, err := p.held(tx)
 	switch {
+	case err == nil && forged:
+		return nil, p.forgedLedger()
 	case err != nil || held == p.reserved():
 		return nil, err
 	case as == api.ResolvePaid:

@@ -145,7 +145,10 @@ func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout
 	return s.goOn(ctx, by, in.ID, step{name: "retried: only one that failed can", from: Failed, action: audit.PayoutRetried, text: "Asked to pay once more",
 		before: func(tx *db.Tx, was, d *draft) error {
 			i := tx.Integrity()
-			if err := was.asReserved(i); err != nil && !was.older(i) {
+			if _, err := was.asReserved(tx); err != nil && !was.older(i) {
+				return err
+			}
+			if err := was.unpaid(tx); err != nil {
 				return err
 			}
 			holds, err := approval.Holds(tx, access.Payouts, d.ApprovalID, d.need.Approvals, d.need.Role, d.need.KeysMay)

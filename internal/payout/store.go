@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,7 +36,7 @@ func insertSealed(tx *db.Tx, list ...*Payout) error {
 	slices.SortStableFunc(list, func(a, b *Payout) int { return strings.Compare(a.ExternalID, b.ExternalID) })
 	rows, now := make([][]any, len(list)), tx.Now()
 	for i, p := range list {
-		p.CreatedAt, p.UpdatedAt = now, now
+		p.CreatedAt, p.UpdatedAt = cmp.Or(p.CreatedAt, now), now
 		rows[i] = []any{p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, db.NullText(p.ExternalID), p.Description, p.Rail, p.RailAsked, p.RailWhy,
 			db.NullText(p.EntryID), db.NullText(p.MethodID), p.Institution, p.AccountName, nameKey(p.AccountName), p.sealed, vault.KeyOf(p.sealed), p.key,
 			db.NullText(p.Batch), p.Status, p.MakerID, p.Involved, db.NullText(p.ApprovalID), p.ApprovalWhy, p.ReservedAt, p.SendAt, p.ExpectedAt, p.CreatedAt,
@@ -44,11 +45,14 @@ func insertSealed(tx *db.Tx, list ...*Payout) error {
 	return tx.InsertRows(insertPayout, payoutRow, rows)
 }
 
+// isNew reports whether the store does not have the payout yet.
+func (d *draft) isNew() bool { return d.UpdatedAt == 0 }
+
 // store stores new payouts, and those that the caller has locked and changed.
 func store(tx *db.Tx, list ...*draft) error {
 	var added []*Payout
 	for _, d := range list {
-		if d.CreatedAt == 0 {
+		if d.isNew() {
 			added = append(added, &d.Payout)
 		} else if err := d.update(tx); err != nil {
 			return err

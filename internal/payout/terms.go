@@ -15,22 +15,67 @@ import (
 	"bursar/internal/vault"
 )
 
-// termsCode returns the code of the terms under which the money of a payout was reserved: what is paid from where to whom, and
-// which approval allows it, after how many attempts: a reservation pays for one attempt.
-func (p Payout) termsCode(i *db.Integrity, number string) []byte {
+// termsCode returns the code of the terms under which the money of a payout was reserved: what is paid from where to whom, which
+// approval allows it, and the attempt that it pays for.
+func (p Payout) termsCode(i *db.Integrity, number string, pays turn) []byte {
 	return i.MAC("payout terms", p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, p.Rail, p.Institution, vault.NormalNumber(number), p.AccountName,
-		p.ApprovalsNeeded, p.ApprovalID, p.Overrides, p.ReservedAt, p.Attempts)
+		p.ApprovalsNeeded, p.ApprovalID, p.Overrides, p.CreatedAt, p.ReservedAt, pays.attempt, pays.notPaid)
 }
 
-// asReserved returns a fault if the row of a payout was changed in the store since its money was reserved.
-func (d *draft) asReserved(i *db.Integrity) error {
-	before := d.Payout // it may have been attempted since
-	before.Attempts--
-	if hmac.Equal(d.termsMAC, d.termsCode(i, d.number)) || hmac.Equal(d.termsMAC, before.termsCode(i, d.number)) {
-		return nil
+// turn is the attempt that a reservation pays for.
+type turn struct {
+	attempt int64
+	notPaid int64 // the newest submission of it that people had found not to be paid when the money was reserved
+}
+
+// turn returns what the money of a payout pays for if it is reserved now: the next attempt or, if the last one was not received or
+// not paid, that one again. The money of a payout that a rail has pays for the last one.
+func (p Payout) turn(q db.Q) (turn, error) {
+	state, notPaid, err := p.lastAttempt(q)
+	if state == rail.NotReceived || p.Attempts > 0 && p.Status == Processing {
+		return turn{p.Attempts, notPaid}, err
 	}
-	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+	return turn{attempt: p.Attempts + 1}, err
+}
+
+// lastAttempt returns the state of the last attempt of a payout, "" if there is none, and its newest submission that people have
+// found not to be paid.
+func (p Payout) lastAttempt(q db.Q) (state rail.State, notPaid int64, err error) {
+	if p.Attempts == 0 {
+		return "", 0, nil
+	}
+	var text string
+	_, err = q.Row(`SELECT state, not_paid FROM payout_attempt WHERE payout_id = $1 AND number = $2`, p.ID, p.Attempts).Scan(&text, &notPaid)
+	return rail.State(text), notPaid, err
+}
+
+// asReserved returns what the money of a payout was reserved for, or a fault if its row was changed in the store since then.
+func (d *draft) asReserved(tx *db.Tx) (turn, error) {
+	_, notPaid, err := d.lastAttempt(tx.Q)
+	if err != nil {
+		return turn{}, err
+	}
+	list := []turn{{attempt: d.Attempts + 1}}
+	for n := range notPaid + 1 {
+		list = append(list, turn{d.Attempts, n})
+	}
+	for _, pays := range list {
+		if hmac.Equal(d.termsMAC, d.termsCode(tx.Integrity(), d.number, pays)) {
+			return pays, nil
+		}
+	}
+	return turn{}, &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
 		Message: "the payout is not what it was when its money was reserved: someone has changed it in the store. Make a new one"}
+}
+
+// unpaid returns a fault if the ledger says that a payout was paid, whatever its row says.
+func (d *draft) unpaid(tx *db.Tx) error {
+	all, err := ledger.Held(tx.Q, tx.Integrity(), []any{d.ID})
+	if err == nil && all[d.ID].Paid != 0 {
+		err = &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+			Message: "the ledger says that the payout was paid: someone has changed it in the store"}
+	}
+	return err
 }
 
 // sameTerms reports whether a payout that is checked again would pay the same as before.
@@ -44,14 +89,19 @@ func (d *draft) older(i *db.Integrity) bool {
 	return len(d.termsMAC) == 0 && i != nil && d.ReservedAt < i.Since
 }
 
-// held returns the money that the ledger holds for a payout, whatever its row says.
-func (p Payout) held(tx *db.Tx) (ledger.Reserved, error) {
+// held returns the money that the ledger holds for a payout, whatever its row says. It is forged if a transaction of it was changed
+// in the store.
+func (p Payout) held(tx *db.Tx) (r ledger.Reserved, forged bool, err error) {
 	all, err := ledger.Held(tx.Q, tx.Integrity(), []any{p.ID})
-	r := p.reserved()
-	if r.AccountID, r.Amount = all[p.ID].AccountID, all[p.ID].Amount; all[p.ID].Forged != "" {
-		r.Amount = 0
-	}
-	return r, err
+	r = p.reserved()
+	r.AccountID, r.Amount = all[p.ID].AccountID, all[p.ID].Amount
+	return r, all[p.ID].Forged != "", err
+}
+
+// forgedLedger refuses to end a payout of which the ledger does not tell for certain what is reserved.
+func (p Payout) forgedLedger() error {
+	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
+		Message: "a ledger transaction of this payout was changed in the store, so what is reserved for it is not certain: 'bursar admin ledger verify' names it"}
 }
 
 // suspect is an attempt that is not submitted, because the store says otherwise than what was reserved or approved.
@@ -82,7 +132,7 @@ func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers ma
 	var granted map[string]approval.Grant
 	err = d.db.Read(ctx, func(q db.Q) (err error) {
 		if held, err = ledger.Held(q, i, payouts); err == nil {
-			granted, err = approval.Grants(q, approvals)
+			granted, err = approval.Grants(q, i, approvals)
 		}
 		return err
 	})
@@ -104,12 +154,9 @@ func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers ma
 	return suspects, nil
 }
 
-// ofTerms reports whether the attempt is the one for which the money of its payout was reserved: the next one then or, if people
-// found that the last one was not paid, that one.
+// ofTerms reports whether the attempt is the one for which the money of its payout was reserved.
 func (a *attempt) ofTerms(i *db.Integrity, number string) bool {
-	next, again := *a.payout, *a.payout
-	next.Attempts, again.Attempts = a.number-1, a.number
-	return hmac.Equal(a.payout.termsMAC, next.termsCode(i, number)) || a.submission > 1 && hmac.Equal(a.payout.termsMAC, again.termsCode(i, number))
+	return hmac.Equal(a.payout.termsMAC, a.payout.termsCode(i, number, turn{a.number, a.notPaid}))
 }
 
 // notHeld returns why the ledger does not hold the money of a payout, "" if it does. A transaction from before there was a key
@@ -120,6 +167,8 @@ func (p *Payout) notHeld(i *db.Integrity, h ledger.Holding) string {
 		return "the code of the ledger transaction " + h.Forged + " is wrong"
 	case h.Amount != p.Amount || h.AccountID != p.AccountID:
 		return fmt.Sprintf("the ledger holds %s for it in account %q", api.FormatAmount(h.Amount, p.Currency), h.AccountID)
+	case h.Paid != 0:
+		return "the ledger says that it was paid"
 	case h.Earlier && p.ReservedAt >= i.Since:
 		return "a ledger transaction of it has no authentication code"
 	}
