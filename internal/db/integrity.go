@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
+	"sync"
 )
 
 // Integrity is the key that authenticates rows on which money depends, with a record of what the ledger had before the key was
@@ -17,12 +19,13 @@ type Integrity struct {
 	Count  int64  `json:"count"`  // ledger transactions that this key has not authenticated, at that time
 	Digest []byte `json:"digest"` // of those
 
-	id []byte // names the key
+	id     []byte     // names the key
+	hashes *sync.Pool // of hashers
 }
 
 // NewIntegrity returns a new key.
 func NewIntegrity(now int64) *Integrity {
-	i := &Integrity{Key: make([]byte, sha256.Size), Since: now}
+	i := &Integrity{Key: make([]byte, sha256.Size), Since: now, hashes: new(sync.Pool)}
 	rand.Read(i.Key) // it never fails
 	i.id = i.keyID()
 	return i
@@ -35,7 +38,7 @@ const (
 
 // SetIntegrity sets the key. Without it, rows are stored without a code.
 func (d *DB) SetIntegrity(i Integrity) {
-	i.id = i.keyID()
+	i.id, i.hashes = i.keyID(), new(sync.Pool)
 	d.integrity.Store(&i)
 }
 
@@ -51,7 +54,12 @@ func (i *Integrity) MAC(purpose string, fields ...any) []byte {
 	if i == nil {
 		return nil
 	}
-	text := appendText(make([]byte, 0, 512), purpose)
+	h, _ := i.hashes.Get().(*hasher)
+	if h == nil {
+		h = &hasher{Hash: hmac.New(sha256.New, i.Key)}
+	}
+	defer i.hashes.Put(h)
+	text := appendText(h.text[:0], purpose)
 	for _, field := range fields {
 		switch v := field.(type) {
 		case string:
@@ -68,9 +76,17 @@ func (i *Integrity) MAC(purpose string, fields ...any) []byte {
 			panic(fmt.Sprintf("a MAC of a %T", field)) // only the source decides that
 		}
 	}
-	code := hmac.New(sha256.New, i.Key)
-	code.Write(text)
-	return append(append(make([]byte, 0, macLength), i.id...), code.Sum(nil)[:macLength-macKeyID]...)
+	h.text = text
+	h.Reset()
+	h.Write(text)
+	return append(append(make([]byte, 0, macLength), i.id...), h.Sum(h.sum[:0])[:macLength-macKeyID]...)
+}
+
+// hasher is a keyed hash with its memory, for one code after the other.
+type hasher struct {
+	hash.Hash
+	text []byte
+	sum  [sha256.Size]byte
 }
 
 // appendText appends a text with its length, so that no two lists of fields look the same.

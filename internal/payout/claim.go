@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/ledger"
 	"bursar/internal/rail"
 )
 
@@ -74,8 +75,12 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 				if err != nil {
 					return nil, none, err
 				}
+				a, err := ledger.FindAccount(tx.Q, p.AccountID)
+				if err != nil {
+					return nil, none, err
+				}
 				releases[p.AccountID] += p.Amount
-				if forged || money != p.reserved() || p.accountReserved < releases[p.AccountID] {
+				if forged || money != p.reserved() || a.Reserved < releases[p.AccountID] {
 					c.become(p.Payout, Pending)
 					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, "the ledger does not hold its money")
 					continue
@@ -177,9 +182,7 @@ type claimable struct {
 	*Payout
 	next   *attempt // the one to submit again; nil if a new one is made
 	frozen bool     // its account is
-	// accountReserved is what the row of its account says is reserved, for all payouts.
-	accountReserved int64
-	gone            bool // its receiving method, or that one's entry, can no longer be paid
+	gone   bool     // its receiving method, or that one's entry, can no longer be paid
 }
 
 // stopped says why a payout is not sent, though it was approved. It may have waited for days since
@@ -219,7 +222,6 @@ func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
 	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + CASE WHEN attempts > 0 AND EXISTS (SELECT 1 FROM payout_attempt a
 		WHERE a.payout_id = payout.id AND a.number = payout.attempts AND a.state = 'not_received') THEN 0 ELSE 1 END, updated_at = `, now)
 	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING `+sentColumns+`, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id),
-		(SELECT a.reserved FROM ledger_account a WHERE a.id = payout.account_id),
 		CASE WHEN payout.method_id IS NULL THEN 1 ELSE (SELECT count(*) FROM receiving_method m JOIN directory_entry e ON e.id = m.entry_id
 			WHERE m.id = payout.method_id AND m.status = 'active' AND e.status = 'active' AND e.deleted_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM receiving_method n WHERE n.entry_id = m.entry_id AND n.replaces = m.id AND n.status = 'active' AND n.payable_at <= `, now)
@@ -227,8 +229,8 @@ func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
 	var list []claimable
 	var again []any // end-to-end ids
 	err := tx.EachOf(sql, func(r db.Rows) error {
-		list = append(list, claimable{Payout: readSent(r), frozen: r.Text(afterSent) == api.AccountFrozen, accountReserved: r.Int(afterSent + 1), gone: r.Int(afterSent+2) == 0})
-		if id := r.Text(afterSent + 3); id != "" {
+		list = append(list, claimable{Payout: readSent(r), frozen: r.Text(afterSent) == api.AccountFrozen, gone: r.Int(afterSent+1) == 0})
+		if id := r.Text(afterSent + 2); id != "" {
 			again = append(again, id)
 		}
 		return nil
