@@ -18,12 +18,12 @@ var axe string
 
 // runAxe checks the whole page, or only the first element of each of the given kinds, with its descendants. Some rules report
 // an ancestor: a list about its items, a button about the text in it. So the nearest such ancestor is checked as well.
-const runAxe = `((kinds) => axe.run(kinds.length === 0 ? document : {include: kinds.map((kind) => {
+const runAxe = `((kinds, rules) => axe.run(kinds.length === 0 ? document : {include: kinds.map((kind) => {
 	const e = kindsOnPage.get(kind);
 	if (!e.isConnected) throw new Error("the page has changed");
 	return e.parentElement?.closest("a, button, summary, label, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, select, [role], [aria-hidden]") ?? e;
 })}, {
-	runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+	runOnly: rules,
 	resultTypes: ["violations"],
 	preload: false,
 }).then((found) => found.violations.map((v) => ({
@@ -32,7 +32,14 @@ const runAxe = `((kinds) => axe.run(kinds.length === 0 ? document : {include: ki
 		Selector: n.target.flat().join(" "), HTML: n.html, Summary: n.failureSummary ?? "",
 		Data: n.any.map((check) => check.data).filter((data) => data !== null && data !== undefined),
 	})),
-}))))(%s)`
+}))))(%s, %s)`
+
+// The rules that are checked, by their tags; and those of them that depend on the viewport or the scheme alone, not on what the
+// page has or shows.
+var (
+	allRules   = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
+	styleRules = []string{"color-contrast", "link-in-text-block", "target-size", "scrollable-region-focusable", "css-orientation-lock"}
+)
 
 type violation struct {
 	Rule, Impact, Help, Where string
@@ -54,33 +61,32 @@ func (v violation) String() string {
 	return b.String()
 }
 
-// outline finds the kinds of elements of the page, each by what axe looks at: the viewport and scheme, its place, its classes and
-// roles, how it is labelled, whether it has text, and whether it is shown. Facts about the page as a whole are returned separately: its path, its
-// headings and landmarks in their order.
+// outline finds the kinds of elements of the page, each by what axe looks at: its place, its classes and
+// roles, how it is labelled, whether it has text, and whether it is shown. The viewport and scheme are returned separately, and so
+// are facts about the page as a whole: its path, its headings and landmarks in their order.
 const outline = `(() => {
 	const kind = (e) => e.tagName + "." + [...e.classList].sort().join(".");
-	const looks = innerWidth + " " + matchMedia("(prefers-color-scheme: dark)").matches;
 	globalThis.kindsOnPage = new Map();
 	for (const e of document.querySelectorAll("*")) {
 		const attributes = [...e.attributes]
 			.map((a) => a.value === "" ? a.name + " empty" : /^(role|type|scope|tabindex|aria-(hidden|expanded|current|invalid|live))$/.test(a.name) ? a.name + "=" + a.value : a.name)
 			.filter((a) => /^(role|type|scope|tabindex|aria-|alt|lang|title|placeholder|disabled|hidden|for$)/.test(a)).sort().join(" ");
 		const text = [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim() !== "");
-		const name = [looks, e.parentElement ? kind(e.parentElement) : "", kind(e), attributes, e.labels?.length ?? "", text, e.getClientRects().length > 0].join("|");
+		const name = [e.parentElement ? kind(e.parentElement) : "", kind(e), attributes, e.labels?.length ?? "", text, e.getClientRects().length > 0].join("|");
 		if (!kindsOnPage.has(name)) kindsOnPage.set(name, e);
 	}
 	const inOrder = (selector) => selector + ": " + [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length > 0).map(kind).join(" ");
 	const names = [...document.querySelectorAll("[aria-labelledby], [aria-describedby]")].flatMap((e) => ["aria-labelledby", "aria-describedby"].flatMap((a) => (e.getAttribute(a) ?? "").split(" ").filter(Boolean)));
 	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
-	return {Elements: [...kindsOnPage.keys()], Page: [[
+	return {Elements: [...kindsOnPage.keys()], Style: innerWidth + " " + matchMedia("(prefers-color-scheme: dark)").matches, Page: [[
 		"page " + location.pathname.replace(/[a-z]+_[0-9A-Za-z]{10,}/g, "ID"),
 		inOrder("h1, h2, h3, h4, h5, h6"), inOrder("main, nav, header, footer, aside, section[aria-label], section[aria-labelledby], form[aria-label], [role]"),
 		"names lead somewhere: " + names.every((id) => document.getElementById(id)), "ids are unique: " + (new Set(ids).size === ids.length), "titled: " + (document.title !== ""),
 	].join("; ")]};
 })()`
 
-// checked are the pages, and the kinds of elements by viewport and scheme, that axe has found nothing wrong with. It takes a
-// third of a second for a page, and most pages of a test have only what others had before.
+// checked are the pages, the kinds of elements, and those kinds by viewport and scheme, that axe has found nothing wrong with. It
+// takes a third of a second for a page, and most pages of a test have only what others had before.
 var checked struct {
 	sync.Mutex
 	names map[string]bool
@@ -112,8 +118,8 @@ func setChecked(names []string) {
 
 // Accessible fails the test with every violation that axe finds on the page. It checks
 // the page as it is, and again at the size of a phone with dark colours, because contrast
-// and layout differ there. Of a page that was checked before, only elements are checked of kinds that are
-// new at this size and in these colours.
+// and layout differ there. Of a page that was checked before, only elements of new kinds are checked; and of kinds that are new
+// only at this size or in these colors, only what depends on these.
 func (p *Page) Accessible(name string) {
 	p.t.Helper()
 	p.violationFree(name)
@@ -127,7 +133,11 @@ func (p *Page) Accessible(name string) {
 
 func (p *Page) violationFree(name string) {
 	p.t.Helper()
-	var kinds struct{ Elements, Page []string }
+	var kinds struct {
+		Elements, Page []string
+		Style          string
+	}
+	var styled []string // kinds.Elements with their style
 	var found []violation
 	p.until("check that "+name+" is accessible", func(ctx context.Context) error {
 		world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: p.frame, WorldName: "axe"})
@@ -139,12 +149,25 @@ func (p *Page) violationFree(name string) {
 		if err := p.evaluate(ctx, outline, &kinds, inside); err != nil {
 			return err
 		}
-		elements := unchecked(kinds.Elements)
+		byStyle := map[string]string{} // kinds by their names with the style
+		styled = nil
+		for _, kind := range kinds.Elements {
+			name := kinds.Style + "|" + kind
+			styled, byStyle[name] = append(styled, name), kind
+		}
+		var elements []string
+		for _, name := range unchecked(styled) {
+			elements = append(elements, byStyle[name])
+		}
+		rules := styleRules
+		if len(unchecked(elements)) > 0 {
+			rules = allRules
+		}
 		switch {
 		case len(unchecked(kinds.Page)) > 0:
-			found, err = p.violations(ctx, nil, inside)
+			found, err = p.violations(ctx, nil, allRules, inside)
 		case len(elements) > 0:
-			found, err = p.violations(ctx, elements, inside)
+			found, err = p.violations(ctx, elements, rules, inside)
 		}
 		return err
 	})
@@ -153,12 +176,13 @@ func (p *Page) violationFree(name string) {
 	}
 	if len(found) == 0 {
 		setChecked(kinds.Elements)
+		setChecked(styled)
 		setChecked(kinds.Page)
 	}
 }
 
-// violations runs axe on elements of some kinds, or on the whole page.
-func (p *Page) violations(ctx context.Context, kinds []string, inside chromedp.EvaluateOption) (found []violation, err error) {
+// violations checks elements of some kinds, or the whole page, by some rules of axe.
+func (p *Page) violations(ctx context.Context, kinds, rules []string, inside chromedp.EvaluateOption) (found []violation, err error) {
 	if p.settings.noScripts { // axe uses timers, which do not run while scripts are off
 		if err := p.emulateScripts(ctx, true); err != nil {
 			return nil, err
@@ -182,6 +206,10 @@ func (p *Page) violations(ctx context.Context, kinds []string, inside chromedp.E
 	if err != nil {
 		return nil, err
 	}
-	err = p.evaluate(ctx, fmt.Sprintf(runAxe, list), &found, inside, chromedp.EvalAwaitPromise)
+	by, err := json.Marshal(rules)
+	if err != nil {
+		return nil, err
+	}
+	err = p.evaluate(ctx, fmt.Sprintf(runAxe, list, by), &found, inside, chromedp.EvalAwaitPromise)
 	return found, err
 }

@@ -380,6 +380,22 @@ func TestWhatIsPaleOnlyInTheDarkFails(t *testing.T) {
 	}
 }
 
+func TestWhatIsUnlabelledAndShownOnlyOnAPhoneFails(t *testing.T) {
+	t.Parallel()
+	url := site(t, map[string]string{
+		"/narrow": `<link rel="stylesheet" href="/a.css"><p>Everywhere</p><input class="narrow">`,
+		"/a.css":  `@media (min-width: 600px) { .narrow { display: none } }`,
+	})
+	got := failures(t, func(t testing.TB) {
+		page := browsertest.Open(t)
+		page.Goto(url + "/narrow")
+		page.Accessible("the page")
+	})
+	if !strings.Contains(got, "the page, on a phone in the dark, is not accessible: label") || strings.Contains(got, "the page is not accessible") {
+		t.Errorf("got %q, want only the label on the phone", got)
+	}
+}
+
 // The path of both pages is the same but for an id.
 func TestNewKindsOfElementsOfAKnownPageAreChecked(t *testing.T) {
 	t.Parallel()
