@@ -151,6 +151,11 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 		if len(checked) > 0 {
 			event.Description += "; compared with the bank by hand: " + strings.Join(checked, ", ")
 		}
+		if was.Read { // the store knows what the records list, or its payouts need attention
+			if err := tx.Exec(`UPDATE setting SET value = $1 WHERE name >= $2 AND name < $3`, comparedBy(tx.Now()), comparedSetting, comparedSetting+"~"); err != nil {
+				return was, audit.Event{}, err
+			}
+		}
 		return was, event, tx.Exec(`DELETE FROM payout_recall`)
 	})
 }
