@@ -141,8 +141,8 @@ type Notice struct {
 	// the bank wrote: of a payment that is not known to the caller it is as Unmatched is.
 	EndToEndID string
 	Outcome    Outcome
-	// Movement is the bank's own reference of this movement alone; "" if it gives none, or one for several payments. Two
-	// movements of one kind for one payment have different ones.
+	// Movement names this movement, by a kind of reference, a space and the reference; "" if the bank gives none. Two movements for
+	// one payment whose references are of one kind, and differ, are two.
 	Movement string
 	// AccountID is the account that a deposit is for; "" if it does not say so.
 	AccountID string
