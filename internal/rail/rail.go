@@ -21,6 +21,8 @@
 //     any wait, before the payment leaves.
 //   - An error, a time-out or a crash leaves no doubt for the next call: the payment is found, or it never leaves.
 //   - A duplicate that the rail refuses may have been paid: it is Unknown, or Rejected with a code that Duplicate knows.
+//   - Receive repeats a message until it is done. Each outcome names its payment and, if the rail identifies it, its submission, so
+//     that messages may come in any order.
 package rail
 
 import (
