@@ -148,6 +148,7 @@ func describeConflict(found payout.RecordConflict) string {
 		}
 	}
 	add(found.Missing, "not in the folder")
+	add(found.Open, "not in the folder, and the outcome is unknown")
 	add(found.Unknown, "not in the store")
 	return text
 }
@@ -163,13 +164,15 @@ func newRailsAdopt(t Terminal) *cobra.Command {
 		long: `Let a connector send with the folder that it has now. Bursar remembers the
 folder of each file rail. If the folder was replaced, is not shared by all
 nodes, or has lost the notes of payments that the bank has accepted, the
-connector sends nothing: those payments would be sent again.
+connector sends nothing: those payments would be sent again. The same goes for
+a folder that lists payments which the store does not know, because the
+database was set back: run 'bursar restore --recovered' then.
 
 First restore the right folder, if you can: the connector then resumes within
 seconds. Otherwise compare the payments that adopt lists with the bank's
-statements, and adopt the folder with --yes. Payments that it does not list
-may have been paid: they need attention (contradicted), and are never sent
-again.
+statements, and adopt the folder with --yes. Open payments that it does not
+list may have been paid: they need attention (contradicted), and are never
+sent again.
 
 Without --yes, adopt only shows what running servers have found.`,
 		example: `  bursar admin rails adopt ourbank

@@ -40,7 +40,7 @@ type attempt struct {
 	submission int64
 	accepted   int64  // the lowest submission that the rail has acknowledged; 0: none, unidentified: it did not say which
 	settledAt  int64  // when a statement of the bank has shown it; 0 before
-	settledAs  string // the movement there, if the bank names it
+	settledAs  string // the names of the movement there, one in a line
 	resolved   string // what people have found out about the newest submission
 	notPaid    int64  // the highest submission that people have found not to be paid; 0: none
 
@@ -321,15 +321,15 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 	if c.ofAnotherAmount(a, n, -p.Amount) {
 		return false
 	}
-	c.paid(a, reference)
+	c.paid(a, rail.Outcome{Reference: reference, Submission: n.Outcome.Submission})
 	switch {
 	case a.settledAt != 0 && otherMovement(a.settledAs, n.Movement):
-		c.contradict(a, fmt.Sprintf("the bank has debited attempt %d twice, as %s and as %s", a.number, a.settledAs, n.Movement))
+		c.contradict(a, fmt.Sprintf("the bank has debited attempt %d twice, as %s and as %s", a.number, strings.ReplaceAll(a.settledAs, "\n", ", "), n.Movement))
 		return false
 	case a.settledAt != 0: // another message has shown it
-		if a.settledAs == "" && n.Movement != "" {
+		if !hasLine(a.settledAs, n.Movement) {
 			c.attempts[a.id] = a
-			a.settledAs = n.Movement
+			a.settledAs = strings.TrimPrefix(a.settledAs+"\n"+n.Movement, "\n")
 		}
 		return true
 	case a.state != rail.Completed:
@@ -347,17 +347,24 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 	return true
 }
 
-// otherMovement reports whether two movements are certainly not the same one: the bank names both in the same way, and differently.
-func otherMovement(one, two string) bool {
-	kind, _, named := strings.Cut(one, " ")
-	return named && one != two && strings.HasPrefix(two, kind+" ")
+// otherMovement reports whether a movement is certainly not the one with these names: the bank has named that in the same way, and
+// differently.
+func otherMovement(names, movement string) bool {
+	kind, _, _ := strings.Cut(movement, " ")
+	return !hasLine(names, movement) && strings.Contains("\n"+names, "\n"+kind+" ")
+}
+
+// hasLine reports whether a text has a line. Each text has the empty one.
+func hasLine(text, line string) bool {
+	return line == "" || strings.Contains("\n"+text+"\n", "\n"+line+"\n")
 }
 
 // paid completes an attempt whose money has moved at the bank before the rail has said so. The
-// reference is the bank's for the payment, if it is known.
-func (c *change) paid(a *attempt, reference string) {
+// outcome has the bank's reference for the payment, and the submission, if they are known.
+func (c *change) paid(a *attempt, o rail.Outcome) {
 	if a.open() || a.waits() {
-		c.decide(a, rail.Outcome{State: rail.Completed, Reference: reference})
+		o.State = rail.Completed
+		c.decide(a, o)
 	}
 }
 
@@ -367,7 +374,7 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 	if c.ofAnotherAmount(a, n, p.Amount) {
 		return false
 	}
-	c.paid(a, "") // o has the reference of the return
+	c.paid(a, rail.Outcome{}) // o has the reference of the return
 	switch {
 	case a.state == rail.Completed && p.Status == Reversed && o.Reference == "":
 		return true // another message has told it

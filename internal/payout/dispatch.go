@@ -91,7 +91,7 @@ func (d *Dispatcher) steps() []func(ctx context.Context) (bool, error) {
 	list := []func(ctx context.Context) (bool, error){d.compareClocks}
 	for _, r := range d.records {
 		list = append(list, func(ctx context.Context) (bool, error) {
-			d.check(ctx, r)
+			d.check(ctx, r, false)
 			return false, nil
 		})
 	}
@@ -114,7 +114,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		d.log.Warn("the clock of this node was not compared with the database's", "error", err.Error())
 	}
 	for _, r := range d.records {
-		d.check(ctx, r)
+		d.check(ctx, r, false)
 	}
 	var loops sync.WaitGroup
 	for i, step := range d.steps() {
@@ -336,7 +336,7 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 	defer end()
 	for r, list := range byRail {
 		slices.SortFunc(list, func(a, b rail.Payment) int { return cmp.Compare(a.EndToEndID, b.EndToEndID) })
-		answers = append(answers, exchange(ctx, r, list, r.Connector.LookUp)...)
+		answers = append(answers, d.confirm(ctx, r, exchange(ctx, r, list, r.Connector.LookUp))...)
 	}
 	end()
 	if err := d.store(ctx, answers); err != nil {

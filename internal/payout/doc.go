@@ -82,7 +82,8 @@
 //
 // A store that was restored from an archive does not know what was sent after its moment. recall.go keeps
 // it from sending anything before its rails were asked. unknown.go recovers payouts that were made and sent after that moment from
-// the records of connectors. A recovered payout has no payee, and is never sent.
+// the records of connectors. A recovered payout has no payee, and is never sent. A store that was set back by other means is
+// recognized by these records (record.go), and sends nothing by their connectors.
 //
 // # Failures
 //

@@ -22,8 +22,8 @@ import (
 //     attempts that would have come next, since a
 //     person may change it meanwhile: publish it, retry it, choose another rail, or cancel it. One that its
 //     rail has makes a pending payout processing, with that attempt. Whatever cannot go on with an
-//     attempt, because no money is reserved for it, needs attention (contradicted), so that nobody can send
-//     it again. These look-ups leave no tombstones: nothing is sent while the rails are stopped.
+//     attempt, because no money is reserved for it or the attempt was rejected before, needs attention (contradicted), so that nobody
+//     can send it again. These look-ups leave no tombstones: nothing is sent while the rails are stopped.
 //
 // As long as some of them were not asked for, what rails tell by themselves is not taken either: the notice of
 // an attempt that the store does not know yet would go to suspense. A failed payout is asked about as well,
@@ -151,6 +151,11 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 		if len(checked) > 0 {
 			event.Description += "; compared with the bank by hand: " + strings.Join(checked, ", ")
 		}
+		if was.Read { // the store knows what the records list, or its payouts need attention
+			if err := tx.Exec(`UPDATE setting SET value = $1 WHERE name >= $2 AND name < $3`, comparedBy(tx.Now()), comparedSetting, comparedSetting+"~"); err != nil {
+				return was, audit.Event{}, err
+			}
+		}
 		return was, event, tx.Exec(`DELETE FROM payout_recall`)
 	})
 }
@@ -179,15 +184,16 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 	}
 	for after := ""; ; {
 		var list []*Payout
-		last := map[string]*attempt{} // their last attempts: state and notPaid
+		last := map[string]*attempt{} // their last attempts, by what lookUpNext needs
 		err := d.db.Read(ctx, func(q db.Q) error {
 			return q.Each(func(r db.Rows) error {
 				p := readSent(r)
 				list = append(list, p)
-				last[p.ID] = &attempt{state: rail.State(r.Text(afterSent)), notPaid: r.Int(afterSent + 1)}
+				last[p.ID] = &attempt{number: p.Attempts, state: rail.State(r.Text(afterSent)), notPaid: r.Int(afterSent + 1), submission: r.Int(afterSent + 2)}
 				return nil
 			}, `SELECT `+sentColumns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
-				(SELECT a.not_paid FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)
+				(SELECT a.not_paid FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
+				(SELECT a.submission FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)
 				FROM payout_recall r JOIN payout ON payout.id = r.payout_id WHERE r.payout_id > $1 ORDER BY r.payout_id LIMIT 100`, after)
 		})
 		if err != nil || len(list) == 0 {
@@ -206,10 +212,11 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 	}
 }
 
-// numbered is what a rail says about an attempt that the store does not have.
+// numbered is what a rail says about an attempt or a submission that the store does not have.
 type numbered struct {
 	rail    *rail.Rail
 	number  int64
+	again   bool // it is a further submission of an attempt that was rejected
 	outcome rail.Outcome
 }
 
@@ -232,15 +239,13 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 			found[p.ID] = []numbered{{outcome: rail.Outcome{State: rail.Unknown}}}
 		}
 		to, _ := number(d.vault, *p) // a rail asks by the end-to-end id
-		first := p.Attempts + 1
-		if last[p.ID].state == rail.NotReceived {
-			first = p.Attempts
-		}
 		for _, r := range rails {
-			for number := first; number <= p.Attempts+recallAhead; number++ {
+			for number := max(1, p.Attempts); number <= p.Attempts+recallAhead; number++ {
 				asked := &attempt{number: number, createdAt: p.CreatedAt}
-				if number == p.Attempts {
-					asked.notPaid = last[p.ID].notPaid
+				if was := last[p.ID]; number == was.number {
+					if asked.notPaid = was.notPaid; was.state == rail.Rejected {
+						asked.notPaid = max(was.notPaid, was.submission) // only a later submission says anything new
+					}
 				}
 				byRail[r] = append(byRail[r], p.payment(asked, to))
 			}
@@ -250,7 +255,9 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 		for i, a := range exchange(ctx, r, payments, r.Connector.LookUp) {
 			if a.outcome.State != rail.NotReceived {
 				p := payments[i]
-				found[p.PayoutID] = append(found[p.PayoutID], numbered{r, int64(p.Attempt), a.outcome})
+				was := last[p.PayoutID]
+				again := was.state == rail.Rejected && was.number == int64(p.Attempt)
+				found[p.PayoutID] = append(found[p.PayoutID], numbered{r, int64(p.Attempt), again, a.outcome})
 			}
 		}
 	}
@@ -316,7 +323,7 @@ func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) er
 	switch {
 	case len(found) == 0:
 		return nil
-	case p.Status == Pending && last.rail.Name == p.Rail && (paid == 0 || paid == 1 && last.mayBePaid()):
+	case p.Status == Pending && !last.again && last.rail.Name == p.Rail && (paid == 0 || paid == 1 && last.mayBePaid()):
 		return d.proceed(tx, c, p, last)
 	case paid > 0:
 		c.touch(p)

@@ -198,6 +198,99 @@ func TestWhatPeopleChangeWhileRailsAreStoppedIsStillLookedUp(t *testing.T) {
 	}
 }
 
+// After the moment of the archive the bank reported the rejected payment as paid, people found otherwise, and it was sent again as the
+// same attempt.
+func TestARejectedPayoutThatWasSubmittedAgainAfterTheArchiveIsNotRetriedAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		id := o.pay(o.account, "salary-1", amount)
+		o.turn()
+		o.hear("statuses", decided(id, rail.Rejected, "AB01"))
+		restore := o.archive(t)
+		o.hear("late", decided(id, rail.Completed, ""))
+		o.is(id, "failed RAIL_UNAVAILABLE AB01 contradicted")
+		if err := o.approveIt("usr_b", o.asked("usr_a", id, "not_paid")); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.retry("usr_a", id); err != nil {
+			t.Fatal(err)
+		}
+		o.turn()
+		equal(t, "attempts", o.attempts(id), []string{"1 accepted, submission 2"})
+
+		r := restore()
+		r.turn()
+		r.is(id, "failed RAIL_UNAVAILABLE AB01 contradicted")
+		if err := r.resume(false); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.retry("usr_a", id); err == nil {
+			t.Error("it was retried")
+		}
+		r.turn()
+		if sent := r.messages(payout.EndToEndID(id, 2)); len(sent) > 0 {
+			t.Errorf("it was sent once more, in %q", sent)
+		}
+	})
+}
+
+// The same, and the payout was retried before the moment of the archive and waited.
+func TestARetriedPayoutWhoseRejectedAttemptWasSubmittedAgainWaitsForPeople(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("9001"))[0]
+		b.turn()
+		b.write(func(tx *db.Tx) error {
+			b.logs(audit.PayoutRetried, id)
+			_, err := payout.RetryFailed(tx, b.vault, id)
+			return err
+		})
+		submitted := b.restore(nil)
+		b.line.lookUp = func(_ context.Context, _ *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+			out := make([]rail.Outcome, len(list))
+			for i, p := range list {
+				if out[i].State = rail.NotReceived; p.EndToEndID == payout.EndToEndID(id, 1) {
+					if p.NotPaid != 1 || p.Submission != 0 {
+						t.Errorf("asked about %+v", p)
+					}
+					out[i] = rail.Outcome{State: rail.Accepted, Submission: 2}
+				}
+			}
+			return out, nil
+		}
+		b.turn()
+		b.is(id, "pending contradicted")
+		if err := b.resume(false); err != nil {
+			t.Fatal(err)
+		}
+		b.turn()
+		if *submitted != 0 {
+			t.Errorf("%d were sent", *submitted)
+		}
+	})
+}
+
+// A folder answers "accepted" for whatever was sent by it, what the bank rejected included.
+func TestARejectedPayoutIsRetriedAfterARestore(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		id := o.pay(o.account, "salary-1", amount)
+		o.turn()
+		o.hear("statuses", decided(id, rail.Rejected, "AB01"))
+		r := o.archive(t)()
+		r.turn()
+		r.is(id, "failed RAIL_UNAVAILABLE AB01")
+		if err := r.resume(false); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.retry("usr_a", id); err != nil {
+			t.Fatal(err)
+		}
+		r.turn()
+		equal(t, "attempts", r.attempts(id), []string{"1 rejected", "2 accepted"})
+	})
+}
+
 func TestAFailedPayoutThatWasRetriedAfterTheArchiveIsNotRetriedAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)

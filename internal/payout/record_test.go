@@ -96,15 +96,19 @@ func (l *live) hasSent(payouts ...string) {
 	equal(l.t, "sent", ids, want)
 }
 
+// notes are the files with what the folder knows of its messages.
+func (l *live) notes() []string {
+	l.t.Helper()
+	names, err := filepath.Glob(filepath.Join(l.folder, "sent", "*.list"))
+	l.must(err)
+	return names
+}
+
 // loseNotes deletes what the folder knows of its messages.
 func (l *live) loseNotes() {
 	l.t.Helper()
-	names, err := filepath.Glob(filepath.Join(l.folder, "sent", "*.list"))
-	for _, name := range names {
-		err = errors.Join(err, os.Remove(name))
-	}
-	if err != nil {
-		l.t.Fatal(err)
+	for _, name := range l.notes() {
+		l.must(os.Remove(name))
 	}
 }
 
@@ -415,5 +419,212 @@ func TestTwoNodesThatStartTogetherTrustTheirFolder(t *testing.T) {
 			n.turn()
 			n.sends("")
 		}
+	})
+}
+
+// The folder has lost its notes, and an operator adopts it. A payment whose answer was never stored may have been paid, too.
+func TestAdoptingAFolderWithoutItsNotesSendsNothingAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		accepted := l.pay(number("0001"))[0]
+		l.turn()
+		lost := l.unanswered()
+		l.loseNotes()
+		l.clock.advance(20 * time.Second)
+		l.turn()
+		l.sends("does not list payments that the bank has accepted: 1")
+		found := l.adopt(false)
+		equal(t, "missing", found.Missing, []string{payout.EndToEndID(accepted, 1)})
+		equal(t, "open", found.Open, []string{payout.EndToEndID(lost, 1)})
+		l.adopt(true)
+		l.settle(time.Hour)
+		l.sends("")
+		l.is(accepted, "processing contradicted")
+		l.is(lost, "processing contradicted")
+		l.hasSent(accepted, lost)
+	})
+}
+
+// The folder still lists the first submission, which was not paid, but not the second.
+func TestAdoptingAFolderThatListsOnlyWhatWasNotPaidSendsNothingAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		accepted := l.pay(number("0001"))[0]
+		l.turn()
+		lost := l.unanswered()
+		l.exec(`UPDATE payout_attempt SET submission = 2, not_paid = 1 WHERE payout_id = $1`, lost)
+		for _, name := range l.notes() {
+			text, err := os.ReadFile(name)
+			if err != nil || strings.Contains(string(text), payout.EndToEndID(accepted, 1)) {
+				l.must(errors.Join(err, os.Remove(name)))
+			}
+		}
+		l.clock.advance(20 * time.Second)
+		l.turn()
+		l.sends("does not list")
+		l.adopt(true)
+		l.settle(time.Hour)
+		l.is(lost, "processing contradicted")
+		l.hasSent(accepted, lost)
+	})
+}
+
+// sent/ comes back from a backup of before, with its identity. What the bank had accepted since then is completed meanwhile.
+func TestAnOldCopyOfAFolderSendsNothing(t *testing.T) {
+	for name, adopted := range map[string]bool{"until the newest one is back": false, "until it is adopted": true} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				l := openLive(t, store)
+				l.turn()
+				listed := l.pay(number("0003"))[0]
+				l.turn()
+				copied := l.notes()
+				lost := l.unanswered()
+				done := l.pay(number("0001"))[0]
+				l.turn()
+				l.hear("statuses", decided(done, rail.Completed, ""))
+				l.is(done, "completed")
+				away := t.TempDir()
+				for _, name := range l.notes() {
+					if !slices.Contains(copied, name) {
+						l.must(os.Rename(name, filepath.Join(away, filepath.Base(name))))
+					}
+				}
+				l.clock.advance(20 * time.Second)
+				l.turn()
+				l.sends("does not list payments that the bank has accepted: 1")
+				l.settle(10 * time.Minute)
+				l.hasSent(listed, lost, done)
+
+				want := "processing"
+				if adopted {
+					want = "processing contradicted"
+					l.adopt(true)
+				} else {
+					l.must(os.CopyFS(filepath.Join(l.folder, "sent"), os.DirFS(away)))
+				}
+				l.settle(4 * time.Minute)
+				l.sends("")
+				l.is(lost, want)
+				l.is(listed, "processing")
+				l.settle(time.Hour)
+				l.sends("")
+				l.hasSent(listed, lost, done)
+			})
+		})
+	}
+}
+
+// Notes that are older than the oldest open payout are deleted.
+func TestOldNotesMayBeDeleted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		done := l.pay(number("0001"))[0]
+		l.turn()
+		l.hear("statuses", decided(done, rail.Completed, ""))
+		l.loseNotes()
+		l.clock.advance(time.Minute)
+		open := l.pay(number("0002"))[0]
+		l.settle(10 * time.Minute)
+		l.sends("")
+		l.is(open, "processing")
+	})
+}
+
+// The machine of the database was set back to a snapshot, and nobody has told Bursar.
+func TestAStoreThatWasSetBackSendsNothing(t *testing.T) {
+	for name, recovered := range map[string]bool{"until its folder is adopted": false, "until it is treated as restored": true} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				o := openLiveOffice(t, store)
+				restore := o.archive(t)
+				o.clock.advance(time.Minute)
+				id := o.pay(o.account, "salary-1", amount)
+				o.turn()
+				o.hasSent(id)
+
+				r := restore()
+				r.exec(`DELETE FROM setting WHERE name = 'rails_stopped'`) // which a restore by Bursar has set
+				r.turn()
+				r.sends("lists payments that the store does not know")
+				waiting := r.live.pay(number("0003"))[0]
+				r.settle(time.Minute)
+				r.is(waiting, "pending")
+				if found := r.adopt(false); fmt.Sprint(found.Unknown) != "["+payout.EndToEndID(id, 1)+"]" || len(found.Open)+len(found.Missing) > 0 {
+					t.Errorf("found %+v", found)
+				}
+				if !recovered {
+					r.adopt(true)
+					r.settle(time.Hour)
+					r.sends("")
+					r.hasSent(id, waiting)
+					return
+				}
+				r.write(func(tx *db.Tx) error {
+					_, err := payout.StopRails(tx, "a test")
+					return err
+				})
+				r.settle(time.Minute)
+				equal(t, "unknown", r.unknown(), []string{id + " " + o.account.ID})
+				r.acknowledge(id)
+				if err := r.resume(false); err != nil {
+					t.Fatal(err)
+				}
+				r.settle(10 * time.Minute)
+				r.sends("")
+				r.is(id, "processing outcome_unknown")
+				if again, err := r.ask(o.account, "salary-1", amount); err != nil || again.Of.ID != id {
+					t.Errorf("the same request is answered %+v, %v", again, err)
+				}
+				r.hasSent(id, waiting)
+			})
+		})
+	}
+}
+
+// While a node runs, its database is set back. It notices that when it next reads the folder.
+func TestANodeNoticesThatItsStoreWasSetBack(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		l.turn()
+		l.clock.advance(time.Minute)
+		id := l.pay(number("0001"))[0]
+		l.turn()
+		l.settle(10 * time.Minute)
+		l.sends("")
+		l.exec(`DELETE FROM payout_attempt WHERE payout_id = $1`, id)
+		l.exec(`UPDATE setting SET value = $1 WHERE name = 'rail_record_compared:ourbank'`, fmt.Sprint(l.clock.Now().Add(-time.Hour).UnixMilli()))
+		l.clock.advance(6 * time.Minute)
+		l.turn()
+		l.sends("lists payments that the store does not know")
+	})
+}
+
+// After the moment of the archive a payout was approved and sent. It needs attention, and the store has no attempt of it.
+func TestAStoreSendsAgainAfterItsRailsWereResumed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		id := o.pay(o.newAccountIn(api.ModeLive, 1_000_000), "salary-1", amount)
+		o.is(id, "initiated")
+		restore := o.archive(t)
+		o.clock.advance(time.Minute)
+		if err := o.approve("usr_b", id); err != nil {
+			t.Fatal(err)
+		}
+		o.turn()
+		o.hasSent(id)
+		r := restore()
+		r.turn()
+		r.is(id, "initiated contradicted")
+		if err := r.resume(false); err != nil {
+			t.Fatal(err)
+		}
+		other := r.pay(o.account, "salary-2", amount)
+		r.settle(time.Hour)
+		r.sends("")
+		r.hasSent(id, other)
 	})
 }

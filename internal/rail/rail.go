@@ -21,6 +21,8 @@
 //     any wait, before the payment leaves.
 //   - An error, a time-out or a crash leaves no doubt for the next call: the payment is found, or it never leaves.
 //   - A duplicate that the rail refuses may have been paid: it is Unknown, or Rejected with a code that Duplicate knows.
+//   - Receive repeats a message until it is done. Each outcome names its payment and, if the rail identifies it, its submission, so
+//     that messages may come in any order.
 package rail
 
 import (
@@ -141,8 +143,8 @@ type Notice struct {
 	// the bank wrote: of a payment that is not known to the caller it is as Unmatched is.
 	EndToEndID string
 	Outcome    Outcome
-	// Movement is the bank's own reference of this movement alone; "" if it gives none, or one for several payments. Two
-	// movements of one kind for one payment have different ones.
+	// Movement names this movement, by a kind of reference, a space and the reference; "" if the bank gives none. Two movements for
+	// one payment whose references are of one kind, and differ, are two.
 	Movement string
 	// AccountID is the account that a deposit is for; "" if it does not say so.
 	AccountID string

@@ -75,7 +75,7 @@ var loggedRows = regexp.MustCompile(`^SELECT entry, personal FROM audit_log WHER
 var openPayouts = regexp.MustCompile(` FROM payout WHERE id > \$1 AND status IN \('pending', 'processing'\) ORDER BY id LIMIT \$2$`)
 
 // openAttempts is the statement that reads the attempts that have not ended.
-var openAttempts = regexp.MustCompile(`^SELECT a\.end_to_end_id, payout\.created_at FROM payout_attempt a `)
+var openAttempts = regexp.MustCompile(`^SELECT a\.end_to_end_id, a\.not_paid, a\.accepted, payout\.created_at FROM payout_attempt a `)
 
 // operatorCounts are the statements by which the vault counts what it has sealed.
 var operatorCounts = regexp.MustCompile(`^SELECT count\(\*\).* FROM (vault_key|vault_unsealed|\w+ WHERE sealed_by <= \$1|\w+ t JOIN vault_key k ON k\.id = t\.sealed_by)$`)

@@ -45,7 +45,8 @@ type (
 		Transactions []transaction `xml:"TxDtls"`
 	}
 	transaction struct {
-		inBatch     bool   // of a sum that the bank booked without saying more
+		batch       string // the message of ours that the bank booked as one sum without saying more
+		submission  int    // the one in that message
 		AcctSvcrRef string `xml:"Refs>AcctSvcrRef"`
 		EndToEndId  string `xml:"Refs>EndToEndId"`
 		Amt         amount
@@ -165,19 +166,22 @@ func (d *reader) entry(e entry) error {
 func (d *reader) batch(e entry, total int64) (bool, error) {
 	for _, some := range e.Details {
 		for _, id := range []string{some.BatchMessage, some.BatchPayment} {
-			payments, err := d.ours(strings.TrimSpace(id))
+			id = strings.TrimSpace(id)
+			payments, err := d.ours(id)
 			if err != nil {
 				return false, err
 			}
 			sum := int64(0)
 			for _, p := range payments {
-				sum += p.amount
+				if p.currency == e.Amt.Ccy {
+					sum += p.amount
+				}
 			}
 			if sum == 0 || -sum != total {
 				continue
 			}
 			for _, p := range payments {
-				one := transaction{inBatch: true, EndToEndId: p.id, CdtDbtInd: "DBIT", Amt: amount{p.currency, rail.Decimal(p.amount, p.currency)}}
+				one := transaction{batch: id, submission: p.submission, EndToEndId: p.id, CdtDbtInd: "DBIT", Amt: amount{p.currency, rail.Decimal(p.amount, p.currency)}}
 				if err := d.moved(e, one, len(payments) == 1); err != nil {
 					return false, err
 				}
@@ -200,6 +204,7 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 	references(&n.EndToEndID)
 	n.MessageID, n.EntryID = d.named(e, t, alone, sum)
 	n.Movement = movement(e, t, alone)
+	n.Outcome.Submission = t.submission
 	n.Outcome.Reference = cmp.Or(t.AcctSvcrRef, e.AcctSvcrRef)
 	if alone {
 		n.Outcome.Reference = cmp.Or(e.AcctSvcrRef, t.AcctSvcrRef)
@@ -224,14 +229,19 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 	return d.add(n)
 }
 
-// movement returns the bank's reference of a transaction alone. A notification may give another kind of reference than the
+// movement names the movement of a transaction: by the bank's reference for it, for the entry that has it alone, or for the
+// sum of several; without one by the message that was booked as a sum. A notification may give another kind of reference than the
 // statement after it, so the kind is a part of it: of different kinds nobody can say whether they are of one movement.
 func movement(e entry, t transaction, alone bool) string {
 	switch {
 	case t.AcctSvcrRef != "":
 		return "transaction " + t.AcctSvcrRef
-	case alone && !t.inBatch && e.AcctSvcrRef != "":
+	case e.AcctSvcrRef != "" && alone && t.batch == "":
 		return "entry " + e.AcctSvcrRef
+	case e.AcctSvcrRef != "":
+		return "batch " + e.AcctSvcrRef
+	case t.batch != "":
+		return "message " + t.batch
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func (f folder) Complete(endToEndID string) {
 	for _, name := range f.files("out") {
 		if strings.Contains(f.text("out", name), "<EndToEndId>"+endToEndID+"</EndToEndId>") {
 			_, id, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ".xml"), "-")
-			f.brings(fmt.Sprintf("%s.xml", endToEndID), report(id, "", `<OrgnlPmtInfAndSts>`+status(endToEndID, "ACSC", "")+`</OrgnlPmtInfAndSts>`))
+			f.brings(fmt.Sprintf("%s-%s.xml", endToEndID, id), report(id, "", `<OrgnlPmtInfAndSts>`+status(endToEndID, "ACSC", "")+`</OrgnlPmtInfAndSts>`))
 		}
 	}
 }

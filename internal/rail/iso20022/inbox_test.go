@@ -234,23 +234,34 @@ func TestABatchIsSettledAsAWhole(t *testing.T) {
 	if got := b.hear(entry("3.49")); strings.Count(got, "\n") != 1 || !strings.Contains(got, `unmatched -349 PHP`) {
 		t.Errorf("of another sum heard %s", got)
 	}
+	if got := b.hear(strings.Replace(entry("3.50"), "PHP", "USD", 1)); strings.Count(got, "\n") != 1 || !strings.Contains(got, `unmatched -350 USD`) {
+		t.Errorf("of another currency heard %s", got)
+	}
 }
 
-func TestADebitIsNamedByWhatTheBankGivesItAlone(t *testing.T) {
+func TestADebitIsNamedByWhatTheBankGivesIt(t *testing.T) {
 	t.Parallel()
 	reference := func(text string) string { return `<AcctSvcrRef>` + text + `</AcctSvcrRef>` }
 	details := func(reference, id string) string {
 		return `<TxDtls><Refs>` + reference + `<EndToEndId>` + id + `</EndToEndId></Refs><Amt Ccy="PHP">1.00</Amt><CdtDbtInd>DBIT</CdtDbtInd></TxDtls>`
 	}
 	b := open(t, t.TempDir())
-	message := b.submit(payment("PO1A1", 100))[0].Reference
-	for name, c := range map[string]struct{ amount, entry, details, want string }{
-		"an entry of one payment":                 {"1.00", reference("E1"), details("", "PO1A1"), "entry E1"},
-		"an entry of one payment, both named":     {"1.00", reference("E1"), details(reference("T1"), "PO1A1"), "transaction T1"},
-		"an entry of two":                         {"2.00", reference("E1"), details(reference("T1"), "PO1A1") + details(reference("T2"), "PO2A1"), "transaction T1"},
-		"an entry of two, which alone is named":   {"2.00", reference("E1"), details("", "PO1A1") + details("", "PO2A1"), ""},
-		"no reference":                            {"1.00", "", details("", "PO1A1"), ""},
-		"a sum for a message, without more of it": {"1.00", reference("E1"), `<Btch><PmtInfId>` + message + `</PmtInfId></Btch>`, ""},
+	again := payment("PO1A1", 100)
+	again.Submission, again.NotPaid = 2, 1
+	first, second := b.submit(payment("PO1A1", 100))[0].Reference, b.submit(again)[0].Reference
+	sum := func(message string) string { return `<Btch><PmtInfId>` + message + `</PmtInfId></Btch>` }
+	for name, c := range map[string]struct {
+		amount, entry, details, want string
+		submission                   int
+	}{
+		"an entry of one payment":                 {"1.00", reference("E1"), details("", "PO1A1"), "entry E1", 0},
+		"an entry of one payment, both named":     {"1.00", reference("E1"), details(reference("T1"), "PO1A1"), "transaction T1", 0},
+		"an entry of two":                         {"2.00", reference("E1"), details(reference("T1"), "PO1A1") + details(reference("T2"), "PO2A1"), "transaction T1", 0},
+		"an entry of two, which alone is named":   {"2.00", reference("E1"), details("", "PO1A1") + details("", "PO2A1"), "batch E1", 0},
+		"no reference":                            {"1.00", "", details("", "PO1A1"), "", 0},
+		"a sum for a message, without more of it": {"1.00", reference("E1"), sum(first), "batch E1", 1},
+		"a sum for a second message":              {"1.00", reference("E2"), sum(second), "batch E2", 2},
+		"a sum without a reference":               {"1.00", "", sum(second), "message " + second, 2},
 	} {
 		b.brings("file.xml", `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr><MsgId>S1</MsgId></GrpHdr><Stmt><Acct><Id><Othr><Id>001234567890</Id></Othr></Id></Acct><Ntry><Amt Ccy="PHP">`+
 			c.amount+`</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>`+c.entry+`<NtryDtls>`+c.details+`</NtryDtls></Ntry></Stmt></BkToCstmrStmt></Document>`)
@@ -259,8 +270,8 @@ func TestADebitIsNamedByWhatTheBankGivesItAlone(t *testing.T) {
 			t.Fatalf("%s: took %v, refused %q", name, all, b.reasons())
 		}
 		b.must(b.Done(t.Context(), all[0]))
-		if n := all[0].Notices[0]; n.Kind != rail.Settled || n.Movement != c.want {
-			t.Errorf("%s: %s %q, want %q", name, n.Kind, n.Movement, c.want)
+		if n := all[0].Notices[0]; n.Kind != rail.Settled || n.Movement != c.want || n.Outcome.Submission != c.submission {
+			t.Errorf("%s: %s %q of submission %d, want %q of %d", name, n.Kind, n.Movement, n.Outcome.Submission, c.want, c.submission)
 		}
 	}
 }

@@ -74,7 +74,7 @@ type Connector struct {
 
 	held    atomic.Pointer[string] // why nothing is sent
 	trusted atomic.Pointer[string] // the identity that the folder must have
-	between func()                 // is called between the steps of sending; tests pause and crash there
+	between func()                 // is called between the steps of sending and looking up; tests pause and crash there
 }
 
 var (
@@ -226,6 +226,7 @@ func (c *Connector) writeFile(folder, name string, text []byte) error {
 	if err := writeSynced(beside, text); err != nil {
 		return err
 	}
+	c.between()
 	if err := os.Rename(beside, c.path(folder, name)); err != nil {
 		return err
 	}

@@ -288,6 +288,8 @@ func (c *Connector) ofMessage(id string) ([]note, error) {
 // that is older than the folder is unknown.
 func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	out := make([]rail.Outcome, len(list))
+	c.between()
+	defer c.between()
 	err := c.locked(ctx, func() error {
 		distrust, err := c.distrust(ctx)
 		if err != nil {
@@ -297,6 +299,7 @@ func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Paymen
 		if err != nil {
 			return err
 		}
+		c.between()
 		var missing []rail.Payment
 		for i, p := range list {
 			known := records[p.EndToEndID].besides(p)

@@ -21,9 +21,9 @@ type Bank interface {
 	Payment(endToEndID string) rail.Payment
 	// Received counts how often the bank has received a payment.
 	Received(endToEndID string) int
-	// Complete lets the bank report that a payment is completed.
+	// Complete lets the bank report that a payment is completed: each submission that it has received and that it can tell apart.
 	Complete(endToEndID string)
-	// Between lets fn run between the steps of each Submit of a connector.
+	// Between lets fn run between the steps of each Submit and LookUp of a connector.
 	Between(c rail.Connector, fn func())
 	// Now is the time of the connectors.
 	Now() time.Time
@@ -46,7 +46,10 @@ func Run(t *testing.T, open func(t *testing.T) Bank) {
 		"nodes that submit and look up at once agree":                       races,
 		"a submission that was found not paid is followed by one more":      notPaid,
 		"a submission after one that was not paid can be missing":           notPaidAndMissing,
+		"a look-up that pauses anywhere agrees with a late submission":      lookUpPauses,
+		"a look-up that crashes anywhere leaves no doubt":                   lookUpCrashes,
 		"an answer is repeated until it is done":                            answers,
+		"answers in another order are each about their payment":             reordered,
 	} {
 		t.Run(name, func(t *testing.T) {
 			check(connect(t, open(t)))
@@ -286,6 +289,76 @@ func crashes(n *node) {
 	}
 }
 
+// lookUpPauses stops a look-up at each of its steps, while another node submits what is looked up.
+func lookUpPauses(n *node) {
+	for step := 1; ; step++ {
+		id := fmt.Sprintf("LOOK%d", step)
+		p := n.submission(id, 1)
+		paused, other, reached, ended := n.other(), n.other(), 0, make(chan struct{})
+		var sent rail.Outcome
+		n.bank.Between(paused.Connector, func() {
+			if reached++; reached != step {
+				return
+			}
+			go func() {
+				defer close(ended)
+				sent = other.submit(p)[0]
+			}()
+			select {
+			case <-ended:
+			case <-time.After(briefly):
+			}
+		})
+		found := paused.lookUp(p)
+		if reached < step {
+			return // it has no more steps
+		}
+		<-ended
+		if found.State == rail.NotReceived {
+			n.answered("submitted late", sent, rail.Unknown, 1)
+			n.received(id, 0)
+			n.answered("submitted again", n.submit(n.submission(id, 2))[0], rail.Accepted, 2)
+		} else {
+			n.answered("looked up", found, rail.Accepted, 1)
+			n.answered("submitted", sent, rail.Accepted, 1)
+		}
+		n.received(id, 1)
+	}
+}
+
+// lookUpCrashes ends a look-up at each of its steps. No one has its answer, so the submission may arrive until another look-up.
+func lookUpCrashes(n *node) {
+	for step := 1; ; step++ {
+		id := fmt.Sprintf("DEAD%d", step)
+		p := n.submission(id, 1)
+		killed, reached, ended := n.other(), 0, make(chan struct{})
+		n.bank.Between(killed.Connector, func() {
+			if reached++; reached == step {
+				panic("killed")
+			}
+		})
+		go func() {
+			defer close(ended)
+			defer func() { _ = recover() }()
+			_, _ = killed.LookUp(n.Context(), killed.rail, []rail.Payment{p})
+		}()
+		<-ended
+		sent, found := n.submit(p)[0], n.lookUp(p)
+		if sent.State == rail.Accepted {
+			n.answered("looked up", found, rail.Accepted, 1)
+		} else {
+			n.answered("submitted", sent, rail.Unknown, 1)
+			n.answered("looked up", found, rail.NotReceived, 1)
+			n.received(id, 0)
+			n.answered("submitted again", n.submit(n.submission(id, 2))[0], rail.Accepted, 2)
+		}
+		n.received(id, 1)
+		if reached < step {
+			return // it has no more steps
+		}
+	}
+}
+
 // races submits and looks up the same payments by several nodes at once.
 func races(n *node) {
 	const payments, nodes = 12, 3
@@ -324,41 +397,81 @@ func races(n *node) {
 	}
 }
 
-func answers(n *node) {
-	p := n.submission("P1", 1)
-	n.submit(p)
-	n.bank.Complete("P1")
-	hear := func() (list []rail.Notice, messages []rail.Message) {
-		messages, err := n.Receive(n.Context())
-		for _, m := range messages {
-			for _, notice := range m.Notices {
-				if notice.EndToEndID == "P1" {
-					list = append(list, notice)
-				}
+// hear returns what the bank reports, and the outcomes of payments in it, by their end-to-end ids.
+func (n *node) hear() (messages []rail.Message, decided map[string][]rail.Outcome) {
+	n.Helper()
+	messages, err := n.Receive(n.Context())
+	if err != nil {
+		n.Fatal(err)
+	}
+	decided = map[string][]rail.Outcome{}
+	for _, m := range messages {
+		for _, notice := range m.Notices {
+			if notice.Kind == rail.Decided {
+				decided[notice.EndToEndID] = append(decided[notice.EndToEndID], notice.Outcome)
 			}
 		}
-		if err != nil {
-			n.Fatal(err)
-		}
-		return list, messages
 	}
-	first, _ := hear()
-	again, messages := hear() // the first was lost
-	if len(first) == 0 || !slices.Equal(first, again) {
+	return messages, decided
+}
+
+func answers(n *node) {
+	n.submit(n.submission("P1", 1))
+	n.bank.Complete("P1")
+	first, decided := n.hear()
+	again, _ := n.hear() // the first was lost
+	same := func(a, b rail.Message) bool { return a.ID == b.ID && slices.Equal(a.Notices, b.Notices) }
+	if len(first) == 0 || !slices.EqualFunc(first, again, same) {
 		n.Fatalf("heard %+v, then %+v", first, again)
 	}
-	for _, notice := range first {
-		if notice.Kind == rail.Decided {
-			n.answered("decided", notice.Outcome, rail.Completed, 1)
-		}
+	for _, outcome := range decided["P1"] {
+		n.answered("decided", outcome, rail.Completed, 1)
 	}
 	var err error
 	for range 2 { // done twice is done
-		for _, m := range messages {
+		for _, m := range again {
 			err = errors.Join(err, n.Done(n.Context(), m))
 		}
 	}
-	if list, _ := hear(); err != nil || len(list) != 0 {
-		n.Errorf("heard %+v after it was done, %v", list, err)
+	if left, _ := n.hear(); err != nil || len(left) != 0 {
+		n.Errorf("heard %+v after it was done, %v", left, err)
+	}
+}
+
+// reordered lets the bank decide payments in another order than that in which they were sent, and takes the last of its messages first.
+func reordered(n *node) {
+	n.submit(n.submission("P1", 1), n.submission("P2", 1))
+	n.submit(n.submission("P3", 1))
+	n.submit(n.afterNotPaid("P2", 2, 1))
+	n.submit(n.submission("P4", 1)) // the bank says nothing about it
+	for _, id := range []string{"P3", "P2", "P1"} {
+		n.bank.Complete(id)
+	}
+	messages, decided := n.hear()
+	for id, submissions := range map[string][]int{"P1": {1}, "P2": {1, 2}, "P3": {1}, "P4": nil} {
+		newest := 0
+		for _, outcome := range decided[id] {
+			newest = max(newest, outcome.Submission)
+			if outcome.State != rail.Completed || !slices.Contains(submissions, outcome.Submission) {
+				n.Errorf("heard %+v about %s, of the submissions %d", outcome, id, submissions)
+			}
+		}
+		if len(submissions) > 0 && newest != submissions[len(submissions)-1] {
+			n.Errorf("heard %+v about %s, want submission %d", decided[id], id, len(submissions))
+		}
+	}
+	slices.Reverse(messages)
+	for i, m := range messages {
+		if err := n.Done(n.Context(), m); err != nil {
+			n.Fatal(err)
+		}
+		if left, _ := n.hear(); len(left) != len(messages)-i-1 {
+			n.Errorf("%d messages are left of %d after %d were taken", len(left), len(messages), i+1)
+		}
+	}
+	for id, submission := range map[string]int{"P1": 1, "P2": 2, "P3": 1, "P4": 1} {
+		if found := n.lookUp(n.submission(id, 0)); found.State == rail.NotReceived || found.Submission != submission {
+			n.Errorf("looked up %s: %+v, want submission %d", id, found, submission)
+		}
 	}
 }

@@ -25,7 +25,7 @@ const Name = "simulator"
 // Simulator is the connector.
 type Simulator struct {
 	db      *db.DB
-	between func() // is called between the steps of Submit; tests pause and crash there
+	between func() // is called between the steps of Submit and LookUp; tests pause and crash there
 }
 
 var _ rail.Connector = (*Simulator)(nil)
@@ -211,6 +211,8 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 func (s *Simulator) LookUp(ctx context.Context, r *rail.Rail, list []rail.Payment) (out []rail.Outcome, err error) {
 	var timedOut []string
 	var missing []rail.Payment
+	s.between()
+	defer s.between()
 	err = s.db.Read(ctx, func(q db.Q) error {
 		out, timedOut, missing, err = lookUp(q, list)
 		return err
@@ -218,6 +220,7 @@ func (s *Simulator) LookUp(ctx context.Context, r *rail.Rail, list []rail.Paymen
 	if err != nil || len(timedOut) == 0 && len(missing) == 0 {
 		return out, err
 	}
+	s.between()
 	return write(ctx, s.db, func(tx *db.Tx) ([]rail.Outcome, error) {
 		if err := lookedUp(tx, timedOut); err != nil {
 			return nil, err
@@ -228,6 +231,7 @@ func (s *Simulator) LookUp(ctx context.Context, r *rail.Rail, list []rail.Paymen
 		if err := bury(tx, r, missing); err != nil {
 			return nil, err
 		}
+		s.between()
 		out, _, _, err := lookUp(tx.Q, list)
 		return out, err
 	})
