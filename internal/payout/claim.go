@@ -129,12 +129,15 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 		if err := c.store(tx, d.rules); err != nil {
 			return c, none, err
 		}
+		news := make([]holding, 0, len(holds))
 		for _, subject := range slices.Sorted(maps.Keys(holds)) {
-			if err := d.rules.hold(tx, holds[subject].Payout); err != nil {
+			h, err := d.rules.hold(tx, holds[subject].Payout, holds[subject].why)
+			if err != nil {
 				return c, none, err
 			}
+			c.events, news = append(c.events, h.events...), append(news, h)
 		}
-		return c, audit.All(c.events...), nil
+		return c, audit.All(c.events...), d.rules.mailHeld(tx, systemCaller(), news...)
 	})
 	if err != nil {
 		return nil, err
@@ -162,19 +165,28 @@ type held struct {
 }
 
 // heldBack returns which payouts are held, by their subjects, because a limit or a rule became stricter since they were approved.
+// Those that are stopped fail, and hold nothing.
 func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error) {
-	found := map[string]held{}
+	var subjects []string
+	together := map[string][]*Payout{}
 	for _, p := range list {
-		_, subject := p.subjectOf()
-		if _, known := found[subject]; known {
+		if code, _ := p.stopped(); code != "" {
 			continue
 		}
-		why, err := d.rules.obstacles(q, p.Payout)
+		_, subject := p.subjectOf()
+		if together[subject] == nil {
+			subjects = append(subjects, subject)
+		}
+		together[subject] = append(together[subject], p.Payout)
+	}
+	found := map[string]held{}
+	for _, subject := range subjects {
+		why, err := d.rules.obstacles(q, together[subject]...)
 		if err != nil {
 			return nil, err
 		}
 		if len(why) > 0 {
-			found[subject] = held{p.Payout, why}
+			found[subject] = held{together[subject][0], why}
 		}
 	}
 	return found, nil
@@ -184,7 +196,9 @@ func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error)
 func (c *change) hold(p *Payout, why []obstacle) {
 	c.become(p, Pending)
 	p.Attention = Recheck
-	c.tell(audit.PayoutAttention, p, Pending, "The payout is held: %s", obstacleTexts(why))
+	texts := obstacleTexts(why)
+	c.tell(audit.PayoutAttention, p, Pending, "The payout is held: %s", texts)
+	c.events[len(c.events)-1].Changes.Add("held_by", nil, texts)
 }
 
 // claimable is a payout that is due.
