@@ -19,6 +19,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,9 +107,8 @@ type Kind struct {
 	// as a second person.
 	Read, Make access.Permission
 	Pair       access.Pair
-	// Mail is how a mail calls what waits. NotifyMaker mails the maker when it begins to wait, because they did not ask for it.
-	Mail        mail.ApprovalNoun
-	NotifyMaker bool
+	// Mail is how a mail calls what waits.
+	Mail mail.ApprovalNoun
 	// Actions are how the log calls that an approval gets into a state, also of an attempt that
 	// is refused. A vote that is not the last one is logged as approved, too.
 	Actions map[string]audit.Action
@@ -140,6 +140,8 @@ type Request struct {
 	Needed  int
 	Role    string
 	KeysMay bool
+	// Mailed says that the caller mails those who may approve.
+	Mailed bool
 	// Takes are other subjects, or this one, whose void approvals this one takes the place of with
 	// the essence unchanged: whoever had a part in those has one in this.
 	Takes []string
@@ -184,11 +186,15 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	if err != nil {
 		return "", fmt.Errorf("write who asks for an approval: %w", err)
 	}
+	told := ""
+	if r.Mailed {
+		told = api.ApprovalPending
+	}
 	return id, tx.Exec(`INSERT INTO approval (id, workspace_id, kind, subject_id, subject_version, about_id, digest, payload_sealed, sealed_by,
 			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at, needed, role, keys_may)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', '', '', $14, $15, $16, $17, $18)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, '', '', $15, $16, $17, $18, $19)`,
 		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, hex.EncodeToString(sum.Sum(nil)), sealed, vault.KeyOf(sealed),
-		by.ID, string(written), all, api.ApprovalPending, tx.Now(), tx.Now()+lifetime.Milliseconds(),
+		by.ID, string(written), all, api.ApprovalPending, told, tx.Now(), tx.Now()+lifetime.Milliseconds(),
 		needed, r.Role, r.KeysMay)
 }
 
@@ -367,6 +373,26 @@ func Grants(q db.Q, i *db.Integrity, ids []any) (map[string]Grant, error) {
 		return nil
 	})
 	return found, err
+}
+
+// Demanded returns which role the votes of an approval had to have, and whether API keys could give them. The columns of the row
+// count only where there is nothing sealed to go by. A damaged approval demanded nothing. The vault must be ready for its workspace.
+func (s *Service) Demanded(q db.Q, id string) (role string, keysMay bool, err error) {
+	rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.id = $1`, id)
+	if err != nil || len(rows) == 0 {
+		return "", true, err
+	}
+	text, err := s.vault.Open(rows[0].number, vault.ApprovalPayload(id), rows[0].sealed)
+	var sealed payload
+	switch {
+	case errors.Is(err, vault.ErrDamaged):
+		return "", true, nil
+	case err != nil && !errors.Is(err, vault.ErrLost):
+		return "", true, err
+	case err == nil && json.Unmarshal(text, &sealed) == nil && sealed.Demand != nil:
+		return sealed.Demand.Role, sealed.Demand.KeysMay, nil
+	}
+	return rows[0].role, rows[0].keysMay, nil
 }
 
 // Needed returns how many people have to approve.

@@ -88,11 +88,6 @@ func (s *Service) mailAll(tx *db.Tx, news []untold) error {
 			}
 			continue
 		}
-		if s.kinds[a.Kind].NotifyMaker {
-			if err := s.tellMaker(tx, a.Approval); err != nil {
-				return err
-			}
-		}
 		for _, id := range a.deciders {
 			key, noun := reader{a.WorkspaceID, id}, s.kinds[a.Kind].Mail
 			m := waiting[key]
@@ -107,9 +102,8 @@ func (s *Service) mailAll(tx *db.Tx, news []untold) error {
 	}
 	for _, r := range readers {
 		m := waiting[r]
-		m.Link = s.publicURL + "/w/" + r.workspaceID + "/approvals"
-		err := s.send(tx, r.workspaceID, r.accountID, func(email, workspace string) mail.Message {
-			m.To, m.Workspace = email, workspace
+		err := s.Mail(tx, r.workspaceID, r.accountID, func(email, workspace, page string) mail.Message {
+			m.To, m.Workspace, m.Link = email, workspace, page+"/approvals"
 			return m.Message()
 		})
 		if err != nil {
@@ -123,8 +117,8 @@ func (s *Service) tellMaker(tx *db.Tx, a Approval) error {
 	if a.Maker.Type == string(audit.Client) {
 		return nil
 	}
-	return s.send(tx, a.WorkspaceID, a.Maker.ID, func(email, workspace string) mail.Message {
-		m := mail.ApprovalDecided{To: email, Workspace: workspace, What: s.kinds[a.Kind].Mail, State: a.State, Reason: a.reason, Link: s.publicURL + "/w/" + a.WorkspaceID + "/approvals/" + a.ID}
+	return s.Mail(tx, a.WorkspaceID, a.Maker.ID, func(email, workspace, page string) mail.Message {
+		m := mail.ApprovalDecided{To: email, Workspace: workspace, What: s.kinds[a.Kind].Mail, State: a.State, Reason: a.reason, Link: page + "/approvals/" + a.ID}
 		if a.decider != nil {
 			m.Decider = a.decider.Name
 		}
@@ -132,9 +126,24 @@ func (s *Service) tellMaker(tx *db.Tx, a Approval) error {
 	})
 }
 
-// send mails an account, if it still may hear of the workspace, was not told too often and not too
-// much mail waits. The page tells what a mail does not.
-func (s *Service) send(tx *db.Tx, workspaceID, accountID string, message func(email, workspace string) mail.Message) error {
+// Approvers returns who may approve a pending approval, as its row says, if there is mail to tell them.
+func (s *Service) Approvers(q db.Q, id string) ([]string, error) {
+	if !s.mail.Configured() {
+		return nil, nil
+	}
+	r, err := findRow(q, s.db.Integrity(), id)
+	if err != nil {
+		return nil, err
+	}
+	return s.mayDecide(q, r.Approval, s.db.Now())
+}
+
+// Mail mails an account, if it still may hear of the workspace, was not told too often and not too
+// much mail waits. The page of the workspace, whose address the message gets, tells what a mail does not.
+func (s *Service) Mail(tx *db.Tx, workspaceID, accountID string, message func(email, workspace, page string) mail.Message) error {
+	if !s.mail.Configured() {
+		return nil
+	}
 	var email, workspace string
 	_, err := tx.Row(`SELECT a.email, w.name FROM live_member l JOIN account a ON a.id = l.account_id JOIN workspace w ON w.id = l.workspace_id
 		WHERE l.workspace_id = $1 AND l.account_id = $2 AND a.status = 'active'`, workspaceID, accountID).Scan(&email, &workspace)
@@ -142,7 +151,7 @@ func (s *Service) send(tx *db.Tx, workspaceID, accountID string, message func(em
 		return err
 	}
 	if err = s.budgets.Take(tx, mailsTo.Of(accountID+" "+workspaceID)); err == nil {
-		err = s.mail.Queue(tx, mail.Notices, message(email, workspace))
+		err = s.mail.Queue(tx, mail.Notices, message(email, workspace, s.publicURL+"/w/"+workspaceID))
 	}
 	var limited *fault.Fault
 	if errors.As(err, &limited) || errors.Is(err, mail.ErrFull) {

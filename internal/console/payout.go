@@ -217,6 +217,8 @@ type payoutPage struct {
 	Verification string
 	Reason       string
 	As, Evidence string // of a resolution
+	HeldBy       string // what holds it, in a sentence
+	Mine         bool   // the visitor has requested it
 	Steps        []homeRow
 	Attempts     []attemptView
 	Stops        []stopView // of its mode
@@ -274,13 +276,17 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 	if err != nil {
 		return payoutPage{}, err
 	}
-	data := payoutPage{payoutView: v.payoutView(p, accountsByID(accounts)), Clear: reveal}
+	data := payoutPage{payoutView: v.payoutView(p, accountsByID(accounts)), Clear: reveal, Mine: p.MakerID == v.Caller.ID}
 	story, err := read(v, c.Payouts.Story, payout.Input{ID: p.ID})
 	if err != nil {
 		return data, err
 	}
 	for _, row := range story.Steps {
 		data.Steps = append(data.Steps, newHomeRow(v, row))
+		holds := slices.ContainsFunc(row.Changes, func(c api.AuditChange) bool { return c.Field == "held_by" })
+		if p.Attention == payout.Recheck && data.HeldBy == "" && holds {
+			data.HeldBy = row.Description
+		}
 	}
 	for _, a := range story.Attempts {
 		data.Attempts = append(data.Attempts, attemptView{a})
@@ -341,6 +347,10 @@ func (c *Console) publishPayout(v *visit) error {
 
 func (c *Console) confirmPayout(v *visit) error {
 	_, err := change(v, c.Payouts.Confirm, payout.Input{ID: v.R.PathValue("id")})
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Code == fault.SecondPersonRequired {
+		return v.payoutStep(nil, "Not released: it needs approval by another person.")
+	}
 	return v.payoutStep(err, "Released. The payout is sent at the next opportunity.")
 }
 

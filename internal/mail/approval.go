@@ -1,10 +1,6 @@
 package mail
 
-import (
-	"fmt"
-
-	"bursar/api"
-)
+import "fmt"
 
 // ApprovalNoun is what an approval is called: one, several, and what to do before approving it.
 type ApprovalNoun struct{ One, Many, Advice string }
@@ -18,7 +14,7 @@ var (
 		"Before you approve, check the evidence with the bank or its statement."}
 	APayoutChange = ApprovalNoun{"change of how payouts are guarded", "changes of how payouts are guarded",
 		"Before you approve, ask whoever wants it why payouts should be guarded less."}
-	AHeldPayout = ApprovalNoun{"held payout", "held payouts", "A limit or a rule became stricter after it was approved. Before you release it, compare it with the new limit or rule."}
+	AHeldPayout = ApprovalNoun{"held payout", "held payouts", "Before you approve, compare the payout with the limit or rule that holds it."}
 	ARequest    = ApprovalNoun{"request", "requests", AChangeOfWhereMoneyGoes.Advice}
 )
 
@@ -56,7 +52,7 @@ type ApprovalDecided struct {
 	To        string
 	Workspace string
 	What      ApprovalNoun
-	State     string // pending, approved, rejected, withdrawn, expired or void
+	State     string // approved, rejected, withdrawn, expired or void
 	Decider   string // "" if nobody decided
 	Reason    string
 	Link      string
@@ -64,14 +60,6 @@ type ApprovalDecided struct {
 
 // Message returns the mail.
 func (a ApprovalDecided) Message() Message {
-	if a.State == api.ApprovalPending {
-		return Message{
-			To:      a.To,
-			Subject: "Your " + a.What.One + " needs approval",
-			Text:    paragraphs("Hello,", "A "+a.What.One+" of yours in the workspace “"+plainName(a.Workspace)+"” on Bursar needs approval.", a.What.Advice, a.Link),
-			Button:  Button{Label: "See what waits", Link: a.Link},
-		}
-	}
 	text := "What you asked for in the workspace “" + plainName(a.Workspace) + "” on Bursar is " + a.State
 	if decider := plainName(a.Decider); decider != "" {
 		text += ", by " + decider

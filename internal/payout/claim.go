@@ -44,26 +44,31 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 	}
 }
 
+// claim is what was claimed together, and what else became of the payouts that were due.
+type claim struct {
+	*change
+	claimed []*attempt
+}
+
 // claimDue is claim in one transaction.
 func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, error) {
-	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) ([]*attempt, audit.Event, error) {
+	done, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (c claim, _ audit.Event, err error) {
 		none := audit.None("no payout was due")
 		now := d.now()
+		c.change = newChange(now, nil)
 		if trusted, err := d.stillTrusted(tx, r); err != nil || !trusted {
-			return nil, none, err
+			return c, none, err
 		}
 		list, err := claimRows(tx, r, now)
 		if err != nil || len(list) == 0 {
-			return nil, none, err
+			return c, none, err
 		}
-		c := newChange(now, nil)
-		claimed := make([]*attempt, 0, len(list))
 		lease := now + attemptLease.Milliseconds()
 		var rows [][]any
 		releases := map[string]int64{} // by account
 		holds, err := d.heldBack(tx.Q, list)
 		if err != nil {
-			return nil, none, err
+			return c, none, err
 		}
 		for _, p := range list {
 			a := p.next
@@ -73,11 +78,11 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 				}
 				money, forged, err := p.held(tx)
 				if err != nil {
-					return nil, none, err
+					return c, none, err
 				}
 				a, err := ledger.FindAccount(tx.Q, p.AccountID)
 				if err != nil {
-					return nil, none, err
+					return c, none, err
 				}
 				releases[p.AccountID] += p.Amount
 				if forged || money != p.reserved() || a.Reserved < releases[p.AccountID] {
@@ -104,7 +109,7 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0,
 						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.id, now, d.node, lease).Scan(new(string))
 				if err != nil {
-					return nil, none, err
+					return c, none, err
 				}
 				if !resumed { // its row was changed in the store
 					c.become(p.Payout, Pending)
@@ -115,22 +120,30 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
 			}
 			a.state, a.payout, a.submission, a.claimedAt = sending, p.Payout, a.submission+1, now
-			claimed = append(claimed, a)
+			c.claimed = append(c.claimed, a)
 		}
 		if err := tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at) VALUES `,
 			`($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, rows); err != nil {
-			return nil, none, err
+			return c, none, err
 		}
 		if err := c.store(tx, d.rules); err != nil {
-			return nil, none, err
+			return c, none, err
 		}
+		news := make([]holding, 0, len(holds))
 		for _, subject := range slices.Sorted(maps.Keys(holds)) {
-			if err := d.rules.hold(tx, holds[subject].Payout); err != nil {
-				return nil, none, err
+			h, err := d.rules.hold(tx, holds[subject].Payout, holds[subject].why)
+			if err != nil {
+				return c, none, err
 			}
+			c.events, news = append(c.events, h.events...), append(news, h)
 		}
-		return claimed, audit.All(c.events...), nil
+		return c, audit.All(c.events...), d.rules.mailHeld(tx, systemCaller(), news...)
 	})
+	if err != nil {
+		return nil, err
+	}
+	d.alarm(done.change)
+	return done.claimed, nil
 }
 
 // stillTrusted reports whether the record of a rail's connector, if it keeps one, is the one that the store knows. An operator
@@ -152,19 +165,28 @@ type held struct {
 }
 
 // heldBack returns which payouts are held, by their subjects, because a limit or a rule became stricter since they were approved.
+// Those that are stopped fail, and hold nothing.
 func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error) {
-	found := map[string]held{}
+	var subjects []string
+	together := map[string][]*Payout{}
 	for _, p := range list {
-		_, subject := p.subjectOf()
-		if _, known := found[subject]; known {
+		if code, _ := p.stopped(); code != "" {
 			continue
 		}
-		why, err := d.rules.obstacles(q, p.Payout)
+		_, subject := p.subjectOf()
+		if together[subject] == nil {
+			subjects = append(subjects, subject)
+		}
+		together[subject] = append(together[subject], p.Payout)
+	}
+	found := map[string]held{}
+	for _, subject := range subjects {
+		why, err := d.rules.obstacles(q, together[subject]...)
 		if err != nil {
 			return nil, err
 		}
 		if len(why) > 0 {
-			found[subject] = held{p.Payout, why}
+			found[subject] = held{together[subject][0], why}
 		}
 	}
 	return found, nil
@@ -174,7 +196,9 @@ func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error)
 func (c *change) hold(p *Payout, why []obstacle) {
 	c.become(p, Pending)
 	p.Attention = Recheck
-	c.tell(audit.PayoutAttention, p, Pending, "The payout is held: %s", obstacleTexts(why))
+	texts := obstacleTexts(why)
+	c.tell(audit.PayoutAttention, p, Pending, "The payout is held: %s", texts)
+	c.events[len(c.events)-1].Changes.Add("held_by", nil, texts)
 }
 
 // claimable is a payout that is due.

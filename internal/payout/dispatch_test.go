@@ -1,6 +1,7 @@
 package payout_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,22 @@ func TestEveryNumberOfTheSandboxDoesWhatItSays(t *testing.T) {
 		b.t = t
 		if n := b.FloatShort.Load(); n != 1 {
 			t.Errorf("%d alarms about the float, want 1", n)
+		}
+	})
+}
+
+// The account is frozen, and its ledger does not hold the money of the payout: that is found at the claim.
+func TestWhatTheClaimContradictsIsLoggedAndCounted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		id := b.pay(number("0001"))[0]
+		b.exec(`UPDATE ledger_account SET reserved = 0, status = 'frozen' WHERE id = $1`, b.account.ID)
+		if n, err := b.Claim(t.Context()); n != 0 || err != nil {
+			t.Fatal(n, err)
+		}
+		b.isContradicted(id)
+		if got := b.Contradicted.Load(); got != 1 || !strings.Contains(b.log.String(), id) {
+			t.Errorf("counted %d times; the log has %s", got, b.log)
 		}
 	})
 }

@@ -37,6 +37,7 @@ type Rules struct {
 	screening Screening
 	commands  chan struct{} // has one for each command of the screening that runs
 	guards    cache.Cache[string, guard]
+	batches   cache.Cache[string, checkedBatch] // while they are sent
 }
 
 // maxGuards bounds how many workspaces are remembered.
@@ -48,7 +49,7 @@ const maxOfEach = 100
 // NewRules makes the service, and registers its kinds of approvals.
 func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, rails *rail.Rails, screening Screening) *Rules {
 	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screening: screening, commands: make(chan struct{}, maxCommands),
-		guards: cache.New[string, guard](maxGuards)}
+		guards: cache.New[string, guard](maxGuards), batches: cache.New[string, checkedBatch](maxBatches)}
 	approvals.Register(r.ruleKind())
 	approvals.Register(r.limitKind())
 	return r

@@ -1,7 +1,10 @@
 package payout
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,33 +38,115 @@ type obstacle struct {
 // another node may not have heard of a new rule yet.
 const ruleLag = 2 * time.Minute
 
-// obstacles returns what became stricter since the money of payouts of one workspace was reserved and was not overridden: limits
-// per payout that they exceed, and rules by amount that demand more approvals than they had, or those of another role. What they
-// take of a day's limit was counted then.
-func (r *Rules) obstacles(q db.Q, list ...*Payout) (found []obstacle, err error) {
+// comparison compares payouts of one batch, or a single one, with what holds in their workspace now.
+type comparison struct {
+	rules   *Rules
+	q       db.Q
+	limits  []limit           // per payout
+	amounts []rule            // rules by amount
+	sums    map[string]int64  // of the whole batch, by rail, and under "" of all rails
+	demands map[string]demand // of approvals, by their ids
+}
+
+// compare returns a comparison, or nil if nothing in the workspace could hold a payout.
+func (r *Rules) compare(q db.Q, g guard) *comparison {
+	c := &comparison{rules: r, q: q, demands: map[string]demand{}}
+	for _, l := range g.limits {
+		if l.Per == api.LimitPerPayout {
+			c.limits = append(c.limits, l)
+		}
+	}
+	for _, u := range g.rules {
+		if u.AboveCents != nil || u.UpToCents != nil {
+			c.amounts = append(c.amounts, u)
+		}
+	}
+	if len(c.limits) == 0 && len(c.amounts) == 0 {
+		return nil
+	}
+	return c
+}
+
+// checkedBatch is a batch of which nothing held what waited, at an epoch of the store.
+type checkedBatch struct {
+	epoch uint64
+	sums  map[string]int64
+}
+
+// maxBatches bounds how many batches are remembered.
+const maxBatches = 1000
+
+// obstacles returns what holds payouts that are claimed or held, all of one batch or a single one. A batch is held if any of its
+// payouts that wait is, also one that is not due yet. These are read once, and again after a limit or rule may have changed:
+// a large batch is claimed in many parts.
+func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
+	g, err := r.guard(q, list[0].WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	c, batch := r.compare(q, g), list[0].Batch
+	if c == nil || batch == "" {
+		return c.obstacles(list)
+	}
+	if known, ok := r.batches.GetIfPresent(batch); ok && known.epoch == g.epoch {
+		c.sums = known.sums
+		return c.obstacles(list)
+	}
+	var waiting []*Payout
+	if waiting, c.sums, err = members(q, batch); err != nil {
+		return nil, err
+	}
+	found, err := c.obstacles(append(waiting, list...))
+	if err == nil && len(found) == 0 {
+		r.batches.Set(batch, checkedBatch{g.epoch, c.sums})
+	}
+	return found, err
+}
+
+// members reads the payouts of a batch that wait to be sent, and how much all payouts of the batch are: by rail, and under "" together.
+func members(q db.Q, batch string) (waiting []*Payout, sums map[string]int64, err error) {
+	sums = map[string]int64{}
+	err = q.Each(func(r db.Rows) error {
+		p := readSent(r)
+		sums[p.Rail] += p.Amount
+		sums[""] += p.Amount
+		if p.Status == Pending && p.Attention != Contradicted {
+			waiting = append(waiting, p)
+		}
+		return nil
+	}, `SELECT `+sentColumns+` FROM payout WHERE batch_id = $1 ORDER BY id`, batch)
+	return waiting, sums, err
+}
+
+// obstacles returns what became stricter since the money of payouts was reserved and was not overridden: limits per payout that they
+// exceed, and rules by amount that demand more approvals than they had, or those of another role. What they take of a day's limit
+// was counted then.
+func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
+	if c == nil {
+		return nil, nil
+	}
 	for _, p := range list {
-		g, err := r.guard(q, p.WorkspaceID)
-		if err != nil || len(g.limits) == 0 && len(g.rules) == 0 {
-			return nil, err
-		}
-		spending := p.spending()
-		if err := spending.findPayees(q, g.limits); err != nil {
-			return nil, err
-		}
 		over := func(name string) bool {
 			return slices.Contains(strings.Fields(p.Overrides), name) || slices.ContainsFunc(found, func(o obstacle) bool { return o.Name == name })
 		}
-		for _, l := range matchingLimits(g.limits, spending) {
-			name := fmt.Sprintf("%s@%d", l.ID, l.version)
-			if l.Per == api.LimitPerPayout && p.Amount > l.AmountCents && !over(name) {
-				found = append(found, obstacle{Name: name, Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
+		var exceeded []limit
+		for _, l := range c.limits {
+			if p.Amount > l.AmountCents && !over(l.edition()) {
+				exceeded = append(exceeded, l)
 			}
 		}
-		for _, u := range g.rules {
-			if u.AboveCents == nil && u.UpToCents == nil || u.activeAt <= p.ReservedAt-ruleLag.Milliseconds() || over(u.ID) {
+		spending := p.spending()
+		if err := spending.findPayees(c.q, exceeded); err != nil {
+			return nil, err
+		}
+		for _, l := range matchingLimits(exceeded, spending) {
+			found = append(found, obstacle{Name: l.edition(), Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
+		}
+		for _, u := range c.amounts {
+			if u.activeAt <= p.ReservedAt-ruleLag.Milliseconds() || over(u.ID) {
 				continue
 			}
-			stricter, err := u.stricter(q, p)
+			stricter, err := c.stricter(u, p)
 			if err != nil {
 				return nil, err
 			}
@@ -73,24 +158,36 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) (found []obstacle, err error)
 	return found, nil
 }
 
-// stricter reports whether a rule matches a payout, or its batch, and demands more than was demanded when its money was reserved.
-func (u rule) stricter(q db.Q, p *Payout) (bool, error) {
+// edition names a limit as it is now.
+func (l limit) edition() string { return fmt.Sprintf("%s@%d", l.ID, l.version) }
+
+// stricter reports whether a rule matches a payout, or its batch as needsBatch does, and demands more than was demanded when its
+// money was reserved.
+func (c *comparison) stricter(u rule, p *Payout) (bool, error) {
 	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
-	matches := u.matches(p.AccountID, p.Rail, p.Amount, maker)
-	if !matches && p.Batch != "" {
-		var total int64
-		if _, err := q.Row(`SELECT total FROM payout_batch WHERE id = $1`, p.Batch).Scan(&total); err != nil {
-			return false, err
-		}
-		matches = u.matches(p.AccountID, p.Rail, total, maker)
+	sum, summed := c.sums[u.Rail]
+	if !u.matches(p.AccountID, p.Rail, p.Amount, maker) && !(summed && u.matches(p.AccountID, u.Rail, sum, maker)) {
+		return false, nil
 	}
-	if !matches || u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 {
-		return matches && u.Approvals > p.ApprovalsNeeded, nil
+	if u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 || u.Role == "" && u.KeysMayApprove {
+		return u.Approvals > p.ApprovalsNeeded, nil
 	}
-	var role string
-	var keysMay bool
-	_, err := q.Row(`SELECT role, keys_may FROM approval WHERE id = $1`, p.ApprovalID).Scan(&role, &keysMay)
-	return u.Role != "" && role != u.Role || keysMay && !u.KeysMayApprove, err
+	had, err := c.demanded(p)
+	return u.Role != "" && had.Role != u.Role || had.KeysMayApprove && !u.KeysMayApprove, err
+}
+
+// demanded returns which votes the approval of a payout had to have.
+func (c *comparison) demanded(p *Payout) (demand, error) {
+	if had, known := c.demands[p.ApprovalID]; known {
+		return had, nil
+	}
+	if !c.rules.vault.Loaded(p.workspace) {
+		return demand{}, &unreadyError{p.workspace}
+	}
+	role, keysMay, err := c.rules.approvals.Demanded(c.q, p.ApprovalID)
+	had := demand{Role: role, KeysMayApprove: keysMay}
+	c.demands[p.ApprovalID] = had
+	return had, err
 }
 
 // recheckTerms are what an approval of held payouts is for.
@@ -100,7 +197,14 @@ type recheckTerms struct {
 	Total     int64      `json:"total"`
 	Currency  string     `json:"currency"`
 	Payouts   int        `json:"payouts"`
+	Digest    string     `json:"digest"` // of their ids
 	Obstacles []obstacle `json:"obstacles"`
+}
+
+// digestOf stands for payouts. What each of them pays has a code of its own.
+func digestOf(ids []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
+	return hex.EncodeToString(sum[:])
 }
 
 func (t recheckTerms) words() string {
@@ -126,66 +230,174 @@ func (e *unreadyError) Error() string {
 	return fmt.Sprintf("the vault is not ready for workspace %d", e.workspace)
 }
 
-// hold holds the rest of a held payout's batch, and asks for their approval where a second person could give it. The caller has
-// stored the payout.
-func (r *Rules) hold(tx *db.Tx, p *Payout) error {
+// holding is a payout or a batch that is held.
+type holding struct {
+	mail.HeldPayout
+	workspaceID string
+	maker       db.Caller
+	approvalID  string        // that releases it; "" if its requester confirms it
+	events      []audit.Event // of payouts that are held with the one that was claimed
+}
+
+// hold holds the rest of a held payout's batch, and asks for their approval where a second person could give it. That takes the place
+// of one that waits for payouts of the batch. The caller has stored the payout.
+func (r *Rules) hold(tx *db.Tx, p *Payout, why []obstacle) (h holding, err error) {
 	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
 	if err != nil {
-		return err
+		return h, err
+	}
+	waits := people.Demanded() || people.Available()
+	if waits && !r.vault.Loaded(p.workspace) {
+		return h, &unreadyError{p.workspace}
 	}
 	column, subject := p.subjectOf()
-	if err := tx.Exec(`UPDATE payout SET attention = $2, updated_at = $3 WHERE `+column+` = $1 AND status = 'pending' AND attention = ''`, subject, Recheck, tx.Now()); err != nil {
-		return err
-	}
-	if !people.Demanded() && !people.Available() {
-		return nil // the requester confirms it
-	}
-	if !r.vault.Loaded(p.workspace) {
-		return &unreadyError{p.workspace}
+	more, err := db.Collect(tx.Q, firstText, `UPDATE payout SET attention = $2, updated_at = $3 WHERE `+column+` = $1 AND status = 'pending' AND attention = '' RETURNING id`,
+		subject, Recheck, tx.Now())
+	if err != nil {
+		return h, err
 	}
 	list, err := db.Collect(tx.Q, readSent, `SELECT `+sentColumns+` FROM payout WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck' ORDER BY id`, subject)
-	if err != nil {
-		return err
+	if err != nil || len(list) == 0 {
+		return h, err
 	}
-	t := recheckTerms{AccountID: p.AccountID, Currency: p.Currency, Payouts: len(list)}
+	if _, err := approval.VoidKind(tx, systemCaller(), KindRecheck, subject, "other payouts of the batch are held, too"); err != nil {
+		return h, err
+	}
+	h.workspaceID, h.ID, h.Why = p.WorkspaceID, subject, obstacleTexts(why)
+	if p.Batch != "" {
+		h.Batch = len(list)
+	}
+	for _, id := range more {
+		e := audit.Event{Action: audit.PayoutAttention, WorkspaceID: p.WorkspaceID, ResourceID: id, Description: "The payout is held with the batch " + subject + ": " + h.Why}
+		e.Changes.Add("held_by", nil, h.Why)
+		h.events = append(h.events, e)
+	}
+	h.maker = db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.User}}
+	var kind string
+	if _, err := tx.Row(`SELECT kind, name, email FROM account WHERE id = $1`, p.MakerID).Scan(&kind, &h.maker.Name, &h.maker.Email); err != nil {
+		return h, err
+	}
+	if kind == "client" {
+		h.maker.Type = audit.Client
+	}
+	if waits {
+		if h.approvalID, err = r.askToRelease(tx, h.maker, list, why); err != nil {
+			return h, err
+		}
+	}
+	return h, tx.Exec(`UPDATE payout SET recheck_id = $2 WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, subject, db.NullText(h.approvalID))
+}
+
+// askToRelease asks for the approval of held payouts of one batch, or of a single one.
+func (r *Rules) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []obstacle) (id string, err error) {
+	p := list[0]
+	t := recheckTerms{AccountID: p.AccountID, Currency: p.Currency, Payouts: len(list), Obstacles: why}
 	if p.Batch == "" {
 		t.Payee = p.AccountName
 	}
-	if t.Obstacles, err = r.obstacles(tx.Q, list...); err != nil {
-		return err
-	}
 	need := Need{Approvals: 1}
-	for _, o := range t.Obstacles {
+	for _, o := range why {
 		need = need.or(Need{Approvals: o.Approvals, Role: o.Role, Why: o.Text})
 	}
-	by := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.User}}
-	var kind string
-	if _, err := tx.Row(`SELECT kind, name, email FROM account WHERE id = $1`, p.MakerID).Scan(&kind, &by.Name, &by.Email); err != nil {
-		return err
-	}
-	if kind == "client" {
-		by.Type = audit.Client
-	}
-	all := make([]*draft, len(list))
+	all, ids := make([]*draft, len(list)), make([]string, len(list))
 	for i, one := range list {
 		t.Total += one.Amount
-		all[i] = &draft{Payout: *one}
+		all[i], ids[i] = &draft{Payout: *one}, one.ID
 	}
-	if by, err = behind(tx.Q, by, all); err != nil {
-		return err
-	}
-	id, err := r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
-		Payload: t, Needed: need.Approvals, Role: need.Role})
+	t.Digest = digestOf(ids)
+	by, err := behind(tx.Q, maker, all)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return tx.Exec(`UPDATE payout SET recheck_id = $2 WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, subject, id)
+	_, subject := p.subjectOf()
+	return r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
+		Payload: t, Needed: need.Approvals, Role: need.Role, Mailed: true})
+}
+
+// firstText reads a column of text.
+func firstText(r db.Rows) string { return r.Text(0) }
+
+// mailHeld mails requesters and approvers what is held: each of them one mail for all that one transaction holds. The caller needs none.
+func (r *Rules) mailHeld(tx *db.Tx, by db.Caller, list ...holding) error {
+	type reader struct {
+		workspaceID, accountID, client string
+		task                           mail.HeldTask
+	}
+	var readers []reader
+	news := map[reader][]holding{}
+	tell := func(to reader, h holding) {
+		if to.accountID == by.ID {
+			return
+		}
+		if news[to] == nil {
+			readers = append(readers, to)
+		}
+		news[to] = append(news[to], h)
+	}
+	for _, h := range list {
+		task, client := mail.ConfirmHeld, ""
+		if h.maker.Type == audit.Client {
+			task, client = mail.EndHeld, h.maker.Name
+		}
+		if h.approvalID != "" {
+			task = mail.AwaitHeld
+			approvers, err := r.approvals.Approvers(tx.Q, h.approvalID)
+			if err != nil {
+				return err
+			}
+			for _, id := range approvers {
+				tell(reader{h.workspaceID, id, "", mail.ApproveHeld}, h)
+			}
+		}
+		requesters, err := approval.Involved(tx.Q, audit.Actor{ID: h.maker.ID}) // with the owners of a machine client
+		if err != nil {
+			return err
+		}
+		slices.Sort(requesters)
+		for _, id := range slices.Compact(requesters) {
+			tell(reader{h.workspaceID, id, client, task}, h)
+		}
+	}
+	// In one order, because the budget of each reader is locked.
+	slices.SortFunc(readers, func(a, b reader) int {
+		return cmp.Or(cmp.Compare(a.accountID, b.accountID), cmp.Compare(a.workspaceID, b.workspaceID), cmp.Compare(a.task, b.task), cmp.Compare(a.client, b.client))
+	})
+	for _, to := range readers {
+		err := r.approvals.Mail(tx, to.workspaceID, to.accountID, func(email, workspace, page string) mail.Message {
+			m := mail.HeldPayouts{To: email, Workspace: workspace, Task: to.task, Client: to.client}
+			for _, h := range news[to] {
+				m.Payouts = append(m.Payouts, h.HeldPayout)
+			}
+			m.Link = page + heldPath(to.task, news[to])
+			return m.Message()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heldPath is the page of a workspace that shows what is held.
+func heldPath(task mail.HeldTask, list []holding) string {
+	one := len(list) == 1
+	switch {
+	case task == mail.ApproveHeld && one:
+		return "/approvals/" + list[0].approvalID
+	case task == mail.ApproveHeld:
+		return "/approvals"
+	case one && list[0].Batch > 0:
+		return "/payouts/batches/" + list[0].ID
+	case one:
+		return "/payouts/" + list[0].ID
+	}
+	return "/payouts?status=pending"
 }
 
 // recheckKind releases held payouts. One that is not approved cancels them.
 func (s *Service) recheckKind() approval.Kind {
 	kind := approval.Kind{
-		Name: KindRecheck, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.AHeldPayout, NotifyMaker: true,
+		Name: KindRecheck, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.AHeldPayout,
 		Actions: map[string]audit.Action{
 			api.ApprovalApproved: audit.PayoutRecheckApproved, api.ApprovalRejected: audit.PayoutRecheckRejected,
 			api.ApprovalWithdrawn: audit.PayoutRecheckWithdrawn, api.ApprovalExpired: audit.PayoutRecheckExpired,
@@ -203,11 +415,17 @@ func (s *Service) recheckKind() approval.Kind {
 				return nil, "", err
 			}
 			list, err := s.heldBy(tx, "recheck_id", a.ID)
-			if err == nil && len(list) == 0 {
-				err = fault.New(fault.ApprovalChanged, "the payout is no longer held")
-			}
 			if err != nil {
 				return nil, "", err
+			}
+			asked, err := db.Collect(tx.Q, firstText, `SELECT id FROM payout WHERE recheck_id = $1 ORDER BY id`, a.ID) // with those that are held no more
+			switch {
+			case err != nil:
+				return nil, "", err
+			case len(list) == 0:
+				return nil, "", fault.New(fault.ApprovalChanged, "the payout is no longer held")
+			case digestOf(asked) != t.Digest:
+				return nil, "", fault.New(fault.ApprovalChanged, "these are not the payouts that were held when this was asked for: someone has changed them in the store")
 			}
 			var changes audit.Changes
 			changes.Add("attention", Recheck, "")
@@ -327,59 +545,72 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 	if p.Status != Pending || p.Attention != Recheck {
 		return api.Payout{}, wrongState(p, "confirmed: it is not held")
 	}
-	if p.RecheckID != "" {
-		_, err := approval.Outcome[api.Payout]{ApprovalID: p.RecheckID}.Result()
-		return api.Payout{}, err
-	}
 	if err := s.vault.Ready(ctx, p.workspace); err != nil {
 		return api.Payout{}, err
 	}
 	defer s.wake()
 	done, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.Payout], none audit.Event, err error) {
+		if p.Batch != "" {
+			if err := lockBatch(tx, p.Batch); err != nil {
+				return out, none, err
+			}
+		}
 		column, subject := p.subjectOf()
 		list, err := s.heldBy(tx, column, subject)
 		if err != nil {
 			return out, none, err
 		}
-		list = slices.DeleteFunc(list, func(d *draft) bool { return d.RecheckID != "" })
 		at := slices.IndexFunc(list, func(d *draft) bool { return d.ID == p.ID })
 		if at < 0 {
 			return out, none, changed()
 		}
+		list[0], list[at] = list[at], list[0]
 		all := make([]*Payout, len(list))
 		for i, d := range list {
 			all[i] = &d.Payout
 		}
 		why, err := s.rules.obstacles(tx.Q, all...)
-		if err != nil {
-			return out, none, err
+		if err == nil && len(why) > 0 {
+			out.ApprovalID, err = approval.PendingOf(tx.Q, KindRecheck, subject)
 		}
-		if len(why) > 0 {
+		switch {
+		case err != nil:
+			return out, none, err
+		case out.ApprovalID != "":
+			_, err := out.Result()
+			return out, none, err
+		case len(why) > 0:
 			if err := s.mayOverride(by, p); err != nil {
 				return out, none, err
 			}
-			// A second person may be there by now.
-			if err := s.rules.hold(tx, all[at]); err != nil {
+			h, err := s.rules.hold(tx, all[0], why) // a second person may be there by now
+			if err == nil {
+				err = s.rules.mailHeld(tx, by, h)
+			}
+			if err != nil {
 				return out, none, err
 			}
-			if _, err := tx.Row(`SELECT recheck_id FROM payout WHERE id = $1`, p.ID).Scan(&out.ApprovalID); err != nil {
-				return out, none, err
+			if out.ApprovalID = h.approvalID; out.ApprovalID != "" {
+				e := list[0].event(audit.PayoutAttention, "Requested approval of the held payout of")
+				e.Changes.Add("approval_id", nil, out.ApprovalID)
+				return out, audit.All(append([]audit.Event{e}, h.events...)...), nil
 			}
 		}
-		if out.ApprovalID != "" {
-			e := list[at].event(audit.PayoutAttention, "Requested approval of the held payout of")
-			e.Changes.Add("approval_id", nil, out.ApprovalID)
-			return out, e, nil
+		if _, err := approval.VoidKind(tx, by, KindRecheck, subject, "the payout was confirmed, because no limit or rule holds it any more"); err != nil {
+			return out, none, err
 		}
-		e := list[at].event(audit.PayoutRecheckApproved, "Confirmed the payout of")
-		e.Changes.Add("attention", Recheck, "")
-		e.Changes.Add("held_by", nil, obstacleTexts(why))
+		rows := make([]audit.Event, len(list))
+		for i, d := range list {
+			rows[i] = d.event(audit.PayoutRecheckApproved, "Confirmed the payout of")
+			rows[i].Changes.Add("attention", Recheck, "")
+			rows[i].Changes.Add("held_by", nil, obstacleTexts(why))
+		}
 		if err := s.override(tx, list, why); err != nil {
-			return out, e, err
+			return out, none, err
 		}
 		now, err := find(tx.Q, p.ID)
-		out.Answer = wire(now, list[at].number)
-		return out, e, err
+		out.Answer = wire(now, list[0].number)
+		return out, audit.All(rows...), err
 	})
 	if err != nil {
 		return api.Payout{}, err
@@ -403,11 +634,9 @@ func (s *Service) mayOverride(by db.Caller, p Payout) error {
 	return f
 }
 
-// endHold ends the approval that a held payout waits for, unless others of its batch wait for it.
+// endHold ends the approval that a held payout waits for, unless others of its batch wait for it. The payout goes on to name it,
+// because it is one of those that the approval is for.
 func endHold(tx *db.Tx, by db.Caller, p Payout, why string) error {
-	if err := tx.Exec(`UPDATE payout SET recheck_id = NULL WHERE id = $1`, p.ID); err != nil {
-		return err
-	}
 	column, subject := p.subjectOf()
 	others, err := tx.Row(`SELECT id FROM payout WHERE `+column+` = $1 AND attention = 'recheck' AND status = 'pending' AND id <> $2 LIMIT 1`, subject, p.ID).Scan(new(string))
 	if err == nil && !others {

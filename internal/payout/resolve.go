@@ -74,7 +74,7 @@ func resolutionOf(last *attempt, number string, in api.PayoutResolve) resolution
 // subjectOf is what a resolution is bound to.
 func subjectOf(last *attempt) string {
 	p := last.payout
-	return fmt.Sprintf("%s %s %d %d %+v", p.Status, p.Attention, p.Version, p.Attempts, last.standing())
+	return fmt.Sprintf("%s %s %s %d %d %+v", p.ID, p.Status, p.Attention, p.Version, p.Attempts, last.standing())
 }
 
 // String is the payment and what was found, such as "PHP 5.00 to Ada (…) as not paid".

@@ -295,3 +295,17 @@ approval: "pending" → "approved"`
 		}
 	})
 }
+
+func TestAResolutionIsForItsPayoutOnly(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		both := openLiveOffice(t, store)
+		l, o := both.live, both.office
+		one, other := l.overdue(), l.overdue()
+		approval := o.asked("usr_a", one, "not_paid")
+		o.exec(`UPDATE approval SET subject_id = $2 WHERE id = $1`, approval, other)
+		if err := o.approveIt("usr_b", approval); codeOf(err) != fault.ApprovalChanged {
+			t.Errorf("it is for another payout: %v", err)
+		}
+		l.is(other, "processing outcome_unknown")
+	})
+}

@@ -79,8 +79,11 @@ func wire(p Payout, number string) api.Payout {
 		ExternalID: p.ExternalID, Description: p.Description, SettlementRail: p.Rail, RailReason: p.RailWhy, EntryID: p.EntryID, ReceivingMethodID: p.MethodID,
 		SettlementAccount: api.SettlementAccount{BankAccountName: p.AccountName, BankAccountNumber: audit.Mask(number), BankCode: p.Institution},
 		BankName:          institution.Name(p.Institution), BatchID: p.Batch, MakerID: p.MakerID, ApprovalID: p.ApprovalID, ApprovalReason: p.ApprovalWhy,
-		Attention: p.Attention, RecheckApprovalID: p.RecheckID, CancelReason: p.CancelReason, Rejected: p.Rejected, SendAt: p.SendAt, ExpectedAt: p.ExpectedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		Attention: p.Attention, CancelReason: p.CancelReason, Rejected: p.Rejected, SendAt: p.SendAt, ExpectedAt: p.ExpectedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 		EndedAt: p.EndedAt, SendingStopped: p.Status == Pending && p.Stopped,
+	}
+	if p.Attention == Recheck {
+		out.RecheckApprovalID = p.RecheckID
 	}
 	if p.FailureCode != "" {
 		out.Failure = &api.PayoutFailure{Code: p.FailureCode, Reason: p.FailureReason, Message: p.FailureText}

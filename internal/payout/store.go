@@ -88,9 +88,10 @@ func lockBatch(tx *db.Tx, id string) error {
 	return err
 }
 
-// cancel ends a payout that is in a state. It reports whether it was in that state.
+// cancel ends a payout that is in a state, and no longer holds it. It reports whether it was in that state.
 func cancel(tx *db.Tx, id, from, reason string) (bool, error) {
-	return tx.Row(`UPDATE payout SET status = 'cancelled', cancel_reason = $3, send_at = 0, expected_at = 0, updated_at = $4, ended_at = $4
+	return tx.Row(`UPDATE payout SET status = 'cancelled', cancel_reason = $3, send_at = 0, expected_at = 0, updated_at = $4, ended_at = $4,
+			attention = CASE WHEN attention = 'recheck' THEN '' ELSE attention END
 		WHERE id = $1 AND status = $2 RETURNING id`, id, from, reason, tx.Now()).Scan(new(string))
 }
 

@@ -9,6 +9,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/mail/smtptest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // What is about payouts is told to those who may approve payouts, and to no others.
@@ -100,6 +101,104 @@ func TestAnApprovalThatDoesNotOpenKeepsNobodyFromBeingTold(t *testing.T) {
 				}
 				return
 			}
+		}
+	})
+}
+
+// heldMail waits for a mail about a payout that is held, to an address.
+func heldMail(t *testing.T, box *smtptest.Server, to, payoutID string) smtptest.Received {
+	t.Helper()
+	for all := 1; ; all++ {
+		if m := box.Wait(t, all)[all-1]; slices.Equal(m.To, []string{to}) && strings.Contains(m.Text, payoutID) {
+			return m
+		}
+	}
+}
+
+// holdOne makes a payout that a limit holds when it is due, and returns its id.
+func holdOne(t *testing.T, n *servertest.Node, x *servertest.Tenant, maker *servertest.Client, approve func(approvalID string)) string {
+	t.Helper()
+	sending := func(step string, b body) { x.Owner.Post(x.Path(step), b).OK() }
+	sending("/payout-stop", body{"reason": "the limit comes first", "mode": "sandbox"})
+	p := maker.Post("/v2/payout-requests", body{"source_account_id": x.Account(100_000), "amount_cents": 10_000, "currency": "PHP",
+		"settlement_account": body{"bank_account_name": "Planted Payee", "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}}).Created()
+	if waits := p.Text("approval_id"); waits != "" {
+		approve(waits)
+	}
+	x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 5_000}).OK()
+	sending("/payout-resume", body{"mode": "sandbox"})
+	wait.Until(t, "the payout is held", func() bool { // by the node in the background, maybe
+		n.RunPayouts(t)
+		return maker.Get("/v2/payout-requests/"+p.Text("id")).OK().Text("attention") == "recheck"
+	})
+	return p.Text("id")
+}
+
+// Each is told once, when the payout is held, and not by the housekeeping. No mail names a payee.
+func TestRequesterAndApproversAreMailedWhatHoldsAPayout(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, maker, second := n.Pair(t)
+		third := x.Member("disbursement_authorizer")
+		x.EverybodyCounts()
+		id := holdOne(t, n, x, maker, func(waits string) { second.Approve(waits).OK() })
+		waits := maker.Get("/v2/payout-requests/" + id).OK().Text("recheck_approval_id")
+		for to, want := range map[string][2]string{
+			maker.Email():  {"A payout of yours is on hold", "/w/" + x.WorkspaceID + "/payouts/" + id},
+			second.Email(): {"A payout on hold needs your approval", "/w/" + x.WorkspaceID + "/approvals/" + waits},
+			third.Email():  {"A payout on hold needs your approval", "/w/" + x.WorkspaceID + "/approvals/" + waits},
+		} {
+			m := heldMail(t, box, to, id)
+			if m.Subject != want[0] || !strings.Contains(m.Text, "at most 50.00 by one payout") || !strings.Contains(m.Text, want[1]) || strings.Contains(m.Text, "Planted") {
+				t.Errorf("%s is told %q: %s", to, m.Subject, m.Text)
+			}
+		}
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		second.Post("/v1/approvals/"+waits+"/reject", body{"reason": "no more"}).OK()
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		about := 0
+		for all := 1; ; all++ { // the last one is of the rejection
+			m := box.Wait(t, all)[all-1]
+			if strings.Contains(m.Text, "held") || strings.Contains(m.Subject, "held") {
+				about++
+			}
+			if m.Subject == "Your held payout is rejected" {
+				break
+			}
+		}
+		if about > 4 {
+			t.Errorf("%d mails about one payout", about)
+		}
+	})
+}
+
+func TestARequesterAloneIsMailedToConfirmAHeldPayout(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x := n.Tenant(t)
+		id := holdOne(t, n, x, x.Owner, nil)
+		m := heldMail(t, box, x.Owner.Email(), id)
+		if m.Subject != "A payout of yours is on hold: confirm it" || !strings.Contains(m.Text, "at most 50.00 by one payout") || !strings.Contains(m.Text, "sign in again and confirm it") {
+			t.Errorf("the requester is told %q: %s", m.Subject, m.Text)
+		}
+	})
+}
+
+func TestTheOwnerOfAMachineClientIsMailedWhatHoldsItsPayout(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x := n.Tenant(t)
+		by := db.Caller{}
+		by.ID = x.Owner.UserID
+		id, secret, err := n.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Payroll robot", "disbursement_manager")
+		if err != nil {
+			t.Fatal(err)
+		}
+		robot := n.Holder(t, n.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
+		m := heldMail(t, box, x.Owner.Email(), holdOne(t, n, x, robot, nil))
+		if m.Subject != "A payout of your machine client “Payroll robot” is on hold" || !strings.Contains(m.Text, "a machine client cannot confirm it") {
+			t.Errorf("the owner is told %q: %s", m.Subject, m.Text)
 		}
 	})
 }
