@@ -49,6 +49,9 @@ func (p Payout) lastAttempt(q db.Q) (state rail.State, notPaid int64, err error)
 	return rail.State(text), notPaid, err
 }
 
+// maxNotPaid bounds the submissions that asReserved tries: a row of the store may have any number.
+const maxNotPaid = 1000
+
 // asReserved returns what the money of a payout was reserved for, or a fault if its row was changed in the store since then.
 func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 	_, notPaid, err := d.lastAttempt(tx.Q)
@@ -56,7 +59,7 @@ func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 		return turn{}, err
 	}
 	list := []turn{{attempt: d.Attempts + 1}}
-	for n := range notPaid + 1 {
+	for n := range min(notPaid, maxNotPaid) + 1 {
 		list = append(list, turn{d.Attempts, n})
 	}
 	for _, pays := range list {
