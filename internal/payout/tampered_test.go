@@ -3,7 +3,9 @@ package payout_test
 import (
 	"context"
 	"log/slog"
+	"os"
 	"testing"
+	"time"
 
 	"bursar/api"
 	"bursar/internal/db"
@@ -148,5 +150,41 @@ func TestANodeThatHasJustStartedHoldsAPayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.is(id, "pending recheck")
+	})
+}
+
+// loseKey replaces the vault key, which seals the account numbers of all payouts so far, and starts a node that knows the new one alone.
+func (b *bank) loseKey(t *testing.T, store dbtest.Store) {
+	t.Helper()
+	if err := os.Rename(store.VaultKey, store.VaultKey+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.advance(time.Second)
+	if _, err := store.Vault(b.db).Replace(t.Context(), db.Caller{}); err != nil {
+		t.Fatal(err)
+	}
+	b.vault = store.Vault(b.db)
+	if err := b.vault.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, true); err != nil {
+		t.Fatal(err)
+	}
+	b.connect()
+}
+
+func TestAPayoutWhoseVaultKeyIsLostFails(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		before := b.balances(b.account)
+		id := b.pay(number("0001"))[0]
+		b.loseKey(t, store)
+		sent := b.watched()
+		b.turn()
+		b.is(id, "failed PROCESSING_FAILED")
+		if after := b.balances(b.account); after != before || len(*sent) != 0 {
+			t.Errorf("the account has %s, want %s; sent %q", after, before, *sent)
+		}
+		b.sound()
 	})
 }
