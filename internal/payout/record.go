@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,16 +26,30 @@ import (
 //
 //   - The store knows another folder, or none although this one is not new.
 //   - The folder does not list a payment that the bank has accepted.
+//   - The folder lists a payment that the store does not know: the store was rolled back.
 //   - The folder cannot be read.
 //
 // It ends when the folder is right again, or when an operator adopts the folder (AdoptRecord).
+//
+// A folder that came back from a backup lacks its newest notes. So as long as an attempt is open, the folder must list what the bank
+// has accepted since the payout of the oldest open attempt was made, even if that has ended: the newest comparedAccepted of
+// these. Older notes may be deleted. Each attempt is stored before it is sent, so the store must know whatever the folder lists. A
+// node looks only at what was listed since the last time (comparedSetting).
 
 const (
 	// recordSetting is the setting with the identity of a connector's record, and conflictSetting what a node has found to be
 	// wrong with a record. Both are followed by the connector's name, and the latter by the identity of the record.
 	recordSetting, conflictSetting = "rail_record:", "rail_record_conflict:"
+	// adoptedSetting is when a record was adopted last, and comparedSetting the time from which on the store may not know what the record
+	// lists. Both are followed by the connector's name.
+	adoptedSetting, comparedSetting = "rail_record_adopted:", "rail_record_compared:"
 	// recordReadEvery is how often a node looks for what a record has lost, and heldReadEvery how often if it is not trusted.
 	recordReadEvery, heldReadEvery = 5 * time.Minute, 10 * time.Second
+	// clocksApart is how far the clocks of two nodes that send may be apart. A payment is in the record at most recordDelay after its time.
+	clocksApart = 2 * maxSkew
+	recordDelay = sendWindow + clocksApart
+	// comparedAccepted bounds how many payments that the bank has accepted a record is compared with, besides those that are open.
+	comparedAccepted = 500
 )
 
 // RecordConflict is why the record of a connector is not trusted.
@@ -41,9 +57,11 @@ type RecordConflict struct {
 	Connector string `json:"connector"`
 	Identity  string `json:"identity"` // that of the record
 	Reason    string `json:"reason"`
-	// Missing are payments that the store has sent, or may have sent, and the record does not list. Unknown are the first payments
-	// in the record that the store does not know.
+	// Missing are payments that the store has sent, or may have sent, and the record does not list. Open are further ones whose
+	// outcome is not known: with what is missing, the record may have lost them. Unknown are the first payments in the record that the
+	// store does not know.
 	Missing []string `json:"missing,omitempty"`
+	Open    []string `json:"open,omitempty"`
 	Unknown []string `json:"unknown,omitempty"`
 	// At is when the payments were read, and Rails are those of the connector: what was claimed by them later may be missing, too.
 	At    int64    `json:"at"`
@@ -55,8 +73,10 @@ type record struct {
 	rail.Recorder
 	connector rail.Connector
 	trusted   atomic.Pointer[string] // its identity, once it was compared
-	readAt    int64                  // when it is read again
-	reason    string                 // why it is not trusted
+
+	mu     sync.Mutex // held while it is compared
+	readAt int64      // when it is read again
+	reason string     // why it is not trusted
 }
 
 // identity is that of the record if it is trusted, otherwise "".
@@ -87,30 +107,55 @@ func (d *Dispatcher) recordOf(of *rail.Rail) *record {
 	return nil
 }
 
-// check compares a record with the store, and stops or resumes sending.
-func (d *Dispatcher) check(ctx context.Context, r *record) {
-	reason, err := d.compare(ctx, r)
-	if ctx.Err() != nil {
-		return
+// check compares a record with the store, and stops or resumes sending. Fresh, it reads the record even if that was read lately. It
+// returns why the record cannot be trusted, or "".
+func (d *Dispatcher) check(ctx context.Context, r *record, fresh bool) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if fresh {
+		r.readAt = 0
 	}
+	reason, err := d.compare(ctx, r)
 	if err != nil {
 		reason = "the folder cannot be compared with the store: " + err.Error()
+	}
+	if ctx.Err() != nil {
+		return reason
 	}
 	if reason != "" {
 		r.readAt = min(r.readAt, d.now()+heldReadEvery.Milliseconds())
 	}
 	if reason == r.reason {
-		return
+		return reason
 	}
 	r.Hold(reason)
 	if r.reason = reason; reason == "" {
 		d.log.Info("a connector sends again", "connector", r.connector.Name())
 		d.Wake()
-		return
+		return ""
 	}
 	d.RecordConflicts.Add(1)
 	d.log.Error("a connector sends nothing, because its folder does not agree with the store: see 'bursar admin rails status'",
 		"connector", r.connector.Name(), "reason", reason)
+	return reason
+}
+
+// confirm returns the answers of look-ups. If the connector keeps a record, that was read again before "not received" counts: it may
+// have lost this payment and others since it was compared last.
+func (d *Dispatcher) confirm(ctx context.Context, of *rail.Rail, answers []answer) []answer {
+	missing := func(a answer) bool { return a.outcome.State == rail.NotReceived }
+	r := d.recordOf(of)
+	if r == nil || !slices.ContainsFunc(answers, missing) {
+		return answers
+	}
+	if reason := d.check(ctx, r, true); reason != "" {
+		for i, a := range answers {
+			if missing(a) {
+				answers[i].outcome = rail.Outcome{State: rail.Unknown, Text: reason}
+			}
+		}
+	}
+	return answers
 }
 
 // compare returns why a record cannot be trusted, or "".
@@ -145,7 +190,7 @@ func (d *Dispatcher) compare(ctx context.Context, r *record) (reason string, err
 	}
 	switch {
 	case known == "":
-		if found.Unknown, err = d.unknownIn(ctx, r); err != nil {
+		if found.Unknown, _, err = d.unknownIn(ctx, r, 0); err != nil {
 			return "", err
 		}
 		if len(found.Unknown) > 0 || identity != "" {
@@ -154,17 +199,24 @@ func (d *Dispatcher) compare(ctx context.Context, r *record) (reason string, err
 	case known != identity:
 		found.Reason = "the folder is not the one that the store knows"
 	}
-	if found.Missing, err = d.missingIn(ctx, r, found, before); err != nil {
+	if err := d.findMissing(ctx, r, &found, before); err != nil {
 		return "", err
 	}
 	switch {
 	case found.Reason == "" && len(found.Missing) > 0:
 		found.Reason = fmt.Sprintf("the folder does not list payments that the bank has accepted: %d", len(found.Missing))
 	case found.Reason == "" && identity == "": // the first start
-		if err := r.Identify(ctx, func(identity string) error { return d.remember(ctx, name, identity) }); err != nil {
+		if err := r.Identify(ctx, func(identity string) error { return d.remember(ctx, rememberFirst, recordSetting+name, identity) }); err != nil {
 			return "", err
 		}
 		return d.compare(ctx, r) // another node may have been faster, with another folder
+	case found.Reason == "":
+		if found.Unknown, err = d.unknownSince(ctx, r, found.At); err != nil {
+			return "", err
+		}
+		if len(found.Unknown) > 0 {
+			found.Reason = "the folder lists payments that the store does not know"
+		}
 	}
 	r.readAt = d.now() + recordReadEvery.Milliseconds()
 	if found.Reason == "" {
@@ -188,19 +240,19 @@ func (d *Dispatcher) compare(ctx context.Context, r *record) (reason string, err
 	return found.Reason, err
 }
 
-// remember stores the identity of a new record. Of two nodes whose folders are not shared, the first one wins.
-func (d *Dispatcher) remember(ctx context.Context, connector, identity string) error {
+// remember stores a setting of a record.
+func (d *Dispatcher) remember(ctx context.Context, statement, name, value string) error {
 	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.None("the first start with an empty folder"),
-			tx.Exec(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, recordSetting+connector, identity)
+		return struct{}{}, audit.None("the first start with an empty folder, and how far it was compared"), tx.Exec(statement, name, value)
 	})
 	return err
 }
 
-// unknownIn returns payments in the record that the store does not know, the first maxShown of them.
-func (d *Dispatcher) unknownIn(ctx context.Context, r *record) (unknown []string, err error) {
+// unknownIn returns the payments in the record since a time that the store does not know, the first maxShown of them, and whether there
+// are any payments. Those that were unknown when the store was restored are known.
+func (d *Dispatcher) unknownIn(ctx context.Context, r *record, since int64) (unknown []string, listed bool, err error) {
 	var ids []any
-	err = r.Recorded(ctx, 0, func(p rail.Recorded) error {
+	err = r.Recorded(ctx, since, func(p rail.Recorded) error {
 		ids = append(ids, p.EndToEndID)
 		return nil
 	})
@@ -208,62 +260,139 @@ func (d *Dispatcher) unknownIn(ctx context.Context, r *record) (unknown []string
 		if err != nil || len(unknown) >= maxShown {
 			break
 		}
-		var found map[string]*attempt
 		err = d.db.Read(ctx, func(q db.Q) error {
-			found, err = findAttempts(q, some, func(sql string) string { return sql })
-			return err
-		})
-		for _, id := range some {
-			if found[id.(string)] == nil && len(unknown) < maxShown {
-				unknown = append(unknown, id.(string))
+			found, err := findAttempts(q, some, func(sql string) string { return sql })
+			if err != nil {
+				return err
 			}
+			some = slices.DeleteFunc(some, func(id any) bool { return found[id.(string)] != nil })
+			if some, err = withoutUnknown(q, some); err != nil {
+				return err
+			}
+			for _, id := range some {
+				if len(unknown) < maxShown {
+					unknown = append(unknown, id.(string))
+				}
+			}
+			return nil
+		})
+	}
+	return unknown, len(ids) > 0, err
+}
+
+// unknownSince returns what was listed since the last time and the store does not know: it was rolled back, by a snapshot of its machine
+// for example. A store whose rails are stopped was restored, and readRecords compares it.
+func (d *Dispatcher) unknownSince(ctx context.Context, r *record, now int64) ([]string, error) {
+	name := comparedSetting + r.connector.Name()
+	var compared int64
+	var stopped bool
+	err := d.db.Read(ctx, func(q db.Q) (err error) {
+		if compared, err = readTime(q, name); err != nil {
+			return err
 		}
+		stopped, err = q.Row(readSetting, stoppedSetting).Scan(new(string))
+		return err
+	})
+	switch {
+	case err != nil || stopped:
+		return nil, err
+	case compared == 0: // the first time
+		return nil, d.remember(ctx, writeSetting, name, fromNow(now))
+	}
+	unknown, listed, err := d.unknownIn(ctx, r, compared)
+	if next := now - recordDelay.Milliseconds(); err == nil && len(unknown) == 0 && listed && next > compared {
+		err = d.remember(ctx, writeSetting, name, strconv.FormatInt(next, 10))
 	}
 	return unknown, err
 }
 
-// missingIn returns payments that have not ended and that the record does not list. Of a record without other faults these are
-// the ones that the bank has accepted, and those that were missing before, until they are listed again.
-func (d *Dispatcher) missingIn(ctx context.Context, r *record, found, before RecordConflict) ([]string, error) {
-	if len(found.Rails) == 0 {
-		return nil, nil
+// fromNow is the value of comparedSetting if whatever a record lists by now counts as known.
+func fromNow(now int64) string {
+	return strconv.FormatInt(now+(clocksApart+time.Second).Milliseconds(), 10) // the time of a payment in a record is one of seconds
+}
+
+// readTime reads a setting that is a time, 0 if there is none.
+func readTime(q db.Q, name string) (at int64, err error) {
+	var text string
+	if is, err := q.Row(readSetting, name).Scan(&text); err != nil || !is {
+		return 0, err
 	}
-	open, since := map[string]bool{}, d.now()
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// findMissing finds the payments that the record does not list. Missing are those that it has to list: of a record without other faults
+// what the bank has accepted, and what was missing before, until it is listed again; otherwise all that have not ended.
+func (d *Dispatcher) findMissing(ctx context.Context, r *record, found *RecordConflict, before RecordConflict) error {
+	if len(found.Rails) == 0 {
+		return nil
+	}
+	missing, open, since := map[string]bool{}, map[string]int64{}, d.now()
 	err := d.db.Read(ctx, func(q db.Q) error {
 		sql := openAttempts(mode(r.connector.Sandbox()), found.Rails)
-		least := 0 // those that are never submitted again have less
-		if found.Reason == "" {
-			least = 1
-		}
-		sql.Add(` AND a.accepted >= `, least)
+		sql.Add(` AND a.accepted >= `, 0) // those that are never submitted again have less
 		sql.Add(` ORDER BY a.ask_at, a.id`)
-		return q.EachOf(sql, func(r db.Rows) error {
-			open[r.Text(0)], since = true, min(since, r.Int(1))
+		err := q.EachOf(sql, func(r db.Rows) error {
+			id, accepted := r.Text(0), r.Int(2) > 0
+			open[id], since = r.Int(1), min(since, r.Int(3))
+			if accepted || found.Reason != "" {
+				missing[id] = true
+			}
+			return nil
+		})
+		if err != nil || found.Reason != "" {
+			return err
+		}
+		adopted, err := readTime(q, adoptedSetting+found.Connector)
+		if err != nil {
+			return err
+		}
+		return q.EachOf(acceptedSince(max(since, adopted), mode(r.connector.Sandbox()), found.Rails), func(r db.Rows) error {
+			missing[r.Text(0)] = true
 			return nil
 		})
 	})
+	since -= clocksApart.Milliseconds()
 	if found.Reason == "" && len(before.Missing) > 0 {
 		since = 0
 		for _, id := range before.Missing {
-			open[id] = true
+			missing[id] = true
 		}
 	}
-	if err != nil || len(open) == 0 {
-		return nil, err
+	if err != nil || len(missing) == 0 {
+		return err
 	}
 	err = r.Recorded(ctx, since, func(p rail.Recorded) error {
-		delete(open, p.EndToEndID)
+		delete(missing, p.EndToEndID)
+		if notPaid, is := open[p.EndToEndID]; is && int64(p.Submission) > notPaid {
+			delete(open, p.EndToEndID)
+		}
 		return nil
 	})
-	return slices.Sorted(maps.Keys(open)), err
+	found.Missing = slices.Sorted(maps.Keys(missing))
+	if len(missing) > 0 || found.Reason != "" {
+		maps.DeleteFunc(open, func(id string, _ int64) bool { return missing[id] })
+		found.Open = slices.Sorted(maps.Keys(open))
+	}
+	return err
 }
 
-// openAttempts begins a query for the attempts by some rails that have not ended: their end-to-end ids, and when their payouts
-// were made.
+// openAttempts begins a query for the attempts by some rails that have not ended: their end-to-end ids, the highest submissions that people
+// have found not to be paid, what the rail has acknowledged, and when their payouts were made.
 func openAttempts(mode string, rails []string) *db.Statement {
-	sql := db.NewStatement(`SELECT a.end_to_end_id, payout.created_at FROM payout_attempt a JOIN payout ON payout.id = a.payout_id
+	sql := db.NewStatement(`SELECT a.end_to_end_id, a.not_paid, a.accepted, payout.created_at FROM payout_attempt a JOIN payout ON payout.id = a.payout_id
 		WHERE a.state IN ('sending', 'accepted', 'unknown') AND payout.mode = `, mode)
 	sql.AddList(` AND payout.rail IN (`, texts(rails))
+	return sql
+}
+
+// acceptedSince returns a query for the newest attempts by some rails that the bank has accepted, of those made since a time.
+func acceptedSince(since int64, mode string, rails []string) *db.Statement {
+	sql := db.NewStatement(`SELECT a.end_to_end_id FROM payout_attempt a JOIN payout ON payout.id = a.payout_id WHERE a.accepted > 0 AND a.id >= `, db.FirstID("att", since))
+	sql.Add(` AND a.created_at >= `, since) // a recovered attempt is older than its id
+	sql.Add(` AND payout.mode = `, mode)
+	sql.AddList(` AND payout.rail IN (`, texts(rails))
+	sql.Add(` ORDER BY a.id DESC`)
+	sql.Limit(comparedAccepted)
 	return sql
 }
 
@@ -279,6 +408,8 @@ func texts(list []string) []any {
 const (
 	readSetting  = `SELECT value FROM setting WHERE name = $1`
 	writeSetting = `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+	// rememberFirst stores the identity of a new record. Of two nodes whose folders are not shared, the first one wins.
+	rememberFirst = `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
 )
 
 func conflictName(connector, identity string) string {
@@ -287,7 +418,8 @@ func conflictName(connector, identity string) string {
 
 // storeConflict stores what a node has found, unless it is known.
 func (d *Dispatcher) storeConflict(ctx context.Context, before, found RecordConflict) error {
-	if before.Reason == found.Reason && slices.Equal(before.Missing, found.Missing) && slices.Equal(before.Unknown, found.Unknown) && slices.Equal(before.Rails, found.Rails) {
+	if before.Reason == found.Reason && slices.Equal(before.Missing, found.Missing) && slices.Equal(before.Open, found.Open) &&
+		slices.Equal(before.Unknown, found.Unknown) && slices.Equal(before.Rails, found.Rails) {
 		return nil
 	}
 	text, err := json.Marshal(found)
@@ -382,8 +514,10 @@ func AdoptRecord(ctx context.Context, d *db.DB, by db.Caller, connector, identit
 		}
 		contradicted = len(c.contradicted)
 		event := audit.Event{Action: audit.RailAdopted, Description: fmt.Sprintf("Adopted the folder of %s (%s); payouts that need attention: %d", connector, found.Reason, contradicted)}
-		if err := tx.Exec(writeSetting, recordSetting+connector, found.Identity); err != nil {
-			return found, none, err
+		for name, value := range map[string]string{recordSetting: found.Identity, adoptedSetting: strconv.FormatInt(tx.Now(), 10), comparedSetting: fromNow(tx.Now())} {
+			if err := tx.Exec(writeSetting, name+connector, value); err != nil {
+				return found, none, err
+			}
 		}
 		if err := deleteConflicts(tx, connector); err != nil {
 			return found, none, err
@@ -393,9 +527,9 @@ func AdoptRecord(ctx context.Context, d *db.DB, by db.Caller, connector, identit
 	return found, contradicted, err
 }
 
-// abandon contradicts the payments that a record does not list, or that were claimed after it was read.
+// abandon contradicts the payments that have not ended and that a record does not list, or that were claimed after it was read.
 func (c *change) abandon(tx *db.Tx, found RecordConflict) error {
-	ids := found.Missing
+	ids := slices.Concat(found.Missing, found.Open)
 	if len(found.Rails) > 0 {
 		sql := openAttempts(mode(false), found.Rails)
 		sql.Add(` AND a.accepted >= `, 0)

@@ -253,6 +253,21 @@ func (d *Dispatcher) knownPayouts(ctx context.Context, some []rail.Recorded) (kn
 	return known, err
 }
 
+// withoutUnknown returns the end-to-end ids that are not those of unknown payments.
+func withoutUnknown(q db.Q, endToEndIDs []any) ([]any, error) {
+	if len(endToEndIDs) == 0 {
+		return nil, nil
+	}
+	unknown := map[any]bool{}
+	sql := db.NewStatement(`SELECT end_to_end_id FROM unknown_payment WHERE end_to_end_id`)
+	sql.AddList(` IN (`, endToEndIDs)
+	err := q.EachOf(sql, func(r db.Rows) error {
+		unknown[r.Text(0)] = true
+		return nil
+	})
+	return slices.DeleteFunc(endToEndIDs, func(id any) bool { return unknown[id] }), err
+}
+
 // unread reports whether a connector may have sent payments that the stopped store does not know yet.
 func (d *Dispatcher) unread(ctx context.Context, from rail.Connector) (unread bool, err error) {
 	if !slices.ContainsFunc(d.records, func(r *record) bool { return r.connector == from }) {
