@@ -217,6 +217,40 @@ func TestWhoMayVote(t *testing.T) {
 	})
 }
 
+// Each vote names the session that gave it, and its API key if it was one of a key, so that people find out how someone voted.
+func TestAVoteKeepsItsSessionAndKey(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		b := newBallot(t, n)
+		key := b.x.Member("disbursement_authorizer") // a session of a key
+		person := n.Person(t, b.x.Member("disbursement_authorizer"))
+		b.x.EverybodyCounts()
+		id, _ := b.ask(t, b.x.Owner, approval.Request{Needed: 2, KeysMay: true})
+		want := map[string]audit.Actor{}
+		for _, c := range []*servertest.Client{key, person} {
+			by := b.caller(c).Actor
+			if want[by.ID] = by; by.SessionID == "" || (by.KeyID != "") != (c == key) {
+				t.Fatalf("the session is %q, and the key %q", by.SessionID, by.KeyID)
+			}
+			if _, err := b.vote(c, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := n.DB.Read(t.Context(), func(q db.Q) error {
+			return q.Each(func(r db.Rows) error {
+				by := want[r.Text(0)]
+				if r.Text(1) != by.SessionID || r.Text(2) != by.KeyID {
+					t.Errorf("the vote of %s has session %q and key %q, want %q and %q", by.ID, r.Text(1), r.Text(2), by.SessionID, by.KeyID)
+				}
+				delete(want, r.Text(0))
+				return nil
+			}, `SELECT account_id, session_id, key_id FROM approval_vote WHERE approval_id = $1`, id)
+		})
+		if err != nil || len(want) > 0 {
+			t.Errorf("%d votes are missing, %v", len(want), err)
+		}
+	})
+}
+
 // However votes and a rejection meet, it is decided once, and by as many as it takes.
 func TestVotesRace(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

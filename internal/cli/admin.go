@@ -72,11 +72,12 @@ type adminCommand struct {
 	use, short, long, example string
 	required                  []string // flags
 	argument                  string   // the flag that can also be given as an argument
+	alone                     bool     // it is refused while a server runs on the store
 	run                       func(c *cobra.Command, s openedStore) (result any, text string, err error)
 }
 
 func (a adminCommand) command(t Terminal) *cobra.Command {
-	var store config.Store
+	store := config.Store{Alone: a.alone}
 	var asJSON bool
 	c := &cobra.Command{
 		Use: a.use, Short: a.short, Long: a.long, Example: a.example, Args: cobra.NoArgs,

@@ -121,9 +121,11 @@ key; every ledger transaction and every payout that waits to be sent has an
 authentication code of it. A server does not start on a store whose key is
 gone, because someone may have deleted it to hide a change.
 
-Run 'bursar admin ledger verify' and compare with a backup first. The audit
-log records the new key.`,
+Run 'bursar admin ledger verify' and compare with a backup first. Stop all
+servers: one that runs keeps the old key, and would go on with it. The command
+is refused until then. The audit log records the new key.`,
 		example: `  bursar admin ledger reauthenticate --yes`,
+		alone:   true,
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
 			if !yes {
 				return nil, "", term.Usage(errors.New("this accepts every transaction and payout as it is: pass --yes"))

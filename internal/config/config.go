@@ -26,6 +26,7 @@ type Store struct {
 	DatabaseURL  string
 	VaultKey     string
 	VaultCommand string
+	Alone        bool // it is opened only while no server uses it, and keeps servers away
 }
 
 // Serve holds the settings of a server.
@@ -196,9 +197,9 @@ func (s Store) AuditKey(given string) string {
 // DB returns how to open the store.
 func (s Store) DB() db.Config {
 	if s.DatabaseURL != "" {
-		return db.Config{URL: s.DatabaseURL}
+		return db.Config{URL: s.DatabaseURL, Alone: s.Alone}
 	}
-	return db.Config{Dir: s.Data}
+	return db.Config{Dir: s.Data, Alone: s.Alone}
 }
 
 // VaultFile returns the file of the vault key, which is beside a SQLite database unless

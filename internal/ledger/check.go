@@ -42,12 +42,16 @@ type checkState struct {
 	// Transactions and Payout are missing in what an older program has stored, which then ends with the payouts.
 	Transactions bool   `json:"transactions"` // all of them were looked at
 	Payout       string `json:"payout"`
-	Began        int64  `json:"began"`
-	Ended        bool   `json:"ended"`
-	Found        int    `json:"found"`  // mismatches
-	Before       int    `json:"before"` // those of the check before
-	Holder       string `json:"holder"`
-	Until        int64  `json:"until"`
+	// Earlier are the transactions without a code so far, under the key that was made at Since. It is another key, or none, if an
+	// older program has stored the state or the ledger was reauthenticated meanwhile; they are not compared then.
+	Earlier earlier `json:"earlier"`
+	Since   int64   `json:"since"`
+	Began   int64   `json:"began"`
+	Ended   bool    `json:"ended"`
+	Found   int     `json:"found"`  // mismatches
+	Before  int     `json:"before"` // those of the check before
+	Holder  string  `json:"holder"`
+	Until   int64   `json:"until"`
 }
 
 // NewCheck makes the check of a node.
@@ -92,6 +96,9 @@ func (c *Check) Turn(ctx context.Context, log *slog.Logger) (more bool, err erro
 	}
 	if state.Ended || state.Began == 0 {
 		state = checkState{Began: now, Before: state.Found, Holder: state.Holder, Until: state.Until}
+		if i := c.db.Integrity(); i != nil {
+			state.Since = i.Since
+		}
 	}
 	var found []Mismatch
 	err = c.db.Read(ctx, func(q db.Q) (err error) {
@@ -126,8 +133,15 @@ func (s *checkState) step(q db.Q, i *db.Integrity) (found []Mismatch, err error)
 		return found, err
 	case s.Accounts:
 		some, err := checkTransactions(q, i, s.Transaction)
+		if err != nil {
+			return nil, err
+		}
 		s.Transaction, s.Transactions = some.last, some.read < verifyChunk
-		return some.found, err
+		s.Earlier.add(i, some.earlier)
+		if s.Transactions && i != nil && s.Since == i.Since {
+			some.found = append(some.found, s.Earlier.compare(i)...)
+		}
+		return some.found, nil
 	}
 	if s.Walker.Account == "" {
 		more, err := s.Walker.begin(q)

@@ -40,15 +40,20 @@ func loggedRows(q db.Q, subjects []subject) (map[string][]api.AuditEntry, error)
 func loggedValue(rows []api.AuditEntry, field string) (value string, known bool) {
 	for _, row := range rows {
 		for _, change := range row.Changes {
-			if after := string(change.After); change.Field == field && after != "null" {
-				if text, err := strconv.Unquote(after); err == nil {
-					after = text
-				}
+			if after := text(change.After); change.Field == field && after != "null" {
 				value, known = after, true
 			}
 		}
 	}
 	return value, known
+}
+
+// text is a value of an audit row without its quotes.
+func text(value []byte) string {
+	if text, err := strconv.Unquote(string(value)); err == nil {
+		return text
+	}
+	return string(value)
 }
 
 // logged counts the rows of some actions.
@@ -170,12 +175,31 @@ func causes() map[Kind][]audit.Action {
 	}
 }
 
+// ends counts the rows that say that a payout ended without being paid, so that its money was released. One that was resolved did
+// only if it was not completed before.
+func ends(rows []api.AuditEntry) (n int) {
+	released := func(c api.AuditChange) bool {
+		return c.Field == "status" && text(c.Before) != api.PayoutCompleted && text(c.After) == api.PayoutFailed
+	}
+	for _, row := range rows {
+		action := audit.Action(row.Action)
+		if slices.Contains(causes()[KindRelease], action) && (action != audit.PayoutResolved || slices.ContainsFunc(row.Changes, released)) {
+			n++
+		}
+	}
+	return n
+}
+
 // checkLogged compares a payout with what the audit log says about it.
 func (p *booked) checkLogged(rows []api.AuditEntry) (found []Mismatch) {
 	for _, kind := range []Kind{KindReserve, KindRelease, KindComplete, KindReopen, KindSettle, KindReturn} {
 		if n := logged(rows, causes()[kind]...); n < p.authenticated[kind] {
 			found = append(found, p.mismatch("its transactions include %d × %s, but the audit log explains %d", p.authenticated[kind], kind, n))
 		}
+	}
+	open := p.counts[KindReserve] - p.counts[KindComplete] - p.counts[KindRelease]
+	if n := ends(rows); open > 0 && p.counts[KindRelease] < n {
+		found = append(found, p.mismatch("its money is reserved, but the audit log says %d × that this ended, and the ledger %d × release", n, p.counts[KindRelease]))
 	}
 	if value, known := loggedValue(rows, "amount_cents"); known && value != strconv.FormatInt(p.amount, 10) {
 		found = append(found, p.mismatch("it is for %d, but the audit log says %s", p.amount, value))

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"crypto/hmac"
+	"fmt"
 	"slices"
 
 	"bursar/internal/db"
@@ -30,14 +31,25 @@ func transactionMAC(i *db.Integrity, id, workspaceID, kind, reference string, po
 
 // earlier collects the transactions that the key has not authenticated, because they are older than the key.
 type earlier struct {
-	count  int64
-	digest []byte
+	Count  int64  `json:"count"`
+	Digest []byte `json:"digest"`
 }
 
-// add adds the next transaction, in the order of ids.
-func (e *earlier) add(i *db.Integrity, code []byte) {
-	e.count++
-	e.digest = i.MAC("ledger transactions without a code", e.digest, code)
+// add adds the next transactions, in the order of ids.
+func (e *earlier) add(i *db.Integrity, codes [][]byte) {
+	for _, code := range codes {
+		e.Count++
+		e.Digest = i.MAC("ledger transactions without a code", e.Digest, code)
+	}
+}
+
+// compare returns a mismatch unless these are the transactions that were there when the key was made.
+func (e *earlier) compare(i *db.Integrity) []Mismatch {
+	if e.Count == i.Count && hmac.Equal(e.Digest, i.Digest) {
+		return nil
+	}
+	return []Mismatch{{Problem: fmt.Sprintf("%d transactions have no authentication code of this store, and %d were there when its key was made: "+
+		"some were added, changed or deleted in the store", e.Count, i.Count)}}
 }
 
 // Authenticate adds the transactions of a store to a new key: from then on, no other is valid without a code.
@@ -48,14 +60,12 @@ func Authenticate(q db.Q, i *db.Integrity) error {
 		if err != nil {
 			return err
 		}
-		for _, code := range c.earlier {
-			all.add(i, code)
-		}
+		all.add(i, c.earlier)
 		if after = c.last; c.read < verifyChunk {
 			break
 		}
 	}
-	i.Count, i.Digest = all.count, all.digest
+	i.Count, i.Digest = all.Count, all.Digest
 	return nil
 }
 

@@ -77,6 +77,7 @@ type change struct {
 
 	complete, settle, giveBack []ledger.Reserved
 	release, pay, reopen       []*Payout
+	notInLedger                map[string]string // how the ledger contradicts the rows of payouts: their money is not moved
 	unheld                     []*Payout         // that were held and are no longer
 	forged                     []ledger.Reserved // released instead of what the row of a payout says
 	events                     []audit.Event
@@ -91,8 +92,33 @@ type schedule interface {
 }
 
 func newChange(now int64, rails schedule) *change {
-	return &change{now: now, rails: rails, attempts: map[string]*attempt{}, payouts: map[string]*Payout{}, was: map[string]string{}, marked: map[string]bool{}}
+	return &change{now: now, rails: rails, attempts: map[string]*attempt{}, payouts: map[string]*Payout{}, was: map[string]string{}, marked: map[string]bool{}, notInLedger: map[string]string{}}
 }
+
+// compare asks the ledger about attempts whose answers may move money, before they are decided. A row that was changed in the store
+// after its payout was sent moves none.
+func (c *change) compare(tx *db.Tx, list []*attempt) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids := make([]any, len(list))
+	for n, a := range list {
+		ids[n] = a.payout.ID
+	}
+	held, err := ledger.Held(tx.Q, tx.Integrity(), ids)
+	if err != nil {
+		return fmt.Errorf("compare payouts with the ledger: %w", err)
+	}
+	for _, a := range list {
+		if why := a.payout.notInLedger(tx.Integrity(), held[a.payout.ID]); why != "" {
+			c.notInLedger[a.payout.ID] = why
+		}
+	}
+	return nil
+}
+
+// decisive reports whether an answer ends an attempt.
+func decisive(o rail.Outcome) bool { return o.State == rail.Completed || o.State == rail.Rejected }
 
 // touch notes that a payout will be stored.
 func (c *change) touch(p *Payout) {
@@ -153,7 +179,10 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		a.acknowledge(about)
 		a.submission = max(a.submission, about) // a restored store has forgotten it
 	}
+	wrong := c.notInLedger[p.ID]
 	switch {
+	case wrong != "" && decisive(o):
+		c.undecided(a, fmt.Sprintf("%s says that attempt %d is %s, but %s", p.Rail, a.number, o.State, wrong))
 	case o.State == rail.Completed:
 		if about < a.submission {
 			c.contradict(a, fmt.Sprintf("%s has paid submission %d of attempt %d, but a later submission was sent, too", p.Rail, about, a.number))
@@ -332,6 +361,9 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 			a.settledAs = strings.TrimPrefix(a.settledAs+"\n"+n.Movement, "\n")
 		}
 		return true
+	case c.notInLedger[p.ID] != "":
+		c.contradict(a, fmt.Sprintf("the bank has debited attempt %d, but %s", a.number, c.notInLedger[p.ID]))
+		return false
 	case a.state != rail.Completed:
 		c.contradict(a, fmt.Sprintf("the bank has paid attempt %d, which was %s", a.number, a.outcome()))
 		return false
@@ -381,6 +413,9 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 	case a.state == rail.Completed && p.Status == Reversed:
 		// By the bank's own reference each movement is taken once, so this is another one.
 		c.contradict(a, fmt.Sprintf("the bank has returned attempt %d once more, as %s", a.number, o.Reference))
+		return false
+	case c.notInLedger[p.ID] != "":
+		c.contradict(a, fmt.Sprintf("the bank has returned attempt %d, but %s", a.number, c.notInLedger[p.ID]))
 		return false
 	case a.state != rail.Completed || p.Status != Completed:
 		c.contradict(a, fmt.Sprintf("the bank has returned attempt %d, which was %s", a.number, a.outcome()))

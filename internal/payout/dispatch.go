@@ -203,35 +203,35 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 }
 
 // payments returns claimed payouts as the rail gets them, without those whose account number cannot be read, which are answered
-// for, and those that the store contradicts, which are withheld.
+// for, and those that the store contradicts, which are withheld. One whose number is lost fails if the ledger holds its money.
 func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt, hasher externalHasher) (list []rail.Payment, answers []answer, err error) {
-	var readable []*attempt
+	var opened []*attempt
 	var suspects []suspect
 	numbers := map[string]string{} // by payout
 	for _, a := range claimed {
 		to, err := openNumber(d.vault, *a.payout)
-		outcome := rail.Outcome{State: rail.Unknown, Text: "the account number cannot be read now", Submission: int(a.submission)} // a look-up will not find it
-		if to == audit.LostNumber {
-			outcome.State, outcome.Text = rail.Rejected, "the account number cannot be read: its vault key is lost"
-		}
 		switch {
 		case errors.Is(err, vault.ErrDamaged):
 			suspects = append(suspects, suspect{a.endToEndID, "its account number is damaged, or that of another row"})
-		case err != nil || to == audit.LostNumber:
-			answers = append(answers, answer{a.endToEndID, outcome})
+		case err != nil: // a look-up will not find it
+			answers = append(answers, a.unsent(rail.Unknown, "the account number cannot be read now"))
 		default:
-			readable, numbers[a.payout.ID] = append(readable, a), to
+			opened, numbers[a.payout.ID] = append(opened, a), to
 		}
 	}
-	more, err := d.examine(ctx, readable, numbers)
+	more, err := d.examine(ctx, opened, numbers)
 	if suspects = append(suspects, more...); err == nil && len(suspects) > 0 {
 		err = d.withhold(ctx, suspects)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, a := range readable {
+	for _, a := range opened {
 		if slices.ContainsFunc(more, func(s suspect) bool { return s.endToEndID == a.endToEndID }) {
+			continue
+		}
+		if numbers[a.payout.ID] == audit.LostNumber {
+			answers = append(answers, a.unsent(rail.Rejected, "the account number cannot be read: its vault key is lost"))
 			continue
 		}
 		p := a.payout.payment(a, numbers[a.payout.ID])
@@ -246,6 +246,11 @@ func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt, hasher ex
 type answer struct {
 	endToEndID string
 	outcome    rail.Outcome
+}
+
+// unsent is the answer for an attempt that is not submitted.
+func (a *attempt) unsent(state rail.State, text string) answer {
+	return answer{a.endToEndID, rail.Outcome{State: state, Text: text, Submission: int(a.submission)}}
 }
 
 // keep prolongs the lease of attempts until the function that it returns is called.
@@ -396,6 +401,15 @@ func (d *Dispatcher) storeTogether(ctx context.Context, some []answer) error {
 		c := newChange(d.now(), d)
 		found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
 		if err != nil {
+			return nil, audit.Event{}, err
+		}
+		var ending []*attempt
+		for _, a := range some {
+			if of := found[a.endToEndID]; of != nil && decisive(a.outcome) {
+				ending = append(ending, of)
+			}
+		}
+		if err := c.compare(tx, ending); err != nil {
 			return nil, audit.Event{}, err
 		}
 		for _, a := range some {

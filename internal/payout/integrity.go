@@ -50,6 +50,9 @@ func FindIntegrity(ctx context.Context, d *db.DB, v *vault.Vault) (bool, error) 
 }
 
 func makeIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) error {
+	if err := readyOpen(ctx, d, v); err != nil {
+		return fmt.Errorf("ready the vault for open payouts: %w", err)
+	}
 	_, err := db.Write(ctx, d, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		none := audit.None("another node has made the key, or the ledger is empty")
 		known, err := tx.Row(`SELECT id FROM ledger_transaction ORDER BY id LIMIT 1`).Scan(new(string))
@@ -97,23 +100,48 @@ func makeIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) e
 // authenticateOpen gives a code to payouts whose money is reserved. One whose account number is lost gets none: it fails when it
 // is sent.
 func authenticateOpen(tx *db.Tx, v *vault.Vault, i *db.Integrity) (n int64, err error) {
-	for after := ""; ; {
-		list, err := db.Collect(tx.Q, readSent, `SELECT `+sentColumns+` FROM payout WHERE id > $1 AND status IN ('pending', 'processing') ORDER BY id LIMIT $2`, after, dispatchBatch)
-		if err != nil {
-			return n, err
-		}
-		for _, p := range list {
-			authenticated, err := authenticate(tx, v, i, p)
-			if err != nil {
-				return n, err
-			}
-			if !authenticated {
-				continue
-			}
+	err = eachOpen(tx.Q, func(p *Payout) error {
+		authenticated, err := authenticate(tx, v, i, p)
+		if authenticated {
 			n++
 		}
+		return err
+	})
+	return n, err
+}
+
+// readyOpen readies the vault for the workspaces of payouts whose money is reserved. Within a transaction it cannot make the data
+// keys that replace lost ones.
+func readyOpen(ctx context.Context, d *db.DB, v *vault.Vault) error {
+	workspaces := map[int64]bool{}
+	err := d.Read(ctx, func(q db.Q) error {
+		return eachOpen(q, func(p *Payout) error {
+			workspaces[p.workspace] = true
+			return nil
+		})
+	})
+	for workspace := range workspaces {
+		if err == nil {
+			err = v.Ready(ctx, workspace)
+		}
+	}
+	return err
+}
+
+// eachOpen calls fn with each payout whose money is reserved.
+func eachOpen(q db.Q, fn func(p *Payout) error) error {
+	for after := ""; ; {
+		list, err := db.Collect(q, readSent, `SELECT `+sentColumns+` FROM payout WHERE id > $1 AND status IN ('pending', 'processing') ORDER BY id LIMIT $2`, after, dispatchBatch)
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			if err := fn(p); err != nil {
+				return err
+			}
+		}
 		if len(list) < dispatchBatch {
-			return n, nil
+			return nil
 		}
 		after = list[len(list)-1].ID
 	}

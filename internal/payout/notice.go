@@ -114,6 +114,15 @@ func (t *taking) all(list []rail.Notice) error {
 			return err
 		}
 	}
+	var moving []*attempt
+	for _, n := range list {
+		if a := t.found[n.EndToEndID]; a != nil && (n.Kind != rail.Decided || decisive(n.Outcome)) {
+			moving = append(moving, a)
+		}
+	}
+	if err := t.compare(t.tx, moving); err != nil {
+		return err
+	}
 	taken, err := t.taken(list)
 	if err != nil {
 		return err

@@ -341,6 +341,9 @@ func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) er
 		known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
 		for _, a := range known {
 			a.payout = p
+			if err := c.compare(tx, []*attempt{a}); err != nil {
+				return err
+			}
 			c.tell(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
 			c.decide(a, found.outcome)
 		}

@@ -213,6 +213,14 @@ func (c *change) notPaid(p *Payout) {
 // unlikeLedger returns what the ledger holds for a payout whose row was changed in the store and says otherwise: that is released if
 // the payout was not paid, and refused if it was. It is nil for any other payout.
 func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
+	if p.Status == Completed && as == api.ResolveNotPaid {
+		all, err := ledger.Held(tx.Q, tx.Integrity(), []any{p.ID})
+		if why := p.notInLedger(tx.Integrity(), all[p.ID]); err == nil && why != "" {
+			err = &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
+				Message: "the payout was changed in the store: " + why}
+		}
+		return nil, err
+	}
 	if p.Status != Pending && p.Status != Processing || !p.isReserved() {
 		return nil, nil
 	}

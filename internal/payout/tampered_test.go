@@ -3,11 +3,15 @@ package payout_test
 import (
 	"context"
 	"log/slog"
+	"os"
 	"testing"
+	"time"
 
 	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/fault"
+	"bursar/internal/ledger"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
 )
@@ -149,4 +153,207 @@ func TestANodeThatHasJustStartedHoldsAPayout(t *testing.T) {
 		}
 		o.is(id, "pending recheck")
 	})
+}
+
+// loseKey replaces the vault key, which seals the account numbers of all payouts so far, and starts a node that knows the new one alone.
+func (b *bank) loseKey(t *testing.T, store dbtest.Store) {
+	t.Helper()
+	if err := os.Rename(store.VaultKey, store.VaultKey+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.advance(time.Second)
+	if _, err := store.Vault(b.db).Replace(t.Context(), db.Caller{}); err != nil {
+		t.Fatal(err)
+	}
+	b.vault = store.Vault(b.db)
+	if err := b.vault.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, true); err != nil {
+		t.Fatal(err)
+	}
+	b.connect()
+}
+
+// anotherAccount is an account with money that is reserved for a payout which its rail has.
+func (b *bank) anotherAccount() ledger.Account {
+	b.t.Helper()
+	mine := b.account
+	b.account = b.newAccount(100_000)
+	b.pay(number("9011"))
+	b.turn()
+	other := b.account
+	b.account = mine
+	return other
+}
+
+func TestAPayoutWhoseVaultKeyIsLostFails(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		before := b.balances(b.account)
+		id := b.pay(number("0001"))[0]
+		b.loseKey(t, store)
+		sent := b.watched()
+		b.turn()
+		b.is(id, "failed PROCESSING_FAILED")
+		if after := b.balances(b.account); after != before || len(*sent) != 0 {
+			t.Errorf("the account has %s, want %s; sent %q", after, before, *sent)
+		}
+		b.sound()
+	})
+}
+
+// What a row says of a payout moves no money that the ledger does not hold for it.
+func TestAChangedPayoutWhoseVaultKeyIsLostReleasesNothing(t *testing.T) {
+	for name, change := range map[string]string{
+		"less":               `UPDATE payout SET amount = amount - 1 WHERE id = $1 AND $2 <> ''`,
+		"to another account": `UPDATE payout SET account_id = $2 WHERE id = $1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				other := b.anotherAccount()
+				id := b.pay(number("0001"))[0]
+				b.exec(change, id, other.ID)
+				mine, theirs := b.balances(b.account), b.balances(other)
+				b.loseKey(t, store)
+				b.turn()
+				b.isContradicted(id)
+				if b.balances(b.account) != mine || b.balances(other) != theirs {
+					t.Errorf("the accounts have %s and %s, want %s and %s", b.balances(b.account), b.balances(other), mine, theirs)
+				}
+			})
+		})
+	}
+}
+
+// The row is changed after its payment was verified and sent. Once it is right again, the rail's answer counts.
+func TestAnswersMoveNoMoneyOfAPayoutThatWasChangedInTheStore(t *testing.T) {
+	for name, state := range map[string]rail.State{"completed": rail.Completed, "failed PROCESSING_FAILED": rail.Rejected} {
+		for what, change := range map[string][2]string{
+			"amount":  {`UPDATE payout SET amount = amount - 1 WHERE id = $1 AND $2 <> ''`, `UPDATE payout SET amount = amount + 1 WHERE id = $1 AND $2 <> ''`},
+			"account": {`UPDATE payout SET account_id = $2 WHERE id = $1`, `UPDATE payout SET account_id = $2 WHERE id = $1`},
+		} {
+			t.Run(name+" with another "+what, func(t *testing.T) {
+				dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+					b := openBank(t, store)
+					other := b.anotherAccount()
+					b.deaf()
+					id := b.pay(number("0001"))[0]
+					mine, theirs := b.balances(b.account), b.balances(other)
+					answer := func(_ context.Context, _ *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+						out := make([]rail.Outcome, len(list))
+						for i, p := range list {
+							if out[i].State = rail.Accepted; p.PayoutID == id {
+								out[i].State = state
+							}
+						}
+						return out, nil
+					}
+					b.line.lookUp = answer
+					b.line.submit = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
+						b.exec(change[0], id, other.ID)
+						return answer(ctx, r, list)
+					}
+					b.settle(time.Minute)
+					b.is(id, "processing contradicted")
+					if b.balances(b.account) != mine || b.balances(other) != theirs {
+						t.Errorf("the accounts have %s and %s, want %s and %s", b.balances(b.account), b.balances(other), mine, theirs)
+					}
+					if n := b.Contradicted.Load(); n != 1 {
+						t.Errorf("%d alarms, want 1", n)
+					}
+					b.exec(change[1], id, b.account.ID)
+					b.settle(5 * time.Minute)
+					b.is(id, name+" contradicted")
+					b.booked()
+				})
+			})
+		}
+	}
+}
+
+// What a bank reports about a payout of which the row names another account goes to suspense if it has moved money.
+func TestReportsMoveNoMoneyOfAPayoutThatWasChangedInTheStore(t *testing.T) {
+	for name, c := range map[string]struct {
+		completed bool // before the row was changed
+		report    func(id string) rail.Notice
+		suspense  int64
+		want      string
+	}{
+		"a completion":                {false, func(id string) rail.Notice { return decided(id, rail.Completed, "") }, 0, "processing contradicted"},
+		"a rejection":                 {false, func(id string) rail.Notice { return decided(id, rail.Rejected, "AC04") }, 0, "processing contradicted"},
+		"a debit":                     {false, settled, -amount, "processing contradicted"},
+		"a return":                    {false, returned, amount, "processing contradicted"},
+		"a debit of a completed one":  {true, settled, -amount, "completed contradicted"},
+		"a return of a completed one": {true, returned, amount, "completed contradicted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				b := openBank(t, store)
+				other := b.anotherAccount()
+				id := b.pay(number("9011"))[0]
+				b.turn()
+				if c.completed {
+					b.hear("statuses", decided(id, rail.Completed, ""))
+				}
+				mine, theirs := b.balances(b.account), b.balances(other)
+				b.exec(`UPDATE payout SET account_id = $2 WHERE id = $1`, id, other.ID)
+				b.hear("statement", c.report(id))
+				b.is(id, c.want)
+				if b.balances(b.account) != mine || b.balances(other) != theirs {
+					t.Errorf("the accounts have %s and %s, want %s and %s", b.balances(b.account), b.balances(other), mine, theirs)
+				}
+				if n := b.count(`SELECT CAST(coalesce(sum(available), 0) AS BIGINT) FROM ledger_account WHERE kind = 'suspense'`); n != c.suspense {
+					t.Errorf("%d in suspense, want %d", n, c.suspense)
+				}
+			})
+		})
+	}
+}
+
+func TestACompletedPayoutThatWasChangedInTheStoreIsNotReopened(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		id := stuck["completed contradicted"](o.bank)
+		had := o.now(1).Available
+		o.exec(`UPDATE payout SET account_id = $2 WHERE id = $1`, id, o.accounts[1].ID)
+		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != fault.PayoutState || o.now(1).Available != had {
+			t.Errorf("resolved: %v; the account of the row has %d, want %d", err, o.now(1).Available, had)
+		}
+	})
+}
+
+// Codes of terms, votes and transactions do not depend on the keys that are replaced.
+func TestAnApprovedPayoutIsSentAfterRotationAndReseal(t *testing.T) {
+	for name, restarts := range map[string]bool{"by a node that runs on": false, "by a node that starts": true} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+				o := openOffice(openBank(t, store))
+				id := o.pay("usr_a", 1)
+				if err := o.approve("usr_b", id); err != nil {
+					t.Fatal(err)
+				}
+				admin := store.Vault(o.db)
+				if _, err := admin.Rotate(t.Context(), db.Caller{}); err != nil {
+					t.Fatal(err)
+				}
+				before := o.count(`SELECT sealed_by FROM payout WHERE id = $1`, id)
+				if _, err := admin.Reseal(t.Context(), db.Caller{}, func(int64, int64) {}); err != nil {
+					t.Fatal(err)
+				}
+				if after := o.count(`SELECT sealed_by FROM payout WHERE id = $1`, id); after == before {
+					t.Errorf("its number is sealed with key %d still", after)
+				}
+				if restarts {
+					o.vault = store.Vault(o.db)
+					startVault(t, o.db, o.vault)
+					o.connect()
+				}
+				o.turn()
+				o.is(id, "completed")
+				o.sound()
+			})
+		})
+	}
 }

@@ -49,6 +49,9 @@ func (p Payout) lastAttempt(q db.Q) (state rail.State, notPaid int64, err error)
 	return rail.State(text), notPaid, err
 }
 
+// maxNotPaid bounds the submissions that asReserved tries: a row of the store may have any number.
+const maxNotPaid = 1000
+
 // asReserved returns what the money of a payout was reserved for, or a fault if its row was changed in the store since then.
 func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 	_, notPaid, err := d.lastAttempt(tx.Q)
@@ -56,7 +59,7 @@ func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 		return turn{}, err
 	}
 	list := []turn{{attempt: d.Attempts + 1}}
-	for n := range notPaid + 1 {
+	for n := range min(notPaid, maxNotPaid) + 1 {
 		list = append(list, turn{d.Attempts, n})
 	}
 	for _, pays := range list {
@@ -110,7 +113,8 @@ type suspect struct {
 }
 
 // examine verifies claimed payouts before they are submitted: their terms, the reservation of their money, and their approval.
-// numbers are their account numbers, by payout. The row of a payout alone sends nothing.
+// numbers are their account numbers, by payout. The row of a payout alone sends nothing. A payout whose number is lost is not sent,
+// so only the reservation that its failure releases is verified.
 func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers map[string]string) (suspects []suspect, err error) {
 	i := d.db.Integrity()
 	if len(claimed) == 0 {
@@ -141,10 +145,11 @@ func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers ma
 	}
 	for _, a := range claimed {
 		p := a.payout
+		lost := numbers[p.ID] == audit.LostNumber
 		why := ""
-		if !a.ofTerms(i, numbers[p.ID]) {
+		if !lost && !a.ofTerms(i, numbers[p.ID]) {
 			why = "its terms are not those under which its money was reserved"
-		} else if why = p.notHeld(i, held[p.ID]); why == "" {
+		} else if why = p.notHeld(i, held[p.ID]); why == "" && !lost {
 			why = p.notGranted(granted[p.ApprovalID])
 		}
 		if why != "" {
@@ -159,18 +164,42 @@ func (a *attempt) ofTerms(i *db.Integrity, number string) bool {
 	return hmac.Equal(a.payout.termsMAC, a.payout.termsCode(i, number, turn{a.number, a.notPaid}))
 }
 
-// notHeld returns why the ledger does not hold the money of a payout, "" if it does. A transaction from before there was a key
-// counts for a payout whose money was reserved before, too.
-func (p *Payout) notHeld(i *db.Integrity, h ledger.Holding) string {
+// notAuthentic returns why the transactions of a payout in the ledger may be forged, "" if they are authentic. One from before there
+// was a key counts for a payout whose money was reserved before, too.
+func (p *Payout) notAuthentic(i *db.Integrity, h ledger.Holding) string {
 	switch {
 	case h.Forged != "":
 		return "the code of the ledger transaction " + h.Forged + " is wrong"
-	case h.Amount != p.Amount || h.AccountID != p.AccountID:
-		return fmt.Sprintf("the ledger holds %s for it in account %q", api.FormatAmount(h.Amount, p.Currency), h.AccountID)
-	case h.Paid != 0:
-		return "the ledger says that it was paid"
-	case h.Earlier && p.ReservedAt >= i.Since:
+	case h.Earlier && i != nil && p.ReservedAt >= i.Since:
 		return "a ledger transaction of it has no authentication code"
+	}
+	return ""
+}
+
+// notHeld returns why the ledger does not hold the money of a payout, "" if it does.
+func (p *Payout) notHeld(i *db.Integrity, h ledger.Holding) string {
+	why := p.notAuthentic(i, h)
+	switch {
+	case why != "":
+	case h.Amount != p.Amount || h.AccountID != p.AccountID:
+		why = fmt.Sprintf("the ledger holds %s for it in account %q", api.FormatAmount(h.Amount, p.Currency), h.AccountID)
+	case h.Paid != 0:
+		why = "the ledger says that it was paid"
+	}
+	return why
+}
+
+// notInLedger returns how the ledger contradicts the row of a payout whose money a rail's answer may move, "" if it does not.
+func (p *Payout) notInLedger(i *db.Integrity, h ledger.Holding) string {
+	switch {
+	case !p.isReserved():
+		return ""
+	case p.Status == Pending || p.Status == Processing:
+		return p.notHeld(i, h)
+	case p.Status == Completed && p.notAuthentic(i, h) != "":
+		return p.notAuthentic(i, h)
+	case p.Status == Completed && (h.Paid != p.Amount || h.AccountID != p.AccountID):
+		return fmt.Sprintf("the ledger says that %s was paid from account %q", api.FormatAmount(h.Paid, p.Currency), h.AccountID)
 	}
 	return ""
 }

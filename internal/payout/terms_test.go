@@ -3,6 +3,8 @@ package payout_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +88,9 @@ func TestAChangedPayoutIsNeitherRetriedNorReleased(t *testing.T) {
 		n.RunPayouts(t)
 		state(maker, failed, "failed")
 		forge(failed)
+		put(t, n, func(tx *db.Tx) error { // so many submissions are not tried
+			return tx.Exec(`UPDATE payout_attempt SET not_paid = $2 WHERE payout_id = $1`, failed, int64(math.MaxInt64))
+		})
 		maker.Post(payouts+"/"+failed+"/retry", nil).Fails(422, "PAYOUT_STATE")
 
 		held := pay(maker, account, 10_000)
@@ -144,44 +149,86 @@ func TestAStoreWhoseIntegrityKeyWasDeletedIsRefused(t *testing.T) {
 	})
 }
 
-// The forgeries of finding 10: rows of the ledger that were written without the program.
+// Rows of the ledger that were written, changed or deleted without the program are found by both ways to look for them.
 func TestVerificationFindsMoneyThatWasForgedInTheStore(t *testing.T) {
 	const (
-		customer = `(SELECT id FROM ledger_account WHERE kind = 'customer' LIMIT 1)`
-		bank     = `(SELECT id FROM ledger_account WHERE kind = 'bank' LIMIT 1)`
-		insert   = `INSERT INTO ledger_posting (account_id, number, transaction_id, bucket, amount, balance, created_at) SELECT id, postings + 1, 'txn_9', 'available', `
+		first  = `(SELECT id FROM ledger_account WHERE kind = 'customer' ORDER BY id LIMIT 1)`
+		other  = `(SELECT id FROM ledger_account WHERE kind = 'customer' ORDER BY id DESC LIMIT 1)`
+		bank   = `(SELECT id FROM ledger_account WHERE kind = 'bank' LIMIT 1)`
+		copied = `(SELECT mac FROM ledger_transaction ORDER BY id LIMIT 1)`
 	)
-	deposit := func(mac string) []string {
-		return []string{
-			`INSERT INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at, mac) VALUES ('txn_9', 'ws_1', 'deposit', 'dep_9', '', 1, ` + mac + `)`,
-			insert + `-500, available - 500, updated_at FROM ledger_account WHERE id = ` + bank,
-			insert + `500, available + 500, updated_at FROM ledger_account WHERE id = ` + customer,
-			`UPDATE ledger_account SET available = available - 500, postings = postings + 1 WHERE id = ` + bank,
-			`UPDATE ledger_account SET available = available + 500, postings = postings + 1 WHERE id = ` + customer,
-			`INSERT INTO ledger_deposit (id, workspace_id, account_id, amount, source, reference, status, created_at, booked_at) VALUES ('dep_9', 'ws_1', ` + customer + `, 500, 'bank', '', 'booked', 1, 1)`,
+	// forged are the rows of a transaction that moves an amount from a bucket of an account to another.
+	forged := func(kind, reference, mac, from, fromBucket, to string) []string {
+		list := []string{fmt.Sprintf(`INSERT INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at, mac) VALUES ('txn_9', 'ws_1', '%s', %s, '', 1, %s)`, kind, reference, mac)}
+		for _, p := range []struct{ account, bucket, change string }{{from, fromBucket, "- 12345"}, {to, "available", "+ 12345"}} {
+			list = append(list,
+				fmt.Sprintf(`INSERT INTO ledger_posting (account_id, number, transaction_id, bucket, amount, balance, created_at)
+					SELECT id, postings + 1, 'txn_9', '%[1]s', 0 %[2]s, %[1]s %[2]s, updated_at FROM ledger_account WHERE id = %[3]s`, p.bucket, p.change, p.account),
+				fmt.Sprintf(`UPDATE ledger_account SET %[1]s = %[1]s %[2]s, postings = postings + 1 WHERE id = %[3]s`, p.bucket, p.change, p.account))
 		}
+		return list
 	}
-	unlog := func(a audit.Action) string {
-		return fmt.Sprintf(`DELETE FROM audit_log WHERE action_key = %d`, audit.FilterKey(audit.ByAction, "ws_1", string(a)))
+	deposit := func(mac string) []string {
+		return append(forged("deposit", "'dep_9'", mac, bank, "available", first),
+			`INSERT INTO ledger_deposit (id, workspace_id, account_id, amount, source, reference, status, created_at, booked_at) VALUES ('dep_9', 'ws_1', `+first+`, 12345, 'bank', '', 'booked', 1, 1)`)
+	}
+	transfer := func(mac string) []string { return forged("transfer", "'trf_9'", mac, first, "available", other) }
+	release := func(mac string) []string {
+		return forged("release", `(SELECT id FROM payout WHERE status = 'processing')`, mac, first, "reserved", first)
+	}
+	of := func(a audit.Action) string {
+		return fmt.Sprintf(` WHERE action_key = %d`, audit.FilterKey(audit.ByAction, "ws_1", string(a)))
+	}
+	unlog := func(a audit.Action) []string { return []string{`DELETE FROM audit_log` + of(a)} }
+	relog := func(a audit.Action, amount, by string) []string {
+		return []string{`UPDATE audit_log SET personal = replace(personal, '` + amount + `', '` + by + `')` + of(a)}
 	}
 	for name, c := range map[string]struct {
 		change []string
 		want   string
 	}{
-		"a balanced deposit":                 {deposit("NULL"), "1 transactions have no authentication code"},
-		"a balanced deposit with a code":     {deposit("(SELECT mac FROM ledger_transaction ORDER BY id LIMIT 1)"), "its authentication code is wrong"},
-		"a deposit that is larger":           {[]string{`UPDATE ledger_deposit SET amount = amount + 1`}, "but the deposit"},
-		"a deposit without a row in the log": {[]string{unlog(audit.DepositBooked)}, "the audit log has no row of the deposit"},
-		"a completion that the log lacks":    {[]string{unlog(audit.PayoutCompleted)}, "1 × complete, but the audit log explains 0"},
-		"a settlement that the log lacks":    {[]string{unlog(audit.PayoutSettled)}, "1 × settle, but the audit log explains 0"},
-		"a payout that was deleted":          {[]string{`DELETE FROM payout_attempt`, `DELETE FROM payout`}, "which the store does not have"},
-		"a payout that was never reserved":   {[]string{`UPDATE payout SET status = 'pending', send_at = 1`}, "but its transactions are"},
+		"a balanced deposit":                       {deposit("NULL"), "1 transactions have no authentication code"},
+		"a balanced deposit with a code":           {deposit(copied), "its authentication code is wrong"},
+		"a transfer":                               {transfer("NULL"), "1 transactions have no authentication code"},
+		"a transfer with a code":                   {transfer(copied), "its authentication code is wrong"},
+		"a release":                                {release("NULL"), "the payout is processing, but its transactions are 1 × reserve, 1 × release"},
+		"a release with a code":                    {release(copied), "its authentication code is wrong"},
+		"a deposit that is larger":                 {[]string{`UPDATE ledger_deposit SET amount = amount + 1`}, "but the deposit"},
+		"a deposit without a row in the log":       {unlog(audit.DepositBooked), "the audit log has no row of the deposit"},
+		"a transfer without a row in the log":      {unlog(audit.TransferCreated), "the audit log has no row of the transfer"},
+		"a deposit of which the log has another":   {relog(audit.DepositBooked, "100000000", "100000001"), "is for 100000000, but the audit log says 100000001"},
+		"a transfer of which the log has another":  {relog(audit.TransferCreated, "700", "701"), "is for 700, but the audit log says 701"},
+		"a payout of which the log has another":    {relog(audit.PayoutUpdated, "12345", "12346"), "it is for 12345, but the audit log says 12346"},
+		"a completion that the log lacks":          {unlog(audit.PayoutCompleted), "1 × complete, but the audit log explains 0"},
+		"a settlement that the log lacks":          {unlog(audit.PayoutSettled), "1 × settle, but the audit log explains 0"},
+		"a release that the log lacks":             {unlog(audit.PayoutCancelled), "1 × release, but the audit log explains 0"},
+		"a payout that was deleted":                {[]string{`DELETE FROM payout_attempt`, `DELETE FROM payout`}, "which the store does not have"},
+		"a payout that was never reserved":         {[]string{`UPDATE payout SET status = 'pending', send_at = 1`}, "but its transactions are"},
+		"a cancelled payout without its release":   {deletedRelease, "the payout is cancelled, but its transactions are 1 × reserve, 0 × release"},
+		"one that waits again without its release": {append(deletedRelease, `UPDATE payout SET status = 'pending' WHERE status = 'cancelled'`), "the audit log says 1 × that this ended, and the ledger 0 × release"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 				b := openBank(t, store)
-				b.pay(number("0001"))
+				to := b.newAccount(1_000)
+				id := b.pay(number("0001"), number("9011"))[0]
 				b.settle(10 * time.Second)
+				b.write(func(tx *db.Tx) error {
+					updated := audit.Event{Action: audit.PayoutUpdated, WorkspaceID: "ws_1", ResourceID: id, Description: "A test"}
+					updated.Changes.Add("amount_cents", nil, amount)
+					moved := audit.Event{Action: audit.TransferCreated, WorkspaceID: "ws_1", ResourceID: "trf_1", Description: "A test"}
+					moved.Changes.Add("amount_cents", nil, 700)
+					b.events = append(b.events, updated, moved)
+					_, err := ledger.Post(tx, ledger.Transaction{Kind: ledger.KindTransfer, WorkspaceID: "ws_1", Reference: "trf_1", Moves: []ledger.Move{
+						{AccountID: b.account.ID, Bucket: ledger.BucketAvailable, Amount: -700}, {AccountID: to.ID, Bucket: ledger.BucketAvailable, Amount: 700}}})
+					return err
+				})
+				waits := b.pay(number("0002"))[0]
+				b.write(func(tx *db.Tx) error {
+					b.logs(audit.PayoutCancelled, waits)
+					_, err := payout.CancelPending(tx, waits)
+					return err
+				})
 				b.sound()
 				b.unguard(store.Engine)
 				for _, sql := range c.change {
@@ -191,17 +238,35 @@ func TestVerificationFindsMoneyThatWasForgedInTheStore(t *testing.T) {
 				if err != nil || !strings.Contains(mismatches(report), c.want) {
 					t.Errorf("verification finds %q, want %q: %v", mismatches(report), c.want, err)
 				}
+				check := ledger.NewCheck(b.db)
+				for more := true; more; {
+					if more, err = check.Turn(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := check.Mismatches(); got != len(report.Mismatches) {
+					t.Errorf("the check in the background finds %d mismatches, want %d", got, len(report.Mismatches))
+				}
 			})
 		})
 	}
 }
 
+// deletedRelease makes the money of a cancelled payout reserved again, as if it had never been released.
+var deletedRelease = []string{
+	`DELETE FROM ledger_posting WHERE transaction_id = (SELECT id FROM ledger_transaction WHERE kind = 'release')`,
+	`DELETE FROM ledger_transaction WHERE kind = 'release'`,
+	`UPDATE ledger_account SET reserved = reserved + 12345, available = available - 12345, postings = postings - 2
+		WHERE id = (SELECT account_id FROM payout WHERE status = 'cancelled')`,
+}
+
 // unguard removes the triggers that keep rows as they are, as an attacker does.
 func (b *bank) unguard(engine string) {
 	b.t.Helper()
-	statements := []string{`ALTER TABLE audit_log DISABLE TRIGGER USER`, `ALTER TABLE ledger_transaction DISABLE TRIGGER USER`}
+	statements := []string{`ALTER TABLE audit_log DISABLE TRIGGER USER`, `ALTER TABLE ledger_transaction DISABLE TRIGGER USER`, `ALTER TABLE ledger_posting DISABLE TRIGGER USER`}
 	if engine == "sqlite" {
-		statements = []string{`DROP TRIGGER audit_log_keep_delete`, `DROP TRIGGER ledger_transaction_keep_update`}
+		statements = []string{`DROP TRIGGER audit_log_keep_delete`, `DROP TRIGGER audit_log_keep_update`, `DROP TRIGGER ledger_transaction_keep_update`,
+			`DROP TRIGGER ledger_transaction_keep_delete`, `DROP TRIGGER ledger_posting_keep_delete`}
 	}
 	for _, sql := range statements {
 		b.write(func(tx *db.Tx) error { return tx.Exec(sql) })
