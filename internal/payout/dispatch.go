@@ -49,6 +49,7 @@ type Dispatcher struct {
 	skew        atomic.Int64
 	skewAt      int64
 	measureSkew func(ctx context.Context) (time.Duration, error)
+	renewEvery  time.Duration   // renewal, but in simulations
 	wakes       []chan struct{} // one for each loop of Run
 	// records are those that connectors keep outside of the store.
 	records []*record
@@ -68,7 +69,7 @@ type Alarms struct {
 
 // NewDispatcher returns the dispatcher of a node.
 func NewDispatcher(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *Rules, log *slog.Logger) *Dispatcher {
-	s := &Dispatcher{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text(), records: records(rails), measureSkew: d.Skew}
+	s := &Dispatcher{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text(), records: records(rails), measureSkew: d.Skew, renewEvery: renewal}
 	for range s.steps() {
 		s.wakes = append(s.wakes, make(chan struct{}, 1))
 	}
@@ -255,7 +256,7 @@ func (a *attempt) unsent(state rail.State, text string) answer {
 
 // keep prolongs the lease of attempts until the function that it returns is called.
 func (d *Dispatcher) keep(ctx context.Context, endToEndIDs []any) (end func()) {
-	return graceful.Repeat(ctx, renewal, func(ctx context.Context) {
+	return graceful.Repeat(ctx, d.renewEvery, func(ctx context.Context) {
 		if err := d.lease(ctx, endToEndIDs, attemptLease); err != nil && ctx.Err() == nil {
 			d.log.Warn("the lease of payouts that are being sent was not prolonged: another node asks about them", "error", err.Error())
 		}

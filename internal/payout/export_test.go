@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -14,8 +15,16 @@ import (
 
 // SetSkew lets the clock of the node be ahead of the database's, or behind it.
 func (d *Dispatcher) SetSkew(skew time.Duration) {
-	d.skewAt, d.measureSkew = 0, func(context.Context) (time.Duration, error) { return skew, nil }
+	d.MeasureSkew(func() time.Duration { return skew })
 }
+
+// MeasureSkew replaces how the node compares its clock with the database's.
+func (d *Dispatcher) MeasureSkew(measure func() time.Duration) {
+	d.skewAt, d.measureSkew = 0, func(context.Context) (time.Duration, error) { return measure(), nil }
+}
+
+// RenewNoLeases keeps the node from prolonging leases, which it does by the time of the machine.
+func (d *Dispatcher) RenewNoLeases() { d.renewEvery = math.MaxInt64 }
 
 // PayoutOf is the inverse of EndToEndID.
 func PayoutOf(endToEndID string) (payoutID string, attempt int64, ok bool) {

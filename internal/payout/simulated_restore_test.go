@@ -77,6 +77,8 @@ func (w *world) restore(t *testing.T) {
 	w.db = to.OpenAt(t, w.clock.Now)
 	w.vault = to.Vault(w.db)
 	startVault(t, w.db, w.vault)
+	w.connect()
+	w.serve()
 	for range nodes {
 		w.start()
 	}
@@ -98,7 +100,7 @@ func (w *world) operate() {
 		if w.chance(4) {
 			continue // until the next time
 		}
-		if w.careless {
+		if w.without.recovery {
 			w.write(func(tx *db.Tx) error { return tx.Exec(`DELETE FROM unknown_payment`) })
 			break
 		}

@@ -3,7 +3,9 @@ package torture
 
 import (
 	"os"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Rounds returns few in make test, a quarter of them in make check, and many in make torture, which has hours. A test
@@ -16,4 +18,20 @@ func Rounds(few, many int) int {
 		return min(few, max(1, few/4))
 	}
 	return few
+}
+
+// Within returns a function that reports whether there is time for another round: little CPU time in make test, a quarter of it in
+// make check, and much in make torture. It counts all that the process uses, so the test must not run beside others.
+func Within(little, much time.Duration) (more func() bool) {
+	end := used() + time.Duration(Rounds(int(little), int(much)))
+	return func() bool { return used() < end }
+}
+
+// used is the CPU time that this process has used.
+func used() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // the kernel knows it
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
