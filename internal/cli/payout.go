@@ -243,7 +243,17 @@ it in full, which the audit log tells.`,
 				if err != nil && !client.IsForbidden(err) {
 					return fmt.Errorf("read the story of the payout: %w", err)
 				}
-				return term.WritePairs(r.terminal, w, payoutPairs(p, story)...)
+				stopped := ""
+				if p.SendingStopped {
+					sending, err := s.Payouts.Sending(c.Context(), p.WorkspaceID)
+					if err != nil {
+						return fmt.Errorf("read why sending is stopped: %w", err)
+					}
+					if stopped = stopText(sending.Live); p.Mode == api.ModeSandbox {
+						stopped = stopText(sending.Sandbox)
+					}
+				}
+				return term.WritePairs(r.terminal, w, payoutPairs(p, stopped, story)...)
 			})
 		},
 	}
@@ -252,14 +262,11 @@ it in full, which the audit log tells.`,
 	return r.inWorkspace(c)
 }
 
-// payoutPairs are the lines that show a payout. The story is newest first.
-func payoutPairs(p *api.Payout, story []api.AuditEntry) []string {
-	because, sent, expected, stopped := "Cancelled because", localTime(p.SendAt), localTime(p.ExpectedAt), ""
+// payoutPairs are the lines that show a payout. Stopped is why it is not sent, or "". The story is newest first.
+func payoutPairs(p *api.Payout, stopped string, story []api.AuditEntry) []string {
+	because, sent, expected := "Cancelled because", localTime(p.SendAt), localTime(p.ExpectedAt)
 	if p.SendingStopped || p.Attention == payout.Recheck {
 		sent, expected = "", ""
-	}
-	if p.SendingStopped {
-		stopped = "stopped in this workspace"
 	}
 	if p.Rejected {
 		because = "Rejected because"
