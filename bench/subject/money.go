@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,8 +143,10 @@ func (m *money) forStatements(ctx context.Context, server *Server) error {
 	default:
 		err = fill.Postgres(ctx, m.store[1], list)
 	}
-	if err == nil {
-		_, err = output(ctx, m.binary, append([]string{"admin", "ledger", "verify"}, m.store...)...)
+	for _, args := range [][]string{{"reauthenticate", "--yes"}, {"verify"}} {
+		if err == nil {
+			_, err = output(ctx, m.binary, slices.Concat([]string{"admin", "ledger"}, args, m.store)...)
+		}
 	}
 	return err
 }
