@@ -22,6 +22,7 @@ type options struct {
 	rows     string
 	only     string
 	subjects string
+	before   string
 	quick    bool
 	out      string
 	docs     bool
@@ -54,6 +55,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	flags.StringVar(&o.rows, "rows", "1000,100000,1000000", "`sizes` of the stores, small to large; with two, the large one is left out")
 	flags.StringVar(&o.only, "only", "", "measure only workloads whose name matches this `regexp`, such as ^list/100000")
 	flags.StringVar(&o.subjects, "subjects", "", "measure only subjects whose name matches this `regexp`, such as ^bursar|^bare")
+	flags.StringVar(&o.before, "before", "", "also measure payouts of Bursar as it was at this `commit`")
 	flags.BoolVar(&o.quick, "quick", false, "take about two minutes: --repeats 1 --mixed 6s --rows 1000,100000")
 	flags.StringVar(&o.out, "out", "", "`folder` for results.json, results.md and the charts")
 	flags.BoolVar(&o.docs, "docs", false, "also write the tables into docs/performance.md, between its lines <!-- bench --> and <!-- /bench -->")
@@ -101,14 +103,14 @@ func (o *options) check() (err error) {
 		return err
 	}
 	if o.docs && !o.complete() {
-		return errors.New("--docs needs a complete run: leave out --only, --subjects, --quick and a shorter --rows")
+		return errors.New("--docs needs a complete run: leave out --only, --subjects, --before, --quick and a shorter --rows")
 	}
 	return nil
 }
 
-// complete reports whether nothing is left out, so that the results can be published.
+// complete reports whether nothing is left out or added, so that the results can be published.
 func (o *options) complete() bool {
-	return o.works == nil && o.programs == nil && !o.quick && o.sizes.Large > 0
+	return o.works == nil && o.programs == nil && o.before == "" && !o.quick && o.sizes.Large > 0
 }
 
 func parseRows(text string) (plan.Sizes, error) {

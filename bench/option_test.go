@@ -17,7 +17,7 @@ func TestFlagsAreChecked(t *testing.T) {
 	if err != nil || o.complete() || o.sizes.Large != 0 || o.repeats != 2 || o.mixed >= 45*time.Second {
 		t.Errorf("%+v, %v", o, err)
 	}
-	for _, left := range []string{"--only=list", "--subjects=bare", "--rows=1000,2000"} {
+	for _, left := range []string{"--only=list", "--subjects=bare", "--rows=1000,2000", "--before=HEAD"} {
 		if o, err := parse([]string{left}, io.Discard); err != nil || o.complete() {
 			t.Errorf("%s: %v, complete: %t", left, err, o.complete())
 		}

@@ -47,7 +47,7 @@ func TestARunFromEndToEnd(t *testing.T) {
 		t.Errorf("skipped: %q, subjects: %v", r.Skipped, r.Subjects)
 	}
 	for _, workload := range []string{"whoami", "create/64", "import", "import/bare", "payout/one", "payout/many", "payout/bare",
-		"payout/through", "balance/200", "balance/400", "postings/200", "postings/400", "mixed/half", "deep/400", "audit/400/resource_id", "audit/400/outcome", "size/binary", "disk/entry"} {
+		"payout/through", "payout/cpu", "balance/200", "balance/400", "postings/200", "postings/400", "mixed/half", "deep/400", "audit/400/resource_id", "audit/400/outcome", "size/binary", "disk/entry"} {
 		m, ok := r.Find(workload, "bursar-sqlite")
 		if !ok || m.Errors > 0 || m.Value.Median <= 0 {
 			t.Errorf("%s: %+v", workload, m)

@@ -17,16 +17,22 @@ func (o options) prepare(ctx context.Context, root, dir string, log func(string,
 		return setup, nil, nil, fmt.Errorf("find a folder for the programs: %w", err)
 	}
 	setup = subject.Setup{Root: root, Dir: dir, Cache: filepath.Join(cache, "bursar-bench"), Sizes: o.sizes}
-	for _, s := range []struct {
+	type maker struct {
 		name string
 		make func(context.Context, subject.Setup) (*subject.Subject, error)
-	}{
+	}
+	makers := []maker{
 		{"bursar-sqlite", subject.BursarSQLite}, {"bursar-postgres", subject.BursarPostgres}, {"bare", subject.Bare},
 		{"bursar-sqlite-unsequenced", subject.Unsequenced(subject.BursarSQLite)}, {"bursar-postgres-unsequenced", subject.Unsequenced(subject.BursarPostgres)},
 		{"bursar-sqlite-backup", subject.WithBackup()},
 		{"pocketbase", subject.PocketBase}, {"pocketbase-full", subject.PocketBaseFull},
 		{"kratos-sqlite", subject.KratosSQLite}, {"kratos-postgres", subject.KratosPostgres},
-	} {
+	}
+	if o.before != "" {
+		makers = append(makers, maker{"bursar-sqlite-before", subject.Before(o.before, subject.BursarSQLite)},
+			maker{"bursar-postgres-before", subject.Before(o.before, subject.BursarPostgres)})
+	}
+	for _, s := range makers {
 		if o.programs != nil && !o.programs.MatchString(s.name) {
 			continue
 		}

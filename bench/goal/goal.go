@@ -133,6 +133,15 @@ func (g *goals) money() {
 		}
 		g.atLeast(fmt.Sprintf("%s: balance and first postings of an account with %s postings against %s", e.title, plan.Number(g.sizes.Largest()), plan.Number(g.sizes.Small)), 0.8, grown...)
 	}
+	for _, e := range engines() {
+		earlier := e.subject + "-before"
+		if _, ok := g.report.Find(plan.PayoutThrough, earlier); !ok {
+			continue
+		}
+		const text = ": payouts from the request to completed, against the earlier commit: "
+		g.atLeast(e.title+text+"rate", 0.9, pair{of: side{plan.PayoutThrough, e.subject}, by: side{plan.PayoutThrough, earlier}})
+		g.atLeast(e.title+text+"CPU time of the earlier one", 0.9, pair{of: side{plan.PayoutCPU, earlier}, by: side{plan.PayoutCPU, e.subject}})
+	}
 	g.bound(report.AtLeast, "SQLite: payouts from the request to completed, through the simulator", 1000, "req/s", side{plan.PayoutThrough, sqlite})
 }
 

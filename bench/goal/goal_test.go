@@ -96,6 +96,7 @@ func TestGoalsOfMoney(t *testing.T) {
 			measured("payout/through", engine, 999), measured("balance/1000", engine, 100), measured("balance/1000000", engine, 90),
 			measured("postings/1000", engine, 100), measured("postings/1000000", engine, 80))
 	}
+	r.Measurements = append(r.Measurements, measured("payout/cpu", "bursar-sqlite", 2), measured("payout/through", "bursar-sqlite-before", 1110), measured("payout/cpu", "bursar-sqlite-before", 1.9))
 	goals := Goals(r, sizes())
 	for text, want := range map[string]struct {
 		got float64
@@ -105,7 +106,9 @@ func TestGoalsOfMoney(t *testing.T) {
 		"PostgreSQL: payouts of one account, 64 callers, against those of 64 accounts":                         {0.7, true},
 		"PostgreSQL: payouts of one account against a bare group commit":                                       {0.35, false},
 		"SQLite: balance and first postings of an account with 1,000,000 postings against 1,000 (lowest: post": {0.8, true},
-		"SQLite: payouts from the request to completed":                                                        {999, false},
+		"SQLite: payouts from the request to completed, through":                                               {999, false},
+		"SQLite: payouts from the request to completed, against the earlier commit: rate":                      {0.9, true},
+		"SQLite: payouts from the request to completed, against the earlier commit: CPU time":                  {0.95, true},
 	} {
 		if g := find(t, goals, text); g.Met != want.met || g.Got.Median != want.got {
 			t.Errorf("%+v", g)

@@ -41,6 +41,7 @@ const (
 	ImportBare = "import/bare" // of the rows that it made
 
 	PayoutThrough = "payout/through" // from the request to the payee
+	PayoutCPU     = "payout/cpu"     // of one of those, with PostgreSQL's
 
 	CheckpointDelay = "delay/checkpoint"
 	FeedDelay       = "delay/feed"

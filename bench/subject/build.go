@@ -23,6 +23,7 @@ type Setup struct {
 	Postgres *Postgres // nil if it is not installed
 
 	variant string // of the product; empty for the product itself
+	at      string // the commit of the source, if it is not the one that is checked out
 }
 
 // build compiles a program into a folder, unless it is there and up to date. Only programs
@@ -49,6 +50,29 @@ func (s Setup) bursar(ctx context.Context) (path string, err error) {
 	return path, build(ctx, s.Root, "./cmd/bursar", "", path)
 }
 
+// extract copies the source of Bursar at a commit into the cache, unless it is there, so that it is compiled once.
+func (s Setup) extract(ctx context.Context, commit string) (root string, err error) {
+	hash, err := output(ctx, "git", "-C", s.Root, "rev-parse", "--verify", commit+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("find the commit %s: %w", commit, err)
+	}
+	root = filepath.Join(s.Cache, "source-"+strings.TrimSpace(string(hash)))
+	if _, err := os.Stat(root); err == nil {
+		return root, nil
+	}
+	archive, part := filepath.Join(s.Dir, "source.tar"), root+".part"
+	if err := errors.Join(os.RemoveAll(part), os.MkdirAll(part, 0o700)); err != nil {
+		return "", fmt.Errorf("make a folder for the source of %s: %w", commit, err)
+	}
+	if _, err := output(ctx, "git", "-C", s.Root, "archive", "--output", archive, commit); err != nil {
+		return "", fmt.Errorf("read the source of %s: %w", commit, err)
+	}
+	if _, err := output(ctx, "tar", "-xf", archive, "-C", part); err != nil {
+		return "", fmt.Errorf("extract the source of %s: %w", commit, err)
+	}
+	return root, os.Rename(part, root)
+}
+
 // peer builds a peer, which is a module of its own, and returns the version of a module in it.
 func (s Setup) peer(ctx context.Context, name, tag, module string) (path, version string, err error) {
 	path = filepath.Join(s.Cache, name)
@@ -70,6 +94,9 @@ func (s Setup) peer(ctx context.Context, name, tag, module string) (path, versio
 // commit returns the commit that is checked out, with a plus if files differ from it, or
 // nothing if git fails.
 func (s Setup) commit(ctx context.Context) string {
+	if s.at != "" {
+		return s.at
+	}
 	out, err := exec.CommandContext(ctx, "git", "-C", s.Root, "describe", "--always", "--dirty=+", "--exclude=*").Output()
 	if err != nil {
 		return ""

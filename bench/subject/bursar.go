@@ -52,6 +52,7 @@ func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
 const (
 	unsequenced = "unsequenced" // without places in the audit log and without the tree over it
 	backup      = "backup"      // with a continuous backup into a folder
+	before      = "before"      // as it was at an earlier commit
 )
 
 // Unsequenced is the product on one of its databases without the audit log's tree.
@@ -62,6 +63,22 @@ func Unsequenced(of func(context.Context, Setup) (*Subject, error)) func(context
 // WithBackup is the product on its embedded store with a continuous backup.
 func WithBackup() func(context.Context, Setup) (*Subject, error) {
 	return variant(backup, "with a continuous backup", BursarSQLite)
+}
+
+// Before is the product on one of its databases as it was at a commit. It only makes payouts.
+func Before(commit string, of func(context.Context, Setup) (*Subject, error)) func(context.Context, Setup) (*Subject, error) {
+	return func(ctx context.Context, setup Setup) (*Subject, error) {
+		root, err := setup.extract(ctx, commit)
+		if err != nil {
+			return nil, err
+		}
+		setup.Root, setup.at = root, commit
+		s, err := variant(before, "before", of)(ctx, setup)
+		if s != nil {
+			s.Stores = slices.DeleteFunc(s.Stores, func(store Store) bool { return store.Money != plan.PayoutStore })
+		}
+		return s, err
+	}
 }
 
 // variant only creates.
@@ -112,6 +129,7 @@ type bursar struct {
 	deep   map[string]string // cursors of deep pages, by filter
 
 	auditKey []string // the flag that names the key of the audit log, and its value
+	postgres *Postgres
 	variant  string
 }
 
@@ -136,7 +154,7 @@ func newPostgresStore(ctx context.Context, binary, dir string, pg *Postgres, siz
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the keys: %w", err)
 	}
-	b := &bursar{binary: binary, store: []string{"--database-url", url, "--vault-key", filepath.Join(dir, "vault.key")}, deep: map[string]string{}}
+	b := &bursar{binary: binary, postgres: pg, store: []string{"--database-url", url, "--vault-key", filepath.Join(dir, "vault.key")}, deep: map[string]string{}}
 	if _, err := output(ctx, binary, append([]string{"admin", "vault", "init"}, b.store...)...); err != nil {
 		return nil, fmt.Errorf("make the vault key: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ const BarePayoutsCommand = "serve-bare-payouts"
 
 // addMoney adds the stores on which money is measured.
 func (s *Subject) addMoney(setup Setup, fresh func(context.Context) (*bursar, error)) {
-	if setup.variant != "" {
+	if setup.variant != "" && setup.variant != before {
 		return
 	}
 	for _, store := range []struct {
@@ -142,8 +143,10 @@ func (m *money) forStatements(ctx context.Context, server *Server) error {
 	default:
 		err = fill.Postgres(ctx, m.store[1], list)
 	}
-	if err == nil {
-		_, err = output(ctx, m.binary, append([]string{"admin", "ledger", "verify"}, m.store...)...)
+	for _, args := range [][]string{{"reauthenticate", "--yes"}, {"verify"}} {
+		if err == nil {
+			_, err = output(ctx, m.binary, slices.Concat([]string{"admin", "ledger"}, args, m.store)...)
+		}
 	}
 	return err
 }
@@ -224,9 +227,9 @@ func (m *money) requests(ctx context.Context, w plan.Workload) (base string, req
 // throughLimit is how long payouts may take to their end.
 const throughLimit = 5 * time.Minute
 
-// Through returns how many payouts of a load are completed in a second, counted until all are: then
+// Through returns how many payouts a load has made, and how long it took until all were completed: then
 // nothing of the account is reserved, and what it has less is what was paid.
-func (s *Server) Through(ctx context.Context, run func(context.Context) error) (rate float64, err error) {
+func (s *Server) Through(ctx context.Context, run func(context.Context) error) (completed int64, took time.Duration, err error) {
 	m := s.client.(*money)
 	type balances struct {
 		Total    int64 `json:"total_balance"`
@@ -239,23 +242,23 @@ func (s *Server) Through(ctx context.Context, run func(context.Context) error) (
 	}
 	before, err := look()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	began := time.Now()
 	if err := run(ctx); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for {
 		now, err := look()
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		took := time.Since(began)
 		switch {
 		case now.Reserved == 0 && now.Total < before.Total:
-			return float64(before.Total-now.Total) / paid / took.Seconds(), nil
+			return (before.Total - now.Total) / paid, took, nil
 		case took > throughLimit:
-			return 0, fmt.Errorf("after %s, %d payouts are not completed", took.Round(time.Second), now.Reserved/paid)
+			return 0, 0, fmt.Errorf("after %s, %d payouts are not completed", took.Round(time.Second), now.Reserved/paid)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

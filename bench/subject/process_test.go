@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 func startShell(t *testing.T, script string) *process {
@@ -64,5 +65,18 @@ func TestMemoryIsReadFromTheKernelsReport(t *testing.T) {
 	}
 	if _, err := parseMemory([]byte("Name:\tx\n")); err == nil {
 		t.Error("accepted a report without memory")
+	}
+}
+
+func TestCPUTimeIsReadFromTheKernelsReport(t *testing.T) {
+	got, err := parseStat([]byte("12 (a (b) c) S 7 12 12 0 -1 4194304 1 2 3 4 150 50 30 20 20 0 9 0 100 5 6\n"))
+	if want := (stat{parent: "7", used: 2 * time.Second, ended: 500 * time.Millisecond}); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := parseStat([]byte("12 (a) S 7")); err == nil {
+		t.Error("accepted a report without CPU time")
+	}
+	if is, err := readStat("self"); err != nil || is.parent == "" {
+		t.Errorf("this process: %+v, %v", is, err)
 	}
 }

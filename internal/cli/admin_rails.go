@@ -34,7 +34,7 @@ connectors send nothing because of their folder.`,
 			})
 			text := "Rails     running"
 			if status.Stopped.Stopped {
-				text = fmt.Sprintf("Rails     stopped: %s\nLeft      %d payouts to look up", status.Why, status.Left)
+				text = fmt.Sprintf("Rails     stopped: %s\nLeft      %s to look up", status.Why, counted(int(status.Left), "payout", "payouts"))
 			}
 			text += fmt.Sprintf("\nAttempts  %d open", status.Open)
 			if status.Stopped.Stopped && !status.Read {
@@ -98,7 +98,7 @@ money is reserved if its account has it; otherwise its debit goes to suspense.`,
 			if _, err := payout.Acknowledge(c.Context(), s.db, operator(), acknowledged); err != nil {
 				return nil, "", err
 			}
-			was, err := payout.ResumeRails(c.Context(), s.db, operator(), checked, force)
+			status, err := payout.ResumeRails(c.Context(), s.db, operator(), checked, force)
 			switch {
 			case errors.Is(err, payout.ErrNotLookedUp):
 				return nil, "", withHint(err, "A running server looks them up: see 'bursar admin rails status'. If a rail cannot answer, compare with the bank's statements, and name what you have compared with --checked.")
@@ -109,10 +109,11 @@ money is reserved if its account has it; otherwise its debit goes to suspense.`,
 					return slices.Contains(acknowledged, u.PayoutID)
 				}))),
 					"Compare them with the bank's statements, and name each with --acknowledge, or pass --acknowledge-all.")
-			case err == nil && !was.Stopped:
-				return was, "The rails were not stopped.", nil
+			case err == nil && !status.Stopped:
+				return status, "The rails were not stopped.", nil
 			}
-			return was, "The rails send again.", err
+			status.Stopped = false
+			return status, "The rails send again.", err
 		},
 	}.command(t)
 	c.Flags().StringSliceVar(&checked, "checked", nil, "id of a payout that you have compared with the bank's statements; repeatable")
@@ -125,7 +126,7 @@ money is reserved if its account has it; otherwise its debit goes to suspense.`,
 // describeUnknown lists the payments that a restored store does not know.
 func describeUnknown(list []payout.UnknownPayment) (text string) {
 	if len(list) > 0 {
-		text = fmt.Sprintf("\nUnknown   %d payouts were sent after the moment of the archive:", len(list))
+		text = "\nUnknown   " + counted(len(list), "payout was", "payouts were") + " sent after the moment of the archive:"
 	}
 	for _, u := range list {
 		text += fmt.Sprintf("\n  %s  %s  %s  %s  %s", u.PayoutID, api.FormatAmount(u.Amount, u.Currency), localTime(u.SentAt), u.Rail, cmp.Or(u.AccountID, "account not recorded"))
@@ -185,10 +186,16 @@ Without --yes, adopt only shows what running servers have found.`,
 				return nil, "", withHint(err, "See 'bursar admin rails status'. A running server compares folders every second.")
 			case errors.Is(err, payout.ErrSeveralFolders):
 				return nil, "", withHint(err, "Let all nodes share one folder, or choose one with --identity.")
-			case err == nil && !yes:
-				return found, describeConflict(found) + "\nNothing was changed. Adopt the folder with --yes.", nil
 			}
-			return found, fmt.Sprintf("Adopted the folder of %s. Payouts that need attention now: %d.", connector, contradicted), err
+			result := struct {
+				payout.RecordConflict
+				Adopted      bool `json:"adopted"`
+				Contradicted int  `json:"contradicted"`
+			}{found, yes, contradicted}
+			if err == nil && !yes {
+				return result, describeConflict(found) + "\nNothing was changed. To adopt the folder, pass --yes.", nil
+			}
+			return result, fmt.Sprintf("Adopted the folder of %s. Payouts that need attention now: %d.", connector, contradicted), err
 		},
 	}.command(t)
 	c.Flags().StringVar(&connector, "connector", "", "name of the connector in the rails file")

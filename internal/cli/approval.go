@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,8 +99,12 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 		return text
 	}
 	pairs := []string{"Change", a.Summary, "State", a.State, "Id", a.ID}
+	anew := !slices.ContainsFunc(a.Fields, func(f api.ApprovalField) bool { return f.Before != "" })
 	for _, f := range a.Fields {
-		if f.Before != "" || f.After != "" {
+		switch {
+		case anew && f.After != "":
+			pairs = append(pairs, "  "+f.Field, f.After)
+		case f.Before != "" || f.After != "":
 			pairs = append(pairs, "  "+f.Field, orNone(f.Before)+" → "+orNone(f.After))
 		}
 	}
@@ -110,8 +115,11 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 	if a.RequestedBy.KeyName != "" {
 		from += ", with the API key " + a.RequestedBy.KeyName
 	}
-	pairs = append(pairs, "Requested by", strings.TrimSpace(a.RequestedBy.Name+" "+a.RequestedBy.Email), "From", from,
-		"Requested", localTime(a.CreatedAt), "Expires", localTime(a.ExpiresAt))
+	pairs = append(pairs, "Requested by", strings.TrimSpace(a.RequestedBy.Name+" "+a.RequestedBy.Email))
+	if from != "" {
+		pairs = append(pairs, "From", from)
+	}
+	pairs = append(pairs, "Requested", localTime(a.CreatedAt), "Expires", localTime(a.ExpiresAt))
 	for _, contact := range a.Contacts {
 		text := contact.Now
 		if contact.Earlier != "" {

@@ -75,7 +75,7 @@ func nextStep(e *client.Error) string {
 	case e.Code == client.CodeSecondFactorRequired:
 		return "Sign in at the console with a passkey, with a code or with single sign-on, run 'bursar login', then try again."
 	case e.Code == client.CodeSecondPersonRequired:
-		return "It waits for an approver: 'bursar approvals list' shows it."
+		return "'bursar approvals list' shows the request."
 	case e.Permission() != "":
 		return "You need the permission " + e.Permission() + ": ask an admin of the workspace for a role that includes it."
 	case e.Status == http.StatusTooManyRequests:

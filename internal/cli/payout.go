@@ -13,6 +13,7 @@ import (
 	"bursar/api"
 	"bursar/client"
 	"bursar/internal/cli/term"
+	"bursar/internal/payout"
 )
 
 const payoutPrefix = "po_"
@@ -87,7 +88,7 @@ func (r *remote) completePayouts() cobra.CompletionFunc {
 		}
 		var words []string
 		for _, p := range page.Items {
-			words = append(words, described(p.ID, payoutText(&p)+", "+payoutStatus(&p)))
+			words = append(words, described(p.ID, payoutText(&p)+", "+payoutProgress(&p)))
 		}
 		return words, nil
 	})
@@ -105,6 +106,37 @@ func payoutStatus(p *api.Payout) string {
 		return "rejected"
 	}
 	return p.Status
+}
+
+// payoutProgress is payoutStatus with what keeps the payout from going on.
+func payoutProgress(p *api.Payout) string {
+	switch {
+	case p.Attention == payout.Recheck:
+		return payoutStatus(p) + ", on hold"
+	case p.Attention != "":
+		return payoutStatus(p) + ", " + strings.ReplaceAll(p.Attention, "_", " ")
+	case p.SendingStopped:
+		return payoutStatus(p) + ", stopped"
+	}
+	return payoutStatus(p)
+}
+
+// attentionText says why a payout needs attention, and what to do.
+func attentionText(p *api.Payout) string {
+	resolve := "then run 'bursar payouts resolve " + p.ID + "'"
+	switch p.Attention {
+	case payout.OutcomeUnknown:
+		return "whether it was paid is not known (outcome_unknown). Ask the bank, " + resolve
+	case payout.Contradicted:
+		return "its records contradict each other (contradicted). Read its history, ask the bank, " + resolve
+	case payout.Recheck:
+		text := "a limit or a rule became stricter after it was approved (recheck). "
+		if p.RecheckApprovalID != "" {
+			return text + "It waits for approval " + p.RecheckApprovalID
+		}
+		return text + "Release it with 'bursar payouts confirm " + p.ID + "'"
+	}
+	return p.Attention
 }
 
 // completeRails completes a flag with the names of rails.
@@ -157,7 +189,7 @@ func newPayoutList(r *remote) *cobra.Command {
 				Detail: []string{"currency", "external id", "mode", "rail"}, Empty: "There are no such payouts."}
 		},
 		cells: func(f term.Format, p api.Payout) []string {
-			at, status := localTime(p.CreatedAt), payoutStatus(&p)
+			at, status := localTime(p.CreatedAt), payoutProgress(&p)
 			if f.CSV {
 				at, status = exactTime(p.CreatedAt), p.Status
 			}
@@ -211,7 +243,17 @@ it in full, which the audit log tells.`,
 				if err != nil && !client.IsForbidden(err) {
 					return fmt.Errorf("read the story of the payout: %w", err)
 				}
-				return term.WritePairs(r.terminal, w, payoutPairs(p, story)...)
+				stopped := ""
+				if p.SendingStopped {
+					sending, err := s.Payouts.Sending(c.Context(), p.WorkspaceID)
+					if err != nil {
+						return fmt.Errorf("read why sending is stopped: %w", err)
+					}
+					if stopped = stopText(sending.Live); p.Mode == api.ModeSandbox {
+						stopped = stopText(sending.Sandbox)
+					}
+				}
+				return term.WritePairs(r.terminal, w, payoutPairs(p, stopped, story)...)
 			})
 		},
 	}
@@ -220,18 +262,21 @@ it in full, which the audit log tells.`,
 	return r.inWorkspace(c)
 }
 
-// payoutPairs are the lines that show a payout. The story is newest first.
-func payoutPairs(p *api.Payout, story []api.AuditEntry) []string {
-	to, because := p.SettlementAccount, "Cancelled because"
+// payoutPairs are the lines that show a payout. Stopped is why it is not sent, or "". The story is newest first.
+func payoutPairs(p *api.Payout, stopped string, story []api.AuditEntry) []string {
+	because, sent, expected := "Cancelled because", localTime(p.SendAt), localTime(p.ExpectedAt)
+	if p.SendingStopped || p.Attention == payout.Recheck {
+		sent, expected = "", ""
+	}
 	if p.Rejected {
 		because = "Rejected because"
 	}
 	pairs := []string{"Payout", p.ID, "Status", marked(p.Mode, payoutStatus(p)), "Amount", api.FormatAmount(p.AmountCents, p.Currency),
-		"To", to.BankAccountName + ", " + to.BankAccountNumber + ", " + p.BankName + " (" + to.BankCode + ")",
+		"To", payeeText(p),
 		"Rail", p.SettlementRail + ": " + p.RailReason}
 	for _, more := range [][2]string{
 		{"External id", p.ExternalID}, {"Description", p.Description}, {"Batch", p.BatchID}, {"Approval", strings.TrimSpace(p.ApprovalReason + " " + p.ApprovalID)},
-		{"Attention", p.Attention}, {"Sending", stoppedText(p.SendingStopped)}, {because, p.CancelReason}, {"Sent at", localTime(p.SendAt)}, {"Expected", localTime(p.ExpectedAt)}, {"Ended", localTime(p.EndedAt)},
+		{"Attention", attentionText(p)}, {"Sending", stopped}, {because, p.CancelReason}, {"Sent at", sent}, {"Expected", expected}, {"Ended", localTime(p.EndedAt)},
 	} {
 		if more[1] != "" {
 			pairs = append(pairs, more[0], more[1])
@@ -242,6 +287,12 @@ func payoutPairs(p *api.Payout, story []api.AuditEntry) []string {
 	}
 	for _, a := range p.Attempts {
 		text := localTime(a.CreatedAt) + " " + a.State + " " + a.EndToEndID
+		if a.Submission > 1 {
+			text += fmt.Sprintf(", submission %d", a.Submission)
+		}
+		if a.Resolved != "" {
+			text += ", resolved as " + strings.ReplaceAll(a.Resolved, "_", " ")
+		}
 		if words := strings.TrimSpace(a.Reason + " " + a.Message); words != "" {
 			text += ": " + words
 		}
@@ -256,6 +307,15 @@ func payoutPairs(p *api.Payout, story []api.AuditEntry) []string {
 		pairs = append(pairs, localTime(row.Timestamp), text)
 	}
 	return pairs
+}
+
+// payeeText describes the account that is paid, as far as it is known: after a restore it may not be.
+func payeeText(p *api.Payout) string {
+	to := p.SettlementAccount
+	if p.BankName == "" {
+		return to.BankAccountName
+	}
+	return to.BankAccountName + ", " + to.BankAccountNumber + ", " + p.BankName + " (" + to.BankCode + ")"
 }
 
 // failureText says why a payout failed: the code, and the rail's own code and words.

@@ -84,9 +84,10 @@ for it is available again. What a rail has cannot be cancelled.`,
 
 func newPayoutRetry(r *remote) *cobra.Command {
 	return r.newPayoutChange(&cobra.Command{
-		Use: "retry PAYOUT", Short: "Send a failed payout once more",
-		Long: `Send a failed payout once more, as it is: reserve its money and make a new
-attempt.`,
+		Use: "retry PAYOUT", Short: "Send a failed payout again",
+		Long: `Send a failed payout again, as it is: its money is reserved, and it is sent
+under a new end-to-end id. One that you have resolved as not paid keeps its
+end-to-end id, so that the bank can recognize a duplicate.`,
 		Example: `  bursar payouts retry wages-2026-11-ada`,
 	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
 		return s.Payouts.Retry(ctx, of.ID)
@@ -97,12 +98,12 @@ func newPayoutResolve(r *remote) *cobra.Command {
 	var p client.PayoutResolveParams
 	var paid, notPaid bool
 	c := r.newPayoutChange(&cobra.Command{
-		Use: "resolve PAYOUT", Short: "Settle whether a payout was paid",
-		Long: `Settle whether a payout was paid that needs attention, after you have asked
-the bank. --paid completes it. --not-paid makes it a failed payout whose money
-is available again; a retry then goes out under the same end-to-end id, so
-that the bank can recognize a duplicate. Another person has to approve what
-you found about a live payout, if the workspace has one who could.`,
+		Use: "resolve PAYOUT --paid|--not-paid --evidence TEXT", Short: "Record whether a payout was paid",
+		Long: `Record whether a payout that needs attention was paid, after you have asked
+the bank. --paid completes it. --not-paid makes it fail, and its money is
+available again. A retry then keeps the end-to-end id, so that the bank can
+recognize a duplicate. For a live payout another person has to approve, if the
+workspace has one who could.`,
 		Example: `  bursar payouts resolve wages-2026-11-ada --paid --evidence "BPI statement of 16 November, line 12"
   bursar payouts resolve wages-2026-11-ada --not-paid --evidence "BPI case 4711: never received"`,
 	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
@@ -113,7 +114,7 @@ you found about a live payout, if the workspace has one who could.`,
 	}, "evidence")
 	c.Flags().BoolVar(&paid, "paid", false, "the payee has the money")
 	c.Flags().BoolVar(&notPaid, "not-paid", false, "the payee does not have the money and will not get it")
-	c.Flags().StringVar(&p.Evidence, "evidence", "", "how you found out, such as a reference of the bank's statement")
+	c.Flags().StringVar(&p.Evidence, "evidence", "", "how you found out, such as a reference of the bank's statement (required)")
 	c.MarkFlagsOneRequired("paid", "not-paid")
 	c.MarkFlagsMutuallyExclusive("paid", "not-paid")
 	completeFlag(c, "evidence", cobra.NoFileCompletions)
@@ -133,10 +134,12 @@ func newPayoutPublish(r *remote) *cobra.Command {
 func newPayoutConfirm(r *remote) *cobra.Command {
 	return r.newPayoutChange(&cobra.Command{
 		Use: "confirm PAYOUT", Short: "Release a payout that a stricter limit or rule holds",
-		Long: `Release a payout that is held, with the others of its batch: a limit or a rule
-became stricter after it was approved. If another person could approve that,
-the payout waits for them instead. Otherwise its requester confirms it after a
-fresh login.`,
+		Long: `Release a payout that is held because a limit or a rule became stricter after
+it was approved. The other payouts of its batch are released with it. If
+another person could approve that, the payout waits for them instead.
+Otherwise its requester releases it, within 15 minutes of 'bursar login' by a
+device code. API keys cannot. Once nothing holds it any more, anyone who may
+create payouts releases it.`,
 		Example: `  bursar payouts confirm wages-2026-11-ada`,
 	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
 		return s.Payouts.Confirm(ctx, of.ID)

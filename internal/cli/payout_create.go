@@ -170,12 +170,12 @@ func (r *remote) sayPayout(p *api.Payout) error {
 	case p.CancelReason != "":
 		text += ": " + p.CancelReason
 	case p.SendingStopped:
-		text += ", and " + stoppedText(true)
+		text += ", and not sent until 'bursar payouts resume'"
 	case p.Status == api.PayoutPending && p.ExpectedAt != 0:
 		text += ", over " + p.SettlementRail + ", expected at " + localTime(p.ExpectedAt)
 	}
 	if p.Attention != "" {
-		text += ", and needs attention: " + p.Attention
+		text += ", and needs attention: " + attentionText(p)
 	}
 	return r.say("%s.", text)
 }

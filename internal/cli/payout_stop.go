@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -16,19 +17,20 @@ func newPayoutStop(r *remote) *cobra.Command {
 	var p client.PayoutStopParams
 	c := r.newSendingChange(&cobra.Command{
 		Use: "stop --reason WHY", Short: "Stop sending the payouts of a workspace",
-		Long: `Stop sending the payouts of the workspace, live ones and those of the sandbox
-unless --mode says which. Nothing more is handed to a rail until you run
-'bursar payouts resume'. Payouts can still be created and approved. What a
-rail already has goes on.
+		Long: `Stop sending the payouts of the workspace: live and sandbox payouts, or only
+those of --mode. Nothing more is handed to a rail until 'bursar payouts
+resume'. Payouts can still be created and approved. Payouts that a rail
+already has are not affected.
 
-Everyone who may create or approve payouts can stop, without a second person.`,
+Anyone who may create or approve payouts can stop them, without a second
+person.`,
 		Example: `  bursar payouts stop --reason "wrong amounts in the payroll file"
   bursar payouts stop --reason "the bank called" --mode live`,
 	}, func(ctx context.Context, s *session, workspaceID string, mode *string) (*api.PayoutSending, error) {
 		p.Mode = mode
 		return s.Payouts.Stop(ctx, workspaceID, p)
 	}, "reason")
-	c.Flags().StringVar(&p.Reason, "reason", "", "why you stop it")
+	c.Flags().StringVar(&p.Reason, "reason", "", "why you stop them (required)")
 	completeFlag(c, "reason", cobra.NoFileCompletions)
 	return c
 }
@@ -36,16 +38,21 @@ Everyone who may create or approve payouts can stop, without a second person.`,
 func newPayoutResume(r *remote) *cobra.Command {
 	return r.newSendingChange(&cobra.Command{
 		Use: "resume", Short: "Resume sending the payouts of a workspace",
-		Long: `Send the payouts of the workspace again, live ones and those of the sandbox
-unless --mode says which. Payouts that were due meanwhile are sent in the next
-window of their rail.
+		Long: `Resume sending the payouts of the workspace: live and sandbox payouts, or only
+those of --mode. Payouts that were due meanwhile are sent in the next window
+of their rail.
 
-Live payouts take a second person where there is one: 'bursar approvals' shows
-what waits for them. Another stop voids that.`,
+Live payouts resume once a second person approves, if the workspace has one:
+'bursar approvals list' shows the request. Another stop voids it.`,
 		Example: `  bursar payouts resume
   bursar payouts resume --mode sandbox`,
 	}, func(ctx context.Context, s *session, workspaceID string, mode *string) (*api.PayoutSending, error) {
-		return s.Payouts.Resume(ctx, workspaceID, client.PayoutResumeParams{Mode: mode})
+		got, err := s.Payouts.Resume(ctx, workspaceID, client.PayoutResumeParams{Mode: mode})
+		var refused *client.Error
+		if mode == nil && errors.As(err, &refused) && refused.Code == client.CodeSecondPersonRequired {
+			err = withHint(err, "Live payouts stay stopped until then: 'bursar approvals list' shows the request. Sandbox payouts are sent.")
+		}
+		return got, err
 	})
 }
 
@@ -80,24 +87,16 @@ func (r *remote) newSendingChange(c *cobra.Command, do func(ctx context.Context,
 			return term.WritePairs(r.terminal, out, "Live", stopText(got.Live), "Sandbox", stopText(got.Sandbox))
 		})
 	}
-	c.Flags().StringVar(&mode, "mode", "", "live or sandbox; both unless given")
+	c.Flags().StringVar(&mode, "mode", "", "live or sandbox; default both")
 	completeWords(c, "mode", modes)
 	f.Bind(c, false)
 	return r.inWorkspace(c)
 }
 
-// stopText is whether payouts of a mode are sent, for people.
+// stopText describes whether payouts of a mode are sent.
 func stopText(s api.PayoutStop) string {
 	if !s.Stopped {
 		return "sending"
 	}
 	return "stopped since " + localTime(s.StoppedAt) + " by " + s.StoppedBy.Name + ": " + s.Reason
-}
-
-// stoppedText says that a payout waits because sending is stopped.
-func stoppedText(stopped bool) string {
-	if !stopped {
-		return ""
-	}
-	return "waits: sending is stopped in this workspace"
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/itchyny/gojq"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"bursar/internal/wait"
 )
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -22,6 +24,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"cmpmasked":  cmdCompareMasked,
 	"exitcode":   cmdExitCode,
 	"filemode":   cmdFileMode,
+	"restart":    cmdRestart,
 	"secretfree": cmdSecretFree,
 	"server":     cmdServer,
 	"stderrmasked": func(ts *testscript.TestScript, neg bool, args []string) {
@@ -32,6 +35,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	},
 	"stopserver": cmdStopServer,
 	"tty":        cmdTTY,
+	"until":      cmdUntil,
 }
 
 func cmdBursar(ts *testscript.TestScript, neg bool, args []string) {
@@ -39,6 +43,21 @@ func cmdBursar(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("in the background: exec bursar … %s", args[len(args)-1])
 	}
 	stageOf(ts).ended(ts, neg, ts.Exec("bursar", args...))
+}
+
+// cmdUntil repeats a command that changes nothing until its standard output is as demanded.
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP ARGS…")
+	}
+	want, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	s := stageOf(ts)
+	wait.Until(s.t, strings.Join(args, " "), func() bool {
+		err = ts.Exec("bursar", args[1:]...)
+		return err == nil && want.MatchString(ts.ReadFile("stdout"))
+	})
+	s.ended(ts, false, err)
 }
 
 // ended keeps the exit code of a command and demands that it succeeded, or not.

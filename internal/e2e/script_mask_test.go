@@ -28,6 +28,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b([a-z]{2,6})_[0-9a-hjkmnp-tv-z]{26}\b`), "${1}_ID"},
 	{regexp.MustCompile(`\b([a-z]{2,6})_(…|\.\.\.)[0-9a-hjkmnp-tv-z]{6}\b`), "${1}_${2}ID"},
 	{regexp.MustCompile(`\b(SIM)?[0-9A-HJKMNP-TV-Z]{26}A\d+\b`), "${1}END_TO_END"}, // a payout at the rail
+	{regexp.MustCompile(`\bidentity [A-Z2-7]{26}\b`), "identity IDENTITY"},         // of a folder
 	{regexp.MustCompile(`"cursor":( ?)"[^"]+"`), `"cursor":$1"CURSOR"`},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UUID"},
 	{regexp.MustCompile(`\bbursar/(devel [0-9a-f]+|\(devel\)|v[\w.+-]+|unknown)`), "bursar/VERSION"},

@@ -19,19 +19,20 @@ import (
 // scriptServer is a server that a script works with.
 type scriptServer struct {
 	*process
-	name  string
-	store dbtest.Store
-	made  setup.Result
-	node  *servertest.Node
+	name     string
+	store    dbtest.Store
+	made     setup.Result
+	node     *servertest.Node
+	auditKey string // a file
 }
 
 // startServer starts a server on a fresh store and tells the script about it.
 func (s *stage) startServer(name string, setenv func(name, value string)) {
 	at := &scriptServer{name: name, store: s.store(s.t)}
 	at.made = initialise(s.t, at.store)
-	auditKey := filepath.Join(s.t.TempDir(), "audit.key")
-	succeed(s.t, append([]string{"admin", "audit", "init", "--audit-key", auditKey}, storeFlag(at.store))...)
-	at.process = start(s.t, at.store, "--audit-key", auditKey)
+	at.auditKey = filepath.Join(s.t.TempDir(), "audit.key")
+	succeed(s.t, append([]string{"admin", "audit", "init", "--audit-key", at.auditKey}, storeFlag(at.store))...)
+	at.process = start(s.t, at.store, "--audit-key", at.auditKey)
 	at.node = servertest.Remote(s.t, at.URL, at.made)
 	s.servers[name] = at
 	prefix := ""
@@ -42,7 +43,7 @@ func (s *stage) startServer(name string, setenv func(name, value string)) {
 	for _, pair := range [][2]string{
 		{"URL", at.URL}, {"HOST", at.host()}, {"KEY", at.made.APIKey}, {"TOKEN", at.node.Admin(s.t).Token},
 		{"USER_ID", at.made.UserID}, {"WS", at.made.WorkspaceID}, {"ORG", at.made.OrganizationID},
-		{"STORE", storeFlag(at.store)}, {"PLACE", at.store.Config.Dir + at.store.Config.URL}, {"AUDIT_KEY", auditKey},
+		{"STORE", storeFlag(at.store)}, {"PLACE", at.store.Config.Dir + at.store.Config.URL}, {"AUDIT_KEY", at.auditKey},
 	} {
 		setenv(prefix+pair[0], pair[1])
 	}
@@ -80,6 +81,17 @@ func cmdStopServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("there is no server %s", args[0])
 	}
 	at.terminate(stageOf(ts).t)
+}
+
+// cmdRestart ends the script's own server, and starts it again at the same address.
+func cmdRestart(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: restart [FLAG…]")
+	}
+	s := stageOf(ts)
+	own := s.servers[""]
+	own.terminate(s.t)
+	own.process = start(s.t, own.store, append([]string{"--audit-key", own.auditKey, "--listen", own.host()}, args...)...)
 }
 
 // cmdAs makes a user with a role in the first workspace.

@@ -35,7 +35,9 @@ package e2e_test
 //	                              grace@example.com it sets GRACE_KEY, GRACE_TOKEN
 //	                              and GRACE_ID; 'env BURSAR_API_KEY=$GRACE_KEY' acts as her
 //	capture NAME JQ               set a variable to what jq makes of the JSON in stdout
+//	until REGEXP ARGS…            run 'bursar ARGS…' again and again until stdout matches
 //	server NAME                   start another server; sets NAME_URL, NAME_HOST, NAME_KEY, …
+//	restart [FLAG…]               end the script's own server, and start it again at its address with more flags
 //	stopserver [NAME]             end a server, the script's own where none is named
 //	filemode MODE FILE…           demand permissions, in octal
 //	[!] secretfree FILE…          demand that files (or stdout, stderr) hold no key and no token

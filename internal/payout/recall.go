@@ -138,11 +138,11 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 		}
 		switch {
 		case was.Left > 0 && !force:
-			return was, audit.Event{}, fmt.Errorf("%w: %d payouts", ErrNotLookedUp, was.Left)
+			return was, audit.Event{}, fmt.Errorf("%w: %d left", ErrNotLookedUp, was.Left)
 		case !was.Read && !force:
 			return was, audit.Event{}, ErrNotRead
 		case len(was.Unknown) > 0: // nothing but the record knows that they were sent
-			return was, audit.Event{}, fmt.Errorf("%w: %d payouts", ErrNotAcknowledged, len(was.Unknown))
+			return was, audit.Event{}, ErrNotAcknowledged
 		}
 		if err := tx.Exec(`DELETE FROM setting WHERE name = $1`, stoppedSetting); err != nil {
 			return was, audit.Event{}, err

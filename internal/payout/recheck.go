@@ -543,7 +543,7 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		return api.Payout{}, err
 	}
 	if p.Status != Pending || p.Attention != Recheck {
-		return api.Payout{}, wrongState(p, "confirmed: it is not held")
+		return api.Payout{}, wrongState(p, "confirmed, because it is not held")
 	}
 	if err := s.vault.Ready(ctx, p.workspace); err != nil {
 		return api.Payout{}, err
@@ -625,7 +625,7 @@ func (s *Service) mayOverride(by db.Caller, p Payout) error {
 	case by.Type == audit.Client || by.ID != p.MakerID:
 		why = "only the person who requested the payout can confirm it"
 	case by.Type != audit.User || by.KeyID != "":
-		why = "an API key cannot confirm a held payout: log in for it"
+		why = "an API key cannot confirm a held payout: its requester has to log in"
 	default:
 		return access.RequireRecentLogin(by.Actor, s.db.Now())
 	}
