@@ -361,9 +361,6 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 			a.settledAs = strings.TrimPrefix(a.settledAs+"\n"+n.Movement, "\n")
 		}
 		return true
-	case c.notInLedger[p.ID] != "":
-		c.contradict(a, fmt.Sprintf("the bank has debited attempt %d, but %s", a.number, c.notInLedger[p.ID]))
-		return false
 	case a.state != rail.Completed:
 		c.contradict(a, fmt.Sprintf("the bank has paid attempt %d, which was %s", a.number, a.outcome()))
 		return false

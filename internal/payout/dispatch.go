@@ -16,6 +16,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/graceful"
+	"bursar/internal/ledger"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
 )
@@ -193,6 +194,13 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	defer end()
 	answers = append(answers, exchange(ctx, r, list, r.Connector.Submit)...)
 	end()
+	verified := make(map[string]ledger.Reserved, len(claimed))
+	for _, a := range claimed {
+		verified[a.endToEndID] = a.payout.reserved()
+	}
+	for i, a := range answers {
+		answers[i].verified = verified[a.endToEndID]
+	}
 	// The server may be stopping, but what the rail has answered is worth keeping.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
 	defer cancel()
@@ -247,11 +255,14 @@ func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt, hasher ex
 type answer struct {
 	endToEndID string
 	outcome    rail.Outcome
+	// verified is what examine has compared with the ledger, if the answer follows at once. A row that still says the same is not
+	// compared again.
+	verified ledger.Reserved
 }
 
 // unsent is the answer for an attempt that is not submitted.
 func (a *attempt) unsent(state rail.State, text string) answer {
-	return answer{a.endToEndID, rail.Outcome{State: state, Text: text, Submission: int(a.submission)}}
+	return answer{endToEndID: a.endToEndID, outcome: rail.Outcome{State: state, Text: text, Submission: int(a.submission)}}
 }
 
 // keep prolongs the lease of attempts until the function that it returns is called.
@@ -287,7 +298,7 @@ func exchange(ctx context.Context, r *rail.Rail, list []rail.Payment, call func(
 	outcomes, err := call(ctx, r, list)
 	answers := make([]answer, len(list))
 	for i, p := range list {
-		answers[i] = answer{p.EndToEndID, rail.Outcome{State: rail.Unknown, Submission: p.Submission}}
+		answers[i] = answer{endToEndID: p.EndToEndID, outcome: rail.Outcome{State: rail.Unknown, Submission: p.Submission}}
 		switch {
 		case err != nil:
 			answers[i].outcome.Text = err.Error()
@@ -333,7 +344,7 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 			to, err = number(d.vault, *a.payout)
 		}
 		if r == nil || err != nil {
-			answers = append(answers, answer{a.endToEndID, rail.Outcome{State: rail.Unknown, Text: "the rail cannot be asked"}})
+			answers = append(answers, answer{endToEndID: a.endToEndID, outcome: rail.Outcome{State: rail.Unknown, Text: "the rail cannot be asked"}})
 			continue
 		}
 		byRail[r] = append(byRail[r], a.payout.payment(a, to))
@@ -406,7 +417,7 @@ func (d *Dispatcher) storeTogether(ctx context.Context, some []answer) error {
 		}
 		var ending []*attempt
 		for _, a := range some {
-			if of := found[a.endToEndID]; of != nil && decisive(a.outcome) {
+			if of := found[a.endToEndID]; of != nil && decisive(a.outcome) && of.payout.reserved() != a.verified {
 				ending = append(ending, of)
 			}
 		}

@@ -45,7 +45,7 @@ func (d *Dispatcher) Claim(ctx context.Context) (claimed int, err error) {
 
 // Store applies the answer of a rail.
 func (d *Dispatcher) Store(ctx context.Context, endToEndID string, o rail.Outcome) error {
-	return d.store(ctx, []answer{{endToEndID, o}})
+	return d.store(ctx, []answer{{endToEndID: endToEndID, outcome: o}})
 }
 
 // Take stores what a connector reports.

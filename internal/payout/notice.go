@@ -116,7 +116,9 @@ func (t *taking) all(list []rail.Notice) error {
 	}
 	var moving []*attempt
 	for _, n := range list {
-		if a := t.found[n.EndToEndID]; a != nil && (n.Kind != rail.Decided || decisive(n.Outcome)) {
+		a := t.found[n.EndToEndID]
+		// What is settled moves no money of an account, unless it completes the payout.
+		if a != nil && (n.Kind == rail.Returned || n.Kind == rail.Decided && decisive(n.Outcome) || n.Kind == rail.Settled && a.state != rail.Completed) {
 			moving = append(moving, a)
 		}
 	}
