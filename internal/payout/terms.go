@@ -51,13 +51,15 @@ func (p Payout) lastAttempt(q db.Q) (state rail.State, notPaid int64, err error)
 
 // asReserved returns what the money of a payout was reserved for, or a fault if its row was changed in the store since then.
 func (d *draft) asReserved(tx *db.Tx) (turn, error) {
-	_, notPaid, err := d.lastAttempt(tx.Q)
+	list := []turn{{attempt: d.Attempts + 1}}
+	err := tx.Each(func(r db.Rows) error { // an earlier attempt, if a restored store has learned of later ones
+		for n := range r.Int(1) + 1 {
+			list = append(list, turn{r.Int(0), n})
+		}
+		return nil
+	}, `SELECT number, not_paid FROM payout_attempt WHERE payout_id = $1 ORDER BY number DESC`, d.ID)
 	if err != nil {
 		return turn{}, err
-	}
-	list := []turn{{attempt: d.Attempts + 1}}
-	for n := range notPaid + 1 {
-		list = append(list, turn{d.Attempts, n})
 	}
 	for _, pays := range list {
 		if hmac.Equal(d.termsMAC, d.termsCode(tx.Integrity(), d.number, pays)) {

@@ -337,9 +337,7 @@ func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
 		if u != last {
 			state = rail.Rejected // or there would be no later attempt
 		}
-		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
-			VALUES ($1, $2, $3, $4, $5, '', '', '', '', $6, 0, $7, $7, 0, 0, $8, $8)`,
-			tx.NewID("att"), u.PayoutID, u.attempt, u.endToEndID, string(state), now, u.SentAt, u.submission); err != nil {
+		if err := storeReceived(tx, &attempt{number: u.attempt, endToEndID: u.endToEndID, state: state, claimedAt: u.SentAt, submission: u.submission, payout: &Payout{ID: u.PayoutID}}); err != nil {
 			return event, err
 		}
 	}
