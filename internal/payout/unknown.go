@@ -107,14 +107,15 @@ func ReadUnknown(q db.Q) (list []UnknownPayment, err error) {
 	return list, err
 }
 
-// recordsRead reports whether a server has read the records of connectors since the rails were stopped, if the store knows any.
+// recordsRead reports whether a server has read the records of connectors since the rails were stopped, if the store has live money.
+// The archive may be older than the first record that the store knew.
 func recordsRead(q db.Q) (bool, error) {
 	read, err := q.Row(readSetting, recordsReadSetting).Scan(new(string))
 	if err != nil || read {
 		return read, err
 	}
-	any, err := q.Row(`SELECT name FROM setting WHERE name >= $1 AND name < $2 LIMIT 1`, recordSetting, recordSetting+"~").Scan(new(string))
-	return !any, err
+	live, err := ledger.HasLive(q)
+	return !live, err
 }
 
 // readRecords stores what the records of connectors have and the store does not know, once all of them can be trusted.
