@@ -66,6 +66,7 @@ type Approval struct {
 	decidedAt    int64
 	verification string
 	reason       string
+	changed      bool // in the store: the digest is not that of the payload
 }
 
 // Payload reads what the approval is for.
@@ -178,8 +179,6 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.New()
-	fmt.Fprintf(sum, "bursar approval\n%s\n%s\n%s\n%d\n%s\n", r.Kind, r.WorkspaceID, r.SubjectID, r.Version, text)
 	written, err := json.Marshal(maker)
 	if err != nil {
 		return "", fmt.Errorf("write who asks for an approval: %w", err)
@@ -187,9 +186,16 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	return id, tx.Exec(`INSERT INTO approval (id, workspace_id, kind, subject_id, subject_version, about_id, digest, payload_sealed, sealed_by,
 			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at, needed, role, keys_may)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', '', '', $14, $15, $16, $17, $18)`,
-		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, hex.EncodeToString(sum.Sum(nil)), sealed, vault.KeyOf(sealed),
+		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, digestOf(r.Kind, r.WorkspaceID, r.SubjectID, r.Version, text), sealed, vault.KeyOf(sealed),
 		by.ID, string(written), all, api.ApprovalPending, tx.Now(), tx.Now()+lifetime.Milliseconds(),
 		needed, r.Role, r.KeysMay)
+}
+
+// digestOf is what an approver agrees to: what an approval is about, and its payload.
+func digestOf(kind, workspaceID, subjectID string, version int64, text []byte) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "bursar approval\n%s\n%s\n%s\n%d\n%s\n", kind, workspaceID, subjectID, version, text)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // makerOf describes who asks, and lists the accounts who own or made what they use to ask: none
@@ -256,6 +262,8 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	case a.involves(by.ID):
 		return denied("%s", s.kinds[a.Kind].partIn())
 	case a.voted(by.ID):
+	case a.changed:
+		return fault.New(fault.ApprovalChanged, "someone has changed this approval in the store: reject it, then request it again")
 		return denied("you have approved this already: somebody else has to as well")
 	case a.role != "" && !slices.Contains(by.roles, a.role):
 		return denied("a member with the role %s has to approve this", a.role)
