@@ -37,7 +37,7 @@ const ruleLag = 2 * time.Minute
 
 // obstacles returns what became stricter since the money of payouts of one workspace was reserved and was not overridden: limits
 // per payout that they exceed, and rules by amount that demand more approvals than they had, or those of another role. What they
-// take of a day's limit was counted then.
+// take of a day's limit was counted then. A rule is stricter if it came after their approval was requested.
 func (r *Rules) obstacles(q db.Q, list ...*Payout) (found []obstacle, err error) {
 	for _, p := range list {
 		g, err := r.guard(q, p.WorkspaceID)
@@ -57,8 +57,17 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) (found []obstacle, err error)
 				found = append(found, obstacle{Name: name, Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
 			}
 		}
+		decided := int64(0)
 		for _, u := range g.rules {
-			if u.AboveCents == nil && u.UpToCents == nil || u.activeAt <= p.ReservedAt-ruleLag.Milliseconds() || over(u.ID) {
+			if u.AboveCents == nil && u.UpToCents == nil || u.activeAt <= p.CreatedAt-ruleLag.Milliseconds() || over(u.ID) {
+				continue
+			}
+			if decided == 0 {
+				if decided, err = p.demandedAt(q); err != nil {
+					return nil, err
+				}
+			}
+			if u.activeAt <= decided-ruleLag.Milliseconds() {
 				continue
 			}
 			stricter, err := u.stricter(q, p)
@@ -71,6 +80,19 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) (found []obstacle, err error)
 		}
 	}
 	return found, nil
+}
+
+// demandedAt returns when it was decided how many approvals a payout needs: when the approval by which its money was reserved was
+// requested, or when its money was reserved by an earlier approval or none.
+func (p *Payout) demandedAt(q db.Q) (at int64, err error) {
+	if p.ApprovalID == "" {
+		return p.ReservedAt, nil
+	}
+	found, err := q.Row(`SELECT created_at FROM approval WHERE id = $1 AND decided_at = $2`, p.ApprovalID, p.ReservedAt).Scan(&at)
+	if !found {
+		at = p.ReservedAt
+	}
+	return at, err
 }
 
 // stricter reports whether a rule matches a payout, or its batch, and demands more than was demanded when its money was reserved.
