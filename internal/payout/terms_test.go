@@ -2,6 +2,7 @@ package payout_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -145,6 +146,22 @@ func TestAStoreWhoseIntegrityKeyWasDeletedIsRefused(t *testing.T) {
 }
 
 // The forgeries of finding 10: rows of the ledger that were written without the program.
+// One transaction that has a code suffices.
+func TestAStoreWhoseIntegrityKeyAndSomeCodesWereDeletedIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		b.newAccount(5)
+		b.pay(number("0001"))
+		b.newAccount(6)
+		b.unguard(store.Engine)
+		b.exec(`DELETE FROM vault_secret WHERE name = 'integrity_key'`)
+		b.exec(`UPDATE ledger_transaction SET mac = NULL WHERE id = (SELECT min(id) FROM ledger_transaction) OR id = (SELECT max(id) FROM ledger_transaction)`)
+		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, false); !errors.Is(err, payout.ErrNoIntegrity) {
+			t.Errorf("the key is made again, though %d transactions have codes: %v", b.count(`SELECT count(*) FROM ledger_transaction WHERE mac IS NOT NULL`), err)
+		}
+	})
+}
+
 func TestVerificationFindsMoneyThatWasForgedInTheStore(t *testing.T) {
 	const (
 		customer = `(SELECT id FROM ledger_account WHERE kind = 'customer' LIMIT 1)`
