@@ -301,6 +301,7 @@ func (c *change) contradict(a *attempt, how string) {
 	c.touch(p)
 	p.Attention, p.UpdatedAt = Contradicted, c.now
 	c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s", how)
+	c.unhold(p)
 	c.contradicted = append(c.contradicted, a)
 }
 

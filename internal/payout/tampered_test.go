@@ -150,3 +150,28 @@ func TestANodeThatHasJustStartedHoldsAPayout(t *testing.T) {
 		o.is(id, "pending recheck")
 	})
 }
+
+// The rail says that it has paid an earlier attempt of a payout that is held.
+func TestAHeldPayoutThatIsContradictedIsNoLongerHeld(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		id := o.pay("usr_a", 0)
+		if n, err := o.Claim(t.Context()); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		o.tell(payout.EndToEndID(id, 1), rail.Outcome{State: rail.Rejected, Code: "AB08", Submission: 1})
+		if err := o.retry("usr_a", id); err != nil {
+			t.Fatal(err)
+		}
+		o.limit()
+		if n, err := o.Claim(t.Context()); n != 0 || err != nil {
+			t.Fatal(n, err)
+		}
+		o.is(id, "pending recheck")
+		o.answers(id, rail.Outcome{State: rail.Completed})
+		o.is(id, "pending contradicted")
+		if n := o.count(`SELECT count(*) FROM approval WHERE kind = 'payout_recheck' AND state = 'pending'`); n != 0 {
+			t.Errorf("%d approvals wait to release it", n)
+		}
+	})
+}
