@@ -3,11 +3,13 @@ package payout_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/fault"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
 )
@@ -148,6 +150,39 @@ func TestANodeThatHasJustStartedHoldsAPayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.is(id, "pending recheck")
+	})
+}
+
+// The rail has accepted the payment. Its row says that it was not sent, or that it failed.
+func TestAPayoutThatItsRailHasIsNotEndedByARow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		id := o.pay(o.account, "salary-1", amount)
+		o.turn()
+		o.is(id, "processing")
+		before := o.balances(o.account)
+		o.exec(`UPDATE payout SET status = 'pending' WHERE id = $1`, id)
+		if _, err := o.payouts.Cancel(t.Context(), o.caller("usr_a"), payout.CancelInput{ID: id}); codeOf(err) != fault.PayoutState {
+			t.Errorf("cancel: %v", err)
+		}
+		o.exec(`UPDATE ledger_account SET status = 'frozen' WHERE id = $1`, o.account.ID)
+		o.turn()
+		o.isContradicted(id)
+		if events := o.lastStep(id); !strings.Contains(events, "needs_attention") {
+			t.Errorf("the audit log has %s", events)
+		}
+		o.exec(`UPDATE ledger_account SET status = 'active' WHERE id = $1`, o.account.ID)
+		o.exec(`UPDATE payout SET status = 'failed', attention = '' WHERE id = $1`, id)
+		if err := o.retry("usr_a", id); codeOf(err) != fault.PayoutState {
+			t.Errorf("retry: %v", err)
+		}
+		o.turn()
+		if now := o.balances(o.account); now != before {
+			t.Errorf("the account has %s, had %s", now, before)
+		}
+		if sent := o.messages(payout.EndToEndID(id, 2)); len(sent) > 0 {
+			t.Error("it was sent again, under another end-to-end id")
+		}
 	})
 }
 

@@ -70,6 +70,16 @@ func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 		Message: "the payout is not what it was when its money was reserved: someone has changed it in the store. Make a new one"}
 }
 
+// notOpen returns a fault if the last attempt of a payout has not ended, whatever its row says: its rail may pay it.
+func (d *draft) notOpen(q db.Q) error {
+	state, _, err := d.lastAttempt(q)
+	if err == nil && isOpen(state) {
+		err = &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+			Message: "the rail has this payout and has not decided yet: someone has changed the payout in the store"}
+	}
+	return err
+}
+
 // unpaid returns a fault if the ledger says that a payout was paid, whatever its row says.
 func (d *draft) unpaid(tx *db.Tx) error {
 	all, err := ledger.Held(tx.Q, tx.Integrity(), []any{d.ID})
