@@ -145,7 +145,7 @@ func lockLast(tx *db.Tx, id string) (*attempt, error) {
 }
 
 // checkResolve returns a fault if a payout cannot be resolved in this way.
-func checkResolve(last *attempt, as string) error {
+func checkResolve(now int64, last *attempt, as string) error {
 	p := *last.payout
 	refused := func(format string, args ...any) error {
 		return &fault.Fault{Code: fault.PayoutState, Message: fmt.Sprintf(format, args...), Details: api.PayoutStateDetails{Status: p.Status}}
@@ -161,6 +161,8 @@ func checkResolve(last *attempt, as string) error {
 	return nil
 }
 
+	case as == api.ResolveNotPaid && last.open() && last.accepted == 0 && now < last.claimedAt+(sendWindow+2*maxSkew).Milliseconds():
+		return refused("a server may still be sending the payout: try again in a minute")
 // resolve applies what people have found out about a payout and its last attempt.
 func (c *change) resolve(last *attempt, as string) {
 	p := last.payout
@@ -233,7 +235,7 @@ func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
 
 // resolved stores a resolution, and returns the state of the payout then.
 func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error) {
-	if err := checkResolve(last, as); err != nil {
+	if err := checkResolve(tx.Now(), last, as); err != nil {
 		return nil, err
 	}
 	c := newChange(tx.Now(), nil)
@@ -269,7 +271,7 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 	done, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.Payout], event audit.Event, err error) {
 		last, err := lockLast(tx, p.ID)
 		if err == nil {
-			err = checkResolve(last, in.As)
+			err = checkResolve(tx.Now(), last, in.As)
 		}
 		if err != nil {
 			return out, event, err
