@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -248,6 +249,7 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 	}
 	if last.id == "" && last.resolved != "" {
 		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked,
+	was := draft{Payout: *last.payout}
 				created_at, claimed_at, answered_at, settled_at, submission, accepted, resolved, not_paid)
 			VALUES ($1, $2, $3, $4, $5, '', '', '', '', 0, 0, $6, $7, $7, 0, $8, $9, $10, $11)`,
 			tx.NewID("att"), last.payout.ID, last.number, last.endToEndID, string(last.state), last.createdAt, c.now, last.submission,
@@ -255,7 +257,29 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 			return nil, err
 		}
 	}
-	return last.payout, c.store(tx, s.rules)
+	if err := c.store(tx, s.rules); err != nil {
+		return nil, err
+	}
+	return last.payout, s.recode(tx, &was, last.payout)
+}
+
+// recode gives a payout that was reserved again, and completed at once, the code of that reservation.
+func (s *Service) recode(tx *db.Tx, was *draft, now *Payout) (err error) {
+	if now.ReservedAt == was.ReservedAt || len(was.termsMAC) == 0 {
+		return nil
+	}
+	if was.number, err = number(s.vault, was.Payout); err != nil {
+		return err
+	}
+	pays, err := was.asReserved(tx)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return nil // it was changed in the store, and is not retried
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE payout SET terms_mac = $2 WHERE id = $1`, now.ID, now.termsCode(tx.Integrity(), was.number, pays))
 }
 
 // Resolve settles whether a payout was paid that needs attention. A live one is resolved by two of those who decide payouts, where
