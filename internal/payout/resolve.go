@@ -44,6 +44,11 @@ func (a *attempt) waits() bool {
 	return a.state == rail.NotReceived && a.resolved == "" && a.payout.Status == Pending
 }
 
+// unsent reports whether the store has no attempt of a payout that is not pending yet.
+func (a *attempt) unsent() bool {
+	return a.id == "" && (a.payout.Status == Draft || a.payout.Status == Initiated)
+}
+
 // outcome describes how the attempt has ended, for messages.
 func (a *attempt) outcome() string {
 	if a.resolved != "" {
@@ -194,7 +199,7 @@ func (c *change) resolve(last *attempt, as string) {
 		p.FailureCode, p.FailureReason, p.FailureText = "", "", ""
 	}
 	p.Attention, p.UpdatedAt = "", c.now
-	if p.Status == Reversed || last.id == "" && (p.Status == Draft || p.Status == Initiated) {
+	if p.Status == Reversed || last.unsent() {
 		return // no attempt is meant
 	}
 	last.resolved, last.answeredAt = as, c.now
@@ -305,7 +310,7 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 			return out, event, err
 		}
 		r := resolutionOf(last, number, in.PayoutResolve)
-		if out.ApprovalID, err = s.askToResolve(tx, by, *last.payout, r); err != nil {
+		if out.ApprovalID, err = s.askToResolve(tx, by, last, number, r); err != nil {
 			return out, event, err
 		}
 		if out.ApprovalID != "" {
@@ -331,9 +336,9 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 }
 
 // askToResolve asks for the approval of a resolution, if it needs one. It takes the place of one that waits.
-func (s *Service) askToResolve(tx *db.Tx, by db.Caller, p Payout, r resolution) (approvalID string, err error) {
-	if p.sandbox() {
-		return "", nil
+func (s *Service) askToResolve(tx *db.Tx, by db.Caller, last *attempt, number string, r resolution) (approvalID string, err error) {
+	if alone, err := ofSandbox(tx, last, number); err != nil || alone {
+		return "", err
 	}
 	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
 	if err != nil {
@@ -348,11 +353,26 @@ func (s *Service) askToResolve(tx *db.Tx, by db.Caller, p Payout, r resolution) 
 
 // voidResolutions ends approvals of resolutions whose payouts have changed.
 func (c *change) voidResolutions(tx *db.Tx) error {
+// ofSandbox reports whether a resolution moves no real money. The row of a payout alone does not decide that: the code of its terms
+// covers the mode, and the resolution of one that was not sent moves nothing.
+func ofSandbox(tx *db.Tx, last *attempt, number string) (bool, error) {
+	if !last.payout.sandbox() || last.unsent() {
+		return last.payout.sandbox(), nil
+	}
+	_, err := (&draft{Payout: *last.payout, number: number}).asReserved(tx)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 	changed := map[string]bool{}
 	for id, was := range c.marked {
 		changed[id] = was
 	}
 	for _, a := range c.attempts {
+	p := last.payout
 		if a.payout.Attention != "" && a.standing() != a.was {
 			changed[a.payout.ID] = true
 		}

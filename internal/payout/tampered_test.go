@@ -101,7 +101,9 @@ func TestAPayoutWithADamagedNumberCanBeSeenAndResolved(t *testing.T) {
 		if _, err := o.payouts.Get(t.Context(), o.caller("usr_a"), payout.GetInput{ID: ids[0]}); err != nil {
 			t.Errorf("get: %v", err)
 		}
-		o.resolved(ids[0], "not_paid")
+		if err := o.approveIt("usr_b", o.asked("usr_a", ids[0], "not_paid")); err != nil { // its mode is as uncertain as its number
+			t.Error(err)
+		}
 		o.is(ids[0], "failed PROCESSING_FAILED")
 	})
 }
@@ -183,6 +185,19 @@ func TestAPayoutThatItsRailHasIsNotEndedByARow(t *testing.T) {
 		if sent := o.messages(payout.EndToEndID(id, 2)); len(sent) > 0 {
 			t.Error("it was sent again, under another end-to-end id")
 		}
+	})
+}
+
+// A live payout takes two, whatever mode its row has.
+func TestALivePayoutIsNotResolvedByOneBecauseOfItsRow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		id := o.overdue()
+		o.exec(`UPDATE payout SET mode = 'sandbox' WHERE id = $1`, id)
+		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != fault.SecondPersonRequired {
+			t.Errorf("resolved by one: %v", err)
+		}
+		o.is(id, "processing outcome_unknown")
 	})
 }
 
