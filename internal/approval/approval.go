@@ -233,6 +233,11 @@ func (a Approval) involves(accountID string) bool {
 	return strings.Contains(a.involved, " "+accountID+" ")
 }
 
+// Approvable reports whether one of the people who may approve has no part in the request.
+func (a Approval) Approvable(people access.SecondPerson) bool {
+	return slices.ContainsFunc(people.Approvers(), func(id string) bool { return !a.involves(id) })
+}
+
 // voted reports whether an account has approved.
 func (a Approval) voted(accountID string) bool {
 	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == accountID })
@@ -257,13 +262,13 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 		return denied("a machine client cannot approve, only a person can")
 	case !a.keysMay && (by.Type != audit.User || by.KeyID != ""):
 		return denied("only a person who signed in at a browser can approve, not an API key or a machine client")
+	case a.changed:
+		return fault.New(fault.ApprovalChanged, "someone has changed this approval in the store: reject it, then request it again")
 	case by.ID == a.Maker.ID:
 		return denied("you asked for this yourself: somebody else has to approve it")
 	case a.involves(by.ID):
 		return denied("%s", s.kinds[a.Kind].partIn())
 	case a.voted(by.ID):
-	case a.changed:
-		return fault.New(fault.ApprovalChanged, "someone has changed this approval in the store: reject it, then request it again")
 		return denied("you have approved this already: somebody else has to as well")
 	case a.role != "" && !slices.Contains(by.roles, a.role):
 		return denied("a member with the role %s has to approve this", a.role)

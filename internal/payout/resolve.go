@@ -161,14 +161,14 @@ func checkResolve(now int64, last *attempt, as string) error {
 		return refused("the payout is %s, and there is nothing to resolve", p.Status)
 	case as == api.ResolvePaid && (p.Status == Draft || p.Status == Initiated):
 		return refused("the payout is %s, and could be paid once more: cancel it, and then resolve it as paid", p.Status)
+	case as == api.ResolveNotPaid && last.open() && last.accepted == 0 && now < last.claimedAt+(sendWindow+2*maxSkew).Milliseconds():
+		return refused("a server may still be sending the payout: try again in a minute")
 	case as == api.ResolveNotPaid && p.Status == Completed && last.settledAt != 0:
 		return refused("the bank's statement shows that the payout was paid: wait until the bank returns it")
 	}
 	return nil
 }
 
-	case as == api.ResolveNotPaid && last.open() && last.accepted == 0 && now < last.claimedAt+(sendWindow+2*maxSkew).Milliseconds():
-		return refused("a server may still be sending the payout: try again in a minute")
 // resolve applies what people have found out about a payout and its last attempt.
 func (c *change) resolve(last *attempt, as string) {
 	p := last.payout
@@ -249,12 +249,12 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 	if err != nil {
 		return nil, err
 	}
+	was := draft{Payout: *last.payout}
 	if c.resolve(last, as); forged != nil {
 		c.release, c.forged = nil, forged
 	}
 	if last.id == "" && last.resolved != "" {
 		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked,
-	was := draft{Payout: *last.payout}
 				created_at, claimed_at, answered_at, settled_at, submission, accepted, resolved, not_paid)
 			VALUES ($1, $2, $3, $4, $5, '', '', '', '', 0, 0, $6, $7, $7, 0, $8, $9, $10, $11)`,
 			tx.NewID("att"), last.payout.ID, last.number, last.endToEndID, string(last.state), last.createdAt, c.now, last.submission,
@@ -287,10 +287,25 @@ func (s *Service) recode(tx *db.Tx, was *draft, now *Payout) (err error) {
 	return tx.Exec(`UPDATE payout SET terms_mac = $2 WHERE id = $1`, now.ID, now.termsCode(tx.Integrity(), was.number, pays))
 }
 
-// Resolve settles whether a payout was paid that needs attention. A live one is resolved by two of those who decide payouts, where
-// two could: the resolution then waits for an approval.
+// authorizeResolve requires that the caller may approve payouts or create them. Denied is why one who may only create them does not resolve
+// one without an approval.
+func (s *Service) authorizeResolve(ctx context.Context, by db.Caller, id string) (p Payout, denied, err error) {
+	p, _, denied = s.may(ctx, by, id, access.PayoutsApprove)
+	var f *fault.Fault
+	if !errors.As(denied, &f) || f.Code != fault.Forbidden {
+		return p, nil, denied
+	}
+	held, err := s.authority.Permissions(ctx, by.Actor, p.WorkspaceID)
+	if err == nil && !held.Has(access.PayoutsCreate) {
+		err = denied
+	}
+	return p, denied, err
+}
+
+// Resolve settles whether a payout was paid that needs attention. A live one is resolved by one who may approve or create payouts and
+// another one who may approve them, where there are two: the resolution then waits for an approval.
 func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (api.Payout, error) {
-	p, _, err := s.may(ctx, by, in.ID, access.PayoutsApprove)
+	p, denied, err := s.authorizeResolve(ctx, by, in.ID)
 	if err == nil {
 		err = s.vault.Ready(ctx, p.workspace)
 	}
@@ -312,6 +327,9 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 		r := resolutionOf(last, number, in.PayoutResolve)
 		if out.ApprovalID, err = s.askToResolve(tx, by, last, number, r); err != nil {
 			return out, event, err
+		}
+		if out.ApprovalID == "" && denied != nil {
+			return out, event, denied
 		}
 		if out.ApprovalID != "" {
 			event = audit.Event{Action: audit.PayoutResolveRequested, WorkspaceID: p.WorkspaceID, ResourceID: p.ID,
@@ -335,24 +353,6 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 	return done.Result()
 }
 
-// askToResolve asks for the approval of a resolution, if it needs one. It takes the place of one that waits.
-func (s *Service) askToResolve(tx *db.Tx, by db.Caller, last *attempt, number string, r resolution) (approvalID string, err error) {
-	if alone, err := ofSandbox(tx, last, number); err != nil || alone {
-		return "", err
-	}
-	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
-	if err != nil {
-		return "", err
-	}
-	if _, err := approval.VoidKind(tx, by, KindResolve, p.ID, "another resolution was requested"); err != nil {
-		return "", err
-	}
-	return s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: KindResolve, WorkspaceID: p.WorkspaceID, Workspace: p.workspace,
-		SubjectID: p.ID, Version: p.Version, Payload: r})
-}
-
-// voidResolutions ends approvals of resolutions whose payouts have changed.
-func (c *change) voidResolutions(tx *db.Tx) error {
 // ofSandbox reports whether a resolution moves no real money. The row of a payout alone does not decide that: the code of its terms
 // covers the mode, and the resolution of one that was not sent moves nothing.
 func ofSandbox(tx *db.Tx, last *attempt, number string) (bool, error) {
@@ -367,12 +367,30 @@ func ofSandbox(tx *db.Tx, last *attempt, number string) (bool, error) {
 	return err == nil, err
 }
 
+// askToResolve asks for the approval of a resolution, if it needs one. It takes the place of one that waits.
+func (s *Service) askToResolve(tx *db.Tx, by db.Caller, last *attempt, number string, r resolution) (approvalID string, err error) {
+	if alone, err := ofSandbox(tx, last, number); err != nil || alone {
+		return "", err
+	}
+	p := last.payout
+	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
+	if err != nil {
+		return "", err
+	}
+	if _, err := approval.VoidKind(tx, by, KindResolve, p.ID, "another resolution was requested"); err != nil {
+		return "", err
+	}
+	return s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: KindResolve, WorkspaceID: p.WorkspaceID, Workspace: p.workspace,
+		SubjectID: p.ID, Version: p.Version, Payload: r})
+}
+
+// voidResolutions ends approvals of resolutions whose payouts have changed.
+func (c *change) voidResolutions(tx *db.Tx) error {
 	changed := map[string]bool{}
 	for id, was := range c.marked {
 		changed[id] = was
 	}
 	for _, a := range c.attempts {
-	p := last.payout
 		if a.payout.Attention != "" && a.standing() != a.was {
 			changed[a.payout.ID] = true
 		}
