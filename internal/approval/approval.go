@@ -67,6 +67,7 @@ type Approval struct {
 	decidedAt    int64
 	verification string
 	reason       string
+	changed      bool // in the store: the digest is not that of the payload
 }
 
 // Payload reads what the approval is for.
@@ -180,8 +181,6 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.New()
-	fmt.Fprintf(sum, "bursar approval\n%s\n%s\n%s\n%d\n%s\n", r.Kind, r.WorkspaceID, r.SubjectID, r.Version, text)
 	written, err := json.Marshal(maker)
 	if err != nil {
 		return "", fmt.Errorf("write who asks for an approval: %w", err)
@@ -193,9 +192,16 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	return id, tx.Exec(`INSERT INTO approval (id, workspace_id, kind, subject_id, subject_version, about_id, digest, payload_sealed, sealed_by,
 			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at, needed, role, keys_may)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, '', '', $15, $16, $17, $18, $19)`,
-		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, hex.EncodeToString(sum.Sum(nil)), sealed, vault.KeyOf(sealed),
+		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, digestOf(r.Kind, r.WorkspaceID, r.SubjectID, r.Version, text), sealed, vault.KeyOf(sealed),
 		by.ID, string(written), all, api.ApprovalPending, told, tx.Now(), tx.Now()+lifetime.Milliseconds(),
 		needed, r.Role, r.KeysMay)
+}
+
+// digestOf is what an approver agrees to: what an approval is about, and its payload.
+func digestOf(kind, workspaceID, subjectID string, version int64, text []byte) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "bursar approval\n%s\n%s\n%s\n%d\n%s\n", kind, workspaceID, subjectID, version, text)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // makerOf describes who asks, and lists the accounts who own or made what they use to ask: none
@@ -233,6 +239,11 @@ func (a Approval) involves(accountID string) bool {
 	return strings.Contains(a.involved, " "+accountID+" ")
 }
 
+// Approvable reports whether one of the people who may approve has no part in the request.
+func (a Approval) Approvable(people access.SecondPerson) bool {
+	return slices.ContainsFunc(people.Approvers(), func(id string) bool { return !a.involves(id) })
+}
+
 // voted reports whether an account has approved.
 func (a Approval) voted(accountID string) bool {
 	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == accountID })
@@ -257,6 +268,8 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 		return denied("a machine client cannot approve, only a person can")
 	case !a.keysMay && (by.Type != audit.User || by.KeyID != ""):
 		return denied("only a person who signed in at a browser can approve, not an API key or a machine client")
+	case a.changed:
+		return fault.New(fault.ApprovalChanged, "someone has changed this approval in the store: reject it, then request it again")
 	case by.ID == a.Maker.ID:
 		return denied("you asked for this yourself: somebody else has to approve it")
 	case a.involves(by.ID):

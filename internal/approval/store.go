@@ -43,6 +43,8 @@ func (s *Service) open(a row) (Approval, error) {
 	text, err := s.vault.Open(a.number, vault.ApprovalPayload(a.ID), a.sealed)
 	if errors.Is(err, vault.ErrLost) {
 		text, err = []byte(`{"of":{}}`), nil // it can be rejected, and asked for again
+	} else if err == nil {
+		a.changed = a.digest != digestOf(a.Kind, a.WorkspaceID, a.SubjectID, a.Version, text)
 	}
 	if err != nil {
 		return a.Approval, err

@@ -57,6 +57,11 @@ func (in *UpdateInput) Validate(v *fault.Violations) {
 	web.CheckOneOf(v, "status", in.Status, api.AccountActive, api.AccountFrozen, api.AccountClosed)
 }
 
+// unfreezes reports whether all that changes is that the account is active.
+func (in *UpdateInput) unfreezes() bool {
+	return in.Name == nil && in.Status != nil && *in.Status == api.AccountActive
+}
+
 // PostingsInput asks for a page of the postings of an account.
 type PostingsInput struct {
 	ID        string  `path:"id"`

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -167,15 +168,24 @@ func (s *Service) Balances(ctx context.Context, by db.Caller, in Input) (api.Acc
 }
 
 // Update renames an account, freezes it, makes it active again, or closes it permanently. To make a live account active again
-// takes a second person where there is one; whatever else was to change waits with it.
+// takes a second person where there is one; whatever else was to change waits with it. That is also requested by who may create
+// payouts and does not change accounts.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Account, error) {
-	a, err := s.enter(ctx, by, in.ID, access.AccountsWrite)
+	need := access.AccountsWrite
+	a, err := s.enter(ctx, by, in.ID, need)
+	var denied *fault.Fault
+	if in.unfreezes() && errors.As(err, &denied) && denied.Code == fault.Forbidden {
+		need = access.PayoutsCreate
+		if a, err = s.enter(ctx, by, in.ID, need); err != nil {
+			err = denied
+		}
+	}
 	if err != nil {
 		return api.Account{}, err
 	}
 	number := int64(0)
 	if a.Mode == api.ModeLive && in.Status != nil { // which may take an approval
-		if number, err = s.authority.Enter(ctx, by.Actor, a.WorkspaceID, access.AccountsWrite); err == nil {
+		if number, err = s.authority.Enter(ctx, by.Actor, a.WorkspaceID, need); err == nil {
 			err = s.vault.Ready(ctx, number)
 		}
 		if err != nil {
@@ -195,14 +205,20 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			after.Status = *in.Status
 		}
 		event = changed(before, after)
+		unfrozen := before.Mode == api.ModeLive && before.Status == api.AccountFrozen && after.Status == api.AccountActive
 		switch {
+		case !unfrozen && denied != nil:
+			return out, event, denied
 		case before.Status == api.AccountClosed && len(event.Changes) > 0:
 			return out, event, fault.New(fault.AccountClosed, "account %s is closed, and stays so", before.ID)
 		case after.Status == api.AccountClosed && before.Available+before.Reserved+before.Pending > 0:
 			return out, event, fault.New(fault.AccountNotEmpty, "an account is closed when nothing is available, reserved or pending")
-		case before.Mode == api.ModeLive && before.Status == api.AccountFrozen && after.Status == api.AccountActive:
+		case unfrozen:
 			if out.ApprovalID, event, err = s.askToUnfreeze(tx, by, number, before, after, event); err != nil || out.ApprovalID != "" {
 				return out, event, err
+			}
+			if denied != nil {
+				return out, event, denied
 			}
 		case len(event.Changes) > 0 || in.Status != nil:
 			voided, err := s.approvals.Void(tx, by, before.ID, "the account was changed or frozen again")

@@ -20,8 +20,13 @@ type unfreezing struct {
 }
 
 // askToUnfreeze returns the approval that a change of a frozen account waits for, or "" if one person suffices. The account is
-// locked. A request for another change takes the place of one that waits.
+// locked. A request for another change takes the place of one that waits, and so does the same one of another person if no one can
+// approve that which waits.
 func (s *Service) askToUnfreeze(tx *db.Tx, by db.Caller, number int64, before, after Account, event audit.Event) (waits string, _ audit.Event, err error) {
+	people, err := access.ObserveSecondPerson(tx, access.Payouts, before.WorkspaceID)
+	if err != nil {
+		return "", event, err
+	}
 	pending, err := s.approvals.FindPending(tx.Q, unfreezeKind, before.ID)
 	if err != nil {
 		return "", event, err
@@ -31,18 +36,15 @@ func (s *Service) askToUnfreeze(tx *db.Tx, by db.Caller, number int64, before, a
 		if err := pending.Payload(&asked); err != nil {
 			return "", event, err
 		}
-		if asked == want {
+		if asked == want && (pending.Maker.ID == by.ID || pending.Approvable(people)) {
 			return pending.ID, audit.None("it waits already"), nil
 		}
-		if _, err := s.approvals.Void(tx, by, before.ID, "another change of the account was requested"); err != nil {
+		if _, err := s.approvals.Void(tx, by, before.ID, "another request takes its place"); err != nil {
 			return "", event, err
 		}
 	}
-	people, err := access.ObserveSecondPerson(tx, access.Payouts, before.WorkspaceID)
-	if err == nil {
-		waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: unfreezeKind, WorkspaceID: before.WorkspaceID, Workspace: number,
-			SubjectID: before.ID, Version: before.Version, Payload: want})
-	}
+	waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: unfreezeKind, WorkspaceID: before.WorkspaceID, Workspace: number,
+		SubjectID: before.ID, Version: before.Version, Payload: want})
 	if waits != "" {
 		event.Action, event.Description = audit.LedgerUnfreezeRequested, "Requested to unfreeze account "+before.Name
 		event.Changes.Add("approval_id", nil, waits)

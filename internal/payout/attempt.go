@@ -53,8 +53,10 @@ type attempt struct {
 const unidentified = -1
 
 // open says that the attempt has not ended.
-func (a *attempt) open() bool {
-	return a.state == sending || a.state == rail.Accepted || a.state == rail.Unknown
+func (a *attempt) open() bool { return isOpen(a.state) }
+
+func isOpen(state rail.State) bool {
+	return state == sending || state == rail.Accepted || state == rail.Unknown
 }
 
 // acknowledge records that the rail has received a submission.
@@ -328,6 +330,7 @@ func (c *change) late(a *attempt, o rail.Outcome) {
 func (c *change) contradict(a *attempt, how string) {
 	p := a.payout
 	c.touch(p)
+	c.unhold(p)
 	p.Attention, p.UpdatedAt = Contradicted, c.now
 	c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s", how)
 	c.contradicted = append(c.contradicted, a)

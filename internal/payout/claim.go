@@ -84,7 +84,16 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 				if err != nil {
 					return c, none, err
 				}
+				state, _, err := p.lastAttempt(tx.Q)
+				if err != nil {
+					return c, none, err
+				}
 				releases[p.AccountID] += p.Amount
+				if isOpen(state) {
+					c.become(p.Payout, Pending)
+					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, fmt.Sprintf("%s has not decided attempt %d", p.Rail, p.Attempts))
+					continue
+				}
 				if forged || money != p.reserved() || a.Reserved < releases[p.AccountID] {
 					c.become(p.Payout, Pending)
 					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, "the ledger does not hold its money")

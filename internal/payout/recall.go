@@ -17,13 +17,14 @@ import (
 // in payout_recall until its rail was asked about it, which works because end-to-end ids follow from the
 // payout and the number of the attempt:
 //
-//   - A processing payout waits for the answer about its attempt, as it always does.
+//   - A processing payout waits for the answer about its attempt, as it always does. If its rail has received that one, the
+//     attempts that would have come next are asked for.
 //   - Of any other one all rails of its mode are asked for its last attempt, which may have been submitted again, and for the
 //     attempts that would have come next, since a
 //     person may change it meanwhile: publish it, retry it, choose another rail, or cancel it. One that its
 //     rail has makes a pending payout processing, with that attempt. Whatever cannot go on with an
 //     attempt, because no money is reserved for it or the attempt was rejected before, needs attention (contradicted), so that nobody
-//     can send it again. These look-ups leave no tombstones: nothing is sent while the rails are stopped.
+//     can send it again; the attempt is stored. These look-ups leave no tombstones: nothing is sent while the rails are stopped.
 //
 // As long as some of them were not asked for, what rails tell by themselves is not taken either: the notice of
 // an attempt that the store does not know yet would go to suspense. A failed payout is asked about as well,
@@ -231,7 +232,7 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 	found := map[string][]numbered{}
 	byRail := map[*rail.Rail][]rail.Payment{}
 	for _, p := range list {
-		if p.Status == Processing || p.Status == Completed || p.Status == Reversed {
+		if p.Status == Completed || p.Status == Reversed {
 			continue
 		}
 		rails := d.mayHave(p)
@@ -239,8 +240,12 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 			found[p.ID] = []numbered{{outcome: rail.Outcome{State: rail.Unknown}}}
 		}
 		to, _ := number(d.vault, *p) // a rail asks by the end-to-end id
+		first := max(1, p.Attempts)
+		if p.Status == Processing {
+			first = p.Attempts + 1 // its last attempt is looked up as any that is open
+		}
 		for _, r := range rails {
-			for number := max(1, p.Attempts); number <= p.Attempts+recallAhead; number++ {
+			for number := first; number <= p.Attempts+recallAhead; number++ {
 				asked := &attempt{number: number, createdAt: p.CreatedAt}
 				if was := last[p.ID]; number == was.number {
 					if asked.notPaid = was.notPaid; was.state == rail.Rejected {
@@ -323,10 +328,14 @@ func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) er
 	switch {
 	case len(found) == 0:
 		return nil
-	case p.Status == Pending && !last.again && last.rail.Name == p.Rail && (paid == 0 || paid == 1 && last.mayBePaid()):
+	case (p.Status == Pending || p.Status == Processing) && !last.again && last.rail.Name == p.Rail && (paid == 0 || paid == 1 && last.mayBePaid()):
 		return d.proceed(tx, c, p, last)
 	case paid > 0:
 		c.touch(p)
+		c.unhold(p)
+		if err := c.record(tx, p, last); err != nil {
+			return err
+		}
 		p.Attention, p.UpdatedAt = Contradicted, c.now
 		c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has attempt %d, which was sent after the moment of the archive", last.rail.Name, last.number)
 		d.log.Error("a rail has a payout that the restored store has not sent", "payout", p.ID, "rail", last.rail.Name, "attempt", last.number)
@@ -334,10 +343,57 @@ func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) er
 	return nil
 }
 
-// proceed lets a pending payout go on with an attempt that its rail has.
+// record stores the attempts of a payout that rails have and the store does not. So people resolve the last one, and a retry
+// submits that one again if it was not paid. The last attempt of a processing payout is open.
+func (c *change) record(tx *db.Tx, p *Payout, last numbered) error {
+	if last.number <= p.Attempts {
+		return nil
+	}
+	if err := c.supersede(tx, p); err != nil {
+		return err
+	}
+	for n := p.Attempts + 1; n <= last.number; n++ {
+		state, submission := rail.Rejected, int64(1) // or there would be no later attempt
+		if n == last.number {
+			submission = int64(max(1, last.outcome.Submission))
+			if state = rail.NotReceived; p.Status == Processing {
+				state = rail.Unknown
+			}
+		}
+		if err := storeReceived(tx, &attempt{number: n, endToEndID: EndToEndID(p.ID, n), state: state, claimedAt: p.UpdatedAt, submission: submission, payout: p}); err != nil {
+			return err
+		}
+	}
+	p.Attempts = last.number
+	return nil
+}
+
+// storeReceived stores an attempt that a rail has received and the store has not made.
+func storeReceived(tx *db.Tx, a *attempt) error {
+	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
+		VALUES ($1, $2, $3, $4, $5, '', '', '', '', $6, 0, $7, $7, 0, 0, $8, $8)`,
+		tx.NewID("att"), a.payout.ID, a.number, a.endToEndID, string(a.state), tx.Now(), a.claimedAt, a.submission)
+}
+
+// supersede ends the last attempt of a processing payout of which a rail has a later one: it was rejected, or there would be none.
+func (c *change) supersede(tx *db.Tx, p *Payout) error {
+	if p.Status != Processing {
+		return nil
+	}
+	known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
+	for _, a := range known {
+		if a.open() {
+			a.payout, a.state, a.answeredAt, a.text = p, rail.Rejected, c.now, "a later attempt was sent after the moment of the archive"
+			c.attempts[a.id] = a
+		}
+	}
+	return err
+}
+
+// proceed lets a pending payout, or one that is processing with an earlier attempt, go on with an attempt that its rail has.
 func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error {
 	const what = "%s has attempt %d of the payout, which was sent after the moment of the archive: it is asked about"
-	if found.number == p.Attempts { // the rail had not received it before
+	if found.number == p.Attempts { // the rail had not received it before; of a processing one only later ones are asked for
 		known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
 		for _, a := range known {
 			a.payout = p
@@ -357,10 +413,14 @@ func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) er
 	case found.mayBePaid():
 		accepted = submission
 	}
+	if err := c.supersede(tx, p); err != nil {
+		return err
+	}
+	was := p.Status
 	c.become(p, Processing)
 	c.unhold(p)
 	p.Attempts = found.number
-	c.tell(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
+	c.tell(audit.PayoutUnknown, p, was, what, p.Rail, found.number)
 	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
 		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0, $8, $9)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), d.node, d.now(), before, submission, accepted)
 }

@@ -120,7 +120,7 @@ func members(q db.Q, batch string) (waiting []*Payout, sums map[string]int64, er
 
 // obstacles returns what became stricter since the money of payouts was reserved and was not overridden: limits per payout that they
 // exceed, and rules by amount that demand more approvals than they had, or those of another role. What they take of a day's limit
-// was counted then.
+// was counted then. A rule is stricter if it came after their approval was requested.
 func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 	if c == nil {
 		return nil, nil
@@ -142,8 +142,17 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 		for _, l := range matchingLimits(exceeded, spending) {
 			found = append(found, obstacle{Name: l.edition(), Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
 		}
+		decided := int64(0)
 		for _, u := range c.amounts {
-			if u.activeAt <= p.ReservedAt-ruleLag.Milliseconds() || over(u.ID) {
+			if u.activeAt <= p.CreatedAt-ruleLag.Milliseconds() || over(u.ID) {
+				continue
+			}
+			if decided == 0 {
+				if decided, err = p.demandedAt(c.q); err != nil {
+					return nil, err
+				}
+			}
+			if u.activeAt <= decided-ruleLag.Milliseconds() {
 				continue
 			}
 			stricter, err := c.stricter(u, p)
@@ -160,6 +169,19 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 
 // edition names a limit as it is now.
 func (l limit) edition() string { return fmt.Sprintf("%s@%d", l.ID, l.version) }
+
+// demandedAt returns when it was decided how many approvals a payout needs: when the approval by which its money was reserved was
+// requested, or when its money was reserved by an earlier approval or none.
+func (p *Payout) demandedAt(q db.Q) (at int64, err error) {
+	if p.ApprovalID == "" {
+		return p.ReservedAt, nil
+	}
+	found, err := q.Row(`SELECT created_at FROM approval WHERE id = $1 AND decided_at = $2`, p.ApprovalID, p.ReservedAt).Scan(&at)
+	if !found {
+		at = p.ReservedAt
+	}
+	return at, err
+}
 
 // stricter reports whether a rule matches a payout, or its batch as needsBatch does, and demands more than was demanded when its
 // money was reserved.

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -41,6 +42,11 @@ func (a *attempt) standing() standing {
 // waits reports whether the attempt is submitted again because the rail has not received it.
 func (a *attempt) waits() bool {
 	return a.state == rail.NotReceived && a.resolved == "" && a.payout.Status == Pending
+}
+
+// neverSent reports whether the store has no attempt of a payout that is not pending yet.
+func (a *attempt) neverSent() bool {
+	return a.id == "" && (a.payout.Status == Draft || a.payout.Status == Initiated)
 }
 
 // outcome describes how the attempt has ended, for messages.
@@ -145,7 +151,7 @@ func lockLast(tx *db.Tx, id string) (*attempt, error) {
 }
 
 // checkResolve returns a fault if a payout cannot be resolved in this way.
-func checkResolve(last *attempt, as string) error {
+func checkResolve(now int64, last *attempt, as string) error {
 	p := *last.payout
 	refused := func(format string, args ...any) error {
 		return &fault.Fault{Code: fault.PayoutState, Message: fmt.Sprintf(format, args...), Details: api.PayoutStateDetails{Status: p.Status}}
@@ -155,6 +161,8 @@ func checkResolve(last *attempt, as string) error {
 		return refused("the payout is %s, and there is nothing to resolve", p.Status)
 	case as == api.ResolvePaid && (p.Status == Draft || p.Status == Initiated):
 		return refused("the payout is %s, and could be paid once more: cancel it, and then resolve it as paid", p.Status)
+	case as == api.ResolveNotPaid && last.open() && last.accepted == 0 && now < last.claimedAt+(sendWindow+2*maxSkew).Milliseconds():
+		return refused("a server may still be sending the payout: try again in a minute")
 	case as == api.ResolveNotPaid && p.Status == Completed && last.settledAt != 0:
 		return refused("the bank's statement shows that the payout was paid: wait until the bank returns it")
 	}
@@ -191,7 +199,7 @@ func (c *change) resolve(last *attempt, as string) {
 		p.FailureCode, p.FailureReason, p.FailureText = "", "", ""
 	}
 	p.Attention, p.UpdatedAt = "", c.now
-	if p.Status == Reversed || last.id == "" && (p.Status == Draft || p.Status == Initiated) {
+	if p.Status == Reversed || last.neverSent() {
 		return // no attempt is meant
 	}
 	last.resolved, last.answeredAt = as, c.now
@@ -241,7 +249,7 @@ func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
 
 // resolved stores a resolution, and returns the state of the payout then.
 func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error) {
-	if err := checkResolve(last, as); err != nil {
+	if err := checkResolve(tx.Now(), last, as); err != nil {
 		return nil, err
 	}
 	c := newChange(tx.Now(), nil)
@@ -249,6 +257,7 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 	if err != nil {
 		return nil, err
 	}
+	was := draft{Payout: *last.payout}
 	if c.resolve(last, as); forged != nil {
 		c.release, c.forged = nil, forged
 	}
@@ -261,13 +270,50 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 			return nil, err
 		}
 	}
-	return last.payout, c.store(tx, s.rules)
+	if err := c.store(tx, s.rules); err != nil {
+		return nil, err
+	}
+	return last.payout, s.recode(tx, &was, last.payout)
 }
 
-// Resolve settles whether a payout was paid that needs attention. A live one is resolved by two of those who decide payouts, where
-// two could: the resolution then waits for an approval.
+// recode gives a payout that was reserved again, and completed at once, the code of that reservation.
+func (s *Service) recode(tx *db.Tx, was *draft, now *Payout) (err error) {
+	if now.ReservedAt == was.ReservedAt || len(was.termsMAC) == 0 {
+		return nil
+	}
+	if was.number, err = number(s.vault, was.Payout); err != nil {
+		return err
+	}
+	pays, err := was.asReserved(tx)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return nil // it was changed in the store, and is not retried
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE payout SET terms_mac = $2 WHERE id = $1`, now.ID, now.termsCode(tx.Integrity(), was.number, pays))
+}
+
+// authorizeResolve requires that the caller may approve payouts or create them. Denied is why one who may only create them does not resolve
+// one without an approval.
+func (s *Service) authorizeResolve(ctx context.Context, by db.Caller, id string) (p Payout, denied, err error) {
+	p, _, denied = s.may(ctx, by, id, access.PayoutsApprove)
+	var f *fault.Fault
+	if !errors.As(denied, &f) || f.Code != fault.Forbidden {
+		return p, nil, denied
+	}
+	held, err := s.authority.Permissions(ctx, by.Actor, p.WorkspaceID)
+	if err == nil && !held.Has(access.PayoutsCreate) {
+		err = denied
+	}
+	return p, denied, err
+}
+
+// Resolve settles whether a payout was paid that needs attention. A live one is resolved by one who may approve or create payouts and
+// another one who may approve them, where there are two: the resolution then waits for an approval.
 func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (api.Payout, error) {
-	p, _, err := s.may(ctx, by, in.ID, access.PayoutsApprove)
+	p, denied, err := s.authorizeResolve(ctx, by, in.ID)
 	if err == nil {
 		err = s.vault.Ready(ctx, p.workspace)
 	}
@@ -277,7 +323,7 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 	done, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.Payout], event audit.Event, err error) {
 		last, err := lockLast(tx, p.ID)
 		if err == nil {
-			err = checkResolve(last, in.As)
+			err = checkResolve(tx.Now(), last, in.As)
 		}
 		if err != nil {
 			return out, event, err
@@ -287,8 +333,11 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 			return out, event, err
 		}
 		r := resolutionOf(last, number, in.PayoutResolve)
-		if out.ApprovalID, err = s.askToResolve(tx, by, *last.payout, r); err != nil {
+		if out.ApprovalID, err = s.askToResolve(tx, by, last, number, r); err != nil {
 			return out, event, err
+		}
+		if out.ApprovalID == "" && denied != nil {
+			return out, event, denied
 		}
 		if out.ApprovalID != "" {
 			event = audit.Event{Action: audit.PayoutResolveRequested, WorkspaceID: p.WorkspaceID, ResourceID: p.ID,
@@ -312,11 +361,26 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 	return done.Result()
 }
 
-// askToResolve asks for the approval of a resolution, if it needs one. It takes the place of one that waits.
-func (s *Service) askToResolve(tx *db.Tx, by db.Caller, p Payout, r resolution) (approvalID string, err error) {
-	if p.sandbox() {
-		return "", nil
+// ofSandbox reports whether a resolution moves no real money. The row of a payout alone does not decide that: the code of its terms
+// covers the mode, and the resolution of one that was not sent moves nothing.
+func ofSandbox(tx *db.Tx, last *attempt, number string) (bool, error) {
+	if !last.payout.sandbox() || last.neverSent() {
+		return last.payout.sandbox(), nil
 	}
+	_, err := (&draft{Payout: *last.payout, number: number}).asReserved(tx)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// askToResolve asks for the approval of a resolution, if it needs one. It takes the place of one that waits.
+func (s *Service) askToResolve(tx *db.Tx, by db.Caller, last *attempt, number string, r resolution) (approvalID string, err error) {
+	if alone, err := ofSandbox(tx, last, number); err != nil || alone {
+		return "", err
+	}
+	p := last.payout
 	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
 	if err != nil {
 		return "", err

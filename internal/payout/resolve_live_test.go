@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/approval"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
@@ -296,16 +297,24 @@ approval: "pending" → "approved"`
 	})
 }
 
-func TestAResolutionIsForItsPayoutOnly(t *testing.T) {
+// The approver agrees to what the approval was requested for.
+func TestTheApprovalOfAResolutionIsNotMovedToAnotherPayout(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		both := openLiveOffice(t, store)
-		l, o := both.live, both.office
-		one, other := l.overdue(), l.overdue()
-		approval := o.asked("usr_a", one, "not_paid")
-		o.exec(`UPDATE approval SET subject_id = $2 WHERE id = $1`, approval, other)
-		if err := o.approveIt("usr_b", approval); codeOf(err) != fault.ApprovalChanged {
-			t.Errorf("it is for another payout: %v", err)
+		o := openLiveOffice(t, store)
+		ids := o.live.pay(number("0001"), number("0002"))
+		o.turn()
+		o.clock.advance(15 * time.Minute)
+		o.turn()
+		waits := o.asked("usr_a", ids[0], "not_paid")
+		o.exec(`UPDATE approval SET subject_id = $2 WHERE id = $1`, waits, ids[1])
+		if err := o.approveIt("usr_b", waits); codeOf(err) != fault.ApprovalChanged {
+			t.Errorf("approve: %v", err)
 		}
-		l.is(other, "processing outcome_unknown")
+		for _, id := range ids {
+			o.is(id, "processing outcome_unknown")
+		}
+		if _, err := o.approvals.Reject(t.Context(), o.caller("usr_b"), approval.RejectInput{ID: waits, ApprovalReject: api.ApprovalReject{Reason: "no"}}); err != nil {
+			t.Errorf("reject: %v", err)
+		}
 	})
 }

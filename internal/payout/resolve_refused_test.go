@@ -141,3 +141,31 @@ func TestAResolutionRacesWithAnotherAndWithTheBank(t *testing.T) {
 		b.booked()
 	})
 }
+
+// A node that was paused before it wrote the file may still write it.
+func TestAPaymentThatMayStillBeSentIsNotResolvedAsNotPaid(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		id := o.live.pay(number("0001"))[0]
+		o.line.submit = func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error) {
+			return nil, context.DeadlineExceeded
+		}
+		_, _ = o.Turn(t.Context())
+		o.line.submit = nil
+		debit := settled(id)
+		debit.Amount-- // the bank has booked another amount under its id
+		debit.MessageID, debit.EntryID, debit.Currency, debit.Booked = "statement", "debit", "PHP", true
+		if err := o.Take(t.Context(), o.files, debit); err != nil {
+			t.Fatal(err)
+		}
+		o.is(id, "processing contradicted")
+		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != fault.PayoutState {
+			t.Errorf("resolved while it may still be sent: %v", err)
+		}
+		o.clock.advance(time.Minute)
+		if err := o.approveIt("usr_b", o.asked("usr_a", id, "not_paid")); err != nil {
+			t.Error(err)
+		}
+		o.is(id, "failed PROCESSING_FAILED")
+	})
+}

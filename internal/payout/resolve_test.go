@@ -342,3 +342,27 @@ func TestARejectionAfterNotPaidDecides(t *testing.T) {
 		b.booked()
 	})
 }
+
+// It was resolved as paid by mistake, after it had failed.
+func TestAFailedPayoutThatWasResolvedAsPaidAndThenAsNotPaidIsRetried(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		o.deaf()
+		p, err := o.create("usr_a", 0, o.terms("9001", amount))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.turn()
+		o.is(p.ID, "failed INVALID_ACCOUNT AC01")
+		o.clock.advance(time.Minute)
+		o.answers(p.ID, rail.Outcome{State: rail.Completed})
+		o.resolved(p.ID, "paid")
+		o.is(p.ID, "completed")
+		o.answers(p.ID, rail.Outcome{State: rail.Rejected, Code: "AC01"})
+		o.resolved(p.ID, "not_paid")
+		o.is(p.ID, "failed PROCESSING_FAILED")
+		if err := o.retry("usr_a", p.ID); err != nil {
+			t.Error(err)
+		}
+	})
+}

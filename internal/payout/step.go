@@ -148,6 +148,9 @@ func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout
 			if _, err := was.asReserved(tx); err != nil && !was.older(i) {
 				return err
 			}
+			if err := was.notOpen(tx.Q); err != nil {
+				return err
+			}
 			if err := was.unpaid(tx); err != nil {
 				return err
 			}
@@ -235,6 +238,9 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 				return e, err
 			}
 		case Pending:
+			if err := d.notOpen(tx.Q); err != nil {
+				return e, err
+			}
 			if d.Attention == Recheck {
 				if err := endHold(tx, by, d.Payout, "the payout was cancelled"); err != nil {
 					return e, err

@@ -73,20 +73,21 @@ func lockStop(tx *db.Tx, workspaceID, mode string) (stop, error) {
 	return s, err
 }
 
-// enterSending requires that the caller may create or approve payouts, and readies the vault for an approval.
-func (s *Service) enterSending(ctx context.Context, by db.Caller, workspaceID string) (number int64, err error) {
+// enterSending requires that the caller may create or approve payouts, and readies the vault for an approval. It reports whether the
+// caller may approve them.
+func (s *Service) enterSending(ctx context.Context, by db.Caller, workspaceID string) (number int64, decides bool, err error) {
 	held, err := s.authority.Permissions(ctx, by.Actor, workspaceID)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	need := access.PayoutsCreate
-	if held.Has(access.PayoutsApprove) {
+	if decides = held.Has(access.PayoutsApprove); decides {
 		need = access.PayoutsApprove
 	}
 	if number, err = s.authority.Enter(ctx, by.Actor, workspaceID, need); err == nil {
 		err = s.vault.Ready(ctx, number)
 	}
-	return number, err
+	return number, decides, err
 }
 
 // Sending returns whether the payouts of a workspace are sent.
@@ -121,7 +122,7 @@ func readSending(q db.Q, workspaceID string) (api.PayoutSending, error) {
 
 // Stop stops sending. What was stopped before stays so since then.
 func (s *Service) Stop(ctx context.Context, by db.Caller, in StopInput) (api.PayoutSending, error) {
-	if _, err := s.enterSending(ctx, by, in.ID); err != nil {
+	if _, _, err := s.enterSending(ctx, by, in.ID); err != nil {
 		return api.PayoutSending{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.PayoutSending, audit.Event, error) {
@@ -168,9 +169,9 @@ func sendingText(stoppedAt int64) string {
 }
 
 // Resume sends payouts again. Those of the sandbox take one person. Live ones take a second one where there is one: then the
-// fault names the approval that waits, which is the same for all who ask.
+// fault names the approval that waits, which is the same for all who ask if someone can approve it.
 func (s *Service) Resume(ctx context.Context, by db.Caller, in ResumeInput) (api.PayoutSending, error) {
-	number, err := s.enterSending(ctx, by, in.ID)
+	number, decides, err := s.enterSending(ctx, by, in.ID)
 	if err != nil {
 		return api.PayoutSending{}, err
 	}
@@ -178,7 +179,7 @@ func (s *Service) Resume(ctx context.Context, by db.Caller, in ResumeInput) (api
 	out, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.PayoutSending], event audit.Event, err error) {
 		var events []audit.Event
 		for _, mode := range stoppable(in.Mode) {
-			waits, event, err := s.resume(tx, by, number, in.ID, mode)
+			waits, event, err := s.resume(tx, by, number, decides, in.ID, mode)
 			if err != nil {
 				return out, event, err
 			}
@@ -199,8 +200,9 @@ func (s *Service) Resume(ctx context.Context, by db.Caller, in ResumeInput) (api
 	return out.Result()
 }
 
-// resume lifts the stop of a mode, or returns the approval that this waits for.
-func (s *Service) resume(tx *db.Tx, by db.Caller, number int64, workspaceID, mode string) (waits string, event audit.Event, err error) {
+// resume lifts the stop of a mode, or returns the approval that this waits for. Who may create payouts and not approve them does
+// not resume live ones without an approval.
+func (s *Service) resume(tx *db.Tx, by db.Caller, number int64, decides bool, workspaceID, mode string) (waits string, event audit.Event, err error) {
 	was, err := lockStop(tx, workspaceID, mode)
 	if err != nil || was.at == 0 {
 		return "", audit.None("sending is not stopped"), err
@@ -208,13 +210,25 @@ func (s *Service) resume(tx *db.Tx, by db.Caller, number int64, workspaceID, mod
 	event = audit.Event{Action: audit.PayoutSendingResumed, WorkspaceID: workspaceID, ResourceID: workspaceID, Description: "Resumed sending " + mode + " payouts"}
 	event.Changes.Add(mode, sendingText(was.at), sendingText(0))
 	if mode == api.ModeLive {
-		if waits, err = approval.PendingOf(tx.Q, resumeKind, workspaceID); err != nil || waits != "" {
-			return waits, audit.None("resuming waits already"), err
-		}
 		people, err := access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
+		if err != nil {
+			return "", event, err
+		}
+		pending, err := s.approvals.FindPending(tx.Q, resumeKind, workspaceID)
+		switch {
+		case err != nil:
+			return "", event, err
+		case pending.ID != "" && (pending.Maker.ID == by.ID || pending.Approvable(people)):
+			return pending.ID, audit.None("resuming waits already"), nil
+		case pending.ID != "":
+			_, err = approval.VoidKind(tx, by, resumeKind, workspaceID, "another person requested it")
+		}
 		if err == nil {
 			waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: resumeKind, WorkspaceID: workspaceID, Workspace: number,
 				SubjectID: workspaceID, Version: was.version, Payload: resumption{Reason: was.reason, StoppedAt: was.at}})
+		}
+		if err == nil && waits == "" && !decides {
+			err = fault.Denied(string(access.PayoutsApprove), fault.Scope{WorkspaceID: workspaceID})
 		}
 		if err != nil {
 			return "", event, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,7 +104,9 @@ func TestAPayoutWithADamagedNumberCanBeSeenAndResolved(t *testing.T) {
 		if _, err := o.payouts.Get(t.Context(), o.caller("usr_a"), payout.GetInput{ID: ids[0]}); err != nil {
 			t.Errorf("get: %v", err)
 		}
-		o.resolved(ids[0], "not_paid")
+		if err := o.approveIt("usr_b", o.asked("usr_a", ids[0], "not_paid")); err != nil { // its mode is as uncertain as its number
+			t.Error(err)
+		}
 		o.is(ids[0], "failed PROCESSING_FAILED")
 	})
 }
@@ -356,4 +359,75 @@ func TestAnApprovedPayoutIsSentAfterRotationAndReseal(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The rail has accepted the payment. Its row says that it was not sent, or that it failed.
+func TestAPayoutThatItsRailHasIsNotEndedByARow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		id := o.pay(o.account, "salary-1", amount)
+		o.turn()
+		o.is(id, "processing")
+		before := o.balances(o.account)
+		o.exec(`UPDATE payout SET status = 'pending' WHERE id = $1`, id)
+		if _, err := o.payouts.Cancel(t.Context(), o.caller("usr_a"), payout.CancelInput{ID: id}); codeOf(err) != fault.PayoutState {
+			t.Errorf("cancel: %v", err)
+		}
+		o.exec(`UPDATE ledger_account SET status = 'frozen' WHERE id = $1`, o.account.ID)
+		o.turn()
+		o.isContradicted(id)
+		if events := o.lastStep(id); !strings.Contains(events, "needs_attention") {
+			t.Errorf("the audit log has %s", events)
+		}
+		o.exec(`UPDATE ledger_account SET status = 'active' WHERE id = $1`, o.account.ID)
+		o.exec(`UPDATE payout SET status = 'failed', attention = '' WHERE id = $1`, id)
+		if err := o.retry("usr_a", id); codeOf(err) != fault.PayoutState {
+			t.Errorf("retry: %v", err)
+		}
+		o.turn()
+		if now := o.balances(o.account); now != before {
+			t.Errorf("the account has %s, had %s", now, before)
+		}
+		if sent := o.messages(payout.EndToEndID(id, 2)); len(sent) > 0 {
+			t.Error("it was sent again, under another end-to-end id")
+		}
+	})
+}
+
+// A live payout takes two, whatever mode its row has.
+func TestALivePayoutIsNotResolvedByOneBecauseOfItsRow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		id := o.overdue()
+		o.exec(`UPDATE payout SET mode = 'sandbox' WHERE id = $1`, id)
+		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != fault.SecondPersonRequired {
+			t.Errorf("resolved by one: %v", err)
+		}
+		o.is(id, "processing outcome_unknown")
+	})
+}
+
+// The rail says that it has paid an earlier attempt of a payout that is held.
+func TestAHeldPayoutThatIsContradictedIsNoLongerHeld(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		id := o.pay("usr_a", 0)
+		if n, err := o.Claim(t.Context()); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		o.tell(payout.EndToEndID(id, 1), rail.Outcome{State: rail.Rejected, Code: "AB08", Submission: 1})
+		if err := o.retry("usr_a", id); err != nil {
+			t.Fatal(err)
+		}
+		o.limit()
+		if n, err := o.Claim(t.Context()); n != 0 || err != nil {
+			t.Fatal(n, err)
+		}
+		o.is(id, "pending recheck")
+		o.answers(id, rail.Outcome{State: rail.Completed})
+		o.is(id, "pending contradicted")
+		if n := o.count(`SELECT count(*) FROM approval WHERE kind = 'payout_recheck' AND state = 'pending'`); n != 0 {
+			t.Errorf("%d approvals wait to release it", n)
+		}
+	})
 }

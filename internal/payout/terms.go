@@ -54,13 +54,15 @@ const maxNotPaid = 1000
 
 // asReserved returns what the money of a payout was reserved for, or a fault if its row was changed in the store since then.
 func (d *draft) asReserved(tx *db.Tx) (turn, error) {
-	_, notPaid, err := d.lastAttempt(tx.Q)
+	list := []turn{{attempt: d.Attempts + 1}}
+	err := tx.Each(func(r db.Rows) error { // an earlier attempt, if a restored store has learned of later ones
+		for n := range min(r.Int(1), maxNotPaid) + 1 {
+			list = append(list, turn{r.Int(0), n})
+		}
+		return nil
+	}, `SELECT number, not_paid FROM payout_attempt WHERE payout_id = $1 ORDER BY number DESC`, d.ID)
 	if err != nil {
 		return turn{}, err
-	}
-	list := []turn{{attempt: d.Attempts + 1}}
-	for n := range min(notPaid, maxNotPaid) + 1 {
-		list = append(list, turn{d.Attempts, n})
 	}
 	for _, pays := range list {
 		if hmac.Equal(d.termsMAC, d.termsCode(tx.Integrity(), d.number, pays)) {
@@ -69,6 +71,16 @@ func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 	}
 	return turn{}, &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
 		Message: "the payout is not what it was when its money was reserved: someone has changed it in the store. Make a new one"}
+}
+
+// notOpen returns a fault if the last attempt of a payout has not ended, whatever its row says: its rail may pay it.
+func (d *draft) notOpen(q db.Q) error {
+	state, _, err := d.lastAttempt(q)
+	if err == nil && isOpen(state) {
+		err = &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+			Message: "the rail has this payout and has not decided yet: someone has changed the payout in the store"}
+	}
+	return err
 }
 
 // unpaid returns a fault if the ledger says that a payout was paid, whatever its row says.

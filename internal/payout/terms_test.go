@@ -2,6 +2,7 @@ package payout_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -146,6 +147,22 @@ func TestAStoreWhoseIntegrityKeyWasDeletedIsRefused(t *testing.T) {
 		}
 		b.turn()
 		b.sound()
+	})
+}
+
+// One transaction that has a code suffices.
+func TestAStoreWhoseIntegrityKeyAndSomeCodesWereDeletedIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		b := openBank(t, store)
+		b.newAccount(5)
+		b.pay(number("0001"))
+		b.newAccount(6)
+		b.unguard(store.Engine)
+		b.exec(`DELETE FROM vault_secret WHERE name = 'integrity_key'`)
+		b.exec(`UPDATE ledger_transaction SET mac = NULL WHERE id = (SELECT min(id) FROM ledger_transaction) OR id = (SELECT max(id) FROM ledger_transaction)`)
+		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, false); !errors.Is(err, payout.ErrNoIntegrity) {
+			t.Errorf("the key is made again, though %d transactions have codes: %v", b.count(`SELECT count(*) FROM ledger_transaction WHERE mac IS NOT NULL`), err)
+		}
 	})
 }
 

@@ -107,14 +107,15 @@ func ReadUnknown(q db.Q) (list []UnknownPayment, err error) {
 	return list, err
 }
 
-// recordsRead reports whether a server has read the records of connectors since the rails were stopped, if the store knows any.
+// recordsRead reports whether a server has read the records of connectors since the rails were stopped, if the store has live money.
+// The archive may be older than the first record that the store knew.
 func recordsRead(q db.Q) (bool, error) {
 	read, err := q.Row(readSetting, recordsReadSetting).Scan(new(string))
 	if err != nil || read {
 		return read, err
 	}
-	any, err := q.Row(`SELECT name FROM setting WHERE name >= $1 AND name < $2 LIMIT 1`, recordSetting, recordSetting+"~").Scan(new(string))
-	return !any, err
+	live, err := ledger.HasLive(q)
+	return !live, err
 }
 
 // readRecords stores what the records of connectors have and the store does not know, once all of them can be trusted.
@@ -337,9 +338,7 @@ func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
 		if u != last {
 			state = rail.Rejected // or there would be no later attempt
 		}
-		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
-			VALUES ($1, $2, $3, $4, $5, '', '', '', '', $6, 0, $7, $7, 0, 0, $8, $8)`,
-			tx.NewID("att"), u.PayoutID, u.attempt, u.endToEndID, string(state), now, u.SentAt, u.submission); err != nil {
+		if err := storeReceived(tx, &attempt{number: u.attempt, endToEndID: u.endToEndID, state: state, claimedAt: u.SentAt, submission: u.submission, payout: &Payout{ID: u.PayoutID}}); err != nil {
 			return event, err
 		}
 	}

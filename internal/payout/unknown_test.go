@@ -372,3 +372,26 @@ func TestARecoveredPayoutHasAllItsAttempts(t *testing.T) {
 		r.booksAre(o.account, fmt.Sprint(100_000_000-amount, " ", amount), -amount)
 	})
 }
+
+// The archive is of a store whose server had not started with its rails yet, so it knows no folder.
+func TestAnArchiveThatKnowsNoFolderIsNotResumedBeforeTheFolderWasRead(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openLiveOffice(t, store)
+		const known = `SELECT value, '' FROM setting WHERE name = 'rail_record:ourbank'`
+		folder := o.lines(known)
+		o.exec(`DELETE FROM setting WHERE name = 'rail_record:ourbank'`)
+		restore := o.archive(t)
+		o.exec(`INSERT INTO setting (name, value) VALUES ('rail_record:ourbank', $1)`, strings.TrimSpace(folder[0]))
+		id := o.pay(o.account, "salary-1", amount)
+		o.turn()
+		if sent := o.messages(payout.EndToEndID(id, 1)); len(sent) != 1 {
+			t.Fatalf("it was sent %d times", len(sent))
+		}
+
+		r := restore()
+		r.turn()
+		if err := r.resume(false); !errors.Is(err, payout.ErrNotRead) {
+			t.Errorf("resume: %v", err)
+		}
+	})
+}

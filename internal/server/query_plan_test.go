@@ -62,7 +62,7 @@ var mayScan = []exception{
 	{regexp.MustCompile(`FROM approval_vote v JOIN approval a .* LIMIT \$3$`), "all votes are authenticated once, when the integrity key is made"},
 	{openAttempts, "every five minutes a node compares all attempts that have not ended with the folder of a bank"},
 	{regexp.MustCompile(`^SELECT name, value, since FROM store_mark ORDER BY name LIMIT 1$`), "it takes the first, while the store is opened"},
-	{regexp.MustCompile(`^SELECT (id|mac) FROM ledger_transaction ORDER BY id (DESC )?LIMIT 1$`), "it takes the first or the last, while the integrity key is made"},
+	{regexp.MustCompile(`^SELECT id FROM ledger_transaction (ORDER BY id|WHERE mac IS NOT NULL) LIMIT 1$`), "it takes the first, while the integrity key is made"},
 }
 
 // ledgerCounts is the statement by which a verification knows how much there is to do.
