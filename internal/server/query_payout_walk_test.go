@@ -51,6 +51,9 @@ func (w *tour) payouts() {
 	x.Owner.Get(payouts + "/" + draft + "?reveal=true").OK()
 	x.Owner.Post(payouts+"/"+draft+"/cancel", nil).OK()
 	x.Owner.Post(payouts+"/"+x.Sent("1234569001")+"/retry", nil).OK()
+	failed := x.Sent("1234569001")
+	x.Contradict(failed, "sandbox") // as one that was retried before a restore
+	x.Owner.Post(payouts+"/"+failed+"/resolve", body{"as": "paid", "evidence": "a statement"}).OK()
 	for _, as := range []string{"paid", "not_paid"} {
 		stuck := x.Stuck("sandbox")
 		x.Owner.Get(payouts + "/" + stuck).OK()

@@ -95,6 +95,7 @@ var mayLook = []exception{
 	{regexp.MustCompile(`^SELECT id FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 	{operatorCounts, "an operator asks how much is sealed"},
 	{ledgerCounts, "an operator verifies the whole ledger"},
+	{regexp.MustCompile(`^SELECT id FROM ledger_transaction WHERE mac IS NOT NULL LIMIT 1$`), "all transactions are read once, when the integrity key is made"},
 	{loggedRows, "the ledger is verified: a deposit may have no row"},
 	{openPayouts, "all open payouts are authenticated once, when the integrity key is made"},
 	{openAttempts, "every five minutes a node compares all attempts that have not ended with the folder of a bank"},
