@@ -321,7 +321,7 @@ func TestACompletedPayoutThatWasChangedInTheStoreIsNotReopened(t *testing.T) {
 		id := stuck["completed contradicted"](o.bank)
 		had := o.now(1).Available
 		o.exec(`UPDATE payout SET account_id = $2 WHERE id = $1`, id, o.accounts[1].ID)
-		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != fault.PayoutState || o.now(1).Available != had {
+		if err := o.approveIt("usr_b", o.asked("usr_a", id, "not_paid")); codeOf(err) != fault.PayoutState || o.now(1).Available != had {
 			t.Errorf("resolved: %v; the account of the row has %d, want %d", err, o.now(1).Available, had)
 		}
 	})
