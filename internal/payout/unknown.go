@@ -107,15 +107,19 @@ func ReadUnknown(q db.Q) (list []UnknownPayment, err error) {
 	return list, err
 }
 
-// recordsRead reports whether a server has read the records of connectors since the rails were stopped, if the store has live money.
-// The archive may be older than the first record that the store knew.
+// recordsRead reports whether a server has read the records of connectors since the rails were stopped, if the store knows any or has
+// live money. The archive may be older than the first record.
 func recordsRead(q db.Q) (bool, error) {
 	read, err := q.Row(readSetting, recordsReadSetting).Scan(new(string))
 	if err != nil || read {
 		return read, err
 	}
 	live, err := ledger.HasLive(q)
-	return !live, err
+	if err != nil || live {
+		return false, err
+	}
+	known, err := q.Row(`SELECT name FROM setting WHERE name >= $1 AND name < $2 LIMIT 1`, recordSetting, recordSetting+"~").Scan(new(string))
+	return !known, err
 }
 
 // readRecords stores what the records of connectors have and the store does not know, once all of them can be trusted.
