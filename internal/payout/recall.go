@@ -46,10 +46,11 @@ func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
 		args []any
 	}{
 		{writeSetting, []any{stoppedSetting, why}},
-		{`DELETE FROM payout_recall`, nil},
 		{`DELETE FROM setting WHERE name = $1`, []any{recordsReadSetting}},
 		{`DELETE FROM unknown_payment WHERE acknowledged_at = 0`, nil},
-		{`INSERT INTO payout_recall (payout_id) SELECT id FROM payout WHERE status IN ('draft', 'initiated', 'pending', 'processing', 'failed')`, nil},
+		// What waits since an earlier restore still does, even if it was cancelled.
+		{`INSERT INTO payout_recall (payout_id) SELECT id FROM payout WHERE status IN ('draft', 'initiated', 'pending', 'processing', 'failed')
+			ON CONFLICT (payout_id) DO NOTHING`, nil},
 		// Whatever a rail said of them, it said before.
 		{`UPDATE payout_attempt SET state = 'unknown', ask_at = 0, asked = 0 WHERE state IN ('sending', 'accepted', 'unknown')`, nil},
 	} {

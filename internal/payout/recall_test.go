@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -310,5 +311,21 @@ func TestAFailedPayoutThatWasRetriedAfterTheArchiveIsNotRetriedAgain(t *testing.
 		if *submitted != 0 {
 			t.Errorf("%d were sent", *submitted)
 		}
+	})
+}
+
+// What waits since an earlier restore is asked for as well, whatever it has become since.
+func TestAPayoutThatIsCancelledBetweenTwoRestoresIsAskedFor(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		o := openOffice(openBank(t, store))
+		id := o.pay("usr_a", 0)
+		sent := map[string]rail.State{payout.EndToEndID(id, 1): rail.Completed}
+		o.restore(sent)
+		if _, err := o.payouts.Cancel(t.Context(), o.caller("usr_a"), payout.CancelInput{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		o.restore(sent)
+		o.settle(time.Minute)
+		o.is(id, "cancelled contradicted")
 	})
 }
