@@ -48,9 +48,13 @@ func TestNoPayoutIsExecutedTwiceWhateverTheSeed(t *testing.T) {
 	for _, kept := range keptSeeds {
 		try(kept.seed, kept.why)
 	}
-	more := torture.Within(12*time.Second, 3*time.Hour)
+	// make test runs the same seeds each time, so that what fails is due to a change. make torture draws new ones.
+	more, next := torture.Within(12*time.Second, 3*time.Hour), func(round int) uint64 { return uint64(round) }
+	if torture.Rounds(0, 1) > 0 {
+		next = func(int) uint64 { return rand.Uint64() }
+	}
 	for round := 0; round < 4 || more(); round++ {
-		if !try(rand.Uint64(), "a random seed") {
+		if !try(next(round), "an unknown seed") {
 			return
 		}
 	}
