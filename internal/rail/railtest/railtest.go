@@ -254,23 +254,29 @@ func pauses(n *node) {
 	}
 }
 
+// killAt ends a call of another node at one of its steps, as if the node were killed there, and returns how many steps it reached.
+func (n *node) killAt(step int, call func(killed *node)) (reached int) {
+	killed, ended := n.other(), make(chan struct{})
+	n.bank.Between(killed.Connector, func() {
+		if reached++; reached == step {
+			panic("killed")
+		}
+	})
+	go func() {
+		defer close(ended)
+		defer func() { _ = recover() }()
+		call(killed)
+	}()
+	<-ended
+	return reached
+}
+
 // crashes ends a submission at each of its steps, as if its node were killed there.
 func crashes(n *node) {
 	for step := 1; ; step++ {
 		id := fmt.Sprintf("CRASH%d", step)
 		p := n.submission(id, 1)
-		killed, reached, ended := n.other(), 0, make(chan struct{})
-		n.bank.Between(killed.Connector, func() {
-			if reached++; reached == step {
-				panic("killed")
-			}
-		})
-		go func() {
-			defer close(ended)
-			defer func() { _ = recover() }()
-			_, _ = killed.Submit(n.Context(), killed.rail, []rail.Payment{p})
-		}()
-		<-ended
+		reached := n.killAt(step, func(killed *node) { _, _ = killed.Submit(n.Context(), killed.rail, []rail.Payment{p}) })
 		found := n.lookUp(p)
 		switch found.State {
 		case rail.Accepted:
@@ -331,18 +337,7 @@ func lookUpCrashes(n *node) {
 	for step := 1; ; step++ {
 		id := fmt.Sprintf("DEAD%d", step)
 		p := n.submission(id, 1)
-		killed, reached, ended := n.other(), 0, make(chan struct{})
-		n.bank.Between(killed.Connector, func() {
-			if reached++; reached == step {
-				panic("killed")
-			}
-		})
-		go func() {
-			defer close(ended)
-			defer func() { _ = recover() }()
-			_, _ = killed.LookUp(n.Context(), killed.rail, []rail.Payment{p})
-		}()
-		<-ended
+		reached := n.killAt(step, func(killed *node) { _, _ = killed.LookUp(n.Context(), killed.rail, []rail.Payment{p}) })
 		sent, found := n.submit(p)[0], n.lookUp(p)
 		if sent.State == rail.Accepted {
 			n.answered("looked up", found, rail.Accepted, 1)
