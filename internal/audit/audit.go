@@ -34,6 +34,7 @@ type Actor struct {
 	HomeOrgID string // the organization whose log gets events that belong to no workspace
 	SessionID string
 	KeyID     string // the API key that the session depends on
+	Scope     Scope  // of the credential
 	// LoggedInAt is when a person began the session by signing in, in a browser or for a
 	// command line; 0 for sessions of keys and machine clients.
 	LoggedInAt int64

@@ -53,9 +53,12 @@ func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 // device themselves, so the actor is a user even if the session depends on a key.
 func findActor(q db.Q, accountID, keyID string) (audit.Actor, error) {
 	a := audit.Actor{Type: audit.User, KeyID: keyID}
-	var kind string
-	_, err := q.Row(`SELECT id, kind, email, name, home_org_id FROM account WHERE id = $1`, accountID).
-		Scan(&a.ID, &kind, &a.Email, &a.Name, &a.HomeOrgID)
+	var kind, scope string
+	_, err := q.Row(`SELECT a.id, a.kind, a.email, a.name, a.home_org_id, k.scope FROM account a LEFT JOIN api_key k ON k.id = $1 WHERE a.id = $2`,
+		keyID, accountID).Scan(&a.ID, &kind, &a.Email, &a.Name, &a.HomeOrgID, &scope)
+	if err == nil {
+		a.Scope, err = audit.ParseScope(scope)
+	}
 	if kind == kindClient {
 		a.Type = audit.Client
 	}

@@ -49,6 +49,7 @@ type NewKey struct {
 	CreatedAt    int64 // 0 means now
 	ExpiresAt    int64
 	AllowedCIDRs []string
+	Scope        audit.Scope
 	ParentID     string // the key that it ends with; see dependOn
 }
 
@@ -62,10 +63,10 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	if k.ExpiresAt != 0 {
 		lifetime = k.ExpiresAt - made.CreatedAt
 	}
-	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id, scope)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		made.ID, k.AccountID, k.Name, credential.Hash(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
-		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID))
+		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID), k.Scope.String())
 }
 
 // dependOn makes a new key depend on another one, because whoever holds that one must
@@ -75,17 +76,21 @@ func (k *NewKey) dependOn(tx *db.Tx, parentID string) error {
 	if parentID == "" {
 		return nil
 	}
-	var cidrs string
+	var cidrs, scope string
 	var end int64
-	live, err := tx.Row(`SELECT allowed_cidrs, expires_at FROM api_key
-		WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, parentID, tx.Now()).Scan(&cidrs, &end)
+	live, err := tx.Row(`SELECT allowed_cidrs, expires_at, scope FROM api_key
+		WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, parentID, tx.Now()).Scan(&cidrs, &end, &scope)
 	if err == nil && !live {
 		err = errNotAuthenticated
 	}
 	if err != nil {
 		return err
 	}
-	k.ParentID = parentID
+	limit, err := audit.ParseScope(scope)
+	if err != nil {
+		return err
+	}
+	k.ParentID, k.Scope = parentID, k.Scope.Within(limit)
 	k.endBy(end)
 	allowed := strings.Fields(cidrs)
 	switch {
@@ -315,14 +320,16 @@ func expiryOf(q db.Q, keyID string) (end int64, err error) {
 // successor inherits.
 func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end int64, err error) {
 	now := tx.Now()
-	var cidrs string
-	var parentID string
+	var cidrs, parentID, scope string
 	var lifetime, expiresAt int64
-	found, err := tx.Row(`SELECT name, allowed_cidrs, lifetime, expires_at, parent_id FROM api_key
+	found, err := tx.Row(`SELECT name, allowed_cidrs, lifetime, expires_at, parent_id, scope FROM api_key
 		WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`, id, accountID, now).
-		Scan(&next.Name, &cidrs, &lifetime, &expiresAt, &parentID)
+		Scan(&next.Name, &cidrs, &lifetime, &expiresAt, &parentID, &scope)
 	if err == nil && !found {
 		err = fault.Foreign("API key", fault.Scope{})
+	}
+	if err == nil {
+		next.Scope, err = audit.ParseScope(scope)
 	}
 	if err != nil {
 		return next, 0, err

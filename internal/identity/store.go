@@ -42,14 +42,17 @@ const noteInterval = time.Second
 func loadSession(q db.Q, id string) (*sessionState, error) {
 	var state sessionState
 	var beganAt, revokedAt, keyEnd, keyRevokedAt int64
-	var method, kind, status string
+	var method, kind, status, scope string
 	var factor bool
 	a := &state.actor
 	found, err := q.Row(`SELECT s.created_at, s.method, s.second_factor, s.expires_at, s.revoked_at, s.api_key_id, k.expires_at, k.revoked_at,
-			s.actor_type, a.id, a.email, a.name, a.status, a.home_org_id
+			s.actor_type, s.scope, a.id, a.email, a.name, a.status, a.home_org_id
 		FROM session s JOIN account a ON a.id = s.account_id LEFT JOIN api_key k ON k.id = s.api_key_id WHERE s.id = $1`, id).
 		Scan(&beganAt, &method, &factor, &state.until, &revokedAt, &a.KeyID, &keyEnd, &keyRevokedAt,
-			&kind, &a.ID, &a.Email, &a.Name, &status, &a.HomeOrgID)
+			&kind, &scope, &a.ID, &a.Email, &a.Name, &status, &a.HomeOrgID)
+	if err == nil {
+		a.Scope, err = audit.ParseScope(scope)
+	}
 	a.SessionID = id
 	a.Type = audit.ActorType(kind)
 	a.ByDevice = Method(method) == ByDevice
@@ -85,12 +88,15 @@ type storedKey struct {
 
 func findKey(q db.Q, hash string) (storedKey, error) {
 	var k storedKey
-	var cidrs string
+	var cidrs, scope string
 	var revokedAt int64
 	a := &k.actor
-	_, err := q.Row(`SELECT k.id, k.allowed_cidrs, k.expires_at, k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.status, a.home_org_id
+	_, err := q.Row(`SELECT k.id, k.allowed_cidrs, k.expires_at, k.revoked_at, k.last_used_at, k.scope, a.id, a.email, a.name, a.status, a.home_org_id
 		FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.hash = $1`, hash).
-		Scan(&k.id, &cidrs, &k.expiresAt, &revokedAt, &k.usedAt, &a.ID, &a.Email, &a.Name, &k.status, &a.HomeOrgID)
+		Scan(&k.id, &cidrs, &k.expiresAt, &revokedAt, &k.usedAt, &scope, &a.ID, &a.Email, &a.Name, &k.status, &a.HomeOrgID)
+	if err == nil {
+		a.Scope, err = audit.ParseScope(scope)
+	}
 	a.KeyID, a.Type = k.id, audit.APIKey
 	k.allowedCIDRs = strings.Fields(cidrs)
 	k.revoked = revokedAt != 0
@@ -125,9 +131,9 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 		hash = credential.Hash(o.secret)
 	}
 	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at,
-			secret_hash, method, ip, agent, last_seen_at, second_factor) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $11)`,
+			secret_hash, method, ip, agent, last_seen_at, second_factor, scope) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $11, $13)`,
 		s.ID, s.AccountID, db.NullText(by.KeyID), string(by.Type), s.CreatedAt, s.ExpiresAt,
-		hash, string(o.method), o.ip, shorten(o.agent, maxAgent), o.factor, now)
+		hash, string(o.method), o.ip, shorten(o.agent, maxAgent), o.factor, now, by.Scope.String())
 }
 
 // useAccount finds an active account and locks it, so that nobody can disable it before
@@ -166,11 +172,19 @@ var noHash = strings.Repeat("-", 64)
 func findClient(q db.Q, id string, now int64) (storedClient, error) {
 	c := storedClient{secretHash: noHash}
 	a := &c.actor
-	var cidrs string
+	var cidrs, scope, ofKey string
 	var keyRevokedAt int64
-	_, err := q.Row(`SELECT a.id, a.email, a.name, a.status, a.home_org_id, a.secret_hash, k.id, k.allowed_cidrs, k.expires_at, k.revoked_at
+	_, err := q.Row(`SELECT a.id, a.email, a.name, a.status, a.home_org_id, a.secret_hash, a.scope, k.scope, k.id, k.allowed_cidrs, k.expires_at, k.revoked_at
 		FROM account a LEFT JOIN api_key k ON k.id = a.secret_key_id WHERE a.id = $1 AND a.kind = 'client'`, id).
-		Scan(&a.ID, &a.Email, &a.Name, &c.status, &a.HomeOrgID, &c.secretHash, &c.keyID, &cidrs, &c.keyEnd, &keyRevokedAt)
+		Scan(&a.ID, &a.Email, &a.Name, &c.status, &a.HomeOrgID, &c.secretHash, &scope, &ofKey, &c.keyID, &cidrs, &c.keyEnd, &keyRevokedAt)
+	if err == nil {
+		a.Scope, err = audit.ParseScope(scope)
+	}
+	if err == nil && c.keyID != "" {
+		var limit audit.Scope
+		limit, err = audit.ParseScope(ofKey)
+		a.Scope = a.Scope.Within(limit)
+	}
 	a.Type = audit.Client
 	c.allowedCIDRs = strings.Fields(cidrs)
 	c.keyEnded = keyRevokedAt != 0 || c.keyEnd != 0 && c.keyEnd <= now

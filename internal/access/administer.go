@@ -1,0 +1,28 @@
+package access
+
+import (
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+)
+
+// administer is what a key's scope must have, as the answer to a caller names it.
+const administer = "administer"
+
+// RequireAdministration returns an error unless the caller may make what outlives their credential: owners, security settings, further
+// credentials, and roles that decide over people or money. A person must have signed in a moment ago; the scope of a key or of a
+// machine client must include that it administers.
+func RequireAdministration(by audit.Actor, now int64) error {
+	switch {
+	case by.Type == audit.System:
+		return nil
+	case by.Type == audit.User && by.KeyID == "":
+		return RequireRecentLogin(by, now)
+	case by.Scope.Administer:
+		return nil
+	}
+	return &fault.Fault{
+		Code:    fault.Forbidden,
+		Message: "this needs a credential that administers: sign in at the console or with bursar login, or use an API key that was made with administer",
+		Details: fault.PermissionDetails{Permission: administer},
+	}
+}

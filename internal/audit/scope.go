@@ -1,0 +1,80 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Modes that a scope can be limited to.
+const (
+	SandboxMode = "sandbox"
+	LiveMode    = "live"
+	BothModes   = "both"
+)
+
+// Scope limits what a credential is good for, within what its account may do. The zero value limits nothing, and does not administer.
+type Scope struct {
+	Permissions  []string `json:"permissions,omitzero"`   // nil is all
+	WorkspaceIDs []string `json:"workspace_ids,omitzero"` // nil is all
+	Mode         string   `json:"mode,omitzero"`          // "" is both
+	// Administer allows a key or a machine client to make what outlives it, such as members and further keys. People need a recent
+	// login for that instead.
+	Administer bool `json:"administer,omitzero"`
+}
+
+// ParseScope reads what String has written.
+func ParseScope(text string) (s Scope, err error) {
+	if text == "" {
+		return s, nil
+	}
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return s, fmt.Errorf("read the scope of a credential: %w", err)
+	}
+	return s, nil
+}
+
+// String returns the scope as the store has it.
+func (s Scope) String() string {
+	text, _ := json.Marshal(s, json.Deterministic(true)) // texts and a boolean can always be expressed
+	if string(text) == "{}" {
+		return ""
+	}
+	return string(text)
+}
+
+// Within returns what both scopes allow.
+func (s Scope) Within(other Scope) Scope {
+	s.Permissions = narrower(s.Permissions, other.Permissions)
+	s.WorkspaceIDs = narrower(s.WorkspaceIDs, other.WorkspaceIDs)
+	switch {
+	case s.Mode == "" || s.Mode == BothModes:
+		s.Mode = other.Mode
+	case other.Mode != "" && other.Mode != BothModes && other.Mode != s.Mode:
+		s.Mode, s.WorkspaceIDs = "none", []string{}
+	}
+	s.Administer = s.Administer && other.Administer
+	return s
+}
+
+// narrower returns what two lists have in common, of which nil has everything.
+func narrower(a, b []string) []string {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(one string) bool { return !slices.Contains(b, one) })
+}
+
+// InWorkspace reports whether the scope includes a workspace.
+func (s Scope) InWorkspace(id string) bool {
+	return s.WorkspaceIDs == nil || slices.Contains(s.WorkspaceIDs, id)
+}
+
+// InMode reports whether the scope includes money of a mode, SandboxMode or LiveMode.
+func (s Scope) InMode(mode string) bool {
+	return s.Mode == "" || s.Mode == BothModes || s.Mode == mode
+}
