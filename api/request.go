@@ -14,6 +14,7 @@ type APIKeyCreate struct {
 	Name         string   `json:"name" required:"true"`
 	ExpiresAt    *int64   `json:"expires_at,omitzero"` // Unix milliseconds; never if nil
 	AllowedCIDRs []string `json:"allowed_cidrs,omitempty"`
+	ScopeRequest
 }
 
 // APIKeyRotate says how a key is replaced.

@@ -64,17 +64,19 @@ type APIKey struct {
 	ExpiresAt    int64    `json:"expires_at,omitzero"`
 	LastUsedAt   int64    `json:"last_used_at,omitzero"`
 	AllowedCIDRs []string `json:"allowed_cidrs"`
+	Scope
 }
 
 // NewAPIKey is a key with its secret, which is shown once.
 type NewAPIKey struct {
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
-	APIKey       string          `json:"api_key"`
-	CreatedAt    int64           `json:"created_at"`
-	ExpiresAt    int64           `json:"expires_at,omitzero"`
-	AllowedCIDRs []string        `json:"allowed_cidrs"`
-	Previous     *PreviousAPIKey `json:"previous,omitzero"`
+	ID           string   `json:"id"`
+	Name         string   `json:"name"`
+	APIKey       string   `json:"api_key"`
+	CreatedAt    int64    `json:"created_at"`
+	ExpiresAt    int64    `json:"expires_at,omitzero"`
+	AllowedCIDRs []string `json:"allowed_cidrs"`
+	Scope
+	Previous *PreviousAPIKey `json:"previous,omitzero"`
 }
 
 // PreviousAPIKey tells until when a rotated key stays good.
@@ -169,11 +171,15 @@ type MachineClient struct {
 	ID    string   `json:"id"`
 	Name  string   `json:"name"`
 	Roles []string `json:"roles"`
-	// Permissions are what it holds: what its roles allow, without what no machine
-	// client can hold.
+	// Permissions are what it holds: what its roles allow within its scope, without what no
+	// machine client can hold.
 	Permissions []string `json:"permissions"`
-	CreatedAt   int64    `json:"created_at"`
-	LastUsedAt  int64    `json:"last_used_at,omitzero"`
+	// WorkspaceIDs, Mode and Administer are the rest of its scope, as in Scope.
+	WorkspaceIDs []string `json:"workspace_ids,omitzero"`
+	Mode         string   `json:"mode"`
+	Administer   bool     `json:"administer"`
+	CreatedAt    int64    `json:"created_at"`
+	LastUsedAt   int64    `json:"last_used_at,omitzero"`
 	// SecretSeenBy is who was shown its present secret: who created it, or gave it a new
 	// secret last. It is nil where that was an operator.
 	SecretSeenBy *User `json:"secret_seen_by,omitzero"`

@@ -20,9 +20,11 @@ func RequireAdministration(by audit.Actor, now int64) error {
 	case by.Scope.Administer:
 		return nil
 	}
-	return &fault.Fault{
-		Code:    fault.Forbidden,
-		Message: "this needs a credential that administers: sign in at the console or with bursar login, or use an API key that was made with administer",
-		Details: fault.PermissionDetails{Permission: administer},
-	}
+	return errAdminister(fault.Scope{})
+}
+
+func errAdminister(scope fault.Scope) error {
+	f := fault.Denied(administer, scope)
+	f.Message = "this needs a credential that administers: sign in at the console or with bursar login, or use an API key that was made with administer"
+	return f
 }

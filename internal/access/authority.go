@@ -43,14 +43,15 @@ const (
 )
 
 type access struct {
-	epoch  uint64
-	member bool
-	owner  bool   // of an organization
-	held   Set    // in a workspace
-	number int64  // of the workspace
-	factor bool   // the organization demands a second factor
-	double string // what the workspace does with doubles
-	home   string // the only workspace of a machine client
+	epoch        uint64
+	member       bool
+	owner        bool   // of an organization
+	held         Set    // in a workspace
+	number       int64  // of the workspace
+	factor       bool   // the organization demands a second factor
+	double       string // what the workspace does with doubles
+	organization string // of the workspace
+	home         string // the only workspace of a machine client
 }
 
 // NewAuthority makes an authority over the store.
@@ -62,7 +63,8 @@ func NewAuthority(d *db.DB) *Authority {
 }
 
 // RequireInWorkspace returns an error unless the caller holds a permission in a
-// workspace. Someone who is not a member is told that the workspace does not exist.
+// workspace. Someone who is not a member is told that the workspace does not exist, and so
+// is a caller whose credential is not good for it.
 func (a *Authority) RequireInWorkspace(ctx context.Context, by audit.Actor, workspaceID string, need Permission) error {
 	_, err := a.Enter(ctx, by, workspaceID, need)
 	return err
@@ -133,12 +135,13 @@ func (a *Authority) Permissions(ctx context.Context, by audit.Actor, workspaceID
 
 func (a *Authority) inWorkspace(ctx context.Context, by audit.Actor, workspaceID string) (access, error) {
 	got, err := a.lookUp(ctx, accessKey{aWorkspace, by.ID, workspaceID}, workspaceAccess)
-	if err == nil && !got.member {
-		err = fault.Foreign("workspace", fault.Scope{WorkspaceID: workspaceID})
+	if err == nil && (!got.member || !by.Scope.InWorkspace(workspaceID)) {
+		got, err = access{}, fault.Foreign("workspace", fault.Scope{WorkspaceID: workspaceID})
 	}
 	if err == nil && got.factor && by.OneFactor {
 		err = errSecondFactor
 	}
+	got.held = Within(by.Scope, got.held) // what is cached is of the account
 	return got, err
 }
 
@@ -170,22 +173,34 @@ func requireAll(held, all Set, workspaceID, message string) error {
 }
 
 // RequireInOrganization returns an error unless the caller holds a permission in an
-// organization. Someone who is not a member is told that it does not exist.
+// organization. Someone who is not a member is told that it does not exist. To change an
+// organization takes an owner, and of a credential that it administers.
 func (a *Authority) RequireInOrganization(ctx context.Context, by audit.Actor, organizationID string, need Permission) error {
-	got, err := a.lookUp(ctx, accessKey{anOrganization, by.ID, organizationID}, organizationAccess)
+	got, err := a.inOrganization(ctx, by, organizationID)
 	if err != nil {
 		return err
-	}
-	if !got.member {
-		return fault.Foreign("organization", fault.Scope{OrganizationID: organizationID})
-	}
-	if got.factor && by.OneFactor {
-		return errSecondFactor
 	}
 	if need == OrgSettingsWrite && !got.owner {
 		return fault.Denied(string(need), fault.Scope{OrganizationID: organizationID})
 	}
+	if need == OrgSettingsWrite && byCredential(by) && !by.Scope.Administer {
+		return errAdminister(fault.Scope{OrganizationID: organizationID})
+	}
 	return nil
+}
+
+func (a *Authority) inOrganization(ctx context.Context, by audit.Actor, organizationID string) (access, error) {
+	got, err := a.lookUp(ctx, accessKey{anOrganization, by.ID, organizationID}, organizationAccess)
+	if err == nil && by.Scope.WorkspaceIDs != nil {
+		got, err = a.inScope(ctx, by, organizationID)
+	}
+	if err == nil && !got.member {
+		err = fault.Foreign("organization", fault.Scope{OrganizationID: organizationID})
+	}
+	if err == nil && got.factor && by.OneFactor {
+		err = errSecondFactor
+	}
+	return got, err
 }
 
 func (a *Authority) lookUp(ctx context.Context, key accessKey, load func(db.Q, accessKey) (access, error)) (access, error) {
@@ -219,9 +234,9 @@ func workspaceAccess(q db.Q, key accessKey) (access, error) {
 		} else {
 			got.held |= ParseSet(r.Text(1))
 		}
-		got.number, got.factor, got.double = r.Int(3), r.Bool(4), r.Text(5)
+		got.number, got.factor, got.double, got.organization = r.Int(3), r.Bool(4), r.Text(5), r.Text(6)
 		return nil
-	}, `SELECT m.role, r.permissions, a.kind, n.number, o.require_second_factor, n.on_duplicate FROM live_member w JOIN workspace n ON n.id = w.workspace_id
+	}, `SELECT m.role, r.permissions, a.kind, n.number, o.require_second_factor, n.on_duplicate, n.organization_id FROM live_member w JOIN workspace n ON n.id = w.workspace_id
 		JOIN organization o ON o.id = n.organization_id JOIN account a ON a.id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
 		LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role

@@ -52,7 +52,7 @@ func TestAuthority(t *testing.T) {
 			if !known {
 				t.Fatalf("nobody is %s", who)
 			}
-			return audit.Actor{ID: id}
+			return audit.Actor{Type: audit.User, ID: id}
 		}
 
 		for _, c := range []struct {
@@ -154,7 +154,7 @@ func TestAuthorityChangesAtOnce(t *testing.T) {
 			{"left", func() { x.Owner.Delete(x.Path("/members/" + clerk)).OK() }, "", fault.ResourceNotFound},
 		} {
 			step.change()
-			held, err := authority.Permissions(t.Context(), audit.Actor{ID: clerk}, x.WorkspaceID)
+			held, err := authority.Permissions(t.Context(), audit.Actor{Type: audit.User, ID: clerk}, x.WorkspaceID)
 			if answer(err) != step.want || held.String() != step.held {
 				t.Errorf("%s: %q, %v", step.name, held, err)
 			}

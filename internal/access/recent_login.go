@@ -11,9 +11,9 @@ import (
 const recentLogin = 15 * time.Minute
 
 // RequireRecentLogin returns an error if the caller is a person who signed in too long ago
-// to make something that lets others in: whoever finds an unattended browser, or steals a
-// token, must not be able to turn it into lasting access. A session that depends on a key
-// needs no recent login, because what it makes depends on the key as well.
+// for what they are about to do: an unattended browser or a stolen token must not become
+// lasting access. It lets sessions of keys and machine clients pass; where what they make
+// outlives them, RequireAdministration guards it.
 func RequireRecentLogin(by audit.Actor, now int64) error {
 	if by.Type != audit.User || by.KeyID != "" || now-by.LoggedInAt < recentLogin.Milliseconds() {
 		return nil

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 )
@@ -77,4 +78,17 @@ func (s Scope) InWorkspace(id string) bool {
 // InMode reports whether the scope includes money of a mode, SandboxMode or LiveMode.
 func (s Scope) InMode(mode string) bool {
 	return s.Mode == "" || s.Mode == BothModes || s.Mode == mode
+}
+
+// Limited reports whether the scope leaves out permissions, workspaces or a mode.
+func (s Scope) Limited() bool {
+	return s.Permissions != nil || s.WorkspaceIDs != nil || s.Mode != "" && s.Mode != BothModes
+}
+
+// WorkspaceList returns the workspaces as one text for a statement that lists: "" is all of them.
+func (s Scope) WorkspaceList() string {
+	if s.WorkspaceIDs == nil {
+		return ""
+	}
+	return "in " + strings.Join(s.WorkspaceIDs, " ")
 }

@@ -106,6 +106,9 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Audit
 // Activity returns a page of what the caller did outside of workspaces: signing in,
 // changing keys, changing organizations.
 func (s *Service) Activity(ctx context.Context, by db.Caller, in ActivityInput) (*web.JSONPage, error) {
+	if err := access.RequireUnlimited(by.Actor, access.AuditRead); err != nil {
+		return nil, err
+	}
 	return s.encoded(ctx, byActor(by.ID), in.PageParams)
 }
 
@@ -119,8 +122,7 @@ func (s *Service) authorize(ctx context.Context, by db.Caller, in Filters, need 
 		f.workspace, err = s.authority.Enter(ctx, by.Actor, f.value, need)
 	} else {
 		f.column, f.value = "organization_id", *in.OrganizationID
-		// Only owners may read the log of an organization, and only they may write its settings.
-		err = s.authority.RequireInOrganization(ctx, by.Actor, f.value, access.OrgSettingsWrite)
+		err = s.authority.RequireOrganizationLog(ctx, by.Actor, f.value, need)
 	}
 	f.equal(audit.ByActor, in.Actor)
 	f.equal(audit.ByAction, in.Action)

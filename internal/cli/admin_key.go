@@ -1,15 +1,17 @@
 package cli
 
 import (
-	"bursar/internal/fault"
-	"bursar/internal/identity"
-	"bursar/internal/web"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"bursar/internal/audit"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/web"
 )
 
 func newKeyCreate(t Terminal) *cobra.Command {
@@ -30,7 +32,7 @@ account of an invited user.`,
 			if err := v.Err(); err != nil {
 				return nil, "", err
 			}
-			key := identity.NewKey{Name: name}
+			key := identity.NewKey{Name: name, Scope: audit.Scope{Administer: true}}
 			if expires > 0 {
 				key.ExpiresAt = time.Now().Add(expires).UnixMilli()
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/backup"
 	"bursar/internal/backup/continuous"
@@ -282,7 +283,7 @@ func welcome(ctx context.Context, t Terminal, d *db.DB, settings config.Serve) (
 	}
 	made, err := setup.Run(ctx, d, operator(), setup.First{
 		Email: "admin@example.com", Name: "Admin", Organization: "First organization", Workspace: "First workspace",
-		PublicURL: settings.PublicURL,
+		PublicURL: settings.PublicURL, Mode: audit.SandboxMode,
 	})
 	if errors.Is(err, setup.ErrDone) {
 		return nil // another node has just done it

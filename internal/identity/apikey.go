@@ -24,18 +24,29 @@ const (
 	maxKeys = 100
 )
 
-// APIKeys lists the caller's keys, oldest first.
+// APIKeys lists the caller's keys, oldest first. A limited key sees only itself.
 func (s *Service) APIKeys(ctx context.Context, by db.Caller, in KeysInput) (web.Page[api.APIKey], error) {
+	only := ""
+	if by.Scope.Limited() {
+		only = by.KeyID
+	}
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(k api.APIKey) string { return k.ID },
-		func(q db.Q, after string, take int) ([]api.APIKey, error) { return keysOf(q, by.ID, after, take) }, "api-keys", by.ID)
+		func(q db.Q, after string, take int) ([]api.APIKey, error) { return keysOf(q, by.ID, only, after, take) }, "api-keys", by.ID, only)
 }
 
-func keysOf(q db.Q, accountID, after string, take int) ([]api.APIKey, error) {
-	return db.Collect(q, func(r db.Rows) api.APIKey {
+// keysOf reads the keys of an account, or only one of them.
+func keysOf(q db.Q, accountID, only, after string, take int) ([]api.APIKey, error) {
+	var malformed error
+	list, err := db.Collect(q, func(r db.Rows) api.APIKey {
+		scope, err := audit.ParseScope(r.Text(6))
+		if err != nil {
+			malformed = err
+		}
 		return api.APIKey{ID: r.Text(0), Name: r.Text(1), CreatedAt: r.Int(2), ExpiresAt: r.Int(3), LastUsedAt: r.Int(4),
-			AllowedCIDRs: strings.Fields(r.Text(5))}
-	}, `SELECT id, name, created_at, expires_at, last_used_at, allowed_cidrs FROM api_key
-		WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 ORDER BY id LIMIT $3`, accountID, after, take)
+			AllowedCIDRs: strings.Fields(r.Text(5)), Scope: scopeWire(scope)}
+	}, `SELECT id, name, created_at, expires_at, last_used_at, allowed_cidrs, scope FROM api_key
+		WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 AND ($4 = '' OR id = $4) ORDER BY id LIMIT $3`, accountID, after, take, only)
+	return list, cmp.Or(err, malformed)
 }
 
 // SetupKeyName is the name of the API key that the setup of a store creates for the
@@ -58,6 +69,7 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	made := api.NewAPIKey{
 		ID: tx.NewID("key"), Name: k.Name, APIKey: credential.New(apiKeyPrefix),
 		CreatedAt: cmp.Or(k.CreatedAt, tx.Now()), ExpiresAt: k.ExpiresAt, AllowedCIDRs: k.AllowedCIDRs,
+		Scope: scopeWire(k.Scope),
 	}
 	var lifetime int64
 	if k.ExpiresAt != 0 {
@@ -144,7 +156,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 	if err := access.RequireSecondFactor(by.Actor); err != nil {
 		return api.NewAPIKey{}, err
 	}
-	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
+	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
 	}
 	key := NewKey{AccountID: by.ID, Name: in.Name, AllowedCIDRs: normalCIDRs(in.AllowedCIDRs)}
@@ -159,7 +171,11 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		key := key // fn may run more than once
-		if err := key.dependOn(tx, by.KeyID); err != nil {
+		var err error
+		if key.Scope, err = scopeWithin(tx.Q, by.Actor, in.ScopeRequest); err == nil {
+			err = key.dependOn(tx, by.KeyID)
+		}
+		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		made, err := InsertKey(tx, key)
@@ -226,6 +242,7 @@ func keyCreated(made api.NewAPIKey, description string) audit.Event {
 	event.Changes.Add("name", nil, made.Name)
 	event.Changes.Add("expires_at", nil, made.ExpiresAt)
 	event.Changes.AddItems("allowed_cidrs", nil, made.AllowedCIDRs)
+	addScope(&event.Changes, made.Scope)
 	return event
 }
 
@@ -296,17 +313,44 @@ func (k *NewKey) limitRotation(tx *db.Tx, keyOfSession, rotated string, end int6
 	if keyOfSession == "" {
 		return nil
 	}
-	for id := rotated; id != keyOfSession; {
-		var parentID string
-		if _, err := tx.Row(`SELECT parent_id FROM api_key WHERE id = $1`, id).Scan(&parentID); err != nil {
-			return err
-		}
-		if id = parentID; id == "" {
-			return fault.New(fault.Forbidden, "you are logged in with an API key: it can rotate only itself and the keys that were made with it")
-		}
+	within, err := madeWith(tx.Q, rotated, keyOfSession)
+	if err == nil && !within {
+		err = fault.New(fault.Forbidden, "you are logged in with an API key: it can rotate only itself and the keys that were made with it")
 	}
 	k.endBy(end)
-	return nil
+	return err
+}
+
+// madeWith reports whether a key is another one or was made with it, directly or by keys between.
+func madeWith(q db.Q, id, ancestor string) (bool, error) {
+	for id != "" && id != ancestor {
+		var parentID string
+		if _, err := q.Row(`SELECT parent_id FROM api_key WHERE id = $1`, id).Scan(&parentID); err != nil {
+			return false, err
+		}
+		id = parentID
+	}
+	return id == ancestor, nil
+}
+
+// limitRevocation returns an error unless the caller may revoke a key of theirs. A session that depends on a key can revoke that key and those
+// that were made with it; a limited key only itself, and to it no other key exists. A key that administers and is not limited can
+// revoke all keys of its owner.
+func limitRevocation(q db.Q, by audit.Actor, id string) error {
+	switch {
+	case by.KeyID == "" || by.KeyID == id:
+		return nil
+	case by.Scope.Limited():
+		return fault.Foreign("API key", fault.Scope{})
+	case by.Scope.Administer:
+		return nil
+	}
+	within, err := madeWith(q, id, by.KeyID)
+	if err == nil && !within {
+		err = fault.New(fault.Forbidden,
+			"you are logged in with an API key that does not administer: it can revoke only itself and the keys that were made with it")
+	}
+	return err
 }
 
 // expiryOf returns when a key expires, 0 if it does not.
@@ -361,6 +405,9 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api.Revoked, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
 		name, err := revokeKey(tx, in.ID, by.ID)
+		if err == nil {
+			err = limitRevocation(tx.Q, by.Actor, in.ID)
+		}
 		return api.Revoked{ID: in.ID, Revoked: true}, keyRevoked(in.ID, name), err
 	})
 }

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 
 	"bursar/api"
@@ -17,11 +18,17 @@ const clientSecretPrefix = "bcs_"
 // CreateClient creates a machine client with one role in a workspace, on an operator's
 // behalf. The secret is returned here and never again.
 func (s *Service) CreateClient(ctx context.Context, by db.Caller, workspaceID, name, role string) (id, secret string, err error) {
-	made, err := createClient(ctx, s.db, by, workspaceID, name, role)
+	return s.CreateLimitedClient(ctx, by, workspaceID, name, role, audit.Scope{})
+}
+
+// CreateLimitedClient is CreateClient for a client with a scope.
+func (s *Service) CreateLimitedClient(ctx context.Context, by db.Caller, workspaceID, name, role string, scope audit.Scope) (id, secret string, err error) {
+	made, err := createClient(ctx, s.db, by, workspaceID, name, role, func(db.Q) (audit.Scope, error) { return scope, nil })
 	return made.ID, made.Secret, err
 }
 
-func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name, role string) (api.NewMachineClient, error) {
+func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name, role string,
+	limit func(db.Q) (audit.Scope, error)) (api.NewMachineClient, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (api.NewMachineClient, audit.Event, error) {
 		org, found, err := access.LockMembers(tx, workspaceID)
 		if err == nil && !found {
@@ -39,10 +46,14 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 			}
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
+		scope, err := limit(tx.Q)
+		if err != nil {
+			return api.NewMachineClient{}, audit.Event{}, err
+		}
 		made := api.NewMachineClient{ID: tx.NewID("cli"), Name: name, Secret: credential.New(clientSecretPrefix)}
-		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, secret_seen_by, made_by, secret_key_id, created_at)
-			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7, $7, $8, $9)`,
-			made.ID, kindClient, name, statusActive, org, credential.Hash(made.Secret), db.NullText(by.ID), db.NullText(by.KeyID), tx.Now()); err != nil {
+		if err := tx.Exec(`INSERT INTO account (id, kind, email, email_proof, name, status, home_org_id, secret_hash, secret_seen_by, made_by, secret_key_id, created_at, scope)
+			VALUES ($1, $2, '', '*', $3, $4, $5, $6, $7, $7, $8, $9, $10)`,
+			made.ID, kindClient, name, statusActive, org, credential.Hash(made.Secret), db.NullText(by.ID), db.NullText(by.KeyID), tx.Now(), scope.String()); err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
 		event := audit.Event{
@@ -53,6 +64,7 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 		}
 		event.Changes.Add("name", nil, name)
 		event.Changes.Add("roles", nil, role)
+		addScope(&event.Changes, scopeWire(scope))
 		return made, event, access.Join(tx, workspaceID, made.ID, role)
 	})
 }
@@ -115,14 +127,24 @@ func (c *Clients) List(ctx context.Context, by db.Caller, in ClientsInput) (web.
 }
 
 func clientsOf(q db.Q, workspaceID, after string, take int) ([]api.MachineClient, error) {
+	var scopes []audit.Scope
+	var malformed error
 	list, err := db.Collect(q, func(r db.Rows) api.MachineClient {
-		m := api.MachineClient{ID: r.Text(0), Name: r.Text(1), Roles: []string{}, CreatedAt: r.Int(2), LastUsedAt: r.Int(3)}
+		scope, err := clientScope(r.Text(7), r.Text(8), !r.Null(9))
+		if err != nil {
+			malformed = err
+		}
+		scopes = append(scopes, scope)
+		shown := scopeWire(scope)
+		m := api.MachineClient{ID: r.Text(0), Name: r.Text(1), Roles: []string{}, CreatedAt: r.Int(2), LastUsedAt: r.Int(3),
+			WorkspaceIDs: shown.WorkspaceIDs, Mode: shown.Mode, Administer: shown.Administer}
 		if !r.Null(4) {
 			m.SecretSeenBy = &api.User{ID: r.Text(4), Email: r.Text(5), Name: r.Text(6)}
 		}
 		return m
-	}, `SELECT a.id, a.name, a.created_at, a.last_used_at, s.id, s.email, s.name FROM workspace_member m JOIN account a ON a.id = m.account_id
-		LEFT JOIN account s ON s.id = a.secret_seen_by
+	}, `SELECT a.id, a.name, a.created_at, a.last_used_at, s.id, s.email, s.name, a.scope, k.scope, k.id
+		FROM workspace_member m JOIN account a ON a.id = m.account_id
+		LEFT JOIN account s ON s.id = a.secret_seen_by LEFT JOIN api_key k ON k.id = a.secret_key_id
 		WHERE m.workspace_id = $1 AND m.account_id > $2 AND a.kind = 'client' AND a.status = 'active' ORDER BY m.account_id LIMIT $3`,
 		workspaceID, after, take)
 	for i := range list {
@@ -135,9 +157,19 @@ func clientsOf(q db.Q, workspaceID, after string, take int) ([]api.MachineClient
 			list[i].Roles = append(list[i].Roles, role.Key)
 			held |= role.Permissions
 		}
-		list[i].Permissions = held.OfMachine().Names()
+		list[i].Permissions = access.Within(scopes[i], held.OfMachine()).Names()
 	}
-	return list, err
+	return list, cmp.Or(err, malformed)
+}
+
+// clientScope returns the scope of a machine client, which lies within that of the key that its secret was made with, if it was.
+func clientScope(own, ofKey string, byKey bool) (audit.Scope, error) {
+	s, err := audit.ParseScope(own)
+	if err != nil || !byKey {
+		return s, err
+	}
+	limit, err := audit.ParseScope(ofKey)
+	return s.Within(limit), err
 }
 
 // CreateClientInput describes a new machine client of a workspace.
@@ -145,12 +177,14 @@ type CreateClientInput struct {
 	WorkspaceID string `path:"id"`
 	Name        string `json:"name" required:"true"`
 	Role        string `json:"role" required:"true"`
+	api.ScopeRequest
 }
 
 // Validate checks the texts without looking at the database.
 func (in *CreateClientInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "name", in.Name, 1, 100)
 	web.CheckText(v, "role", in.Role, 1, 48)
+	checkScope(v, in.ScopeRequest)
 }
 
 // Create creates a machine client with one role. The caller must hold every permission
@@ -159,7 +193,7 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return api.NewMachineClient{}, err
 	}
-	if err := access.RequireRecentLogin(by.Actor, c.db.Now()); err != nil {
+	if err := access.RequireAdministration(by.Actor, c.db.Now()); err != nil {
 		return api.NewMachineClient{}, err
 	}
 	var role access.Role
@@ -173,7 +207,9 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput
 	if err != nil {
 		return api.NewMachineClient{}, err
 	}
-	return createClient(ctx, c.db, by, in.WorkspaceID, in.Name, in.Role)
+	return createClient(ctx, c.db, by, in.WorkspaceID, in.Name, in.Role, func(q db.Q) (audit.Scope, error) {
+		return scopeWithin(q, by.Actor, in.ScopeRequest)
+	})
 }
 
 // ClientInput names a machine client of a workspace.
@@ -189,7 +225,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return api.NewMachineClient{}, err
 	}
-	if err := access.RequireRecentLogin(by.Actor, c.db.Now()); err != nil {
+	if err := access.RequireAdministration(by.Actor, c.db.Now()); err != nil {
 		return api.NewMachineClient{}, err
 	}
 	// Whoever sees the secret can act as the client, so they must hold what it holds.
@@ -208,11 +244,15 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 		if err := c.requireInWorkspace(tx, in); err != nil {
 			return next, audit.Event{}, err
 		}
+		var stored string
 		found, err := tx.Row(`UPDATE account SET secret_hash = $2, secret_seen_by = $3, secret_key_id = $4
-			WHERE id = $1 AND kind = 'client' AND status = 'active' RETURNING name`,
-			in.ID, credential.Hash(next.Secret), by.ID, db.NullText(by.KeyID)).Scan(&next.Name)
+			WHERE id = $1 AND kind = 'client' AND status = 'active' RETURNING name, scope`,
+			in.ID, credential.Hash(next.Secret), by.ID, db.NullText(by.KeyID)).Scan(&next.Name, &stored)
 		if err == nil && !found {
 			err = fault.Missing("client")
+		}
+		if err == nil {
+			err = requireCommonMode(stored, by.Actor)
 		}
 		if err == nil {
 			err = RevokeSessions(tx, in.ID, "")
@@ -221,6 +261,16 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 		event.Changes.AddSecret("secret")
 		return next, event, err
 	})
+}
+
+// requireCommonMode returns an error if the scope of the caller and that of a client have no mode in common: with a new secret the
+// client would be good for nothing.
+func requireCommonMode(stored string, by audit.Actor) error {
+	scope, err := audit.ParseScope(stored)
+	if both := scope.Within(by.Scope); err == nil && !both.InMode(audit.SandboxMode) && !both.InMode(audit.LiveMode) {
+		err = fault.New(fault.Forbidden, "the client is good for another mode than the API key that you are logged in with")
+	}
+	return err
 }
 
 // Revoke disables a machine client for good and ends its sessions.

@@ -76,7 +76,7 @@ func TestAClientSecretMadeWithAKeyIsNeitherStrongerNorLongerLived(t *testing.T) 
 		for name, end := range ends {
 			t.Run(name, func(t *testing.T) {
 				made := x.Owner.On(t).Post("/v1/api-keys", servertest.Body{"name": name, "allowed_cidrs": []string{"10.0.0.0/8"},
-					"expires_at": n.DB.Now() + (10 * time.Minute).Milliseconds()}).OK()
+					"administer": true, "expires_at": n.DB.Now() + (10 * time.Minute).Milliseconds()}).OK()
 				thief := n.Holder(t, n.Exchange(t, "Bearer "+made.Text("api_key"), inside...).OK().Text("token"))
 				secret := rotateClient(t, thief)
 				n.Exchange(t, secret, outside...).Fails(401, "INVALID_CREDENTIALS")
@@ -145,7 +145,7 @@ func TestRevokingAKeyTakesNoLongerForKeysThatHaveEnded(t *testing.T) {
 }
 
 func childOf(user *servertest.Client) string {
-	return user.Post("/v1/api-keys", servertest.Body{"name": "child"}).OK().Text("api_key")
+	return user.Post("/v1/api-keys", servertest.Body{"name": "child", "administer": true}).OK().Text("api_key")
 }
 
 func TestKeysAndSessionsEndWithTheKeyThatTheyWereMadeWith(t *testing.T) {
@@ -206,7 +206,7 @@ func TestAKeyRotatesOnlyItselfAndWhatWasMadeWithIt(t *testing.T) {
 		user.Post("/v1/api-keys/"+other+"/rotate", nil).Fails(403, "FORBIDDEN")
 		user.Post("/v1/api-keys/key_00000000000000000000000000/rotate", nil).Fails(404, "RESOURCE_NOT_FOUND")
 
-		child := user.Post("/v1/api-keys", servertest.Body{"name": "child"}).OK().Text("id")
+		child := user.Post("/v1/api-keys", servertest.Body{"name": "child", "administer": true}).OK().Text("id")
 		n.Clock.Advance(day)
 		user = n.Login(t, secret)
 		if next := rotate(user, child, nil); next.ExpiresAt != end {

@@ -65,6 +65,7 @@ func (in *NewKeyInput) ValidateAt(v *fault.Violations, now int64) {
 			v.Add("allowed_cidrs", "must be networks such as 192.0.2.0/24 or 2001:db8::/32")
 		}
 	}
+	checkScope(v, in.ScopeRequest)
 }
 
 // KeyInput names an API key.

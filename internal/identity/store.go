@@ -178,12 +178,7 @@ func findClient(q db.Q, id string, now int64) (storedClient, error) {
 		FROM account a LEFT JOIN api_key k ON k.id = a.secret_key_id WHERE a.id = $1 AND a.kind = 'client'`, id).
 		Scan(&a.ID, &a.Email, &a.Name, &c.status, &a.HomeOrgID, &c.secretHash, &scope, &ofKey, &c.keyID, &cidrs, &c.keyEnd, &keyRevokedAt)
 	if err == nil {
-		a.Scope, err = audit.ParseScope(scope)
-	}
-	if err == nil && c.keyID != "" {
-		var limit audit.Scope
-		limit, err = audit.ParseScope(ofKey)
-		a.Scope = a.Scope.Within(limit)
+		a.Scope, err = clientScope(scope, ofKey, c.keyID != "")
 	}
 	a.Type = audit.Client
 	c.allowedCIDRs = strings.Fields(cidrs)

@@ -28,7 +28,7 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Ownership{}, err
 	}
-	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
+	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {
 		return api.Ownership{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Ownership, audit.Event, error) {
@@ -58,7 +58,7 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Ownership{}, err
 	}
-	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
+	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {
 		return api.Ownership{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Ownership, audit.Event, error) {

@@ -31,7 +31,9 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors, minRetention int) *Servi
 // List returns the organizations that the caller belongs to, oldest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.Organization], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(o api.Organization) string { return o.ID },
-		func(q db.Q, after string, take int) ([]api.Organization, error) { return listOf(q, by.ID, after, take) }, "organizations", by.ID)
+		func(q db.Q, after string, take int) ([]api.Organization, error) {
+			return listOf(q, by.Actor, after, take)
+		}, "organizations", by.ID)
 }
 
 // Get returns one organization.
@@ -60,6 +62,9 @@ func (s *Service) read(ctx context.Context, by db.Caller, id string, need access
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Organization, error) {
 	if by.Type == audit.Client {
 		return api.Organization{}, fault.New(fault.Forbidden, "a machine client cannot create an organization")
+	}
+	if err := access.RequireUnlimited(by.Actor, access.OrgSettingsWrite); err != nil {
+		return api.Organization{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Organization, audit.Event, error) {
 		o, err := Insert(tx, in.Name, in.Slug)
@@ -111,7 +116,7 @@ func demandFactor(tx *db.Tx, by db.Caller, o *api.Organization, demand *bool) (w
 	if demand == nil || *demand == o.RequireSecondFactor {
 		return "", nil
 	}
-	if err := access.RequireRecentLogin(by.Actor, tx.Now()); err != nil {
+	if err := access.RequireAdministration(by.Actor, tx.Now()); err != nil {
 		return "", err
 	}
 	if o.RequireSecondFactor = *demand; !*demand {
@@ -126,7 +131,7 @@ func demandFactor(tx *db.Tx, by db.Caller, o *api.Organization, demand *bool) (w
 }
 
 // retain changes how long an organization keeps what is personal in its audit log, and says
-// so in words. It needs a recent login, because what is too old is erased soon and for ever.
+// so in words. It needs what RequireAdministration does, because what is too old is erased soon and for ever.
 func (s *Service) retain(tx *db.Tx, by db.Caller, o *api.Organization, days *int64, changes *audit.Changes) (words string, err error) {
 	if days == nil || *days == o.AuditRetentionDays {
 		return "", nil
@@ -134,7 +139,7 @@ func (s *Service) retain(tx *db.Tx, by db.Caller, o *api.Organization, days *int
 	if *days > 0 && *days < int64(s.minRetention) {
 		return "", fault.Invalid("audit_retention_days", fmt.Sprintf("must be at least %d, or 0 to keep the log for ever", s.minRetention))
 	}
-	if err := access.RequireRecentLogin(by.Actor, tx.Now()); err != nil {
+	if err := access.RequireAdministration(by.Actor, tx.Now()); err != nil {
 		return "", err
 	}
 	shown := func(days int64) any {

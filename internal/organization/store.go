@@ -3,6 +3,7 @@ package organization
 import (
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/slug"
@@ -13,13 +14,14 @@ func read(r db.Rows) api.Organization {
 }
 
 // listOf lists the organizations of an account. A member of a workspace belongs to its
-// organization, too.
-func listOf(q db.Q, accountID, after string, take int) ([]api.Organization, error) {
+// organization, too. A credential that is limited to workspaces belongs to the organizations
+// of those.
+func listOf(q db.Q, by audit.Actor, after string, take int) ([]api.Organization, error) {
 	return db.Collect(q, read, `SELECT id, name, slug, require_second_factor, audit_retention_days FROM organization WHERE id IN (
-			SELECT organization_id FROM organization_member WHERE account_id = $1
+			SELECT organization_id FROM organization_member WHERE account_id = $1 AND $4 = ''
 			UNION
-			SELECT organization_id FROM live_member WHERE account_id = $1
-		) AND id > $2 ORDER BY id LIMIT $3`, accountID, after, take)
+			SELECT organization_id FROM live_member WHERE account_id = $1 AND ($4 = '' OR $4 LIKE '%' || workspace_id || '%')
+		) AND id > $2 ORDER BY id LIMIT $3`, by.ID, after, take, by.Scope.WorkspaceList())
 }
 
 func find(q db.Q, id string) (api.Organization, error) {

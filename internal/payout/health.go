@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/institution"
@@ -71,7 +72,7 @@ func (s *Service) Health(ctx context.Context, by db.Caller, in HealthInput) (api
 	of := list[0]
 	var out api.ServiceHealth
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		out, err = s.healthOf(q, of, in.ServiceName, sandboxes{text(in.WorkspaceID), by.ID, by.OneFactor})
+		out, err = s.healthOf(q, of, in.ServiceName, sandboxes{text(in.WorkspaceID), by.ID, by.Scope, by.OneFactor})
 		return err
 	})
 	if err != nil || of.connector == nil {
@@ -91,7 +92,8 @@ func (s *Service) Health(ctx context.Context, by db.Caller, in HealthInput) (api
 // workspaces that an account is a member of.
 type sandboxes struct {
 	workspaceID, accountID string
-	oneFactor              bool // the account is shown nothing of organizations that demand a second factor
+	scope                  audit.Scope // of the account's credential
+	oneFactor              bool        // the account is shown nothing of organizations that demand a second factor
 }
 
 // addTo adds to a statement that its rows are of these.
@@ -101,6 +103,10 @@ func (of sandboxes) addTo(sql *db.Statement) {
 		return
 	}
 	sql.Add(` AND workspace_id IN (SELECT workspace_id FROM live_member WHERE account_id = `, of.accountID)
+	if list := of.scope.WorkspaceList(); list != "" {
+		sql.Add(` AND `, list)
+		sql.Add(` LIKE '%' || workspace_id || '%'`)
+	}
 	if of.oneFactor {
 		sql.Add(` AND organization_id NOT IN (SELECT id FROM organization WHERE require_second_factor = TRUE)`)
 	}

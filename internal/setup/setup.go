@@ -25,6 +25,8 @@ type First struct {
 	Workspace    string
 	// PublicURL is the address that the admin's link begins with.
 	PublicURL string
+	// Mode limits the admin's key to money of a mode, unless it is audit.BothModes or "".
+	Mode string
 }
 
 // Validate reports what is wrong with the values.
@@ -100,7 +102,8 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err := access.Join(tx, ws.ID, user, access.Admin); err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: identity.SetupKeyName})
+	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: identity.SetupKeyName,
+		Scope: audit.Scope{Administer: true, Mode: limitedMode(f.Mode)}})
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
@@ -115,6 +118,14 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 		ResourceID:     org.ID,
 		Description:    "Set up organization " + org.Name + " with workspace " + ws.Name + ", admin " + f.Name + " and a sandbox account",
 	}, deposited), err
+}
+
+// limitedMode returns a mode as a scope has it, in which "" is both.
+func limitedMode(mode string) string {
+	if mode == audit.BothModes {
+		return ""
+	}
+	return mode
 }
 
 // sandbox opens an account with a balance, so that a payout can be tried at once. No real money is

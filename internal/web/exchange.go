@@ -147,9 +147,13 @@ func idempotencyKey(r *http.Request) (string, error) {
 }
 
 // bindKey binds an idempotency key to the caller and the request. All logout requests of
-// a caller look alike, so those are bound to the session.
+// a caller look alike, so those are bound to the session. A limited credential gets no answer
+// to a request of one that may do more.
 func (s *Endpoints) bindKey(x *Exchange, action audit.Action, key string, body []byte) (*db.IdempotencyKey, error) {
 	scope := x.Caller.ID
+	if x.Caller.Scope.Limited() {
+		scope += " " + x.Caller.Scope.String()
+	}
 	if action == audit.SessionRevoked {
 		scope = x.Caller.SessionID
 	}

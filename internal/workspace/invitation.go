@@ -21,14 +21,14 @@ import (
 func (s *Service) Invitations(ctx context.Context, by db.Caller, in InvitationsInput) (web.Page[api.Invitation], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(i api.Invitation) string { return i.ID },
 		func(q db.Q, after string, take int) ([]api.Invitation, error) {
-			return invitationsOf(q, by.ID, s.db.Now(), after, take)
+			return invitationsOf(q, by.Actor, s.db.Now(), after, take)
 		}, "invitations", by.ID)
 }
 
 // InvitationCount is how many open invitations the caller has.
 func (s *Service) InvitationCount(ctx context.Context, by db.Caller) (n int, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		_, err = q.Row(`SELECT count(*)`+openInvitations, by.ID, s.db.Now()).Scan(&n)
+		_, err = q.Row(`SELECT count(*)`+openInvitations, by.ID, s.db.Now(), by.Scope.WorkspaceList()).Scan(&n)
 		return err
 	})
 	return n, err
@@ -37,7 +37,7 @@ func (s *Service) InvitationCount(ctx context.Context, by db.Caller) (n int, err
 // AcceptInvitation makes the caller a member of the workspace that they are invited to.
 func (s *Service) AcceptInvitation(ctx context.Context, by db.Caller, in InvitationInput) (api.InvitationDecision, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.InvitationDecision, audit.Event, error) {
-		workspaceID, err := lockInvitation(tx, by.ID, in.ID)
+		workspaceID, err := lockInvitation(tx, by.Actor, in.ID)
 		if err == nil {
 			err = access.Accept(tx, workspaceID, by.ID)
 		}
@@ -60,7 +60,7 @@ func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in Invita
 	nobody := db.Caller{IdempotencyKey: by.IdempotencyKey,
 		Actor: audit.Actor{Type: audit.User, ID: in.ID, Email: by.Email, RequestID: by.RequestID}}
 	return db.Write(ctx, s.db, nobody, func(tx *db.Tx) (api.InvitationDecision, audit.Event, error) {
-		workspaceID, err := lockInvitation(tx, by.ID, in.ID)
+		workspaceID, err := lockInvitation(tx, by.Actor, in.ID)
 		var roles map[string]bool
 		if err == nil {
 			roles, err = rolesOf(tx.Q, workspaceID, by.ID)
@@ -83,8 +83,8 @@ func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in Invita
 
 // lockInvitation finds an open invitation of an account and locks its workspace, so that
 // it is accepted, declined or withdrawn once.
-func lockInvitation(tx *db.Tx, accountID, id string) (workspaceID string, err error) {
-	if _, err := tx.Row(`SELECT workspace_id FROM workspace_member WHERE invitation_id = $1 AND account_id = $2`, id, accountID).Scan(&workspaceID); err != nil {
+func lockInvitation(tx *db.Tx, by audit.Actor, id string) (workspaceID string, err error) {
+	if _, err := tx.Row(`SELECT workspace_id FROM workspace_member WHERE invitation_id = $1 AND account_id = $2`, id, by.ID).Scan(&workspaceID); err != nil {
 		return "", err
 	}
 	if workspaceID != "" {
@@ -92,7 +92,7 @@ func lockInvitation(tx *db.Tx, accountID, id string) (workspaceID string, err er
 			return "", err
 		}
 	}
-	open, err := tx.Row(`SELECT m.invitation_id`+openInvitations+` AND m.invitation_id = $3`, accountID, tx.Now(), id).Scan(new(string))
+	open, err := tx.Row(`SELECT m.invitation_id`+openInvitations+` AND m.invitation_id = $4`, by.ID, tx.Now(), by.Scope.WorkspaceList(), id).Scan(new(string))
 	if err == nil && !open {
 		err = fault.Foreign("invitation", fault.Scope{})
 	}

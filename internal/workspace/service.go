@@ -29,7 +29,7 @@ func New(d *db.DB, a *access.Authority, c *web.Cursors, l *identity.Links) *Serv
 // List returns the workspaces that the caller is a member of, oldest first.
 func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.Workspace], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(w api.Workspace) string { return w.ID },
-		func(q db.Q, after string, take int) ([]api.Workspace, error) { return listOf(q, by.ID, after, take) }, "workspaces", by.ID)
+		func(q db.Q, after string, take int) ([]api.Workspace, error) { return listOf(q, by.Actor, after, take) }, "workspaces", by.ID)
 }
 
 // Get returns one workspace.

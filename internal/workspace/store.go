@@ -7,16 +7,18 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/slug"
 )
 
-func listOf(q db.Q, accountID, after string, take int) ([]api.Workspace, error) {
+func listOf(q db.Q, by audit.Actor, after string, take int) ([]api.Workspace, error) {
 	return db.Collect(q, func(r db.Rows) api.Workspace {
 		return api.Workspace{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), OrganizationID: r.Text(3), OnDuplicate: told(r.Text(4))}
 	}, `SELECT w.id, w.name, w.slug, w.organization_id, w.on_duplicate FROM live_member m JOIN workspace w ON w.id = m.workspace_id
-		WHERE m.account_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id LIMIT $3`, accountID, after, take)
+		WHERE m.account_id = $1 AND m.workspace_id > $2 AND ($4 = '' OR $4 LIKE '%' || m.workspace_id || '%') ORDER BY m.workspace_id LIMIT $3`,
+		by.ID, after, take, by.Scope.WorkspaceList())
 }
 
 func find(q db.Q, id string) (api.Workspace, error) {
@@ -106,22 +108,23 @@ func invitationExpires(q db.Q, workspaceID, id string) (at int64, err error) {
 	return at, err
 }
 
-// openInvitations are those that an account can accept by itself.
+// openInvitations are those that an account can accept by itself, with a credential that is not limited to other workspaces.
 const openInvitations = ` FROM workspace_member m JOIN account a ON a.id = m.account_id
 	JOIN workspace w ON w.id = m.workspace_id JOIN organization o ON o.id = w.organization_id
-	WHERE m.account_id = $1 AND m.accepted = FALSE AND m.invitation_expires_at > $2 AND a.email_proof = '*'`
+	WHERE m.account_id = $1 AND m.accepted = FALSE AND m.invitation_expires_at > $2 AND a.email_proof = '*'
+	AND ($3 = '' OR $3 LIKE '%' || m.workspace_id || '%')`
 
-func invitationsOf(q db.Q, accountID string, now int64, after string, take int) ([]api.Invitation, error) {
+func invitationsOf(q db.Q, by audit.Actor, now int64, after string, take int) ([]api.Invitation, error) {
 	list, err := db.Collect(q, func(r db.Rows) api.Invitation {
 		return api.Invitation{ID: r.Text(0), WorkspaceID: r.Text(1), WorkspaceName: r.Text(2), OrganizationID: r.Text(3), OrganizationName: r.Text(4),
 			InvitedBy: r.Text(5), CreatedAt: r.Int(6), ExpiresAt: r.Int(7), Roles: []api.Role{}}
 	}, `SELECT m.invitation_id, w.id, w.name, o.id, o.name, m.invited_by, m.joined_at, m.invitation_expires_at`+openInvitations+`
-		AND m.invitation_id > $3 ORDER BY m.invitation_id LIMIT $4`, accountID, now, after, take)
+		AND m.invitation_id > $4 ORDER BY m.invitation_id LIMIT $5`, by.ID, now, by.Scope.WorkspaceList(), after, take)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		roles, err := access.RolesOf(q, list[i].WorkspaceID, accountID)
+		roles, err := access.RolesOf(q, list[i].WorkspaceID, by.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func (n *Node) NewKey(t testing.TB, key identity.NewKey) (email, id, secret stri
 	if _, err := n.Identity.CreateUser(t.Context(), db.Caller{}, email, "Key Holder"); err != nil {
 		t.Fatalf("create a user: %v", err)
 	}
-	key.Name = "test"
+	key.Name, key.Scope.Administer = "test", true
 	id, secret, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, key)
 	if err != nil {
 		t.Fatalf("create a key: %v", err)

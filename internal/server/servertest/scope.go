@@ -1,0 +1,10 @@
+package servertest
+
+// Lacks fails the test unless the caller was refused for a permission that they do not have.
+func (a *Answer) Lacks(permission string) {
+	a.t.Helper()
+	a.Fails(403, "FORBIDDEN")
+	if got := a.Detail("permission"); got != permission {
+		a.t.Errorf("the missing permission is %q, want %q: %s", got, permission, a.Body)
+	}
+}
