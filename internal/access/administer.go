@@ -28,3 +28,17 @@ func errAdminister(scope fault.Scope) error {
 	f.Message = "this needs a credential that administers: sign in at the console or with bursar login, or use an API key that was made with administer"
 	return f
 }
+
+// Decisive are the permissions that decide over people or money. A grant of a role with one of them needs administration.
+func Decisive() Set {
+	return SetOf(MembersWrite, RolesWrite, KeysWrite, WSWrite, ReceivingWrite, ReceivingApprove, PayoutsCreate, PayoutsApprove, AccountsWrite)
+}
+
+// RequireAdministrationToGrant is RequireAdministration for a grant that includes one of the decisive permissions. Other grants need
+// none: a viewer or a member decides over nothing.
+func RequireAdministrationToGrant(by audit.Actor, now int64, given Set) error {
+	if given&Decisive() == 0 {
+		return nil
+	}
+	return RequireAdministration(by, now)
+}

@@ -1,11 +1,13 @@
 package console
 
 import (
+	"errors"
 	"net/url"
 	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/fault"
 	"bursar/internal/workspace"
 )
 
@@ -14,7 +16,7 @@ func (c *Console) invite(v *visit) error {
 		ID: v.workspace.ID, MemberAdd: api.MemberAdd{Email: v.field("email"), Role: v.field("role")},
 	})
 	if err != nil {
-		return v.showMembers(err, "email", "role")
+		return v.showGrant(err, "email", "role")
 	}
 	role := v.roleName(added.Role)
 	switch {
@@ -31,12 +33,26 @@ func (c *Console) invite(v *visit) error {
 func (c *Console) reinvite(v *visit) error {
 	again, err := change(v, c.Workspaces.Reinvite, v.memberInput())
 	if err != nil {
-		return v.showMembers(err)
+		return v.showGrant(err)
 	}
 	if again.InvitationURL == "" {
 		return v.done("A new invitation was sent to "+again.Email+".", v.membersPath())
 	}
 	return v.tellInvitation(again)
+}
+
+// hasCode reports whether an error is a fault with a code.
+func hasCode(err error, code fault.Code) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && f.Code == code
+}
+
+// showGrant shows what is wrong with a grant. A visitor who signed in too long ago signs in again and comes back to the members.
+func (v *visit) showGrant(err error, fields ...string) error {
+	if hasCode(err, fault.RecentLoginRequired) {
+		return v.signInFirst(v.membersPath())
+	}
+	return v.showMembers(err, fields...)
 }
 
 // tellInvitation shows the link of an invitation, once.
@@ -56,7 +72,7 @@ func (c *Console) assignRole(v *visit) error {
 		ID: v.workspace.ID, RoleAssign: api.RoleAssign{UserID: v.R.PathValue("userId"), Role: v.field("role")},
 	})
 	if err != nil {
-		return v.showMembers(err)
+		return v.showGrant(err)
 	}
 	return v.done(`Role "`+v.roleName(given.Role)+`" added.`, v.membersPath())
 }

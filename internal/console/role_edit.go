@@ -8,6 +8,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/fault"
 	"bursar/internal/slug"
 	"bursar/internal/workspace"
 )
@@ -142,6 +143,9 @@ func (c *Console) defineRole(v *visit, data rolePage, key string) error {
 	role, err := change(v, c.Workspaces.DefineRole, workspace.DefineRoleInput{ID: v.workspace.ID, Role: key, RoleDefine: api.RoleDefine{
 		Name: v.field("name"), Color: optional(v.field("color")), Permissions: permissions,
 	}})
+	if hasCode(err, fault.RecentLoginRequired) {
+		return v.signInFirst(v.path("roles", key, "edit"))
+	}
 	if p, status, ok := formProblems(err, "name", "role", "color", "permissions"); ok {
 		return v.showRole(data, p, status)
 	}

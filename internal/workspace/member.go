@@ -57,7 +57,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 		event := audit.Event{Action: audit.MemberAdded, WorkspaceID: in.ID}
 		organizationID, err := lockMembers(tx, in.ID)
 		if err == nil {
-			err = stillDefined(tx, in.ID, in.Role)
+			err = stillGrantable(tx, by, in.ID, in.Role)
 		}
 		if err != nil {
 			return added, event, err
@@ -121,6 +121,9 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	})
 	if err == nil {
 		err = s.authority.RequireToGrant(ctx, by.Actor, in.ID, promised)
+	}
+	if err == nil {
+		err = access.RequireAdministrationToGrant(by.Actor, s.db.Now(), promised)
 	}
 	if err != nil {
 		return api.MemberAdded{}, err
@@ -247,7 +250,10 @@ func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key s
 	if err != nil {
 		return err
 	}
-	return s.authority.RequireToGrant(ctx, by.Actor, workspaceID, role.Permissions)
+	if err := s.authority.RequireToGrant(ctx, by.Actor, workspaceID, role.Permissions); err != nil {
+		return err
+	}
+	return access.RequireAdministrationToGrant(by.Actor, s.db.Now(), role.Permissions)
 }
 
 // mayTouch returns an error if the member holds something that the caller does not. It
@@ -268,10 +274,13 @@ func knownRole(q db.Q, workspaceID, key string) (access.Role, error) {
 	return role, err
 }
 
-// stillDefined returns an error if the role was deleted after mayGrant found it.
-func stillDefined(tx *db.Tx, workspaceID, key string) error {
-	_, err := knownRole(tx.Q, workspaceID, key)
-	return err
+// stillGrantable returns an error if the role was deleted after mayGrant found it, or has become one whose grant needs more.
+func stillGrantable(tx *db.Tx, by db.Caller, workspaceID, key string) error {
+	role, err := knownRole(tx.Q, workspaceID, key)
+	if err != nil {
+		return err
+	}
+	return access.RequireAdministrationToGrant(by.Actor, tx.Now(), role.Permissions)
 }
 
 // notLastAdmin returns an error if the workspace has no other admin. The caller must have

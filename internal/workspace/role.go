@@ -73,7 +73,7 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api
 		given := api.RoleAssignment{WorkspaceID: in.ID, Role: in.Role}
 		member, roles, err := lockMember(tx, in.ID, in.UserID)
 		if err == nil {
-			err = stillDefined(tx, in.ID, in.Role)
+			err = stillGrantable(tx, by, in.ID, in.Role)
 		}
 		if err != nil {
 			return given, audit.Event{}, err
@@ -162,6 +162,13 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 		before, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
 		if err == nil && exists {
 			err = access.RequireToTouch(held, before.Permissions, in.ID)
+		}
+		var holders bool
+		if err == nil {
+			holders, err = roleHeld(tx.Q, in.ID, in.Role)
+		}
+		if err == nil && holders {
+			err = access.RequireAdministrationToGrant(by.Actor, tx.Now(), in.set&^before.Permissions)
 		}
 		if err != nil {
 			return api.Role{}, event, err

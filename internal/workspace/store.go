@@ -205,8 +205,13 @@ func roomForRole(q db.Q, workspaceID string) error {
 	return err
 }
 
+// roleHeld reports whether a member or an invited person has a role.
+func roleHeld(q db.Q, workspaceID, role string) (bool, error) {
+	return q.Row(`SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2 LIMIT 1`, workspaceID, role).Scan(new(string))
+}
+
 func roleUnused(q db.Q, workspaceID, role string) error {
-	held, err := q.Row(`SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2 LIMIT 1`, workspaceID, role).Scan(new(string))
+	held, err := roleHeld(q, workspaceID, role)
 	if err == nil && held {
 		err = fault.New(fault.RoleInUse, "the role %s is in use: remove it from its members first", role)
 	}
