@@ -87,13 +87,13 @@ func TestAnIDTokenIssuedToAnotherClientIsRefused(t *testing.T) {
 			party    string // authorized
 			good     bool
 		}{
-			"one audience":                                    {"bursar", "", true},
+			"one audience": {"bursar", "", true},
 			"one audience, and it is the authorized party":    {[]string{"bursar"}, "bursar", true},
 			"one audience, another client is authorized":      {"bursar", "other", false},
 			"two audiences, this client is authorized":        {[]string{"other", "bursar"}, "bursar", true},
 			"two audiences, another client is authorized":     {[]string{"other", "bursar"}, "other", false},
 			"two audiences, and no authorized party is named": {[]string{"other", "bursar"}, "", false},
-			"another audience":                                {"other", "bursar", false},
+			"another audience": {"other", "bursar", false},
 		} {
 			t.Run(name, func(t *testing.T) {
 				h := h.on(t)
