@@ -6,116 +6,176 @@ import (
 	"sync"
 
 	"bursar/internal/fault"
+	"bursar/internal/limit"
 )
 
-// maxWaiting bounds how many wait for their turn.
-const maxWaiting = 256
+// maxWaiting bounds how many wait for their turn, and with it the memory that they take.
+const maxWaiting = 2048
 
-// turns lets a few at a time do work that is expensive. Networks take turns: one that
-// asks a thousand times waits a thousand times, and everybody else waits for as many
-// others as there are networks.
-type turns struct {
+// fairQueue lets a few at a time do work that is expensive. Regions take turns, and the networks of a region take its turns:
+// a network that asks a thousand times, or a region that asks from a thousand networks, waits a thousand times, and any other
+// waits for as many others as there are regions.
+type fairQueue struct {
 	mu      sync.Mutex
 	free    int
-	waiting map[string][]chan bool // of each network, the oldest first
-	order   []string               // networks that have somebody waiting, the next one first
+	regions ring[*ring[waiters]]
 	count   int
 	most    int
 }
 
-func newTurns(atOnce int) *turns {
-	return &turns{free: atOnce, waiting: map[string][]chan bool{}, most: maxWaiting}
+// waiters are those of a network who wait, the oldest first.
+type waiters []chan bool
+
+// ring holds what takes turns, by key. order has the keys, the next one first.
+type ring[T any] struct {
+	of    map[string]T
+	order []string
+	count int // of all who wait
 }
 
-var errCrowded = fault.New(fault.Unavailable, "too many people are signing in right now: try again in a moment")
+func newRing[T any]() ring[T] { return ring[T]{of: map[string]T{}} }
 
-// wait waits for a turn of a network. Whoever gets one calls end after it.
-func (t *turns) wait(ctx context.Context, network string) error {
-	t.mu.Lock()
-	if t.free > 0 {
-		t.free--
-		t.mu.Unlock()
+func (r *ring[T]) add(key string, value T) {
+	if _, ok := r.of[key]; !ok {
+		r.order = append(r.order, key)
+	}
+	r.of[key] = value
+}
+
+func (r *ring[T]) remove(key string) {
+	delete(r.of, key)
+	r.order = slices.DeleteFunc(r.order, func(other string) bool { return other == key })
+}
+
+// next returns the key whose turn it is, and makes it the last one.
+func (r *ring[T]) next() string {
+	key := r.order[0]
+	r.order = append(r.order[1:], key)
+	return key
+}
+
+// largest returns the key with the most who wait.
+func (r *ring[T]) largest(size func(T) int) (key string, most int) {
+	for _, other := range r.order {
+		if n := size(r.of[other]); n > most {
+			key, most = other, n
+		}
+	}
+	return key, most
+}
+
+func newFairQueue(atOnce int) *fairQueue {
+	return &fairQueue{free: atOnce, regions: newRing[*ring[waiters]](), most: maxWaiting}
+}
+
+var errTooManySignIns = fault.New(fault.Unavailable, "too many people are signing in right now: try again in a moment")
+
+// wait waits for a turn of the address. A caller who gets one calls end after it.
+func (f *fairQueue) wait(ctx context.Context, ip string) error {
+	f.mu.Lock()
+	if f.free > 0 {
+		f.free--
+		f.mu.Unlock()
 		return nil
 	}
-	turn := make(chan bool, 1)
-	joined := t.join(network, turn)
-	t.mu.Unlock()
+	region, network, turn := limit.Region(ip), limit.Network(ip), make(chan bool, 1)
+	joined := f.join(region, network, turn)
+	f.mu.Unlock()
 	if !joined {
-		return errCrowded
+		return errTooManySignIns
 	}
 	select {
 	case mine := <-turn:
 		if !mine {
-			return errCrowded
+			return errTooManySignIns
 		}
 		return nil
 	case <-ctx.Done():
-		if t.leave(network, turn) && <-turn {
-			t.end()
+		if f.leave(region, network, turn) && <-turn {
+			f.end()
 		}
 		return ctx.Err()
 	}
 }
 
-// join adds somebody who waits. If there is no room, it takes that of whoever came last
-// from the network with the most, unless this network would have as many then.
-func (t *turns) join(network string, turn chan bool) bool {
-	if t.count >= t.most {
-		largest := network
-		for _, other := range t.order {
-			if len(t.waiting[other]) > len(t.waiting[largest]) {
-				largest = other
-			}
-		}
-		if len(t.waiting[largest]) <= len(t.waiting[network])+1 {
-			return false
-		}
-		last := len(t.waiting[largest]) - 1
-		t.waiting[largest][last] <- false
-		t.waiting[largest] = t.waiting[largest][:last]
-		t.count--
+// join adds a caller who waits. If there is no room, it takes that of the caller who came last from the largest network of
+// the largest region, unless this region and network would be as large then.
+func (f *fairQueue) join(region, network string, turn chan bool) bool {
+	if f.count >= f.most && !f.makeRoom(region, network) {
+		return false
 	}
-	if len(t.waiting[network]) == 0 {
-		t.order = append(t.order, network)
+	r := f.regions.of[region]
+	if r == nil {
+		made := newRing[waiters]()
+		r = &made
+		f.regions.add(region, r)
 	}
-	t.waiting[network] = append(t.waiting[network], turn)
-	t.count++
+	r.add(network, append(r.of[network], turn))
+	r.count++
+	f.count++
 	return true
 }
 
-// leave removes somebody who has stopped waiting, or reports that their turn is decided.
-func (t *turns) leave(network string, turn chan bool) (decided bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := slices.Index(t.waiting[network], turn)
+func (f *fairQueue) makeRoom(region, network string) bool {
+	own, large := f.regions.of[region], region
+	if largest, most := f.regions.largest(func(r *ring[waiters]) int { return r.count }); own == nil && most > 1 || own != nil && most > own.count+1 {
+		large = largest
+	} else if own == nil {
+		return false
+	}
+	from := f.regions.of[large]
+	victim, most := from.largest(func(w waiters) int { return len(w) })
+	if large == region && most <= len(from.of[network])+1 {
+		return false
+	}
+	waiting := from.of[victim]
+	last := waiting[len(waiting)-1]
+	f.drop(large, victim, len(waiting)-1)
+	last <- false
+	return true
+}
+
+// drop removes one of those who wait.
+func (f *fairQueue) drop(region, network string, i int) {
+	r := f.regions.of[region]
+	r.of[network] = slices.Delete(r.of[network], i, i+1)
+	if len(r.of[network]) == 0 {
+		r.remove(network)
+	}
+	if r.count--; r.count == 0 {
+		f.regions.remove(region)
+	}
+	f.count--
+}
+
+// leave removes a caller who has stopped waiting, or reports that their turn is decided.
+func (f *fairQueue) leave(region, network string, turn chan bool) (decided bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.regions.of[region]
+	if r == nil {
+		return true
+	}
+	i := slices.Index(r.of[network], turn)
 	if i < 0 {
 		return true
 	}
-	t.count--
-	t.waiting[network] = slices.Delete(t.waiting[network], i, i+1)
-	if len(t.waiting[network]) == 0 {
-		delete(t.waiting, network)
-		t.order = slices.DeleteFunc(t.order, func(other string) bool { return other == network })
-	}
+	f.drop(region, network, i)
 	return false
 }
 
-// end gives a turn that is over to the next network.
-func (t *turns) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.order) == 0 {
-		t.free++
+// end gives a turn that is over to the next region.
+func (f *fairQueue) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count == 0 {
+		f.free++
 		return
 	}
-	network := t.order[0]
-	t.order = t.order[1:]
-	first := t.waiting[network][0]
-	if t.waiting[network] = t.waiting[network][1:]; len(t.waiting[network]) == 0 {
-		delete(t.waiting, network)
-	} else {
-		t.order = append(t.order, network)
-	}
-	t.count--
+	region := f.regions.next()
+	r := f.regions.of[region]
+	network := r.next()
+	first := r.of[network][0]
+	f.drop(region, network, 0)
 	first <- true
 }

@@ -21,7 +21,8 @@ func TestAFloodFromOneNetworkLeavesOthersAPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
-				const honest = 8
+				const honest, room = 8, 256
+				h.Room(room)
 				for i := range honest {
 					h.resident(fmt.Sprintf("user%d@example.com", i))
 				}
@@ -32,7 +33,7 @@ func TestAFloodFromOneNetworkLeavesOthersAPlace(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
 				var refused atomic.Int64
-				for i := range signin.MaxWaiting + 50 {
+				for i := range room + 50 {
 					flood.Go(func() {
 						_, err := h.Password(ctx, from(address(i)), fmt.Sprintf("nobody%d@example.com", i), newPassword)
 						if err != nil && strings.Contains(err.Error(), "UNAVAILABLE") {
@@ -40,7 +41,7 @@ func TestAFloodFromOneNetworkLeavesOthersAPlace(t *testing.T) {
 						}
 					})
 				}
-				wait.Until(t, "the room to wait is full", func() bool { return refused.Load() == 50 && h.Waiting() == signin.MaxWaiting })
+				wait.Until(t, "the room to wait is full", func() bool { return refused.Load() == 50 && h.Waiting() == room })
 				var errs []error
 				done := make(chan struct{})
 				go func() {
@@ -61,22 +62,115 @@ func TestAFloodFromOneNetworkLeavesOthersAPlace(t *testing.T) {
 	}
 }
 
+// A thousand networks of as many regions wait for the hasher. Each caller gets a turn, and none is turned away.
+func TestAThousandNetworksLeaveOthersTheirTurn(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		const networks, honest = 1000, 8
+		for i := range honest {
+			h.resident(fmt.Sprintf("user%d@example.com", i))
+		}
+		release := sync.OnceFunc(h.Hold())
+		defer release()
+		var flood, people sync.WaitGroup
+		defer flood.Wait()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var refused atomic.Int64
+		signIn := func(ctx context.Context, ip, email, password string) error {
+			_, err := h.Password(ctx, from(ip), email, password)
+			if err != nil && strings.Contains(err.Error(), "UNAVAILABLE") {
+				refused.Add(1)
+			}
+			return err
+		}
+		for i := range networks {
+			flood.Go(func() {
+				_ = signIn(ctx, fmt.Sprintf("%d.%d.0.1", 20+i/250, i%250), fmt.Sprintf("nobody%d@example.com", i), newPassword)
+			})
+		}
+		waits := func(count int64) func() bool {
+			return func() bool { return refused.Load()+int64(h.Waiting()) == count }
+		}
+		wait.Until(t, "a thousand networks wait", waits(networks))
+		errs := make([]error, honest)
+		for i := range honest {
+			people.Go(func() {
+				errs[i] = signIn(t.Context(), fmt.Sprintf("198.%d.100.7", i), fmt.Sprintf("user%d@example.com", i), goodPassword)
+			})
+		}
+		wait.Until(t, "the others wait, too", waits(networks+honest))
+		release()
+		people.Wait()
+		for _, err := range errs {
+			must(t, err)
+		}
+		if got := refused.Load(); got != 0 {
+			t.Errorf("%d were turned away", got)
+		}
+	})
+}
+
 // While a hundred of one network wait, each of the others is served after at most one of
 // them.
 func TestNetworksTakeTurnsAtTheHasher(t *testing.T) {
-	line := signin.NewLine()
+	line := signin.NewLine(200)
 	for range 100 {
-		line.Join("flood")
+		line.Join("one region", "flood")
 	}
 	for i := range 3 {
-		line.Join(fmt.Sprintf("honest %d", i))
+		line.Join("one region", fmt.Sprintf("honest %d", i))
 	}
-	line.Join("honest 0")
-	want := []string{"flood", "honest 0", "honest 1", "honest 2", "flood", "honest 0", "flood", "flood"}
+	line.Join("one region", "honest 0")
+	served(t, line, "flood", "honest 0", "honest 1", "honest 2", "flood", "honest 0", "flood", "flood")
+}
+
+// A region that asks from a thousand networks has one turn in two.
+func TestRegionsTakeTurnsAtTheHasher(t *testing.T) {
+	line := signin.NewLine(2000)
+	for i := range 1000 {
+		line.Join("large", fmt.Sprintf("network %d", i))
+	}
+	line.Join("small", "honest 0")
+	line.Join("small", "honest 1")
+	served(t, line, "network 0", "honest 0", "network 1", "honest 1", "network 2", "network 3")
+}
+
+func served(t *testing.T, line *signin.Line, want ...string) {
+	t.Helper()
 	for i, network := range want {
-		if served := line.Next(); served != network {
-			t.Errorf("turn %d went to %q, not to %q", i, served, network)
+		if got := line.Next(); got != network {
+			t.Errorf("turn %d went to %q, not to %q", i, got, network)
 		}
+	}
+}
+
+// Where all room is taken, a network or region with more than its share gives up a place. No more wait than there is room for.
+func TestRoomToWaitForTheHasherIsShared(t *testing.T) {
+	line := signin.NewLine(100)
+	join := func(want bool, region, network string) {
+		t.Helper()
+		if got := line.Join(region, network); got != want || line.Waiting() > 100 {
+			t.Errorf("%s of %s joined: %v, and %d wait", network, region, got, line.Waiting())
+		}
+	}
+	for i := range 100 {
+		join(true, "large", fmt.Sprintf("network %d", i))
+	}
+	join(false, "large", "network 0")
+	join(false, "large", "network 100")
+	for i := range 50 {
+		join(true, "small", fmt.Sprintf("honest %d", i))
+	}
+	join(false, "small", "honest 50")
+	for i := range 66 {
+		join(true, fmt.Sprintf("region %d", i), "alone")
+	}
+	crowded := signin.NewLine(100)
+	for i := range 100 {
+		crowded.Join(fmt.Sprintf("region %d", i), fmt.Sprintf("network %d", i))
+	}
+	if crowded.Join("another region", "network") || crowded.Waiting() != 100 {
+		t.Error("a caller joined though each region has one place")
 	}
 }
 
