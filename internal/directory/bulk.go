@@ -245,7 +245,7 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 			i.id, i.claim, a.tx.Now()); err != nil {
 			return api.Bulk{}, err
 		}
-		i, err := s.applyRows(a, i, file, batch{rows: rows, at: file.Position()})
+		i, err := s.applyRows(a, i, file, batch{rows: rows, at: file.Position()}, false)
 		if err != nil {
 			return api.Bulk{}, err
 		}

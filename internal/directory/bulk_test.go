@@ -229,14 +229,7 @@ func TestALargeBulkIsAJobThatAnotherNodeTakesOver(t *testing.T) {
 			t.Fatal("the bulk has ended before its node died")
 		}
 		n.Clock.Advance(6 * time.Second)
-		for _, err := range servertest.SideBySide(3, func(int) error {
-			_, err := n.Worker().ImportTurn(t.Context())
-			return err
-		}) {
-			if err != nil {
-				t.Error(err)
-			}
-		}
+		work(t, n, 3)
 		if got := did(c.Get(bulkPath + "/" + job.Text("id")).OK()); got != "completed 3000 0 0" || inactive() != 3000 {
 			t.Errorf("the bulk is %s, and %d entries are inactive", got, inactive())
 		}

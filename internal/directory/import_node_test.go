@@ -78,6 +78,7 @@ func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 		if worked, err := other.ImportTurn(t.Context()); !worked || err != nil {
 			t.Errorf("the import was not taken over: %v", err)
 		}
+		work(t, n, 1)
 		if got := counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 6000 0 0 0" {
 			t.Errorf("after %d lines on the first node, the import is %s", done, got)
 		}

@@ -2,11 +2,9 @@ package directory
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,13 +20,6 @@ import (
 )
 
 const (
-	// importSlots is how many imports a node works on at once, each of another workspace.
-	importSlots = 2
-	// importInterval is how often a node looks for imports that another one has left.
-	importInterval = time.Second
-	// importLease is how long other nodes leave an import to the one that works on it.
-	importLease = 5 * time.Second
-
 	// importBatch is how many lines one transaction imports, and politeBatch how many while
 	// people write, too: SQLite has one writer, and they wait for it.
 	importBatch = 500
@@ -61,78 +52,9 @@ func (s *Service) wakeImports() {
 	}
 }
 
-// RunImports works on imports until ctx ends.
-func (s *Service) RunImports(ctx context.Context, log *slog.Logger) {
-	var slots sync.WaitGroup
-	for range importSlots {
-		slots.Go(func() {
-			for ctx.Err() == nil {
-				worked, err := s.ImportTurn(ctx)
-				if err != nil && ctx.Err() == nil {
-					log.Error("an import has stopped and will go on", "error", err.Error())
-				}
-				if worked && err == nil {
-					continue
-				}
-				select {
-				case <-s.imports.wake:
-				case <-time.After(importInterval):
-				case <-ctx.Done():
-				}
-			}
-		})
-	}
-	slots.Wait()
-}
-
-// ImportTurn works on one import to its end, and says whether there was one.
-func (s *Service) ImportTurn(ctx context.Context) (worked bool, err error) {
-	i, err := s.claimImport(ctx)
-	if err != nil || i.id == "" {
-		return false, err
-	}
-	if err = s.runImport(ctx, i); errors.Is(err, errNotMine) {
-		err = nil
-	}
-	return true, err
-}
-
 func systemCaller() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar")} }
 
-// waiting finds the import that nobody has worked on for longest. Those of a workspace are done in
-// their order.
-const waiting = `SELECT i.id FROM directory_import i WHERE i.ended_at = 0 AND i.status IN ('queued', 'running') AND i.lease_until <= $1
-	AND NOT EXISTS (SELECT 1 FROM directory_import o WHERE o.workspace_number = i.workspace_number AND o.ended_at = 0
-		AND o.status IN ('queued', 'running') AND o.id < i.id)
-	ORDER BY i.lease_until, i.id LIMIT 1`
-
-// claimImport takes the lease of an import that nobody works on; its id is empty if there is none. Each claim has its own
-// token: if a transaction outlasts the lease, another slot of the same node can claim the import as well, and the first
-// slot must find out before it writes again.
-func (s *Service) claimImport(ctx context.Context) (importRow, error) {
-	var id string
-	err := s.db.Read(ctx, func(q db.Q) error {
-		_, err := q.Row(waiting, s.db.Now()).Scan(&id)
-		return err
-	})
-	if err != nil || id == "" {
-		return importRow{}, err
-	}
-	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (importRow, audit.Event, error) {
-		claim := rand.Text()
-		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'running', node = $2, lease_until = $3,
-				started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END
-			WHERE id = $1 AND ended_at = 0 AND status IN ('queued', 'running') AND lease_until <= $4 RETURNING `+importColumns,
-			id, claim, tx.Now()+importLease.Milliseconds(), tx.Now())
-		i.claim = claim
-		return i, audit.None("a lease is no change that the log tells of"), err
-	})
-}
-
-// errNotMine says that the import was cancelled, or that another slot or node has claimed it since.
-var errNotMine = errors.New("the import was cancelled or taken over")
-
-// runImport works on an import until it ends.
+// runImport works on an import until it ends or its turn is over.
 func (s *Service) runImport(ctx context.Context, i importRow) error {
 	source := &chunkReader{ctx: ctx, service: s, row: i, part: partFile}
 	file, err := i.open(source)
@@ -158,8 +80,8 @@ func (s *Service) runImport(ctx context.Context, i importRow) error {
 // stoppedImport is why an import cannot go on although its file can be read.
 type stoppedImport struct{ error }
 
-// importAll applies the rest of a file. While a transaction runs, the rows of the next one are read.
-// It returns the error that ended the file, or a stoppedImport.
+// importAll applies the rest of a file, or as much as one turn has time for. While a transaction runs, the rows of the
+// next one are read. It returns the error that ended the file, or a stoppedImport.
 func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Reader) (importRow, error) {
 	var ahead chan batch
 	defer func() {
@@ -168,20 +90,21 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 		}
 	}()
 	polite := s.polite()
-	for b := nextRows(file, polite); ; b = <-ahead {
-		ahead = nil
+	b := nextRows(file, polite)
+	for transactions := 1; ; transactions++ {
 		if len(b.rows) == 0 {
 			return i, b.err
 		}
 		begun := time.Now()
 		polite = s.polite()
-		if b.err == nil {
+		over := transactions == importTurn && b.err == nil
+		if b.err == nil && !over {
 			ahead = make(chan batch, 1)
 			go func() { ahead <- nextRows(file, polite) }()
 		}
 		held, err := s.stillMay(ctx, i)
 		if err == nil {
-			i, err = s.importRows(ctx, i, file, b, held)
+			i, err = s.importRows(ctx, i, file, b, held, over)
 		}
 		if err != nil {
 			return i, stoppedImport{err}
@@ -196,6 +119,10 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 				return i, stoppedImport{ctx.Err()}
 			}
 		}
+		if over {
+			return i, stoppedImport{errTurnOver}
+		}
+		b, ahead = <-ahead, nil
 	}
 }
 
@@ -257,8 +184,9 @@ func (s *Service) stillMay(ctx context.Context, i importRow) (access.Set, error)
 	return s.authority.Permissions(ctx, i.actor, i.workspaceID)
 }
 
-// importRows applies rows, and stores the position after them in the same transaction.
-func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Reader, b batch, held access.Set) (importRow, error) {
+// importRows applies rows, and stores the position after them in the same transaction. The last transaction of a turn gives
+// up the claim.
+func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Reader, b batch, held access.Set, over bool) (importRow, error) {
 	if err := s.vault.Ready(ctx, i.workspace); err != nil {
 		return i, err
 	}
@@ -269,7 +197,7 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 	if many.onDuplicate == api.OnDuplicateWarn && !many.dry {
 		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal tells of each line
 	}
-	done, err := applyMany(ctx, db.Caller{Actor: i.actor, Behind: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, b) })
+	done, err := applyMany(ctx, db.Caller{Actor: i.actor, Behind: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, b, over) })
 	s.imports.own.Add(1)
 	if err != nil {
 		return i, err
@@ -277,10 +205,14 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 	return done, nil
 }
 
-func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, b batch) (importRow, error) {
+func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, b batch, over bool) (importRow, error) {
 	tx := a.tx
+	lease := tx.Now() + importLease.Milliseconds()
+	if over {
+		lease = tx.Now()
+	}
 	mine, err := tx.Row(`UPDATE directory_import SET lease_until = $3 WHERE id = $1 AND node = $2 AND status = 'running' RETURNING id`,
-		i.id, i.claim, tx.Now()+importLease.Milliseconds()).Scan(new(string))
+		i.id, i.claim, lease).Scan(new(string))
 	if err == nil && !mine {
 		err = errNotMine
 	}

@@ -38,10 +38,13 @@ func (l *Links) Limit(b *budget.Budgets) *Links {
 }
 
 // How many invitations are mailed. An address can be invited to several workspaces at
-// once, and somebody can invite a whole department.
+// once, and a caller can invite a whole department. No organization and no caller can use
+// up all that an address may receive, so they cannot keep another organization from
+// inviting it.
 var (
-	mailTo = budget.Kind{Name: "invitations mailed, by recipient", Burst: 10, Every: 6 * time.Minute}
-	mailBy = budget.Kind{Name: "invitations mailed, by caller", Burst: 100, Every: 36 * time.Second}
+	mailPair = budget.Kind{Name: "invitations mailed, by recipient and organization or caller", Burst: 10, Every: 6 * time.Minute}
+	mailTo   = budget.Kind{Name: "invitations mailed, by recipient", Burst: 30, Every: 2 * time.Minute}
+	mailBy   = budget.Kind{Name: "invitations mailed, by caller", Burst: 100, Every: 36 * time.Second}
 )
 
 // Mails reports whether invitations are sent by mail.
@@ -68,12 +71,14 @@ func (l *Links) Invite(tx *db.Tx, by db.Caller, accountID, email, workspaceID st
 	if err != nil || !n.mailed {
 		return link, err
 	}
-	if err := l.budgets.Take(tx, mailTo.Of(email), mailBy.Of(by.ID)); err != nil {
+	var organizationID string
+	message := mail.Invitation{To: email, Inviter: by.Name, Link: link.URL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}
+	if _, err := tx.Row(`SELECT w.name, o.name, o.id FROM workspace w JOIN organization o ON o.id = w.organization_id WHERE w.id = $1`, workspaceID).
+		Scan(&message.Workspace, &message.Organization, &organizationID); err != nil {
 		return Link{}, err
 	}
-	message := mail.Invitation{To: email, Inviter: by.Name, Link: link.URL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}
-	if _, err := tx.Row(`SELECT w.name, o.name FROM workspace w JOIN organization o ON o.id = w.organization_id WHERE w.id = $1`, workspaceID).
-		Scan(&message.Workspace, &message.Organization); err != nil {
+	uses := []budget.Use{mailPair.Of(email + " " + organizationID), mailPair.Of(email + " " + by.ID), mailTo.Of(email), mailBy.Of(by.ID)}
+	if err := l.budgets.Take(tx, uses...); err != nil {
 		return Link{}, err
 	}
 	err = l.mail.Queue(tx, mail.Invitations, message.Message())

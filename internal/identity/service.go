@@ -28,7 +28,8 @@ type Config struct {
 	WebTTL    time.Duration // of a browser's session, even if it is in use
 	WebIdle   time.Duration // of a browser's session that is idle
 	LimitsOff bool
-	Notices   *Notices // nil if people are not told by mail what happens to their accounts
+	Notices   *Notices  // nil if people are not told by mail what happens to their accounts
+	Failures  *Failures // nil if no one counts what is not recorded
 }
 
 // Service authenticates people and machines.
@@ -41,6 +42,7 @@ type Service struct {
 	browsers cache.Cache[string, *browser]
 	passed   cache.Cache[[sha256.Size]byte, *passed] // by the digest of the header
 	budgets  *budget.Budgets
+	failures *Failures
 	polls    *limit.Buckets // by device code
 }
 
@@ -73,6 +75,9 @@ func New(d *db.DB, v *vault.Vault, cursors *web.Cursors, c Config) *Service {
 	if !c.LimitsOff {
 		s.budgets = budget.New(d)
 		s.polls = limit.New(0.5, 10, time.Now)
+	}
+	if s.failures = c.Failures; s.failures == nil {
+		s.failures = NewFailures(d, s.budgets)
 	}
 	return s
 }

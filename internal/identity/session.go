@@ -132,7 +132,8 @@ func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) 
 }
 
 // try checks a credential that is not a session token. It bounds how often an address can guess,
-// and records what it refuses.
+// and records what it refuses. While the budget of records is used up, a guess costs its sender
+// nothing but the rate of requests, as it leaves nothing in the store.
 func (s *Service) try(ctx context.Context, by db.Caller, authorization string) (login, error) {
 	attempt := []budget.Use{failedLogins.Of(limit.Address(by.IP)), failuresOfNetwork.Of(limit.Network(by.IP))}
 	if err := s.budgets.Check(ctx, attempt...); err != nil {
@@ -143,9 +144,6 @@ func (s *Service) try(ctx context.Context, by db.Caller, authorization string) (
 		return login{}, err
 	}
 	if who.refused != nil {
-		if err := s.budgets.Spend(context.WithoutCancel(ctx), attempt...); err != nil {
-			return login{}, err
-		}
 		event := audit.Event{
 			Action:      audit.LoginFailed,
 			Outcome:     audit.Failure,
@@ -153,7 +151,7 @@ func (s *Service) try(ctx context.Context, by db.Caller, authorization string) (
 			ResourceID:  who.actor.KeyID,
 			Description: "Login failed: " + who.why,
 		}
-		if err := db.Record(context.WithoutCancel(ctx), s.db, by, event, nil); err != nil {
+		if err := s.failures.Record(ctx, by, event, attempt...); err != nil {
 			return login{}, err
 		}
 		return login{}, who.refused

@@ -49,6 +49,23 @@ func Network(ip string) string {
 	return network.String()
 }
 
+// Region returns the key of the region around an address: a /16 of IPv4, a /32 of IPv6, which a provider of networks has.
+func Region(ip string) string {
+	address, err := netip.ParseAddr(ip)
+	if err != nil {
+		return ip
+	}
+	bits := 32
+	if address = address.Unmap().WithZone(""); address.Is4() {
+		bits = 16
+	}
+	region, err := address.Prefix(bits)
+	if err != nil {
+		return ip
+	}
+	return region.String()
+}
+
 // Buckets is a set of token buckets of one kind. A nil *Buckets has no limit.
 type Buckets struct {
 	every   rate.Limit

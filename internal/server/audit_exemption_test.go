@@ -40,6 +40,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"directory.applyMany",
 		"directory.cancelImport",
 		"directory.revealed",
+		"identity.Failures.Record",
 		"identity.Service.Logout",
 		"identity.Service.NewDeviceCode",
 		"identity.Service.consume",

@@ -173,14 +173,37 @@ func TestInvitationsByMailHaveABudget(t *testing.T) {
 		invite := func(x *servertest.Tenant, email string) *servertest.Answer {
 			return x.Owner.Post(x.Path("/members"), body{"email": email, "role": "viewer"})
 		}
-		for range 10 {
+		inviteAndRemove := func(x *servertest.Tenant) {
 			x.Owner.Delete(x.Path("/members/" + invite(x, victim).OK().Text("user_id"))).OK()
 		}
+		for range 10 {
+			inviteAndRemove(x)
+		}
 		rows := n.Count(t, `SELECT count(*) FROM account_link`)
-		t.Run("of the recipient, whoever invites", func(t *testing.T) {
+		t.Run("of the recipient and the organization", func(t *testing.T) {
 			invite(x, victim).Fails(http.StatusTooManyRequests, "RATE_LIMITED")
-			invite(other, victim).Fails(http.StatusTooManyRequests, "RATE_LIMITED")
 			if got := len(x.Members(t)); got != 1 || n.Count(t, `SELECT count(*) FROM account_link`) != rows {
+				t.Errorf("a refused invitation left %d members, or a link", got)
+			}
+		})
+		t.Run("of the recipient and the caller, whatever organizations they make", func(t *testing.T) {
+			made := x.Owner.Post("/v1/organizations", body{"name": "Another"}).OK().Text("id")
+			workspace := x.Owner.Post("/v1/workspaces", body{"name": "Another", "organization_id": made}).OK().Text("id")
+			x.Owner.Post("/v1/workspaces/"+workspace+"/members", body{"email": victim, "role": "viewer"}).Fails(http.StatusTooManyRequests, "RATE_LIMITED")
+		})
+		t.Run("another organization still invites the recipient", func(t *testing.T) {
+			for range 10 {
+				inviteAndRemove(other)
+			}
+		})
+		t.Run("of the recipient over all organizations", func(t *testing.T) {
+			third, fourth := n.Tenant(t), n.Tenant(t)
+			for range 10 {
+				inviteAndRemove(third)
+			}
+			rows := n.Count(t, `SELECT count(*) FROM account_link`)
+			invite(fourth, victim).Fails(http.StatusTooManyRequests, "RATE_LIMITED")
+			if got := len(fourth.Members(t)); got != 1 || n.Count(t, `SELECT count(*) FROM account_link`) != rows {
 				t.Errorf("a refused invitation left %d members, or a link", got)
 			}
 		})
@@ -198,7 +221,7 @@ func TestInvitationsByMailHaveABudget(t *testing.T) {
 			n.Clock.Advance(10 * time.Minute)
 			invite(other, victim).OK()
 		})
-		if box.Wait(t, 100); n.Count(t, `SELECT count(*) FROM account_link WHERE mailed = TRUE`) > 110 {
+		if box.Wait(t, 120); n.Count(t, `SELECT count(*) FROM account_link WHERE mailed = TRUE`) > 130 {
 			t.Error("more links are stored than mailed")
 		}
 	}, servertest.RateLimit("1000/s"))

@@ -14,6 +14,7 @@ import (
 	"bursar/internal/auditlog"
 	"bursar/internal/backup/continuous"
 	"bursar/internal/db/engine"
+	"bursar/internal/identity"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
 )
@@ -32,7 +33,7 @@ type routeMetrics struct {
 	duration  prometheus.Observer
 }
 
-func newMetrics(signer *auditlog.Signer, books *ledger.Check, dispatcher *payout.Dispatcher, lists *engine.Lists) *metrics {
+func newMetrics(signer *auditlog.Signer, failures *identity.Failures, books *ledger.Check, dispatcher *payout.Dispatcher, lists *engine.Lists) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -47,6 +48,7 @@ func newMetrics(signer *auditlog.Signer, books *ledger.Check, dispatcher *payout
 	}
 	m.registry.MustRegister(m.requests, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), auditMetrics{signer},
+		counted("bursar_login_failures_unrecorded_total", "Failed sign-ins and key exchanges beyond the budget of the audit log, which leave no row.", &failures.Unrecorded),
 		counted("bursar_payouts_float_short_total", "Payouts that a rail refused because our own account with the bank is short.", &dispatcher.FloatShort),
 		counted("bursar_payouts_contradicted_total", "Rail answers and bank bookings that conflict with a payout's record.", &dispatcher.Contradicted),
 		counted("bursar_rail_record_conflicts_total", "Connectors that stopped sending because their folder does not agree with the store.", &dispatcher.RecordConflicts),

@@ -122,6 +122,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		links.Limit(budgets)
 	}
 	notices := identity.NewNotices(c.PublicURL, mailer, budgets)
+	failures := identity.NewFailures(d, budgets)
 	books := ledger.NewCheck(d)
 	approvals := approval.New(d, v, authority, cursors, mailer, budgets, c.PublicURL)
 	rails, err := railsFor(ctx, c, d, log.Logger)
@@ -144,6 +145,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 			WebIdle:   c.WebSessionIdle,
 			LimitsOff: rate.Off,
 			Notices:   notices,
+			Failures:  failures,
 		}),
 		clients:       identity.NewClients(d, authority, cursors),
 		approvals:     approvals,
@@ -162,7 +164,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,
 		books:         books,
-		metrics:       newMetrics(signer, books, dispatcher, d.Lists()),
+		metrics:       newMetrics(signer, failures, books, dispatcher, d.Lists()),
 		mail:          mailer,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
 		encryption:    encryption,
@@ -172,7 +174,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		PublicURL: c.PublicURL,
 		Provider:  signin.Provider(c.OIDC),
 		LimitsOff: rate.Off, HashMemory: c.HashMemory,
-		Notices: notices,
+		Notices: notices, Failures: failures,
 	})
 	if err != nil {
 		return nil, err

@@ -88,6 +88,55 @@ func TestANetworkCannotEvadeTheBudgetOfAnAddress(t *testing.T) {
 	})
 }
 
+// Strangers have as many networks as they like. What they fail at is recorded up to a budget over all of them, and then counted.
+func TestFailuresFromManyNetworksAreRecordedUpToABudget(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store, servertest.RateLimit("1000/s"), servertest.TrustProxy())
+		metrics, since := metricsOf(t, n), time.Now()
+		client := newRobot(t, n.Tenant(t), "viewer")
+		rows := func() int { return n.Count(t, `SELECT count(*) FROM audit_entry WHERE action = 'auth.login.failed'`) }
+		const budget, tries = 1000, 1200
+		try := func(i int) {
+			n.Exchange(t, "Bearer garbage", servertest.From(fmt.Sprintf("2001:db8:%x::1", i))...).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
+		}
+		servertest.SideBySide(8, func(worker int) struct{} {
+			for i := worker; i < tries; i += 8 {
+				try(i)
+			}
+			return struct{}{}
+		})
+		left := rows()
+		if most := budget + 1 + int(time.Since(since)/(30*time.Second)); left < budget || left > most {
+			t.Errorf("%d failures left %d rows, want %d", tries, left, budget)
+		}
+		if got := n.Count(t, `SELECT count(*) FROM budget`); got > 2*left+10 {
+			t.Errorf("%d budgets are stored for %d recorded failures", got, left)
+		}
+		if got := metrics()["bursar_login_failures_unrecorded_total"]; got != float64(tries-left) {
+			t.Errorf("the metric is %v, want %d", got, tries-left)
+		}
+		t.Run("those of an account are still recorded", func(t *testing.T) {
+			before := n.Count(t, `SELECT count(*) FROM audit_entry WHERE action = 'auth.login.failed' AND actor_id <> ''`)
+			n.Exchange(t, servertest.Basic(client.id, "guess"), servertest.From("192.0.2.1")...).Fails(http.StatusUnauthorized, "INVALID_CREDENTIALS")
+			if got := n.Count(t, `SELECT count(*) FROM audit_entry WHERE action = 'auth.login.failed' AND actor_id <> ''`); got != before+1 {
+				t.Errorf("there are %d rows, want %d", got, before+1)
+			}
+		})
+		t.Run("good credentials are accepted", func(t *testing.T) {
+			n.Exchange(t, "Bearer "+n.First.APIKey, servertest.From("192.0.2.2")...).OK()
+		})
+		t.Run("the budget grows back", func(t *testing.T) {
+			n.Clock.Advance(time.Minute)
+			before := rows()
+			try(tries)
+			if rows() != before+1 {
+				t.Error("the failure was not recorded")
+			}
+		})
+	})
+}
+
 // What a stranger has used up is used up at every node, and after a restart, until it
 // grows back.
 func TestAttemptsCountAtAllNodesAndAfterARestart(t *testing.T) {

@@ -13,9 +13,9 @@ func CheckPassword(password, email string) error {
 // it is turned away, and returns what ends that.
 func (s *Service) Crowd() (leave func()) {
 	held := s.Hold()
-	s.hasher.turns.most = 0
+	s.hasher.queue.most = 0
 	return func() {
-		s.hasher.turns.most = maxWaiting
+		s.hasher.queue.most = maxWaiting
 		held()
 	}
 }
@@ -23,52 +23,61 @@ func (s *Service) Crowd() (leave func()) {
 // Hold takes all turns of the hasher, so that whoever needs one waits, and returns what
 // gives them back.
 func (s *Service) Hold() (release func()) {
-	free := s.hasher.turns.free
-	s.hasher.turns.free = 0
+	free := s.hasher.queue.free
+	s.hasher.queue.free = 0
 	return func() {
 		for range free {
-			s.hasher.turns.end()
+			s.hasher.queue.end()
 		}
 	}
 }
 
-// MaxWaiting is how many can wait for the hasher.
-const MaxWaiting = maxWaiting
+// Room bounds how many can wait for the hasher.
+func (s *Service) Room(most int) { s.hasher.queue.most = most }
 
 // Waiting is how many do.
 func (s *Service) Waiting() int {
-	s.hasher.turns.mu.Lock()
-	defer s.hasher.turns.mu.Unlock()
-	return s.hasher.turns.count
+	s.hasher.queue.mu.Lock()
+	defer s.hasher.queue.mu.Unlock()
+	return s.hasher.queue.count
 }
 
-// Line is a line of networks that wait for one hasher, which is taken.
+// Line is a queue of networks that wait for one hasher, which is taken.
 type Line struct {
-	turns *turns
+	queue *fairQueue
 	turn  map[string][]chan bool
 }
 
-// NewLine returns a line in which nobody waits.
-func NewLine() *Line { return &Line{turns: newTurns(0), turn: map[string][]chan bool{}} }
-
-// Join adds somebody from a network.
-func (l *Line) Join(network string) {
-	turn := make(chan bool, 1)
-	l.turns.join(network, turn)
-	l.turn[network] = append(l.turn[network], turn)
+// NewLine returns a queue with room for so many, in which no one waits.
+func NewLine(most int) *Line {
+	l := &Line{queue: newFairQueue(0), turn: map[string][]chan bool{}}
+	l.queue.most = most
+	return l
 }
+
+// Join adds a caller from a network of a region, and reports whether there was room.
+func (l *Line) Join(region, network string) bool {
+	turn := make(chan bool, 1)
+	l.turn[network] = append(l.turn[network], turn)
+	return l.queue.join(region, network, turn)
+}
+
+// Waiting is how many wait.
+func (l *Line) Waiting() int { return l.queue.count }
 
 // Next ends a turn and returns the network that has the next one.
 func (l *Line) Next() string {
-	l.turns.end()
+	l.queue.end()
 	for network, waiting := range l.turn {
 		for _, turn := range waiting {
 			select {
-			case <-turn:
-				return network
+			case mine := <-turn:
+				if mine {
+					return network
+				}
 			default:
 			}
 		}
 	}
-	return "nobody"
+	return "none"
 }

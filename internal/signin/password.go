@@ -17,7 +17,6 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
-	"bursar/internal/limit"
 	"bursar/internal/mail"
 )
 
@@ -37,21 +36,21 @@ const (
 // hasher hashes passwords. Each hash takes 19 MiB and some tens of milliseconds, so only
 // a few are computed at once, and a flood from one network must leave others their turn.
 type hasher struct {
-	turns  *turns
+	queue  *fairQueue
 	memory uint32
 	prefix string // of every stored hash: the algorithm and its parameters
 }
 
 func newHasher(atOnce int, memory uint32) *hasher {
 	memory = cmp.Or(memory, argonMemory)
-	return &hasher{newTurns(atOnce), memory, fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$", memory, argonPasses, argonLanes)}
+	return &hasher{newFairQueue(atOnce), memory, fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$", memory, argonPasses, argonLanes)}
 }
 
 func (h *hasher) key(ctx context.Context, ip, password string, salt []byte) ([]byte, error) {
-	if err := h.turns.wait(ctx, limit.Network(ip)); err != nil {
+	if err := h.queue.wait(ctx, ip); err != nil {
 		return nil, err
 	}
-	defer h.turns.end()
+	defer h.queue.end()
 	return argon2.IDKey([]byte(password), salt, argonPasses, h.memory, argonLanes, argonKey), nil
 }
 

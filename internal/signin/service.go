@@ -29,7 +29,8 @@ type Config struct {
 	PublicURL string
 	Provider  Provider
 	LimitsOff bool
-	Notices   *identity.Notices // nil if people are not told by mail what happens to their accounts
+	Notices   *identity.Notices  // nil if people are not told by mail what happens to their accounts
+	Failures  *identity.Failures // nil if no one counts what is not recorded
 	// HashMemory is how many KiB a password hash takes. No flag sets it: 0 is right for
 	// every server, and tests that sign in hundreds of times take less.
 	HashMemory uint32
@@ -47,7 +48,8 @@ type Service struct {
 
 	recoveries chan recovery
 
-	budgets *budget.Budgets
+	budgets  *budget.Budgets
+	failures *identity.Failures
 }
 
 // How often somebody can try.
@@ -66,6 +68,9 @@ func New(d *db.DB, v *vault.Vault, links *identity.Links, c Config) (*Service, e
 		recoveries: make(chan recovery, maxRecoveries)}
 	if !c.LimitsOff {
 		s.budgets = budget.New(d)
+	}
+	if s.failures = c.Failures; s.failures == nil {
+		s.failures = identity.NewFailures(d, s.budgets)
 	}
 	public, err := url.Parse(c.PublicURL)
 	if err != nil {
@@ -153,7 +158,7 @@ func (s *Service) attempt(ctx context.Context, by db.Caller, guess ...budget.Use
 func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why string, refused *fault.Fault) error {
 	who.Type = audit.User
 	event := audit.Event{Action: audit.LoginFailed, Outcome: audit.Failure, Actor: &who, Description: "Sign-in failed: " + why}
-	if err := db.Record(context.WithoutCancel(ctx), s.db, by, event, nil); err != nil {
+	if err := s.failures.Record(ctx, by, event); err != nil {
 		return err
 	}
 	return refused

@@ -259,6 +259,17 @@ type ssoClaims struct {
 	EmailVerified truth  `json:"email_verified"`
 	Name          string `json:"name"`
 	AuthTime      int64  `json:"auth_time"`
+
+	AuthorizedParty string `json:"azp"`
+}
+
+// issuedTo reports whether the provider issued the ID token to a client, as section 3.1.3.7 of OpenID Connect Core demands: a
+// token for several audiences names that client as the authorized party, and any token that names one names that client.
+func (c ssoClaims) issuedTo(clientID string, audience []string) bool {
+	if c.AuthorizedParty == "" {
+		return len(audience) == 1
+	}
+	return c.AuthorizedParty == clientID
 }
 
 // clockSkew is how much the clocks of two machines may differ.
@@ -293,6 +304,9 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 	}
 	if err := id.Claims(&claims); err != nil {
 		return claims, errors.New("the ID token is malformed")
+	}
+	if !claims.issuedTo(oauth.ClientID, id.Audience) {
+		return claims, errors.New("the ID token was issued to another client")
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(state.Nonce)) != 1 {
 		return claims, errors.New("the nonce is another")

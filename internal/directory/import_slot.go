@@ -1,0 +1,112 @@
+package directory
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+const (
+	// importSlots is how many imports a node works on at once, each of another organization.
+	importSlots = 2
+	// importTurn is how many transactions an import has a slot for before the next organization has its turn.
+	importTurn = 8
+	// importInterval is how often a node looks for imports that another one has left.
+	importInterval = time.Second
+	// importLease is how long other nodes leave an import to the one that works on it.
+	importLease = 5 * time.Second
+)
+
+// RunImports works on imports until ctx ends.
+func (s *Service) RunImports(ctx context.Context, log *slog.Logger) {
+	var slots sync.WaitGroup
+	for range importSlots {
+		slots.Go(func() {
+			for ctx.Err() == nil {
+				worked, err := s.ImportTurn(ctx)
+				if err != nil && ctx.Err() == nil {
+					log.Error("an import has stopped and will go on", "error", err.Error())
+				}
+				if worked && err == nil {
+					continue
+				}
+				select {
+				case <-s.imports.wake:
+				case <-time.After(importInterval):
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	slots.Wait()
+}
+
+// ImportTurn works on one import until it ends or its turn is over, and reports whether there was one.
+func (s *Service) ImportTurn(ctx context.Context) (worked bool, err error) {
+	i, err := s.claimImport(ctx)
+	if err != nil || i.id == "" {
+		return false, err
+	}
+	if err = s.runImport(ctx, i); errors.Is(err, errNotMine) || errors.Is(err, errTurnOver) {
+		err = nil
+	}
+	return true, err
+}
+
+// leased finds the organizations that have a slot.
+const leased = `SELECT x.organization_id FROM directory_import r JOIN workspace x ON x.id = r.workspace_id
+	WHERE r.ended_at = 0 AND r.status = 'running' AND r.lease_until > $1`
+
+// waiting finds the import that no slot has worked on for longest, of the organization that has waited longest. An
+// organization has one slot at a time. Imports of a workspace are done in their order.
+const waiting = `SELECT i.id, w.organization_id FROM directory_import i JOIN workspace w ON w.id = i.workspace_id
+	LEFT JOIN directory_import_turn t ON t.organization_id = w.organization_id
+	WHERE i.ended_at = 0 AND i.status IN ('queued', 'running') AND i.lease_until <= $1
+	AND NOT EXISTS (SELECT 1 FROM directory_import o WHERE o.workspace_number = i.workspace_number AND o.ended_at = 0
+		AND o.status IN ('queued', 'running') AND o.id < i.id)
+	AND w.organization_id NOT IN (` + leased + `)
+	ORDER BY COALESCE(t.taken_at, 0), i.lease_until, i.id LIMIT 1`
+
+// claimImport takes the lease of an import that nobody works on; its id is empty if there is none. Each claim has its own
+// token: if a transaction outlasts the lease, another slot of the same node can claim the import as well, and the first
+// slot must find out before it writes again.
+func (s *Service) claimImport(ctx context.Context) (importRow, error) {
+	var id, organizationID string
+	err := s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(waiting, s.db.Now()).Scan(&id, &organizationID)
+		return err
+	})
+	if err != nil || id == "" {
+		return importRow{}, err
+	}
+	defer s.imports.own.Add(1)
+	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (importRow, audit.Event, error) {
+		claim := rand.Text()
+		// The row of the organization is locked, so that two slots do not claim two of its imports at the same moment.
+		if err := tx.Exec(`INSERT INTO directory_import_turn (organization_id, taken_at) VALUES ($1, $2)
+			ON CONFLICT (organization_id) DO UPDATE SET taken_at = $2`, organizationID, tx.Now()); err != nil {
+			return importRow{}, audit.Event{}, err
+		}
+		if taken, err := tx.Row(leased+` AND x.organization_id = $2`, tx.Now(), organizationID).Scan(new(string)); err != nil || taken {
+			return importRow{}, audit.None("another slot was faster"), err
+		}
+		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'running', node = $2, lease_until = $3,
+				started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END
+			WHERE id = $1 AND ended_at = 0 AND status IN ('queued', 'running') AND lease_until <= $4 RETURNING `+importColumns,
+			id, claim, tx.Now()+importLease.Milliseconds(), tx.Now())
+		i.claim = claim
+		return i, audit.None("a lease is no change that the log tells of"), err
+	})
+}
+
+// errNotMine says that the import was cancelled, or that another slot or node has claimed it since.
+var errNotMine = errors.New("the import was cancelled or taken over")
+
+// errTurnOver means that the import has given up its claim, because others have their turn.
+var errTurnOver = errors.New("the turn of the import is over")

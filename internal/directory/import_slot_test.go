@@ -1,0 +1,113 @@
+package directory_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
+)
+
+// longFile has more lines than an import has time for in one turn.
+const longFile = 4_500
+
+// sendPersons uploads a file of persons into a workspace and returns the id of the import.
+func sendPersons(x *servertest.Tenant, workspaceID string, lines int) string {
+	file, _ := personFile(lines)
+	return x.Owner.Do("POST", "/v1/directory/imports?workspace_id="+workspaceID, file, "Content-Type", "text/csv").OK().Text("id")
+}
+
+// workspaces returns the workspaces of a tenant, of which it has so many.
+func workspaces(x *servertest.Tenant, count int) []string {
+	ids := []string{x.WorkspaceID}
+	for i := 1; i < count; i++ {
+		ids = append(ids, x.Owner.Post("/v1/workspaces", servertest.Body{"name": fmt.Sprint("Payroll ", i), "organization_id": x.OrganizationID}).OK().Text("id"))
+	}
+	return ids
+}
+
+// work runs the imports of all tenants on so many slots of one node until none is left.
+func work(t *testing.T, n *servertest.Node, slots int) {
+	t.Helper()
+	worker := n.Worker()
+	for _, err := range servertest.SideBySide(slots, func(int) error {
+		for {
+			worked, err := worker.ImportTurn(t.Context())
+			if open := n.Count(t, `SELECT count(*) FROM directory_import WHERE ended_at = 0`); err != nil || !worked && open == 0 {
+				return err
+			}
+		}
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func ended(x *servertest.Tenant, id string) int64 {
+	return x.Owner.Get("/v1/directory/imports/" + id).OK().Number("ended_at")
+}
+
+// Three files of many lines in workspaces of one tenant do not keep the file of another tenant waiting.
+func TestATenantDoesNotWaitForTheImportsOfAnother(t *testing.T) {
+	dbtest.TakesSeconds(t)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		busy, other := n.Tenant(t), n.Tenant(t)
+		var many []string
+		for _, workspace := range workspaces(busy, 3) {
+			many = append(many, sendPersons(busy, workspace, longFile))
+		}
+		one := sendPersons(other, other.WorkspaceID, 1)
+		work(t, n, 2)
+		for _, id := range many {
+			if first, last := ended(other, one), ended(busy, id); first == 0 || first >= last {
+				t.Errorf("the file of one line was imported at %d, and one of %d lines at %d", first, longFile, last)
+			}
+		}
+		if got := n.Count(t, `SELECT count(*) FROM directory_entry`); got != 3*longFile+1 {
+			t.Errorf("there are %d entries", got)
+		}
+	})
+}
+
+// A small file waits for a turn of a huge one in another workspace of its organization, and not for its end.
+func TestAnImportYieldsItsSlot(t *testing.T) {
+	dbtest.TakesSeconds(t)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		in := workspaces(x, 2)
+		huge, small := sendPersons(x, in[0], longFile), sendPersons(x, in[1], 1)
+		work(t, n, 1)
+		if ended(x, small) >= ended(x, huge) {
+			t.Error("the small file was imported after the huge one")
+		}
+	})
+}
+
+// However many slots all nodes have, an organization has one of them.
+func TestAnOrganizationHasOneImportSlot(t *testing.T) {
+	dbtest.TakesSeconds(t)
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		for _, workspace := range workspaces(x, 4) {
+			sendPersons(x, workspace, 600)
+		}
+		var most atomic.Int64
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				most.Store(max(most.Load(), int64(n.Count(t, `SELECT count(*) FROM directory_import WHERE status = 'running' AND lease_until > `+fmt.Sprint(n.Clock.Now().UnixMilli())))))
+				if n.Count(t, `SELECT count(*) FROM directory_import WHERE ended_at = 0`) == 0 {
+					return
+				}
+			}
+		}()
+		work(t, n, 4)
+		<-done
+		if most.Load() != 1 {
+			t.Errorf("%d imports ran at once", most.Load())
+		}
+	})
+}
