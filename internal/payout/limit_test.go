@@ -207,3 +207,27 @@ func TestALimitNamesWhatIsThere(t *testing.T) {
 		g.limit(body{"per": "day", "amount_cents": 0, "account_id": newAccount(t, n, g.Tenant), "maker_id": g.Owner.UserID, "entry_id": g.Entry("Ada"), "rail": "instapay", "each": "maker"}).Created()
 	})
 }
+
+// A requester's own machine client is no way around their limit, and neither are drafts and transfers that it makes.
+func TestALimitOfEachMakerCountsTheirMachineClients(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		account, other := x.Account(100_000), x.Account(0)
+		robot := machine(t, x, x.Owner)
+		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "each": "maker", "amount_cents": 1_000, "account_id": account}).Created()
+		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "each": "maker", "amount_cents": 1_000, "account_id": other}).Created()
+		pay(x.Owner, account, 900)
+		x.Owner.Post(payouts, request(account, 900)).Fails(422, "LIMIT_EXCEEDED")
+		robot.Post(payouts, request(account, 900)).Fails(422, "LIMIT_EXCEEDED")
+		batch := robot.Post("/v2/batch-payout-requests", body{"source_account_id": account, "currency": "PHP", "payouts": []body{
+			{"amount_cents": 900, "settlement_account": to(bpi, "1234567890")}}}).OK()
+		if got := servertest.Decoded[api.PayoutBatch](batch); got.Refused != 1 {
+			t.Errorf("a batch of the client: %s", batch.Body)
+		}
+		transfer(machineAs(t, x, x.Owner, "admin"), account, other, 900).Fails(422, "LIMIT_EXCEEDED")
+		draft := pay(robot, account, 900, body{"status": "draft"})
+		x.Owner.Post(payouts+"/"+draft+"/publish", nil).Fails(422, "LIMIT_EXCEEDED")
+		pay(robot, account, 100)
+		x.Owner.Post(payouts, request(account, 100)).Fails(422, "LIMIT_EXCEEDED")
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bursar/api"
+	"bursar/internal/approval"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
@@ -27,7 +28,12 @@ func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, 
 	ofAccount := slices.DeleteFunc(slices.Clone(g.limits), func(l limit) bool {
 		return l.Per != api.LimitPerDay || l.AccountID != from.ID && l.Each != api.EachAccount
 	})
-	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, Makers: []string{by.ID}, Amount: amount, At: tx.Now()})
+	involved, err := approval.Involved(tx.Q, by.Actor)
+	if err != nil {
+		return err
+	}
+	slices.Sort(involved)
+	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, Makers: slices.Compact(involved), Amount: amount, At: tx.Now()})
 }
 
 // looser says by what the payouts of an account are guarded less than those of another; "" if they
