@@ -318,7 +318,7 @@ func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout) (Need
 	if ids[0] != by.ID || slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(involved, id) }) {
 		by = db.Caller{}
 	}
-	return s.rules.Need(q, p.WorkspaceID, p.AccountID, p.Rail, p.Amount, by)
+	return s.rules.Need(q, p, by)
 }
 
 // involve notes who has a part in a payout: its requester with those who stand behind them now, such as the person who knows the

@@ -22,6 +22,8 @@ func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, 
 	if err != nil {
 		return err
 	}
+	g.rules = slices.DeleteFunc(slices.Clone(g.rules), func(u rule) bool { return !inMode(u.Mode, from.Mode) })
+	g.limits = slices.DeleteFunc(slices.Clone(g.limits), func(l limit) bool { return !inMode(l.Mode, from.Mode) })
 	if why := g.looser(from.ID, to.ID, tx.Now()); why != "" {
 		return fault.New(fault.AccountGuarded, "payouts from %s are guarded less than those from %s: %s", to.ID, from.ID, why)
 	}
@@ -33,7 +35,7 @@ func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, 
 		return err
 	}
 	slices.Sort(involved)
-	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, Makers: slices.Compact(involved), Amount: amount, At: tx.Now()})
+	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, Makers: slices.Compact(involved), Mode: from.Mode, Currency: from.Currency, Amount: amount, At: tx.Now()})
 }
 
 // looser says by what the payouts of an account are guarded less than those of another; "" if they
