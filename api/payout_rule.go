@@ -24,6 +24,7 @@ type ApprovalRule struct {
 
 // ApprovalRuleTerms are what a rule is about and what it demands.
 type ApprovalRuleTerms struct {
+	Mode      string `json:"mode"` // ModeSandbox, ModeLive or GuardBothModes
 	AccountID string `json:"account_id,omitzero"`
 	Rail      string `json:"rail,omitzero"`
 	ClientID  string `json:"client_id,omitzero"` // the machine client that makes the payout
@@ -45,6 +46,7 @@ type ApprovalRuleTerms struct {
 type ApprovalRuleCreate struct {
 	// WorkspaceID may be left out by a machine client, which acts in its own.
 	WorkspaceID    *string `json:"workspace_id,omitzero"`
+	Mode           *string `json:"mode,omitzero"` // ModeSandbox, ModeLive or GuardBothModes, which is the default
 	AccountID      *string `json:"account_id,omitzero"`
 	Rail           *string `json:"rail,omitzero"`
 	ClientID       *string `json:"client_id,omitzero"`
@@ -54,6 +56,9 @@ type ApprovalRuleCreate struct {
 	Role           *string `json:"role,omitzero"`
 	KeysMayApprove *bool   `json:"keys_may_approve,omitzero"`
 }
+
+// GuardBothModes is the mode of rules and limits that hold for sandbox and live payouts. Each mode has a counter of its own.
+const GuardBothModes = "both"
 
 // What a limit is for.
 const (
@@ -73,6 +78,7 @@ const (
 type PayoutLimit struct {
 	ID          string `json:"id"`
 	WorkspaceID string `json:"workspace_id"`
+	Mode        string `json:"mode"` // ModeSandbox, ModeLive or GuardBothModes
 	AccountID   string `json:"account_id,omitzero"`
 	MakerID     string `json:"maker_id,omitzero"`
 	EntryID     string `json:"entry_id,omitzero"` // the payee
@@ -96,6 +102,7 @@ type PayoutLimit struct {
 type PayoutLimitSet struct {
 	// WorkspaceID may be left out by a machine client, which acts in its own.
 	WorkspaceID *string `json:"workspace_id,omitzero"`
+	Mode        *string `json:"mode,omitzero"` // ModeSandbox, ModeLive or GuardBothModes, which is the default
 	AccountID   *string `json:"account_id,omitzero"`
 	MakerID     *string `json:"maker_id,omitzero"`
 	EntryID     *string `json:"entry_id,omitzero"`

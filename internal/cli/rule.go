@@ -48,10 +48,22 @@ func ruleText(u api.ApprovalRule) string {
 			parts = append(parts, part[0]+part[1])
 		}
 	}
+	what := guardModeText(u.Mode) + "payouts"
 	if len(parts) == 0 {
-		return "all payouts"
+		return "all " + what
 	}
-	return "payouts " + strings.Join(parts, " ")
+	return what + " " + strings.Join(parts, " ")
+}
+
+// guardModes are the values of --mode.
+var guardModes = []string{api.ModeSandbox, api.ModeLive, api.GuardBothModes}
+
+// guardModeText begins a text about payouts of a mode.
+func guardModeText(mode string) string {
+	if mode == api.GuardBothModes {
+		return ""
+	}
+	return mode + " "
 }
 
 // guardAmountText writes an amount of a rule or a limit. If it is meant in several currencies, it is told as
@@ -125,7 +137,7 @@ func newRuleList(r *remote) *cobra.Command {
 
 func newRuleAdd(r *remote) *cobra.Command {
 	var f term.Format
-	var from, rail, machine, above, upTo, role string
+	var mode, from, rail, machine, above, upTo, role string
 	var approvals int64
 	var keys bool
 	c := &cobra.Command{
@@ -136,7 +148,7 @@ that demands less than what holds without it waits for another person.`,
   bursar rules add --client payroll-bot --up-to 5,000.00 --approvals 0`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p := client.ApprovalRuleParams{Rail: notEmpty(rail), Approvals: &approvals}
+			p := client.ApprovalRuleParams{Mode: notEmpty(mode), Rail: notEmpty(rail), Approvals: &approvals}
 			var problems []error
 			if !c.Flags().Changed("approvals") || approvals < 0 || approvals > 3 {
 				problems = append(problems, errors.New("--approvals is required, and is 0, 1, 2 or 3"))
@@ -147,7 +159,7 @@ that demands less than what holds without it waits for another person.`,
 					problems = append(problems, err)
 				}
 			}
-			if err := errors.Join(problems...); err != nil {
+			if err := errors.Join(append(problems, oneOf("mode", mode, guardModes))...); err != nil {
 				return term.Usage(err)
 			}
 			if keys {
@@ -210,6 +222,7 @@ that demands less than what holds without it waits for another person.`,
 	flags.Int64Var(&approvals, "approvals", 0, "how many people have to approve, 0 to 3 (required)")
 	flags.StringVar(&above, "above", "", "for payouts of more than this")
 	flags.StringVar(&upTo, "up-to", "", "for payouts of this at most")
+	flags.StringVar(&mode, "mode", "", "for payouts of this mode: sandbox, live or both (default both)")
 	flags.StringVar(&from, "from", "", "for payouts from this account")
 	flags.StringVar(&rail, "rail", "", "for payouts over this rail")
 	flags.StringVar(&machine, "client", "", "for payouts that this machine client makes")
@@ -217,6 +230,7 @@ that demands less than what holds without it waits for another person.`,
 	flags.BoolVar(&keys, "keys-may-approve", false, "let sessions of people's API keys approve")
 	completeFlag(c, "from", r.completeAccounts())
 	completeFlag(c, "rail", r.completeRails())
+	completeWords(c, "mode", guardModes)
 	completeFlag(c, "client", r.completeMachineClients())
 	completeFlag(c, "role", r.completeRoles())
 	for _, flag := range []string{"approvals", "above", "up-to"} {
@@ -300,9 +314,9 @@ for another person.`,
 
 // limitText says which payouts a limit is about.
 func limitText(l api.PayoutLimit) string {
-	text := "a payout"
+	text := "a " + guardModeText(l.Mode) + "payout"
 	if l.Per == api.LimitPerDay {
-		text = "a day"
+		text = strings.TrimSuffix("a day of "+guardModeText(l.Mode)+"payouts", " of payouts")
 	}
 	if l.Each != "" {
 		text += " for each " + l.Each
@@ -344,7 +358,7 @@ func newLimitList(r *remote) *cobra.Command {
 
 func newLimitAdd(r *remote) *cobra.Command {
 	var f term.Format
-	var per, each, amount, from, to, maker, rail string
+	var mode, per, each, amount, from, to, maker, rail string
 	var count int64
 	pers := []string{api.LimitPerPayout, api.LimitPerDay}
 	eachs := []string{api.EachAccount, api.EachMaker, api.EachPayee}
@@ -367,14 +381,14 @@ that is more than before, it waits for another person.`,
 			if per == api.LimitPerPayout && (each != "" || c.Flags().Changed("count")) {
 				err = errors.Join(err, term.Usagef("--count and --each are for limits by day: give --per day"))
 			}
-			if err = errors.Join(oneOf("per", per, pers), oneOf("each", each, eachs), err); err != nil {
+			if err = errors.Join(oneOf("mode", mode, guardModes), oneOf("per", per, pers), oneOf("each", each, eachs), err); err != nil {
 				return err
 			}
 			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
 			}
-			p := client.PayoutLimitParams{WorkspaceID: &w.ID, Per: per, Each: notEmpty(each), Rail: notEmpty(rail)}
+			p := client.PayoutLimitParams{WorkspaceID: &w.ID, Mode: notEmpty(mode), Per: per, Each: notEmpty(each), Rail: notEmpty(rail)}
 			if c.Flags().Changed("count") {
 				p.Count = &count
 			}
@@ -425,9 +439,11 @@ that is more than before, it waits for another person.`,
 	flags.Int64Var(&count, "count", 0, "how many payouts at most; with --per day")
 	flags.StringVar(&each, "each", "", "the limit holds for each account, maker or payee by itself; with --per day")
 	flags.StringVar(&from, "from", "", "for payouts from this account")
+	flags.StringVar(&mode, "mode", "", "for payouts of this mode: sandbox, live or both (default both)")
 	flags.StringVar(&maker, "maker", "", "for payouts that this member makes")
 	flags.StringVar(&to, "to", "", "for payouts to this entry of the directory")
 	flags.StringVar(&rail, "rail", "", "for payouts over this rail")
+	completeWords(c, "mode", guardModes)
 	completeWords(c, "per", pers)
 	completeWords(c, "each", eachs)
 	completeFlag(c, "from", r.completeAccounts())

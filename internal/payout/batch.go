@@ -9,6 +9,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -134,7 +135,10 @@ func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, worksp
 		return err
 	}
 	return s.db.Read(ctx, func(q db.Q) (err error) {
-		b.need, err = s.needsBatch(q, by, b.open())
+		involved, err := approval.Involved(q, by.Actor)
+		if err == nil {
+			b.need, err = s.needsBatch(q, by, involved, b.open())
+		}
 		return err
 	})
 }
@@ -142,7 +146,7 @@ func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, worksp
 // needsBatch says who has to approve a batch: whoever would have to approve the one that demands
 // most, one of as much as all of them on a rail, or one of as much as all of them, by the rules that
 // name no rail. Nobody gets around a rule by many small payouts, or by two rails.
-func (s *Service) needsBatch(q db.Q, by db.Caller, list []*draft) (Need, error) {
+func (s *Service) needsBatch(q db.Q, by db.Caller, involved []string, list []*draft) (Need, error) {
 	var most Need
 	sums := map[string]Payout{} // by rail, "" for all
 	for _, d := range list {
@@ -155,7 +159,7 @@ func (s *Service) needsBatch(q db.Q, by db.Caller, list []*draft) (Need, error) 
 		}
 	}
 	for _, sum := range sums {
-		need, err := s.needs(q, by, sum)
+		need, err := s.needs(q, by, involved, sum)
 		if err != nil {
 			return most, err
 		}

@@ -54,11 +54,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 				return made(&d), audit.None("the payout was there"), nil
 			case !publish:
 				d.Status, d.SendAt, d.ExpectedAt = Draft, 0, 0
-				err := d.involveBehind(tx.Q, by)
-				if err == nil {
-					err = store(tx, &d)
-				}
-				return made(&d), d.told(audit.PayoutCreated, "Wrote down a draft:", ""), err
+				return made(&d), d.told(audit.PayoutCreated, "Wrote down a draft:", ""), store(tx, &d)
 			}
 			refused, err := s.publish(tx, by, a, []*draft{&d})
 			if err == nil {

@@ -219,7 +219,12 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 	return s.db.Read(ctx, func(q db.Q) (err error) {
 		left := a.Available // of a moment ago: what counts is what the reservation finds
 		used := map[counter]counted{}
+		involved, err := approval.Involved(q, by.Actor)
+		if err != nil {
+			return err
+		}
 		for _, d := range list {
+			d.involve(involved...)
 			if err := d.refuse(s.reportedClosed(q, d.Payout)); err != nil {
 				return err
 			}
@@ -234,7 +239,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 			if len(d.faults) == 0 {
 				left -= d.Amount
 			}
-			if d.need, err = s.needs(q, by, d.Payout); err != nil {
+			if d.need, err = s.needs(q, by, involved, d.Payout); err != nil {
 				return err
 			}
 		}
@@ -306,38 +311,26 @@ func funds(a ledger.Account, left, amount int64) error {
 	return nil
 }
 
-// needs says who has to approve a payout. What a rule allows a client is for payouts that nobody
-// else had a part in, but for those who stand behind the client now.
-func (s *Service) needs(q db.Q, by db.Caller, p Payout) (Need, error) {
-	if ids := strings.Fields(p.Involved); ids[0] != by.ID {
+// needs returns who has to approve a payout. What a rule allows a client is for payouts in which no one else is involved than those
+// who stand behind the client now.
+func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout) (Need, error) {
+	ids := strings.Fields(p.Involved)
+	if ids[0] != by.ID || slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(involved, id) }) {
 		by = db.Caller{}
-	} else if len(ids) > 1 {
-		now, err := approval.Involved(q, by.Actor)
-		if err != nil {
-			return Need{}, err
-		}
-		if slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(now, id) }) {
-			by = db.Caller{}
-		}
 	}
-	return s.rules.Need(q, p.WorkspaceID, p.AccountID, p.Rail, p.Amount, by)
+	return s.rules.Need(q, p, by)
 }
 
-// involve notes that somebody has a part in a payout.
-func (p *Payout) involve(accountID string) {
-	if ids := strings.Fields(p.Involved); !slices.Contains(ids, accountID) {
-		p.Involved = strings.Join(append(ids, accountID), " ")
+// involve notes who has a part in a payout: its requester with those who stand behind them now, such as the person who knows the
+// secret of a machine client. When a draft is published, that may be someone else.
+func (p *Payout) involve(accountIDs ...string) {
+	ids := strings.Fields(p.Involved)
+	for _, id := range accountIDs {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
 	}
-}
-
-// involveBehind notes who stands behind the caller now, such as whoever has seen the secret of a machine
-// client: when a draft is published, that may be somebody else.
-func (p *Payout) involveBehind(q db.Q, by db.Caller) error {
-	ids, err := approval.Involved(q, by.Actor)
-	for _, id := range ids {
-		p.involve(id)
-	}
-	return err
+	p.Involved = strings.Join(ids, " ")
 }
 
 // behind returns the caller together with all who had a part in payouts before: none of them is a

@@ -121,14 +121,31 @@ func found(q db.Q, what, id, sql string, args ...any) error {
 	return err
 }
 
-// foundAccount demands that of an account, and returns its currency.
-func foundAccount(q db.Q, workspaceID, id string) (currency string, err error) {
+// inMode reports whether a rule or a limit for a mode, or both, holds for payouts of a mode.
+func inMode(guard, mode string) bool { return guard == api.GuardBothModes || guard == mode }
+
+// meet reports whether there is a mode for which two rules or limits hold.
+func meet(guard, other string) bool { return inMode(guard, other) || other == api.GuardBothModes }
+
+// modeText completes a sentence about a rule or a limit.
+func modeText(mode string) string {
+	if mode == api.GuardBothModes || mode == "" { // the payload of an approval from before there were modes
+		return ""
+	}
+	return " of " + mode + " payouts"
+}
+
+// foundAccount demands that of an account, which must be of the mode, and returns its currency.
+func foundAccount(q db.Q, workspaceID, id, mode string) (currency string, err error) {
 	if id == "" {
 		return "", nil
 	}
 	a, err := ledger.FindAccount(q, id)
 	if err == nil && a.WorkspaceID != workspaceID {
 		err = fault.Missing("account")
+	}
+	if err == nil && !inMode(mode, a.Mode) {
+		err = fault.Invalid("mode", "must be that of the account, which is "+a.Mode+", or both")
 	}
 	return a.Currency, err
 }

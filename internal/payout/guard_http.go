@@ -1,6 +1,8 @@
 package payout
 
 import (
+	"cmp"
+
 	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/web"
@@ -30,6 +32,7 @@ type CreateRuleInput struct {
 
 // Validate checks the rule without looking at the database.
 func (in *CreateRuleInput) Validate(v *fault.Violations) {
+	checkGuardMode(v, in.Mode)
 	checkIDs(v, map[string]*string{"account_id": in.AccountID, "client_id": in.ClientID, "rail": in.Rail, "role": in.Role})
 	if n := in.Approvals; n != nil && (*n < 0 || *n > maxApprovals) {
 		v.Add("approvals", "must be an integer from 0 to 3")
@@ -42,7 +45,7 @@ func (in *CreateRuleInput) Validate(v *fault.Violations) {
 }
 
 func (in *CreateRuleInput) terms() api.ApprovalRuleTerms {
-	return api.ApprovalRuleTerms{AccountID: text(in.AccountID), Rail: text(in.Rail), ClientID: text(in.ClientID), AboveCents: in.AboveCents, UpToCents: in.UpToCents,
+	return api.ApprovalRuleTerms{Mode: guardMode(in.Mode), AccountID: text(in.AccountID), Rail: text(in.Rail), ClientID: text(in.ClientID), AboveCents: in.AboveCents, UpToCents: in.UpToCents,
 		Approvals: *in.Approvals, Role: text(in.Role), KeysMayApprove: in.KeysMayApprove != nil && *in.KeysMayApprove}
 }
 
@@ -53,6 +56,7 @@ type SetLimitInput struct {
 
 // Validate checks the limit without looking at the database.
 func (in *SetLimitInput) Validate(v *fault.Violations) {
+	checkGuardMode(v, in.Mode)
 	checkIDs(v, map[string]*string{"account_id": in.AccountID, "maker_id": in.MakerID, "entry_id": in.EntryID, "rail": in.Rail})
 	web.CheckOneOf(v, "per", &in.Per, api.LimitPerPayout, api.LimitPerDay)
 	web.CheckOneOf(v, "each", in.Each, api.EachAccount, api.EachMaker, api.EachPayee)
@@ -66,13 +70,19 @@ func (in *SetLimitInput) Validate(v *fault.Violations) {
 }
 
 func (in *SetLimitInput) limit() api.PayoutLimit {
-	l := api.PayoutLimit{AccountID: text(in.AccountID), MakerID: text(in.MakerID), EntryID: text(in.EntryID), Rail: text(in.Rail), Each: text(in.Each),
+	l := api.PayoutLimit{Mode: guardMode(in.Mode), AccountID: text(in.AccountID), MakerID: text(in.MakerID), EntryID: text(in.EntryID), Rail: text(in.Rail), Each: text(in.Each),
 		Per: in.Per, AmountCents: *in.AmountCents}
 	if in.Count != nil {
 		l.Count = *in.Count
 	}
 	return l
 }
+
+func checkGuardMode(v *fault.Violations, mode *string) {
+	web.CheckOneOf(v, "mode", mode, api.ModeSandbox, api.ModeLive, api.GuardBothModes)
+}
+
+func guardMode(given *string) string { return cmp.Or(text(given), api.GuardBothModes) }
 
 func checkIDs(v *fault.Violations, fields map[string]*string) {
 	for name, value := range fields {

@@ -20,6 +20,7 @@ type Spending struct {
 	DestinationKey string
 	Key            []byte // the same, as receiving methods have it
 	Rail           string
+	Mode, Currency string
 	Amount         int64
 	At             int64 // when it was taken, in Unix milliseconds
 
@@ -39,11 +40,12 @@ func (r *Rules) TakeLimits(tx *db.Tx, p Spending) error {
 	return takeLimits(tx, g.limits, p)
 }
 
-// counter names what a limit counts: see payout_used.
+// counter names what a limit counts: see the table payout_counted.
 type counter struct {
-	limitID string
-	day     int64
-	of      string
+	guardID        string
+	day            int64
+	of             string
+	mode, currency string
 }
 
 // counted is how much of a limit is used.
@@ -65,20 +67,20 @@ func (r *Rules) checkLimits(q db.Q, p Spending, used map[counter]counted) error 
 	}
 	all := uses(matching, p)
 	for _, u := range all {
-		had, known := used[u.counter()]
+		had, known := used[u.counter]
 		if !known {
 			if had, err = u.counted(q); err != nil {
 				return err
 			}
-			used[u.counter()] = had
+			used[u.counter] = had
 		}
 		if had.amount+p.Amount > u.AmountCents || u.Count > 0 && had.count >= u.Count {
 			return exceededBy(u.limit, had, p)
 		}
 	}
 	for _, u := range all {
-		had := used[u.counter()]
-		used[u.counter()] = counted{had.amount + p.Amount, had.count + 1}
+		had := used[u.counter]
+		used[u.counter] = counted{had.amount + p.Amount, had.count + 1}
 	}
 	return nil
 }
@@ -152,8 +154,7 @@ func (r *Rules) Count(tx *db.Tx, p Spending) error {
 		return err
 	}
 	for _, u := range uses(matchingLimits(g.limits, p), p) {
-		if err := tx.Exec(`INSERT INTO payout_used (limit_id, day, of_id, amount, count) VALUES ($1, $2, $3, $4, 1)
-			ON CONFLICT (limit_id, day, of_id) DO UPDATE SET amount = payout_used.amount + $4, count = payout_used.count + 1`, u.ID, u.day, u.of, p.Amount); err != nil {
+		if _, err := u.add(tx, p.Amount); err != nil {
 			return err
 		}
 	}
@@ -192,7 +193,7 @@ type limit struct {
 func matchingLimits(all []limit, p Spending) []limit {
 	var list []limit
 	for _, l := range all {
-		if (l.AccountID == "" || l.AccountID == p.AccountID) && (l.MakerID == "" || slices.Contains(p.Makers, l.MakerID)) &&
+		if inMode(l.Mode, p.Mode) && (l.AccountID == "" || l.AccountID == p.AccountID) && (l.MakerID == "" || slices.Contains(p.Makers, l.MakerID)) &&
 			(l.EntryID == "" || slices.Contains(p.payees, l.EntryID)) && (l.Rail == "" || l.Rail == p.Rail) {
 			list = append(list, l)
 		}
@@ -200,11 +201,10 @@ func matchingLimits(all []limit, p Spending) []limit {
 	return list
 }
 
-// use is a counter of a limit on a day.
+// use is a counter of a limit.
 type use struct {
 	limit
-	day int64
-	of  string
+	counter
 }
 
 // uses are the counters of a payout. They are locked in this order: by limit, then by whom they are of.
@@ -225,27 +225,36 @@ func uses(limits []limit, p Spending) []use {
 			slices.Sort(of)
 		}
 		for _, id := range of {
-			list = append(list, use{l, day(p.At), id})
+			list = append(list, use{l, counter{l.ID, day(p.At), id, p.Mode, p.Currency}})
 		}
 	}
 	return list
 }
 
+// add counts an amount, and returns how much is counted with it. The row is locked by that.
+func (c counter) add(tx *db.Tx, amount int64) (sum int64, err error) {
+	_, err = tx.Row(`INSERT INTO payout_counted (guard_id, day, of_id, mode, currency, amount, count) VALUES ($1, $2, $3, $4, $5, $6, 1)
+		ON CONFLICT (guard_id, day, of_id, mode, currency) DO UPDATE SET amount = payout_counted.amount + $6, count = payout_counted.count + 1
+		RETURNING amount`, c.guardID, c.day, c.of, c.mode, c.currency, amount).Scan(&sum)
+	return sum, err
+}
+
 // take counts an amount if the limit allows it. The row is locked by that, so of callers at the
 // same moment no more are counted than fit.
 func (u use) take(tx *db.Tx, amount int64) (bool, error) {
-	if err := tx.Exec(`INSERT INTO payout_used (limit_id, day, of_id, amount, count) VALUES ($1, $2, $3, 0, 0) ON CONFLICT (limit_id, day, of_id) DO NOTHING`,
-		u.ID, u.day, u.of); err != nil {
+	if err := tx.Exec(`INSERT INTO payout_counted (guard_id, day, of_id, mode, currency, amount, count) VALUES ($1, $2, $3, $4, $5, 0, 0)
+		ON CONFLICT (guard_id, day, of_id, mode, currency) DO NOTHING`, u.guardID, u.day, u.of, u.mode, u.currency); err != nil {
 		return false, err
 	}
-	return tx.Row(`UPDATE payout_used SET amount = amount + $4, count = count + 1 WHERE limit_id = $1 AND day = $2 AND of_id = $3 AND EXISTS (
-			SELECT 1 FROM payout_limit l WHERE l.id = $1 AND payout_used.amount + $4 <= l.amount AND (l.count = 0 OR payout_used.count < l.count))
-		RETURNING limit_id`, u.ID, u.day, u.of, amount).Scan(new(string))
+	return tx.Row(`UPDATE payout_counted SET amount = amount + $6, count = count + 1
+		WHERE guard_id = $1 AND day = $2 AND of_id = $3 AND mode = $4 AND currency = $5 AND EXISTS (
+			SELECT 1 FROM payout_limit l WHERE l.id = $1 AND payout_counted.amount + $6 <= l.amount AND (l.count = 0 OR payout_counted.count < l.count))
+		RETURNING guard_id`, u.guardID, u.day, u.of, u.mode, u.currency, amount).Scan(new(string))
 }
 
-func (u use) giveBack(tx *db.Tx, amount int64) error {
-	return tx.Exec(`UPDATE payout_used SET amount = CASE WHEN amount > $4 THEN amount - $4 ELSE 0 END, count = CASE WHEN count > 1 THEN count - 1 ELSE 0 END
-		WHERE limit_id = $1 AND day = $2 AND of_id = $3`, u.ID, u.day, u.of, amount)
+func (c counter) giveBack(tx *db.Tx, amount int64) error {
+	return tx.Exec(`UPDATE payout_counted SET amount = CASE WHEN amount > $6 THEN amount - $6 ELSE 0 END, count = CASE WHEN count > 1 THEN count - 1 ELSE 0 END
+		WHERE guard_id = $1 AND day = $2 AND of_id = $3 AND mode = $4 AND currency = $5`, c.guardID, c.day, c.of, c.mode, c.currency, amount)
 }
 
 // refusal says which limit does not allow a payout, and how much is left of it; nil if it was removed meanwhile.
@@ -254,7 +263,7 @@ func (u use) refusal(tx *db.Tx, p Spending) error {
 	if err != nil || l.ID == "" {
 		return err
 	}
-	l.Currency = u.Currency
+	l.Currency = u.limit.Currency
 	had, err := u.counted(tx.Q)
 	if err != nil {
 		return err
@@ -262,11 +271,10 @@ func (u use) refusal(tx *db.Tx, p Spending) error {
 	return exceededBy(l, had, p)
 }
 
-func (u use) counter() counter { return counter{u.ID, u.day, u.of} }
-
-// counted reads how much is used.
-func (u use) counted(q db.Q) (had counted, err error) {
-	_, err = q.Row(`SELECT amount, count FROM payout_used WHERE limit_id = $1 AND day = $2 AND of_id = $3`, u.ID, u.day, u.of).Scan(&had.amount, &had.count)
+// counted reads how much is counted.
+func (c counter) counted(q db.Q) (had counted, err error) {
+	_, err = q.Row(`SELECT amount, count FROM payout_counted WHERE guard_id = $1 AND day = $2 AND of_id = $3 AND mode = $4 AND currency = $5`,
+		c.guardID, c.day, c.of, c.mode, c.currency).Scan(&had.amount, &had.count)
 	return had, err
 }
 
@@ -301,6 +309,7 @@ func limitText(l api.PayoutLimit) string {
 	if l.Each != "" {
 		b.WriteString(" for each " + l.Each)
 	}
+	b.WriteString(modeText(l.Mode))
 	for _, of := range [][2]string{{" from the account ", l.AccountID}, {" by the maker ", l.MakerID}, {" to the payee ", l.EntryID}, {" by ", l.Rail}} {
 		if of[1] != "" {
 			b.WriteString(of[0] + of[1])
@@ -309,11 +318,11 @@ func limitText(l api.PayoutLimit) string {
 	return b.String()
 }
 
-const limitColumns = `id, workspace_id, account_id, maker_id, entry_id, rail, each_of, per, amount, count, version, approval_id, created_at`
+const limitColumns = `id, workspace_id, account_id, maker_id, entry_id, rail, each_of, per, amount, count, version, approval_id, created_at, mode`
 
 func readLimit(r db.Rows) limit {
 	return limit{api.PayoutLimit{ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), MakerID: r.Text(3), EntryID: r.Text(4), Rail: r.Text(5),
-		Each: r.Text(6), Per: r.Text(7), AmountCents: r.Int(8), Count: r.Int(9), ApprovalID: r.Text(11), CreatedAt: r.Int(12), Currency: r.Text(13)}, r.Int(10)}
+		Each: r.Text(6), Per: r.Text(7), AmountCents: r.Int(8), Count: r.Int(9), ApprovalID: r.Text(11), CreatedAt: r.Int(12), Mode: r.Text(13), Currency: r.Text(14)}, r.Int(10)}
 }
 
 func (r *Rules) limitsOf(q db.Q, workspaceID, after string, take int) ([]limit, error) {
@@ -335,5 +344,5 @@ func findLimit(q db.Q, id string) (l limit, err error) {
 
 // ExpireUsed deletes the counters of past days.
 func ExpireUsed(tx *db.Tx) error {
-	return tx.Exec(`DELETE FROM payout_used WHERE day < $1`, day(tx.Now())-keepUsed)
+	return tx.Exec(`DELETE FROM payout_counted WHERE day < $1`, day(tx.Now())-keepUsed)
 }

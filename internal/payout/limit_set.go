@@ -58,13 +58,13 @@ func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (w
 		}
 		event := audit.Event{Action: audit.PayoutLimitCreated, WorkspaceID: workspaceID, ResourceID: l.ID, Description: "Set the limit: " + limitText(l),
 			Changes: limitChange{After: &l}.changes()}
-		return web.Made[api.PayoutLimit]{Of: l}, event, tx.Exec(`INSERT INTO payout_limit (`+limitColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, NULL, $11)`,
-			l.ID, l.WorkspaceID, l.AccountID, l.MakerID, l.EntryID, l.Rail, l.Each, l.Per, l.AmountCents, l.Count, l.CreatedAt)
+		return web.Made[api.PayoutLimit]{Of: l}, event, tx.Exec(`INSERT INTO payout_limit (`+limitColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, NULL, $11, $12)`,
+			l.ID, l.WorkspaceID, l.AccountID, l.MakerID, l.EntryID, l.Rail, l.Each, l.Per, l.AmountCents, l.Count, l.CreatedAt, l.Mode)
 	})
 }
 
 func sameScope(a, b api.PayoutLimit) bool {
-	return a.AccountID == b.AccountID && a.MakerID == b.MakerID && a.EntryID == b.EntryID && a.Rail == b.Rail && a.Each == b.Each && a.Per == b.Per
+	return a.Mode == b.Mode && a.AccountID == b.AccountID && a.MakerID == b.MakerID && a.EntryID == b.EntryID && a.Rail == b.Rail && a.Each == b.Each && a.Per == b.Per
 }
 
 // changeLimit sets the amount and the count of a limit, or asks for that if it allows more. A
@@ -163,7 +163,7 @@ func (r *Rules) lockedLimits(tx *db.Tx, workspaceID string) (all []limit, people
 // checkLimit demands that what a limit names is there and of its workspace, and returns the currency in
 // which its amount is meant.
 func (r *Rules) checkLimit(q db.Q, number int64, l api.PayoutLimit) (currency string, err error) {
-	if currency, err = foundAccount(q, l.WorkspaceID, l.AccountID); err == nil {
+	if currency, err = foundAccount(q, l.WorkspaceID, l.AccountID, l.Mode); err == nil {
 		currency, err = r.meant(currency, l.Rail), r.foundRail(l.Rail)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package payout_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,7 +19,7 @@ import (
 // take reserves for a payout, and returns the limit that does not allow it with what is left.
 func (g *guarded) take(p payout.Spending) string {
 	g.t.Helper()
-	p.WorkspaceID, p.At = g.WorkspaceID, g.n.DB.Now()
+	p.WorkspaceID, p.At, p.Mode, p.Currency = g.WorkspaceID, g.n.DB.Now(), cmp.Or(p.Mode, api.ModeSandbox), cmp.Or(p.Currency, "PHP")
 	_, err := change(g.t, g.n, func(tx *db.Tx) (struct{}, error) { return struct{}{}, g.rules.TakeLimits(tx, p) })
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -93,7 +94,7 @@ func TestLimitsHoldWhenManyPayAtOnce(t *testing.T) {
 			t.Errorf("%d payouts fit", taken)
 		}
 		for limit, want := range map[string]int{first: taken * amount, second: taken * amount} {
-			if used := n.Count(t, `SELECT CAST(SUM(amount) AS BIGINT) FROM payout_used WHERE limit_id = $1`, limit); used != want {
+			if used := n.Count(t, `SELECT CAST(SUM(amount) AS BIGINT) FROM payout_counted WHERE guard_id = $1`, limit); used != want {
 				t.Errorf("%d are counted, want %d", used, want)
 			}
 		}
@@ -106,7 +107,7 @@ func TestADayOfLimitsBeginsAtMidnightInManila(t *testing.T) {
 		g.limit(body{"per": "day", "amount_cents": 100}).Created()
 		now := n.Clock.Now().UTC().Add(8 * time.Hour)
 		n.Clock.Advance(now.Truncate(24 * time.Hour).Add(24*time.Hour - time.Minute).Sub(now)) // 23:59 in Manila
-		p := payout.Spending{Amount: 100, WorkspaceID: g.WorkspaceID, At: n.DB.Now()}
+		p := payout.Spending{Amount: 100, WorkspaceID: g.WorkspaceID, At: n.DB.Now(), Mode: api.ModeSandbox, Currency: "PHP"}
 		g.expect("before midnight", g.take(p), "")
 		g.expect("again", g.take(p), "day 0")
 		back := func() {
@@ -134,7 +135,7 @@ func TestADayOfLimitsBeginsAtMidnightInManila(t *testing.T) {
 		if err := n.Server.Tidy(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n.Count(t, `SELECT count(*) FROM payout_used`) != 0 {
+		if n.Count(t, `SELECT count(*) FROM payout_counted`) != 0 {
 			t.Error("counters of past days are kept")
 		}
 	})
@@ -205,5 +206,82 @@ func TestALimitNamesWhatIsThere(t *testing.T) {
 			g.limit(foreign).Fails(404, "RESOURCE_NOT_FOUND")
 		}
 		g.limit(body{"per": "day", "amount_cents": 0, "account_id": newAccount(t, n, g.Tenant), "maker_id": g.Owner.UserID, "entry_id": g.Entry("Ada"), "rail": "instapay", "each": "maker"}).Created()
+	})
+}
+
+// A requester's own machine client is no way around their limit, and neither are drafts and transfers that it makes.
+func TestALimitOfEachMakerCountsTheirMachineClients(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		account, other := x.Account(100_000), x.Account(0)
+		robot := machine(t, x, x.Owner)
+		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "each": "maker", "amount_cents": 1_000, "account_id": account}).Created()
+		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "each": "maker", "amount_cents": 1_000, "account_id": other}).Created()
+		pay(x.Owner, account, 900)
+		x.Owner.Post(payouts, request(account, 900)).Fails(422, "LIMIT_EXCEEDED")
+		robot.Post(payouts, request(account, 900)).Fails(422, "LIMIT_EXCEEDED")
+		batch := robot.Post("/v2/batch-payout-requests", body{"source_account_id": account, "currency": "PHP", "payouts": []body{
+			{"amount_cents": 900, "settlement_account": to(bpi, "1234567890")}}}).OK()
+		if got := servertest.Decoded[api.PayoutBatch](batch); got.Refused != 1 {
+			t.Errorf("a batch of the client: %s", batch.Body)
+		}
+		transfer(machineAs(t, x, x.Owner, "admin"), account, other, 900).Fails(422, "LIMIT_EXCEEDED")
+		draft := pay(robot, account, 900, body{"status": "draft"})
+		x.Owner.Post(payouts+"/"+draft+"/publish", nil).Fails(422, "LIMIT_EXCEEDED")
+		pay(robot, account, 100)
+		x.Owner.Post(payouts, request(account, 100)).Fails(422, "LIMIT_EXCEEDED")
+	})
+}
+
+// What is tried in the sandbox neither uses up what live payouts may be, nor lets them through.
+func TestEachModeHasItsOwnCountersAndRules(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		both := g.limit(body{"per": "day", "amount_cents": 1_000}).Created()
+		g.expect("the mode of a limit that names none", both.Text("mode"), "both")
+		g.limit(body{"per": "day", "amount_cents": 300, "mode": "live", "each": "maker"}).Created()
+		g.limit(body{"per": "payout", "amount_cents": 900, "mode": "sandbox"}).Created()
+		live := func(amount int64) payout.Spending {
+			return payout.Spending{Amount: amount, Mode: api.ModeLive, Makers: []string{"a"}}
+		}
+		sandbox := func(amount int64) payout.Spending { return payout.Spending{Amount: amount, Makers: []string{"a"}} }
+		g.expect("one of the sandbox", g.take(sandbox(901)), "payout 900")
+		g.expect("all of the sandbox's day", g.take(sandbox(900))+g.take(sandbox(100)), "")
+		g.expect("more than that", g.take(sandbox(1)), "day 0")
+		g.expect("the live limit of the maker", g.take(live(301)), "day 300")
+		g.expect("live payouts beside a full sandbox", g.take(live(300)), "")
+		g.expect("more live than the maker may", g.take(live(1)), "day 0")
+		g.expect("another maker, up to what all share", g.take(payout.Spending{Amount: 701, Mode: api.ModeLive}), "day 700")
+		g.expect("another currency", g.take(payout.Spending{Amount: 1_000, Mode: api.ModeLive, Currency: "USD"}), "")
+
+		g.rule(body{"approvals": 0, "mode": "sandbox"})
+		g.rule(body{"approvals": 2, "mode": "live", "above_cents": 500})
+		g.expect("a payout of the sandbox", g.need("acc", "instapay", 600), "0")
+		g.Member("admin")
+		g.mode = api.ModeLive
+		g.expect("a live one above the rule", g.need("acc", "instapay", 501), "2")
+		g.expect("a live one below it, which no rule of the sandbox lets through", g.need("acc", "instapay", 500), "1")
+	})
+}
+
+func TestTheModeOfARuleIsThatOfItsAccountOrBoth(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		account := newAccount(t, n, g.Tenant)
+		for _, path := range []string{"/v2/approval-rules", "/v2/limits"} {
+			terms := func(mode string) body {
+				return body{"workspace_id": g.WorkspaceID, "account_id": account, "mode": mode, "approvals": 0, "per": "payout", "amount_cents": 5}
+			}
+			strip := func(b body) body {
+				for _, name := range map[string][]string{"/v2/approval-rules": {"per", "amount_cents"}, "/v2/limits": {"approvals"}}[path] {
+					delete(b, name)
+				}
+				return b
+			}
+			g.Owner.Post(path, strip(terms("live"))).Invalid("mode")
+			g.Owner.Post(path, strip(terms("test"))).Invalid("mode")
+			g.Owner.Post(path, strip(terms("sandbox"))).Created()
+			g.Owner.Post(path, strip(terms("both"))).Created() // another scope
+		}
 	})
 }

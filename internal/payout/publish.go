@@ -184,5 +184,5 @@ func (p Payout) reserved() ledger.Reserved {
 // spending is what counts for the limits of a workspace.
 func (p Payout) spending() Spending {
 	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, Makers: strings.Fields(p.Involved), EntryID: p.EntryID,
-		DestinationKey: hex.EncodeToString(p.key), Key: p.key, Rail: p.Rail, Amount: p.Amount, At: p.ReservedAt}
+		DestinationKey: hex.EncodeToString(p.key), Key: p.key, Rail: p.Rail, Mode: p.Mode, Currency: p.Currency, Amount: p.Amount, At: p.ReservedAt}
 }

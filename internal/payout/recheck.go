@@ -188,7 +188,7 @@ func (p *Payout) demandedAt(q db.Q) (at int64, err error) {
 func (c *comparison) stricter(u rule, p *Payout) (bool, error) {
 	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
 	sum, summed := c.sums[u.Rail]
-	if !u.matches(p.AccountID, p.Rail, p.Amount, maker) && !(summed && u.matches(p.AccountID, u.Rail, sum, maker)) {
+	if !u.matches(*p, p.Rail, p.Amount, maker) && !(summed && u.matches(*p, u.Rail, sum, maker)) {
 		return false, nil
 	}
 	if u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 || u.Role == "" && u.KeysMayApprove {

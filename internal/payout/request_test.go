@@ -51,9 +51,14 @@ func pay(c *servertest.Client, account string, amount int64, more ...body) strin
 // machine is a machine client that somebody has made, and whose secret they know.
 func machine(t testing.TB, x *servertest.Tenant, maker *servertest.Client) *servertest.Client {
 	t.Helper()
+	return machineAs(t, x, maker, "disbursement_manager")
+}
+
+func machineAs(t testing.TB, x *servertest.Tenant, maker *servertest.Client, role string) *servertest.Client {
+	t.Helper()
 	by := db.Caller{}
 	by.ID = maker.UserID
-	id, secret, err := x.Node.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Robot", "disbursement_manager")
+	id, secret, err := x.Node.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Robot", role)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func TestWhatIsResolvedAsPaidCountsForLimits(t *testing.T) {
 		b.clock.advance(time.Second)
 		used := func(want int64) {
 			t.Helper()
-			if got := b.count(`SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM payout_used`); got != want {
+			if got := b.count(`SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM payout_counted`); got != want {
 				t.Errorf("%d are used, want %d", got, want)
 			}
 		}

@@ -50,7 +50,9 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 		}
 		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: workspaceID, ResourceID: u.ID, Description: "Set the rule: " + ruleText(u.ApprovalRuleTerms)}
 		own := demand(u.ApprovalRuleTerms)
-		overrides := func(one rule) bool { return one.holds() && own.overrides(demand(one.ApprovalRuleTerms)) }
+		overrides := func(one rule) bool {
+			return one.holds() && meet(one.Mode, u.Mode) && own.overrides(demand(one.ApprovalRuleTerms))
+		}
 		if err == nil && (own.weaker(byDefault(people)) || slices.ContainsFunc(all, overrides)) {
 			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u}})
@@ -65,9 +67,9 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 			event.Changes.Add("approval_id", nil, u.ApprovalID)
 		}
 		return web.Made[api.ApprovalRule]{Of: u}, event, tx.Exec(`INSERT INTO payout_rule (`+ruleColumns+`, client_holder)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, (SELECT secret_seen_by FROM account WHERE id = $14))`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, (SELECT secret_seen_by FROM account WHERE id = $15))`,
 			u.ID, u.WorkspaceID, u.AccountID, u.Rail, u.ClientID, orNull(u.AboveCents), orNull(u.UpToCents), u.Approvals, u.Role, u.KeysMayApprove,
-			u.Status, db.NullText(u.ApprovalID), u.CreatedAt, u.ClientID)
+			u.Status, db.NullText(u.ApprovalID), u.CreatedAt, u.Mode, u.ClientID)
 	})
 }
 
@@ -128,7 +130,7 @@ func loosened(all []rule, at int, people access.SecondPerson) bool {
 	own := demand(all[at].ApprovalRuleTerms)
 	less := byDefault(people).weaker(own)
 	for i, other := range all {
-		less = less || i != at && other.holds() && demand(other.ApprovalRuleTerms).weaker(own)
+		less = less || i != at && other.holds() && meet(other.Mode, all[at].Mode) && demand(other.ApprovalRuleTerms).weaker(own)
 	}
 	return less
 }
@@ -171,7 +173,7 @@ func (r *Rules) lockedRules(tx *db.Tx, workspaceID string) (all []rule, people a
 // checkRule demands that what a rule names is there and of its workspace, and returns the currency in
 // which its amounts are meant.
 func (r *Rules) checkRule(q db.Q, u api.ApprovalRule) (currency string, err error) {
-	if currency, err = foundAccount(q, u.WorkspaceID, u.AccountID); err == nil {
+	if currency, err = foundAccount(q, u.WorkspaceID, u.AccountID, u.Mode); err == nil {
 		currency, err = r.meant(currency, u.Rail), r.foundRail(u.Rail)
 	}
 	if err != nil {

@@ -65,10 +65,11 @@ type guarded struct {
 	n     *servertest.Node
 	t     *testing.T
 	rules *payout.Rules
+	mode  string // of the payouts that it asks about
 }
 
 func newGuarded(t *testing.T, n *servertest.Node) *guarded {
-	return &guarded{n.Tenant(t), n, t, rulesOn(n)}
+	return &guarded{n.Tenant(t), n, t, rulesOn(n), api.ModeSandbox}
 }
 
 // need is what a payout needs, as "approvals role keys".
@@ -76,7 +77,7 @@ func (g *guarded) need(account, rail string, amount int64, by ...db.Caller) stri
 	g.t.Helper()
 	var got payout.Need
 	err := g.n.DB.Read(g.t.Context(), func(q db.Q) (err error) {
-		got, err = g.rules.Need(q, g.WorkspaceID, account, rail, amount, append(by, db.Caller{})[0])
+		got, err = g.rules.Need(q, payout.Payout{WorkspaceID: g.WorkspaceID, AccountID: account, Rail: rail, Amount: amount, Mode: g.mode}, append(by, db.Caller{})[0])
 		return err
 	})
 	if err != nil || got.Why == "" {

@@ -85,7 +85,6 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	set(&after.Description, in.Description)
 	set(&after.RailAsked, in.SettlementRail)
 	after.goTo(in.ReceivingMethodID, in.SettlementAccount)
-	after.involve(by.ID)
 	if err := s.check(ctx, by, a, []*draft{after}, false); err != nil {
 		return api.Payout{}, err
 	}
@@ -110,9 +109,6 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			return audit.None("nothing changed"), nil
 		}
 		*d = *after
-		if err := d.involveBehind(tx.Q, by); err != nil {
-			return e, err
-		}
 		return e, store(tx, d)
 	})
 }
@@ -186,7 +182,6 @@ func (s *Service) goOn(ctx context.Context, by db.Caller, id string, to step) (a
 	if err != nil {
 		return api.Payout{}, err
 	}
-	checked.involve(by.ID)
 	if p.Status == Failed {
 		checked.RailAsked = p.Rail
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bursar/api"
+	"bursar/internal/approval"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
@@ -21,13 +22,20 @@ func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, 
 	if err != nil {
 		return err
 	}
+	g.rules = slices.DeleteFunc(slices.Clone(g.rules), func(u rule) bool { return !inMode(u.Mode, from.Mode) })
+	g.limits = slices.DeleteFunc(slices.Clone(g.limits), func(l limit) bool { return !inMode(l.Mode, from.Mode) })
 	if why := g.looser(from.ID, to.ID, tx.Now()); why != "" {
 		return fault.New(fault.AccountGuarded, "payouts from %s are guarded less than those from %s: %s", to.ID, from.ID, why)
 	}
 	ofAccount := slices.DeleteFunc(slices.Clone(g.limits), func(l limit) bool {
 		return l.Per != api.LimitPerDay || l.AccountID != from.ID && l.Each != api.EachAccount
 	})
-	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, Makers: []string{by.ID}, Amount: amount, At: tx.Now()})
+	involved, err := approval.Involved(tx.Q, by.Actor)
+	if err != nil {
+		return err
+	}
+	slices.Sort(involved)
+	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, Makers: slices.Compact(involved), Mode: from.Mode, Currency: from.Currency, Amount: amount, At: tx.Now()})
 }
 
 // looser says by what the payouts of an account are guarded less than those of another; "" if they

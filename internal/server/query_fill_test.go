@@ -407,7 +407,9 @@ func (c *town) directory() {
 	c.insert("payout_limit", "id, workspace_id, account_id, maker_id, entry_id, rail, each_of, per, amount, count, version, created_at", c.many.others, func(i int) []any {
 		return []any{limits[i], c.workspaces[20+i%(len(c.workspaces)-20)], "", c.accounts[i%len(c.accounts)], c.entries[i], "", "", "day", 100, 0, 1, c.now}
 	})
-	c.insert("payout_used", "limit_id, day, of_id, amount, count", c.many.others, func(i int) []any { return []any{limits[i], 30_000 + i, "", 10, 1} })
+	c.insert("payout_counted", "guard_id, day, of_id, mode, currency, amount, count", c.many.others, func(i int) []any {
+		return []any{limits[i], 30_000 + i, "", "live", "PHP", 10, 1}
+	})
 	c.insert("approval_vote", "approval_id, account_id, at, verification", c.many.others, func(i int) []any {
 		return []any{approvals[i], c.accounts[i%len(c.accounts)], c.now, "called"}
 	})

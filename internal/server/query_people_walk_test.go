@@ -10,6 +10,7 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
@@ -78,7 +79,7 @@ func (w *tour) payoutControl(second *servertest.Client) {
 				}
 			}
 		}
-		need, err := rules.Need(tx.Q, x.WorkspaceID, "", "instapay", 60, db.Caller{})
+		need, err := rules.Need(tx.Q, payout.Payout{WorkspaceID: x.WorkspaceID, Rail: "instapay", Amount: 60, Mode: api.ModeSandbox}, db.Caller{})
 		return need, audit.None("a test"), err
 	})
 	w.must(err)
