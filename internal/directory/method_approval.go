@@ -25,12 +25,25 @@ const methodKind = "receiving_method"
 
 // methodChange is what an approval of a receiving method is for.
 type methodChange struct {
-	EntryLabel string              `json:"entry_label"`
+	EntryLabel string `json:"entry_label"`
+	// Entry is what else the payee was known by when it was asked for; older approvals lack it.
+	Entry      *knownBy            `json:"entry,omitempty"`
 	Why        string              `json:"why"` // added, changed, default, promoted, restored, merged or unmerged
 	Method     api.ReceivingMethod `json:"method"`
 	Old        api.ReceivingMethod `json:"old"` // that it replaces, empty if it replaces none
 	Default    bool                `json:"default"`
 	OldDefault api.ReceivingMethod `json:"old_default"`
+}
+
+// knownBy is what a payee is found by beside its label.
+type knownBy struct {
+	Name       string `json:"name"`
+	ExternalID string `json:"external_id"`
+}
+
+// isOf reports whether a change is for an entry as it is now.
+func (c methodChange) isOf(e entry) bool {
+	return e.label == c.EntryLabel && (c.Entry == nil || *c.Entry == knownBy{e.name, e.externalID})
 }
 
 func (s *Service) methodApprovals() approval.Kind {
@@ -73,7 +86,7 @@ func (s *Service) applyMethod(tx *db.Tx, a approval.Approval) (audit.Changes, st
 		return nil, "", err
 	}
 	same, err := tx.Row(`SELECT id FROM receiving_method WHERE id = $1 AND version = $2`, a.SubjectID, a.Version).Scan(new(string))
-	if err == nil && (!same || c.Method.ID != a.SubjectID || e.label != c.EntryLabel || c.Default && defaultOf(methods).ID != c.OldDefault.ID) {
+	if err == nil && (!same || c.Method.ID != a.SubjectID || !c.isOf(e) || c.Default && defaultOf(methods).ID != c.OldDefault.ID) {
 		err = fault.New(fault.ApprovalChanged, "the payee or its receiving methods have changed since this was asked for: withdraw it and ask again")
 	}
 	if err != nil {
@@ -153,6 +166,9 @@ func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, er
 	if c.Default {
 		fields = append(fields, api.ApprovalField{Field: "default", Before: defaultBefore,
 			After: c.Method.Provider + ", " + c.Method.AccountName + ", " + number(c.Method)})
+	}
+	if c.Entry != nil && c.Entry.ExternalID != "" {
+		fields = append(fields, api.ApprovalField{Field: "external_id", Before: c.Entry.ExternalID, After: c.Entry.ExternalID})
 	}
 	return summary, fields, nil
 }
