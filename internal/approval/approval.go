@@ -234,6 +234,13 @@ func Involved(q db.Q, by audit.Actor) ([]string, error) {
 	return involved, err
 }
 
+// InvolvedIn lists the accounts that are no second person for an approval.
+func InvolvedIn(q db.Q, id string) ([]string, error) {
+	var text string
+	_, err := q.Row(`SELECT involved FROM approval WHERE id = $1`, id).Scan(&text)
+	return strings.Fields(text), err
+}
+
 // involves reports whether an account asked, or owns or made what was used to ask.
 func (a Approval) involves(accountID string) bool {
 	return strings.Contains(a.involved, " "+accountID+" ")

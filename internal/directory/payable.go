@@ -46,7 +46,7 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 		}
 		m.ApprovalID = ""
 	}
-	c := methodChange{EntryLabel: e.label, Why: why, Method: m, Old: replaced(methods, m), Default: wantsDefault, OldDefault: defaultOf(methods)}
+	c := methodChange{EntryLabel: e.label, Entry: &knownBy{e.name, e.externalID}, Why: why, Method: m, Old: replaced(methods, m), Default: wantsDefault, OldDefault: defaultOf(methods)}
 	if !people.Demanded() {
 		m, err = s.activate(tx, e, methods, c, people.CoolingHours())
 		if m.IsDefault && c.OldDefault.ID != "" && c.OldDefault.ID != c.Old.ID {
@@ -164,6 +164,9 @@ func bump(tx *db.Tx, id string) (version int64, err error) {
 // endPending ends what waits about an entry that goes.
 func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry, why string) error {
 	if _, err := s.approvals.VoidAbout(tx, by, e.id, why); err != nil {
+		return err
+	}
+	if err := dropIdentity(tx, e.id, ""); err != nil {
 		return err
 	}
 	return tx.Exec(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE entry_id = $1 AND status = 'pending'`, stored(e.id))
