@@ -356,37 +356,3 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 	}
 	return next, end, nil
 }
-
-// RevokeKey revokes a key of the caller and ends the sessions and keys that depend on it.
-func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api.Revoked, error) {
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
-		name, err := revokeKey(tx, in.ID, by.ID)
-		return api.Revoked{ID: in.ID, Revoked: true}, keyRevoked(in.ID, name), err
-	})
-}
-
-func revokeKey(tx *db.Tx, id, accountID string) (name string, err error) {
-	if err := lockKeys(tx, accountID); err != nil {
-		return "", err
-	}
-	found, err := tx.Row(`SELECT name FROM api_key WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL`, id, accountID).Scan(&name)
-	if err == nil && !found {
-		return "", fault.Foreign("API key", fault.Scope{})
-	}
-	if err != nil {
-		return "", err
-	}
-	ending, err := dependents(tx, id)
-	if err != nil {
-		return "", err
-	}
-	for _, id := range ending {
-		if err := tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL`, id, tx.Now()); err != nil {
-			return "", err
-		}
-		if err := tx.Exec(`UPDATE session SET revoked_at = $2 WHERE api_key_id = $1 AND revoked_at IS NULL`, id, tx.Now()); err != nil {
-			return "", err
-		}
-	}
-	return name, nil
-}
