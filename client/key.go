@@ -63,3 +63,8 @@ func (s *KeyService) Rotate(ctx context.Context, id string, p KeyRotateParams) (
 func (s *KeyService) Revoke(ctx context.Context, id string) (*Revoked, error) {
 	return change[Revoked](ctx, s.c, http.MethodDelete, nil, "/api-keys", id)
 }
+
+// RevokeCompromised revokes a key that someone else may have, and suspends the members, roles and machine clients that came through it.
+func (s *KeyService) RevokeCompromised(ctx context.Context, id string) (*CompromisedKey, error) {
+	return change[CompromisedKey](ctx, s.c, http.MethodPost, nil, "/api-keys", id, "compromised")
+}

@@ -33,3 +33,20 @@ func (s *MemberService) Add(ctx context.Context, workspaceID string, p MemberAdd
 func (s *MemberService) Remove(ctx context.Context, workspaceID, userID string) (*MemberRemoved, error) {
 	return change[MemberRemoved](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "members", userID)
 }
+
+// Suspended iterates over the access to a workspace that was given with a compromised API key and waits for an admin.
+func (s *MemberService) Suspended(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[SuspendedAccess, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[SuspendedAccess], error) {
+		return list[SuspendedAccess](ctx, s.c, p.at(cursor).query(), "/workspaces", workspaceID, "suspended")
+	})
+}
+
+// ConfirmSuspended gives suspended access back.
+func (s *MemberService) ConfirmSuspended(ctx context.Context, workspaceID, id string) (*SuspendedAccess, error) {
+	return change[SuspendedAccess](ctx, s.c, http.MethodPost, nil, "/workspaces", workspaceID, "suspended", id, "confirm")
+}
+
+// RemoveSuspended ends suspended access permanently.
+func (s *MemberService) RemoveSuspended(ctx context.Context, workspaceID, id string) (*SuspendedAccess, error) {
+	return change[SuspendedAccess](ctx, s.c, http.MethodPost, nil, "/workspaces", workspaceID, "suspended", id, "remove")
+}

@@ -16,6 +16,7 @@ type (
 	BatchItem          = api.BatchItem
 	BatchResult        = api.BatchResult
 	Bulk               = api.Bulk
+	CompromisedKey     = api.CompromisedKey
 	Created            = api.Created
 	Deleted            = api.Deleted
 	Deposit            = api.Deposit
@@ -67,6 +68,7 @@ type (
 	ServiceHealth      = api.ServiceHealth
 	Session            = api.Session
 	SettlementAccount  = api.SettlementAccount
+	SuspendedAccess    = api.SuspendedAccess
 	Tag                = api.Tag
 	Transfer           = api.Transfer
 	User               = api.User

@@ -15,3 +15,13 @@ func SoleAdminOf(q db.Q, email string) ([]string, error) {
 			WHERE o.workspace_id = w.id AND o.role = 'admin' AND o.account_id <> a.id AND b.kind = 'person' AND b.status = 'active')
 		ORDER BY w.name`, email)
 }
+
+// IsLastAdmin reports whether a workspace has no person besides an account who can act as its admin. The caller has locked the members
+// of the workspace.
+func IsLastAdmin(q db.Q, workspaceID, accountID string) (bool, error) {
+	other, err := q.Row(`SELECT m.account_id FROM member_role m JOIN account a ON a.id = m.account_id
+		JOIN live_member l ON l.workspace_id = m.workspace_id AND l.account_id = m.account_id
+		WHERE m.workspace_id = $1 AND m.role = 'admin' AND m.account_id <> $2 AND a.kind = 'person' AND a.status = 'active' LIMIT 1`,
+		workspaceID, accountID).Scan(new(string))
+	return !other, err
+}

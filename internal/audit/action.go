@@ -11,6 +11,8 @@ const (
 	MemberAccepted     Action = "iam.member.accepted"
 	MemberDeclined     Action = "iam.member.declined"
 	MemberRemoved      Action = "iam.member.removed"
+	MemberSuspended    Action = "iam.member.suspended"
+	MemberReinstated   Action = "iam.member.reinstated"
 	MemberRoleAssigned Action = "iam.member.role_assigned"
 	MemberRoleRemoved  Action = "iam.member.role_removed"
 
@@ -207,7 +209,7 @@ const (
 // Actions lists all actions in the order in which the console shows them.
 func Actions() []Action {
 	return []Action{
-		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
+		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberSuspended, MemberReinstated, MemberRoleAssigned, MemberRoleRemoved,
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged,

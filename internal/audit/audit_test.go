@@ -95,7 +95,7 @@ func TestActionsAreDottedAndUnique(t *testing.T) {
 // Caches of access must be dropped after these actions, and after no others.
 func TestOnlySomeActionsChangeAccess(t *testing.T) {
 	changes := map[audit.Action]bool{
-		audit.MemberAdded: true, audit.MemberRemoved: true, audit.MemberRoleAssigned: true, audit.MemberRoleRemoved: true,
+		audit.MemberAdded: true, audit.MemberRemoved: true, audit.MemberSuspended: true, audit.MemberReinstated: true, audit.MemberRoleAssigned: true, audit.MemberRoleRemoved: true,
 		audit.RoleCreated: true, audit.RoleUpdated: true, audit.RoleDeleted: true,
 		audit.WorkspaceCreated: true, audit.WorkspaceUpdated: true,
 		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true, audit.OwnerAdded: true, audit.OwnerRemoved: true,

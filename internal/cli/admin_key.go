@@ -48,11 +48,14 @@ account of an invited user.`,
 
 func newKeyRevoke(t Terminal) *cobra.Command {
 	var key string
+	var compromised bool
 	c := adminCommand{
 		use: "revoke [ID]", short: "Revoke an API key and end its sessions",
 		long: `Revoke an API key and end its sessions. If you only have a leaked key, pass
 the key itself in place of its id. Pass - to read it from standard input,
-which keeps it out of your shell history.`,
+which keeps it out of your shell history. If someone else may have used the
+key, --compromised also suspends the members, roles and machine clients that
+were added with it, until an admin of the workspace confirms or removes them.`,
 		example: `  bursar admin api-key revoke key_01jd2m8k3vq7w5x9y0z1a2b3c4
   bursar admin api-key revoke - < leaked-key.txt`,
 		required: []string{"id"}, argument: "id",
@@ -64,11 +67,16 @@ which keeps it out of your shell history.`,
 				}
 				key = strings.TrimSpace(string(text))
 			}
-			keyID, err := s.RevokeAnyKey(c.Context(), operator(), key)
+			revoke := s.RevokeAnyKey
+			if compromised {
+				revoke = s.RevokeAnyCompromisedKey
+			}
+			keyID, err := revoke(c.Context(), operator(), key)
 			return map[string]any{"id": keyID, "revoked": true}, "Key " + keyID + " is revoked", err
 		},
 	}.command(t)
 	c.Flags().StringVar(&key, "id", "", "id of the key (key_…), the key itself, or - to read it from standard input")
+	c.Flags().BoolVar(&compromised, "compromised", false, "suspend what was added with the key")
 	return c
 }
 

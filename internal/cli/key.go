@@ -197,12 +197,17 @@ func oldEnds(made *api.NewAPIKey) string {
 
 func newOwnKeysRevoke(r *remote) *cobra.Command {
 	var f term.Format
-	var yes bool
+	var yes, compromised bool
 	c := &cobra.Command{
 		Use: "revoke KEY", Short: "Revoke a key and end its sessions",
 		Long: `Revoke a key, by id or name, and end all its sessions immediately. This cannot
-be undone.`,
+be undone. Invitations that were made with the key and not accepted end, too.
+
+If someone else may have used the key, --compromised also suspends the members,
+roles and machine clients that were added with it, until an admin confirms or
+removes them: see 'bursar members suspended'.`,
 		Example: `  bursar keys revoke "Nightly reconciliation"
+  bursar keys revoke "Nightly reconciliation" --compromised
   bursar keys revoke key_01jd2n9c1d3e5f7g9h1j3k5m7n --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeKeys()),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -221,6 +226,9 @@ be undone.`,
 			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Revoke the key %s (%s, %s)? Anything using it will stop working immediately.", term.Printable(k.Name), k.ID, used), yes); err != nil {
 				return err
 			}
+			if compromised {
+				return r.reportKey(c.Context(), s, k, f)
+			}
 			revoked, err := s.Keys.Revoke(c.Context(), k.ID)
 			if err != nil {
 				return fmt.Errorf("revoke the key: %w", err)
@@ -230,6 +238,30 @@ be undone.`,
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVar(&compromised, "compromised", false, "suspend what was added with the key")
 	f.Bind(c, false)
 	return c
+}
+
+// reportKey revokes a compromised key, and names what is suspended.
+func (r *remote) reportKey(ctx context.Context, s *session, k api.APIKey, f term.Format) error {
+	report, err := s.Keys.RevokeCompromised(ctx, k.ID)
+	if err != nil {
+		return fmt.Errorf("report the key as compromised: %w", err)
+	}
+	fmt.Fprintf(r.terminal.Err, "Revoked API key %s (%s).\n", term.Printable(k.Name), k.ID)
+	if report.InvitationsEnded > 0 {
+		fmt.Fprintf(r.terminal.Err, "Invitations ended: %d.\n", report.InvitationsEnded)
+	}
+	for _, one := range report.Suspended {
+		text := "Suspended the %s %s with %s in %s.\n"
+		if one.LastAdmin {
+			text = "Not suspended, because the workspace has no other admin: the %s %s with %s in %s.\n"
+		}
+		fmt.Fprintf(r.terminal.Err, text, one.Kind, one.UserID, strings.Join(one.Roles, ", "), one.WorkspaceID)
+	}
+	if len(report.Suspended) > 0 {
+		fmt.Fprintln(r.terminal.Err, "Decide with 'bursar members suspended list'. See what was done with 'bursar audit list --actor "+report.Activity.Actor+"'.")
+	}
+	return f.Write(r.terminal, report, nothing)
 }

@@ -25,7 +25,7 @@ func newMembers(r *remote) *cobra.Command {
 		Example: `  bursar members list
   bursar members add grace@example.com --role viewer
   bursar members remove grace@example.com`,
-	}, newMembersList(r), newMembersAdd(r), newMembersRemove(r))
+	}, newMembersList(r), newMembersAdd(r), newMembersRemove(r), newMembersSuspended(r))
 }
 
 func newMembersList(r *remote) *cobra.Command {

@@ -44,6 +44,10 @@ func actionText(action string) string {
 		return "Accepted invitation"
 	case audit.MemberDeclined:
 		return "Declined invitation"
+	case audit.MemberSuspended:
+		return "Suspended access"
+	case audit.MemberReinstated:
+		return "Confirmed suspended access"
 	case audit.MemberRoleAssigned:
 		return "Assigned role"
 	case audit.MemberRoleRemoved:

@@ -104,7 +104,7 @@ func (c *Console) Routes() []Route {
 // workspaceRoutes are the routes of a workspace's pages.
 func (c *Console) workspaceRoutes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.ledgerRoutes(), c.transferRoutes(), c.payRoutes(), c.manyRoutes(), c.payoutRoutes(), c.ruleRoutes(), c.approvalRoutes(), c.memberRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
+	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.ledgerRoutes(), c.transferRoutes(), c.payRoutes(), c.manyRoutes(), c.payoutRoutes(), c.ruleRoutes(), c.approvalRoutes(), c.memberRoutes(), c.suspendedRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
 		all = append(all, part...)
 	}
 	return all

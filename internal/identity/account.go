@@ -168,6 +168,15 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 // RevokeAnyKey revokes anybody's key on an operator's behalf. The operator has its id
 // or, if the key has leaked, the key itself.
 func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string) (id string, err error) {
+	return s.revokeAnyKey(ctx, by, idOrSecret, false)
+}
+
+// RevokeAnyCompromisedKey is RevokeAnyKey that suspends what came through the key, as RevokeCompromisedKey does.
+func (s *Service) RevokeAnyCompromisedKey(ctx context.Context, by db.Caller, idOrSecret string) (id string, err error) {
+	return s.revokeAnyKey(ctx, by, idOrSecret, true)
+}
+
+func (s *Service) revokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string, compromised bool) (id string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		column, value := "id", idOrSecret
 		if credential.WellFormed(apiKeyPrefix, idOrSecret) {
@@ -182,13 +191,16 @@ func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		name, err := revokeKey(tx, id, account)
+		r, err := revokeKey(tx, by, id, account, compromised)
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		event := keyRevoked(id, name)
+		event := keyRevoked(id, r.name)
+		if compromised {
+			event = keyCompromised(id, r.name)
+		}
 		event.OrganizationID, err = access.AuditOrganization(tx.Q, org)
-		return id, event, err
+		return id, r.events(event), err
 	})
 }
 

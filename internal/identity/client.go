@@ -65,7 +65,10 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 		event.Changes.Add("name", nil, name)
 		event.Changes.Add("roles", nil, role)
 		addScope(&event.Changes, scopeWire(scope))
-		return made, event, access.Join(tx, workspaceID, made.ID, role)
+		if err := access.Join(tx, workspaceID, made.ID, role); err != nil {
+			return made, event, err
+		}
+		return made, event, access.NoteOrigin(tx, by.Actor, workspaceID, made.ID)
 	})
 }
 

@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 )
 
@@ -85,6 +88,7 @@ func operations() []operation {
 		{"POST /v1/api-keys", anySession, plain(body{"name": "Key"})},
 		{"POST /v1/api-keys/{id}/rotate", anySession, aKey},
 		{"DELETE /v1/api-keys/{id}", anySession, aKey},
+		{"POST /v1/api-keys/{id}/compromised", anySession, aKey},
 
 		{"GET /v1/directory", "ws.directory.read", inQuery},
 		{"POST /v1/directory", "ws.directory.write", inBody(body{"type": "person", "fields": body{}})},
@@ -149,6 +153,9 @@ func operations() []operation {
 		{"PUT /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aDefinition},
 		{"DELETE /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aRole},
 		{"DELETE /v1/workspaces/{id}/roles/{userId}/{role}", "ws.members.write", anAssigned},
+		{"GET /v1/workspaces/{id}/suspended", "ws.members.read", inPath(nil)},
+		{"POST /v1/workspaces/{id}/suspended/{suspensionId}/confirm", "ws.members.write", aSuspension},
+		{"POST /v1/workspaces/{id}/suspended/{suspensionId}/remove", "ws.members.write", aSuspension},
 
 		{"GET /v1/invitations", anySession, plain(nil)},
 		{"POST /v1/invitations/{id}/accept", anySession, anInvitation},
@@ -476,6 +483,23 @@ func anAssignment(x *servertest.Tenant, _ *servertest.Client) request {
 
 func anAssigned(x *servertest.Tenant, _ *servertest.Client) request {
 	return request{args: []string{x.WorkspaceID, x.Add(servertest.NewEmail(), "viewer"), "viewer"}}
+}
+
+// aSuspension is access that was given with a compromised key of the owner.
+func aSuspension(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.WorkspaceID, suspendedWith(x, "viewer")}}
+}
+
+func suspendedWith(x *servertest.Tenant, role string) (id string) {
+	t := x.Owner.T()
+	key, secret, err := x.Node.Identity.CreateKeyFor(t.Context(), db.Caller{}, x.Owner.Email(), identity.NewKey{Name: "stolen", Scope: audit.Scope{Administer: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := x.Node.User(t, servertest.NewEmail())
+	user.Join(x.Node.Login(t, secret).Post(x.Path("/members"), body{"email": user.Email(), "role": role}).OK().Text("user_id"))
+	report := servertest.Decoded[api.CompromisedKey](x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil))
+	return report.Suspended[0].ID
 }
 
 // anInvitation is one of the caller, to a workspace of strangers.

@@ -177,6 +177,12 @@ func targets() map[string]func(x *servertest.Tenant, role string) request {
 			x.Owner.Post(x.Path("/roles"), body{"user_id": id, "role": "nothing"}).OK()
 			return request{args: []string{x.WorkspaceID, id, "nothing"}}
 		},
+		"POST /v1/workspaces/{id}/suspended/{suspensionId}/confirm": func(x *servertest.Tenant, role string) request {
+			return request{args: []string{x.WorkspaceID, suspendedWith(x, role)}}
+		},
+		"POST /v1/workspaces/{id}/suspended/{suspensionId}/remove": func(x *servertest.Tenant, role string) request {
+			return request{args: []string{x.WorkspaceID, suspendedWith(x, role)}}
+		},
 		"PUT /v1/workspaces/{id}/roles/{role}": func(x *servertest.Tenant, role string) request {
 			return request{args: []string{x.WorkspaceID, role}, body: body{"name": servertest.NewEmail(), "permissions": []string{}}}
 		},

@@ -41,6 +41,7 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/api-keys", web.Change(api, audit.KeyCreated, id.CreateKey)},
 		{"POST", "/v1/api-keys/{id}/rotate", web.Change(api, audit.KeyRotated, id.RotateKey)},
 		{"DELETE", "/v1/api-keys/{id}", web.Change(api, audit.KeyRevoked, id.RevokeKey)},
+		{"POST", "/v1/api-keys/{id}/compromised", web.Change(api, audit.KeyRevoked, id.RevokeCompromisedKey)},
 
 		{"GET", "/v1/directory", web.Read(api, dir.List)},
 		{"POST", "/v1/directory", web.Change(api, audit.EntryCreated, dir.Create)},
@@ -105,6 +106,9 @@ func (s *Server) routes() []route {
 		{"PUT", "/v1/workspaces/{id}/roles/{role}", web.Change(api, audit.RoleUpdated, work.DefineRole)},
 		{"DELETE", "/v1/workspaces/{id}/roles/{role}", web.Change(api, audit.RoleDeleted, work.DeleteRole)},
 		{"DELETE", "/v1/workspaces/{id}/roles/{userId}/{role}", web.Change(api, audit.MemberRoleRemoved, work.Unassign)},
+		{"GET", "/v1/workspaces/{id}/suspended", web.Read(api, work.SuspendedAccess)},
+		{"POST", "/v1/workspaces/{id}/suspended/{suspensionId}/confirm", web.Change(api, audit.MemberReinstated, work.ConfirmSuspended)},
+		{"POST", "/v1/workspaces/{id}/suspended/{suspensionId}/remove", web.Change(api, audit.MemberRemoved, work.RemoveSuspended)},
 
 		{"GET", "/v1/invitations", web.Read(api, work.Invitations)},
 		{"POST", "/v1/invitations/{id}/accept", web.Change(api, audit.MemberAccepted, work.AcceptInvitation)},

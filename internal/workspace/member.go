@@ -78,7 +78,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 			}
 			event.Action, event.Description = audit.MemberRoleAssigned, "Assigned role "+in.Role+" to "+email
 			event.Changes.Add("roles", nil, in.Role)
-			return added, event, access.Grant(tx, in.ID, accountID, in.Role)
+			return added, event, grant(tx, by, in.ID, accountID, in.Role)
 		}
 		known, err := access.Knows(tx.Q, organizationID, accountID)
 		if err != nil {
@@ -87,9 +87,15 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 		if known {
 			added.UserID, event.ResourceID, event.Description = accountID, accountID, "Added "+email+" as "+in.Role
 			event.Changes = memberChanges("", access.MemberActive, nil, []string{in.Role})
-			return added, event, access.Join(tx, in.ID, accountID, in.Role)
+			if err := access.Join(tx, in.ID, accountID, in.Role); err != nil {
+				return added, event, err
+			}
+			return added, event, access.NoteOrigin(tx, by.Actor, in.ID, accountID)
 		}
 		added.UserID, err = access.Invite(tx, in.ID, accountID, in.Role, by.Name)
+		if err == nil {
+			err = access.NoteOrigin(tx, by.Actor, in.ID, accountID)
+		}
 		if err != nil {
 			return added, event, err
 		}
@@ -211,6 +217,14 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 	})
 }
 
+// grant gives a member a role, and stores who did.
+func grant(tx *db.Tx, by db.Caller, workspaceID, accountID, role string) error {
+	if err := access.Grant(tx, workspaceID, accountID, role); err != nil {
+		return err
+	}
+	return access.NoteOrigin(tx, by.Actor, workspaceID, accountID)
+}
+
 // memberChanges returns what differs in a membership; the status is "" where there is none.
 func memberChanges(before, after string, rolesBefore, rolesAfter []string) audit.Changes {
 	var c audit.Changes
@@ -286,12 +300,8 @@ func stillGrantable(tx *db.Tx, by db.Caller, workspaceID, key string) error {
 // notLastAdmin returns an error if the workspace has no other admin. The caller must have
 // locked the members of the workspace.
 func notLastAdmin(q db.Q, workspaceID, accountID string) error {
-	var others int
-	_, err := q.Row(`SELECT count(*) FROM member_role m JOIN account a ON a.id = m.account_id
-		JOIN live_member l ON l.workspace_id = m.workspace_id AND l.account_id = m.account_id
-		WHERE m.workspace_id = $1 AND m.role = 'admin' AND m.account_id <> $2
-		AND a.kind = 'person' AND a.status = 'active'`, workspaceID, accountID).Scan(&others)
-	if err == nil && others == 0 {
+	last, err := access.IsLastAdmin(q, workspaceID, accountID)
+	if err == nil && last {
 		err = fault.New(fault.LastAdmin, "the last admin of a workspace can neither leave nor lose the role")
 	}
 	return err

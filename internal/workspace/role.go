@@ -93,7 +93,7 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api
 			Description: "Assigned role " + in.Role + " to " + name,
 		}
 		event.Changes.Add("roles", nil, in.Role)
-		return given, event, access.Grant(tx, in.ID, member.AccountID, in.Role)
+		return given, event, grant(tx, by, in.ID, member.AccountID, in.Role)
 	})
 }
 

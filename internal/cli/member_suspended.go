@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bursar/api"
+	"bursar/client"
+	"bursar/internal/cli/term"
+)
+
+func newMembersSuspended(r *remote) *cobra.Command {
+	return commandGroup(&cobra.Command{
+		Use: "suspended", Short: "Decide about access that came through a compromised key",
+		Long: `Members and roles that were added with a compromised API key are suspended
+until an admin confirms or removes them. Report a key as compromised with
+'bursar keys revoke KEY --compromised'.`,
+		Example: `  bursar members suspended list
+  bursar members suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, newSuspendedList(r), newSuspendedConfirm(r), newSuspendedRemove(r))
+}
+
+func newSuspendedList(r *remote) *cobra.Command {
+	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List suspended access", Long: `List the members and roles that are suspended, oldest first.`,
+		Example: `  bursar members suspended list`,
+	}, list[api.SuspendedAccess]{
+		noun: "suspended members and roles",
+		rows: func(ctx context.Context, limit int) (iter.Seq2[api.SuspendedAccess, error], error) {
+			s, w, err := r.connectWorkspace(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return s.Members.Suspended(ctx, w.ID, client.ListParams{Limit: limit}), nil
+		},
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"id", "who", "kind", "roles", "key", "suspended"}, Detail: []string{"key"}, Empty: "Nothing is suspended."}
+		},
+		cells: func(_ term.Format, a api.SuspendedAccess) []string {
+			return []string{a.ID, person(a.Name, a.Email), a.Kind, strings.Join(a.Roles, ", "), a.KeyID, localTime(a.SuspendedAt)}
+		},
+	}))
+}
+
+func newSuspendedConfirm(r *remote) *cobra.Command {
+	return suspensionCommand(r, &cobra.Command{
+		Use: "confirm ID", Short: "Give suspended access back",
+		Long: `Give suspended access back. You need every permission that it gives. Nobody
+decides about their own access.`,
+		Example: `  bursar members suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, "Give %s the access back?", "Confirmed the access of %s.\n", (*client.MemberService).ConfirmSuspended)
+}
+
+func newSuspendedRemove(r *remote) *cobra.Command {
+	return suspensionCommand(r, &cobra.Command{
+		Use: "remove ID", Aliases: []string{"rm"}, Short: "Remove suspended access permanently",
+		Long:    `Remove suspended access permanently.`,
+		Example: `  bursar members suspended remove sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, "Remove the access of %s permanently?", "Removed the access of %s.\n", (*client.MemberService).RemoveSuspended)
+}
+
+// suspensionCommand completes a command that decides about suspended access.
+func suspensionCommand(r *remote, c *cobra.Command, question, done string,
+	decide func(s *client.MemberService, ctx context.Context, workspaceID, id string) (*client.SuspendedAccess, error)) *cobra.Command {
+	var f term.Format
+	var yes bool
+	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), cobra.NoFileCompletions
+	c.RunE = func(c *cobra.Command, args []string) error {
+		s, w, err := r.connectWorkspace(c.Context())
+		if err != nil {
+			return err
+		}
+		who := args[0]
+		for one, err := range s.Members.Suspended(c.Context(), w.ID, client.ListParams{}) {
+			if err != nil {
+				return fmt.Errorf("read the suspended access: %w", err)
+			}
+			if one.ID == args[0] {
+				who = term.Printable(person(one.Name, one.Email))
+			}
+		}
+		if err := r.terminal.Confirm(c.Context(), fmt.Sprintf(question, who), yes); err != nil {
+			return err
+		}
+		decided, err := decide(s.Members, c.Context(), w.ID, args[0])
+		if err != nil {
+			return fmt.Errorf("decide about the suspended access: %w", err)
+		}
+		fmt.Fprintf(r.terminal.Err, done, who)
+		return f.Write(r.terminal, decided, nothing)
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.Bind(c, false)
+	return r.inWorkspace(c)
+}

@@ -1,0 +1,107 @@
+package workspace
+
+import (
+	"context"
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// SuspensionInput names suspended access to a workspace.
+type SuspensionInput struct {
+	ID           string `path:"id"`
+	SuspensionID string `path:"suspensionId"`
+}
+
+// SuspendedAccess lists what was given with a compromised API key and waits for an admin, oldest first.
+func (s *Service) SuspendedAccess(ctx context.Context, by db.Caller, in MembersInput) (web.Page[api.SuspendedAccess], error) {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
+		return web.Page[api.SuspendedAccess]{}, err
+	}
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(a api.SuspendedAccess) string { return a.ID },
+		func(q db.Q, after string, take int) ([]api.SuspendedAccess, error) {
+			rows, err := access.Suspensions(q, in.ID, after, take)
+			list := make([]api.SuspendedAccess, len(rows))
+			for i, row := range rows {
+				if err == nil {
+					list[i], err = wireSuspension(q, row)
+				}
+			}
+			return list, err
+		}, "suspended access", in.ID)
+}
+
+func wireSuspension(q db.Q, s access.Suspension) (api.SuspendedAccess, error) {
+	a := api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind, Roles: s.Roles, SuspendedAt: s.At}
+	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.AccountID).Scan(&a.Email, &a.Name)
+	return a, err
+}
+
+// ConfirmSuspended gives suspended access back. The caller must be able to grant it.
+func (s *Service) ConfirmSuspended(ctx context.Context, by db.Caller, in SuspensionInput) (api.SuspendedAccess, error) {
+	return s.decideSuspended(ctx, by, in, audit.MemberReinstated, "Confirmed the access of ", access.Reinstate)
+}
+
+// RemoveSuspended ends suspended access permanently.
+func (s *Service) RemoveSuspended(ctx context.Context, by db.Caller, in SuspensionInput) (api.SuspendedAccess, error) {
+	return s.decideSuspended(ctx, by, in, audit.MemberRemoved, "Removed the suspended access of ", access.DropSuspended)
+}
+
+func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in SuspensionInput, action audit.Action, text string,
+	decide func(*db.Tx, audit.Actor, access.Suspension) error) (api.SuspendedAccess, error) {
+	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
+	if err == nil && action == audit.MemberReinstated {
+		err = access.RequireAdministration(by.Actor, s.db.Now())
+	}
+	if err != nil {
+		return api.SuspendedAccess{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.SuspendedAccess, audit.Event, error) {
+		if _, err := lockMembers(tx, in.ID); err != nil {
+			return api.SuspendedAccess{}, audit.Event{}, err
+		}
+		row, found, err := access.FindSuspension(tx.Q, in.ID, in.SuspensionID)
+		if err == nil && !found {
+			err = fault.Missing("suspended access")
+		}
+		if err != nil {
+			return api.SuspendedAccess{}, audit.Event{}, err
+		}
+		if row.AccountID == by.ID {
+			f := fault.New(fault.Forbidden, "this is your own access: another admin decides")
+			f.Scope.WorkspaceID = in.ID
+			return api.SuspendedAccess{}, audit.Event{}, f
+		}
+		if err := mayReinstate(tx.Q, held, row); err != nil {
+			return api.SuspendedAccess{}, audit.Event{}, err
+		}
+		shown, err := wireSuspension(tx.Q, row)
+		if err != nil {
+			return shown, audit.Event{}, err
+		}
+		event := audit.Event{Action: action, WorkspaceID: in.ID, ResourceID: row.AccountID, Description: text + strings.TrimSpace(shown.Name+" "+shown.Email)}
+		event.Changes.Add("suspension_id", row.ID, nil)
+		if action == audit.MemberReinstated {
+			event.Changes.AddItems("roles", nil, row.Roles)
+		}
+		return shown, event, decide(tx, by.Actor, row)
+	})
+}
+
+// mayReinstate returns an error unless the caller holds everything that suspended access would give.
+func mayReinstate(q db.Q, held access.Set, s access.Suspension) error {
+	var all access.Set
+	for _, key := range s.Roles {
+		role, _, err := access.FindRole(q, s.WorkspaceID, key)
+		if err != nil {
+			return err
+		}
+		all |= role.Permissions
+	}
+	return access.RequireToTouch(held, all, s.WorkspaceID)
+}

@@ -1,0 +1,167 @@
+package workspace_test
+
+import (
+	"slices"
+	"testing"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/identity"
+	"bursar/internal/server/servertest"
+)
+
+// stolenKey makes an API key of a person, and returns its id and a session of the thief.
+func stolenKey(t *testing.T, n *servertest.Node, owner *servertest.Client) (id string, thief *servertest.Client) {
+	t.Helper()
+	id, secret, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, owner.Email(), identity.NewKey{Name: "stolen", Scope: audit.Scope{Administer: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, n.Login(t, secret)
+}
+
+func suspended(x *servertest.Tenant) []api.SuspendedAccess {
+	return servertest.Decoded[[]api.SuspendedAccess](x.Owner.Get(x.Path("/suspended")))
+}
+
+// ghost adds a new user to a workspace with a role, and lets them accept.
+func ghost(t *testing.T, x *servertest.Tenant, by *servertest.Client, role string) *servertest.Client {
+	t.Helper()
+	user := x.Node.User(t, servertest.NewEmail())
+	user.Join(by.On(t).Post(x.Path("/members"), body{"email": user.Email(), "role": role}).OK().Text("user_id"))
+	return user
+}
+
+func TestRevokingAKeyEndsTheInvitationsThatWereMadeWithIt(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		guest, accepted := n.User(t, servertest.NewEmail()), ghost(t, x, thief, "viewer")
+		id := thief.Post(x.Path("/members"), body{"email": guest.Email(), "role": "viewer"}).OK().Text("user_id")
+		child := n.Login(t, thief.Post("/v1/api-keys", body{"name": "child"}).OK().Text("api_key"))
+		byChild := child.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK().Text("user_id")
+		kept := x.Add(servertest.NewEmail(), "viewer")
+		x.Owner.Delete("/v1/api-keys/" + key).OK()
+		accept(guest, id).Fails(404, "RESOURCE_NOT_FOUND")
+		members := x.Owner.Get(x.Path("/members")).OK().Column("id")
+		if slices.Contains(members, id) || slices.Contains(members, byChild) {
+			t.Error("an invitation is left")
+		}
+		if !slices.Contains(members, kept) || !slices.Contains(members, accepted.UserID) {
+			t.Error("what was not made with the key, or was accepted, has gone")
+		}
+	})
+}
+
+func TestRotatingAKeyLeavesItsInvitations(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, program := stolenKey(t, n, x.Owner)
+		guest := n.User(t, servertest.NewEmail())
+		id := program.Post(x.Path("/members"), body{"email": guest.Email(), "role": "viewer"}).OK().Text("user_id")
+		program.Post("/v1/api-keys/"+key+"/rotate", body{"grace_seconds": 0}).OK()
+		accept(guest, id).OK()
+	})
+}
+
+func TestWhatCameThroughACompromisedKeyIsSuspended(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		colleague := x.Member("viewer")
+		key, thief := stolenKey(t, n, x.Owner)
+		first := ghost(t, x, thief, "admin")
+		second := ghost(t, x, n.Person(t, first), "viewer") // by the ghost, without the key
+		thief.Post(x.Path("/roles"), body{"user_id": colleague.UserID, "role": "member"}).OK()
+		report := servertest.Decoded[api.CompromisedKey](x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil))
+		if len(report.Suspended) != 3 || report.Activity.Actor != x.Owner.UserID || report.Activity.To < report.Activity.From {
+			t.Errorf("the report is %+v", report)
+		}
+		first.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+		second.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+		if got := x.MemberWith(t, colleague.UserID).Roles; !slices.Equal(got, []string{"viewer"}) {
+			t.Errorf("the colleague has %v", got)
+		}
+		thief.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
+		if got := suspended(x); len(got) != 3 || got[0].KeyID != key {
+			t.Errorf("listed is %+v", got)
+		}
+	})
+}
+
+func TestARevokedKeyCanBeReportedAsCompromised(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		user := ghost(t, x, thief, "viewer")
+		x.Owner.Delete("/v1/api-keys/" + key).OK()
+		user.Get(x.Path("")).OK()
+		x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
+		user.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+	})
+}
+
+func TestTheLastAdminIsNotSuspended(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		other := ghost(t, x, thief, "admin")
+		n.Person(t, other).Delete(x.Path("/members/" + x.Owner.UserID)).OK()
+		report := servertest.Decoded[api.CompromisedKey](x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil))
+		if len(report.Suspended) != 1 || !report.Suspended[0].LastAdmin {
+			t.Errorf("the report is %+v", report)
+		}
+		other.Get(x.Path("")).OK()
+	})
+}
+
+func TestAnAdminConfirmsOrRemovesSuspendedAccess(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		honest, crook := ghost(t, x, thief, "directory_manager"), ghost(t, x, thief, "viewer")
+		viewer := x.Member("viewer")
+		x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
+		decide := func(c *servertest.Client, user, verb string) *servertest.Answer {
+			for _, one := range suspended(x) {
+				if one.UserID == user {
+					return c.Post(x.Path("/suspended/"+one.ID+"/"+verb), nil)
+				}
+			}
+			t.Fatalf("%s is not suspended", user)
+			return nil
+		}
+		decide(viewer, honest.UserID, "confirm").Fails(403, "FORBIDDEN")
+		decide(n.Person(t, x.Owner), honest.UserID, "confirm").OK()
+		decide(n.Person(t, x.Owner), crook.UserID, "remove").OK()
+		if got := x.MemberWith(t, honest.UserID).Roles; !slices.Equal(got, []string{"directory_manager"}) {
+			t.Errorf("who was confirmed has %v", got)
+		}
+		crook.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+		if left := suspended(x); len(left) != 0 {
+			t.Errorf("still waiting is %+v", left)
+		}
+		for action, id := range map[string]string{"iam.member.reinstated": honest.UserID, "iam.member.removed": crook.UserID} {
+			if rows := x.Audit("&action=" + action + "&resource_id=" + id); len(rows) != 1 {
+				t.Errorf("%s: %d rows", action, len(rows))
+			}
+		}
+	})
+}
+
+func TestStrangersNeitherReportAKeyNorDecideAboutAWorkspace(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, stranger := n.Tenant(t), n.Tenant(t).Owner
+		key, thief := stolenKey(t, n, x.Owner)
+		ghost(t, x, thief, "viewer")
+		stranger.Post("/v1/api-keys/"+key+"/compromised", nil).Fails(404, "RESOURCE_NOT_FOUND")
+		x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
+		id := suspended(x)[0].ID
+		stranger.Get(x.Path("/suspended")).Fails(404, "RESOURCE_NOT_FOUND")
+		for _, verb := range []string{"confirm", "remove"} {
+			n.Person(t, stranger).Post(x.Path("/suspended/"+id+"/"+verb), nil).Fails(404, "RESOURCE_NOT_FOUND")
+			other := n.Tenant(t)
+			n.Person(t, other.Owner).Post(other.Path("/suspended/"+id+"/"+verb), nil).Fails(404, "RESOURCE_NOT_FOUND")
+		}
+	})
+}
