@@ -75,7 +75,7 @@ func findRow(q db.Q, i *db.Integrity, id string) (r row, err error) {
 	return r, err
 }
 
-// readVotes reads who has approved. A vote that was written without the program does not count.
+// readVotes reads who has approved. A vote that was written without the program, or given with a compromised API key, does not count.
 func readVotes(q db.Q, i *db.Integrity, rows []row) error {
 	if len(rows) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func readVotes(q db.Q, i *db.Integrity, rows []row) error {
 		ids[n], at[r.ID] = r.ID, n
 	}
 	list := db.NewStatement(`SELECT v.approval_id, c.id, c.email, c.name, v.at, v.verification, v.session_id, v.key_id, v.mac FROM approval_vote v JOIN account c ON c.id = v.account_id
-		WHERE v.approval_id IN (`, ids...)
+		LEFT JOIN api_key k ON k.id = v.key_id WHERE k.compromised_at IS NULL AND v.approval_id IN (`, ids...)
 	list.Add(`) ORDER BY v.at, v.account_id`)
 	return q.EachOf(list, func(r db.Rows) error {
 		one := &rows[at[r.Text(0)]]

@@ -61,6 +61,7 @@ type guard struct {
 	rules  []rule  // those that hold
 	limits []limit // by id
 	people access.SecondPerson
+	leaked map[string]leaked // by approval
 
 	services rail.Services   // of the sandbox
 	stopped  map[string]bool // the modes in which sending is
@@ -93,6 +94,9 @@ func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
 		return g, err
 	}
 	if g.people, err = access.FindSecondPerson(q, access.Payouts, workspaceID, r.db.Now()); err != nil {
+		return g, err
+	}
+	if g.leaked, err = leakedVotes(q, workspaceID); err != nil {
 		return g, err
 	}
 	if g.services, err = rail.Simulated(q, workspaceID); err != nil {

@@ -20,7 +20,8 @@ import (
 	"bursar/internal/mail"
 )
 
-// Recheck marks a payout that is held, because a limit or a rule became stricter after its money was reserved.
+// Recheck marks a payout that is held, because a limit or a rule became stricter after its money was reserved, or because it was
+// approved with an API key that turned out to be compromised.
 const Recheck = "recheck"
 
 // KindRecheck is the kind of approvals that release held payouts.
@@ -46,11 +47,12 @@ type comparison struct {
 	amounts []rule            // rules by amount
 	sums    map[string]int64  // of the whole batch, by rail, and under "" of all rails
 	demands map[string]demand // of approvals, by their ids
+	leaked  map[string]leaked // by approval
 }
 
 // compare returns a comparison, or nil if nothing in the workspace could hold a payout.
 func (r *Rules) compare(q db.Q, g guard) *comparison {
-	c := &comparison{rules: r, q: q, demands: map[string]demand{}}
+	c := &comparison{rules: r, q: q, demands: map[string]demand{}, leaked: g.leaked}
 	for _, l := range g.limits {
 		if l.Per == api.LimitPerPayout {
 			c.limits = append(c.limits, l)
@@ -61,7 +63,7 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 			c.amounts = append(c.amounts, u)
 		}
 	}
-	if len(c.limits) == 0 && len(c.amounts) == 0 {
+	if len(c.limits) == 0 && len(c.amounts) == 0 && len(c.leaked) == 0 {
 		return nil
 	}
 	return c
@@ -128,6 +130,9 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 	for _, p := range list {
 		over := func(name string) bool {
 			return slices.Contains(strings.Fields(p.Overrides), name) || slices.ContainsFunc(found, func(o obstacle) bool { return o.Name == name })
+		}
+		if key, voted := c.leaked[p.ApprovalID]; voted && !over(key.obstacle().Name) {
+			found = append(found, key.obstacle())
 		}
 		var exceeded []limit
 		for _, l := range c.limits {

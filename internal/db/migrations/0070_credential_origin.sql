@@ -7,6 +7,8 @@ CREATE INDEX workspace_member_given_key ON workspace_member (given_key_id) WHERE
 CREATE INDEX member_role_given_key ON member_role (given_key_id) WHERE given_key_id IS NOT NULL;
 
 ALTER TABLE api_key ADD COLUMN compromised_at BIGINT;
+CREATE INDEX api_key_compromised ON api_key (id) WHERE compromised_at IS NOT NULL;
+CREATE INDEX approval_vote_key ON approval_vote (key_id) WHERE key_id <> '';
 
 -- Memberships and roles that are suspended are rows here and nowhere else, so nothing else has to know of them.
 CREATE TABLE suspended_access (

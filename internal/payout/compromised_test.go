@@ -1,0 +1,40 @@
+package payout_test
+
+import (
+	"testing"
+
+	"bursar/internal/server/servertest"
+)
+
+// approvedWithKey makes a payout that the key of a colleague approves, and returns it with the id of the key.
+func approvedWithKey(x *servertest.Tenant) (id, key string, colleague *servertest.Client) {
+	account := x.Account(100_000)
+	x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "keys_may_approve": true}).Created()
+	colleague = x.Member("admin") // a session of a key
+	x.EverybodyCounts()
+	id = pay(x.Owner, account, 10_000)
+	return id, colleague.Get("/v1/api-keys").OK().Column("id")[0], colleague
+}
+
+func TestAPayoutThatWasApprovedWithACompromisedKeyIsHeld(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		id, key, colleague := approvedWithKey(x)
+		approve(colleague, id).OK()
+		colleague.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
+		hold(t, n, x.Owner, id)
+	})
+}
+
+func TestAPayoutThatWasApprovedWithAKeyThatIsOnlyRevokedIsSent(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		id, key, colleague := approvedWithKey(x)
+		approve(colleague, id).OK()
+		colleague.Delete("/v1/api-keys/" + key).OK()
+		n.RunPayouts(t)
+		if got := x.Owner.Get(payouts + "/" + id).OK().Text("status"); got != "completed" {
+			t.Errorf("it is %s", got)
+		}
+	})
+}
