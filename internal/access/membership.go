@@ -102,12 +102,16 @@ func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) (end int64, err 
 
 // Grant gives a role to a member, whether they have accepted the invitation or not.
 func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
-	p, err := FindSecondPerson(tx.Q, Payouts, workspaceID, tx.Now())
-	if err != nil {
-		return err
+	notBefore := int64(0)
+	for _, pair := range Pairs() {
+		p, err := FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
+		if err != nil {
+			return err
+		}
+		notBefore = max(notBefore, p.newNotBefore())
 	}
 	if err := tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role, granted_at, not_before) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role, tx.Now(), p.newNotBefore()); err != nil {
+		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role, tx.Now(), notBefore); err != nil {
 		return err
 	}
 	return NoteApprovers(tx, workspaceID)

@@ -112,8 +112,8 @@ type SecondPerson struct {
 	// Present says that one person may make what the pair is about and another may approve it.
 	Present bool
 
-	people     []string // who may approve now
-	makers     []string
+	people     []string              // who may approve now
+	makers     map[string]int64      // who may make, and before when they do not count as another person
 	roles      map[string][]heldRole // of those who may approve
 	since      map[string]arrival    // since when they are known to
 	gone       []string              // of those who are known
@@ -135,6 +135,7 @@ type arrival struct{ since, notBefore int64 }
 // heldRole is a role of a person, since when they have it, and how it was granted.
 type heldRole struct {
 	key                  string
+	permissions          Set
 	grantedAt, notBefore int64
 	byTwo                bool
 }
@@ -195,8 +196,17 @@ func (p SecondPerson) Extendable() bool { return p.Vacant() && !p.extended() }
 
 // two reports whether one person may make what the pair is about, and another one may approve it and counts.
 func (p SecondPerson) two() bool {
-	return slices.ContainsFunc(p.makers, func(maker string) bool { return p.OtherCounts(maker) })
+	for maker, notBefore := range p.makers {
+		if notBefore <= p.now && p.OtherCounts(maker) {
+			return true
+		}
+	}
+	return false
 }
+
+// MakerCountsFrom returns from when on what a person requests may be approved: one who was allowed to request while there was no
+// second person may be whoever approves.
+func (p SecondPerson) MakerCountsFrom(accountID string) int64 { return p.makers[accountID] }
 
 // OtherCounts reports whether somebody besides some people may approve now and counts.
 func (p SecondPerson) OtherCounts(but ...string) bool {

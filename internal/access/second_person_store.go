@@ -26,6 +26,17 @@ type person struct {
 	roles []heldRole
 }
 
+// since is before when a permission does not count that a person has by several roles.
+func (p person) since(need Permission) int64 {
+	first := int64(never)
+	for _, r := range p.roles {
+		if r.permissions.Has(need) {
+			first = min(first, r.notBefore)
+		}
+	}
+	return first
+}
+
 // peopleOf is what each person of a workspace may do.
 func peopleOf(q db.Q, workspaceID string) (map[string]person, error) {
 	held := map[string]person{}
@@ -35,7 +46,7 @@ func peopleOf(q db.Q, workspaceID string) (map[string]person, error) {
 			role.Permissions = ParseSet(r.Text(2))
 		}
 		one := held[r.Text(0)]
-		held[r.Text(0)] = person{one.may | role.Permissions, append(one.roles, heldRole{r.Text(1), r.Int(3), r.Int(4), r.Bool(5)})}
+		held[r.Text(0)] = person{one.may | role.Permissions, append(one.roles, heldRole{r.Text(1), role.Permissions, r.Int(3), r.Int(4), r.Bool(5)})}
 		return nil
 	}, `SELECT m.account_id, m.role, r.permissions, m.granted_at, m.not_before, m.by_two FROM member_role m
 		JOIN workspace_member w ON w.workspace_id = m.workspace_id AND w.account_id = m.account_id
@@ -45,7 +56,7 @@ func peopleOf(q db.Q, workspaceID string) (map[string]person, error) {
 }
 
 func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]person, now int64) (SecondPerson, error) {
-	p := SecondPerson{Stored: Policy{Approval: Automatic}, roles: map[string][]heldRole{}, since: map[string]arrival{}, now: now}
+	p := SecondPerson{Stored: Policy{Approval: Automatic}, makers: map[string]int64{}, roles: map[string][]heldRole{}, since: map[string]arrival{}, now: now}
 	err := q.Each(func(r db.Rows) error {
 		p.Version, p.twoSeen, p.MadeAlone, p.extendedAt, p.other.seen = r.Int(2), r.Int(3), r.Bool(5), r.Int(6), r.Int(7)
 		if pair == Receiving {
@@ -64,7 +75,7 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]per
 			p.people, p.roles[id] = append(p.people, id), one.roles
 		}
 		if one.may.Has(pair.Make) {
-			p.makers = append(p.makers, id)
+			p.makers[id] = one.since(pair.Make)
 		}
 	}
 	slices.Sort(p.people)
@@ -237,16 +248,16 @@ func ExtendDemand(tx *db.Tx, workspaceID string) (until int64, err error) {
 		if !p.Extendable() {
 			continue
 		}
+		if until == 0 {
+			err = tx.Exec(`UPDATE member_role SET not_before = not_before + $2 WHERE workspace_id = $1 AND not_before > $3`,
+				workspaceID, Extension.Milliseconds(), p.now)
+		}
+		if err != nil {
+			return 0, err
+		}
 		until = max(until, p.DemandEnds()+Extension.Milliseconds())
 		if err := tx.Exec(`UPDATE approver SET not_before = not_before + $3 WHERE workspace_id = $1 AND pair = $2 AND not_before > $4`,
 			workspaceID, pair.name, Extension.Milliseconds(), p.now); err != nil {
-			return 0, err
-		}
-		if pair != Payouts {
-			continue
-		}
-		if err := tx.Exec(`UPDATE member_role SET not_before = not_before + $2 WHERE workspace_id = $1 AND not_before > $3`,
-			workspaceID, Extension.Milliseconds(), p.now); err != nil {
 			return 0, err
 		}
 	}
