@@ -144,12 +144,34 @@ type ReceivingPolicy struct {
 	ReceivingApproval string `json:"receiving_approval"`
 	// ReceivingCoolingHours is nil where the workspace has not decided.
 	ReceivingCoolingHours *int64 `json:"receiving_cooling_hours,omitzero"`
+	// SecondPersonHours is for how long a second person is demanded after the last one has gone, nil where the workspace has not decided.
+	SecondPersonHours *int64 `json:"second_person_hours,omitzero"`
 	// Persons and CoolingHours are what follows from it at present.
 	Persons      int   `json:"persons"`
 	CoolingHours int64 `json:"cooling_hours"`
 	// ApprovalID is the approval that a looser policy waits for.
 	ApprovalID string              `json:"approval_id,omitzero"`
 	Approvers  []ReceivingApprover `json:"approvers"`
+	// DemandedUntil is until when a second person is demanded though the last one has gone, and Extendable whether that can be extended.
+	DemandedUntil int64 `json:"demanded_until,omitzero"`
+	Extendable    bool  `json:"extendable,omitzero"`
+	// Suspended is what one person decided alone. It holds once a second person confirms it.
+	Suspended *SuspendedPolicy `json:"suspended,omitzero"`
+}
+
+// SuspendedPolicy is a policy that waits for a second person.
+type SuspendedPolicy struct {
+	ReceivingApproval     string `json:"receiving_approval"`
+	ReceivingCoolingHours *int64 `json:"receiving_cooling_hours,omitzero"`
+	SecondPersonHours     *int64 `json:"second_person_hours,omitzero"`
+}
+
+// SecondPersonExtended is until when a workspace demands a second person after the last one has gone. Extended is false if that could
+// not be extended: there is a second person, the time is over, or it was extended before.
+type SecondPersonExtended struct {
+	WorkspaceID   string `json:"workspace_id"`
+	DemandedUntil int64  `json:"demanded_until,omitzero"`
+	Extended      bool   `json:"extended"`
 }
 
 // ReceivingApprover is a person who may approve. They count from a time on, 0 for always.
@@ -158,12 +180,15 @@ type ReceivingApprover struct {
 	Name       string `json:"name"`
 	Email      string `json:"email"`
 	CountsFrom int64  `json:"counts_from"`
+	// EmailProved says whether they have shown that the address is theirs.
+	EmailProved bool `json:"email_proved"`
 }
 
 // ReceivingPolicyUpdate says what to change. Whatever is nil stays as it is.
 type ReceivingPolicyUpdate struct {
 	ReceivingApproval     *string `json:"receiving_approval,omitzero"`
 	ReceivingCoolingHours *int64  `json:"receiving_cooling_hours,omitzero"`
+	SecondPersonHours     *int64  `json:"second_person_hours,omitzero"`
 }
 
 // The states of a receiving method.

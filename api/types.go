@@ -140,6 +140,8 @@ type InvitationDecision struct {
 type MemberRemoved struct {
 	WorkspaceID string `json:"workspace_id"`
 	UserID      string `json:"user_id"`
+	// ApprovalsWaiting is how many approvals no one who is left could decide.
+	ApprovalsWaiting int `json:"approvals_waiting,omitzero"`
 }
 
 // Role is a named set of permissions.
@@ -157,6 +159,8 @@ type RoleAssignment struct {
 	WorkspaceID string `json:"workspace_id"`
 	UserID      string `json:"user_id"`
 	Role        string `json:"role"`
+	// ApprovalsWaiting is how many approvals no one who is left could decide, after a role was removed.
+	ApprovalsWaiting int `json:"approvals_waiting,omitzero"`
 }
 
 // RoleDeleted is the answer to deleting a role.

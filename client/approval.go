@@ -62,3 +62,8 @@ func (s *ApprovalService) Policy(ctx context.Context, workspaceID string) (*Rece
 func (s *ApprovalService) UpdatePolicy(ctx context.Context, workspaceID string, p ReceivingPolicyParams) (*ReceivingPolicy, error) {
 	return change[ReceivingPolicy](ctx, s.c, http.MethodPatch, p, "/workspaces", workspaceID, "receiving-policy")
 }
+
+// ExtendSecondPerson extends by 72 hours, once, for how long changes need a second person after the last one has gone.
+func (s *ApprovalService) ExtendSecondPerson(ctx context.Context, workspaceID string) (*SecondPersonExtended, error) {
+	return change[SecondPersonExtended](ctx, s.c, http.MethodPost, nil, "/workspaces", workspaceID, "second-person", "extend")
+}

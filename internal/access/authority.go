@@ -1,5 +1,3 @@
-// Package access decides who may do what: permissions, roles, memberships, and the
-// checks that every service method begins with.
 package access
 
 import (

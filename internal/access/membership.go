@@ -102,11 +102,35 @@ func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) (end int64, err 
 
 // Grant gives a role to a member, whether they have accepted the invitation or not.
 func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
-	if err := tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role) VALUES ($1, $2, $3)
-		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role); err != nil {
+	notBefore := int64(0)
+	for _, pair := range Pairs() {
+		p, err := FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
+		if err != nil {
+			return err
+		}
+		notBefore = max(notBefore, p.newNotBefore())
+	}
+	if err := tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role, granted_at, not_before) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role, tx.Now(), notBefore); err != nil {
 		return err
 	}
 	return NoteApprovers(tx, workspaceID)
+}
+
+// ConfirmGrant notes that two people have granted a role.
+func ConfirmGrant(tx *db.Tx, workspaceID, accountID, role string) error {
+	return tx.Exec(`UPDATE member_role SET by_two = TRUE WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
+}
+
+// Appoint gives a member a role as the operator of the server: they count after the usual wait, also where no second person is left.
+func Appoint(tx *db.Tx, workspaceID, accountID, role string) error {
+	if err := Grant(tx, workspaceID, accountID, role); err != nil {
+		return err
+	}
+	if err := tx.Exec(`UPDATE member_role SET by_two = TRUE, not_before = 0 WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role); err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE approver SET not_before = 0 WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
 }
 
 // Accept makes an invited account a member. The organization becomes the home of an
@@ -235,3 +259,6 @@ func AuditOrganization(q db.Q, organizationID string) (string, error) {
 	_, err := q.Row(`SELECT id FROM organization ORDER BY id LIMIT 1`).Scan(&organizationID)
 	return organizationID, err
 }
+
+// ProvedAddress is the email_proof of an account whose address is shown to be the person's.
+const ProvedAddress = "*"

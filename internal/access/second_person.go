@@ -1,10 +1,9 @@
 package access
 
 import (
+	"math"
 	"slices"
 	"time"
-
-	"bursar/internal/db"
 )
 
 // How many people a workspace demands for a change of where money goes.
@@ -14,14 +13,19 @@ const (
 	OnePerson  = "one_person"
 )
 
-// defaultCooling is how many hours an approved change waits where the workspace has not
-// decided. It is also how long a workspace that lets changes be paid at once waits until a new
-// approver counts.
-const defaultCooling = 24
+const (
+	// defaultCooling is how many hours an approved change waits where the workspace has not
+	// decided. It is also how long a workspace that lets changes be paid at once waits until a new
+	// approver counts.
+	defaultCooling = 24
+	// defaultDemand is how many hours the demand outlives the last second person.
+	defaultDemand = 72
+	// Extension is by how much an approver or an owner can extend that, once.
+	Extension = 72 * time.Hour
+)
 
-// noteTwo is how old two_seen_at may get while two people are there. Every change of members
-// and roles stores it exactly.
-const noteTwo = time.Hour
+// never is a time that does not come.
+const never = math.MaxInt64
 
 // Pair is the permission to ask for something and the one to allow it to somebody else.
 type Pair struct {
@@ -35,7 +39,16 @@ var (
 	Payouts   = Pair{PayoutsCreate, PayoutsApprove, "payouts"}
 )
 
-func pairs() []Pair { return []Pair{Receiving, Payouts} }
+// Pairs lists the pairs.
+func Pairs() []Pair { return []Pair{Receiving, Payouts} }
+
+// other is the pair that is not this one.
+func (p Pair) other() Pair {
+	if p == Payouts {
+		return Receiving
+	}
+	return Payouts
+}
 
 // seenColumn is the column of receiving_policy that says when there last were two people.
 func (p Pair) seenColumn() string {
@@ -45,28 +58,111 @@ func (p Pair) seenColumn() string {
 	return "two_seen_at"
 }
 
-// SecondPerson is how a workspace demands a second person, and who could be one.
-type SecondPerson struct {
+// Policy is what a workspace has decided about second people.
+type Policy struct {
 	// Approval is Automatic, TwoPersons or OnePerson. Of payouts it is Automatic: for them there are rules.
 	Approval string
-	Hours    *int64 // of cooling, nil if the workspace has not decided
-	Version  int64  // of both
+	Hours    *int64 // of cooling, and until a new approver counts; nil if the workspace has not decided
+	Demand   *int64 // hours for which the demand outlives the last second person; nil if the workspace has not decided
+}
+
+// strict is the policy where it is as strict as the default, and the default where it is looser.
+func (p Policy) strict() Policy {
+	if p.Approval == OnePerson {
+		p.Approval = Automatic
+	}
+	if p.Hours != nil && *p.Hours < defaultCooling {
+		p.Hours = nil
+	}
+	if p.Demand != nil && *p.Demand < defaultDemand {
+		p.Demand = nil
+	}
+	return p
+}
+
+// demandHours is for how many hours the demand outlives the last second person.
+func (p Policy) demandHours() int64 {
+	if p.Demand != nil {
+		return *p.Demand
+	}
+	return defaultDemand
+}
+
+// wait is how many hours a new approver waits until they count.
+func (p Policy) wait() int64 {
+	if p.Hours != nil && *p.Hours > 0 {
+		return *p.Hours
+	}
+	return defaultCooling
+}
+
+// Loosens reports whether a policy asks for less of the approvers of every pair than another one does.
+func (p Policy) Loosens(before Policy) bool {
+	return p.wait() < before.wait() || p.demandHours() < before.demandHours()
+}
+
+// SecondPerson is how a workspace demands a second person, and who could be one: see doc.go.
+type SecondPerson struct {
+	Policy        // in force
+	Stored Policy // what the workspace has decided, of which less is in force while MadeAlone and Suspended
+	// MadeAlone says that one person made the stored policy while there was no second person.
+	MadeAlone bool
+	Version   int64 // of the policy
 
 	// Present says that one person may make what the pair is about and another may approve it.
 	Present bool
 
-	people  []string            // who may approve now
-	roles   map[string][]string // of those
-	since   map[string]int64    // since when they are known to
-	twoSeen int64
-	now     int64
+	people     []string              // who may approve now
+	makers     map[string]int64      // who may make, and before when they do not count as another person
+	roles      map[string][]heldRole // of those who may approve
+	since      map[string]arrival    // since when they are known to
+	gone       []string              // of those who are known
+	twoSeen    int64
+	other      sighting // of the other pair, with which this one shares the policy
+	extendedAt int64
+	now        int64
+}
+
+// sighting is whether there are two people for a pair, and when there last were.
+type sighting struct {
+	present bool
+	seen    int64
+}
+
+// arrival is since when an approver is known, and before when they do not count.
+type arrival struct{ since, notBefore int64 }
+
+// heldRole is a role of a person, since when they have it, and how it was granted.
+type heldRole struct {
+	key                  string
+	permissions          Set
+	grantedAt, notBefore int64
+	byTwo                bool
 }
 
 // At is what holds at another time, if nobody's access has changed since it was read.
 func (p SecondPerson) At(now int64) SecondPerson {
 	p.now = now
+	return p.inForce()
+}
+
+// inForce decides what of the stored policy is in force.
+func (p SecondPerson) inForce() SecondPerson {
+	p.Policy = p.Stored
+	if p.MadeAlone {
+		strict := p
+		strict.Policy = p.Stored.strict()
+		other := strict
+		other.Present, other.twoSeen = p.other.present, p.other.seen
+		if strict.Available() || other.Available() {
+			return strict
+		}
+	}
 	return p
 }
+
+// Suspended reports whether the stored policy waits for a second person to confirm it, because one person made it alone.
+func (p SecondPerson) Suspended() bool { return p.MadeAlone && p.Policy != p.Stored }
 
 // Demanded reports whether a change needs a second person. Having fallen back to one person
 // changes nothing for a while, or whoever removes the others would be alone.
@@ -74,9 +170,47 @@ func (p SecondPerson) Demanded() bool {
 	return p.Approval == TwoPersons || p.Approval == Automatic && p.Available()
 }
 
-// Available reports whether there are two people who could, or were a moment ago.
-func (p SecondPerson) Available() bool {
-	return p.Present || p.twoSeen > 0 && p.now < p.twoSeen+p.wait()
+// Available reports whether there are two people who could, or were until lately.
+func (p SecondPerson) Available() bool { return p.Present || p.now < p.DemandEnds() }
+
+// DemandEnds is until when the demand lasts, unless another approver counts before; 0 if there never were two people.
+func (p SecondPerson) DemandEnds() int64 {
+	if p.twoSeen == 0 {
+		return 0
+	}
+	end := p.twoSeen + p.demandHours()*time.Hour.Milliseconds()
+	if p.extended() {
+		end += Extension.Milliseconds()
+	}
+	return end
+}
+
+// extended reports whether the demand was extended since there last were two people.
+func (p SecondPerson) extended() bool { return p.extendedAt >= p.twoSeen }
+
+// Vacant reports whether there were two people who counted, there are not now, and the demand goes on.
+func (p SecondPerson) Vacant() bool { return p.now < p.DemandEnds() && !p.two() }
+
+// Extendable reports whether the demand can be extended.
+func (p SecondPerson) Extendable() bool { return p.Vacant() && !p.extended() }
+
+// two reports whether one person may make what the pair is about, and another one may approve it and counts.
+func (p SecondPerson) two() bool {
+	for maker, notBefore := range p.makers {
+		if notBefore <= p.now && p.OtherCounts(maker) {
+			return true
+		}
+	}
+	return false
+}
+
+// MakerCountsFrom returns from when on what a person requests may be approved: one who was allowed to request while there was no
+// second person may be whoever approves.
+func (p SecondPerson) MakerCountsFrom(accountID string) int64 { return p.makers[accountID] }
+
+// OtherCounts reports whether somebody besides some people may approve now and counts.
+func (p SecondPerson) OtherCounts(but ...string) bool {
+	return slices.ContainsFunc(p.people, func(id string) bool { return !slices.Contains(but, id) && p.CountsFrom(id) <= p.now })
 }
 
 // CoolingHours is how long an approved change waits before it can be paid.
@@ -90,212 +224,48 @@ func (p SecondPerson) CoolingHours() int64 {
 	return 0
 }
 
-func (p SecondPerson) wait() int64 {
-	hours := int64(defaultCooling)
-	if p.Hours != nil && *p.Hours > 0 {
-		hours = *p.Hours
-	}
-	return hours * time.Hour.Milliseconds()
-}
-
 // CountsFrom returns when a person who may approve counts as the second one; 0 is always.
 func (p SecondPerson) CountsFrom(accountID string) int64 {
-	since, known := p.since[accountID]
+	came, known := p.since[accountID]
 	switch {
-	case p.twoSeen == 0 || known && since == 0:
+	case p.twoSeen == 0 || known && came.since == 0:
 		return 0
 	case !known:
-		since = p.now
+		came.since = p.now
 	}
-	return since + p.wait()
+	return max(came.since+p.wait()*time.Hour.Milliseconds(), came.notBefore)
+}
+
+// RoleCountsFrom returns when a role of a person counts for what was requested at some time: at once if they had it by then, or
+// a while after two people have granted it. Otherwise whoever needs a role could give it to themselves.
+func (p SecondPerson) RoleCountsFrom(accountID, role string, requestedAt int64) int64 {
+	i := slices.IndexFunc(p.roles[accountID], func(r heldRole) bool { return r.key == role })
+	if i < 0 {
+		return never
+	}
+	switch r := p.roles[accountID][i]; {
+	case r.grantedAt <= requestedAt:
+		return r.notBefore
+	case r.byTwo:
+		return max(r.grantedAt+p.wait()*time.Hour.Milliseconds(), r.notBefore)
+	}
+	return never
 }
 
 // Approvers lists who may approve now.
 func (p SecondPerson) Approvers() []string { return p.people }
 
-// Counts reports whether somebody may approve now and counts as a second person, with a role if one
-// is asked for.
-func (p SecondPerson) Counts(accountID, role string) bool {
-	return slices.Contains(p.people, accountID) && (role == "" || slices.Contains(p.roles[accountID], role)) && p.CountsFrom(accountID) <= p.now
+// Counts reports whether somebody may approve now and counts as a second person, with a role if what was requested at some time
+// asks for one.
+func (p SecondPerson) Counts(accountID, role string, requestedAt int64) bool {
+	return slices.Contains(p.people, accountID) && p.CountsFrom(accountID) <= p.now &&
+		(role == "" || p.RoleCountsFrom(accountID, role, requestedAt) <= p.now)
 }
 
-// FindSecondPerson reads how a workspace demands a second person for what a pair is about.
-func FindSecondPerson(q db.Q, pair Pair, workspaceID string, now int64) (SecondPerson, error) {
-	held, err := peopleOf(q, workspaceID)
-	if err != nil {
-		return SecondPerson{}, err
+// newNotBefore is before when an approver or a role that is granted now does not count.
+func (p SecondPerson) newNotBefore() int64 {
+	if p.Vacant() {
+		return p.DemandEnds()
 	}
-	return findSecondPerson(q, pair, workspaceID, held, now)
-}
-
-// person is what somebody may do in a workspace, and by which roles.
-type person struct {
-	may   Set
-	roles []string
-}
-
-// peopleOf is what each person of a workspace may do.
-func peopleOf(q db.Q, workspaceID string) (map[string]person, error) {
-	held := map[string]person{}
-	err := q.Each(func(r db.Rows) error {
-		role, builtIn := BuiltInRole(r.Text(1))
-		if !builtIn {
-			role.Permissions = ParseSet(r.Text(2))
-		}
-		one := held[r.Text(0)]
-		held[r.Text(0)] = person{one.may | role.Permissions, append(one.roles, r.Text(1))}
-		return nil
-	}, `SELECT m.account_id, m.role, r.permissions FROM member_role m
-		JOIN workspace_member w ON w.workspace_id = m.workspace_id AND w.account_id = m.account_id
-		JOIN account a ON a.id = m.account_id LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
-		WHERE m.workspace_id = $1 AND w.accepted = TRUE AND a.kind = 'person' AND a.status = 'active'`, workspaceID)
-	return held, err
-}
-
-func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]person, now int64) (SecondPerson, error) {
-	p := SecondPerson{Approval: Automatic, roles: map[string][]string{}, since: map[string]int64{}, now: now}
-	err := q.Each(func(r db.Rows) error {
-		p.Version, p.twoSeen = r.Int(2), r.Int(3)
-		if pair == Receiving {
-			p.Approval = r.Text(0)
-		}
-		if !r.Null(1) {
-			hours := r.Int(1)
-			p.Hours = &hours
-		}
-		return nil
-	}, `SELECT approval, cooling_hours, version, `+pair.seenColumn()+` FROM receiving_policy WHERE workspace_id = $1`, workspaceID)
-	if err != nil {
-		return p, err
-	}
-	var makers []string
-	for id, one := range held {
-		if one.may.Has(pair.Approve) {
-			p.people, p.roles[id] = append(p.people, id), one.roles
-		}
-		if one.may.Has(pair.Make) {
-			makers = append(makers, id)
-		}
-	}
-	slices.Sort(p.people)
-	for _, maker := range makers {
-		p.Present = p.Present || slices.ContainsFunc(p.people, func(id string) bool { return id != maker })
-	}
-	err = q.Each(func(r db.Rows) error {
-		p.since[r.Text(0)] = r.Int(1)
-		return nil
-	}, `SELECT account_id, since FROM approver WHERE workspace_id = $1 AND pair = $2`, workspaceID, pair.name)
-	return p, err
-}
-
-// ObserveSecondPerson is FindSecondPerson that also notes who may approve. It runs before every
-// change of members, roles and accounts, and whenever it is decided whether a second person is
-// needed: nobody becomes two by inviting themselves, or one by removing the others. Those who
-// are there when the workspace first has two people who could count at once; whoever comes
-// later counts after a while.
-func ObserveSecondPerson(tx *db.Tx, pair Pair, workspaceID string) (SecondPerson, error) {
-	held, err := peopleOf(tx.Q, workspaceID)
-	if err != nil {
-		return SecondPerson{}, err
-	}
-	return observe(tx, pair, workspaceID, held)
-}
-
-func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]person) (SecondPerson, error) {
-	p, err := findSecondPerson(tx.Q, pair, workspaceID, held, tx.Now())
-	if err != nil || p.twoSeen == 0 && !p.Present {
-		return p, err
-	}
-	since := p.now
-	if p.twoSeen == 0 {
-		since = 0
-	}
-	if p.Present && p.now-p.twoSeen >= noteTwo.Milliseconds() {
-		if err := seeTwo(tx, pair, workspaceID); err != nil {
-			return p, err
-		}
-		p.twoSeen = p.now
-	}
-	for _, id := range p.people {
-		if _, known := p.since[id]; known {
-			continue
-		}
-		p.since[id] = since
-		if err := tx.Exec(`INSERT INTO approver (workspace_id, pair, account_id, since) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (workspace_id, pair, account_id) DO NOTHING`, workspaceID, pair.name, id, since); err != nil {
-			return p, err
-		}
-	}
-	for id := range p.since {
-		if slices.Contains(p.people, id) {
-			continue
-		}
-		delete(p.since, id)
-		if err := tx.Exec(`DELETE FROM approver WHERE workspace_id = $1 AND pair = $2 AND account_id = $3`, workspaceID, pair.name, id); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
-// seeTwo notes that a workspace has two people who could at this moment.
-func seeTwo(tx *db.Tx, pair Pair, workspaceID string) error {
-	receiving, payouts := tx.Now(), int64(0)
-	if pair == Payouts {
-		receiving, payouts = 0, tx.Now()
-	}
-	return tx.Exec(`INSERT INTO receiving_policy (workspace_id, approval, two_seen_at, payouts_seen_at, version) VALUES ($1, $2, $3, $4, 0)
-		ON CONFLICT (workspace_id) DO UPDATE SET `+pair.seenColumn()+` = excluded.`+pair.seenColumn(), workspaceID, Automatic, receiving, payouts)
-}
-
-// NoteApprovers notes who may approve after somebody may have been given that, so that their
-// time begins now and not when they first approve.
-func NoteApprovers(tx *db.Tx, workspaceID string) error {
-	held, err := peopleOf(tx.Q, workspaceID)
-	for _, pair := range pairs() {
-		if err == nil {
-			_, err = observe(tx, pair, workspaceID, held)
-		}
-	}
-	return err
-}
-
-// beforeChange notes who may approve in a workspace whose members, roles or accounts are about
-// to change.
-func beforeChange(tx *db.Tx, workspaceID string) error {
-	held, err := peopleOf(tx.Q, workspaceID)
-	for _, pair := range pairs() {
-		var p SecondPerson
-		if err == nil {
-			p, err = observe(tx, pair, workspaceID, held)
-		}
-		if err == nil && p.Present {
-			err = seeTwo(tx, pair, workspaceID)
-		}
-	}
-	return err
-}
-
-// BeforeDisabling notes who may approve wherever an account is a member, because it is about to
-// lose its access. It must come before the account is locked.
-func BeforeDisabling(tx *db.Tx, accountID string) error {
-	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1 ORDER BY workspace_id`, accountID)
-	for _, workspaceID := range workspaces {
-		if err == nil {
-			err = beforeChange(tx, workspaceID)
-		}
-	}
-	return err
-}
-
-// SavePolicy stores how a workspace demands a second person, unless it was changed since it
-// was read. Nil hours are the default.
-func SavePolicy(tx *db.Tx, workspaceID string, version int64, approval string, hours *int64) (saved bool, err error) {
-	var cooling any
-	if hours != nil {
-		cooling = *hours
-	}
-	return tx.Row(`INSERT INTO receiving_policy (workspace_id, approval, cooling_hours, two_seen_at, version) VALUES ($1, $2, $3, 0, $4 + 1)
-		ON CONFLICT (workspace_id) DO UPDATE SET approval = excluded.approval, cooling_hours = excluded.cooling_hours, version = excluded.version
-		WHERE receiving_policy.version = $4 RETURNING workspace_id`, workspaceID, approval, cooling, version).Scan(new(string))
+	return 0
 }

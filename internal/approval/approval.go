@@ -108,6 +108,8 @@ type Kind struct {
 	// as a second person.
 	Read, Make access.Permission
 	Pair       access.Pair
+	// Also is another pair whose second person the approver must be, too; it may be empty.
+	Also access.Pair
 	// Mail is how a mail calls what waits.
 	Mail mail.ApprovalNoun
 	// Actions are how the log calls that an approval gets into a state, also of an attempt that
@@ -251,6 +253,14 @@ func (a Approval) Approvable(people access.SecondPerson) bool {
 	return slices.ContainsFunc(people.Approvers(), func(id string) bool { return !a.involves(id) })
 }
 
+// requestableFrom is from when on people who have a part in the request count as others than whoever approves.
+func (a Approval) requestableFrom(people access.SecondPerson) (at int64) {
+	for _, id := range strings.Fields(a.involved) {
+		at = max(at, people.MakerCountsFrom(id))
+	}
+	return at
+}
+
 // voted reports whether an account has approved.
 func (a Approval) voted(accountID string) bool {
 	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == accountID })
@@ -287,6 +297,19 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 		return denied("a member with the role %s has to approve this", a.role)
 	case people.CountsFrom(by.ID) > now:
 		return denied("your permission to approve is new: it counts from %s on", time.UnixMilli(people.CountsFrom(by.ID)).UTC().Format("2006-01-02 15:04 UTC"))
+	case a.requestableFrom(people) > now:
+		return denied("whoever asked for this was allowed to while there was no second person: it can be approved from %s on",
+			time.UnixMilli(a.requestableFrom(people)).UTC().Format("2006-01-02 15:04 UTC"))
+	case a.role != "" && people.RoleCountsFrom(by.ID, a.role, a.CreatedAt) > now:
+		return denied("you have had the role %s for less time than this takes: somebody else who has it has to approve it", a.role)
+	}
+	if also := s.kinds[a.Kind].Also; also.Approve != "" {
+		switch others := by.people[also]; {
+		case !by.held.Has(also.Approve):
+			return denied("permission %s is required as well", also.Approve)
+		case others.CountsFrom(by.ID) > now:
+			return denied("your permission to approve is new: it counts from %s on", time.UnixMilli(others.CountsFrom(by.ID)).UTC().Format("2006-01-02 15:04 UTC"))
+		}
 	}
 	return access.RequireRecentLogin(by.Actor, now)
 }
@@ -350,7 +373,7 @@ func Forget(tx *db.Tx, aboutID string) error {
 
 // standing returns the votes of those who may still approve.
 func (a Approval) standing(people access.SecondPerson) []api.ApprovalVote {
-	return slices.DeleteFunc(slices.Clone(a.votes), func(v api.ApprovalVote) bool { return !people.Counts(v.ID, a.role) })
+	return slices.DeleteFunc(slices.Clone(a.votes), func(v api.ApprovalVote) bool { return !people.Counts(v.ID, a.role, a.CreatedAt) })
 }
 
 // Holds reports whether what an approval has allowed may be done once more: it is not too old, as many

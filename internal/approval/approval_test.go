@@ -444,7 +444,7 @@ func TestNobodyBecomesTwoByInvitingThemselves(t *testing.T) {
 		x.Define("clerk", "ws.read", "ws.directory.read", "ws.receiving.read")
 		clerk := x.Member("clerk")
 		n.Clock.Advance(30 * time.Minute)
-		x.Define("clerk", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve")
+		agreed(n.Person(t, second), maker.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve"}}))
 		n.Person(t, clerk).Approve(id).Fails(403, "FORBIDDEN")
 		n.Clock.Advance(day - 29*time.Minute)
 		again(t, maker)
@@ -476,7 +476,7 @@ func TestNobodyBecomesOneByRemovingTheOthers(t *testing.T) {
 				n.Clock.Advance(12 * time.Hour) // so that it counts from the removal
 				again(t, maker)
 				remove(x, second)
-				n.Clock.Advance(23 * time.Hour)
+				n.Clock.Advance(71 * time.Hour)
 				again(t, maker)
 				if _, id := add(maker, entry, "1"); id == "" {
 					t.Error("one person suffices a moment after the removal")
@@ -488,7 +488,7 @@ func TestNobodyBecomesOneByRemovingTheOthers(t *testing.T) {
 				n.Clock.Advance(2 * time.Hour)
 				again(t, maker)
 				if _, id := add(maker, entry, "3"); id != "" {
-					t.Error("who is alone for longer than the cooling time still needs a second person")
+					t.Error("who is alone for longer than 72 hours still needs a second person")
 				}
 			})
 		}
@@ -529,21 +529,75 @@ func TestALooserPolicyTakesTheSecondPerson(t *testing.T) {
 	})
 }
 
-func TestASoleTraderDecidesThatOneSuffices(t *testing.T) {
+// What one person decided alone ends when there is another, until that one agrees.
+func TestALooserPolicyThatOnePersonMadeIsSuspendedUntilTheSecondConfirms(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		done := x.Owner.Patch(x.Path("/receiving-policy"), body{"receiving_approval": "one_person"}).OK()
-		if done.Text("approval_id") != "" || done.Number("persons") != 1 {
-			t.Errorf("the policy is %s", done.Body)
+		path := x.Path("/receiving-policy")
+		read := func() api.ReceivingPolicy { return servertest.Decoded[api.ReceivingPolicy](x.Owner.Get(path)) }
+		looser := body{"receiving_approval": "one_person", "receiving_cooling_hours": 0, "second_person_hours": 1}
+		if done := servertest.Decoded[api.ReceivingPolicy](x.Owner.Patch(path, looser)); done.ApprovalID != "" || done.Persons != 1 || done.Suspended != nil {
+			t.Errorf("a sole trader's policy is %+v", done)
 		}
-		x.Member("admin")
-		if _, id := add(x.Owner, x.Entry("Ada"), "1"); id != "" {
+		entry := x.Entry("Ada")
+		if _, id := add(x.Owner, entry, "1"); id != "" {
+			t.Error("a sole trader needs a second person")
+		}
+		second := n.Person(t, x.Member("admin"))
+		p := read()
+		if p.ReceivingApproval != "automatic" || p.Persons != 2 || p.CoolingHours != 24 || p.SecondPersonHours != nil || p.Suspended == nil || p.Suspended.ReceivingApproval != "one_person" {
+			t.Errorf("with a second person the policy is %+v", p)
+		}
+		if _, id := add(x.Owner, entry, "2"); id == "" {
+			t.Error("what one person decided alone holds for two")
+		}
+		waits := x.Owner.Patch(path, looser).OK().Text("approval_id")
+		second.Approve(waits).OK()
+		if p = read(); p.ReceivingApproval != "one_person" || p.Persons != 1 || p.Suspended != nil {
+			t.Errorf("after the second has confirmed it, the policy is %+v", p)
+		}
+		if _, id := add(x.Owner, entry, "3"); id != "" {
 			t.Error("a second person is demanded against the policy")
 		}
-		if row := x.Audit("&action=iam.workspace.receiving_policy_updated")[0]; !strings.Contains(row["description"].(string), "one person suffices") {
-			t.Errorf("the log says %v", row["description"])
-		}
 	})
+}
+
+// The wait of a new approver and the time that the demand outlives the last one are shared by both pairs: whoever may approve payouts
+// agrees to less of them, too.
+func TestAShorterWaitTakesTheSecondPersonOfEveryPairThatItTouches(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for _, shorter := range []body{{"receiving_cooling_hours": 1}, {"second_person_hours": 1}} {
+			x := n.Tenant(t)
+			x.Define("payer", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+			payer := n.Person(t, x.Member("payer"))
+			path := x.Path("/receiving-policy")
+			waits := x.Owner.Patch(path, shorter).OK().Text("approval_id")
+			if waits == "" {
+				t.Fatalf("%v: one person shortens it", shorter)
+			}
+			payer.Approve(waits).OK()
+			if p := servertest.Decoded[api.ReceivingPolicy](x.Owner.Get(path)); p.ReceivingCoolingHours == nil && p.SecondPersonHours == nil {
+				t.Errorf("%v: what was approved does not hold: %+v", shorter, p)
+			}
+		}
+		// With a second person of each, it takes one who is both.
+		x := n.Tenant(t)
+		x.Define("payer", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+		x.Define("keeper", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve")
+		payer, keeper, both := n.Person(t, x.Member("payer")), n.Person(t, x.Member("keeper")), n.Person(t, x.Member("disbursement_authorizer"))
+		x.EverybodyCounts()
+		waits := x.Owner.Patch(x.Path("/receiving-policy"), body{"second_person_hours": 1}).OK().Text("approval_id")
+		keeper.Approve(waits).Fails(403, "FORBIDDEN")
+		shown := keeper.Get("/v1/approvals/" + waits).OK()
+		payer.Post("/v1/approvals/"+waits+"/approve", body{"digest": shown.Text("digest"), "verification": "asked"}).Fails(403, "FORBIDDEN")
+		both.Approve(waits).OK()
+	})
+}
+
+// agreed lets a second person agree to a grant that waits for one.
+func agreed(second *servertest.Client, asked *servertest.Answer) {
+	second.T().Helper()
+	second.Approve(asked.Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")).OK()
 }
 
 // A new phone number next to a new account is the fraud: the earlier one is to be called.

@@ -61,12 +61,12 @@ func TestARenamedPayeeIsNotTheOneThatWasShown(t *testing.T) {
 // A new approver's time begins when they may approve, also where nobody asks for anything meanwhile.
 func TestTheTimeOfANewApproverBeginsAtOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, maker, _ := n.Pair(t)
+		x, maker, second := n.Pair(t)
 		_, id := add(maker, x.Entry("Ada"), "1")
 		x.Define("clerk", "ws.read", "ws.directory.read", "ws.receiving.read")
 		invited, granted, redefined := x.Member("disbursement_authorizer"), x.Member("viewer"), x.Member("clerk")
-		maker.Post(x.Path("/roles"), body{"user_id": granted.UserID, "role": "disbursement_authorizer"}).OK()
-		x.Define("clerk", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve")
+		agreed(second, maker.Post(x.Path("/roles"), body{"user_id": granted.UserID, "role": "disbursement_authorizer"}))
+		agreed(second, maker.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve"}}))
 		for _, c := range []*servertest.Client{invited, granted, redefined} {
 			n.Person(t, c).Approve(id).Fails(403, "FORBIDDEN")
 		}

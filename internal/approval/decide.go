@@ -91,7 +91,7 @@ func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval
 		if _, err := access.ObserveSecondPerson(tx, kind.Pair, a.WorkspaceID); err != nil {
 			return answer, event, err
 		}
-		who, err := view(tx.Q, by, held, a.WorkspaceID, tx.Now(), kind.Pair)
+		who, err := view(tx.Q, by, held, a.WorkspaceID, tx.Now(), access.Pairs()...)
 		if err != nil {
 			return answer, event, err
 		}

@@ -70,4 +70,7 @@ func (in *UpdatePolicyInput) Validate(v *fault.Violations) {
 	if hours := in.ReceivingCoolingHours; hours != nil && (*hours < 0 || *hours > maxCooling) {
 		v.Add("receiving_cooling_hours", "must be an integer from 0 to 720")
 	}
+	if hours := in.SecondPersonHours; hours != nil && (*hours < 1 || *hours > maxCooling) {
+		v.Add("second_person_hours", "must be an integer from 1 to 720")
+	}
 }

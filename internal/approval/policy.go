@@ -12,8 +12,12 @@ import (
 	"bursar/internal/mail"
 )
 
-// policyKind is the name of approvals of a looser policy.
-const policyKind = "receiving_policy"
+// The names of approvals of a looser policy: by the second person of receiving methods, of payouts, or of both.
+const (
+	policyKind       = "receiving_policy"
+	payoutPolicyKind = "payout_policy"
+	bothPolicyKind   = "second_person_policy"
+)
 
 // policyChange is what an approval of a looser policy is for.
 type policyChange struct {
@@ -21,11 +25,25 @@ type policyChange struct {
 	ApprovalAfter  string `json:"approval_after"`
 	HoursBefore    *int64 `json:"hours_before"`
 	HoursAfter     *int64 `json:"hours_after"`
+	DemandBefore   *int64 `json:"demand_before,omitzero"`
+	DemandAfter    *int64 `json:"demand_after,omitzero"`
 }
 
-func (s *Service) policyKind() Kind {
+func (c policyChange) after() access.Policy {
+	return access.Policy{Approval: c.ApprovalAfter, Hours: c.HoursAfter, Demand: c.DemandAfter}
+}
+
+func (s *Service) registerPolicies() {
+	for name, pairs := range map[string][2]access.Pair{
+		policyKind: {access.Receiving}, payoutPolicyKind: {access.Payouts}, bothPolicyKind: {access.Receiving, access.Payouts},
+	} {
+		s.Register(policyKindOf(name, pairs))
+	}
+}
+
+func policyKindOf(name string, pairs [2]access.Pair) Kind {
 	return Kind{
-		Name: policyKind, Read: access.ReceivingRead, Make: access.WSWrite, Pair: access.Receiving, Mail: mail.AChangeOfWhereMoneyGoes,
+		Name: name, Read: readOf(pairs[0]), Make: access.WSWrite, Pair: pairs[0], Also: pairs[1], Mail: mail.AChangeOfWhereMoneyGoes,
 		Actions: map[string]audit.Action{
 			api.ApprovalApproved: audit.ReceivingPolicyApproved, api.ApprovalRejected: audit.ReceivingPolicyRejected,
 			api.ApprovalWithdrawn: audit.ReceivingPolicyWithdrawn, api.ApprovalExpired: audit.ReceivingPolicyExpired,
@@ -36,7 +54,7 @@ func (s *Service) policyKind() Kind {
 			if err := a.Payload(&c); err != nil {
 				return nil, "", err
 			}
-			saved, err := access.SavePolicy(tx, a.WorkspaceID, a.Version, c.ApprovalAfter, c.HoursAfter)
+			saved, err := access.SavePolicy(tx, a.WorkspaceID, a.Version, c.after(), false)
 			if err == nil && !saved {
 				err = fault.New(fault.ApprovalChanged, "the policy has changed since this was asked for: ask again")
 			}
@@ -49,9 +67,18 @@ func (s *Service) policyKind() Kind {
 			return "Less protection of receiving methods", []api.ApprovalField{
 				{Field: "receiving_approval", Before: c.ApprovalBefore, After: c.ApprovalAfter},
 				{Field: "receiving_cooling_hours", Before: hoursText(c.HoursBefore), After: hoursText(c.HoursAfter)},
+				{Field: "second_person_hours", Before: hoursText(c.DemandBefore), After: hoursText(c.DemandAfter)},
 			}, err
 		},
 	}
+}
+
+// readOf is the permission to see what a pair is about.
+func readOf(pair access.Pair) access.Permission {
+	if pair == access.Payouts {
+		return access.PayoutsRead
+	}
+	return access.ReceivingRead
 }
 
 const policyOf = "a looser policy for receiving methods"
@@ -67,15 +94,32 @@ func (c policyChange) changes() audit.Changes {
 	var changes audit.Changes
 	changes.Add("receiving_approval", c.ApprovalBefore, c.ApprovalAfter)
 	changes.Add("receiving_cooling_hours", c.HoursBefore, c.HoursAfter)
+	changes.Add("second_person_hours", c.DemandBefore, c.DemandAfter)
 	return changes
 }
 
-// loosens reports whether a policy protects less than the present one does.
-func loosens(p access.SecondPerson, after policyChange) bool {
+// loosens reports whether a policy protects receiving methods less than the present one does.
+func loosens(p access.SecondPerson, after access.Policy) bool {
 	rank := map[string]int{access.OnePerson: 0, access.Automatic: 1, access.TwoPersons: 2}
 	then := p
-	then.Approval, then.Hours = after.ApprovalAfter, after.HoursAfter
-	return rank[after.ApprovalAfter] < rank[p.Approval] || then.CoolingHours() < p.CoolingHours()
+	then.Policy = after
+	return rank[after.Approval] < rank[p.Approval] || then.CoolingHours() < p.CoolingHours() || after.Loosens(p.Policy)
+}
+
+// relaxationKind returns the kind of approval that a policy waits for: by the second person of each pair that it guards less, where
+// there is one or was until lately. It is "" if there is none.
+func relaxationKind(receiving, payouts access.SecondPerson, after access.Policy) string {
+	asksReceiving := loosens(receiving, after) && (receiving.Demanded() || receiving.Available())
+	asksPayouts := after.Loosens(payouts.Policy) && payouts.Available()
+	switch {
+	case asksReceiving && asksPayouts:
+		return bothPolicyKind
+	case asksReceiving:
+		return policyKind
+	case asksPayouts:
+		return payoutPolicyKind
+	}
+	return ""
 }
 
 // Policy returns how a workspace guards where money goes.
@@ -84,37 +128,56 @@ func (s *Service) Policy(ctx context.Context, by db.Caller, in PolicyInput) (api
 		return api.ReceivingPolicy{}, err
 	}
 	var answer api.ReceivingPolicy
-	err := s.db.Read(ctx, func(q db.Q) error {
-		p, err := access.FindSecondPerson(q, access.Receiving, in.ID, s.db.Now())
-		if err == nil {
-			answer, err = policyAnswer(q, in.ID, p)
-		}
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
+		answer, err = policyAnswer(q, in.ID, s.db.Now())
 		return err
 	})
 	return answer, err
 }
 
-func policyAnswer(q db.Q, workspaceID string, p access.SecondPerson) (api.ReceivingPolicy, error) {
-	answer := api.ReceivingPolicy{WorkspaceID: workspaceID, ReceivingApproval: p.Approval, ReceivingCoolingHours: p.Hours,
+func policyAnswer(q db.Q, workspaceID string, now int64) (api.ReceivingPolicy, error) {
+	p, err := access.FindSecondPerson(q, access.Receiving, workspaceID, now)
+	if err != nil {
+		return api.ReceivingPolicy{}, err
+	}
+	payouts, err := access.FindSecondPerson(q, access.Payouts, workspaceID, now)
+	if err != nil {
+		return api.ReceivingPolicy{}, err
+	}
+	answer := api.ReceivingPolicy{WorkspaceID: workspaceID, ReceivingApproval: p.Approval, ReceivingCoolingHours: p.Hours, SecondPersonHours: p.Demand,
 		Persons: 1, CoolingHours: p.CoolingHours(), Approvers: []api.ReceivingApprover{}}
 	if p.Demanded() {
 		answer.Persons = 2
 	}
+	for _, one := range []access.SecondPerson{p, payouts} {
+		if one.Vacant() {
+			answer.DemandedUntil = max(answer.DemandedUntil, one.DemandEnds())
+			answer.Extendable = answer.Extendable || one.Extendable()
+		}
+	}
+	if p.Suspended() {
+		answer.Suspended = &api.SuspendedPolicy{ReceivingApproval: p.Stored.Approval, ReceivingCoolingHours: p.Stored.Hours, SecondPersonHours: p.Stored.Demand}
+	}
 	for _, id := range p.Approvers() {
 		who := api.ReceivingApprover{ID: id, CountsFrom: p.CountsFrom(id)}
-		if _, err := q.Row(`SELECT name, email FROM account WHERE id = $1`, id).Scan(&who.Name, &who.Email); err != nil {
+		var proof string
+		if _, err := q.Row(`SELECT name, email, email_proof FROM account WHERE id = $1`, id).Scan(&who.Name, &who.Email, &proof); err != nil {
 			return answer, err
 		}
+		who.EmailProved = proof == access.ProvedAddress
 		answer.Approvers = append(answer.Approvers, who)
 	}
-	var err error
-	answer.ApprovalID, err = PendingOf(q, policyKind, workspaceID)
+	for _, kind := range []string{policyKind, payoutPolicyKind, bothPolicyKind} {
+		if err == nil && answer.ApprovalID == "" {
+			answer.ApprovalID, err = PendingOf(q, kind, workspaceID)
+		}
+	}
 	return answer, err
 }
 
 // UpdatePolicy changes how a workspace guards where money goes: at once if that protects more,
-// or if there is nobody else who could approve; otherwise it waits for the second person. Any
-// change voids one that waits.
+// or if there is nobody else who could approve; otherwise it waits for the second person of each pair
+// that it protects less. Any change voids one that waits.
 func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolicyInput) (api.ReceivingPolicy, error) {
 	number, err := s.authority.Enter(ctx, by.Actor, in.ID, access.WSWrite)
 	if err == nil {
@@ -124,52 +187,56 @@ func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolic
 		return api.ReceivingPolicy{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingPolicy, audit.Event, error) {
-		event := audit.Event{Action: audit.ReceivingPolicyUpdated, WorkspaceID: in.ID, ResourceID: in.ID, Description: "Changed how receiving methods are guarded"}
-		p, err := access.ObserveSecondPerson(tx, access.Receiving, in.ID)
+		event, err := s.updatePolicy(tx, by, number, in)
 		if err != nil {
 			return api.ReceivingPolicy{}, event, err
 		}
-		c := policyChange{p.Approval, p.Approval, p.Hours, p.Hours}
-		if in.ReceivingApproval != nil {
-			c.ApprovalAfter = *in.ReceivingApproval
-		}
-		if in.ReceivingCoolingHours != nil {
-			c.HoursAfter = in.ReceivingCoolingHours
-		}
-		if event.Changes = c.changes(); len(event.Changes) == 0 {
-			answer, err := policyAnswer(tx.Q, in.ID, p)
-			return answer, audit.None("nothing changed"), err
-		}
-		if _, err := VoidKind(tx, by, policyKind, in.ID, "the policy was changed again"); err != nil {
-			return api.ReceivingPolicy{}, event, err
-		}
-		waits := ""
-		if loosens(p, c) {
-			waits, err = s.AskToLoosen(tx, by, p, Request{Kind: policyKind, WorkspaceID: in.ID, Workspace: number, SubjectID: in.ID, Version: p.Version, Payload: c})
-			if err != nil {
-				return api.ReceivingPolicy{}, event, err
-			}
-		}
-		if waits != "" {
-			event.Action, event.Description = audit.ReceivingPolicyRequested, "Asked for "+policyOf
-			event.Changes.Add("approval_id", nil, waits)
-			answer, err := policyAnswer(tx.Q, in.ID, p)
-			return answer, event, err
-		}
-		saved, err := access.SavePolicy(tx, in.ID, p.Version, c.ApprovalAfter, c.HoursAfter)
-		if err == nil && !saved {
-			err = fault.New(fault.ApprovalChanged, "the policy has just changed: look at it again")
-		}
-		if err != nil {
-			return api.ReceivingPolicy{}, event, err
-		}
-		if p, err = access.FindSecondPerson(tx.Q, access.Receiving, in.ID, tx.Now()); err != nil {
-			return api.ReceivingPolicy{}, event, err
-		}
-		if !p.Demanded() {
-			event.Description += ": one person suffices"
-		}
-		answer, err := policyAnswer(tx.Q, in.ID, p)
+		answer, err := policyAnswer(tx.Q, in.ID, tx.Now())
 		return answer, event, err
 	})
+}
+
+func (s *Service) updatePolicy(tx *db.Tx, by db.Caller, number int64, in UpdatePolicyInput) (audit.Event, error) {
+	event := audit.Event{Action: audit.ReceivingPolicyUpdated, WorkspaceID: in.ID, ResourceID: in.ID, Description: "Changed how receiving methods are guarded"}
+	p, err := access.ObserveSecondPerson(tx, access.Receiving, in.ID)
+	if err != nil {
+		return event, err
+	}
+	payouts, err := access.ObserveSecondPerson(tx, access.Payouts, in.ID)
+	if err != nil {
+		return event, err
+	}
+	c := policyChange{p.Approval, p.Approval, p.Hours, p.Hours, p.Demand, p.Demand}
+	if in.ReceivingApproval != nil {
+		c.ApprovalAfter = *in.ReceivingApproval
+	}
+	if in.ReceivingCoolingHours != nil {
+		c.HoursAfter = in.ReceivingCoolingHours
+	}
+	if in.SecondPersonHours != nil {
+		c.DemandAfter = in.SecondPersonHours
+	}
+	if event.Changes = c.changes(); len(event.Changes) == 0 && !p.Suspended() {
+		return audit.None("nothing changed"), nil
+	}
+	for _, kind := range []string{policyKind, payoutPolicyKind, bothPolicyKind} {
+		if _, err := VoidKind(tx, by, kind, in.ID, "the policy was changed again"); err != nil {
+			return event, err
+		}
+	}
+	if kind := relaxationKind(p, payouts, c.after()); kind != "" {
+		waits, err := s.Make(tx, by, Request{Kind: kind, WorkspaceID: in.ID, Workspace: number, SubjectID: in.ID, Version: p.Version, Payload: c})
+		event.Action, event.Description = audit.ReceivingPolicyRequested, "Asked for "+policyOf
+		event.Changes.Add("approval_id", nil, waits)
+		return event, err
+	}
+	alone := !p.Available() && !payouts.Available()
+	saved, err := access.SavePolicy(tx, in.ID, p.Version, c.after(), alone)
+	if err == nil && !saved {
+		err = fault.New(fault.ApprovalChanged, "the policy has just changed: look at it again")
+	}
+	if alone {
+		event.Description += ", while there was no second person"
+	}
+	return event, err
 }

@@ -32,7 +32,7 @@ type Service struct {
 // New makes the service. Without a mailer nobody is told by mail.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, m *mail.Mailer, b *budget.Budgets, publicURL string) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, mail: m, budgets: b, publicURL: publicURL, kinds: map[string]Kind{}}
-	s.Register(s.policyKind())
+	s.registerPolicies()
 	return s
 }
 
@@ -95,7 +95,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 	var who viewer
 	var rows []row
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		if who, err = view(q, by, held, in.WorkspaceID, s.db.Now(), access.Receiving, access.Payouts); err == nil {
+		if who, err = view(q, by, held, in.WorkspaceID, s.db.Now(), access.Pairs()...); err == nil {
 			rows, err = newest(q, s.db.Integrity(), in.WorkspaceID, kinds, in.State, window.After, window.Limit)
 		}
 		return err
@@ -194,7 +194,7 @@ func (s *Service) Find(ctx context.Context, by db.Caller, id string, full bool) 
 	}
 	var who viewer
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		if who, err = view(q, by, held, a.WorkspaceID, s.db.Now(), s.kinds[a.Kind].Pair); err == nil {
+		if who, err = view(q, by, held, a.WorkspaceID, s.db.Now(), access.Pairs()...); err == nil {
 			a.Maker.EmailProved, err = isEmailProved(q, a.Maker.ID)
 		}
 		return err

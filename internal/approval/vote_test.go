@@ -363,9 +363,9 @@ func TestEachPairHasItsOwnSecondPersons(t *testing.T) {
 		if p := present(access.Payouts); p.Present || !p.Demanded() {
 			t.Error("one person suffices as soon as the others are removed")
 		}
-		n.Clock.Advance(day)
+		n.Clock.Advance(3 * day)
 		if present(access.Payouts).Demanded() {
-			t.Error("nobody is there for a day, and two are demanded")
+			t.Error("nobody is there for three days, and two are demanded")
 		}
 	})
 }

@@ -16,12 +16,27 @@ const (
 	MemberRoleAssigned Action = "iam.member.role_assigned"
 	MemberRoleRemoved  Action = "iam.member.role_removed"
 
+	MemberGrantRequested Action = "iam.member.grant_requested"
+	MemberGrantApproved  Action = "iam.member.grant_approved"
+	MemberGrantRejected  Action = "iam.member.grant_rejected"
+	MemberGrantWithdrawn Action = "iam.member.grant_withdrawn"
+	MemberGrantExpired   Action = "iam.member.grant_expired"
+	ApproverAppointed    Action = "iam.member.approver_appointed" // by an operator
+
 	RoleCreated Action = "iam.role.created"
 	RoleUpdated Action = "iam.role.updated"
 	RoleDeleted Action = "iam.role.deleted"
 
+	RoleChangeRequested Action = "iam.role.change_requested"
+	RoleChangeApproved  Action = "iam.role.change_approved"
+	RoleChangeRejected  Action = "iam.role.change_rejected"
+	RoleChangeWithdrawn Action = "iam.role.change_withdrawn"
+	RoleChangeExpired   Action = "iam.role.change_expired"
+
 	WorkspaceCreated Action = "iam.workspace.created"
 	WorkspaceUpdated Action = "iam.workspace.updated"
+
+	SecondPersonExtended Action = "iam.workspace.second_person_extended"
 
 	OrganizationCreated         Action = "iam.organization.created"
 	OrganizationSettingsUpdated Action = "iam.organization.settings_updated"
@@ -210,7 +225,9 @@ const (
 func Actions() []Action {
 	return []Action{
 		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberSuspended, MemberReinstated, MemberRoleAssigned, MemberRoleRemoved,
-		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
+		MemberGrantRequested, MemberGrantApproved, MemberGrantRejected, MemberGrantWithdrawn, MemberGrantExpired, ApproverAppointed,
+		RoleCreated, RoleUpdated, RoleDeleted, RoleChangeRequested, RoleChangeApproved, RoleChangeRejected, RoleChangeWithdrawn, RoleChangeExpired,
+		WorkspaceCreated, WorkspaceUpdated, SecondPersonExtended, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged,
 		PayeeIdentityApproved, PayeeIdentityRejected, PayeeIdentityWithdrawn, PayeeIdentityExpired, ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
@@ -249,6 +266,8 @@ func (a Action) changesAccess() bool {
 		ServiceDriven: // as is how the services of a sandbox are
 		return true
 	case UserCreated, AccessDenied, MemberInvited, MemberDeclined,
+		MemberGrantRequested, MemberGrantRejected, MemberGrantWithdrawn, MemberGrantExpired,
+		RoleChangeRequested, RoleChangeRejected, RoleChangeWithdrawn, RoleChangeExpired,
 		ReceivingPolicyRequested, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired:
 		return false
 	}

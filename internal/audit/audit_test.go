@@ -96,6 +96,7 @@ func TestActionsAreDottedAndUnique(t *testing.T) {
 func TestOnlySomeActionsChangeAccess(t *testing.T) {
 	changes := map[audit.Action]bool{
 		audit.MemberAdded: true, audit.MemberRemoved: true, audit.MemberSuspended: true, audit.MemberReinstated: true, audit.MemberRoleAssigned: true, audit.MemberRoleRemoved: true,
+		audit.MemberGrantApproved: true, audit.ApproverAppointed: true, audit.RoleChangeApproved: true, audit.SecondPersonExtended: true,
 		audit.RoleCreated: true, audit.RoleUpdated: true, audit.RoleDeleted: true,
 		audit.WorkspaceCreated: true, audit.WorkspaceUpdated: true,
 		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true, audit.OwnerAdded: true, audit.OwnerRemoved: true,

@@ -66,6 +66,30 @@ func actionText(action string) string {
 		return "Saw account numbers"
 	case audit.ReceivingMethodActivated:
 		return "Receiving method can be paid"
+	case audit.MemberGrantRequested:
+		return "Requested a role for member"
+	case audit.MemberGrantApproved:
+		return "Approved a role for member"
+	case audit.MemberGrantRejected:
+		return "Rejected a role for member"
+	case audit.MemberGrantWithdrawn:
+		return "Withdrew a role for member"
+	case audit.MemberGrantExpired:
+		return "A role for a member expired"
+	case audit.ApproverAppointed:
+		return "Appointed approver"
+	case audit.RoleChangeRequested:
+		return "Requested more permissions for role"
+	case audit.RoleChangeApproved:
+		return "Approved more permissions for role"
+	case audit.RoleChangeRejected:
+		return "Rejected more permissions for role"
+	case audit.RoleChangeWithdrawn:
+		return "Withdrew more permissions for role"
+	case audit.RoleChangeExpired:
+		return "More permissions for a role expired"
+	case audit.SecondPersonExtended:
+		return "Extended the demand for a second person"
 	case audit.ReceivingPolicyUpdated:
 		return "Updated receiving policy"
 	case audit.ReceivingPolicyRequested:

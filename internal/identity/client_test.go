@@ -10,6 +10,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -32,7 +33,8 @@ func (n *node) place() *place {
 	n.t.Helper()
 	first := n.first()
 	p := &place{node: n, workspaceID: first.WorkspaceID, admin: n.actor(first)}
-	p.workspaces = workspace.New(n.db, n.authority, web.NewCursors(nil), identity.NewLinks("http://bursar.test", nil))
+	p.workspaces = workspace.New(n.db, n.authority, web.NewCursors(nil), identity.NewLinks("http://bursar.test", nil),
+		approval.New(n.db, n.vault, n.authority, web.NewCursors(nil), nil, nil, ""))
 	return p
 }
 

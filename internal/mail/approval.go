@@ -15,6 +15,7 @@ var (
 	APayoutChange = ApprovalNoun{"change of how payouts are guarded", "changes of how payouts are guarded",
 		"Before you approve, ask whoever wants it why payouts should be guarded less."}
 	AHeldPayout = ApprovalNoun{"held payout", "held payouts", "Before you approve, compare the payout with the limit or rule that holds it."}
+	AGrant      = ApprovalNoun{"grant of a role", "grants of roles", "Before you approve, ask whoever wants it why this person should decide."}
 	ARequest    = ApprovalNoun{"request", "requests", AChangeOfWhereMoneyGoes.Advice}
 )
 

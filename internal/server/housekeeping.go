@@ -66,5 +66,5 @@ func (s *Server) Tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.directory.Purge(ctx), s.directory.Settle(ctx), s.approvals.Expire(ctx), s.approvals.Tell(ctx))
+	return errors.Join(s.directory.Purge(ctx), s.directory.Settle(ctx), s.approvals.Expire(ctx), s.approvals.Tell(ctx), s.approvals.TellVacancies(ctx))
 }

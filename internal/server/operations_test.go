@@ -142,6 +142,7 @@ func operations() []operation {
 		{"PATCH /v1/workspaces/{id}", "ws.write", aNewName},
 		{"GET /v1/workspaces/{id}/receiving-policy", "ws.read", inPath(nil)},
 		{"PATCH /v1/workspaces/{id}/receiving-policy", "ws.write", aPolicy},
+		{"POST /v1/workspaces/{id}/second-person/extend", "ws.payouts.approve", inPath(nil)},
 		{"GET /v1/workspaces/{id}/payout-stop", "ws.payouts.read", inPath(nil)},
 		{"POST /v1/workspaces/{id}/payout-stop", "ws.payouts.create", aStop},
 		{"POST /v1/workspaces/{id}/payout-resume", "ws.payouts.create", aResume},
@@ -259,7 +260,8 @@ func aResume(x *servertest.Tenant, _ *servertest.Client) request {
 
 // alternatives are permissions that do as well as the one that an operation needs.
 func alternatives() map[string]string {
-	return map[string]string{"POST /v1/workspaces/{id}/payout-stop": "ws.payouts.approve", "POST /v1/workspaces/{id}/payout-resume": "ws.payouts.approve"}
+	return map[string]string{"POST /v1/workspaces/{id}/second-person/extend": "ws.receiving.approve",
+		"POST /v1/workspaces/{id}/payout-stop": "ws.payouts.approve", "POST /v1/workspaces/{id}/payout-resume": "ws.payouts.approve"}
 }
 
 func newCode(x *servertest.Tenant) string {

@@ -94,6 +94,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/workspaces/{id}", web.Read(api, work.Get)},
 		{"PATCH", "/v1/workspaces/{id}", web.Change(api, audit.WorkspaceUpdated, work.Update)},
 		{"GET", "/v1/workspaces/{id}/receiving-policy", web.Read(api, apr.Policy)},
+		{"POST", "/v1/workspaces/{id}/second-person/extend", web.Change(api, audit.SecondPersonExtended, apr.Extend)},
 		{"PATCH", "/v1/workspaces/{id}/receiving-policy", web.Change(api, audit.ReceivingPolicyUpdated, apr.UpdatePolicy)},
 		{"GET", "/v1/workspaces/{id}/payout-stop", web.Read(api, pay.Sending)},
 		{"POST", "/v1/workspaces/{id}/payout-stop", web.Change(api, audit.PayoutSendingStopped, pay.Stop)},

@@ -151,7 +151,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		approvals:     approvals,
 		rules:         rules,
 		directory:     payees,
-		workspaces:    workspace.New(d, authority, cursors, links),
+		workspaces:    workspace.New(d, authority, cursors, links, approvals),
 		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
 		audit:         auditlog.New(d, authority, cursors, signer),
 		ledger:        ledger.New(d, v, authority, cursors, approvals, ledger.Config{LiveAllowed: rails.HasLive(), Currencies: currencies(rails), Guard: rules.GuardTransfer}),

@@ -14,6 +14,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/browsertest/oidctest"
 	"bursar/internal/db"
@@ -64,6 +65,7 @@ type house struct {
 	clock         *clock
 	identity      *identity.Service
 	authority     *access.Authority
+	approvals     *approval.Service
 	links         *identity.Links
 	workspaces    *workspace.Service
 	organizations *organization.Service
@@ -113,8 +115,9 @@ func build(t testing.TB, store dbtest.Store, options ...option) *house {
 		PublicURL: publicURL, KeyTTL: time.Hour, DeviceTTL: time.Hour, WebTTL: 12 * time.Hour, WebIdle: 30 * time.Minute, LimitsOff: true,
 	})
 	h.authority = access.NewAuthority(h.db)
+	h.approvals = approval.New(h.db, v, h.authority, cursors, nil, nil, "")
 	h.links = identity.NewLinks(publicURL, h.mailer(v, config.mail))
-	h.workspaces = workspace.New(h.db, h.authority, cursors, h.links)
+	h.workspaces = workspace.New(h.db, h.authority, cursors, h.links, h.approvals)
 	h.organizations = organization.New(h.db, h.authority, cursors, 365)
 	h.site = &web.Endpoints{DB: h.db}
 	h.Service, err = signin.New(h.db, v, h.links, config.Config)

@@ -133,7 +133,7 @@ func TestAMailThatArrivedSettlesWhoseAnAddressIs(t *testing.T) {
 func (h *house) byHand() twice {
 	h.t.Helper()
 	mails := h.workspaces
-	h.workspaces = workspace.New(h.db, h.authority, web.NewCursors(nil), identity.NewLinks(publicURL, nil))
+	h.workspaces = workspace.New(h.db, h.authority, web.NewCursors(nil), identity.NewLinks(publicURL, nil), h.approvals)
 	defer func() { h.workspaces = mails }()
 	return invitedTwice(h)
 }

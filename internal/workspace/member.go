@@ -7,6 +7,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -46,65 +47,97 @@ func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspace
 // AddMember adds somebody to a workspace with a role, at once if the organization knows
 // them by an address that they have proved. Anybody else is invited and gets a link:
 // whether the address has an account makes no difference that the caller can see.
-// Somebody who is a member or invited already gets one more role.
+// Somebody who is a member or invited already gets one more role. A role that approves waits for a
+// second person where there is one: see secondPersonFor.
 func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput) (api.MemberAdded, error) {
-	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
+	number, err := s.mayGrant(ctx, by, in.ID, in.Role)
+	if err != nil {
 		return api.MemberAdded{}, err
 	}
-	email := identity.NormalizeEmail(in.Email)
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.MemberAdded, audit.Event, error) {
-		added := api.MemberAdded{WorkspaceID: in.ID, Email: email, Role: in.Role}
-		event := audit.Event{Action: audit.MemberAdded, WorkspaceID: in.ID}
-		organizationID, err := lockMembers(tx, in.ID)
-		if err == nil {
-			err = stillGrantable(tx, by, in.ID, in.Role)
-		}
+	in.Email = identity.NormalizeEmail(in.Email)
+	out, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.MemberAdded], event audit.Event, err error) {
+		role, err := lockGrant(tx, by, in.ID, in.Role)
 		if err != nil {
-			return added, event, err
+			return out, event, err
 		}
-		accountID, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: email, Invited: true})
+		g := grant{Email: in.Email, Role: role.Key, RoleName: role.Name, Permissions: role.Permissions.String()}
+		member, found, err := memberByEmail(tx.Q, in.ID, in.Email)
 		if err != nil {
-			return added, event, err
+			return out, event, err
 		}
-		member, found, err := access.MemberOf(tx.Q, in.ID, accountID)
-		if err != nil {
-			return added, event, err
-		}
+		var held map[string]bool
 		if found {
-			added.UserID, event.ResourceID = member.ID, member.ID
-			roles, err := rolesOf(tx.Q, in.ID, accountID)
-			if err != nil || roles[in.Role] {
-				return added, audit.None("the role is held already"), err
-			}
-			event.Action, event.Description = audit.MemberRoleAssigned, "Assigned role "+in.Role+" to "+email
-			event.Changes.Add("roles", nil, in.Role)
-			return added, event, grant(tx, by, in.ID, accountID, in.Role)
+			g.MemberID = member.ID
+			held, err = rolesOf(tx.Q, in.ID, member.AccountID)
 		}
-		known, err := access.Knows(tx.Q, organizationID, accountID)
-		if err != nil {
-			return added, event, err
+		if err == nil && !held[in.Role] {
+			out.ApprovalID, event, err = s.hold(tx, by, number, in.ID, role.Permissions, g)
 		}
-		if known {
-			added.UserID, event.ResourceID, event.Description = accountID, accountID, "Added "+email+" as "+in.Role
-			event.Changes = memberChanges("", access.MemberActive, nil, []string{in.Role})
-			if err := access.Join(tx, in.ID, accountID, in.Role); err != nil {
-				return added, event, err
-			}
-			return added, event, access.NoteOrigin(tx, by.Actor, in.ID, accountID)
+		if err != nil || out.ApprovalID != "" {
+			return out, event, err
 		}
-		added.UserID, err = access.Invite(tx, in.ID, accountID, in.Role, by.Name)
-		if err == nil {
-			err = access.NoteOrigin(tx, by.Actor, in.ID, accountID)
-		}
-		if err != nil {
-			return added, event, err
-		}
-		link, err := s.links.Invite(tx, by, accountID, email, in.ID)
-		added.InvitationURL = link.URL
-		event.ResourceID, event.Description = added.UserID, "Invited "+email+" as "+in.Role
-		event.Changes = memberChanges("", access.MemberInvited, nil, []string{in.Role})
-		return added, event, err
+		out.Answer, event, err = s.addMember(tx, by, in, true)
+		return out, event, err
 	})
+	if err != nil {
+		return api.MemberAdded{}, err
+	}
+	return out.Result()
+}
+
+// addMember is AddMember once it is decided, with the members locked. It makes the link of an invitation if that is wanted.
+func (s *Service) addMember(tx *db.Tx, by db.Caller, in AddMemberInput, link bool) (api.MemberAdded, audit.Event, error) {
+	added := api.MemberAdded{WorkspaceID: in.ID, Email: in.Email, Role: in.Role}
+	event := audit.Event{Action: audit.MemberAdded, WorkspaceID: in.ID}
+	organizationID, err := organizationOf(tx.Q, in.ID)
+	if err != nil {
+		return added, event, err
+	}
+	accountID, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: in.Email, Invited: true})
+	if err != nil {
+		return added, event, err
+	}
+	member, found, err := access.MemberOf(tx.Q, in.ID, accountID)
+	if err != nil {
+		return added, event, err
+	}
+	if found {
+		added.UserID, event.ResourceID = member.ID, member.ID
+		roles, err := rolesOf(tx.Q, in.ID, accountID)
+		if err != nil || roles[in.Role] {
+			return added, audit.None("the role is held already"), err
+		}
+		event.Action, event.Description = audit.MemberRoleAssigned, "Assigned role "+in.Role+" to "+in.Email
+		event.Changes.Add("roles", nil, in.Role)
+		return added, event, give(tx, by, in.ID, accountID, in.Role)
+	}
+	known, err := access.Knows(tx.Q, organizationID, accountID)
+	if err != nil {
+		return added, event, err
+	}
+	if known {
+		added.UserID, event.ResourceID, event.Description = accountID, accountID, "Added "+in.Email+" as "+in.Role
+		event.Changes = memberChanges("", access.MemberActive, nil, []string{in.Role})
+		if err := access.Join(tx, in.ID, accountID, in.Role); err != nil {
+			return added, event, err
+		}
+		return added, event, access.NoteOrigin(tx, by.Actor, in.ID, accountID)
+	}
+	added.UserID, err = access.Invite(tx, in.ID, accountID, in.Role, by.Name)
+	if err == nil {
+		err = access.NoteOrigin(tx, by.Actor, in.ID, accountID)
+	}
+	if err != nil {
+		return added, event, err
+	}
+	event.ResourceID, event.Description = added.UserID, "Invited "+in.Email+" as "+in.Role
+	event.Changes = memberChanges("", access.MemberInvited, nil, []string{in.Role})
+	if !link {
+		return added, event, nil
+	}
+	made, err := s.links.Invite(tx, by, accountID, in.Email, in.ID)
+	added.InvitationURL = made.URL
+	return added, event, err
 }
 
 // Reinvite makes a new link for a member who has not accepted the invitation yet.
@@ -208,17 +241,33 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 			return removed, audit.Event{}, err
 		}
 		removed.UserID = member.ID
+		may, err := access.HeldBy(tx.Q, in.ID, member.AccountID)
+		if err != nil {
+			return removed, audit.Event{}, err
+		}
 		event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: in.ID, ResourceID: member.ID, Description: "Removed " + name,
 			Changes: memberChanges(member.Status(), "", slices.Sorted(maps.Keys(roles)), nil)}
 		if leaves {
 			event.Description = name + " left"
 		}
-		return removed, event, leave(tx, in.ID, member.AccountID)
+		if err := leave(tx, in.ID, member.AccountID); err != nil {
+			return removed, event, err
+		}
+		removed.ApprovalsWaiting, err = s.stranded(tx, in.ID, may)
+		return removed, event, err
 	})
 }
 
-// grant gives a member a role, and stores who did.
-func grant(tx *db.Tx, by db.Caller, workspaceID, accountID, role string) error {
+// stranded counts the approvals that wait for no one who is left, after somebody who could approve has gone.
+func (s *Service) stranded(tx *db.Tx, workspaceID string, had access.Set) (int, error) {
+	if !had.Has(access.ReceivingApprove) && !had.Has(access.PayoutsApprove) {
+		return 0, nil
+	}
+	return s.approvals.Stranded(tx, workspaceID)
+}
+
+// give gives a member a role, and stores who did.
+func give(tx *db.Tx, by db.Caller, workspaceID, accountID, role string) error {
 	if err := access.Grant(tx, workspaceID, accountID, role); err != nil {
 		return err
 	}
@@ -251,23 +300,27 @@ func lockMember(tx *db.Tx, workspaceID, id string) (access.Member, map[string]bo
 }
 
 // mayGrant requires the permission to change members, a role that exists, and that the
-// caller holds every permission of the role.
-func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key string) error {
-	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.MembersWrite); err != nil {
-		return err
+// caller holds every permission of the role. It returns the number of the workspace, for which the vault is ready.
+func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key string) (number int64, err error) {
+	number, err = s.authority.Enter(ctx, by.Actor, workspaceID, access.MembersWrite)
+	if err != nil {
+		return 0, err
 	}
 	var role access.Role
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		role, err = knownRole(q, workspaceID, key)
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := s.authority.RequireToGrant(ctx, by.Actor, workspaceID, role.Permissions); err != nil {
-		return err
+		return 0, err
 	}
-	return access.RequireAdministrationToGrant(by.Actor, s.db.Now(), role.Permissions)
+	if err := access.RequireAdministrationToGrant(by.Actor, s.db.Now(), role.Permissions); err != nil {
+		return 0, err
+	}
+	return number, s.approvals.Ready(ctx, number)
 }
 
 // mayTouch returns an error if the member holds something that the caller does not. It
@@ -288,13 +341,17 @@ func knownRole(q db.Q, workspaceID, key string) (access.Role, error) {
 	return role, err
 }
 
-// stillGrantable returns an error if the role was deleted after mayGrant found it, or has become one whose grant needs more.
-func stillGrantable(tx *db.Tx, by db.Caller, workspaceID, key string) error {
+// lockGrant locks the members of a workspace and finds the role that is granted, which may have been deleted after mayGrant found it or
+// have become one whose grant needs more.
+func lockGrant(tx *db.Tx, by db.Caller, workspaceID, key string) (access.Role, error) {
+	if _, err := lockMembers(tx, workspaceID); err != nil {
+		return access.Role{}, err
+	}
 	role, err := knownRole(tx.Q, workspaceID, key)
 	if err != nil {
-		return err
+		return role, err
 	}
-	return access.RequireAdministrationToGrant(by.Actor, tx.Now(), role.Permissions)
+	return role, access.RequireAdministrationToGrant(by.Actor, tx.Now(), role.Permissions)
 }
 
 // notLastAdmin returns an error if the workspace has no other admin. The caller must have

@@ -5,6 +5,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -64,37 +65,60 @@ func wire(r access.Role) api.Role {
 	return api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: r.Permissions.Names(), BuiltIn: r.BuiltIn}
 }
 
-// Assign gives a member a role.
+// Assign gives a member a role. One that approves waits for a second person where there is one: see secondPersonFor.
 func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api.RoleAssignment, error) {
-	if err := s.mayGrant(ctx, by, in.ID, in.Role); err != nil {
+	number, err := s.mayGrant(ctx, by, in.ID, in.Role)
+	if err != nil {
 		return api.RoleAssignment{}, err
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
-		given := api.RoleAssignment{WorkspaceID: in.ID, Role: in.Role}
-		member, roles, err := lockMember(tx, in.ID, in.UserID)
+	out, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.RoleAssignment], event audit.Event, err error) {
+		member, held, err := lockMember(tx, in.ID, in.UserID)
+		var role access.Role
 		if err == nil {
-			err = stillGrantable(tx, by, in.ID, in.Role)
+			role, err = lockGrant(tx, by, in.ID, in.Role)
 		}
-		if err != nil {
-			return given, audit.Event{}, err
+		if err == nil && !held[in.Role] {
+			var name string
+			if name, err = nameOf(tx.Q, member.AccountID); err == nil {
+				out.ApprovalID, event, err = s.hold(tx, by, number, in.ID, role.Permissions,
+					grant{MemberID: member.ID, Email: name, Role: role.Key, RoleName: role.Name, Permissions: role.Permissions.String()})
+			}
 		}
-		given.UserID = member.ID
-		if roles[in.Role] {
-			return given, audit.None("the role is held already"), nil
+		if err != nil || out.ApprovalID != "" {
+			return out, event, err
 		}
-		name, err := nameOf(tx.Q, member.AccountID)
-		if err != nil {
-			return given, audit.Event{}, err
-		}
-		event := audit.Event{
-			Action:      audit.MemberRoleAssigned,
-			WorkspaceID: in.ID,
-			ResourceID:  member.ID,
-			Description: "Assigned role " + in.Role + " to " + name,
-		}
-		event.Changes.Add("roles", nil, in.Role)
-		return given, event, grant(tx, by, in.ID, member.AccountID, in.Role)
+		out.Answer, event, err = s.assign(tx, by, in)
+		return out, event, err
 	})
+	if err != nil {
+		return api.RoleAssignment{}, err
+	}
+	return out.Result()
+}
+
+// assign is Assign once it is decided.
+func (s *Service) assign(tx *db.Tx, by db.Caller, in AssignInput) (api.RoleAssignment, audit.Event, error) {
+	given := api.RoleAssignment{WorkspaceID: in.ID, Role: in.Role}
+	member, roles, err := lockMember(tx, in.ID, in.UserID)
+	if err != nil {
+		return given, audit.Event{}, err
+	}
+	given.UserID = member.ID
+	if roles[in.Role] {
+		return given, audit.None("the role is held already"), nil
+	}
+	name, err := nameOf(tx.Q, member.AccountID)
+	if err != nil {
+		return given, audit.Event{}, err
+	}
+	event := audit.Event{
+		Action:      audit.MemberRoleAssigned,
+		WorkspaceID: in.ID,
+		ResourceID:  member.ID,
+		Description: "Assigned role " + in.Role + " to " + name,
+	}
+	event.Changes.Add("roles", nil, in.Role)
+	return given, event, give(tx, by, in.ID, member.AccountID, in.Role)
 }
 
 // Unassign takes a role from a member. The caller must hold all that the member may do.
@@ -130,7 +154,14 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 			Description: "Removed role " + in.Role + " from " + name,
 		}
 		event.Changes.Add("roles", in.Role, nil)
-		return taken, event, dropRole(tx, in.ID, member.AccountID, in.Role)
+		may, err := access.HeldBy(tx.Q, in.ID, member.AccountID)
+		if err == nil {
+			err = dropRole(tx, in.ID, member.AccountID, in.Role)
+		}
+		if err == nil {
+			taken.ApprovalsWaiting, err = s.stranded(tx, in.ID, may)
+		}
+		return taken, event, err
 	})
 }
 
@@ -144,7 +175,7 @@ func roleChanges(before, after access.Role) audit.Changes {
 }
 
 // DefineRole creates a role of the workspace, or changes it. The caller must hold all
-// that the role allows, before and after.
+// that the role allows, before and after. One that members have and that is to approve waits for a second person where there is one.
 func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInput) (api.Role, error) {
 	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.RolesWrite)
 	if err != nil {
@@ -153,11 +184,16 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 	if err := s.authority.RequireToGrant(ctx, by.Actor, in.ID, in.set); err != nil {
 		return api.Role{}, err
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Role, audit.Event, error) {
-		event := audit.Event{Action: audit.RoleUpdated, WorkspaceID: in.ID, ResourceID: in.Role, Description: "Updated role " + in.Name}
-		role := access.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
+	number, err := s.authority.Enter(ctx, by.Actor, in.ID, access.RolesWrite)
+	if err == nil {
+		err = s.approvals.Ready(ctx, number)
+	}
+	if err != nil {
+		return api.Role{}, err
+	}
+	out, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.Role], event audit.Event, err error) {
 		if _, err := lockMembers(tx, in.ID); err != nil {
-			return api.Role{}, event, err
+			return out, event, err
 		}
 		before, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
 		if err == nil && exists {
@@ -167,32 +203,48 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 		if err == nil {
 			holders, err = roleHeld(tx.Q, in.ID, in.Role)
 		}
-		if err == nil && holders {
-			err = access.RequireAdministrationToGrant(by.Actor, tx.Now(), in.set&^before.Permissions)
-		}
-		if err != nil {
-			return api.Role{}, event, err
-		}
-		if exists {
-			role.Color = before.Color
-		}
-		if in.Color != nil {
-			role.Color = *in.Color
-		}
-		answer := wire(role)
-		answer.ID = role.Key
-		switch {
-		case exists && role == before:
-			return answer, audit.None("nothing changed"), nil
-		case !exists:
-			event.Action, event.Description = audit.RoleCreated, "Created role "+in.Name
-			if err := roomForRole(tx.Q, in.ID); err != nil {
-				return api.Role{}, event, err
+		if more := in.set &^ before.Permissions; err == nil && holders && more != 0 {
+			err = access.RequireAdministrationToGrant(by.Actor, tx.Now(), more)
+			if err == nil {
+				g := grant{Role: in.Role, RoleName: before.Name, Before: before.Permissions.String(), Permissions: in.set.String(), Define: &in.RoleDefine}
+				out.ApprovalID, event, err = s.hold(tx, by, number, in.ID, more, g)
 			}
 		}
-		event.Changes = roleChanges(before, role)
-		return answer, event, saveRole(tx, in.ID, role)
+		if err != nil || out.ApprovalID != "" {
+			return out, event, err
+		}
+		out.Answer, event, err = s.saveRole(tx, in, before, exists)
+		return out, event, err
 	})
+	if err != nil {
+		return api.Role{}, err
+	}
+	return out.Result()
+}
+
+// saveRole is DefineRole once it is decided, with the members locked.
+func (s *Service) saveRole(tx *db.Tx, in DefineRoleInput, before access.Role, exists bool) (api.Role, audit.Event, error) {
+	event := audit.Event{Action: audit.RoleUpdated, WorkspaceID: in.ID, ResourceID: in.Role, Description: "Updated role " + in.Name}
+	role := access.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
+	if exists {
+		role.Color = before.Color
+	}
+	if in.Color != nil {
+		role.Color = *in.Color
+	}
+	answer := wire(role)
+	answer.ID = role.Key
+	switch {
+	case exists && role == before:
+		return answer, audit.None("nothing changed"), nil
+	case !exists:
+		event.Action, event.Description = audit.RoleCreated, "Created role "+in.Name
+		if err := roomForRole(tx.Q, in.ID); err != nil {
+			return api.Role{}, event, err
+		}
+	}
+	event.Changes = roleChanges(before, role)
+	return answer, event, storeRole(tx, in.ID, role)
 }
 
 // DeleteRole deletes a role that nobody holds. The caller must hold all that it allows.

@@ -6,6 +6,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/identity"
@@ -19,11 +20,14 @@ type Service struct {
 	authority *access.Authority
 	cursors   *web.Cursors
 	links     *identity.Links
+	approvals *approval.Service
 }
 
 // New makes the service.
-func New(d *db.DB, a *access.Authority, c *web.Cursors, l *identity.Links) *Service {
-	return &Service{db: d, authority: a, cursors: c, links: l}
+func New(d *db.DB, a *access.Authority, c *web.Cursors, l *identity.Links, approvals *approval.Service) *Service {
+	s := &Service{db: d, authority: a, cursors: c, links: l, approvals: approvals}
+	s.registerGrants()
+	return s
 }
 
 // List returns the workspaces that the caller is a member of, oldest first.

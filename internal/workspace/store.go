@@ -187,7 +187,7 @@ func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
 	}, `SELECT role, name, color, permissions FROM workspace_role WHERE workspace_id = $1 ORDER BY role`, workspaceID)
 }
 
-func saveRole(tx *db.Tx, workspaceID string, r access.Role) error {
+func storeRole(tx *db.Tx, workspaceID string, r access.Role) error {
 	if err := tx.Exec(`INSERT INTO workspace_role (workspace_id, role, name, color, permissions, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (workspace_id, role) DO UPDATE SET name = excluded.name, color = excluded.color, permissions = excluded.permissions`,
 		workspaceID, r.Key, r.Name, r.Color, r.Permissions.String(), tx.Now()); err != nil {
@@ -215,7 +215,33 @@ func roleUnused(q db.Q, workspaceID, role string) error {
 	if err == nil && held {
 		err = fault.New(fault.RoleInUse, "the role %s is in use: remove it from its members first", role)
 	}
+	if err != nil {
+		return err
+	}
+	named, err := namedByRule(q, workspaceID, role)
+	if err == nil && named {
+		err = fault.New(fault.RoleInUse, "an approval rule names the role %s: remove the rule first", role)
+	}
 	return err
+}
+
+// namedByRule reports whether an approval rule of the workspace names a role. One that waits for approval does, too.
+func namedByRule(q db.Q, workspaceID, role string) (bool, error) {
+	return q.Row(`SELECT id FROM payout_rule WHERE workspace_id = $1 AND role = $2 LIMIT 1`, workspaceID, role).Scan(new(string))
+}
+
+func organizationOf(q db.Q, workspaceID string) (id string, err error) {
+	_, err = q.Row(`SELECT organization_id FROM workspace WHERE id = $1`, workspaceID).Scan(&id)
+	return id, err
+}
+
+// memberByEmail finds a member or an invitation by a normalized address.
+func memberByEmail(q db.Q, workspaceID, email string) (m access.Member, found bool, err error) {
+	var accountID string
+	if found, err = q.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, email).Scan(&accountID); err != nil || !found {
+		return m, false, err
+	}
+	return access.MemberOf(q, workspaceID, accountID)
 }
 
 func removeRole(tx *db.Tx, workspaceID, role string) error {

@@ -205,7 +205,8 @@ func (n *Node) User(t testing.TB, email string) *Client {
 func (n *Node) Member(t testing.TB, email, role string) *Client {
 	t.Helper()
 	user := n.User(t, email)
-	user.Join(n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", Body{"email": email, "role": role}).OK().Text("user_id"))
+	x := n.FirstTenant(t)
+	user.Join(x.Add(email, role))
 	return user
 }
 

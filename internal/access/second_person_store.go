@@ -1,0 +1,284 @@
+package access
+
+import (
+	"slices"
+	"time"
+
+	"bursar/internal/db"
+)
+
+// noteTwo is how old two_seen_at may get while two people are there. Every change of members
+// and roles stores it exactly.
+const noteTwo = time.Hour
+
+// FindSecondPerson reads how a workspace demands a second person for what a pair is about.
+func FindSecondPerson(q db.Q, pair Pair, workspaceID string, now int64) (SecondPerson, error) {
+	held, err := peopleOf(q, workspaceID)
+	if err != nil {
+		return SecondPerson{}, err
+	}
+	return findSecondPerson(q, pair, workspaceID, held, now)
+}
+
+// person is what somebody may do in a workspace, and by which roles.
+type person struct {
+	may   Set
+	roles []heldRole
+}
+
+// since is before when a permission does not count that a person has by several roles.
+func (p person) since(need Permission) int64 {
+	first := int64(never)
+	for _, r := range p.roles {
+		if r.permissions.Has(need) {
+			first = min(first, r.notBefore)
+		}
+	}
+	return first
+}
+
+// peopleOf is what each person of a workspace may do.
+func peopleOf(q db.Q, workspaceID string) (map[string]person, error) {
+	held := map[string]person{}
+	err := q.Each(func(r db.Rows) error {
+		role, builtIn := BuiltInRole(r.Text(1))
+		if !builtIn {
+			role.Permissions = ParseSet(r.Text(2))
+		}
+		one := held[r.Text(0)]
+		held[r.Text(0)] = person{one.may | role.Permissions, append(one.roles, heldRole{r.Text(1), role.Permissions, r.Int(3), r.Int(4), r.Bool(5)})}
+		return nil
+	}, `SELECT m.account_id, m.role, r.permissions, m.granted_at, m.not_before, m.by_two FROM member_role m
+		JOIN workspace_member w ON w.workspace_id = m.workspace_id AND w.account_id = m.account_id
+		JOIN account a ON a.id = m.account_id LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
+		WHERE m.workspace_id = $1 AND w.accepted = TRUE AND a.kind = 'person' AND a.status = 'active'`, workspaceID)
+	return held, err
+}
+
+func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]person, now int64) (SecondPerson, error) {
+	p := SecondPerson{Stored: Policy{Approval: Automatic}, makers: map[string]int64{}, roles: map[string][]heldRole{}, since: map[string]arrival{}, now: now}
+	err := q.Each(func(r db.Rows) error {
+		p.Version, p.twoSeen, p.MadeAlone, p.extendedAt, p.other.seen = r.Int(2), r.Int(3), r.Bool(5), r.Int(6), r.Int(7)
+		if pair == Receiving {
+			p.Stored.Approval = r.Text(0)
+		}
+		p.Stored.Hours, p.Stored.Demand = optional(r, 1), optional(r, 4)
+		return nil
+	}, `SELECT approval, cooling_hours, version, `+pair.seenColumn()+`, second_person_hours, made_alone, extended_at, `+pair.other().seenColumn()+`
+		FROM receiving_policy WHERE workspace_id = $1`,
+		workspaceID)
+	if err != nil {
+		return p, err
+	}
+	for id, one := range held {
+		if one.may.Has(pair.Approve) {
+			p.people, p.roles[id] = append(p.people, id), one.roles
+		}
+		if one.may.Has(pair.Make) {
+			p.makers[id] = one.since(pair.Make)
+		}
+	}
+	slices.Sort(p.people)
+	p.Present, p.other.present = pair.present(held), pair.other().present(held)
+	err = q.Each(func(r db.Rows) error {
+		switch {
+		case !slices.Contains(p.people, r.Text(0)):
+			p.gone = append(p.gone, r.Text(0))
+		case r.Null(3): // else they have come back
+			p.since[r.Text(0)] = arrival{r.Int(1), r.Int(2)}
+		}
+		return nil
+	}, `SELECT account_id, since, not_before, gone_at FROM approver WHERE workspace_id = $1 AND pair = $2`, workspaceID, pair.name)
+	return p.inForce(), err
+}
+
+// present reports whether one person may make what a pair is about and another may approve it.
+func (p Pair) present(held map[string]person) bool {
+	for maker, one := range held {
+		for approver, other := range held {
+			if maker != approver && one.may.Has(p.Make) && other.may.Has(p.Approve) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func optional(r db.Rows, column int) *int64 {
+	if r.Null(column) {
+		return nil
+	}
+	n := r.Int(column)
+	return &n
+}
+
+// ObserveSecondPerson is FindSecondPerson that also notes who may approve. It runs before every
+// change of members, roles and accounts, and whenever it is decided whether a second person is
+// needed: nobody becomes two by inviting themselves, or one by removing the others. Those who
+// are there when the workspace first has two people who could count at once; whoever comes
+// later counts after a while.
+func ObserveSecondPerson(tx *db.Tx, pair Pair, workspaceID string) (SecondPerson, error) {
+	held, err := peopleOf(tx.Q, workspaceID)
+	if err != nil {
+		return SecondPerson{}, err
+	}
+	return observe(tx, pair, workspaceID, held)
+}
+
+func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]person) (SecondPerson, error) {
+	p, err := findSecondPerson(tx.Q, pair, workspaceID, held, tx.Now())
+	if err != nil || p.twoSeen == 0 && !p.Present {
+		return p, err
+	}
+	came := arrival{p.now, p.newNotBefore()}
+	if p.twoSeen == 0 {
+		came = arrival{}
+	}
+	two := p.two()
+	for _, id := range p.people {
+		if _, known := p.since[id]; known {
+			continue
+		}
+		p.since[id] = came
+		if err := tx.Exec(`INSERT INTO approver (workspace_id, pair, account_id, since, not_before) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (workspace_id, pair, account_id) DO UPDATE SET since = excluded.since, not_before = excluded.not_before, gone_at = NULL
+			WHERE approver.gone_at IS NOT NULL`, workspaceID, pair.name, id, came.since, came.notBefore); err != nil {
+			return p, err
+		}
+	}
+	for _, id := range p.gone {
+		if err := tx.Exec(`UPDATE approver SET gone_at = $4 WHERE workspace_id = $1 AND pair = $2 AND account_id = $3 AND gone_at IS NULL`,
+			workspaceID, pair.name, id, p.now); err != nil {
+			return p, err
+		}
+	}
+	if two && p.now-p.twoSeen >= noteTwo.Milliseconds() {
+		if err := seeTwo(tx, pair, workspaceID); err != nil {
+			return p, err
+		}
+		p.twoSeen = p.now
+	}
+	return p.inForce(), nil
+}
+
+// seeTwo notes that a workspace has two people who count at this moment.
+func seeTwo(tx *db.Tx, pair Pair, workspaceID string) error {
+	receiving, payouts := tx.Now(), int64(0)
+	if pair == Payouts {
+		receiving, payouts = 0, tx.Now()
+	}
+	return tx.Exec(`INSERT INTO receiving_policy (workspace_id, approval, two_seen_at, payouts_seen_at, version) VALUES ($1, $2, $3, $4, 0)
+		ON CONFLICT (workspace_id) DO UPDATE SET `+pair.seenColumn()+` = excluded.`+pair.seenColumn(), workspaceID, Automatic, receiving, payouts)
+}
+
+// NoteApprovers notes who may approve after somebody may have been given that, so that their
+// time begins now and not when they first approve.
+func NoteApprovers(tx *db.Tx, workspaceID string) error {
+	held, err := peopleOf(tx.Q, workspaceID)
+	for _, pair := range Pairs() {
+		if err == nil {
+			_, err = observe(tx, pair, workspaceID, held)
+		}
+	}
+	return err
+}
+
+// beforeChange notes who may approve in a workspace whose members, roles or accounts are about
+// to change, and that it is to be found out whether the change leaves a second person.
+func beforeChange(tx *db.Tx, workspaceID string) error {
+	held, err := peopleOf(tx.Q, workspaceID)
+	two := false
+	for _, pair := range Pairs() {
+		var p SecondPerson
+		if err == nil {
+			p, err = observe(tx, pair, workspaceID, held)
+		}
+		if err == nil && p.two() {
+			two, err = true, seeTwo(tx, pair, workspaceID)
+		}
+	}
+	if err == nil && two {
+		err = tx.Exec(`UPDATE receiving_policy SET members_changed = TRUE WHERE workspace_id = $1`, workspaceID)
+	}
+	return err
+}
+
+// BeforeDisabling notes who may approve wherever an account is a member, because it is about to
+// lose its access. It must come before the account is locked.
+func BeforeDisabling(tx *db.Tx, accountID string) error {
+	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1 ORDER BY workspace_id`, accountID)
+	for _, workspaceID := range workspaces {
+		if err == nil {
+			err = beforeChange(tx, workspaceID)
+		}
+	}
+	return err
+}
+
+// SavePolicy stores how a workspace demands a second person, unless it was changed since it
+// was read. Nil hours are the default. alone says that one person decides it while there is no second one.
+func SavePolicy(tx *db.Tx, workspaceID string, version int64, after Policy, alone bool) (saved bool, err error) {
+	return tx.Row(`INSERT INTO receiving_policy (workspace_id, approval, cooling_hours, second_person_hours, made_alone, two_seen_at, version)
+		VALUES ($1, $2, $3, $4, $5, 0, $6 + 1)
+		ON CONFLICT (workspace_id) DO UPDATE SET approval = excluded.approval, cooling_hours = excluded.cooling_hours,
+			second_person_hours = excluded.second_person_hours, made_alone = excluded.made_alone, version = excluded.version
+		WHERE receiving_policy.version = $6 RETURNING workspace_id`, workspaceID, after.Approval, nullHours(after.Hours), nullHours(after.Demand), alone, version).
+		Scan(new(string))
+}
+
+func nullHours(hours *int64) any {
+	if hours == nil {
+		return nil
+	}
+	return *hours
+}
+
+// ExtendDemand makes a workspace demand a second person for longer, once, after the last one has gone. It returns until when, or 0 if
+// there is nothing to extend. The caller has locked the members.
+func ExtendDemand(tx *db.Tx, workspaceID string) (until int64, err error) {
+	held, err := peopleOf(tx.Q, workspaceID)
+	if err != nil {
+		return 0, err
+	}
+	for _, pair := range Pairs() {
+		p, err := observe(tx, pair, workspaceID, held)
+		if err != nil {
+			return 0, err
+		}
+		if !p.Extendable() {
+			continue
+		}
+		if until == 0 {
+			err = tx.Exec(`UPDATE member_role SET not_before = not_before + $2 WHERE workspace_id = $1 AND not_before > $3`,
+				workspaceID, Extension.Milliseconds(), p.now)
+		}
+		if err != nil {
+			return 0, err
+		}
+		until = max(until, p.DemandEnds()+Extension.Milliseconds())
+		if err := tx.Exec(`UPDATE approver SET not_before = not_before + $3 WHERE workspace_id = $1 AND pair = $2 AND not_before > $4`,
+			workspaceID, pair.name, Extension.Milliseconds(), p.now); err != nil {
+			return 0, err
+		}
+	}
+	if until == 0 {
+		return 0, nil
+	}
+	return until, tx.Exec(`UPDATE receiving_policy SET extended_at = $2 WHERE workspace_id = $1`, workspaceID, tx.Now())
+}
+
+// Former returns the people who may approve in a workspace or could while there last were two, and the owners of its organization.
+func Former(q db.Q, workspaceID string) ([]string, error) {
+	return db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT a.account_id FROM approver a JOIN receiving_policy p ON p.workspace_id = a.workspace_id
+		WHERE a.workspace_id = $1 AND (a.gone_at IS NULL OR a.gone_at >= p.two_seen_at OR a.gone_at >= p.payouts_seen_at)
+		UNION SELECT m.account_id FROM workspace w JOIN organization_member m ON m.organization_id = w.organization_id
+		WHERE w.id = $1 AND m.role = 'owner' ORDER BY 1`, workspaceID)
+}
+
+// AfterChange returns a workspace whose members have changed while it had a second person, and forgets that. Of several nodes one gets
+// it. It is "" if there is none.
+func AfterChange(tx *db.Tx) (workspaceID string, err error) {
+	_, err = tx.Row(`UPDATE receiving_policy SET members_changed = FALSE WHERE members_changed = TRUE AND workspace_id = (
+		SELECT workspace_id FROM receiving_policy WHERE members_changed = TRUE ORDER BY workspace_id LIMIT 1) RETURNING workspace_id`).Scan(&workspaceID)
+	return workspaceID, err
+}

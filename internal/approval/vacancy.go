@@ -1,0 +1,210 @@
+package approval
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/budget"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/mail"
+	"bursar/internal/vault"
+)
+
+// maxStranded bounds how many approvals are looked at for those that wait for no one.
+const maxStranded = 1000
+
+// vacancyMails bounds how often somebody is mailed that a workspace has no second person.
+var vacancyMails = budget.Kind{Name: "mails about second people, by account and workspace", Burst: 5, Every: time.Hour}
+
+// Ready prepares the vault for approvals of a workspace, before a transaction that makes some.
+func (s *Service) Ready(ctx context.Context, workspace int64) error {
+	return s.vault.Ready(ctx, workspace)
+}
+
+// FindSame returns a pending approval of a kind about a subject that is for exactly the same, or "".
+func (s *Service) FindSame(q db.Q, kind, workspaceID, subjectID string, same any) (id string, err error) {
+	text, err := json.Marshal(same, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("write what an approval is for: %w", err)
+	}
+	rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.subject_id = $1 AND a.state = 'pending' AND a.kind = $2 AND a.workspace_id = $3 ORDER BY a.id`,
+		subjectID, kind, workspaceID)
+	for _, r := range rows {
+		sealed, err := s.vault.Open(r.number, vault.ApprovalPayload(r.ID), r.sealed)
+		if errors.Is(err, vault.ErrLost) || r.ExpiresAt <= s.db.Now() {
+			continue
+		}
+		var of payload
+		if err == nil {
+			err = json.Unmarshal(sealed, &of)
+		}
+		if err != nil {
+			return "", err
+		}
+		if bytes.Equal(of.Of, text) {
+			return r.ID, nil
+		}
+	}
+	return "", err
+}
+
+// Stranded counts the pending approvals of a workspace that no one who may approve could, because they all have a part in them.
+func (s *Service) Stranded(tx *db.Tx, workspaceID string) (n int, err error) {
+	people := map[access.Pair]access.SecondPerson{}
+	for _, pair := range access.Pairs() {
+		if people[pair], err = access.FindSecondPerson(tx.Q, pair, workspaceID, tx.Now()); err != nil {
+			return 0, err
+		}
+	}
+	return n, tx.Each(func(r db.Rows) error {
+		if pair := s.kinds[r.Text(0)].Pair; !(Approval{involved: r.Text(1)}).Approvable(people[pair]) {
+			n++
+		}
+		return nil
+	}, `SELECT kind, involved FROM approval WHERE workspace_id = $1 AND state = 'pending' ORDER BY id LIMIT $2`, workspaceID, maxStranded)
+}
+
+// ExtendInput names a workspace.
+type ExtendInput struct {
+	ID string `path:"id"`
+}
+
+// Extend makes a workspace demand a second person for longer, once, after the last one has gone. Those who may approve there may do
+// that, and the owners of its organization, who need not be members.
+func (s *Service) Extend(ctx context.Context, by db.Caller, in ExtendInput) (api.SecondPersonExtended, error) {
+	if err := s.mayExtend(ctx, by, in.ID); err != nil {
+		return api.SecondPersonExtended{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.SecondPersonExtended, audit.Event, error) {
+		out := api.SecondPersonExtended{WorkspaceID: in.ID}
+		event := audit.Event{Action: audit.SecondPersonExtended, WorkspaceID: in.ID, ResourceID: in.ID, Description: "Extended how long changes need a second person"}
+		_, found, err := access.LockMembers(tx, in.ID)
+		if err == nil && !found {
+			err = fault.Missing("workspace")
+		}
+		if err == nil {
+			out.DemandedUntil, err = access.ExtendDemand(tx, in.ID)
+		}
+		if err == nil && out.DemandedUntil == 0 {
+			out.DemandedUntil, err = vacantUntil(tx, in.ID)
+			return out, audit.None("there was nothing to extend"), err
+		}
+		out.Extended = true
+		event.Changes.Add("demanded_until", nil, out.DemandedUntil)
+		return out, event, err
+	})
+}
+
+func (s *Service) mayExtend(ctx context.Context, by db.Caller, workspaceID string) error {
+	held, err := s.authority.Permissions(ctx, by.Actor, workspaceID)
+	if err == nil && (held.Has(access.ReceivingApprove) || held.Has(access.PayoutsApprove)) {
+		return nil
+	}
+	var organizationID string
+	if err := s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(`SELECT organization_id FROM workspace WHERE id = $1`, workspaceID).Scan(&organizationID)
+		return err
+	}); err != nil {
+		return err
+	}
+	if owner := s.authority.RequireInOrganization(ctx, by.Actor, organizationID, access.OrgSettingsWrite); owner == nil {
+		return nil
+	}
+	if err == nil {
+		err = fault.Denied(string(access.PayoutsApprove), fault.Scope{WorkspaceID: workspaceID})
+	}
+	return err
+}
+
+// TellVacancies mails the approvers and owners of workspaces whose last second person has gone.
+func (s *Service) TellVacancies(ctx context.Context) error {
+	for {
+		done, err := db.Write(ctx, s.db, db.Caller{}, func(tx *db.Tx) (done bool, event audit.Event, err error) {
+			workspaceID, err := access.AfterChange(tx)
+			if err != nil || workspaceID == "" {
+				return true, audit.None("there is nothing to tell"), err
+			}
+			until, err := vacantUntil(tx, workspaceID)
+			if err == nil && until != 0 {
+				err = s.mailFormer(tx, workspaceID, func(m *mail.Vacancy) { m.Until = time.UnixMilli(until) })
+			}
+			return false, audit.None("a mail changes nothing"), err
+		})
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+// vacantUntil returns until when a workspace demands a second person without having one, or 0.
+func vacantUntil(tx *db.Tx, workspaceID string) (until int64, err error) {
+	for _, pair := range access.Pairs() {
+		p, err := access.FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
+		if err != nil {
+			return 0, err
+		}
+		if p.Vacant() {
+			until = max(until, p.DemandEnds())
+		}
+	}
+	return until, nil
+}
+
+// AnnounceGrant mails the approvers and owners of a workspace, those who could approve until lately included, that someone was given
+// something by which they can approve, without a second person.
+func (s *Service) AnnounceGrant(tx *db.Tx, workspaceID, by, what string) error {
+	until, err := vacantUntil(tx, workspaceID)
+	if err != nil {
+		return err
+	}
+	return s.mailFormer(tx, workspaceID, func(m *mail.Vacancy) { m.Until, m.GrantedBy, m.Granted = time.UnixMilli(until), by, what })
+}
+
+// mailFormer mails everyone who could extend the demand of a workspace, or was removed from it.
+func (s *Service) mailFormer(tx *db.Tx, workspaceID string, fill func(*mail.Vacancy)) error {
+	if !s.mail.Configured() {
+		return nil
+	}
+	people, err := access.Former(tx.Q, workspaceID)
+	for _, id := range people {
+		if err != nil {
+			return err
+		}
+		var m mail.Vacancy
+		var organizationID string
+		var member bool
+		if member, err = tx.Row(`SELECT workspace_id FROM live_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, id).Scan(new(string)); err != nil {
+			return err
+		}
+		var found bool
+		if found, err = tx.Row(`SELECT a.email, w.name, o.id, o.name FROM account a, workspace w JOIN organization o ON o.id = w.organization_id
+			WHERE a.id = $2 AND w.id = $1 AND a.status = 'active' AND a.email <> ''`, workspaceID, id).Scan(&m.To, &m.Workspace, &organizationID, &m.Organization); err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		m.Link = s.publicURL + "/organizations/" + organizationID
+		if member {
+			m.Link = s.publicURL + "/w/" + workspaceID + "/approvals"
+		}
+		fill(&m)
+		if err = s.budgets.Take(tx, vacancyMails.Of(id+" "+workspaceID)); err == nil {
+			err = s.mail.Queue(tx, mail.Notices, m.Message())
+		}
+		var limited *fault.Fault
+		if errors.As(err, &limited) || errors.Is(err, mail.ErrFull) {
+			err = nil
+		}
+	}
+	return err
+}

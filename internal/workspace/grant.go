@@ -1,0 +1,209 @@
+package workspace
+
+import (
+	"strings"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/mail"
+)
+
+// The names of approvals of a grant: of a role to a member, and of more permissions to a role that members have. The second person of
+// payouts or that of receiving methods decides them.
+const (
+	payoutGrantKind    = "payout_grant"
+	receivingGrantKind = "receiving_grant"
+	payoutRoleKind     = "payout_role"
+	receivingRoleKind  = "receiving_role"
+)
+
+// grant is what an approval of one is for. Either Role or Define is set.
+type grant struct {
+	// MemberID is a member or an invitation. It is empty for who is to be invited or added by an address.
+	MemberID string `json:"member_id"`
+	Email    string `json:"email"` // or the name of a member
+	Role     string `json:"role"`
+	RoleName string `json:"role_name"`
+	// Permissions are those that the role has, or is to have.
+	Permissions string `json:"permissions"`
+
+	Define *api.RoleDefine `json:"define,omitzero"`
+	Before string          `json:"before"` // the permissions of a role that gets more
+}
+
+func (g grant) of() string {
+	if g.Define != nil {
+		return "more permissions for the role " + g.RoleName
+	}
+	return "the role " + g.RoleName + " for " + g.Email
+}
+
+// subject is what the approval is about: a role, a member, or the address of someone who is not one.
+func (g grant) subject() string {
+	switch {
+	case g.Define != nil:
+		return g.Role
+	case g.MemberID != "":
+		return g.MemberID
+	}
+	return g.Email
+}
+
+func (s *Service) registerGrants() {
+	members := map[string]audit.Action{api.ApprovalApproved: audit.MemberGrantApproved, api.ApprovalRejected: audit.MemberGrantRejected,
+		api.ApprovalWithdrawn: audit.MemberGrantWithdrawn, api.ApprovalExpired: audit.MemberGrantExpired}
+	roles := map[string]audit.Action{api.ApprovalApproved: audit.RoleChangeApproved, api.ApprovalRejected: audit.RoleChangeRejected,
+		api.ApprovalWithdrawn: audit.RoleChangeWithdrawn, api.ApprovalExpired: audit.RoleChangeExpired}
+	for _, k := range []approval.Kind{
+		{Name: payoutGrantKind, Pair: access.Payouts, Read: access.PayoutsRead, Make: access.MembersWrite, Actions: members},
+		{Name: receivingGrantKind, Pair: access.Receiving, Read: access.ReceivingRead, Make: access.MembersWrite, Actions: members},
+		{Name: payoutRoleKind, Pair: access.Payouts, Read: access.PayoutsRead, Make: access.RolesWrite, Actions: roles},
+		{Name: receivingRoleKind, Pair: access.Receiving, Read: access.ReceivingRead, Make: access.RolesWrite, Actions: roles},
+	} {
+		k.Mail = mail.AGrant
+		k.Lock = func(tx *db.Tx, a approval.Approval) error {
+			_, err := lockMembers(tx, a.WorkspaceID)
+			return err
+		}
+		k.Apply = s.applyGrant
+		k.Drop = func(_ *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+			var g grant
+			err := a.Payload(&g)
+			return nil, g.of(), err
+		}
+		k.Show = showGrant
+		s.approvals.Register(k)
+	}
+}
+
+func showGrant(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
+	var g grant
+	err := a.Payload(&g)
+	if g.Define != nil {
+		return "More permissions for the role " + g.RoleName, []api.ApprovalField{
+			{Field: "role", Before: g.RoleName, After: g.Define.Name},
+			{Field: "permissions", Before: g.Before, After: g.Permissions},
+		}, err
+	}
+	return "Role " + g.RoleName + " for " + g.Email, []api.ApprovalField{
+		{Field: "member", Before: g.Email, After: g.Email},
+		{Field: "role", After: g.RoleName},
+		{Field: "permissions", After: g.Permissions},
+	}, err
+}
+
+// secondPersonFor returns the pair whose second person has to agree to a grant, and false if there is none: the grant includes no
+// permission to approve and is of no role that a rule names, or no one else who counts could agree. alone says that there is no one
+// left who could.
+func (s *Service) secondPersonFor(tx *db.Tx, by db.Caller, workspaceID, role string, given access.Set) (pair access.Pair, needed, alone bool, err error) {
+	named, err := namedByRule(tx.Q, workspaceID, role)
+	if err != nil {
+		return pair, false, false, err
+	}
+	involved, err := approval.Involved(tx.Q, by.Actor)
+	if err != nil {
+		return pair, false, false, err
+	}
+	involved = append(involved, by.Behind...)
+	for _, one := range []access.Pair{access.Payouts, access.Receiving} {
+		if !given.Has(one.Approve) && (one != access.Payouts || !named) {
+			continue
+		}
+		people, err := access.ObserveSecondPerson(tx, one, workspaceID)
+		if err != nil {
+			return pair, false, false, err
+		}
+		if people.OtherCounts(involved...) {
+			return one, true, false, nil
+		}
+		alone = alone || people.Vacant()
+	}
+	return pair, false, alone, nil
+}
+
+// hold stores a grant that needs a second person and returns its approval, with the event. Without one the id is "". The same grant
+// that waits already is not stored again.
+func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string, given access.Set, g grant) (waits string, event audit.Event, err error) {
+	pair, needed, alone, err := s.secondPersonFor(tx, by, workspaceID, g.Role, given)
+	switch {
+	case err != nil:
+		return "", event, err
+	case alone:
+		return "", event, s.approvals.AnnounceGrant(tx, workspaceID, by.Name, g.of())
+	case !needed:
+		return "", event, nil
+	}
+	kind := map[bool]map[access.Pair]string{
+		true:  {access.Payouts: payoutRoleKind, access.Receiving: receivingRoleKind},
+		false: {access.Payouts: payoutGrantKind, access.Receiving: receivingGrantKind},
+	}[g.Define != nil][pair]
+	if waits, err = s.approvals.FindSame(tx.Q, kind, workspaceID, g.subject(), g); err != nil || waits != "" {
+		return waits, audit.None("it waits already"), err
+	}
+	waits, err = s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: workspaceID, Workspace: number, SubjectID: g.subject(), Payload: g})
+	event = audit.Event{Action: audit.MemberGrantRequested, WorkspaceID: workspaceID, ResourceID: g.subject(), Description: "Requested " + g.of()}
+	if g.Define != nil {
+		event.Action = audit.RoleChangeRequested
+	}
+	event.Changes.Add("approval_id", nil, waits)
+	return waits, event, err
+}
+
+// applyGrant carries out a grant that a second person has agreed to, if it is still what was shown and whoever asked for it may still
+// grant it.
+func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+	var g grant
+	if err := a.Payload(&g); err != nil {
+		return nil, "", err
+	}
+	by := db.Caller{Actor: audit.Actor{Type: audit.ActorType(a.Maker.Type), ID: a.Maker.ID, Name: a.Maker.Name, Email: a.Maker.Email,
+		KeyID: a.Maker.KeyID, SessionID: a.Maker.SessionID}}
+	held, err := access.HeldBy(tx.Q, a.WorkspaceID, a.Maker.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	role, exists, err := access.FindRole(tx.Q, a.WorkspaceID, g.Role)
+	if err != nil {
+		return nil, "", err
+	}
+	shown, need := role.Permissions.String() == g.Permissions, access.ParseSet(g.Permissions)|access.SetOf(access.MembersWrite)
+	if g.Define != nil {
+		shown, need = role.Permissions.String() == g.Before, access.ParseSet(g.Permissions)|role.Permissions|access.SetOf(access.RolesWrite)
+	}
+	if _, lacks := held.Lacks(need); lacks || !exists || !shown {
+		return nil, "", fault.New(fault.ApprovalChanged, "the role has changed since, or whoever asked for this may no longer grant it: reject it, then ask again")
+	}
+	var event audit.Event
+	switch {
+	case g.Define != nil:
+		in := DefineRoleInput{ID: a.WorkspaceID, Role: g.Role, RoleDefine: *g.Define, set: access.ParseSet(g.Permissions)}
+		_, event, err = s.saveRole(tx, in, role, true)
+		return event.Changes, g.of(), err
+	case g.MemberID == "":
+		_, event, err = s.addMember(tx, by, AddMemberInput{ID: a.WorkspaceID, MemberAdd: api.MemberAdd{Email: g.Email, Role: g.Role}}, s.links.Mails())
+	default:
+		_, event, err = s.assign(tx, by, AssignInput{ID: a.WorkspaceID, RoleAssign: api.RoleAssign{UserID: g.MemberID, Role: g.Role}})
+	}
+	if err == nil {
+		err = confirmGrant(tx, a.WorkspaceID, g)
+	}
+	return event.Changes, g.of(), err
+}
+
+func confirmGrant(tx *db.Tx, workspaceID string, g grant) error {
+	accountID := ""
+	if g.MemberID != "" {
+		member, found, err := access.FindMember(tx.Q, workspaceID, g.MemberID)
+		if err != nil || !found {
+			return err
+		}
+		accountID = member.AccountID
+	} else if _, err := tx.Row(`SELECT id FROM account WHERE email = $1`, strings.TrimSpace(g.Email)).Scan(&accountID); err != nil {
+		return err
+	}
+	return access.ConfirmGrant(tx, workspaceID, accountID, g.Role)
+}

@@ -1,0 +1,284 @@
+package workspace_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/db"
+	"bursar/internal/server/servertest"
+)
+
+const day = 24 * time.Hour
+
+// waits is the approval that an answer names.
+func waits(a *servertest.Answer) string {
+	return a.Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+}
+
+func has(t *testing.T, x *servertest.Tenant, userID, role string) bool {
+	t.Helper()
+	return x.Node.Count(t, `SELECT count(*) FROM member_role WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, x.WorkspaceID, userID, role) == 1
+}
+
+func secondPerson(t *testing.T, x *servertest.Tenant, pair access.Pair) (p access.SecondPerson) {
+	t.Helper()
+	if err := x.Node.DB.Read(t.Context(), func(q db.Q) (err error) {
+		p, err = access.FindSecondPerson(q, pair, x.WorkspaceID, x.Node.DB.Now())
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAGrantOfApproveTakesASecondPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		viewer := x.Member("viewer")
+		x.Define("clerk", "ws.read")
+		clerk := x.Member("clerk")
+		widened := body{"name": "Clerk", "permissions": []string{"ws.read", "ws.payouts.read", "ws.payouts.approve"}}
+		email := servertest.NewEmail()
+
+		assigned := waits(maker.Post(x.Path("/roles"), body{"user_id": viewer.UserID, "role": "disbursement_authorizer"}))
+		defined := waits(maker.Put(x.Path("/roles/clerk"), widened))
+		invited := waits(maker.Post(x.Path("/members"), body{"email": email, "role": "admin"}))
+		again := waits(maker.Post(x.Path("/members"), body{"email": strings.ToUpper(email), "role": "admin"}))
+		if again != invited {
+			t.Errorf("the same invitation waits twice: %s and %s", invited, again)
+		}
+		if has(t, x, viewer.UserID, "disbursement_authorizer") || n.Count(t, `SELECT count(*) FROM account WHERE email = $1`, email) != 0 {
+			t.Error("a grant that waits has happened")
+		}
+		for _, id := range []string{assigned, defined, invited} {
+			n.Person(t, maker).Approve(id).Fails(403, "FORBIDDEN")
+			second.Approve(id).OK()
+		}
+		if !has(t, x, viewer.UserID, "disbursement_authorizer") {
+			t.Error("an approved grant has not happened")
+		}
+		members := servertest.Decoded[[]api.Member](maker.Get(x.Path("/members")))
+		if !slices.ContainsFunc(members, func(m api.Member) bool {
+			return m.Email == email && m.Status == "invited" && fmt.Sprint(m.Roles) == "[admin]"
+		}) {
+			t.Errorf("the members are %+v", members)
+		}
+		// They count after the usual wait.
+		counts := func(c *servertest.Client) bool { return secondPerson(t, x, access.Payouts).Counts(c.UserID, "", 0) }
+		if counts(viewer) || counts(clerk) {
+			t.Error("a new approver counts at once")
+		}
+		n.Clock.Advance(day + time.Second)
+		if !counts(viewer) || !counts(clerk) {
+			t.Error("a new approver does not count after a day")
+		}
+	})
+}
+
+// Roles that approve nothing need no one, nor does the first approver beside the founder.
+func TestOtherGrantsTakeOnePerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "admin"}).OK()
+		x.Member("admin")
+		for _, role := range []string{"viewer", "member", "auditor", "directory_manager", "disbursement_manager"} {
+			x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": role}).OK()
+		}
+		x.Define("narrow", "ws.read", "ws.payouts.approve")
+		user := x.Member("narrow")
+		x.Owner.Put(x.Path("/roles/narrow"), body{"name": "Narrow", "permissions": []string{"ws.read"}}).OK() // losing access is immediate
+		x.Owner.Delete(x.Path("/roles/" + user.UserID + "/narrow")).OK()
+	})
+}
+
+// A request that is repeated with its idempotency key names the same approval.
+func TestAGrantThatWaitsIsStoredOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		viewer := x.Member("viewer")
+		ask := func() string {
+			return waits(maker.Do("POST", x.Path("/roles"), body{"user_id": viewer.UserID, "role": "admin"}, "Idempotency-Key", "grant-once"))
+		}
+		first := ask()
+		second.Post("/v1/approvals/"+first+"/reject", body{"reason": "no"}).OK()
+		if again := ask(); again != first {
+			t.Errorf("the retry names %s, not %s", again, first)
+		}
+		if has(t, x, viewer.UserID, "admin") {
+			t.Error("a rejected grant has happened")
+		}
+	})
+}
+
+// What was shown to the second person is what they agree to.
+func TestAGrantIsForTheRoleThatWasShown(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		viewer := x.Member("viewer")
+		x.Define("approver", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+		id := waits(maker.Post(x.Path("/roles"), body{"user_id": viewer.UserID, "role": "approver"}))
+		x.Define("approver", "ws.read", "ws.payouts.read", "ws.payouts.approve", "ws.members.read", "ws.members.write")
+		second.Approve(id).Fails(422, "APPROVAL_CHANGED")
+		second.Post("/v1/approvals/"+id+"/reject", body{"reason": "changed"}).OK()
+
+		// Nor does someone who may no longer grant it.
+		other := x.Member("admin")
+		id = waits(other.Post(x.Path("/roles"), body{"user_id": viewer.UserID, "role": "approver"}))
+		maker.Delete(x.Path("/members/" + other.UserID)).OK()
+		second.Approve(id).Fails(422, "APPROVAL_CHANGED")
+		if has(t, x, viewer.UserID, "approver") {
+			t.Error("the role was granted")
+		}
+	})
+}
+
+// An admin who removes the other approvers, or takes their roles, goes on needing a second person for 72 hours, and does not become two
+// by a second mailbox meanwhile.
+func TestNobodyDissolvesFourEyesAlone(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, ada, bob := n.Pair(t)
+		n.Clock.Advance(2 * day)
+		ada = ada.Again(t)
+		x.Owner = ada
+		ada.Delete(x.Path("/members/" + bob.UserID)).OK()
+		end := max(secondPerson(t, x, access.Payouts).DemandEnds(), secondPerson(t, x, access.Receiving).DemandEnds())
+		for _, pair := range access.Pairs() {
+			if p := secondPerson(t, x, pair); !p.Demanded() || !p.Vacant() || p.DemandEnds() < n.DB.Now()+(72*time.Hour-time.Minute).Milliseconds() {
+				t.Errorf("after the removal: demanded %v, vacant %v until %d, want %d", p.Demanded(), p.Vacant(), p.DemandEnds(), end)
+			}
+		}
+		email := servertest.NewEmail()
+		puppet := n.User(t, email)
+		puppet.Join(ada.Post(x.Path("/members"), body{"email": email, "role": "admin"}).OK().Text("user_id")) // no one is left who could agree
+		if from := secondPerson(t, x, access.Payouts).CountsFrom(puppet.UserID); from < end-1000 || from > end {
+			t.Errorf("who was appointed alone counts from %d, want %d", from, end)
+		}
+		// The wait of a new approver alone does not make two of one.
+		n.Clock.Advance(2 * day)
+		if p := secondPerson(t, x, access.Payouts); p.Counts(puppet.UserID, "", 0) || !p.Demanded() {
+			t.Error("who was appointed alone counts before the 72 hours end")
+		}
+		ada = ada.Again(t)
+		x.Owner = ada
+		ada.Patch(x.Path("/receiving-policy"), body{"second_person_hours": 1}).OK().Text("approval_id")
+		if secondPerson(t, x, access.Payouts).DemandEnds() < end-1000 {
+			t.Error("one person has shortened the time")
+		}
+		// Nor does someone who only requests, so that ada approves it.
+		clerkEmail := servertest.NewEmail()
+		clerk := n.User(t, clerkEmail)
+		clerk.Join(ada.Post(x.Path("/members"), body{"email": clerkEmail, "role": "directory_manager"}).OK().Text("user_id"))
+		if p := secondPerson(t, x, access.Receiving); !p.Vacant() {
+			t.Error("who was allowed to request alone ends the vacancy")
+		}
+		asked := clerk.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", servertest.Account("1")).OK().Text("approval_id")
+		n.Person(t, ada).Approve(asked).Fails(403, "FORBIDDEN")
+		// Leaving and coming back gains nothing.
+		ada.Delete(x.Path("/members/" + puppet.UserID)).OK()
+		puppet.Again(t).Join(ada.Post(x.Path("/members"), body{"email": email, "role": "admin"}).OK().Text("user_id"))
+		if from := secondPerson(t, x, access.Payouts).CountsFrom(puppet.UserID); from < end-1000 {
+			t.Errorf("who came back counts from %d", from)
+		}
+		n.Clock.Advance(day + time.Hour)
+		if secondPerson(t, x, access.Payouts).Vacant() {
+			t.Error("the time does not end")
+		}
+	})
+}
+
+func TestAnOwnerOrAnApproverExtendsTheDemandOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, ada, bob := n.Pair(t)
+		extend := x.Path("/second-person/extend")
+		owner := n.User(t, servertest.NewEmail())
+		ada.Post("/v1/organizations/"+x.OrganizationID+"/owners", body{"email": owner.Email()})
+		viewer := x.Member("viewer")
+		if got := ada.Post(extend, nil).OK(); got.Object()["extended"] != false {
+			t.Errorf("with two people there is nothing to extend: %s", got.Body)
+		}
+		ada.Delete(x.Path("/members/" + bob.UserID)).OK()
+		before := max(secondPerson(t, x, access.Payouts).DemandEnds(), secondPerson(t, x, access.Receiving).DemandEnds())
+		viewer.Post(extend, nil).Fails(403, "FORBIDDEN")
+		bob.Post(extend, nil).Fails(404, "RESOURCE_NOT_FOUND")
+		n.User(t, servertest.NewEmail()).Post(extend, nil).Fails(404, "RESOURCE_NOT_FOUND")
+		email := servertest.NewEmail()
+		puppet := n.User(t, email)
+		puppet.Join(ada.Post(x.Path("/members"), body{"email": email, "role": "admin"}).OK().Text("user_id"))
+
+		done := servertest.Decoded[api.SecondPersonExtended](ada.Post(extend, nil))
+		if want := before + access.Extension.Milliseconds(); !done.Extended || done.DemandedUntil != want {
+			t.Errorf("extended: %+v, want %d", done, want)
+		}
+		if from := secondPerson(t, x, access.Payouts).CountsFrom(puppet.UserID); from < done.DemandedUntil-1000 || from > done.DemandedUntil {
+			t.Errorf("who was appointed alone counts from %d, want %d", from, done.DemandedUntil)
+		}
+		if again := servertest.Decoded[api.SecondPersonExtended](ada.Post(extend, nil)); again.Extended || again.DemandedUntil != done.DemandedUntil {
+			t.Errorf("extended again: %+v", again)
+		}
+		if row := x.Audit("&action=iam.workspace.second_person_extended&outcome=success"); len(row) != 1 {
+			t.Errorf("the log has %v", row)
+		}
+	})
+}
+
+// A rule that names a role is not met by who gives it to themselves.
+func TestNobodyGivesThemselvesTheRoleThatARuleNames(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, ada, bob := n.Pair(t)
+		x.Define("cfo", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "cfo"}).OK()
+		requested := n.DB.Now()
+
+		id := waits(bob.Post(x.Path("/roles"), body{"user_id": bob.UserID, "role": "cfo"}))
+		bob.Approve(id).Fails(403, "FORBIDDEN")
+		n.Person(t, ada).Approve(id).OK()
+		counts := func() bool { return secondPerson(t, x, access.Payouts).Counts(bob.UserID, "cfo", requested-1) }
+		if counts() {
+			t.Error("a role that was granted after the request counts at once")
+		}
+		if !secondPerson(t, x, access.Payouts).Counts(bob.UserID, "cfo", n.DB.Now()) {
+			t.Error("a role that was held before the request does not count")
+		}
+		n.Clock.Advance(day + time.Second)
+		if !counts() {
+			t.Error("a role that two people granted does not count after a day")
+		}
+		ada = ada.Again(t)
+		x.Owner = ada
+		ada.Delete(x.Path("/roles/" + bob.UserID + "/cfo")).OK()
+		ada.Delete(x.Path("/roles/cfo")).Fails(422, "ROLE_IN_USE")
+
+		// Alone, it counts for nothing that was requested before, and for the rest when the time ends.
+		ada.Delete(x.Path("/members/" + bob.UserID)).OK()
+		ada.Post(x.Path("/roles"), body{"user_id": ada.UserID, "role": "cfo"}).OK()
+		p := secondPerson(t, x, access.Payouts)
+		if from := p.RoleCountsFrom(ada.UserID, "cfo", n.DB.Now()); from < p.DemandEnds() {
+			t.Errorf("a role that was granted alone counts from %d, want %d", from, p.DemandEnds())
+		}
+		n.Clock.Advance(30 * day)
+		if p = secondPerson(t, x, access.Payouts); p.RoleCountsFrom(ada.UserID, "cfo", requested-1) <= n.DB.Now() {
+			t.Error("a role that one person took counts for what was requested before")
+		}
+	})
+}
+
+func TestRemovingTheLastApproverTellsWhatWaits(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, ada, bob := n.Pair(t)
+		carol := x.Member("disbursement_authorizer")
+		for range 2 {
+			ada.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", servertest.Account("1")).OK()
+		}
+		if got := ada.Delete(x.Path("/roles/" + carol.UserID + "/disbursement_authorizer")).OK(); strings.Contains(string(got.Body), "approvals_waiting") {
+			t.Errorf("another approver is left: %s", got.Body)
+		}
+		if got := servertest.Decoded[api.MemberRemoved](ada.Delete(x.Path("/members/" + bob.UserID))); got.ApprovalsWaiting != 2 {
+			t.Errorf("%d approvals wait for no one, want 2", got.ApprovalsWaiting)
+		}
+	})
+}
