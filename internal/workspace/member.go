@@ -175,7 +175,7 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 	var held access.Set
 	var err error
 	if leaves {
-		_, err = s.authority.Permissions(ctx, by.Actor, in.ID)
+		err = s.authority.RequireToLeave(ctx, by.Actor, in.ID)
 	} else {
 		held, err = s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
 	}
