@@ -225,6 +225,16 @@ func (f Fields) Names() iter.Seq[string] {
 	}
 }
 
+// CheckNames reports the fields of which a label may be derived and that have invisible characters. It is for fields that
+// come in: those that are stored already may have some.
+func (f Fields) CheckNames(report func(field, rule string)) {
+	for _, key := range []string{FieldName, FieldFirstName, FieldLastName, FieldEmail, FieldPhone} {
+		if HasHidden(f.Text(key)) {
+			report("fields."+key, HiddenRule)
+		}
+	}
+}
+
 // Check reports what is wrong with the fields: report gets the name of the field as
 // the API tells it, and the rule that it breaks.
 func (f Fields) Check(report func(field, rule string)) {

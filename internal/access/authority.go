@@ -131,11 +131,23 @@ func (a *Authority) Permissions(ctx context.Context, by audit.Actor, workspaceID
 	return got.held, err
 }
 
-func (a *Authority) inWorkspace(ctx context.Context, by audit.Actor, workspaceID string) (access, error) {
+// RequireToLeave returns an error unless the caller is a member of a workspace. A second factor that the organization
+// demands is not asked for: its rule keeps no one in.
+func (a *Authority) RequireToLeave(ctx context.Context, by audit.Actor, workspaceID string) error {
+	_, err := a.membership(ctx, by, workspaceID)
+	return err
+}
+
+func (a *Authority) membership(ctx context.Context, by audit.Actor, workspaceID string) (access, error) {
 	got, err := a.lookUp(ctx, accessKey{aWorkspace, by.ID, workspaceID}, workspaceAccess)
 	if err == nil && (!got.member || !by.Scope.InWorkspace(workspaceID)) {
 		got, err = access{}, fault.Foreign("workspace", fault.Scope{WorkspaceID: workspaceID})
 	}
+	return got, err
+}
+
+func (a *Authority) inWorkspace(ctx context.Context, by audit.Actor, workspaceID string) (access, error) {
+	got, err := a.membership(ctx, by, workspaceID)
 	if err == nil && got.factor && by.OneFactor {
 		err = errSecondFactor
 	}
@@ -168,6 +180,12 @@ func requireAll(held, all Set, workspaceID, message string) error {
 	f := fault.Denied(string(missing), fault.Scope{WorkspaceID: workspaceID})
 	f.Message = message + string(missing)
 	return f
+}
+
+// RequireToGiveUp is RequireInOrganization for an owner who gives up their own ownership, which takes no second factor.
+func (a *Authority) RequireToGiveUp(ctx context.Context, by audit.Actor, organizationID string) error {
+	by.OneFactor = false
+	return a.RequireInOrganization(ctx, by, organizationID, OrgSettingsWrite)
 }
 
 // RequireInOrganization returns an error unless the caller holds a permission in an

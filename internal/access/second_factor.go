@@ -10,9 +10,9 @@ var errSecondFactor = fault.New(fault.SecondFactorRequired,
 	"your organization demands a second factor: sign in to the console with one, or set one up there, then log in again")
 
 // RequireSecondFactor returns an error if the caller is a person whom an organization
-// demands a second factor of, and who began the session without. It guards what would
-// outlast the session. Within that organization the Authority refuses such a caller
-// everything. Keys and machine clients have no second factor to show, and go on.
+// demands a second factor of, and who began the session without. It guards what changes
+// how they sign in, and the keys that are good in that organization. Within it the
+// Authority refuses such a caller everything but to leave.
 func RequireSecondFactor(by audit.Actor) error {
 	if by.NeedsFactor {
 		return errSecondFactor

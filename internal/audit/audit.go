@@ -39,8 +39,9 @@ type Actor struct {
 	// command line; 0 for sessions of keys and machine clients.
 	LoggedInAt int64
 	ByDevice   bool // the session began with a device code
-	// OneFactor means that a person began the session without a second factor, and
-	// NeedsFactor that one of their organizations demands one.
+	// OneFactor means that a person began the session without a second factor, or with a key
+	// that was made without the one that an organization demanded. NeedsFactor means that one
+	// of their organizations demands one.
 	OneFactor   bool
 	NeedsFactor bool
 	// Epoch is the state of everybody's access at which the caller was authenticated, as

@@ -98,12 +98,12 @@ func (in ExportInput) format() string {
 func (in *ExportInput) Validate(v *fault.Violations) {
 	in.check(v)
 	web.CheckOneOf(v, "format", in.Format, formatCSV, formatRaw, formatNDJSON)
-	web.CheckOptionalText(v, "actor", in.Actor, 0, maxFilter)
-	web.CheckOptionalText(v, "action", in.Action, 0, maxFilter)
-	web.CheckOptionalText(v, "resource_type", in.ResourceType, 0, maxFilter)
-	web.CheckOptionalText(v, "resource_id", in.ResourceID, 0, maxFilter)
-	web.CheckOptionalText(v, "entry_id", in.EntryID, 0, maxFilter)
-	web.CheckOptionalText(v, "outcome", in.Outcome, 0, maxFilter)
+	web.CheckOptionalReference(v, "actor", in.Actor, 0, maxFilter)
+	web.CheckOptionalReference(v, "action", in.Action, 0, maxFilter)
+	web.CheckOptionalReference(v, "resource_type", in.ResourceType, 0, maxFilter)
+	web.CheckOptionalReference(v, "resource_id", in.ResourceID, 0, maxFilter)
+	web.CheckOptionalReference(v, "entry_id", in.EntryID, 0, maxFilter)
+	web.CheckOptionalReference(v, "outcome", in.Outcome, 0, maxFilter)
 }
 
 // ActivityInput asks for a page of the caller's own activity.

@@ -146,10 +146,7 @@ func (c *Console) postIn(path string, action audit.Action, do func(v *visit) err
 // show a second factor.
 func (c *Console) inLastWorkspace(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
-		if v.Caller.NeedsFactor {
-			return page(v)
-		}
-		if err := v.enterLast(v.R.Context()); err != nil {
+		if err := v.enterLast(v.R.Context()); err != nil && !lacksFactor(err) {
 			return err
 		}
 		return page(v)
@@ -187,6 +184,10 @@ func (v *visit) enterLast(ctx context.Context) error {
 		return nil
 	}
 	held, err := v.console.Authority.Permissions(ctx, v.Caller.Actor, last.ID)
+	for i := 0; lacksFactor(err) && i < len(v.workspaces); i++ {
+		last = &v.workspaces[i]
+		held, err = v.console.Authority.Permissions(ctx, v.Caller.Actor, last.ID)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,22 +1,28 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/fault"
 	"bursar/internal/signin"
+	"bursar/internal/workspace"
 )
 
 const factorPath = "/account/second-factor"
 
-// withFactor guards a page from somebody who signed in without the second factor that one
-// of their organizations demands. They set one up first, which leads back.
+// withFactor leads a visitor who asks for something of an organization that demands a second factor, and signed in without
+// one, to where they set one up, which leads back. Pages of other organizations are shown.
 func (c *Console) withFactor(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
+		err := page(v)
 		switch {
-		case !v.Caller.NeedsFactor:
-			return page(v)
+		case !v.Caller.NeedsFactor || !lacksFactor(err):
+			return err
 		case v.R.Header.Get("X-Fragment") != "":
 			v.W.WriteHeader(http.StatusUnauthorized)
 			return nil
@@ -27,6 +33,45 @@ func (c *Console) withFactor(page func(v *visit) error) func(v *visit) error {
 	}
 }
 
+// lacksFactor reports whether a service demands a second factor.
+func lacksFactor(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && f.Code == fault.SecondFactorRequired
+}
+
+// withOwnFactor guards a page that changes how the visitor signs in: to an organization that demands a second factor, too.
+func (c *Console) withOwnFactor(page func(v *visit) error) func(v *visit) error {
+	return func(v *visit) error {
+		if err := access.RequireSecondFactor(v.Caller.Actor); err != nil {
+			return err
+		}
+		return page(v)
+	}
+}
+
+// leaveHeld leaves a workspace whose organization demands a second factor that the visitor does not have.
+func (c *Console) leaveHeld(v *visit) error {
+	if _, err := change(v, c.Workspaces.RemoveMember, workspace.MemberInput{ID: v.R.PathValue("ws"), UserID: v.Caller.ID}); err != nil {
+		return err
+	}
+	return v.done("You left the workspace.", "/")
+}
+
+// heldWorkspaces returns the workspaces that the visitor cannot enter without a second factor.
+func (v *visit) heldWorkspaces() (held []api.Workspace, err error) {
+	if err := v.listWorkspaces(); err != nil {
+		return nil, err
+	}
+	for _, one := range v.workspaces {
+		if _, err := v.console.Authority.Permissions(v.R.Context(), v.Caller.Actor, one.ID); lacksFactor(err) {
+			held = append(held, one)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return held, nil
+}
+
 // factorPage leads somebody to the second factor that an organization demands.
 type factorPage struct {
 	Organizations string
@@ -34,6 +79,7 @@ type factorPage struct {
 	Passkeys      bool   // the server supports them
 	Provider      string // the name of the identity provider
 	Next          string
+	Workspaces    []api.Workspace // which the visitor can leave instead
 }
 
 // Has says whether the visitor has a second factor, and only has to sign in with it.
@@ -50,9 +96,13 @@ func (c *Console) factorPage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	held, err := v.heldWorkspaces()
+	if err != nil {
+		return err
+	}
 	return v.show("account_factor", "Second factor", factorPage{
 		Organizations: strings.Join(factors.DemandedBy, ", "), Factors: factors,
-		Passkeys: c.SignIn.TakesPasskeys(), Provider: c.SignIn.ProviderName(), Next: next,
+		Passkeys: c.SignIn.TakesPasskeys(), Provider: c.SignIn.ProviderName(), Next: next, Workspaces: held,
 	})
 }
 

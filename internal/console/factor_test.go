@@ -82,7 +82,7 @@ func TestAPasskeyIsSetUpBeforeAnythingElse(t *testing.T) {
 	page.WaitText("Acme demands that you sign in with more than a password.")
 	page.Accessible("second-factor")
 	page.Shoot("second-factor")
-	page.Goto(n.PublicURL + "/account")
+	page.Goto(n.PublicURL + "/account/password")
 	page.WaitURL("/account/second-factor")
 	page.Goto(n.PublicURL + room(n, "/members?status=active"))
 	page.Fill("Passkey name", "Phone")

@@ -32,6 +32,10 @@ func (c *Console) enterLast(v *visit) error {
 	case last == nil:
 		return v.redirect("/workspaces/new")
 	}
+	if err := v.enterLast(v.R.Context()); err != nil {
+		return err
+	}
+	last = v.workspace
 	return v.redirect(workspacePath(last.ID))
 }
 

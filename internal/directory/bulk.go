@@ -413,7 +413,7 @@ func (in *BulkInput) Validate(v *fault.Violations) {
 		v.Add("tag", "must be absent unless the action is tag or untag")
 	case tags:
 		*in.Tag = strings.TrimSpace(*in.Tag)
-		web.CheckText(v, "tag", *in.Tag, 1, api.MaxTagName)
+		web.CheckReference(v, "tag", *in.Tag, 1, api.MaxTagName)
 	}
 	switch {
 	case (in.Filter == nil) == (in.IDs == nil):

@@ -72,6 +72,7 @@ func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
 	web.CheckOneOf(v, "type", &in.Type, api.EntryTypes()...)
 	in.Fields.Check(v.Add)
+	in.Fields.CheckNames(v.Add)
 	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
 	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
 	web.CheckOptionalText(v, "external_id", in.ExternalID, 1, api.MaxExternalID)
@@ -89,7 +90,7 @@ func checkTags(v *fault.Violations, tags []string) {
 	}
 	for i := range tags {
 		tags[i] = strings.TrimSpace(tags[i])
-		web.CheckText(v, "tags", tags[i], 1, api.MaxTagName)
+		web.CheckReference(v, "tags", tags[i], 1, api.MaxTagName)
 	}
 }
 
@@ -278,6 +279,7 @@ type UpdateInput struct {
 // Validate checks the change without looking at the database.
 func (in *UpdateInput) Validate(v *fault.Violations) {
 	in.Fields.Check(v.Add)
+	in.Fields.CheckNames(v.Add)
 	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
 	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
 	web.CheckOneOf(v, "status", in.Status, api.EntryStatuses()...)

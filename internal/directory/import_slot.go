@@ -59,18 +59,14 @@ func (s *Service) ImportTurn(ctx context.Context) (worked bool, err error) {
 	return true, err
 }
 
-// leased finds the organizations that have a slot.
-const leased = `SELECT x.organization_id FROM directory_import r JOIN workspace x ON x.id = r.workspace_id
-	WHERE r.ended_at = 0 AND r.status = 'running' AND r.lease_until > $1`
-
 // waiting finds the import that no slot has worked on for longest, of the organization that has waited longest. An
 // organization has one slot at a time. Imports of a workspace are done in their order.
 const waiting = `SELECT i.id, w.organization_id FROM directory_import i JOIN workspace w ON w.id = i.workspace_id
 	LEFT JOIN directory_import_turn t ON t.organization_id = w.organization_id
-	WHERE i.ended_at = 0 AND i.status IN ('queued', 'running') AND i.lease_until <= $1
+	LEFT JOIN directory_import r ON r.id = t.import_id AND r.ended_at = 0 AND r.status = 'running' AND r.lease_until > $1
+	WHERE i.ended_at = 0 AND i.status IN ('queued', 'running') AND i.lease_until <= $1 AND r.id IS NULL
 	AND NOT EXISTS (SELECT 1 FROM directory_import o WHERE o.workspace_number = i.workspace_number AND o.ended_at = 0
 		AND o.status IN ('queued', 'running') AND o.id < i.id)
-	AND w.organization_id NOT IN (` + leased + `)
 	ORDER BY COALESCE(t.taken_at, 0), i.lease_until, i.id LIMIT 1`
 
 // claimImport takes the lease of an import that nobody works on; its id is empty if there is none. Each claim has its own
@@ -88,13 +84,11 @@ func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 	defer s.imports.own.Add(1)
 	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (importRow, audit.Event, error) {
 		claim := rand.Text()
-		// The row of the organization is locked, so that two slots do not claim two of its imports at the same moment.
-		if err := tx.Exec(`INSERT INTO directory_import_turn (organization_id, taken_at) VALUES ($1, $2)
-			ON CONFLICT (organization_id) DO UPDATE SET taken_at = $2`, organizationID, tx.Now()); err != nil {
-			return importRow{}, audit.Event{}, err
-		}
-		if taken, err := tx.Row(leased+` AND x.organization_id = $2`, tx.Now(), organizationID).Scan(new(string)); err != nil || taken {
+		if free, err := lockTurn(tx, organizationID); err != nil || !free {
 			return importRow{}, audit.None("another slot was faster"), err
+		}
+		if err := tx.Exec(`UPDATE directory_import_turn SET import_id = $2, taken_at = $3 WHERE organization_id = $1`, organizationID, id, tx.Now()); err != nil {
+			return importRow{}, audit.Event{}, err
 		}
 		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'running', node = $2, lease_until = $3,
 				started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END
@@ -103,6 +97,19 @@ func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 		i.claim = claim
 		return i, audit.None("a lease is no change that the log tells of"), err
 	})
+}
+
+// lockTurn locks the turn of an organization, so that two slots do not claim two of its imports at the same moment, and
+// reports whether no slot works for it.
+func lockTurn(tx *db.Tx, organizationID string) (free bool, err error) {
+	var last string
+	if _, err := tx.Row(`INSERT INTO directory_import_turn (organization_id, import_id, taken_at) VALUES ($1, '', 0)
+		ON CONFLICT (organization_id) DO UPDATE SET organization_id = excluded.organization_id RETURNING import_id`, organizationID).Scan(&last); err != nil {
+		return false, err
+	}
+	taken, err := tx.Row(`SELECT id FROM directory_import WHERE id = $1 AND ended_at = 0 AND status = 'running' AND lease_until > $2`,
+		last, tx.Now()).Scan(new(string))
+	return !taken, err
 }
 
 // errNotMine says that the import was cancelled, or that another slot or node has claimed it since.

@@ -265,6 +265,8 @@ func canTag(known map[string]api.Tag, e entry, text string, held access.Set) err
 		return fault.Invalid("tags", "has the tag "+t.Name+", which applies to "+t.AppliesTo+" only")
 	case !found && looksLikeTagID(text):
 		return fault.Invalid("tags", "has an id that no tag has")
+	case !found && api.HasHidden(text):
+		return fault.Invalid("tags", api.HiddenRule)
 	case !found && !held.Has(access.TagsWrite):
 		denied := fault.Denied(string(access.TagsWrite), fault.Scope{WorkspaceID: e.workspaceID})
 		denied.Message += " to create the tag " + text

@@ -62,6 +62,7 @@ type NewKey struct {
 	AllowedCIDRs []string
 	Scope        audit.Scope
 	ParentID     string // the key that it ends with; see dependOn
+	OneFactor    bool   // it is of no use in organizations that demand a second factor
 }
 
 // InsertKey stores a new API key. Only the answer holds its secret.
@@ -75,10 +76,10 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	if k.ExpiresAt != 0 {
 		lifetime = k.ExpiresAt - made.CreatedAt
 	}
-	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id, scope)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id, scope, one_factor)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		made.ID, k.AccountID, k.Name, credential.Hash(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
-		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID), k.Scope.String())
+		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID), k.Scope.String(), k.OneFactor)
 }
 
 // dependOn makes a new key depend on another one, because whoever holds that one must
@@ -153,13 +154,10 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 	if by.Type == audit.Client {
 		return api.NewAPIKey{}, fault.New(fault.Forbidden, "a machine client cannot have API keys")
 	}
-	if err := access.RequireSecondFactor(by.Actor); err != nil {
-		return api.NewAPIKey{}, err
-	}
 	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
 	}
-	key := NewKey{AccountID: by.ID, Name: in.Name, AllowedCIDRs: normalCIDRs(in.AllowedCIDRs)}
+	key := NewKey{AccountID: by.ID, Name: in.Name, AllowedCIDRs: normalCIDRs(in.AllowedCIDRs), OneFactor: by.NeedsFactor || by.KeyID != "" && by.OneFactor}
 	if in.ExpiresAt != nil {
 		key.ExpiresAt = *in.ExpiresAt
 	}
@@ -262,9 +260,6 @@ func revoked() audit.Changes {
 
 // RotateKey replaces a key with a new one. The old key stays valid for a grace period.
 func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (api.NewAPIKey, error) {
-	if err := access.RequireSecondFactor(by.Actor); err != nil {
-		return api.NewAPIKey{}, err
-	}
 	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
 	}
@@ -285,6 +280,9 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		next, end, err := retireKey(tx, in.ID, by.ID, grace*1000)
+		if err == nil && !next.OneFactor { // the key is good where the caller is not
+			err = access.RequireSecondFactor(by.Actor)
+		}
 		if err == nil {
 			err = next.limitRotation(tx, by.KeyID, in.ID, ownEnd)
 		}
@@ -366,9 +364,9 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 	now := tx.Now()
 	var cidrs, parentID, scope string
 	var lifetime, expiresAt int64
-	found, err := tx.Row(`SELECT name, allowed_cidrs, lifetime, expires_at, parent_id, scope FROM api_key
+	found, err := tx.Row(`SELECT name, allowed_cidrs, lifetime, expires_at, parent_id, scope, one_factor FROM api_key
 		WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`, id, accountID, now).
-		Scan(&next.Name, &cidrs, &lifetime, &expiresAt, &parentID, &scope)
+		Scan(&next.Name, &cidrs, &lifetime, &expiresAt, &parentID, &scope, &next.OneFactor)
 	if err == nil && !found {
 		err = fault.Foreign("API key", fault.Scope{})
 	}

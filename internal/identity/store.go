@@ -43,12 +43,12 @@ func loadSession(q db.Q, id string) (*sessionState, error) {
 	var state sessionState
 	var beganAt, revokedAt, keyEnd, keyRevokedAt int64
 	var method, kind, status, scope string
-	var factor bool
+	var factor, keyOneFactor bool
 	a := &state.actor
-	found, err := q.Row(`SELECT s.created_at, s.method, s.second_factor, s.expires_at, s.revoked_at, s.api_key_id, k.expires_at, k.revoked_at,
+	found, err := q.Row(`SELECT s.created_at, s.method, s.second_factor, s.expires_at, s.revoked_at, s.api_key_id, k.expires_at, k.revoked_at, k.one_factor,
 			s.actor_type, s.scope, a.id, a.email, a.name, a.status, a.home_org_id
 		FROM session s JOIN account a ON a.id = s.account_id LEFT JOIN api_key k ON k.id = s.api_key_id WHERE s.id = $1`, id).
-		Scan(&beganAt, &method, &factor, &state.until, &revokedAt, &a.KeyID, &keyEnd, &keyRevokedAt,
+		Scan(&beganAt, &method, &factor, &state.until, &revokedAt, &a.KeyID, &keyEnd, &keyRevokedAt, &keyOneFactor,
 			&kind, &scope, &a.ID, &a.Email, &a.Name, &status, &a.HomeOrgID)
 	if err == nil {
 		a.Scope, err = audit.ParseScope(scope)
@@ -59,6 +59,7 @@ func loadSession(q db.Q, id string) (*sessionState, error) {
 	if a.Type == audit.User && a.KeyID == "" {
 		a.LoggedInAt, a.OneFactor = beganAt, !factor
 	}
+	a.OneFactor = a.OneFactor || keyOneFactor && a.Type != audit.Client
 	if err == nil && a.OneFactor {
 		var demands []string
 		demands, err = access.DemandsOn(q, a.ID)

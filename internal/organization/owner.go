@@ -55,7 +55,11 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 // RemoveOwner ends the ownership of somebody. Only owners may, also their own; the last
 // one cannot be removed.
 func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) (api.Ownership, error) {
-	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
+	err := s.authority.RequireToGiveUp(ctx, by.Actor, in.ID)
+	if in.UserID != by.ID {
+		err = s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite)
+	}
+	if err != nil {
 		return api.Ownership{}, err
 	}
 	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {

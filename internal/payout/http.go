@@ -83,7 +83,7 @@ type ListInput struct {
 func (in *ListInput) Validate(v *fault.Violations) {
 	in.PageParams.Validate(v)
 	web.CheckOneOf(v, "status", in.Status, api.PayoutStates()...)
-	web.CheckOptionalText(v, "q", in.Q, 1, maxSearch)
+	web.CheckOptionalReference(v, "q", in.Q, 1, maxSearch)
 	in.since, in.until = checkTime(v, "since", in.Since), checkTime(v, "until", in.Until)
 }
 

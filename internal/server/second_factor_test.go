@@ -158,16 +158,23 @@ func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 
 		t.Run("also by a key that would outlast the session", func(t *testing.T) {
 			id := bob.Get("/v1/api-keys").OK().Column("id")[0]
-			command.On(t).Post("/v1/api-keys", body{"name": "escape"}).Fails(403, "SECOND_FACTOR_REQUIRED")
 			command.On(t).Post("/v1/api-keys/"+id+"/rotate", nil).Fails(403, "SECOND_FACTOR_REQUIRED")
+			made := command.On(t).Post("/v1/api-keys", body{"name": "elsewhere"}).OK()
+			key := n.Login(t, made.Text("api_key"))
+			child := n.Login(t, key.Post("/v1/api-keys", body{"name": "child"}).OK().Text("api_key"))
+			successor := n.Login(t, command.On(t).Post("/v1/api-keys/"+made.Text("id")+"/rotate", nil).OK().Text("api_key"))
+			for _, c := range []*servertest.Client{key, child, successor} {
+				c.Get(x.Path("")).Fails(403, "SECOND_FACTOR_REQUIRED")
+				c.Get(elsewhere.Path("")).OK()
+			}
 		})
-		t.Run("on every page", func(t *testing.T) {
-			for _, path := range []string{"/", "/w/" + x.WorkspaceID, "/w/" + elsewhere.WorkspaceID, "/account", "/account/password", "/device"} {
+		t.Run("on its pages, and on those that change how they sign in", func(t *testing.T) {
+			for _, path := range []string{"/", "/w/" + x.WorkspaceID, "/w/" + x.WorkspaceID + "/members", "/account/password"} {
 				if status := page(t, n, path, bob.session); status != http.StatusSeeOther {
 					t.Errorf("%s is answered %d", path, status)
 				}
 			}
-			for _, path := range []string{"/account/second-factor", "/account/totp"} {
+			for _, path := range []string{"/w/" + elsewhere.WorkspaceID, "/w/" + elsewhere.WorkspaceID + "/members", "/account", "/device", "/account/second-factor", "/account/totp"} {
 				if status := page(t, n, path, bob.session); status != http.StatusOK {
 					t.Errorf("%s is answered %d", path, status)
 				}
@@ -214,6 +221,35 @@ func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 			if status := bob.removePasskeys(t); status != http.StatusSeeOther {
 				t.Errorf("removing the last one is answered %d", status)
 			}
+		})
+	})
+}
+
+// The rule of an organization keeps no one in: whoever has signed in without a second factor can leave.
+func TestADemandedSecondFactorKeepsNoOneIn(t *testing.T) {
+	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
+		ann, bob := newResident(t, n), newResident(t, n)
+		command := atCommandLine(t, n, bob.session)
+		command.Join(x.Add(bob.email, "viewer"))
+		ann.Join(x.Add(ann.email, "viewer"))
+		x.Owner.Post(x.OrganizationPath("/owners"), body{"user_id": bob.UserID}).OK()
+		demand(x.Owner, x, true).OK()
+
+		command.Delete(x.OrganizationPath("/owners/"+owner.UserID)).Fails(403, "SECOND_FACTOR_REQUIRED")
+		command.Delete(x.OrganizationPath("/owners/" + bob.UserID)).OK()
+		command.Delete(x.Path("/members/"+ann.UserID)).Fails(403, "SECOND_FACTOR_REQUIRED")
+		command.Delete(x.Path("/members/" + bob.UserID)).OK()
+		command.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+		command.Get(x.OrganizationPath("")).Fails(404, "RESOURCE_NOT_FOUND")
+
+		t.Run("also in the console", func(t *testing.T) {
+			if status := page(t, n, "/w/"+x.WorkspaceID, ann.session); status != http.StatusSeeOther {
+				t.Errorf("the page is answered %d", status)
+			}
+			if status, location, _ := form(t, n, "/account/second-factor/leave/"+x.WorkspaceID, ann.session); status != http.StatusSeeOther || location != "/" {
+				t.Errorf("leaving is answered %d to %s", status, location)
+			}
+			ann.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
 		})
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -312,6 +313,9 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 		return claims, errors.New("the nonce is another")
 	}
 	claims.issuer, claims.subject = id.Issuer, id.Subject
+	if api.HasHidden(claims.Name) {
+		claims.Name = ""
+	}
 	if claims.subject == "" {
 		return claims, errors.New("the ID token has no subject")
 	}

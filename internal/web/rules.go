@@ -16,8 +16,16 @@ import (
 const LastMillisecond = 1<<48 - 1
 
 // CheckText reports a text that does not have between low and high characters, has
-// control characters, or is blank although it must not be empty.
+// control characters or invisible formatting characters, or is blank although it must not be empty.
 func CheckText(v *fault.Violations, field, text string, low, high int) {
+	if CheckReference(v, field, text, low, high); !v.Has(field) && api.HasHidden(text) {
+		v.Add(field, api.HiddenRule)
+	}
+}
+
+// CheckReference is CheckText for a text that refers to what may be stored already, such as a filter. What was stored
+// before invisible characters were refused can be found.
+func CheckReference(v *fault.Violations, field, text string, low, high int) {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case n < low || n > high:
@@ -36,9 +44,16 @@ func CheckOptionalText(v *fault.Violations, field string, text *string, low, hig
 	}
 }
 
+// CheckOptionalReference is CheckReference for a text that may be nil.
+func CheckOptionalReference(v *fault.Violations, field string, text *string, low, high int) {
+	if text != nil {
+		CheckReference(v, field, *text, low, high)
+	}
+}
+
 // CheckEmail reports a text that is not an email address.
 func CheckEmail(v *fault.Violations, field, text string) {
-	if !api.IsEmail(text) {
+	if !api.IsEmail(text) || api.HasHidden(text) {
 		v.Add(field, api.EmailRule)
 	}
 }

@@ -24,6 +24,9 @@ func TestCheckText(t *testing.T) {
 		"blank":                {"   ", 1, 3, false},
 		"blank in other ways":  {"\u2003", 1, 3, false},
 		"blanks around a text": {" a ", 1, 3, true},
+		"a text in reverse":    {"\u202eba", 1, 3, false},
+		"a zero-width space":   {"a\u200bb", 1, 3, false},
+		"joined emoji":         {"👩\u200d🚀", 1, 3, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var v fault.Violations
