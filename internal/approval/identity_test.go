@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -15,9 +16,15 @@ import (
 func payee(t *testing.T, n *servertest.Node, fields body) (x *servertest.Tenant, second *servertest.Client, entry string) {
 	t.Helper()
 	x = n.Tenant(t)
-	entry = x.Owner.Entry(fields)
+	entry = newEntry(x, fields)
 	x.Owner.AddMethod(entry, servertest.Account("111122223333"))
 	return x, n.Person(t, x.Member("admin")), entry
+}
+
+func newEntry(x *servertest.Tenant, fields body) string {
+	all := body{"workspace_id": x.WorkspaceID}
+	maps.Copy(all, fields)
+	return x.Owner.Entry(all)
 }
 
 func change(c *servertest.Client, entry string, fields body) *servertest.Answer {
@@ -101,7 +108,7 @@ func TestWhatLeavesAPayeeWhoTheyAreAppliesAtOnce(t *testing.T) {
 		if got := change(alone.Owner, only, body{"name": "Eve"}).OK(); got.Text("approval_id") != "" || shown(alone.Owner, only).Label != "Eve" {
 			t.Errorf("one person alone waits: %s", got.Body)
 		}
-		if row := alone.Audit("&resource_id=" + only)[0]; !strings.Contains(fmt.Sprint(row["changes"]), "one_person") {
+		if row := alone.Audit("&action=directory.entry.updated&resource_id=" + only)[0]; !strings.Contains(fmt.Sprint(row["changes"]), "one_person") {
 			t.Errorf("the log does not say that one person sufficed: %v", row)
 		}
 	})
@@ -232,9 +239,9 @@ func TestAMethodIsApprovedForThePayeeThatWasShown(t *testing.T) {
 func TestAMergeThatChangesAPayeeWaitsForTheSecondPerson(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		power := x.Owner.Entry(body{"name": "Acme Power", "external_id": "PWR", "fields": body{"email": "ap@acme.example"}})
+		power := newEntry(x, body{"name": "Acme Power", "external_id": "PWR", "fields": body{"email": "ap@acme.example"}})
 		x.Owner.AddMethod(power, servertest.Account("3333"))
-		tiny := x.Owner.Entry(body{"name": "Tiny", "external_id": "TNY"})
+		tiny := newEntry(x, body{"name": "Tiny", "external_id": "TNY"})
 		x.Owner.AddMethod(tiny, servertest.Account("4444"))
 		second := n.Person(t, x.Member("admin"))
 		take := body{"sources": []string{power}, "fields": body{"name": power, "label": power, "external_id": power, "fields.email": power}}
@@ -286,7 +293,7 @@ func TestAnIdentityThatIsNotApprovedIsForgotten(t *testing.T) {
 				n.Clock.Advance(31 * 24 * time.Hour)
 				again(t, x.Owner)
 				*second = *n.Person(t, second.Again(t))
-				if err := n.Approvals.Expire(t.Context()); err != nil {
+				if err := n.Server.Tidy(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			},

@@ -224,7 +224,11 @@ func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error
 	}
 	var external any
 	if c.After.ExternalID != c.Before.ExternalID {
-		if err := freeExternalID(tx.Q, e.workspace, c.After.ExternalID, e.id); err != nil {
+		free := freeExternalID
+		if c.Operation != "" { // a merge takes over that of a source
+			free = notHeld
+		}
+		if err := free(tx.Q, e.workspace, c.After.ExternalID, e.id); err != nil {
 			return err
 		}
 		external = db.NullText(c.After.ExternalID)
