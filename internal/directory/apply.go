@@ -101,7 +101,7 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 			continue
 		}
 		if err == nil {
-			a.service.common.learn(a.workspaceID, done.common)
+			a.service.common.Learn(a.workspaceID, done.common)
 		}
 		return out, err
 	}
@@ -228,7 +228,7 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	words, doubtful := a.service.common.split(e.workspaceID, strings.Fields(e.words))
+	words, doubtful := a.service.common.Split(e.workspaceID, strings.Fields(e.words))
 	if err := insert(a.tx, e, words); err != nil {
 		return result{}, err
 	}

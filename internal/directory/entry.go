@@ -4,6 +4,7 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/directory/entryword"
 	"bursar/internal/fault"
 )
 
@@ -64,9 +65,9 @@ func (e *entry) setLabel(sent *string) {
 		e.label, e.labelSent = *sent, true
 	}
 	if !e.labelSent {
-		e.label = deriveLabel(e.kind, e.name, e.fields)
+		e.label = entryword.Label(e.kind, e.name, e.fields)
 	}
-	e.words = joinWords(wordsOf(e.label, e.fields))
+	e.words = entryword.Join(entryword.Of(e.label, e.fields))
 }
 
 // live returns an error if the entry cannot be changed.

@@ -7,6 +7,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/directory/entryfile"
+	"bursar/internal/directory/entryword"
 	"bursar/internal/fault"
 	"bursar/internal/institution"
 	"bursar/internal/web"
@@ -51,7 +52,7 @@ func searchWords(v *fault.Violations, field, text string) []string {
 		v.Add(field, "must be at most 200 bytes")
 		return nil
 	}
-	words := distinct(split(text))
+	words := entryword.Distinct(entryword.Split(text))
 	if len(words) > maxSearchWords {
 		v.Add(field, "must be at most 8 words")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/db"
+	"bursar/internal/directory/entryword"
 	"bursar/internal/vault"
 	"bursar/internal/web"
 )
@@ -47,7 +48,7 @@ func (p party) state() entryState {
 // of returns an entry with the values of the state.
 func (s entryState) of(e entry) entry {
 	e.name, e.status, e.externalID, e.fields, e.labelSent = s.Name, s.Status, s.ExternalID, api.SplitFields([]byte(s.Fields)), s.LabelSent
-	e.label, e.words = s.Label, joinWords(wordsOf(s.Label, e.fields))
+	e.label, e.words = s.Label, entryword.Join(entryword.Of(s.Label, e.fields))
 	return e
 }
 

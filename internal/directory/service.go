@@ -13,6 +13,7 @@ import (
 	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/directory/entryword"
 	"bursar/internal/fault"
 	"bursar/internal/vault"
 	"bursar/internal/web"
@@ -32,13 +33,13 @@ type Service struct {
 	authority *access.Authority
 	cursors   *web.Cursors
 	approvals *approval.Service
-	common    *commonWords
+	common    *entryword.Common
 	imports   *imports
 }
 
 // New makes the service.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service) *Service {
-	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: newCommonWords(), imports: newImports()}
+	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: entryword.NewCommon(), imports: newImports()}
 	approvals.Register(s.methodApprovals())
 	approvals.Register(s.identityApprovals())
 	return s
@@ -242,7 +243,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		}
 	}
 	e := newEntry(workspace, in.EntryCreate)
-	words, doubtful := s.common.split(e.workspaceID, strings.Fields(e.words))
+	words, doubtful := s.common.Split(e.workspaceID, strings.Fields(e.words))
 	var common []string
 	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		e := e
@@ -280,7 +281,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		return created, audit.All(event, added), err
 	})
 	if err == nil {
-		s.common.learn(e.workspaceID, common)
+		s.common.Learn(e.workspaceID, common)
 	}
 	return created, asTaken(err)
 }

@@ -96,7 +96,7 @@ func withExternalIDs(q db.Q, workspace int64, given []string) (map[string]string
 	return found, nil
 }
 
-// insert stores the entry and indexes some of its words; see commonWords.
+// insert stores the entry and indexes some of its words; see entryword.Common.
 func insert(tx *db.Tx, e entry, words []string) error {
 	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, external_id, fields, words,
 			email_key, phone_key, name_key, label_key, created_at, updated_at)

@@ -122,7 +122,7 @@ func (s *Server) finish(rec *recorder, method string, start time.Time) {
 	x := &rec.exchange
 	took := time.Since(start)
 	s.metrics.observe(x.Route, x.Status, took)
-	s.log.request(x, method, start.Add(took), took)
+	s.log.Request(x, method, start.Add(took), took)
 }
 
 const maxRequestID = 128

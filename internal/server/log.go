@@ -33,14 +33,14 @@ func NewLog(out io.Writer, level slog.Level) *Log {
 
 // Gather buffers the lines of requests that follow each other closely for at most this
 // long, because a system call per line costs more than making the line: the smallest
-// request would take 1.08 times the CPU time. Call Flush at the end.
+// Request would take 1.08 times the CPU time. Call Flush at the end.
 func (l *Log) Gather(most time.Duration) { l.out.gather = most }
 
 // Flush writes buffered lines.
 func (l *Log) Flush() { l.out.flush() }
 
-// request logs a request that was answered.
-func (l *Log) request(x *web.Exchange, method string, at time.Time, took time.Duration) {
+// Request logs a request that was answered.
+func (l *Log) Request(x *web.Exchange, method string, at time.Time, took time.Duration) {
 	if !l.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}

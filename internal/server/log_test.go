@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bursar/internal/server"
 	"bursar/internal/wait"
 	"bursar/internal/web"
 )
@@ -22,7 +23,7 @@ func TestLineOfARequestIsAsAllOthersAre(t *testing.T) {
 	x := &web.Exchange{RequestID: "req_1", Route: "GET /v1/auth/me", Status: 404, IP: `fe80::1%"\x`}
 	x.Caller.ID = "usr_1"
 	var got, want bytes.Buffer
-	NewLog(&got, slog.LevelInfo).request(x, "GET", at, 1500*time.Microsecond)
+	server.NewLog(&got, slog.LevelInfo).Request(x, "GET", at, 1500*time.Microsecond)
 	line := slog.NewRecord(at, slog.LevelInfo, "request", 0)
 	line.Add("request_id", "req_1", "method", "GET", "route", "GET /v1/auth/me", "status", 404,
 		"duration", 1500*time.Microsecond, "actor", "usr_1", "ip", `fe80::1%"\x`)
@@ -39,7 +40,7 @@ func TestLineOfARequestIsAsAllOthersAre(t *testing.T) {
 
 func TestRequestsAreNotLoggedBelowTheLevel(t *testing.T) {
 	var got bytes.Buffer
-	NewLog(&got, slog.LevelWarn).request(&web.Exchange{}, "GET", time.Now(), 0)
+	server.NewLog(&got, slog.LevelWarn).Request(&web.Exchange{}, "GET", time.Now(), 0)
 	if got.Len() > 0 {
 		t.Errorf("logged: %s", &got)
 	}
@@ -48,12 +49,12 @@ func TestRequestsAreNotLoggedBelowTheLevel(t *testing.T) {
 func TestLinesDoNotMix(t *testing.T) {
 	const each = 200
 	var got bytes.Buffer
-	log := NewLog(&got, slog.LevelInfo)
+	log := server.NewLog(&got, slog.LevelInfo)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for range each {
-				log.request(&web.Exchange{RequestID: "req_1"}, "GET", time.Now(), 0)
+				log.Request(&web.Exchange{RequestID: "req_1"}, "GET", time.Now(), 0)
 			}
 		})
 		all.Go(func() {
@@ -78,11 +79,11 @@ func TestLinesDoNotMix(t *testing.T) {
 // out of order, and what is not of a request takes those before it along.
 func TestLinesOfRequestsShareAWrite(t *testing.T) {
 	var out writes
-	log := NewLog(&out, slog.LevelInfo)
+	log := server.NewLog(&out, slog.LevelInfo)
 	log.Gather(time.Minute)
 	at := time.Now()
 	say := func(id string, after time.Duration) {
-		log.request(&web.Exchange{RequestID: id}, "GET", at.Add(after), 0)
+		log.Request(&web.Exchange{RequestID: id}, "GET", at.Add(after), 0)
 	}
 	say("first", 0)
 	say("second", time.Microsecond)

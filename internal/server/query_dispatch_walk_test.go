@@ -23,7 +23,7 @@ func status(i int) (payoutStatus, attemptState string) {
 // attempts fills what payouts have become at their rails. A few of them wait: to be sent, or to be
 // asked about.
 func (c *town) attempts() {
-	many := c.many.entries
+	many := c.many.payouts
 	ids, attempts := c.ids("po", many), c.ids("att", many)
 	const columns = `id, workspace_id, account_id, amount, currency, mode, external_id, description, rail, rail_asked, rail_why, entry_id, method_id, institution_code,
 		account_name, name_key, account_sealed, sealed_by, destination_key, batch_id, status, attention, failure_code, failure_reason, failure_text, cancel_reason, maker_id,

@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"bursar/api"
 	"bursar/internal/audit"
@@ -18,16 +21,16 @@ import (
 )
 
 // size is how many rows a filled store holds.
-type size struct{ accounts, tenants, members, entries, tags, audit, sessions, others int }
+type size struct{ accounts, tenants, members, entries, tags, payouts, audit, sessions, others int }
 
 // sizes are such that a full scan shows. PostgreSQL's plans depend on how many rows
 // there are and how they are spread. SQLite's do not, since it is never told: a
 // store that is filled sooner does, with as many entries as make a word or a tag a common one.
 func sizes(engine string) size {
 	if engine == "sqlite" {
-		return size{accounts: 900, tenants: 500, members: 100, entries: 4_800, tags: 400, audit: 4_000, sessions: 1_500, others: 500}
+		return size{accounts: 900, tenants: 500, members: 100, entries: 4_800, tags: 400, payouts: 2_000, audit: 4_000, sessions: 1_500, others: 500}
 	}
-	return size{accounts: 3_000, tenants: 2_000, members: 200, entries: 14_000, tags: 2_000, audit: 10_000, sessions: 3_000, others: 2_000}
+	return size{accounts: 3_000, tenants: 2_000, members: 200, entries: 14_000, tags: 2_000, payouts: 6_000, audit: 10_000, sessions: 3_000, others: 2_000}
 }
 
 // town is a filled store and the tenants in it that the walk acts in: one has half
@@ -36,7 +39,8 @@ type town struct {
 	large, middle, small *servertest.Tenant
 
 	t     testing.TB
-	d     *db.DB // whose statements nobody records
+	d     *db.DB    // whose statements nobody records
+	copy  *pgx.Conn // that rows are copied by on PostgreSQL
 	vault *vault.Vault
 	now   int64
 	many  size
@@ -52,6 +56,9 @@ func populate(t testing.TB, store dbtest.Store, n *servertest.Node) *town {
 	t.Helper()
 	c := &town{large: n.Tenant(t), middle: n.Tenant(t), small: n.Tenant(t),
 		t: t, d: store.Open(t), vault: n.Vault, now: time.Now().UnixMilli(), many: sizes(store.Engine)}
+	if store.Engine == "postgres" {
+		c.copy = copyConnection(t, store.Config.URL)
+	}
 	c.people()
 	c.credentials()
 	c.directory()
@@ -108,10 +115,37 @@ func (c *town) ids(prefix string, many int) []string {
 	return list
 }
 
-// insert stores what row makes of the numbers below many, where it makes something,
-// several rows to a statement.
+// copyConnection returns a connection on which foreign keys are not checked. SQLite checks them for the same rows.
+func copyConnection(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err == nil {
+		t.Cleanup(func() { _ = conn.Close(context.Background()) })
+		_, err = conn.Exec(t.Context(), "SET session_replication_role = replica")
+	}
+	if err != nil {
+		t.Fatalf("reach PostgreSQL: %v", err)
+	}
+	return conn
+}
+
+// insert stores what row makes of the numbers below many, where it makes something: on PostgreSQL all in one COPY,
+// which takes half as long, on SQLite several rows to a statement.
 func (c *town) insert(table, columns string, many int, row func(i int) []any) {
 	c.t.Helper()
+	if c.copy != nil {
+		var rows [][]any
+		for i := range many {
+			if made := row(i); made != nil {
+				rows = append(rows, made)
+			}
+		}
+		names := strings.FieldsFunc(columns, func(r rune) bool { return strings.ContainsRune(", \n\t", r) })
+		if _, err := c.copy.CopyFrom(c.t.Context(), pgx.Identifier{table}, names, pgx.CopyFromRows(rows)); err != nil {
+			c.t.Fatalf("fill %s: %v", table, err)
+		}
+		return
+	}
 	const perStatement = 40
 	width := strings.Count(columns, ",") + 1
 	c.write(func(tx *db.Tx) error {

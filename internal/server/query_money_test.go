@@ -16,7 +16,7 @@ import (
 // money gives workspaces accounts, of which the first one has half of all postings.
 func (c *town) money() {
 	const bank = "sys_bank_XTS_sandbox"
-	accounts, many := c.ids("acc", c.many.others), c.many.entries
+	accounts, many := c.ids("acc", c.many.others), c.many.payouts
 	c.ledger = accounts[0]
 	of := func(i int) string {
 		if i%2 == 0 {
@@ -74,7 +74,7 @@ func (c *town) money() {
 // are of 100 each, from the first account. It returns how many postings the account and the bank have then.
 func (c *town) book(bank string) (ofAccount, ofBank int) {
 	const clearing = "sys_clearing_XTS_sandbox"
-	many := c.many.entries
+	many := c.many.payouts
 	at := c.past(0, many) - 1
 	c.change(`INSERT INTO ledger_account (id, workspace_id, kind, name, currency, mode, status, available, reserved, pending, postings, version, created_at, updated_at)
 		VALUES ($1, NULL, 'clearing', 'clearing', 'XTS', 'sandbox', 'active', 0, 0, 0, 0, 1, $2, $2)`, clearing, at)

@@ -8,7 +8,7 @@ import (
 
 // batches fills batches of payouts.
 func (c *town) batches() {
-	many := c.many.entries
+	many := c.many.payouts
 	ids := c.ids("bat", many)
 	c.insert("payout_batch", "id, workspace_id, account_id, currency, description, payouts, total, refused, maker_id, approval_id, approval_why, created_at", many, func(i int) []any {
 		return []any{ids[i], c.workspaces[c.spread(i)], c.ledger, "XTS", "", 1, 100, 0, c.accounts[i%len(c.accounts)], nil, "", c.past(i, many)}

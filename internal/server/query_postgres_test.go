@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,15 +11,16 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"bursar/internal/audit"
 	"bursar/internal/db"
 )
 
-// postgresPlans explains statements on the connections that the product opens.
+// postgresPlans explains statements on a connection of its own, which has the settings of those that the product opens: it
+// sends what a reading takes in one round trip.
 type postgresPlans struct {
-	t     testing.TB
-	d     *db.DB
-	asked int
+	t        testing.TB
+	d        *db.DB
+	conn     *pgx.Conn
+	prepared string // the statement that is prepared as asked
 }
 
 func newPostgresPlans(t testing.TB, d *db.DB, url string) *postgresPlans {
@@ -27,17 +29,33 @@ func newPostgresPlans(t testing.TB, d *db.DB, url string) *postgresPlans {
 	if err != nil {
 		t.Fatalf("reach PostgreSQL: %v", err)
 	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	p := &postgresPlans{t: t, d: d, conn: conn}
 	// What autovacuum does, but with a look at every row: the plans are the same
 	// each time.
-	for _, statement := range []string{"SET default_statistics_target = 300", "VACUUM ANALYZE"} {
-		if _, err := conn.Exec(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-	if err := conn.Close(t.Context()); err != nil {
+	p.must("SET default_statistics_target = 300", "VACUUM ANALYZE", "RESET default_statistics_target")
+	err = d.Read(t.Context(), func(q db.Q) error {
+		set, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+			`SELECT format('SELECT set_config(%L, %L, false)', name, setting) FROM pg_settings WHERE source = 'client' AND context IN ('user', 'superuser')`)
+		p.must(set...)
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &postgresPlans{t: t, d: d}
+	// A table of this size is read whole for little; one of a year is not. So a page that is read in turn costs as
+	// much as one that an index leads to.
+	p.must("SET seq_page_cost = 4")
+	return p
+}
+
+func (p *postgresPlans) must(statements ...string) {
+	p.t.Helper()
+	for _, sql := range statements {
+		if _, err := p.conn.Exec(p.t.Context(), sql); err != nil {
+			p.t.Fatalf("%s: %v", sql, err)
+		}
+	}
 }
 
 // tables are all of the store.
@@ -58,57 +76,50 @@ func (p *postgresPlans) tables() (list []string) {
 // server decides by cost which of the two plans a connection keeps.
 func (p *postgresPlans) explain(sql string, args []any) []reading {
 	p.t.Helper()
-	var all []reading
-	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		r, err := p.one(mode, "ANALYZE, TIMING OFF, FORMAT JSON", sql, args)
-		var refused *pgconn.PgError
-		if errors.As(err, &refused) { // such as for a row that is there already
-			r, err = p.one(mode, "FORMAT JSON", sql, args)
-		}
-		if err != nil {
-			p.t.Errorf("explain %s: %v", sql, err)
-			continue
-		}
-		r.how = mode
-		all = append(all, r)
+	all, err := p.readings("ANALYZE, TIMING OFF, FORMAT JSON", sql, args)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) { // such as for a row that is there already
+		all, err = p.readings("FORMAT JSON", sql, args)
+	}
+	if err != nil {
+		p.t.Errorf("explain %s: %v", sql, err)
 	}
 	return all
 }
 
-var errUndo = errors.New("what was only to be explained is undone")
-
-func (p *postgresPlans) one(mode, options, sql string, args []any) (reading, error) {
-	var text string
-	p.asked++
-	name := fmt.Sprintf("asked_%d", p.asked)
-	prepare := []string{
-		"SET LOCAL plan_cache_mode = " + mode,
-		// A table of this size is read whole for little; one of a year is not. So a page that is read in turn costs as
-		// much as one that an index leads to.
-		"SET LOCAL seq_page_cost = 4",
-		"PREPARE " + name + " AS " + sql,
+// readings explains a statement with both plans and undoes what it has changed. A statement is prepared once for all of its
+// arguments.
+func (p *postgresPlans) readings(options, sql string, args []any) ([]reading, error) {
+	var script strings.Builder
+	script.WriteString("BEGIN READ WRITE")
+	if p.prepared != sql {
+		script.WriteString(";\nDEALLOCATE ALL;\nPREPARE asked AS " + sql)
 	}
-	_, err := db.Write(p.t.Context(), p.d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		for _, statement := range prepare {
-			if err := tx.Exec(statement); err != nil {
-				return struct{}{}, audit.Event{}, err
+	modes := []string{"force_custom_plan", "force_generic_plan"}
+	for _, mode := range modes {
+		fmt.Fprintf(&script, ";\nSAVEPOINT begun;\nSET LOCAL plan_cache_mode = %s;\nEXPLAIN (%s) EXECUTE asked%s;\nROLLBACK TO begun", mode, options, literals(args))
+	}
+	script.WriteString(";\nROLLBACK")
+	results, err := p.conn.PgConn().Exec(p.t.Context(), script.String()).ReadAll()
+	if err != nil {
+		p.prepared = ""
+		_, undone := p.conn.Exec(p.t.Context(), "ROLLBACK")
+		return nil, errors.Join(err, undone)
+	}
+	p.prepared = sql
+	var all []reading
+	for _, result := range results {
+		for _, row := range result.Rows {
+			var plans []struct{ Plan node }
+			if err := json.Unmarshal(row[0], &plans); err != nil {
+				return nil, err
 			}
+			r := reading{how: modes[len(all)], rows: plans[0].Plan.result()}
+			plans[0].Plan.judge(&r, 0)
+			all = append(all, r)
 		}
-		if _, err := tx.Row("EXPLAIN (" + options + ") EXECUTE " + name + literals(args)).Scan(&text); err != nil {
-			return struct{}{}, audit.Event{}, err
-		}
-		return struct{}{}, audit.Event{}, errUndo
-	})
-	if !errors.Is(err, errUndo) {
-		return reading{}, err
 	}
-	var plans []struct{ Plan node }
-	if err := json.Unmarshal([]byte(text), &plans); err != nil {
-		return reading{}, err
-	}
-	r := reading{rows: plans[0].Plan.result()}
-	plans[0].Plan.judge(&r, 0)
-	return r, nil
+	return all, nil
 }
 
 // literals are arguments as EXECUTE takes them.

@@ -90,9 +90,15 @@ func (w *tour) whileSigning(act func()) {
 	ctx, stop := context.WithCancel(w.t.Context())
 	var done sync.WaitGroup
 	done.Go(func() {
+		turns := time.NewTicker(5 * time.Millisecond) // what runs meanwhile needs the processor, too
+		defer turns.Stop()
 		for ctx.Err() == nil {
 			if err := node.Turn(ctx); err != nil && ctx.Err() == nil {
 				w.t.Errorf("sequence the log: %v", err)
+			}
+			select {
+			case <-turns.C:
+			case <-ctx.Done():
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package directory
+package entryword
 
 import (
 	"slices"
@@ -27,17 +27,17 @@ func FuzzLabel(f *testing.F) {
 
 func checkLabel(t *testing.T, f api.Fields) {
 	t.Helper()
-	label := deriveLabel(api.TypePerson, "", f)
+	label := Label(api.TypePerson, "", f)
 	var v fault.Violations
 	web.CheckText(&v, "label", label, 1, api.MaxEntryName)
 	if err := v.Err(); err != nil || !utf8.ValidString(label) {
 		t.Fatalf("%s is labelled %q: %v", f, label, err)
 	}
-	words := wordsOf(label, f)
-	if !slices.Equal(strings.Fields(joinWords(words)), words) || !slices.IsSorted(words) || len(words) > maxWords {
+	words := Of(label, f)
+	if !slices.Equal(strings.Fields(Join(words)), words) || !slices.IsSorted(words) || len(words) > maxWords {
 		t.Fatalf("%s has the words %q", f, words)
 	}
-	for _, word := range split(label) {
+	for _, word := range Split(label) {
 		if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, word) }) {
 			t.Fatalf("%q of the label is not among %q", word, words)
 		}
@@ -48,7 +48,7 @@ func TestWordsThatBeginAnotherAreLeftOut(t *testing.T) {
 	for label, want := range map[string][]string{
 		"An Anna Annabel": {"annabel"}, "b a b": {"a", "b"}, "O'Brien-Smith": {"brien", "o", "smith"}, "  ": {}, "Éa é": {"éa"}, "12.50": {"12", "50"},
 	} {
-		if got := wordsOf(label, nil); !slices.Equal(got, want) {
+		if got := Of(label, nil); !slices.Equal(got, want) {
 			t.Errorf("%q has the words %q, want %q", label, got, want)
 		}
 	}

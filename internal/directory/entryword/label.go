@@ -1,4 +1,4 @@
-package directory
+package entryword
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"bursar/api"
 )
 
-// deriveLabel finds what to call an entry that was given no label.
-func deriveLabel(kind, name string, f api.Fields) string {
+// Label finds what to call an entry that was given no label.
+func Label(kind, name string, f api.Fields) string {
 	if label := tidy(name); label != "" {
 		return label
 	}

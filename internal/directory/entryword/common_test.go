@@ -1,4 +1,4 @@
-package directory
+package entryword
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 )
 
 func TestFrequentWordsAreCheckedAgainstTheDatabase(t *testing.T) {
-	c := newCommonWords()
+	c := NewCommon()
 	asked := 0
 	for range sampleEvery * recheckAfter * 4 {
-		indexed, doubtful := c.split("ws", []string{"com", "example"})
+		indexed, doubtful := c.Split("ws", []string{"com", "example"})
 		if len(indexed) != 2 {
 			t.Fatalf("indexed under %v", indexed)
 		}
@@ -24,21 +24,21 @@ func TestFrequentWordsAreCheckedAgainstTheDatabase(t *testing.T) {
 }
 
 func TestCommonWordsAreNotIndexed(t *testing.T) {
-	c := newCommonWords()
-	c.learn("ws", []string{"com"})
-	if indexed, _ := c.split("ws", []string{"ada", "com"}); !slices.Equal(indexed, []string{"ada"}) {
+	c := NewCommon()
+	c.Learn("ws", []string{"com"})
+	if indexed, _ := c.Split("ws", []string{"ada", "com"}); !slices.Equal(indexed, []string{"ada"}) {
 		t.Errorf("indexed under %v", indexed)
 	}
-	if indexed, _ := c.split("other", []string{"ada", "com"}); len(indexed) != 2 {
+	if indexed, _ := c.Split("other", []string{"ada", "com"}); len(indexed) != 2 {
 		t.Errorf("another workspace indexes %v", indexed)
 	}
 }
 
 func TestCountingWordsTakesBoundedMemory(t *testing.T) {
-	c := newCommonWords()
+	c := NewCommon()
 	for i := range 50 * maxCounts {
-		c.learn("ws", []string{fmt.Sprint("known", i)})
-		c.split("ws", []string{fmt.Sprint("rare", i), "often"})
+		c.Learn("ws", []string{fmt.Sprint("known", i)})
+		c.Split("ws", []string{fmt.Sprint("rare", i), "often"})
 		if len(c.words) > 2*maxCounts {
 			t.Fatalf("%d words are remembered", len(c.words))
 		}

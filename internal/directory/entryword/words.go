@@ -1,4 +1,6 @@
-package directory
+// Package entryword finds what to call an entry and the words that a search finds it by, and remembers which words are
+// too common to index. It is a package of its own so that its tests do not compile the server again.
+package entryword
 
 import (
 	"bytes"
@@ -18,8 +20,8 @@ const (
 	maxWordLength = 48
 )
 
-// split returns the words of a text that a search can find.
-func split(text string) []string {
+// Split returns the words of a text that a search can find.
+func Split(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	})
@@ -31,14 +33,14 @@ func split(text string) []string {
 	return words
 }
 
-// wordsOf returns the words of an entry's label and of all texts and numbers in its
+// Of returns the words of an entry's label and of all texts and numbers in its
 // fields. It leaves out a word that is the beginning of another one: a search for it
 // finds the longer one.
-func wordsOf(label string, f api.Fields) []string {
-	words := split(label)
+func Of(label string, f api.Fields) []string {
+	words := Split(label)
 	for _, one := range f {
 		if text, ok := one.Text(); ok {
-			words = append(words, split(text)...)
+			words = append(words, Split(text)...)
 			continue
 		}
 		dec := jsontext.NewDecoder(bytes.NewBuffer(one.Value))
@@ -52,15 +54,15 @@ func wordsOf(label string, f api.Fields) []string {
 				continue
 			}
 			if token.Kind() == '"' || token.Kind() == '0' {
-				words = append(words, split(token.String())...)
+				words = append(words, Split(token.String())...)
 			}
 		}
 	}
-	return distinct(words[:min(len(words), maxWords)])
+	return Distinct(words[:min(len(words), maxWords)])
 }
 
-// distinct sorts words and leaves out those that are the beginning of another one.
-func distinct(words []string) []string {
+// Distinct sorts words and leaves out those that are the beginning of another one.
+func Distinct(words []string) []string {
 	slices.Sort(words)
 	words = slices.Compact(words)
 	kept := words[:0]
@@ -73,9 +75,9 @@ func distinct(words []string) []string {
 	return kept
 }
 
-// joinWords returns the words as an entry stores them: each after a space, so that LIKE
+// Join returns the words as an entry stores them: each after a space, so that LIKE
 // '% prefix%' finds one.
-func joinWords(words []string) string {
+func Join(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
