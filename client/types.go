@@ -34,6 +34,8 @@ type (
 	InstitutionRail    = api.InstitutionRail
 	Invitation         = api.Invitation
 	InvitationDecision = api.InvitationDecision
+	Leaver             = api.Leaver
+	LeaverTask         = api.LeaverTask
 	Logout             = api.Logout
 	MachineClient      = api.MachineClient
 	Member             = api.Member
@@ -89,6 +91,7 @@ type (
 	Fields                      = api.Fields
 	MemberAddParams             = api.MemberAdd
 	MergeParams                 = api.MergeRequest
+	LeaverRemoveParams          = api.LeaverRemove
 	OrganizationCreateParams    = api.OrganizationCreate
 	OrganizationUpdateParams    = api.SettingsUpdate
 	PayoutApproveParams         = api.PayoutApprove

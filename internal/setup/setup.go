@@ -100,7 +100,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err := access.Join(tx, ws.ID, user, access.Admin); err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: identity.SetupKeyName})
+	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: identity.SetupKeyName, Scope: audit.Scope{Administer: true}})
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}

@@ -71,7 +71,7 @@ func (c *Client) Again(t testing.TB) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, key, err := c.Node.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, identity.NewKey{Name: "again"})
+	_, key, err := c.Node.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, identity.NewKey{Name: "again", Scope: audit.Scope{Administer: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bursar/api/openapi"
+	"bursar/internal/audit"
 	"bursar/internal/auditlog"
 	"bursar/internal/config"
 	"bursar/internal/contract"
@@ -193,7 +194,7 @@ func (n *Node) User(t testing.TB, email string) *Client {
 	if _, err := n.Identity.CreateUser(t.Context(), by, email, "User "+email); err != nil {
 		t.Fatalf("create user %s: %v", email, err)
 	}
-	_, key, err := n.Identity.CreateKeyFor(t.Context(), by, email, identity.NewKey{Name: "test"})
+	_, key, err := n.Identity.CreateKeyFor(t.Context(), by, email, identity.NewKey{Name: "test", Scope: audit.Scope{Administer: true}})
 	if err != nil {
 		t.Fatalf("create a key for %s: %v", email, err)
 	}
