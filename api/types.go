@@ -187,6 +187,8 @@ type MachineClient struct {
 	// SecretSeenBy is who was shown its present secret: who created it, or gave it a new
 	// secret last. It is nil where that was an operator.
 	SecretSeenBy *User `json:"secret_seen_by,omitzero"`
+	// SecretEnded means that the client has no secret, because the person who knew it has left: rotate the client to give it one.
+	SecretEnded bool `json:"secret_ended,omitzero"`
 }
 
 // NewMachineClient is a machine client with its secret, which is shown once.

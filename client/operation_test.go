@@ -649,6 +649,9 @@ func walkOrganizations(t *testing.T, n *servertest.Node, c *client.Client) {
 		t.Errorf("owners: %v", owners)
 	}
 	must[*client.Ownership](t)(c.Organizations.RemoveOwner(ctx, org, second))
+	if got := must[*client.Leaver](t)(c.Organizations.RemoveLeaver(ctx, org, client.LeaverRemoveParams{Email: new("owner@example.com")})); !got.Removed || got.UserID != second {
+		t.Errorf("remove a leaver: %+v", got)
+	}
 }
 
 func walkAudit(t *testing.T, c *client.Client, n *servertest.Node) {

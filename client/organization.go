@@ -64,3 +64,8 @@ func (s *OrganizationService) AddOwner(ctx context.Context, id, userID string) (
 func (s *OrganizationService) RemoveOwner(ctx context.Context, id, userID string) (*Ownership, error) {
 	return change[Ownership](ctx, s.c, http.MethodDelete, nil, "/organizations", id, "owners", userID)
 }
+
+// RemoveLeaver ends everything that a person has in an organization, or lists it for a dry run.
+func (s *OrganizationService) RemoveLeaver(ctx context.Context, id string, p LeaverRemoveParams) (*Leaver, error) {
+	return change[Leaver](ctx, s.c, http.MethodPost, p, "/organizations", id, "leavers")
+}

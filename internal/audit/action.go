@@ -42,6 +42,7 @@ const (
 	OrganizationSettingsUpdated Action = "iam.organization.settings_updated"
 	OwnerAdded                  Action = "iam.organization.owner_added"
 	OwnerRemoved                Action = "iam.organization.owner_removed"
+	LeaverRemoved               Action = "iam.organization.leaver_removed" // from the organization and all its workspaces
 
 	UserCreated  Action = "iam.user.created"
 	UserDisabled Action = "iam.user.disabled"
@@ -194,6 +195,7 @@ const (
 	ClientCreated     Action = "auth.client.created"
 	ClientRotated     Action = "auth.client.rotated"
 	ClientRevoked     Action = "auth.client.revoked"
+	ClientSecretEnded Action = "auth.client.secret_ended" // because the person who knew it has left
 	SigningKeyRotated Action = "auth.signing_key.rotated"
 	VaultKeyReplaced  Action = "auth.vault_key.replaced"
 	VaultKeyRotated   Action = "auth.vault_key.rotated"
@@ -228,7 +230,7 @@ func Actions() []Action {
 		MemberGrantRequested, MemberGrantApproved, MemberGrantRejected, MemberGrantWithdrawn, MemberGrantExpired, ApproverAppointed,
 		RoleCreated, RoleUpdated, RoleDeleted, RoleChangeRequested, RoleChangeApproved, RoleChangeRejected, RoleChangeWithdrawn, RoleChangeExpired,
 		WorkspaceCreated, WorkspaceUpdated, SecondPersonExtended, OrganizationCreated,
-		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
+		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, LeaverRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged,
 		PayeeIdentityApproved, PayeeIdentityRejected, PayeeIdentityWithdrawn, PayeeIdentityExpired, ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
 		ImportDownloaded, BulkStarted, BulkCompleted, BulkFailed, BulkCancelled, DirectoryExported, TagCreated, TagUpdated,
@@ -249,7 +251,7 @@ func Actions() []Action {
 		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutSettled, PayoutDriven, PayoutAcknowledged, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
 		DeviceApproved,
 		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
-		ClientRotated, ClientRevoked, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, IntegrityKeyMade, LoginFailed, LinkCreated, AccountRecovered,
+		ClientRotated, ClientRevoked, ClientSecretEnded, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, IntegrityKeyMade, LoginFailed, LinkCreated, AccountRecovered,
 		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
 		RecoveryCodeUsed, AuditExported, AuditRestarted, AuditErased, StoreArchived, StoreRestored,
 	}
@@ -257,7 +259,7 @@ func Actions() []Action {
 
 func (a Action) changesAccess() bool {
 	switch a {
-	case SessionRevoked, StoreRestored, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
+	case SessionRevoked, StoreRestored, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, ClientSecretEnded, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
 		VaultKeyReplaced, VaultResealed, // servers read their keys again
 		PasskeyAdded, TOTPEnabled, // which may be the second factor that a session needs
 		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleApproved, // what payouts need is remembered, too

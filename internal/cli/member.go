@@ -111,6 +111,7 @@ additional role.`,
 func newMembersRemove(r *remote) *cobra.Command {
 	var f term.Format
 	var yes, rotate bool
+	var leaver leaverFlags
 	c := &cobra.Command{
 		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Remove a member from the workspace",
 		Long: `Remove a member and all their roles from the workspace, or withdraw an
@@ -120,12 +121,23 @@ that the member has. The last admin cannot be removed. To leave yourself, use
 
 Machine clients keep working when the person who was shown their secret is
 removed. The command names them and offers to rotate their secrets; the new
-ones are printed, each after the id of its client.`,
+ones are printed, each after the id of its client.
+
+With --everywhere, a person leaves the organization: their memberships in all
+its workspaces end, their ownership, open invitations to them and by them, the
+secrets of machine clients that they were shown, and API keys that are limited
+to its workspaces. The command first lists all of it, what waits for the
+person, and who can take over. Only an owner can do this. It is refused as a
+whole if a workspace would be left without an admin.`,
 		Example: `  bursar members remove grace@example.com
   bursar members remove grace@example.com --rotate-clients
+  bursar members remove --everywhere grace@example.com --dry-run
   bursar members remove "Grace Hopper" --yes`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMembers()),
 		RunE: func(c *cobra.Command, args []string) error {
+			if leaver.everywhere {
+				return r.removeEverywhere(c, f, leaver, args[0], yes)
+			}
 			s, w, err := r.connectWorkspace(c.Context())
 			if err != nil {
 				return err
@@ -169,6 +181,7 @@ ones are printed, each after the id of its client.`,
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	c.Flags().BoolVar(&rotate, "rotate-clients", false, "rotate the machine clients whose secret the member knows")
+	leaver.bind(r, c)
 	f.Bind(c, false)
 	return r.inWorkspace(c)
 }

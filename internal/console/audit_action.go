@@ -58,6 +58,8 @@ func actionText(action string) string {
 		return "Added owner"
 	case audit.OwnerRemoved:
 		return "Removed owner"
+	case audit.LeaverRemoved:
+		return "Removed leaver"
 	case audit.AccessDenied:
 		return "Access denied"
 	case audit.EntryPurged:

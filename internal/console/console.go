@@ -17,6 +17,7 @@ import (
 	"bursar/internal/backup/continuous"
 	"bursar/internal/directory"
 	"bursar/internal/identity"
+	"bursar/internal/leaver"
 	"bursar/internal/ledger"
 	"bursar/internal/organization"
 	"bursar/internal/payout"
@@ -36,6 +37,7 @@ type Services struct {
 	Approvals     *approval.Service
 	Workspaces    *workspace.Service
 	Organizations *organization.Service
+	Leavers       *leaver.Service
 	Audit         *auditlog.Service
 	Ledger        *ledger.Service
 	Payouts       *payout.Service

@@ -26,6 +26,8 @@ func (c *Console) organizationRoutes() []Route {
 		c.postIn("/organization/workspace", audit.WorkspaceUpdated, c.updateWorkspace),
 		c.postIn("/organization/owners", audit.OwnerAdded, c.recentForm(settings, c.addOwner)),
 		c.postIn("/organization/owners/{userId}/remove", audit.OwnerRemoved, c.recentForm(settings, c.removeOwner)),
+		c.getIn("/organization/leaver", c.recentForm(settings, c.leaverPage)),
+		c.postIn("/organization/leaver", audit.LeaverRemoved, c.recentForm(func(v *visit) string { return v.path("organization", "leaver") }, c.removeLeaver)),
 		c.get("/workspaces/new", c.inLastWorkspace(c.newWorkspacePage)),
 		c.post("/workspaces/new", audit.WorkspaceCreated, c.inLastWorkspace(c.createWorkspace)),
 	}

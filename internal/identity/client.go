@@ -140,12 +140,12 @@ func clientsOf(q db.Q, workspaceID, after string, take int) ([]api.MachineClient
 		scopes = append(scopes, scope)
 		shown := scopeWire(scope)
 		m := api.MachineClient{ID: r.Text(0), Name: r.Text(1), Roles: []string{}, CreatedAt: r.Int(2), LastUsedAt: r.Int(3),
-			WorkspaceIDs: shown.WorkspaceIDs, Mode: shown.Mode, Administer: shown.Administer}
+			WorkspaceIDs: shown.WorkspaceIDs, Mode: shown.Mode, Administer: shown.Administer, SecretEnded: r.Bool(10)}
 		if !r.Null(4) {
 			m.SecretSeenBy = &api.User{ID: r.Text(4), Email: r.Text(5), Name: r.Text(6)}
 		}
 		return m
-	}, `SELECT a.id, a.name, a.created_at, a.last_used_at, s.id, s.email, s.name, a.scope, k.scope, k.id
+	}, `SELECT a.id, a.name, a.created_at, a.last_used_at, s.id, s.email, s.name, a.scope, k.scope, k.id, a.secret_hash IS NULL
 		FROM workspace_member m JOIN account a ON a.id = m.account_id
 		LEFT JOIN account s ON s.id = a.secret_seen_by LEFT JOIN api_key k ON k.id = a.secret_key_id
 		WHERE m.workspace_id = $1 AND m.account_id > $2 AND a.kind = 'client' AND a.status = 'active' ORDER BY m.account_id LIMIT $3`,

@@ -207,7 +207,18 @@ func inWorkspaceLog() []update {
 			c.Post(x.Path("/clients/"+aClient(x, nil).args[1]+"/rotate"), nil).OK()
 			return []string{`secret "••••" "••••"`}
 		}},
+		{"the secret of a machine client ends", "auth.client.secret_ended", func(x *servertest.Tenant, _ *servertest.Client) []string {
+			removeWithSecret(x)
+			return []string{`secret "••••" "••••"`}
+		}},
 	}
+}
+
+// removeWithSecret removes a person from the organization who knows the secret of a machine client.
+func removeWithSecret(x *servertest.Tenant) {
+	leaver := x.Member("admin")
+	leaver.Post(x.Path("/clients/"+aClient(x, nil).args[1]+"/rotate"), nil).OK()
+	x.Owner.Post(x.OrganizationPath("/leavers"), body{"user_id": leaver.UserID}).OK()
 }
 
 // anotherWorkspace is one of the same organization.
@@ -394,6 +405,7 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 			note(o.do(x.Owner, o.ask(x, x.Owner)).OK())
 		}
 	}
+	removeWithSecret(x)
 	x.Define("changed", "ws.read")
 	x.Define("changed", "ws.read", "ws.members.read")
 	payee := x.Entry("Payee")

@@ -123,6 +123,8 @@ func effects() map[string]effect {
 		"PATCH /v1/organizations/{id}/settings":         {action: "iam.organization.settings_updated", resource: "organization"},
 		"POST /v1/organizations/{id}/owners":            {action: "iam.organization.owner_added", resource: "organization"},
 		"DELETE /v1/organizations/{id}/owners/{userId}": {action: "iam.organization.owner_removed", resource: "organization"},
+		"POST /v1/organizations/{id}/leavers": {action: "iam.organization.leaver_removed", resource: "organization",
+			then: []storedRow{{"iam.member.removed", "success", "member"}}},
 	}
 }
 

@@ -173,6 +173,7 @@ func operations() []operation {
 		{"GET /v1/organizations/{id}/owners", "org.read", ofOrganization},
 		{"POST /v1/organizations/{id}/owners", "org.settings.write", anOwner},
 		{"DELETE /v1/organizations/{id}/owners/{userId}", "org.settings.write", aSecondOwner},
+		{"POST /v1/organizations/{id}/leavers", "org.settings.write", aLeaver},
 
 		{"GET /v1/audit", "ws.audit.read", inQuery},
 		{"GET /v1/audit", "org.settings.write", auditOfOrganization},
@@ -551,6 +552,10 @@ func aSecondOwner(x *servertest.Tenant, caller *servertest.Client) request {
 	r := anOwner(x, caller)
 	caller.Post(x.OrganizationPath("/owners"), r.body)
 	return request{args: []string{x.OrganizationID, r.body.(body)["user_id"].(string)}}
+}
+
+func aLeaver(x *servertest.Tenant, _ *servertest.Client) request {
+	return request{args: []string{x.OrganizationID}, body: body{"user_id": x.Member("viewer").UserID}}
 }
 
 func auditOfOrganization(x *servertest.Tenant, _ *servertest.Client) request {

@@ -126,6 +126,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/organizations/{id}/owners", web.Read(api, orgs.Owners)},
 		{"POST", "/v1/organizations/{id}/owners", web.Change(api, audit.OwnerAdded, orgs.AddOwner)},
 		{"DELETE", "/v1/organizations/{id}/owners/{userId}", web.Change(api, audit.OwnerRemoved, orgs.RemoveOwner)},
+		{"POST", "/v1/organizations/{id}/leavers", web.Change(api, audit.LeaverRemoved, s.leavers.Remove)},
 
 		{"GET", "/v1/audit", web.Read(api, trail.List)},
 		{"GET", "/v1/audit/export", web.Download(api, audit.AuditExported, trail.Download)},

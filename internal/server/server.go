@@ -24,6 +24,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/directory"
 	"bursar/internal/identity"
+	"bursar/internal/leaver"
 	"bursar/internal/ledger"
 	"bursar/internal/mail"
 	"bursar/internal/organization"
@@ -48,6 +49,7 @@ type Server struct {
 	directory     *directory.Service
 	workspaces    *workspace.Service
 	organizations *organization.Service
+	leavers       *leaver.Service
 	audit         *auditlog.Service
 	ledger        *ledger.Service
 	payouts       *payout.Service
@@ -153,6 +155,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		directory:     payees,
 		workspaces:    workspace.New(d, authority, cursors, links, approvals),
 		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
+		leavers:       leaver.New(d, authority, approvals),
 		audit:         auditlog.New(d, authority, cursors, signer),
 		ledger:        ledger.New(d, v, authority, cursors, approvals, ledger.Config{LiveAllowed: rails.HasLive(), Currencies: currencies(rails), Guard: rules.GuardTransfer}),
 		payouts:       payouts,
@@ -185,7 +188,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	}
 	s.console, err = console.New(console.Services{
 		Identity: s.identity, Authority: authority, Clients: s.clients, SignIn: s.signin,
-		Directory: s.directory, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Audit: s.audit,
+		Directory: s.directory, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Leavers: s.leavers, Audit: s.audit,
 		Ledger: s.ledger, Payouts: s.payouts, Rules: rules, Sandbox: s.sandbox, Rails: rails,
 	}, console.Config{PublicURL: c.PublicURL, Endpoints: s.endpoints(), Sealer: sealer, Count: func(x *web.Exchange, callerID string) error { return s.count(x, callerID, 1) }})
 	if err != nil {

@@ -56,6 +56,9 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		return api.Workspace{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Workspace, audit.Event, error) {
+		if err := access.StillOwner(tx, by.Actor, in.OrganizationID); err != nil {
+			return api.Workspace{}, audit.Event{}, err
+		}
 		w, err := Insert(tx, in.OrganizationID, in.Name, in.Slug)
 		if err == nil {
 			err = access.Join(tx, w.ID, by.ID, access.Admin)

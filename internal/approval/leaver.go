@@ -1,0 +1,76 @@
+package approval
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/db"
+)
+
+// WaitsFor is a pending approval that waits for a person.
+type WaitsFor struct {
+	ID, Kind string
+	Made     bool // they requested it
+	Decides  bool // it cannot be approved without them
+}
+
+// waitsForMost bounds how many pending approvals of a workspace WaitsFor reads.
+const waitsForMost = 500
+
+// WaitsFor lists the pending approvals of a workspace that a person requested, and those that cannot be approved without them. It
+// opens no payload: the columns are good enough for a list that decides nothing.
+func (s *Service) WaitsFor(q db.Q, workspaceID, accountID string) (list []WaitsFor, err error) {
+	rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.workspace_id = $1 AND a.state = 'pending' AND a.expires_at > $2 ORDER BY a.id LIMIT $3`,
+		workspaceID, s.db.Now(), waitsForMost)
+	if err == nil {
+		err = readVotes(q, s.db.Integrity(), rows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	people, roles := map[access.Pair]access.SecondPerson{}, map[string][]access.Role{}
+	for _, r := range rows {
+		var maker api.ApprovalMaker
+		if err := json.Unmarshal([]byte(r.maker), &maker); err != nil {
+			return nil, fmt.Errorf("read who asked for the approval %s: %w", r.ID, err)
+		}
+		one := WaitsFor{ID: r.ID, Kind: r.Kind, Made: maker.ID == accountID}
+		pair := s.kinds[r.Kind].Pair
+		if _, read := people[pair]; !read {
+			if people[pair], err = access.FindSecondPerson(q, pair, workspaceID, s.db.Now()); err != nil {
+				return nil, err
+			}
+			for _, id := range people[pair].Approvers() {
+				if roles[id], err = access.RolesOf(q, workspaceID, id); err != nil {
+					return nil, err
+				}
+			}
+		}
+		one.Decides = r.needs(accountID, people[pair], roles)
+		if one.Made || one.Decides {
+			list = append(list, one)
+		}
+	}
+	return list, nil
+}
+
+// needs reports whether a pending approval needs a person: without their vote those who may still vote are too few.
+func (a Approval) needs(accountID string, people access.SecondPerson, roles map[string][]access.Role) bool {
+	votes := int64(0)
+	may := func(id string) bool {
+		return !a.involves(id) && (a.role == "" || slices.ContainsFunc(roles[id], func(r access.Role) bool { return r.Key == a.role }))
+	}
+	theirs := false
+	for _, id := range people.Approvers() {
+		switch {
+		case id == accountID:
+			theirs = may(id)
+		case may(id):
+			votes++ // given already, or still possible
+		}
+	}
+	return theirs && votes < a.needed
+}

@@ -1,0 +1,130 @@
+package identity
+
+import (
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// KnownClient is a live machine client that a person made, or whose present secret they were shown.
+type KnownClient struct {
+	api.LeaverClient
+	Shown bool // they know the secret, which still works
+	Made  bool
+}
+
+// ClientsKnownTo lists the live machine clients of an organization's workspaces that a person made or whose secret they know.
+func ClientsKnownTo(q db.Q, organizationID, accountID string) (list []KnownClient, err error) {
+	ids, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT id FROM account WHERE secret_seen_by = $1 UNION SELECT id FROM account WHERE made_by = $1 ORDER BY id`, accountID)
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		err = q.Each(func(r db.Rows) error {
+			c := KnownClient{Shown: r.Text(3) == accountID && !r.Null(5), Made: r.Text(4) == accountID}
+			c.WorkspaceID, c.WorkspaceName, c.ID, c.Name = r.Text(0), r.Text(1), id, r.Text(2)
+			list = append(list, c)
+			return nil
+		}, `SELECT w.id, w.name, a.name, a.secret_seen_by, a.made_by, a.secret_hash FROM account a
+			JOIN workspace_member m ON m.account_id = a.id JOIN workspace w ON w.id = m.workspace_id
+			WHERE a.id = $1 AND a.kind = 'client' AND a.status = 'active' AND w.organization_id = $2`, id, organizationID)
+	}
+	return list, err
+}
+
+// EndSecret ends the secret of a machine client and the sessions that began with it: the client gets no further ones until a person
+// rotates it.
+func EndSecret(tx *db.Tx, by string, c KnownClient) (audit.Event, error) {
+	if err := tx.Exec(`UPDATE account SET secret_hash = NULL WHERE id = $1`, c.ID); err != nil {
+		return audit.Event{}, err
+	}
+	event := clientEvent(audit.ClientSecretEnded, ClientInput{WorkspaceID: c.WorkspaceID, ID: c.ID},
+		"Ended the secret of machine client "+c.Name+", which "+by+" knew")
+	event.Changes.AddSecret("secret")
+	return event, RevokeSessions(tx, c.ID, "")
+}
+
+// KeysWithin lists the live API keys of an account that are limited to workspaces of an organization.
+func KeysWithin(q db.Q, organizationID, accountID string, now int64) (within []api.LeaverKey, err error) {
+	type limited struct {
+		api.LeaverKey
+		scope string
+	}
+	keys, err := db.Collect(q, func(r db.Rows) limited { return limited{api.LeaverKey{ID: r.Text(0), Name: r.Text(1)}, r.Text(2)} },
+		`SELECT id, name, scope FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) AND scope <> '' ORDER BY id`,
+		accountID, now)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	own, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM workspace WHERE organization_id = $1`, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		scope, err := audit.ParseScope(k.scope)
+		if err != nil {
+			return nil, err
+		}
+		foreign := func(id string) bool { return !slices.Contains(own, id) }
+		if len(scope.WorkspaceIDs) > 0 && !slices.ContainsFunc(scope.WorkspaceIDs, foreign) {
+			within = append(within, k.LeaverKey)
+		}
+	}
+	return within, nil
+}
+
+// RevokeFor revokes a key of an account, which an owner of the organization does that all of it is limited to.
+func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (event audit.Event, revoked bool, err error) {
+	live, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND revoked_at IS NULL`, k.ID).Scan(new(string))
+	if err != nil || !live {
+		return event, false, err // it has ended with another one
+	}
+	if _, err = revokeKey(tx, k.ID, accountID); err != nil {
+		return event, false, err
+	}
+	event = keyRevoked(k.ID, k.Name)
+	event.OrganizationID = organizationID
+	return event, true, nil
+}
+
+// InvitationsBy lists the invitations to workspaces of an organization that a person made last and that were not accepted.
+func InvitationsBy(q db.Q, organizationID, accountID string) (list []SentInvitation, err error) {
+	type invited struct{ workspaceID, accountID string }
+	open, err := db.Collect(q, func(r db.Rows) invited { return invited{r.Text(0), r.Text(1)} },
+		`SELECT workspace_id, account_id FROM account_link WHERE made_by_id = $1 AND used_at IS NULL AND workspace_id IS NOT NULL ORDER BY workspace_id, account_id`, accountID)
+	for _, one := range open {
+		if err != nil {
+			break
+		}
+		i := SentInvitation{AccountID: one.accountID}
+		i.WorkspaceID = one.workspaceID
+		var found bool
+		found, err = q.Row(`SELECT w.name, m.invitation_id, a.email FROM workspace_member m
+			JOIN workspace w ON w.id = m.workspace_id JOIN account a ON a.id = m.account_id
+			WHERE m.workspace_id = $1 AND m.account_id = $2 AND m.accepted = FALSE AND w.organization_id = $3`, one.workspaceID, one.accountID, organizationID).
+			Scan(&i.WorkspaceName, &i.ID, &i.Email)
+		if found {
+			list = append(list, i)
+		}
+	}
+	return list, err
+}
+
+// SentInvitation is an invitation, and the account that it is for.
+type SentInvitation struct {
+	api.LeaverInvitation
+	AccountID string
+}
+
+// Void ends the invitation.
+func (i SentInvitation) Void(tx *db.Tx, by string) (audit.Event, error) {
+	if err := tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2 AND accepted = FALSE`, i.WorkspaceID, i.AccountID); err != nil {
+		return audit.Event{}, err
+	}
+	event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: i.WorkspaceID, ResourceID: i.ID, Description: "Withdrew the invitation of " + i.Email + ", which " + by + " had made"}
+	event.Changes.Add("status", "invited", nil)
+	return event, EndLinks(tx, i.AccountID, i.WorkspaceID)
+}

@@ -1,0 +1,202 @@
+// Package leaver ends everything that a person has in an organization at once: memberships, ownership, invitations, client secrets
+// and API keys. It lists what waits for them, and who can take over.
+package leaver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/organization"
+	"bursar/internal/web"
+)
+
+// Service removes leavers.
+type Service struct {
+	db        *db.DB
+	authority *access.Authority
+	approvals *approval.Service
+}
+
+// New makes the service.
+func New(d *db.DB, a *access.Authority, p *approval.Service) *Service {
+	return &Service{db: d, authority: a, approvals: p}
+}
+
+// RemoveInput names an organization and the person who leaves it.
+type RemoveInput struct {
+	ID string `path:"id"`
+	api.LeaverRemove
+}
+
+// Validate checks that one person is named.
+func (in *RemoveInput) Validate(v *fault.Violations) {
+	switch {
+	case in.Email != nil && in.UserID != nil:
+		v.Add("user_id", "must not be sent with email")
+	case in.UserID != nil:
+		web.CheckText(v, "user_id", *in.UserID, 1, 100)
+	case in.Email != nil:
+		web.CheckEmail(v, "email", *in.Email)
+	default:
+		v.Add("email", "is required, or user_id is")
+	}
+}
+
+// Remove ends all that a person has in an organization, or none of it: it returns an error if a workspace would be left without an
+// admin, or the organization without an owner. One owner may, like everyone who ends access. A dry run returns the same checklist,
+// and what keeps the person from being removed, and changes nothing.
+func (s *Service) Remove(ctx context.Context, by db.Caller, in RemoveInput) (api.Leaver, error) {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
+		return api.Leaver{}, err
+	}
+	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {
+		return api.Leaver{}, err
+	}
+	if in.DryRun {
+		var list checklist
+		err := s.db.Read(ctx, func(q db.Q) error {
+			who, err := find(q, in)
+			if err == nil {
+				list, err = s.check(q, in.ID, who)
+			}
+			return err
+		})
+		return list.Leaver, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Leaver, audit.Event, error) {
+		list, err := s.lock(tx, by, in)
+		if err != nil {
+			return api.Leaver{}, audit.Event{}, err
+		}
+		if err := list.blocked(); err != nil {
+			return api.Leaver{}, audit.Event{}, err
+		}
+		event, err := s.carryOut(tx, list)
+		list.Removed = true
+		return list.Leaver, event, err
+	})
+}
+
+// person is who leaves.
+type person struct{ id, email, name string }
+
+// find finds a person by what the request names them by.
+func find(q db.Q, in RemoveInput) (who person, err error) {
+	column, value := "id", ""
+	if in.UserID != nil {
+		value = *in.UserID
+	} else {
+		column, value = "email", identity.NormalizeEmail(*in.Email)
+	}
+	found, err := q.Row(`SELECT id, email, name FROM account WHERE `+column+` = $1 AND email <> '' AND kind = 'person'`, value).Scan(&who.id, &who.email, &who.name)
+	if err == nil && !found {
+		err = errNotIn
+	}
+	return who, err
+}
+
+var errNotIn = fault.Missing("person in the organization")
+
+// lock locks what is about to change, in the order organization, workspaces by id, and returns the checklist as it is then.
+func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist, err error) {
+	who, err := find(tx.Q, in)
+	if err == nil {
+		err = organization.LockOwner(tx, in.ID, who.id)
+	}
+	if err != nil {
+		return list, err
+	}
+	if owns, err := organization.Owns(tx.Q, in.ID, by.ID); err != nil || !owns { // another owner may have removed the caller meanwhile
+		return list, cmp.Or(err, error(fault.Denied(string(access.OrgSettingsWrite), fault.Scope{OrganizationID: in.ID})))
+	}
+	if err := access.LockAllMembers(tx, in.ID); err != nil {
+		return list, err
+	}
+	return s.check(tx.Q, in.ID, who)
+}
+
+// blocked returns the error that keeps a person from being removed.
+func (l checklist) blocked() error {
+	switch {
+	case len(l.LastAdminOf) > 0:
+		return &fault.Fault{Code: fault.LastAdmin, Details: api.LastAdminDetails{Workspaces: l.LastAdminOf},
+			Message: "this person is the last admin of " + names(l.LastAdminOf) + ": make another member an admin first"}
+	case l.LastOwner:
+		return fault.New(fault.LastOwner, "the last owner of an organization cannot be removed")
+	}
+	return nil
+}
+
+// names lists workspaces for a message, up to five.
+func names(list []api.NamedWorkspace) (text string) {
+	const most = 5
+	for i, w := range list[:min(len(list), most)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += w.WorkspaceName
+	}
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// carryOut ends what the checklist lists, and returns a row for each part of it.
+func (s *Service) carryOut(tx *db.Tx, l checklist) (audit.Event, error) {
+	summary := audit.Event{Action: audit.LeaverRemoved, OrganizationID: l.OrganizationID, ResourceID: l.OrganizationID,
+		Description: "Removed " + l.Email + " from the organization and all its workspaces"}
+	summary.Changes.Add("person", cmp.Or(l.UserID, l.Email), nil)
+	events := []audit.Event{summary}
+	add := func(event audit.Event, err error) error {
+		events = append(events, event)
+		return err
+	}
+	if l.Owner {
+		if err := add(organization.EndOwnership(tx, l.OrganizationID, l.accountID, l.Email)); err != nil {
+			return audit.Event{}, err
+		}
+	}
+	for _, m := range l.Memberships {
+		event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: m.WorkspaceID, ResourceID: l.members[m.WorkspaceID],
+			Description: "Removed " + l.Email + ", who leaves the organization"}
+		event.Changes.Add("status", m.Status, nil)
+		event.Changes.AddItems("roles", m.Roles, nil)
+		if err := add(event, identity.EndLinks(tx, l.accountID, m.WorkspaceID)); err != nil {
+			return audit.Event{}, err
+		}
+	}
+	if err := access.LeaveAll(tx, l.OrganizationID, l.accountID); err != nil {
+		return audit.Event{}, err
+	}
+	for _, i := range l.sent {
+		if err := add(i.Void(tx, l.Email)); err != nil {
+			return audit.Event{}, err
+		}
+	}
+	for _, c := range l.known {
+		if c.Shown {
+			if err := add(identity.EndSecret(tx, l.Email, c)); err != nil {
+				return audit.Event{}, err
+			}
+		}
+	}
+	for _, k := range l.APIKeys {
+		event, revoked, err := identity.RevokeFor(tx, l.OrganizationID, l.accountID, k)
+		if err != nil {
+			return audit.Event{}, err
+		}
+		if revoked {
+			events = append(events, event)
+		}
+	}
+	return audit.All(events...), nil
+}

@@ -1,0 +1,41 @@
+package organization
+
+import (
+	"errors"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// LockOwner keeps others from changing an organization and the ownership of an account until the end of the transaction. An owner
+// who creates a workspace at the same moment does so before, or not at all.
+func LockOwner(tx *db.Tx, organizationID, accountID string) error {
+	if _, err := lock(tx, organizationID); err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE organization_member SET role = role WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID)
+}
+
+// Owns reports whether an account is an owner of an organization.
+func Owns(q db.Q, organizationID, accountID string) (bool, error) {
+	_, owns, err := owner(q, organizationID, accountID)
+	return owns, err
+}
+
+// IsLastOwner reports whether no other owner of an organization could act.
+func IsLastOwner(q db.Q, organizationID, accountID string) (bool, error) {
+	err := notLastOwner(q, organizationID, accountID)
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Code == fault.LastOwner {
+		return true, nil
+	}
+	return false, err
+}
+
+// EndOwnership ends the ownership of an owner, whom the log calls name. The caller has locked the organization.
+func EndOwnership(tx *db.Tx, organizationID, accountID, name string) (audit.Event, error) {
+	event := ownerEvent(audit.OwnerRemoved, organizationID, "Removed the owner "+name)
+	event.Changes.Add("owners", accountID, nil)
+	return event, unsetOwner(tx, organizationID, accountID)
+}
