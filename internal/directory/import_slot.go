@@ -62,12 +62,12 @@ func (s *Service) ImportTurn(ctx context.Context) (worked bool, err error) {
 // waiting finds the import that no slot has worked on for longest, of the organization that has waited longest. An
 // organization has one slot at a time. Imports of a workspace are done in their order.
 const waiting = `SELECT i.id, w.organization_id FROM directory_import i JOIN workspace w ON w.id = i.workspace_id
-	LEFT JOIN directory_import_turn t ON t.organization_id = w.organization_id
-	LEFT JOIN directory_import r ON r.id = t.import_id AND r.ended_at = 0 AND r.status = 'running' AND r.lease_until > $1
-	WHERE i.ended_at = 0 AND i.status IN ('queued', 'running') AND i.lease_until <= $1 AND r.id IS NULL
-	AND NOT EXISTS (SELECT 1 FROM directory_import o WHERE o.workspace_number = i.workspace_number AND o.ended_at = 0
-		AND o.status IN ('queued', 'running') AND o.id < i.id)
-	ORDER BY COALESCE(t.taken_at, 0), i.lease_until, i.id LIMIT 1`
+	WHERE i.ended_at = 0 AND i.status IN ('queued', 'running') AND i.lease_until <= $1
+	AND i.id = (SELECT o.id FROM directory_import o WHERE o.workspace_number = i.workspace_number AND o.ended_at = 0
+		AND o.status IN ('queued', 'running') ORDER BY o.id LIMIT 1)
+	AND COALESCE((SELECT r.lease_until FROM directory_import_turn t JOIN directory_import r ON r.id = t.import_id
+		WHERE t.organization_id = w.organization_id AND r.ended_at = 0 AND r.status = 'running'), 0) <= $1
+	ORDER BY COALESCE((SELECT t.taken_at FROM directory_import_turn t WHERE t.organization_id = w.organization_id), 0), i.lease_until, i.id LIMIT 1`
 
 // claimImport takes the lease of an import that nobody works on; its id is empty if there is none. Each claim has its own
 // token: if a transaction outlasts the lease, another slot of the same node can claim the import as well, and the first

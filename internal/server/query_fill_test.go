@@ -411,6 +411,9 @@ func (c *town) directory() {
 		}
 		return []any{imports[i], c.workspaces[at], c.numbers[at], status, `{"format":"csv"}`, "{}", 0, 0, 0, 0, 0, 0, 0, 0, "", "", lease, c.now, c.now, ended}
 	})
+	c.insert("directory_import_turn", "organization_id, import_id, taken_at", c.many.tenants, func(i int) []any {
+		return []any{c.organizations[3+i], imports[i%len(imports)], c.now}
+	})
 	c.insert("directory_import_chunk", "import_id, part, number, body_sealed, sealed_by", len(imports), func(i int) []any {
 		return []any{imports[i], "refused", i, []byte("a line"), 1}
 	})
