@@ -131,13 +131,6 @@ func (a *Authority) Permissions(ctx context.Context, by audit.Actor, workspaceID
 	return got.held, err
 }
 
-// RequireToLeave returns an error unless the caller is a member of a workspace. A second factor that the organization
-// demands is not asked for: its rule keeps no one in.
-func (a *Authority) RequireToLeave(ctx context.Context, by audit.Actor, workspaceID string) error {
-	_, err := a.membership(ctx, by, workspaceID)
-	return err
-}
-
 func (a *Authority) membership(ctx context.Context, by audit.Actor, workspaceID string) (access, error) {
 	got, err := a.lookUp(ctx, accessKey{aWorkspace, by.ID, workspaceID}, workspaceAccess)
 	if err == nil && (!got.member || !by.Scope.InWorkspace(workspaceID)) {

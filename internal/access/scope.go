@@ -41,10 +41,10 @@ func (a *Authority) RequireOrganizationLog(ctx context.Context, by audit.Actor, 
 	return nil
 }
 
-// RequireToLeave returns an error unless the caller may leave a workspace. A person may always; the scope of a credential must allow it
-// to change members.
+// RequireToLeave returns an error unless the caller may leave a workspace. A person may always, also without the second factor that the
+// organization demands: its rule keeps no one in. The scope of a credential must allow it to change members.
 func (a *Authority) RequireToLeave(ctx context.Context, by audit.Actor, workspaceID string) error {
-	if _, err := a.inWorkspace(ctx, by, workspaceID); err != nil {
+	if _, err := a.membership(ctx, by, workspaceID); err != nil {
 		return err
 	}
 	if !Within(by.Scope, SetOf(MembersWrite)).Has(MembersWrite) {
