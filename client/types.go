@@ -64,6 +64,7 @@ type (
 	Role               = api.Role
 	RoleAssignment     = api.RoleAssignment
 	RoleDeleted        = api.RoleDeleted
+	Scope              = api.Scope
 	ServiceHealth      = api.ServiceHealth
 	Session            = api.Session
 	SettlementAccount  = api.SettlementAccount
@@ -106,6 +107,7 @@ type (
 	ReceivingMethodUpdateParams = api.ReceivingMethodUpdate
 	ReceivingPolicyParams       = api.ReceivingPolicyUpdate
 	RoleParams                  = api.RoleDefine
+	ScopeParams                 = api.ScopeRequest
 	SimulatedDepositParams      = api.SimulatedDeposit
 	SimulatedReasonParams       = api.SimulatedReason
 	SimulatedServiceParams      = api.SimulatedService
