@@ -51,7 +51,7 @@ expired or that were not used for 45 days: revoke the ones you no longer need.
 			return s.Keys.All(ctx, client.ListParams{Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "scope", "note"},
+			return &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "note", "scope"},
 				Detail: []string{"created", "networks"}, Empty: "You have no API keys. Create one with 'bursar keys create --name NAME'."}
 		},
 		cells: func(f term.Format, k api.APIKey) []string {
@@ -59,7 +59,7 @@ expired or that were not used for 45 days: revoke the ones you no longer need.
 			if f.CSV {
 				when = exactTime
 			}
-			return []string{k.Name, k.ID, when(k.CreatedAt), when(k.LastUsedAt), when(k.ExpiresAt), networks(k.AllowedCIDRs), scopeText(k.Scope), keyNote(k, time.Now())}
+			return []string{k.Name, k.ID, when(k.CreatedAt), when(k.LastUsedAt), when(k.ExpiresAt), networks(k.AllowedCIDRs), keyNote(k, time.Now()), scopeText(k.Scope)}
 		},
 	})
 }

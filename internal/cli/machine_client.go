@@ -47,7 +47,7 @@ shown the present secret: whoever created the client or rotated it last.
 			return s.MachineClients.All(ctx, w.ID, client.ListParams{Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "roles", "created", "last used", "secret known to", "mode", "id"},
+			return &term.Table{Columns: []string{"name", "roles", "created", "last used", "secret known to", "id", "mode"},
 				Detail: []string{"created", "mode"}, Empty: "This workspace has no machine clients."}
 		},
 		cells: func(f term.Format, m api.MachineClient) []string {
@@ -59,7 +59,7 @@ shown the present secret: whoever created the client or rotated it last.
 			if m.SecretSeenBy != nil {
 				known = person(m.SecretSeenBy.Name, m.SecretSeenBy.Email)
 			}
-			return []string{m.Name, strings.Join(m.Roles, ", "), when(m.CreatedAt), when(m.LastUsedAt), known, m.Mode, m.ID}
+			return []string{m.Name, strings.Join(m.Roles, ", "), when(m.CreatedAt), when(m.LastUsedAt), known, m.ID, m.Mode}
 		},
 	}))
 }
