@@ -19,6 +19,8 @@ type KeyCreateParams struct {
 	ExpiresAt time.Time
 	// AllowedCIDRs are the networks that the key may be used from; any if there are none.
 	AllowedCIDRs []string
+	// Scope is what the key is limited to, and whether it administers.
+	Scope ScopeParams
 }
 
 // KeyRotateParams say how a key is replaced.
@@ -42,7 +44,7 @@ func (s *KeyService) All(ctx context.Context, p ListParams) iter.Seq2[APIKey, er
 
 // Create creates a key. Only this answer has its secret.
 func (s *KeyService) Create(ctx context.Context, p KeyCreateParams) (*NewAPIKey, error) {
-	body := api.APIKeyCreate{Name: p.Name, AllowedCIDRs: p.AllowedCIDRs}
+	body := api.APIKeyCreate{Name: p.Name, AllowedCIDRs: p.AllowedCIDRs, ScopeRequest: p.Scope}
 	if !p.ExpiresAt.IsZero() {
 		body.ExpiresAt = new(p.ExpiresAt.UnixMilli())
 	}

@@ -67,6 +67,7 @@ type (
 	Role                 = api.Role
 	RoleAssignment       = api.RoleAssignment
 	RoleDeleted          = api.RoleDeleted
+	Scope                = api.Scope
 	SecondPersonExtended = api.SecondPersonExtended
 	ServiceHealth        = api.ServiceHealth
 	Session              = api.Session
@@ -112,6 +113,7 @@ type (
 	ReceivingMethodUpdateParams = api.ReceivingMethodUpdate
 	ReceivingPolicyParams       = api.ReceivingPolicyUpdate
 	RoleParams                  = api.RoleDefine
+	ScopeParams                 = api.ScopeRequest
 	SimulatedDepositParams      = api.SimulatedDeposit
 	SimulatedReasonParams       = api.SimulatedReason
 	SimulatedServiceParams      = api.SimulatedService

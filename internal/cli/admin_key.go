@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/web"
@@ -17,11 +16,18 @@ import (
 func newKeyCreate(t Terminal) *cobra.Command {
 	var email, name string
 	var expires time.Duration
+	var scope scopeFlags
+	var noAdminister bool
 	c := adminCommand{
 		use: "create", short: "Create an API key for a user",
 		long: `Create an API key for a user. The key is shown once. It also completes the
-account of an invited user.`,
-		example:  `  bursar admin api-key create --user grace@example.com --name laptop --expires-in 2160h`,
+account of an invited user.
+
+The key administers: it can make what outlives it, such as members and further
+keys. --no-administer takes that away. --permission, --workspace and --mode
+limit what else it is good for. What a key is good for never changes.`,
+		example: `  bursar admin api-key create --user grace@example.com --name laptop --expires-in 2160h
+  bursar admin api-key create --user grace@example.com --name reports --mode live --permission ws.payouts.read --no-administer`,
 		required: []string{"user", "name"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
 			var v fault.Violations
@@ -32,7 +38,11 @@ account of an invited user.`,
 			if err := v.Err(); err != nil {
 				return nil, "", err
 			}
-			key := identity.NewKey{Name: name, Scope: audit.Scope{Administer: true}}
+			if err := scope.check(); err != nil {
+				return nil, "", err
+			}
+			scope.administer = !noAdminister
+			key := identity.NewKey{Name: name, Scope: scope.scope()}
 			if expires > 0 {
 				key.ExpiresAt = time.Now().Add(expires).UnixMilli()
 			}
@@ -43,6 +53,9 @@ account of an invited user.`,
 	c.Flags().StringVar(&email, "user", "", "email address of the user")
 	c.Flags().StringVar(&name, "name", "", "name of the key")
 	c.Flags().DurationVar(&expires, "expires-in", 0, "lifetime of the key, such as 2160h; without it the key does not expire")
+	scope.bind(c)
+	scope.bindWorkspaces(c, "id of a workspace of the user")
+	c.Flags().BoolVar(&noAdminister, "no-administer", false, "do not allow it to make what outlives it, such as members and keys")
 	return c
 }
 
@@ -82,11 +95,13 @@ were added with it, until an admin of the workspace confirms or removes them.`,
 
 func newClientCreate(t Terminal) *cobra.Command {
 	var workspace, name, role string
+	var scope scopeFlags
 	c := adminCommand{
 		use: "create", short: "Create a machine client of a workspace",
 		long: `Create a machine client, which has one role in one workspace. It exchanges its
 id and secret for a session token at POST /v1/auth/token with Authorization:
-Basic. The secret is shown once.`,
+Basic. The secret is shown once. --permission and --mode limit what it is good
+for within its role.`,
 		example:  `  bursar admin client create --workspace ws_01jd2m8k3vq7w5x9y0z1a2b3c4 --name payroll --json`,
 		required: []string{"workspace", "name", "role"},
 		run: func(c *cobra.Command, s openedStore) (any, string, error) {
@@ -95,7 +110,10 @@ Basic. The secret is shown once.`,
 			if err := v.Err(); err != nil {
 				return nil, "", err
 			}
-			client, secret, err := s.CreateClient(c.Context(), operator(), workspace, name, role)
+			if err := scope.check(); err != nil {
+				return nil, "", err
+			}
+			client, secret, err := s.CreateLimitedClient(c.Context(), operator(), workspace, name, role, scope.scope())
 			return map[string]string{"client_id": client, "client_secret": secret},
 				"Client id      " + client + "\nClient secret  " + secret + "\n\nThe secret is shown once. Store it safely.", err
 		},
@@ -103,6 +121,8 @@ Basic. The secret is shown once.`,
 	c.Flags().StringVar(&workspace, "workspace", "", "id of the workspace (ws_…)")
 	c.Flags().StringVar(&name, "name", "", "name of the client")
 	c.Flags().StringVar(&role, "role", "member", "key of the client's role")
+	scope.bind(c)
+	c.Flags().BoolVar(&scope.administer, "administer", false, "allow it to make what outlives it, as far as its role goes")
 	return c
 }
 

@@ -24,7 +24,8 @@ func newInit(t Terminal) *cobra.Command {
 key for the admin, and a link with which the admin sets up their sign-in to
 the console. The key and the link are shown once; the link works once and
 expires after a day. The command fails, and changes nothing, if the store is
-already initialised.`,
+already initialised. The key is good for sandbox and live money, unless you
+pass --mode, and can make what outlives it, such as members and further keys.`,
 		Example: `  bursar init --email ada@example.com --name "Ada Lovelace" --organization Acme --workspace Treasury
   bursar init --email ops@example.com --name Ops --organization Acme --workspace Main --json --database-url postgres://localhost/bursar`,
 		Args: cobra.NoArgs,
@@ -40,6 +41,9 @@ already initialised.`,
 				return term.Usage(err)
 			}
 			first.PublicURL = address
+			if err := checkMode(first.Mode); err != nil {
+				return err
+			}
 			return withStore(c.Context(), t, store, func(s openedStore) error {
 				if _, err := identity.Prepare(c.Context(), s.db, s.vault); err != nil {
 					return err
@@ -73,6 +77,7 @@ already initialised.`,
 	c.Flags().StringVar(&first.Organization, "organization", "", "name of the organization")
 	c.Flags().StringVar(&first.Workspace, "workspace", "", "name of the workspace")
 	c.Flags().StringVar(&first.PublicURL, "public-url", defaultURL, "address of the server, for links [BURSAR_PUBLIC_URL]")
+	bindMode(c, &first.Mode)
 	c.Flags().BoolVar(&asJSON, "json", false, "print user_id, organization_id, workspace_id, api_key and link as JSON")
 	return c
 }

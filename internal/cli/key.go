@@ -37,7 +37,8 @@ func newOwnKeysList(r *remote) *cobra.Command {
 	return listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your keys",
 		Long: `List your keys without their secrets. The note points out keys that have
-expired or that were not used for 45 days: revoke the ones you no longer need.`,
+expired or that were not used for 45 days: revoke the ones you no longer need.
+--json has the permissions and workspaces that a key is limited to.`,
 		Example: `  bursar keys list
   bursar keys list --jq '.[] | select(.expires_at == null).name'`,
 	}, list[api.APIKey]{
@@ -50,7 +51,7 @@ expired or that were not used for 45 days: revoke the ones you no longer need.`,
 			return s.Keys.All(ctx, client.ListParams{Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "note"},
+			return &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "note", "scope"},
 				Detail: []string{"created", "networks"}, Empty: "You have no API keys. Create one with 'bursar keys create --name NAME'."}
 		},
 		cells: func(f term.Format, k api.APIKey) []string {
@@ -58,7 +59,7 @@ expired or that were not used for 45 days: revoke the ones you no longer need.`,
 			if f.CSV {
 				when = exactTime
 			}
-			return []string{k.Name, k.ID, when(k.CreatedAt), when(k.LastUsedAt), when(k.ExpiresAt), networks(k.AllowedCIDRs), keyNote(k, time.Now())}
+			return []string{k.Name, k.ID, when(k.CreatedAt), when(k.LastUsedAt), when(k.ExpiresAt), networks(k.AllowedCIDRs), keyNote(k, time.Now()), scopeText(k.Scope)}
 		},
 	})
 }
@@ -92,16 +93,26 @@ func newOwnKeysCreate(r *remote) *cobra.Command {
 	var f term.Format
 	var name, lifetime string
 	var allow []string
+	var scope scopeFlags
 	c := &cobra.Command{
 		Use: "create", Short: "Create a key",
 		Long: `Create a key that acts as you, and print its secret. It is shown only once,
 because only its hash is stored. Standard output contains only the secret, so
-that you can pipe it to where it is needed.`,
+that you can pipe it to where it is needed.
+
+Limit the key to what its program needs: to permissions, to workspaces, or to
+sandbox or live money. Permissions that the given ones need are added. A key
+with --administer can make what outlives it, such as members and further
+keys. What a key is good for never changes.`,
 		Example: `  bursar keys create --name "Nightly reconciliation" --expires-in 90d
+  bursar keys create --name reports --mode live --permission ws.payouts.read --workspace treasury
   bursar keys create --name ci --allow 192.0.2.0/24 | gh secret set BURSAR_API_KEY`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := require(c, "name"); err != nil {
+				return err
+			}
+			if err := scope.check(); err != nil {
 				return err
 			}
 			p := client.KeyCreateParams{Name: name, AllowedCIDRs: allow}
@@ -119,6 +130,9 @@ that you can pipe it to where it is needed.`,
 			if err != nil {
 				return err
 			}
+			if p.Scope, err = scope.request(c.Context(), s); err != nil {
+				return err
+			}
 			made, err := s.Keys.Create(c.Context(), p)
 			if err != nil {
 				return fmt.Errorf("create the key: %w", err)
@@ -127,13 +141,18 @@ that you can pipe it to where it is needed.`,
 			if made.ExpiresAt != 0 {
 				ends = "It expires at " + localTime(made.ExpiresAt) + "."
 			}
-			fmt.Fprintf(r.terminal.Err, "Created API key %s (%s). %s Store the secret now: it is not shown again.\n", term.Printable(made.Name), made.ID, ends)
+			fmt.Fprintf(r.terminal.Err, "Created API key %s (%s). Scope: %s. %s Store the secret now: it is not shown again.\n",
+				term.Printable(made.Name), made.ID, scopeText(made.Scope), ends)
 			return r.writeSecret(f, made)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "what the key is for (required)")
 	c.Flags().StringVar(&lifetime, "expires-in", "", "lifetime of the key, such as 90d or 2160h; without it the key does not expire")
 	c.Flags().StringSliceVar(&allow, "allow", nil, "network from which the key works, such as 192.0.2.0/24; can be repeated")
+	scope.bind(c)
+	scope.bindWorkspaces(c, "workspace")
+	_ = c.RegisterFlagCompletionFunc("workspace", r.completeWorkspaces())
+	c.Flags().BoolVar(&scope.administer, "administer", false, "allow it to make what outlives it, such as members and keys")
 	f.Bind(c, false)
 	return c
 }
@@ -150,11 +169,11 @@ func newOwnKeysRotate(r *remote) *cobra.Command {
 	var grace string
 	c := &cobra.Command{
 		Use: "rotate KEY", Short: "Replace a key with a new one",
-		Long: `Create a key with the name and the networks of an old one, which KEY names by
-id or name, and print its secret, which is shown only once. The old key stays
-valid for a grace period of a day, so that a program can switch without an
-interruption; --grace 0s ends it immediately. The new key has the lifetime of
-the old one.`,
+		Long: `Create a key with the name, networks and limits of an old one, which KEY names
+by id or name, and print its secret, which is shown only once. The old key
+stays valid for a grace period of a day, so that a program can switch without
+an interruption; --grace 0s ends it immediately. The new key has the lifetime
+of the old one.`,
 		Example: `  bursar keys rotate "Nightly reconciliation"
   bursar keys rotate key_01jd2n9c1d3e5f7g9h1j3k5m7n --grace 1h`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeKeys()),

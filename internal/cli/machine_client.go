@@ -33,7 +33,8 @@ func newMachineClientsList(r *remote) *cobra.Command {
 	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the machine clients",
 		Long: `List the machine clients of the workspace without their secrets, and who was
-shown the present secret: whoever created the client or rotated it last.`,
+shown the present secret: whoever created the client or rotated it last.
+--json has the permissions and workspaces that a client is limited to.`,
 		Example: `  bursar clients list
   bursar clients list --jq '.[] | {name, permissions}'`,
 	}, list[api.MachineClient]{
@@ -46,8 +47,8 @@ shown the present secret: whoever created the client or rotated it last.`,
 			return s.MachineClients.All(ctx, w.ID, client.ListParams{Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "roles", "created", "last used", "secret known to", "id"},
-				Detail: []string{"created"}, Empty: "This workspace has no machine clients."}
+			return &term.Table{Columns: []string{"name", "roles", "created", "last used", "secret known to", "id", "mode"},
+				Detail: []string{"created", "mode"}, Empty: "This workspace has no machine clients."}
 		},
 		cells: func(f term.Format, m api.MachineClient) []string {
 			when := orNever
@@ -58,7 +59,7 @@ shown the present secret: whoever created the client or rotated it last.`,
 			if m.SecretSeenBy != nil {
 				known = person(m.SecretSeenBy.Name, m.SecretSeenBy.Email)
 			}
-			return []string{m.Name, strings.Join(m.Roles, ", "), when(m.CreatedAt), when(m.LastUsedAt), known, m.ID}
+			return []string{m.Name, strings.Join(m.Roles, ", "), when(m.CreatedAt), when(m.LastUsedAt), known, m.ID, m.Mode}
 		},
 	}))
 }

@@ -303,8 +303,8 @@ func welcome(ctx context.Context, t Terminal, d *db.DB, settings config.Serve) (
   Console       %s
 
 The key and the link are shown only once. Open the link in a browser within a day to
-set up the admin's sign-in to the console; it works once. Exchange the key for a
-session token:
+set up the admin's sign-in to the console; it works once. The key is for sandbox money
+alone: 'bursar admin api-key create' makes others. Exchange it for a session token:
 
   curl -sS -X POST %s/auth/token -H 'Authorization: Bearer %s'
 

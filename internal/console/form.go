@@ -109,6 +109,8 @@ func fieldLabel(page, field string) string {
 		return "New password"
 	case "invite name":
 		return "Your name"
+	case "keys_new mode", "keys_client mode":
+		return "Money"
 	case "workspace_new name":
 		return "Workspace name"
 	case "directory_form name":
@@ -129,6 +131,8 @@ func fieldLabel(page, field string) string {
 		return "Old key expires"
 	case "allowed_cidrs":
 		return "Allowed networks"
+	case "workspace_ids":
+		return "Workspaces"
 	case "account_id":
 		return "Account number"
 	case "provider":

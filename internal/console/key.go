@@ -49,20 +49,25 @@ type tryLine struct{ Before, After string }
 // keyRow is an API key and its state.
 type keyRow struct {
 	api.APIKey
-	Idle  bool
-	Ended bool
-	Made  bool // created just now
+	Limits []string // in words
+	Idle   bool
+	Ended  bool
+	Made   bool // created just now
 }
 
 // clientRow is a machine client and its state.
 type clientRow struct {
 	api.MachineClient
 	Roles  []api.Role
-	Masked bool   // its roles allow more than a machine client can hold
-	Leaver string // who knows its secret and is no member any more, or empty
+	Limits []string // in words, without those of permissions
+	Masked bool     // its roles allow more than a machine client can hold
+	Leaver string   // who knows its secret and is no member any more, or empty
 	Idle   bool
 	Made   bool // created, or given a new secret, just now
 }
+
+// Can describes the permissions that the key is limited to. It is empty if there are none.
+func (r keyRow) Can() string { return describe(permissionSet(r.Permissions)) }
 
 // Can says in words what the machine client may do.
 func (r clientRow) Can() string { return describe(permissionSet(r.Permissions)) }
@@ -84,7 +89,7 @@ func (v *visit) keysData() (keysPage, error) {
 	now, made := v.console.endpoints.DB.Now(), v.R.URL.Query().Get("made")
 	address := strings.TrimRight(v.console.config.PublicURL, "/") + "/v1/auth/token"
 	for _, k := range keys {
-		row := keyRow{APIKey: k, Ended: k.ExpiresAt != 0 && k.ExpiresAt <= now, Made: k.ID == made}
+		row := keyRow{APIKey: k, Limits: v.limits(k.Scope), Ended: k.ExpiresAt != 0 && k.ExpiresAt <= now, Made: k.ID == made}
 		row.Idle = !row.Ended && idle(now, k.CreatedAt, k.LastUsedAt)
 		data.Keys = append(data.Keys, row)
 		if row.Made {
@@ -127,6 +132,7 @@ func (v *visit) clientRows(now int64, made string) ([]clientRow, error) {
 	var rows []clientRow
 	for _, client := range clients {
 		row := clientRow{MachineClient: client, Roles: held[client.ID], Idle: idle(now, client.CreatedAt, client.LastUsedAt), Made: client.ID == made}
+		row.Limits = v.limits(api.Scope{WorkspaceIDs: client.WorkspaceIDs, Mode: client.Mode, Administer: client.Administer})
 		for _, role := range row.Roles {
 			set := permissionSet(role.Permissions)
 			row.Masked = row.Masked || set != set.OfMachine()

@@ -16,23 +16,25 @@ type newKeyPage struct {
 	Expires  string // a number of days, "date" or "never"
 	Until    string
 	Networks string
+	Scope    scopeForm
 }
 
 func (c *Console) newKeyPage(v *visit) error {
 	typed := v.R.URL.Query() // of a form that needed a new sign-in
 	return v.show("keys_new", "New API key", newKeyPage{
 		Name: typed.Get("name"), Expires: cmp.Or(typed.Get("expires"), "90"), Until: typed.Get("until"), Networks: typed.Get("allowed_cidrs"),
+		Scope: v.scopeForm(typed, v.workspaces, v.held),
 	})
 }
 
 func (c *Console) createKey(v *visit) error {
-	typed := newKeyPage{v.field("name"), v.field("expires"), v.field("until"), v.form.Get("allowed_cidrs")}
-	in := api.APIKeyCreate{Name: typed.Name, AllowedCIDRs: strings.Fields(typed.Networks)}
+	typed := newKeyPage{v.field("name"), v.field("expires"), v.field("until"), v.form.Get("allowed_cidrs"), v.scopeForm(v.form, v.workspaces, v.held)}
+	in := api.APIKeyCreate{Name: typed.Name, AllowedCIDRs: strings.Fields(typed.Networks), ScopeRequest: typed.Scope.request()}
 	if at, ends := typed.end(v); ends {
 		in.ExpiresAt = &at
 	}
 	key, err := change(v, c.Identity.CreateKey, identity.NewKeyInput{APIKeyCreate: in})
-	if p, status, ok := formProblems(err, "name", "expires_at", "allowed_cidrs"); ok {
+	if p, status, ok := formProblems(err, append([]string{"name", "expires_at", "allowed_cidrs"}, scopeFields()...)...); ok {
 		if p.Of("expires_at") != "" {
 			p.Fields["expires_at"] = "Choose a date in the future."
 		}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"net/url"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -13,6 +14,7 @@ type newClientPage struct {
 	Name  string
 	Role  string
 	Roles []api.Role // that the visitor may grant
+	Scope scopeForm
 }
 
 func (c *Console) newClientPage(v *visit) error {
@@ -20,7 +22,7 @@ func (c *Console) newClientPage(v *visit) error {
 		return err
 	}
 	typed := v.R.URL.Query() // of a form that needed a new sign-in
-	data, err := v.newClientData(typed.Get("name"), cmp.Or(typed.Get("role"), "viewer"))
+	data, err := v.newClientData(typed.Get("name"), cmp.Or(typed.Get("role"), "viewer"), typed)
 	if err != nil {
 		return err
 	}
@@ -29,7 +31,7 @@ func (c *Console) newClientPage(v *visit) error {
 
 // newClientData finds the roles to choose from. A visitor who may not see the
 // workspace's roles can still grant the built-in ones.
-func (v *visit) newClientData(name, role string) (newClientPage, error) {
+func (v *visit) newClientData(name, role string, typed url.Values) (newClientPage, error) {
 	var roles []api.Role
 	if v.can(access.MembersRead) {
 		var err error
@@ -41,7 +43,7 @@ func (v *visit) newClientData(name, role string) (newClientPage, error) {
 			roles = append(roles, api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: r.Permissions.Names(), BuiltIn: true})
 		}
 	}
-	data := newClientPage{Name: name, Role: role, Roles: v.grantable(roles)}
+	data := newClientPage{Name: name, Role: role, Roles: v.grantable(roles), Scope: v.scopeForm(typed, nil, v.held.OfMachine())}
 	for i, r := range data.Roles {
 		if set := permissionSet(r.Permissions); set != set.OfMachine() {
 			// The summary of a built-in role says what a person can do with it.
@@ -54,9 +56,10 @@ func (v *visit) newClientData(name, role string) (newClientPage, error) {
 func (c *Console) createClient(v *visit) error {
 	made, err := change(v, c.Clients.Create, identity.CreateClientInput{
 		WorkspaceID: v.workspace.ID, Name: v.field("name"), Role: v.field("role"),
+		ScopeRequest: v.scopeForm(v.form, nil, 0).request(),
 	})
-	if p, status, ok := formProblems(err, "name", "role"); ok {
-		data, err := v.newClientData(v.field("name"), v.field("role"))
+	if p, status, ok := formProblems(err, append([]string{"name", "role"}, scopeFields()...)...); ok {
+		data, err := v.newClientData(v.field("name"), v.field("role"), v.form)
 		if err != nil {
 			return err
 		}

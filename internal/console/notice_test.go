@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -58,7 +59,7 @@ func (c *correspondent) told(what string) string {
 // key makes an API key.
 func (c *correspondent) key(name string) {
 	c.t.Helper()
-	_, secret, err := c.node.Identity.CreateKeyFor(c.t.Context(), db.Caller{}, "vic@example.com", identity.NewKey{Name: "operator's"})
+	_, secret, err := c.node.Identity.CreateKeyFor(c.t.Context(), db.Caller{}, "vic@example.com", identity.NewKey{Name: "operator's", Scope: audit.Scope{Administer: true}})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -157,6 +157,9 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
+		if err := requireOwnWorkspaces(tx.Q, key); err != nil {
+			return api.NewAPIKey{}, audit.Event{}, err
+		}
 		made, err := InsertKey(tx, key)
 		event := keyCreated(made, "Created API key "+key.Name+" for "+NormalizeEmail(email))
 		event.OrganizationID = org

@@ -104,3 +104,15 @@ func addScope(c *audit.Changes, s api.Scope) {
 		c.Add("administer", nil, true)
 	}
 }
+
+// requireOwnWorkspaces returns an error unless the owner of a key belongs to all workspaces that it is limited to.
+func requireOwnWorkspaces(q db.Q, key NewKey) error {
+	if key.Scope.WorkspaceIDs == nil {
+		return nil
+	}
+	_, workspaces, err := access.HeldAnywhere(q, audit.Actor{ID: key.AccountID})
+	if err == nil && slices.ContainsFunc(key.Scope.WorkspaceIDs, func(id string) bool { return !slices.Contains(workspaces, id) }) {
+		err = fault.Invalid("workspace", "must be a workspace that the user belongs to")
+	}
+	return err
+}
