@@ -239,6 +239,13 @@ func (w *tour) doubles() {
 	alone.Owner.AddMethod(source, bankAccount())
 	moved := alone.Owner.Post("/v1/directory/"+target+"/merge", body{"sources": []string{source}}).OK().Text("id")
 	alone.Owner.Post("/v1/directory/merges/"+moved+"/undo", nil).OK()
+	w.begin("identities that wait for approval")
+	second := w.node.Person(w.t, alone.Member("admin"))
+	rename := func(name string) string {
+		return alone.Owner.Patch("/v1/directory/"+source, body{"name": name, "external_id": name}).OK().Text("approval_id")
+	}
+	rename("Somebody")
+	second.Approve(rename("Somebody else")).OK()
 	w.begin("a deleted entry with others merged into it")
 	x.Owner.Post("/v1/directory/"+one+"/merge", body{"sources": []string{other}}).OK()
 	x.Owner.Delete("/v1/directory/" + one).OK()
