@@ -120,6 +120,12 @@ func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, er
 	if err := a.Payload(&c); err != nil {
 		return "", nil, err
 	}
+	summary, fields := c.show(full)
+	return summary, fields, nil
+}
+
+// show returns old beside new, with account numbers in full or masked.
+func (c methodChange) show(full bool) (string, []api.ApprovalField) {
 	number := func(m api.ReceivingMethod) string {
 		if full || m.AccountID == "" {
 			return m.AccountID
@@ -154,13 +160,19 @@ func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, er
 		fields = append(fields, api.ApprovalField{Field: "default", Before: defaultBefore,
 			After: c.Method.Provider + ", " + c.Method.AccountName + ", " + number(c.Method)})
 	}
-	return summary, fields, nil
+	return summary, fields
 }
 
 // Approval returns one approval in full: old beside new, who asked, how to reach the payee, and
 // what else about them changed lately. If account numbers are among it, the log tells so.
 func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input) (api.Approval, error) {
 	a, shown, err := s.approvals.Find(ctx, by, in.ID, true)
+	if err == nil && (a.Kind == ImportKind || a.Kind == BulkKind) {
+		err = s.db.Read(ctx, func(q db.Q) (err error) {
+			shown.Lines, err = countJob(q, a.SubjectID)
+			return err
+		})
+	}
 	if err != nil || a.Kind != methodKind {
 		return shown, err
 	}

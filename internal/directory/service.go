@@ -34,12 +34,21 @@ type Service struct {
 	approvals *approval.Service
 	common    *commonWords
 	imports   *imports
+	job       *job // that the service works for, nil for none
 }
 
 // New makes the service.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: newCommonWords(), imports: newImports()}
 	approvals.Register(s.methodApprovals())
+	approvals.Register(s.jobApprovals(ImportKind, map[string]audit.Action{
+		api.ApprovalApproved: audit.ImportApproved, api.ApprovalRejected: audit.ImportRejected,
+		api.ApprovalWithdrawn: audit.ImportWithdrawn, api.ApprovalExpired: audit.ImportExpired,
+	}))
+	approvals.Register(s.jobApprovals(BulkKind, map[string]audit.Action{
+		api.ApprovalApproved: audit.BulkApproved, api.ApprovalRejected: audit.BulkRejected,
+		api.ApprovalWithdrawn: audit.BulkWithdrawn, api.ApprovalExpired: audit.BulkExpired,
+	}))
 	return s
 }
 
