@@ -384,7 +384,12 @@ func (c *town) directory() {
 	c.insert("directory_import_line", "id, import_id, line, kind, subject_id, subject_version, entry_id, state, new_payee, shared_account, changed, name_differs, payload_sealed, sealed_by",
 		c.many.others, func(i int) []any {
 			state := []string{"approved", "pending", "void"}[i%3]
-			return []any{lines[i], imports[i%len(imports)], i, "receiving_method", methods[i%len(methods)], 1, c.entries[i], state, i%4 == 0, i%5 == 0, i%6 == 0, i%7 == 0, []byte("a line"), 1}
+			sealed, err := c.vault.Seal(int64(c.numbers[c.spread(2*i)]), vault.ImportLine(lines[i]), []byte("{}"))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			return []any{lines[i], imports[i%len(imports)], i, "receiving_method", methods[i%len(methods)], 1, c.entries[i], state, i%4 == 0, i%5 == 0, i%6 == 0, i%7 == 0,
+				sealed, vault.KeyOf(sealed)}
 		})
 	approvals := c.ids("apr", c.many.others)
 	c.insert("approval", "id, workspace_id, kind, subject_id, subject_version, about_id, digest, maker_id, maker, involved, state, told, verification, reason, created_at, expires_at",

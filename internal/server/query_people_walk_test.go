@@ -169,6 +169,9 @@ func (w *tour) approvals() {
 	second.Post("/v1/approvals/"+file+"/approve", body{"digest": shown.Text("digest"), "verification": "called", "leave_out": []int{2}}).Invalid("leave_out")
 	second.Approve(file).OK()
 	w.node.RunDecisions(w.t)
+	w.begin("a file of many lines")
+	second.Approve(importLines(x, strings.Repeat("person,Ada,bank,Ada,00070009\n", 120))).OK()
+	w.node.RunDecisions(w.t)
 	w.begin("a file whose payee is renamed")
 	file = importAccount(x, "00070008")
 	renamed := second.Get("/v1/approvals/" + file + "/lines").OK().Column("entry_id")[0]
@@ -188,6 +191,10 @@ func (w *tour) approvals() {
 	w.begin("a looser policy")
 	second.Approve(owner.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 0}).OK().Text("approval_id")).OK()
 	second.Approve(add().Text("approval_id")).OK()
+	two := `{"type":"person","name":"Two","external_id":"TWO","receiving_methods":[{"provider":"bank","account_name":"A","account_id":"81"},{"provider":"bank","account_name":"A","account_id":"82","is_default":true}]}`
+	owner.Do("POST", "/v1/directory/imports?format=ndjson&workspace_id="+x.WorkspaceID, two, "Content-Type", "application/octet-stream").OK()
+	w.node.RunImports(w.t)
+	second.Approve(owner.Get("/v1/approvals?state=pending&workspace_id=" + x.WorkspaceID).OK().Column("id")[0]).OK()
 	w.payoutControl(second)
 	w.begin("approvers who come and go")
 	x.Owner.Delete(x.Path("/members/" + x.Member("admin").UserID)).OK()
