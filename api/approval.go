@@ -56,6 +56,10 @@ type Approval struct {
 	// Contacts and RecentChanges are left out of lists.
 	Contacts      []ApprovalContact `json:"contacts,omitzero"`
 	RecentChanges []ApprovalChange  `json:"recent_changes,omitzero"`
+	// ChangedFields are the fields of the payee that changed in the last 30 days, each once, however often it
+	// changed. RoleChanges are those of the requester and of those who decide.
+	ChangedFields []ApprovalFieldChange `json:"changed_fields,omitzero"`
+	RoleChanges   []ApprovalChange      `json:"role_changes,omitzero"`
 }
 
 // ApprovalVote is that a person has approved, when, and how they checked.
@@ -118,14 +122,16 @@ type ApprovalField struct {
 
 // ApprovalMaker is who asked, and from where.
 type ApprovalMaker struct {
-	ID      string `json:"id"`
-	Type    string `json:"type"` // user, api_key or client
-	Name    string `json:"name"`
-	Email   string `json:"email,omitzero"`
-	IP      string `json:"ip,omitzero"`
-	Program string `json:"program,omitzero"`
-	KeyID   string `json:"key_id,omitzero"`
-	KeyName string `json:"key_name,omitzero"`
+	ID    string `json:"id"`
+	Type  string `json:"type"` // user, api_key or client
+	Name  string `json:"name"`
+	Email string `json:"email,omitzero"`
+	// EmailProved is false for a person whose address nobody has proved to be theirs. Lists leave it out.
+	EmailProved *bool  `json:"email_proved,omitzero"`
+	IP          string `json:"ip,omitzero"`
+	Program     string `json:"program,omitzero"`
+	KeyID       string `json:"key_id,omitzero"`
+	KeyName     string `json:"key_name,omitzero"`
 	// SessionID is the session that was used.
 	SessionID string `json:"session_id,omitzero"`
 }
@@ -145,6 +151,16 @@ type ApprovalChange struct {
 	ActorName   string        `json:"actor_name"`
 	Timestamp   int64         `json:"timestamp"`
 	Changes     []AuditChange `json:"changes,omitzero"`
+}
+
+// ApprovalFieldChange is what a field of the payee was 30 days ago and is now, how often it changed since, and who changed it last.
+type ApprovalFieldChange struct {
+	Field     string `json:"field"`
+	Before    string `json:"before"`
+	After     string `json:"after"`
+	Times     int    `json:"times"`
+	ActorName string `json:"actor_name"`
+	Timestamp int64  `json:"timestamp"`
 }
 
 // MaxLeaveOut is how many lines of an import can be left out of its approval.

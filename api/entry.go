@@ -72,6 +72,21 @@ type Entry struct {
 	UpdatedAt        int64              `json:"updated_at"`
 	// MergedInto is the id of the entry that it was merged into; such an entry cannot be changed.
 	MergedInto string `json:"merged_into,omitzero"`
+	// PendingChange is a change of what the payee is known by, or its activation, that waits for a second person.
+	PendingChange *PendingChange `json:"pending_change,omitzero"`
+}
+
+// PendingChange is a change of an entry that waits for a second person. It has the values that the entry is to have, as far as they differ: an
+// empty text, or a null in the fields, is that it will have none.
+type PendingChange struct {
+	ApprovalID string  `json:"approval_id,omitzero"` // left out while the import that asks for it goes on
+	Label      *string `json:"label,omitzero"`
+	Name       *string `json:"name,omitzero"`
+	ExternalID *string `json:"external_id,omitzero"`
+	Status     *string `json:"status,omitzero"`
+	Fields     Fields  `json:"fields,omitzero"`
+	// Operation is merge or undo_merge if nothing of a merge into the entry, or of its undo, happens before.
+	Operation string `json:"operation,omitzero"`
 }
 
 // EntrySummary is an entry as lists show it.

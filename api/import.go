@@ -112,6 +112,8 @@ type BatchItemResult struct {
 	Error  *BatchError `json:"error,omitzero"`
 	// Duplicates are entries of which a new one may be a double, if the request asked for them.
 	Duplicates []Duplicate `json:"duplicates,omitempty"`
+	// ApprovalID is the approval that a part of the change waits for.
+	ApprovalID string `json:"approval_id,omitzero"`
 }
 
 // BatchError says why an item was refused.

@@ -55,4 +55,6 @@ type Merge struct {
 	CreatedAt        int64         `json:"created_at,omitzero"`
 	UndoUntil        int64         `json:"undo_until,omitzero"` // when it can no longer be undone
 	UndoneAt         int64         `json:"undone_at,omitzero"`
+	// ApprovalID is the approval that the merge, or its undo, waits for.
+	ApprovalID string `json:"approval_id,omitzero"`
 }

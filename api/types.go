@@ -231,6 +231,9 @@ type Created struct {
 	ID string `json:"id"`
 	// Duplicates are entries of which a new entry may be a double, if the request asked for them.
 	Duplicates []Duplicate `json:"duplicates,omitempty"`
+	// ApprovalID and PendingChange are set if a part of the change waits for a second person.
+	ApprovalID    string         `json:"approval_id,omitzero"`
+	PendingChange *PendingChange `json:"pending_change,omitzero"`
 }
 
 // Deleted is the answer to deleting something.

@@ -256,6 +256,13 @@ func Involved(q db.Q, by audit.Actor) ([]string, error) {
 	return involved, err
 }
 
+// InvolvedIn lists the accounts that are no second person for an approval.
+func InvolvedIn(q db.Q, id string) ([]string, error) {
+	var text string
+	_, err := q.Row(`SELECT involved FROM approval WHERE id = $1`, id).Scan(&text)
+	return strings.Fields(text), err
+}
+
 // involves reports whether an account asked, or owns or made what was used to ask.
 func (a Approval) involves(accountID string) bool {
 	return strings.Contains(a.involved, " "+accountID+" ")
@@ -341,8 +348,8 @@ func Of(q db.Q, subjectID string) (id string, err error) {
 	return id, err
 }
 
-// InvolvedIn lists the accounts that have a part in the approvals of a subject.
-func InvolvedIn(q db.Q, subjectID string) (accounts []string, err error) {
+// InvolvedAbout lists the accounts that have a part in the approvals of a subject.
+func InvolvedAbout(q db.Q, subjectID string) (accounts []string, err error) {
 	err = q.Each(func(r db.Rows) error {
 		accounts = append(accounts, strings.Fields(r.Text(0))...)
 		return nil

@@ -382,3 +382,68 @@ func TestABulkIsOneApproval(t *testing.T) {
 		}
 	})
 }
+
+// What payees are known by changes with the accounts of the same file, in one approval.
+func TestAFileThatRenamesPayeesIsOneApproval(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.FirstTenant(t)
+		maker := x.Owner
+		var ids []string
+		for i := range 3 {
+			id := maker.Entry(body{"name": fmt.Sprint("Payee ", i), "external_id": fmt.Sprint("E-", i)})
+			maker.AddMethod(id, servertest.Account(fmt.Sprint("OLD-", i), body{"account_name": fmt.Sprint("Payee ", i)}))
+			ids = append(ids, id)
+		}
+		second := n.Person(t, x.Member("admin")) // from now on it takes two
+		id := imported(maker, accountHeader+"person,Mallory,E-0,bank,Mallory,NEW-0,\nperson,Trent,E-1,,,,\nperson,Payee 2,E-2,bank,Payee 2,NEW-2,\n")
+		expect(t, "what waits", fmt.Sprint(waiting(maker)), fmt.Sprint([]string{id}))
+		expect(t, "the lines", strings.Join(lines(second, id, ""), "; "), strings.Join([]string{
+			"2 Payee 0 pending changed+name_differs", "2 Payee 0 pending changed+name_differs", "3 Payee 1 pending changed+name_differs", "4 Payee 2 pending changed",
+		}, "; "))
+		label := func(id string) string { return maker.Get("/v1/directory/" + id).OK().Text("label") }
+		expect(t, "the label before", label(ids[0]), "Payee 0")
+		if held := maker.Get("/v1/directory/" + ids[0]).OK().Object()["pending_change"].(map[string]any); held["approval_id"] != id || held["name"] != "Mallory" {
+			t.Errorf("what waits is %v", held)
+		}
+		digest := second.Get("/v1/approvals/" + id).OK().Text("digest")
+		maker.Patch("/v1/directory/"+ids[1], body{"name": "Trudy"}).OK() // takes the place of the line
+		second.Post("/v1/approvals/"+id+"/approve", body{"digest": digest, "verification": "called"}).Fails(422, "APPROVAL_CHANGED")
+		second.Approve(id).OK()
+		expect(t, "the label", label(ids[0]), "Mallory")
+		expect(t, "what was changed again", label(ids[1]), "Payee 1")
+		expect(t, "the accounts", all(maker, ids[0]), "OLD-0 active, NEW-0 active")
+		expect(t, "the lines after", strings.Join(lines(second, id, ""), "; "), strings.Join([]string{
+			"2 Payee 0 approved changed+name_differs", "2 Payee 0 approved changed+name_differs", "3 Payee 1 void changed+name_differs", "4 Payee 2 approved changed",
+		}, "; "))
+		if got := n.Audited(t, ids[0]); !slices.Contains(got, "directory.payee_identity.approved") {
+			t.Errorf("the log has %v", got)
+		}
+	})
+}
+
+func TestABulkThatActivatesPayeesIsOneApproval(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.FirstTenant(t)
+		maker := x.Owner
+		var ids []string
+		for i := range 3 {
+			id := x.Entry(fmt.Sprint("Payee ", i))
+			maker.AddMethod(id, servertest.Account(fmt.Sprint("BULK-", i)))
+			maker.Patch("/v1/directory/"+id, body{"status": "inactive"}).OK()
+			ids = append(ids, id)
+		}
+		second := n.Person(t, x.Member("admin"))
+		activate := func() *servertest.Answer {
+			return maker.Post("/v1/directory/bulk", body{"workspace_id": x.WorkspaceID, "action": "activate", "ids": ids}).OK()
+		}
+		id := activate().Text("approval_id")
+		expect(t, "what waits", fmt.Sprint(waiting(maker)), fmt.Sprint([]string{id}))
+		expect(t, "asked again", activate().Text("approval_id"), "") // the same waits already
+		status := func(id string) string { return maker.Get("/v1/directory/" + id).OK().Text("status") }
+		expect(t, "before", status(ids[0]), "inactive")
+		second.Approve(id).OK()
+		for _, id := range ids {
+			expect(t, "after", status(id), "active")
+		}
+	})
+}

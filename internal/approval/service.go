@@ -194,14 +194,26 @@ func (s *Service) Find(ctx context.Context, by db.Caller, id string, full bool) 
 	}
 	var who viewer
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		who, err = view(q, by, held, a.WorkspaceID, s.db.Now(), s.kinds[a.Kind].Pair)
+		if who, err = view(q, by, held, a.WorkspaceID, s.db.Now(), s.kinds[a.Kind].Pair); err == nil {
+			a.Maker.EmailProved, err = isEmailProved(q, a.Maker.ID)
+		}
 		return err
 	})
 	if err != nil {
 		return a, api.Approval{}, err
 	}
-	shown, err := s.wire(who, a, full)
+	shown, err := s.wire(who, a, full && (s.kinds[a.Kind].Pair != access.Receiving || held.Has(access.ReceivingRead)))
 	return a, shown, err
+}
+
+// isEmailProved reports whether the address of a person is proved to be theirs. It is nil for a machine client.
+func isEmailProved(q db.Q, accountID string) (*bool, error) {
+	var proof string
+	found, err := q.Row(`SELECT email_proof FROM account WHERE id = $1 AND kind = 'person'`, accountID).Scan(&proof)
+	if err != nil || !found {
+		return nil, err
+	}
+	return new(proof == "*"), nil
 }
 
 // mayDecide lists who could decide an approval, for the mail that tells them.

@@ -81,6 +81,12 @@ const (
 	ReceivingMethodExpired   Action = "directory.receiving_method.expired"
 	ReceivingMethodActivated Action = "directory.receiving_method.activated"
 
+	// A change of what a payee is known by, an activation or a merge.
+	PayeeIdentityApproved  Action = "directory.entry.identity_approved"
+	PayeeIdentityRejected  Action = "directory.entry.identity_rejected"
+	PayeeIdentityWithdrawn Action = "directory.entry.identity_withdrawn"
+	PayeeIdentityExpired   Action = "directory.entry.identity_expired"
+
 	ReceivingPolicyUpdated   Action = "iam.workspace.receiving_policy_updated"
 	ReceivingPolicyRequested Action = "iam.workspace.receiving_policy_requested"
 	ReceivingPolicyApproved  Action = "iam.workspace.receiving_policy_approved"
@@ -216,7 +222,8 @@ func Actions() []Action {
 		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
-		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged, ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
+		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged,
+		PayeeIdentityApproved, PayeeIdentityRejected, PayeeIdentityWithdrawn, PayeeIdentityExpired, ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
 		ImportDownloaded, ImportRevealed, ImportApproved, ImportRejected, ImportWithdrawn, ImportExpired,
 		BulkStarted, BulkCompleted, BulkFailed, BulkCancelled, BulkApproved, BulkRejected, BulkWithdrawn, BulkExpired, BulkRevealed, DirectoryExported, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,6 +62,7 @@ type applier struct {
 	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store has
 	tags     map[string]api.Tag       // that exist, by nameKey
 	external map[string]string        // the entries that have the external ids of the rows
+	waiting  map[string]string        // and those that wait for approval to have them
 	matches  matches
 	common   []string // words that have become common
 	events   []audit.Event
@@ -134,16 +136,20 @@ func (a *applier) begin(rows []*entryfile.Row) (err error) {
 	if a.external, err = withExternalIDs(a.tx.Q, a.workspace, external); err != nil {
 		return err
 	}
+	if a.waiting, err = heldExternalIDs(a.tx.Q, a.workspace, external); err != nil {
+		return err
+	}
 	return a.look(rows)
 }
 
 // result is what became of a row, or would.
 type result struct {
-	action  string
-	id      string
-	changes []string // of an update, for people
-	doubles []api.Duplicate
-	undo    string // the line of the bulk that undoes it
+	action     string
+	id         string
+	changes    []string // of an update, for people
+	doubles    []api.Duplicate
+	undo       string // the line of the bulk that undoes it
+	approvalID string // of the approval that a part of it waits for
 }
 
 // apply creates or updates the entry of a row. A fault says why the row cannot be applied; then
@@ -247,6 +253,9 @@ func (a *applier) free(e entry) error {
 	if a.external[e.externalID] != "" {
 		return errTaken
 	}
+	if id := a.waiting[e.externalID]; id != "" && id != e.id {
+		return errWaiting
+	}
 	return nil
 }
 
@@ -303,10 +312,14 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if err != nil || a.dry {
 		return done, err
 	}
+	after, held, noted, err := a.service.splitIdentity(a.tx, before, after)
+	if err != nil {
+		return result{}, err
+	}
 	changed := !after.same(before)
 	event := after.event(audit.EntryUpdated, "Updated")
 	if changed {
-		event.Changes = before.changesTo(after)
+		event.Changes = append(before.changesTo(after), noted...)
 		if err := update(a.tx, before, after); err != nil {
 			return result{}, err
 		}
@@ -326,12 +339,35 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 		}
 		changed = changed || retagged
 	}
+	if !held.isEmpty() {
+		requested, err := a.hold(after, held, &done)
+		if err != nil {
+			return result{}, err
+		}
+		event.Changes = append(event.Changes, requested...)
+		changed = changed || len(requested) > 0
+	}
 	if changed {
 		a.events = append(a.events, event)
 	} else if len(added) == 0 {
 		done = result{action: rowUnchanged, id: id} // the same tag was given by its id
 	}
 	return done, a.addMethods(after, methods, added)
+}
+
+// hold makes an approval of a held change of an entry. It returns what the log contains about it: nothing if the same change waits
+// already.
+func (a *applier) hold(e entry, c identityChange, done *result) (audit.Changes, error) {
+	held, requested, err := a.service.requestIdentity(a.tx, a.by, e, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	done.approvalID = held.shownID
+	maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == e.id })
+	if external := c.After.ExternalID; external != c.Before.ExternalID && external != "" && a.waiting != nil {
+		a.waiting[external] = e.id
+	}
+	return requested, nil
 }
 
 func (a *applier) read(at place) (entry, error) {

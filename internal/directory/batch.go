@@ -27,6 +27,9 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (api.B
 	if err != nil {
 		return api.BatchResult{}, err
 	}
+	if err := s.vault.Ready(ctx, workspace); err != nil {
+		return api.BatchResult{}, err
+	}
 	rows := make([]*entryfile.Row, len(in.Items))
 	for i, item := range in.Items {
 		rows[i] = &entryfile.Row{ID: item.ID, Type: item.Type, EntryUpdate: item.EntryUpdate}
@@ -51,7 +54,7 @@ func (a *applier) batch(rows []*entryfile.Row, atomic bool) (api.BatchResult, er
 		case err != nil:
 			return api.BatchResult{}, err
 		default:
-			out.Results[i] = api.BatchItemResult{Status: done.action, ID: done.id, Duplicates: done.doubles}
+			out.Results[i] = api.BatchItemResult{Status: done.action, ID: done.id, Duplicates: done.doubles, ApprovalID: done.approvalID}
 		}
 	}
 	if atomic {

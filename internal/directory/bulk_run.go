@@ -118,8 +118,20 @@ func (a *applier) bulkStatus(before entry, status string) (changed bool, err err
 	if after.status = status; after.status == before.status {
 		return false, nil
 	}
+	after, held, noted, err := a.service.splitIdentity(a.tx, before, after)
+	if err != nil {
+		return false, err
+	}
 	event := after.event(audit.EntryUpdated, "Updated")
-	event.Changes = before.changesTo(after)
+	if !held.isEmpty() {
+		event.Description = "Asked to change " + after.kind + " " + after.label
+		event.Changes, err = a.hold(after, held, &result{})
+		if err == nil && len(event.Changes) > 0 {
+			a.events = append(a.events, event)
+		}
+		return false, err
+	}
+	event.Changes = append(before.changesTo(after), noted...)
 	a.events = append(a.events, event)
 	return true, update(a.tx, before, after)
 }
@@ -178,6 +190,9 @@ func (a *applier) bulkRestore(id, moment string) (result, error) {
 		}
 		if len(taken) > 0 {
 			return result{}, errTaken
+		}
+		if err := notHeld(a.tx.Q, a.workspace, external, id); err != nil {
+			return result{}, err
 		}
 	}
 	e, event, err := a.service.bringBack(a.tx, a.by, place{id: id, workspaceID: a.workspaceID, workspace: a.workspace}, max(deletedAt-1, a.tx.Now()-keepDeleted.Milliseconds()))

@@ -74,6 +74,9 @@ func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Even
 // Its methods are paid as makePayable decides, so every restoration ends here.
 func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (entry, audit.Event, error) {
 	e, err := unhide(tx, at, cutoff)
+	if err == nil && e.id != "" {
+		err = notHeld(tx.Q, e.workspace, e.externalID, e.id)
+	}
 	if err != nil || e.id == "" {
 		return e, audit.Event{}, err
 	}

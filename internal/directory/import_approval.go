@@ -272,8 +272,8 @@ func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLi
 
 func (s *Service) lineWire(a approval.Approval, l importLine) (api.ApprovalLine, error) {
 	c, err := s.openLine(a.Workspace(), l)
-	out := api.ApprovalLine{ID: l.id, Line: l.line, Kind: l.kind, SubjectID: l.subject, EntryID: l.entryID, EntryLabel: c.EntryLabel, State: l.state, Flags: l.flags.names()}
-	_, out.Fields = c.show(true)
+	out := api.ApprovalLine{ID: l.id, Line: l.line, Kind: l.kind, SubjectID: l.subject, EntryID: l.entryID, EntryLabel: c.label(), State: l.state, Flags: l.flags.names(),
+		Fields: c.show()}
 	return out, err
 }
 

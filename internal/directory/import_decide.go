@@ -163,7 +163,8 @@ func (s *Service) decideLines(ctx context.Context, d decision, polite bool) (don
 		if err != nil {
 			return false, none, err
 		}
-		lines, err := db.Collect(tx.Q, readLine, `SELECT `+lineColumns+` WHERE import_id = $1 AND state = 'pending' ORDER BY line, id LIMIT $2`, d.importID, most)
+		// Receiving methods come first: they were shown with what the payee is known by before.
+		lines, err := db.Collect(tx.Q, readLine, `SELECT `+lineColumns+` WHERE import_id = $1 AND state = 'pending' ORDER BY kind DESC, line, id LIMIT $2`, d.importID, most)
 		if err != nil {
 			return false, none, err
 		}
@@ -190,101 +191,141 @@ func (s *Service) decideLines(ctx context.Context, d decision, polite bool) (don
 }
 
 // decideLine carries out a decision for one line. The event has no action if the line has fallen out meanwhile.
-func (s *Service) decideLine(tx *db.Tx, d decision, l importLine) (audit.Event, error) {
+func (s *Service) decideLine(tx *db.Tx, d decision, l importLine) (event audit.Event, err error) {
 	c, err := s.openLine(d.workspace, l)
 	if err != nil {
-		return audit.Event{}, err
+		return event, err
 	}
 	e, err := lock(tx, place{id: l.entryID, workspaceID: d.workspaceID, workspace: d.workspace})
 	var gone *fault.Fault
 	if err != nil && !errors.As(err, &gone) {
-		return audit.Event{}, err
+		return event, err
 	}
-	state, m := d.state, c.Method
+	state := d.state
 	if state == api.ApprovalApproved && slices.Contains(d.leftOut, l.line) {
 		state = api.LineLeftOut
 	}
-	var methods []api.ReceivingMethod
 	if state == api.ApprovalApproved {
-		state = api.ApprovalVoid
+		same := false
 		if gone == nil {
-			if methods, err = s.lockedMethods(tx, e); err != nil {
-				return audit.Event{}, err
+			if same, err = s.unchanged(tx, e, l, &c); err != nil {
+				return event, err
 			}
-			same, err := s.unchanged(tx, e, methods, l, c)
-			if err != nil {
-				return audit.Event{}, err
-			}
-			if same {
-				state = api.ApprovalApproved
-			}
+		}
+		if !same {
+			state = api.ApprovalVoid
 		}
 	}
 	mine, err := tx.Row(`UPDATE directory_import_line SET state = $2 WHERE id = $1 AND state = 'pending' RETURNING id`, l.id, state).Scan(new(string))
 	if err != nil || !mine {
-		return audit.Event{}, err
+		return event, err
 	}
-	var changes audit.Changes
-	changes.Add("entry_id", nil, l.entryID)
-	if state == api.ApprovalApproved {
-		if m, err = s.activate(tx, e, methods, c, d.hours); err != nil {
-			return audit.Event{}, err
-		}
-		changes.Add("status", c.Method.Status, m.Status)
-		changes.AddMasked("account_id", c.Old.AccountID, m.AccountID)
-		if c.Default {
-			changes.Add("default_method", c.OldDefault.ID, m.ID)
-		}
-		changes.Add("payable_at", nil, m.PayableAt)
-	} else {
-		ended, err := tx.Row(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE id = $1 AND status = 'pending' RETURNING id`, l.subject).Scan(new(string))
+	event = audit.Event{WorkspaceID: d.workspaceID, ResourceID: l.subject}
+	switch {
+	case l.kind == identityKind:
+		event.Changes, err = s.decideIdentity(tx, e, l, c, state)
+	default:
+		event.Changes, err = s.decideMethod(tx, d, e, l, c, state)
+	}
+	event.Changes.Add("approval", api.ApprovalPending, state)
+	event.Changes.Add("approval_id", nil, d.approvalID)
+	event.Changes.Add("line", nil, l.line)
+	event.Changes.Add("requested_by", nil, d.requestedBy)
+	event.Changes.Add("verification", nil, d.verification)
+	event.Changes.Add("reason", nil, d.reason)
+	var verb string
+	event.Action, verb = lineAction(l.kind, state)
+	event.Description = verb + " " + map[string]string{identityKind: "a change of the identity of ", methodKind: "a receiving method of "}[l.kind] + c.label()
+	return event, err
+}
+
+// unchanged reports whether a payee is as the approver saw it in a line. What other lines of the same approval have changed about it
+// is no difference.
+func (s *Service) unchanged(tx *db.Tx, e entry, l importLine, c *lineChange) (bool, error) {
+	switch {
+	case c.Identity != nil:
+		with, err := db.Collect(tx.Q, func(r db.Rows) api.ReceivingMethod { return api.ReceivingMethod{ID: r.Text(0)} },
+			`SELECT subject_id FROM directory_import_line WHERE entry_id = $1 AND state = 'approved' AND import_id = $2`, l.entryID, l.importID)
 		if err != nil {
-			return audit.Event{}, err
+			return false, err
 		}
+		c.Identity.Change.Methods = append(c.Identity.Change.Methods, with...)
+		_, err = s.checkIdentity(tx, e, c.Identity.Change, l.id)
+		var no *fault.Fault
+		if errors.As(err, &no) {
+			return false, nil
+		}
+		return err == nil, err
+	case c.Method == nil:
+		return false, nil
+	}
+	same, err := tx.Row(`SELECT id FROM receiving_method WHERE id = $1 AND version = $2 AND status = 'pending'`, l.subject, l.version).Scan(new(string))
+	if err != nil || !same || c.Method.Method.ID != l.subject || !c.Method.isOf(e) {
+		return false, err
+	}
+	if !c.Method.Default {
+		return true, nil
+	}
+	methods, err := s.lockedMethods(tx, e)
+	chosen := defaultOf(methods).ID
+	if err != nil || chosen == c.Method.OldDefault.ID {
+		return err == nil, err
+	}
+	return tx.Row(`SELECT id FROM directory_import_line WHERE subject_id = $1 AND state = 'approved' AND import_id = $2`, chosen, l.importID).Scan(new(string))
+}
+
+// decideMethod makes the receiving method of a line payable, or ends it. It returns what the log contains.
+func (s *Service) decideMethod(tx *db.Tx, d decision, e entry, l importLine, c lineChange, state string) (changes audit.Changes, err error) {
+	changes.Add("entry_id", nil, l.entryID)
+	if state != api.ApprovalApproved {
+		ended, err := tx.Row(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE id = $1 AND status = 'pending' RETURNING id`, l.subject).Scan(new(string))
 		if ended {
 			changes.Add("status", api.MethodPending, api.MethodRejected)
 		}
+		return changes, err
 	}
-	changes.Add("approval", api.ApprovalPending, state)
-	changes.Add("approval_id", nil, d.approvalID)
-	changes.Add("line", nil, l.line)
-	changes.Add("requested_by", nil, d.requestedBy)
-	changes.Add("verification", nil, d.verification)
-	changes.Add("reason", nil, d.reason)
-	action, verb := lineAction(state)
-	return audit.Event{Action: action, WorkspaceID: d.workspaceID, ResourceID: l.subject, Changes: changes,
-		Description: verb + " a receiving method of " + c.EntryLabel + " (" + c.Method.Provider + ")"}, nil
+	methods, err := s.lockedMethods(tx, e)
+	if err != nil {
+		return changes, err
+	}
+	m, err := s.activate(tx, e, methods, *c.Method, d.hours)
+	changes.Add("status", c.Method.Method.Status, m.Status)
+	changes.AddMasked("account_id", c.Method.Old.AccountID, m.AccountID)
+	if c.Method.Default {
+		changes.Add("default_method", c.Method.OldDefault.ID, m.ID)
+	}
+	changes.Add("payable_at", nil, m.PayableAt)
+	return changes, err
+}
+
+// decideIdentity changes what the payee of a line is known by, or forgets that it was to change.
+func (s *Service) decideIdentity(tx *db.Tx, e entry, l importLine, c lineChange, state string) (audit.Changes, error) {
+	if state != api.ApprovalApproved {
+		return nil, dropIdentity(tx, l.entryID, l.id)
+	}
+	return s.applyIdentity(tx, e, c.Identity.Change, l.id)
 }
 
 // lineAction is how the log calls what became of a line.
-func lineAction(state string) (audit.Action, string) {
+func lineAction(kind, state string) (audit.Action, string) {
+	type pair struct{ method, identity audit.Action }
+	actions, verb := pair{audit.ReceivingMethodRejected, audit.PayeeIdentityRejected}, "Rejected"
 	switch state {
 	case api.ApprovalApproved:
-		return audit.ReceivingMethodApproved, "Approved"
+		actions, verb = pair{audit.ReceivingMethodApproved, audit.PayeeIdentityApproved}, "Approved"
 	case api.ApprovalWithdrawn:
-		return audit.ReceivingMethodWithdrawn, "Withdrew"
+		actions, verb = pair{audit.ReceivingMethodWithdrawn, audit.PayeeIdentityWithdrawn}, "Withdrew"
 	case api.ApprovalExpired:
-		return audit.ReceivingMethodExpired, "Let expire"
+		actions, verb = pair{audit.ReceivingMethodExpired, audit.PayeeIdentityExpired}, "Let expire"
 	case api.LineLeftOut:
-		return audit.ReceivingMethodRejected, "Left out"
+		verb = "Left out"
 	case api.ApprovalVoid:
-		return audit.ReceivingMethodRejected, "Voided"
+		verb = "Voided"
 	}
-	return audit.ReceivingMethodRejected, "Rejected"
-}
-
-// unchanged reports whether a payee and its methods are as the approver saw them in a line. What other lines of the same approval
-// have changed about the default is no difference.
-func (s *Service) unchanged(tx *db.Tx, e entry, methods []api.ReceivingMethod, l importLine, c methodChange) (bool, error) {
-	same, err := tx.Row(`SELECT id FROM receiving_method WHERE id = $1 AND version = $2`, l.subject, l.version).Scan(new(string))
-	if err != nil || !same || c.Method.ID != l.subject || e.label != c.EntryLabel {
-		return false, err
+	if kind == identityKind {
+		return actions.identity, verb
 	}
-	chosen := defaultOf(methods).ID
-	if !c.Default || chosen == c.OldDefault.ID {
-		return true, nil
-	}
-	return tx.Row(`SELECT id FROM directory_import_line WHERE subject_id = $1 AND state = 'approved' AND import_id = $2`, chosen, l.importID).Scan(new(string))
+	return actions.method, verb
 }
 
 // revealEvery is how often the log has a row of the same caller who sees the same account numbers.

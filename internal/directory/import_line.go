@@ -9,7 +9,6 @@ import (
 
 	"bursar/api"
 	"bursar/internal/approval"
-	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/vault"
@@ -70,11 +69,40 @@ func readLine(r db.Rows) importLine {
 		flags: lineFlags{newPayee: r.Bool(8), shared: r.Bool(9), changed: r.Bool(10), nameDiffers: r.Bool(11)}, sealed: slices.Clone(r.Raw(12))}
 }
 
-// openLine opens what a line changes. It may read a key from the store: see openMethods.
-func (s *Service) openLine(workspace int64, l importLine) (c methodChange, err error) {
+// lineChange is what a line changes: a receiving method, or the identity of its entry.
+type lineChange struct {
+	Method   *methodChange    `json:"method,omitzero"`
+	Identity *identityRequest `json:"identity,omitzero"`
+}
+
+// label is what the payee was called when the line was requested.
+func (c lineChange) label() string {
+	switch {
+	case c.Method != nil:
+		return c.Method.EntryLabel
+	case c.Identity != nil:
+		return c.Identity.Label
+	}
+	return ""
+}
+
+// show returns old beside new, with account numbers in full.
+func (c lineChange) show() []api.ApprovalField {
+	fields := []api.ApprovalField{}
+	switch {
+	case c.Method != nil:
+		_, fields = c.Method.show(true)
+	case c.Identity != nil:
+		_, fields = c.Identity.show(true)
+	}
+	return fields
+}
+
+// openLine opens what a line changes: nothing if its key is lost. It may read a key from the store: see openMethods.
+func (s *Service) openLine(workspace int64, l importLine) (c lineChange, err error) {
 	text, err := s.vault.Open(workspace, vault.ImportLine(l.id), l.sealed)
 	if errors.Is(err, vault.ErrLost) {
-		return methodChange{EntryLabel: "?", Method: api.ReceivingMethod{AccountID: audit.LostNumber}}, nil // which nothing can be approved by
+		return lineChange{}, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &c)
@@ -85,26 +113,39 @@ func (s *Service) openLine(workspace int64, l importLine) (c methodChange, err e
 	return c, nil
 }
 
-// addLine makes a change of a receiving method a line of the job's approval.
-func (s *Service) addLine(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange, version int64) error {
+// addMethodLine makes a change of a receiving method a line of the job's approval.
+func (s *Service) addMethodLine(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange, version int64) error {
 	flags, err := s.job.flagsOf(tx, e, methods, c)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = s.addLine(tx, e, importLine{kind: methodKind, subject: c.Method.ID, version: version, flags: flags}, lineChange{Method: &c})
 	}
+	return err
+}
+
+// addIdentityLine makes a change of the identity of an entry a line of the job's approval, and returns its id.
+func (s *Service) addIdentityLine(tx *db.Tx, e entry, c identityChange) (string, error) {
+	flags, own := lineFlags{changed: true}, c.of(e).nameKey()
+	for _, m := range c.Methods {
+		flags.nameDiffers = flags.nameDiffers || own != nil && own != db.NameKey(m.AccountName, "", nil)
+	}
+	return s.addLine(tx, e, importLine{kind: identityKind, subject: e.id, version: e.updatedAt, flags: flags}, lineChange{Identity: &identityRequest{Label: e.label, Change: c}})
+}
+
+func (s *Service) addLine(tx *db.Tx, e entry, l importLine, c lineChange) (id string, err error) {
 	text, err := json.Marshal(c)
 	if err != nil {
-		return fmt.Errorf("write a line of an import: %w", err)
+		return "", fmt.Errorf("write a line of an import: %w", err)
 	}
-	id := tx.NewID("iml")
+	id = tx.NewID("iml")
 	sealed, err := s.vault.Seal(e.workspace, vault.ImportLine(id), text)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return tx.Exec(`INSERT INTO directory_import_line (id, import_id, line, kind, subject_id, subject_version, entry_id, state,
+	return id, tx.Exec(`INSERT INTO directory_import_line (id, import_id, line, kind, subject_id, subject_version, entry_id, state,
 			new_payee, shared_account, changed, name_differs, payload_sealed, sealed_by)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13)`,
-		id, s.job.row.id, s.job.line, methodKind, c.Method.ID, version, e.id,
-		flags.newPayee, flags.shared, flags.changed, flags.nameDiffers, sealed, vault.KeyOf(sealed))
+		id, s.job.row.id, s.job.line, l.kind, l.subject, l.version, e.id,
+		l.flags.newPayee, l.flags.shared, l.flags.changed, l.flags.nameDiffers, sealed, vault.KeyOf(sealed))
 }
 
 // flagsOf returns the flags of a line. Where other lines of the job have the same account for other payees, they get the flag, too.
@@ -153,16 +194,21 @@ func (s *Service) voidMethod(tx *db.Tx, by db.Caller, methodID, why string) (boo
 	return voided || len(lines) > 0, err
 }
 
-// dropLines takes pending lines out of the approvals of their jobs, by the column entry_id or subject_id. The rest of each stays.
+// dropLines takes pending lines out of the approvals of their jobs, by the column id, entry_id or subject_id. The rest of each stays.
 func dropLines(tx *db.Tx, column, id string) ([]importLine, error) {
 	lines, err := db.Collect(tx.Q, func(r db.Rows) importLine {
-		return importLine{importID: r.Text(0), kind: r.Text(1), subject: r.Text(2)}
-	}, `UPDATE directory_import_line SET state = 'void' WHERE `+column+` = $1 AND state = 'pending' RETURNING import_id, kind, subject_id`, id)
+		return importLine{importID: r.Text(0), kind: r.Text(1), subject: r.Text(2), id: r.Text(3)}
+	}, `UPDATE directory_import_line SET state = 'void' WHERE `+column+` = $1 AND state = 'pending' RETURNING import_id, kind, subject_id, id`, id)
 	if err != nil || len(lines) == 0 {
 		return nil, err
 	}
 	var jobs []string
 	for _, l := range lines {
+		if l.kind == identityKind {
+			if err := dropIdentity(tx, l.subject, l.id); err != nil {
+				return nil, err
+			}
+		}
 		jobs = append(jobs, l.importID)
 	}
 	slices.Sort(jobs)
@@ -177,8 +223,8 @@ func dropLines(tx *db.Tx, column, id string) ([]importLine, error) {
 	return lines, nil
 }
 
-// renamed takes the lines of an entry out of the approvals of jobs, because the payee that they were shown with is called
-// otherwise now, and ends their receiving methods.
+// renamed takes the lines of an entry out of the approvals of jobs, because the payee that they were shown with is known by
+// something else now, and ends their receiving methods.
 func renamed(tx *db.Tx, e entry) error {
 	lines, err := dropLines(tx, "entry_id", e.id)
 	for _, l := range lines {
@@ -203,15 +249,12 @@ func pendingLines(q db.Q, entryID string) (map[string]string, error) {
 // involvedInLines lists the accounts that have a part in the jobs which asked for receiving methods.
 func involvedInLines(q db.Q, methodIDs []string) (accounts []string, err error) {
 	for _, id := range methodIDs {
-		jobs, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT import_id FROM directory_import_line WHERE subject_id = $1`, id)
+		lines, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM directory_import_line WHERE subject_id = $1`, id)
 		if err != nil {
 			return nil, err
 		}
-		for _, job := range jobs {
-			some, err := approval.InvolvedIn(q, job)
-			if err == nil && len(some) == 0 {
-				some, err = involvedInJob(q, job)
-			}
+		for _, line := range lines {
+			some, err := involvedInLine(q, line)
 			if err != nil {
 				return nil, err
 			}
@@ -219,6 +262,22 @@ func involvedInLines(q db.Q, methodIDs []string) (accounts []string, err error) 
 		}
 	}
 	return accounts, nil
+}
+
+// isLine reports whether what an identity waits for is a line of a job.
+func isLine(approvalID string) bool { return strings.HasPrefix(approvalID, "iml_") }
+
+// involvedInLine lists the accounts that have a part in the job of a line.
+func involvedInLine(q db.Q, lineID string) ([]string, error) {
+	var job string
+	if _, err := q.Row(`SELECT import_id FROM directory_import_line WHERE id = $1`, lineID).Scan(&job); err != nil {
+		return nil, err
+	}
+	involved, err := approval.InvolvedAbout(q, job)
+	if err == nil && len(involved) == 0 {
+		involved, err = involvedInJob(q, job)
+	}
+	return involved, err
 }
 
 // involvedInJob lists the accounts that have a part in a job without an approval.

@@ -133,6 +133,9 @@ func (a *applier) find(row *entryfile.Row) (string, error) {
 		if row.ExternalID == nil {
 			return "", nil
 		}
+		if id := a.waiting[*row.ExternalID]; id != "" && id != a.external[*row.ExternalID] {
+			return "", errWaiting
+		}
 		return a.external[*row.ExternalID], nil
 	}
 	var found []string

@@ -123,14 +123,9 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 		}
 		target, sources := parties[0], parties[1:]
 		plan, err := planMerge(target, sources, in.Fields, held)
-		answer := api.Merge{WorkspaceID: at.workspaceID, TargetID: in.ID, Sources: in.Sources, Changes: target.changesTo(plan.after)}
-		for _, t := range plan.tags {
-			answer.Tags = append(answer.Tags, t.Name)
-		}
-		for _, p := range sources {
-			for _, m := range onlyActive(p.methods) {
-				answer.ReceivingMethods = append(answer.ReceivingMethods, m.ID)
-			}
+		answer := mergeAnswer(target, in.Sources, sources, plan)
+		if !held.Has(access.ReceivingRead) { // who may not see methods does not learn their ids
+			answer.ReceivingMethods = nil
 		}
 		if err != nil {
 			return answer, audit.Event{}, err
@@ -138,12 +133,51 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 		if in.DryRun {
 			return answer, audit.None("a rehearsal of a merge changes nothing"), nil
 		}
+		added := sourceMethods(sources)
+		change, noted, err := s.splitMerge(tx, target, plan.after, target.methods, added, mergeInto)
+		if err != nil {
+			return answer, audit.Event{}, err
+		}
+		if !change.isEmpty() {
+			waits, event, err := s.requestMerge(tx, by, change, heldMerge{Fields: in.Fields}, target, sources)
+			answer.ApprovalID = waits.approvalID
+			return answer, event, err
+		}
+		if err := s.endIdentity(tx, by, target.entry, "others were merged into the entry"); err != nil {
+			return answer, audit.Event{}, err
+		}
 		answer.ID, answer.CreatedAt = tx.NewID("mrg"), tx.Now()
 		answer.UndoUntil = answer.CreatedAt + keepMerge.Milliseconds()
+		if err := notHeld(tx.Q, target.workspace, plan.after.externalID, target.id); err != nil && plan.after.externalID != target.externalID {
+			return answer, audit.Event{}, err
+		}
 		event, err := s.merge(tx, by, answer, target, sources, plan)
+		if len(noted) > 0 {
+			event.Each()[0].Changes = append(event.Each()[0].Changes, noted...)
+		}
 		return answer, event, err
 	})
 	return merged, asTaken(err)
+}
+
+// mergeAnswer is the answer to a merge, or to a rehearsal of one.
+func mergeAnswer(target party, ids []string, sources []party, plan mergePlan) api.Merge {
+	answer := api.Merge{WorkspaceID: target.workspaceID, TargetID: target.id, Sources: ids, Changes: target.changesTo(plan.after)}
+	for _, t := range plan.tags {
+		answer.Tags = append(answer.Tags, t.Name)
+	}
+	for _, m := range sourceMethods(sources) {
+		answer.ReceivingMethods = append(answer.ReceivingMethods, m.ID)
+	}
+	return answer
+}
+
+// sourceMethods are the methods that a merge moves.
+func sourceMethods(sources []party) (moved []api.ReceivingMethod) {
+	for _, p := range sources {
+		moved = append(moved, onlyActive(p.methods)...)
+	}
+	return moved
 }
 
 // mergePlan is what a merge makes of its target.

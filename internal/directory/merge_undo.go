@@ -32,26 +32,12 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 	}
 	at := place{id: m.TargetID, workspaceID: m.WorkspaceID, workspace: workspace}
 	done, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Merge, audit.Event, error) {
-		m, sealed, err := lockMerge(tx, in.ID)
+		m, state, err := s.undoable(tx, in.ID, at)
 		if err != nil {
 			return m, audit.Event{}, err
 		}
 		if m.UndoneAt != 0 {
 			return m, audit.None("the merge is undone already"), nil
-		}
-		if m.UndoUntil <= tx.Now() || len(sealed) == 0 {
-			return m, audit.Event{}, fault.New(fault.MergeFinal, "a merge can be undone for 30 days")
-		}
-		state, err := s.openState(workspace, m, sealed)
-		if err != nil {
-			return m, audit.Event{}, err
-		}
-		later, err := laterMerge(tx.Q, m)
-		if err == nil && later != "" {
-			err = changedSince("others were merged into the entry since: undo "+later+" first", nil)
-		}
-		if err != nil {
-			return m, audit.Event{}, err
 		}
 		parties, err := s.lockParties(tx, at, append([]string{m.TargetID}, m.Sources...))
 		if err != nil {
@@ -63,14 +49,69 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 		if state.movedMethods() && !held.Has(access.ReceivingWrite) {
 			return m, audit.Event{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: m.WorkspaceID})
 		}
+		target, sources := parties[0], parties[1:]
+		stay, back := state.divideMethods(target.methods)
+		change, noted, err := s.splitMerge(tx, target, state.Target.of(target.entry), stay, back, undoMerge)
+		if err != nil {
+			return m, audit.Event{}, err
+		}
+		if !change.isEmpty() {
+			waits, event, err := s.requestMerge(tx, by, change, heldMerge{ID: m.ID}, target, sources)
+			m.ApprovalID = waits.approvalID
+			return m, event, err
+		}
+		if err := s.endIdentity(tx, by, target.entry, "a merge into the entry was undone"); err != nil {
+			return m, audit.Event{}, err
+		}
+		for _, p := range sources {
+			if err := notHeld(tx.Q, p.workspace, p.externalID, p.id); err != nil {
+				return m, audit.Event{}, fault.Instead(err, fault.ExternalIDTaken, errHeldSince)
+			}
+		}
 		m.UndoneAt = tx.Now()
-		event, err := s.unmerge(tx, by, m, state, parties[0], parties[1:])
+		event, err := s.unmerge(tx, by, m, state, target, sources)
+		if len(noted) > 0 {
+			event.Each()[0].Changes = append(event.Each()[0].Changes, noted...)
+		}
 		return m, event, err
 	})
 	if db.IsUnique(err) {
 		err = changedSince("another entry has the external_id of one of the sources since", []string{"external_id"})
 	}
 	return done, err
+}
+
+// undoable locks a merge that can be undone, and opens what is known about it. One that is undone already has no state.
+func (s *Service) undoable(tx *db.Tx, id string, at place) (m api.Merge, state mergeState, err error) {
+	m, sealed, err := lockMerge(tx, id)
+	if err != nil || m.UndoneAt != 0 {
+		return m, state, err
+	}
+	if m.UndoUntil <= tx.Now() || len(sealed) == 0 {
+		return m, state, fault.New(fault.MergeFinal, "a merge can be undone for 30 days")
+	}
+	if state, err = s.openState(at.workspace, m, sealed); err != nil {
+		return m, state, err
+	}
+	later, err := laterMerge(tx.Q, m)
+	if err == nil && later != "" {
+		err = changedSince("others were merged into the entry since: undo "+later+" first", nil)
+	}
+	return m, state, err
+}
+
+// divideMethods separates the methods of the target that it keeps when the merge is undone from those that it gives back.
+func (s mergeState) divideMethods(methods []api.ReceivingMethod) (stay, back []api.ReceivingMethod) {
+	for _, m := range methods {
+		if slices.ContainsFunc(s.Sources, func(e entryState) bool {
+			return slices.ContainsFunc(e.Methods, func(was api.ReceivingMethod) bool { return was.ID == m.ID })
+		}) {
+			back = append(back, m)
+		} else {
+			stay = append(stay, m)
+		}
+	}
+	return stay, back
 }
 
 func (s *Service) openState(workspace int64, m api.Merge, sealed []byte) (state mergeState, err error) {
@@ -97,6 +138,8 @@ func changedSince(why string, fields []string) error {
 	f.Details = ChangedDetails{Fields: append([]string{}, fields...)}
 	return f
 }
+
+var errHeldSince, _ = changedSince("the external_id of one of the sources waits for approval as that of another entry", []string{"external_id"}).(*fault.Fault)
 
 // asChanged is for an entry of the merge that is gone for good.
 func asChanged(err error) error {

@@ -18,13 +18,21 @@ const (
 	maxEnded   = 100
 )
 
-// mayReceive requires the permission to change the receiving methods of an entry.
-func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) (place, error) {
-	at, _, err := s.may(ctx, by, entryID, access.ReceivingWrite)
+// mayReceive requires the permission to change the receiving methods of an entry. It returns all permissions of the caller.
+func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) (place, access.Set, error) {
+	at, held, err := s.may(ctx, by, entryID, access.ReceivingWrite)
 	if err != nil {
-		return at, asPart(err)
+		return at, held, asPart(err)
 	}
-	return at, s.vault.Ready(ctx, at.workspace)
+	return at, held, s.vault.Ready(ctx, at.workspace)
+}
+
+// maskedFor is a method in an answer: whoever may write methods and not read them sees no account number.
+func maskedFor(held access.Set, m api.ReceivingMethod) api.ReceivingMethod {
+	if !held.Has(access.ReceivingRead) && m.AccountID != "" {
+		m.AccountID = audit.Mask(m.AccountID)
+	}
+	return m
 }
 
 // lockForMethods locks the entry whose methods are about to change: two transactions must
@@ -90,7 +98,7 @@ func (s *Service) methods(ctx context.Context, by db.Caller, entryID string, ful
 
 // AddMethod adds a receiving method to an entry. The first one is the default.
 func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput) (api.ReceivingMethod, error) {
-	at, err := s.mayReceive(ctx, by, in.EntryID)
+	at, held, err := s.mayReceive(ctx, by, in.EntryID)
 	if err != nil {
 		return api.ReceivingMethod{}, err
 	}
@@ -99,7 +107,8 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 		if err != nil {
 			return api.ReceivingMethod{}, audit.Event{}, err
 		}
-		return s.addMethod(tx, by, e, live(methods), in.ReceivingMethodCreate)
+		m, event, err := s.addMethod(tx, by, e, live(methods), in.ReceivingMethodCreate)
+		return maskedFor(held, m), event, err
 	})
 }
 
@@ -122,43 +131,49 @@ func (s *Service) addMethod(tx *db.Tx, by db.Caller, e entry, methods []api.Rece
 // UpdateMethod makes a receiving method the default, or makes a successor of it that differs:
 // what a method is paid by never changes, so that the old one is paid until the new one can be.
 func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMethodInput) (api.ReceivingMethod, error) {
-	at, err := s.mayReceive(ctx, by, in.EntryID)
+	at, held, err := s.mayReceive(ctx, by, in.EntryID)
 	if err != nil {
 		return api.ReceivingMethod{}, err
 	}
+	in.Unseen = in.Unseen || !held.Has(access.ReceivingRead)
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
-		e, methods, err := s.lockForMethods(tx, at)
-		if err != nil {
-			return api.ReceivingMethod{}, audit.Event{}, err
-		}
-		before, err := standIn(methods, in.MethodID)
-		if err != nil {
-			return before, audit.Event{}, err
-		}
-		after := before
-		set(&after.Provider, in.Provider)
-		set(&after.AccountName, in.AccountName)
-		set(&after.AccountID, in.AccountID)
-		set(&after.InstitutionCode, in.InstitutionCode)
-		set(&after.IsDefault, in.IsDefault)
-		switch {
-		case after == before && in.Unseen:
-			return after, audit.None("nothing changed"), nil
-		case after == before:
-			event, err := revealed(tx, by, e)
-			return after, event, err
-		case before.IsDefault && !after.IsDefault:
-			return after, audit.Event{}, fault.Invalid("is_default", "cannot be taken from the default: make another one the default")
-		}
-		wantsDefault := after.IsDefault && !before.IsDefault
-		if after.IsDefault = before.IsDefault; after == before {
-			now, noted, err := s.makePayable(tx, by, e, methods, before, true, "default")
-			event := methodEvent(audit.ReceivingMethodUpdated, e, before, now, "Updated a receiving method of")
-			event.Changes = append(event.Changes, noted...)
-			return now, event, err
-		}
-		return s.succeed(tx, by, e, methods, before, after, wantsDefault)
+		m, event, err := s.updateMethod(tx, by, at, in)
+		return maskedFor(held, m), event, err
 	})
+}
+
+func (s *Service) updateMethod(tx *db.Tx, by db.Caller, at place, in UpdateMethodInput) (api.ReceivingMethod, audit.Event, error) {
+	e, methods, err := s.lockForMethods(tx, at)
+	if err != nil {
+		return api.ReceivingMethod{}, audit.Event{}, err
+	}
+	before, err := standIn(methods, in.MethodID)
+	if err != nil {
+		return before, audit.Event{}, err
+	}
+	after := before
+	set(&after.Provider, in.Provider)
+	set(&after.AccountName, in.AccountName)
+	set(&after.AccountID, in.AccountID)
+	set(&after.InstitutionCode, in.InstitutionCode)
+	set(&after.IsDefault, in.IsDefault)
+	switch {
+	case after == before && in.Unseen:
+		return after, audit.None("nothing changed"), nil
+	case after == before:
+		event, err := revealed(tx, by, e)
+		return after, event, err
+	case before.IsDefault && !after.IsDefault:
+		return after, audit.Event{}, fault.Invalid("is_default", "cannot be taken from the default: make another one the default")
+	}
+	wantsDefault := after.IsDefault && !before.IsDefault
+	if after.IsDefault = before.IsDefault; after == before {
+		now, noted, err := s.makePayable(tx, by, e, methods, before, true, "default")
+		event := methodEvent(audit.ReceivingMethodUpdated, e, before, now, "Updated a receiving method of")
+		event.Changes = append(event.Changes, noted...)
+		return now, event, err
+	}
+	return s.succeed(tx, by, e, methods, before, after, wantsDefault)
 }
 
 // succeed makes the successor of a method. One that has not been approved never is: its
@@ -207,7 +222,7 @@ func (s *Service) dropPending(tx *db.Tx, by db.Caller, m api.ReceivingMethod, wh
 // that can be paid becomes the default, if need be after a second person has approved that;
 // until then there is none.
 func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput) (api.Deleted, error) {
-	at, err := s.mayReceive(ctx, by, in.EntryID)
+	at, _, err := s.mayReceive(ctx, by, in.EntryID)
 	if err != nil {
 		return api.Deleted{}, err
 	}

@@ -49,7 +49,7 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 		}
 		m.ApprovalID = ""
 	}
-	c := methodChange{EntryLabel: e.label, Why: why, Method: m, Old: replaced(methods, m), Default: wantsDefault, OldDefault: defaultOf(methods)}
+	c := methodChange{EntryLabel: e.label, Entry: &knownBy{e.name, e.externalID}, Why: why, Method: m, Old: replaced(methods, m), Default: wantsDefault, OldDefault: defaultOf(methods)}
 	if !people.Demanded() {
 		m, err = s.activate(tx, e, methods, c, people.CoolingHours())
 		if m.IsDefault && c.OldDefault.ID != "" && c.OldDefault.ID != c.Old.ID {
@@ -67,7 +67,7 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 	takes = append(takes, sameBefore(methods, m)...)
 	if s.job != nil && len(takes) == 0 {
 		noted.Add("approval", nil, api.ApprovalPending)
-		return m, noted, s.addLine(tx, e, methods, c, version)
+		return m, noted, s.addMethodLine(tx, e, methods, c, version)
 	}
 	before, err := involvedInLines(tx.Q, takes)
 	if err != nil {
@@ -177,6 +177,9 @@ func bump(tx *db.Tx, id string) (version int64, err error) {
 // endPending ends what waits about an entry that goes.
 func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry, why string) error {
 	if _, err := s.approvals.VoidAbout(tx, by, e.id, why); err != nil {
+		return err
+	}
+	if err := dropIdentity(tx, e.id, ""); err != nil {
 		return err
 	}
 	if _, err := dropLines(tx, "entry_id", e.id); err != nil {

@@ -41,6 +41,7 @@ type Service struct {
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: newCommonWords(), imports: newImports()}
 	approvals.Register(s.methodApprovals())
+	approvals.Register(s.identityApprovals())
 	approvals.Register(s.jobApprovals(ImportKind, map[string]audit.Action{
 		api.ApprovalApproved: audit.ImportApproved, api.ApprovalRejected: audit.ImportRejected,
 		api.ApprovalWithdrawn: audit.ImportWithdrawn, api.ApprovalExpired: audit.ImportExpired,
@@ -132,7 +133,11 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 	}
 	e, list, err := s.shown(ctx, by, at, full, methods, func(q db.Q, e entry) (err error) {
 		answer = e.wire()
-		answer.Tags, err = tagNames(q, e.id)
+		held, err := pendingIdentity(q, e.id)
+		answer.PendingChange = held.wire()
+		if err == nil {
+			answer.Tags, err = tagNames(q, e.id)
+		}
 		return err
 	})
 	if err != nil {
@@ -267,6 +272,9 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
+		if err := notHeld(tx.Q, e.workspace, e.externalID, e.id); err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
 		if err := insert(tx, e, words); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
@@ -286,11 +294,15 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	return created, asTaken(err)
 }
 
-// Update changes what is given and leaves the rest as it is.
+// Update changes what is given and leaves the rest as it is. A change of the identity of a payee may wait for approval: see
+// splitIdentity. The answer has it then, and the rest is changed.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Created, error) {
 	at, held, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
 	if err != nil {
 		return api.Created{}, asEntry(err)
+	}
+	if err := s.vault.Ready(ctx, at.workspace); err != nil {
+		return api.Created{}, err
 	}
 	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		before, err := lock(tx, at)
@@ -301,13 +313,36 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
+		after, change, noted, err := s.splitIdentity(tx, before, after)
+		if err != nil {
+			return api.Created{}, audit.Event{}, err
+		}
 		changed := !after.same(before)
 		event := after.event(audit.EntryUpdated, "Updated")
 		if changed {
-			event.Changes = before.changesTo(after)
-			if err := update(tx, before, after); err != nil {
+			event.Changes = append(before.changesTo(after), noted...)
+			if after.externalID != before.externalID {
+				err = notHeld(tx.Q, after.workspace, after.externalID, after.id)
+			}
+			if err == nil {
+				err = update(tx, before, after)
+			}
+			if err != nil {
 				return api.Created{}, audit.Event{}, err
 			}
+		}
+		answer := api.Created{ID: in.ID}
+		if !change.isEmpty() {
+			held, requested, err := s.requestIdentity(tx, by, after, change, nil)
+			if err != nil {
+				return answer, audit.Event{}, err
+			}
+			answer.ApprovalID, answer.PendingChange = held.shownID, held.wire()
+			if !changed && len(requested) > 0 {
+				event.Description = "Asked to change " + after.kind + " " + after.label
+			}
+			event.Changes = append(event.Changes, requested...)
+			changed = changed || len(requested) > 0
 		}
 		if in.Tags != nil {
 			known, err := knownTags(tx, after.workspaceID, in.Tags)
@@ -320,7 +355,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			}
 			event.Changes.AddItems("tags", gone, added)
 			retagged := len(gone)+len(added) > 0
-			if retagged && !changed {
+			if retagged && after.same(before) {
 				err = touch(tx, after.id)
 			}
 			if err != nil {
@@ -329,9 +364,9 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			changed = changed || retagged
 		}
 		if !changed {
-			return api.Created{ID: in.ID}, audit.None("nothing changed"), nil
+			return answer, audit.None("nothing changed"), nil
 		}
-		return api.Created{ID: in.ID}, event, nil
+		return answer, event, nil
 	})
 	return updated, asTaken(err)
 }

@@ -19,7 +19,7 @@ CREATE TABLE directory_import_line (
     sealed_by       BIGINT NOT NULL REFERENCES vault_key (id)
 );
 CREATE INDEX directory_import_line_order ON directory_import_line (import_id, line, id);
-CREATE INDEX directory_import_line_pending ON directory_import_line (import_id, line, id) WHERE state = 'pending';
+CREATE INDEX directory_import_line_pending ON directory_import_line (import_id, kind DESC, line, id) WHERE state = 'pending';
 CREATE INDEX directory_import_line_new ON directory_import_line (import_id, line, id) WHERE new_payee = TRUE;
 CREATE INDEX directory_import_line_shared ON directory_import_line (import_id, line, id) WHERE shared_account = TRUE;
 CREATE INDEX directory_import_line_changed ON directory_import_line (import_id, line, id) WHERE changed = TRUE;

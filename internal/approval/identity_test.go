@@ -1,0 +1,312 @@
+package approval_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/server/servertest"
+)
+
+// payee is an entry with an account that can be paid, in a workspace where two could decide.
+func payee(t *testing.T, n *servertest.Node, fields body) (x *servertest.Tenant, second *servertest.Client, entry string) {
+	t.Helper()
+	x = n.Tenant(t)
+	entry = newEntry(x, fields)
+	x.Owner.AddMethod(entry, servertest.Account("111122223333"))
+	return x, n.Person(t, x.Member("admin")), entry
+}
+
+func newEntry(x *servertest.Tenant, fields body) string {
+	all := body{"workspace_id": x.WorkspaceID}
+	maps.Copy(all, fields)
+	return x.Owner.Entry(all)
+}
+
+func change(c *servertest.Client, entry string, fields body) *servertest.Answer {
+	c.T().Helper()
+	return c.Patch("/v1/directory/"+entry, fields)
+}
+
+func shown(c *servertest.Client, entry string) api.Entry {
+	c.T().Helper()
+	return servertest.Decoded[api.Entry](c.Get("/v1/directory/" + entry))
+}
+
+// The identity of a payee waits for a second person, and the rest of the same request does not.
+func TestAnotherIdentityOfAPayeeWaitsForTheSecondPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for name, c := range map[string]struct {
+			fields, change body
+			what           func(e api.Entry) string
+			before, after  string
+		}{
+			"a label":               {body{"name": "Ada"}, body{"label": "Acme Power"}, func(e api.Entry) string { return e.Label }, "Ada", "Acme Power"},
+			"a name":                {body{"name": "Ada"}, body{"name": "Acme Power"}, func(e api.Entry) string { return e.Label + "/" + e.Name }, "Ada/Ada", "Acme Power/Acme Power"},
+			"a name beside a label": {body{"name": "Ada", "label": "Payee"}, body{"name": "Bob"}, func(e api.Entry) string { return e.Name }, "Ada", "Bob"},
+			"fields of a label": {body{"fields": body{"first-name": "Ada", "last-name": "Byron"}}, body{"fields": body{"first-name": nil, "last-name": "Power"}},
+				func(e api.Entry) string { return e.Label }, "Ada Byron", "Power"},
+			"an external id":        {body{"name": "Ada", "external_id": "ADA"}, body{"external_id": "PWR"}, func(e api.Entry) string { return e.ExternalID }, "ADA", "PWR"},
+			"its first external id": {body{"name": "Ada"}, body{"external_id": "PWR"}, func(e api.Entry) string { return e.ExternalID }, "", "PWR"},
+			"no external id":        {body{"name": "Ada", "external_id": "ADA"}, body{"external_id": ""}, func(e api.Entry) string { return e.ExternalID }, "ADA", ""},
+			"an email as the label": {body{"fields": body{"email": "ada@example.com"}}, body{"fields": body{"email": "eve@example.com"}}, func(e api.Entry) string { return e.Label }, "ada@example.com", "eve@example.com"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				x, second, entry := payee(t, n, c.fields)
+				member := x.Member("member")
+				wanted := body{"tags": []string{}}
+				for key, value := range c.change {
+					wanted[key] = value
+				}
+				if _, ok := wanted["fields"]; !ok {
+					wanted["fields"] = body{}
+				}
+				wanted["fields"].(body)["note"] = "applies at once"
+				answer := change(member, entry, wanted).OK()
+				id := answer.Text("approval_id")
+				if now := shown(member, entry); c.what(now) != c.before || now.Fields.Text("note") != "applies at once" || now.PendingChange == nil || now.PendingChange.ApprovalID != id {
+					t.Errorf("before the approval the entry is %+v", now)
+				}
+				var pending struct {
+					PendingChange api.PendingChange `json:"pending_change"`
+				}
+				if answer.Data(&pending); pending.PendingChange.ApprovalID != id {
+					t.Errorf("the answer is %s", answer.Body)
+				}
+				second.Approve(id).OK()
+				if now := shown(member, entry); c.what(now) != c.after || now.Fields.Text("note") != "applies at once" || now.PendingChange != nil {
+					t.Errorf("after the approval the entry is %+v", now)
+				}
+			})
+		}
+	})
+}
+
+// What does not change who is paid under a name applies at once.
+func TestWhatLeavesAPayeeWhoTheyAreAppliesAtOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, _, entry := payee(t, n, body{"name": "José Ñandú-Cruz", "external_id": "JNC"})
+		for _, fields := range []body{
+			{"name": "JOSE  NANDU CRUZ"}, {"label": "Jose Nandu, Cruz."}, {"fields": body{"phone": "+63 917 123 4567"}}, {"fields": body{"first-name": "Pepe"}},
+			{"status": "inactive"}, {"tags": []string{"vip"}},
+		} {
+			if got := change(x.Owner, entry, fields).OK(); got.Text("approval_id") != "" {
+				t.Errorf("%v waits: %s", fields, got.Body)
+			}
+		}
+		without := x.Entry("Bob")
+		if got := change(x.Owner, without, body{"name": "Eve", "external_id": "EVE"}).OK(); got.Text("approval_id") != "" {
+			t.Errorf("an entry without a method waits: %s", got.Body)
+		}
+		alone := n.Tenant(t)
+		only := alone.Entry("Ada")
+		alone.Owner.AddMethod(only, servertest.Account("1"))
+		if got := change(alone.Owner, only, body{"name": "Eve"}).OK(); got.Text("approval_id") != "" || shown(alone.Owner, only).Label != "Eve" {
+			t.Errorf("one person alone waits: %s", got.Body)
+		}
+		if row := alone.Audit("&action=directory.entry.updated&resource_id=" + only)[0]; !strings.Contains(fmt.Sprint(row["changes"]), "one_person") {
+			t.Errorf("the log does not say that one person sufficed: %v", row)
+		}
+	})
+}
+
+func TestAStoppedPayeeIsActivatedByTwo(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, second, entry := payee(t, n, body{"name": "Ada"})
+		member := x.Member("member")
+		second.Patch("/v1/directory/"+entry, body{"status": "inactive"}).OK()
+		for name, act := range map[string]func() *servertest.Answer{
+			"patch": func() *servertest.Answer { return change(member, entry, body{"status": "active"}) },
+			"batch": func() *servertest.Answer {
+				return member.Post("/v1/directory/batch", body{"workspace_id": x.WorkspaceID, "items": []body{{"id": entry, "status": "active"}}})
+			},
+			"bulk": func() *servertest.Answer {
+				return member.Post("/v1/directory/bulk", body{"workspace_id": x.WorkspaceID, "action": "activate", "ids": []string{entry}})
+			},
+		} {
+			act().OK()
+			if now := shown(member, entry); now.Status != "inactive" || now.PendingChange == nil || *now.PendingChange.Status != "active" {
+				t.Errorf("after %s the entry is %+v", name, now)
+			}
+		}
+		second.Approve(shown(member, entry).PendingChange.ApprovalID).OK()
+		if now := shown(member, entry); now.Status != "active" {
+			t.Errorf("after the approval the entry is %+v", now)
+		}
+	})
+}
+
+// An external id that waits is taken, for every way to get it.
+func TestAnExternalIDThatWaitsIsTaken(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, second, entry := payee(t, n, body{"name": "Ada", "external_id": "ADA"})
+		x.Owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "name": "Gone", "external_id": "PWR"}).OK()
+		gone := x.Owner.Get("/v1/directory?external_id=PWR&workspace_id=" + x.WorkspaceID).OK().Column("id")[0]
+		x.Owner.Delete("/v1/directory/" + gone).OK()
+		id := change(x.Owner, entry, body{"external_id": "PWR"}).OK().Text("approval_id")
+		other := x.Entry("Bob")
+		change(x.Owner, other, body{"external_id": "PWR"}).Fails(422, "EXTERNAL_ID_TAKEN")
+		x.Owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "name": "Eve", "external_id": "PWR"}).Fails(422, "EXTERNAL_ID_TAKEN")
+		x.Owner.Post("/v1/directory/"+gone+"/restore", nil).Fails(422, "EXTERNAL_ID_TAKEN")
+		batch := x.Owner.Post("/v1/directory/batch", body{"workspace_id": x.WorkspaceID, "items": []body{{"type": "person", "name": "Eve", "external_id": "PWR"}, {"id": other, "external_id": "PWR"}}}).OK()
+		if strings.Count(string(batch.Body), "EXTERNAL_ID_TAKEN") != 2 {
+			t.Errorf("the batch answers %s", batch.Body)
+		}
+		// The same again is the same approval, and the one before is free only when it is approved.
+		if again := change(x.Owner, entry, body{"external_id": "PWR"}).OK().Text("approval_id"); again != id {
+			t.Errorf("the same change waits again, as %s", again)
+		}
+		change(x.Owner, other, body{"external_id": "ADA"}).Fails(422, "EXTERNAL_ID_TAKEN")
+		x.Owner.Post("/v1/approvals/"+id+"/withdraw", nil).OK()
+		change(x.Owner, other, body{"external_id": "PWR"}).OK()
+		change(x.Owner, other, body{"external_id": ""}).OK()
+		id = change(x.Owner, entry, body{"external_id": "PWR"}).OK().Text("approval_id")
+		second.Approve(id).OK()
+		change(x.Owner, other, body{"external_id": "ADA"}).OK()
+	})
+}
+
+// A change replaces the one that waits, and whoever asked for that is no second person for this.
+func TestAnotherChangeReplacesTheOneThatWaits(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, second, entry := payee(t, n, body{"name": "Ada"})
+		third := n.Person(t, x.Member("admin"))
+		x.EverybodyCounts()
+		first := change(x.Owner, entry, body{"name": "Eve", "external_id": "EVE"}).OK().Text("approval_id")
+		next := change(second, entry, body{"name": "Mallory"}).OK().Text("approval_id")
+		if state := third.Get("/v1/approvals/" + first).OK().Text("state"); state != "void" {
+			t.Errorf("the first is %s", state)
+		}
+		n.Person(t, x.Owner).Approve(next).Fails(403, "FORBIDDEN")
+		third.Approve(next).OK()
+		if now := shown(third, entry); now.Label != "Mallory" || now.ExternalID != "" {
+			t.Errorf("the entry is %+v", now)
+		}
+	})
+}
+
+// What the second person allows is what was shown: a payee that has changed since is another.
+func TestAnIdentityIsApprovedForThePayeeThatWasShown(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, second, entry := payee(t, n, body{"name": "Ada"})
+		id := change(x.Owner, entry, body{"name": "Acme Power"}).OK().Text("approval_id")
+		a := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id))
+		if a.Kind != "payee_identity" || a.EntryID != entry || !slices.Contains(a.Fields, api.ApprovalField{Field: "label", Before: "Ada", After: "Acme Power"}) {
+			t.Errorf("the approval is %+v", a)
+		}
+		if i := slices.IndexFunc(a.Fields, func(f api.ApprovalField) bool {
+			return f.Field == "receiving_method" && strings.Contains(f.After, "3333")
+		}); i < 0 {
+			t.Errorf("the approval does not show which account is paid: %+v", a.Fields)
+		}
+		_, method := add(x.Owner, entry, "999988887777")
+		second.Approve(method).OK() // after which another account is paid
+		second.Approve(id).Fails(422, "APPROVAL_CHANGED")
+		for _, end := range []func(){
+			func() { x.Owner.Delete("/v1/directory/" + entry).OK() },
+			func() {
+				x.Owner.Post("/v1/directory/"+x.Entry("Other")+"/merge", body{"sources": []string{entry}}).OK()
+			},
+		} {
+			x, _, entry = payee(t, n, body{"name": "Ada"})
+			id = change(x.Owner, entry, body{"name": "Eve", "external_id": "EVE"}).OK().Text("approval_id")
+			end()
+			if state := x.Owner.Get("/v1/approvals/" + id).OK().Text("state"); state != "void" {
+				t.Errorf("the approval is %s", state)
+			}
+			x.Owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "name": "New", "external_id": "EVE"}).OK()
+		}
+	})
+}
+
+// A method that waits is not approved under another external id than the one that was shown.
+func TestAMethodIsApprovedForThePayeeThatWasShown(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, second, paid := payee(t, n, body{"name": "Power Co", "external_id": "PWR"})
+		entry := x.Entry("Cleaner")
+		_, id := add(x.Owner, entry, "1")
+		x.Owner.Delete("/v1/directory/" + paid).OK()
+		change(x.Owner, entry, body{"external_id": "PWR"}).OK() // which nothing guards: it cannot be paid
+		second.Approve(id).Fails(422, "APPROVAL_CHANGED")
+	})
+}
+
+// Nobody lets one payee take over the identity of another by a merge, or by undoing one.
+func TestAMergeThatChangesAPayeeWaitsForTheSecondPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		power := newEntry(x, body{"name": "Acme Power", "external_id": "PWR", "fields": body{"email": "ap@acme.example"}})
+		x.Owner.AddMethod(power, servertest.Account("3333"))
+		tiny := newEntry(x, body{"name": "Tiny", "external_id": "TNY"})
+		x.Owner.AddMethod(tiny, servertest.Account("4444"))
+		second := n.Person(t, x.Member("admin"))
+		take := body{"sources": []string{power}, "fields": body{"name": power, "label": power, "external_id": power, "fields.email": power}}
+		merge := x.Owner.Post("/v1/directory/"+tiny+"/merge", take).OK()
+		if merge.Text("id") != "" || merge.Text("approval_id") == "" {
+			t.Fatalf("the merge answers %s", merge.Body)
+		}
+		if now := shown(x.Owner, tiny); now.Label != "Tiny" || now.PendingChange == nil || now.PendingChange.Operation != "merge" || shown(x.Owner, power).MergedInto != "" {
+			t.Errorf("before the approval the entry is %+v", now)
+		}
+		a := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + merge.Text("approval_id")))
+		if !slices.Contains(a.Fields, api.ApprovalField{Field: "external_id", Before: "TNY", After: "PWR"}) || a.Summary != "A merge into Tiny" {
+			t.Errorf("the approval shows %+v", a)
+		}
+		change(x.Owner, power, body{"fields": body{"note": "other"}}).OK()
+		second.Approve(a.ID).Fails(422, "APPROVAL_CHANGED")
+		x.Owner.Post("/v1/approvals/"+a.ID+"/withdraw", nil).OK()
+		second.Approve(x.Owner.Post("/v1/directory/"+tiny+"/merge", take).OK().Text("approval_id")).OK()
+		if now := shown(x.Owner, tiny); now.Label != "Acme Power" || now.ExternalID != "PWR" || now.PendingChange != nil || shown(x.Owner, power).MergedInto != tiny {
+			t.Errorf("after the approval the entry is %+v", now)
+		}
+		expect(t, "paid", paid(x.Owner, tiny), "4444*")
+		merged := x.Owner.Get("/v1/directory/merges?workspace_id=" + x.WorkspaceID).OK().Column("id")[0]
+		undone := x.Owner.Post("/v1/directory/merges/"+merged+"/undo", nil).OK()
+		if now := shown(x.Owner, tiny); now.Label != "Acme Power" || now.PendingChange == nil || now.PendingChange.Operation != "undo_merge" || shown(x.Owner, power).MergedInto != tiny {
+			t.Errorf("before the undo is approved, the entry is %+v", now)
+		}
+		second.Approve(undone.Text("approval_id")).OK()
+		if now := shown(x.Owner, tiny); now.Label != "Tiny" || now.ExternalID != "TNY" || shown(x.Owner, power).ExternalID != "PWR" {
+			t.Errorf("after the undo the entry is %+v", now)
+		}
+		expect(t, "paid", paid(x.Owner, tiny)+" "+paid(x.Owner, power), "4444* ")
+		for _, id := range []string{tiny, power} {
+			if seen := n.Audited(t, id); !slices.Contains(seen, "directory.entry.unmerged") && !slices.Contains(seen, "directory.entry.identity_approved") {
+				t.Errorf("the log of %s has %v", id, seen)
+			}
+		}
+	})
+}
+
+// What was decided is told, and what was rejected or has expired leaves the entry as it is.
+func TestAnIdentityThatIsNotApprovedIsForgotten(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, second, entry := payee(t, n, body{"name": "Ada"})
+		for state, end := range map[string]func(id string){
+			"rejected":  func(id string) { second.Post("/v1/approvals/"+id+"/reject", body{"reason": "no"}).OK() },
+			"withdrawn": func(id string) { x.Owner.Post("/v1/approvals/"+id+"/withdraw", nil).OK() },
+			"expired": func(string) {
+				n.Clock.Advance(31 * 24 * time.Hour)
+				again(t, x.Owner)
+				*second = *n.Person(t, second.Again(t))
+				if err := n.Server.Tidy(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			id := change(x.Owner, entry, body{"name": "Eve", "external_id": "EVE"}).OK().Text("approval_id")
+			end(id)
+			if now := shown(x.Owner, entry); now.Label != "Ada" || now.PendingChange != nil || x.Owner.Get("/v1/approvals/"+id).OK().Text("state") != state {
+				t.Errorf("after it was %s the entry is %+v", state, now)
+			}
+			change(x.Owner, x.Entry("Other"), body{"external_id": "EVE" + state}).OK()
+			if seen := n.Audited(t, entry); seen[len(seen)-1] != "directory.entry.identity_"+state && !slices.Contains(seen, "directory.entry.identity_"+state) {
+				t.Errorf("the log has %v", seen)
+			}
+		}
+	})
+}

@@ -1,0 +1,267 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// Approval returns one approval in full: old beside new, who asked, how to reach the payee, what
+// else about them changed lately, and which roles changed of those who ask and decide. If account numbers are among it, the log tells so.
+func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input) (api.Approval, error) {
+	a, shown, err := s.approvals.Find(ctx, by, in.ID, true)
+	if err == nil && (a.Kind == ImportKind || a.Kind == BulkKind) {
+		err = s.db.Read(ctx, func(q db.Q) (err error) {
+			shown.Lines, err = countJob(q, a.SubjectID)
+			return err
+		})
+	}
+	if err != nil || a.Kind != methodKind && a.Kind != identityKind {
+		return shown, err
+	}
+	held, err := s.authority.Permissions(ctx, by.Actor, a.WorkspaceID)
+	if err != nil || !held.Has(access.ReceivingRead) { // such as of whoever asked for another name
+		return shown, err
+	}
+	var e entry
+	var untold bool
+	err = s.db.Read(ctx, func(q db.Q) error {
+		at, err := locate(q, a.AboutID)
+		if err != nil {
+			return err
+		}
+		if e, err = read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1`, at); err != nil || e.id == "" {
+			return err
+		}
+		recent, err := recentChanges(q, e, a.SubjectID, s.db.Now())
+		if err != nil {
+			return err
+		}
+		shown.RecentChanges, shown.ChangedFields = recent.list, recent.changedFields()
+		shown.Contacts = contacts(e.fields, recent.earlierContacts())
+		if shown.RoleChanges, err = roleChanges(q, e.workspaceID, e.workspace, peopleOf(by, shown), s.db.Now()); err != nil || a.Kind != methodKind {
+			return err
+		}
+		untold, err = revealing(by, e).Left(q, s.db.Now())
+		return err
+	})
+	if err == nil && untold && e.id != "" {
+		err = s.reveal(ctx, by, e)
+	}
+	return shown, err
+}
+
+const (
+	// recent is how far back an approver is shown what changed about a payee.
+	recent = 30 * 24 * time.Hour
+	// maxRecent bounds how many rows of the log they are shown. What changed of each field is shown besides, however many rows
+	// there are: its number is bounded by that of the fields.
+	maxRecent = 50
+	// maxAbout bounds how many receiving methods are looked at for that.
+	maxAbout = 50
+)
+
+// recentLog is what the log contains about an entry since a while.
+type recentLog struct {
+	list   []api.ApprovalChange // of the entry and its other methods, newest first
+	fields map[string]*api.ApprovalFieldChange
+}
+
+// recentChanges reads what changed lately about an entry and its other receiving methods. Whoever approves sees it without the
+// permission to read the whole log. What changed of a field comes from all rows: nobody hides a new phone
+// number or a name behind many later changes. It comes from no row of an entry that was merged into this one:
+// nobody makes their own number the one to call back by merging an entry that once had it.
+func recentChanges(q db.Q, e entry, subjectID string, now int64) (found recentLog, err error) {
+	about, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
+		`SELECT method_id FROM entry_method_log WHERE entry_id = $1 ORDER BY method_id DESC LIMIT $2`, stored(e.id), maxAbout)
+	if err != nil {
+		return found, err
+	}
+	found.fields = map[string]*api.ApprovalFieldChange{}
+	about = slices.DeleteFunc(about, func(id string) bool { return id == subjectID || id == e.id })
+	for _, resource := range append(about, e.id) {
+		shown := 0
+		err := eachRecent(q, e.workspaceID, e.workspace, resource, now, func(row api.ApprovalChange) {
+			if shown++; shown <= maxRecent {
+				found.list = append(found.list, row)
+			}
+			if resource == e.id {
+				found.addFields(row)
+			}
+		})
+		if err != nil {
+			return found, err
+		}
+	}
+	slices.SortStableFunc(found.list, func(a, b api.ApprovalChange) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
+	found.list = found.list[:min(len(found.list), maxRecent)]
+	return found, nil
+}
+
+// eachRecent yields the changes of a resource that the log contains of the last days, newest first.
+func eachRecent(q db.Q, workspaceID string, workspace int64, resource string, now int64, fn func(row api.ApprovalChange)) error {
+	var id []byte
+	return q.Each(func(r db.Rows) error {
+		id = db.AppendID(id[:0], "aud", r.Raw(0))
+		row, err := audit.ReadStored(string(id), r.Raw(1), r.Raw(2), 0)
+		if err != nil || row.Outcome != string(audit.Success) || r.Int(3) != workspace || row.Action == string(audit.ReceivingMethodRevealed) {
+			return err
+		}
+		fn(api.ApprovalChange{Action: row.Action, Description: row.Description, ActorName: row.ActorName, Timestamp: row.Timestamp, Changes: row.Changes})
+		return nil
+	}, `SELECT id, entry, personal, workspace_number FROM audit_log WHERE resource_id_key = $1 AND id >= $2 ORDER BY id DESC`,
+		audit.FilterKey(audit.ByResource, workspaceID, resource), db.PackID("aud", db.FirstID("aud", now-recent.Milliseconds())))
+}
+
+// addFields adds what a row, which is older than those before it, contains about each field.
+func (l recentLog) addFields(row api.ApprovalChange) {
+	for _, c := range row.Changes {
+		if !isOfEntry(c.Field) {
+			continue
+		}
+		if l.fields[c.Field] == nil {
+			l.fields[c.Field] = &api.ApprovalFieldChange{Field: c.Field, After: plain(c.After), ActorName: row.ActorName, Timestamp: row.Timestamp}
+		}
+		one := l.fields[c.Field]
+		one.Before = plain(c.Before) // newest first, so the oldest value stays
+		one.Times++
+	}
+}
+
+// isOfEntry reports whether a change in the log is of a value of an entry, and not of what was asked for or approved.
+func isOfEntry(field string) bool {
+	return isIdentity(field) || strings.HasPrefix(field, fieldPrefix)
+}
+
+// isIdentity reports whether a change in the log is one of what a payee is known by.
+func isIdentity(field string) bool {
+	key, isField := strings.CutPrefix(field, fieldPrefix)
+	if isField {
+		return slices.Contains([]string{api.FieldName, api.FieldFirstName, api.FieldLastName}, key)
+	}
+	return slices.Contains([]string{"label", "name", "external_id", "status"}, field)
+}
+
+// changedFields lists the fields of an entry whose values are not what they were, and those of its identity that changed at all:
+// first what the payee is known by, then how to reach it, then the rest.
+func (l recentLog) changedFields() []api.ApprovalFieldChange {
+	list := []api.ApprovalFieldChange{}
+	for _, one := range l.fields {
+		if one.Before != one.After || isIdentity(one.Field) {
+			list = append(list, *one)
+		}
+	}
+	rank := func(c api.ApprovalFieldChange) int {
+		key, isField := strings.CutPrefix(c.Field, fieldPrefix)
+		switch {
+		case isIdentity(c.Field):
+			return 0
+		case isField && isContact(key, c.Before, c.After):
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(list, func(a, b api.ApprovalFieldChange) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Field, b.Field))
+	})
+	return list
+}
+
+// earlierContacts returns what the fields by which one reaches the payee were before the changes.
+func (l recentLog) earlierContacts() map[string]string {
+	earlier := map[string]string{}
+	for field, one := range l.fields {
+		if key, isField := strings.CutPrefix(field, fieldPrefix); isField && isContact(key, one.Before, one.After) {
+			earlier[key] = one.Before
+		}
+	}
+	return earlier
+}
+
+// contacts are the fields of an entry by which one reaches the payee, with what they were before
+// the recent changes: whoever put in another account may have put in their own phone number.
+func contacts(fields api.Fields, earlier map[string]string) []api.ApprovalContact {
+	list := []api.ApprovalContact{}
+	for _, f := range fields {
+		one := api.ApprovalContact{Field: f.Key, Now: plain(f.Value)}
+		before, changed := earlier[f.Key]
+		if !changed && !isContact(f.Key, one.Now) {
+			continue
+		}
+		if before != one.Now {
+			one.Earlier = before
+		}
+		list = append(list, one)
+		delete(earlier, f.Key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(earlier)) { // that the entry has no longer
+		if earlier[key] != "" {
+			list = append(list, api.ApprovalContact{Field: key, Earlier: earlier[key]})
+		}
+	}
+	return list
+}
+
+// phoneLike matches a text that is nothing but a phone number.
+var phoneLike = regexp.MustCompile(`^\+?[0-9 ()./-]+$`)
+
+// isContact reports by its name, or by one of its values, whether a field is a way to reach a payee.
+func isContact(key string, values ...string) bool {
+	key = strings.ToLower(key)
+	for _, part := range []string{"phone", "mobile", "mail", "whatsapp", "viber", "telegram", "messenger", "fax", "tel", "cell", "contact", "gsm"} {
+		if strings.Contains(key, part) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(values, func(text string) bool {
+		digits := strings.Count(strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return '0'
+			}
+			return r
+		}, text), "0")
+		return api.IsEmail(text) || phoneLike.MatchString(text) && digits >= 7 && digits <= 15
+	})
+}
+
+// peopleOf lists who asks for an approval and who decides it: those who voted, and the viewer.
+func peopleOf(by db.Caller, a api.Approval) (ids []string) {
+	ids = append(ids, a.RequestedBy.ID, by.ID)
+	for _, vote := range a.Approvals {
+		ids = append(ids, vote.ID)
+	}
+	if a.DecidedBy != nil {
+		ids = append(ids, a.DecidedBy.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// roleChanges returns what changed lately about the membership of people, newest first.
+func roleChanges(q db.Q, workspaceID string, workspace int64, people []string, now int64) ([]api.ApprovalChange, error) {
+	list := []api.ApprovalChange{}
+	for _, id := range people {
+		shown := 0
+		err := eachRecent(q, workspaceID, workspace, id, now, func(row api.ApprovalChange) {
+			if shown < maxRecent && strings.HasPrefix(row.Action, "iam.member.") {
+				list = append(list, row)
+				shown++
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(list, func(a, b api.ApprovalChange) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
+	return list, nil
+}

@@ -1,0 +1,406 @@
+package directory
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// payeeIdentity is what people and systems find a payee by, and whether it is active.
+type payeeIdentity struct {
+	Label      string     `json:"label"`
+	LabelSent  bool       `json:"label_sent"`
+	Name       string     `json:"name"`
+	ExternalID string     `json:"external_id"`
+	Status     string     `json:"status"`
+	Fields     api.Fields `json:"fields"` // of labelFields, those that change
+}
+
+// labelFields are the fields that a label is derived from.
+func labelFields() []string {
+	return []string{api.FieldName, api.FieldFirstName, api.FieldLastName, api.FieldEmail, api.FieldPhone}
+}
+
+// identityChange is a change of the identity of one entry that a second person approves. It is a part of the payload of an
+// approval, because Methods have account numbers: see splitIdentity, holdIdentity, applyIdentity and dropIdentity.
+type identityChange struct {
+	EntryID string        `json:"entry_id"`
+	Before  payeeIdentity `json:"before"`
+	After   payeeIdentity `json:"after"`
+	// Operation is merge or undo_merge if the change is that of an entry into which others are merged.
+	Operation string `json:"operation,omitempty"`
+	// Methods are those that are or may become payable: the accounts that are paid under the new identity.
+	Methods []api.ReceivingMethod `json:"methods,omitempty"`
+}
+
+func (c identityChange) isEmpty() bool { return c.EntryID == "" }
+
+func (c identityChange) activates() bool {
+	return c.Before.Status == api.StatusInactive && c.After.Status == api.StatusActive
+}
+
+// equal reports whether two changes lead from the same identity to the same one.
+func (c identityChange) equal(other identityChange) bool {
+	return c.EntryID == other.EntryID && c.Operation == other.Operation && c.Before.equal(other.Before) && c.After.equal(other.After)
+}
+
+func (i payeeIdentity) equal(other payeeIdentity) bool {
+	return i.Label == other.Label && i.LabelSent == other.LabelSent && i.Name == other.Name && i.ExternalID == other.ExternalID &&
+		i.Status == other.Status && !slices.ContainsFunc(labelFields(), func(key string) bool { return !sameField(i.Fields, other.Fields, key) })
+}
+
+// identityOf returns the identity of an entry, with some of its fields.
+func identityOf(e entry, keys []string) payeeIdentity {
+	i := payeeIdentity{Label: e.label, LabelSent: e.labelSent, Name: e.name, ExternalID: e.externalID, Status: e.status}
+	for _, key := range keys {
+		if one, ok := e.fields.Get(key); ok {
+			i.Fields = append(i.Fields, one)
+		}
+	}
+	return i
+}
+
+// fieldKeys are the fields that a change is about.
+func (c identityChange) fieldKeys() (keys []string) {
+	for _, one := range slices.Concat(c.Before.Fields, c.After.Fields) {
+		if !slices.Contains(keys, one.Key) {
+			keys = append(keys, one.Key)
+		}
+	}
+	return keys
+}
+
+// of returns an entry with the change applied to it.
+func (c identityChange) of(e entry) entry {
+	e.fields = withFields(e.fields, c.After.Fields, c.fieldKeys())
+	if c.activates() {
+		e.status = api.StatusActive
+	}
+	e.name, e.externalID, e.labelSent = c.After.Name, c.After.ExternalID, c.After.LabelSent
+	if e.labelSent {
+		e.label = c.After.Label
+	}
+	e.setLabel(nil)
+	return e
+}
+
+// changes returns what the log contains about the change, under a prefix.
+func (c identityChange) changes(prefix string) audit.Changes {
+	var all, renamed audit.Changes
+	all.Add("label", c.Before.Label, c.After.Label)
+	all.Add("label_sent", c.Before.LabelSent, c.After.LabelSent)
+	all.Add("name", c.Before.Name, c.After.Name)
+	if c.activates() {
+		all.Add("status", c.Before.Status, c.After.Status)
+	}
+	all.Add("external_id", c.Before.ExternalID, c.After.ExternalID)
+	all.AddFields(c.Before.Fields, c.After.Fields)
+	for _, one := range all {
+		one.Field = prefix + one.Field
+		renamed = append(renamed, one)
+	}
+	return renamed
+}
+
+// sameName reports whether two names differ in nothing but case, accents, punctuation and spacing. Vowel signs of other scripts
+// are no accents.
+func sameName(a, b string) bool { return a == b || normalName(a) == normalName(b) }
+
+func normalName(name string) string {
+	return cases.Fold().String(strings.Map(func(r rune) rune {
+		if r >= 0x300 && r <= 0x36f || unicode.IsPunct(r) || unicode.IsSpace(r) || unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(name)))
+}
+
+// divide separates a change of an entry: now is the entry without the part that is a change of its identity, which c is. c is empty if
+// there is none, and now all of the change then.
+func divide(before, after entry) (now entry, c identityChange) {
+	renamed := !sameName(before.label, after.label) || !sameName(before.name, after.name)
+	activated := before.status == api.StatusInactive && after.status == api.StatusActive
+	if !renamed && !activated && before.externalID == after.externalID {
+		return after, c
+	}
+	now = after
+	now.externalID = before.externalID
+	if activated {
+		now.status = before.status
+	}
+	var keys []string
+	if renamed {
+		now.name, now.label, now.labelSent = before.name, before.label, before.labelSent
+		if !before.labelSent || !after.labelSent {
+			keys = slices.DeleteFunc(labelFields(), func(key string) bool { return sameField(before.fields, after.fields, key) })
+			now.fields = withFields(after.fields, before.fields, keys)
+		}
+	}
+	now.setLabel(nil)
+	c = identityChange{EntryID: before.id, Before: identityOf(now, keys), After: identityOf(now, keys)}
+	wanted := identityOf(after, keys)
+	if renamed {
+		c.After = wanted
+	}
+	c.After.Status, c.After.ExternalID = after.status, after.externalID
+	return now, c
+}
+
+// withFields returns fields with some keys as others have them.
+func withFields(fields, others api.Fields, keys []string) api.Fields {
+	fields = slices.Clone(fields)
+	for _, key := range keys {
+		if one, ok := others.Get(key); ok {
+			fields.Set(one)
+		} else {
+			fields = slices.DeleteFunc(fields, func(f api.Field) bool { return f.Key == key })
+		}
+	}
+	return fields
+}
+
+func sameField(a, b api.Fields, key string) bool {
+	was, had := a.Get(key)
+	is, has := b.Get(key)
+	return had == has && plain(was.Value) == plain(is.Value)
+}
+
+// splitIdentity decides what of a change of an entry applies at once. Where the workspace demands a second person, a change of the
+// identity of an entry with a payable method is held, and so is the activation of one with any method. It returns the entry
+// with the rest of the change, and the held part, which is empty if all of it applies at once. It also returns what the log
+// contains besides: that one person sufficed. Every change of an identity passes through it or through splitMerge, where a merge does it.
+//
+// The entry is locked and the vault is ready for its workspace. A caller that gets a held part makes an approval of it and stores it
+// with holdIdentity, as requestIdentity does.
+func (s *Service) splitIdentity(tx *db.Tx, before, after entry) (now entry, held identityChange, noted audit.Changes, err error) {
+	now, c := divide(before, after)
+	if c.isEmpty() {
+		return after, identityChange{}, nil, nil
+	}
+	guarded, err := isGuarded(tx.Q, c)
+	if err != nil || !guarded {
+		return after, identityChange{}, nil, err
+	}
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, before.workspaceID)
+	if err != nil {
+		return after, identityChange{}, nil, err
+	}
+	if !people.Demanded() {
+		noted.Add("approval", nil, access.OnePerson)
+		return after, identityChange{}, noted, nil
+	}
+	methods, err := s.allMethods(tx.Q, before)
+	c.Methods = live(methods)
+	return now, c, nil, err
+}
+
+// isGuarded reports whether a change could redirect money: it renames an entry with a method that is payable or cools, or activates
+// one with any method.
+func isGuarded(q db.Q, c identityChange) (bool, error) {
+	also := api.MethodActive
+	if c.activates() {
+		also = api.MethodPending
+	}
+	return q.Row(`SELECT id FROM receiving_method WHERE entry_id = $1 AND status IN ('active', $2) LIMIT 1`, stored(c.EntryID), also).Scan(new(string))
+}
+
+// holdIdentity stores a change as waiting for an approval, in place of one that waited for the entry. From then on no other
+// entry gets its external id. The caller has made the approval; the earlier one is no longer about the entry.
+func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error {
+	if err := dropIdentity(tx, e.id, ""); err != nil {
+		return err
+	}
+	var external any
+	if c.After.ExternalID != c.Before.ExternalID {
+		free := freeExternalID
+		if c.Operation != "" { // a merge takes over that of a source
+			free = notHeld
+		}
+		if err := free(tx.Q, e.workspace, c.After.ExternalID, e.id); err != nil {
+			return err
+		}
+		external = db.NullText(c.After.ExternalID)
+	}
+	c.Methods = nil // whose numbers only the approval has, sealed
+	text, err := api.EncodeJSON(c)
+	if err != nil {
+		return err
+	}
+	return tx.Exec(`INSERT INTO pending_identity (entry_id, workspace_number, approval_id, external_id, change) VALUES ($1, $2, $3, $4, $5)`,
+		stored(e.id), e.workspace, approvalID, external, string(text))
+}
+
+// dropIdentity forgets what waits for an entry and an approval; an empty approval id stands for any.
+func dropIdentity(tx *db.Tx, entryID, approvalID string) error {
+	return tx.Exec(`DELETE FROM pending_identity WHERE entry_id = $1 AND ($2 = '' OR approval_id = $2)`, stored(entryID), approvalID)
+}
+
+// applyIdentity carries out the change of an entry that an approval allows, and returns what has changed. It fails with
+// APPROVAL_CHANGED if the entry is not what it was when the change was requested, or another change took its place. The caller has locked
+// the entry, which is live.
+func (s *Service) applyIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) (audit.Changes, error) {
+	after, err := s.checkIdentity(tx, e, c, approvalID)
+	if err != nil {
+		return nil, err
+	}
+	if err := dropIdentity(tx, e.id, approvalID); err != nil {
+		return nil, err
+	}
+	return e.changesTo(after), update(tx, e, after)
+}
+
+// checkIdentity returns an entry with a held change applied, or APPROVAL_CHANGED.
+func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) (after entry, err error) {
+	changed := func(what string) error {
+		return fault.New(fault.ApprovalChanged, "%s since this was asked for: withdraw it and ask again", what)
+	}
+	waiting, err := pendingIdentity(tx.Q, e.id)
+	if err != nil {
+		return e, err
+	}
+	now := identityOf(e, c.fieldKeys())
+	if !c.activates() {
+		now.Status = c.Before.Status // a payee that was stopped meanwhile stays so
+	}
+	after = c.of(e)
+	if waiting.approvalID != approvalID || !now.equal(c.Before) || after.label != c.After.Label {
+		return e, changed("the payee has changed")
+	}
+	all, err := s.allMethods(tx.Q, e)
+	if err != nil {
+		return e, err
+	}
+	for _, m := range onlyActive(all) {
+		if !slices.ContainsFunc(c.Methods, func(was api.ReceivingMethod) bool { return was.ID == m.ID }) {
+			return e, changed("the receiving methods of the payee have changed")
+		}
+	}
+	var v fault.Violations
+	after.fields.Check(v.Add)
+	if v.Err() != nil {
+		return e, changed("the fields of the payee have changed")
+	}
+	if c.After.ExternalID == c.Before.ExternalID {
+		return after, nil
+	}
+	err = freeExternalID(tx.Q, e.workspace, c.After.ExternalID, e.id)
+	if errors.Is(err, errTaken) || errors.Is(err, errWaiting) {
+		err = changed("another entry got the external_id")
+	}
+	return after, err
+}
+
+// heldIdentity is a change that waits for an approval.
+type heldIdentity struct {
+	approvalID string // or the id of the line of a job, "" if none waits
+	shownID    string // of the approval, "" while a job goes on
+	change     identityChange
+}
+
+// pendingIdentity returns the change that waits for an entry.
+func pendingIdentity(q db.Q, entryID string) (held heldIdentity, err error) {
+	var text string
+	found, err := q.Row(`SELECT approval_id, change FROM pending_identity WHERE entry_id = $1`, stored(entryID)).Scan(&held.approvalID, &text)
+	if err == nil && found {
+		err = json.Unmarshal([]byte(text), &held.change)
+	}
+	held.shownID = held.approvalID
+	if err == nil && isLine(held.approvalID) {
+		_, err = q.Row(`SELECT COALESCE((SELECT max(a.id) FROM approval a WHERE a.subject_id = l.import_id), '') FROM directory_import_line l WHERE l.id = $1`,
+			held.approvalID).Scan(&held.shownID)
+	}
+	return held, err
+}
+
+// heldExternalIDs returns the ids of the entries that wait for approval to have some external ids.
+func heldExternalIDs(q db.Q, workspace int64, given []string) (map[string]string, error) {
+	found := map[string]string{}
+	for some := range slices.Chunk(given, externalAtOnce) {
+		sql := db.NewStatement(`SELECT external_id, entry_id FROM pending_identity WHERE workspace_number = `, workspace)
+		sql.Add(` AND external_id IN (`)
+		for i := range externalAtOnce {
+			if i > 0 {
+				sql.Add(`, `)
+			}
+			sql.Add(``, some[min(i, len(some)-1)])
+		}
+		sql.Add(`)`)
+		err := q.EachOf(sql, func(r db.Rows) error {
+			found[r.Text(0)] = db.UnpackID("entry", r, 1)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// errWaiting is errTaken for an external id that another entry is to have.
+var errWaiting = fault.New(fault.ExternalIDTaken, "this external_id waits for approval as that of another entry of the workspace")
+
+// notHeld returns errWaiting if another entry waits for approval to have an external id.
+func notHeld(q db.Q, workspace int64, externalID, entryID string) error {
+	if externalID == "" {
+		return nil
+	}
+	held, err := heldExternalIDs(q, workspace, []string{externalID})
+	if err == nil && cmp.Or(held[externalID], entryID) != entryID {
+		err = errWaiting
+	}
+	return err
+}
+
+// freeExternalID returns a fault if another entry has an external id, or waits for approval to have it. The indexes refuse it, too,
+// but their error ends the transaction.
+func freeExternalID(q db.Q, workspace int64, externalID, entryID string) error {
+	if externalID == "" {
+		return nil
+	}
+	taken, err := withExternalIDs(q, workspace, []string{externalID})
+	if err == nil && cmp.Or(taken[externalID], entryID) != entryID {
+		err = errTaken
+	}
+	if err == nil {
+		err = notHeld(q, workspace, externalID, entryID)
+	}
+	return err
+}
+
+// wire is the change as the API shows it.
+func (h heldIdentity) wire() *api.PendingChange {
+	if h.approvalID == "" {
+		return nil
+	}
+	c := h.change
+	out := &api.PendingChange{ApprovalID: h.shownID, Operation: c.Operation}
+	differs := func(to **string, before, after string) {
+		if before != after {
+			*to = &after
+		}
+	}
+	differs(&out.Label, c.Before.Label, c.After.Label)
+	differs(&out.Name, c.Before.Name, c.After.Name)
+	differs(&out.ExternalID, c.Before.ExternalID, c.After.ExternalID)
+	differs(&out.Status, c.Before.Status, c.After.Status)
+	for _, key := range c.fieldKeys() {
+		one, ok := c.After.Fields.Get(key)
+		if !ok {
+			one = api.Field{Key: key, Value: []byte("null")}
+		}
+		out.Fields = append(out.Fields, one)
+	}
+	return out
+}
