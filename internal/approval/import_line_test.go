@@ -415,7 +415,7 @@ func TestAFileThatRenamesPayeesIsOneApproval(t *testing.T) {
 		expect(t, "the lines after", strings.Join(lines(second, id, ""), "; "), strings.Join([]string{
 			"2 Payee 0 approved changed+name_differs", "2 Payee 0 approved changed+name_differs", "3 Payee 1 void changed+name_differs", "4 Payee 2 approved changed",
 		}, "; "))
-		if got := n.Audited(t, ids[0]); !slices.Contains(got, "directory.payee_identity.approved") {
+		if got := n.Audited(t, ids[0]); !slices.Contains(got, "directory.entry.identity_approved") {
 			t.Errorf("the log has %v", got)
 		}
 	})
