@@ -29,6 +29,8 @@ type Approval struct {
 	Summary        string `json:"summary"`
 	// Fields are the old values beside the new ones. Lists mask account numbers in them.
 	Fields []ApprovalField `json:"fields"`
+	// Lines counts the lines of an import or a bulk. Lists leave it out.
+	Lines *ApprovalLines `json:"lines,omitzero"`
 	// Digest stands for all that was shown. Whoever approves sends it.
 	Digest      string        `json:"digest"`
 	RequestedBy ApprovalMaker `json:"requested_by"`
@@ -67,6 +69,48 @@ type ApprovalVote struct {
 	Email        string `json:"email"`
 	At           int64  `json:"at"`
 	Verification string `json:"verification"`
+}
+
+// What an approver should look at in a line of an import.
+const (
+	FlagNewPayee      = "new_payee"      // the payee has no approved account yet
+	FlagSharedAccount = "shared_account" // another payee has the same account
+	FlagChanged       = "changed"        // the payee has been paid otherwise so far
+	FlagNameDiffers   = "name_differs"   // the account is in another name than the payee's
+)
+
+// ApprovalFlags lists the flags of lines, the most telling first.
+func ApprovalFlags() []string {
+	return []string{FlagSharedAccount, FlagChanged, FlagNameDiffers, FlagNewPayee}
+}
+
+// LineLeftOut is the state of a line that the approver left out. The other states are those of approvals.
+const LineLeftOut = "left_out"
+
+// ApprovalLines counts the lines of an approval of an import or a bulk.
+type ApprovalLines struct {
+	Total int64 `json:"total"`
+	// Pending are those that an approval would be for, and Void those that have fallen out, because the payee has changed since.
+	Pending  int64 `json:"pending"`
+	Approved int64 `json:"approved"`
+	LeftOut  int64 `json:"left_out"`
+	Void     int64 `json:"void"`
+	// Flags count the lines that have each flag, without those that have fallen out.
+	Flags map[string]int64 `json:"flags"`
+}
+
+// ApprovalLine is one change that an import or a bulk makes with an approval.
+type ApprovalLine struct {
+	ID         string `json:"id"`
+	Line       int64  `json:"line"` // of the file; one can change several things
+	Kind       string `json:"kind"`
+	SubjectID  string `json:"subject_id"`
+	EntryID    string `json:"entry_id"`
+	EntryLabel string `json:"entry_label"`
+	State      string `json:"state"`
+	// Flags are why the line deserves a closer look.
+	Flags  []string        `json:"flags"`
+	Fields []ApprovalField `json:"fields"`
 }
 
 // ApprovalField is one value that changes. An empty text is that there was, or will be, none.
@@ -119,15 +163,57 @@ type ApprovalFieldChange struct {
 	Timestamp int64  `json:"timestamp"`
 }
 
+// MaxLeaveOut is how many lines of an import can be left out of its approval.
+const MaxLeaveOut = 1000
+
 // ApprovalApprove allows what was shown.
 type ApprovalApprove struct {
 	Digest       string `json:"digest" required:"true"`
 	Verification string `json:"verification" required:"true"`
+	// LeaveOut are lines of an import or a bulk that are not approved, by their numbers.
+	LeaveOut []int64 `json:"leave_out,omitempty"`
 }
 
 // ApprovalReject refuses it.
 type ApprovalReject struct {
 	Reason string `json:"reason" required:"true"`
+}
+
+// What becomes of many approvals.
+const (
+	DecideApprove = "approve"
+	DecideReject  = "reject"
+)
+
+// MaxDecide is how many approvals one request decides.
+const MaxDecide = 100
+
+// ApprovalDecide decides many approvals of one kind with one statement.
+type ApprovalDecide struct {
+	WorkspaceID  string          `json:"workspace_id" required:"true"`
+	Decision     string          `json:"decision" required:"true"` // DecideApprove or DecideReject
+	Approvals    []ApprovalShown `json:"approvals" required:"true"`
+	Verification string          `json:"verification,omitzero"` // how they were checked, to approve
+	Reason       string          `json:"reason,omitzero"`       // to reject
+}
+
+// ApprovalShown names an approval and, to approve it, the digest of what was shown.
+type ApprovalShown struct {
+	ID     string `json:"id"`
+	Digest string `json:"digest,omitzero"`
+}
+
+// ApprovalsDecided has a result for each approval, in their order.
+type ApprovalsDecided struct {
+	Results []ApprovalResult `json:"results"`
+}
+
+// ApprovalResult is what became of one of many approvals. Error is set where it was not decided.
+type ApprovalResult struct {
+	ID    string      `json:"id"`
+	OK    bool        `json:"ok"`
+	State string      `json:"state,omitzero"`
+	Error *BatchError `json:"error,omitzero"`
 }
 
 // How many people a workspace demands for a change of receiving methods.

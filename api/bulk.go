@@ -52,6 +52,8 @@ type Bulk struct {
 	CreatedAt   int64  `json:"created_at"`
 	StartedAt   int64  `json:"started_at,omitzero"`
 	EndedAt     int64  `json:"ended_at,omitzero"`
+	// ApprovalID is the approval that the changes of where money goes wait for, or were decided by.
+	ApprovalID string `json:"approval_id,omitzero"`
 }
 
 // Ended says whether nothing will become of the bulk any more.

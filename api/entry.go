@@ -79,7 +79,7 @@ type Entry struct {
 // PendingChange is a change of an entry that waits for a second person. It has the values that the entry is to have, as far as they differ: an
 // empty text, or a null in the fields, is that it will have none.
 type PendingChange struct {
-	ApprovalID string  `json:"approval_id"`
+	ApprovalID string  `json:"approval_id,omitzero"` // left out while the import that asks for it goes on
 	Label      *string `json:"label,omitzero"`
 	Name       *string `json:"name,omitzero"`
 	ExternalID *string `json:"external_id,omitzero"`

@@ -33,6 +33,9 @@ type Import struct {
 	StartedAt   int64  `json:"started_at,omitzero"`
 	EndedAt     int64  `json:"ended_at,omitzero"`
 
+	// ApprovalID is the approval that the changes of where money goes wait for, or were decided by.
+	ApprovalID string `json:"approval_id,omitzero"`
+
 	Preview *ImportPreview `json:"preview,omitzero"` // of a held file
 }
 

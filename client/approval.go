@@ -37,6 +37,32 @@ func (s *ApprovalService) Get(ctx context.Context, id string) (*Approval, error)
 	return read[Approval](ctx, s.c, "/approvals", id)
 }
 
+// ApprovalLinesParams select lines of the approval of an import or a bulk.
+type ApprovalLinesParams struct {
+	Flag   string // such as FlagSharedAccount
+	Limit  int    // of a page, 1 to 100
+	Cursor string
+}
+
+// Lines reads one page of the lines of the approval of an import or a bulk.
+func (s *ApprovalService) Lines(ctx context.Context, id string, p ApprovalLinesParams) (*Page[ApprovalLine], error) {
+	return list[ApprovalLine](ctx, s.c, ListParams{p.Limit, p.Cursor}.query().text("flag", p.Flag), "/approvals", id, "lines")
+}
+
+// AllLines iterates over those lines.
+func (s *ApprovalService) AllLines(ctx context.Context, id string, p ApprovalLinesParams) iter.Seq2[ApprovalLine, error] {
+	return walk(p.Cursor, func(cursor string) (*Page[ApprovalLine], error) {
+		page := p
+		page.Limit, page.Cursor = pageSize(p.Limit), cursor
+		return s.Lines(ctx, id, page)
+	})
+}
+
+// Decide approves or rejects many approvals of one kind with one statement. The answer has a result for each.
+func (s *ApprovalService) Decide(ctx context.Context, p ApprovalDecideParams) (*ApprovalsDecided, error) {
+	return change[ApprovalsDecided](ctx, s.c, http.MethodPost, p, "/approvals", "decide")
+}
+
 // Approve allows what was shown. digest is that of the approval as it was read, and
 // verification says how it was checked.
 func (s *ApprovalService) Approve(ctx context.Context, id string, p ApprovalApproveParams) (*Approval, error) {

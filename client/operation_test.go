@@ -510,13 +510,35 @@ func walkApprovals(t *testing.T, n *servertest.Node, c *client.Client, way *tap)
 	if done := must[*client.Approval](t)(c.Approvals.Withdraw(ctx, ask().ID)); done.State != "withdrawn" {
 		t.Errorf("withdraw: %+v", done)
 	}
+	two := ask()
+	many := must[*client.ApprovalsDecided](t)(approver.Approvals.Decide(ctx, client.ApprovalDecideParams{WorkspaceID: x.WorkspaceID, Decision: "approve",
+		Verification: "called", Approvals: []client.ApprovalShown{{ID: two.ID, Digest: two.Digest}}}))
+	if len(many.Results) != 1 || !many.Results[0].OK || many.Results[0].State != "approved" {
+		t.Errorf("decide: %+v", many)
+	}
+	file := strings.NewReader("type,name,method.provider,method.account_name,method.account_id\nperson,Ada,bank,Ada,1\n")
+	i, _, err := c.Directory.Import(ctx, client.ImportParams{WorkspaceID: x.WorkspaceID}, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.RunImports(t)
+	i = must[*client.Import](t)(c.Directory.GetImport(ctx, i.ID))
+	lines := 0
+	for l, err := range approver.Approvals.AllLines(ctx, i.ApprovalID, client.ApprovalLinesParams{Flag: "shared_account"}) {
+		if lines++; err != nil || l.EntryLabel != "Ada" {
+			t.Errorf("line: %+v, %v", l, err)
+		}
+	}
+	if lines != 1 {
+		t.Errorf("there are %d lines", lines)
+	}
 	count := 0
 	for _, err := range c.Approvals.All(ctx, client.ApprovalListParams{WorkspaceID: x.WorkspaceID}) {
 		if count++; err != nil {
 			t.Error(err)
 		}
 	}
-	if count != 3 {
+	if count != 5 {
 		t.Errorf("there are %d approvals", count)
 	}
 	stopped := must[*client.PayoutSending](t)(c.Payouts.Stop(ctx, x.WorkspaceID, client.PayoutStopParams{Reason: "a drill", Mode: client.String("sandbox")}))

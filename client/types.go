@@ -8,7 +8,11 @@ type (
 	Account              = api.Account
 	AccountBalances      = api.AccountBalances
 	Approval             = api.Approval
+	ApprovalLine         = api.ApprovalLine
+	ApprovalLines        = api.ApprovalLines
+	ApprovalResult       = api.ApprovalResult
 	ApprovalRule         = api.ApprovalRule
+	ApprovalsDecided     = api.ApprovalsDecided
 	AuditEntry           = api.AuditEntry
 	AuditFeed            = api.AuditFeed
 	AuditProof           = api.AuditProof
@@ -85,7 +89,9 @@ type (
 	AccountCreateParams         = api.AccountCreate
 	AccountUpdateParams         = api.AccountUpdate
 	ApprovalApproveParams       = api.ApprovalApprove
+	ApprovalDecideParams        = api.ApprovalDecide
 	ApprovalRejectParams        = api.ApprovalReject
+	ApprovalShown               = api.ApprovalShown
 	ApprovalRuleParams          = api.ApprovalRuleCreate
 	BulkFilter                  = api.BulkFilter
 	BulkParams                  = api.BulkCreate

@@ -16,6 +16,7 @@
 package approval
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -59,15 +60,20 @@ type Approval struct {
 	keysMay bool
 	votes   []api.ApprovalVote
 
-	number       int64 // of the workspace
-	digest       string
-	payload      []byte
-	involved     string
-	decider      *api.User
-	decidedAt    int64
-	verification string
-	reason       string
-	changed      bool // in the store: the digest is not that of the payload
+	// LeaveOut are the lines that the approver leaves out, and By is who decides, for Apply and Drop.
+	LeaveOut     []int64
+	By           audit.Actor
+	Verification string
+	Reason       string
+
+	number    int64 // of the workspace
+	digest    string
+	revision  int64 // how often lines have fallen out
+	payload   []byte
+	involved  string
+	decider   *api.User
+	decidedAt int64
+	changed   bool // in the store: the digest is not that of the payload
 }
 
 // Payload reads what the approval is for.
@@ -121,6 +127,10 @@ type Kind struct {
 	// returns what the log tells as changes, and about whom in words. With a fault of Apply
 	// nothing is stored, and it waits as before, without the last vote.
 	Apply, Drop func(tx *db.Tx, a Approval) (changes audit.Changes, of string, err error)
+	// HasLines means that an approver may leave out lines. Decided runs after a decision is on disk, unless another one has
+	// ended it; it may be nil.
+	HasLines bool
+	Decided  func(ctx context.Context, a Approval)
 	// Parts returns, before one gets into a state, the rows that the log will have beside that of the
 	// subject: one for each part whose story is told by itself, without changes. It may be nil.
 	Parts func(tx *db.Tx, a Approval, state string) ([]audit.Event, error)
@@ -205,6 +215,18 @@ func digestOf(kind, workspaceID, subjectID string, version int64, text []byte) s
 	fmt.Fprintf(sum, "bursar approval\n%s\n%s\n%s\n%d\n%s\n", kind, workspaceID, subjectID, version, text)
 	return hex.EncodeToString(sum.Sum(nil))
 }
+
+// shown is the digest that an approver sends. It differs from the stored one as soon as a line has fallen out.
+func (a Approval) shown() string {
+	if a.revision == 0 {
+		return a.digest
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "bursar approval revision\n%s\n%d\n", a.digest, a.revision))
+	return hex.EncodeToString(sum[:])
+}
+
+// Workspace returns the number of the workspace.
+func (a Approval) Workspace() int64 { return a.number }
 
 // makerOf describes who asks, and lists the accounts who own or made what they use to ask: none
 // of those is a second person.
@@ -327,6 +349,35 @@ func (k Kind) partIn() string {
 // there was one. The caller has locked what they are about.
 func (s *Service) Void(tx *db.Tx, by db.Caller, subjectID, reason string) (voided bool, err error) {
 	return void(tx, by, "subject_id", subjectID, reason)
+}
+
+// Shrink notes that a line of the pending approval of a subject has fallen out: what an approver was shown before is not what
+// they would approve now. Without any line left the approval is void. The caller has locked what the line is about.
+func Shrink(tx *db.Tx, subjectID string, anyLeft func() (bool, error)) error {
+	found, err := tx.Row(`UPDATE approval SET revision = revision + 1 WHERE subject_id = $1 AND state = 'pending' RETURNING id`, subjectID).Scan(new(string))
+	if err != nil || !found {
+		return err
+	}
+	left, err := anyLeft()
+	if err == nil && !left {
+		_, err = void(tx, db.Caller{}, "subject_id", subjectID, "all that it was for has changed")
+	}
+	return err
+}
+
+// Of returns the newest approval about a subject, or "".
+func Of(q db.Q, subjectID string) (id string, err error) {
+	_, err = q.Row(`SELECT COALESCE(max(id), '') FROM approval WHERE subject_id = $1`, subjectID).Scan(&id)
+	return id, err
+}
+
+// InvolvedAbout lists the accounts that have a part in the approvals of a subject.
+func InvolvedAbout(q db.Q, subjectID string) (accounts []string, err error) {
+	err = q.Each(func(r db.Rows) error {
+		accounts = append(accounts, strings.Fields(r.Text(0))...)
+		return nil
+	}, `SELECT involved FROM approval WHERE subject_id = $1`, subjectID)
+	return accounts, err
 }
 
 // VoidKind is Void for approvals of one kind, where a subject has several.

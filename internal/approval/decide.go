@@ -16,6 +16,7 @@ import (
 type decision struct {
 	state                        string
 	digest, verification, reason string
+	leaveOut                     []int64
 }
 
 // permission is what a decision needs.
@@ -49,12 +50,12 @@ func itself(_ *db.Tx, a api.Approval) (api.Approval, error) { return a, nil }
 
 // ApproveAs is Approve with an answer of its own.
 func ApproveAs[T any](ctx context.Context, s *Service, by db.Caller, in ApproveInput, answer As[T]) (T, error) {
-	return decide(ctx, s, by, in.ID, decision{api.ApprovalApproved, in.Digest, in.Verification, ""}, answer)
+	return decide(ctx, s, by, in.ID, decision{state: api.ApprovalApproved, digest: in.Digest, verification: in.Verification, leaveOut: in.LeaveOut}, answer)
 }
 
 // RejectAs is Reject with an answer of its own.
 func RejectAs[T any](ctx context.Context, s *Service, by db.Caller, in RejectInput, answer As[T]) (T, error) {
-	return decide(ctx, s, by, in.ID, decision{api.ApprovalRejected, "", "", in.Reason}, answer)
+	return decide(ctx, s, by, in.ID, decision{state: api.ApprovalRejected, reason: in.Reason}, answer)
 }
 
 // decide is also how a refusal gets the action and the subject that the log tells it by, since
@@ -75,13 +76,13 @@ func decide[T any](ctx context.Context, s *Service, by db.Caller, id string, d d
 
 func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval, held access.Set, d decision, as As[T]) (answer T, err error) {
 	kind := s.kinds[a.Kind]
-	if d.state != api.ApprovalApproved {
-		d.digest = a.digest
+	if len(d.leaveOut) > 0 && !kind.HasLines {
+		return answer, fault.Invalid("leave_out", "must be absent: this approval has no lines")
 	}
 	if err := s.vault.Ready(ctx, a.number); err != nil {
 		return answer, err
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (answer T, event audit.Event, err error) {
+	answer, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (answer T, event audit.Event, err error) {
 		if _, err := s.stillPending(tx, a.ID); err != nil {
 			return answer, event, err
 		}
@@ -108,6 +109,10 @@ func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval
 		}
 		return answer, event, err
 	})
+	if err == nil && kind.Decided != nil {
+		kind.Decided(ctx, a)
+	}
+	return answer, err
 }
 
 // settle stores a decision, and carries it out unless it is a vote after which others are missing.
@@ -155,7 +160,7 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 	if err != nil {
 		return audit.Event{}, err
 	}
-	return s.carryOut(tx, a, d, votes)
+	return s.carryOut(tx, who.Actor, a, d, votes)
 }
 
 // voted is the event of a vote after which others are missing.
@@ -188,8 +193,9 @@ func (s *Service) stillPending(tx *db.Tx, id string) (Approval, error) {
 
 // carryOut does what an approval that was decided, by the last of so many votes or otherwise, leads
 // to. It returns the event of that, with those of its parts.
-func (s *Service) carryOut(tx *db.Tx, a Approval, d decision, votes int64) (audit.Event, error) {
+func (s *Service) carryOut(tx *db.Tx, by audit.Actor, a Approval, d decision, votes int64) (audit.Event, error) {
 	kind := s.kinds[a.Kind]
+	a.State, a.By, a.LeaveOut, a.Verification, a.Reason = d.state, by, d.leaveOut, d.verification, d.reason
 	do := kind.Drop
 	if d.state == api.ApprovalApproved {
 		do = kind.Apply

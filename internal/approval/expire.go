@@ -52,7 +52,7 @@ func (s *Service) expire(ctx context.Context, by db.Caller, a Approval) error {
 		return err
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		kind, d := s.kinds[a.Kind], decision{state: api.ApprovalExpired, digest: a.digest}
+		kind, d := s.kinds[a.Kind], decision{state: api.ApprovalExpired}
 		if err := kind.Lock(tx, a); err != nil {
 			return struct{}{}, audit.Event{}, err
 		}
@@ -63,7 +63,7 @@ func (s *Service) expire(ctx context.Context, by db.Caller, a Approval) error {
 		if err != nil {
 			return struct{}{}, audit.Event{}, err
 		}
-		event, err := s.carryOut(tx, a, d, 0)
+		event, err := s.carryOut(tx, by.Actor, a, d, 0)
 		return struct{}{}, event, err
 	})
 	return err

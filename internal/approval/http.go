@@ -1,6 +1,8 @@
 package approval
 
 import (
+	"fmt"
+
 	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/web"
@@ -37,6 +39,9 @@ type ApproveInput struct {
 func (in *ApproveInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "digest", in.Digest, 1, 100)
 	web.CheckText(v, "verification", in.Verification, 1, maxText)
+	if len(in.LeaveOut) > api.MaxLeaveOut {
+		v.Add("leave_out", fmt.Sprintf("must have at most %d elements", api.MaxLeaveOut))
+	}
 }
 
 // RejectInput names an approval and says why it is refused.

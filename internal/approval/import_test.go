@@ -46,7 +46,7 @@ func TestImportedAccountsWaitForTheSecondPerson(t *testing.T) {
 			expect(t, "all", all(maker, entry), number+" pending")
 		}
 		asked := waiting(maker)
-		if len(asked) != 2 || strings.Contains(export(maker), "ACCOUNT") {
+		if len(asked) != 1 || strings.Contains(export(maker), "ACCOUNT") {
 			t.Fatalf("%v wait, and the export is %s", asked, export(maker))
 		}
 		// What waits is not asked for a second time, whatever a line is matched by.

@@ -151,9 +151,9 @@ func (s *Service) Waiting(ctx context.Context, by db.Caller, workspaceID string)
 func (s *Service) wire(who viewer, a Approval, full bool) (api.Approval, error) {
 	out := api.Approval{
 		ID: a.ID, WorkspaceID: a.WorkspaceID, Kind: a.Kind, State: a.State, SubjectID: a.SubjectID, SubjectVersion: a.Version, EntryID: a.AboutID,
-		Digest: a.digest, RequestedBy: a.Maker, CreatedAt: a.CreatedAt, ExpiresAt: a.ExpiresAt,
+		Digest: a.shown(), RequestedBy: a.Maker, CreatedAt: a.CreatedAt, ExpiresAt: a.ExpiresAt,
 		ApprovalsNeeded: a.needed, Approvals: a.votes, Role: a.role, KeysMayApprove: a.keysMay,
-		DecidedBy: a.decider, DecidedAt: a.decidedAt, Verification: a.verification, Reason: a.reason,
+		DecidedBy: a.decider, DecidedAt: a.decidedAt, Verification: a.Verification, Reason: a.Reason,
 	}
 	var err error
 	if out.Summary, out.Fields, err = s.kinds[a.Kind].Show(a, full); err != nil || a.State != api.ApprovalPending {

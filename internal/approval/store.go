@@ -15,7 +15,7 @@ import (
 
 const columns = `a.id, a.workspace_id, w.number, a.kind, a.subject_id, a.subject_version, a.about_id, a.digest, a.payload_sealed, a.maker, a.involved,
 	a.state, d.id, d.email, d.name, a.decided_at, a.verification, a.reason, a.created_at, a.expires_at,
-	a.needed, a.role, a.keys_may
+	a.needed, a.role, a.keys_may, a.revision
 	FROM approval a JOIN workspace w ON w.id = a.workspace_id LEFT JOIN account d ON d.id = a.decided_by`
 
 // row is an approval whose payload is still sealed.
@@ -28,8 +28,8 @@ type row struct {
 func readRow(r db.Rows) row {
 	a := row{Approval: Approval{
 		ID: r.Text(0), WorkspaceID: r.Text(1), number: r.Int(2), Kind: r.Text(3), SubjectID: r.Text(4), Version: r.Int(5), AboutID: r.Text(6),
-		digest: r.Text(7), involved: r.Text(10), State: r.Text(11), decidedAt: r.Int(15), verification: r.Text(16), reason: r.Text(17),
-		CreatedAt: r.Int(18), ExpiresAt: r.Int(19), needed: r.Int(20), role: r.Text(21), keysMay: r.Bool(22),
+		digest: r.Text(7), involved: r.Text(10), State: r.Text(11), decidedAt: r.Int(15), Verification: r.Text(16), Reason: r.Text(17),
+		CreatedAt: r.Int(18), ExpiresAt: r.Int(19), needed: r.Int(20), role: r.Text(21), keysMay: r.Bool(22), revision: r.Int(23),
 	}, sealed: bytes.Clone(r.Raw(8)), maker: r.Text(9)}
 	if !r.Null(12) {
 		a.decider = &api.User{ID: r.Text(12), Email: r.Text(13), Name: r.Text(14)}
@@ -131,12 +131,15 @@ func newest(q db.Q, i *db.Integrity, workspaceID string, kinds []any, state *str
 // vote stores the vote of somebody for a pending approval that is still what was shown, which
 // locks the approval. It returns how many have ever voted then, or 0 if it was not that.
 func vote(tx *db.Tx, a Approval, d decision, by audit.Actor) (votes int64, first bool, err error) {
-	_, err = tx.Row(`UPDATE approval SET votes = votes + 1 WHERE id = $1 AND digest = $2 AND state = 'pending' AND expires_at > $3 RETURNING votes`,
-		a.ID, d.digest, tx.Now()).Scan(&votes)
+	if d.digest != a.shown() {
+		return 0, false, nil
+	}
+	_, err = tx.Row(`UPDATE approval SET votes = votes + 1 WHERE id = $1 AND digest = $2 AND revision = $3 AND state = 'pending' AND expires_at > $4 RETURNING votes`,
+		a.ID, a.digest, a.revision, tx.Now()).Scan(&votes)
 	if err != nil || votes == 0 {
 		return 0, false, err
 	}
-	v := ballot{a.ID, d.digest, by.ID, tx.Now(), d.verification, by.SessionID, by.KeyID}
+	v := ballot{a.ID, a.digest, by.ID, tx.Now(), d.verification, by.SessionID, by.KeyID}
 	first, err = tx.Row(`INSERT INTO approval_vote (approval_id, account_id, at, verification, session_id, key_id, mac) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (approval_id, account_id) DO NOTHING RETURNING account_id`, v.approvalID, v.accountID, v.at, v.verification, v.sessionID, v.keyID, v.code(tx.Integrity())).Scan(new(string))
 	return votes, first, err
@@ -148,5 +151,5 @@ func swap(tx *db.Tx, a Approval, d decision, by string) (bool, error) {
 	return tx.Row(`UPDATE approval SET state = $3, decided_by = $4, decided_at = $5, verification = $6, reason = $7,
 			told = CASE WHEN maker_id = $8 THEN $3 ELSE told END
 		WHERE id = $1 AND digest = $2 AND state = 'pending' AND (expires_at > $5 OR $3 = 'expired') RETURNING id`,
-		a.ID, d.digest, d.state, db.NullText(by), tx.Now(), d.verification, d.reason, by).Scan(new(string))
+		a.ID, a.digest, d.state, db.NullText(by), tx.Now(), d.verification, d.reason, by).Scan(new(string))
 }

@@ -118,7 +118,7 @@ func (s *Service) tellMaker(tx *db.Tx, a Approval) error {
 		return nil
 	}
 	return s.Mail(tx, a.WorkspaceID, a.Maker.ID, func(email, workspace, page string) mail.Message {
-		m := mail.ApprovalDecided{To: email, Workspace: workspace, What: s.kinds[a.Kind].Mail, State: a.State, Reason: a.reason, Link: page + "/approvals/" + a.ID}
+		m := mail.ApprovalDecided{To: email, Workspace: workspace, What: s.kinds[a.Kind].Mail, State: a.State, Reason: a.Reason, Link: page + "/approvals/" + a.ID}
 		if a.decider != nil {
 			m.Decider = a.decider.Name
 		}

@@ -64,11 +64,23 @@ const (
 	ImportFailed     Action = "directory.import.failed"
 	ImportCancelled  Action = "directory.import.cancelled"
 	ImportDownloaded Action = "directory.import.downloaded"
+	ImportRevealed   Action = "directory.import.revealed"
+
+	ImportApproved  Action = "directory.import.approved"
+	ImportRejected  Action = "directory.import.rejected"
+	ImportWithdrawn Action = "directory.import.withdrawn"
+	ImportExpired   Action = "directory.import.expired"
 
 	BulkStarted   Action = "directory.bulk.started"
 	BulkCompleted Action = "directory.bulk.completed"
 	BulkFailed    Action = "directory.bulk.failed"
 	BulkCancelled Action = "directory.bulk.cancelled"
+
+	BulkApproved  Action = "directory.bulk.approved"
+	BulkRejected  Action = "directory.bulk.rejected"
+	BulkWithdrawn Action = "directory.bulk.withdrawn"
+	BulkExpired   Action = "directory.bulk.expired"
+	BulkRevealed  Action = "directory.bulk.revealed"
 
 	DirectoryExported Action = "directory.exported" // all of it, as the audit log below
 
@@ -233,7 +245,8 @@ func Actions() []Action {
 		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, LeaverRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged,
 		PayeeIdentityApproved, PayeeIdentityRejected, PayeeIdentityWithdrawn, PayeeIdentityExpired, ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
-		ImportDownloaded, BulkStarted, BulkCompleted, BulkFailed, BulkCancelled, DirectoryExported, TagCreated, TagUpdated,
+		ImportDownloaded, ImportRevealed, ImportApproved, ImportRejected, ImportWithdrawn, ImportExpired,
+		BulkStarted, BulkCompleted, BulkFailed, BulkCancelled, BulkApproved, BulkRejected, BulkWithdrawn, BulkExpired, BulkRevealed, DirectoryExported, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
 		ReceivingMethodRejected, ReceivingMethodWithdrawn, ReceivingMethodExpired, ReceivingMethodActivated, ReceivingPolicyUpdated,
 		ReceivingPolicyRequested, ReceivingPolicyApproved, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired,

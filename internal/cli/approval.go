@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"bursar/api"
 	"bursar/client"
@@ -27,8 +26,9 @@ logged in within the last 15 minutes and has no part in the request. An
 approval is for exactly what was shown. Some take several people.`,
 		Example: `  bursar approvals list --state pending
   bursar approvals show apr_01jd2s1t3v5w7x9y1z3a5b7c9d
-  bursar approvals approve apr_01jd2s1t3v5w7x9y1z3a5b7c9d --verification "called Ada"`,
-	}, newApprovalsList(r), newApprovalsShow(r), newApprovalsApprove(r), newApprovalsReject(r), newApprovalsWithdraw(r), newApprovalsPolicy(r))
+  bursar approvals approve apr_01jd2s1t3v5w7x9y1z3a5b7c9d --verification "called Ada"
+  bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d --flag shared_account`,
+	}, newApprovalsList(r), newApprovalsShow(r), newApprovalsLines(r), newApprovalsApprove(r), newApprovalsReject(r), newApprovalsWithdraw(r), newApprovalsPolicy(r))
 }
 
 func newApprovalsList(r *remote) *cobra.Command {
@@ -146,6 +146,20 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 			pairs = append(pairs, "  "+vote.Name, localTime(vote.At)+", "+vote.Verification)
 		}
 	}
+	if l := a.Lines; l != nil {
+		pairs = append(pairs, "Waiting lines", fmt.Sprint(l.Pending))
+		for _, flag := range api.ApprovalFlags() {
+			pairs = append(pairs, "  "+strings.ReplaceAll(flag, "_", " "), fmt.Sprint(l.Flags[flag]))
+		}
+		for _, one := range []struct {
+			name  string
+			count int64
+		}{{"Approved lines", l.Approved}, {"Left out", l.LeftOut}, {"Changed since", l.Void}} {
+			if one.count > 0 {
+				pairs = append(pairs, one.name, fmt.Sprint(one.count))
+			}
+		}
+	}
 	if a.Role != "" {
 		pairs = append(pairs, "Must have the role", a.Role)
 	}
@@ -160,89 +174,47 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 	return term.WritePairs(r.terminal, w, append(pairs, "Digest", a.Digest)...)
 }
 
-func newApprovalsApprove(r *remote) *cobra.Command {
-	var p client.ApprovalApproveParams
-	return r.newApprovalAnswer(&cobra.Command{
-		Use: "approve APPROVAL --verification HOW", Short: "Approve a change",
-		Long: `Approve a change, and record how you checked it. The command shows the change
-and asks, unless you pass the --digest that 'bursar approvals show' printed:
-then it approves exactly that, or fails if it is something else by now.
-
-You must have logged in with 'bursar login' within the last 15 minutes, by a
-device code that you approved at a browser. API keys cannot approve, unless a
-rule of payouts says so.`,
-		Example: `  bursar approvals approve apr_01jd2s1t3v5w7x9y1z3a5b7c9d --verification "called Ada at the number of her contract"`,
-	}, func(c *cobra.Command) {
-		c.Flags().StringVar(&p.Verification, "verification", "", "how you checked, such as whom you called")
-		c.Flags().StringVar(&p.Digest, "digest", "", "digest of what you were shown")
-	}, func(c *cobra.Command, s *session, id string) (*api.Approval, error) {
-		if err := require(c, "verification"); err != nil {
-			return nil, err
-		}
-		if p.Digest == "" {
-			a, err := s.Approvals.Get(c.Context(), id)
+func newApprovalsLines(r *remote) *cobra.Command {
+	var flag, approval string
+	c := listCommand(r.terminal, &cobra.Command{
+		Use: "lines APPROVAL", Short: "List what the approval of an import is for",
+		Long: `List the lines of an import or a bulk that wait for approval, with account
+numbers in full, which the audit log tells.`,
+		Example: `  bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d
+  bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d --flag shared_account --csv`,
+	}, list[api.ApprovalLine]{
+		noun: "lines",
+		rows: func(ctx context.Context, limit int) (iter.Seq2[api.ApprovalLine, error], error) {
+			if err := oneOf("flag", flag, api.ApprovalFlags()); err != nil {
+				return nil, err
+			}
+			s, err := r.connect()
 			if err != nil {
 				return nil, err
 			}
-			if err := r.writeApproval(r.terminal.Err, a); err != nil {
-				return nil, err
+			return s.Approvals.AllLines(ctx, approval, client.ApprovalLinesParams{Flag: flag, Limit: limit}), nil
+		},
+		table: func(term.Format) *term.Table {
+			return &term.Table{Columns: []string{"line", "payee", "change", "flags", "state"}, Empty: "There are no lines."}
+		},
+		cells: func(_ term.Format, l api.ApprovalLine) []string {
+			var changes []string
+			for _, f := range l.Fields {
+				if f.Before != f.After {
+					changes = append(changes, f.After)
+				}
 			}
-			if err := r.terminal.Confirm(c.Context(), "Approve this?", false); err != nil {
-				return nil, err
-			}
-			p.Digest = a.Digest
-		}
-		return s.Approvals.Approve(c.Context(), id, p)
+			return []string{fmt.Sprint(l.Line), l.EntryLabel, strings.Join(changes, ", "), strings.Join(l.Flags, ", "), l.State}
+		},
 	})
-}
-
-func newApprovalsReject(r *remote) *cobra.Command {
-	var p client.ApprovalRejectParams
-	return r.newApprovalAnswer(&cobra.Command{
-		Use: "reject APPROVAL --reason WHY", Short: "Reject a change",
-		Long:    `Reject a change for good. What it was to replace stays as it is.`,
-		Example: `  bursar approvals reject apr_01jd2s1t3v5w7x9y1z3a5b7c9d --reason "Ada knows nothing of it"`,
-	}, func(c *cobra.Command) {
-		c.Flags().StringVar(&p.Reason, "reason", "", "why you reject it")
-	}, func(c *cobra.Command, s *session, id string) (*api.Approval, error) {
-		if err := require(c, "reason"); err != nil {
-			return nil, err
-		}
-		return s.Approvals.Reject(c.Context(), id, p)
-	})
-}
-
-func newApprovalsWithdraw(r *remote) *cobra.Command {
-	return r.newApprovalAnswer(&cobra.Command{
-		Use: "withdraw APPROVAL", Short: "Take a request back",
-		Long:    `Take a request back, of your own or of a colleague who may ask for the same.`,
-		Example: `  bursar approvals withdraw apr_01jd2s1t3v5w7x9y1z3a5b7c9d`,
-	}, func(*cobra.Command) {}, func(c *cobra.Command, s *session, id string) (*api.Approval, error) {
-		return s.Approvals.Withdraw(c.Context(), id)
-	})
-}
-
-// newApprovalAnswer completes a command that decides an approval.
-func (r *remote) newApprovalAnswer(c *cobra.Command, bind func(*cobra.Command), answer func(c *cobra.Command, s *session, id string) (*api.Approval, error)) *cobra.Command {
-	var f term.Format
+	run := c.RunE
 	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), cobra.NoFileCompletions
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := r.connect()
-		if err != nil {
-			return err
-		}
-		done, err := answer(c, s, args[0])
-		if err != nil {
-			return fmt.Errorf("decide the approval: %w", err)
-		}
-		if err := r.say("%s is %s.", done.Summary, done.State); err != nil {
-			return err
-		}
-		return f.Write(r.terminal, done, nothing)
+		approval = args[0]
+		return run(c, nil)
 	}
-	bind(c)
-	c.Flags().VisitAll(func(flag *pflag.Flag) { _ = c.RegisterFlagCompletionFunc(flag.Name, cobra.NoFileCompletions) })
-	f.Bind(c, false)
+	c.Flags().StringVar(&flag, "flag", "", "only those with this flag: "+strings.Join(api.ApprovalFlags(), ", "))
+	completeWords(c, "flag", api.ApprovalFlags())
 	return c
 }
 

@@ -95,7 +95,8 @@ var flagsOf = map[string][]string{
 	"institutions list": {"all", "csv", "jq", "json", "limit", "rail", "raw", "search", "wide"},
 
 	"approvals":                 nil,
-	"approvals approve":         {"digest", "jq", "json", "verification"},
+	"approvals approve":         {"digest", "jq", "json", "leave-out", "verification"},
+	"approvals lines":           {"all", "csv", "flag", "jq", "json", "limit", "raw", "wide"},
 	"approvals list":            {"all", "csv", "jq", "json", "limit", "raw", "state", "wide", "workspace"},
 	"approvals policy":          {"approval", "cooling-hours", "jq", "json", "workspace"},
 	"approvals reject":          {"jq", "json", "reason"},

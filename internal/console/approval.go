@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -26,6 +27,7 @@ func (c *Console) approvalRoutes() []Route {
 	return []Route{
 		c.getIn("/approvals", c.approvalsPage),
 		c.getIn("/approvals/{id}", c.approvalPage),
+		c.postIn("/approvals/decide", audit.ReceivingMethodApproved, c.recentForm(func(v *visit) string { return v.path("approvals") }, c.decideMany)),
 		c.postIn("/approvals/{id}/approve", audit.ReceivingMethodApproved, c.recentForm(page, c.approve)),
 		c.postIn("/approvals/{id}/reject", audit.ReceivingMethodRejected, c.reject),
 		c.postIn("/approvals/{id}/withdraw", audit.ReceivingMethodWithdrawn, c.withdraw),
@@ -38,6 +40,8 @@ type approvalsPage struct {
 	Approvals []approvalRow
 	All       bool   // and not only what waits
 	Next      string // the next page
+	Many      bool   // some of them can be decided together
+	Statement string // that was typed for them
 }
 
 // approvalRow is an approval in the list.
@@ -46,7 +50,9 @@ type approvalRow struct {
 	Sandbox   bool // no real money moves
 	Changes   []api.ApprovalField
 	MayReject bool
-	Decidable bool // here: the list shows all that matters
+	Decidable bool   // here: the list shows all that matters
+	Shown     string // what a box for it sends: its id and digest
+	Selected  bool
 	Typed     typedDecision
 }
 
@@ -97,8 +103,14 @@ func (v *visit) showApprovals(status int, p problems, typed typedDecision) error
 		return err
 	}
 	for _, a := range list.Rows() {
-		data.Approvals = append(data.Approvals, v.newApprovalRow(a, typed))
+		row := v.newApprovalRow(a, typed)
+		if row.MayReject || a.CanApprove {
+			row.Shown, data.Many = a.ID+" "+a.Digest, true
+			row.Selected = slices.ContainsFunc(slices.Concat(query["shown"], v.form["shown"]), func(s string) bool { return strings.HasPrefix(s, a.ID+" ") })
+		}
+		data.Approvals = append(data.Approvals, row)
 	}
+	data.Statement = cmp.Or(v.field("statement"), query.Get("statement"))
 	if cursor, more := list.Next(); more {
 		data.Next = v.path("approvals") + "?state=" + url.QueryEscape(query.Get("state")) + "&cursor=" + url.QueryEscape(cursor)
 	}
@@ -122,6 +134,7 @@ type approvalPage struct {
 	MayWithdraw  bool
 	Pays         string // the page of the payout or the batch that it is for, if it is for one
 	Sandbox      bool
+	Lines        *linesPage // of an import or a bulk
 }
 
 // approvalField is a value that changes, under the name that people know it by.
@@ -166,6 +179,11 @@ func (v *visit) approval() (approvalPage, error) {
 			data.Fields = append(data.Fields, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id" || f.Field == "bank_account_number"})
 		}
 	}
+	if a.Lines != nil {
+		if data.Lines, err = v.lines(a); err != nil {
+			return data, err
+		}
+	}
 	for i := range a.Contacts {
 		a.Contacts[i].Field = caption(a.Contacts[i].Field)
 	}
@@ -190,7 +208,7 @@ func (c *Console) approvalPage(v *visit) error {
 
 func (c *Console) approve(v *visit) error {
 	done, err := change(v, c.Approvals.Approve, approval.ApproveInput{ID: v.R.PathValue("id"),
-		ApprovalApprove: api.ApprovalApprove{Digest: v.field("digest"), Verification: v.field("verification")}})
+		ApprovalApprove: api.ApprovalApprove{Digest: v.field("digest"), Verification: v.field("verification"), LeaveOut: leftOut(v.form)}})
 	return v.decided(err, approvedText(done))
 }
 

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -166,4 +167,68 @@ func TestNoFormMakesAMethodPayableByOnePerson(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnImportIsApprovedInTheConsole(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.Member(t, "second@example.com", "admin")
+	var file strings.Builder
+	file.WriteString("type,name,method.provider,method.account_name,method.account_id\n")
+	for i := range 60 { // more than a page
+		fmt.Fprintf(&file, "person,Payee %d,bank,Payee %d,1000%04d\n", i, i, i)
+	}
+	file.WriteString("person,Mallory,bank,Somebody else,10000007\n")
+	n.Admin(t).Import(file.String()).OK()
+	page := open(t, n, "second@example.com", "/approvals")
+	page.ClickText("Import: 61 lines")
+	page.WaitText("Payee 7")
+	page.WaitText("10000007")
+	page.Accessible("the approval of an import")
+	page.Shoot("approval-import")
+	page.SetViewport(375, 812)
+	var wide int
+	page.Eval(`document.documentElement.scrollWidth`, &wide)
+	if wide > 375 {
+		t.Errorf("the page is %d wide on a phone", wide)
+	}
+	page.Shoot("approval-import-phone")
+	page.SetViewport(1280, 800)
+	page.Check("Leave out line 3") // of the first page
+	page.ClickText("Next page")
+	page.WaitText("Payee 59")
+	page.Check("Leave out line 62") // which has the account of another payee and another name
+	page.Fill("How did you check?", "Compared with the signed contracts.")
+	page.ClickText("Approve")
+	page.WaitText("Approved.")
+	page.ClickText("All")
+	page.ClickText("Import: 61 lines")
+	page.WaitText("59 approved, 2 left out.")
+	page.ClickText("Account of another payee")
+	page.WaitGone("Payee 3")
+	page.WaitText("Left out")
+}
+
+func TestManyAreApprovedInTheConsole(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	n.Member(t, "second@example.com", "admin")
+	for _, name := range []string{"Ada", "Bob", "Carol"} {
+		admin.AddMethod(admin.Entry(servertest.Body{"name": name}), servertest.Account("111122223333"))
+	}
+	page := open(t, n, "second@example.com", "/approvals")
+	page.Accessible("approvals that can be selected")
+	page.Check("Select New receiving method of Ada")
+	page.Check("Select New receiving method of Carol")
+	page.Fill("How did you check the selected ones, or why do you reject them?", "Called both.")
+	page.ClickText("Approve selected")
+	page.WaitText("Approved 2.")
+	page.WaitText("New receiving method of Bob")
+	page.WaitGone("New receiving method of Carol")
+	page.Check("Select New receiving method of Bob")
+	page.Fill("How did you check the selected ones, or why do you reject them?", "Nobody knows him.")
+	page.ClickText("Reject selected")
+	page.WaitText("Rejected 1.")
+	page.WaitText("Nothing waits")
 }

@@ -58,6 +58,7 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/payouts/{id}/cancel":                          {audit.PayoutCancelled, pays, nil},
 		"/w/{ws}/payouts/{id}/retry":                           {audit.PayoutRetried, pays, nil},
 		"/w/{ws}/payouts/{id}/resolve":                         {audit.PayoutResolved, pays, []string{"as", "paid", "evidence", "a statement"}},
+		"/w/{ws}/approvals/decide":                             {audit.ReceivingMethodApproved, "", []string{"shown", waits + " x", "decision", "approve", "statement", "called"}},
 		"/w/{ws}/approvals/{id}/approve":                       {audit.ReceivingMethodApproved, waits, []string{"digest", "x", "verification", "called"}},
 		"/w/{ws}/approvals/{id}/reject":                        {audit.ReceivingMethodRejected, waits, []string{"reason", "no"}},
 		"/w/{ws}/approvals/{id}/withdraw":                      {audit.ReceivingMethodWithdrawn, waits, nil},

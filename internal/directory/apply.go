@@ -55,8 +55,9 @@ type applier struct {
 	onDuplicate string // what is done with new entries that may be doubles
 	dry         bool
 	bulk        *bulkOptions // of a bulk: rows have nothing but ids
+	job         bool         // what needs a second person becomes a line of the approval of an import or a bulk
 
-	accounts *vault.Finder // of match=account
+	accounts *vault.Finder // of match=account, and of jobs
 
 	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store has
 	tags     map[string]api.Tag       // that exist, by nameKey
@@ -74,7 +75,7 @@ var errNewKey = errors.New("the workspace has another data key since a moment ag
 // just taken an external id, or made a data key.
 func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *applier) (T, error)) (T, error) {
 	for again := 0; ; again++ {
-		if a.match == matchAccount {
+		if a.match == matchAccount || a.job {
 			var err error
 			if a.accounts, err = a.service.vault.Finder(ctx, a.workspace); err != nil {
 				return *new(T), err
@@ -361,7 +362,7 @@ func (a *applier) hold(e entry, c identityChange, done *result) (audit.Changes, 
 	if err != nil {
 		return nil, err
 	}
-	done.approvalID = held.approvalID
+	done.approvalID = held.shownID
 	maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == e.id })
 	if external := c.After.ExternalID; external != c.Before.ExternalID && external != "" && a.waiting != nil {
 		a.waiting[external] = e.id

@@ -20,6 +20,12 @@ import (
 // else about them changed lately, and which roles changed of those who ask and decide. If account numbers are among it, the log tells so.
 func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input) (api.Approval, error) {
 	a, shown, err := s.approvals.Find(ctx, by, in.ID, true)
+	if err == nil && (a.Kind == ImportKind || a.Kind == BulkKind) {
+		err = s.db.Read(ctx, func(q db.Q) (err error) {
+			shown.Lines, err = countJob(q, a.SubjectID)
+			return err
+		})
+	}
 	if err != nil || a.Kind != methodKind && a.Kind != identityKind {
 		return shown, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -64,7 +65,7 @@ func (i importRow) bulk(int64) api.Bulk {
 	return api.Bulk{
 		ID: i.id, WorkspaceID: i.workspaceID, Action: o.Action, Tag: o.TagName, Undoes: o.Undoes, Status: i.status, Entries: o.Entries,
 		Changed: i.updated, Unchanged: i.unchanged, Refused: i.refused, Reason: i.reason,
-		CreatedAt: i.createdAt, StartedAt: i.startedAt, EndedAt: i.endedAt,
+		CreatedAt: i.createdAt, StartedAt: i.startedAt, EndedAt: i.endedAt, ApprovalID: i.approvalID,
 	}
 }
 
@@ -229,7 +230,7 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 	if err != nil {
 		return api.Bulk{}, err
 	}
-	many := applier{service: s, workspaceID: b.row.workspaceID, workspace: b.row.workspace, held: held}
+	many := applier{service: s, workspaceID: b.row.workspaceID, workspace: b.row.workspace, held: held, job: true}
 	return applyMany(ctx, by, many, func(a *applier) (api.Bulk, error) {
 		i := b.row
 		options := *i.options.Bulk
@@ -249,7 +250,7 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 		if err != nil {
 			return api.Bulk{}, err
 		}
-		done, err := endImport(a.tx, i.id, i.claim, api.ImportCompleted, i.reason)
+		done, err := s.endJob(a.tx, i.id, i.claim, api.ImportCompleted, i.reason)
 		return done.bulk(a.tx.Now()), err
 	})
 }
@@ -353,15 +354,20 @@ func (s *Service) GetBulk(ctx context.Context, by db.Caller, in OneBulkInput) (a
 	if err != nil {
 		return api.Bulk{}, err
 	}
-	return i.bulk(s.db.Now()), nil
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		i.approvalID, err = approval.Of(q, i.id)
+		return err
+	})
+	return i.bulk(s.db.Now()), err
 }
 
 // CancelBulk ends a bulk that has not ended. What it has changed stays, until it is undone.
 func (s *Service) CancelBulk(ctx context.Context, by db.Caller, in OneBulkInput) (api.Bulk, error) {
-	if _, err := s.mayBulk(ctx, by, in.ID, importRow.needs); err != nil {
+	i, err := s.mayBulk(ctx, by, in.ID, importRow.needs)
+	if err != nil {
 		return api.Bulk{}, err
 	}
-	return cancelImport(ctx, s, by, in.ID, importRow.bulk)
+	return cancelImport(ctx, s, by, i, importRow.bulk)
 }
 
 // UndoBulk undoes what a bulk has changed, by another bulk: of the entries that it changed, those

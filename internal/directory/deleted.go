@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -148,7 +149,7 @@ func (s *Service) Purge(ctx context.Context) error {
 				}
 				var events []audit.Event
 				for _, e := range gone {
-					if err := approval.Forget(tx, e.id); err != nil {
+					if err := errors.Join(approval.Forget(tx, e.id), forgetLines(tx, e.id)); err != nil {
 						return "", audit.Event{}, err
 					}
 					events = append(events, e.moved(audit.EntryPurged, "Purged", statusDeleted, ""))

@@ -44,17 +44,23 @@ func (s *Service) requestIdentity(tx *db.Tx, by db.Caller, e entry, c identityCh
 	if merge == nil && earlier.approvalID != "" && earlier.change.equal(c) {
 		return earlier, nil, nil
 	}
+	held.change, noted = c, c.changes("requested.")
+	noted.Add("approval", nil, api.ApprovalPending)
+	if s.job != nil && earlier.approvalID == "" {
+		if held.approvalID, err = s.addIdentityLine(tx, e, c); err == nil {
+			err = holdIdentity(tx, e, c, held.approvalID)
+		}
+		return held, noted, err
+	}
 	if by, err = s.replaceIdentity(tx, by, e, earlier); err != nil {
 		return held, nil, err
 	}
-	held.change = c
 	held.approvalID, err = s.approvals.Make(tx, by, approval.Request{Kind: identityKind, WorkspaceID: e.workspaceID, Workspace: e.workspace,
 		SubjectID: e.id, Version: e.updatedAt, AboutID: e.id, Payload: identityRequest{e.label, c, merge}})
 	if err == nil {
 		err = holdIdentity(tx, e, c, held.approvalID)
 	}
-	noted = c.changes("requested.")
-	noted.Add("approval", nil, api.ApprovalPending)
+	held.shownID = held.approvalID
 	noted.Add("approval_id", nil, held.approvalID)
 	return held, noted, err
 }
@@ -65,12 +71,15 @@ func (s *Service) replaceIdentity(tx *db.Tx, by db.Caller, e entry, earlier held
 	if earlier.approvalID == "" {
 		return by, nil
 	}
-	involved, err := approval.InvolvedIn(tx.Q, earlier.approvalID)
-	if err == nil {
-		_, err = approval.VoidKind(tx, by, identityKind, e.id, "it was changed again")
+	var involved []string
+	var err error
+	if isLine(earlier.approvalID) {
+		involved, err = involvedInLine(tx.Q, earlier.approvalID)
+	} else {
+		involved, err = approval.InvolvedIn(tx.Q, earlier.approvalID)
 	}
 	if err == nil {
-		err = dropIdentity(tx, e.id, "")
+		err = s.endIdentity(tx, by, e, "it was changed again")
 	}
 	by.Behind = slices.Concat(by.Behind, involved)
 	return by, err
@@ -142,6 +151,11 @@ func showIdentity(a approval.Approval, full bool) (string, []api.ApprovalField, 
 	if err := a.Payload(&r); err != nil {
 		return "", nil, err
 	}
+	summary, fields := r.show(full)
+	return summary, fields, nil
+}
+
+func (r identityRequest) show(full bool) (string, []api.ApprovalField) {
 	c, fields := r.Change, []api.ApprovalField{}
 	add := func(field, before, after string) {
 		if before != after {
@@ -174,7 +188,7 @@ func showIdentity(a approval.Approval, full bool) (string, []api.ApprovalField, 
 	if r.Merge != nil {
 		summary = strings.ToUpper(r.of()[:1]) + r.of()[1:]
 	}
-	return summary, fields, nil
+	return summary, fields
 }
 
 // accounts are the accounts that are paid under the identity, masked.
@@ -195,6 +209,13 @@ func (c identityChange) accounts() (fields []api.ApprovalField) {
 // endIdentity ends the change that waits for an entry, because the entry changes in a way that the change was not asked for.
 func (s *Service) endIdentity(tx *db.Tx, by db.Caller, e entry, why string) error {
 	if _, err := approval.VoidKind(tx, by, identityKind, e.id, why); err != nil {
+		return err
+	}
+	held, err := pendingIdentity(tx.Q, e.id)
+	if err == nil && isLine(held.approvalID) {
+		_, err = dropLines(tx, "id", held.approvalID)
+	}
+	if err != nil {
 		return err
 	}
 	return dropIdentity(tx, e.id, "")

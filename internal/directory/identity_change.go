@@ -304,7 +304,8 @@ func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 
 // heldIdentity is a change that waits for an approval.
 type heldIdentity struct {
-	approvalID string // "" if none waits
+	approvalID string // or the id of the line of a job, "" if none waits
+	shownID    string // of the approval, "" while a job goes on
 	change     identityChange
 }
 
@@ -314,6 +315,11 @@ func pendingIdentity(q db.Q, entryID string) (held heldIdentity, err error) {
 	found, err := q.Row(`SELECT approval_id, change FROM pending_identity WHERE entry_id = $1`, stored(entryID)).Scan(&held.approvalID, &text)
 	if err == nil && found {
 		err = json.Unmarshal([]byte(text), &held.change)
+	}
+	held.shownID = held.approvalID
+	if err == nil && isLine(held.approvalID) {
+		_, err = q.Row(`SELECT COALESCE((SELECT max(a.id) FROM approval a WHERE a.subject_id = l.import_id), '') FROM directory_import_line l WHERE l.id = $1`,
+			held.approvalID).Scan(&held.shownID)
 	}
 	return held, err
 }
@@ -379,7 +385,7 @@ func (h heldIdentity) wire() *api.PendingChange {
 		return nil
 	}
 	c := h.change
-	out := &api.PendingChange{ApprovalID: h.approvalID, Operation: c.Operation}
+	out := &api.PendingChange{ApprovalID: h.shownID, Operation: c.Operation}
 	differs := func(to **string, before, after string) {
 		if before != after {
 			*to = &after

@@ -9,6 +9,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/directory/entryfile"
@@ -210,8 +211,12 @@ func (s *Service) GetImport(ctx context.Context, by db.Caller, in OneImportInput
 	if err != nil {
 		return api.Import{}, err
 	}
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		i.approvalID, err = approval.Of(q, i.id)
+		return err
+	})
 	out := i.wire(s.db.Now())
-	if i.status == api.ImportHeld && s.maySee(ctx, by, i) == nil {
+	if err == nil && i.status == api.ImportHeld && s.maySee(ctx, by, i) == nil {
 		out.Preview, err = s.storedPreview(ctx, i)
 	}
 	return out, err
@@ -245,17 +250,21 @@ func (s *Service) Imports(ctx context.Context, by db.Caller, in ImportsInput) (w
 
 // CancelImport ends an import that has not ended. What it has done stays.
 func (s *Service) CancelImport(ctx context.Context, by db.Caller, in OneImportInput) (api.Import, error) {
-	if _, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite); err != nil {
+	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite)
+	if err != nil {
 		return api.Import{}, err
 	}
-	return cancelImport(ctx, s, by, in.ID, importRow.wire)
+	return cancelImport(ctx, s, by, i, importRow.wire)
 }
 
-func cancelImport[T any](ctx context.Context, s *Service, by db.Caller, id string, wire func(i importRow, now int64) T) (T, error) {
+func cancelImport[T any](ctx context.Context, s *Service, by db.Caller, i importRow, wire func(i importRow, now int64) T) (T, error) {
+	if err := s.vault.Ready(ctx, i.workspace); err != nil {
+		return *new(T), err
+	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (T, audit.Event, error) {
-		done, err := endImport(tx, id, "", api.ImportCancelled, "")
+		done, err := s.endJob(tx, i.id, "", api.ImportCancelled, "")
 		if err == nil && done.id == "" {
-			done, err = findImport(tx.Q, id)
+			done, err = findImport(tx.Q, i.id)
 			return wire(done, tx.Now()), audit.None("the import has ended"), err
 		}
 		return wire(done, tx.Now()), done.event(audit.ImportCancelled, "Cancelled"), err

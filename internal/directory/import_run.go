@@ -32,8 +32,9 @@ const (
 
 // imports is what a node knows about the imports that it works on.
 type imports struct {
-	wake chan struct{}
-	own  atomic.Uint64 // writes of imports
+	wake    chan struct{}
+	decided chan struct{} // wakes what carries out decisions
+	own     atomic.Uint64 // writes of imports
 
 	mu     sync.Mutex
 	others uint64    // writes of everybody else, when they were last looked at
@@ -41,7 +42,7 @@ type imports struct {
 }
 
 func newImports() *imports {
-	return &imports{wake: make(chan struct{}, importSlots)}
+	return &imports{wake: make(chan struct{}, importSlots), decided: make(chan struct{}, 1)}
 }
 
 // wakeImports lets this node look for imports at once.
@@ -193,6 +194,7 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 	many := applier{
 		service: s, workspaceID: i.workspaceID, workspace: i.workspace, held: held,
 		match: i.options.Match, onMatch: i.options.OnMatch, onDuplicate: i.options.OnDuplicate, dry: i.options.DryRun, bulk: i.options.Bulk,
+		job: !i.options.DryRun,
 	}
 	if many.onDuplicate == api.OnDuplicateWarn && !many.dry {
 		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal tells of each line
@@ -207,6 +209,9 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 
 func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, b batch, over bool) (importRow, error) {
 	tx := a.tx
+	if a.job {
+		a.service = s.forJob(i, a.accounts)
+	}
 	lease := tx.Now() + importLease.Milliseconds()
 	if over {
 		lease = tx.Now()
@@ -224,6 +229,9 @@ func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, b ba
 	}
 	var refused, plan, changed []byte
 	for _, row := range b.rows {
+		if a.job {
+			a.service.job.line = int64(row.Line)
+		}
 		done, err := a.apply(row)
 		var no *fault.Fault
 		if errors.As(err, &no) {
@@ -290,8 +298,11 @@ func (s *Service) failImport(ctx context.Context, i importRow, why error) error 
 }
 
 func (s *Service) finishImport(ctx context.Context, i importRow, status, reason string) error {
+	if err := s.vault.Ready(ctx, i.workspace); err != nil {
+		return err
+	}
 	_, err := db.Write(ctx, s.db, db.Caller{Actor: i.actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		end := endImport
+		end := s.endJob
 		if i.options.Hold && i.options.DryRun {
 			end = holdAgain
 		}
@@ -308,6 +319,7 @@ func (s *Service) finishImport(ctx context.Context, i importRow, status, reason 
 			event.Outcome = audit.Failure
 			event.Description += ": " + reason
 		}
+		event.Changes.Add("approval_id", "", done.approvalID)
 		return struct{}{}, event, err
 	})
 	s.imports.own.Add(1)

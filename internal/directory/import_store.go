@@ -75,7 +75,8 @@ type importRow struct {
 	startedAt   int64
 	endedAt     int64
 
-	claim string // the token of the claim; the column node holds the newest one
+	approvalID string // of its lines
+	claim      string // the token of the claim; the column node holds the newest one
 }
 
 const importColumns = `id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines,
@@ -116,6 +117,7 @@ func (i importRow) wire(now int64) api.Import {
 		Bytes: i.bytes, Position: i.at.Offset, Lines: i.lines,
 		Created: i.created, Updated: i.updated, Unchanged: i.unchanged, Refused: i.refused, Reason: i.reason,
 		StartedBy: cmp.Or(i.actor.Name, i.actor.Email), CreatedAt: i.createdAt, StartedAt: i.startedAt, EndedAt: i.endedAt,
+		ApprovalID: i.approvalID,
 	}
 	if i.status == api.ImportHeld {
 		out.HeldUntil = i.leaseUntil

@@ -212,7 +212,7 @@ func newestAfter(methods []api.ReceivingMethod, id string) string {
 
 // dropPending ends a method that waits for a second person.
 func (s *Service) dropPending(tx *db.Tx, by db.Caller, m api.ReceivingMethod, why string) error {
-	if _, err := s.approvals.Void(tx, by, m.ID, why); err != nil {
+	if _, err := s.voidMethod(tx, by, m.ID, why); err != nil {
 		return err
 	}
 	return setStatus(tx, m.ID, api.MethodRejected)
@@ -237,7 +237,7 @@ func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput
 			return answer, audit.Event{}, err
 		}
 		event := methodEvent(audit.ReceivingMethodRemoved, e, m, api.ReceivingMethod{}, "Removed a receiving method of")
-		voided, err := s.approvals.Void(tx, by, m.ID, "it was removed")
+		voided, err := s.voidMethod(tx, by, m.ID, "it was removed")
 		if err != nil {
 			return answer, audit.Event{}, err
 		}

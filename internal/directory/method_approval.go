@@ -128,6 +128,12 @@ func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, er
 	if err := a.Payload(&c); err != nil {
 		return "", nil, err
 	}
+	summary, fields := c.show(full)
+	return summary, fields, nil
+}
+
+// show returns old beside new, with account numbers in full or masked.
+func (c methodChange) show(full bool) (string, []api.ApprovalField) {
 	number := func(m api.ReceivingMethod) string {
 		if full || m.AccountID == "" {
 			return m.AccountID
@@ -165,7 +171,7 @@ func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, er
 	if c.Entry != nil && c.Entry.ExternalID != "" {
 		fields = append(fields, api.ApprovalField{Field: "external_id", Before: c.Entry.ExternalID, After: c.Entry.ExternalID})
 	}
-	return summary, fields, nil
+	return summary, fields
 }
 
 // plain is a JSON value as people read it.

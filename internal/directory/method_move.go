@@ -35,7 +35,7 @@ func (s *Service) moveMethods(tx *db.Tx, by db.Caller, event *audit.Event, sourc
 // one that was the default where they come from becomes the default if that is wanted.
 func (s *Service) placeMethods(tx *db.Tx, by db.Caller, to entry, moved []api.ReceivingMethod, wantsDefault bool, why string) (audit.Changes, error) {
 	for _, m := range moved {
-		if _, err := s.approvals.Void(tx, by, m.ID, "it was moved to another entry"); err != nil {
+		if _, err := s.voidMethod(tx, by, m.ID, "it was moved to another entry"); err != nil {
 			return nil, err
 		}
 		if err := tx.Exec(`UPDATE receiving_method SET entry_id = $2, status = 'pending', payable_at = 0, default_since = NULL, version = version + 1 WHERE id = $1`,
@@ -79,7 +79,7 @@ func (s *Service) returnMethods(tx *db.Tx, by db.Caller, event *audit.Event, was
 		return err
 	}
 	for _, m := range was.Methods {
-		if _, err := s.approvals.Void(tx, by, m.ID, "the merge that it was asked for was undone"); err != nil {
+		if _, err := s.voidMethod(tx, by, m.ID, "the merge that it was asked for was undone"); err != nil {
 			return err
 		}
 		var chosen any

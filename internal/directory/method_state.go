@@ -96,8 +96,16 @@ func (s *Service) withApprovals(q db.Q, e entry) ([]storedMethod, error) {
 		return nil, err
 	}
 	pending, err := approval.Pending(q, e.id)
-	for i := range list {
-		list[i].ApprovalID = pending[list[i].ID]
+	var lines map[string]string
+	for i, m := range list {
+		list[i].ApprovalID = pending[m.ID]
+		if m.Status != api.MethodPending || list[i].ApprovalID != "" || err != nil {
+			continue
+		}
+		if lines == nil { // it came with a file
+			lines, err = pendingLines(q, e.id)
+		}
+		list[i].ApprovalID = lines[m.ID]
 	}
 	return list, err
 }

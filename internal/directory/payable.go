@@ -39,10 +39,13 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 		return m, nil, err
 	}
 	var takes []string
-	if m.ApprovalID != "" {
-		takes = []string{m.ID}
-		if _, err := s.approvals.Void(tx, by, m.ID, "it was changed again"); err != nil {
+	if m.ApprovalID != "" || m.Status == api.MethodPending && why != "added" && why != "changed" {
+		voided, err := s.voidMethod(tx, by, m.ID, "it was changed again")
+		if err != nil {
 			return m, nil, err
+		}
+		if voided || m.ApprovalID != "" {
+			takes = []string{m.ID}
 		}
 		m.ApprovalID = ""
 	}
@@ -61,8 +64,18 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 	if err != nil {
 		return m, nil, err
 	}
+	takes = append(takes, sameBefore(methods, m)...)
+	if s.job != nil && len(takes) == 0 {
+		noted.Add("approval", nil, api.ApprovalPending)
+		return m, noted, s.addMethodLine(tx, e, methods, c, version)
+	}
+	before, err := involvedInLines(tx.Q, takes)
+	if err != nil {
+		return m, nil, err
+	}
+	by.Behind = append(before, by.Behind...)
 	m.ApprovalID, err = s.approvals.Make(tx, by, approval.Request{Kind: methodKind, WorkspaceID: e.workspaceID, Workspace: e.workspace,
-		SubjectID: m.ID, Version: version, AboutID: e.id, Payload: c, Takes: append(takes, sameBefore(methods, m)...)})
+		SubjectID: m.ID, Version: version, AboutID: e.id, Payload: c, Takes: takes})
 	noted.Add("approval", nil, api.ApprovalPending)
 	noted.Add("approval_id", nil, m.ApprovalID)
 	return m, noted, err
@@ -167,6 +180,9 @@ func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry, why string) error
 		return err
 	}
 	if err := dropIdentity(tx, e.id, ""); err != nil {
+		return err
+	}
+	if _, err := dropLines(tx, "entry_id", e.id); err != nil {
 		return err
 	}
 	return tx.Exec(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE entry_id = $1 AND status = 'pending'`, stored(e.id))

@@ -35,6 +35,7 @@ type Service struct {
 	approvals *approval.Service
 	common    *entryword.Common
 	imports   *imports
+	job       *job // that the service works for, nil for none
 }
 
 // New makes the service.
@@ -42,6 +43,14 @@ func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approval
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: entryword.NewCommon(), imports: newImports()}
 	approvals.Register(s.methodApprovals())
 	approvals.Register(s.identityApprovals())
+	approvals.Register(s.jobApprovals(ImportKind, map[string]audit.Action{
+		api.ApprovalApproved: audit.ImportApproved, api.ApprovalRejected: audit.ImportRejected,
+		api.ApprovalWithdrawn: audit.ImportWithdrawn, api.ApprovalExpired: audit.ImportExpired,
+	}))
+	approvals.Register(s.jobApprovals(BulkKind, map[string]audit.Action{
+		api.ApprovalApproved: audit.BulkApproved, api.ApprovalRejected: audit.BulkRejected,
+		api.ApprovalWithdrawn: audit.BulkWithdrawn, api.ApprovalExpired: audit.BulkExpired,
+	}))
 	return s
 }
 
@@ -329,7 +338,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			if err != nil {
 				return answer, audit.Event{}, err
 			}
-			answer.ApprovalID, answer.PendingChange = held.approvalID, held.wire()
+			answer.ApprovalID, answer.PendingChange = held.shownID, held.wire()
 			if !changed && len(requested) > 0 {
 				event.Description = "Asked to change " + after.kind + " " + after.label
 			}

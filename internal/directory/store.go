@@ -118,6 +118,11 @@ func updateAt(tx *db.Tx, before, after entry, at int64) error {
 		db.MatchKey(api.FieldEmail, after.fields), db.MatchKey(api.FieldPhone, after.fields), after.nameKey(), tx.LabelKey(after.label), at); err != nil {
 		return err
 	}
+	if before.label != after.label || before.name != after.name || before.externalID != after.externalID {
+		if err := renamed(tx, after); err != nil {
+			return err
+		}
+	}
 	if before.words == after.words {
 		return nil
 	}

@@ -76,13 +76,17 @@ func KeysWithin(q db.Q, organizationID, accountID string, now int64) (within []a
 	return within, nil
 }
 
-// RevokeFor revokes a key of an account, which an owner of the organization does that all of it is limited to.
+// RevokeFor revokes a key of an account, which an owner of the organization does that all of it is limited to. Invitations that were
+// made with it end with those of the account.
 func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (event audit.Event, revoked bool, err error) {
 	live, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND revoked_at IS NULL`, k.ID).Scan(new(string))
 	if err != nil || !live {
 		return event, false, err // it has ended with another one
 	}
-	if _, err = revokeKey(tx, k.ID, accountID); err != nil {
+	if err = lockKeys(tx, accountID); err == nil {
+		err = endKeys(tx, k.ID, false)
+	}
+	if err != nil {
 		return event, false, err
 	}
 	event = keyRevoked(k.ID, k.Name)

@@ -1,12 +1,14 @@
 package server_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/mail/smtptest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/wait"
@@ -199,6 +201,43 @@ func TestTheOwnerOfAMachineClientIsMailedWhatHoldsItsPayout(t *testing.T) {
 		m := heldMail(t, box, x.Owner.Email(), holdOne(t, n, x, robot, nil))
 		if m.Subject != "A payout of your machine client “Payroll robot” is on hold" || !strings.Contains(m.Text, "a machine client cannot confirm it") {
 			t.Errorf("the owner is told %q: %s", m.Subject, m.Text)
+		}
+	})
+}
+
+// Thousands of accounts in a file are one approval, of which an approver gets one mail.
+func TestAFileOfThousandsOfLinesIsOneApprovalAndOneMail(t *testing.T) {
+	dbtest.TakesSeconds(t)
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x := n.Tenant(t)
+		second := x.Member("admin")
+		var lines strings.Builder
+		for i := range 5000 {
+			fmt.Fprintf(&lines, "person,Payee %d,bank,Payee %d,1000%05d\n", i, i, i)
+		}
+		id := importLines(x, lines.String())
+		waits := x.Owner.Get("/v1/approvals?state=pending&workspace_id=" + x.WorkspaceID).OK().Column("id")
+		if !slices.Equal(waits, []string{id}) {
+			t.Fatalf("%v wait", waits)
+		}
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for all := 1; ; all++ {
+			if m := box.Wait(t, all)[all-1]; strings.Contains(m.Subject, "for your approval") && slices.Equal(m.To, []string{second.Email()}) {
+				break
+			}
+		}
+		if left := n.Count(t, `SELECT count(*) FROM approval WHERE told <> state`); left != 0 {
+			t.Errorf("%d approvals are still to be told of", left)
+		}
+		n.Person(t, second).Approve(id).OK()
+		n.RunDecisions(t)
+		wait.Until(t, "all lines are carried out", func() bool { // by the node in the background, maybe
+			return n.Count(t, `SELECT count(*) FROM directory_import_line WHERE state = 'approved'`) == 5000
+		})
+		if left := n.Count(t, `SELECT count(*) FROM receiving_method WHERE status <> 'active'`); left != 0 {
+			t.Errorf("%d methods are not approved", left)
 		}
 	})
 }

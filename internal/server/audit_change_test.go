@@ -414,6 +414,7 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 	x.Owner.Delete("/v1/directory/" + payee + "/receiving-methods/" + method).OK()
 
 	endPayouts(t, n)
+	endJobs(t, n)
 	decidePolicies(t, n, x)
 
 	x.Announce(x.Account(0), 100)
@@ -472,6 +473,26 @@ func endPayouts(t *testing.T, n *servertest.Node) {
 	second.Post("/v1/approvals/"+resolve()+"/reject", body{"reason": "no"}).OK()
 	maker.Post("/v1/approvals/"+resolve()+"/withdraw", nil).OK()
 	resolve()
+}
+
+// endJobs ends the approvals of imports and bulks in every way, and leaves two that will expire.
+func endJobs(t *testing.T, n *servertest.Node) {
+	t.Helper()
+	x, maker, second := n.Pair(t)
+	bulk := func() string {
+		id := x.Entry("Deleted")
+		second.Approve(maker.Post("/v1/directory/"+id+"/receiving-methods", bankAccount()).OK().Text("approval_id")).OK()
+		gone := maker.Post("/v1/directory/bulk", body{"workspace_id": x.WorkspaceID, "action": "delete", "ids": []string{id}}).OK().Text("id")
+		return maker.Post("/v1/directory/bulk/"+gone+"/undo", nil).OK().Text("approval_id")
+	}
+	for _, job := range []func() string{bulk, func() string { return importAccount(x, servertest.NewEmail()) }} {
+		id := job()
+		second.Get("/v1/approvals/" + id + "/lines").OK()
+		second.Approve(id).OK()
+		second.Post("/v1/approvals/"+job()+"/reject", body{"reason": "no"}).OK()
+		maker.Post("/v1/approvals/"+job()+"/withdraw", nil).OK()
+		job()
+	}
 }
 
 // decidePolicies ends approvals in every way, and leaves two that will expire.

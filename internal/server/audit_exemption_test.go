@@ -17,6 +17,7 @@ import (
 // change are listed. Their reasons stand at the calls of audit.None.
 func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 	want := []string{
+		"approval.Service.DecideMany",
 		"approval.Service.Tell",
 		"approval.Service.UpdatePolicy",
 		"approval.Service.expire",
@@ -33,7 +34,11 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"directory.Service.UpdateMethod",
 		"directory.Service.UpdateTag",
 		"directory.Service.abandon",
+		"directory.Service.claimDecision",
 		"directory.Service.claimImport",
+		"directory.Service.decideLines",
+		"directory.Service.decided",
+		"directory.Service.revealLines",
 		"directory.Service.settleOne",
 		"directory.Service.storePiece",
 		"directory.Service.upload",

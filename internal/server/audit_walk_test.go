@@ -63,6 +63,7 @@ func effects() map[string]effect {
 			idle: []storedRow{{"directory.receiving_method.revealed", "success", "directory_entry"}}},
 		"DELETE /v1/directory/{id}/receiving-methods/{method_id}": {action: "directory.receiving_method.removed", resource: "receiving_method"},
 
+		"POST /v1/approvals/decide":        {action: "directory.receiving_method.approved", resource: "receiving_method"},
 		"POST /v1/approvals/{id}/approve":  {action: "directory.receiving_method.approved", resource: "receiving_method"},
 		"POST /v1/approvals/{id}/reject":   {action: "directory.receiving_method.rejected", resource: "receiving_method"},
 		"POST /v1/approvals/{id}/withdraw": {action: "directory.receiving_method.withdrawn", resource: "receiving_method"},

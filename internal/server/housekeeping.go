@@ -30,6 +30,7 @@ func (s *Server) RunBackground(ctx context.Context) {
 	}
 	others.Go(func() { s.retention.Run(ctx, s.log.Logger) })
 	others.Go(func() { s.directory.RunImports(ctx, s.log.Logger) })
+	others.Go(func() { s.directory.RunDecisions(ctx, s.log.Logger) })
 	others.Go(func() { s.dispatcher.Run(ctx) })
 	others.Go(func() { s.books.Run(ctx, s.log.Logger) })
 	defer others.Wait()

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // What an operation demands, where it is no permission.
@@ -124,7 +125,9 @@ func operations() []operation {
 		{"DELETE /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(nil)},
 
 		{"GET /v1/approvals", "ws.payouts.read", inQuery},
+		{"POST /v1/approvals/decide", "ws.receiving.approve", manyApproved},
 		{"GET /v1/approvals/{id}", "ws.receiving.read", anApproval(nil)},
+		{"GET /v1/approvals/{id}/lines", "ws.receiving.read", aWaitingImport},
 		{"POST /v1/approvals/{id}/approve", "ws.receiving.approve", approved},
 		{"POST /v1/approvals/{id}/reject", "ws.receiving.approve", anApproval(body{"reason": "unknown account"})},
 		{"POST /v1/approvals/{id}/withdraw", "ws.receiving.write", anApproval(nil)},
@@ -372,6 +375,38 @@ func approved(x *servertest.Tenant, caller *servertest.Client) request {
 	x.EverybodyCounts()
 	digest := x.Owner.Get("/v1/approvals/" + id).OK().Text("digest")
 	return request{args: []string{id}, body: body{"digest": digest, "verification": "called"}, headers: []string{"Authorization", "Bearer " + person.Token}}
+}
+
+// manyApproved is approved, as one of many.
+func manyApproved(x *servertest.Tenant, caller *servertest.Client) request {
+	one := approved(x, caller)
+	given := one.body.(body)
+	return request{headers: one.headers, body: body{"workspace_id": x.WorkspaceID, "decision": "approve", "verification": given["verification"],
+		"approvals": []body{{"id": one.args[0], "digest": given["digest"]}}}}
+}
+
+// aWaitingImport is the approval of a file with an account.
+func aWaitingImport(x *servertest.Tenant, _ *servertest.Client) request {
+	secondPerson(x)
+	return request{args: []string{importAccount(x, servertest.NewEmail())}}
+}
+
+// importAccount imports a file with an account and returns the approval that it waits for.
+func importAccount(x *servertest.Tenant, number string) string {
+	x.Owner.T().Helper()
+	return importLines(x, "person,Ada,bank,Ada,"+number+"\n")
+}
+
+// importLines is importAccount for lines of a file.
+func importLines(x *servertest.Tenant, lines string) string {
+	x.Owner.T().Helper()
+	id := x.Owner.Do("POST", "/v1/directory/imports?format=csv&workspace_id="+x.WorkspaceID,
+		"type,name,method.provider,method.account_name,method.account_id\n"+lines, "Content-Type", "application/octet-stream").OK().Text("id")
+	x.Node.RunImports(x.Owner.T())
+	wait.Until(x.Owner.T(), "the import ends", func() bool { // by a node in the background, maybe
+		return x.Owner.Get("/v1/directory/imports/"+id).OK().Text("status") == "completed"
+	})
+	return x.Owner.Get("/v1/directory/imports/" + id).OK().Text("approval_id")
 }
 
 // aPolicy is one that protects more than the present one, so it is good at once.

@@ -420,11 +420,27 @@ func (c *town) directory() {
 	c.insert("directory_import_chunk", "import_id, part, number, body_sealed, sealed_by", len(imports), func(i int) []any {
 		return []any{imports[i], "refused", i, []byte("a line"), 1}
 	})
+	lines := c.ids("iml", c.many.others)
+	c.insert("directory_import_line", "id, import_id, line, kind, subject_id, subject_version, entry_id, state, new_payee, shared_account, changed, name_differs, payload_sealed, sealed_by",
+		c.many.others, func(i int) []any {
+			state := []string{"approved", "pending", "void"}[i%3]
+			sealed, err := c.vault.Seal(int64(c.numbers[c.spread(2*i)]), vault.ImportLine(lines[i]), []byte("{}"))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			return []any{lines[i], imports[i%len(imports)], i, "receiving_method", methods[i%len(methods)], 1, c.entries[i], state, i%4 == 0, i%5 == 0, i%6 == 0, i%7 == 0,
+				sealed, vault.KeyOf(sealed)}
+		})
 	approvals := c.ids("apr", c.many.others)
 	c.insert("approval", "id, workspace_id, kind, subject_id, subject_version, about_id, digest, maker_id, maker, involved, state, told, verification, reason, created_at, expires_at",
 		c.many.others, func(i int) []any {
 			return []any{approvals[i], c.workspaces[20+i%(len(c.workspaces)-20)], "receiving_method", methods[i%len(methods)], 1, c.entries[i], "digest", c.accounts[0],
 				"{}", " " + c.accounts[0] + " ", "approved", "approved", "called", "", c.now, c.now}
+		})
+	c.insert("directory_import_decision", "approval_id, import_id, workspace_id, workspace_number, state, actor, requested_by, verification, reason, left_out, cooling_hours, claim, lease_until",
+		c.many.others, func(i int) []any {
+			return []any{approvals[i], imports[i%len(imports)], c.workspaces[20+i%(len(c.workspaces)-20)], 1, "approved", "{}", "Ada", "called", "", "[]", 24, "",
+				c.now + 365*24*time.Hour.Milliseconds()}
 		})
 	c.insert("receiving_policy", "workspace_id, approval, two_seen_at, version", len(c.workspaces)-20, func(i int) []any {
 		return []any{c.workspaces[20+i], "automatic", c.now, 1}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,6 +162,28 @@ func (w *tour) approvals() {
 	add()
 	w.town.change(`UPDATE approval SET expires_at = 1 WHERE state = 'pending' AND about_id = $1`, id)
 	w.must(w.node.Server.Tidy(w.t.Context()))
+	w.begin("a file that waits")
+	file := importAccount(x, "00070007")
+	importAccount(x, "00070007") // the same account for another payee
+	for _, query := range []string{"", "?flag=new_payee", "?flag=shared_account&limit=2", "?flag=changed", "?flag=name_differs"} {
+		second.Get("/v1/approvals/" + file + "/lines" + query).OK()
+	}
+	shown := second.Get("/v1/approvals/" + file).OK()
+	second.Post("/v1/approvals/"+file+"/approve", body{"digest": shown.Text("digest"), "verification": "called", "leave_out": []int{2}}).Invalid("leave_out")
+	second.Approve(file).OK()
+	w.node.RunDecisions(w.t)
+	w.begin("a file of many lines")
+	second.Approve(importLines(x, strings.Repeat("person,Ada,bank,Ada,00070009\n", 120))).OK()
+	w.node.RunDecisions(w.t)
+	w.begin("a file whose payee is renamed")
+	file = importAccount(x, "00070008")
+	renamed := second.Get("/v1/approvals/" + file + "/lines").OK().Column("entry_id")[0]
+	owner.Patch("/v1/directory/"+renamed+"/receiving-methods/"+second.Get("/v1/approvals/" + file + "/lines").OK().Column("subject_id")[0], body{"account_name": "Other"}).OK()
+	owner.Patch("/v1/directory/"+renamed, body{"label": "Other"}).OK()
+	w.begin("many approvals")
+	many := add().Text("approval_id")
+	second.Post("/v1/approvals/decide", body{"workspace_id": x.WorkspaceID, "decision": "approve", "verification": "called",
+		"approvals": []body{{"id": many, "digest": second.Get("/v1/approvals/" + many).OK().Text("digest")}}}).OK()
 	w.begin("methods that ended long ago")
 	method := add().Text("id")
 	for range 105 {
@@ -171,6 +194,10 @@ func (w *tour) approvals() {
 	w.begin("a looser policy")
 	second.Approve(owner.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 0}).OK().Text("approval_id")).OK()
 	second.Approve(add().Text("approval_id")).OK()
+	two := `{"type":"person","name":"Two","external_id":"TWO","receiving_methods":[{"provider":"bank","account_name":"A","account_id":"81"},{"provider":"bank","account_name":"A","account_id":"82","is_default":true}]}`
+	owner.Do("POST", "/v1/directory/imports?format=ndjson&workspace_id="+x.WorkspaceID, two, "Content-Type", "application/octet-stream").OK()
+	w.node.RunImports(w.t)
+	second.Approve(owner.Get("/v1/approvals?state=pending&workspace_id=" + x.WorkspaceID).OK().Column("id")[0]).OK()
 	w.payoutControl(second)
 	w.begin("approvers who come and go")
 	x.Owner.Delete(x.Path("/members/" + x.Member("admin").UserID)).OK()

@@ -164,6 +164,12 @@ func aimedAt(o operation, x *servertest.Tenant, p payee) []request {
 			}
 			aim(id)
 		}
+	case strings.HasSuffix(o.route, "/approvals/decide"):
+		var list []body
+		for _, id := range p.approvals {
+			list = append(list, body{"id": id, "digest": x.Owner.Get("/v1/approvals/" + id).OK().Text("digest")})
+		}
+		all = append(all, request{body: body{"workspace_id": x.WorkspaceID, "decision": "approve", "verification": "called", "approvals": list}})
 	case strings.HasSuffix(o.route, "/directory/imports"):
 		for _, match := range []string{"id", "account"} {
 			for _, number := range []string{"0001", "0002", "0003", "0009"} { // that it has, had, waits for and never had

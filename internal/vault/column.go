@@ -24,6 +24,7 @@ func columns() []column {
 		{table: "payout", id: "id", name: "account_sealed", key: "destination_key"},
 		{table: "directory_import_chunk", name: "body_sealed", passing: true},
 		{table: "approval", id: "id", name: "payload_sealed"},
+		{table: "directory_import_line", id: "id", name: "payload_sealed"},
 		{table: "directory_merge", name: "state_sealed", passing: true},
 		{table: "totp", id: "account_id", name: "secret_sealed", ofStore: true},
 		{table: "signing_key", id: "id", name: "seed_sealed", ofStore: true},
@@ -48,6 +49,9 @@ func ImportChunk(importID, part string, number int64) string {
 
 // ApprovalPayload is the context of what an approval is for.
 func ApprovalPayload(id string) string { return Row("approval", "payload_sealed", id) }
+
+// ImportLine is the context of what a line of an import changes.
+func ImportLine(id string) string { return Row("directory_import_line", "payload_sealed", id) }
 
 // MergeState is the context of what entries were before a merge.
 func MergeState(id string) string { return Row("directory_merge", "state_sealed", id) }

@@ -173,6 +173,21 @@ func (n *Node) RunImports(t testing.TB) {
 	}
 }
 
+// RunDecisions carries out decisions about imports until none is left, as a node in the background would.
+func (n *Node) RunDecisions(t testing.TB) {
+	t.Helper()
+	worker := n.Worker()
+	for {
+		worked, err := worker.DecisionTurn(t.Context())
+		if err != nil {
+			t.Fatalf("carry out a decision: %v", err)
+		}
+		if !worked {
+			return
+		}
+	}
+}
+
 // Import imports a file into the first workspace and returns the import when it has ended. query
 // comes in pairs.
 func (c *Client) Import(file string, query ...string) *Answer {

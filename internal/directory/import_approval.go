@@ -1,0 +1,308 @@
+package directory
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/approval"
+	"bursar/internal/audit"
+	"bursar/internal/budget"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/mail"
+	"bursar/internal/web"
+)
+
+// The names of approvals of jobs.
+const (
+	ImportKind = "import"
+	BulkKind   = "bulk"
+)
+
+// jobChange is what the approval of a job is for. The lines are rows: their digest binds which they are, and each is sealed under
+// its own id, as the account numbers are under those of their methods.
+type jobChange struct {
+	File   string `json:"file,omitzero"`
+	Bulk   string `json:"bulk,omitzero"` // its action
+	Lines  int64  `json:"lines"`
+	Digest string `json:"digest"`
+}
+
+// called is what people know the job by.
+func (c jobChange) called() string {
+	switch {
+	case c.Bulk != "":
+		return "bulk change (" + c.Bulk + ")"
+	case c.File != "":
+		return "import of " + c.File
+	}
+	return "import"
+}
+
+func (s *Service) jobApprovals(name string, actions map[string]audit.Action) approval.Kind {
+	return approval.Kind{
+		Name: name, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.AChangeOfWhereMoneyGoes,
+		Actions: actions, HasLines: true,
+		Lock:  func(*db.Tx, approval.Approval) error { return nil }, // lines fall out under the lock of the approval
+		Apply: s.approveJob, Drop: s.dropJob, Show: showJob, Decided: s.decided,
+	}
+}
+
+// endJob ends an import or a bulk as endImport does, and requests the approval of its lines, if there are any. Its id is
+// empty if another node has ended it.
+func (s *Service) endJob(tx *db.Tx, id, claim, status, reason string) (importRow, error) {
+	done, err := endImport(tx, id, claim, status, reason)
+	if err != nil || done.id == "" {
+		return done, err
+	}
+	lines, err := digestLines(tx.Q, id)
+	if err != nil || lines.pending == 0 {
+		return done, err
+	}
+	c, kind := jobChange{File: done.options.Name, Lines: lines.total, Digest: lines.digest}, ImportKind
+	if done.options.Bulk != nil {
+		c.Bulk, kind = done.options.Bulk.Action, BulkKind
+	}
+	by := db.Caller{Actor: done.actor, Behind: done.options.Behind} // whoever ends it
+	done.approvalID, err = s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: done.workspaceID, Workspace: done.workspace,
+		SubjectID: id, Version: 1, Payload: c})
+	return done, err
+}
+
+// jobLines is what the lines of a job are together.
+type jobLines struct {
+	total, pending int64
+	digest         string
+}
+
+// digestLines computes the digest of all lines of a job, whatever has become of them.
+func digestLines(q db.Q, importID string) (jobLines, error) {
+	var lines jobLines
+	sum := sha256.New()
+	err := q.Each(func(r db.Rows) error {
+		lines.total++
+		if r.Text(6) == api.ApprovalPending {
+			lines.pending++
+		}
+		fmt.Fprintf(sum, "%s\n%d\n%s\n%s\n%d\n%s\n", r.Text(0), r.Int(1), r.Text(2), r.Text(3), r.Int(4), r.Text(5))
+		return nil
+	}, `SELECT id, line, kind, subject_id, subject_version, entry_id, state FROM directory_import_line WHERE import_id = $1 ORDER BY line, id`, importID)
+	lines.digest = hex.EncodeToString(sum.Sum(nil))
+	return lines, err
+}
+
+// showJob describes a job. Its lines are read by themselves.
+func showJob(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
+	var c jobChange
+	if err := a.Payload(&c); err != nil {
+		return "", nil, err
+	}
+	var fields []api.ApprovalField
+	if c.Bulk != "" {
+		fields = append(fields, api.ApprovalField{Field: "action", After: c.Bulk})
+	} else {
+		fields = append(fields, api.ApprovalField{Field: "file", After: c.File})
+	}
+	fields = append(fields, api.ApprovalField{Field: "lines", After: fmt.Sprint(c.Lines)})
+	return fmt.Sprintf("%s: %s", sentenceCase(c.called()), countLines(c.Lines)), fields, nil
+}
+
+func sentenceCase(text string) string { return string(text[0]-'a'+'A') + text[1:] }
+
+func countLines(n int64) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}
+
+// approveJob checks that the lines are those that were requested, and leaves the decision to be carried out.
+func (s *Service) approveJob(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+	var c jobChange
+	if err := a.Payload(&c); err != nil {
+		return nil, "", err
+	}
+	lines, err := digestLines(tx.Q, a.SubjectID)
+	if err == nil && (lines.digest != c.Digest || lines.total != c.Lines) {
+		err = fault.New(fault.ApprovalChanged, "someone has changed the lines of this approval in the store: reject it, then import the file again")
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	left, err := checkLeftOut(tx, a, lines.pending)
+	if err != nil {
+		return nil, "", err
+	}
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, a.WorkspaceID)
+	if err != nil {
+		return nil, "", err
+	}
+	var changes audit.Changes
+	changes.Add("lines", nil, lines.pending-left)
+	if left > 0 {
+		changes.Add("left_out", nil, left)
+	}
+	return changes, c.called() + ": " + countLines(lines.pending-left), insertDecision(tx, a, people.CoolingHours())
+}
+
+// checkLeftOut counts the changes of the lines that an approver leaves out. Each line must be there, and one must be left to approve.
+func checkLeftOut(tx *db.Tx, a approval.Approval, pending int64) (left int64, err error) {
+	if len(a.LeaveOut) == 0 {
+		return 0, nil
+	}
+	numbers := slices.Compact(slices.Sorted(slices.Values(a.LeaveOut)))
+	args, found := make([]any, len(numbers)), map[int64]bool{}
+	for i, n := range numbers {
+		args[i] = n
+	}
+	list := db.NewStatement(`SELECT line FROM directory_import_line WHERE import_id = `, a.SubjectID)
+	list.AddList(` AND state = 'pending' AND line IN (`, args)
+	err = tx.EachOf(list, func(r db.Rows) error {
+		left++
+		found[r.Int(0)] = true
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, n := range numbers {
+		if !found[n] {
+			return 0, fault.Invalid("leave_out", fmt.Sprintf("has %d, which is no line of this approval", n))
+		}
+	}
+	if left == pending {
+		return 0, fault.Invalid("leave_out", "leaves no line to approve: reject the approval")
+	}
+	return left, nil
+}
+
+// dropJob leaves a decision that approves nothing to be carried out.
+func (s *Service) dropJob(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
+	var c jobChange
+	if err := a.Payload(&c); err != nil {
+		return nil, "", err
+	}
+	var changes audit.Changes
+	changes.Add("lines", nil, c.Lines)
+	return changes, c.called() + ": " + countLines(c.Lines), insertDecision(tx, a, 0)
+}
+
+// countJob counts the lines of an approval.
+func countJob(q db.Q, importID string) (*api.ApprovalLines, error) {
+	out := &api.ApprovalLines{Flags: map[string]int64{}}
+	for _, flag := range api.ApprovalFlags() {
+		out.Flags[flag] = 0
+	}
+	err := q.Each(func(r db.Rows) error {
+		n := r.Int(1)
+		out.Total += n
+		switch r.Text(0) {
+		case api.ApprovalPending:
+			out.Pending = n
+		case api.ApprovalApproved:
+			out.Approved = n
+		case api.LineLeftOut:
+			out.LeftOut = n
+		case api.ApprovalVoid:
+			out.Void = n
+			return nil
+		}
+		out.Flags[api.FlagNewPayee] += r.Int(2)
+		out.Flags[api.FlagSharedAccount] += r.Int(3)
+		out.Flags[api.FlagChanged] += r.Int(4)
+		out.Flags[api.FlagNameDiffers] += r.Int(5)
+		return nil
+	}, `SELECT state, count(*), CAST(sum(CASE WHEN new_payee THEN 1 ELSE 0 END) AS BIGINT), CAST(sum(CASE WHEN shared_account THEN 1 ELSE 0 END) AS BIGINT),
+			CAST(sum(CASE WHEN changed THEN 1 ELSE 0 END) AS BIGINT), CAST(sum(CASE WHEN name_differs THEN 1 ELSE 0 END) AS BIGINT)
+		FROM directory_import_line WHERE import_id = $1 GROUP BY state`, importID)
+	return out, err
+}
+
+// ApprovalLines returns a page of the lines of an approval of a job, with account numbers in full, of which the log has a row.
+func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLinesInput) (web.Page[api.ApprovalLine], error) {
+	a, _, err := s.approvals.Find(ctx, by, in.ID, false)
+	if err == nil && a.Kind != ImportKind && a.Kind != BulkKind {
+		err = fault.Missing("approval with lines")
+	}
+	if err != nil {
+		return web.Page[api.ApprovalLine]{}, err
+	}
+	window, err := s.cursors.Paged(in.PageParams, web.Ascending, "approval lines", in.ID, scope(in.Flag))
+	if err != nil {
+		return web.Page[api.ApprovalLine]{}, err
+	}
+	line, id, err := lineAfter(window.After)
+	if err != nil {
+		return web.Page[api.ApprovalLine]{}, err
+	}
+	var rows []importLine
+	var untold bool
+	shows := budget.Kind{Name: "reveal", Burst: 1, Every: revealEvery}.Of(by.ID + " " + by.KeyID + " " + a.ID)
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		flagged := ""
+		if in.Flag != nil {
+			flagged = ` AND ` + flagColumns[*in.Flag] + ` = TRUE`
+		}
+		rows, err = db.Collect(q, readLine, `SELECT `+lineColumns+` WHERE import_id = $1`+flagged+` AND (line, id) > ($2, $3) ORDER BY line, id LIMIT $4`,
+			a.SubjectID, line, id, window.Limit)
+		if err == nil {
+			untold, err = shows.Left(q, s.db.Now())
+		}
+		return err
+	})
+	list := make([]api.ApprovalLine, len(rows))
+	for i, l := range rows {
+		if err == nil {
+			list[i], err = s.lineWire(a, l)
+		}
+	}
+	if err == nil && untold && len(rows) > 0 {
+		err = s.revealLines(ctx, by, a, shows)
+	}
+	if err != nil {
+		return web.Page[api.ApprovalLine]{}, err
+	}
+	return web.NewPage(window, list, func(l api.ApprovalLine) string { return fmt.Sprintf("%d/%s", l.Line, l.ID) }), nil
+}
+
+func (s *Service) lineWire(a approval.Approval, l importLine) (api.ApprovalLine, error) {
+	c, err := s.openLine(a.Workspace(), l)
+	out := api.ApprovalLine{ID: l.id, Line: l.line, Kind: l.kind, SubjectID: l.subject, EntryID: l.entryID, EntryLabel: c.label(), State: l.state, Flags: l.flags.names(),
+		Fields: c.show()}
+	return out, err
+}
+
+// revealLines leaves the row of the log before anyone sees a number.
+func (s *Service) revealLines(ctx context.Context, by db.Caller, a approval.Approval, shows budget.Use) error {
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		untold, err := shows.Take(tx)
+		if err == nil && !untold {
+			return struct{}{}, audit.None("a row of the last hour tells it"), nil
+		}
+		event := audit.Event{Action: audit.ImportRevealed, WorkspaceID: a.WorkspaceID, ResourceID: a.SubjectID, Description: "Saw account numbers of an import that waits for approval"}
+		if a.Kind == BulkKind {
+			event.Action, event.Description = audit.BulkRevealed, "Saw account numbers of a bulk change that waits for approval"
+		}
+		event.Changes.Add("approval_id", nil, a.ID)
+		return struct{}{}, event, err
+	})
+	return err
+}
+
+// ApprovalLinesInput asks for a page of the lines of an approval.
+type ApprovalLinesInput struct {
+	ID   string  `path:"id"`
+	Flag *string `query:"flag"`
+	web.PageParams
+}
+
+// Validate checks the page and the flag.
+func (in *ApprovalLinesInput) Validate(v *fault.Violations) {
+	in.PageParams.Validate(v)
+	web.CheckOneOf(v, "flag", in.Flag, api.ApprovalFlags()...)
+}
