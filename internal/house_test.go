@@ -223,9 +223,9 @@ func TestOneFunctionMakesMethodsPayable(t *testing.T) {
 		return err
 	})
 	// In payable.go these are activate, which makePayable calls, and insertMethod, which stores what
-	// waits; in method_approval.go it is applyMethod, which carries an approval out; in method_move.go it
-	// is placeMethods, which stores what waits, and returnMethods, where one person suffices.
-	want := map[string]int{"../internal/directory/payable.go": 4, "../internal/directory/method_approval.go": 1, "../internal/directory/method_move.go": 2}
+	// waits; in method_approval.go it is applyMethod, which carries an approval out, and in import_decide.go
+	// decideMethod, which does so for a line of one; in method_move.go it is placeMethods, which stores what waits, and returnMethods, where one person suffices.
+	want := map[string]int{"../internal/directory/payable.go": 4, "../internal/directory/method_approval.go": 1, "../internal/directory/import_decide.go": 1, "../internal/directory/method_move.go": 2}
 	if err != nil || !maps.Equal(found, want) {
 		t.Errorf("methods are made payable in %v, want %v, %v", found, want, err)
 	}

@@ -216,18 +216,6 @@ func digestOf(kind, workspaceID, subjectID string, version int64, text []byte) s
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// shown is the digest that an approver sends. It differs from the stored one as soon as a line has fallen out.
-func (a Approval) shown() string {
-	if a.revision == 0 {
-		return a.digest
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "bursar approval revision\n%s\n%d\n", a.digest, a.revision))
-	return hex.EncodeToString(sum[:])
-}
-
-// Workspace returns the number of the workspace.
-func (a Approval) Workspace() int64 { return a.number }
-
 // makerOf describes who asks, and lists the accounts who own or made what they use to ask: none
 // of those is a second person.
 func makerOf(q db.Q, by audit.Actor) (api.ApprovalMaker, []string, error) {
@@ -349,35 +337,6 @@ func (k Kind) partIn() string {
 // there was one. The caller has locked what they are about.
 func (s *Service) Void(tx *db.Tx, by db.Caller, subjectID, reason string) (voided bool, err error) {
 	return void(tx, by, "subject_id", subjectID, reason)
-}
-
-// Shrink notes that a line of the pending approval of a subject has fallen out: what an approver was shown before is not what
-// they would approve now. Without any line left the approval is void. The caller has locked what the line is about.
-func Shrink(tx *db.Tx, subjectID string, anyLeft func() (bool, error)) error {
-	found, err := tx.Row(`UPDATE approval SET revision = revision + 1 WHERE subject_id = $1 AND state = 'pending' RETURNING id`, subjectID).Scan(new(string))
-	if err != nil || !found {
-		return err
-	}
-	left, err := anyLeft()
-	if err == nil && !left {
-		_, err = void(tx, db.Caller{}, "subject_id", subjectID, "all that it was for has changed")
-	}
-	return err
-}
-
-// Of returns the newest approval about a subject, or "".
-func Of(q db.Q, subjectID string) (id string, err error) {
-	_, err = q.Row(`SELECT COALESCE(max(id), '') FROM approval WHERE subject_id = $1`, subjectID).Scan(&id)
-	return id, err
-}
-
-// InvolvedAbout lists the accounts that have a part in the approvals of a subject.
-func InvolvedAbout(q db.Q, subjectID string) (accounts []string, err error) {
-	err = q.Each(func(r db.Rows) error {
-		accounts = append(accounts, strings.Fields(r.Text(0))...)
-		return nil
-	}, `SELECT involved FROM approval WHERE subject_id = $1`, subjectID)
-	return accounts, err
 }
 
 // VoidKind is Void for approvals of one kind, where a subject has several.

@@ -326,6 +326,11 @@ func (r *remote) report(ctx context.Context, s *session, i *client.Import, title
 	if err := r.say("Imported %s into %s: %s.", title, workspace, importCounts(i)); err != nil {
 		return err
 	}
+	if i.ApprovalID != "" {
+		if err := r.say("Changes of where money goes wait for approval %s.", i.ApprovalID); err != nil {
+			return err
+		}
+	}
 	if out.JSON || out.JQ != nil {
 		if err := out.Write(r.terminal, i, func(io.Writer) error { return nil }); err != nil {
 			return err

@@ -66,6 +66,14 @@ func actionText(action string) string {
 		return "Permanently deleted entry"
 	case audit.ReceivingMethodRevealed:
 		return "Saw account numbers"
+	case audit.ImportRevealed:
+		return "Saw account numbers of an import"
+	case audit.ImportExpired:
+		return "An import was not approved in time"
+	case audit.BulkRevealed:
+		return "Saw account numbers of a bulk change"
+	case audit.BulkExpired:
+		return "A bulk change was not approved in time"
 	case audit.ReceivingMethodActivated:
 		return "Receiving method can be paid"
 	case audit.MemberGrantRequested:

@@ -1,0 +1,51 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"bursar/internal/db"
+)
+
+// shown is the digest that an approver sends. It differs from the stored one as soon as a line has fallen out.
+func (a Approval) shown() string {
+	if a.revision == 0 {
+		return a.digest
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "bursar approval revision\n%s\n%d\n", a.digest, a.revision))
+	return hex.EncodeToString(sum[:])
+}
+
+// Workspace returns the number of the workspace.
+func (a Approval) Workspace() int64 { return a.number }
+
+// Shrink notes that a line of the pending approval of a subject has fallen out: what an approver was shown before is not what
+// they would approve now. Without any line left the approval is void. The caller has locked what the line is about.
+func Shrink(tx *db.Tx, subjectID string, anyLeft func() (bool, error)) error {
+	found, err := tx.Row(`UPDATE approval SET revision = revision + 1 WHERE subject_id = $1 AND state = 'pending' RETURNING id`, subjectID).Scan(new(string))
+	if err != nil || !found {
+		return err
+	}
+	left, err := anyLeft()
+	if err == nil && !left {
+		_, err = void(tx, db.Caller{}, "subject_id", subjectID, "all that it was for has changed")
+	}
+	return err
+}
+
+// Of returns the newest approval about a subject, or "".
+func Of(q db.Q, subjectID string) (id string, err error) {
+	_, err = q.Row(`SELECT COALESCE(max(id), '') FROM approval WHERE subject_id = $1`, subjectID).Scan(&id)
+	return id, err
+}
+
+// InvolvedAbout lists the accounts that have a part in the approvals of a subject.
+func InvolvedAbout(q db.Q, subjectID string) (accounts []string, err error) {
+	err = q.Each(func(r db.Rows) error {
+		accounts = append(accounts, strings.Fields(r.Text(0))...)
+		return nil
+	}, `SELECT involved FROM approval WHERE subject_id = $1`, subjectID)
+	return accounts, err
+}
