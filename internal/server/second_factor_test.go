@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -37,7 +38,7 @@ func newResident(t testing.TB, n *servertest.Node) *resident {
 func newResidentOf(t testing.TB, n *servertest.Node, email string) *resident {
 	t.Helper()
 	complete(t, n, operatorsLink(t, n, email))
-	_, key, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, identity.NewKey{Name: "test"})
+	_, key, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, identity.NewKey{Name: "test", Scope: audit.Scope{Administer: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
