@@ -549,6 +549,9 @@ func walkApprovals(t *testing.T, n *servertest.Node, c *client.Client, way *tap)
 		t.Errorf("resume: %+v", got)
 	}
 	hours := int64(48)
+	if got := must[*client.SecondPersonExtended](t)(c.Approvals.ExtendSecondPerson(ctx, x.WorkspaceID)); got.Extended {
+		t.Errorf("with two people, %+v", got)
+	}
 	policy := must[*client.ReceivingPolicy](t)(c.Approvals.UpdatePolicy(ctx, x.WorkspaceID, client.ReceivingPolicyParams{ReceivingCoolingHours: &hours}))
 	if got := must[*client.ReceivingPolicy](t)(c.Approvals.Policy(ctx, x.WorkspaceID)); got.CoolingHours != 48 || policy.CoolingHours != 48 || got.Persons != 2 {
 		t.Errorf("policy: %+v", got)

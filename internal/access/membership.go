@@ -123,14 +123,17 @@ func ConfirmGrant(tx *db.Tx, workspaceID, accountID, role string) error {
 }
 
 // Appoint gives a member a role as the operator of the server: they count after the usual wait, also where no second person is left.
-func Appoint(tx *db.Tx, workspaceID, accountID, role string) error {
+func Appoint(tx *db.Tx, workspaceID, accountID, role, email string) error {
 	if err := Grant(tx, workspaceID, accountID, role); err != nil {
 		return err
 	}
 	if err := tx.Exec(`UPDATE member_role SET by_two = TRUE, not_before = 0 WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role); err != nil {
 		return err
 	}
-	return tx.Exec(`UPDATE approver SET not_before = 0 WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+	if err := tx.Exec(`UPDATE approver SET not_before = 0 WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID); err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE receiving_policy SET members_changed = TRUE, appointed = $2 WHERE workspace_id = $1`, workspaceID, email)
 }
 
 // Accept makes an invited account a member. The organization becomes the home of an

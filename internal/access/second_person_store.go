@@ -275,10 +275,17 @@ func Former(q db.Q, workspaceID string) ([]string, error) {
 		WHERE w.id = $1 AND m.role = 'owner' ORDER BY 1`, workspaceID)
 }
 
-// AfterChange returns a workspace whose members have changed while it had a second person, and forgets that. Of several nodes one gets
-// it. It is "" if there is none.
-func AfterChange(tx *db.Tx) (workspaceID string, err error) {
-	_, err = tx.Row(`UPDATE receiving_policy SET members_changed = FALSE WHERE members_changed = TRUE AND workspace_id = (
-		SELECT workspace_id FROM receiving_policy WHERE members_changed = TRUE ORDER BY workspace_id LIMIT 1) RETURNING workspace_id`).Scan(&workspaceID)
-	return workspaceID, err
+// AfterChange returns a workspace whose members have changed while it had a second person, or for which an operator has appointed an
+// approver, and forgets that. Of several nodes one gets it. It is "" if there is none.
+func AfterChange(tx *db.Tx) (workspaceID, appointed string, err error) {
+	if _, err = tx.Row(`SELECT workspace_id, appointed FROM receiving_policy WHERE members_changed = TRUE ORDER BY workspace_id LIMIT 1`).
+		Scan(&workspaceID, &appointed); err != nil || workspaceID == "" {
+		return "", "", err
+	}
+	mine, err := tx.Row(`UPDATE receiving_policy SET members_changed = FALSE, appointed = NULL WHERE workspace_id = $1 AND members_changed = TRUE RETURNING workspace_id`,
+		workspaceID).Scan(new(string))
+	if err != nil || !mine {
+		return "", "", err
+	}
+	return workspaceID, appointed, nil
 }

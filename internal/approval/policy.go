@@ -140,20 +140,13 @@ func policyAnswer(q db.Q, workspaceID string, now int64) (api.ReceivingPolicy, e
 	if err != nil {
 		return api.ReceivingPolicy{}, err
 	}
-	payouts, err := access.FindSecondPerson(q, access.Payouts, workspaceID, now)
-	if err != nil {
-		return api.ReceivingPolicy{}, err
-	}
 	answer := api.ReceivingPolicy{WorkspaceID: workspaceID, ReceivingApproval: p.Approval, ReceivingCoolingHours: p.Hours, SecondPersonHours: p.Demand,
 		Persons: 1, CoolingHours: p.CoolingHours(), Approvers: []api.ReceivingApprover{}}
 	if p.Demanded() {
 		answer.Persons = 2
 	}
-	for _, one := range []access.SecondPerson{p, payouts} {
-		if one.Vacant() {
-			answer.DemandedUntil = max(answer.DemandedUntil, one.DemandEnds())
-			answer.Extendable = answer.Extendable || one.Extendable()
-		}
+	if answer.DemandedUntil, answer.Extendable, err = vacancyOf(q, workspaceID, now); err != nil {
+		return answer, err
 	}
 	if p.Suspended() {
 		answer.Suspended = &api.SuspendedPolicy{ReceivingApproval: p.Stored.Approval, ReceivingCoolingHours: p.Stored.Hours, SecondPersonHours: p.Stored.Demand}

@@ -125,13 +125,63 @@ func (s *Service) mayExtend(ctx context.Context, by db.Caller, workspaceID strin
 	return err
 }
 
+// Vacancy is a workspace that demands a second person though the last one has gone.
+type Vacancy struct {
+	WorkspaceID, Workspace string
+	Until                  int64
+	Extendable             bool // by the caller
+}
+
+// maxVacancies bounds how many workspaces of an organization are looked at.
+const maxVacancies = 500
+
+// Vacancies lists a workspace of the caller if it has lost its last second person, and for an owner all those of its organization.
+func (s *Service) Vacancies(ctx context.Context, by db.Caller, workspaceID string) (list []Vacancy, err error) {
+	held, err := s.authority.Permissions(ctx, by.Actor, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	var organizationID string
+	if err := s.db.Read(ctx, func(q db.Q) error {
+		_, err := q.Row(`SELECT organization_id FROM workspace WHERE id = $1`, workspaceID).Scan(&organizationID)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	owner := s.authority.RequireInOrganization(ctx, by.Actor, organizationID, access.OrgSettingsWrite) == nil
+	approves := held.Has(access.ReceivingApprove) || held.Has(access.PayoutsApprove)
+	return list, s.db.Read(ctx, func(q db.Q) error {
+		list = nil
+		found, err := db.Collect(q, func(r db.Rows) Vacancy { return Vacancy{WorkspaceID: r.Text(0), Workspace: r.Text(1)} },
+			`SELECT w.id, w.name FROM workspace w JOIN receiving_policy p ON p.workspace_id = w.id
+			WHERE w.organization_id = $1 AND (p.two_seen_at > 0 OR p.payouts_seen_at > 0) ORDER BY w.organization_id, w.slug LIMIT $2`, organizationID, maxVacancies)
+		for _, one := range found {
+			if err != nil {
+				return err
+			}
+			if here := one.WorkspaceID == workspaceID; !here && !owner || here && !held.Has(access.WSRead) && !owner {
+				continue
+			}
+			one.Until, one.Extendable, err = vacancyOf(q, one.WorkspaceID, s.db.Now())
+			one.Extendable = one.Extendable && (owner || approves)
+			if one.Until != 0 {
+				list = append(list, one)
+			}
+		}
+		return err
+	})
+}
+
 // TellVacancies mails the approvers and owners of workspaces whose last second person has gone.
 func (s *Service) TellVacancies(ctx context.Context) error {
 	for {
 		done, err := db.Write(ctx, s.db, db.Caller{}, func(tx *db.Tx) (done bool, event audit.Event, err error) {
-			workspaceID, err := access.AfterChange(tx)
+			workspaceID, appointed, err := access.AfterChange(tx)
 			if err != nil || workspaceID == "" {
 				return true, audit.None("there is nothing to tell"), err
+			}
+			if appointed != "" {
+				return false, audit.None("a mail changes nothing"), s.mailFormer(tx, workspaceID, func(m *mail.Vacancy) { m.Appointed = appointed })
 			}
 			until, err := vacantUntil(tx, workspaceID)
 			if err == nil && until != 0 {
@@ -147,16 +197,22 @@ func (s *Service) TellVacancies(ctx context.Context) error {
 
 // vacantUntil returns until when a workspace demands a second person without having one, or 0.
 func vacantUntil(tx *db.Tx, workspaceID string) (until int64, err error) {
+	until, _, err = vacancyOf(tx.Q, workspaceID, tx.Now())
+	return until, err
+}
+
+// vacancyOf is vacantUntil that also reports whether it can be extended.
+func vacancyOf(q db.Q, workspaceID string, now int64) (until int64, extendable bool, err error) {
 	for _, pair := range access.Pairs() {
-		p, err := access.FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
+		p, err := access.FindSecondPerson(q, pair, workspaceID, now)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if p.Vacant() {
-			until = max(until, p.DemandEnds())
+			until, extendable = max(until, p.DemandEnds()), extendable || p.Extendable()
 		}
 	}
-	return until, nil
+	return until, extendable, nil
 }
 
 // AnnounceGrant mails the approvers and owners of a workspace, those who could approve until lately included, that someone was given
@@ -180,20 +236,19 @@ func (s *Service) mailFormer(tx *db.Tx, workspaceID string, fill func(*mail.Vaca
 			return err
 		}
 		var m mail.Vacancy
-		var organizationID string
 		var member bool
 		if member, err = tx.Row(`SELECT workspace_id FROM live_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, id).Scan(new(string)); err != nil {
 			return err
 		}
 		var found bool
-		if found, err = tx.Row(`SELECT a.email, w.name, o.id, o.name FROM account a, workspace w JOIN organization o ON o.id = w.organization_id
-			WHERE a.id = $2 AND w.id = $1 AND a.status = 'active' AND a.email <> ''`, workspaceID, id).Scan(&m.To, &m.Workspace, &organizationID, &m.Organization); err != nil {
+		if found, err = tx.Row(`SELECT a.email, w.name, o.name FROM account a, workspace w JOIN organization o ON o.id = w.organization_id
+			WHERE a.id = $2 AND w.id = $1 AND a.status = 'active' AND a.email <> ''`, workspaceID, id).Scan(&m.To, &m.Workspace, &m.Organization); err != nil {
 			return err
 		}
 		if !found {
 			continue
 		}
-		m.Link = s.publicURL + "/organizations/" + organizationID
+		m.Link = s.publicURL + "/"
 		if member {
 			m.Link = s.publicURL + "/w/" + workspaceID + "/approvals"
 		}

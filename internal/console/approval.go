@@ -31,6 +31,7 @@ func (c *Console) approvalRoutes() []Route {
 		c.postIn("/approvals/{id}/approve", audit.ReceivingMethodApproved, c.recentForm(page, c.approve)),
 		c.postIn("/approvals/{id}/reject", audit.ReceivingMethodRejected, c.reject),
 		c.postIn("/approvals/{id}/withdraw", audit.ReceivingMethodWithdrawn, c.withdraw),
+		c.postIn("/approvals/second-person", audit.SecondPersonExtended, c.extendSecondPerson),
 		c.postIn("/organization/receiving", audit.ReceivingPolicyUpdated, c.updatePolicy),
 	}
 }
@@ -38,6 +39,7 @@ func (c *Console) approvalRoutes() []Route {
 // approvalsPage is a page of the approvals of a workspace.
 type approvalsPage struct {
 	Approvals []approvalRow
+	Vacancies []approval.Vacancy
 	All       bool   // and not only what waits
 	Next      string // the next page
 	Many      bool   // some of them can be decided together
@@ -113,6 +115,9 @@ func (v *visit) showApprovals(status int, p problems, typed typedDecision) error
 	data.Statement = cmp.Or(v.field("statement"), query.Get("statement"))
 	if cursor, more := list.Next(); more {
 		data.Next = v.path("approvals") + "?state=" + url.QueryEscape(query.Get("state")) + "&cursor=" + url.QueryEscape(cursor)
+	}
+	if data.Vacancies, err = v.vacancies(); err != nil {
+		return err
 	}
 	title := "Waiting for you"
 	if data.All {
@@ -267,6 +272,13 @@ func (c *Console) updatePolicy(v *visit) error {
 		}
 		in.ReceivingCoolingHours = &n
 	}
+	if hours := v.field("second_person_hours"); hours != "" {
+		n, err := strconv.ParseInt(hours, 10, 64)
+		if err != nil {
+			n = -1
+		}
+		in.SecondPersonHours = &n
+	}
 	done, err := change(v, c.Approvals.UpdatePolicy, in)
 	if err == nil {
 		if done.ApprovalID != "" {
@@ -274,7 +286,7 @@ func (c *Console) updatePolicy(v *visit) error {
 		}
 		return v.done("Policy saved.", v.path("organization"))
 	}
-	p, status, ok := formProblems(err, "receiving_approval", "receiving_cooling_hours")
+	p, status, ok := formProblems(err, "receiving_approval", "receiving_cooling_hours", "second_person_hours")
 	if !ok {
 		return err
 	}
@@ -282,6 +294,6 @@ func (c *Console) updatePolicy(v *visit) error {
 	if failed != nil {
 		return failed
 	}
-	data.Policy.Typed = v.field("receiving_cooling_hours")
+	data.Policy.Typed, data.Policy.TypedDemand = v.field("receiving_cooling_hours"), v.field("second_person_hours")
 	return v.showAgain(status, "organization", "Organization", p, data)
 }

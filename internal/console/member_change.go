@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"bursar/api"
@@ -47,8 +48,11 @@ func hasCode(err error, code fault.Code) bool {
 	return errors.As(err, &f) && f.Code == code
 }
 
-// showGrant shows what is wrong with a grant. A visitor who signed in too long ago signs in again and comes back to the members.
+// showGrant shows what is wrong with a grant, or that it waits for another person. A visitor who signed in too long ago signs in again and comes back to the members.
 func (v *visit) showGrant(err error, fields ...string) error {
+	if waitsForApprover(err) {
+		return v.done("Requested. The role is granted once another person approves.", v.membersPath())
+	}
 	if hasCode(err, fault.RecentLoginRequired) {
 		return v.signInFirst(v.membersPath())
 	}
@@ -81,10 +85,11 @@ func (c *Console) removeRole(v *visit) error {
 	role := v.R.PathValue("role")
 	name := v.roleName(role)
 	in := workspace.UnassignInput{ID: v.workspace.ID, UserID: v.R.PathValue("userId"), Role: role}
-	if _, err := change(v, c.Workspaces.Unassign, in); err != nil {
+	removed, err := change(v, c.Workspaces.Unassign, in)
+	if err != nil {
 		return v.showMembers(err)
 	}
-	return v.leaveMembers(`Role "` + name + `" removed.`)
+	return v.leaveMembers(`Role "` + name + `" removed.` + stranded(removed.ApprovalsWaiting))
 }
 
 func (c *Console) removeMember(v *visit) error {
@@ -103,13 +108,21 @@ func (c *Console) removeMember(v *visit) error {
 		}
 		if known := knownTo(clients, id); len(known) > 0 {
 			text := nounFor(len(known), "a machine client, which keeps working until you rotate it.", "machine clients, which keep working until you rotate them.")
-			if err := v.tell(flash{Kind: "warn", Text: "Member removed. They know the secret of " + text}); err != nil {
+			if err := v.tell(flash{Kind: "warn", Text: "Member removed." + stranded(removed.ApprovalsWaiting) + " They know the secret of " + text}); err != nil {
 				return err
 			}
 			return v.redirect(v.path("keys") + "#clients")
 		}
 	}
-	return v.done("Member removed.", v.membersPath())
+	return v.done("Member removed."+stranded(removed.ApprovalsWaiting), v.membersPath())
+}
+
+// stranded describes the approvals that no one who is left can decide.
+func stranded(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return " " + nounFor(n, "1 approval waits", strconv.Itoa(n)+" approvals wait") + ": no one who is left can decide."
 }
 
 // leaveMembers goes back to the members, or to the home page if the visitor may no

@@ -53,6 +53,8 @@ type organizationPage struct {
 type policyForm struct {
 	api.ReceivingPolicy
 	Typed string // the hours in their field, empty as long as nobody has decided
+	// TypedDemand are the hours for which the demand outlives the last second person.
+	TypedDemand string
 }
 
 // namedForm is a form for a name and a slug, and in a workspace for what becomes of doubles.
@@ -89,6 +91,9 @@ func (v *visit) organizationData() (organizationPage, error) {
 	if v.can(access.WSRead) {
 		if data.Policy.ReceivingPolicy, err = read(v, v.console.Approvals.Policy, approval.PolicyInput{ID: v.workspace.ID}); err != nil {
 			return organizationPage{}, err
+		}
+		if hours := data.Policy.SecondPersonHours; hours != nil {
+			data.Policy.TypedDemand = strconv.FormatInt(*hours, 10)
 		}
 		if hours := data.Policy.ReceivingCoolingHours; hours != nil { // else saving the form would decide what nobody has
 			data.Policy.Typed = strconv.FormatInt(*hours, 10)

@@ -62,6 +62,7 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/approvals/{id}/approve":                       {audit.ReceivingMethodApproved, waits, []string{"digest", "x", "verification", "called"}},
 		"/w/{ws}/approvals/{id}/reject":                        {audit.ReceivingMethodRejected, waits, []string{"reason", "no"}},
 		"/w/{ws}/approvals/{id}/withdraw":                      {audit.ReceivingMethodWithdrawn, waits, nil},
+		"/w/{ws}/approvals/second-person":                      {audit.SecondPersonExtended, "", nil},
 		"/w/{ws}/organization/receiving":                       {audit.ReceivingPolicyUpdated, "", []string{"receiving_approval", "one_person"}},
 		"/w/{ws}/directory":                                    {audit.EntryCreated, "", []string{"type", "person", "field-email", "ada@example.com"}},
 		"/w/{ws}/directory/{id}":                               {audit.EntryUpdated, entry, []string{"was", "{}", "label", "Ada"}},

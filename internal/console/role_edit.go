@@ -143,6 +143,9 @@ func (c *Console) defineRole(v *visit, data rolePage, key string) error {
 	role, err := change(v, c.Workspaces.DefineRole, workspace.DefineRoleInput{ID: v.workspace.ID, Role: key, RoleDefine: api.RoleDefine{
 		Name: v.field("name"), Color: optional(v.field("color")), Permissions: permissions,
 	}})
+	if waitsForApprover(err) {
+		return v.done("Requested. The role changes once another person approves.", v.path("roles"))
+	}
 	if hasCode(err, fault.RecentLoginRequired) {
 		return v.signInFirst(v.path("roles", key, "edit"))
 	}

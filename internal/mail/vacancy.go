@@ -9,6 +9,7 @@ type Vacancy struct {
 	Workspace, Organization string
 	Until                   time.Time // until when changes need a second person all the same
 	GrantedBy, Granted      string    // what was granted, if anything
+	Appointed               string    // whom the operator of the server has made an approver, if anyone
 	Link                    string    // where the time can be extended
 }
 
@@ -22,6 +23,12 @@ func (v Vacancy) Message() Message {
 		subject = "An approver was added without a second person"
 		what = plainName(v.GrantedBy) + " has granted " + plainName(v.Granted) + " in " + workspace + ", where no one else was left to agree."
 		rest = "It counts from " + moment(v.Until) + "."
+	}
+	if v.Appointed != "" {
+		subject = "The operator has appointed an approver"
+		what = "The operator of this server has made " + plainName(v.Appointed) + " an approver in " + workspace + "."
+		rest = "Their approvals count once the wait of a new approver is over. If you did not expect this, ask the operator."
+		return Message{To: v.To, Subject: subject, Text: paragraphs("Hello,", what, rest, v.Link), Button: Button{Label: "Open the workspace", Link: v.Link}}
 	}
 	return Message{
 		To:      v.To,

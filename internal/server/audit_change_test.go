@@ -20,6 +20,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
+	"bursar/internal/workspace"
 )
 
 // told are the changes of an audit row, each as "field before after" in JSON.
@@ -538,6 +539,30 @@ func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 		second.Post("/v1/approvals/"+waits()+"/reject", body{"reason": "no"}).OK()
 		x.Owner.Post("/v1/approvals/"+waits()+"/withdraw", nil).OK()
 		second.Approve(waits()).OK()
+	}
+	x.Define("clerk", "ws.read")
+	clerk := x.Member("clerk").UserID
+	assign := func() string {
+		return x.Owner.Post(x.Path("/roles"), body{"user_id": clerk, "role": "admin"}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+	}
+	widen := func() string {
+		return x.Owner.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.payouts.approve"}}).
+			Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+	}
+	for _, waits := range []func() string{assign, widen} {
+		second.Post("/v1/approvals/"+waits()+"/reject", body{"reason": "no"}).OK()
+		x.Owner.Post("/v1/approvals/"+waits()+"/withdraw", nil).OK()
+		second.Approve(waits()).OK()
+		x.Owner.Delete(x.Path("/roles/" + clerk + "/admin"))
+		x.Owner.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read"}}).OK()
+		waits() // which expires
+	}
+	lost, _, other := n.Pair(t)
+	lost.Owner.Delete(lost.Path("/members/" + other.UserID)).OK()
+	lost.Owner.Post(lost.Path("/second-person/extend"), nil).OK()
+	_, err := workspace.Appoint(t.Context(), n.DB, db.Caller{}, lost.WorkspaceID, other.Email())
+	if err != nil {
+		t.Fatal(err)
 	}
 	x.Owner.Post(x.Path("/payout-stop"), body{"reason": "another drill", "mode": "live"}).OK()
 	resume()

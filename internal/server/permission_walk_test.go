@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,9 @@ func TestEveryRouteForEveryRole(t *testing.T) {
 				refused := o.ask(x, x.Owner) // a refusal leaves it good for the next
 				for _, c := range callers {
 					want, r := c.may(o.need), refused
+					if c.owner && strings.HasSuffix(o.route, "/second-person/extend") {
+						want = 200 // also of one who is not a member
+					}
 					if other := alternatives()[o.route]; want == 403 && other != "" {
 						want = c.may(other)
 					}
@@ -219,7 +223,9 @@ func TestNobodyTouchesWhatIsAboveThem(t *testing.T) {
 					if got := refused.Detail("permission"); got != p {
 						t.Errorf("the target has %s: the missing permission is %q", p, got)
 					}
-					o.do(x.Member(above), r).OK()
+					if answer := o.do(x.Member(above), r); answer.Status != http.StatusForbidden || answer.Code() != "SECOND_PERSON_REQUIRED" {
+						answer.OK() // a role that approves waits for another person
+					}
 				}
 			})
 		}

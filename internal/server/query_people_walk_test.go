@@ -116,8 +116,12 @@ func (w *tour) corners() {
 	member := x.Add(servertest.NewEmail(), "walker")
 	owner.Put(x.Path("/roles/walker"), body{"name": "Walker", "permissions": []string{"ws.read", "ws.write"}}).OK()
 	owner.Delete(x.Path("/roles/walker")).Fails(http.StatusUnprocessableEntity, "ROLE_IN_USE")
-	owner.Post(x.Path("/roles"), body{"user_id": member, "role": "admin"}).OK()
-	owner.Delete(x.Path("/roles/" + member + "/admin")).OK()
+	for _, role := range []string{"auditor", "admin"} {
+		owner.Post(x.Path("/roles"), body{"user_id": member, "role": role}) // an admin waits for a second person
+	}
+	owner.Post(x.Path("/roles"), body{"user_id": member, "role": "admin"}).Fails(http.StatusForbidden, "SECOND_PERSON_REQUIRED")
+	owner.Delete(x.Path("/roles/" + member + "/auditor")).OK()
+	owner.Post(x.Path("/second-person/extend"), nil).OK()
 	w.leaver()
 	w.begin("a key that is in use")
 	for range 5 { // one of which is quick enough for the key to count as in use

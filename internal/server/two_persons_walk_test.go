@@ -78,8 +78,9 @@ func TestNoRouteMakesAMethodPayableByOnePerson(t *testing.T) {
 			}
 			t.Run(o.route, func(t *testing.T) {
 				x := n.Tenant(t)
-				x.Owner.Patch(x.Path("/receiving-policy"), body{"receiving_approval": "two_persons", "receiving_cooling_hours": 1}).OK()
 				second := n.Person(t, x.Member("admin"))
+				x.Owner.Patch(x.Path("/receiving-policy"), body{"receiving_approval": "two_persons"}).OK()
+				second.Approve(x.Owner.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 1}).OK().Text("approval_id")).OK()
 				p := newPayee(t, n, x, second)
 				methods, defaults := payable(t, x)
 				if len(methods) != 2 || len(defaults) != 1 {

@@ -16,7 +16,7 @@ import (
 // through without approval.
 func TestNoSequenceOfOnePersonsOperationsMakesThemTwoOrOne(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		for seed := range uint64(torture.Rounds(6, 200)) {
+		for seed := range uint64(torture.Rounds(10, 200)) {
 			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { attackFourEyes(t, n, seed) })
 		}
 	})

@@ -2,10 +2,12 @@
 
 -- second_person_hours is how long the demand outlives the last second person, NULL for the default. made_alone is true of a policy
 -- that one person made while no other could approve. members_changed is true until it is known whether a change has left no second
--- person, who is mailed about. extended_at is when the demand was last extended, 0 for never.
+-- person, who is mailed about. appointed is an approver
+-- whom an operator has appointed, until approvers and owners are mailed. extended_at is when the demand was last extended, 0 for never.
 ALTER TABLE receiving_policy ADD COLUMN second_person_hours BIGINT;
 ALTER TABLE receiving_policy ADD COLUMN made_alone BOOLEAN NOT NULL DEFAULT FALSE;
 ALTER TABLE receiving_policy ADD COLUMN members_changed BOOLEAN NOT NULL DEFAULT FALSE;
+ALTER TABLE receiving_policy ADD COLUMN appointed TEXT;
 ALTER TABLE receiving_policy ADD COLUMN extended_at BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX receiving_policy_members_changed ON receiving_policy (workspace_id) WHERE members_changed = TRUE;
 

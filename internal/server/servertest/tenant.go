@@ -105,7 +105,9 @@ func (x *Tenant) put(email, role string) (userID string) {
 		} else if err == nil {
 			err = access.Join(tx, x.WorkspaceID, accountID, role)
 		}
-		return struct{}{}, audit.Event{Action: audit.MemberAdded, WorkspaceID: x.WorkspaceID, ResourceID: accountID, Description: "Added " + email + " as " + role}, err
+		event := audit.Event{Action: audit.MemberAdded, WorkspaceID: x.WorkspaceID, ResourceID: accountID, Description: "Added " + email + " as " + role}
+		event.Changes.Add("roles", nil, role)
+		return struct{}{}, event, err
 	})
 	if err != nil {
 		x.t.Fatalf("put %s into the workspace: %v", email, err)
