@@ -108,8 +108,10 @@ func walkLogin(t *testing.T, n *servertest.Node, c *client.Client) {
 func walkKeys(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	ends := time.Now().Add(time.Hour).Truncate(time.Millisecond)
-	made := must[*client.NewAPIKey](t)(c.Keys.Create(ctx, client.KeyCreateParams{Name: "CI", ExpiresAt: ends, AllowedCIDRs: []string{"127.0.0.0/8"}}))
-	if made.APIKey == "" || made.ExpiresAt != ends.UnixMilli() || !slices.Equal(made.AllowedCIDRs, []string{"127.0.0.0/8"}) {
+	made := must[*client.NewAPIKey](t)(c.Keys.Create(ctx, client.KeyCreateParams{Name: "CI", ExpiresAt: ends, AllowedCIDRs: []string{"127.0.0.0/8"},
+		Scope: client.ScopeParams{Permissions: []string{"ws.read"}, Administer: true}}))
+	if made.APIKey == "" || made.ExpiresAt != ends.UnixMilli() || !slices.Equal(made.AllowedCIDRs, []string{"127.0.0.0/8"}) ||
+		!slices.Equal(made.Permissions, []string{"ws.read"}) || made.Mode != "both" || !made.Administer {
 		t.Errorf("create: %+v", made)
 	}
 	if page := must[*client.Page[client.APIKey]](t)(c.Keys.List(ctx, client.ListParams{})); len(page.Items) != 2 || page.HasMore {

@@ -78,22 +78,28 @@ func (a *Authority) inScope(ctx context.Context, by audit.Actor, organizationID 
 }
 
 // HeldAnywhere returns the permissions that the caller holds in at least one of the workspaces that the scope of their credential
-// includes, and those workspaces.
-func HeldAnywhere(q db.Q, by audit.Actor) (held Set, workspaceIDs []string, err error) {
-	ids, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1`, by.ID)
-	if err != nil {
-		return 0, nil, err
-	}
-	for _, id := range ids {
-		if !by.Scope.InWorkspace(id) {
-			continue
+// includes.
+func HeldAnywhere(q db.Q, by audit.Actor) (held Set, err error) {
+	err = q.Each(func(r db.Rows) error {
+		if role, ok := BuiltInRole(r.Text(0)); ok {
+			held |= role.Permissions
+		} else {
+			held |= ParseSet(r.Text(1))
 		}
-		workspaceIDs = append(workspaceIDs, id)
-		has, err := HeldBy(q, id, by.ID)
-		if err != nil {
-			return 0, nil, err
+		return nil
+	}, `SELECT DISTINCT m.role, r.permissions FROM live_member w JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
+		LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
+		WHERE w.account_id = $1 AND ($2 = '' OR $2 LIKE '%' || w.workspace_id || '%')`, by.ID, by.Scope.WorkspaceList())
+	return Within(by.Scope, held), err
+}
+
+// BelongsToAll reports whether the caller belongs to all of some workspaces, within the scope of their credential.
+func BelongsToAll(q db.Q, by audit.Actor, workspaceIDs []string) (bool, error) {
+	for _, id := range workspaceIDs {
+		member, err := q.Row(`SELECT workspace_id FROM live_member WHERE workspace_id = $1 AND account_id = $2`, id, by.ID).Scan(new(string))
+		if err != nil || !member || !by.Scope.InWorkspace(id) {
+			return false, err
 		}
-		held |= Within(by.Scope, has)
 	}
-	return held, workspaceIDs, nil
+	return true, nil
 }

@@ -56,8 +56,8 @@ func parseScope(in api.ScopeRequest) audit.Scope {
 func scopeWithin(q db.Q, by audit.Actor, in api.ScopeRequest) (audit.Scope, error) {
 	s := parseScope(in)
 	var v fault.Violations
-	if s.Permissions != nil || s.WorkspaceIDs != nil {
-		held, workspaces, err := access.HeldAnywhere(q, by)
+	if s.Permissions != nil {
+		held, err := access.HeldAnywhere(q, by)
 		if err != nil {
 			return s, err
 		}
@@ -67,9 +67,13 @@ func scopeWithin(q db.Q, by audit.Actor, in api.ScopeRequest) (audit.Scope, erro
 				break
 			}
 		}
-		if slices.ContainsFunc(s.WorkspaceIDs, func(id string) bool { return !slices.Contains(workspaces, id) }) {
-			v.Add("workspace_ids", "must be workspaces that you belong to")
-		}
+	}
+	all, err := access.BelongsToAll(q, by, s.WorkspaceIDs)
+	if err != nil {
+		return s, err
+	}
+	if !all {
+		v.Add("workspace_ids", "must be workspaces that you belong to")
 	}
 	if s.Mode != "" && !by.Scope.InMode(s.Mode) {
 		v.Add("mode", "must be a mode that the credential you are logged in with is good for")
@@ -107,11 +111,8 @@ func addScope(c *audit.Changes, s api.Scope) {
 
 // requireOwnWorkspaces returns an error unless the owner of a key belongs to all workspaces that it is limited to.
 func requireOwnWorkspaces(q db.Q, key NewKey) error {
-	if key.Scope.WorkspaceIDs == nil {
-		return nil
-	}
-	_, workspaces, err := access.HeldAnywhere(q, audit.Actor{ID: key.AccountID})
-	if err == nil && slices.ContainsFunc(key.Scope.WorkspaceIDs, func(id string) bool { return !slices.Contains(workspaces, id) }) {
+	all, err := access.BelongsToAll(q, audit.Actor{ID: key.AccountID}, key.Scope.WorkspaceIDs)
+	if err == nil && !all {
 		err = fault.Invalid("workspace", "must be a workspace that the user belongs to")
 	}
 	return err

@@ -202,10 +202,11 @@ func TestWhatIsMadeWithAKeyLiesWithinItsScope(t *testing.T) {
 				"permissions": []string{"ws.read", "ws.keys.read", "ws.keys.write"}})
 			x.Define("keeper", "ws.read")
 			secret := narrow.Post(x.Path("/clients/"+id+"/rotate"), nil).OK().Text("secret")
-			x.Define("keeper", "ws.read", "ws.directory.read")
+			x.Define("keeper", "ws.read", "ws.directory.read", "ws.accounts.read")
 			client := n.Holder(t, n.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
 			client.Get(x.Path("")).OK()
 			client.Get("/v1/directory?workspace_id=" + x.WorkspaceID).Lacks("ws.directory.read")
+			n.Stranger(t).Do("GET", "/v2/accounts?workspace_id="+x.WorkspaceID, nil, "Authorization", servertest.Basic(id, secret)).Lacks("ws.accounts.read")
 			for _, row := range x.Owner.On(t).Get(x.Path("/clients")).OK().List() {
 				if row["id"] != id {
 					continue

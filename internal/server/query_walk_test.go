@@ -284,6 +284,12 @@ func (w *tour) lists() {
 		w.list(x.Owner, path, "half of all", "limit", "25")
 		w.list(x.Owner, path, "half of all")
 	}
+	w.begin("a limited key")
+	limited := keyOf(w.t, x, body{"permissions": []string{"ws.read"}, "workspace_ids": []string{x.WorkspaceID}})
+	for _, path := range []string{"/v1/api-keys", "/v1/workspaces", "/v1/organizations", "/v1/invitations", x.OrganizationPath("")} {
+		limited.Get(path).OK()
+	}
+	limited.Get("/v2/payout-requests/health/instapay?mode=sandbox").OK()
 	w.list(w.town.small.Owner, "/v1/auth/activity", "next to nothing")
 	w.list(x.Owner, "/v1/directory/tags", "half of all", "workspace_id", x.WorkspaceID, "limit", "25")
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // keyOf returns a session of a new key of the tenant's owner with a scope.
-func keyOf(t *testing.T, x *servertest.Tenant, scope body) *servertest.Client {
+func keyOf(t testing.TB, x *servertest.Tenant, scope body) *servertest.Client {
 	t.Helper()
 	scope["name"] = "scoped"
 	return x.Node.Login(t, x.Owner.On(t).Post("/v1/api-keys", scope).OK().Text("api_key"))

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
@@ -58,6 +59,32 @@ func TestOneOfSeveralNodesSetsTheStoreUp(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTheFirstKeyAdministersAndIsForTheChosenMoney(t *testing.T) {
+	for mode, want := range map[string]audit.Scope{
+		"":                {Administer: true},
+		audit.BothModes:   {Administer: true},
+		audit.SandboxMode: {Administer: true, Mode: audit.SandboxMode},
+		audit.LiveMode:    {Administer: true, Mode: audit.LiveMode},
+	} {
+		d := dbtest.SQLite(t).Open(t)
+		chosen := first
+		chosen.Mode = mode
+		if _, err := setup.Run(t.Context(), d, db.Caller{}, chosen); err != nil {
+			t.Fatal(err)
+		}
+		var scope string
+		if err := d.Read(t.Context(), func(q db.Q) error {
+			_, err := q.Row(`SELECT scope FROM api_key`).Scan(&scope)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if scope != want.String() {
+			t.Errorf("mode %q: the scope is %s, want %s", mode, scope, want)
+		}
+	}
 }
 
 func TestWrongValuesAreAllReportedAndChangeNothing(t *testing.T) {
