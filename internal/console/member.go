@@ -36,6 +36,7 @@ type membersPage struct {
 	Roles      []api.Role
 	Grantable  []api.Role
 	Invitation invitation
+	Suspended  bool   // access waits for a decision: see suspendedPage
 	Mails      bool   // invitations go to the mailbox, and nobody here sees the link
 	Newer      string // address of the previous page, or empty
 	Older      string // address of the next page, or empty
@@ -111,6 +112,11 @@ func (v *visit) membersData() (membersPage, error) {
 		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Invitation: invitation{Role: "member"}, Mails: v.console.SignIn.Recovers(),
 		Filter: memberFilter{strings.TrimSpace(query.Get("q")), query.Get("role"), query.Get("status")},
 	}
+	waiting, err := read(v, v.console.Workspaces.SuspendedAccess, workspace.MembersInput{ID: v.workspace.ID})
+	if err != nil {
+		return membersPage{}, err
+	}
+	data.Suspended = len(waiting.Rows()) > 0
 	shown := slices.DeleteFunc(slices.Clone(members), func(m api.Member) bool { return !data.Filter.keeps(m) })
 	data.Found = len(shown)
 	for _, m := range data.cut(shown, query, v.path("members")) {
