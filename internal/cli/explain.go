@@ -76,6 +76,8 @@ func nextStep(e *client.Error) string {
 		return "Sign in at the console with a passkey, with a code or with single sign-on, run 'bursar login', then try again."
 	case e.Code == client.CodeSecondPersonRequired:
 		return "'bursar approvals list' shows the request."
+	case e.Permission() == "administer":
+		return "Run 'bursar login', or use an API key that was made with --administer."
 	case e.Permission() != "":
 		return "You need the permission " + e.Permission() + ": ask an admin of the workspace for a role that includes it."
 	case e.Status == http.StatusTooManyRequests:

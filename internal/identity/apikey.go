@@ -319,38 +319,6 @@ func (k *NewKey) limitRotation(tx *db.Tx, keyOfSession, rotated string, end int6
 	return err
 }
 
-// madeWith reports whether a key is another one or was made with it, directly or by keys between.
-func madeWith(q db.Q, id, ancestor string) (bool, error) {
-	for id != "" && id != ancestor {
-		var parentID string
-		if _, err := q.Row(`SELECT parent_id FROM api_key WHERE id = $1`, id).Scan(&parentID); err != nil {
-			return false, err
-		}
-		id = parentID
-	}
-	return id == ancestor, nil
-}
-
-// limitRevocation returns an error unless the caller may revoke a key of theirs. A session that depends on a key can revoke that key and those
-// that were made with it; a limited key only itself, and to it no other key exists. A key that administers and is not limited can
-// revoke all keys of its owner.
-func limitRevocation(q db.Q, by audit.Actor, id string) error {
-	switch {
-	case by.KeyID == "" || by.KeyID == id:
-		return nil
-	case by.Scope.Limited():
-		return fault.Foreign("API key", fault.Scope{})
-	case by.Scope.Administer:
-		return nil
-	}
-	within, err := madeWith(q, id, by.KeyID)
-	if err == nil && !within {
-		err = fault.New(fault.Forbidden,
-			"you are logged in with an API key that does not administer: it can revoke only itself and the keys that were made with it")
-	}
-	return err
-}
-
 // expiryOf returns when a key expires, 0 if it does not.
 func expiryOf(q db.Q, keyID string) (end int64, err error) {
 	_, err = q.Row(`SELECT expires_at FROM api_key WHERE id = $1`, keyID).Scan(&end)

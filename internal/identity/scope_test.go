@@ -86,6 +86,28 @@ func TestAWorkspaceOutsideTheScopeOfAKeyDoesNotExist(t *testing.T) {
 	})
 }
 
+func TestTheHealthOfAServiceIsOfTheWorkspacesOfTheScope(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		second := x.Owner.Post("/v1/workspaces", servertest.Body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")
+		x.Owner.Post("/v2/simulations/services/instapay", servertest.Body{"workspace_id": x.WorkspaceID, "status": "down", "reason": "a test"}).OK()
+		const health = "/v2/payout-requests/health/instapay?mode=sandbox"
+		for name, c := range map[string]struct {
+			by   *servertest.Client
+			want string
+		}{
+			"of the person":        {x.Owner, "down"},
+			"of the workspace":     {limited(t, x.Owner, servertest.Body{"workspace_ids": []string{x.WorkspaceID}}), "down"},
+			"of another workspace": {limited(t, x.Owner, servertest.Body{"workspace_ids": []string{second}}), "up"},
+		} {
+			if got := c.by.Get(health).OK().Text("status"); got != c.want {
+				t.Errorf("%s: it is %s, want %s", name, got, c.want)
+			}
+		}
+		limited(t, x.Owner, servertest.Body{"workspace_ids": []string{second}}).Get(health+"&workspace_id="+x.WorkspaceID).Fails(404, "RESOURCE_NOT_FOUND")
+	})
+}
+
 func TestAKeyHasNoMoreThanThePermissionsOfItsScope(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
