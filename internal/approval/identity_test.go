@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
 	"bursar/internal/server/servertest"
 )
 
@@ -307,6 +309,63 @@ func TestAnIdentityThatIsNotApprovedIsForgotten(t *testing.T) {
 			if seen := n.Audited(t, entry); seen[len(seen)-1] != "directory.entry.identity_"+state && !slices.Contains(seen, "directory.entry.identity_"+state) {
 				t.Errorf("the log has %v", seen)
 			}
+		}
+	})
+}
+
+// What one field was 30 days ago is not hidden by many later changes, whatever it is called.
+func TestTheApproverSeesEachFieldThatChanged(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		entry := newEntry(x, body{"name": "Ada", "external_id": "ADA", "fields": body{"tel": "0917 123 4567", "reach": "ada@example.com", "note": "1"}})
+		maker := x.Member("directory_manager")
+		maker.Patch("/v1/directory/"+entry, body{"fields": body{"tel": "0917 765 4321", "reach": "eve@example.com"}, "label": "Ada L", "external_id": "EVE"}).OK()
+		for i := range 60 {
+			maker.Patch("/v1/directory/"+entry, body{"fields": body{"note": fmt.Sprint(i)}}).OK()
+		}
+		second := n.Person(t, x.Member("admin"))
+		x.Owner.Post(x.Path("/roles"), body{"user_id": maker.UserID, "role": "auditor"}).OK()
+		_, id := add(maker, entry, "1")
+		a := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id))
+		got := map[string]string{}
+		for _, f := range a.ChangedFields {
+			got[f.Field] = f.Before + " > " + f.After
+		}
+		for field, want := range map[string]string{"label": "Ada > Ada L", "external_id": "ADA > EVE", "fields.tel": "0917 123 4567 > 0917 765 4321",
+			"fields.reach": "ada@example.com > eve@example.com", "fields.note": "1 > 59"} {
+			if got[field] != want {
+				t.Errorf("%s changed by %q, want %q", field, got[field], want)
+			}
+		}
+		if first := a.ChangedFields[0].Field; first != "external_id" {
+			t.Errorf("the first field is %s", first)
+		}
+		earlier := map[string]string{}
+		for _, c := range a.Contacts {
+			earlier[c.Field] = c.Earlier
+		}
+		if want := map[string]string{"tel": "0917 123 4567", "reach": "ada@example.com"}; !maps.Equal(earlier, want) {
+			t.Errorf("the contacts were %v", earlier)
+		}
+		if !slices.ContainsFunc(a.RoleChanges, func(c api.ApprovalChange) bool {
+			return c.Action == "iam.member.role_assigned" && strings.Contains(c.Description, "auditor")
+		}) {
+			t.Errorf("the role changes are %+v", a.RoleChanges)
+		}
+		if proved := a.RequestedBy.EmailProved; proved == nil {
+			t.Error("the approval does not say whether the requester's address is verified")
+		}
+		prove := func(proof string) bool {
+			_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+				return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE account SET email_proof = $2 WHERE id = $1`, maker.UserID, proof)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return *servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id)).RequestedBy.EmailProved
+		}
+		if prove("") || !prove("*") {
+			t.Error("the approval shows another state of the requester's address")
 		}
 	})
 }

@@ -115,7 +115,11 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 	if a.RequestedBy.KeyName != "" {
 		from += ", with the API key " + a.RequestedBy.KeyName
 	}
-	pairs = append(pairs, "Requested by", strings.TrimSpace(a.RequestedBy.Name+" "+a.RequestedBy.Email))
+	requester := strings.TrimSpace(a.RequestedBy.Name + " " + a.RequestedBy.Email)
+	if proved := a.RequestedBy.EmailProved; proved != nil && !*proved {
+		requester += " (address not verified)"
+	}
+	pairs = append(pairs, "Requested by", requester)
 	if from != "" {
 		pairs = append(pairs, "From", from)
 	}
@@ -126,6 +130,12 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 			text = contact.Earlier + " until lately: ask by this one. Now it is " + orNone(contact.Now)
 		}
 		pairs = append(pairs, "Payee's "+contact.Field, text)
+	}
+	for _, f := range a.ChangedFields {
+		pairs = append(pairs, "Payee's "+f.Field+" lately", orNone(f.Before)+" → "+orNone(f.After))
+	}
+	for _, change := range a.RoleChanges {
+		pairs = append(pairs, "Role changed lately", localTime(change.Timestamp)+" "+change.Description+" ("+change.ActorName+")")
 	}
 	for _, change := range a.RecentChanges {
 		pairs = append(pairs, "Changed lately", localTime(change.Timestamp)+" "+change.Description+" ("+change.ActorName+")")

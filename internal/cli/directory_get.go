@@ -51,6 +51,9 @@ func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
 	if e.MergedInto != "" {
 		pairs = append(pairs, "Merged into", e.MergedInto)
 	}
+	if e.PendingChange != nil {
+		pairs = append(pairs, "Waits for approval", pendingText(e.PendingChange)+" ("+e.PendingChange.ApprovalID+")")
+	}
 	if len(e.Tags) > 0 {
 		pairs = append(pairs, "Tags", strings.Join(e.Tags, ", "))
 	}

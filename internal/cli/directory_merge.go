@@ -111,7 +111,9 @@ shows what would change and changes nothing.`,
 			if err != nil {
 				return fmt.Errorf("merge into %s: %w", term.Printable(named(target)), err)
 			}
-			if p.DryRun {
+			if made.ApprovalID != "" {
+				err = r.say("The merge into %s waits for approval: %s. Nothing was changed.", named(target), made.ApprovalID)
+			} else if p.DryRun {
 				err = r.say("Nothing was changed. This is what the merge would change about %s.", named(target))
 			} else {
 				err = r.say("Merged %s into %s. You can undo it within 30 days with 'bursar directory unmerge %s'.", counted(len(made.Sources), "entry", "entries"), named(target), made.ID)
@@ -165,6 +167,12 @@ changed. MERGE is the id that 'bursar directory merge' has written.`,
 			undone, err := s.Directory.UndoMerge(c.Context(), args[0])
 			if err != nil {
 				return fmt.Errorf("undo the merge: %w", err)
+			}
+			if undone.ApprovalID != "" {
+				if err := r.say("Undoing the merge into %s waits for approval: %s. Nothing was changed.", undone.TargetID, undone.ApprovalID); err != nil {
+					return err
+				}
+				return out.Write(r.terminal, undone, nothing)
 			}
 			if err := r.say("Undid the merge of %s into %s.", counted(len(undone.Sources), "entry", "entries"), undone.TargetID); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -29,7 +30,10 @@ func newEntryUpdate(r *remote) *cobra.Command {
 		Short: "Change an entry",
 		Long: `Change what is given and leave the rest. Fields are merged by key: --field
 sets one, --remove-field removes one. --tag replaces all tags (--tag ''
-removes them all), while --add-tag and --remove-tag change the present ones.`,
+removes them all), while --add-tag and --remove-tag change the present ones.
+
+Another name or external id of a payee with an account that can be paid waits
+for a second person, where there is one, and so does activating a payee.`,
 		Example: `  bursar directory update "Ada Lovelace" --field phone="+44 20 7946 0000"
   bursar directory update "Ada Lovelace" --add-tag vip --remove-tag speaker
   bursar directory update "Ada Lovelace" --remove-field phone --field employees:=13
@@ -60,12 +64,38 @@ removes them all), while --add-tag and --remove-tag change the present ones.`,
 			if err := r.say("Updated %s.", named(e)); err != nil {
 				return err
 			}
+			if updated.PendingChange != nil {
+				if err := r.say("%s waits for approval: %s.", pendingText(updated.PendingChange), updated.ApprovalID); err != nil {
+					return err
+				}
+			}
 			return out.Write(r.terminal, updated, func(io.Writer) error { return nil })
 		},
 	}
 	change.bind(r, c)
 	out.Bind(c, false)
 	return r.inWorkspace(c)
+}
+
+// pendingText describes what an entry is to become when it is approved.
+func pendingText(c *api.PendingChange) string {
+	switch {
+	case c.Operation == "merge":
+		return "A merge"
+	case c.Operation != "":
+		return "The undo of a merge"
+	}
+	var parts []string
+	for _, one := range []struct {
+		what  string
+		value *string
+	}{{"name", cmp.Or(c.Label, c.Name)}, {"external id", c.ExternalID}, {"status", c.Status}} {
+		if one.value != nil {
+			parts = append(parts, one.what+" "+cmp.Or(*one.value, "none"))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 func (e *entryChange) bind(r *remote, c *cobra.Command) {

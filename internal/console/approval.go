@@ -126,6 +126,8 @@ type approvalPage struct {
 	api.Approval
 	Fields       []approvalField
 	Recent       []approvalChange
+	Changed      []approvalField // of the payee in the last 30 days
+	Unproved     bool            // the address of who asked
 	Verification string
 	Reason       string
 	MayReject    bool
@@ -185,6 +187,10 @@ func (v *visit) approval() (approvalPage, error) {
 	for i := range a.Contacts {
 		a.Contacts[i].Field = caption(a.Contacts[i].Field)
 	}
+	for _, f := range a.ChangedFields {
+		data.Changed = append(data.Changed, approvalField{Caption: changeCaption(f.Field), Before: f.Before, After: f.After})
+	}
+	data.Unproved = a.RequestedBy.EmailProved != nil && !*a.RequestedBy.EmailProved
 	for _, change := range a.RecentChanges {
 		data.Recent = append(data.Recent, approvalChange{change, shownChanges(change.Changes, v.zone)})
 	}

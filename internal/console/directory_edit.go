@@ -75,10 +75,11 @@ func (c *Console) updateEntry(v *visit) error {
 	if err != nil {
 		return v.formAgain(err, form)
 	}
-	if _, err := v.updateEntry(e, update); err != nil {
+	done, err := v.updateEntry(e, update)
+	if err != nil {
 		return v.formAgain(err, form)
 	}
-	return v.done("Changes saved.", v.entryPath(e.ID))
+	return v.updated(done, "Changes saved.")
 }
 
 func (v *visit) updateEntry(e api.Entry, update api.EntryUpdate) (api.Created, error) {

@@ -67,6 +67,36 @@ type entryPage struct {
 	Newest      string     // the first page, if this is an older one
 }
 
+// PendingText names the change that waits for approval.
+func (e entryPage) PendingText() string { return pendingText(e.PendingChange) }
+
+// pendingText names a change of an entry that waits for approval: the most telling part of it.
+func pendingText(c *api.PendingChange) string {
+	switch {
+	case c.Operation == "merge":
+		return "A merge into this entry"
+	case c.Operation != "":
+		return "The undo of a merge into this entry"
+	case c.Label != nil:
+		return "Name change to " + *c.Label
+	case c.Name != nil:
+		return "Name change to " + *c.Name
+	case c.ExternalID != nil && *c.ExternalID == "":
+		return "Removal of the external ID"
+	case c.ExternalID != nil:
+		return "External ID " + *c.ExternalID
+	}
+	return "Activation"
+}
+
+// updated leads back to an entry, with what was done or waits for approval.
+func (v *visit) updated(done api.Created, text string) error {
+	if done.PendingChange != nil {
+		text = pendingText(done.PendingChange) + " needs approval from another person."
+	}
+	return v.done(text, v.entryPath(done.ID))
+}
+
 func (c *Console) entryPage(v *visit) error {
 	reveal := v.R.URL.Query().Get("reveal")
 	e, err := v.entry()
@@ -152,10 +182,11 @@ func (c *Console) setEntryStatus(v *visit) error {
 		return err
 	}
 	status := v.field("status")
-	if _, err := v.updateEntry(e, api.EntryUpdate{Status: &status}); err != nil {
+	done, err := v.updateEntry(e, api.EntryUpdate{Status: &status})
+	if err != nil {
 		return err
 	}
-	return v.done("Entry is now "+status+".", v.entryPath(e.ID))
+	return v.updated(done, "Entry is now "+status+".")
 }
 
 // otherTags are the names of the tags that an entry could get.

@@ -219,6 +219,9 @@ func (c *Console) mergeEntries(v *visit) error {
 		}
 		return v.showAgain(status, "directory_merge", "Merge into "+e.Label, p, newMergePage(parties, taken))
 	}
+	if made.ApprovalID != "" {
+		return v.done("The merge needs approval from another person.", v.path("directory", e.ID))
+	}
 	told := flash{Kind: "good", Text: "Merged. You can undo it within 30 days.", Undo: v.path("directory", "merges", made.ID, "undo")}
 	if err := v.tell(told); err != nil {
 		return err
@@ -235,7 +238,8 @@ func (c *Console) undoMerge(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := change(v, c.Directory.UndoMerge, in); err != nil {
+	undone, err := change(v, c.Directory.UndoMerge, in)
+	if err != nil {
 		p, _, ok := formProblems(err)
 		if !ok {
 			return err
@@ -244,6 +248,9 @@ func (c *Console) undoMerge(v *visit) error {
 			return err
 		}
 		return v.redirect(v.path("directory", m.TargetID))
+	}
+	if undone.ApprovalID != "" {
+		return v.done("Undoing the merge needs approval from another person.", v.path("directory", m.TargetID))
 	}
 	return v.done("The merge was undone.", v.path("directory", m.TargetID))
 }

@@ -368,6 +368,9 @@ func (c *town) directory() {
 	c.insert("directory_merge", "id, workspace_number, target_id, sources, created_at, undone_at, state_sealed, sealed_by", len(merges), func(i int) []any {
 		return []any{merges[i], c.numbers[c.spread(i)], db.PackID("entry", c.entries[i/2]), "[]", c.now - int64(i), 0, []byte("a state"), 1}
 	})
+	c.insert("pending_identity", "entry_id, workspace_number, approval_id, external_id, change", 2000, func(i int) []any {
+		return []any{db.PackID("entry", c.entries[2*i+1]), c.numbers[20+i%(len(c.numbers)-20)], fmt.Sprint("apr_", i), fmt.Sprint("held ", i), "{}"}
+	})
 	imports := c.ids("imp", 2000)
 	c.insert("directory_import", "id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines, created, updated, unchanged, refused, "+
 		"reason, node, lease_until, created_at, started_at, ended_at", len(imports), func(i int) []any {

@@ -65,6 +65,7 @@ func (w *tour) vault() {
 		w.must(w.node.Vault.Ready(w.t.Context(), 1_000_000+number))
 	}
 	w.town.change(`UPDATE directory_import_chunk SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + number % 350) WHERE part = 'refused' AND number < 2000`)
+	w.town.change(`UPDATE directory_import_line SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + line % 350)`)
 	w.town.change(`UPDATE directory_merge SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + directory_merge.created_at % 350) WHERE sealed_by = 1`)
 	w.begin("account numbers of before")
 	w.town.change(`UPDATE receiving_method SET tail_key = NULL WHERE id IN (SELECT id FROM receiving_method ORDER BY id LIMIT 10)`)
@@ -233,6 +234,13 @@ func (w *tour) doubles() {
 	alone.Owner.AddMethod(source, bankAccount())
 	moved := alone.Owner.Post("/v1/directory/"+target+"/merge", body{"sources": []string{source}}).OK().Text("id")
 	alone.Owner.Post("/v1/directory/merges/"+moved+"/undo", nil).OK()
+	w.begin("identities that wait for approval")
+	second := w.node.Person(w.t, alone.Member("admin"))
+	rename := func(name string) string {
+		return alone.Owner.Patch("/v1/directory/"+source, body{"name": name, "external_id": name}).OK().Text("approval_id")
+	}
+	rename("Somebody")
+	second.Approve(rename("Somebody else")).OK()
 	w.begin("a deleted entry with others merged into it")
 	x.Owner.Post("/v1/directory/"+one+"/merge", body{"sources": []string{other}}).OK()
 	x.Owner.Delete("/v1/directory/" + one).OK()

@@ -8,4 +8,3 @@ CREATE TABLE pending_identity (
     change           TEXT COLLATE "C" NOT NULL -- JSON: the identity before and after
 );
 CREATE UNIQUE INDEX pending_identity_external ON pending_identity (workspace_number, external_id) WHERE external_id IS NOT NULL;
-CREATE INDEX pending_identity_approval ON pending_identity (approval_id);

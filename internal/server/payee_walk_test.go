@@ -1,0 +1,265 @@
+package server_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"bursar/api"
+	"bursar/internal/server/servertest"
+)
+
+// whoIsPaid lists the accounts that are paid for each label, name, external id and id of an entry, and, under "default", those
+// that are paid where nobody chooses.
+func whoIsPaid(t *testing.T, x *servertest.Tenant) map[string][]string {
+	t.Helper()
+	paid := map[string][]string{}
+	for _, id := range x.Owner.Walk("/v1/directory?limit=100&workspace_id="+x.WorkspaceID, nil) {
+		var e api.Entry
+		x.Owner.On(t).Get("/v1/directory/" + id).OK().Data(&e)
+		if e.Status != api.StatusActive {
+			continue
+		}
+		for _, key := range []string{"id " + e.ID, "name " + e.Label, "name " + e.Name, "external_id " + e.ExternalID} {
+			for _, m := range *e.ReceivingMethods {
+				paid[key] = append(paid[key], m.AccountID)
+				if m.IsDefault {
+					paid["default of "+key] = append(paid["default of "+key], m.AccountID)
+				}
+			}
+		}
+	}
+	delete(paid, "name ")
+	delete(paid, "external_id ")
+	delete(paid, "default of name ")
+	delete(paid, "default of external_id ")
+	return paid
+}
+
+// payees are entries of every kind in a workspace where two could decide, by what they are called.
+type payees struct {
+	entries map[string]string
+	methods map[string]string // of those that have one
+	merge   string            // that can be undone
+}
+
+func (p payees) ids() []string { return slices.Sorted(maps.Values(p.entries)) }
+
+func newPayees(t *testing.T, x *servertest.Tenant) payees {
+	t.Helper()
+	p := payees{map[string]string{}, map[string]string{}, ""}
+	add := func(name, number string) string {
+		fields := body{"workspace_id": x.WorkspaceID, "name": name, "external_id": strings.ToUpper(name[:3]), "fields": body{"email": name[:3] + "@example.com"}}
+		p.entries[name] = x.Owner.Entry(fields)
+		if number != "" {
+			p.methods[name] = x.Owner.AddMethod(p.entries[name], servertest.Account(number))
+		}
+		return p.entries[name]
+	}
+	path := func(id string) string { return "/v1/directory/" + id }
+	add("Acme Power", "1001")
+	add("Tiny", "1002")
+	several := add("Several", "1003")
+	x.Owner.AddMethod(several, servertest.Account("1004"))
+	x.Owner.Patch(path(add("Stopped", "1005")), body{"status": "inactive"}).OK()
+	add("Bare", "")
+	restored := add("Restored", "1006")
+	x.Owner.Delete(path(restored)).OK()
+	x.Owner.Post(path(restored)+"/restore", nil).OK()
+	x.Owner.Delete(path(add("Gone", "1007"))).OK()
+	target, source := add("Whole", "1008"), add("Part", "1009")
+	p.merge = x.Owner.Post(path(target)+"/merge", body{"sources": []string{source}, "fields": body{"name": source, "external_id": source}}).OK().Text("id")
+	x.Member("admin") // from now on it takes two
+	p.methods["Waiting"] = x.Owner.Post(path(add("Waiting", ""))+"/receiving-methods", servertest.Account("1010")).OK().Text("id")
+	return p
+}
+
+// takeovers are the values by which an entry would take the place of others: their names and external ids.
+func (p payees) takeovers() (all []body) {
+	for _, name := range slices.Sorted(maps.Keys(p.entries)) {
+		external := strings.ToUpper(name[:3])
+		all = append(all, body{"external_id": ""}, body{"external_id": external}, body{"label": name}, body{"name": name}, body{"fields": body{"name": name}},
+			body{"fields": body{"first-name": name, "last-name": ""}})
+	}
+	return append(all, body{"status": "inactive"}, body{"status": "active"})
+}
+
+// attempts are the requests by which one person tries to redirect money, by the route.
+func (p payees) attempts(t *testing.T, x *servertest.Tenant, route string) (all []request) {
+	t.Helper()
+	lines := func(key func(name string) body) (text string) {
+		for _, name := range slices.Sorted(maps.Keys(p.entries)) {
+			for _, change := range p.takeovers() {
+				line := key(name)
+				maps.Copy(line, change)
+				line["type"] = "person"
+				encoded, err := api.EncodeJSON(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += string(encoded) + "\n"
+			}
+		}
+		return text
+	}
+	switch route {
+	case "PATCH /v1/directory/{id}":
+		for _, id := range p.ids() {
+			for _, change := range p.takeovers() {
+				all = append(all, request{args: []string{id}, body: change})
+			}
+		}
+	case "POST /v1/directory/batch":
+		for _, change := range p.takeovers() {
+			var items []body
+			for _, id := range p.ids() {
+				item := body{"id": id}
+				maps.Copy(item, change)
+				items = append(items, item)
+			}
+			all = append(all, request{body: body{"workspace_id": x.WorkspaceID, "items": items}})
+		}
+	case "POST /v1/directory/bulk":
+		for _, action := range []string{"deactivate", "activate", "delete", "restore", "activate"} {
+			all = append(all, request{body: body{"workspace_id": x.WorkspaceID, "action": action, "ids": p.ids()}})
+		}
+	case "POST /v1/directory/imports":
+		for match, key := range map[string]func(name string) body{
+			"id": func(name string) body { return body{"id": p.entries[name]} },
+			"external_id": func(name string) body {
+				return body{"external_id": strings.ToUpper(name[:3]), "status": "active", "label": "Acme Power"}
+			},
+			"email": func(name string) body { return body{"fields": body{"email": name[:3] + "@example.com"}} },
+		} {
+			all = append(all, request{query: "?format=ndjson&workspace_id=" + x.WorkspaceID + "&match=" + match, body: lines(key)})
+		}
+	case "POST /v1/directory/{id}/merge":
+		for _, target := range p.ids() {
+			for _, source := range p.ids() {
+				take := body{"name": source, "label": source, "external_id": source, "status": source, "fields.email": source}
+				all = append(all, request{args: []string{target}, body: body{"sources": []string{source}, "fields": take}},
+					request{args: []string{target}, body: body{"sources": []string{source}}})
+			}
+		}
+	case "POST /v1/directory/merges/{id}/undo":
+		all = append(all, request{args: []string{p.merge}})
+	case "DELETE /v1/directory/{id}", "POST /v1/directory/{id}/restore":
+		for _, id := range p.ids() {
+			all = append(all, request{args: []string{id}})
+		}
+	case "POST /v1/directory":
+		for _, change := range p.takeovers() {
+			one := body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}}
+			maps.Copy(one, change)
+			delete(one, "status")
+			all = append(all, request{body: one})
+		}
+	case "POST /v1/directory/{id}/receiving-methods":
+		for _, id := range p.ids() {
+			all = append(all, request{args: []string{id}, body: servertest.Account("2001")}, request{args: []string{id}, body: servertest.Account("2002", body{"is_default": true})})
+		}
+	case "PATCH /v1/directory/{id}/receiving-methods/{method_id}", "DELETE /v1/directory/{id}/receiving-methods/{method_id}":
+		for name, method := range p.methods {
+			var content any
+			if strings.HasPrefix(route, "PATCH") {
+				content = body{"account_id": "2003", "is_default": true}
+			}
+			all = append(all, request{args: []string{p.entries[name], method}, body: content})
+		}
+	}
+	return all
+}
+
+// No route of the directory lets one person change who is paid for a name, an external id or an entry, whatever kind of entry there is and
+// whoever they are. A route that stops paying somebody is no such route.
+func TestNoRouteChangesWhoIsPaidByOnePerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for _, role := range []string{"member", "directory_manager", "writer"} {
+			for _, o := range operations() {
+				if !strings.Contains(o.route, "/v1/directory") || o.method() == "GET" {
+					continue
+				}
+				t.Run(role+" "+o.route, func(t *testing.T) {
+					x := n.Tenant(t)
+					x.Define("writer", "ws.read", "ws.directory.read", "ws.directory.write", "ws.directory.delete", "ws.receiving.write")
+					p := newPayees(t, x)
+					one := x.Member(role)
+					before := whoIsPaid(t, x)
+					if got := len(before); got < 20 {
+						t.Fatalf("before, somebody is paid for %d names and ids", got)
+					}
+					attempts := p.attempts(t, x, o.route)
+					if len(attempts) == 0 {
+						own := o.ask(x, x.Owner)
+						own.headers = nil
+						attempts = []request{own}
+					}
+					var bulks []string
+					send := func(r request) {
+						answer := o.do(one.On(t), r)
+						if answer.Status == 429 {
+							t.Fatal("the attempts are too many for the rate limit")
+						}
+						if strings.HasSuffix(o.route, "/bulk") && answer.Status == 200 {
+							bulks = append(bulks, answer.Text("id"))
+						}
+					}
+					check := func() {
+						t.Helper()
+						n.RunImports(t)
+						for key, accounts := range whoIsPaid(t, x) {
+							for _, account := range accounts {
+								if !slices.Contains(before[key], account) {
+									t.Errorf("for %s the account %s is paid, before it was %v", key, account, before[key])
+								}
+							}
+						}
+					}
+					for _, r := range slices.Concat(attempts, attempts) { // of which the second time may find what the first has freed
+						send(r)
+						if strings.HasSuffix(o.route, "/bulk") { // the next one may take back what this one did
+							check()
+						}
+					}
+					for _, id := range bulks {
+						one.Post("/v1/directory/bulk/"+id+"/undo", nil)
+						check()
+					}
+					check()
+				})
+			}
+		}
+	})
+}
+
+// Who may write accounts and not read them gets no number by any answer.
+func TestNoWriteAnswersAnAccountNumberToWhoMayNotReadThem(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		x.Define("writer", "ws.read", "ws.directory.read", "ws.directory.write", "ws.directory.delete", "ws.receiving.write", "ws.tags.write")
+		writer := x.Member("writer")
+		entry, other := x.Entry("Ada"), x.Entry("Bob")
+		for i, id := range []string{entry, other} {
+			x.Owner.AddMethod(id, servertest.Account(fmt.Sprintf("55667788%d", i)))
+		}
+		method := servertest.Decoded[[]api.ReceivingMethod](x.Owner.Get("/v1/directory/" + entry + "/receiving-methods"))[0].ID
+		path := "/v1/directory/" + entry
+		for what, answer := range map[string]*servertest.Answer{
+			"a change that changes nothing": writer.Patch(path+"/receiving-methods/"+method, body{"is_default": true}).OK(),
+			"a successor":                   writer.Patch(path+"/receiving-methods/"+method, body{"provider": "wallet"}).OK(),
+			"a new one":                     writer.Post(path+"/receiving-methods", servertest.Account("556677889")).OK(),
+			"a rehearsal of a merge":        writer.Post(path+"/merge", body{"sources": []string{other}, "dry_run": true}).OK(),
+			"a merge":                       writer.Post(path+"/merge", body{"sources": []string{other}}).OK(),
+			"an entry":                      writer.Patch(path, body{"fields": body{"note": "x"}}).OK(),
+		} {
+			if text := string(answer.Body); strings.Contains(text, "5566") || strings.Contains(what, "merge") && strings.Contains(text, "rm_") {
+				t.Errorf("%s answers %s", what, text)
+			}
+		}
+		if rows := x.Audit("&action=directory.receiving_method.revealed"); len(rows) > 0 && rows[0]["actor_id"] == writer.UserID {
+			t.Errorf("the log says that a number was shown: %v", rows[0])
+		}
+	})
+}
