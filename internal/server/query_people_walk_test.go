@@ -179,6 +179,20 @@ func (w *tour) approvals() {
 	w.begin("a file of many lines")
 	second.Approve(importLines(x, strings.Repeat("person,Ada,bank,Ada,00070009\n", 120))).OK()
 	w.node.RunDecisions(w.t)
+	w.begin("a file that renames a payee")
+	known := owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "name": "Renamed", "external_id": "RENAMED", "fields": body{}}).OK().Text("id")
+	second.Approve(owner.Post("/v1/directory/"+known+"/receiving-methods", bankAccount()).OK().Text("approval_id")).OK()
+	rename := func(name string) string {
+		done := owner.Do("POST", "/v1/directory/imports?format=csv&match=external_id&workspace_id="+x.WorkspaceID,
+			"type,name,external_id\nperson,"+name+",RENAMED\n", "Content-Type", "application/octet-stream").OK().Text("id")
+		w.node.RunImports(w.t)
+		return owner.Get("/v1/directory/imports/" + done).OK().Text("approval_id")
+	}
+	second.Approve(rename("Otherwise")).OK()
+	rename("Once more")
+	owner.Get("/v1/directory/" + known).OK()
+	owner.Patch("/v1/directory/"+known, body{"name": "By hand"}).OK()
+	owner.Patch("/v1/directory/"+known, body{"name": "By hand again"}).OK()
 	w.begin("a file whose payee is renamed")
 	file = importAccount(x, "00070008")
 	renamed := second.Get("/v1/approvals/" + file + "/lines").OK().Column("entry_id")[0]

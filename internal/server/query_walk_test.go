@@ -65,6 +65,7 @@ func (w *tour) vault() {
 		w.must(w.node.Vault.Ready(w.t.Context(), 1_000_000+number))
 	}
 	w.town.change(`UPDATE directory_import_chunk SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + number % 350) WHERE part = 'refused' AND number < 2000`)
+	w.town.change(`UPDATE directory_import_line SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + line % 350)`)
 	w.town.change(`UPDATE directory_merge SET sealed_by = (SELECT id FROM vault_key WHERE workspace_number = 1000000 + directory_merge.created_at % 350) WHERE sealed_by = 1`)
 	w.begin("account numbers of before")
 	w.town.change(`UPDATE receiving_method SET tail_key = NULL WHERE id IN (SELECT id FROM receiving_method ORDER BY id LIMIT 10)`)
