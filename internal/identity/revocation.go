@@ -156,3 +156,22 @@ func (r revocation) report(id, accountID string) api.CompromisedKey {
 	}
 	return report
 }
+// limitRevocation returns an error unless the caller may revoke a key of theirs. A session that depends on a key can revoke that key and those
+// that were made with it; a limited key only itself, and to it no other key exists. A key that administers and is not limited can
+// revoke all keys of its owner.
+func limitRevocation(q db.Q, by audit.Actor, id string) error {
+	switch {
+	case by.KeyID == "" || by.KeyID == id:
+		return nil
+	case by.Scope.Limited():
+		return fault.Foreign("API key", fault.Scope{})
+	case by.Scope.Administer:
+		return nil
+	}
+	within, err := madeWith(q, id, by.KeyID)
+	if err == nil && !within {
+		err = fault.New(fault.Forbidden,
+			"you are logged in with an API key that does not administer: it can revoke only itself and the keys that were made with it")
+	}
+	return err
+}
