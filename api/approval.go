@@ -63,6 +63,8 @@ type ApprovalVote struct {
 	Email        string `json:"email"`
 	At           int64  `json:"at"`
 	Verification string `json:"verification"`
+	// EmailProved says whether they have shown that the address is theirs.
+	EmailProved bool `json:"email_proved"`
 }
 
 // ApprovalField is one value that changes. An empty text is that there was, or will be, none.
