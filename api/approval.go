@@ -69,6 +69,8 @@ type ApprovalVote struct {
 	Email        string `json:"email"`
 	At           int64  `json:"at"`
 	Verification string `json:"verification"`
+	// EmailProved says whether they have shown that the address is theirs.
+	EmailProved bool `json:"email_proved"`
 }
 
 // What an approver should look at in a line of an import.

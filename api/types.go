@@ -103,6 +103,8 @@ type Member struct {
 	Email  string   `json:"email"`
 	Roles  []string `json:"roles"`
 	Status string   `json:"status"`
+	// EmailProved says whether a person has shown that the address is theirs. It is nil for machine clients and before they accept.
+	EmailProved *bool `json:"email_proved,omitzero"`
 }
 
 // MemberAdded is the answer to adding a member.

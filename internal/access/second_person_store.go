@@ -278,7 +278,7 @@ func Former(q db.Q, workspaceID string) ([]string, error) {
 // AfterChange returns a workspace whose members have changed while it had a second person, or for which an operator has appointed an
 // approver, and forgets that. Of several nodes one gets it. It is "" if there is none.
 func AfterChange(tx *db.Tx) (workspaceID, appointed string, err error) {
-	if _, err = tx.Row(`SELECT workspace_id, appointed FROM receiving_policy WHERE members_changed = TRUE ORDER BY workspace_id LIMIT 1`).
+	if _, err = tx.Row(`SELECT workspace_id, appointed FROM receiving_policy WHERE members_changed = TRUE AND workspace_id > $1 ORDER BY workspace_id LIMIT 1`, "").
 		Scan(&workspaceID, &appointed); err != nil || workspaceID == "" {
 		return "", "", err
 	}

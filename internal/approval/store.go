@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/vault"
@@ -84,7 +85,7 @@ func readVotes(q db.Q, i *db.Integrity, rows []row) error {
 	for n, r := range rows {
 		ids[n], at[r.ID] = r.ID, n
 	}
-	list := db.NewStatement(`SELECT v.approval_id, c.id, c.email, c.name, v.at, v.verification, v.session_id, v.key_id, v.mac FROM approval_vote v JOIN account c ON c.id = v.account_id
+	list := db.NewStatement(`SELECT v.approval_id, c.id, c.email, c.name, v.at, v.verification, v.session_id, v.key_id, v.mac, c.email_proof FROM approval_vote v JOIN account c ON c.id = v.account_id
 		LEFT JOIN api_key k ON k.id = v.key_id WHERE k.compromised_at IS NULL AND v.approval_id IN (`, ids...)
 	list.Add(`) ORDER BY v.at, v.account_id`)
 	return q.EachOf(list, func(r db.Rows) error {
@@ -92,7 +93,7 @@ func readVotes(q db.Q, i *db.Integrity, rows []row) error {
 		if !(ballot{r.Text(0), one.digest, r.Text(1), r.Int(4), r.Text(5), r.Text(6), r.Text(7)}).isAuthentic(i, r.Raw(8)) {
 			return nil
 		}
-		one.votes = append(one.votes, api.ApprovalVote{ID: r.Text(1), Email: r.Text(2), Name: r.Text(3), At: r.Int(4), Verification: r.Text(5)})
+		one.votes = append(one.votes, api.ApprovalVote{ID: r.Text(1), Email: r.Text(2), Name: r.Text(3), At: r.Int(4), Verification: r.Text(5), EmailProved: r.Text(9) == access.ProvedAddress})
 		return nil
 	})
 }

@@ -227,9 +227,6 @@ func (s *Service) AnnounceGrant(tx *db.Tx, workspaceID, by, what string) error {
 
 // mailFormer mails everyone who could extend the demand of a workspace, or was removed from it.
 func (s *Service) mailFormer(tx *db.Tx, workspaceID string, fill func(*mail.Vacancy)) error {
-	if !s.mail.Configured() {
-		return nil
-	}
 	people, err := access.Former(tx.Q, workspaceID)
 	for _, id := range people {
 		if err != nil {
@@ -245,7 +242,7 @@ func (s *Service) mailFormer(tx *db.Tx, workspaceID string, fill func(*mail.Vaca
 			WHERE a.id = $2 AND w.id = $1 AND a.status = 'active' AND a.email <> ''`, workspaceID, id).Scan(&m.To, &m.Workspace, &m.Organization); err != nil {
 			return err
 		}
-		if !found {
+		if !found || !s.mail.Configured() {
 			continue
 		}
 		m.Link = s.publicURL + "/"

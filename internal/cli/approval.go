@@ -221,7 +221,7 @@ numbers in full, which the audit log tells.`,
 func newApprovalsPolicy(r *remote) *cobra.Command {
 	var f term.Format
 	var approval string
-	var hours int64
+	var hours, demand int64
 	policies := []string{api.ReceivingAutomatic, api.ReceivingTwoPersons, api.ReceivingOnePerson}
 	c := &cobra.Command{
 		Use: "policy", Short: "Show or set how many people a change takes",
@@ -247,6 +247,9 @@ What protects less waits for a second person, where there is one.`,
 				change.ReceivingCoolingHours = &hours
 			}
 			var p *api.ReceivingPolicy
+			if c.Flags().Changed("second-person-hours") {
+				change.SecondPersonHours = &demand
+			}
 			if change == (client.ReceivingPolicyParams{}) {
 				p, err = s.Approvals.Policy(c.Context(), w.ID)
 			} else {
@@ -262,7 +265,16 @@ What protects less waits for a second person, where there is one.`,
 					if a.CountsFrom != 0 {
 						text += ", counts from " + localTime(a.CountsFrom)
 					}
+					if !a.EmailProved {
+						text += ", address not verified"
+					}
 					pairs = append(pairs, "May approve", text)
+				}
+				if p.DemandedUntil != 0 {
+					pairs = append(pairs, "Second person needed until", localTime(p.DemandedUntil))
+				}
+				if p.Suspended != nil {
+					pairs = append(pairs, "Suspended", "what one person decided alone: set it again to have it confirmed")
 				}
 				if p.ApprovalID != "" {
 					pairs = append(pairs, "Waits for approval", p.ApprovalID)
@@ -273,7 +285,9 @@ What protects less waits for a second person, where there is one.`,
 	}
 	c.Flags().StringVar(&approval, "approval", "", "automatic (two people as soon as there are two who could), two_persons or one_person")
 	c.Flags().Int64Var(&hours, "cooling-hours", 0, "hours until an approved change can be paid")
+	c.Flags().Int64Var(&demand, "second-person-hours", 0, "hours that changes need a second person after the last one has gone")
 	completeWords(c, "approval", policies)
+	_ = c.RegisterFlagCompletionFunc("second-person-hours", cobra.NoFileCompletions)
 	_ = c.RegisterFlagCompletionFunc("cooling-hours", cobra.NoFileCompletions)
 	f.Bind(c, false)
 	return r.inWorkspace(c)

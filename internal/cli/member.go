@@ -83,7 +83,7 @@ additional role.`,
 			}
 			added, err := s.Members.Add(c.Context(), w.ID, client.MemberAddParams{Email: args[0], Role: held.Key})
 			if err != nil {
-				return fmt.Errorf("add %s: %w", args[0], err)
+				return explainGrant(fmt.Errorf("add %s: %w", args[0], err))
 			}
 			text := "%s is a member of %s with the role %s.\n"
 			switch {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -105,7 +107,7 @@ ROLE is a key or name. Nothing changes if the member already has the role.`,
 	}, func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error) {
 		done, err := s.Roles.Assign(ctx, w.ID, m.ID, role.Key)
 		if err != nil {
-			return nil, fmt.Errorf("assign the role: %w", err)
+			return nil, explainGrant(fmt.Errorf("assign the role: %w", err))
 		}
 		fmt.Fprintf(r.terminal.Err, "%s has the role %s in %s.\n", term.Printable(person(m.Name, m.Email)), role.Key, term.Printable(w.Name))
 		return done, nil
@@ -201,7 +203,7 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 			}
 			role, err := s.Roles.Define(c.Context(), w.ID, args[0], p)
 			if err != nil {
-				return fmt.Errorf("define the role: %w", err)
+				return explainGrant(fmt.Errorf("define the role: %w", err))
 			}
 			verb := "Created"
 			if at >= 0 {
@@ -279,4 +281,17 @@ func newRolesDelete(r *remote) *cobra.Command {
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.Bind(c, false)
 	return r.inWorkspace(c)
+}
+
+// explainGrant adds to an error that a grant waits for another person which approval that is.
+func explainGrant(err error) error {
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Code != client.CodeSecondPersonRequired {
+		return err
+	}
+	var details api.SecondPersonDetails
+	if json.Unmarshal(refused.Details, &details) != nil {
+		return err
+	}
+	return withHint(err, "Another person approves it with 'bursar approvals approve "+details.ApprovalID+"'.")
 }

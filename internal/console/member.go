@@ -63,6 +63,9 @@ type memberRow struct {
 // Called is the best single name for a member.
 func (m memberRow) Called() string { return cmp.Or(m.Name, m.Email, m.ID) }
 
+// Unproved says that nobody has shown that the address is theirs.
+func (m memberRow) Unproved() bool { return m.EmailProved != nil && !*m.EmailProved }
+
 // memberFilter narrows the list of members.
 type memberFilter struct{ Text, Role, Status string }
 

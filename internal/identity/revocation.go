@@ -156,6 +156,7 @@ func (r revocation) report(id, accountID string) api.CompromisedKey {
 	}
 	return report
 }
+
 // limitRevocation returns an error unless the caller may revoke a key of theirs. A session that depends on a key can revoke that key and those
 // that were made with it; a limited key only itself, and to it no other key exists. A key that administers and is not limited can
 // revoke all keys of its owner.

@@ -73,7 +73,7 @@ func effects() map[string]effect {
 		"POST /v2/limits":                {action: "payout.limit.created", resource: "payout_limit"},
 		"DELETE /v2/limits/{id}":         {action: "payout.limit.requested", resource: "payout_limit", refusal: "payout.limit.removed"}, // there is a second person
 
-		"POST /v1/workspaces/{id}/second-person/extend": {action: "iam.workspace.second_person_extended", resource: "workspace"},
+		"POST /v1/workspaces/{id}/second-person/extend": {refusal: "iam.workspace.second_person_extended", resource: "workspace"}, // there are two
 		"POST /v1/workspaces/{id}/payout-stop":          {action: "payout.sending.stopped", resource: "workspace"},
 		"POST /v1/workspaces/{id}/payout-resume":        {action: "payout.sending.resumed", resource: "workspace"},
 		"PATCH /v1/workspaces/{id}/receiving-policy":    {action: "iam.workspace.receiving_policy_updated", resource: "workspace"},

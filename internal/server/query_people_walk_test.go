@@ -28,6 +28,7 @@ import (
 	"bursar/internal/setup"
 	"bursar/internal/signin"
 	"bursar/internal/web"
+	"bursar/internal/workspace"
 )
 
 // must ends the walk at what did not go as it should.
@@ -123,6 +124,19 @@ func (w *tour) corners() {
 	owner.Delete(x.Path("/roles/" + member + "/auditor")).OK()
 	owner.Post(x.Path("/second-person/extend"), nil).OK()
 	w.leaver()
+	w.begin("a workspace that loses its last second person")
+	lost, _, second := w.node.Pair(w.t)
+	other := lost.Member("viewer")
+	grant := lost.Owner.Post(lost.Path("/roles"), body{"user_id": other.UserID, "role": "admin"}).Fails(http.StatusForbidden, "SECOND_PERSON_REQUIRED")
+	second.Approve(grant.Detail("approval_id")).OK()
+	for _, gone := range []string{second.UserID, other.UserID} {
+		lost.Owner.Delete(lost.Path("/members/" + gone)).OK()
+	}
+	lost.Owner.Post(lost.Path("/members"), body{"email": servertest.NewEmail(), "role": "admin"}).OK()
+	lost.Owner.Post(lost.Path("/second-person/extend"), nil).OK()
+	_, err := workspace.Appoint(w.t.Context(), w.node.DB, db.Caller{}, lost.WorkspaceID, other.Email())
+	w.must(err)
+	w.must(w.node.Server.Tidy(w.t.Context()))
 	w.begin("a key that is in use")
 	for range 5 { // one of which is quick enough for the key to count as in use
 		w.town.change(`UPDATE api_key SET last_used_at = $1 WHERE account_id = $2`, w.node.DB.Now(), w.node.First.UserID)

@@ -87,12 +87,16 @@ func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) 
 	err := q.Each(func(r db.Rows) error {
 		if n := len(list); n == 0 || list[n-1].ID != r.Text(0) {
 			list = append(list, api.Member{ID: r.Text(0), Name: r.Text(1), Email: r.Text(2), Status: r.Text(3), Roles: []string{}})
+			if r.Text(6) == "person" && r.Text(3) != access.MemberInvited {
+				proved := r.Text(5) == access.ProvedAddress
+				list[n].EmailProved = &proved
+			}
 		}
 		if last := &list[len(list)-1]; !r.Null(4) {
 			last.Roles = append(last.Roles, r.Text(4))
 		}
 		return nil
-	}, `SELECT w.member_id, CASE WHEN w.accepted = TRUE THEN a.name ELSE '' END, a.email, CASE WHEN w.accepted = TRUE THEN a.status ELSE 'invited' END, m.role
+	}, `SELECT w.member_id, CASE WHEN w.accepted = TRUE THEN a.name ELSE '' END, a.email, CASE WHEN w.accepted = TRUE THEN a.status ELSE 'invited' END, m.role, a.email_proof, a.kind
 		FROM (SELECT member_id, account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND member_id > $2 ORDER BY member_id LIMIT $3) w
 		JOIN account a ON a.id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = $1 AND m.account_id = w.account_id
