@@ -27,6 +27,14 @@ const (
 	OwnerRemoved                Action = "iam.organization.owner_removed"
 	LeaverRemoved               Action = "iam.organization.leaver_removed" // from the organization and all its workspaces
 
+	OperatorAdded   Action = "iam.operator.added" // or given other permissions
+	OperatorRemoved Action = "iam.operator.removed"
+
+	// What one operator asks for and another one confirms.
+	OperatorRequested Action = "ops.request.created"
+	OperatorApproved  Action = "ops.request.approved"
+	OperatorRejected  Action = "ops.request.rejected"
+
 	UserCreated  Action = "iam.user.created"
 	UserDisabled Action = "iam.user.disabled"
 	UserEnabled  Action = "iam.user.enabled"
@@ -205,7 +213,7 @@ func Actions() []Action {
 	return []Action{
 		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberRoleAssigned, MemberRoleRemoved,
 		RoleCreated, RoleUpdated, RoleDeleted, WorkspaceCreated, WorkspaceUpdated, OrganizationCreated,
-		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, LeaverRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
+		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, LeaverRemoved, OperatorAdded, OperatorRemoved, OperatorRequested, OperatorApproved, OperatorRejected, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged, ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
 		ImportDownloaded, BulkStarted, BulkCompleted, BulkFailed, BulkCancelled, DirectoryExported, TagCreated, TagUpdated,
 		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
@@ -272,6 +280,7 @@ const (
 	PayoutLimit     ResourceType = "payout_limit"
 	RailService     ResourceType = "service"
 	Suspense        ResourceType = "suspense"
+	OperatorRequest ResourceType = "operator_request"
 	DeviceCode      ResourceType = "device_code"
 	Session         ResourceType = "session"
 	Key             ResourceType = "api_key"
@@ -306,7 +315,9 @@ func (a Action) Resource() ResourceType {
 		return Workspace
 	case "iam.organization":
 		return Organization
-	case "iam.user", "auth.link", "auth.account", "auth.password", "auth.totp", "auth.recovery_codes":
+	case "ops.request":
+		return OperatorRequest
+	case "iam.user", "iam.operator", "auth.link", "auth.account", "auth.password", "auth.totp", "auth.recovery_codes":
 		return UserAccount
 	case "directory.entry":
 		return DirectoryEntry

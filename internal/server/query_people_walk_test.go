@@ -117,6 +117,7 @@ func (w *tour) corners() {
 	owner.Post(x.Path("/roles"), body{"user_id": member, "role": "admin"}).OK()
 	owner.Delete(x.Path("/roles/" + member + "/admin")).OK()
 	w.leaver()
+	w.operations()
 	w.begin("a key that is in use")
 	for range 5 { // one of which is quick enough for the key to count as in use
 		w.town.change(`UPDATE api_key SET last_used_at = $1 WHERE account_id = $2`, w.node.DB.Now(), w.node.First.UserID)
