@@ -46,6 +46,8 @@ type Client struct {
 	Roles *RoleService
 	// MachineClients are the accounts of programs in a workspace.
 	MachineClients *MachineClientService
+	// Operators operate the store.
+	Operators *OperatorService
 	// Organizations own workspaces.
 	Organizations *OrganizationService
 	// Audit is the log of who did what.
@@ -113,6 +115,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	c.Invitations = &InvitationService{c}
 	c.Roles = &RoleService{c}
 	c.MachineClients = &MachineClientService{c}
+	c.Operators = &OperatorService{c}
 	c.Organizations = &OrganizationService{c}
 	c.Audit = &AuditService{c}
 	return c, nil

@@ -39,6 +39,7 @@ func TestEveryOperationOfTheContractHasAMethod(t *testing.T) {
 		t.Run("invitations", func(t *testing.T) { walkInvitations(t, n, c) })
 		t.Run("machine clients", func(t *testing.T) { walkMachineClients(t, n, c, n.First.WorkspaceID) })
 		t.Run("organizations", func(t *testing.T) { walkOrganizations(t, n, c) })
+		t.Run("operators", func(t *testing.T) { walkOperators(t, n, c) })
 		t.Run("audit", func(t *testing.T) { walkAudit(t, c, n) })
 		if done := must[*client.Logout](t)(c.Auth.Logout(t.Context())); !done.Revoked || done.SessionID == "" {
 			t.Errorf("logout: %+v", done)
@@ -678,6 +679,32 @@ func walkOrganizations(t *testing.T, n *servertest.Node, c *client.Client) {
 	must[*client.Ownership](t)(c.Organizations.RemoveOwner(ctx, org, second))
 	if got := must[*client.Leaver](t)(c.Organizations.RemoveLeaver(ctx, org, client.LeaverRemoveParams{Email: new("owner@example.com")})); !got.Removed || got.UserID != second {
 		t.Errorf("remove a leaver: %+v", got)
+	}
+}
+
+func walkOperators(t *testing.T, n *servertest.Node, c *client.Client) {
+	ctx, x := t.Context(), n.Tenant(t)
+	n.Admin(t).Operate("ops.money")
+	x.Owner.Operate("ops.money")
+	for _, reference := range []string{"OPEN-1", "OPEN-2"} {
+		if _, err := n.OperatorDeposit(x.Owner, x.LiveAccount(), reference, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waiting := must[*client.Page[client.OpsRequest]](t)(c.Operators.Requests(ctx, client.ListParams{})).Items
+	if len(waiting) != 2 || waiting[0].Kind != "deposit" {
+		t.Fatalf("waiting are %+v", waiting)
+	}
+	if done := must[*client.OpsDecision](t)(c.Operators.Approve(ctx, waiting[0].ID, waiting[0].Digest)); done.State != "approved" {
+		t.Errorf("approve: %+v", done)
+	}
+	for one, err := range c.Operators.AllRequests(ctx, client.ListParams{Limit: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done := must[*client.OpsDecision](t)(c.Operators.Reject(ctx, one.ID)); done.State != "rejected" {
+			t.Errorf("reject: %+v", done)
+		}
 	}
 }
 

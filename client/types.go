@@ -49,6 +49,8 @@ type (
 	Merge                = api.Merge
 	NewAPIKey            = api.NewAPIKey
 	NewMachineClient     = api.NewMachineClient
+	OpsDecision          = api.OpsDecision
+	OpsRequest           = api.OpsRequest
 	Organization         = api.Organization
 	Ownership            = api.Ownership
 	Payout               = api.Payout

@@ -44,6 +44,14 @@ const (
 	OwnerRemoved                Action = "iam.organization.owner_removed"
 	LeaverRemoved               Action = "iam.organization.leaver_removed" // from the organization and all its workspaces
 
+	OperatorAdded   Action = "iam.operator.added" // or given other permissions
+	OperatorRemoved Action = "iam.operator.removed"
+
+	// What one operator asks for and another one confirms.
+	OperatorRequested Action = "ops.request.created"
+	OperatorApproved  Action = "ops.request.approved"
+	OperatorRejected  Action = "ops.request.rejected"
+
 	UserCreated  Action = "iam.user.created"
 	UserDisabled Action = "iam.user.disabled"
 	UserEnabled  Action = "iam.user.enabled"
@@ -242,7 +250,8 @@ func Actions() []Action {
 		MemberGrantRequested, MemberGrantApproved, MemberGrantRejected, MemberGrantWithdrawn, MemberGrantExpired, ApproverAppointed,
 		RoleCreated, RoleUpdated, RoleDeleted, RoleChangeRequested, RoleChangeApproved, RoleChangeRejected, RoleChangeWithdrawn, RoleChangeExpired,
 		WorkspaceCreated, WorkspaceUpdated, SecondPersonExtended, OrganizationCreated,
-		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, LeaverRemoved, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
+		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, LeaverRemoved,
+		OperatorAdded, OperatorRemoved, OperatorRequested, OperatorApproved, OperatorRejected, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged,
 		ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
 		ImportDownloaded, ImportRevealed, ImportApproved, ImportRejected, ImportWithdrawn, ImportExpired,
@@ -314,6 +323,7 @@ const (
 	PayoutLimit     ResourceType = "payout_limit"
 	RailService     ResourceType = "service"
 	Suspense        ResourceType = "suspense"
+	OperatorRequest ResourceType = "operator_request"
 	DeviceCode      ResourceType = "device_code"
 	Session         ResourceType = "session"
 	Key             ResourceType = "api_key"
@@ -348,7 +358,9 @@ func (a Action) Resource() ResourceType {
 		return Workspace
 	case "iam.organization":
 		return Organization
-	case "iam.user", "auth.link", "auth.account", "auth.password", "auth.totp", "auth.recovery_codes":
+	case "ops.request":
+		return OperatorRequest
+	case "iam.user", "iam.operator", "auth.link", "auth.account", "auth.password", "auth.totp", "auth.recovery_codes":
 		return UserAccount
 	case "directory.entry":
 		return DirectoryEntry

@@ -56,7 +56,7 @@ func TestEveryActionHasAResourceType(t *testing.T) {
 	known := map[audit.ResourceType]bool{
 		"member": true, "role": true, "workspace": true, "organization": true, "user": true, "directory_entry": true, "directory_import": true, "directory_bulk": true, "directory": true, "directory_tag": true,
 		"receiving_method": true, "payout_rule": true, "payout_limit": true, "payout_request": true, "payout_batch": true, "account": true, "transfer": true, "deposit": true,
-		"service": true, "suspense": true, "device_code": true, "session": true, "api_key": true, "client": true, "signing_key": true, "vault_key": true, "passkey": true, "audit": true,
+		"service": true, "suspense": true, "operator_request": true, "device_code": true, "session": true, "api_key": true, "client": true, "signing_key": true, "vault_key": true, "passkey": true, "audit": true,
 	}
 	for _, action := range actions(t) {
 		resource := action.Resource()
@@ -99,7 +99,7 @@ func TestOnlySomeActionsChangeAccess(t *testing.T) {
 		audit.MemberGrantApproved: true, audit.ApproverAppointed: true, audit.RoleChangeApproved: true, audit.SecondPersonExtended: true,
 		audit.RoleCreated: true, audit.RoleUpdated: true, audit.RoleDeleted: true,
 		audit.WorkspaceCreated: true, audit.WorkspaceUpdated: true,
-		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true, audit.OwnerAdded: true, audit.OwnerRemoved: true, audit.LeaverRemoved: true,
+		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true, audit.OwnerAdded: true, audit.OwnerRemoved: true, audit.LeaverRemoved: true, audit.OperatorAdded: true, audit.OperatorRemoved: true,
 		audit.UserDisabled: true, audit.UserEnabled: true,
 		audit.MemberAccepted: true, audit.UserRenamed: true,
 		audit.SessionRevoked: true, audit.StoreRestored: true, audit.KeyRotated: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.ClientSecretEnded: true, audit.SigningKeyRotated: true,

@@ -13,46 +13,66 @@ import (
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	ops "bursar/internal/operator"
 	"bursar/internal/payout"
 )
 
 func newLedgerDeposit(t Terminal) *cobra.Command {
 	var store config.Store
-	var note string
+	var note, reference string
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "deposit ACCOUNT AMOUNT", Short: "Put money into an account", Args: cobra.ExactArgs(2),
 		Long: `Put money into an account that the bank has booked and no file of the bank
 tells of, such as an opening balance. The amount is in the currency of the
-account, such as 1250.50. --note says where it came from; the statement and
-the audit log show it.`,
-		Example: `  bursar admin ledger deposit acc_01jd3a1b2c3d4e5f6g7h8j9k0m 250000.00 --note "Opening balance, statement of 2 January"`,
+account, such as 1250.50. --note says where it came from; the audit log shows
+it.
+
+A deposit into a live account needs --reference, such as that of the bank,
+which no other such deposit has: a command that is repeated books nothing
+twice. Where the store has two operators, the deposit waits until one of them
+with ops.money confirms it at /ops or with 'bursar ops deposits approve'.`,
+		Example: `  bursar admin ledger deposit acc_01jd3a1b2c3d4e5f6g7h8j9k0m 250000.00 --reference OPEN-2026 --note "Opening balance, statement of 2 January"`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(note) > 140 {
 				return term.Usagef("--note must have at most 140 characters")
+			}
+			if len(reference) > 140 {
+				return term.Usagef("--reference must have at most 140 characters")
 			}
 			return withAdminStore(c, t, &store, []string{"note"}, func(s openedStore) error {
 				if err := payout.LoadIntegrity(c.Context(), s.db, s.vault, false); err != nil {
 					return err
 				}
 				var to ledger.Account
-				d, err := db.Write(c.Context(), s.db, operator(), func(tx *db.Tx) (api.Deposit, audit.Event, error) {
+				done, err := db.Write(c.Context(), s.db, operator(), func(tx *db.Tx) (ops.Outcome, audit.Event, error) {
 					var err error
 					if to, err = ledger.FindAccount(tx.Q, args[0]); err != nil || to.Kind != ledger.Customer {
-						return api.Deposit{}, audit.Event{}, errors.Join(err, fmt.Errorf("there is no account %s", args[0]))
+						return ops.Outcome{}, audit.Event{}, errors.Join(err, fmt.Errorf("there is no account %s", args[0]))
 					}
 					amount, err := api.ParseAmount(args[1], to.Currency)
 					if err == nil && amount < 1 {
 						err = errors.New("must be more than zero")
 					}
 					if err != nil {
-						return api.Deposit{}, audit.Event{}, term.Usagef("the amount %w, such as %s", err, strings.TrimPrefix(api.FormatAmount(125050, to.Currency), to.Currency+" "))
+						return ops.Outcome{}, audit.Event{}, term.Usagef("the amount %w, such as %s", err, strings.TrimPrefix(api.FormatAmount(125050, to.Currency), to.Currency+" "))
 					}
-					return ledger.Deposit(tx, to, amount, api.DepositFromOperator, note, true)
+					if to.Mode == api.ModeLive && reference == "" {
+						return ops.Outcome{}, audit.Event{}, term.Usagef("--reference is required for a live account")
+					}
+					return ops.Deposit(tx, operator(), to, amount, reference, note)
 				})
 				if err != nil {
 					return err
 				}
+				if done.RequestID != "" {
+					if asJSON {
+						return printJSON(t.Out, map[string]string{"request_id": done.RequestID})
+					}
+					_, err = fmt.Fprintf(t.Out, "Request  %s\n\nAn operator with ops.money has to confirm it: at /ops, or with 'bursar ops deposits approve %s'.\n", done.RequestID, done.RequestID)
+					return err
+				}
+				d := done.Deposit
 				if asJSON {
 					return printJSON(t.Out, d)
 				}
@@ -63,6 +83,7 @@ the audit log show it.`,
 	}
 	store.BindStore(c.Flags())
 	c.Flags().StringVar(&note, "note", "", "where the money came from")
+	c.Flags().StringVar(&reference, "reference", "", "a reference that no other deposit has; required for a live account")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }

@@ -117,7 +117,7 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 	add(groupSession, newLogin(r), newLogout(r), newWhoami(r), newStatus(r), newContext(r))
 	add(groupWork, newDirectory(r), newMethods(r), newWorkspaces(r), newMembers(r), newInvitations(r), newRoles(r), newMachineClients(r), newOrganizations(r), newKeys(r), newAudit(r), newAPI(r))
 	add(groupMoney, newAccounts(r), newPayouts(r), newApprovals(r), newRules(r), newLimits(r), newRails(r), newInstitutions(r))
-	add(groupServer, newServe(t), newInit(t), newAdmin(t), newBackup(t), newRestore(t), newMove(t), newVersion(t))
+	add(groupServer, newServe(t), newInit(t), newAdmin(t), newBackup(t), newRestore(t), newMove(t), newOps(r), newVersion(t))
 	_ = root.RegisterFlagCompletionFunc("context", r.contextNames)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

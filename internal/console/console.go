@@ -19,6 +19,7 @@ import (
 	"bursar/internal/identity"
 	"bursar/internal/leaver"
 	"bursar/internal/ledger"
+	"bursar/internal/operator"
 	"bursar/internal/organization"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
@@ -38,6 +39,7 @@ type Services struct {
 	Workspaces    *workspace.Service
 	Organizations *organization.Service
 	Leavers       *leaver.Service
+	Operators     *operator.Service
 	Audit         *auditlog.Service
 	Ledger        *ledger.Service
 	Payouts       *payout.Service
@@ -97,7 +99,7 @@ type Route struct {
 // Routes are all routes of the console.
 func (c *Console) Routes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.assetRoutes(), c.signInRoutes(), c.deviceRoutes(), c.accountRoutes(), c.invitationRoutes(), c.workspaceRoutes()} {
+	for _, part := range [][]Route{c.assetRoutes(), c.signInRoutes(), c.deviceRoutes(), c.accountRoutes(), c.invitationRoutes(), c.opsRoutes(), c.workspaceRoutes()} {
 		all = append(all, part...)
 	}
 	return all

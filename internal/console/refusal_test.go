@@ -111,7 +111,8 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 // ownForms are the forms that need no permission, because they are about the visitor's own
 // account.
 func ownForms() []string {
-	return []string{"/w/{ws}/keys", "/w/{ws}/steps/", "/account", "/device", "/signin", "/signout", "/invite/", "/invitations/"}
+	return []string{"/w/{ws}/keys", "/w/{ws}/steps/", "/account", "/device", "/signin", "/signout", "/invite/", "/invitations/",
+		"/ops/"} // which are not there for anyone who is no operator
 }
 
 // denials lists the actions of all refused attempts in the first workspace and in its

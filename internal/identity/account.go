@@ -100,41 +100,48 @@ func (s *Service) EnableUser(ctx context.Context, by db.Caller, email string) (i
 }
 
 func (s *Service) setStatus(ctx context.Context, by db.Caller, email, status string, action audit.Action, text string) (id string, err error) {
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-		var id, name, org, before string
-		if _, err := tx.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, NormalizeEmail(email)).Scan(&id); err != nil {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) { return setStatus(tx, email, status, action, text) })
+}
+
+// DisableIn is DisableUser in a transaction.
+func DisableIn(tx *db.Tx, email string) (id string, event audit.Event, err error) {
+	return setStatus(tx, email, statusDisabled, audit.UserDisabled, "Disabled user ")
+}
+
+func setStatus(tx *db.Tx, email, status string, action audit.Action, text string) (string, audit.Event, error) {
+	var id, name, org, before string
+	if _, err := tx.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, NormalizeEmail(email)).Scan(&id); err != nil {
+		return "", audit.Event{}, err
+	}
+	if err := access.BeforeDisabling(tx, id); err != nil {
+		return "", audit.Event{}, err
+	}
+	found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' RETURNING id, name, home_org_id, status`,
+		NormalizeEmail(email)).Scan(&id, &name, &org, &before)
+	if err == nil && !found {
+		err = fault.Missing("user " + email)
+	}
+	if err != nil {
+		return "", audit.Event{}, err
+	}
+	if before == status || (status == statusActive && before != statusDisabled) {
+		return id, audit.None("nothing changed"), nil
+	}
+	// An account that was never completed goes back to being invited.
+	var after string
+	if _, err := tx.Row(`UPDATE account SET status = CASE WHEN $2 = 'active' AND email_proof = '' THEN 'invited' ELSE $2 END WHERE id = $1 RETURNING status`,
+		id, status).Scan(&after); err != nil {
+		return "", audit.Event{}, err
+	}
+	if status == statusDisabled {
+		if err := RevokeSessions(tx, id, ""); err != nil {
 			return "", audit.Event{}, err
 		}
-		if err := access.BeforeDisabling(tx, id); err != nil {
-			return "", audit.Event{}, err
-		}
-		found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' RETURNING id, name, home_org_id, status`,
-			NormalizeEmail(email)).Scan(&id, &name, &org, &before)
-		if err == nil && !found {
-			err = fault.Missing("user " + email)
-		}
-		if err != nil {
-			return "", audit.Event{}, err
-		}
-		if before == status || (status == statusActive && before != statusDisabled) {
-			return id, audit.None("nothing changed"), nil
-		}
-		// An account that was never completed goes back to being invited.
-		var after string
-		if _, err := tx.Row(`UPDATE account SET status = CASE WHEN $2 = 'active' AND email_proof = '' THEN 'invited' ELSE $2 END WHERE id = $1 RETURNING status`,
-			id, status).Scan(&after); err != nil {
-			return "", audit.Event{}, err
-		}
-		if status == statusDisabled {
-			if err := RevokeSessions(tx, id, ""); err != nil {
-				return "", audit.Event{}, err
-			}
-		}
-		org, err = access.AuditOrganization(tx.Q, org)
-		event := audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}
-		event.Changes.Add("status", before, after)
-		return id, event, err
-	})
+	}
+	org, err = access.AuditOrganization(tx.Q, org)
+	event := audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}
+	event.Changes.Add("status", before, after)
+	return id, event, err
 }
 
 // CreateKeyFor creates an API key for the person with an email address, on an

@@ -19,6 +19,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
+	"bursar/internal/operator"
 	"bursar/internal/server/servertest"
 	"bursar/internal/workspace"
 )
@@ -407,6 +408,9 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 		}
 	}
 	removeWithSecret(x)
+	if _, err := operator.Remove(t.Context(), n.DB, db.Caller{}, x.Owner.Email()); err != nil { // whom a request made one
+		t.Fatal(err)
+	}
 	x.Define("changed", "ws.read")
 	x.Define("changed", "ws.read", "ws.members.read")
 	payee := x.Entry("Payee")

@@ -26,6 +26,7 @@ type effect struct {
 const (
 	ownOnly    = "it is about the caller's own"
 	noCaller   = "it has no caller"
+	noOperator = "whoever is no operator is told that it is not there"
 	noRowSince = "a device code is not an action until somebody approves or denies it"
 )
 
@@ -126,6 +127,10 @@ func effects() map[string]effect {
 		"DELETE /v1/organizations/{id}/owners/{userId}": {action: "iam.organization.owner_removed", resource: "organization"},
 		"POST /v1/organizations/{id}/leavers": {action: "iam.organization.leaver_removed", resource: "organization",
 			then: []storedRow{{"iam.member.removed", "success", "member"}}},
+
+		"POST /v1/ops/requests/{id}/approve": {action: "ops.request.approved", resource: "operator_request", open: noOperator,
+			then: []storedRow{{"money.deposit.booked", "success", "deposit"}}},
+		"POST /v1/ops/requests/{id}/reject": {action: "ops.request.rejected", resource: "operator_request", open: noOperator},
 	}
 }
 

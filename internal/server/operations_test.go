@@ -178,6 +178,10 @@ func operations() []operation {
 		{"DELETE /v1/organizations/{id}/owners/{userId}", "org.settings.write", aSecondOwner},
 		{"POST /v1/organizations/{id}/leavers", "org.settings.write", aLeaver},
 
+		{"GET /v1/ops/requests", "ops.read", asOperator},
+		{"POST /v1/ops/requests/{id}/approve", "ops.money", anOpsRequest(true)},
+		{"POST /v1/ops/requests/{id}/reject", "ops.money", anOpsRequest(false)},
+
 		{"GET /v1/audit", "ws.audit.read", inQuery},
 		{"GET /v1/audit", "org.settings.write", auditOfOrganization},
 		{"GET /v1/audit/export", "ws.audit.export", inQuery},
@@ -591,6 +595,31 @@ func aSecondOwner(x *servertest.Tenant, caller *servertest.Client) request {
 
 func aLeaver(x *servertest.Tenant, _ *servertest.Client) request {
 	return request{args: []string{x.OrganizationID}, body: body{"user_id": x.Member("viewer").UserID}}
+}
+
+// asOperator makes the person who prepares the request an operator. Other callers are none.
+func asOperator(_ *servertest.Tenant, caller *servertest.Client) request {
+	caller.Operate("ops.read", "ops.money", "ops.access")
+	return request{}
+}
+
+// anOpsRequest is a deposit that waits for an operator, of whom there are two.
+func anOpsRequest(digest bool) ask {
+	return func(x *servertest.Tenant, caller *servertest.Client) request {
+		asOperator(x, caller)
+		asOperator(x, x.Node.User(caller.T(), servertest.NewEmail()))
+		done, err := x.Node.OperatorDeposit(caller, x.LiveAccount(), servertest.NewEmail(), 100)
+		if err != nil {
+			caller.T().Fatal(err)
+		}
+		r := request{args: []string{done.RequestID}}
+		for _, one := range servertest.Decoded[[]api.OpsRequest](caller.Get("/v1/ops/requests")) {
+			if digest && one.ID == done.RequestID {
+				r.body = body{"digest": one.Digest}
+			}
+		}
+		return r
+	}
 }
 
 func auditOfOrganization(x *servertest.Tenant, _ *servertest.Client) request {

@@ -44,6 +44,8 @@ func (c caller) may(need string) int {
 		return 200
 	case !c.known:
 		return 401
+	case strings.HasPrefix(need, "ops."): // none of them is an operator
+		return 404
 	case workspace && !c.inWorkspace, organization && !c.inOrganization:
 		return 404
 	case workspace && !slices.Contains(c.held, need), need == "org.settings.write" && !c.owner:

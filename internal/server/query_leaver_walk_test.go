@@ -1,9 +1,13 @@
 package server_test
 
 import (
+	"net/http"
+
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/identity"
+	"bursar/internal/operator"
 	"bursar/internal/server/servertest"
 )
 
@@ -21,4 +25,39 @@ func (w *tour) leaver() {
 	for _, dry := range []bool{true, false} {
 		x.Owner.Post(x.OrganizationPath("/leavers"), body{"email": leaver.Email(), "dry_run": dry}).OK()
 	}
+}
+
+// operations opens the pages of operators, and does what they offer.
+func (w *tour) operations() {
+	x, n := w.town.large, w.node
+	email := servertest.NewEmail()
+	n.User(w.t, email).Operate("ops.access", "ops.money")
+	other := n.User(w.t, servertest.NewEmail()).Operate("ops.access", "ops.money")
+	session := complete(w.t, n, operatorsLink(w.t, n, email))
+	w.begin("the pages of operators")
+	x.Owner.Post(x.Path("/payout-stop"), body{"reason": "a drill", "mode": "sandbox"}).OK()
+	approver := x.Member("admin")
+	for _, path := range []string{"/ops", "/ops/organizations", "/ops/users?q=user", "/ops/users?q=" + approver.UserID, "/ops/requests", "/ops/audit"} {
+		if status := page(w.t, n, path, session); status != http.StatusOK {
+			w.t.Errorf("%s: %d", path, status)
+		}
+	}
+	send := func(path string, pairs ...string) {
+		w.t.Helper()
+		if status, _, _ := form(w.t, n, path, session, pairs...); status >= http.StatusBadRequest {
+			w.t.Errorf("%s: %d", path, status)
+		}
+	}
+	send("/ops/approvers", "workspace_id", x.WorkspaceID, "email", approver.Email(), "role", "disbursement_authorizer")
+	send("/ops/users/" + approver.UserID + "/reset")
+	send("/ops/users/" + n.User(w.t, servertest.NewEmail()).UserID + "/reset")
+	for _, one := range servertest.Decoded[[]api.OpsRequest](other.Get("/v1/ops/requests")) {
+		other.Post("/v1/ops/requests/"+one.ID+"/approve", body{"digest": one.Digest}).OK()
+	}
+	send("/ops/users/" + approver.UserID + "/disable")
+	x.Owner.Post(x.Path("/payout-resume"), body{"mode": "sandbox"})
+	_, err := operator.List(w.t.Context(), n.DB)
+	w.must(err)
+	_, err = operator.Remove(w.t.Context(), n.DB, db.Caller{}, email)
+	w.must(err)
 }

@@ -137,6 +137,7 @@ func (w *tour) corners() {
 	_, err := workspace.Appoint(w.t.Context(), w.node.DB, db.Caller{}, lost.WorkspaceID, other.Email())
 	w.must(err)
 	w.must(w.node.Server.Tidy(w.t.Context()))
+	w.operations()
 	w.begin("a key that is in use")
 	for range 5 { // one of which is quick enough for the key to count as in use
 		w.town.change(`UPDATE api_key SET last_used_at = $1 WHERE account_id = $2`, w.node.DB.Now(), w.node.First.UserID)

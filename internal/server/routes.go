@@ -130,6 +130,10 @@ func (s *Server) routes() []route {
 		{"DELETE", "/v1/organizations/{id}/owners/{userId}", web.Change(api, audit.OwnerRemoved, orgs.RemoveOwner)},
 		{"POST", "/v1/organizations/{id}/leavers", web.Change(api, audit.LeaverRemoved, s.leavers.Remove)},
 
+		{"GET", "/v1/ops/requests", web.Read(api, s.operators.Requests)},
+		{"POST", "/v1/ops/requests/{id}/approve", web.Change(api, audit.OperatorApproved, s.operators.Approve)},
+		{"POST", "/v1/ops/requests/{id}/reject", web.Change(api, audit.OperatorRejected, s.operators.Reject)},
+
 		{"GET", "/v1/audit", web.Read(api, trail.List)},
 		{"GET", "/v1/audit/export", web.Download(api, audit.AuditExported, trail.Download)},
 		{"GET", "/v1/audit/feed", web.Read(api, trail.Feed)},

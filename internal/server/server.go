@@ -27,6 +27,7 @@ import (
 	"bursar/internal/leaver"
 	"bursar/internal/ledger"
 	"bursar/internal/mail"
+	"bursar/internal/operator"
 	"bursar/internal/organization"
 	"bursar/internal/payout"
 	"bursar/internal/rail/simulator"
@@ -50,6 +51,7 @@ type Server struct {
 	workspaces    *workspace.Service
 	organizations *organization.Service
 	leavers       *leaver.Service
+	operators     *operator.Service
 	audit         *auditlog.Service
 	ledger        *ledger.Service
 	payouts       *payout.Service
@@ -182,13 +184,14 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	if err != nil {
 		return nil, err
 	}
+	s.operators = operator.New(d, cursors, s.signin, links, mailer)
 	sealer, err := web.NewSealer(cursorKey, d.Now)
 	if err != nil {
 		return nil, err
 	}
 	s.console, err = console.New(console.Services{
 		Identity: s.identity, Authority: authority, Clients: s.clients, SignIn: s.signin,
-		Directory: s.directory, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Leavers: s.leavers, Audit: s.audit,
+		Directory: s.directory, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Leavers: s.leavers, Operators: s.operators, Audit: s.audit,
 		Ledger: s.ledger, Payouts: s.payouts, Rules: rules, Sandbox: s.sandbox, Rails: rails,
 	}, console.Config{PublicURL: c.PublicURL, Endpoints: s.endpoints(), Sealer: sealer, Count: func(x *web.Exchange, callerID string) error { return s.count(x, callerID, 1) }})
 	if err != nil {

@@ -89,40 +89,46 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 // revokes the account's API keys, unless they are to be kept, and makes a link to start
 // over. The identity provider may then name somebody new for the address.
 func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKeys bool) (identity.Link, error) {
-	p, err := s.byEmail(ctx, email)
+	var link identity.Link
+	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (_ struct{}, event audit.Event, err error) {
+		link, event, err = s.ResetIn(tx, email, keepKeys, func(tx *db.Tx, accountID, _ string) (identity.Link, error) {
+			return s.links.Account(tx, accountID, by.Name, keepKeys)
+		})
+		return struct{}{}, event, err
+	})
+	return link, err
+}
+
+// ResetIn is Reset in a transaction. send makes the link for the account with its address.
+func (s *Service) ResetIn(tx *db.Tx, email string, keepKeys bool, send func(tx *db.Tx, accountID, email string) (identity.Link, error)) (link identity.Link, event audit.Event, err error) {
+	p, err := findPerson(tx.Row(personColumns+`a.email = $1 AND a.email <> ''`, identity.NormalizeEmail(email)))
 	if err == nil && (p.status == "" || p.status == "disabled") {
 		err = fault.Missing("active user " + email)
 	}
 	if err != nil {
-		return identity.Link{}, err
+		return link, event, err
 	}
-	var link identity.Link
-	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		event := audit.Event{Action: audit.FactorsReset, ResourceID: p.actor.ID,
-			Description: "Removed every way to sign in from " + p.actor.Email}
-		if err := lockPerson(tx, p.actor.ID); err != nil {
-			return struct{}{}, event, err
-		}
-		if err := identity.DeleteFactors(tx, p.actor.ID); err != nil {
-			return struct{}{}, event, err
-		}
-		if err := tx.Exec(`DELETE FROM sso_identity WHERE account_id = $1`, p.actor.ID); err != nil {
-			return struct{}{}, event, err
-		}
-		if keepKeys {
-			event.Description += " except API keys"
-		} else if _, err := identity.RevokeKeys(tx, p.actor.ID); err != nil {
-			return struct{}{}, event, err
-		}
-		if err := identity.RevokeSessions(tx, p.actor.ID, ""); err != nil {
-			return struct{}{}, event, err
-		}
-		var err error
-		if event.OrganizationID, err = access.AuditOrganization(tx.Q, p.actor.HomeOrgID); err != nil {
-			return struct{}{}, event, err
-		}
-		link, err = s.links.Account(tx, p.actor.ID, by.Name, keepKeys)
-		return struct{}{}, event, err
-	})
-	return link, err
+	event = audit.Event{Action: audit.FactorsReset, ResourceID: p.actor.ID, Description: "Removed every way to sign in from " + p.actor.Email}
+	if err := lockPerson(tx, p.actor.ID); err != nil {
+		return link, event, err
+	}
+	if err := identity.DeleteFactors(tx, p.actor.ID); err != nil {
+		return link, event, err
+	}
+	if err := tx.Exec(`DELETE FROM sso_identity WHERE account_id = $1`, p.actor.ID); err != nil {
+		return link, event, err
+	}
+	if keepKeys {
+		event.Description += " except API keys"
+	} else if _, err := identity.RevokeKeys(tx, p.actor.ID); err != nil {
+		return link, event, err
+	}
+	if err := identity.RevokeSessions(tx, p.actor.ID, ""); err != nil {
+		return link, event, err
+	}
+	if event.OrganizationID, err = access.AuditOrganization(tx.Q, p.actor.HomeOrgID); err != nil {
+		return link, event, err
+	}
+	link, err = send(tx, p.actor.ID, p.actor.Email)
+	return link, event, err
 }

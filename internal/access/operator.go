@@ -1,0 +1,92 @@
+package access
+
+import (
+	"slices"
+	"strings"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// What an operator of the store may do. No role has these.
+const (
+	OpsRead   Permission = "ops.read"   // see organizations, users, rails and the audit log of the operator
+	OpsMoney  Permission = "ops.money"  // confirm deposits
+	OpsAccess Permission = "ops.access" // disable and reset users, and appoint approvers
+)
+
+// OperatorPermissions lists what an operator may do.
+func OperatorPermissions() []Permission { return []Permission{OpsRead, OpsMoney, OpsAccess} }
+
+// OperatorHolds returns what an active person may do as an operator; nil if they are none.
+func OperatorHolds(q db.Q, accountID string) (held []Permission, err error) {
+	var text string
+	_, err = q.Row(`SELECT o.permissions FROM operator o JOIN account a ON a.id = o.account_id
+		WHERE o.account_id = $1 AND a.kind = 'person' AND a.status = 'active'`, accountID).Scan(&text)
+	for name := range strings.FieldsSeq(text) {
+		held = append(held, Permission(name))
+	}
+	return held, err
+}
+
+// RequireOperator returns an error unless the caller is an operator who holds a permission, and has signed in a moment ago or uses a
+// key that administers and is not limited. Everyone else is told that there is nothing here.
+func RequireOperator(q db.Q, by audit.Actor, need Permission, now int64) error {
+	held, err := OperatorHolds(q, by.ID)
+	switch {
+	case err != nil:
+		return err
+	case by.Type == audit.Client || len(held) == 0:
+		return fault.Foreign("page", fault.Scope{})
+	case !slices.Contains(held, need):
+		return fault.Denied(string(need), fault.Scope{})
+	}
+	if err := RequireSecondFactor(by); err != nil {
+		return err
+	}
+	if err := RequireAdministration(by, now); err != nil {
+		return err
+	}
+	if s := by.Scope; s.WorkspaceIDs != nil || !s.InMode(audit.LiveMode) || s.Permissions != nil && !slices.Contains(s.Permissions, string(need)) {
+		return fault.Denied(string(need), fault.Scope{})
+	}
+	return nil
+}
+
+// MayApproveAnywhere reports whether an account may approve changes of where money goes, or payouts, in any workspace.
+func MayApproveAnywhere(q db.Q, accountID string) (bool, error) {
+	workspaces, err := approverIn(q, accountID)
+	return len(workspaces) > 0, err
+}
+
+// approverIn lists the workspaces in which an account may approve something.
+func approverIn(q db.Q, accountID string) (list []string, err error) {
+	all, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1 ORDER BY workspace_id`, accountID)
+	for _, id := range all {
+		var held Set
+		if err == nil {
+			held, err = HeldBy(q, id, accountID)
+		}
+		if held.Has(ReceivingApprove) || held.Has(PayoutsApprove) {
+			list = append(list, id)
+		}
+	}
+	return list, err
+}
+
+// RestartApprover lets an account count as an approver only after the cooling time, wherever it may approve, and returns those
+// workspaces. It must come before the account is locked.
+func RestartApprover(tx *db.Tx, accountID string) ([]string, error) {
+	list, err := approverIn(tx.Q, accountID)
+	for _, id := range list {
+		if err == nil {
+			_, _, err = LockMembers(tx, id)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, tx.Exec(`UPDATE approver SET since = $2 WHERE account_id = $1 AND workspace_id IN (SELECT workspace_id FROM live_member WHERE account_id = $1)`,
+		accountID, tx.Now())
+}

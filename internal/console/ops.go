@@ -1,0 +1,218 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/backup/continuous"
+	"bursar/internal/fault"
+	"bursar/internal/operator"
+	"bursar/internal/payout"
+)
+
+// opsRoutes are the pages of operators, apart from those of workspaces. Whoever is no operator is told that they do not exist.
+func (c *Console) opsRoutes() []Route {
+	read, decide := access.OpsRead, access.OpsAccess
+	return []Route{
+		c.get("/ops", c.ops(read, "/ops", c.opsPage)),
+		c.get("/ops/organizations", c.ops(read, "/ops/organizations", c.opsOrganizations)),
+		c.get("/ops/users", c.ops(read, "/ops/users", c.opsUsers)),
+		c.post("/ops/users/{id}/disable", audit.UserDisabled, c.ops(decide, "/ops/users", c.opsDisable)),
+		c.post("/ops/users/{id}/reset", audit.FactorsReset, c.ops(decide, "/ops/users", c.opsReset)),
+		c.post("/ops/approvers", audit.OperatorRequested, c.ops(decide, "/ops/requests", c.opsAppoint)),
+		c.get("/ops/requests", c.ops(read, "/ops/requests", c.opsRequests)),
+		c.post("/ops/requests/{id}/approve", audit.OperatorApproved, c.ops(read, "/ops/requests", c.opsApprove)),
+		c.post("/ops/requests/{id}/reject", audit.OperatorRejected, c.ops(read, "/ops/requests", c.opsReject)),
+		c.get("/ops/audit", c.ops(read, "/ops/audit", c.opsAudit)),
+	}
+}
+
+// ops runs a page for operators who hold a permission. One who signed in too long ago signs in again, and comes back to a page.
+func (c *Console) ops(need access.Permission, back string, page func(v *visit, held []access.Permission) error) func(v *visit) error {
+	return func(v *visit) error {
+		held, err := c.Operators.Holds(v.R.Context(), v.Caller, need)
+		var f *fault.Fault
+		if errors.As(err, &f) && f.Code == fault.RecentLoginRequired {
+			if v.R.Method == http.MethodGet {
+				back = ""
+			}
+			return v.signInFirst(back)
+		}
+		if err != nil {
+			return err
+		}
+		return page(v, held)
+	}
+}
+
+// opsState is the first page.
+type opsState struct {
+	operator.State
+	Services []api.ServiceHealth
+	Backup   *continuous.Status // nil if the server makes none
+	Good     bool               // the backup is
+	Embedded bool
+}
+
+func (c *Console) opsPage(v *visit, _ []access.Permission) error {
+	state, err := read(v, c.Operators.State, struct{}{})
+	if err != nil {
+		return err
+	}
+	data := opsState{State: state, Embedded: c.endpoints.DB.Embedded() != nil}
+	for _, r := range c.Rails.All() {
+		mode := api.ModeLive
+		if r.Sandbox() {
+			mode = api.ModeSandbox
+		}
+		health, err := read(v, c.Payouts.Health, payout.HealthInput{ServiceName: r.Name, Mode: &mode})
+		if err != nil {
+			return err
+		}
+		data.Services = append(data.Services, health)
+	}
+	for _, one := range c.Rails.Connectors() {
+		status, reason := one.Health(v.R.Context())
+		mode := api.ModeLive
+		if one.Sandbox() {
+			mode = api.ModeSandbox
+		}
+		data.Services = append(data.Services, api.ServiceHealth{ServiceName: one.Name(), Kind: api.ServiceConnector, Mode: mode, Status: string(status), Reason: reason})
+	}
+	if c.backup != nil {
+		status := c.backup()
+		data.Backup, data.Good = &status, status.IsGood(time.UnixMilli(c.endpoints.DB.Now()), backupGrace)
+	}
+	return v.show("ops", "Operations", data)
+}
+
+// opsList is a list with the address of its next page.
+type opsList[T any] struct {
+	Rows []T
+	Next string
+}
+
+func (c *Console) opsOrganizations(v *visit, _ []access.Permission) error {
+	list, err := read(v, c.Operators.Organizations, operator.PageInput{After: v.R.URL.Query().Get("after")})
+	if err != nil {
+		return err
+	}
+	data := opsList[operator.Organization]{Rows: list}
+	if len(list) == operator.PageSize {
+		data.Next = "/ops/organizations?after=" + list[len(list)-1].ID
+	}
+	return v.show("ops_organizations", "Organizations", data)
+}
+
+// opsUsersPage is what was looked for, and who was found.
+type opsUsersPage struct {
+	Text   string
+	Rows   []operator.User
+	Access bool // the visitor may disable and reset
+	Mails  bool // links can be mailed
+}
+
+func (c *Console) opsUsers(v *visit, held []access.Permission) error {
+	text := v.R.URL.Query().Get("q")
+	list, err := read(v, c.Operators.Users, operator.FindInput{Text: text})
+	if err != nil {
+		return err
+	}
+	return v.show("ops_users", "Users", opsUsersPage{text, list, slices.Contains(held, access.OpsAccess), c.Operators.Mails()})
+}
+
+func (c *Console) opsDisable(v *visit, _ []access.Permission) error {
+	who, err := change(v, c.Operators.Disable, operator.UserInput{UserID: v.R.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	return v.done(who.Email+" is disabled.", "/ops/users?q="+who.ID)
+}
+
+func (c *Console) opsReset(v *visit, _ []access.Permission) error {
+	id := v.R.PathValue("id")
+	done, err := change(v, c.Operators.Reset, operator.UserInput{UserID: id})
+	if err != nil {
+		return err
+	}
+	return v.opsDone(done, "A link was mailed to the user.", "/ops/users?q="+id)
+}
+
+// opsDone tells whether something was done or waits for another operator.
+func (v *visit) opsDone(done operator.Outcome, text, path string) error {
+	if done.RequestID != "" {
+		return v.done("Another operator has to confirm this.", "/ops/requests")
+	}
+	return v.done(text, path)
+}
+
+func (c *Console) opsAppoint(v *visit, held []access.Permission) error {
+	done, err := change(v, c.Operators.Appoint, operator.AppointInput{WorkspaceID: v.field("workspace_id"), Email: v.field("email"), Role: v.field("role")})
+	if p, status, ok := formProblems(err, "workspace_id", "email", "role"); ok {
+		return v.showOpsRequests(held, status, p)
+	}
+	if err != nil {
+		return err
+	}
+	return v.opsDone(done, "The approver is appointed.", "/ops/requests")
+}
+
+// opsRequestsPage is what waits for another operator.
+type opsRequestsPage struct {
+	Rows                     []api.OpsRequest
+	WorkspaceID, Email, Role string // of an approver, as typed
+	held                     []access.Permission
+}
+
+// Decides reports whether the visitor may decide a request.
+func (p opsRequestsPage) Decides(r api.OpsRequest) bool {
+	return slices.Contains(p.held, access.Permission(r.Permission))
+}
+
+// Appoints reports whether the visitor may appoint an approver.
+func (p opsRequestsPage) Appoints() bool { return slices.Contains(p.held, access.OpsAccess) }
+
+func (c *Console) opsRequests(v *visit, held []access.Permission) error {
+	return v.showOpsRequests(held, http.StatusOK, problems{})
+}
+
+func (v *visit) showOpsRequests(held []access.Permission, status int, p problems) error {
+	list, err := read(v, v.console.Operators.Requests, operator.RequestsInput{})
+	if err != nil {
+		return err
+	}
+	return v.showAgain(status, "ops_requests", "Requests", p, opsRequestsPage{list.Rows(), v.field("workspace_id"), v.field("email"), v.field("role"), held})
+}
+
+func (c *Console) opsApprove(v *visit, held []access.Permission) error {
+	_, err := change(v, c.Operators.Approve, operator.ApproveInput{ID: v.R.PathValue("id"), OpsApprove: api.OpsApprove{Digest: v.field("digest")}})
+	return v.opsDecided(held, err, "Confirmed.")
+}
+
+func (c *Console) opsReject(v *visit, held []access.Permission) error {
+	_, err := change(v, c.Operators.Reject, operator.RejectInput{ID: v.R.PathValue("id")})
+	return v.opsDecided(held, err, "Rejected.")
+}
+
+func (v *visit) opsDecided(held []access.Permission, err error, text string) error {
+	if p, status, ok := formProblems(err); ok {
+		return v.showOpsRequests(held, status, p)
+	}
+	if err != nil {
+		return err
+	}
+	return v.done(text, "/ops/requests")
+}
+
+func (c *Console) opsAudit(v *visit, _ []access.Permission) error {
+	list, err := read(v, c.Operators.Audit, struct{}{})
+	if err != nil {
+		return err
+	}
+	return v.show("ops_audit", "Audit", opsList[api.AuditEntry]{Rows: list})
+}

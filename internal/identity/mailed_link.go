@@ -1,0 +1,23 @@
+package identity
+
+import (
+	"errors"
+	"time"
+
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/mail"
+)
+
+// MailAccount makes the link by which a person sets up how they sign in, and mails it to them. No one else sees it.
+func (l *Links) MailAccount(tx *db.Tx, accountID, email, madeBy string) (Link, error) {
+	link, err := l.make(tx, newLink{accountID: accountID, madeBy: madeBy, mailed: true}, accountLinkLife)
+	if err != nil {
+		return Link{}, err
+	}
+	err = l.mail.Queue(tx, mail.Accounts, mail.AccountLink{To: email, Link: link.URL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
+	if errors.Is(err, mail.ErrFull) {
+		err = &fault.Fault{Code: fault.RateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
+	}
+	return Link{ExpiresAt: link.ExpiresAt}, err
+}

@@ -1,0 +1,408 @@
+package operator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/identity"
+	"bursar/internal/ledger"
+	"bursar/internal/mail"
+	"bursar/internal/web"
+)
+
+// requestLifetime is how long another operator can confirm a request.
+const requestLifetime = 7 * 24 * time.Hour
+
+// request is a row.
+type request struct {
+	id, kind, subject, payload, reference, requestedBy, requester, state string
+	createdAt, expiresAt                                                 int64
+}
+
+const requestColumns = `id, kind, subject_id, payload, reference, requested_by, requester, state, created_at, expires_at FROM operator_request`
+
+func readRequest(r db.Rows) request {
+	return request{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Text(7), r.Int(8), r.Int(9)}
+}
+
+// digest stands for all that a request is about.
+func (r request) digest() string {
+	sum := sha256.Sum256([]byte(r.id + "\n" + r.kind + "\n" + r.subject + "\n" + r.reference + "\n" + r.payload))
+	return hex.EncodeToString(sum[:])
+}
+
+// permission is what deciding the request needs.
+func (r request) permission() access.Permission {
+	if r.kind == api.OpsDeposit {
+		return access.OpsMoney
+	}
+	return access.OpsAccess
+}
+
+// payload is what a request is for.
+type payload struct {
+	Summary     string `json:"summary"`
+	Amount      int64  `json:"amount,omitzero"`
+	Note        string `json:"note,omitzero"`
+	WorkspaceID string `json:"workspace_id,omitzero"`
+	Role        string `json:"role,omitzero"`
+}
+
+func (r request) wire() (api.OpsRequest, error) {
+	var p payload
+	if err := json.Unmarshal([]byte(r.payload), &p); err != nil {
+		return api.OpsRequest{}, fmt.Errorf("read the request %s: %w", r.id, err)
+	}
+	return api.OpsRequest{ID: r.id, Kind: r.kind, Summary: p.Summary, RequestedBy: r.requester, CreatedAt: r.createdAt, ExpiresAt: r.expiresAt,
+		Digest: r.digest(), Permission: string(r.permission())}, nil
+}
+
+// Outcome is the answer to what may wait for another operator: the id of the request if it does.
+type Outcome struct {
+	RequestID string
+	Deposit   api.Deposit
+}
+
+// errReference is that a reference was used before.
+var errReference = fault.New(fault.Validation, "this reference was used before: each deposit into a live account needs its own")
+
+// store stores a request in a state, after what has expired has made room for its reference.
+func store(tx *db.Tx, by db.Caller, kind, subject, reference, state string, p payload) (request, error) {
+	text, err := json.Marshal(p, json.Deterministic(true))
+	if err != nil {
+		return request{}, fmt.Errorf("write a request: %w", err)
+	}
+	now := tx.Now()
+	r := request{tx.NewID("opr"), kind, subject, string(text), reference, by.ID, by.Email, state, now, now + requestLifetime.Milliseconds()}
+	if r.requester == "" {
+		r.requester = by.Name
+	}
+	if err := tx.Exec(`UPDATE operator_request SET state = 'expired' WHERE state = 'pending' AND expires_at <= $1`, now); err != nil {
+		return r, err
+	}
+	stored, err := tx.Row(`INSERT INTO operator_request (id, kind, subject_id, payload, reference, requested_by, requester, state, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (reference) WHERE reference <> '' AND state IN ('pending', 'approved') DO NOTHING RETURNING id`,
+		r.id, r.kind, r.subject, r.payload, r.reference, db.NullText(r.requestedBy), r.requester, r.state, r.createdAt, r.expiresAt).Scan(new(string))
+	if err == nil && !stored {
+		err = errReference
+	}
+	return r, err
+}
+
+// event is what the operator's log has about a request.
+func (r request) event(tx *db.Tx, action audit.Action, verb, summary string) (audit.Event, error) {
+	event := audit.Event{Action: action, ResourceID: r.id, Description: verb + ": " + summary}
+	event.Changes.Add("state", nil, r.state)
+	event.Changes.Add("requested_by", nil, r.requester)
+	var err error
+	event.OrganizationID, err = access.AuditOrganization(tx.Q, "")
+	return event, err
+}
+
+// request stores what waits for another operator if alone is false, or does it.
+func (s *Service) request(tx *db.Tx, by db.Caller, alone bool, kind, subject, reference string, p payload) (Outcome, audit.Event, error) {
+	state := "pending"
+	if alone {
+		state = "approved"
+	}
+	r, err := store(tx, by, kind, subject, reference, state, p)
+	if err != nil {
+		return Outcome{}, audit.Event{}, err
+	}
+	event, err := r.event(tx, audit.OperatorRequested, "Requested", p.Summary)
+	if err != nil || !alone {
+		return Outcome{RequestID: r.id}, event, err
+	}
+	done, events, err := s.carryOut(tx, by, r)
+	return done, audit.All(append(events, event)...), err
+}
+
+// Deposit puts money into an account, as whoever has the machine asks. Into a live account it needs a reference that no other
+// deposit has; where there are two operators it waits until one with ops.money confirms it.
+func Deposit(tx *db.Tx, by db.Caller, to ledger.Account, amount int64, reference, note string) (Outcome, audit.Event, error) {
+	if to.Mode != api.ModeLive {
+		if reference == "" {
+			reference = note
+		}
+		d, event, err := ledger.Deposit(tx, to, amount, api.DepositFromOperator, reference, true)
+		return Outcome{Deposit: d}, event, err
+	}
+	if reference == "" {
+		return Outcome{}, audit.Event{}, fault.Invalid("reference", "is required for a live account")
+	}
+	booked, err := tx.Row(`SELECT id FROM ledger_deposit WHERE account_id = $1 AND reference = $2 AND status = 'booked' LIMIT 1`, to.ID, reference).Scan(new(string))
+	if err == nil && booked {
+		err = errReference
+	}
+	operators := 0
+	if err == nil {
+		operators, err = count(tx.Q, "")
+	}
+	if err != nil {
+		return Outcome{}, audit.Event{}, err
+	}
+	summary := fmt.Sprintf("deposit of %s into the live account %s (%s), reference %s: %s", api.FormatAmount(amount, to.Currency), to.Name, to.ID, reference, note)
+	return (&Service{}).request(tx, by, operators < 2, api.OpsDeposit, to.ID, reference, payload{Summary: summary, Amount: amount, Note: note})
+}
+
+// Reset removes how a person signs in and mails them a link to start over. For one who may approve, or who operates the store, it
+// waits for another operator where there are two.
+func (s *Service) Reset(ctx context.Context, by db.Caller, in UserInput) (Outcome, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Outcome, audit.Event, error) {
+		who, alone, err := s.enter(tx, by, in.UserID)
+		if err != nil {
+			return Outcome{}, audit.Event{}, err
+		}
+		if !s.Mails() {
+			return Outcome{}, audit.Event{}, fault.New(fault.Forbidden, "this server sends no mail: make the link with 'bursar admin user reset'")
+		}
+		if !alone {
+			approves, err := access.MayApproveAnywhere(tx.Q, who.ID)
+			if err != nil {
+				return Outcome{}, audit.Event{}, err
+			}
+			held, err := access.OperatorHolds(tx.Q, who.ID)
+			if err != nil {
+				return Outcome{}, audit.Event{}, err
+			}
+			alone = !approves && len(held) == 0
+		}
+		return s.request(tx, by, alone, api.OpsReset, who.ID, "", payload{Summary: "reset of how " + who.Email + " signs in"})
+	})
+}
+
+// Appoint gives a member of a workspace a role that may approve, in an emergency. Where there are two operators it waits for another.
+func (s *Service) Appoint(ctx context.Context, by db.Caller, in AppointInput) (Outcome, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Outcome, audit.Event, error) {
+		var id, name string
+		if _, err := tx.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, identity.NormalizeEmail(in.Email)).Scan(&id); err != nil {
+			return Outcome{}, audit.Event{}, err
+		}
+		who, alone, err := s.enter(tx, by, id)
+		if err != nil {
+			return Outcome{}, audit.Event{}, err
+		}
+		member, err := tx.Row(`SELECT w.name FROM live_member m JOIN workspace w ON w.id = m.workspace_id WHERE m.workspace_id = $1 AND m.account_id = $2`, in.WorkspaceID, who.ID).Scan(&name)
+		if err == nil && !member {
+			err = fault.Invalid("email", "must be a member of the workspace")
+		}
+		if err != nil {
+			return Outcome{}, audit.Event{}, err
+		}
+		return s.request(tx, by, alone, api.OpsAppoint, who.ID, "", payload{Summary: "role " + in.Role + " in the workspace " + name + " for " + who.Email,
+			WorkspaceID: in.WorkspaceID, Role: in.Role})
+	})
+}
+
+// enter requires ops.access, finds a person, and reports whether there is no second operator who could confirm what is done about them.
+func (s *Service) enter(tx *db.Tx, by db.Caller, userID string) (who identity.User, alone bool, err error) {
+	if err := access.RequireOperator(tx.Q, by.Actor, access.OpsAccess, tx.Now()); err != nil {
+		return who, false, err
+	}
+	if who, err = person(tx.Q, userID); err != nil {
+		return who, false, err
+	}
+	n, err := count(tx.Q, access.OpsAccess)
+	return who, n < 2, err
+}
+
+// RequestsInput asks for what waits.
+type RequestsInput struct{ web.PageParams }
+
+// Requests lists what waits for another operator, oldest first.
+func (s *Service) Requests(ctx context.Context, by db.Caller, in RequestsInput) (web.Page[api.OpsRequest], error) {
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(r api.OpsRequest) string { return r.ID },
+		func(q db.Q, after string, take int) (list []api.OpsRequest, err error) {
+			if err := access.RequireOperator(q, by.Actor, access.OpsRead, s.db.Now()); err != nil {
+				return nil, err
+			}
+			rows, err := db.Collect(q, readRequest, `SELECT `+requestColumns+` WHERE state = 'pending' AND expires_at > $1 AND id > $2 ORDER BY id LIMIT $3`, s.db.Now(), after, take)
+			list = []api.OpsRequest{}
+			for _, r := range rows {
+				var one api.OpsRequest
+				if err == nil {
+					one, err = r.wire()
+				}
+				list = append(list, one)
+			}
+			return list, err
+		}, "ops-requests")
+}
+
+// ApproveInput names a request and what was shown of it.
+type ApproveInput struct {
+	ID string `path:"id"`
+	api.OpsApprove
+}
+
+// RejectInput names a request.
+type RejectInput struct {
+	ID string `path:"id"`
+}
+
+// Approve confirms what another operator asked for, which is carried out.
+func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (api.OpsDecision, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.OpsDecision, audit.Event, error) {
+		r, err := s.decide(tx, by, in.ID, "approved")
+		switch {
+		case err != nil:
+			return api.OpsDecision{}, audit.Event{}, err
+		case in.Digest != r.digest():
+			return api.OpsDecision{}, audit.Event{}, fault.New(fault.ApprovalChanged, "this is not what waits: look at it again")
+		case by.ID == r.requestedBy || by.ID == r.subject:
+			return api.OpsDecision{}, audit.Event{}, fault.New(fault.Forbidden, "you asked for this, or it is about you: another operator has to confirm it")
+		}
+		_, events, err := s.carryOut(tx, by, r)
+		if err != nil {
+			return api.OpsDecision{}, audit.Event{}, err
+		}
+		shown, err := r.wire()
+		if err != nil {
+			return api.OpsDecision{}, audit.Event{}, err
+		}
+		event, err := r.event(tx, audit.OperatorApproved, "Confirmed", shown.Summary)
+		return api.OpsDecision{ID: r.id, State: r.state}, audit.All(append([]audit.Event{event}, events...)...), err
+	})
+}
+
+// Reject ends a request. Its operator can also take it back.
+func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api.OpsDecision, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.OpsDecision, audit.Event, error) {
+		r, err := s.decide(tx, by, in.ID, "rejected")
+		if err != nil {
+			return api.OpsDecision{}, audit.Event{}, err
+		}
+		shown, err := r.wire()
+		if err != nil {
+			return api.OpsDecision{}, audit.Event{}, err
+		}
+		event, err := r.event(tx, audit.OperatorRejected, "Rejected", shown.Summary)
+		return api.OpsDecision{ID: r.id, State: r.state}, event, err
+	})
+}
+
+// decide changes the state of a pending request, which the caller must hold the permission for.
+func (s *Service) decide(tx *db.Tx, by db.Caller, id, state string) (request, error) {
+	if err := access.RequireOperator(tx.Q, by.Actor, access.OpsRead, tx.Now()); err != nil {
+		return request{}, err
+	}
+	rows, err := db.Collect(tx.Q, readRequest, `SELECT `+requestColumns+` WHERE id = $1`, id)
+	if err == nil && len(rows) == 0 {
+		err = fault.Foreign("request", fault.Scope{})
+	}
+	if err != nil {
+		return request{}, err
+	}
+	r := rows[0]
+	if err := access.RequireOperator(tx.Q, by.Actor, r.permission(), tx.Now()); err != nil {
+		return r, err
+	}
+	first, err := tx.Row(`UPDATE operator_request SET state = $2, decided_by = $3, decided_at = $4 WHERE id = $1 AND state = 'pending' AND expires_at > $4 RETURNING id`,
+		id, state, by.ID, tx.Now()).Scan(new(string))
+	if err == nil && !first {
+		err = fault.New(fault.ApprovalDecided, "this no longer waits")
+	}
+	r.state = state
+	return r, err
+}
+
+// carryOut does what a request is for, and returns the rows of that.
+func (s *Service) carryOut(tx *db.Tx, by db.Caller, r request) (done Outcome, events []audit.Event, err error) {
+	var p payload
+	if err := json.Unmarshal([]byte(r.payload), &p); err != nil {
+		return done, nil, fmt.Errorf("read the request %s: %w", r.id, err)
+	}
+	switch r.kind {
+	case api.OpsDeposit:
+		to, err := ledger.FindAccount(tx.Q, r.subject)
+		if err == nil && to.Kind != ledger.Customer {
+			err = fault.Missing("account")
+		}
+		if err != nil {
+			return done, nil, err
+		}
+		d, event, err := ledger.Deposit(tx, to, p.Amount, api.DepositFromOperator, r.reference, true)
+		event.Changes.Add("note", nil, p.Note)
+		return Outcome{Deposit: d}, []audit.Event{event}, err
+	case api.OpsReset:
+		events, err = s.reset(tx, by, r.subject)
+	case api.OpsAppoint:
+		events, err = s.appoint(tx, r.subject, p)
+	}
+	return done, events, err
+}
+
+func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, error) {
+	who, err := person(tx.Q, userID)
+	if err != nil {
+		return nil, err
+	}
+	workspaces, err := access.RestartApprover(tx, userID)
+	if err != nil {
+		return nil, err
+	}
+	_, event, err := s.signin.ResetIn(tx, who.Email, false, func(tx *db.Tx, accountID, email string) (identity.Link, error) {
+		return s.links.MailAccount(tx, accountID, email, by.Name)
+	})
+	for _, id := range workspaces {
+		if err == nil {
+			err = s.tell(tx, id, mail.OperatorChange{Person: who.Email})
+		}
+	}
+	return []audit.Event{event}, err
+}
+
+func (s *Service) appoint(tx *db.Tx, userID string, p payload) ([]audit.Event, error) {
+	who, err := person(tx.Q, userID)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := access.LockMembers(tx, p.WorkspaceID); err != nil {
+		return nil, err
+	}
+	member, found, err := access.FindMember(tx.Q, p.WorkspaceID, userID)
+	if err == nil && !found {
+		err = fault.Missing("member")
+	}
+	if err == nil {
+		err = access.Grant(tx, p.WorkspaceID, userID, p.Role)
+	}
+	if err == nil {
+		_, err = access.RestartApprover(tx, userID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	event := audit.Event{Action: audit.MemberRoleAssigned, WorkspaceID: p.WorkspaceID, ResourceID: member.ID, Description: "An operator appointed " + who.Email + " as " + p.Role}
+	event.Changes.Add("roles", nil, p.Role)
+	return []audit.Event{event}, s.tell(tx, p.WorkspaceID, mail.OperatorChange{Person: who.Email, Appointed: true})
+}
+
+// tell mails the approvers and owners of a workspace. Nothing fails because too much mail waits.
+func (s *Service) tell(tx *db.Tx, workspaceID string, m mail.OperatorChange) error {
+	if !s.mail.Configured() {
+		return nil
+	}
+	list, name, err := told(tx.Q, workspaceID)
+	m.Workspace = name
+	for _, email := range list {
+		if m.To = email; err == nil {
+			err = s.mail.Queue(tx, mail.Notices, m.Message())
+		}
+	}
+	if errors.Is(err, mail.ErrFull) {
+		return nil
+	}
+	return err
+}
