@@ -176,3 +176,15 @@ func limitRevocation(q db.Q, by audit.Actor, id string) error {
 	}
 	return err
 }
+
+// madeWith reports whether a key is another one or was made with it, directly or by keys between.
+func madeWith(q db.Q, id, ancestor string) (bool, error) {
+	for id != "" && id != ancestor {
+		var parentID string
+		if _, err := q.Row(`SELECT parent_id FROM api_key WHERE id = $1`, id).Scan(&parentID); err != nil {
+			return false, err
+		}
+		id = parentID
+	}
+	return id == ancestor, nil
+}
