@@ -122,7 +122,9 @@ func TestWithoutRulesTwoPeopleMakeAnApproval(t *testing.T) {
 		g.Owner.Delete(g.Path("/members/" + second.UserID)).OK()
 		g.expect("just after the other has left", g.need("acc", "instapay", 100), "1")
 		n.Clock.Advance(25 * time.Hour)
-		g.expect("a day later", g.need("acc", "instapay", 100), "0")
+		g.expect("a day later", g.need("acc", "instapay", 100), "1")
+		n.Clock.Advance(48 * time.Hour)
+		g.expect("three days later", g.need("acc", "instapay", 100), "0")
 	})
 }
 
