@@ -1,0 +1,73 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"bursar/internal/config"
+	"bursar/internal/mail/smtptest"
+	"bursar/internal/server/servertest"
+)
+
+func TestOperatorsHavePagesApartFromWorkspaces(t *testing.T) {
+	box := smtptest.Start(t, smtptest.Options{})
+	n := start(t, func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "bursar@example.com" })
+	kim := n.Member(t, "kim@example.com", "admin")
+	x := n.FirstTenant(t)
+	n.Admin(t).Operate("ops.access", "ops.money")
+	other := n.Person(t, n.User(t, "other@example.com").Operate("ops.access", "ops.money"))
+	if _, err := n.OperatorDeposit(x.Owner, x.LiveAccount(), "OPEN-1", 100); err != nil {
+		t.Fatal(err)
+	}
+	page := open(t, n, adminEmail, "")
+	page.Goto(n.PublicURL + "/ops")
+	page.WaitText("1 request waits")
+	page.WaitText("Rails and connectors")
+	if page.Has(".switcher") {
+		t.Error("the pages of operators show a workspace")
+	}
+	page.Accessible("the state of the server")
+	page.Shoot("ops")
+	page.Goto(n.PublicURL + "/ops/requests")
+	page.WaitText("deposit of PHP 1.00 into the live account Real")
+	page.Accessible("requests of operators")
+	page.Shoot("ops-requests")
+	page.Click(`form[action$="/approve"] button`)
+	page.ClickText("Confirm")
+	page.WaitText("Confirmed.")
+
+	page.Goto(n.PublicURL + "/ops/users?q=kim")
+	page.WaitText("Approver")
+	page.Accessible("users")
+	page.Shoot("ops-users")
+	page.Click(`form[action$="/reset"] button`)
+	page.ClickText("Reset")
+	page.WaitText("Another operator has to confirm this.")
+	kim.Get("/v1/workspaces/" + n.First.WorkspaceID).OK()
+	waits := other.Get("/v1/ops/requests").OK().List()
+	other.Post("/v1/ops/requests/"+waits[0]["id"].(string)+"/approve", servertest.Body{"digest": waits[0]["digest"]}).OK()
+	kim.Get("/v1/workspaces/"+n.First.WorkspaceID).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
+	for _, path := range []string{"/ops/organizations", "/ops/audit"} {
+		page.Goto(n.PublicURL + path)
+		page.WaitText("Your workspaces")
+		page.Accessible(path)
+		page.Shoot(strings.ReplaceAll(path[1:], "/", "-"))
+	}
+}
+
+func TestTheOperationsAreNotThereForOthers(t *testing.T) {
+	n := start(t)
+	n.Member(t, "vic@example.com", "admin")
+	vic := browse(t, n, "vic@example.com")
+	for _, path := range []string{"/ops", "/ops/organizations", "/ops/users", "/ops/requests", "/ops/audit"} {
+		if got := vic.get(path); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+	for _, path := range []string{"/ops/users/" + n.First.UserID + "/disable", "/ops/users/" + n.First.UserID + "/reset", "/ops/approvers", "/ops/requests/opr_1/approve", "/ops/requests/opr_1/reject"} {
+		if got := vic.post(path); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+}
