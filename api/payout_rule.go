@@ -31,6 +31,9 @@ type ApprovalRuleTerms struct {
 	// Currency is that of the account, of the rail or of all rails, in which amounts are meant; empty
 	// where there are several.
 	Currency string `json:"currency,omitzero"`
+	// Per is LimitPerPayout, or LimitPerDay if the amount is the sum of the payouts of one day, for Each: EachMaker or EachPayee.
+	Per  string `json:"per"`
+	Each string `json:"each,omitzero"`
 	// AboveCents is less than the amounts that the rule is about, and UpToCents the greatest of them.
 	AboveCents *int64 `json:"above_cents,omitzero"`
 	UpToCents  *int64 `json:"up_to_cents,omitzero"`
@@ -50,6 +53,8 @@ type ApprovalRuleCreate struct {
 	AccountID      *string `json:"account_id,omitzero"`
 	Rail           *string `json:"rail,omitzero"`
 	ClientID       *string `json:"client_id,omitzero"`
+	Per            *string `json:"per,omitzero"`
+	Each           *string `json:"each,omitzero"`
 	AboveCents     *int64  `json:"above_cents,omitzero"`
 	UpToCents      *int64  `json:"up_to_cents,omitzero"`
 	Approvals      *int64  `json:"approvals" required:"true"`

@@ -178,10 +178,15 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 		}
 		b.approvalID = id
 		for _, d := range list {
-			d.Status, d.SendAt, d.ApprovalID, d.ApprovalWhy = Initiated, 0, id, b.need.Why
+			d.Status, d.SendAt, d.ApprovalID, d.ApprovalWhy, d.CountedAt = Initiated, 0, id, b.need.Why, tx.Now()
 		}
 		if err := store(tx, list...); err != nil {
 			return audit.Event{}, err
+		}
+		for _, d := range list {
+			if err := s.rules.count(tx, d); err != nil {
+				return audit.Event{}, err
+			}
 		}
 	} else if len(list) > 0 {
 		for _, d := range list {
@@ -192,6 +197,9 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 			return audit.Event{}, err
 		}
 		for i, d := range list {
+			if errors.Is(refused[i], errSumsMoved) {
+				return audit.Event{}, refused[i]
+			}
 			if refused[i] != nil {
 				d.faults = append(d.faults, refused[i])
 			}

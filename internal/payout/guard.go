@@ -59,6 +59,7 @@ func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, app
 type guard struct {
 	epoch  uint64
 	rules  []rule  // those that hold
+	sums   []limit // what counts for rules by sum
 	limits []limit // by id
 	people access.SecondPerson
 
@@ -87,6 +88,9 @@ func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
 	for _, one := range all {
 		if one.holds() {
 			g.rules = append(g.rules, one)
+		}
+		if one.bySum() && one.Status != api.RulePending {
+			g.sums = append(g.sums, sumOf(one))
 		}
 	}
 	if g.limits, err = r.limitsOf(q, workspaceID, "", maxOfEach); err != nil {

@@ -144,6 +144,14 @@ func (r *Rules) GiveBack(tx *db.Tx, p Spending) error {
 	return nil
 }
 
+// giveBack takes a payout that failed or was cancelled from what limits and rules have counted.
+func (r *Rules) giveBack(tx *db.Tx, p Payout) error {
+	if err := r.GiveBack(tx, p.spending()); err != nil {
+		return err
+	}
+	return r.discount(tx, p)
+}
+
 // Count is TakeLimits for a payout that was paid already: it counts whatever the limits allow.
 func (r *Rules) Count(tx *db.Tx, p Spending) error {
 	g, err := r.guard(tx.Q, p.WorkspaceID)

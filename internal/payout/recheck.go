@@ -42,10 +42,10 @@ const ruleLag = 2 * time.Minute
 type comparison struct {
 	rules   *Rules
 	q       db.Q
-	limits  []limit           // per payout
-	amounts []rule            // rules by amount
-	sums    map[string]int64  // of the whole batch, by rail, and under "" of all rails
-	demands map[string]demand // of approvals, by their ids
+	limits  []limit            // per payout
+	amounts []rule             // rules by amount
+	sums    map[batchSum]int64 // of the whole batch
+	demands map[string]demand  // of approvals, by their ids
 }
 
 // compare returns a comparison, or nil if nothing in the workspace could hold a payout.
@@ -70,7 +70,7 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 // checkedBatch is a batch of which nothing held what waited, at an epoch of the store.
 type checkedBatch struct {
 	epoch uint64
-	sums  map[string]int64
+	sums  map[batchSum]int64
 }
 
 // maxBatches bounds how many batches are remembered.
@@ -93,7 +93,7 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
 		return c.obstacles(list)
 	}
 	var waiting []*Payout
-	if waiting, c.sums, err = members(q, batch); err != nil {
+	if waiting, c.sums, err = c.members(batch); err != nil {
 		return nil, err
 	}
 	found, err := c.obstacles(append(waiting, list...))
@@ -103,13 +103,13 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
 	return found, err
 }
 
-// members reads the payouts of a batch that wait to be sent, and how much all payouts of the batch are: by rail, and under "" together.
-func members(q db.Q, batch string) (waiting []*Payout, sums map[string]int64, err error) {
-	sums = map[string]int64{}
-	err = q.Each(func(r db.Rows) error {
+// members reads the payouts of a batch that wait to be sent, and how much its payouts are together.
+func (c *comparison) members(batch string) (waiting []*Payout, sums map[batchSum]int64, err error) {
+	byPayee := slices.ContainsFunc(c.amounts, func(u rule) bool { return u.Each == api.EachPayee })
+	sums = map[batchSum]int64{}
+	err = c.q.Each(func(r db.Rows) error {
 		p := readSent(r)
-		sums[p.Rail] += p.Amount
-		sums[""] += p.Amount
+		p.addTo(sums, byPayee)
 		if p.Status == Pending && p.Attention != Contradicted {
 			waiting = append(waiting, p)
 		}
@@ -184,11 +184,15 @@ func (p *Payout) demandedAt(q db.Q) (at int64, err error) {
 }
 
 // stricter reports whether a rule matches a payout, or its batch as needsBatch does, and demands more than was demanded when its
-// money was reserved.
+// money was reserved. A rule by sum does if the payout, or its batch, is above the amount by itself.
 func (c *comparison) stricter(u rule, p *Payout) (bool, error) {
 	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
-	sum, summed := c.sums[u.Rail]
-	if !u.matches(*p, p.Rail, p.Amount, maker) && !(summed && u.matches(*p, u.Rail, sum, maker)) {
+	sum, summed := c.sums[batchSum{u.Rail, ""}]
+	if u.bySum() {
+		if !u.about(*p, p.Rail, maker) || c.alone(u, p) <= *u.AboveCents {
+			return false, nil
+		}
+	} else if !u.matches(*p, p.Rail, p.Amount, maker) && !(summed && u.matches(*p, u.Rail, sum, maker)) {
 		return false, nil
 	}
 	if u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 || u.Role == "" && u.KeysMayApprove {
@@ -544,7 +548,7 @@ func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
 
 // release gives back the money of a payout that is not sent, and what it took of limits.
 func (s *Service) release(tx *db.Tx, d *draft) error {
-	if err := s.rules.GiveBack(tx, d.spending()); err != nil {
+	if err := s.rules.giveBack(tx, d.Payout); err != nil {
 		return err
 	}
 	held, forged, err := d.held(tx)

@@ -3,6 +3,7 @@ package payout
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bursar/api"
@@ -21,8 +22,9 @@ type Need struct {
 
 // Need returns what a payout needs: of the rules that match it the most demanding one holds, and API
 // keys may approve only if all of them say so. If that one names no role, that of another one holds:
-// whoever adds a rule takes no role away. A later change of rules does not affect it.
-func (r *Rules) Need(q db.Q, p Payout, by db.Caller) (Need, error) {
+// whoever adds a rule takes no role away. A rule by sum matches if it is one of those that the payout exceeds. A later change of
+// rules does not affect it.
+func (r *Rules) Need(q db.Q, p Payout, by db.Caller, exceeds ...string) (Need, error) {
 	g, err := r.guard(q, p.WorkspaceID)
 	if err != nil {
 		return Need{}, err
@@ -30,7 +32,7 @@ func (r *Rules) Need(q db.Q, p Payout, by db.Caller) (Need, error) {
 	var holds, ofRole *rule
 	people := ""
 	for i, one := range g.rules {
-		if !one.matches(p, p.Rail, p.Amount, by) {
+		if !one.matches(p, p.Rail, p.Amount, by) && !slices.Contains(exceeds, one.ID) {
 			continue
 		}
 		if one.Approvals > 0 && !one.KeysMayApprove {
@@ -70,11 +72,15 @@ type rule struct {
 // holds reports whether a rule is in force.
 func (u rule) holds() bool { return u.Status == api.RuleActive }
 
-// matches reports whether a rule is about a payout, if it were on a rail and of an amount.
-func (u rule) matches(p Payout, rail string, amount int64, by db.Caller) bool {
+// about reports whether a rule is about payouts such as this one, if it were on a rail, whatever its amount.
+func (u rule) about(p Payout, rail string, by db.Caller) bool {
 	return inMode(u.Mode, p.Mode) && (u.AccountID == "" || u.AccountID == p.AccountID) && (u.Rail == "" || u.Rail == rail) &&
-		(u.ClientID == "" || by.Type == audit.Client && by.ID == u.ClientID) &&
-		(u.AboveCents == nil || amount > *u.AboveCents) && (u.UpToCents == nil || amount <= *u.UpToCents)
+		(u.ClientID == "" || by.Type == audit.Client && by.ID == u.ClientID)
+}
+
+// matches reports whether a rule about single payouts is about one, if it were on a rail and of an amount.
+func (u rule) matches(p Payout, rail string, amount int64, by db.Caller) bool {
+	return !u.bySum() && u.about(p, rail, by) && (u.AboveCents == nil || amount > *u.AboveCents) && (u.UpToCents == nil || amount <= *u.UpToCents)
 }
 
 // demand is what terms ask for, whatever they are about.
@@ -137,6 +143,9 @@ func ruleText(u api.ApprovalRuleTerms) string {
 	if u.AboveCents != nil {
 		b.WriteString(" above " + centsText(*u.AboveCents, u.Currency))
 	}
+	if u.Per == api.LimitPerDay {
+		b.WriteString(" a day for each " + u.Each)
+	}
 	if u.UpToCents != nil {
 		b.WriteString(" up to " + centsText(*u.UpToCents, u.Currency))
 	}
@@ -166,11 +175,11 @@ func centsText(cents int64, currency string) string {
 const holderChanged = `(CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <> COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '')
 	THEN 1 ELSE 0 END)`
 
-const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at, active_at, mode`
+const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at, active_at, mode, per, each_of`
 
 func readRule(r db.Rows) rule {
 	u := api.ApprovalRule{ID: r.Text(0), WorkspaceID: r.Text(1), Status: r.Text(10), ApprovalID: r.Text(11), CreatedAt: r.Int(12),
-		ApprovalRuleTerms: api.ApprovalRuleTerms{AccountID: r.Text(2), Rail: r.Text(3), ClientID: r.Text(4), Mode: r.Text(14), Currency: r.Text(15),
+		ApprovalRuleTerms: api.ApprovalRuleTerms{AccountID: r.Text(2), Rail: r.Text(3), ClientID: r.Text(4), Mode: r.Text(14), Per: r.Text(15), Each: r.Text(16), Currency: r.Text(17),
 			Approvals: r.Int(7), Role: r.Text(8), KeysMayApprove: r.Bool(9)}}
 	if !r.Null(5) {
 		u.AboveCents = new(r.Int(5))
@@ -179,7 +188,7 @@ func readRule(r db.Rows) rule {
 		u.UpToCents = new(r.Int(6))
 	}
 	// Whoever gives a client a new secret could pay with it, and nobody has agreed to that.
-	if u.Status == api.RuleActive && u.Approvals == 0 && r.Int(16) == 1 {
+	if u.Status == api.RuleActive && u.Approvals == 0 && r.Int(18) == 1 {
 		u.Status = api.RuleSuspended
 	}
 	return rule{u, r.Int(13)}

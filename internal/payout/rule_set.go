@@ -67,9 +67,9 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 			event.Changes.Add("approval_id", nil, u.ApprovalID)
 		}
 		return web.Made[api.ApprovalRule]{Of: u}, event, tx.Exec(`INSERT INTO payout_rule (`+ruleColumns+`, client_holder)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, (SELECT secret_seen_by FROM account WHERE id = $15))`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15, $16, (SELECT secret_seen_by FROM account WHERE id = $17))`,
 			u.ID, u.WorkspaceID, u.AccountID, u.Rail, u.ClientID, orNull(u.AboveCents), orNull(u.UpToCents), u.Approvals, u.Role, u.KeysMayApprove,
-			u.Status, db.NullText(u.ApprovalID), u.CreatedAt, u.Mode, u.ClientID)
+			u.Status, db.NullText(u.ApprovalID), u.CreatedAt, u.Mode, u.Per, u.Each, u.ClientID)
 	})
 }
 

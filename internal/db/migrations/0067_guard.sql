@@ -21,3 +21,8 @@ INSERT INTO payout_counted (guard_id, day, of_id, mode, currency, amount, count)
     FROM payout_used u JOIN payout_limit l ON l.id = u.limit_id JOIN ledger_account a ON a.workspace_id = l.workspace_id;
 DROP TABLE payout_used;
 CREATE INDEX payout_counted_day ON payout_counted (day);
+
+-- Rules by sum: see internal/payout/rule_sum.go. counted_at is when a payout was counted for them, 0 for never.
+ALTER TABLE payout_rule ADD COLUMN per TEXT NOT NULL DEFAULT 'payout';
+ALTER TABLE payout_rule ADD COLUMN each_of TEXT NOT NULL DEFAULT '';
+ALTER TABLE payout ADD COLUMN counted_at BIGINT NOT NULL DEFAULT 0;
