@@ -305,9 +305,10 @@ func (s *Service) GetBatch(ctx context.Context, by db.Caller, in Input) (api.Pay
 	var b batch
 	statuses := map[string]int64{}
 	err := s.db.Read(ctx, func(q db.Q) error {
-		_, err := q.Row(`SELECT id, workspace_id, account_id, currency, description, payouts, total, refused, maker_id, approval_id, approval_why, created_at
+		_, err := q.Row(`SELECT id, workspace_id, account_id, currency, description, payouts, total, refused, maker_id, approval_id, approval_why, created_at,
+				(SELECT a.mode FROM ledger_account a WHERE a.id = account_id)
 			FROM payout_batch WHERE id = $1`, in.ID).Scan(&b.id, &b.account.WorkspaceID, &b.account.ID, &b.account.Currency, &b.description, &b.payouts, &b.total,
-			&b.refused, &b.maker, &b.approvalID, &b.approvalWhy, &b.createdAt)
+			&b.refused, &b.maker, &b.approvalID, &b.approvalWhy, &b.createdAt, &b.account.Mode)
 		if err != nil {
 			return err
 		}
@@ -319,6 +320,9 @@ func (s *Service) GetBatch(ctx context.Context, by db.Caller, in Input) (api.Pay
 	})
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, b.account.WorkspaceID, access.PayoutsRead)
+	}
+	if err == nil && !by.Scope.InMode(b.account.Mode) {
+		err = fault.Missing("batch of payout requests")
 	}
 	if err != nil {
 		return api.PayoutBatch{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("batch of payout requests"))

@@ -154,7 +154,7 @@ func (s *Service) ask(tx *db.Tx, by db.Caller, a ledger.Account, subjectID strin
 	if by, err = behind(tx.Q, by, list); err != nil {
 		return "", err
 	}
-	return s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: a.WorkspaceID, Workspace: list[0].workspace, SubjectID: subjectID, Version: version,
+	return s.approvals.Make(tx, by, approval.Request{Kind: kind, Mode: a.Mode, WorkspaceID: a.WorkspaceID, Workspace: list[0].workspace, SubjectID: subjectID, Version: version,
 		Payload: termsOf(a, list, kind), Needed: need.Approvals, Role: need.Role, KeysMay: need.KeysMay})
 }
 

@@ -44,6 +44,7 @@ type comparison struct {
 	q       db.Q
 	limits  []limit            // per payout
 	amounts []rule             // rules by amount
+	freed   []rule             // suspended rules by which payouts needed no approval
 	sums    map[batchSum]int64 // of the whole batch
 	demands map[string]demand  // of approvals, by their ids
 }
@@ -61,7 +62,12 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 			c.amounts = append(c.amounts, u)
 		}
 	}
-	if len(c.limits) == 0 && len(c.amounts) == 0 {
+	for _, u := range g.alone {
+		if u.Approvals == 0 {
+			c.freed = append(c.freed, u)
+		}
+	}
+	if len(c.limits) == 0 && len(c.amounts) == 0 && len(c.freed) == 0 {
 		return nil
 	}
 	return c
@@ -142,6 +148,13 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 		for _, l := range matchingLimits(exceeded, spending) {
 			found = append(found, obstacle{Name: l.edition(), Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
 		}
+		o, err := c.suspended(p)
+		if err != nil {
+			return nil, err
+		}
+		if o.Name != "" && !over(o.Name) {
+			found = append(found, o)
+		}
 		decided := int64(0)
 		for _, u := range c.amounts {
 			if u.activeAt <= p.CreatedAt-ruleLag.Milliseconds() || over(u.ID) {
@@ -165,6 +178,26 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 		}
 	}
 	return found, nil
+}
+
+// suspended returns the rule, made by one person alone, that let a payout go without approval and is suspended since a second person
+// has joined, if what holds now demands an approval.
+func (c *comparison) suspended(p *Payout) (o obstacle, err error) {
+	if p.ApprovalsNeeded > 0 {
+		return o, nil
+	}
+	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
+	at := slices.IndexFunc(c.freed, func(u rule) bool { return u.matches(*p, p.Rail, p.Amount, maker) })
+	if at < 0 {
+		return o, nil
+	}
+	need, err := c.rules.Need(c.q, *p, maker)
+	if err != nil || need.Approvals == 0 {
+		return o, err
+	}
+	u := c.freed[at]
+	return obstacle{fmt.Sprintf("%s@%d", u.ID, u.activeAt), "the rule " + u.ID + " is suspended, because one person alone has made it: " + ruleText(u.ApprovalRuleTerms),
+		need.Approvals, need.Role}, nil
 }
 
 // edition names a limit as it is now.
@@ -336,7 +369,7 @@ func (r *Rules) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []o
 		return "", err
 	}
 	_, subject := p.subjectOf()
-	return r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
+	return r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, Mode: p.Mode, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
 		Payload: t, Needed: need.Approvals, Role: need.Role, Mailed: true})
 }
 

@@ -114,10 +114,13 @@ func (d demand) overrides(other demand) bool {
 	return d.Approvals > 0 && d.Role != "" && other.Approvals > 0 && other.Role != "" && d.Role != other.Role
 }
 
+// ofTwo is what holds without rules where there are two people.
+var ofTwo = demand{Approvals: 1}
+
 // byDefault is what holds for what no rule matches.
 func byDefault(people access.SecondPerson) demand {
 	if people.Demanded() {
-		return demand{Approvals: 1}
+		return ofTwo
 	}
 	return demand{}
 }
@@ -175,6 +178,11 @@ func centsText(cents int64, currency string) string {
 const holderChanged = `(CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <> COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '')
 	THEN 1 ELSE 0 END)`
 
+// madeAlone is a column: whether a second person has joined since one person alone made a rule that demands less than there is without
+// rules, and nobody has agreed to it.
+const madeAlone = `(CASE WHEN alone = TRUE AND (SELECT p.payouts_seen_at FROM receiving_policy p WHERE p.workspace_id = payout_rule.workspace_id) >= active_at
+	THEN 1 ELSE 0 END)`
+
 const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at, active_at, mode, per, each_of`
 
 func readRule(r db.Rows) rule {
@@ -187,15 +195,20 @@ func readRule(r db.Rows) rule {
 	if !r.Null(6) {
 		u.UpToCents = new(r.Int(6))
 	}
-	// Whoever gives a client a new secret could pay with it, and nobody has agreed to that.
-	if u.Status == api.RuleActive && u.Approvals == 0 && r.Int(18) == 1 {
-		u.Status = api.RuleSuspended
+	switch {
+	case u.Status != api.RuleActive:
+	case r.Int(19) == 1:
+		u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleMadeAlone
+	case u.Approvals == 0 && r.Int(18) == 1: // whoever gives a client a new secret could pay with it, and nobody has agreed to that
+		u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleClientSecret
 	}
 	return rule{u, r.Int(13)}
 }
 
-func (r *Rules) rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, error) {
-	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+` FROM payout_rule WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+// rulesOf lists the rules of a workspace that hold for a mode, or all.
+func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]rule, error) {
+	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule
+		WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3 OR mode = 'both') ORDER BY id LIMIT $4`, workspaceID, after, mode, take)
 	for i := range list {
 		list[i].Currency = r.meant(list[i].Currency, list[i].Rail)
 	}
@@ -204,7 +217,7 @@ func (r *Rules) rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, er
 
 // findRule reads a rule; its id is empty if there is none.
 func findRule(q db.Q, id string) (u rule, err error) {
-	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+` FROM payout_rule WHERE id = $1`, id)
+	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule WHERE id = $1`, id)
 	if len(list) > 0 {
 		u = list[0]
 	}

@@ -26,3 +26,17 @@ CREATE INDEX payout_counted_day ON payout_counted (day);
 ALTER TABLE payout_rule ADD COLUMN per TEXT NOT NULL DEFAULT 'payout';
 ALTER TABLE payout_rule ADD COLUMN each_of TEXT NOT NULL DEFAULT '';
 ALTER TABLE payout ADD COLUMN counted_at BIGINT NOT NULL DEFAULT 0;
+
+-- The money of a mode that an approval is about, '' for none or both: credentials of the other mode do not see it.
+ALTER TABLE approval ADD COLUMN mode TEXT NOT NULL DEFAULT '';
+UPDATE approval SET mode = COALESCE((SELECT p.mode FROM payout p WHERE p.id = approval.subject_id),
+        (SELECT a.mode FROM payout_batch b JOIN ledger_account a ON a.id = b.account_id WHERE b.id = approval.subject_id),
+        (SELECT a.mode FROM ledger_account a WHERE a.id = approval.subject_id), '')
+    WHERE kind IN ('payout', 'payout_batch', 'payout_recheck', 'payout_resolve', 'account_unfreeze');
+UPDATE approval SET mode = 'live' WHERE kind = 'payout_resume';
+CREATE INDEX payout_mode ON payout (workspace_id, mode, id);
+
+-- A rule that demands less than there is without rules is suspended once a second person joins, if nobody else has agreed to it.
+ALTER TABLE payout_rule ADD COLUMN alone BOOLEAN NOT NULL DEFAULT FALSE;
+UPDATE payout_rule SET alone = TRUE WHERE status = 'active' AND (approvals = 0 OR keys_may = TRUE)
+    AND NOT EXISTS (SELECT 1 FROM approval a WHERE a.subject_id = payout_rule.id AND a.kind = 'payout_rule' AND a.state = 'approved');
