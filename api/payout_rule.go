@@ -4,10 +4,17 @@ package api
 const (
 	RulePending = "pending" // it protects less than what holds without it, and waits for approval
 	RuleActive  = "active"
-	// RuleSuspended lets a machine client pay without approval, but somebody else has given the client a
-	// new secret since it was made. It does not hold.
+	// RuleSuspended does not hold until two people confirm it: see SuspendedBecause. If it demands approvals, API keys give none of them.
 	RuleSuspended = "suspended"
 	RuleRemoved   = "removed"
+)
+
+// Why a rule is suspended.
+const (
+	// RuleMadeAlone demands less than there is without rules, and was made when no second person could agree to it. One has joined.
+	RuleMadeAlone = "made_alone"
+	// RuleClientSecret lets a machine client pay without approval, to which someone else has given a new secret.
+	RuleClientSecret = "client_secret"
 )
 
 // ApprovalRule says how many people have to approve payouts. Whatever is left out matches every
@@ -17,7 +24,9 @@ type ApprovalRule struct {
 	WorkspaceID string `json:"workspace_id"`
 	ApprovalRuleTerms
 	Status string `json:"status"`
-	// ApprovalID is the approval that the beginning of the rule, or its end, waits for.
+	// SuspendedBecause is RuleMadeAlone or RuleClientSecret.
+	SuspendedBecause string `json:"suspended_because,omitzero"`
+	// ApprovalID is the approval that the beginning of the rule, its confirmation or its end waits for.
 	ApprovalID string `json:"approval_id,omitzero"`
 	CreatedAt  int64  `json:"created_at"`
 }
@@ -31,6 +40,9 @@ type ApprovalRuleTerms struct {
 	// Currency is that of the account, of the rail or of all rails, in which amounts are meant; empty
 	// where there are several.
 	Currency string `json:"currency,omitzero"`
+	// Per is LimitPerPayout, or LimitPerDay if the amount is the sum of the payouts of one day, for Each: EachMaker or EachPayee.
+	Per  string `json:"per"`
+	Each string `json:"each,omitzero"`
 	// AboveCents is less than the amounts that the rule is about, and UpToCents the greatest of them.
 	AboveCents *int64 `json:"above_cents,omitzero"`
 	UpToCents  *int64 `json:"up_to_cents,omitzero"`
@@ -50,6 +62,8 @@ type ApprovalRuleCreate struct {
 	AccountID      *string `json:"account_id,omitzero"`
 	Rail           *string `json:"rail,omitzero"`
 	ClientID       *string `json:"client_id,omitzero"`
+	Per            *string `json:"per,omitzero"`
+	Each           *string `json:"each,omitzero"`
 	AboveCents     *int64  `json:"above_cents,omitzero"`
 	UpToCents      *int64  `json:"up_to_cents,omitzero"`
 	Approvals      *int64  `json:"approvals" required:"true"`

@@ -471,6 +471,9 @@ func walkPayoutControl(t *testing.T, n *servertest.Node, way *tap) {
 			t.Errorf("rule: %+v, %v", one, err)
 		}
 	}
+	if kept := must[*client.ApprovalRule](t)(c.ApprovalRules.Confirm(ctx, rule.ID)); kept.Status != "active" {
+		t.Errorf("confirming a rule that is not suspended: %+v", kept)
+	}
 	if gone := must[*client.ApprovalRule](t)(c.ApprovalRules.Delete(ctx, rule.ID)); gone.Status != "removed" {
 		t.Errorf("delete: %+v", gone)
 	}

@@ -27,6 +27,11 @@ func (s *ApprovalRuleService) Create(ctx context.Context, p ApprovalRuleParams) 
 	return change[ApprovalRule](ctx, s.c, http.MethodPost, p, moneyVersion, "approval-rules")
 }
 
+// Confirm lets a suspended rule hold again, or asks for that: then the answer has an ApprovalID.
+func (s *ApprovalRuleService) Confirm(ctx context.Context, id string) (*ApprovalRule, error) {
+	return change[ApprovalRule](ctx, s.c, http.MethodPost, nil, moneyVersion, "approval-rules", id, "confirm")
+}
+
 // Delete removes a rule, or asks for that: then the answer has an ApprovalID.
 func (s *ApprovalRuleService) Delete(ctx context.Context, id string) (*ApprovalRule, error) {
 	return change[ApprovalRule](ctx, s.c, http.MethodDelete, nil, moneyVersion, "approval-rules", id)

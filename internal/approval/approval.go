@@ -142,7 +142,8 @@ type Kind struct {
 type Request struct {
 	Kind        string
 	WorkspaceID string
-	Workspace   int64 // its number, for which the vault must be ready
+	Workspace   int64  // its number, for which the vault must be ready
+	Mode        string // of the money that it is about, "" for none or both: credentials of the other mode do not see it
 	SubjectID   string
 	Version     int64
 	// AboutID is a directory entry: its approvals go when it does. It is empty for what outlives one.
@@ -202,11 +203,11 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 		told = api.ApprovalPending
 	}
 	return id, tx.Exec(`INSERT INTO approval (id, workspace_id, kind, subject_id, subject_version, about_id, digest, payload_sealed, sealed_by,
-			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at, needed, role, keys_may)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, '', '', $15, $16, $17, $18, $19)`,
+			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at, needed, role, keys_may, mode)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, '', '', $15, $16, $17, $18, $19, $20)`,
 		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, digestOf(r.Kind, r.WorkspaceID, r.SubjectID, r.Version, text), sealed, vault.KeyOf(sealed),
 		by.ID, string(written), all, api.ApprovalPending, told, tx.Now(), tx.Now()+lifetime.Milliseconds(),
-		needed, r.Role, r.KeysMay)
+		needed, r.Role, r.KeysMay, r.Mode)
 }
 
 // digestOf is what an approver agrees to: what an approval is about, and its payload.

@@ -88,7 +88,8 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 	if err != nil {
 		return web.Page[api.Approval]{}, err
 	}
-	window, err := s.cursors.Paged(in.PageParams, web.Descending, "approvals", in.WorkspaceID, stateScope(in.State))
+	mode := access.ModeOf(by.Actor)
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "approvals", in.WorkspaceID, stateScope(in.State), mode)
 	if err != nil {
 		return web.Page[api.Approval]{}, err
 	}
@@ -96,7 +97,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 	var rows []row
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		if who, err = view(q, by, held, in.WorkspaceID, s.db.Now(), access.Pairs()...); err == nil {
-			rows, err = newest(q, s.db.Integrity(), in.WorkspaceID, kinds, in.State, window.After, window.Limit)
+			rows, err = newest(q, s.db.Integrity(), in.WorkspaceID, kinds, in.State, mode, window.After, window.Limit)
 		}
 		return err
 	})
@@ -131,6 +132,10 @@ func (s *Service) Waiting(ctx context.Context, by db.Caller, workspaceID string)
 		return 0, err
 	}
 	list := db.NewStatement(`SELECT a.involved FROM approval a WHERE a.workspace_id = `, workspaceID)
+	if mode := access.ModeOf(by.Actor); mode != "" {
+		list.Add(` AND a.mode IN ('', `, mode)
+		list.Add(`)`)
+	}
 	list.Add(` AND a.state = 'pending' AND a.kind IN (`, kinds...)
 	list.Add(`) AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.account_id = `, by.ID)
 	list.Add(`) AND (a.role = '' OR EXISTS (SELECT 1 FROM member_role m WHERE m.workspace_id = a.workspace_id AND m.role = a.role AND m.account_id = `, by.ID)
@@ -178,6 +183,9 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need func(
 	})
 	if err == nil {
 		held, err = s.authority.Held(ctx, by.Actor, found.WorkspaceID, need(s.kinds[found.Kind]))
+	}
+	if err == nil && found.mode != "" && !by.Scope.InMode(found.mode) {
+		err = fault.Missing("approval")
 	}
 	if err != nil {
 		return found.Approval, held, fault.Instead(err, fault.ResourceNotFound, fault.Missing("approval"))

@@ -16,7 +16,7 @@ import (
 
 const columns = `a.id, a.workspace_id, w.number, a.kind, a.subject_id, a.subject_version, a.about_id, a.digest, a.payload_sealed, a.maker, a.involved,
 	a.state, d.id, d.email, d.name, a.decided_at, a.verification, a.reason, a.created_at, a.expires_at,
-	a.needed, a.role, a.keys_may, a.revision
+	a.needed, a.role, a.keys_may, a.revision, a.mode
 	FROM approval a JOIN workspace w ON w.id = a.workspace_id LEFT JOIN account d ON d.id = a.decided_by`
 
 // row is an approval whose payload is still sealed.
@@ -24,6 +24,7 @@ type row struct {
 	Approval
 	sealed []byte
 	maker  string
+	mode   string // of the money that it is about
 }
 
 func readRow(r db.Rows) row {
@@ -31,7 +32,7 @@ func readRow(r db.Rows) row {
 		ID: r.Text(0), WorkspaceID: r.Text(1), number: r.Int(2), Kind: r.Text(3), SubjectID: r.Text(4), Version: r.Int(5), AboutID: r.Text(6),
 		digest: r.Text(7), involved: r.Text(10), State: r.Text(11), decidedAt: r.Int(15), Verification: r.Text(16), Reason: r.Text(17),
 		CreatedAt: r.Int(18), ExpiresAt: r.Int(19), needed: r.Int(20), role: r.Text(21), keysMay: r.Bool(22), revision: r.Int(23),
-	}, sealed: bytes.Clone(r.Raw(8)), maker: r.Text(9)}
+	}, sealed: bytes.Clone(r.Raw(8)), maker: r.Text(9), mode: r.Text(24)}
 	if !r.Null(12) {
 		a.decider = &api.User{ID: r.Text(12), Email: r.Text(13), Name: r.Text(14)}
 	}
@@ -108,12 +109,16 @@ func (s *Service) find(q db.Q, id string) (Approval, error) {
 }
 
 // newest lists approvals of some kinds of a workspace below an id, newest first.
-func newest(q db.Q, i *db.Integrity, workspaceID string, kinds []any, state *string, below string, take int) (rows []row, err error) {
+func newest(q db.Q, i *db.Integrity, workspaceID string, kinds []any, state *string, mode, below string, take int) (rows []row, err error) {
 	list := db.NewStatement(`SELECT `+columns+` WHERE a.workspace_id = `, workspaceID)
 	if state != nil {
 		list.Add(` AND a.state = `, *state)
 	}
 	list.Add(` AND a.id < `, below)
+	if mode != "" {
+		list.Add(` AND a.mode IN ('', `, mode)
+		list.Add(`)`)
+	}
 	list.Add(` AND a.kind IN (`, kinds...)
 	list.Add(`) ORDER BY a.id DESC`)
 	list.Limit(take)

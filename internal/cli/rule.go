@@ -28,8 +28,9 @@ A rule that demands more holds at once, for payouts that are made from then
 on. One that demands less, and the end of a rule, wait for another person.`,
 		Example: `  bursar rules list
   bursar rules add --above 100,000.00 --approvals 2
+  bursar rules add --per day --each payee --above 50,000.00 --approvals 1
   bursar rules add --client payroll-bot --up-to 5,000.00 --approvals 0`,
-	}, newRuleList(r), newRuleAdd(r), newRuleRemove(r))
+	}, newRuleList(r), newRuleAdd(r), newRuleConfirm(r), newRuleRemove(r))
 }
 
 // ruleText says which payouts a rule is about.
@@ -42,6 +43,9 @@ func ruleText(u api.ApprovalRule) string {
 		if part.cents != nil {
 			parts = append(parts, part.name+guardAmountText(term.Format{}, *part.cents, u.Currency))
 		}
+	}
+	if u.Per == api.LimitPerDay {
+		parts = append(parts, "a day for each "+u.Each)
 	}
 	for _, part := range [][2]string{{"from ", u.AccountID}, {"over ", u.Rail}, {"by ", u.ClientID}} {
 		if part[1] != "" {
@@ -57,6 +61,12 @@ func ruleText(u api.ApprovalRule) string {
 
 // guardModes are the values of --mode.
 var guardModes = []string{api.ModeSandbox, api.ModeLive, api.GuardBothModes}
+
+// rulePers and ruleEachs are the values of --per and --each of rules.
+var (
+	rulePers  = []string{api.LimitPerPayout, api.LimitPerDay}
+	ruleEachs = []string{api.EachMaker, api.EachPayee}
+)
 
 // guardModeText begins a text about payouts of a mode.
 func guardModeText(mode string) string {
@@ -137,7 +147,7 @@ func newRuleList(r *remote) *cobra.Command {
 
 func newRuleAdd(r *remote) *cobra.Command {
 	var f term.Format
-	var mode, from, rail, machine, above, upTo, role string
+	var mode, per, each, from, rail, machine, above, upTo, role string
 	var approvals int64
 	var keys bool
 	c := &cobra.Command{
@@ -148,7 +158,7 @@ that demands less than what holds without it waits for another person.`,
   bursar rules add --client payroll-bot --up-to 5,000.00 --approvals 0`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p := client.ApprovalRuleParams{Mode: notEmpty(mode), Rail: notEmpty(rail), Approvals: &approvals}
+			p := client.ApprovalRuleParams{Mode: notEmpty(mode), Per: notEmpty(per), Each: notEmpty(each), Rail: notEmpty(rail), Approvals: &approvals}
 			var problems []error
 			if !c.Flags().Changed("approvals") || approvals < 0 || approvals > 3 {
 				problems = append(problems, errors.New("--approvals is required, and is 0, 1, 2 or 3"))
@@ -159,7 +169,7 @@ that demands less than what holds without it waits for another person.`,
 					problems = append(problems, err)
 				}
 			}
-			if err := errors.Join(append(problems, oneOf("mode", mode, guardModes))...); err != nil {
+			if err := errors.Join(append(problems, oneOf("mode", mode, guardModes), oneOf("per", per, rulePers), oneOf("each", each, ruleEachs))...); err != nil {
 				return term.Usage(err)
 			}
 			if keys {
@@ -223,6 +233,8 @@ that demands less than what holds without it waits for another person.`,
 	flags.StringVar(&above, "above", "", "for payouts of more than this")
 	flags.StringVar(&upTo, "up-to", "", "for payouts of this at most")
 	flags.StringVar(&mode, "mode", "", "for payouts of this mode: sandbox, live or both (default both)")
+	flags.StringVar(&per, "per", "", "whether --above is for each payout or a day's sum: payout or day")
+	flags.StringVar(&each, "each", "", "whose sum of the day: maker or payee; with --per day")
 	flags.StringVar(&from, "from", "", "for payouts from this account")
 	flags.StringVar(&rail, "rail", "", "for payouts over this rail")
 	flags.StringVar(&machine, "client", "", "for payouts that this machine client makes")
@@ -231,6 +243,8 @@ that demands less than what holds without it waits for another person.`,
 	completeFlag(c, "from", r.completeAccounts())
 	completeFlag(c, "rail", r.completeRails())
 	completeWords(c, "mode", guardModes)
+	completeWords(c, "per", rulePers)
+	completeWords(c, "each", ruleEachs)
 	completeFlag(c, "client", r.completeMachineClients())
 	completeFlag(c, "role", r.completeRoles())
 	for _, flag := range []string{"approvals", "above", "up-to"} {
@@ -240,52 +254,77 @@ that demands less than what holds without it waits for another person.`,
 	return r.inWorkspace(c)
 }
 
-func newRuleRemove(r *remote) *cobra.Command {
+// ruleCommand finds a rule by its id and does something about it.
+func (r *remote) ruleCommand(c *cobra.Command, do func(ctx context.Context, s *session, id string) (*api.ApprovalRule, error)) *cobra.Command {
 	var f term.Format
-	c := &cobra.Command{
+	c.Args = cobra.ExactArgs(1)
+	c.ValidArgsFunction = byPosition(r.completeHere(func(ctx context.Context, s *session, workspaceID string) (words []string, err error) {
+		for u, err := range s.ApprovalRules.All(ctx, workspaceID) {
+			if err != nil {
+				return nil, err
+			}
+			words = append(words, described(u.ID, ruleText(u)))
+		}
+		return words, nil
+	}))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		s, w, err := r.connectWorkspace(c.Context())
+		if err != nil {
+			return err
+		}
+		all, err := collect(s.ApprovalRules.All(c.Context(), w.ID))
+		if err != nil {
+			return fmt.Errorf("list the rules: %w", err)
+		}
+		list := make([]candidate[string], len(all))
+		for i, u := range all {
+			list[i] = candidate[string]{value: u.ID, id: u.ID, text: u.ID + "  " + ruleText(u)}
+		}
+		id, err := pick(c.Context(), s.terminal, "rule", args[0], list)
+		if err != nil {
+			return err
+		}
+		changed, err := do(c.Context(), s, id)
+		if err != nil {
+			return err
+		}
+		return f.Write(r.terminal, changed, nothing)
+	}
+	f.Bind(c, false)
+	return r.inWorkspace(c)
+}
+
+func newRuleConfirm(r *remote) *cobra.Command {
+	return r.ruleCommand(&cobra.Command{
+		Use: "confirm RULE", Short: "Confirm a suspended rule",
+		Long: `Confirm a suspended rule by its id, so that it holds again. That waits for
+another person, where there is one who could approve it.`,
+		Example: `  bursar rules confirm rul_01jd3a1b2c3d4e5f6g7h8j9k0m`,
+	}, func(ctx context.Context, s *session, id string) (*api.ApprovalRule, error) {
+		kept, err := s.ApprovalRules.Confirm(ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("confirm the rule: %w", err)
+		}
+		if kept.ApprovalID != "" {
+			return kept, r.say("The rule for %s waits for approval %s. Until then it does not hold.", ruleText(*kept), kept.ApprovalID)
+		}
+		return kept, r.say("The rule for %s holds.", ruleText(*kept))
+	})
+}
+
+func newRuleRemove(r *remote) *cobra.Command {
+	return r.ruleCommand(&cobra.Command{
 		Use: "remove RULE", Aliases: []string{"rm"}, Short: "Remove a rule",
 		Long: `Remove a rule by its id. Where payouts need fewer approvals without it, that
 waits for another person.`,
 		Example: `  bursar rules remove rul_01jd3a1b2c3d4e5f6g7h8j9k0m`,
-		Args:    cobra.ExactArgs(1),
-		ValidArgsFunction: byPosition(r.completeHere(func(ctx context.Context, s *session, workspaceID string) (words []string, err error) {
-			for u, err := range s.ApprovalRules.All(ctx, workspaceID) {
-				if err != nil {
-					return nil, err
-				}
-				words = append(words, described(u.ID, ruleText(u)))
-			}
-			return words, nil
-		})),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			all, err := collect(s.ApprovalRules.All(c.Context(), w.ID))
-			if err != nil {
-				return fmt.Errorf("list the rules: %w", err)
-			}
-			list := make([]candidate[string], len(all))
-			for i, u := range all {
-				list[i] = candidate[string]{value: u.ID, id: u.ID, text: u.ID + "  " + ruleText(u)}
-			}
-			id, err := pick(c.Context(), s.terminal, "rule", args[0], list)
-			if err != nil {
-				return err
-			}
-			gone, err := s.ApprovalRules.Delete(c.Context(), id)
-			if err != nil {
-				return fmt.Errorf("remove the rule: %w", err)
-			}
-			if err := r.sayRemoved("rule for "+ruleText(*gone), gone.ApprovalID); err != nil {
-				return err
-			}
-			return f.Write(r.terminal, gone, nothing)
-		},
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(ctx context.Context, s *session, id string) (*api.ApprovalRule, error) {
+		gone, err := s.ApprovalRules.Delete(ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("remove the rule: %w", err)
+		}
+		return gone, r.sayRemoved("rule for "+ruleText(*gone), gone.ApprovalID)
+	})
 }
 
 // sayRemoved says that something that protects is gone, or that its end waits for another person.

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -18,6 +19,7 @@ func (c *Console) ruleRoutes() []Route {
 		c.getIn("/rules/new", c.newRulePage),
 		c.postIn("/rules", audit.PayoutRuleCreated, c.addRule),
 		c.postIn("/rules/{id}/remove", audit.PayoutRuleRemoved, c.removeRule),
+		c.postIn("/rules/{id}/confirm", audit.PayoutRuleApproved, c.confirmRule),
 		c.getIn("/limits/new", c.newLimitPage),
 		c.postIn("/limits", audit.PayoutLimitCreated, c.setLimit),
 		c.postIn("/limits/{id}/remove", audit.PayoutLimitRemoved, c.removeLimit),
@@ -36,6 +38,7 @@ type guardView struct {
 	ApprovalID string // what its beginning, its end or a change of it waits for
 	Waiting    string // what waits, or why it does not hold, for people
 	Holds      bool   // and does not wait for its own approval
+	Suspended  bool   // until it is confirmed
 }
 
 // Remove is what removing it is called.
@@ -69,6 +72,17 @@ func guardMoney(cents int64, currency string) string {
 	return api.FormatAmount(cents, currency)
 }
 
+// guardPayouts begins a sentence about the payouts of a mode.
+func guardPayouts(mode string) string {
+	switch mode {
+	case api.ModeLive:
+		return "Live payouts"
+	case api.ModeSandbox:
+		return "Sandbox payouts"
+	}
+	return "Payouts"
+}
+
 // scope says which payouts something is about.
 func (n guardNames) scope(accountID, rail, makerID, entryID string) (text string) {
 	if accountID != "" {
@@ -88,7 +102,8 @@ func (n guardNames) scope(accountID, rail, makerID, entryID string) (text string
 
 // rule says which payouts a rule is about and what it demands.
 func (n guardNames) rule(u api.ApprovalRule) string {
-	text := "Payouts"
+	text := guardPayouts(u.Mode)
+	all := text
 	switch {
 	case u.AboveCents != nil && u.UpToCents != nil:
 		text += " above " + guardMoney(*u.AboveCents, u.Currency) + ", up to " + guardMoney(*u.UpToCents, u.Currency) + ","
@@ -97,9 +112,11 @@ func (n guardNames) rule(u api.ApprovalRule) string {
 	case u.UpToCents != nil:
 		text += " up to " + guardMoney(*u.UpToCents, u.Currency)
 	}
-	text += n.scope(u.AccountID, u.Rail, u.ClientID, "")
-	if text == "Payouts" {
-		text = "All payouts"
+	if u.Per == api.LimitPerDay {
+		text = all + " that bring the sum of a day" + eachText(u.Each) + " above " + guardMoney(*u.AboveCents, u.Currency)
+	}
+	if text += n.scope(u.AccountID, u.Rail, u.ClientID, ""); text == all {
+		text = "All " + strings.ToLower(all)
 	}
 	switch u.Approvals {
 	case 0:
@@ -122,9 +139,9 @@ func (n guardNames) rule(u api.ApprovalRule) string {
 func (n guardNames) limit(l api.PayoutLimit) string {
 	scope := n.scope(l.AccountID, l.Rail, l.MakerID, l.EntryID)
 	if l.Per == api.LimitPerPayout {
-		return "One payout" + scope + " is at most " + guardMoney(l.AmountCents, l.Currency) + "."
+		return "One " + strings.TrimSuffix(strings.ToLower(guardPayouts(l.Mode)), "s") + scope + " is at most " + guardMoney(l.AmountCents, l.Currency) + "."
 	}
-	text := "On one day, all payouts" + scope
+	text := "On one day, all " + strings.ToLower(guardPayouts(l.Mode)) + scope
 	if l.Each != "" {
 		text += eachText(l.Each)
 	}
@@ -217,7 +234,14 @@ func (v *visit) rulesData() ([]guardList, error) {
 			one.Waiting = "Its removal waits for somebody else's approval. Until then it holds."
 		}
 		if u.Status == api.RuleSuspended {
-			one.Waiting = "It does not hold, because somebody else has given the machine client a new secret since it was made. Make it again, and remove this one."
+			one.Suspended = u.ApprovalID == ""
+			one.Waiting = "It's suspended, because one person alone made it and a second one has joined. Confirm it if it's right."
+			if u.SuspendedBecause == api.RuleClientSecret {
+				one.Waiting = "It's suspended, because the machine client has a new secret from someone else. Confirm it if it's right."
+			}
+			if u.ApprovalID != "" {
+				one.Waiting = "It's suspended until another person approves it."
+			}
 		}
 		approvals = append(approvals, one)
 	}
@@ -231,6 +255,17 @@ func (v *visit) rulesData() ([]guardList, error) {
 func (c *Console) removeRule(v *visit) error {
 	gone, err := change(v, c.Rules.RemoveRule, payout.GuardInput{ID: v.R.PathValue("id")})
 	return v.guardRemoved(err, "Rule", gone.ApprovalID)
+}
+
+func (c *Console) confirmRule(v *visit) error {
+	kept, err := change(v, c.Rules.ConfirmRule, payout.GuardInput{ID: v.R.PathValue("id")})
+	switch {
+	case err == nil && kept.ApprovalID != "":
+		return v.done("The rule stays suspended until another person approves it.", v.path("rules"))
+	case err == nil:
+		return v.done("Rule confirmed.", v.path("rules"))
+	}
+	return v.guardRemoved(err, "Rule", "")
 }
 
 func (c *Console) removeLimit(v *visit) error {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -14,6 +15,7 @@ import (
 // ruleForm is the form of a new rule.
 type ruleForm struct {
 	Above, UpTo, Approvals         string // what was typed
+	Mode, Sum                      string // which payouts, and whose sum of a day
 	KeysMay                        bool
 	Accounts, Rails, Makers, Roles []choice
 }
@@ -43,11 +45,30 @@ func (v *visit) makerChoices(machines bool, chosen string) (list []choice, err e
 	return list, err
 }
 
+// guardMode is the mode that was chosen. A new rule or limit begins with that of the accounts of the workspace, if they have one.
+func (v *visit) guardMode() (mode string, err error) {
+	if mode = v.field("mode"); mode != "" {
+		return mode, nil
+	}
+	accounts, err := v.accounts()
+	for _, a := range accounts {
+		if mode != "" && mode != a.Mode {
+			return api.GuardBothModes, err
+		}
+		mode = a.Mode
+	}
+	return cmp.Or(mode, api.GuardBothModes), err
+}
+
 func (v *visit) ruleForm() (f ruleForm, err error) {
 	if err := v.need(access.WSWrite); err != nil {
 		return f, err
 	}
-	f = ruleForm{Above: v.field("above_cents"), UpTo: v.field("up_to_cents"), Approvals: v.field("approvals"), KeysMay: v.field("keys_may_approve") != ""}
+	f = ruleForm{Above: v.field("above_cents"), UpTo: v.field("up_to_cents"), Approvals: v.field("approvals"), KeysMay: v.field("keys_may_approve") != "",
+		Sum: v.field("each")}
+	if f.Mode, err = v.guardMode(); err != nil {
+		return f, err
+	}
 	if f.Approvals == "" {
 		f.Approvals = "1"
 	}
@@ -120,10 +141,13 @@ func (c *Console) addRule(v *visit) error {
 	}
 	var wrong fault.Violations
 	in := payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
-		WorkspaceID: &v.workspace.ID, AccountID: optional(v.field("account_id")), Rail: optional(v.field("rail")), ClientID: optional(v.field("client_id")),
+		WorkspaceID: &v.workspace.ID, Mode: &f.Mode, AccountID: optional(v.field("account_id")), Rail: optional(v.field("rail")), ClientID: optional(v.field("client_id")),
 		AboveCents: typedCents(&wrong, "above_cents", f.Above, currency), UpToCents: typedCents(&wrong, "up_to_cents", f.UpTo, currency),
 		Role: optional(v.field("role")), KeysMayApprove: &f.KeysMay,
 	}}
+	if in.Each = optional(f.Sum); f.Sum != "" {
+		in.Per = new(api.LimitPerDay)
+	}
 	n, notNumber := strconv.ParseInt(f.Approvals, 10, 64)
 	if in.Approvals = &n; notNumber != nil {
 		wrong.Add("approvals", "must be chosen")
@@ -136,7 +160,7 @@ func (c *Console) addRule(v *visit) error {
 		one, failed := change(v, c.Rules.CreateRule, in)
 		made, err = one.Of, failed
 	}
-	if p, status, ok := formProblems(err, "approvals", "role", "above_cents", "up_to_cents", "account_id", "rail", "client_id"); ok {
+	if p, status, ok := formProblems(err, "mode", "each", "approvals", "role", "above_cents", "up_to_cents", "account_id", "rail", "client_id"); ok {
 		return v.showAgain(status, "rules_new", "Add a rule", p, f)
 	}
 	switch {
@@ -150,6 +174,7 @@ func (c *Console) addRule(v *visit) error {
 
 // limitForm is the form of a limit.
 type limitForm struct {
+	Mode                     string
 	Per, Each, Amount, Count string
 	EntryID, Payee           string // the one payee that it is about
 	Accounts, Rails, Makers  []choice
@@ -160,6 +185,9 @@ func (v *visit) limitForm(entryID string) (f limitForm, err error) {
 		return f, err
 	}
 	f = limitForm{Per: v.field("per"), Each: v.field("each"), Amount: v.field("amount_cents"), Count: v.field("count"), EntryID: entryID}
+	if f.Mode, err = v.guardMode(); err != nil {
+		return f, err
+	}
 	if f.Accounts, f.Rails, err = v.guardChoices(v.field("account_id"), v.field("rail")); err != nil {
 		return f, err
 	}
@@ -193,7 +221,7 @@ func (c *Console) setLimit(v *visit) error {
 	}
 	var wrong fault.Violations
 	in := payout.SetLimitInput{PayoutLimitSet: api.PayoutLimitSet{
-		WorkspaceID: &v.workspace.ID, AccountID: optional(v.field("account_id")), MakerID: optional(v.field("maker_id")), EntryID: optional(f.EntryID), Rail: optional(v.field("rail")),
+		WorkspaceID: &v.workspace.ID, Mode: &f.Mode, AccountID: optional(v.field("account_id")), MakerID: optional(v.field("maker_id")), EntryID: optional(f.EntryID), Rail: optional(v.field("rail")),
 		Per: f.Per, Each: optional(f.Each), AmountCents: typedCents(&wrong, "amount_cents", f.Amount, currency),
 	}}
 	if f.Amount == "" {
@@ -213,7 +241,7 @@ func (c *Console) setLimit(v *visit) error {
 		one, failed := change(v, c.Rules.SetLimit, in)
 		made, err = one.Of, failed
 	}
-	if p, status, ok := formProblems(err, "per", "amount_cents", "count", "each", "account_id", "rail", "maker_id"); ok {
+	if p, status, ok := formProblems(err, "mode", "per", "amount_cents", "count", "each", "account_id", "rail", "maker_id"); ok {
 		return v.showAgain(status, "rules_limit", "Set a limit", p, f)
 	}
 	switch {

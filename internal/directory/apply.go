@@ -318,6 +318,9 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	}
 	changed := !after.same(before)
 	event := after.event(audit.EntryUpdated, "Updated")
+	if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, id, false); err != nil {
+		return result{}, err
+	}
 	if changed {
 		event.Changes = append(before.changesTo(after), noted...)
 		if err := update(a.tx, before, after); err != nil {

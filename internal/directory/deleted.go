@@ -63,7 +63,10 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 // remove hides an entry that is locked, as deleted at a moment, and ends what waits about it. Every
 // deletion ends here.
 func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Event, error) {
-	err := hide(tx, e, at)
+	err := access.RequireModeOfPayee(tx.Q, by.Actor, e.workspaceID, e.id, false)
+	if err == nil {
+		err = hide(tx, e, at)
+	}
 	if err == nil {
 		err = s.endPending(tx, by, e, "the entry was deleted")
 	}

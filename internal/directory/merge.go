@@ -118,6 +118,11 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 	}
 	merged, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Merge, audit.Event, error) {
 		parties, err := s.lockParties(tx, at, append([]string{in.ID}, in.Sources...))
+		for _, p := range parties {
+			if err == nil {
+				err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, p.id, false)
+			}
+		}
 		if err != nil {
 			return api.Merge{}, audit.Event{}, err
 		}

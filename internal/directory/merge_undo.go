@@ -43,6 +43,11 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 		if err != nil {
 			return m, audit.Event{}, asChanged(err)
 		}
+		for _, p := range parties {
+			if err := access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, p.id, false); err != nil {
+				return m, audit.Event{}, err
+			}
+		}
 		if err := state.unchanged(parties[0], parties[1:]); err != nil {
 			return m, audit.Event{}, err
 		}

@@ -229,6 +229,9 @@ func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
 		answer := api.Deleted{ID: in.MethodID, Deleted: true}
 		e, methods, err := s.lockForMethods(tx, at)
+		if err == nil {
+			err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, in.EntryID, false)
+		}
 		if err != nil {
 			return answer, audit.Event{}, err
 		}

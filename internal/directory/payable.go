@@ -34,6 +34,9 @@ func payable(m api.ReceivingMethod, now int64) bool {
 // placeMethods does, and then calls this with a why that showMethod knows: its earlier approvals end here.
 func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, m api.ReceivingMethod, wantsDefault bool, why string) (api.ReceivingMethod, audit.Changes, error) {
 	var noted audit.Changes
+	if err := access.RequireModeOfPayee(tx.Q, by.Actor, e.workspaceID, e.id, true); err != nil {
+		return m, nil, err
+	}
 	people, err := access.ObserveSecondPerson(tx, access.Receiving, e.workspaceID)
 	if err != nil {
 		return m, nil, err

@@ -307,6 +307,9 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	}
 	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		before, err := lock(tx, at)
+		if err == nil {
+			err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, in.ID, false)
+		}
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}

@@ -62,8 +62,8 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 	}
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(a api.Account) string { return a.ID },
 		func(q db.Q, after string, take int) ([]api.Account, error) {
-			return accountsOf(q, workspaceID, after, take)
-		}, "accounts", workspaceID)
+			return accountsOf(q, workspaceID, access.ModeOf(by.Actor), after, take)
+		}, "accounts", workspaceID, access.ModeOf(by.Actor))
 }
 
 // Create opens an account with nothing in it.
@@ -90,7 +90,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 	if mode == api.ModeLive && !s.config.LiveAllowed {
 		v.Add("mode", "must be sandbox: no rail of this server moves real money")
 	}
-	if err := v.Err(); err != nil {
+	if err := cmp.Or(v.Err(), access.RequireMode(by.Actor, workspaceID, mode)); err != nil {
 		return none, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Account], audit.Event, error) {
@@ -142,6 +142,9 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need acces
 	})
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, a.WorkspaceID, need)
+	}
+	if err == nil && !by.Scope.InMode(a.Mode) {
+		err = fault.Missing("account")
 	}
 	return a, fault.Instead(err, fault.ResourceNotFound, fault.Missing("account"))
 }
@@ -370,13 +373,14 @@ func (s *Service) Deposits(ctx context.Context, by db.Caller, in DepositsInput) 
 	if err != nil {
 		return web.Page[api.Deposit]{}, err
 	}
-	window, err := s.cursors.Paged(in.PageParams, web.Descending, "deposits", workspaceID, given(in.AccountID))
+	mode := access.ModeOf(by.Actor)
+	window, err := s.cursors.Paged(in.PageParams, web.Descending, "deposits", workspaceID, given(in.AccountID), mode)
 	if err != nil {
 		return web.Page[api.Deposit]{}, err
 	}
 	var rows []api.Deposit
 	err = s.db.ReadList(ctx, func(q db.Q) (err error) {
-		rows, err = depositsOf(q, workspaceID, in.AccountID, window)
+		rows, err = depositsOf(q, workspaceID, in.AccountID, mode, window)
 		return err
 	})
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 	"bursar/internal/web"
 )
 
-func accountsOf(q db.Q, workspaceID, after string, take int) ([]api.Account, error) {
+func accountsOf(q db.Q, workspaceID, mode, after string, take int) ([]api.Account, error) {
 	return db.Collect(q, func(r db.Rows) api.Account { return wire(readAccount(r)) },
-		`SELECT `+accountColumns+` FROM ledger_account WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+		`SELECT `+accountColumns+` FROM ledger_account
+			WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3) ORDER BY id LIMIT $4`, workspaceID, after, mode, take)
 }
 
 // saveAccount stores name and status of an account that is locked, and returns it as it is then.
@@ -151,11 +152,14 @@ func readDeposit(r db.Rows) api.Deposit {
 }
 
 // depositsOf reads a page of the deposits of a workspace, or of one of its accounts, newest first.
-func depositsOf(q db.Q, workspaceID string, accountID *string, w web.Window) (rows []api.Deposit, err error) {
+func depositsOf(q db.Q, workspaceID string, accountID *string, mode string, w web.Window) (rows []api.Deposit, err error) {
 	sql := db.NewStatement(`SELECT `+depositColumns+` FROM ledger_deposit d JOIN ledger_account a ON a.id = d.account_id WHERE d.workspace_id = `, workspaceID)
 	sql.Add(` AND d.id < `, w.After)
 	if accountID != nil {
 		sql.Add(` AND d.account_id = `, *accountID)
+	}
+	if mode != "" {
+		sql.Add(` AND a.mode = `, mode)
 	}
 	sql.Add(` ORDER BY d.id DESC`)
 	sql.Limit(w.Limit)

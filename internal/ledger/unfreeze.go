@@ -43,7 +43,7 @@ func (s *Service) askToUnfreeze(tx *db.Tx, by db.Caller, number int64, before, a
 			return "", event, err
 		}
 	}
-	waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: unfreezeKind, WorkspaceID: before.WorkspaceID, Workspace: number,
+	waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: unfreezeKind, Mode: before.Mode, WorkspaceID: before.WorkspaceID, Workspace: number,
 		SubjectID: before.ID, Version: before.Version, Payload: want})
 	if waits != "" {
 		event.Action, event.Description = audit.LedgerUnfreezeRequested, "Requested to unfreeze account "+before.Name

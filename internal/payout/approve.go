@@ -196,8 +196,14 @@ func (s *Service) drop(tx *db.Tx, a approval.Approval) (changes audit.Changes, o
 		column = "batch_id"
 	}
 	changes.Add("status", Initiated, Cancelled)
-	return changes, shown.words(), tx.Exec(`UPDATE payout SET status = 'cancelled', cancel_reason = $2, send_at = 0, expected_at = 0, updated_at = $3, ended_at = $3
-		WHERE `+column+` = $1 AND status = 'initiated'`, a.SubjectID, reason, tx.Now())
+	list, err := db.Collect(tx.Q, readSent, `UPDATE payout SET status = 'cancelled', cancel_reason = $2, send_at = 0, expected_at = 0, updated_at = $3, ended_at = $3
+		WHERE `+column+` = $1 AND status = 'initiated' RETURNING `+sentColumns, a.SubjectID, reason, tx.Now())
+	for _, p := range list {
+		if err == nil {
+			err = s.rules.discount(tx, *p)
+		}
+	}
+	return changes, shown.words(), err
 }
 
 // parts returns the rows of the payouts of a batch that is decided.

@@ -178,10 +178,15 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 		}
 		b.approvalID = id
 		for _, d := range list {
-			d.Status, d.SendAt, d.ApprovalID, d.ApprovalWhy = Initiated, 0, id, b.need.Why
+			d.Status, d.SendAt, d.ApprovalID, d.ApprovalWhy, d.CountedAt = Initiated, 0, id, b.need.Why, tx.Now()
 		}
 		if err := store(tx, list...); err != nil {
 			return audit.Event{}, err
+		}
+		for _, d := range list {
+			if err := s.rules.count(tx, d); err != nil {
+				return audit.Event{}, err
+			}
 		}
 	} else if len(list) > 0 {
 		for _, d := range list {
@@ -192,6 +197,9 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 			return audit.Event{}, err
 		}
 		for i, d := range list {
+			if errors.Is(refused[i], errSumsMoved) {
+				return audit.Event{}, refused[i]
+			}
 			if refused[i] != nil {
 				d.faults = append(d.faults, refused[i])
 			}
@@ -297,9 +305,10 @@ func (s *Service) GetBatch(ctx context.Context, by db.Caller, in Input) (api.Pay
 	var b batch
 	statuses := map[string]int64{}
 	err := s.db.Read(ctx, func(q db.Q) error {
-		_, err := q.Row(`SELECT id, workspace_id, account_id, currency, description, payouts, total, refused, maker_id, approval_id, approval_why, created_at
+		_, err := q.Row(`SELECT id, workspace_id, account_id, currency, description, payouts, total, refused, maker_id, approval_id, approval_why, created_at,
+				(SELECT a.mode FROM ledger_account a WHERE a.id = account_id)
 			FROM payout_batch WHERE id = $1`, in.ID).Scan(&b.id, &b.account.WorkspaceID, &b.account.ID, &b.account.Currency, &b.description, &b.payouts, &b.total,
-			&b.refused, &b.maker, &b.approvalID, &b.approvalWhy, &b.createdAt)
+			&b.refused, &b.maker, &b.approvalID, &b.approvalWhy, &b.createdAt, &b.account.Mode)
 		if err != nil {
 			return err
 		}
@@ -311,6 +320,9 @@ func (s *Service) GetBatch(ctx context.Context, by db.Caller, in Input) (api.Pay
 	})
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, b.account.WorkspaceID, access.PayoutsRead)
+	}
+	if err == nil && !by.Scope.InMode(b.account.Mode) {
+		err = fault.Missing("batch of payout requests")
 	}
 	if err != nil {
 		return api.PayoutBatch{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("batch of payout requests"))

@@ -89,11 +89,14 @@ func (s *Service) createTogether(tx *db.Tx, list []db.Ask[funded]) ([]db.Result[
 	return results, nil
 }
 
-// again runs what makes payouts once more if somebody else has made one with the same external id at
-// the same moment: then that one is found.
+// maxTries bounds how often payouts are checked again because of others that were made at the same moment.
+const maxTries = 10
+
+// again runs what makes payouts once more if others made some at the same moment: with the same external id, which are found then,
+// or of the same payee or requester, so that it needs more approvals.
 func again[T any](do func() (T, error)) (out T, err error) {
-	for range 3 {
-		if out, err = do(); !db.IsUnique(err) {
+	for range maxTries {
+		if out, err = do(); !db.IsUnique(err) && !errors.Is(err, errSumsMoved) {
 			break
 		}
 	}

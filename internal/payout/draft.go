@@ -29,8 +29,9 @@ type draft struct {
 	number  string // of the account that it goes to
 	on      *rail.Rail
 	need    Need
-	faults  []error // everything that speaks against paying it, all of them faults
-	existed bool    // there is a payout with its external id already, which this is
+	exceeds []string // the rules by sum that it is about
+	faults  []error  // everything that speaks against paying it, all of them faults
+	existed bool     // there is a payout with its external id already, which this is
 }
 
 // refuse notes what speaks against paying it. Any other error comes back.
@@ -239,7 +240,10 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 			if len(d.faults) == 0 {
 				left -= d.Amount
 			}
-			if d.need, err = s.needs(q, by, involved, d.Payout); err != nil {
+			if d.exceeds, err = s.rules.wouldExceed(q, spending, used, len(d.faults) == 0); err != nil {
+				return err
+			}
+			if d.need, err = s.needs(q, by, involved, d.Payout, d.exceeds...); err != nil {
 				return err
 			}
 		}
@@ -313,12 +317,12 @@ func funds(a ledger.Account, left, amount int64) error {
 
 // needs returns who has to approve a payout. What a rule allows a client is for payouts in which no one else is involved than those
 // who stand behind the client now.
-func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout) (Need, error) {
+func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout, exceeds ...string) (Need, error) {
 	ids := strings.Fields(p.Involved)
 	if ids[0] != by.ID || slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(involved, id) }) {
 		by = db.Caller{}
 	}
-	return s.rules.Need(q, p, by)
+	return s.rules.Need(q, p, by, exceeds...)
 }
 
 // involve notes who has a part in a payout: its requester with those who stand behind them now, such as the person who knows the

@@ -59,6 +59,8 @@ func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, app
 type guard struct {
 	epoch  uint64
 	rules  []rule  // those that hold
+	alone  []rule  // those that are suspended, because one person alone has made them
+	sums   []limit // what counts for rules by sum
 	limits []limit // by id
 	people access.SecondPerson
 	leaked map[string]leaked // by approval
@@ -81,16 +83,25 @@ func (r *Rules) guard(q db.Q, workspaceID string) (g guard, err error) {
 }
 
 func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
-	all, err := r.rulesOf(q, workspaceID, "", maxOfEach)
+	all, err := r.rulesOf(q, workspaceID, "", "", maxOfEach)
 	if err != nil {
 		return g, err
 	}
 	for _, one := range all {
+		if one.SuspendedBecause == api.RuleMadeAlone {
+			g.alone = append(g.alone, one)
+		}
+		if one.Status == api.RuleSuspended && one.Approvals > 0 {
+			one.Status, one.KeysMayApprove = api.RuleActive, false // only that keys may approve takes two people
+		}
 		if one.holds() {
 			g.rules = append(g.rules, one)
 		}
+		if one.bySum() && one.Status != api.RulePending {
+			g.sums = append(g.sums, sumOf(one))
+		}
 	}
-	if g.limits, err = r.limitsOf(q, workspaceID, "", maxOfEach); err != nil {
+	if g.limits, err = r.limitsOf(q, workspaceID, "", "", maxOfEach); err != nil {
 		return g, err
 	}
 	if g.people, err = access.FindSecondPerson(q, access.Payouts, workspaceID, r.db.Now()); err != nil {
@@ -130,6 +141,22 @@ func inMode(guard, mode string) bool { return guard == api.GuardBothModes || gua
 
 // meet reports whether there is a mode for which two rules or limits hold.
 func meet(guard, other string) bool { return inMode(guard, other) || other == api.GuardBothModes }
+
+// modesOf lists the modes for which a rule or a limit holds.
+func modesOf(guard string) []string {
+	if guard == api.GuardBothModes {
+		return []string{api.ModeSandbox, api.ModeLive}
+	}
+	return []string{guard}
+}
+
+// onlyMode returns the one mode for which a rule or a limit holds, "" if it is both.
+func onlyMode(guard string) string {
+	if guard == api.GuardBothModes {
+		return ""
+	}
+	return guard
+}
 
 // modeText completes a sentence about a rule or a limit.
 func modeText(mode string) string {

@@ -42,10 +42,34 @@ func (in *CreateRuleInput) Validate(v *fault.Violations) {
 	if in.AboveCents != nil && in.UpToCents != nil && *in.UpToCents <= *in.AboveCents {
 		v.Add("up_to_cents", "must be more than above_cents")
 	}
+	web.CheckOneOf(v, "per", in.Per, api.LimitPerPayout, api.LimitPerDay)
+	web.CheckOneOf(v, "each", in.Each, api.EachMaker, api.EachPayee)
+	byDay := text(in.Per) == api.LimitPerDay
+	if !byDay && in.Each != nil {
+		v.Add("each", "is for rules by day")
+	}
+	if !byDay {
+		return
+	}
+	if in.Each == nil {
+		v.Add("each", "must be maker or payee in a rule by day")
+	}
+	if in.AboveCents == nil {
+		v.Add("above_cents", "must be given in a rule by day")
+	}
+	if in.UpToCents != nil {
+		v.Add("up_to_cents", "is for rules by payout")
+	}
+	if in.ClientID != nil {
+		v.Add("client_id", "is for rules by payout")
+	}
+	if in.Approvals != nil && *in.Approvals == 0 {
+		v.Add("approvals", "must be 1 or more in a rule by day")
+	}
 }
 
 func (in *CreateRuleInput) terms() api.ApprovalRuleTerms {
-	return api.ApprovalRuleTerms{Mode: guardMode(in.Mode), AccountID: text(in.AccountID), Rail: text(in.Rail), ClientID: text(in.ClientID), AboveCents: in.AboveCents, UpToCents: in.UpToCents,
+	return api.ApprovalRuleTerms{Mode: guardMode(in.Mode), Per: cmp.Or(text(in.Per), api.LimitPerPayout), Each: text(in.Each), AccountID: text(in.AccountID), Rail: text(in.Rail), ClientID: text(in.ClientID), AboveCents: in.AboveCents, UpToCents: in.UpToCents,
 		Approvals: *in.Approvals, Role: text(in.Role), KeysMayApprove: in.KeysMayApprove != nil && *in.KeysMayApprove}
 }
 

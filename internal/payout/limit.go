@@ -144,6 +144,14 @@ func (r *Rules) GiveBack(tx *db.Tx, p Spending) error {
 	return nil
 }
 
+// giveBack takes a payout that failed or was cancelled from what limits and rules have counted.
+func (r *Rules) giveBack(tx *db.Tx, p Payout) error {
+	if err := r.GiveBack(tx, p.spending()); err != nil {
+		return err
+	}
+	return r.discount(tx, p)
+}
+
 // Count is TakeLimits for a payout that was paid already: it counts whatever the limits allow.
 func (r *Rules) Count(tx *db.Tx, p Spending) error {
 	g, err := r.guard(tx.Q, p.WorkspaceID)
@@ -325,8 +333,10 @@ func readLimit(r db.Rows) limit {
 		Each: r.Text(6), Per: r.Text(7), AmountCents: r.Int(8), Count: r.Int(9), ApprovalID: r.Text(11), CreatedAt: r.Int(12), Mode: r.Text(13), Currency: r.Text(14)}, r.Int(10)}
 }
 
-func (r *Rules) limitsOf(q db.Q, workspaceID, after string, take int) ([]limit, error) {
-	list, err := db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+// limitsOf lists the limits of a workspace that hold for a mode, or all.
+func (r *Rules) limitsOf(q db.Q, workspaceID, mode, after string, take int) ([]limit, error) {
+	list, err := db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit
+		WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3 OR mode = 'both') ORDER BY id LIMIT $4`, workspaceID, after, mode, take)
 	for i := range list {
 		list[i].Currency = r.meant(list[i].Currency, list[i].Rail)
 	}

@@ -22,19 +22,22 @@ func (r *Rules) ListLimits(ctx context.Context, by db.Caller, in GuardsInput) (w
 	}
 	return web.ReadUnpaged(ctx, r.db, r.cursors, in.PageParams, func(l api.PayoutLimit) string { return l.ID },
 		func(q db.Q, after string, take int) ([]api.PayoutLimit, error) {
-			rows, err := r.limitsOf(q, workspaceID, after, take)
+			rows, err := r.limitsOf(q, workspaceID, access.ModeOf(by.Actor), after, take)
 			list := make([]api.PayoutLimit, len(rows))
 			for i, one := range rows {
 				list[i] = one.PayoutLimit
 			}
 			return list, err
-		}, "limits", workspaceID)
+		}, "limits", workspaceID, access.ModeOf(by.Actor))
 }
 
 // SetLimit makes a limit, or changes the one with the same scope. More than before waits for approval.
 func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (web.Made[api.PayoutLimit], error) {
 	var none web.Made[api.PayoutLimit]
 	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
+	if err == nil {
+		err = access.RequireMode(by.Actor, workspaceID, modesOf(guardMode(in.Mode))...)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -103,7 +106,7 @@ func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (a
 	if err != nil {
 		return api.PayoutLimit{}, err
 	}
-	number, err := r.enter(ctx, by, l.WorkspaceID)
+	number, err := r.enterGuard(ctx, by, l.WorkspaceID, l.Mode)
 	if err != nil {
 		return api.PayoutLimit{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("limit"))
 	}
@@ -141,7 +144,7 @@ func (r *Rules) askForLimit(tx *db.Tx, by db.Caller, number int64, people access
 		}
 	}
 	if more {
-		waits, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: limitKind, WorkspaceID: old.WorkspaceID, Workspace: number,
+		waits, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: limitKind, Mode: onlyMode(old.Mode), WorkspaceID: old.WorkspaceID, Workspace: number,
 			SubjectID: old.ID, Version: old.version, Payload: c})
 	}
 	if err != nil || waits == "" {
@@ -155,7 +158,7 @@ func (r *Rules) lockedLimits(tx *db.Tx, workspaceID string) (all []limit, people
 		people, err = access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
 	}
 	if err == nil {
-		all, err = r.limitsOf(tx.Q, workspaceID, "", maxOfEach)
+		all, err = r.limitsOf(tx.Q, workspaceID, "", "", maxOfEach)
 	}
 	return all, people, err
 }

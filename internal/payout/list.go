@@ -21,14 +21,14 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 		return web.Page[api.Payout]{}, err
 	}
 	window, err := s.cursors.Paged(in.PageParams, web.Descending, "payouts", workspaceID, scope(in.AccountID), scope(in.Status), scope(in.EntryID),
-		scope(in.BatchID), scope(in.Rail), scope(in.ExternalID), scope(in.Since), scope(in.Until), scope(in.Q))
+		scope(in.BatchID), scope(in.Rail), scope(in.ExternalID), scope(in.Since), scope(in.Until), scope(in.Q), access.ModeOf(by.Actor))
 	if err != nil {
 		return web.Page[api.Payout]{}, err
 	}
 	var rows []Payout
 	err = s.db.ReadList(ctx, func(q db.Q) error {
 		rows = rows[:0]
-		sql, err := in.statement(q, workspaceID, window)
+		sql, err := in.statement(q, workspaceID, access.ModeOf(by.Actor), window)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ const unindexed = ` || ''`
 
 // statement is the query for a page. Each filter has an index that ends with the id. Names have one
 // that does not help to read the newest first, so it is said whether to use that or the others.
-func (in ListInput) statement(q db.Q, workspaceID string, w web.Window) (*db.Statement, error) {
+func (in ListInput) statement(q db.Q, workspaceID, mode string, w web.Window) (*db.Statement, error) {
 	below, others, names := w.After, "", ""
 	if in.Until != nil {
 		below = min(below, db.FirstID("po", in.until+1))
@@ -103,6 +103,7 @@ func (in ListInput) statement(q db.Q, workspaceID string, w web.Window) (*db.Sta
 	if in.Since != nil {
 		sql.Add(` AND p.id`+others+` >= `, db.FirstID("po", in.since))
 	}
+	ofMode := others
 	for _, filter := range []struct {
 		column string
 		value  *string
@@ -111,7 +112,11 @@ func (in ListInput) statement(q db.Q, workspaceID string, w web.Window) (*db.Sta
 	} {
 		if filter.value != nil {
 			sql.Add(` AND p.`+filter.column+others+` = `, *filter.value)
+			ofMode = unindexed
 		}
+	}
+	if mode != "" {
+		sql.Add(` AND p.mode`+ofMode+` = `, mode)
 	}
 	if in.Q != nil {
 		sql.Add(` AND p.name_key`+names+` >= `, low)

@@ -71,6 +71,7 @@ type Payout struct {
 	ApprovalID    string
 	ApprovalWhy   string // who has to approve it, or why nobody has to
 	Attempts      int64
+	CountedAt     int64 // when it was requested last, and counted for rules by sum
 	ReservedAt    int64 // when its money was reserved last
 	// ApprovalsNeeded is how many approvals were needed then.
 	ApprovalsNeeded int64
@@ -93,7 +94,7 @@ const columns = `p.id, p.workspace_id, p.account_id, p.amount, p.currency, p.mod
 	p.entry_id, p.method_id, p.institution_code, p.account_name, p.account_sealed, p.destination_key, p.batch_id, p.status, p.attention,
 	p.failure_code, p.failure_reason, p.failure_text, p.cancel_reason, p.maker_id, p.involved, p.approval_id, p.approval_why, p.attempts, p.reserved_at, p.send_at, p.expected_at, p.version,
 	p.created_at, p.updated_at, p.ended_at, w.number, p.approvals_needed, p.overrides, p.recheck_id, p.terms_mac,
-	p.status = 'cancelled' AND EXISTS (SELECT 1 FROM approval a WHERE a.id = p.approval_id AND a.state = 'rejected' AND a.decided_at <= p.ended_at),
+	p.counted_at, p.status = 'cancelled' AND EXISTS (SELECT 1 FROM approval a WHERE a.id = p.approval_id AND a.state = 'rejected' AND a.decided_at <= p.ended_at),
 	p.ended_at = 0 AND (SELECT count(*) FROM payout_stop s WHERE s.workspace_id = p.workspace_id AND s.mode = p.mode AND s.stopped_at > 0) > 0
 	FROM payout p JOIN workspace w ON w.id = p.workspace_id`
 
@@ -105,7 +106,7 @@ func readRow(r db.Rows) Payout {
 		Status: r.Text(18), Attention: r.Text(19), FailureCode: r.Text(20), FailureReason: r.Text(21), FailureText: r.Text(22), CancelReason: r.Text(23),
 		MakerID: r.Text(24), Involved: r.Text(25), ApprovalID: r.Text(26), ApprovalWhy: r.Text(27), Attempts: r.Int(28), ReservedAt: r.Int(29),
 		SendAt: r.Int(30), ExpectedAt: r.Int(31), Version: r.Int(32), CreatedAt: r.Int(33), UpdatedAt: r.Int(34), EndedAt: r.Int(35), workspace: r.Int(36),
-		ApprovalsNeeded: r.Int(37), Overrides: r.Text(38), RecheckID: r.Text(39), termsMAC: bytes.Clone(r.Raw(40)), Rejected: r.Bool(41), Stopped: r.Bool(42),
+		ApprovalsNeeded: r.Int(37), Overrides: r.Text(38), RecheckID: r.Text(39), termsMAC: bytes.Clone(r.Raw(40)), CountedAt: r.Int(41), Rejected: r.Bool(42), Stopped: r.Bool(43),
 	}
 }
 

@@ -19,9 +19,9 @@ import (
 // publish takes checked payouts of one account as far as they go without anybody else, and stores
 // them: those that need nobody's approval become pending with their money reserved, all of them by
 // one update of the account, and the others initiated, each with an approval of its own. A fault
-// refuses one of them and is returned for it; the others are not affected.
+// refuses one of them and is returned for it; the others are not affected. So is errSumsMoved, for one that needs nobody's approval.
 //
-// Rows are locked in the order of the dispatcher: payouts first, then limits, then the account. A new payout whose external id
+// Rows are locked in the order of the dispatcher: payouts first, then sums and limits, then the account. A new payout whose external id
 // exists already may wait for a transaction that changes that one, so it is inserted before the account is locked.
 func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*draft) (refused []error, err error) {
 	refused = make([]error, len(list))
@@ -30,11 +30,11 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 	isNew := make([]bool, len(list))
 	for i, d := range list {
 		d.ApprovalWhy, isNew[i] = d.need.Why, d.isNew()
+		d.CountedAt = tx.Now()
 		if d.need.Approvals == 0 {
 			if err := d.pend(tx); err != nil {
 				return nil, err
 			}
-			ready, at = append(ready, d), append(at, i)
 			continue
 		}
 		d.Status, d.SendAt = Initiated, 0
@@ -45,12 +45,30 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 	if err := store(tx, list...); err != nil {
 		return nil, err
 	}
+	for i, d := range list {
+		err := s.rules.count(tx, d)
+		switch {
+		case err != nil && (d.Status != Pending || !errors.Is(err, errSumsMoved)):
+			return nil, err
+		case err != nil:
+			refused[i] = err
+		case d.Status == Pending:
+			ready, at = append(ready, d), append(at, i)
+		}
+	}
 	short, err := s.take(tx, a, ready)
 	if err != nil {
 		return nil, err
 	}
 	for i, d := range ready {
-		if refused[at[i]] = short[i]; short[i] != nil && isNew[at[i]] {
+		if refused[at[i]] = short[i]; short[i] != nil {
+			if err := s.rules.discount(tx, d.Payout); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, d := range list {
+		if refused[i] != nil && isNew[i] {
 			if err := tx.Exec(`DELETE FROM payout WHERE id = $1`, d.ID); err != nil {
 				return nil, err
 			}
@@ -136,7 +154,7 @@ func (s *Service) ask(tx *db.Tx, by db.Caller, a ledger.Account, subjectID strin
 	if by, err = behind(tx.Q, by, list); err != nil {
 		return "", err
 	}
-	return s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: a.WorkspaceID, Workspace: list[0].workspace, SubjectID: subjectID, Version: version,
+	return s.approvals.Make(tx, by, approval.Request{Kind: kind, Mode: a.Mode, WorkspaceID: a.WorkspaceID, Workspace: list[0].workspace, SubjectID: subjectID, Version: version,
 		Payload: termsOf(a, list, kind), Needed: need.Approvals, Role: need.Role, KeysMay: need.KeysMay})
 }
 

@@ -43,11 +43,12 @@ const ruleLag = 2 * time.Minute
 type comparison struct {
 	rules   *Rules
 	q       db.Q
-	limits  []limit           // per payout
-	amounts []rule            // rules by amount
-	sums    map[string]int64  // of the whole batch, by rail, and under "" of all rails
-	demands map[string]demand // of approvals, by their ids
-	leaked  map[string]leaked // by approval
+	limits  []limit            // per payout
+	amounts []rule             // rules by amount
+	freed   []rule             // suspended rules by which payouts needed no approval
+	sums    map[batchSum]int64 // of the whole batch
+	demands map[string]demand  // of approvals, by their ids
+	leaked  map[string]leaked  // by approval
 }
 
 // compare returns a comparison, or nil if nothing in the workspace could hold a payout.
@@ -63,7 +64,12 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 			c.amounts = append(c.amounts, u)
 		}
 	}
-	if len(c.limits) == 0 && len(c.amounts) == 0 && len(c.leaked) == 0 {
+	for _, u := range g.alone {
+		if u.Approvals == 0 {
+			c.freed = append(c.freed, u)
+		}
+	}
+	if len(c.limits) == 0 && len(c.amounts) == 0 && len(c.freed) == 0 && len(c.leaked) == 0 {
 		return nil
 	}
 	return c
@@ -72,7 +78,7 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 // checkedBatch is a batch of which nothing held what waited, at an epoch of the store.
 type checkedBatch struct {
 	epoch uint64
-	sums  map[string]int64
+	sums  map[batchSum]int64
 }
 
 // maxBatches bounds how many batches are remembered.
@@ -95,7 +101,7 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
 		return c.obstacles(list)
 	}
 	var waiting []*Payout
-	if waiting, c.sums, err = members(q, batch); err != nil {
+	if waiting, c.sums, err = c.members(batch); err != nil {
 		return nil, err
 	}
 	found, err := c.obstacles(append(waiting, list...))
@@ -105,13 +111,13 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
 	return found, err
 }
 
-// members reads the payouts of a batch that wait to be sent, and how much all payouts of the batch are: by rail, and under "" together.
-func members(q db.Q, batch string) (waiting []*Payout, sums map[string]int64, err error) {
-	sums = map[string]int64{}
-	err = q.Each(func(r db.Rows) error {
+// members reads the payouts of a batch that wait to be sent, and how much its payouts are together.
+func (c *comparison) members(batch string) (waiting []*Payout, sums map[batchSum]int64, err error) {
+	byPayee := slices.ContainsFunc(c.amounts, func(u rule) bool { return u.Each == api.EachPayee })
+	sums = map[batchSum]int64{}
+	err = c.q.Each(func(r db.Rows) error {
 		p := readSent(r)
-		sums[p.Rail] += p.Amount
-		sums[""] += p.Amount
+		p.addTo(sums, byPayee)
 		if p.Status == Pending && p.Attention != Contradicted {
 			waiting = append(waiting, p)
 		}
@@ -147,6 +153,13 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 		for _, l := range matchingLimits(exceeded, spending) {
 			found = append(found, obstacle{Name: l.edition(), Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
 		}
+		o, err := c.suspended(p)
+		if err != nil {
+			return nil, err
+		}
+		if o.Name != "" && !over(o.Name) {
+			found = append(found, o)
+		}
 		decided := int64(0)
 		for _, u := range c.amounts {
 			if u.activeAt <= p.CreatedAt-ruleLag.Milliseconds() || over(u.ID) {
@@ -172,6 +185,26 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 	return found, nil
 }
 
+// suspended returns the rule, made by one person alone, that let a payout go without approval and is suspended since a second person
+// has joined, if what holds now demands an approval.
+func (c *comparison) suspended(p *Payout) (o obstacle, err error) {
+	if p.ApprovalsNeeded > 0 {
+		return o, nil
+	}
+	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
+	at := slices.IndexFunc(c.freed, func(u rule) bool { return u.matches(*p, p.Rail, p.Amount, maker) })
+	if at < 0 {
+		return o, nil
+	}
+	need, err := c.rules.Need(c.q, *p, maker)
+	if err != nil || need.Approvals == 0 {
+		return o, err
+	}
+	u := c.freed[at]
+	return obstacle{fmt.Sprintf("%s@%d", u.ID, u.activeAt), "the rule " + u.ID + " is suspended, because one person alone has made it: " + ruleText(u.ApprovalRuleTerms),
+		need.Approvals, need.Role}, nil
+}
+
 // edition names a limit as it is now.
 func (l limit) edition() string { return fmt.Sprintf("%s@%d", l.ID, l.version) }
 
@@ -189,11 +222,15 @@ func (p *Payout) demandedAt(q db.Q) (at int64, err error) {
 }
 
 // stricter reports whether a rule matches a payout, or its batch as needsBatch does, and demands more than was demanded when its
-// money was reserved.
+// money was reserved. A rule by sum does if the payout, or its batch, is above the amount by itself.
 func (c *comparison) stricter(u rule, p *Payout) (bool, error) {
 	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
-	sum, summed := c.sums[u.Rail]
-	if !u.matches(*p, p.Rail, p.Amount, maker) && !(summed && u.matches(*p, u.Rail, sum, maker)) {
+	sum, summed := c.sums[batchSum{u.Rail, ""}]
+	if u.bySum() {
+		if !u.about(*p, p.Rail, maker) || c.alone(u, p) <= *u.AboveCents {
+			return false, nil
+		}
+	} else if !u.matches(*p, p.Rail, p.Amount, maker) && !(summed && u.matches(*p, u.Rail, sum, maker)) {
 		return false, nil
 	}
 	if u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 || u.Role == "" && u.KeysMayApprove {
@@ -337,7 +374,7 @@ func (r *Rules) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []o
 		return "", err
 	}
 	_, subject := p.subjectOf()
-	return r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
+	return r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, Mode: p.Mode, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
 		Payload: t, Needed: need.Approvals, Role: need.Role, Mailed: true})
 }
 
@@ -549,7 +586,7 @@ func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
 
 // release gives back the money of a payout that is not sent, and what it took of limits.
 func (s *Service) release(tx *db.Tx, d *draft) error {
-	if err := s.rules.GiveBack(tx, d.spending()); err != nil {
+	if err := s.rules.giveBack(tx, d.Payout); err != nil {
 		return err
 	}
 	held, forged, err := d.held(tx)

@@ -388,7 +388,7 @@ func (s *Service) askToResolve(tx *db.Tx, by db.Caller, last *attempt, number st
 	if _, err := approval.VoidKind(tx, by, KindResolve, p.ID, "another resolution was requested"); err != nil {
 		return "", err
 	}
-	return s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: KindResolve, WorkspaceID: p.WorkspaceID, Workspace: p.workspace,
+	return s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: KindResolve, Mode: p.Mode, WorkspaceID: p.WorkspaceID, Workspace: p.workspace,
 		SubjectID: p.ID, Version: p.Version, Payload: r})
 }
 

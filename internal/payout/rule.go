@@ -3,6 +3,7 @@ package payout
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bursar/api"
@@ -21,8 +22,9 @@ type Need struct {
 
 // Need returns what a payout needs: of the rules that match it the most demanding one holds, and API
 // keys may approve only if all of them say so. If that one names no role, that of another one holds:
-// whoever adds a rule takes no role away. A later change of rules does not affect it.
-func (r *Rules) Need(q db.Q, p Payout, by db.Caller) (Need, error) {
+// whoever adds a rule takes no role away. A rule by sum matches if it is one of those that the payout exceeds. A later change of
+// rules does not affect it.
+func (r *Rules) Need(q db.Q, p Payout, by db.Caller, exceeds ...string) (Need, error) {
 	g, err := r.guard(q, p.WorkspaceID)
 	if err != nil {
 		return Need{}, err
@@ -30,7 +32,7 @@ func (r *Rules) Need(q db.Q, p Payout, by db.Caller) (Need, error) {
 	var holds, ofRole *rule
 	people := ""
 	for i, one := range g.rules {
-		if !one.matches(p, p.Rail, p.Amount, by) {
+		if !one.matches(p, p.Rail, p.Amount, by) && !slices.Contains(exceeds, one.ID) {
 			continue
 		}
 		if one.Approvals > 0 && !one.KeysMayApprove {
@@ -70,11 +72,15 @@ type rule struct {
 // holds reports whether a rule is in force.
 func (u rule) holds() bool { return u.Status == api.RuleActive }
 
-// matches reports whether a rule is about a payout, if it were on a rail and of an amount.
-func (u rule) matches(p Payout, rail string, amount int64, by db.Caller) bool {
+// about reports whether a rule is about payouts such as this one, if it were on a rail, whatever its amount.
+func (u rule) about(p Payout, rail string, by db.Caller) bool {
 	return inMode(u.Mode, p.Mode) && (u.AccountID == "" || u.AccountID == p.AccountID) && (u.Rail == "" || u.Rail == rail) &&
-		(u.ClientID == "" || by.Type == audit.Client && by.ID == u.ClientID) &&
-		(u.AboveCents == nil || amount > *u.AboveCents) && (u.UpToCents == nil || amount <= *u.UpToCents)
+		(u.ClientID == "" || by.Type == audit.Client && by.ID == u.ClientID)
+}
+
+// matches reports whether a rule about single payouts is about one, if it were on a rail and of an amount.
+func (u rule) matches(p Payout, rail string, amount int64, by db.Caller) bool {
+	return !u.bySum() && u.about(p, rail, by) && (u.AboveCents == nil || amount > *u.AboveCents) && (u.UpToCents == nil || amount <= *u.UpToCents)
 }
 
 // demand is what terms ask for, whatever they are about.
@@ -108,10 +114,13 @@ func (d demand) overrides(other demand) bool {
 	return d.Approvals > 0 && d.Role != "" && other.Approvals > 0 && other.Role != "" && d.Role != other.Role
 }
 
+// ofTwo is what holds without rules where there are two people.
+var ofTwo = demand{Approvals: 1}
+
 // byDefault is what holds for what no rule matches.
 func byDefault(people access.SecondPerson) demand {
 	if people.Demanded() {
-		return demand{Approvals: 1}
+		return ofTwo
 	}
 	return demand{}
 }
@@ -136,6 +145,9 @@ func ruleText(u api.ApprovalRuleTerms) string {
 	b.WriteString(cmp.Or(modeText(u.Mode), " of payouts"))
 	if u.AboveCents != nil {
 		b.WriteString(" above " + centsText(*u.AboveCents, u.Currency))
+	}
+	if u.Per == api.LimitPerDay {
+		b.WriteString(" a day for each " + u.Each)
 	}
 	if u.UpToCents != nil {
 		b.WriteString(" up to " + centsText(*u.UpToCents, u.Currency))
@@ -166,11 +178,16 @@ func centsText(cents int64, currency string) string {
 const holderChanged = `(CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <> COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '')
 	THEN 1 ELSE 0 END)`
 
-const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at, active_at, mode`
+// madeAlone is a column: whether a second person has joined since one person alone made a rule that demands less than there is without
+// rules, and nobody has agreed to it.
+const madeAlone = `(CASE WHEN alone = TRUE AND (SELECT p.payouts_seen_at FROM receiving_policy p WHERE p.workspace_id = payout_rule.workspace_id) >= active_at
+	THEN 1 ELSE 0 END)`
+
+const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at, active_at, mode, per, each_of`
 
 func readRule(r db.Rows) rule {
 	u := api.ApprovalRule{ID: r.Text(0), WorkspaceID: r.Text(1), Status: r.Text(10), ApprovalID: r.Text(11), CreatedAt: r.Int(12),
-		ApprovalRuleTerms: api.ApprovalRuleTerms{AccountID: r.Text(2), Rail: r.Text(3), ClientID: r.Text(4), Mode: r.Text(14), Currency: r.Text(15),
+		ApprovalRuleTerms: api.ApprovalRuleTerms{AccountID: r.Text(2), Rail: r.Text(3), ClientID: r.Text(4), Mode: r.Text(14), Per: r.Text(15), Each: r.Text(16), Currency: r.Text(17),
 			Approvals: r.Int(7), Role: r.Text(8), KeysMayApprove: r.Bool(9)}}
 	if !r.Null(5) {
 		u.AboveCents = new(r.Int(5))
@@ -178,15 +195,20 @@ func readRule(r db.Rows) rule {
 	if !r.Null(6) {
 		u.UpToCents = new(r.Int(6))
 	}
-	// Whoever gives a client a new secret could pay with it, and nobody has agreed to that.
-	if u.Status == api.RuleActive && u.Approvals == 0 && r.Int(16) == 1 {
-		u.Status = api.RuleSuspended
+	switch {
+	case u.Status != api.RuleActive:
+	case r.Int(19) == 1:
+		u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleMadeAlone
+	case u.Approvals == 0 && r.Int(18) == 1: // whoever gives a client a new secret could pay with it, and nobody has agreed to that
+		u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleClientSecret
 	}
 	return rule{u, r.Int(13)}
 }
 
-func (r *Rules) rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, error) {
-	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+` FROM payout_rule WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
+// rulesOf lists the rules of a workspace that hold for a mode, or all.
+func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]rule, error) {
+	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule
+		WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3 OR mode = 'both') ORDER BY id LIMIT $4`, workspaceID, after, mode, take)
 	for i := range list {
 		list[i].Currency = r.meant(list[i].Currency, list[i].Rail)
 	}
@@ -195,7 +217,7 @@ func (r *Rules) rulesOf(q db.Q, workspaceID, after string, take int) ([]rule, er
 
 // findRule reads a rule; its id is empty if there is none.
 func findRule(q db.Q, id string) (u rule, err error) {
-	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+` FROM payout_rule WHERE id = $1`, id)
+	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule WHERE id = $1`, id)
 	if len(list) > 0 {
 		u = list[0]
 	}

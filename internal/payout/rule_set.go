@@ -22,13 +22,13 @@ func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (we
 	}
 	return web.ReadUnpaged(ctx, r.db, r.cursors, in.PageParams, func(u api.ApprovalRule) string { return u.ID },
 		func(q db.Q, after string, take int) ([]api.ApprovalRule, error) {
-			rows, err := r.rulesOf(q, workspaceID, after, take)
+			rows, err := r.rulesOf(q, workspaceID, access.ModeOf(by.Actor), after, take)
 			list := make([]api.ApprovalRule, len(rows))
 			for i, one := range rows {
 				list[i] = one.ApprovalRule
 			}
 			return list, err
-		}, "approval rules", workspaceID)
+		}, "approval rules", workspaceID, access.ModeOf(by.Actor))
 }
 
 // CreateRule makes a rule. One that demands less than what holds without it, or that may take the place
@@ -36,6 +36,9 @@ func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (we
 func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput) (web.Made[api.ApprovalRule], error) {
 	var none web.Made[api.ApprovalRule]
 	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
+	if err == nil {
+		err = access.RequireMode(by.Actor, workspaceID, modesOf(guardMode(in.Mode))...)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -54,38 +57,84 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 			return one.holds() && meet(one.Mode, u.Mode) && own.overrides(demand(one.ApprovalRuleTerms))
 		}
 		if err == nil && (own.weaker(byDefault(people)) || slices.ContainsFunc(all, overrides)) {
-			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, WorkspaceID: u.WorkspaceID, Workspace: number,
+			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u}})
 		}
 		if err != nil {
 			return none, event, err
 		}
 		event.Changes = ruleChange{Rule: u}.changes()
+		alone := u.ApprovalID == "" && own.weaker(ofTwo)
 		if u.ApprovalID != "" {
 			u.Status = api.RulePending
 			event.Action, event.Description = audit.PayoutRuleRequested, "Asked for the rule: "+ruleText(u.ApprovalRuleTerms)
 			event.Changes.Add("approval_id", nil, u.ApprovalID)
 		}
-		return web.Made[api.ApprovalRule]{Of: u}, event, tx.Exec(`INSERT INTO payout_rule (`+ruleColumns+`, client_holder)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, (SELECT secret_seen_by FROM account WHERE id = $15))`,
+		return web.Made[api.ApprovalRule]{Of: u}, event, tx.Exec(`INSERT INTO payout_rule (`+ruleColumns+`, alone, client_holder)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15, $16, $17, (SELECT secret_seen_by FROM account WHERE id = $18))`,
 			u.ID, u.WorkspaceID, u.AccountID, u.Rail, u.ClientID, orNull(u.AboveCents), orNull(u.UpToCents), u.Approvals, u.Role, u.KeysMayApprove,
-			u.Status, db.NullText(u.ApprovalID), u.CreatedAt, u.Mode, u.ClientID)
+			u.Status, db.NullText(u.ApprovalID), u.CreatedAt, u.Mode, u.Per, u.Each, alone, u.ClientID)
 	})
+}
+
+// ConfirmRule lets a suspended rule hold again, or asks for that where another person could approve it. Without one it holds until
+// one joins.
+func (r *Rules) ConfirmRule(ctx context.Context, by db.Caller, in GuardInput) (api.ApprovalRule, error) {
+	found, number, err := r.enterRule(ctx, by, in.ID)
+	if err != nil {
+		return api.ApprovalRule{}, err
+	}
+	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.ApprovalRule, audit.Event, error) {
+		all, people, err := r.lockedRules(tx, found.WorkspaceID)
+		at := slices.IndexFunc(all, func(one rule) bool { return one.ID == in.ID })
+		if err == nil && at < 0 {
+			err = fault.Missing("approval rule")
+		}
+		if err != nil {
+			return api.ApprovalRule{}, audit.Event{}, err
+		}
+		u := all[at].ApprovalRule
+		if u.Status != api.RuleSuspended || u.ApprovalID != "" {
+			return u, audit.None("the rule is not suspended, or its confirmation waits already"), nil
+		}
+		c := ruleChange{Rule: u, Confirm: true}
+		event := audit.Event{Action: audit.PayoutRuleApproved, WorkspaceID: u.WorkspaceID, ResourceID: u.ID, Description: "Confirmed the rule: " + ruleText(u.ApprovalRuleTerms),
+			Changes: c.changes()}
+		u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
+			SubjectID: u.ID, Version: 1, Payload: c})
+		if err != nil {
+			return u, event, err
+		}
+		if u.ApprovalID != "" {
+			event.Action, event.Description = audit.PayoutRuleRequested, "Asked to confirm the rule: "+ruleText(u.ApprovalRuleTerms)
+			event.Changes.Add("approval_id", nil, u.ApprovalID)
+			return u, event, tx.Exec(`UPDATE payout_rule SET approval_id = $2 WHERE id = $1`, u.ID, u.ApprovalID)
+		}
+		u.Status, u.SuspendedBecause = api.RuleActive, ""
+		return u, event, tx.Exec(`UPDATE payout_rule SET active_at = $2, client_holder = `+holderNow+` WHERE id = $1`, u.ID, tx.Now())
+	})
+}
+
+// holderNow is a column: who has the secret of the client that a rule names.
+const holderNow = `(SELECT c.secret_seen_by FROM account c WHERE c.id = client_id)`
+
+// enterRule finds a rule that the caller may change.
+func (r *Rules) enterRule(ctx context.Context, by db.Caller, id string) (u rule, number int64, err error) {
+	err = r.db.Read(ctx, func(q db.Q) (err error) {
+		u, err = findRule(q, id)
+		return err
+	})
+	if err == nil {
+		number, err = r.enterGuard(ctx, by, u.WorkspaceID, u.Mode)
+	}
+	return u, number, fault.Instead(err, fault.ResourceNotFound, fault.Missing("approval rule"))
 }
 
 // RemoveRule removes a rule, or asks for that if something demands less than the rule does. One that waits is given up.
 func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (api.ApprovalRule, error) {
-	var u rule
-	err := r.db.Read(ctx, func(q db.Q) (err error) {
-		u, err = findRule(q, in.ID)
-		return err
-	})
+	u, number, err := r.enterRule(ctx, by, in.ID)
 	if err != nil {
 		return api.ApprovalRule{}, err
-	}
-	number, err := r.enter(ctx, by, u.WorkspaceID)
-	if err != nil {
-		return api.ApprovalRule{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("approval rule"))
 	}
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.ApprovalRule, audit.Event, error) {
 		all, people, err := r.lockedRules(tx, u.WorkspaceID)
@@ -108,7 +157,7 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 		}
 		event.Changes = ruleChange{Rule: u, Remove: true}.changes()
 		if u.ApprovalID = ""; all[at].holds() && loosened(all, at, people) {
-			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, WorkspaceID: u.WorkspaceID, Workspace: number,
+			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u, Remove: true}})
 			if err != nil {
 				return api.ApprovalRule{}, event, err
@@ -159,13 +208,24 @@ func (r *Rules) enter(ctx context.Context, by db.Caller, workspaceID string) (nu
 	return number, err
 }
 
+// enterGuard is enter for a rule or a limit that is there. One that does not hold for money of the caller's mode does not exist for them.
+func (r *Rules) enterGuard(ctx context.Context, by db.Caller, workspaceID, mode string) (number int64, err error) {
+	if number, err = r.enter(ctx, by, workspaceID); err == nil {
+		err = access.RequireMode(by.Actor, workspaceID, modesOf(mode)...)
+	}
+	if err != nil && !slices.ContainsFunc(modesOf(mode), by.Scope.InMode) {
+		err = fault.Missing("rule or limit") // which the caller replaces
+	}
+	return number, err
+}
+
 // lockedRules reads all rules of a workspace and who could approve, for a change.
 func (r *Rules) lockedRules(tx *db.Tx, workspaceID string) (all []rule, people access.SecondPerson, err error) {
 	if err = lockGuard(tx, workspaceID); err == nil {
 		people, err = access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
 	}
 	if err == nil {
-		all, err = r.rulesOf(tx.Q, workspaceID, "", maxOfEach)
+		all, err = r.rulesOf(tx.Q, workspaceID, "", "", maxOfEach)
 	}
 	return all, people, err
 }
@@ -203,10 +263,11 @@ func orNull(n *int64) any {
 // ruleKind is the name of approvals of rules that demand less.
 const ruleKind = "payout_rule"
 
-// ruleChange is what such an approval is for: a new rule, or the end of one.
+// ruleChange is what such an approval is for: a new rule, the confirmation of a suspended one, or the end of one.
 type ruleChange struct {
-	Rule   api.ApprovalRule `json:"rule"`
-	Remove bool             `json:"remove"`
+	Rule    api.ApprovalRule `json:"rule"`
+	Remove  bool             `json:"remove"`
+	Confirm bool             `json:"confirm,omitzero"`
 }
 
 func (c ruleChange) changes() audit.Changes {
@@ -240,6 +301,9 @@ func (r *Rules) ruleKind() approval.Kind {
 				return nil, "", err
 			}
 			change := tx.Row(`UPDATE payout_rule SET status = 'active', approval_id = NULL, active_at = $3 WHERE id = $1 AND approval_id = $2 RETURNING id`, c.Rule.ID, a.ID, tx.Now())
+			if c.Confirm {
+				change = tx.Row(`UPDATE payout_rule SET alone = FALSE, client_holder = `+holderNow+`, approval_id = NULL WHERE id = $1 AND approval_id = $2 RETURNING id`, c.Rule.ID, a.ID)
+			}
 			if c.Remove {
 				change = tx.Row(`DELETE FROM payout_rule WHERE id = $1 AND approval_id = $2 RETURNING id`, c.Rule.ID, a.ID)
 			}
@@ -264,6 +328,12 @@ func (r *Rules) ruleKind() approval.Kind {
 			err := a.Payload(&c)
 			field := api.ApprovalField{Field: "rule", After: ruleText(c.Rule.ApprovalRuleTerms)}
 			title := "A new rule that demands less of payouts"
+			if c.Confirm {
+				title = "A rule that one person alone has made"
+			}
+			if c.Confirm && c.Rule.SuspendedBecause == api.RuleClientSecret {
+				title = "A rule for a machine client that has a new secret"
+			}
 			if c.Remove {
 				title, field.Before, field.After = "The end of a rule for payouts", field.After, ""
 			}

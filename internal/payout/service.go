@@ -56,6 +56,9 @@ func (s *Service) source(ctx context.Context, by db.Caller, accountID string, ne
 	if err == nil {
 		workspace, err = s.authority.Enter(ctx, by.Actor, a.WorkspaceID, need)
 	}
+	if err == nil {
+		err = access.RequireMode(by.Actor, a.WorkspaceID, a.Mode)
+	}
 	return a, workspace, fault.Instead(err, fault.ResourceNotFound, fault.Missing("account"))
 }
 
@@ -68,6 +71,9 @@ func (s *Service) may(ctx context.Context, by db.Caller, id string, need access.
 	})
 	if err == nil {
 		held, err = s.authority.Held(ctx, by.Actor, p.WorkspaceID, need)
+	}
+	if p.ID != "" && !by.Scope.InMode(p.Mode) {
+		err = fault.Missing("payout request")
 	}
 	return p, held, fault.Instead(err, fault.ResourceNotFound, fault.Missing("payout request"))
 }

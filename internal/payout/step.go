@@ -172,6 +172,10 @@ type step struct {
 
 // goOn checks a payout again and publishes it.
 func (s *Service) goOn(ctx context.Context, by db.Caller, id string, to step) (api.Payout, error) {
+	return again(func() (api.Payout, error) { return s.tryToGoOn(ctx, by, id, to) })
+}
+
+func (s *Service) tryToGoOn(ctx context.Context, by db.Caller, id string, to step) (api.Payout, error) {
 	p, checked, a, err := s.reopen(ctx, by, id)
 	if err == nil && p.Status != to.from {
 		err = wrongState(p, to.name)
@@ -230,6 +234,9 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 		switch d.Status {
 		case Initiated:
 			if err := s.voidApproval(tx, by, d.Payout); err != nil {
+				return e, err
+			}
+			if err := s.rules.discount(tx, d.Payout); err != nil {
 				return e, err
 			}
 		case Pending:

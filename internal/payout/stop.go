@@ -172,6 +172,9 @@ func sendingText(stoppedAt int64) string {
 // fault names the approval that waits, which is the same for all who ask if someone can approve it.
 func (s *Service) Resume(ctx context.Context, by db.Caller, in ResumeInput) (api.PayoutSending, error) {
 	number, decides, err := s.enterSending(ctx, by, in.ID)
+	if err == nil {
+		err = access.RequireMode(by.Actor, in.ID, stoppable(in.Mode)...)
+	}
 	if err != nil {
 		return api.PayoutSending{}, err
 	}
@@ -224,7 +227,7 @@ func (s *Service) resume(tx *db.Tx, by db.Caller, number int64, decides bool, wo
 			_, err = approval.VoidKind(tx, by, resumeKind, workspaceID, "another person requested it")
 		}
 		if err == nil {
-			waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: resumeKind, WorkspaceID: workspaceID, Workspace: number,
+			waits, err = s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: resumeKind, Mode: api.ModeLive, WorkspaceID: workspaceID, Workspace: number,
 				SubjectID: workspaceID, Version: was.version, Payload: resumption{Reason: was.reason, StoppedAt: was.at}})
 		}
 		if err == nil && waits == "" && !decides {

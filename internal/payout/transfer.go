@@ -63,8 +63,12 @@ func (g guard) looser(from, to string, now int64) string {
 	return ""
 }
 
-// covers reports whether a rule is about all payouts that another one is about, whatever account they are from.
+// covers reports whether a rule is about all payouts that another one is about, whatever account they are from. A payout above an
+// amount brings the sum of a day above it, too.
 func (u rule) covers(other rule) bool {
+	if u.bySum() && (other.AboveCents == nil || other.bySum() && u.Each != other.Each) || other.bySum() && !u.bySum() && u.AboveCents != nil {
+		return false
+	}
 	return (u.Rail == "" || u.Rail == other.Rail) && (u.ClientID == "" || u.ClientID == other.ClientID) &&
 		(u.AboveCents == nil || other.AboveCents != nil && *other.AboveCents >= *u.AboveCents) &&
 		(u.UpToCents == nil || other.UpToCents != nil && *other.UpToCents <= *u.UpToCents)

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -42,6 +43,8 @@ func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string
 		t.Down, err = s.down(q, workspaceID)
 		return err
 	})
+	other := func(p Payout) bool { return !by.Scope.InMode(p.Mode) }
+	attention, failed = slices.DeleteFunc(attention, other), slices.DeleteFunc(failed, other)
 	for _, p := range attention {
 		t.Attention = append(t.Attention, wire(p, ""))
 	}

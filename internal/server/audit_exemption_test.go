@@ -71,6 +71,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"payout.Dispatcher.storeConflict",
 		"payout.Dispatcher.whileStopped",
 		"payout.ResumeRails",
+		"payout.Rules.ConfirmRule",
 		"payout.Rules.RemoveRule",
 		"payout.Rules.changeLimit",
 		"payout.Sandbox.SetService", "payout.Sandbox.drive",

@@ -69,10 +69,11 @@ func effects() map[string]effect {
 		"POST /v1/approvals/{id}/reject":   {action: "directory.receiving_method.rejected", resource: "receiving_method"},
 		"POST /v1/approvals/{id}/withdraw": {action: "directory.receiving_method.withdrawn", resource: "receiving_method"},
 
-		"POST /v2/approval-rules":        {action: "payout.rule.created", resource: "payout_rule"},
-		"DELETE /v2/approval-rules/{id}": {action: "payout.rule.removed", resource: "payout_rule"},
-		"POST /v2/limits":                {action: "payout.limit.created", resource: "payout_limit"},
-		"DELETE /v2/limits/{id}":         {action: "payout.limit.requested", resource: "payout_limit", refusal: "payout.limit.removed"}, // there is a second person
+		"POST /v2/approval-rules":              {action: "payout.rule.created", resource: "payout_rule"},
+		"POST /v2/approval-rules/{id}/confirm": {refusal: "payout.rule.approved", resource: "payout_rule"},
+		"DELETE /v2/approval-rules/{id}":       {action: "payout.rule.removed", resource: "payout_rule"},
+		"POST /v2/limits":                      {action: "payout.limit.created", resource: "payout_limit"},
+		"DELETE /v2/limits/{id}":               {action: "payout.limit.requested", resource: "payout_limit", refusal: "payout.limit.removed"}, // there is a second person
 
 		"POST /v1/workspaces/{id}/second-person/extend": {refusal: "iam.workspace.second_person_extended", resource: "workspace"}, // there are two
 		"POST /v1/workspaces/{id}/payout-stop":          {action: "payout.sending.stopped", resource: "workspace"},

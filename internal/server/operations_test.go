@@ -134,6 +134,7 @@ func operations() []operation {
 
 		{"GET /v2/approval-rules", "ws.payouts.read", inQuery},
 		{"POST /v2/approval-rules", "ws.write", inBody(body{"approvals": 2})},
+		{"POST /v2/approval-rules/{id}/confirm", "ws.write", aGuard("/v2/approval-rules", body{"approvals": 1})},
 		{"DELETE /v2/approval-rules/{id}", "ws.write", aGuard("/v2/approval-rules", body{"approvals": 1})},
 		{"GET /v2/limits", "ws.payouts.read", inQuery},
 		{"POST /v2/limits", "ws.write", aLimit},

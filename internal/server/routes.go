@@ -87,6 +87,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v2/approval-rules", web.Read(api, s.rules.ListRules)},
 		{"POST", "/v2/approval-rules", web.Change(api, audit.PayoutRuleCreated, s.rules.CreateRule)},
 		{"DELETE", "/v2/approval-rules/{id}", web.Change(api, audit.PayoutRuleRemoved, s.rules.RemoveRule)},
+		{"POST", "/v2/approval-rules/{id}/confirm", web.Change(api, audit.PayoutRuleApproved, s.rules.ConfirmRule)},
 		{"GET", "/v2/limits", web.Read(api, s.rules.ListLimits)},
 		{"POST", "/v2/limits", web.Change(api, audit.PayoutLimitCreated, s.rules.SetLimit)},
 		{"DELETE", "/v2/limits/{id}", web.Change(api, audit.PayoutLimitRemoved, s.rules.RemoveLimit)},

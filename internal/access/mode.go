@@ -1,0 +1,48 @@
+package access
+
+import (
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// ModeOf returns the mode of the money that the credential of a caller is limited to, "" if it is for both. Accounts, payouts and
+// deposits of another mode do not exist for the caller.
+func ModeOf(by audit.Actor) string {
+	if by.Scope.Mode == audit.BothModes {
+		return ""
+	}
+	return by.Scope.Mode
+}
+
+// RequireMode returns an error unless the credential of a caller is for money of all these modes.
+func RequireMode(by audit.Actor, workspaceID string, modes ...string) error {
+	for _, mode := range modes {
+		if !by.Scope.InMode(mode) {
+			f := fault.Denied("mode:"+mode, fault.Scope{WorkspaceID: workspaceID})
+			f.Message = "this credential is not for " + mode + " money"
+			return f
+		}
+	}
+	return nil
+}
+
+// RequireModeOfPayee returns an error if the credential of a caller is not for live money and an entry has a receiving method that live
+// accounts of the workspace can pay, or is about to get one. The transaction that changes the entry or its methods calls it.
+func RequireModeOfPayee(q db.Q, by audit.Actor, workspaceID, entryID string, gets bool) error {
+	if by.Scope.InMode(audit.LiveMode) {
+		return nil
+	}
+	live, err := q.Row(`SELECT id FROM ledger_account WHERE workspace_id = $1 AND mode = 'live' LIMIT 1`, workspaceID).Scan(new(string))
+	if err != nil || !live {
+		return err
+	}
+	payable := gets
+	if !payable {
+		payable, err = q.Row(`SELECT id FROM receiving_method WHERE entry_id = $1 AND status = 'active' LIMIT 1`, db.PackID("entry", entryID)).Scan(new(string))
+	}
+	if err == nil && payable {
+		err = RequireMode(by, workspaceID, audit.LiveMode)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package payout_test
+
+import (
+	"testing"
+
+	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/identity"
+	"bursar/internal/ledger"
+	"bursar/internal/server/servertest"
+)
+
+// limitedTo is a session of an API key of the same person that is for money of a mode.
+func limitedTo(t *testing.T, c *servertest.Client, mode string) *servertest.Client {
+	t.Helper()
+	_, key, err := c.Node.Identity.CreateKeyFor(t.Context(), db.Caller{}, c.Get("/v1/auth/me").OK().Text("email"),
+		identity.NewKey{Name: mode, Scope: audit.Scope{Mode: mode, Administer: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Node.Login(t, key)
+}
+
+// liveAccount opens an account of real money, which this server cannot fill.
+func liveAccount(t *testing.T, x *servertest.Tenant) string {
+	t.Helper()
+	a, err := change(t, x.Node, func(tx *db.Tx) (ledger.Account, error) {
+		return ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.ID
+}
+
+func TestACredentialOfAModeSeesAndMovesNoOtherMoney(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, _ := n.Pair(t)
+		tests, real := x.Account(1_000_000), liveAccount(t, x)
+		sandbox, live := limitedTo(t, maker, "sandbox"), limitedTo(t, maker, "live")
+		paid := maker.Post(payouts, request(tests, 10_000)).Created()
+		batch := maker.Post(batches, body{"source_account_id": tests, "currency": "PHP", "payouts": []body{{"amount_cents": 10_000, "settlement_account": to(bpi, "1234567890")}}}).Created()
+		ofWorkspace := "?workspace_id=" + x.WorkspaceID
+		approvals := "/v1/approvals" + ofWorkspace
+		for _, path := range []string{"/v2/accounts/" + tests, "/v2/accounts/" + tests + "/balances", "/v2/accounts/" + tests + "/postings", payouts + "/" + paid.Text("id"),
+			batches + "/" + batch.Text("id"), "/v1/approvals/" + paid.Text("approval_id")} {
+			sandbox.Get(path).OK()
+			live.Get(path).Fails(404, "RESOURCE_NOT_FOUND")
+		}
+		sandbox.Get("/v2/accounts/"+real).Fails(404, "RESOURCE_NOT_FOUND")
+		for path, rows := range map[string]int{"/v2/accounts" + ofWorkspace: 1, payouts + ofWorkspace: 2, payouts + ofWorkspace + "&status=initiated": 2, approvals: 2,
+			"/v2/deposits" + ofWorkspace: 1} {
+			if got := len(sandbox.Get(path).OK().List()); got != rows {
+				t.Errorf("a sandbox credential sees %d of %s", got, path)
+			}
+			left := 0
+			if path == "/v2/accounts"+ofWorkspace {
+				left = 1
+			}
+			if got := len(live.Get(path).OK().List()); got != left {
+				t.Errorf("a live credential sees %d of %s", got, path)
+			}
+		}
+		live.Post(payouts+"/"+paid.Text("id")+"/cancel", nil).Fails(404, "RESOURCE_NOT_FOUND")
+		denied := live.Post(payouts, request(tests, 10_000)).Fails(403, "FORBIDDEN")
+		if got := denied.Detail("permission"); got != "mode:sandbox" {
+			t.Errorf("the refusal names %q", got)
+		}
+		live.Post(payouts+"/validate", request(tests, 10_000)).Fails(403, "FORBIDDEN")
+		sandbox.Post(payouts, request(real, 10_000)).Fails(403, "FORBIDDEN")
+		sandbox.Post(batches, body{"source_account_id": real, "currency": "PHP", "payouts": []body{{"amount_cents": 10_000, "settlement_account": to(bpi, "1234567890")}}}).Fails(403, "FORBIDDEN")
+		sandbox.Post(payouts+"/"+paid.Text("id")+"/cancel", nil).OK()
+	})
+}
+
+func TestASandboxCredentialOpensAccountsOfTheSandboxAlone(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		live := limitedTo(t, x.Owner, "live")
+		live.Post("/v2/accounts", body{"workspace_id": x.WorkspaceID, "name": "Tests", "mode": "sandbox"}).Fails(403, "FORBIDDEN")
+		limitedTo(t, x.Owner, "sandbox").Post("/v2/accounts", body{"workspace_id": x.WorkspaceID, "name": "Tests"}).Created()
+		live.Post("/v2/transfers", body{"source_account_id": x.Account(100), "destination_account_id": x.Account(0), "amount_cents": 100}).Fails(404, "RESOURCE_NOT_FOUND")
+	})
+}
+
+func TestASandboxCredentialChangesNoRuleOrLimitThatHoldsForLivePayouts(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		sandbox := limitedTo(t, x.Owner, "sandbox")
+		for path, terms := range map[string]body{"/v2/approval-rules": {"approvals": 0}, "/v2/limits": {"per": "payout", "amount_cents": 5_000}} {
+			made := map[string]string{}
+			for _, mode := range []string{"sandbox", "live", "both"} {
+				terms["mode"], terms["workspace_id"] = mode, x.WorkspaceID
+				made[mode] = x.Owner.Post(path, terms).Created().Text("id")
+			}
+			if got := sandbox.Get(path + "?workspace_id=" + x.WorkspaceID).OK().Column("mode"); len(got) != 2 || got[0] == "live" || got[1] == "live" {
+				t.Errorf("%s shows those for %v", path, got)
+			}
+			sandbox.Delete(path+"/"+made["live"]).Fails(404, "RESOURCE_NOT_FOUND")
+			sandbox.Delete(path+"/"+made["both"]).Fails(403, "FORBIDDEN")
+			sandbox.Delete(path + "/" + made["sandbox"]).OK()
+			for _, mode := range []any{"live", "both", nil} {
+				if terms["mode"] = mode; mode == nil {
+					delete(terms, "mode")
+				}
+				sandbox.Post(path, terms).Fails(403, "FORBIDDEN")
+			}
+			terms["mode"] = "sandbox"
+			sandbox.Post(path, terms).Created()
+		}
+	})
+}
+
+func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		sandbox := limitedTo(t, x.Owner, "sandbox")
+		payee, other := x.Entry("Ada"), x.Entry("Bob")
+		methods := "/v1/directory/" + payee + "/receiving-methods"
+		id := sandbox.Post(methods, servertest.Account("1234567890", body{"institution_code": bpi})).OK().Text("id")
+		liveAccount(t, x)
+		for _, refused := range []*servertest.Answer{
+			sandbox.Post(methods, servertest.Account("1234567891", body{"institution_code": bpi})),
+			sandbox.Patch(methods+"/"+id, body{"account_id": "5555555555"}),
+			sandbox.Delete(methods + "/" + id),
+			sandbox.Patch("/v1/directory/"+payee, body{"external_id": "PWR"}),
+			sandbox.Delete("/v1/directory/" + payee),
+			sandbox.Post("/v1/directory/"+other+"/merge", body{"sources": []string{payee}}),
+			sandbox.Post("/v1/directory/"+payee+"/merge", body{"sources": []string{other}}),
+			sandbox.Post("/v1/directory/"+other+"/receiving-methods", servertest.Account("1234567892", body{"institution_code": bpi})),
+		} {
+			refused.Fails(403, "FORBIDDEN")
+		}
+		sandbox.Patch("/v1/directory/"+other, body{"external_id": "PWR"}).OK() // which nothing can pay
+		x.Owner.Patch("/v1/directory/"+payee, body{"external_id": "ADA"}).OK()
+	})
+}

@@ -1,0 +1,59 @@
+package payout_test
+
+import (
+	"testing"
+
+	"bursar/api"
+	"bursar/internal/server/servertest"
+)
+
+// One person makes a rule for themselves, and then a second one joins.
+func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmIt(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		account := g.Account(1_000_000)
+		free, _ := g.rule(body{"approvals": 0, "up_to_cents": 5_000})
+		byKeys, _ := g.rule(body{"approvals": 2, "keys_may_approve": true, "above_cents": 50_000})
+		strict, _ := g.rule(body{"approvals": 1, "above_cents": 20_000})
+		g.expect("alone", g.need(account, "instapay", 100), "0")
+		g.expect("alone, by the rule for keys", g.need(account, "instapay", 60_000), "2")
+		before := pay(g.Owner, account, 5_000)
+
+		second := n.Person(t, g.Member("admin"))
+		g.expect("once a second person is there", g.need(account, "instapay", 100), "1")
+		g.expect("by the rule for keys, but without keys", g.need(account, "instapay", 60_000), "2")
+		status := func() map[string]string {
+			t.Helper()
+			all := map[string]string{}
+			for _, u := range servertest.Decoded[[]api.ApprovalRule](g.Owner.Get("/v2/approval-rules?workspace_id=" + g.WorkspaceID)) {
+				all[u.ID] = u.Status + " " + u.SuspendedBecause
+			}
+			return all
+		}
+		if got := status(); got[free] != "suspended made_alone" || got[byKeys] != "suspended made_alone" || got[strict] != "active " {
+			t.Errorf("the rules are %v", got)
+		}
+		hold(t, n, g.Owner, before) // what no one else would have approved
+
+		confirm := func(c *servertest.Client) *servertest.Answer {
+			return c.Post("/v2/approval-rules/"+free+"/confirm", nil).OK()
+		}
+		waits := confirm(g.Owner).Text("approval_id")
+		if again := confirm(g.Owner).Text("approval_id"); waits == "" || again != waits {
+			t.Fatalf("the confirmation waits for %q, then %q", waits, again)
+		}
+		n.Person(t, g.Owner).Approve(waits).Fails(403, "FORBIDDEN")
+		g.expect("while that waits", g.need(account, "instapay", 100), "1")
+		second.Approve(waits).OK()
+		g.expect("confirmed by two", g.need(account, "instapay", 100), "0")
+		g.Owner.Post(payouts+"/"+before+"/confirm", nil).OK()
+		n.RunPayouts(t)
+		state(g.Owner, before, "completed")
+		if got := status(); got[free] != "active " || got[byKeys] != "suspended made_alone" {
+			t.Errorf("after one is confirmed the rules are %v", got)
+		}
+		if gone := g.Owner.Delete("/v2/approval-rules/" + byKeys).OK(); gone.Text("status") != "removed" && gone.Text("approval_id") == "" {
+			t.Errorf("the end of a suspended one: %s", gone.Body)
+		}
+	})
+}

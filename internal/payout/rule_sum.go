@@ -1,0 +1,155 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"bursar/api"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// A rule by sum is about the payouts of a day in Manila that together are above its amount: all to one payee, or all of one requester
+// with their keys and machine clients. A payout is counted when it is requested, by the counters that limits have, and given back if
+// it is cancelled, rejected or fails on that day. Those that bring a sum above the amount need the approvals of the rule, whatever
+// became of the ones before them.
+
+// bySum reports whether a rule is about the sum of a day, and not about each payout by itself.
+func (u rule) bySum() bool { return u.Per == api.LimitPerDay }
+
+// sumOf is a rule by sum as the limit that counts for it.
+func sumOf(u rule) limit {
+	return limit{PayoutLimit: api.PayoutLimit{ID: u.ID, Mode: u.Mode, AccountID: u.AccountID, Rail: u.Rail, Each: u.Each, Per: u.Per,
+		AmountCents: *u.AboveCents, CreatedAt: u.activeAt}}
+}
+
+// countedSpending is what a payout adds to the sums of the day when it was requested.
+func (p Payout) countedSpending() Spending {
+	spending := p.spending()
+	spending.At = p.CountedAt
+	return spending
+}
+
+// sumUses are the counters of rules by sum that a payout adds to.
+func (r *Rules) sumUses(q db.Q, p Spending) ([]use, error) {
+	g, err := r.guard(q, p.WorkspaceID)
+	if err != nil || len(g.sums) == 0 {
+		return nil, err
+	}
+	err = p.findPayees(q, g.sums)
+	return uses(matchingLimits(g.sums, p), p), err
+}
+
+// wouldExceed returns the rules by sum that a payout would be about now, and stores nothing. It is counted in used, if so told, so that
+// the payouts of one request are compared together.
+func (r *Rules) wouldExceed(q db.Q, p Spending, used map[counter]counted, count bool) (rules []string, err error) {
+	all, err := r.sumUses(q, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range all {
+		had, known := used[u.counter]
+		if !known {
+			if had, err = u.counted(q); err != nil {
+				return nil, err
+			}
+		}
+		if sum := had.amount + p.Amount; sum > u.AmountCents && !slices.Contains(rules, u.ID) {
+			rules = append(rules, u.ID)
+		}
+		if count {
+			had = counted{had.amount + p.Amount, had.count + 1}
+		}
+		used[u.counter] = had
+	}
+	return rules, nil
+}
+
+// errSumsMoved is why a payout is checked again: others that were requested meanwhile brought a sum above the amount of a rule.
+var errSumsMoved = errors.New("other payouts of the day were requested meanwhile")
+
+// count adds a payout to the sums of its day, in the transaction that stores it. It returns errSumsMoved, and counts nothing, if
+// it is about a rule that it was not about when it was checked.
+func (r *Rules) count(tx *db.Tx, d *draft) error {
+	all, err := r.sumUses(tx.Q, d.countedSpending())
+	if err != nil {
+		return err
+	}
+	moved := false
+	for _, u := range all {
+		sum, err := u.add(tx, d.Amount)
+		if err != nil {
+			return err
+		}
+		moved = moved || sum > u.AmountCents && !slices.Contains(d.exceeds, u.ID)
+	}
+	if !moved {
+		return nil
+	}
+	for _, u := range all {
+		if err := u.giveBack(tx, d.Amount); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", errSumsMoved, &fault.Fault{Code: fault.Unavailable,
+		Message: "others are requesting payouts of the same payee or requester at this moment: try again"})
+}
+
+// discount takes a payout that is cancelled, rejected or failed from the sums of its day, if that is today.
+func (r *Rules) discount(tx *db.Tx, p Payout) error {
+	if day(p.CountedAt) != day(tx.Now()) {
+		return nil
+	}
+	all, err := r.sumUses(tx.Q, p.countedSpending())
+	for _, u := range all {
+		if err == nil && u.CreatedAt < p.CountedAt { // else it has not counted the payout
+			err = u.giveBack(tx, p.Amount)
+		}
+	}
+	return err
+}
+
+// recount adds a payout to the sums of its day again, because it was paid after all.
+func (r *Rules) recount(tx *db.Tx, p Payout) error {
+	if p.CountedAt == 0 { // the store learned of it after a restore
+		return nil
+	}
+	all, err := r.sumUses(tx.Q, p.countedSpending())
+	for _, u := range all {
+		if err == nil {
+			_, err = u.add(tx, p.Amount)
+		}
+	}
+	return err
+}
+
+// batchSum is what a batch pays on a rail, to one payee. Without a rail it is about all, and without a payee about all, too.
+type batchSum struct{ rail, payee string }
+
+// addTo adds a payout to the sums of its batch, also to those by payee if a rule needs them.
+func (p *Payout) addTo(sums map[batchSum]int64, byPayee bool) {
+	payees := []string{""}
+	if byPayee {
+		payees = append(payees, string(p.key))
+		if p.EntryID != "" {
+			payees = append(payees, p.EntryID)
+		}
+	}
+	for _, payee := range payees {
+		sums[batchSum{p.Rail, payee}] += p.Amount
+		sums[batchSum{"", payee}] += p.Amount
+	}
+}
+
+// alone returns how much of a sum a payout is with its batch: what the rule counts at least.
+func (c *comparison) alone(u rule, p *Payout) int64 {
+	if u.Each == api.EachMaker {
+		return max(p.Amount, c.sums[batchSum{u.Rail, ""}])
+	}
+	sum := max(p.Amount, c.sums[batchSum{u.Rail, string(p.key)}])
+	if p.EntryID != "" {
+		sum = max(sum, c.sums[batchSum{u.Rail, p.EntryID}])
+	}
+	return sum
+}
