@@ -77,13 +77,14 @@ var flagsOf = map[string][]string{
 	"payouts stop":    {"jq", "json", "mode", "reason", "workspace"},
 	"payouts watch":   {"jq", "json", "workspace"},
 
-	"rules":        nil,
-	"rules add":    {"above", "approvals", "client", "from", "jq", "json", "keys-may-approve", "rail", "role", "up-to", "workspace"},
-	"rules list":   {"all", "csv", "jq", "json", "limit", "raw", "wide", "workspace"},
-	"rules remove": {"jq", "json", "workspace"},
+	"rules":         nil,
+	"rules add":     {"above", "approvals", "client", "each", "from", "jq", "json", "keys-may-approve", "mode", "per", "rail", "role", "up-to", "workspace"},
+	"rules list":    {"all", "csv", "jq", "json", "limit", "raw", "wide", "workspace"},
+	"rules remove":  {"jq", "json", "workspace"},
+	"rules confirm": {"jq", "json", "workspace"},
 
 	"limits":        nil,
-	"limits add":    {"amount", "count", "each", "from", "jq", "json", "maker", "per", "rail", "to", "workspace"},
+	"limits add":    {"amount", "count", "each", "from", "jq", "json", "maker", "mode", "per", "rail", "to", "workspace"},
 	"limits list":   {"all", "csv", "jq", "json", "limit", "raw", "wide", "workspace"},
 	"limits remove": {"jq", "json", "workspace"},
 

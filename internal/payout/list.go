@@ -116,7 +116,7 @@ func (in ListInput) statement(q db.Q, workspaceID, mode string, w web.Window) (*
 		}
 	}
 	if mode != "" {
-		sql.Add(` AND p.mode`+ofMode+` = `, mode)
+		sql.Add(` AND p.status <> '' AND p.mode`+ofMode+` = `, mode)
 	}
 	if in.Q != nil {
 		sql.Add(` AND p.name_key`+names+` >= `, low)

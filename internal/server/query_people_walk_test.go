@@ -19,6 +19,7 @@ import (
 	"bursar/internal/browsertest/oidctest"
 	"bursar/internal/db"
 	"bursar/internal/identity"
+	"bursar/internal/ledger"
 	"bursar/internal/mail"
 	"bursar/internal/mail/smtptest"
 	"bursar/internal/payout"
@@ -68,7 +69,8 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	authority, cursors := access.NewAuthority(w.node.DB), web.NewCursors(nil)
 	rails, err := rail.Load("", rail.Config{Simulator: simulator.New(w.node.DB)})
 	w.must(err)
-	rules := payout.NewRules(w.node.DB, w.node.Vault, authority, cursors, approval.New(w.node.DB, w.node.Vault, authority, cursors, nil, nil, ""), rails, payout.Screening{})
+	approvals := approval.New(w.node.DB, w.node.Vault, authority, cursors, nil, nil, "")
+	rules := payout.NewRules(w.node.DB, w.node.Vault, authority, cursors, approvals, rails, payout.Screening{})
 	p := payout.Spending{WorkspaceID: x.WorkspaceID, Makers: []string{owner.UserID}, EntryID: payee, Key: []byte("key"), Amount: 60, At: w.node.DB.Now()}
 	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (payout.Need, audit.Event, error) {
 		for _, take := range []bool{true, false, true} { // the second one is refused
@@ -86,6 +88,37 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	})
 	w.must(err)
 	second.Approve(owner.Delete("/v2/limits/" + id).OK().Text("approval_id")).OK()
+	w.begin("rules that one person alone has made")
+	suspended, alone := rule(body{"approvals": 2}).Text("id"), w.node.Tenant(w.t)
+	own := alone.Owner.Post("/v2/approval-rules", body{"workspace_id": alone.WorkspaceID, "approvals": 0}).OK().Text("id")
+	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (ledger.Account, audit.Event, error) {
+		for _, one := range []string{suspended, own} {
+			if err := tx.Exec(`UPDATE payout_rule SET alone = TRUE, active_at = 1 WHERE id = $1`, one); err != nil {
+				return ledger.Account{}, audit.Event{}, err
+			}
+		}
+		if err := tx.Exec(`INSERT INTO receiving_policy (workspace_id, approval, two_seen_at, payouts_seen_at, version) VALUES ($1, 'automatic', 0, 2, 0)
+			ON CONFLICT (workspace_id) DO UPDATE SET payouts_seen_at = 2`, alone.WorkspaceID); err != nil {
+			return ledger.Account{}, audit.Event{}, err
+		}
+		a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
+		return a, audit.None("a test"), err
+	})
+	w.must(err)
+	alone.Owner.Post("/v2/approval-rules/"+own+"/confirm", nil).OK()
+	second.Approve(owner.Post("/v2/approval-rules/"+suspended+"/confirm", nil).OK().Text("approval_id")).OK()
+	w.begin("credentials of a mode")
+	by := db.Caller{}
+	by.ID, by.Scope = owner.UserID, audit.Scope{Mode: audit.SandboxMode}
+	_, err = approvals.Waiting(w.t.Context(), by, x.WorkspaceID)
+	w.must(err)
+	_, key, err := w.node.Identity.CreateKeyFor(w.t.Context(), db.Caller{}, owner.Get("/v1/auth/me").OK().Text("email"), identity.NewKey{Name: "sandbox", Scope: by.Scope})
+	w.must(err)
+	sandbox := w.node.Login(w.t, key)
+	for _, path := range []string{"/v1/approvals", "/v2/payout-requests", "/v2/deposits", "/v2/accounts", "/v2/limits"} {
+		sandbox.Get(path + "?workspace_id=" + x.WorkspaceID).OK()
+	}
+	sandbox.Patch("/v1/directory/"+payee, body{"external_id": "walk"}).OK()
 }
 
 // corners does what operations do only when asked in a certain way.

@@ -34,7 +34,8 @@ UPDATE approval SET mode = COALESCE((SELECT p.mode FROM payout p WHERE p.id = ap
         (SELECT a.mode FROM ledger_account a WHERE a.id = approval.subject_id), '')
     WHERE kind IN ('payout', 'payout_batch', 'payout_recheck', 'payout_resolve', 'account_unfreeze');
 UPDATE approval SET mode = 'live' WHERE kind = 'payout_resume';
-CREATE INDEX payout_mode ON payout (workspace_id, mode, id);
+-- Its condition keeps it to lists: others would take it for one that finds what is pending.
+CREATE INDEX payout_mode ON payout (workspace_id, mode, id) WHERE status <> '';
 
 -- A rule that demands less than there is without rules is suspended once a second person joins, if nobody else has agreed to it.
 ALTER TABLE payout_rule ADD COLUMN alone BOOLEAN NOT NULL DEFAULT FALSE;
