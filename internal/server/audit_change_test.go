@@ -498,8 +498,12 @@ func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 	x.Owner.AddMethod(x.Entry("Forgotten"), bankAccount())
 	x.Owner.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 1}).OK()
 	ask(body{"receiving_approval": "one_person"})
-	second.Approve(x.Owner.Post("/v1/directory/"+x.Entry("Cools")+"/receiving-methods", bankAccount()).OK().Text("approval_id")).OK()
+	cools := x.Entry("Cools")
+	second.Approve(x.Owner.Post("/v1/directory/"+cools+"/receiving-methods", bankAccount()).OK().Text("approval_id")).OK()
 
+	renamed := func() string {
+		return x.Owner.Patch("/v1/directory/"+cools, body{"name": servertest.NewEmail()}).OK().Text("approval_id")
+	}
 	looser := func() string {
 		return x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 0}).OK().Text("approval_id")
 	}
@@ -508,7 +512,7 @@ func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 	}
 	higher(100)
 	higher(10)
-	for _, waits := range []func() string{looser, func() string { return higher(20) }} {
+	for _, waits := range []func() string{looser, func() string { return higher(20) }, renamed} {
 		second.Post("/v1/approvals/"+waits()+"/reject", body{"reason": "no"}).OK()
 		x.Owner.Post("/v1/approvals/"+waits()+"/withdraw", nil).OK()
 		second.Approve(waits()).OK()
@@ -530,6 +534,7 @@ func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 	x.Owner.Post(x.Path("/payout-stop"), body{"reason": "another drill", "mode": "live"}).OK()
 	resume()
 	unfreeze()
+	renamed()
 	looser()
 	higher(30)
 	alone := n.Tenant(t).Owner // who needs nobody
