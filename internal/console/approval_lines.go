@@ -20,12 +20,12 @@ const linesOnPage = 50
 // linesPage is a page of what the approval of an import or a bulk is for.
 type linesPage struct {
 	*api.ApprovalLines
-	Flags   []lineFlag
-	Flag    string // that is shown alone, "" for all lines
-	Rows    []lineRow
-	Next    string  // the cursor of the next page
-	First   bool    // this is the first page
-	LeftOut []int64 // that are not on this page
+	Flags     []lineFlag
+	Flag      string // that is shown alone, "" for all lines
+	Rows      []lineRow
+	Next      string  // the cursor of the next page
+	First     bool    // this is the first page
+	Elsewhere []int64 // lines to leave out that are not on this page
 }
 
 // lineFlag is a choice of which lines to show.
@@ -80,7 +80,7 @@ func (v *visit) lines(a api.Approval) (*linesPage, error) {
 		return nil, err
 	}
 	left := leftOut(given)
-	data.LeftOut = slices.Clone(left)
+	data.Elsewhere = slices.Clone(left)
 	last := int64(-1)
 	for _, l := range page.Rows() {
 		row := lineRow{ApprovalLine: l, Left: slices.Contains(left, l.Line), Repeats: l.Line == last}
@@ -93,7 +93,7 @@ func (v *visit) lines(a api.Approval) (*linesPage, error) {
 			}
 		}
 		data.Rows = append(data.Rows, row)
-		data.LeftOut = slices.DeleteFunc(data.LeftOut, func(n int64) bool { return n == l.Line })
+		data.Elsewhere = slices.DeleteFunc(data.Elsewhere, func(n int64) bool { return n == l.Line })
 		last = l.Line
 	}
 	data.Next, _ = page.Next()
