@@ -222,7 +222,7 @@ func TestResettingAnApproverTakesTwoOperatorsAndIsTold(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if people.Counts(grace.UserID, "") || people.CountsFrom(grace.UserID) <= n.DB.Now() {
+		if people.Counts(grace.UserID, "", n.DB.Now()) || people.CountsFrom(grace.UserID) <= n.DB.Now() {
 			t.Errorf("they count from %d on, and it is %d", people.CountsFrom(grace.UserID), n.DB.Now())
 		}
 	})

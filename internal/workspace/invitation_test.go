@@ -56,7 +56,7 @@ func TestNobodyIsInAWorkspaceWhoHasNotAgreed(t *testing.T) {
 		if got := alice.Get("/v1/invitations").OK().List(); len(got) != 0 {
 			t.Errorf("still listed are %v", got)
 		}
-		member := api.Member{ID: alice.UserID, Name: "User " + alice.Email(), Email: alice.Email(), Roles: []string{"viewer", "clerk"}, Status: "active"}
+		member := api.Member{ID: alice.UserID, Name: "User " + alice.Email(), Email: alice.Email(), Roles: []string{"viewer", "clerk"}, Status: "active", EmailProved: new(true)}
 		if diff := cmp.Diff(member, x.MemberWith(t, alice.UserID)); diff != "" {
 			t.Errorf("want (-), listed (+):\n%s", diff)
 		}

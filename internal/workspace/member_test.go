@@ -30,7 +30,7 @@ func TestAddMember(t *testing.T) {
 				t.Errorf("want (-), got (+):\n%s", diff)
 			}
 			user.Get(x.Path("")).OK()
-			listed := api.Member{ID: user.UserID, Name: "User " + email, Email: email, Roles: []string{"viewer"}, Status: "active"}
+			listed := api.Member{ID: user.UserID, Name: "User " + email, Email: email, Roles: []string{"viewer"}, Status: "active", EmailProved: new(true)}
 			if diff := cmp.Diff(listed, x.MemberWith(t, user.UserID)); diff != "" {
 				t.Errorf("want (-), listed (+):\n%s", diff)
 			}
