@@ -59,7 +59,7 @@ func newOpsList(r *remote) *cobra.Command {
 func newOpsApprove(r *remote) *cobra.Command {
 	return r.newOpsDecision(&cobra.Command{
 		Use: "approve ID", Short: "Confirm what another operator asked for",
-		Long:    `Confirm what another operator asked for. It is shown first, and carried out
+		Long: `Confirm what another operator asked for. It is shown first, and carried out
 at once.`,
 		Example: `  bursar ops deposits approve opr_01jd3a1b2c3d4e5f6g7h8j9k0m`,
 	}, "Confirm", func(ctx context.Context, s *session, o api.OpsRequest) (*api.OpsDecision, error) {
