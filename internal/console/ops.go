@@ -12,7 +12,7 @@ import (
 	"bursar/internal/backup/continuous"
 	"bursar/internal/fault"
 	"bursar/internal/operator"
-	"bursar/internal/payout"
+	"bursar/internal/rail"
 )
 
 // opsRoutes are the pages of operators, apart from those of workspaces. Whoever is no operator is told that they do not exist.
@@ -65,24 +65,19 @@ func (c *Console) opsPage(v *visit, _ []access.Permission) error {
 		return err
 	}
 	data := opsState{State: state, Embedded: c.endpoints.DB.Embedded() != nil}
-	for _, r := range c.Rails.All() {
+	add := func(name, kind string, of rail.Connector) {
+		status, reason := of.Health(v.R.Context())
 		mode := api.ModeLive
-		if r.Sandbox() {
+		if of.Sandbox() {
 			mode = api.ModeSandbox
 		}
-		health, err := read(v, c.Payouts.Health, payout.HealthInput{ServiceName: r.Name, Mode: &mode})
-		if err != nil {
-			return err
-		}
-		data.Services = append(data.Services, health)
+		data.Services = append(data.Services, api.ServiceHealth{ServiceName: name, Kind: kind, Mode: mode, Status: string(status), Reason: reason})
+	}
+	for _, r := range c.Rails.All() {
+		add(r.Name, api.ServiceRail, r.Connector)
 	}
 	for _, one := range c.Rails.Connectors() {
-		status, reason := one.Health(v.R.Context())
-		mode := api.ModeLive
-		if one.Sandbox() {
-			mode = api.ModeSandbox
-		}
-		data.Services = append(data.Services, api.ServiceHealth{ServiceName: one.Name(), Kind: api.ServiceConnector, Mode: mode, Status: string(status), Reason: reason})
+		add(one.Name(), api.ServiceConnector, one)
 	}
 	if c.backup != nil {
 		status := c.backup()

@@ -32,6 +32,8 @@ func grows(table string) bool {
 		"store_mark",        // none in a store that can be used
 		"payout_recall",     // none, but after a restore
 		"unknown_payment",   // what a restore has found
+		"operator",          // one for each person who operates the store
+		"operator_request",  // what operators ask each other
 	}, table)
 }
 
@@ -60,6 +62,7 @@ var mayScan = []exception{
 	{loggedRows, "the ledger is verified: each row is about a payout, deposit or transfer"},
 	{openPayouts, "all open payouts are authenticated once, when the integrity key is made"},
 	{regexp.MustCompile(`FROM approval_vote v JOIN approval a .* LIMIT \$3$`), "all votes are authenticated once, when the integrity key is made"},
+	{regexp.MustCompile(`^SELECT count\(\*\) FROM payout_attempt WHERE state IN \('sending', 'accepted', 'unknown'\)$`), "an operator asks how the rails are"},
 	{openAttempts, "every five minutes a node compares all attempts that have not ended with the folder of a bank"},
 	{regexp.MustCompile(`^SELECT name, value, since FROM store_mark ORDER BY name LIMIT 1$`), "it takes the first, while the store is opened"},
 	{regexp.MustCompile(`^SELECT id FROM ledger_transaction (ORDER BY id|WHERE mac IS NOT NULL) LIMIT 1$`), "it takes the first, while the integrity key is made"},
@@ -98,6 +101,7 @@ var mayLook = []exception{
 	{regexp.MustCompile(`^SELECT id FROM ledger_transaction WHERE mac IS NOT NULL LIMIT 1$`), "all transactions are read once, when the integrity key is made"},
 	{loggedRows, "the ledger is verified: a deposit may have no row"},
 	{openPayouts, "all open payouts are authenticated once, when the integrity key is made"},
+	{regexp.MustCompile(`^SELECT count\(\*\) FROM payout_attempt WHERE state IN \('sending', 'accepted', 'unknown'\)$`), "an operator asks how the rails are"},
 	{openAttempts, "every five minutes a node compares all attempts that have not ended with the folder of a bank"},
 	{regexp.MustCompile(`(?s)FROM payout p .* AND p\.id \|\| '' < `), "it gathers all payouts to a name, which are 1,000 at most"},
 	{regexp.MustCompile(`(?s)FROM payout p .* AND p\.status = \$\d+ AND p\.rail = `), "filters that are common each and rare together"},
