@@ -77,12 +77,12 @@ func TestALeaverLosesAllThatTheyHaveInTheOrganization(t *testing.T) {
 		}
 		want := api.Leaver{
 			OrganizationID: x.OrganizationID, UserID: grace.UserID, Email: email, Name: "User " + email, Removed: true, Owner: true,
-			Memberships: []api.LeaverMembership{{named(x, "Payroll"), []string{"admin"}, "active"}, {named(second, "Second"), []string{"viewer"}, "active"}},
-			Invitations: []api.LeaverInvitation{{named(x, "Payroll"), invitation, guest.Email()}},
-			Clients:     []api.LeaverClient{{named(x, "Payroll"), clientID, "ERP"}},
+			Memberships: []api.LeaverMembership{{NamedWorkspace: named(x, "Payroll"), Roles: []string{"admin"}, Status: "active"}, {NamedWorkspace: named(second, "Second"), Roles: []string{"viewer"}, Status: "active"}},
+			Invitations: []api.LeaverInvitation{{NamedWorkspace: named(x, "Payroll"), ID: invitation, Email: guest.Email()}},
+			Clients:     []api.LeaverClient{{NamedWorkspace: named(x, "Payroll"), ID: clientID, Name: "ERP"}},
 			APIKeys:     []api.LeaverKey{{ID: key, Name: "limited"}},
-			Tasks: []api.LeaverTask{{named(x, "Payroll"), "client", clientID, "ERP",
-				[]api.User{{ID: x.Owner.UserID, Email: x.Owner.Email(), Name: "User " + x.Owner.Email()}}}},
+			Tasks: []api.LeaverTask{{NamedWorkspace: named(x, "Payroll"), Kind: "client", ID: clientID, What: "ERP",
+				TakeOver: []api.User{{ID: x.Owner.UserID, Email: x.Owner.Email(), Name: "User " + x.Owner.Email()}}}},
 		}
 		if diff := cmp.Diff(want, done); diff != "" {
 			t.Errorf("want (-), got (+):\n%s", diff)
@@ -183,9 +183,9 @@ func TestWhatWaitsForALeaverIsListedWithWhoCanTakeOver(t *testing.T) {
 		}
 		w := api.NamedWorkspace{WorkspaceID: x.WorkspaceID, WorkspaceName: "Payroll"}
 		want := []api.LeaverTask{
-			{w, api.TaskRequest, theirs, "receiving_method", []api.User{user(x.Owner)}},
-			{w, api.TaskDecision, forThem, "receiving_method", []api.User{user(x.Owner)}},
-			{w, api.TaskDraft, draft, "", []api.User{user(x.Owner), user(clerk)}},
+			{NamedWorkspace: w, Kind: api.TaskRequest, ID: theirs, What: "receiving_method", TakeOver: []api.User{user(x.Owner)}},
+			{NamedWorkspace: w, Kind: api.TaskDecision, ID: forThem, What: "receiving_method", TakeOver: []api.User{user(x.Owner)}},
+			{NamedWorkspace: w, Kind: api.TaskDraft, ID: draft, What: "", TakeOver: []api.User{user(x.Owner), user(clerk)}},
 		}
 		if diff := cmp.Diff(want, got.Tasks); diff != "" {
 			t.Errorf("want (-), got (+):\n%s", diff)
@@ -240,7 +240,8 @@ func TestAnInvitedLeaverIsShownWithoutAnAccount(t *testing.T) {
 			var got api.Leaver
 			remove(x, x.Owner, body{"email": email}).OK().Data(&got)
 			want := api.Leaver{OrganizationID: x.OrganizationID, Email: email, Removed: true,
-				Memberships: []api.LeaverMembership{{api.NamedWorkspace{WorkspaceID: x.WorkspaceID, WorkspaceName: "Payroll"}, []string{"viewer"}, "invited"}},
+				Memberships: []api.LeaverMembership{{
+					NamedWorkspace: api.NamedWorkspace{WorkspaceID: x.WorkspaceID, WorkspaceName: "Payroll"}, Roles: []string{"viewer"}, Status: "invited"}},
 				Invitations: []api.LeaverInvitation{}, Clients: []api.LeaverClient{}, APIKeys: []api.LeaverKey{}, Tasks: []api.LeaverTask{}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("want (-), got (+):\n%s", diff)
