@@ -318,7 +318,7 @@ func capitalized(name string) string {
 func resourceTypes() []audit.ResourceType {
 	return []audit.ResourceType{
 		audit.DirectoryEntry, audit.DirectoryTag, audit.ReceivingMethod, audit.DirectoryImport, audit.DirectoryBulk, audit.Directory,
-		audit.LedgerAccount, audit.Transfer, audit.Deposit, audit.Suspense, audit.PayoutRequest, audit.PayoutBatch, audit.PayoutRule, audit.PayoutLimit, audit.RailService, audit.Member, audit.Role, audit.Workspace,
+		audit.LedgerAccount, audit.Transfer, audit.Deposit, audit.Suspense, audit.OperatorRequest, audit.PayoutRequest, audit.PayoutBatch, audit.PayoutRule, audit.PayoutLimit, audit.RailService, audit.Member, audit.Role, audit.Workspace,
 		audit.Organization, audit.UserAccount, audit.Session, audit.DeviceCode, audit.Key, audit.ClientAccount, audit.SigningKey, audit.VaultKey, audit.Passkey, audit.Log,
 	}
 }

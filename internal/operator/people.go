@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/mail"
 )
 
 // Operator is a person who operates the store.
@@ -140,4 +142,22 @@ func told(q db.Q, workspaceID string) (list []string, name string, err error) {
 		}
 	}
 	return list, name, err
+}
+
+// tell mails the approvers and owners of a workspace. Nothing fails because too much mail waits.
+func (s *Service) tell(tx *db.Tx, workspaceID string, m mail.OperatorChange) error {
+	if !s.mail.Configured() {
+		return nil
+	}
+	list, name, err := told(tx.Q, workspaceID)
+	m.Workspace = name
+	for _, email := range list {
+		if m.To = email; err == nil {
+			err = s.mail.Queue(tx, mail.Notices, m.Message())
+		}
+	}
+	if errors.Is(err, mail.ErrFull) {
+		return nil
+	}
+	return err
 }

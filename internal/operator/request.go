@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
@@ -387,22 +386,4 @@ func (s *Service) appoint(tx *db.Tx, userID string, p payload) ([]audit.Event, e
 	event := audit.Event{Action: audit.MemberRoleAssigned, WorkspaceID: p.WorkspaceID, ResourceID: member.ID, Description: "An operator appointed " + who.Email + " as " + p.Role}
 	event.Changes.Add("roles", nil, p.Role)
 	return []audit.Event{event}, s.tell(tx, p.WorkspaceID, mail.OperatorChange{Person: who.Email, Appointed: true})
-}
-
-// tell mails the approvers and owners of a workspace. Nothing fails because too much mail waits.
-func (s *Service) tell(tx *db.Tx, workspaceID string, m mail.OperatorChange) error {
-	if !s.mail.Configured() {
-		return nil
-	}
-	list, name, err := told(tx.Q, workspaceID)
-	m.Workspace = name
-	for _, email := range list {
-		if m.To = email; err == nil {
-			err = s.mail.Queue(tx, mail.Notices, m.Message())
-		}
-	}
-	if errors.Is(err, mail.ErrFull) {
-		return nil
-	}
-	return err
 }
