@@ -27,6 +27,9 @@ func LeaveAll(tx *db.Tx, organizationID, accountID string) error {
 		accountID, organizationID); err != nil {
 		return err
 	}
+	if err := DropAllSuspended(tx, organizationID, accountID); err != nil {
+		return err
+	}
 	return LeaveHome(tx, accountID)
 }
 

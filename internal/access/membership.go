@@ -102,19 +102,36 @@ func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) (end int64, err 
 
 // Grant gives a role to a member, whether they have accepted the invitation or not.
 func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
-	notBefore := int64(0)
-	for _, pair := range Pairs() {
-		p, err := FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
-		if err != nil {
-			return err
-		}
-		notBefore = max(notBefore, p.newNotBefore())
+	notBefore, err := grantedNotBefore(tx, workspaceID)
+	if err != nil {
+		return err
 	}
 	if err := tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role, granted_at, not_before) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role, tx.Now(), notBefore); err != nil {
 		return err
 	}
 	return NoteApprovers(tx, workspaceID)
+}
+
+// grantedNotBefore returns before when a role that is granted now does not count.
+func grantedNotBefore(tx *db.Tx, workspaceID string) (notBefore int64, err error) {
+	for _, pair := range Pairs() {
+		p, err := FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
+		if err != nil {
+			return 0, err
+		}
+		notBefore = max(notBefore, p.newNotBefore())
+	}
+	return notBefore, nil
+}
+
+// DelayRole lets a role of all who hold it count no sooner than if it was granted now.
+func DelayRole(tx *db.Tx, workspaceID, role string) error {
+	notBefore, err := grantedNotBefore(tx, workspaceID)
+	if err != nil || notBefore == 0 {
+		return err
+	}
+	return tx.Exec(`UPDATE member_role SET not_before = $3 WHERE workspace_id = $1 AND role = $2 AND not_before < $3`, workspaceID, role, notBefore)
 }
 
 // ConfirmGrant notes that two people have granted a role.

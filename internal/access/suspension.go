@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ type Suspension struct {
 	LastAdmin   bool // nothing was suspended, because the workspace has no other admin
 }
 
-// NoteOrigin stores who has just given a membership or a role, and with which API key.
+// NoteOrigin stores who has just given a new membership with its roles, and with which API key.
 func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID string) error {
 	if by.ID == "" {
 		return nil
@@ -40,26 +41,63 @@ func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID string) error 
 	return nil
 }
 
+// NoteRoleOrigin is NoteOrigin for one more role of a member.
+func NoteRoleOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID, role string) error {
+	if by.ID == "" {
+		return nil
+	}
+	return tx.Exec(`UPDATE member_role SET given_by = $4, given_key_id = $5 WHERE workspace_id = $1 AND account_id = $2 AND role = $3 AND given_by IS NULL`,
+		workspaceID, accountID, role, by.ID, db.NullText(by.KeyID))
+}
+
 // Given names the API keys with which access to a workspace was given.
 type Given struct {
 	WorkspaceID string
 	KeyIDs      []string
+	ownerID     string
 }
 
-// GivenWith lists the workspaces in which access was given with an API key, or with one that was made with it, in the order in which
-// they are locked.
-func GivenWith(q db.Q, keyID string) (list []Given, err error) {
-	err = q.Each(func(r db.Rows) error {
-		if n := len(list); n == 0 || list[n-1].WorkspaceID != r.Text(0) {
-			list = append(list, Given{WorkspaceID: r.Text(0)})
+// GivenWith lists the workspaces in which the owner of an API key gave access with it, or with a key that was made with it, in the
+// order in which they are locked.
+func GivenWith(q db.Q, ownerID, keyID string) (list []Given, err error) {
+	var all []Given
+	for _, table := range []string{"workspace_member", "member_role"} {
+		some, err := db.Collect(q, func(r db.Rows) Given { return Given{r.Text(0), []string{r.Text(1)}, ownerID} },
+			`SELECT DISTINCT workspace_id, given_key_id FROM `+table+` WHERE given_by = $1 AND given_key_id IS NOT NULL`, ownerID)
+		if err != nil {
+			return nil, err
 		}
-		last := &list[len(list)-1]
-		last.KeyIDs = append(last.KeyIDs, r.Text(1))
-		return nil
-	}, `WITH RECURSIVE chain (id) AS (SELECT id FROM api_key WHERE id = $1 UNION ALL SELECT k.id FROM chain c JOIN api_key k ON k.parent_id = c.id)
-		SELECT m.workspace_id, m.given_key_id FROM chain c JOIN workspace_member m ON m.given_key_id = c.id
-		UNION SELECT m.workspace_id, m.given_key_id FROM chain c JOIN member_role m ON m.given_key_id = c.id ORDER BY 1, 2`, keyID)
-	return list, err
+		all = append(all, some...)
+	}
+	slices.SortFunc(all, func(a, b Given) int {
+		return cmp.Or(cmp.Compare(a.WorkspaceID, b.WorkspaceID), cmp.Compare(a.KeyIDs[0], b.KeyIDs[0]))
+	})
+	for _, g := range all {
+		with, err := MadeWith(q, g.KeyIDs[0], keyID)
+		if err != nil {
+			return nil, err
+		}
+		switch n := len(list); {
+		case !with:
+		case n == 0 || list[n-1].WorkspaceID != g.WorkspaceID:
+			list = append(list, g)
+		case !slices.Contains(list[n-1].KeyIDs, g.KeyIDs[0]):
+			list[n-1].KeyIDs = append(list[n-1].KeyIDs, g.KeyIDs[0])
+		}
+	}
+	return list, nil
+}
+
+// MadeWith reports whether an API key is another one or was made with it, directly or by keys between.
+func MadeWith(q db.Q, id, ancestor string) (bool, error) {
+	for id != "" && id != ancestor {
+		var parentID string
+		if _, err := q.Row(`SELECT parent_id FROM api_key WHERE id = $1`, id).Scan(&parentID); err != nil {
+			return false, err
+		}
+		id = parentID
+	}
+	return id == ancestor, nil
 }
 
 // VoidInvitations ends the invitations that were made with API keys and that no one has accepted. It returns the ids of
@@ -68,7 +106,8 @@ func VoidInvitations(tx *db.Tx, g Given) (voided []string, err error) {
 	for _, keyID := range g.KeyIDs {
 		type invitation struct{ id, accountID string }
 		list, err := db.Collect(tx.Q, func(r db.Rows) invitation { return invitation{r.Text(0), r.Text(1)} },
-			`SELECT member_id, account_id FROM workspace_member WHERE given_key_id = $1 AND workspace_id = $2 AND accepted = FALSE`, keyID, g.WorkspaceID)
+			`SELECT member_id, account_id FROM workspace_member WHERE given_by = $1 AND given_key_id = $2 AND workspace_id = $3 AND accepted = FALSE`,
+			g.ownerID, keyID, g.WorkspaceID)
 		if err != nil {
 			return nil, err
 		}
@@ -218,8 +257,20 @@ func Reinstate(tx *db.Tx, by audit.Actor, s Suspension) error {
 		if err := Grant(tx, s.WorkspaceID, s.AccountID, role); err != nil {
 			return err
 		}
+		if err := NoteRoleOrigin(tx, by, s.WorkspaceID, s.AccountID, role); err != nil {
+			return err
+		}
+	}
+	if member {
+		return nil
 	}
 	return NoteOrigin(tx, by, s.WorkspaceID, s.AccountID)
+}
+
+// DropAllSuspended ends what is suspended of an account in the workspaces of an organization, because they leave it.
+func DropAllSuspended(tx *db.Tx, organizationID, accountID string) error {
+	return tx.Exec(`UPDATE suspended_access SET state = 'removed', decided_at = $3 WHERE account_id = $1 AND state = 'suspended'
+		AND workspace_id IN (SELECT id FROM workspace WHERE organization_id = $2)`, accountID, organizationID, tx.Now())
 }
 
 // DropSuspended ends suspended access permanently.

@@ -87,7 +87,7 @@ func readVotes(q db.Q, i *db.Integrity, rows []row) error {
 		ids[n], at[r.ID] = r.ID, n
 	}
 	list := db.NewStatement(`SELECT v.approval_id, c.id, c.email, c.name, v.at, v.verification, v.session_id, v.key_id, v.mac, c.email_proof FROM approval_vote v JOIN account c ON c.id = v.account_id
-		LEFT JOIN api_key k ON k.id = v.key_id WHERE k.compromised_at IS NULL AND v.approval_id IN (`, ids...)
+		LEFT JOIN compromised_key k ON k.id = v.key_id WHERE k.id IS NULL AND v.approval_id IN (`, ids...)
 	list.Add(`) ORDER BY v.at, v.account_id`)
 	return q.EachOf(list, func(r db.Rows) error {
 		one := &rows[at[r.Text(0)]]

@@ -34,7 +34,7 @@ func TestEachPayoutIsInOneFileWhenNodesAreKilledAndStopped(t *testing.T) {
 	d.start(t, 2)
 	for range 3 {
 		id := d.admin(t).Post("/v2/accounts", servertest.Body{"workspace_id": d.made.WorkspaceID, "name": "Payroll", "mode": "live"}).Created().Text("id")
-		succeed(t, append([]string{"admin", "ledger", "deposit", id, fmt.Sprint(deposited / 100), "--note", "the bank's statement", "--reference", "statement of "+id}, at(store)...)...)
+		succeed(t, append([]string{"admin", "ledger", "deposit", id, fmt.Sprint(deposited / 100), "--note", "the bank's statement", "--reference", "statement of " + id}, at(store)...)...)
 		d.accounts = append(d.accounts, id)
 	}
 	count, kills, stops := torture.Rounds(240, 10_000), 0, 0

@@ -25,7 +25,7 @@ func TestPayoutsThatWereSentAfterAnArchiveAreAcknowledgedOnce(t *testing.T) {
 	p := startNode(t, store, flags...)
 	admin := servertest.Remote(t, p.URL, made).Admin(t)
 	account := admin.Post("/v2/accounts", servertest.Body{"workspace_id": made.WorkspaceID, "name": "Payroll", "mode": "live"}).Created().Text("id")
-	succeed(t, append([]string{"admin", "ledger", "deposit", account, "1000", "--note", "the bank's statement", "--reference", "statement of "+account}, at(store)...)...)
+	succeed(t, append([]string{"admin", "ledger", "deposit", account, "1000", "--note", "the bank's statement", "--reference", "statement of " + account}, at(store)...)...)
 	archive := filepath.Join(t.TempDir(), "archive")
 	succeed(t, append([]string{"backup", "--to", archive, "--plain"}, at(store)...)...)
 	count := torture.Rounds(40, 400)

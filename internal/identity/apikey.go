@@ -311,7 +311,7 @@ func (k *NewKey) limitRotation(tx *db.Tx, keyOfSession, rotated string, end int6
 	if keyOfSession == "" {
 		return nil
 	}
-	within, err := madeWith(tx.Q, rotated, keyOfSession)
+	within, err := access.MadeWith(tx.Q, rotated, keyOfSession)
 	if err == nil && !within {
 		err = fault.New(fault.Forbidden, "you are logged in with an API key: it can rotate only itself and the keys that were made with it")
 	}

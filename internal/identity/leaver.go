@@ -98,7 +98,9 @@ func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (ev
 func InvitationsBy(q db.Q, organizationID, accountID string) (list []SentInvitation, err error) {
 	type invited struct{ workspaceID, accountID string }
 	open, err := db.Collect(q, func(r db.Rows) invited { return invited{r.Text(0), r.Text(1)} },
-		`SELECT workspace_id, account_id FROM account_link WHERE made_by_id = $1 AND used_at IS NULL AND workspace_id IS NOT NULL ORDER BY workspace_id, account_id`, accountID)
+		`SELECT workspace_id, account_id FROM account_link WHERE made_by_id = $1 AND used_at IS NULL AND workspace_id IS NOT NULL
+			UNION SELECT m.workspace_id, m.account_id FROM workspace w JOIN workspace_member m ON m.workspace_id = w.id
+			WHERE w.organization_id = $2 AND m.accepted = FALSE AND m.given_by = $1 ORDER BY 1, 2`, accountID, organizationID)
 	for _, one := range open {
 		if err != nil {
 			break

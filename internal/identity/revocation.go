@@ -46,7 +46,7 @@ type revocation struct {
 
 // revokeKey revokes a key and what depends on it. Workspaces are locked before the account, in the order of their ids.
 func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) (r revocation, err error) {
-	given, err := access.GivenWith(tx.Q, id)
+	given, err := access.GivenWith(tx.Q, accountID, id)
 	if err != nil {
 		return r, err
 	}
@@ -108,9 +108,23 @@ func endKeys(tx *db.Tx, id string, compromised bool) error {
 	if !compromised {
 		return nil
 	}
-	return tx.Exec(`UPDATE api_key SET compromised_at = $2 WHERE compromised_at IS NULL AND id IN (
-		WITH RECURSIVE chain (id) AS (SELECT id FROM api_key WHERE id = $1 UNION ALL SELECT k.id FROM chain c JOIN api_key k ON k.parent_id = c.id)
-		SELECT id FROM chain)`, id, tx.Now())
+	return noteCompromised(tx, id)
+}
+
+// noteCompromised stores that a key, and each that was made with it, may have been used by someone else, also if it has ended.
+func noteCompromised(tx *db.Tx, id string) error {
+	all := []string{id}
+	for i := 0; i < len(all); i++ {
+		if err := tx.Exec(`INSERT INTO compromised_key (id, reported_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, all[i], tx.Now()); err != nil {
+			return err
+		}
+		made, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM api_key WHERE parent_id = $1`, all[i])
+		if err != nil {
+			return err
+		}
+		all = append(all, made...)
+	}
+	return nil
 }
 
 // events returns the rows of the log: that of the key, and one for each invitation, member and role in the log of its workspace.
@@ -169,22 +183,10 @@ func limitRevocation(q db.Q, by audit.Actor, id string) error {
 	case by.Scope.Administer:
 		return nil
 	}
-	within, err := madeWith(q, id, by.KeyID)
+	within, err := access.MadeWith(q, id, by.KeyID)
 	if err == nil && !within {
 		err = fault.New(fault.Forbidden,
 			"you are logged in with an API key that does not administer: it can revoke only itself and the keys that were made with it")
 	}
 	return err
-}
-
-// madeWith reports whether a key is another one or was made with it, directly or by keys between.
-func madeWith(q db.Q, id, ancestor string) (bool, error) {
-	for id != "" && id != ancestor {
-		var parentID string
-		if _, err := q.Row(`SELECT parent_id FROM api_key WHERE id = $1`, id).Scan(&parentID); err != nil {
-			return false, err
-		}
-		id = parentID
-	}
-	return id == ancestor, nil
 }

@@ -209,7 +209,10 @@ func (s *Service) enter(tx *db.Tx, by db.Caller, userID string) (who identity.Us
 	if err := access.RequireOperator(tx.Q, by.Actor, access.OpsAccess, tx.Now()); err != nil {
 		return who, false, err
 	}
-	if who, err = person(tx.Q, userID); err != nil {
+	if who, err = person(tx.Q, userID); err == nil && who.ID == by.ID {
+		err = fault.New(fault.Forbidden, "this is about you: another operator has to do it")
+	}
+	if err != nil {
 		return who, false, err
 	}
 	n, err := count(tx.Q, access.OpsAccess)

@@ -12,11 +12,17 @@ func (k leaked) obstacle() obstacle {
 
 // leakedVotes returns the approvals of a workspace that got a vote with a compromised API key.
 func leakedVotes(q db.Q, workspaceID string) (map[string]leaked, error) {
+	keys, err := db.Collect(q, func(r db.Rows) leaked { return leaked{r.Text(0), r.Text(1)} },
+		`SELECT c.id, k.name FROM compromised_key c JOIN api_key k ON k.id = c.id`)
 	votes := map[string]leaked{}
-	err := q.Each(func(r db.Rows) error {
-		votes[r.Text(0)] = leaked{r.Text(1), r.Text(2)}
-		return nil
-	}, `SELECT v.approval_id, k.id, k.name FROM api_key k JOIN approval_vote v ON v.key_id = k.id JOIN approval a ON a.id = v.approval_id
-		WHERE k.compromised_at IS NOT NULL AND v.key_id <> '' AND a.workspace_id = $1`, workspaceID)
+	for _, key := range keys {
+		if err == nil {
+			err = q.Each(func(r db.Rows) error {
+				votes[r.Text(0)] = key
+				return nil
+			}, `SELECT v.approval_id FROM approval_vote v JOIN approval a ON a.id = v.approval_id
+				WHERE v.key_id = $1 AND v.key_id <> '' AND a.workspace_id = $2`, key.id, workspaceID)
+		}
+	}
 	return votes, err
 }

@@ -126,7 +126,7 @@ func TestASecretDependsOnTheKeyThatItWasMadeWith(t *testing.T) {
 		x := n.Tenant(t)
 		r := newRobot(t, x, "admin")
 		ends := n.DB.Now() + time.Hour.Milliseconds()
-		key := x.Owner.Post("/v1/api-keys", body{"name": "Ops", "expires_at": ends, "allowed_cidrs": []string{"192.0.2.0/24"}}).OK().Text("api_key")
+		key := x.Owner.Post("/v1/api-keys", body{"name": "Ops", "expires_at": ends, "allowed_cidrs": []string{"192.0.2.0/24"}, "administer": true}).OK().Text("api_key")
 		session := n.Exchange(t, "Bearer "+key, servertest.From("192.0.2.1")...).OK().Text("token")
 		r.secret = n.Holder(t, session).Post(x.Path("/clients/"+r.id+"/rotate"), nil).OK().Text("secret")
 		for range 2 {

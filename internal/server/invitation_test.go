@@ -478,8 +478,12 @@ func TestALinkIsWorthNoMoreThanWhoWasShownIt(t *testing.T) {
 				if !deadLink(t, n, added.Text("invitation_url")) {
 					t.Error("the link is good")
 				}
-				// The invitation itself is the workspace's: whoever proves the address accepts it.
+				// The invitation itself is the workspace's: whoever proves the address accepts it, unless its key was revoked.
 				user := n.User(t, email)
+				if name == "the API key that it was made with was revoked" {
+					user.Post("/v1/invitations/"+added.Text("user_id")+"/accept", nil).Fails(404, "RESOURCE_NOT_FOUND")
+					return
+				}
 				user.Join(added.Text("user_id"))
 				user.Get(x.Path("")).OK()
 			})

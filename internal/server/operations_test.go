@@ -540,7 +540,8 @@ func suspendedWith(x *servertest.Tenant, role string) (id string) {
 		t.Fatal(err)
 	}
 	user := x.Node.User(t, servertest.NewEmail())
-	user.Join(x.Node.Login(t, secret).Post(x.Path("/members"), body{"email": user.Email(), "role": role}).OK().Text("user_id"))
+	user.Join(x.Node.Login(t, secret).Post(x.Path("/members"), body{"email": user.Email(), "role": "viewer"}).OK().Text("user_id"))
+	x.Give(user, role)
 	report := servertest.Decoded[api.CompromisedKey](x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil))
 	return report.Suspended[0].ID
 }

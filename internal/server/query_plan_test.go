@@ -34,6 +34,8 @@ func grows(table string) bool {
 		"unknown_payment",   // what a restore has found
 		"operator",          // one for each person who operates the store
 		"operator_request",  // what operators ask each other
+		"compromised_key",   // one for each key that is reported
+		"suspended_access",  // what came through those
 	}, table)
 }
 

@@ -160,7 +160,7 @@ func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 		t.Run("also by a key that would outlast the session", func(t *testing.T) {
 			id := bob.Get("/v1/api-keys").OK().Column("id")[0]
 			command.On(t).Post("/v1/api-keys/"+id+"/rotate", nil).Fails(403, "SECOND_FACTOR_REQUIRED")
-			made := command.On(t).Post("/v1/api-keys", body{"name": "elsewhere"}).OK()
+			made := command.On(t).Post("/v1/api-keys", body{"name": "elsewhere", "administer": true}).OK()
 			key := n.Login(t, made.Text("api_key"))
 			child := n.Login(t, key.Post("/v1/api-keys", body{"name": "child"}).OK().Text("api_key"))
 			successor := n.Login(t, command.On(t).Post("/v1/api-keys/"+made.Text("id")+"/rotate", nil).OK().Text("api_key"))

@@ -160,6 +160,15 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	if err := a.Payload(&g); err != nil {
 		return nil, "", err
 	}
+	if a.Maker.KeyID != "" {
+		ended, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND revoked_at IS NOT NULL`, a.Maker.KeyID).Scan(new(string))
+		if err == nil && ended {
+			err = fault.New(fault.ApprovalChanged, "the API key that asked for this is revoked: reject it")
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
 	by := db.Caller{Actor: audit.Actor{Type: audit.ActorType(a.Maker.Type), ID: a.Maker.ID, Name: a.Maker.Name, Email: a.Maker.Email,
 		KeyID: a.Maker.KeyID, SessionID: a.Maker.SessionID}}
 	held, err := access.HeldBy(tx.Q, a.WorkspaceID, a.Maker.ID)

@@ -271,7 +271,7 @@ func give(tx *db.Tx, by db.Caller, workspaceID, accountID, role string) error {
 	if err := access.Grant(tx, workspaceID, accountID, role); err != nil {
 		return err
 	}
-	return access.NoteOrigin(tx, by.Actor, workspaceID, accountID)
+	return access.NoteRoleOrigin(tx, by.Actor, workspaceID, accountID, role)
 }
 
 // memberChanges returns what differs in a membership; the status is "" where there is none.

@@ -244,7 +244,7 @@ func (s *Service) saveRole(tx *db.Tx, in DefineRoleInput, before access.Role, ex
 		}
 	}
 	event.Changes = roleChanges(before, role)
-	return answer, event, storeRole(tx, in.ID, role)
+	return answer, event, storeRole(tx, in.ID, role, exists && in.set&^before.Permissions != 0)
 }
 
 // DeleteRole deletes a role that nobody holds. The caller must hold all that it allows.

@@ -80,6 +80,11 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 		if err := mayReinstate(tx.Q, held, row); err != nil {
 			return api.SuspendedAccess{}, audit.Event{}, err
 		}
+		if action == audit.MemberReinstated {
+			if err := s.refuseGrants(tx, by, row); err != nil {
+				return api.SuspendedAccess{}, audit.Event{}, err
+			}
+		}
 		shown, err := wireSuspension(tx.Q, row)
 		if err != nil {
 			return shown, audit.Event{}, err
@@ -104,4 +109,22 @@ func mayReinstate(q db.Q, held access.Set, s access.Suspension) error {
 		all |= role.Permissions
 	}
 	return access.RequireToTouch(held, all, s.WorkspaceID)
+}
+
+// refuseGrants returns an error if suspended access has a role whose grant takes a second person now.
+func (s *Service) refuseGrants(tx *db.Tx, by db.Caller, row access.Suspension) error {
+	for _, key := range row.Roles {
+		role, _, err := access.FindRole(tx.Q, row.WorkspaceID, key)
+		if err != nil {
+			return err
+		}
+		_, needed, _, err := s.secondPersonFor(tx, by, row.WorkspaceID, key, role.Permissions)
+		if err == nil && needed {
+			err = fault.New(fault.Forbidden, "the role %s takes a second person: remove this access, then add the person again", key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,11 +3,14 @@ ALTER TABLE workspace_member ADD COLUMN given_by TEXT;
 ALTER TABLE workspace_member ADD COLUMN given_key_id TEXT;
 ALTER TABLE member_role ADD COLUMN given_by TEXT;
 ALTER TABLE member_role ADD COLUMN given_key_id TEXT;
-CREATE INDEX workspace_member_given_key ON workspace_member (given_key_id) WHERE given_key_id IS NOT NULL;
-CREATE INDEX member_role_given_key ON member_role (given_key_id) WHERE given_key_id IS NOT NULL;
+CREATE INDEX workspace_member_given ON workspace_member (given_by, given_key_id, workspace_id) WHERE given_key_id IS NOT NULL;
+CREATE INDEX member_role_given ON member_role (given_by, given_key_id, workspace_id) WHERE given_key_id IS NOT NULL;
 
-ALTER TABLE api_key ADD COLUMN compromised_at BIGINT;
-CREATE INDEX api_key_compromised ON api_key (id) WHERE compromised_at IS NOT NULL;
+-- API keys that someone else may have used.
+CREATE TABLE compromised_key (
+    id          TEXT PRIMARY KEY REFERENCES api_key (id),
+    reported_at BIGINT NOT NULL
+);
 CREATE INDEX approval_vote_key ON approval_vote (key_id) WHERE key_id <> '';
 
 -- Memberships and roles that are suspended are rows here and nowhere else, so nothing else has to know of them.
@@ -25,3 +28,7 @@ CREATE TABLE suspended_access (
     decided_at   BIGINT
 );
 CREATE INDEX suspended_access_open ON suspended_access (workspace_id, id) WHERE state = 'suspended';
+
+-- Whether a workspace has a live account is asked when a credential of the sandbox changes a payee.
+CREATE INDEX ledger_account_live ON ledger_account (workspace_id) WHERE mode = 'live';
+CREATE INDEX suspended_access_account ON suspended_access (account_id) WHERE state = 'suspended';
