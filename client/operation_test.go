@@ -2,6 +2,8 @@ package client_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -121,6 +123,10 @@ func walkKeys(t *testing.T, c *client.Client) {
 	next := must[*client.NewAPIKey](t)(c.Keys.Rotate(ctx, made.ID, client.KeyRotateParams{Grace: client.Duration(time.Minute)}))
 	if next.APIKey == made.APIKey || next.Previous == nil || next.Previous.ID != made.ID {
 		t.Errorf("rotate: %+v", next)
+	}
+	leaked := must[*client.NewAPIKey](t)(c.Keys.Create(ctx, client.KeyCreateParams{Name: "leaked"}))
+	if report := must[*client.CompromisedKey](t)(c.Keys.RevokeCompromised(ctx, leaked.ID)); !report.Revoked || len(report.Suspended) != 0 {
+		t.Errorf("compromised: %+v", report)
 	}
 	last := must[*client.NewAPIKey](t)(c.Keys.Rotate(ctx, next.ID, client.KeyRotateParams{}))
 	if done := must[*client.Revoked](t)(c.Keys.Revoke(ctx, last.ID)); !done.Revoked {
@@ -618,6 +624,16 @@ func walkPeople(t *testing.T, c *client.Client, ws string) {
 	}
 	if gone := must[*client.RoleDeleted](t)(c.Roles.Delete(ctx, ws, "clerk")); !gone.Deleted {
 		t.Errorf("delete: %+v", gone)
+	}
+	for range c.Members.Suspended(ctx, ws, client.ListParams{}) {
+		t.Error("access is suspended")
+	}
+	const nowhere = "sus_01jd2w8m3p5r7t9v1x3z5b7d9f"
+	for _, decide := range []func(context.Context, string, string) (*client.SuspendedAccess, error){c.Members.ConfirmSuspended, c.Members.RemoveSuspended} {
+		var missing *client.Error
+		if _, err := decide(ctx, ws, nowhere); !errors.As(err, &missing) || missing.Status != http.StatusNotFound {
+			t.Errorf("decide about nothing: %v", err)
+		}
 	}
 	if gone := must[*client.MemberRemoved](t)(c.Members.Remove(ctx, ws, added.UserID)); gone.UserID != added.UserID {
 		t.Errorf("remove: %+v", gone)

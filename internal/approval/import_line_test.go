@@ -317,8 +317,9 @@ func TestSeveralAccountsOfAPayeeAreApprovedTogether(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.FirstTenant(t)
 		maker := x.Owner
-		maker.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 0}).OK()
 		second := n.Person(t, x.Member("admin"))
+		x.EverybodyCounts()
+		second.Approve(maker.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 0}).OK().Text("approval_id")).OK()
 		id := imported(maker, `{"type":"person","name":"Ada","external_id":"E","receiving_methods":[`+
 			`{"provider":"bank","account_name":"Ada","account_id":"1"},{"provider":"bank","account_name":"Ada","account_id":"2","is_default":true}]}`)
 		expect(t, "the lines", strings.Join(lines(second, id, ""), "; "), "1 Ada pending new_payee; 1 Ada pending new_payee")

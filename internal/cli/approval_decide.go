@@ -18,12 +18,12 @@ func newApprovalsApprove(r *remote) *cobra.Command {
 	return r.newApprovalAnswer(&cobra.Command{
 		Use: "approve APPROVAL... --verification HOW", Short: "Approve changes",
 		Long: `Approve changes, and record how you checked them. The command shows them and
-asks, unless you pass the --digest that 'bursar approvals show' printed for one:
-then it approves exactly that, or fails if it is something else by now.
+asks, unless you pass the --digest that 'bursar approvals show' printed for
+one: then it approves exactly that, or fails if it is something else by now.
 
 Several approvals of one kind are decided with one statement. An import is one
-approval: 'bursar approvals lines' lists what it is for, and --leave-out rejects
-some of its lines.
+approval: 'bursar approvals lines' lists what it is for, and --leave-out
+rejects some of its lines.
 
 You must have logged in with 'bursar login' within the last 15 minutes, by a
 device code that you approved at a browser. API keys cannot approve, unless a

@@ -222,9 +222,9 @@ func newOwnKeysRevoke(r *remote) *cobra.Command {
 		Long: `Revoke a key, by id or name, and end all its sessions immediately. This cannot
 be undone. Invitations that were made with the key and not accepted end, too.
 
-If someone else may have used the key, --compromised also suspends the members,
-roles and machine clients that were added with it, until an admin confirms or
-removes them: see 'bursar members suspended'.`,
+If someone else may have used the key, --compromised also suspends the
+members, roles and machine clients that were added with it, until an admin
+confirms or removes them: see 'bursar members suspended'.`,
 		Example: `  bursar keys revoke "Nightly reconciliation"
   bursar keys revoke "Nightly reconciliation" --compromised
   bursar keys revoke key_01jd2n9c1d3e5f7g9h1j3k5m7n --yes`,

@@ -59,7 +59,7 @@ func TestALeaverLosesAllThatTheyHaveInTheOrganization(t *testing.T) {
 		machine := n.Holder(t, n.Exchange(t, servertest.Basic(clientID, secret)).OK().Text("token"))
 		machine.Get(x.Path("")).OK()
 		guest := n.User(t, servertest.NewEmail())
-		invitation := grace.Post(x.Path("/members"), body{"email": guest.Email(), "role": "admin"}).OK().Text("user_id")
+		invitation := grace.Post(x.Path("/members"), body{"email": guest.Email(), "role": "viewer"}).OK().Text("user_id")
 
 		var planned api.Leaver
 		n.Unchanged(t, func() { remove(x, x.Owner, body{"email": email, "dry_run": true}).OK().Data(&planned) })
@@ -234,7 +234,9 @@ func TestAnInvitedLeaverIsShownWithoutAnAccount(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		user := n.User(t, servertest.NewEmail())
+		user.Join(x.Add(user.Email(), "viewer"))
 		keyOf(t, n, user.Email(), x.WorkspaceID)
+		user.Delete(x.Path("/members/" + user.UserID)).OK()
 		for _, email := range []string{user.Email(), servertest.NewEmail()} {
 			x.Add(email, "viewer")
 			var got api.Leaver

@@ -60,6 +60,7 @@ func TestOnlyAnOperatorWhoHasJustSignedInFindsTheOperations(t *testing.T) {
 
 		holder := n.User(t, servertest.NewEmail()).Operate("ops.read")
 		holder.Get(waiting).OK() // by a key that administers
+		holder.Join(x.Add(holder.Email(), "viewer"))
 		for _, scope := range []audit.Scope{{}, {Administer: true, WorkspaceIDs: []string{x.WorkspaceID}}, {Administer: true, Mode: audit.SandboxMode},
 			{Administer: true, Permissions: []string{"ws.read"}}} {
 			_, secret, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, holder.Email(), identity.NewKey{Name: "limited", Scope: scope})
