@@ -289,3 +289,22 @@ func TestDisablingTakesOneOperator(t *testing.T) {
 		}
 	})
 }
+
+func TestAnOperatorWhoDisablesTheOtherIsNotAlone(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, _ *smtptest.Server) {
+		x := n.Tenant(t)
+		grace := x.Member("admin")
+		x.EverybodyCounts()
+		x.Owner.Get(x.Path("/receiving-policy")).OK()
+		one, two := someone(t, n, "ops.access"), someone(t, n, "ops.access")
+		if _, err := s.Disable(t.Context(), at(n, one), operator.UserInput{UserID: two.UserID}); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := s.Reset(t.Context(), at(n, one), operator.UserInput{UserID: grace.UserID}); err != nil || done.RequestID == "" {
+			t.Errorf("an approver: %+v, %v", done, err)
+		}
+		if _, err := s.Reset(t.Context(), at(n, one), operator.UserInput{UserID: one.UserID}); code(err) != "FORBIDDEN" {
+			t.Errorf("themselves: %v", err)
+		}
+	})
+}

@@ -282,3 +282,30 @@ func TestRemovingTheLastApproverTellsWhatWaits(t *testing.T) {
 		}
 	})
 }
+
+// A grant that a stolen key asked for ends with the key.
+func TestAGrantThatARevokedKeyAskedForIsNotApproved(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, _, second := n.Pair(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		id := waits(thief.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "admin"}))
+		x.Owner.Delete("/v1/api-keys/" + key).OK()
+		second.Approve(id).Fails(422, "APPROVAL_CHANGED")
+	})
+}
+
+// Nor does someone end a vacancy by whose role is widened.
+func TestAWidenedRoleEndsNoVacancy(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, ada, bob := n.Pair(t)
+		x.Define("harmless", "ws.read", "ws.payouts.read", "ws.directory.read", "ws.receiving.read")
+		x.Member("harmless")
+		ada.Delete(x.Path("/members/" + bob.UserID)).OK()
+		x.Define("harmless", "ws.read", "ws.payouts.read", "ws.directory.read", "ws.receiving.read", "ws.payouts.create", "ws.receiving.write")
+		for _, pair := range access.Pairs() {
+			if p := secondPerson(t, x, pair); !p.Vacant() {
+				t.Errorf("%+v is not vacant any more", pair)
+			}
+		}
+	})
+}

@@ -193,15 +193,15 @@ func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
 
 // storeRole stores a role. One that is widened counts for its holders as one that is granted now.
 func storeRole(tx *db.Tx, workspaceID string, r access.Role, widened bool) error {
+	if widened { // before it allows more, or its holders would count as present
+		if err := access.DelayRole(tx, workspaceID, r.Key); err != nil {
+			return err
+		}
+	}
 	if err := tx.Exec(`INSERT INTO workspace_role (workspace_id, role, name, color, permissions, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (workspace_id, role) DO UPDATE SET name = excluded.name, color = excluded.color, permissions = excluded.permissions`,
 		workspaceID, r.Key, r.Name, r.Color, r.Permissions.String(), tx.Now()); err != nil {
 		return err
-	}
-	if widened {
-		if err := access.DelayRole(tx, workspaceID, r.Key); err != nil {
-			return err
-		}
 	}
 	return access.NoteApprovers(tx, workspaceID)
 }

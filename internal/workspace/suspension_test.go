@@ -165,3 +165,32 @@ func TestStrangersNeitherReportAKeyNorDecideAboutAWorkspace(t *testing.T) {
 		}
 	})
 }
+
+func TestOneMoreRoleThatCameThroughAKeyIsSuspendedAlone(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		x.Define("helper", "ws.read", "ws.members.read", "ws.members.write", "ws.directory.read", "ws.payouts.read", "ws.accounts.read")
+		helper := x.Member("helper") // in a session of a key
+		helper.Post(x.Path("/roles"), body{"user_id": x.Owner.UserID, "role": "viewer"}).OK()
+		key := helper.Get("/v1/api-keys").OK().Column("id")[0]
+		report := servertest.Decoded[api.CompromisedKey](helper.Post("/v1/api-keys/"+key+"/compromised", nil))
+		if len(report.Suspended) != 1 || report.Suspended[0].Kind != "role" {
+			t.Errorf("the report is %+v", report)
+		}
+		if got := x.MemberWith(t, x.Owner.UserID).Roles; !slices.Equal(got, []string{"admin"}) {
+			t.Errorf("the founder has %v", got)
+		}
+	})
+}
+
+func TestNobodyMakesAnApproverByConfirmingSuspendedAccess(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, _ := n.Pair(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		puppet := ghost(t, x, thief, "viewer")
+		x.Give(puppet, "disbursement_authorizer")
+		x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
+		n.Person(t, maker).Post(x.Path("/suspended/"+suspended(x)[0].ID+"/confirm"), nil).Fails(403, "FORBIDDEN")
+		puppet.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+	})
+}
