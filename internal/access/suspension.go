@@ -58,8 +58,12 @@ type Given struct {
 }
 
 // GivenWith lists the workspaces in which the owner of an API key gave access with it, or with a key that was made with it, in the
-// order in which they are locked.
-func GivenWith(q db.Q, ownerID, keyID string) (list []Given, err error) {
+// order in which they are locked. Of a compromised one that is also what was given with its successors.
+func GivenWith(q db.Q, ownerID, keyID string, compromised bool) (list []Given, err error) {
+	within := MadeWith
+	if compromised {
+		within = cameFrom
+	}
 	var all []Given
 	for _, table := range []string{"workspace_member", "member_role"} {
 		some, err := db.Collect(q, func(r db.Rows) Given { return Given{r.Text(0), []string{r.Text(1)}, ownerID} },
@@ -73,7 +77,7 @@ func GivenWith(q db.Q, ownerID, keyID string) (list []Given, err error) {
 		return cmp.Or(cmp.Compare(a.WorkspaceID, b.WorkspaceID), cmp.Compare(a.KeyIDs[0], b.KeyIDs[0]))
 	})
 	for _, g := range all {
-		with, err := MadeWith(q, g.KeyIDs[0], keyID)
+		with, err := within(q, g.KeyIDs[0], keyID)
 		if err != nil {
 			return nil, err
 		}
@@ -98,6 +102,25 @@ func MadeWith(q db.Q, id, ancestor string) (bool, error) {
 		id = parentID
 	}
 	return id == ancestor, nil
+}
+
+// cameFrom is MadeWith that follows rotation, too.
+func cameFrom(q db.Q, id, ancestor string) (bool, error) {
+	for all, i := []string{id}, 0; i < len(all); i++ {
+		if all[i] == ancestor {
+			return true, nil
+		}
+		var parentID, rotatedFrom string
+		if _, err := q.Row(`SELECT parent_id, rotated_from FROM api_key WHERE id = $1`, all[i]).Scan(&parentID, &rotatedFrom); err != nil {
+			return false, err
+		}
+		for _, next := range []string{parentID, rotatedFrom} {
+			if next != "" && !slices.Contains(all, next) {
+				all = append(all, next)
+			}
+		}
+	}
+	return false, nil
 }
 
 // VoidInvitations ends the invitations that were made with API keys and that no one has accepted. It returns the ids of

@@ -62,6 +62,7 @@ type NewKey struct {
 	AllowedCIDRs []string
 	Scope        audit.Scope
 	ParentID     string // the key that it ends with; see dependOn
+	RotatedFrom  string // the key that it replaces
 	OneFactor    bool   // it is of no use in organizations that demand a second factor
 }
 
@@ -76,10 +77,10 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	if k.ExpiresAt != 0 {
 		lifetime = k.ExpiresAt - made.CreatedAt
 	}
-	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id, scope, one_factor)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id, scope, one_factor, rotated_from)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		made.ID, k.AccountID, k.Name, credential.Hash(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
-		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID), k.Scope.String(), k.OneFactor)
+		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID), k.Scope.String(), k.OneFactor, db.NullText(k.RotatedFrom))
 }
 
 // dependOn makes a new key depend on another one, because whoever holds that one must
@@ -292,6 +293,7 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
+		next.RotatedFrom = in.ID
 		made, err := InsertKey(tx, next)
 		if err == nil {
 			err = s.tellOfKey(tx, by, made)

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -46,7 +47,7 @@ type revocation struct {
 
 // revokeKey revokes a key and what depends on it. Workspaces are locked before the account, in the order of their ids.
 func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) (r revocation, err error) {
-	given, err := access.GivenWith(tx.Q, accountID, id)
+	given, err := access.GivenWith(tx.Q, accountID, id, compromised)
 	if err != nil {
 		return r, err
 	}
@@ -91,9 +92,12 @@ func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) 
 	return r, nil
 }
 
-// endKeys revokes a key, all keys that depend on it, and their sessions.
+// endKeys revokes a key, all keys that depend on it, and their sessions. With a compromised one end its successors.
 func endKeys(tx *db.Tx, id string, compromised bool) error {
 	ending, err := dependents(tx, id)
+	if err == nil && compromised {
+		ending, err = noteCompromised(tx, id)
+	}
 	if err != nil {
 		return err
 	}
@@ -105,26 +109,30 @@ func endKeys(tx *db.Tx, id string, compromised bool) error {
 			return err
 		}
 	}
-	if !compromised {
-		return nil
-	}
-	return noteCompromised(tx, id)
+	return nil
 }
 
-// noteCompromised stores that a key, and each that was made with it, may have been used by someone else, also if it has ended.
-func noteCompromised(tx *db.Tx, id string) error {
+// noteCompromised stores that a key, and each that was made with it or replaced it, may have been used by someone else, also if it has
+// ended. It returns those keys.
+func noteCompromised(tx *db.Tx, id string) ([]string, error) {
 	all := []string{id}
 	for i := 0; i < len(all); i++ {
 		if err := tx.Exec(`INSERT INTO compromised_key (id, reported_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, all[i], tx.Now()); err != nil {
-			return err
+			return nil, err
 		}
-		made, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM api_key WHERE parent_id = $1`, all[i])
-		if err != nil {
-			return err
+		for _, column := range []string{"parent_id", "rotated_from"} {
+			made, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM api_key WHERE `+column+` = $1`, all[i])
+			if err != nil {
+				return nil, err
+			}
+			for _, next := range made {
+				if !slices.Contains(all, next) {
+					all = append(all, next)
+				}
+			}
 		}
-		all = append(all, made...)
 	}
-	return nil
+	return all, nil
 }
 
 // events returns the rows of the log: that of the key, and one for each invitation, member and role in the log of its workspace.

@@ -36,7 +36,9 @@ func Appoint(ctx context.Context, d *db.DB, by db.Caller, workspaceID, email str
 		case err != nil:
 			return given, event, err
 		case exists && member.Invited:
-			err = access.Accept(tx, workspaceID, given.UserID)
+			if err = access.Accept(tx, workspaceID, given.UserID); err == nil {
+				err = identity.EndLinks(tx, given.UserID, workspaceID)
+			}
 		case !exists:
 			err = access.Join(tx, workspaceID, given.UserID, "viewer")
 		}

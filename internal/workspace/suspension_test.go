@@ -101,6 +101,18 @@ func TestARevokedKeyCanBeReportedAsCompromised(t *testing.T) {
 	})
 }
 
+func TestTheSuccessorOfACompromisedKeyIsCompromised(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		next := n.Login(t, thief.Post("/v1/api-keys/"+key+"/rotate", nil).OK().Text("api_key"))
+		user := ghost(t, x, next, "viewer")
+		x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
+		next.Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
+		user.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+	})
+}
+
 func TestTheLastAdminIsNotSuspended(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

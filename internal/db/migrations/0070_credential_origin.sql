@@ -6,6 +6,10 @@ ALTER TABLE member_role ADD COLUMN given_key_id TEXT;
 CREATE INDEX workspace_member_given ON workspace_member (given_by, given_key_id, workspace_id) WHERE given_key_id IS NOT NULL;
 CREATE INDEX member_role_given ON member_role (given_by, given_key_id, workspace_id) WHERE given_key_id IS NOT NULL;
 
+-- A thief rotates a key: what came through its successor came through it, too.
+ALTER TABLE api_key ADD COLUMN rotated_from TEXT;
+CREATE INDEX api_key_rotated ON api_key (rotated_from) WHERE rotated_from IS NOT NULL;
+
 -- API keys that someone else may have used.
 CREATE TABLE compromised_key (
     id          TEXT PRIMARY KEY REFERENCES api_key (id),
