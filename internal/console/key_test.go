@@ -19,6 +19,9 @@ func TestAPIKeyIsCreatedRotatedAndRevoked(t *testing.T) {
 	n := start(t)
 	page := open(t, n, adminEmail, "/keys")
 	page.Accessible("keys")
+	page.ClickText("Compromised?")
+	page.Accessible("a key that can be reported")
+	page.Shoot("keys-compromised")
 	page.ClickText("New API key")
 	page.Accessible("a new key")
 	page.Fill("Name", "Laptop")
@@ -105,6 +108,7 @@ func TestTablesOfKeysFitTheScreen(t *testing.T) {
 	visitor.post(room(n, "/clients"), "name", "Nightly import", "role", "auditor")
 	n.Clock.Advance(46 * 24 * time.Hour) // the first one is unused by then, and the second one has expired
 	page := open(t, n, adminEmail, "/keys")
+	page.Eval(`document.querySelectorAll("td.actions .more").forEach((el) => { el.open = true })`, nil)
 	for _, width := range []int{1440, 1280, 1260, 1024, 390} {
 		page.SetViewport(width, 900)
 		var cut, broken []string
