@@ -542,6 +542,9 @@ func suspendedWith(x *servertest.Tenant, role string) (id string) {
 	user := x.Node.User(t, servertest.NewEmail())
 	user.Join(x.Node.Login(t, secret).Post(x.Path("/members"), body{"email": user.Email(), "role": "viewer"}).OK().Text("user_id"))
 	x.Give(user, role)
+	if role != "viewer" {
+		x.Owner.Delete(x.Path("/roles/" + user.UserID + "/viewer")).OK()
+	}
 	report := servertest.Decoded[api.CompromisedKey](x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil))
 	return report.Suspended[0].ID
 }

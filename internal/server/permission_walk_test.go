@@ -225,6 +225,9 @@ func TestNobodyTouchesWhatIsAboveThem(t *testing.T) {
 					if got := refused.Detail("permission"); got != p {
 						t.Errorf("the target has %s: the missing permission is %q", p, got)
 					}
+					if strings.HasSuffix(o.route, "/confirm") && strings.HasSuffix(p, ".approve") {
+						continue // a role that approves is not given back by one person
+					}
 					if answer := o.do(x.Member(above), r); answer.Status != http.StatusForbidden || answer.Code() != "SECOND_PERSON_REQUIRED" {
 						answer.OK() // a role that approves waits for another person
 					}

@@ -160,12 +160,15 @@ func (w *tour) corners() {
 	w.begin("a workspace that loses its last second person")
 	lost, _, second := w.node.Pair(w.t)
 	other := lost.Member("viewer")
+	lost.Define("spare", "ws.read")
+	lost.Member("spare")
 	grant := lost.Owner.Post(lost.Path("/roles"), body{"user_id": other.UserID, "role": "admin"}).Fails(http.StatusForbidden, "SECOND_PERSON_REQUIRED")
 	second.Approve(grant.Detail("approval_id")).OK()
 	for _, gone := range []string{second.UserID, other.UserID} {
 		lost.Owner.Delete(lost.Path("/members/" + gone)).OK()
 	}
 	lost.Owner.Post(lost.Path("/members"), body{"email": servertest.NewEmail(), "role": "admin"}).OK()
+	lost.Define("spare", "ws.read", "ws.audit.read")
 	lost.Owner.Post(lost.Path("/second-person/extend"), nil).OK()
 	_, err := workspace.Appoint(w.t.Context(), w.node.DB, db.Caller{}, lost.WorkspaceID, other.Email())
 	w.must(err)
