@@ -128,7 +128,7 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 			return err
 		}
 		if !d.asks(p, number, published) {
-			d.faults = append(d.faults, conflict(p))
+			d.faults = append(d.faults, d.conflict(p))
 			continue
 		}
 		*d = draft{Payout: p, number: number, existed: true}
@@ -136,7 +136,12 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 	return nil
 }
 
-func conflict(p Payout) *fault.Fault {
+// conflict returns the fault of a payout that has the external id of a draft and differs from it. It does not identify a payout of
+// the other mode, which the caller may not be allowed to see.
+func (d *draft) conflict(p Payout) *fault.Fault {
+	if p.Mode != d.Mode {
+		return fault.New(fault.IdempotencyConflict, "a payout of the other mode has this external_id already: use another one")
+	}
 	if p.Status == Draft {
 		return fault.New(fault.IdempotencyConflict, "the draft %s has this external_id already: publish it, or use another one", p.ID)
 	}

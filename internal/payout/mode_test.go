@@ -1,6 +1,7 @@
 package payout_test
 
 import (
+	"strings"
 	"testing"
 
 	"bursar/api"
@@ -134,5 +135,22 @@ func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
 		}
 		sandbox.Patch("/v1/directory/"+other, body{"external_id": "PWR"}).OK() // which nothing can pay
 		x.Owner.Patch("/v1/directory/"+payee, body{"external_id": "ADA"}).OK()
+	})
+}
+
+func TestAConflictDoesNotIdentifyThePayoutOfTheOtherMode(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		named := body{"external_id": "salary of May"}
+		sandbox := x.Account(10_000)
+		first := pay(x.Owner, sandbox, 1_000, named)
+		refused := limitedTo(t, x.Owner, "live").Post(payouts, request(liveAccount(t, x), 1_000, named)).Fails(409, "IDEMPOTENCY_CONFLICT")
+		if strings.Contains(string(refused.Body), first) {
+			t.Errorf("the conflict of a live payout identifies one of the sandbox: %s", refused.Body)
+		}
+		same := x.Owner.Post(payouts, request(sandbox, 2_000, named)).Fails(409, "IDEMPOTENCY_CONFLICT")
+		if !strings.Contains(string(same.Body), first) {
+			t.Errorf("the conflict in one mode does not identify the payout: %s", same.Body)
+		}
 	})
 }
