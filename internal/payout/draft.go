@@ -297,12 +297,11 @@ func (s *Service) railNames(sandbox bool) (names []string) {
 	return names
 }
 
-// reportedClosed returns a fault if a rail has said before that the account is closed which a
-// payout goes to.
+// reportedClosed returns a fault if a rail of the same mode has reported before that the account is closed which a payout goes to.
 func (s *Service) reportedClosed(q db.Q, p Payout) error {
 	var earlier string
-	closed, err := q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND destination_key = $2 AND failure_code = 'ACCOUNT_CLOSED' AND institution_code = $3 LIMIT 1`,
-		p.WorkspaceID, p.key, p.Institution).Scan(&earlier)
+	closed, err := q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND destination_key = $2 AND failure_code = 'ACCOUNT_CLOSED' AND institution_code = $3 AND mode = $4 LIMIT 1`,
+		p.WorkspaceID, p.key, p.Institution, p.Mode).Scan(&earlier)
 	if err == nil && closed {
 		err = fault.New(fault.AccountClosed, "the account that is paid was reported as closed when %s was sent", earlier)
 	}

@@ -7,6 +7,7 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
 	"bursar/internal/ledger"
 	"bursar/internal/server/servertest"
@@ -135,6 +136,19 @@ func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
 		}
 		sandbox.Patch("/v1/directory/"+other, body{"external_id": "PWR"}).OK() // which nothing can pay
 		x.Owner.Patch("/v1/directory/"+payee, body{"external_id": "ADA"}).OK()
+	})
+}
+
+func TestWhatIsReportedInTheSandboxHoldsUpNoLivePayout(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n, x, live := startLive(t, store)
+		sandbox := x.Account(10_000)
+		closed := pay(x.Owner, sandbox, 1_000)
+		fail(t, n, closed, "ACCOUNT_CLOSED")
+		x.Owner.Post(payouts, request(sandbox, 1_000)).Fails(422, "ACCOUNT_CLOSED")
+		reported := pay(x.Owner, live, 1_000)
+		fail(t, n, reported, "ACCOUNT_CLOSED")
+		x.Owner.Post(payouts, request(live, 1_000)).Fails(422, "ACCOUNT_CLOSED")
 	})
 }
 
