@@ -168,3 +168,19 @@ func TestAConflictDoesNotIdentifyThePayoutOfTheOtherMode(t *testing.T) {
 		}
 	})
 }
+
+func TestACredentialOfAModeStopsNoOtherMoney(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		sandbox, stop := limitedTo(t, x.Owner, "sandbox"), x.Path("/payout-stop")
+		for _, refused := range []body{{"reason": "x", "mode": "live"}, {"reason": "x"}} {
+			if got := sandbox.Post(stop, refused).Fails(403, "FORBIDDEN").Detail("permission"); got != "mode:live" {
+				t.Errorf("the refusal of %v names %q", refused, got)
+			}
+		}
+		now := servertest.Decoded[api.PayoutSending](sandbox.Post(stop, body{"reason": "x", "mode": "sandbox"}).OK())
+		if now.Live.Stopped || !now.Sandbox.Stopped {
+			t.Errorf("stopped: %+v", now)
+		}
+	})
+}
