@@ -184,3 +184,43 @@ func TestACredentialOfAModeStopsNoOtherMoney(t *testing.T) {
 		}
 	})
 }
+
+func TestDecidingManyReportsNoDecisionOfTheOtherMode(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n, x, real := startLive(t, store)
+		second := n.Person(t, x.Member("admin"))
+		decide := func(c *servertest.Client, ids ...string) string {
+			list := []body{}
+			for _, id := range ids {
+				list = append(list, body{"id": id, "digest": second.Get("/v1/approvals/" + id).OK().Text("digest")})
+			}
+			var got []string
+			in := body{"workspace_id": x.WorkspaceID, "decision": "approve", "verification": "called them", "approvals": list}
+			for _, r := range servertest.Decoded[api.ApprovalsDecided](c.Post("/v1/approvals/decide", in)).Results {
+				if r.OK {
+					got = append(got, r.State)
+				} else {
+					got = append(got, r.Error.Code)
+				}
+			}
+			return strings.Join(got, " ")
+		}
+		waiting := func(account string) string {
+			return x.Owner.Post(payouts, request(account, 1_000)).Created().Text("approval_id")
+		}
+		ofSandbox, ofLive := waiting(x.Account(10_000)), waiting(real)
+		for _, step := range []struct {
+			by        *servertest.Client
+			ids       []string
+			want, why string
+		}{
+			{second, []string{ofSandbox}, "approved", "by a person"},
+			{second, []string{ofSandbox}, "approved", "repeated"},
+			{limitedTo(t, second, "live"), []string{ofSandbox, ofLive}, "RESOURCE_NOT_FOUND FORBIDDEN", "by a key for live money"},
+		} {
+			if got := decide(step.by, step.ids...); got != step.want {
+				t.Errorf("%s: %s, want %s", step.why, got, step.want)
+			}
+		}
+	})
+}
