@@ -2,6 +2,7 @@ package payout_test
 
 import (
 	"testing"
+	"time"
 
 	"bursar/api"
 	"bursar/internal/server/servertest"
@@ -55,5 +56,25 @@ func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmI
 		if gone := g.Owner.Delete("/v2/approval-rules/" + byKeys).OK(); gone.Text("status") != "removed" && gone.Text("approval_id") == "" {
 			t.Errorf("the end of a suspended one: %s", gone.Body)
 		}
+	})
+}
+
+// There were two people, and a new second one counts only after a while.
+func TestARuleThatOnePersonMadeAfterTheOtherLeftIsSuspendedBeforeANewOneCounts(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		former := g.Member("admin")
+		g.expect("with two people", g.need("acc", "instapay", 100), "1")
+		g.Owner.Delete(g.Path("/members/" + former.UserID)).OK()
+		n.Clock.Advance(80 * time.Hour)
+		g.Owner = g.Owner.Again(t)
+		free, waits := g.rule(body{"approvals": 0})
+		g.expect("alone again, the rule waits for", waits, "")
+		g.expect("and frees payouts", g.need("acc", "instapay", 100), "0")
+
+		g.Member("admin")
+		g.expect("once another person has joined", g.need("acc", "instapay", 100), "1")
+		u := servertest.Decoded[[]api.ApprovalRule](g.Owner.Get("/v2/approval-rules?workspace_id=" + g.WorkspaceID))[0]
+		g.expect("the rule", u.ID+" "+u.Status+" "+u.SuspendedBecause, free+" suspended made_alone")
 	})
 }
