@@ -73,6 +73,16 @@ type rule struct {
 // holds reports whether a rule is in force.
 func (u rule) holds() bool { return u.Status == api.RuleActive }
 
+// guards reports whether payouts wait because of a rule. A suspended one that demands approvals still guards, without API keys.
+func (u rule) guards() bool { return u.holds() || u.Status == api.RuleSuspended && u.Approvals > 0 }
+
+// demand returns what a rule demands as long as it guards.
+func (u rule) demand() demand {
+	d := demand(u.ApprovalRuleTerms)
+	d.KeysMayApprove = d.KeysMayApprove && u.holds()
+	return d
+}
+
 // about reports whether a rule is about payouts such as this one, if it were on a rail, whatever its amount.
 func (u rule) about(p Payout, rail string, by db.Caller) bool {
 	return inMode(u.Mode, p.Mode) && (u.AccountID == "" || u.AccountID == p.AccountID) && (u.Rail == "" || u.Rail == rail) &&
