@@ -94,7 +94,7 @@ func TestARuleThatOnePersonMadeAfterTheOtherLeftIsSuspendedBeforeANewOneCounts(t
 		g.expect("alone again, the rule waits for", waits, "")
 		g.expect("and frees payouts", g.need("acc", "instapay", 100), "0")
 
-		g.Member("admin")
+		g.Member("disbursement_authorizer") // who approves what the owner requests, once they count
 		g.expect("once another person has joined", g.need("acc", "instapay", 100), "1")
 		u := servertest.Decoded[[]api.ApprovalRule](g.Owner.Get("/v2/approval-rules?workspace_id=" + g.WorkspaceID))[0]
 		g.expect("the rule", u.ID+" "+u.Status+" "+u.SuspendedBecause, free+" suspended made_alone")
