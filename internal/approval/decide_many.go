@@ -70,7 +70,7 @@ func (s *Service) DecideMany(ctx context.Context, by db.Caller, in DecideInput) 
 }
 
 // findMany reads the approvals that are to be decided, requires the permission for it, and returns an error unless all are of one
-// kind. One of another workspace is not found.
+// kind. One of another workspace, or of a mode that the credential is not for, is not found.
 func (s *Service) findMany(ctx context.Context, by db.Caller, in DecideInput) (map[string]row, error) {
 	rows, kind := map[string]row{}, ""
 	mixed := false
@@ -80,7 +80,7 @@ func (s *Service) findMany(ctx context.Context, by db.Caller, in DecideInput) (m
 			if err != nil {
 				return err
 			}
-			if r.ID != "" && r.WorkspaceID == in.WorkspaceID {
+			if r.ID != "" && r.WorkspaceID == in.WorkspaceID && (r.mode == "" || by.Scope.InMode(r.mode)) {
 				mixed = mixed || kind != "" && kind != r.Kind
 				rows[r.ID], kind = r, r.Kind
 			}
@@ -124,7 +124,10 @@ func (s *Service) decideOne(ctx context.Context, by db.Caller, in DecideInput, c
 	if !errors.As(err, &no) {
 		return out, err
 	}
-	own, err := s.decidedBy(ctx, by, chosen.ID, d.state)
+	own := ""
+	if err = nil; found.ID != "" {
+		own, err = s.decidedBy(ctx, by, chosen.ID, d.state)
+	}
 	if err != nil || own != "" {
 		out.OK, out.State = err == nil, own
 		return out, err

@@ -184,9 +184,10 @@ func TestARetryDoesNotTakeTheApprovalOfKeysForThatOfPeople(t *testing.T) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
 		rule := body{"workspace_id": x.WorkspaceID, "approvals": 1, "keys_may_approve": true}
-		keys := x.Owner.Post("/v2/approval-rules", rule).Created().Text("id")
 		colleague := x.Member("admin") // a session of a key
-		x.EverybodyCounts()
+		agreed := x.Owner.Post("/v2/approval-rules", rule).Created()
+		n.Person(t, colleague).Approve(agreed.Text("approval_id")).OK()
+		keys := agreed.Text("id")
 		id := pay(x.Owner, account, 10_000)
 		approve(colleague, id).OK()
 		fail(t, n, id, "BANK_UNAVAILABLE")

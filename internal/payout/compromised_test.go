@@ -7,11 +7,11 @@ import (
 )
 
 // approvedWithKey makes a payout that the key of a colleague approves, and returns it with the id of the key.
-func approvedWithKey(x *servertest.Tenant) (id, key string, colleague *servertest.Client) {
+func approvedWithKey(t *testing.T, x *servertest.Tenant) (id, key string, colleague *servertest.Client) {
 	account := x.Account(100_000)
-	x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "keys_may_approve": true}).Created()
 	colleague = x.Member("admin") // a session of a key
-	x.EverybodyCounts()
+	rule := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "keys_may_approve": true}).Created()
+	x.Node.Person(t, colleague).Approve(rule.Text("approval_id")).OK()
 	id = pay(x.Owner, account, 10_000)
 	return id, colleague.Get("/v1/api-keys").OK().Column("id")[0], colleague
 }
@@ -19,7 +19,7 @@ func approvedWithKey(x *servertest.Tenant) (id, key string, colleague *servertes
 func TestAPayoutThatWasApprovedWithACompromisedKeyIsHeld(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		id, key, colleague := approvedWithKey(x)
+		id, key, colleague := approvedWithKey(t, x)
 		approve(colleague, id).OK()
 		colleague.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
 		hold(t, n, x.Owner, id)
@@ -29,7 +29,7 @@ func TestAPayoutThatWasApprovedWithACompromisedKeyIsHeld(t *testing.T) {
 func TestAPayoutThatWasApprovedWithAKeyThatIsOnlyRevokedIsSent(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		id, key, colleague := approvedWithKey(x)
+		id, key, colleague := approvedWithKey(t, x)
 		approve(colleague, id).OK()
 		colleague.Delete("/v1/api-keys/" + key).OK()
 		n.RunPayouts(t)

@@ -128,7 +128,7 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 			return err
 		}
 		if !d.asks(p, number, published) {
-			d.faults = append(d.faults, conflict(p))
+			d.faults = append(d.faults, d.conflict(p))
 			continue
 		}
 		*d = draft{Payout: p, number: number, existed: true}
@@ -136,7 +136,12 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 	return nil
 }
 
-func conflict(p Payout) *fault.Fault {
+// conflict returns the fault of a payout that has the external id of a draft and differs from it. It does not identify a payout of
+// the other mode, which the caller may not be allowed to see.
+func (d *draft) conflict(p Payout) *fault.Fault {
+	if p.Mode != d.Mode {
+		return fault.New(fault.IdempotencyConflict, "a payout of the other mode has this external_id already: use another one")
+	}
 	if p.Status == Draft {
 		return fault.New(fault.IdempotencyConflict, "the draft %s has this external_id already: publish it, or use another one", p.ID)
 	}
@@ -292,12 +297,11 @@ func (s *Service) railNames(sandbox bool) (names []string) {
 	return names
 }
 
-// reportedClosed returns a fault if a rail has said before that the account is closed which a
-// payout goes to.
+// reportedClosed returns a fault if a rail of the same mode has reported before that the account is closed which a payout goes to.
 func (s *Service) reportedClosed(q db.Q, p Payout) error {
 	var earlier string
-	closed, err := q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND destination_key = $2 AND failure_code = 'ACCOUNT_CLOSED' AND institution_code = $3 LIMIT 1`,
-		p.WorkspaceID, p.key, p.Institution).Scan(&earlier)
+	closed, err := q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND destination_key = $2 AND failure_code = 'ACCOUNT_CLOSED' AND institution_code = $3 AND mode = $4 LIMIT 1`,
+		p.WorkspaceID, p.key, p.Institution, p.Mode).Scan(&earlier)
 	if err == nil && closed {
 		err = fault.New(fault.AccountClosed, "the account that is paid was reported as closed when %s was sent", earlier)
 	}

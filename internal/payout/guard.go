@@ -91,10 +91,9 @@ func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
 		if one.SuspendedBecause == api.RuleMadeAlone {
 			g.alone = append(g.alone, one)
 		}
-		if one.Status == api.RuleSuspended && one.Approvals > 0 {
-			one.Status, one.KeysMayApprove = api.RuleActive, false // only that keys may approve takes two people
-		}
-		if one.holds() {
+		if one.guards() {
+			one.KeysMayApprove = one.demand().KeysMayApprove // only that takes two people
+			one.Status = api.RuleActive
 			g.rules = append(g.rules, one)
 		}
 		if one.bySum() && one.Status != api.RulePending {

@@ -1,11 +1,13 @@
 package payout_test
 
 import (
+	"strings"
 	"testing"
 
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
 	"bursar/internal/ledger"
 	"bursar/internal/server/servertest"
@@ -134,5 +136,91 @@ func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
 		}
 		sandbox.Patch("/v1/directory/"+other, body{"external_id": "PWR"}).OK() // which nothing can pay
 		x.Owner.Patch("/v1/directory/"+payee, body{"external_id": "ADA"}).OK()
+	})
+}
+
+func TestWhatIsReportedInTheSandboxHoldsUpNoLivePayout(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n, x, live := startLive(t, store)
+		sandbox := x.Account(10_000)
+		closed := pay(x.Owner, sandbox, 1_000)
+		fail(t, n, closed, "ACCOUNT_CLOSED")
+		x.Owner.Post(payouts, request(sandbox, 1_000)).Fails(422, "ACCOUNT_CLOSED")
+		reported := pay(x.Owner, live, 1_000)
+		fail(t, n, reported, "ACCOUNT_CLOSED")
+		x.Owner.Post(payouts, request(live, 1_000)).Fails(422, "ACCOUNT_CLOSED")
+	})
+}
+
+func TestAConflictDoesNotIdentifyThePayoutOfTheOtherMode(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		named := body{"external_id": "salary of May"}
+		sandbox := x.Account(10_000)
+		first := pay(x.Owner, sandbox, 1_000, named)
+		refused := limitedTo(t, x.Owner, "live").Post(payouts, request(liveAccount(t, x), 1_000, named)).Fails(409, "IDEMPOTENCY_CONFLICT")
+		if strings.Contains(string(refused.Body), first) {
+			t.Errorf("the conflict of a live payout identifies one of the sandbox: %s", refused.Body)
+		}
+		same := x.Owner.Post(payouts, request(sandbox, 2_000, named)).Fails(409, "IDEMPOTENCY_CONFLICT")
+		if !strings.Contains(string(same.Body), first) {
+			t.Errorf("the conflict in one mode does not identify the payout: %s", same.Body)
+		}
+	})
+}
+
+func TestACredentialOfAModeStopsNoOtherMoney(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		sandbox, stop := limitedTo(t, x.Owner, "sandbox"), x.Path("/payout-stop")
+		for _, refused := range []body{{"reason": "x", "mode": "live"}, {"reason": "x"}} {
+			if got := sandbox.Post(stop, refused).Fails(403, "FORBIDDEN").Detail("permission"); got != "mode:live" {
+				t.Errorf("the refusal of %v names %q", refused, got)
+			}
+		}
+		now := servertest.Decoded[api.PayoutSending](sandbox.Post(stop, body{"reason": "x", "mode": "sandbox"}).OK())
+		if now.Live.Stopped || !now.Sandbox.Stopped {
+			t.Errorf("stopped: %+v", now)
+		}
+	})
+}
+
+func TestDecidingManyReportsNoDecisionOfTheOtherMode(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n, x, real := startLive(t, store)
+		second := n.Person(t, x.Member("admin"))
+		decide := func(c *servertest.Client, ids ...string) string {
+			list := []body{}
+			for _, id := range ids {
+				list = append(list, body{"id": id, "digest": second.Get("/v1/approvals/" + id).OK().Text("digest")})
+			}
+			var got []string
+			in := body{"workspace_id": x.WorkspaceID, "decision": "approve", "verification": "called them", "approvals": list}
+			for _, r := range servertest.Decoded[api.ApprovalsDecided](c.Post("/v1/approvals/decide", in)).Results {
+				if r.OK {
+					got = append(got, r.State)
+				} else {
+					got = append(got, r.Error.Code)
+				}
+			}
+			return strings.Join(got, " ")
+		}
+		waiting := func(account string) string {
+			return x.Owner.Post(payouts, request(account, 1_000)).Created().Text("approval_id")
+		}
+		ofSandbox, ofLive := waiting(x.Account(10_000)), waiting(real)
+		for _, step := range []struct {
+			by        *servertest.Client
+			ids       []string
+			want, why string
+		}{
+			{second, []string{ofSandbox}, "approved", "by a person"},
+			{second, []string{ofSandbox}, "approved", "repeated"},
+			{limitedTo(t, second, "live"), []string{ofSandbox, ofLive}, "RESOURCE_NOT_FOUND FORBIDDEN", "by a key for live money"},
+		} {
+			if got := decide(step.by, step.ids...); got != step.want {
+				t.Errorf("%s: %s, want %s", step.why, got, step.want)
+			}
+		}
 	})
 }

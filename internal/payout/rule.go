@@ -67,10 +67,21 @@ func (r *Rules) Need(q db.Q, p Payout, by db.Caller, exceeds ...string) (Need, e
 type rule struct {
 	api.ApprovalRule
 	activeAt int64 // since when it is in force
+	alone    bool  // one person alone made it, and no second one has counted since
 }
 
 // holds reports whether a rule is in force.
 func (u rule) holds() bool { return u.Status == api.RuleActive }
+
+// guards reports whether payouts wait because of a rule. A suspended one that demands approvals still guards, without API keys.
+func (u rule) guards() bool { return u.holds() || u.Status == api.RuleSuspended && u.Approvals > 0 }
+
+// demand returns what a rule demands as long as it guards.
+func (u rule) demand() demand {
+	d := demand(u.ApprovalRuleTerms)
+	d.KeysMayApprove = d.KeysMayApprove && u.holds()
+	return d
+}
 
 // about reports whether a rule is about payouts such as this one, if it were on a rail, whatever its amount.
 func (u rule) about(p Payout, rail string, by db.Caller) bool {
@@ -178,10 +189,10 @@ func centsText(cents int64, currency string) string {
 const holderChanged = `(CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <> COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '')
 	THEN 1 ELSE 0 END)`
 
-// madeAlone is a column: whether a second person has joined since one person alone made a rule that demands less than there is without
-// rules, and nobody has agreed to it.
-const madeAlone = `(CASE WHEN alone = TRUE AND (SELECT p.payouts_seen_at FROM receiving_policy p WHERE p.workspace_id = payout_rule.workspace_id) >= active_at
-	THEN 1 ELSE 0 END)`
+// madeAlone is a column: 0 unless one person alone made a rule that demands less than there is without rules, and no other has agreed
+// to it; 1 if a second person has counted since, else 2.
+const madeAlone = `(CASE WHEN alone = FALSE THEN 0
+	WHEN (SELECT p.payouts_seen_at FROM receiving_policy p WHERE p.workspace_id = payout_rule.workspace_id) >= active_at THEN 1 ELSE 2 END)`
 
 const ruleColumns = `id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, approval_id, created_at, active_at, mode, per, each_of`
 
@@ -202,17 +213,33 @@ func readRule(r db.Rows) rule {
 	case u.Approvals == 0 && r.Int(18) == 1: // whoever gives a client a new secret could pay with it, and nobody has agreed to that
 		u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleClientSecret
 	}
-	return rule{u, r.Int(13)}
+	return rule{u, r.Int(13), r.Int(19) == 2}
 }
 
-// rulesOf lists the rules of a workspace that hold for a mode, or all.
+// rulesOf lists the rules of a workspace that hold for a mode, or all. One that a person made alone is suspended as soon as a second
+// person is there, before they count.
 func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]rule, error) {
 	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule
 		WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3 OR mode = 'both') ORDER BY id LIMIT $4`, workspaceID, after, mode, take)
-	for i := range list {
-		list[i].Currency = r.meant(list[i].Currency, list[i].Rail)
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	present := false
+	if slices.ContainsFunc(list, func(u rule) bool { return u.alone }) {
+		people, err := access.FindSecondPerson(q, access.Payouts, workspaceID, r.db.Now())
+		if err != nil {
+			return nil, err
+		}
+		present = people.Present
+	}
+	for i := range list {
+		u := &list[i]
+		u.Currency = r.meant(u.Currency, u.Rail)
+		if present && u.alone && u.holds() {
+			u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleMadeAlone
+		}
+	}
+	return list, nil
 }
 
 // findRule reads a rule; its id is empty if there is none.

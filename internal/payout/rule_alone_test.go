@@ -2,6 +2,7 @@ package payout_test
 
 import (
 	"testing"
+	"time"
 
 	"bursar/api"
 	"bursar/internal/server/servertest"
@@ -52,8 +53,50 @@ func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmI
 		if got := status(); got[free] != "active " || got[byKeys] != "suspended made_alone" {
 			t.Errorf("after one is confirmed the rules are %v", got)
 		}
-		if gone := g.Owner.Delete("/v2/approval-rules/" + byKeys).OK(); gone.Text("status") != "removed" && gone.Text("approval_id") == "" {
-			t.Errorf("the end of a suspended one: %s", gone.Body)
+	})
+}
+
+func TestASuspendedRuleThatStillGuardsEndsAfterAnotherPersonApproves(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		byKeys, _ := g.rule(body{"approvals": 2, "keys_may_approve": true, "role": "disbursement_authorizer"})
+		second := n.Person(t, g.Member("admin"))
+		g.expect("suspended", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
+		replacement, waits := g.rule(body{"approvals": 3, "role": "admin"})
+		g.expect("with the replacement requested", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
+		if waits == "" {
+			t.Error("a rule of another role replaces the suspended one at once")
 		}
+		g.Owner.Delete("/v2/approval-rules/" + replacement).OK()
+
+		confirmation := g.Owner.Post("/v2/approval-rules/"+byKeys+"/confirm", nil).OK().Text("approval_id")
+		removal := g.Owner.Delete("/v2/approval-rules/" + byKeys).OK()
+		if removal.Text("status") != "suspended" || removal.Text("approval_id") == "" {
+			t.Fatalf("the removal does not wait: %s", removal.Body)
+		}
+		g.expect("the confirmation", second.Get("/v1/approvals/"+confirmation).OK().Text("state"), "void")
+		g.expect("while the removal waits", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
+		second.Approve(removal.Text("approval_id")).OK()
+		g.expect("after it is approved", g.need("acc", "instapay", 100), "1")
+	})
+}
+
+// There were two people, and a new second one counts only after a while.
+func TestARuleThatOnePersonMadeAfterTheOtherLeftIsSuspendedBeforeANewOneCounts(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		former := g.Member("admin")
+		g.expect("with two people", g.need("acc", "instapay", 100), "1")
+		g.Owner.Delete(g.Path("/members/" + former.UserID)).OK()
+		n.Clock.Advance(80 * time.Hour)
+		g.Owner = g.Owner.Again(t)
+		free, waits := g.rule(body{"approvals": 0})
+		g.expect("alone again, the rule waits for", waits, "")
+		g.expect("and frees payouts", g.need("acc", "instapay", 100), "0")
+
+		g.Member("disbursement_authorizer") // who approves what the owner requests, once they count
+		g.expect("once another person has joined", g.need("acc", "instapay", 100), "1")
+		u := servertest.Decoded[[]api.ApprovalRule](g.Owner.Get("/v2/approval-rules?workspace_id=" + g.WorkspaceID))[0]
+		g.expect("the rule", u.ID+" "+u.Status+" "+u.SuspendedBecause, free+" suspended made_alone")
 	})
 }

@@ -54,7 +54,7 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: workspaceID, ResourceID: u.ID, Description: "Set the rule: " + ruleText(u.ApprovalRuleTerms)}
 		own := demand(u.ApprovalRuleTerms)
 		overrides := func(one rule) bool {
-			return one.holds() && meet(one.Mode, u.Mode) && own.overrides(demand(one.ApprovalRuleTerms))
+			return one.guards() && meet(one.Mode, u.Mode) && own.overrides(demand(one.ApprovalRuleTerms))
 		}
 		if err == nil && (own.weaker(byDefault(people)) || slices.ContainsFunc(all, overrides)) {
 			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
@@ -156,7 +156,7 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 			}
 		}
 		event.Changes = ruleChange{Rule: u, Remove: true}.changes()
-		if u.ApprovalID = ""; all[at].holds() && loosened(all, at, people) {
+		if u.ApprovalID = ""; all[at].guards() && loosened(all, at, people) {
 			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u, Remove: true}})
 			if err != nil {
@@ -176,10 +176,10 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 // loosened reports whether payouts need less without a rule: another one may match some of them, or
 // none.
 func loosened(all []rule, at int, people access.SecondPerson) bool {
-	own := demand(all[at].ApprovalRuleTerms)
+	own := all[at].demand()
 	less := byDefault(people).weaker(own)
 	for i, other := range all {
-		less = less || i != at && other.holds() && meet(other.Mode, all[at].Mode) && demand(other.ApprovalRuleTerms).weaker(own)
+		less = less || i != at && other.guards() && meet(other.Mode, all[at].Mode) && other.demand().weaker(own)
 	}
 	return less
 }

@@ -122,7 +122,11 @@ func readSending(q db.Q, workspaceID string) (api.PayoutSending, error) {
 
 // Stop stops sending. What was stopped before stays so since then.
 func (s *Service) Stop(ctx context.Context, by db.Caller, in StopInput) (api.PayoutSending, error) {
-	if _, _, err := s.enterSending(ctx, by, in.ID); err != nil {
+	_, _, err := s.enterSending(ctx, by, in.ID)
+	if err == nil {
+		err = access.RequireMode(by.Actor, in.ID, stoppable(in.Mode)...)
+	}
+	if err != nil {
 		return api.PayoutSending{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.PayoutSending, audit.Event, error) {
