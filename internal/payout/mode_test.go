@@ -145,6 +145,12 @@ func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
 			return by.Post("/v1/directory/bulk"+path, terms).OK()
 		}
 		x.Owner.Post("/v1/directory/"+payee+"/restore", nil).OK()
+		for action, terms := range map[string]body{"deactivate": {}, "tag": {"tag": "vip"}, "delete": {}} {
+			terms["workspace_id"], terms["action"], terms["ids"] = x.WorkspaceID, action, []string{payee}
+			if done := bulk(sandbox, "", terms); done.Number("refused") != 1 || done.Number("changed") != 0 {
+				t.Errorf("%s answers %s", action, done.Body)
+			}
+		}
 		gone := bulk(x.Owner, "", body{"workspace_id": x.WorkspaceID, "action": "delete", "ids": []string{payee}}).Text("id")
 		if back := bulk(sandbox, "/"+gone+"/undo", nil); back.Number("refused") != 1 {
 			t.Errorf("the undo of a deletion answers %s", back.Body)
