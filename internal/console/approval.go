@@ -149,6 +149,16 @@ type approvalField struct {
 	Number        bool
 }
 
+// approvalFields prepares the fields that have, or had, a value.
+func approvalFields(fields []api.ApprovalField) (shown []approvalField) {
+	for _, f := range fields {
+		if f.Before != "" || f.After != "" {
+			shown = append(shown, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id" || f.Field == "bank_account_number"})
+		}
+	}
+	return shown
+}
+
 // approvalChange is something else that changed about the payee.
 type approvalChange struct {
 	api.ApprovalChange
@@ -179,11 +189,7 @@ func (v *visit) approval() (approvalPage, error) {
 	case payout.KindBatch:
 		data.Pays = v.path("payouts", "batches", a.SubjectID)
 	}
-	for _, f := range a.Fields {
-		if f.Before != "" || f.After != "" {
-			data.Fields = append(data.Fields, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id" || f.Field == "bank_account_number"})
-		}
-	}
+	data.Fields = approvalFields(a.Fields)
 	if a.Lines != nil {
 		if data.Lines, err = v.lines(a); err != nil {
 			return data, err

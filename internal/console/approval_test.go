@@ -209,6 +209,20 @@ func TestAnImportIsApprovedInTheConsole(t *testing.T) {
 	page.WaitText("Left out")
 }
 
+func TestALineThatClearsAValueIsShownToTheApprover(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	entry := admin.Entry(servertest.Body{"name": "Ada", "external_id": "PWR"})
+	admin.AddMethod(entry, servertest.Account("111122223333"))
+	n.Member(t, "second@example.com", "admin")
+	id := admin.Import(`{"id":"`+entry+`","external_id":""}`+"\n", "match", "id").OK().Text("approval_id")
+	page := browse(t, n, "second@example.com").get(room(n, "/approvals/"+id)).body
+	if !strings.Contains(page, `External ID:</span> <span class="muted">none</span> <span class="muted">(now PWR)`) {
+		t.Errorf("the approval %q shows no line that clears the external id: %s", id, page)
+	}
+}
+
 func TestManyAreApprovedInTheConsole(t *testing.T) {
 	t.Parallel()
 	n := start(t)
