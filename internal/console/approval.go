@@ -50,8 +50,9 @@ type approvalsPage struct {
 type approvalRow struct {
 	api.Approval
 	Sandbox   bool // no real money moves
-	Changes   []api.ApprovalField
+	Changes   []approvalField
 	MayReject bool
+	InLines   bool   // what it is for are lines, which its own page shows
 	Decidable bool   // here: the list shows all that matters
 	Shown     string // what a box for it sends: its id and digest
 	Selected  bool
@@ -66,10 +67,10 @@ type typedDecision struct{ Approval, Verification, Reason string }
 func (v *visit) newApprovalRow(a api.Approval, typed typedDecision) approvalRow {
 	kind := v.console.Approvals.Kind(a.Kind)
 	a.CannotBecause = sentence(a.CannotBecause)
-	row := approvalRow{Approval: a, Sandbox: ofSandbox(a), MayReject: a.State == api.ApprovalPending && v.can(kind.Pair.Approve)}
+	row := approvalRow{Approval: a, Sandbox: ofSandbox(a), MayReject: a.State == api.ApprovalPending && v.can(kind.Pair.Approve), InLines: kind.HasLines}
 	row.Decidable = kind.Pair == access.Payouts && (row.MayReject || a.CanApprove)
-	if a.Kind != payout.KindPayout && a.Kind != payout.KindBatch && kind.Pair == access.Payouts {
-		row.Changes = a.Fields
+	if a.Kind != payout.KindPayout && a.Kind != payout.KindBatch {
+		row.Changes = approvalFields(a.Fields)
 	}
 	if typed.Approval == a.ID {
 		row.Typed = typed
@@ -106,7 +107,7 @@ func (v *visit) showApprovals(status int, p problems, typed typedDecision) error
 	}
 	for _, a := range list.Rows() {
 		row := v.newApprovalRow(a, typed)
-		if row.MayReject || a.CanApprove {
+		if !row.InLines && (row.MayReject || a.CanApprove) {
 			row.Shown, data.Many = a.ID+" "+a.Digest, true
 			row.Selected = slices.ContainsFunc(slices.Concat(query["shown"], v.form["shown"]), func(s string) bool { return strings.HasPrefix(s, a.ID+" ") })
 		}

@@ -181,6 +181,9 @@ func TestAnImportIsApprovedInTheConsole(t *testing.T) {
 	file.WriteString("person,Mallory,bank,Somebody else,10000007\n")
 	n.Admin(t).Import(file.String()).OK()
 	page := open(t, n, "second@example.com", "/approvals")
+	if page.Has(`input[name="shown"]`) {
+		t.Error("an import can be selected in the list, which does not show its lines")
+	}
 	page.ClickText("Import: 61 lines")
 	page.WaitText("Payee 7")
 	page.WaitText("10000007")
@@ -232,6 +235,7 @@ func TestManyAreApprovedInTheConsole(t *testing.T) {
 		admin.AddMethod(admin.Entry(servertest.Body{"name": name}), servertest.Account("111122223333"))
 	}
 	page := open(t, n, "second@example.com", "/approvals")
+	page.WaitText("Account number: •••• 3333")
 	page.Accessible("approvals that can be selected")
 	page.Check("Select New receiving method of Ada")
 	page.Check("Select New receiving method of Carol")
