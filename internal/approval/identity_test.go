@@ -284,6 +284,23 @@ func TestAMergeThatChangesAPayeeWaitsForTheSecondPerson(t *testing.T) {
 	})
 }
 
+// An external id that a source would get back belongs to another entry by the time of the approval.
+func TestTheUndoOfAMergeIsNotApprovedOnceAnotherEntryHasTheExternalID(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		power := newEntry(x, body{"name": "Acme Power", "external_id": "PWR"})
+		tiny := newEntry(x, body{"name": "Tiny", "external_id": "TNY"})
+		x.Owner.AddMethod(tiny, servertest.Account("4444"))
+		merge := x.Owner.Post("/v1/directory/"+tiny+"/merge", body{"sources": []string{power}, "fields": body{"name": power, "label": power}}).OK()
+		second := n.Person(t, x.Member("admin"))
+		undone := x.Owner.Post("/v1/directory/merges/"+merge.Text("id")+"/undo", nil).OK().Text("approval_id")
+		other := newEntry(x, body{"name": "Other", "external_id": "PWR"})
+		second.Approve(undone).Fails(422, "APPROVAL_CHANGED")
+		change(x.Owner, other, body{"external_id": ""}).OK()
+		second.Approve(undone).OK()
+	})
+}
+
 // What was decided is told, and what was rejected or has expired leaves the entry as it is.
 func TestAnIdentityThatIsNotApprovedIsForgotten(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

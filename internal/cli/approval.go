@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -91,13 +92,9 @@ in the last 30 days. Account numbers are in full, which the audit log tells.`,
 	return c
 }
 
+func orNone(text string) string { return cmp.Or(text, "none") }
+
 func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
-	orNone := func(text string) string {
-		if text == "" {
-			return "none"
-		}
-		return text
-	}
 	pairs := []string{"Change", a.Summary, "State", a.State, "Id", a.ID}
 	anew := !slices.ContainsFunc(a.Fields, func(f api.ApprovalField) bool { return f.Before != "" })
 	for _, f := range a.Fields {
@@ -201,7 +198,7 @@ numbers in full, which the audit log tells.`,
 			var changes []string
 			for _, f := range l.Fields {
 				if f.Before != f.After {
-					changes = append(changes, f.After)
+					changes = append(changes, f.Field+": "+orNone(f.Before)+" → "+orNone(f.After))
 				}
 			}
 			return []string{fmt.Sprint(l.Line), l.EntryLabel, strings.Join(changes, ", "), strings.Join(l.Flags, ", "), l.State}

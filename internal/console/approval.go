@@ -50,8 +50,9 @@ type approvalsPage struct {
 type approvalRow struct {
 	api.Approval
 	Sandbox   bool // no real money moves
-	Changes   []api.ApprovalField
+	Changes   []approvalField
 	MayReject bool
+	InLines   bool   // what it is for are lines, which its own page shows
 	Decidable bool   // here: the list shows all that matters
 	Shown     string // what a box for it sends: its id and digest
 	Selected  bool
@@ -66,10 +67,10 @@ type typedDecision struct{ Approval, Verification, Reason string }
 func (v *visit) newApprovalRow(a api.Approval, typed typedDecision) approvalRow {
 	kind := v.console.Approvals.Kind(a.Kind)
 	a.CannotBecause = sentence(a.CannotBecause)
-	row := approvalRow{Approval: a, Sandbox: ofSandbox(a), MayReject: a.State == api.ApprovalPending && v.can(kind.Pair.Approve)}
+	row := approvalRow{Approval: a, Sandbox: ofSandbox(a), MayReject: a.State == api.ApprovalPending && v.can(kind.Pair.Approve), InLines: kind.HasLines}
 	row.Decidable = kind.Pair == access.Payouts && (row.MayReject || a.CanApprove)
-	if a.Kind != payout.KindPayout && a.Kind != payout.KindBatch && kind.Pair == access.Payouts {
-		row.Changes = a.Fields
+	if a.Kind != payout.KindPayout && a.Kind != payout.KindBatch {
+		row.Changes = approvalFields(a.Fields)
 	}
 	if typed.Approval == a.ID {
 		row.Typed = typed
@@ -106,7 +107,7 @@ func (v *visit) showApprovals(status int, p problems, typed typedDecision) error
 	}
 	for _, a := range list.Rows() {
 		row := v.newApprovalRow(a, typed)
-		if row.MayReject || a.CanApprove {
+		if !row.InLines && (row.MayReject || a.CanApprove) {
 			row.Shown, data.Many = a.ID+" "+a.Digest, true
 			row.Selected = slices.ContainsFunc(slices.Concat(query["shown"], v.form["shown"]), func(s string) bool { return strings.HasPrefix(s, a.ID+" ") })
 		}
@@ -149,6 +150,16 @@ type approvalField struct {
 	Number        bool
 }
 
+// approvalFields prepares the fields that have, or had, a value.
+func approvalFields(fields []api.ApprovalField) (shown []approvalField) {
+	for _, f := range fields {
+		if f.Before != "" || f.After != "" {
+			shown = append(shown, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id" || f.Field == "bank_account_number"})
+		}
+	}
+	return shown
+}
+
 // approvalChange is something else that changed about the payee.
 type approvalChange struct {
 	api.ApprovalChange
@@ -179,11 +190,7 @@ func (v *visit) approval() (approvalPage, error) {
 	case payout.KindBatch:
 		data.Pays = v.path("payouts", "batches", a.SubjectID)
 	}
-	for _, f := range a.Fields {
-		if f.Before != "" || f.After != "" {
-			data.Fields = append(data.Fields, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id" || f.Field == "bank_account_number"})
-		}
-	}
+	data.Fields = approvalFields(a.Fields)
 	if a.Lines != nil {
 		if data.Lines, err = v.lines(a); err != nil {
 			return data, err

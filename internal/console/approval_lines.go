@@ -83,14 +83,9 @@ func (v *visit) lines(a api.Approval) (*linesPage, error) {
 	data.Elsewhere = slices.Clone(left)
 	last := int64(-1)
 	for _, l := range page.Rows() {
-		row := lineRow{ApprovalLine: l, Left: slices.Contains(left, l.Line), Repeats: l.Line == last}
+		row := lineRow{ApprovalLine: l, Left: slices.Contains(left, l.Line), Repeats: l.Line == last, Fields: approvalFields(l.Fields)}
 		for _, flag := range l.Flags {
 			row.Flags = append(row.Flags, flagCaption(flag))
-		}
-		for _, f := range l.Fields {
-			if f.After != "" {
-				row.Fields = append(row.Fields, approvalField{changeCaption(f.Field), f.Before, f.After, f.Field == "account_id"})
-			}
 		}
 		data.Rows = append(data.Rows, row)
 		data.Elsewhere = slices.DeleteFunc(data.Elsewhere, func(n int64) bool { return n == l.Line })

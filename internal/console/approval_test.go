@@ -181,6 +181,9 @@ func TestAnImportIsApprovedInTheConsole(t *testing.T) {
 	file.WriteString("person,Mallory,bank,Somebody else,10000007\n")
 	n.Admin(t).Import(file.String()).OK()
 	page := open(t, n, "second@example.com", "/approvals")
+	if page.Has(`input[name="shown"]`) {
+		t.Error("an import can be selected in the list, which does not show its lines")
+	}
 	page.ClickText("Import: 61 lines")
 	page.WaitText("Payee 7")
 	page.WaitText("10000007")
@@ -209,6 +212,20 @@ func TestAnImportIsApprovedInTheConsole(t *testing.T) {
 	page.WaitText("Left out")
 }
 
+func TestALineThatClearsAValueIsShownToTheApprover(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	entry := admin.Entry(servertest.Body{"name": "Ada", "external_id": "PWR"})
+	admin.AddMethod(entry, servertest.Account("111122223333"))
+	n.Member(t, "second@example.com", "admin")
+	id := admin.Import(`{"id":"`+entry+`","external_id":""}`+"\n", "match", "id").OK().Text("approval_id")
+	page := browse(t, n, "second@example.com").get(room(n, "/approvals/"+id)).body
+	if !strings.Contains(page, `External ID:</span> <span class="muted">none</span> <span class="muted">(now PWR)`) {
+		t.Errorf("the approval %q shows no line that clears the external id: %s", id, page)
+	}
+}
+
 func TestManyAreApprovedInTheConsole(t *testing.T) {
 	t.Parallel()
 	n := start(t)
@@ -218,6 +235,7 @@ func TestManyAreApprovedInTheConsole(t *testing.T) {
 		admin.AddMethod(admin.Entry(servertest.Body{"name": name}), servertest.Account("111122223333"))
 	}
 	page := open(t, n, "second@example.com", "/approvals")
+	page.WaitText("Account number: •••• 3333")
 	page.Accessible("approvals that can be selected")
 	page.Check("Select New receiving method of Ada")
 	page.Check("Select New receiving method of Carol")

@@ -165,6 +165,11 @@ func (a *applier) apply(row *entryfile.Row) (result, error) {
 	if len(row.Methods) > 0 && !a.held.Has(access.ReceivingWrite) {
 		return result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.workspaceID})
 	}
+	if len(row.Methods) > 0 {
+		if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, row.ID, true); err != nil {
+			return result{}, err
+		}
+	}
 	id, err := a.find(row)
 	if err != nil {
 		return result{}, err

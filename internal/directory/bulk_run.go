@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
@@ -85,6 +86,9 @@ func (a *applier) applyBulk(row *entryfile.Row) (result, error) {
 			return result{action: rowUnchanged, id: id}, nil // it was deleted since
 		}
 		err = errNoEntry
+	}
+	if err == nil {
+		err = access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, e.id, false)
 	}
 	if err != nil {
 		return result{}, err

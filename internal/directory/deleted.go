@@ -76,6 +76,13 @@ func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Even
 // bringBack restores an entry that was deleted after the cutoff; its id is empty if there is none.
 // Its methods are paid as makePayable decides, so every restoration ends here.
 func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (entry, audit.Event, error) {
+	gets, err := tx.Row(`SELECT id FROM receiving_method WHERE entry_id = $1 AND status = 'pending' LIMIT 1`, stored(at.id)).Scan(new(string))
+	if err == nil {
+		err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, at.id, gets) // before any change: a bulk keeps what was changed before a refusal
+	}
+	if err != nil {
+		return entry{}, audit.Event{}, err
+	}
 	e, err := unhide(tx, at, cutoff)
 	if err == nil && e.id != "" {
 		err = notHeld(tx.Q, e.workspace, e.externalID, e.id)

@@ -88,6 +88,9 @@ func (s *Service) applyHeldMerge(tx *db.Tx, a approval.Approval, r identityReque
 	for _, code := range []fault.Code{fault.NotFound, fault.ResourceNotFound, fault.EntryMerged, fault.MergeChanged, fault.MergeFinal, fault.TooMany} {
 		err = fault.Instead(err, code, changed)
 	}
+	if db.IsUnique(err) {
+		err = changed // another entry has the external_id of one of them since
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func TestASandboxCredentialChangesNoRuleOrLimitThatHoldsForLivePayouts(t *testin
 
 func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x := n.Tenant(t)
+		x := n.FirstTenant(t)
 		sandbox := limitedTo(t, x.Owner, "sandbox")
 		payee, other := x.Entry("Ada"), x.Entry("Bob")
 		methods := "/v1/directory/" + payee + "/receiving-methods"
@@ -134,6 +134,32 @@ func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
 		} {
 			refused.Fails(403, "FORBIDDEN")
 		}
+		header := "type,name,external_id,method.provider,method.account_name,method.account_id\n"
+		if done := sandbox.Import(header+"person,Eve,EVE,bank,Eve,7777777777\n", "match", "external_id").OK(); done.Number("refused") != 1 || done.Number("created") != 0 {
+			t.Errorf("the import answers %s", done.Body)
+		}
+		if left := n.Count(t, `SELECT count(*) FROM directory_entry WHERE external_id = 'EVE'`); left != 0 {
+			t.Error("a refused line has left an entry")
+		}
+		x.Owner.Delete("/v1/directory/" + payee).OK()
+		sandbox.Post("/v1/directory/"+payee+"/restore", nil).Fails(403, "FORBIDDEN")
+		bulk := func(by *servertest.Client, path string, terms any) *servertest.Answer {
+			return by.Post("/v1/directory/bulk"+path, terms).OK()
+		}
+		x.Owner.Post("/v1/directory/"+payee+"/restore", nil).OK()
+		for action, terms := range map[string]body{"deactivate": {}, "tag": {"tag": "vip"}, "delete": {}} {
+			terms["workspace_id"], terms["action"], terms["ids"] = x.WorkspaceID, action, []string{payee}
+			if done := bulk(sandbox, "", terms); done.Number("refused") != 1 || done.Number("changed") != 0 {
+				t.Errorf("%s answers %s", action, done.Body)
+			}
+		}
+		gone := bulk(x.Owner, "", body{"workspace_id": x.WorkspaceID, "action": "delete", "ids": []string{payee}}).Text("id")
+		if back := bulk(sandbox, "/"+gone+"/undo", nil); back.Number("refused") != 1 {
+			t.Errorf("the undo of a deletion answers %s", back.Body)
+		}
+		x.Owner.Get("/v1/directory/"+payee).Fails(404, "NOT_FOUND")
+		bulk(x.Owner, "/"+gone+"/undo", nil)
+		x.Owner.Get("/v1/directory/" + payee).OK()
 		sandbox.Patch("/v1/directory/"+other, body{"external_id": "PWR"}).OK() // which nothing can pay
 		x.Owner.Patch("/v1/directory/"+payee, body{"external_id": "ADA"}).OK()
 	})
