@@ -128,7 +128,7 @@ type ApprovalMaker struct {
 	Type  string `json:"type"` // user, api_key or client
 	Name  string `json:"name"`
 	Email string `json:"email,omitzero"`
-	// EmailProved is false for a person whose address nobody has proved to be theirs. Lists leave it out.
+	// EmailProved is false for a person whose email address is not verified. Lists omit it.
 	EmailProved *bool  `json:"email_proved,omitzero"`
 	IP          string `json:"ip,omitzero"`
 	Program     string `json:"program,omitzero"`

@@ -15,7 +15,7 @@ type OpsRequest struct {
 	RequestedBy string `json:"requested_by"`
 	CreatedAt   int64  `json:"created_at"`
 	ExpiresAt   int64  `json:"expires_at"`
-	// Digest stands for all that was shown. Whoever approves sends it.
+	// Digest covers everything that was shown. Send it back to confirm exactly that.
 	Digest string `json:"digest"`
 	// Permission is what the caller needs to decide it.
 	Permission string `json:"permission"`

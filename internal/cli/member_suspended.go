@@ -49,8 +49,8 @@ func newSuspendedList(r *remote) *cobra.Command {
 func newSuspendedConfirm(r *remote) *cobra.Command {
 	return suspensionCommand(r, &cobra.Command{
 		Use: "confirm ID", Short: "Give suspended access back",
-		Long: `Give suspended access back. You need every permission that it gives. Nobody
-decides about their own access.`,
+		Long: `Give suspended access back. You need every permission that it gives. You
+cannot decide about your own access.`,
 		Example: `  bursar members suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
 	}, "Give %s the access back?", "Confirmed the access of %s.\n", (*client.MemberService).ConfirmSuspended)
 }

@@ -326,26 +326,7 @@ func pendingIdentity(q db.Q, entryID string) (held heldIdentity, err error) {
 
 // heldExternalIDs returns the ids of the entries that wait for approval to have some external ids.
 func heldExternalIDs(q db.Q, workspace int64, given []string) (map[string]string, error) {
-	found := map[string]string{}
-	for some := range slices.Chunk(given, externalAtOnce) {
-		sql := db.NewStatement(`SELECT external_id, entry_id FROM pending_identity WHERE workspace_number = `, workspace)
-		sql.Add(` AND external_id IN (`)
-		for i := range externalAtOnce {
-			if i > 0 {
-				sql.Add(`, `)
-			}
-			sql.Add(``, some[min(i, len(some)-1)])
-		}
-		sql.Add(`)`)
-		err := q.EachOf(sql, func(r db.Rows) error {
-			found[r.Text(0)] = db.UnpackID("entry", r, 1)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return matchExternalIDs(q, `SELECT external_id, entry_id FROM pending_identity WHERE workspace_number = `, ` AND external_id IN (`, workspace, given)
 }
 
 // errWaiting is errTaken for an external id that another entry is to have.

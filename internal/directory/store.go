@@ -74,10 +74,16 @@ const externalAtOnce = 100
 
 // withExternalIDs returns the ids of the entries that have some external ids.
 func withExternalIDs(q db.Q, workspace int64, given []string) (map[string]string, error) {
+	return matchExternalIDs(q, `SELECT external_id, id FROM directory_entry WHERE workspace_number = `, ` AND deleted_at IS NULL AND external_id IN (`, workspace, given)
+}
+
+// matchExternalIDs returns the ids of the entries that a query finds for external ids. The query begins with selection and ends with
+// condition and the list.
+func matchExternalIDs(q db.Q, selection, condition string, workspace int64, given []string) (map[string]string, error) {
 	found := map[string]string{}
 	for some := range slices.Chunk(given, externalAtOnce) {
-		sql := db.NewStatement(`SELECT external_id, id FROM directory_entry WHERE workspace_number = `, workspace)
-		sql.Add(` AND deleted_at IS NULL AND external_id IN (`)
+		sql := db.NewStatement(selection, workspace)
+		sql.Add(condition)
 		for i := range externalAtOnce {
 			if i > 0 {
 				sql.Add(`, `)
