@@ -10,19 +10,21 @@ func (k leaked) obstacle() obstacle {
 	return obstacle{Name: "key:" + k.id, Text: "it was approved with the API key " + k.name + ", which is compromised", Approvals: 1}
 }
 
-// leakedVotes returns the approvals of a workspace that got a vote with a compromised API key.
-func leakedVotes(q db.Q, workspaceID string) (map[string]leaked, error) {
-	keys, err := db.Collect(q, func(r db.Rows) leaked { return leaked{r.Text(0), r.Text(1)} },
-		`SELECT c.id, k.name FROM compromised_key c JOIN api_key k ON k.id = c.id`)
-	votes := map[string]leaked{}
-	for _, key := range keys {
-		if err == nil {
-			err = q.Each(func(r db.Rows) error {
-				votes[r.Text(0)] = key
-				return nil
-			}, `SELECT v.approval_id FROM approval_vote v JOIN approval a ON a.id = v.approval_id
-				WHERE v.key_id = $1 AND v.key_id <> '' AND a.workspace_id = $2`, key.id, workspaceID)
-		}
+// anyLeaked reports whether a key was ever reported. Without one, payouts are sent without looking for votes.
+func anyLeaked(q db.Q) (bool, error) {
+	return q.Row(`SELECT id FROM compromised_key LIMIT 1`).Scan(new(string))
+}
+
+// leakedVote returns a compromised API key that gave a vote for an approval; its id is empty if there is none.
+func (c *comparison) leakedVote(approvalID string) (key leaked, err error) {
+	if !c.leaks || approvalID == "" {
+		return leaked{}, nil
 	}
-	return votes, err
+	if known, found := c.leaked[approvalID]; found {
+		return known, nil
+	}
+	_, err = c.q.Row(`SELECT k.id, k.name FROM approval_vote v JOIN compromised_key c ON c.id = v.key_id JOIN api_key k ON k.id = c.id
+		WHERE v.approval_id = $1 LIMIT 1`, approvalID).Scan(&key.id, &key.name)
+	c.leaked[approvalID] = key
+	return key, err
 }

@@ -48,12 +48,13 @@ type comparison struct {
 	freed   []rule             // suspended rules by which payouts needed no approval
 	sums    map[batchSum]int64 // of the whole batch
 	demands map[string]demand  // of approvals, by their ids
+	leaks   bool               // an API key was reported as compromised
 	leaked  map[string]leaked  // by approval
 }
 
 // compare returns a comparison, or nil if nothing in the workspace could hold a payout.
 func (r *Rules) compare(q db.Q, g guard) *comparison {
-	c := &comparison{rules: r, q: q, demands: map[string]demand{}, leaked: g.leaked}
+	c := &comparison{rules: r, q: q, demands: map[string]demand{}, leaks: g.leaks, leaked: map[string]leaked{}}
 	for _, l := range g.limits {
 		if l.Per == api.LimitPerPayout {
 			c.limits = append(c.limits, l)
@@ -69,7 +70,7 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 			c.freed = append(c.freed, u)
 		}
 	}
-	if len(c.limits) == 0 && len(c.amounts) == 0 && len(c.freed) == 0 && len(c.leaked) == 0 {
+	if len(c.limits) == 0 && len(c.amounts) == 0 && len(c.freed) == 0 && !c.leaks {
 		return nil
 	}
 	return c
@@ -137,7 +138,11 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 		over := func(name string) bool {
 			return slices.Contains(strings.Fields(p.Overrides), name) || slices.ContainsFunc(found, func(o obstacle) bool { return o.Name == name })
 		}
-		if key, voted := c.leaked[p.ApprovalID]; voted && !over(key.obstacle().Name) {
+		key, err := c.leakedVote(p.ApprovalID)
+		if err != nil {
+			return nil, err
+		}
+		if key.id != "" && !over(key.obstacle().Name) {
 			found = append(found, key.obstacle())
 		}
 		var exceeded []limit

@@ -15,7 +15,6 @@ CREATE TABLE compromised_key (
     id          TEXT PRIMARY KEY REFERENCES api_key (id),
     reported_at BIGINT NOT NULL
 );
-CREATE INDEX approval_vote_key ON approval_vote (key_id) WHERE key_id <> '';
 
 -- Memberships and roles that are suspended are rows here and nowhere else, so nothing else has to know of them.
 CREATE TABLE suspended_access (
