@@ -1,7 +1,5 @@
 package audit
 
-import "strings"
-
 // Action is the dotted name of an event: area.thing.verb.
 type Action string
 
@@ -189,21 +187,21 @@ const (
 	PayoutSendingExpired   Action = "payout.sending.expired"
 
 	// What becomes of payouts at their rails.
-	PayoutSent      Action = "payout.request.sent"
-	PayoutNeverCame Action = "payout.request.never_came"
-	PayoutUnknown   Action = "payout.request.outcome_unknown"
-	PayoutAttention Action = "payout.request.needs_attention"
-	PayoutCompleted Action = "payout.request.completed"
-	PayoutFailed    Action = "payout.request.failed"
-	PayoutReversed  Action = "payout.request.reversed"
-	PayoutSettled   Action = "payout.request.settled" // the bank's statement shows it
-	PayoutDriven    Action = "payout.request.driven"
+	PayoutSent        Action = "payout.request.sent"
+	PayoutNotReceived Action = "payout.request.not_received"
+	PayoutUnknown     Action = "payout.request.outcome_unknown"
+	PayoutAttention   Action = "payout.request.needs_attention"
+	PayoutCompleted   Action = "payout.request.completed"
+	PayoutFailed      Action = "payout.request.failed"
+	PayoutReversed    Action = "payout.request.reversed"
+	PayoutSettled     Action = "payout.request.settled" // the bank's statement shows it
+	PayoutSimulated   Action = "payout.request.simulated"
 	// PayoutAcknowledged is about a payout that a restored store did not know.
-	PayoutAcknowledged Action = "payout.request.acknowledged"
-	ServiceDriven      Action = "rail.service.driven"
-	RailsResumed       Action = "rail.service.resumed" // all of them, after a restore
-	RailAdopted        Action = "rail.service.adopted" // the folder of a connector
-	MoneySuspended     Action = "money.suspense.added"
+	PayoutAcknowledged      Action = "payout.request.acknowledged"
+	SimulatedServiceChanged Action = "rail.service.simulated"
+	RailsResumed            Action = "rail.service.resumed" // all of them, after a restore
+	RailAdopted             Action = "rail.service.adopted" // the folder of a connector
+	MoneySuspended          Action = "money.suspense.added"
 
 	DeviceApproved    Action = "auth.device.approved"
 	DeviceDenied      Action = "auth.device.denied"
@@ -243,167 +241,213 @@ const (
 	StoreRestored  Action = "audit.restored" // with the whole store, from an archive
 )
 
-// Actions lists all actions in the order in which the console shows them.
-func Actions() []Action {
-	return []Action{
-		MemberAdded, MemberInvited, MemberAccepted, MemberDeclined, MemberRemoved, MemberSuspended, MemberReinstated, MemberRoleAssigned, MemberRoleRemoved,
-		MemberGrantRequested, MemberGrantApproved, MemberGrantRejected, MemberGrantWithdrawn, MemberGrantExpired, ApproverAppointed,
-		RoleCreated, RoleUpdated, RoleDeleted, RoleChangeRequested, RoleChangeApproved, RoleChangeRejected, RoleChangeWithdrawn, RoleChangeExpired,
-		WorkspaceCreated, WorkspaceUpdated, SecondPersonExtended, OrganizationCreated,
-		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, LeaverRemoved,
-		OperatorAdded, OperatorRemoved, OperatorRequested, OperatorApproved, OperatorRejected, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
-		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged,
-		ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,
-		ImportDownloaded, ImportRevealed, ImportApproved, ImportRejected, ImportWithdrawn, ImportExpired,
-		BulkStarted, BulkCompleted, BulkFailed, BulkCancelled, BulkApproved, BulkRejected, BulkWithdrawn, BulkExpired, BulkRevealed, DirectoryExported, TagCreated, TagUpdated,
-		TagDeleted, ReceivingMethodAdded, ReceivingMethodUpdated, ReceivingMethodRemoved, ReceivingMethodRevealed, ReceivingMethodApproved,
-		ReceivingMethodRejected, ReceivingMethodWithdrawn, ReceivingMethodExpired, ReceivingMethodActivated,
-		PayeeIdentityApproved, PayeeIdentityRejected, PayeeIdentityWithdrawn, PayeeIdentityExpired, ReceivingPolicyUpdated,
-		ReceivingPolicyRequested, ReceivingPolicyApproved, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired,
-		LedgerAccountCreated, LedgerAccountUpdated, LedgerAccountFrozen, LedgerAccountUnfrozen, LedgerAccountClosed,
-		LedgerUnfreezeRequested, LedgerUnfreezeApproved, LedgerUnfreezeRejected, LedgerUnfreezeWithdrawn, LedgerUnfreezeExpired, TransferCreated,
-		DepositAnnounced, DepositBooked,
-		PayoutCreated, PayoutUpdated, PayoutPublished, PayoutApproved, PayoutRejected, PayoutWithdrawn, PayoutExpired, PayoutCancelled, PayoutRetried, PayoutRevealed,
-		PayoutResolved, PayoutResolveRequested, PayoutResolveRejected, PayoutResolveWithdrawn, PayoutResolveExpired,
-		PayoutRecheckApproved, PayoutRecheckRejected, PayoutRecheckWithdrawn, PayoutRecheckExpired,
-		PayoutBatchCreated, PayoutBatchApproved, PayoutBatchRejected, PayoutBatchWithdrawn, PayoutBatchExpired,
-		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleRequested, PayoutRuleApproved, PayoutRuleRejected, PayoutRuleWithdrawn, PayoutRuleExpired,
-		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitRequested, PayoutLimitApproved, PayoutLimitRejected,
-		PayoutLimitWithdrawn, PayoutLimitExpired,
-		PayoutSendingStopped, PayoutSendingResumed, PayoutSendingRequested, PayoutSendingApproved, PayoutSendingRejected, PayoutSendingWithdrawn, PayoutSendingExpired,
-		PayoutSent, PayoutNeverCame, PayoutUnknown, PayoutAttention, PayoutCompleted, PayoutFailed, PayoutReversed, PayoutSettled, PayoutDriven, PayoutAcknowledged, ServiceDriven, RailsResumed, RailAdopted, MoneySuspended,
-		DeviceApproved,
-		DeviceDenied, SessionCreated, SessionRevoked, KeyCreated, KeyRotated, KeyRevoked, ClientCreated,
-		ClientRotated, ClientRevoked, ClientSecretEnded, SigningKeyRotated, VaultKeyReplaced, VaultKeyRotated, VaultResealed, IntegrityKeyMade, LoginFailed, LinkCreated, AccountRecovered,
-		FactorsReset, AccountBound, PasswordChanged, PasskeyAdded, PasskeyRemoved, TOTPEnabled, TOTPDisabled, RecoveryCodesMade,
-		RecoveryCodeUsed, AuditExported, AuditRestarted, AuditErased, StoreArchived, StoreRestored,
-	}
+// definition is what an action means.
+type definition struct {
+	action        Action
+	resource      ResourceType // the kind of thing that it changes; none for what changes nothing
+	title         string       // in the console
+	changesAccess bool         // caches of sessions, memberships, roles and what guards payouts become stale
 }
 
-func (a Action) changesAccess() bool {
-	switch a {
-	case SessionRevoked, StoreRestored, KeyRotated, KeyRevoked, ClientRotated, ClientRevoked, ClientSecretEnded, SigningKeyRotated, AccountRecovered, FactorsReset, PasswordChanged,
-		VaultKeyReplaced, VaultResealed, // servers read their keys again
-		PasskeyAdded, TOTPEnabled, // which may be the second factor that a session needs
-		PayoutRuleCreated, PayoutRuleRemoved, PayoutRuleApproved, // what payouts need is remembered, too
-		PayoutLimitCreated, PayoutLimitUpdated, PayoutLimitRemoved, PayoutLimitApproved,
-		PayoutSendingStopped, PayoutSendingResumed, PayoutSendingApproved,
-		ServiceDriven: // as is how the services of a sandbox are
-		return true
-	case UserCreated, AccessDenied, MemberInvited, MemberDeclined,
-		MemberGrantRequested, MemberGrantRejected, MemberGrantWithdrawn, MemberGrantExpired,
-		RoleChangeRequested, RoleChangeRejected, RoleChangeWithdrawn, RoleChangeExpired,
-		ReceivingPolicyRequested, ReceivingPolicyRejected, ReceivingPolicyWithdrawn, ReceivingPolicyExpired:
-		return false
+// definitions lists every action, in the order in which the console shows them.
+func definitions() []definition {
+	return []definition{
+		{MemberAdded, Member, "Added member", true},
+		{MemberInvited, Member, "Invited member", false},
+		{MemberAccepted, Member, "Accepted invitation", true},
+		{MemberDeclined, Member, "Declined invitation", false},
+		{MemberRemoved, Member, "Removed member", true},
+		{MemberSuspended, Member, "Suspended access", true},
+		{MemberReinstated, Member, "Confirmed suspended access", true},
+		{MemberRoleAssigned, Member, "Assigned role", true},
+		{MemberRoleRemoved, Member, "Removed role", true},
+		{MemberGrantRequested, Member, "Requested role for member", false},
+		{MemberGrantApproved, Member, "Approved role for member", true},
+		{MemberGrantRejected, Member, "Rejected role for member", false},
+		{MemberGrantWithdrawn, Member, "Withdrew role for member", false},
+		{MemberGrantExpired, Member, "Role request expired", false},
+		{ApproverAppointed, Member, "Appointed approver", true},
+		{RoleCreated, Role, "Created role", true},
+		{RoleUpdated, Role, "Updated role", true},
+		{RoleDeleted, Role, "Deleted role", true},
+		{RoleChangeRequested, Role, "Requested more permissions for role", false},
+		{RoleChangeApproved, Role, "Approved more permissions for role", true},
+		{RoleChangeRejected, Role, "Rejected more permissions for role", false},
+		{RoleChangeWithdrawn, Role, "Withdrew more permissions for role", false},
+		{RoleChangeExpired, Role, "Request for more permissions expired", false},
+		{WorkspaceCreated, Workspace, "Created workspace", true},
+		{WorkspaceUpdated, Workspace, "Updated workspace", true},
+		{SecondPersonExtended, Workspace, "Extended two-person period", true},
+		{OrganizationCreated, Organization, "Created organization", true},
+		{OrganizationSettingsUpdated, Organization, "Updated organization settings", true},
+		{OwnerAdded, Organization, "Added owner", true},
+		{OwnerRemoved, Organization, "Removed owner", true},
+		{LeaverRemoved, Organization, "Removed leaver", true},
+		{OperatorAdded, UserAccount, "Added operator", true},
+		{OperatorRemoved, UserAccount, "Removed operator", true},
+		{OperatorRequested, OperatorRequest, "Created operator request", false},
+		{OperatorApproved, OperatorRequest, "Approved operator request", false},
+		{OperatorRejected, OperatorRequest, "Rejected operator request", false},
+		{UserCreated, UserAccount, "Created user", false},
+		{UserDisabled, UserAccount, "Disabled user", true},
+		{UserEnabled, UserAccount, "Enabled user", true},
+		{UserRenamed, UserAccount, "Renamed user", true},
+		{AccessDenied, "", "Access denied", false},
+		{EntryCreated, DirectoryEntry, "Created entry", false},
+		{EntryUpdated, DirectoryEntry, "Updated entry", false},
+		{EntryDeleted, DirectoryEntry, "Deleted entry", false},
+		{EntryRestored, DirectoryEntry, "Restored entry", false},
+		{EntryPurged, DirectoryEntry, "Permanently deleted entry", false},
+		{EntryMerged, DirectoryEntry, "Merged entry", false},
+		{EntryUnmerged, DirectoryEntry, "Unmerged entry", false},
+		{ImportHeld, DirectoryImport, "Uploaded import file", false},
+		{ImportStarted, DirectoryImport, "Started import", false},
+		{ImportCompleted, DirectoryImport, "Completed import", false},
+		{ImportFailed, DirectoryImport, "Import failed", false},
+		{ImportCancelled, DirectoryImport, "Cancelled import", false},
+		{ImportDownloaded, DirectoryImport, "Downloaded import lines", false},
+		{ImportRevealed, DirectoryImport, "Revealed account numbers of import", false},
+		{ImportApproved, DirectoryImport, "Approved import", false},
+		{ImportRejected, DirectoryImport, "Rejected import", false},
+		{ImportWithdrawn, DirectoryImport, "Withdrew import", false},
+		{ImportExpired, DirectoryImport, "Import expired", false},
+		{BulkStarted, DirectoryBulk, "Started bulk change", false},
+		{BulkCompleted, DirectoryBulk, "Completed bulk change", false},
+		{BulkFailed, DirectoryBulk, "Bulk change failed", false},
+		{BulkCancelled, DirectoryBulk, "Cancelled bulk change", false},
+		{BulkApproved, DirectoryBulk, "Approved bulk change", false},
+		{BulkRejected, DirectoryBulk, "Rejected bulk change", false},
+		{BulkWithdrawn, DirectoryBulk, "Withdrew bulk change", false},
+		{BulkExpired, DirectoryBulk, "Bulk change expired", false},
+		{BulkRevealed, DirectoryBulk, "Revealed account numbers of bulk change", false},
+		{DirectoryExported, Directory, "Exported directory", false},
+		{TagCreated, DirectoryTag, "Created tag", false},
+		{TagUpdated, DirectoryTag, "Updated tag", false},
+		{TagDeleted, DirectoryTag, "Deleted tag", false},
+		{ReceivingMethodAdded, ReceivingMethod, "Added receiving method", false},
+		{ReceivingMethodUpdated, ReceivingMethod, "Updated receiving method", false},
+		{ReceivingMethodRemoved, ReceivingMethod, "Removed receiving method", false},
+		{ReceivingMethodRevealed, DirectoryEntry, "Revealed account numbers", false},
+		{ReceivingMethodApproved, ReceivingMethod, "Approved receiving method", false},
+		{ReceivingMethodRejected, ReceivingMethod, "Rejected receiving method", false},
+		{ReceivingMethodWithdrawn, ReceivingMethod, "Withdrew receiving method", false},
+		{ReceivingMethodExpired, ReceivingMethod, "Receiving method expired", false},
+		{ReceivingMethodActivated, ReceivingMethod, "Activated receiving method", false},
+		{PayeeIdentityApproved, DirectoryEntry, "Approved change of payee", false},
+		{PayeeIdentityRejected, DirectoryEntry, "Rejected change of payee", false},
+		{PayeeIdentityWithdrawn, DirectoryEntry, "Withdrew change of payee", false},
+		{PayeeIdentityExpired, DirectoryEntry, "Change of payee expired", false},
+		{ReceivingPolicyUpdated, Workspace, "Updated receiving policy", true},
+		{ReceivingPolicyRequested, Workspace, "Requested looser receiving policy", false},
+		{ReceivingPolicyApproved, Workspace, "Approved looser receiving policy", true},
+		{ReceivingPolicyRejected, Workspace, "Rejected looser receiving policy", false},
+		{ReceivingPolicyWithdrawn, Workspace, "Withdrew looser receiving policy", false},
+		{ReceivingPolicyExpired, Workspace, "Request for looser receiving policy expired", false},
+		{LedgerAccountCreated, LedgerAccount, "Opened account", false},
+		{LedgerAccountUpdated, LedgerAccount, "Updated account", false},
+		{LedgerAccountFrozen, LedgerAccount, "Froze account", false},
+		{LedgerAccountUnfrozen, LedgerAccount, "Unfroze account", false},
+		{LedgerAccountClosed, LedgerAccount, "Closed account", false},
+		{LedgerUnfreezeRequested, LedgerAccount, "Requested to unfreeze account", false},
+		{LedgerUnfreezeApproved, LedgerAccount, "Approved unfreezing of account", false},
+		{LedgerUnfreezeRejected, LedgerAccount, "Rejected unfreezing of account", false},
+		{LedgerUnfreezeWithdrawn, LedgerAccount, "Withdrew request to unfreeze account", false},
+		{LedgerUnfreezeExpired, LedgerAccount, "Request to unfreeze account expired", false},
+		{TransferCreated, Transfer, "Transferred between accounts", false},
+		{DepositAnnounced, Deposit, "Announced deposit", false},
+		{DepositBooked, Deposit, "Booked deposit", false},
+		{PayoutCreated, PayoutRequest, "Requested payout", false},
+		{PayoutUpdated, PayoutRequest, "Edited draft payout", false},
+		{PayoutPublished, PayoutRequest, "Submitted payout", false},
+		{PayoutApproved, PayoutRequest, "Approved payout", false},
+		{PayoutRejected, PayoutRequest, "Rejected payout", false},
+		{PayoutWithdrawn, PayoutRequest, "Withdrew payout", false},
+		{PayoutExpired, PayoutRequest, "Payout expired", false},
+		{PayoutCancelled, PayoutRequest, "Cancelled payout", false},
+		{PayoutRetried, PayoutRequest, "Retried payout", false},
+		{PayoutRevealed, PayoutRequest, "Revealed account number of payout", false},
+		{PayoutResolved, PayoutRequest, "Resolved payout", false},
+		{PayoutResolveRequested, PayoutRequest, "Requested to resolve payout", false},
+		{PayoutResolveRejected, PayoutRequest, "Rejected resolution of payout", false},
+		{PayoutResolveWithdrawn, PayoutRequest, "Withdrew resolution of payout", false},
+		{PayoutResolveExpired, PayoutRequest, "Resolution of payout expired", false},
+		{PayoutRecheckApproved, PayoutRequest, "Released held payout", false},
+		{PayoutRecheckRejected, PayoutRequest, "Rejected held payout", false},
+		{PayoutRecheckWithdrawn, PayoutRequest, "Withdrew held payout", false},
+		{PayoutRecheckExpired, PayoutRequest, "Held payout expired", false},
+		{PayoutBatchCreated, PayoutBatch, "Requested batch payout", false},
+		{PayoutBatchApproved, PayoutBatch, "Approved batch payout", false},
+		{PayoutBatchRejected, PayoutBatch, "Rejected batch payout", false},
+		{PayoutBatchWithdrawn, PayoutBatch, "Withdrew batch payout", false},
+		{PayoutBatchExpired, PayoutBatch, "Batch payout expired", false},
+		{PayoutRuleCreated, PayoutRule, "Created approval rule", true},
+		{PayoutRuleRemoved, PayoutRule, "Removed approval rule", true},
+		{PayoutRuleRequested, PayoutRule, "Requested looser approval rule", false},
+		{PayoutRuleApproved, PayoutRule, "Approved looser approval rule", true},
+		{PayoutRuleRejected, PayoutRule, "Rejected looser approval rule", false},
+		{PayoutRuleWithdrawn, PayoutRule, "Withdrew request for looser approval rule", false},
+		{PayoutRuleExpired, PayoutRule, "Request for looser approval rule expired", false},
+		{PayoutLimitCreated, PayoutLimit, "Created payout limit", true},
+		{PayoutLimitUpdated, PayoutLimit, "Updated payout limit", true},
+		{PayoutLimitRemoved, PayoutLimit, "Removed payout limit", true},
+		{PayoutLimitRequested, PayoutLimit, "Requested higher payout limit", false},
+		{PayoutLimitApproved, PayoutLimit, "Approved higher payout limit", true},
+		{PayoutLimitRejected, PayoutLimit, "Rejected higher payout limit", false},
+		{PayoutLimitWithdrawn, PayoutLimit, "Withdrew request for higher payout limit", false},
+		{PayoutLimitExpired, PayoutLimit, "Request for higher payout limit expired", false},
+		{PayoutSendingStopped, Workspace, "Stopped sending", true},
+		{PayoutSendingResumed, Workspace, "Resumed sending", true},
+		{PayoutSendingRequested, Workspace, "Requested to resume sending", false},
+		{PayoutSendingApproved, Workspace, "Approved resuming sending", true},
+		{PayoutSendingRejected, Workspace, "Rejected resuming sending", false},
+		{PayoutSendingWithdrawn, Workspace, "Withdrew request to resume sending", false},
+		{PayoutSendingExpired, Workspace, "Request to resume sending expired", false},
+		{PayoutSent, PayoutRequest, "Sent payout", false},
+		{PayoutNotReceived, PayoutRequest, "Payout not received by rail", false},
+		{PayoutUnknown, PayoutRequest, "Payout outcome unknown", false},
+		{PayoutAttention, PayoutRequest, "Payout needs attention", false},
+		{PayoutCompleted, PayoutRequest, "Completed payout", false},
+		{PayoutFailed, PayoutRequest, "Payout failed", false},
+		{PayoutReversed, PayoutRequest, "Payout returned", false},
+		{PayoutSettled, PayoutRequest, "Settled payout", false},
+		{PayoutSimulated, PayoutRequest, "Simulated payout event", false},
+		{PayoutAcknowledged, PayoutRequest, "Acknowledged payout sent before restore", false},
+		{SimulatedServiceChanged, RailService, "Changed simulated service", true},
+		{RailsResumed, RailService, "Resumed rails", false},
+		{RailAdopted, RailService, "Adopted connector folder", false},
+		{MoneySuspended, Suspense, "Booked to suspense", false},
+		{DeviceApproved, DeviceCode, "Approved device", false},
+		{DeviceDenied, DeviceCode, "Denied device", false},
+		{SessionCreated, Session, "Signed in", false},
+		{SessionRevoked, Session, "Ended session", true},
+		{KeyCreated, Key, "Created API key", false},
+		{KeyRotated, Key, "Rotated API key", true},
+		{KeyRevoked, Key, "Revoked API key", true},
+		{ClientCreated, ClientAccount, "Created machine client", false},
+		{ClientRotated, ClientAccount, "Rotated machine client", true},
+		{ClientRevoked, ClientAccount, "Revoked machine client", true},
+		{ClientSecretEnded, ClientAccount, "Secret ended machine client", true},
+		{SigningKeyRotated, SigningKey, "Rotated signing key", true},
+		{VaultKeyReplaced, VaultKey, "Replaced vault key", true},
+		{VaultKeyRotated, VaultKey, "Rotated vault key", false},
+		{VaultResealed, VaultKey, "Resealed vault key", true},
+		{IntegrityKeyMade, VaultKey, "Created integrity key", false},
+		{LoginFailed, "", "Failed sign-in", false},
+		{LinkCreated, UserAccount, "Created sign-in link", false},
+		{AccountRecovered, UserAccount, "Recovered account", true},
+		{FactorsReset, UserAccount, "Reset sign-in methods", true},
+		{AccountBound, UserAccount, "First single sign-on", false},
+		{PasswordChanged, UserAccount, "Changed password", true},
+		{PasskeyAdded, Passkey, "Added passkey", true},
+		{PasskeyRemoved, Passkey, "Removed passkey", false},
+		{TOTPEnabled, UserAccount, "Enabled authenticator app", true},
+		{TOTPDisabled, UserAccount, "Disabled authenticator app", false},
+		{RecoveryCodesMade, UserAccount, "Created recovery codes", false},
+		{RecoveryCodeUsed, UserAccount, "Used recovery code", false},
+		{AuditExported, Log, "Exported audit log", false},
+		{AuditRestarted, Log, "Restarted audit log", false},
+		{AuditErased, Log, "Erased audit entries", false},
+		{StoreArchived, Log, "Archived store", false},
+		{StoreRestored, Log, "Restored store", true},
 	}
-	return strings.HasPrefix(string(a), "iam.")
-}
-
-// ResourceType is the kind of thing that an action changes.
-type ResourceType string
-
-const (
-	Member          ResourceType = "member"
-	Role            ResourceType = "role"
-	Workspace       ResourceType = "workspace"
-	Organization    ResourceType = "organization"
-	UserAccount     ResourceType = "user"
-	DirectoryEntry  ResourceType = "directory_entry"
-	DirectoryImport ResourceType = "directory_import"
-	DirectoryBulk   ResourceType = "directory_bulk"
-	Directory       ResourceType = "directory"
-	DirectoryTag    ResourceType = "directory_tag"
-	ReceivingMethod ResourceType = "receiving_method"
-	LedgerAccount   ResourceType = "account"
-	Transfer        ResourceType = "transfer"
-	Deposit         ResourceType = "deposit"
-	PayoutRequest   ResourceType = "payout_request"
-	PayoutBatch     ResourceType = "payout_batch"
-	PayoutRule      ResourceType = "payout_rule"
-	PayoutLimit     ResourceType = "payout_limit"
-	RailService     ResourceType = "service"
-	Suspense        ResourceType = "suspense"
-	OperatorRequest ResourceType = "operator_request"
-	DeviceCode      ResourceType = "device_code"
-	Session         ResourceType = "session"
-	Key             ResourceType = "api_key"
-	ClientAccount   ResourceType = "client"
-	SigningKey      ResourceType = "signing_key"
-	VaultKey        ResourceType = "vault_key"
-	Passkey         ResourceType = "passkey"
-	Log             ResourceType = "audit"
-)
-
-// Resource returns the kind of thing that the action changes, which the middle of its
-// name tells. A refused request and a failed login change nothing, so they have none.
-func (a Action) Resource() ResourceType {
-	switch a {
-	case AuditExported, AuditRestarted, AuditErased, StoreArchived, StoreRestored:
-		return Log
-	case DirectoryExported:
-		return Directory
-	case ReceivingMethodRevealed:
-		return DirectoryEntry // an entry shows the numbers of all its methods at once
-	}
-	parts := strings.Split(string(a), ".")
-	if len(parts) != 3 {
-		return ""
-	}
-	switch parts[0] + "." + parts[1] {
-	case "iam.member":
-		return Member
-	case "iam.role":
-		return Role
-	case "iam.workspace", "payout.sending":
-		return Workspace
-	case "iam.organization":
-		return Organization
-	case "ops.request":
-		return OperatorRequest
-	case "iam.user", "iam.operator", "auth.link", "auth.account", "auth.password", "auth.totp", "auth.recovery_codes":
-		return UserAccount
-	case "directory.entry":
-		return DirectoryEntry
-	case "directory.import":
-		return DirectoryImport
-	case "directory.bulk":
-		return DirectoryBulk
-	case "directory.tag":
-		return DirectoryTag
-	case "directory.receiving_method":
-		return ReceivingMethod
-	case "money.account":
-		return LedgerAccount
-	case "money.transfer":
-		return Transfer
-	case "money.deposit":
-		return Deposit
-	case "payout.request", "payout.recheck":
-		return PayoutRequest
-	case "payout.batch":
-		return PayoutBatch
-	case "payout.rule":
-		return PayoutRule
-	case "payout.limit":
-		return PayoutLimit
-	case "rail.service":
-		return RailService
-	case "money.suspense":
-		return Suspense
-	case "auth.device":
-		return DeviceCode
-	case "auth.session":
-		return Session
-	case "auth.key":
-		return Key
-	case "auth.client":
-		return ClientAccount
-	case "auth.signing_key":
-		return SigningKey
-	case "auth.vault_key", "auth.integrity_key":
-		return VaultKey
-	case "auth.passkey":
-		return Passkey
-	}
-	return ""
 }

@@ -67,11 +67,9 @@ func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("organization", "workspace")
 	_ = c.RegisterFlagCompletionFunc("actor", r.completeMembers())
 	var types []string
-	for _, a := range audit.Actions() {
-		types = append(types, string(a.Resource()))
+	for _, kind := range audit.ResourceTypes() {
+		types = append(types, string(kind))
 	}
-	slices.Sort(types)
-	types = slices.DeleteFunc(slices.Compact(types), func(kind string) bool { return kind == "" })
 	_ = c.RegisterFlagCompletionFunc("resource-type", cobra.FixedCompletions(types, cobra.ShellCompDirectiveNoFileComp))
 }
 

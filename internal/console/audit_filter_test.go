@@ -1,70 +1,11 @@
 package console
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 )
-
-// constants reads the constants of a type from the source of package audit, so that
-// one that is added there cannot be missing here.
-func constants(t *testing.T, kind string) []string {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../audit/action.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		if name, ok := spec.Type.(*ast.Ident); !ok || name.Name != kind {
-			return true
-		}
-		for _, value := range spec.Values {
-			text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found = append(found, text)
-		}
-		return true
-	})
-	if len(found) < 10 {
-		t.Fatalf("found only %d constants of type %s", len(found), kind)
-	}
-	slices.Sort(found)
-	return found
-}
-
-func TestEveryActionAndResourceCanBeChosen(t *testing.T) {
-	t.Parallel()
-	var actions, kinds []string
-	for _, group := range actionChoices("") {
-		for _, c := range group.Choices {
-			actions = append(actions, c.Value)
-		}
-	}
-	for _, c := range resourceChoices("") {
-		kinds = append(kinds, c.Value)
-	}
-	slices.Sort(actions)
-	slices.Sort(kinds)
-	if want := constants(t, "Action"); !slices.Equal(actions, want) {
-		t.Errorf("the actions are %v, want %v", actions, want)
-	}
-	if want := constants(t, "ResourceType"); !slices.Equal(kinds, want) {
-		t.Errorf("the resources are %v, want %v", kinds, want)
-	}
-}
 
 func TestUnknownFilterValuesStaySelected(t *testing.T) {
 	t.Parallel()
@@ -144,24 +85,6 @@ func TestPeriodsBeginAtMidnightOfTheReader(t *testing.T) {
 	}
 	if f := readFilter(url.Values{"from": {"2025-11-12"}}, now); f.Period != "custom" {
 		t.Errorf("a link with a time is read as %+v", f)
-	}
-}
-
-func TestActionsAreSaidInWords(t *testing.T) {
-	t.Parallel()
-	for action, want := range map[string]string{
-		"iam.member.added": "Added member", "iam.member.role_assigned": "Assigned role", "directory.receiving_method.removed": "Removed receiving method",
-		"auth.key.created": "Created API key", "auth.client.rotated": "Rotated machine client", "auth.session.created": "Signed in",
-		"auth.totp.enabled": "Enabled authenticator app", "audit.exported": "Exported audit log", "audit.erased": "Erased audit entries", "space.star_ship.launched": "Launched star ship", "odd": "odd",
-	} {
-		if got := actionText(action); got != want {
-			t.Errorf("%s is called %q, want %q", action, got, want)
-		}
-	}
-	for _, action := range constants(t, "Action") {
-		if text := actionText(action); strings.ContainsAny(text, "._") {
-			t.Errorf("%s is called %q", action, text)
-		}
 	}
 }
 

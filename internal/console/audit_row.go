@@ -33,7 +33,7 @@ type auditField struct {
 type relatedLink struct{ Text, Path string }
 
 func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
-	out := auditRow{homeRow: newHomeRow(v, row), Did: actionText(row.Action)}
+	out := auditRow{homeRow: newHomeRow(v, row), Did: audit.Action(row.Action).Title()}
 	if !strings.Contains(out.Who, row.ActorEmail) {
 		out.Email = row.ActorEmail
 	}

@@ -70,7 +70,7 @@ type homeRow struct {
 
 func newHomeRow(v *visit, row api.AuditEntry) homeRow {
 	if row.Erased {
-		row.Description = actionText(row.Action) // which is all that is left of it
+		row.Description = audit.Action(row.Action).Title() // which is all that is left of it
 	}
 	return homeRow{AuditEntry: row, Who: actorName(row), Result: outcomeText(row.Outcome), Kind: outcomeKind(row.Outcome), Changes: shownChanges(row.Changes, v.zone)}
 }

@@ -205,7 +205,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		c.become(p, Pending)
 		p.SendAt = c.rails.next(p)
 		c.known(p)
-		c.tell(audit.PayoutNeverCame, p, Processing, "%s has not received attempt %d of the payout: it will be submitted again", p.Rail, a.number)
+		c.tell(audit.PayoutNotReceived, p, Processing, "%s has not received attempt %d of the payout: it will be submitted again", p.Rail, a.number)
 	case o.State == rail.Accepted && about < a.submission:
 		c.undecided(a, fmt.Sprintf("%s has received submission %d of attempt %d, but a later submission was sent, too", p.Rail, about, a.number))
 	case o.State == rail.Accepted:

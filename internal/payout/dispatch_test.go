@@ -26,7 +26,7 @@ func TestEveryNumberOfTheSandboxDoesWhatItSays(t *testing.T) {
 			{"9006", "failed PROCESSING_FAILED AM04", []string{"1 rejected"}, []string{"sent", "failed"}},
 			{"9011", "processing", []string{"1 accepted"}, []string{"sent"}},
 			{"9012", "completed", []string{"1 completed"}, []string{"sent", "outcome_unknown", "completed", "settled"}},
-			{"9013", "completed", []string{"1 completed, submission 2"}, []string{"sent", "outcome_unknown", "never_came", "sent", "completed", "settled"}},
+			{"9013", "completed", []string{"1 completed, submission 2"}, []string{"sent", "outcome_unknown", "not_received", "sent", "completed", "settled"}},
 			{"9014", "reversed PROCESSING_FAILED MS03", []string{"1 completed"}, []string{"sent", "completed", "settled", "reversed"}},
 		} {
 			t.Run(c.end, func(t *testing.T) {

@@ -129,7 +129,7 @@ func drive(d *db.DB, workspaceID string, status rail.Status, services ...string)
 				return struct{}{}, audit.Event{}, err
 			}
 		}
-		return struct{}{}, audit.Event{Action: audit.ServiceDriven, WorkspaceID: workspaceID, Description: "A test drives services"}, nil
+		return struct{}{}, audit.Event{Action: audit.SimulatedServiceChanged, WorkspaceID: workspaceID, Description: "A test drives services"}, nil
 	})
 	return err
 }

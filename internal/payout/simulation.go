@@ -125,7 +125,7 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 		if err == nil && !done {
 			err = wrongState(p, step)
 		}
-		event := audit.Event{Action: audit.PayoutDriven, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Had the payout " + step}
+		event := audit.Event{Action: audit.PayoutSimulated, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Had the payout " + step}
 		event.Changes.Add("simulated", nil, step)
 		return struct{}{}, event, err
 	})
@@ -203,7 +203,7 @@ func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput)
 		defer s.dispatcher.Wake()
 		return db.Write(ctx, s.payouts.db, by, func(tx *db.Tx) (api.ServiceHealth, audit.Event, error) {
 			event := audit.Event{
-				Action: audit.ServiceDriven, WorkspaceID: workspaceID, ResourceID: in.ServiceName, Description: "Had the sandbox's " + in.ServiceName + " be " + in.Status,
+				Action: audit.SimulatedServiceChanged, WorkspaceID: workspaceID, ResourceID: in.ServiceName, Description: "Had the sandbox's " + in.ServiceName + " be " + in.Status,
 			}
 			event.Changes.Add("status", nil, in.Status)
 			now, err := rail.Simulated(tx.Q, workspaceID)

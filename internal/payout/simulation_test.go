@@ -136,7 +136,7 @@ func TestStrangersNeitherSeeNorChangeTheSandboxOfAWorkspace(t *testing.T) {
 				t.Errorf("the client sees that it is %s", got)
 			}
 		}
-		row := a.Owner.Get("/v1/audit?workspace_id=" + a.WorkspaceID).OK().LastRow("rail.service.driven")
+		row := a.Owner.Get("/v1/audit?workspace_id=" + a.WorkspaceID).OK().LastRow("rail.service.simulated")
 		if row["resource_id"] != "instapay" {
 			t.Errorf("the log says %v", row)
 		}

@@ -114,13 +114,13 @@ func effects() map[string]effect {
 			then: []storedRow{{"payout.request.created", "success", "payout_request"}}},
 
 		"POST /v2/simulations/deposits": {action: "money.deposit.booked", resource: "deposit"},
-		"POST /v2/simulations/payouts/{id}/settle": {action: "payout.request.driven", resource: "payout_request",
+		"POST /v2/simulations/payouts/{id}/settle": {action: "payout.request.simulated", resource: "payout_request",
 			then: []storedRow{{"payout.request.completed", "success", "payout_request"}, {"payout.request.settled", "success", "payout_request"}}},
-		"POST /v2/simulations/payouts/{id}/reject": {action: "payout.request.driven", resource: "payout_request",
+		"POST /v2/simulations/payouts/{id}/reject": {action: "payout.request.simulated", resource: "payout_request",
 			then: []storedRow{{"payout.request.failed", "failure", "payout_request"}}},
-		"POST /v2/simulations/payouts/{id}/return": {action: "payout.request.driven", resource: "payout_request",
+		"POST /v2/simulations/payouts/{id}/return": {action: "payout.request.simulated", resource: "payout_request",
 			then: []storedRow{{"payout.request.reversed", "success", "payout_request"}}},
-		"POST /v2/simulations/services/{service_name}": {action: "rail.service.driven", resource: "service"},
+		"POST /v2/simulations/services/{service_name}": {action: "rail.service.simulated", resource: "service"},
 
 		"POST /v1/organizations":                        {action: "iam.organization.created", resource: "organization"},
 		"PATCH /v1/organizations/{id}/settings":         {action: "iam.organization.settings_updated", resource: "organization"},

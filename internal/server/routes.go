@@ -170,10 +170,10 @@ func (s *Server) routes() []route {
 		{"GET", "/v2/receiving_institutions", web.Read(api, pay.Institutions)},
 		{"GET", "/v2/receiving-institutions", web.Read(api, pay.Institutions)},
 		{"POST", "/v2/simulations/deposits", web.Change(api, audit.DepositBooked, s.sandbox.Deposit)},
-		{"POST", "/v2/simulations/payouts/{id}/settle", web.Change(api, audit.PayoutDriven, s.sandbox.Settle)},
-		{"POST", "/v2/simulations/payouts/{id}/reject", web.Change(api, audit.PayoutDriven, s.sandbox.Reject)},
-		{"POST", "/v2/simulations/payouts/{id}/return", web.Change(api, audit.PayoutDriven, s.sandbox.Return)},
-		{"POST", "/v2/simulations/services/{service_name}", web.Change(api, audit.ServiceDriven, s.sandbox.SetService)},
+		{"POST", "/v2/simulations/payouts/{id}/settle", web.Change(api, audit.PayoutSimulated, s.sandbox.Settle)},
+		{"POST", "/v2/simulations/payouts/{id}/reject", web.Change(api, audit.PayoutSimulated, s.sandbox.Reject)},
+		{"POST", "/v2/simulations/payouts/{id}/return", web.Change(api, audit.PayoutSimulated, s.sandbox.Return)},
+		{"POST", "/v2/simulations/services/{service_name}", web.Change(api, audit.SimulatedServiceChanged, s.sandbox.SetService)},
 	}
 }
 
