@@ -27,7 +27,7 @@ type tap struct {
 	seen []*http.Request
 }
 
-var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.YAML()) })
+var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.JSON) })
 
 func newTap(t testing.TB) *tap {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -15,17 +16,28 @@ import (
 //go:embed openapi.yaml
 var document string
 
-// YAML returns the document as it was written.
-func YAML() []byte {
-	return []byte(document)
+var pathLine = regexp.MustCompile(`(?m)^  (/\S+):$`)
+
+// Paths lists the paths of the operations, in their written order.
+func Paths() []string {
+	var paths []string
+	for _, found := range pathLine.FindAllStringSubmatch(document, -1) {
+		paths = append(paths, found[1])
+	}
+	return paths
 }
 
-// JSON returns the document as JSON with the keys in their written order, so
+// JSON returns the document with what its source leaves out, its keys in their written order, so
 // that a reader finds things where the author put them.
-func JSON() ([]byte, error) {
+func JSON() ([]byte, error) { return toJSON([]byte(document)) }
+
+func toJSON(source []byte) ([]byte, error) {
 	var root yaml.Node
-	if err := yaml.Unmarshal(YAML(), &root); err != nil {
+	if err := yaml.Unmarshal(source, &root); err != nil {
 		return nil, fmt.Errorf("parse the OpenAPI document: %w", err)
+	}
+	if err := expand(&root); err != nil {
+		return nil, fmt.Errorf("expand the OpenAPI document: %w", err)
 	}
 	var out bytes.Buffer
 	if err := writeNode(&out, &root); err != nil {

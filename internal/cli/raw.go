@@ -136,13 +136,7 @@ func methodWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.Sh
 	return []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, cobra.ShellCompDirectiveNoFileComp
 }
 
-var pathLine = regexp.MustCompile(`(?m)^  (/\S+):$`)
-
 // pathWords completes the paths of the API.
 func pathWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var words []string
-	for _, found := range pathLine.FindAllSubmatch(openapi.YAML(), -1) {
-		words = append(words, string(found[1]))
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return openapi.Paths(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

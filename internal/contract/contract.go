@@ -29,9 +29,9 @@ func (e *UndocumentedError) Error() string {
 	return fmt.Sprintf("%s %s does not document the status %d", e.Method, e.Path, e.Status)
 }
 
-// New compiles the document, which is given as YAML.
-func New(yaml []byte) (*Checker, error) {
-	source, err := parse(yaml)
+// New compiles the document, which load returns as JSON.
+func New(load func() ([]byte, error)) (*Checker, error) {
+	source, err := parse(load)
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,11 @@ package contract
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v3"
 )
 
 const address = "openapi.json"
@@ -21,18 +19,14 @@ type source struct {
 	answers  map[string]*answer
 }
 
-func parse(document []byte) (*source, error) {
-	var loose any
-	if err := yaml.Unmarshal(document, &loose); err != nil {
+func parse(load func() ([]byte, error)) (*source, error) {
+	document, err := load()
+	if err != nil {
+		return nil, err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
 		return nil, fmt.Errorf("parse the OpenAPI document: %w", err)
-	}
-	text, err := json.Marshal(loose)
-	if err != nil {
-		return nil, fmt.Errorf("convert the OpenAPI document: %w", err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("convert the OpenAPI document: %w", err)
 	}
 	root, ok := value.(map[string]any)
 	if !ok {

@@ -28,13 +28,17 @@ type Reference struct {
 	render func() ([]byte, error)
 }
 
-// New takes the document as YAML.
-func New(yaml []byte) *Reference {
-	return &Reference{render: sync.OnceValues(func() ([]byte, error) { return renderPage(yaml) })}
+// New renders the document, which load returns as JSON or YAML, when the page is first asked for.
+func New(load func() ([]byte, error)) *Reference {
+	return &Reference{render: sync.OnceValues(func() ([]byte, error) { return renderPage(load) })}
 }
 
-func renderPage(yaml []byte) ([]byte, error) {
-	source, err := parse(yaml)
+func renderPage(load func() ([]byte, error)) ([]byte, error) {
+	contract, err := load()
+	if err != nil {
+		return nil, err
+	}
+	source, err := parse(contract)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPageNamesEveryOperation(t *testing.T) {
-	checker, err := contract.New(openapi.YAML())
+	checker, err := contract.New(openapi.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ paths:
       responses:
         '200': {description: Good., content: {application/json: {schema: {type: object}, example: {'<script>f</script>': '</code><script>g'}}}}
 `
-	answer := get(t, reference.New([]byte(document)).Handler(), "/docs")
+	answer := get(t, reference.New(func() ([]byte, error) { return []byte(document), nil }).Handler(), "/docs")
 	for _, forbidden := range []string{"<script", "<img", "javascript:"} {
 		if strings.Contains(answer.Body.String(), forbidden) {
 			t.Errorf("%q reached the page", forbidden)
@@ -158,7 +158,7 @@ paths:
 func TestBrokenDocumentIsAnHonestFailure(t *testing.T) {
 	for _, document := range []string{"", "- a", "a: {", "paths: {/a: {get: {tags: [None]}}}"} {
 		recorder := httptest.NewRecorder()
-		reference.New([]byte(document)).Handler().ServeHTTP(recorder, httptest.NewRequest("GET", "/docs", nil))
+		reference.New(func() ([]byte, error) { return []byte(document), nil }).Handler().ServeHTTP(recorder, httptest.NewRequest("GET", "/docs", nil))
 		if recorder.Code != http.StatusInternalServerError {
 			t.Errorf("%q: status %d, want 500", document, recorder.Code)
 		}
@@ -167,7 +167,7 @@ func TestBrokenDocumentIsAnHonestFailure(t *testing.T) {
 
 func handler(t *testing.T) http.Handler {
 	t.Helper()
-	return reference.New(openapi.YAML()).Handler()
+	return reference.New(openapi.JSON).Handler()
 }
 
 func get(t *testing.T, pages http.Handler, path string) *httptest.ResponseRecorder {

@@ -164,7 +164,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		dispatcher:    dispatcher,
 		sandbox:       payout.NewSandbox(payouts, dispatcher, simulator.New(d)),
 		retention:     auditlog.NewRetention(d, c.AuditRetentionMinDays),
-		reference:     reference.New(openapi.YAML()),
+		reference:     reference.New(openapi.JSON),
 		contractJSON:  sync.OnceValues(openapi.JSON),
 		limits:        newLimits(rate, time.Now),
 		proxies:       proxies,

@@ -85,7 +85,7 @@ func (l *LogBuffer) String() string {
 
 // The contract is compiled once for all tests, because that takes longer than starting a
 // server.
-var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.YAML()) })
+var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.JSON) })
 
 // Option changes the settings of a server.
 type Option func(*config.Serve)
