@@ -34,4 +34,3 @@ const (
 	Passkey         ResourceType = "passkey"
 	Log             ResourceType = "audit"
 )
-

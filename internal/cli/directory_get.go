@@ -44,7 +44,7 @@ data, in which nothing is masked.`,
 func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
 	pairs := []string{"Label", e.Label, "Type", e.Type, "Status", e.Status}
 	for _, p := range entryfile.Properties() {
-		if text := p.Get(e); p.Name != "label" && p.Name != "status" && text != "" && text != e.Label {
+		if text := *p.Of(e); p.Name != "label" && p.Name != "status" && text != "" && text != e.Label {
 			pairs = append(pairs, strings.ToUpper(p.Name[:1])+strings.ReplaceAll(p.Name[1:], "_", " "), text)
 		}
 	}

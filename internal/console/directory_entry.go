@@ -56,7 +56,7 @@ type entryPage struct {
 	Back        string   // its address
 	Edit        string   // the address of the form
 	Offered     []string // tags that the entry could get
-	Details     []shownField
+	Details     []shownDetail
 	SeesMethods bool
 	Methods     []method
 	Doubles     doubles
@@ -108,7 +108,7 @@ func (c *Console) entryPage(v *visit) error {
 		return err
 	}
 	data := entryPage{
-		Entry: e, List: v.listQuery(), Back: v.listPath(), Edit: v.entryPath(e.ID, "edit"), Details: shownFields(e.Fields), SeesMethods: e.ReceivingMethods != nil, Methods: methods,
+		Entry: e, List: v.listQuery(), Back: v.listPath(), Edit: v.entryPath(e.ID, "edit"), Details: shownDetails(e), SeesMethods: e.ReceivingMethods != nil, Methods: methods,
 	}
 	if err := c.addDoubles(v, &data); err != nil {
 		return err

@@ -6,18 +6,30 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 )
 
 // shownField is a field of an entry as pages show it.
 type shownField struct{ api.Field }
 
-func shownFields(fields api.Fields) []shownField {
-	var all []shownField
-	for _, f := range fields {
-		all = append(all, shownField{f})
+// shownDetails are the properties of an entry that it need not have, and its fields.
+func shownDetails(e api.Entry) (all []shownDetail) {
+	for _, p := range entryfile.Properties() {
+		if text := *p.Of(&e); text != "" && !p.Derived && p.Values == nil {
+			all = append(all, shownDetail{p.Caption, shownField{api.TextField(p.Name, text)}})
+		}
+	}
+	for _, f := range e.Fields {
+		all = append(all, shownDetail{caption(f.Key), shownField{f}})
 	}
 	return all
+}
+
+// shownDetail is a value with what it is called.
+type shownDetail struct {
+	Caption string
+	shownField
 }
 
 // Plain says whether the value is a string.

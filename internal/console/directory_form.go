@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bursar/api"
+	"bursar/internal/directory/entryfile"
 )
 
 // entryForm is the form of an entry. It carries the values that were shown (Was…)
@@ -17,6 +18,7 @@ type entryForm struct {
 	WasLabel string
 	Name     string
 	WasName  string // "" if the entry has no name outside its fields
+	Texts    []textInput
 	Was      string // the fields as JSON
 	Usual    []usualField
 	Further  []furtherField
@@ -27,6 +29,20 @@ type entryForm struct {
 	Account  methodForm // of a new entry: its first receiving method, if it has a number
 	List     string     // the list that the person has come from
 	Doubts   []doubt    // of a new entry: what the person should look at before they add it
+}
+
+// textInput is the input of a property that an entry need not have.
+type textInput struct{ Name, Caption, Value, WasValue string }
+
+// textInputs returns an input for each of these properties; value returns what a property of the form has.
+func textInputs(value func(name string) (is, was string)) (all []textInput) {
+	for _, p := range entryfile.Properties() {
+		if p.Clearable {
+			is, was := value(p.Name)
+			all = append(all, textInput{p.Name, p.Caption, is, was})
+		}
+	}
+	return all
 }
 
 type usualField struct{ Key, Value string }
@@ -63,6 +79,7 @@ func newForm(e api.Entry, tags []api.Tag) entryForm {
 	f := entryForm{
 		ID: e.ID, Type: e.Type, Label: e.Label, WasLabel: e.Label, Name: e.Name, WasName: e.Name,
 		Was: e.Fields.String(), WasTags: e.Tags,
+		Texts: textInputs(func(name string) (is, was string) { return entryfile.Text(&e, name), entryfile.Text(&e, name) }),
 	}
 	for _, key := range api.UsualFields(e.Type) {
 		f.Usual = append(f.Usual, usualField{key, e.Fields.Display(key)})
@@ -106,6 +123,7 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 	f := entryForm{
 		ID: id, Type: kind, Label: v.field("label"), WasLabel: v.field("was-label"), Name: v.field("name"), WasName: v.field("was-name"),
 		Was: v.form.Get("was"), MoreTags: v.field("more-tags"), WasTags: v.form["was-tag"],
+		Texts: textInputs(func(name string) (is, was string) { return v.field(name), v.field("was-" + name) }),
 	}
 	for _, key := range api.UsualFields(kind) {
 		f.Usual = append(f.Usual, usualField{key, v.form.Get("field-" + key)})
@@ -122,13 +140,25 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 
 // formFields are the fields whose problems the form shows beside the input.
 func formFields() []string {
-	return []string{"fields.first-name", "fields.name", "fields.email", "provider", "account_name", "account_id", "name", "label", "tags", "fields"}
+	fields := []string{"fields.first-name", "fields.name", "fields.email", "provider", "account_name", "account_id", "tags", "fields"}
+	for _, p := range entryfile.Properties() {
+		fields = append(fields, p.Name)
+	}
+	return fields
 }
 
 // create builds the request that creates an entry.
 func (f entryForm) create(workspaceID string) (api.EntryCreate, error) {
 	fields, err := f.changes()
-	return api.EntryCreate{WorkspaceID: workspaceID, Type: f.Type, Fields: fields, Tags: f.chosen(), Label: optional(f.Label)}, err
+	entry := api.EntryCreate{WorkspaceID: workspaceID, Type: f.Type, Fields: fields, Tags: f.chosen(), Label: optional(f.Label)}
+	for _, p := range entryfile.Properties() {
+		for _, text := range f.Texts {
+			if text.Name == p.Name {
+				*p.Create(&entry) = optional(text.Value)
+			}
+		}
+	}
+	return entry, err
 }
 
 // update builds the update request. It contains only what the person changed, so
@@ -140,6 +170,13 @@ func (f entryForm) update(current []string) (update api.EntryUpdate, err error) 
 	}
 	if f.Name != f.WasName {
 		update.Name = &f.Name
+	}
+	for _, p := range entryfile.Properties() {
+		for _, text := range f.Texts {
+			if text.Name == p.Name && text.Value != text.WasValue {
+				*p.Update(&update) = &text.Value
+			}
+		}
 	}
 	if names, changed := f.retag(current); changed {
 		update.Tags = names

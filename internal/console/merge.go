@@ -8,6 +8,7 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/directory"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 )
 
@@ -166,10 +167,14 @@ func newMergePage(parties []mergeParty, taken map[string]string) mergePage {
 		row.Cells[chosen].Chosen = true
 		page.Rows = append(page.Rows, row)
 	}
-	add("label", "Label", func(e api.Entry) string { return e.Label })
-	add("name", "Entry name", func(e api.Entry) string { return e.Name })
-	add("external_id", "External ID", func(e api.Entry) string { return e.ExternalID })
-	add("status", "Status", func(e api.Entry) string { return capitalized(e.Status) })
+	for _, p := range entryfile.Properties() {
+		add(p.Name, p.Caption, func(e api.Entry) string {
+			if p.Values != nil {
+				return capitalized(*p.Of(&e))
+			}
+			return *p.Of(&e)
+		})
+	}
 	var keys []string
 	for _, p := range parties {
 		for _, f := range p.Fields {

@@ -218,7 +218,7 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 		return result{}, err
 	}
 	e := newEntry(a.workspace, row.Create(a.workspaceID))
-	set(&e.status, row.Status)
+	set(&e.Status, row.Status)
 	if err := a.free(e); err != nil {
 		return result{}, err
 	}
@@ -229,12 +229,12 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 	if err != nil || a.dry {
 		return result{action: rowCreated, doubles: found}, err
 	}
-	e.id = a.tx.NewID("entry")
+	e.ID = a.tx.NewID("entry")
 	tags, err := resolveTags(a.tx, a.tags, e, row.Tags, a.held)
 	if err != nil {
 		return result{}, err
 	}
-	words, doubtful := a.service.common.Split(e.workspaceID, strings.Fields(e.words))
+	words, doubtful := a.service.common.Split(e.WorkspaceID, strings.Fields(e.words))
 	if err := insert(a.tx, e, words); err != nil {
 		return result{}, err
 	}
@@ -244,21 +244,21 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 	}
 	a.common = append(a.common, common...)
 	a.name(e)
-	a.matched(e.id, nil, e.fields)
+	a.matched(e.ID, nil, e.Fields)
 	a.events = append(a.events, e.event(audit.EntryCreated, "Created"))
-	if err := attach(a.tx, e.id, tags); err != nil {
+	if err := attach(a.tx, e.ID, tags); err != nil {
 		return result{}, err
 	}
-	return result{action: rowCreated, id: e.id, doubles: found}, a.addMethods(e, nil, row.Methods)
+	return result{action: rowCreated, id: e.ID, doubles: found}, a.addMethods(e, nil, row.Methods)
 }
 
 // free refuses an external id that another entry has. The index would, too, but its error ends
 // the transaction. Somebody may take the id a moment later: then the transaction is repeated.
 func (a *applier) free(e entry) error {
-	if a.external[e.externalID] != "" {
+	if a.external[e.ExternalID] != "" {
 		return errTaken
 	}
-	if id := a.waiting[e.externalID]; id != "" && id != e.id {
+	if id := a.waiting[e.ExternalID]; id != "" && id != e.ID {
 		return errWaiting
 	}
 	return nil
@@ -266,8 +266,8 @@ func (a *applier) free(e entry) error {
 
 // name notes which entry has an external id from now on.
 func (a *applier) name(e entry) {
-	if e.externalID != "" {
-		a.external[e.externalID] = e.id
+	if e.ExternalID != "" {
+		a.external[e.ExternalID] = e.ID
 	}
 }
 
@@ -286,10 +286,10 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	if row.Type != "" && row.Type != before.kind {
-		return result{}, fault.Invalid("type", "cannot change: the entry is a "+before.kind)
+	if row.Type != "" && row.Type != before.Type {
+		return result{}, fault.Invalid("type", "cannot change: the entry is a "+before.Type)
 	}
-	have := before.wire()
+	have := before.Entry
 	if row.Tags != nil {
 		if have.Tags, err = tagNames(a.tx.Q, id); err != nil {
 			return result{}, err
@@ -307,7 +307,7 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 		return result{action: rowUnchanged, id: id}, nil
 	}
 	after, err := before.with(change)
-	if err == nil && after.externalID != before.externalID {
+	if err == nil && after.ExternalID != before.ExternalID {
 		err = a.free(after)
 	}
 	if err == nil {
@@ -331,9 +331,9 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 		if err := update(a.tx, before, after); err != nil {
 			return result{}, err
 		}
-		delete(a.external, before.externalID)
+		delete(a.external, before.ExternalID)
 		a.name(after)
-		a.matched(id, before.fields, after.fields)
+		a.matched(id, before.Fields, after.Fields)
 	}
 	if change.Tags != nil {
 		gone, added, err := replaceTags(a.tx, a.tags, after, change.Tags, a.held)
@@ -371,9 +371,9 @@ func (a *applier) hold(e entry, c identityChange, done *result) (audit.Changes, 
 		return nil, err
 	}
 	done.approvalID = held.shownID
-	maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == e.id })
+	maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == e.ID })
 	if external := c.After.ExternalID; external != c.Before.ExternalID && external != "" && a.waiting != nil {
-		a.waiting[external] = e.id
+		a.waiting[external] = e.ID
 	}
 	return requested, nil
 }
@@ -433,7 +433,7 @@ func (a *applier) addMethods(e entry, have []api.ReceivingMethod, added []api.Re
 		}
 		have = append(have, made)
 		for _, key := range a.keysOf(nil, []api.ReceivingMethodCreate{m}) {
-			a.matches.add(matchKey(key), e.id)
+			a.matches.add(matchKey(key), e.ID)
 		}
 		a.events = append(a.events, event)
 	}

@@ -40,7 +40,7 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 		if err != nil {
 			return err
 		}
-		if e, err = read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1`, at); err != nil || e.id == "" {
+		if e, err = read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1`, at); err != nil || e.ID == "" {
 			return err
 		}
 		recent, err := recentChanges(q, e, a.SubjectID, s.db.Now())
@@ -48,14 +48,14 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 			return err
 		}
 		shown.RecentChanges, shown.ChangedFields = recent.list, recent.changedFields()
-		shown.Contacts = contacts(e.fields, recent.earlierContacts())
-		if shown.RoleChanges, err = roleChanges(q, e.workspaceID, e.workspace, peopleOf(by, shown), s.db.Now()); err != nil || a.Kind != methodKind {
+		shown.Contacts = contacts(e.Fields, recent.earlierContacts())
+		if shown.RoleChanges, err = roleChanges(q, e.WorkspaceID, e.workspace, peopleOf(by, shown), s.db.Now()); err != nil || a.Kind != methodKind {
 			return err
 		}
 		untold, err = revealing(by, e).Left(q, s.db.Now())
 		return err
 	})
-	if err == nil && untold && e.id != "" {
+	if err == nil && untold && e.ID != "" {
 		err = s.reveal(ctx, by, e)
 	}
 	return shown, err
@@ -83,19 +83,19 @@ type recentLog struct {
 // nobody makes their own number the one to call back by merging an entry that once had it.
 func recentChanges(q db.Q, e entry, subjectID string, now int64) (found recentLog, err error) {
 	about, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT method_id FROM entry_method_log WHERE entry_id = $1 ORDER BY method_id DESC LIMIT $2`, stored(e.id), maxAbout)
+		`SELECT method_id FROM entry_method_log WHERE entry_id = $1 ORDER BY method_id DESC LIMIT $2`, stored(e.ID), maxAbout)
 	if err != nil {
 		return found, err
 	}
 	found.fields = map[string]*api.ApprovalFieldChange{}
-	about = slices.DeleteFunc(about, func(id string) bool { return id == subjectID || id == e.id })
-	for _, resource := range append(about, e.id) {
+	about = slices.DeleteFunc(about, func(id string) bool { return id == subjectID || id == e.ID })
+	for _, resource := range append(about, e.ID) {
 		shown := 0
-		err := eachRecent(q, e.workspaceID, e.workspace, resource, now, func(row api.ApprovalChange) {
+		err := eachRecent(q, e.WorkspaceID, e.workspace, resource, now, func(row api.ApprovalChange) {
 			if shown++; shown <= maxRecent {
 				found.list = append(found.list, row)
 			}
-			if resource == e.id {
+			if resource == e.ID {
 				found.addFields(row)
 			}
 		})

@@ -81,14 +81,14 @@ func (a *applier) applyBulk(row *entryfile.Row) (result, error) {
 	}
 	at := place{id: id, workspaceID: a.workspaceID, workspace: a.workspace}
 	e, err := read(a.tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 AND workspace_number = $2 AND deleted_at IS NULL RETURNING `+columns, at, a.workspace)
-	if err == nil && e.id == "" {
+	if err == nil && e.ID == "" {
 		if a.bulk.Undoes != "" {
 			return result{action: rowUnchanged, id: id}, nil // it was deleted since
 		}
 		err = errNoEntry
 	}
 	if err == nil {
-		err = access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, e.id, false)
+		err = access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, e.ID, false)
 	}
 	if err != nil {
 		return result{}, err
@@ -119,7 +119,7 @@ func (a *applier) applyBulk(row *entryfile.Row) (result, error) {
 
 func (a *applier) bulkStatus(before entry, status string) (changed bool, err error) {
 	after := before
-	if after.status = status; after.status == before.status {
+	if after.Status = status; after.Status == before.Status {
 		return false, nil
 	}
 	after, held, noted, err := a.service.splitIdentity(a.tx, before, after)
@@ -128,7 +128,7 @@ func (a *applier) bulkStatus(before entry, status string) (changed bool, err err
 	}
 	event := after.event(audit.EntryUpdated, "Updated")
 	if !held.isEmpty() {
-		event.Description = "Asked to change " + after.kind + " " + after.label
+		event.Description = "Asked to change " + after.Type + " " + after.Label
 		event.Changes, err = a.hold(after, held, &result{})
 		if err == nil && len(event.Changes) > 0 {
 			a.events = append(a.events, event)
@@ -142,7 +142,7 @@ func (a *applier) bulkStatus(before entry, status string) (changed bool, err err
 
 func (a *applier) bulkTag(e entry) (changed bool, err error) {
 	t := a.tags[a.bulk.TagID]
-	names, err := tagNames(a.tx.Q, e.id)
+	names, err := tagNames(a.tx.Q, e.ID)
 	if err != nil || slices.Contains(names, t.Name) {
 		return false, err
 	}
@@ -152,7 +152,7 @@ func (a *applier) bulkTag(e entry) (changed bool, err error) {
 	if err := canTag(a.tags, e, t.ID, a.held); err != nil {
 		return false, err
 	}
-	if err := attach(a.tx, e.id, []api.Tag{t}); err != nil {
+	if err := attach(a.tx, e.ID, []api.Tag{t}); err != nil {
 		return false, err
 	}
 	return true, a.bulkTagged(e, nil, []string{t.Name})
@@ -160,7 +160,7 @@ func (a *applier) bulkTag(e entry) (changed bool, err error) {
 
 func (a *applier) bulkUntag(e entry) (changed bool, err error) {
 	t := a.tags[a.bulk.TagID]
-	had, err := a.tx.Row(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2 RETURNING tag_id`, stored(e.id), t.ID).Scan(new(string))
+	had, err := a.tx.Row(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2 RETURNING tag_id`, stored(e.ID), t.ID).Scan(new(string))
 	if err != nil || !had {
 		return false, err
 	}
@@ -171,7 +171,7 @@ func (a *applier) bulkTagged(e entry, gone, added []string) error {
 	event := e.event(audit.EntryUpdated, "Updated")
 	event.Changes.AddItems("tags", gone, added)
 	a.events = append(a.events, event)
-	return touch(a.tx, e.id)
+	return touch(a.tx, e.ID)
 }
 
 // bulkRestore brings an entry back that was deleted at a moment, and not at another since.
@@ -200,7 +200,7 @@ func (a *applier) bulkRestore(id, moment string) (result, error) {
 		}
 	}
 	e, event, err := a.service.bringBack(a.tx, a.by, place{id: id, workspaceID: a.workspaceID, workspace: a.workspace}, max(deletedAt-1, a.tx.Now()-keepDeleted.Milliseconds()))
-	if err != nil || e.id == "" {
+	if err != nil || e.ID == "" {
 		return unchanged, err
 	}
 	a.events = append(a.events, event)

@@ -63,14 +63,14 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 // remove hides an entry that is locked, as deleted at a moment, and ends what waits about it. Every
 // deletion ends here.
 func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Event, error) {
-	err := access.RequireModeOfPayee(tx.Q, by.Actor, e.workspaceID, e.id, false)
+	err := access.RequireModeOfPayee(tx.Q, by.Actor, e.WorkspaceID, e.ID, false)
 	if err == nil {
 		err = hide(tx, e, at)
 	}
 	if err == nil {
 		err = s.endPending(tx, by, e, "the entry was deleted")
 	}
-	return e.moved(audit.EntryDeleted, "Deleted", e.status, statusDeleted), err
+	return e.moved(audit.EntryDeleted, "Deleted", e.Status, statusDeleted), err
 }
 
 // bringBack restores an entry that was deleted after the cutoff; its id is empty if there is none.
@@ -84,13 +84,13 @@ func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (en
 		return entry{}, audit.Event{}, err
 	}
 	e, err := unhide(tx, at, cutoff)
-	if err == nil && e.id != "" {
-		err = notHeld(tx.Q, e.workspace, e.externalID, e.id)
+	if err == nil && e.ID != "" {
+		err = notHeld(tx.Q, e.workspace, e.ExternalID, e.ID)
 	}
-	if err != nil || e.id == "" {
+	if err != nil || e.ID == "" {
 		return e, audit.Event{}, err
 	}
-	event := e.moved(audit.EntryRestored, "Restored", statusDeleted, e.status)
+	event := e.moved(audit.EntryRestored, "Restored", statusDeleted, e.Status)
 	noted, err := s.payAgain(tx, by, e)
 	event.Changes = append(event.Changes, noted...)
 	return e, event, err
@@ -108,7 +108,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 	restored, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Restored, audit.Event, error) {
 		answer := api.Restored{ID: in.ID, Restored: true}
 		e, event, err := s.bringBack(tx, by, at, tx.Now()-keepDeleted.Milliseconds())
-		if err == nil && e.id == "" {
+		if err == nil && e.ID == "" {
 			if e, err = find(tx.Q, at); err == nil {
 				err = fault.Instead(e.live(), fault.NotFound, fault.Missing("directory entry"))
 			}
@@ -154,12 +154,12 @@ func (s *Service) Purge(ctx context.Context) error {
 		for _, id := range due {
 			_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 				gone, err := purge(tx, id, cutoff)
-				if err != nil || gone[0].id == "" {
+				if err != nil || gone[0].ID == "" {
 					return "", audit.None("another node purged the entry"), err
 				}
 				var events []audit.Event
 				for _, e := range gone {
-					if err := errors.Join(approval.Forget(tx, e.id), forgetLines(tx, e.id)); err != nil {
+					if err := errors.Join(approval.Forget(tx, e.ID), forgetLines(tx, e.ID)); err != nil {
 						return "", audit.Event{}, err
 					}
 					events = append(events, e.moved(audit.EntryPurged, "Purged", statusDeleted, ""))

@@ -26,7 +26,7 @@ const (
 type entryKeys struct{ external, email, phone, name any }
 
 func (e entry) keys() entryKeys {
-	return entryKeys{db.NullText(e.externalID), db.MatchKey(api.FieldEmail, e.fields), db.MatchKey(api.FieldPhone, e.fields), e.nameKey()}
+	return entryKeys{db.NullText(e.ExternalID), db.MatchKey(api.FieldEmail, e.Fields), db.MatchKey(api.FieldPhone, e.Fields), e.nameKey()}
 }
 
 // each yields the keys that there are, with the column and the reason of each.
@@ -54,7 +54,7 @@ func duplicates(q db.Q, e entry, lookups [][]byte) ([]api.Duplicate, error) {
 	add := func(reason string) func(r db.Rows) error {
 		return func(r db.Rows) error {
 			one := api.Duplicate{ID: db.UnpackID("entry", r, 0), Label: r.Text(1)}
-			if one.ID == e.id || slices.ContainsFunc(list, func(d api.Duplicate) bool { return d.ID == one.ID }) {
+			if one.ID == e.ID || slices.ContainsFunc(list, func(d api.Duplicate) bool { return d.ID == one.ID }) {
 				return nil
 			}
 			if reason != "" {
@@ -148,7 +148,7 @@ func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (
 	var e entry
 	var sealed []storedMethod
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		if e, err = find(q, at); err == nil && e.id == "" {
+		if e, err = find(q, at); err == nil && e.ID == "" {
 			err = fault.Missing("directory entry")
 		}
 		if err == nil && held.Has(access.ReceivingRead) {
@@ -166,7 +166,7 @@ func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (
 		}
 	}
 	answer := api.Duplicates{Duplicates: []api.Duplicate{}}
-	if e.mergedInto != "" { // so that nobody is asked about it again
+	if e.MergedInto != "" { // so that nobody is asked about it again
 		return answer, nil
 	}
 	err = s.db.Read(ctx, func(q db.Q) error {

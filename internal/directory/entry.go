@@ -4,34 +4,28 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/directory/entryword"
 	"bursar/internal/fault"
 )
 
 // entry is a row of the directory.
 type entry struct {
-	id          string
-	workspaceID string
-	workspace   int64 // its number
-	kind        string
-	label       string
-	labelSent   bool
-	name        string
-	status      string
-	externalID  string
-	fields      api.Fields
-	words       string
-	createdAt   int64
-	updatedAt   int64
-	deletedAt   int64  // or merged; 0 if neither
-	mergedInto  string // the id of the entry that it was merged into
+	api.Entry       // as the row has it: without tags and receiving methods
+	workspace int64 // its number
+	labelSent bool
+	words     string
+	deletedAt int64 // or merged; 0 if neither
 }
 
 // newEntry makes a row of a request. It has no id yet.
 func newEntry(workspace int64, in api.EntryCreate) entry {
-	e := entry{workspaceID: in.WorkspaceID, workspace: workspace, kind: in.Type, status: api.StatusActive, fields: in.Fields}
-	set(&e.name, in.Name)
-	set(&e.externalID, in.ExternalID)
+	e := entry{Entry: api.Entry{WorkspaceID: in.WorkspaceID, Type: in.Type, Status: api.StatusActive, Fields: in.Fields}, workspace: workspace}
+	for _, p := range entryfile.Properties() {
+		if p.Create != nil && !p.Derived {
+			set(p.Of(&e.Entry), *p.Create(&in))
+		}
+	}
 	e.setLabel(in.Label)
 	return e
 }
@@ -41,12 +35,14 @@ func newEntry(workspace int64, in api.EntryCreate) entry {
 func (e entry) with(change api.EntryUpdate) (entry, error) {
 	var v fault.Violations
 	if change.Fields != nil {
-		e.fields = e.fields.Merge(change.Fields)
-		e.fields.Check(v.Add)
+		e.Fields = e.Fields.Merge(change.Fields)
+		e.Fields.Check(v.Add)
 	}
-	set(&e.name, change.Name)
-	set(&e.status, change.Status)
-	set(&e.externalID, change.ExternalID)
+	for _, p := range entryfile.Properties() {
+		if !p.Derived {
+			set(p.Of(&e.Entry), *p.Update(&change))
+		}
+	}
 	e.setLabel(change.Label)
 	return e, v.Err()
 }
@@ -62,20 +58,20 @@ func set[T any](target *T, sent *T) {
 // the name and the fields; a label that was sent stays.
 func (e *entry) setLabel(sent *string) {
 	if sent != nil {
-		e.label, e.labelSent = *sent, true
+		e.Label, e.labelSent = *sent, true
 	}
 	if !e.labelSent {
-		e.label = entryword.Label(e.kind, e.name, e.fields)
+		e.Label = entryword.Label(e.Type, e.Name, e.Fields)
 	}
-	e.words = entryword.Join(entryword.Of(e.label, e.fields))
+	e.words = entryword.Join(entryword.Of(e.Label, e.Fields))
 }
 
 // live returns an error if the entry cannot be changed.
 func (e entry) live() error {
 	switch {
-	case e.mergedInto != "":
-		return fault.New(fault.EntryMerged, "the entry %s was merged into %s: change that one, or undo the merge", e.id, e.mergedInto)
-	case e.id == "" || e.deletedAt != 0:
+	case e.MergedInto != "":
+		return fault.New(fault.EntryMerged, "the entry %s was merged into %s: change that one, or undo the merge", e.ID, e.MergedInto)
+	case e.ID == "" || e.deletedAt != 0:
 		return errNoEntry
 	}
 	return nil
@@ -84,42 +80,39 @@ func (e entry) live() error {
 // nameKey is the parameter for the name by which other entries may be the same.
 func (e entry) nameKey() any {
 	if e.labelSent {
-		return db.NameKey(e.name, e.label, e.fields)
+		return db.NameKey(e.Name, e.Label, e.Fields)
 	}
-	return db.NameKey(e.name, "", e.fields)
+	return db.NameKey(e.Name, "", e.Fields)
 }
 
 func (e entry) same(other entry) bool {
-	return e.label == other.label && e.labelSent == other.labelSent && e.name == other.name &&
-		e.status == other.status && e.externalID == other.externalID && e.fields.Equal(other.fields)
+	for _, p := range entryfile.Properties() {
+		if *p.Of(&e.Entry) != *p.Of(&other.Entry) {
+			return false
+		}
+	}
+	return e.labelSent == other.labelSent && e.Fields.Equal(other.Fields)
 }
 
 // changesTo returns what differs in another version of the entry.
 func (e entry) changesTo(after entry) audit.Changes {
 	var c audit.Changes
-	c.Add("label", e.label, after.label)
-	c.Add("label_sent", e.labelSent, after.labelSent)
-	c.Add("name", e.name, after.name)
-	c.Add("status", e.status, after.status)
-	c.Add("external_id", e.externalID, after.externalID)
-	c.AddFields(e.fields, after.fields)
-	return c
-}
-
-func (e entry) wire() api.Entry {
-	return api.Entry{
-		ID: e.id, WorkspaceID: e.workspaceID, Type: e.kind, Label: e.label, Status: e.status,
-		Fields: e.fields, Name: e.name, ExternalID: e.externalID, CreatedAt: e.createdAt, UpdatedAt: e.updatedAt,
-		MergedInto: e.mergedInto,
+	for _, p := range entryfile.Properties() {
+		c.Add(p.Name, *p.Of(&e.Entry), *p.Of(&after.Entry))
+		if p.Derived {
+			c.Add(p.Name+"_sent", e.labelSent, after.labelSent)
+		}
 	}
+	c.AddFields(e.Fields, after.Fields)
+	return c
 }
 
 func (e entry) event(action audit.Action, verb string) audit.Event {
 	return audit.Event{
 		Action:      action,
-		WorkspaceID: e.workspaceID,
-		ResourceID:  e.id,
-		Description: verb + " " + e.kind + " " + e.label,
+		WorkspaceID: e.WorkspaceID,
+		ResourceID:  e.ID,
+		Description: verb + " " + e.Type + " " + e.Label,
 	}
 }
 

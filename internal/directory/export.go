@@ -128,19 +128,21 @@ func (f filter) every(q db.Q, fn func(page []*api.Entry) error) error {
 		return nil
 	}
 	for {
-		sql, err := f.statement(q, `SELECT e.id, e.type, e.label, e.name, e.status, e.external_id, e.fields FROM `)
+		sql, err := f.statement(q, `SELECT e.id, e.type, e.fields, `+propertyColumns(`e.`)+` FROM `)
 		if err != nil {
 			return err
 		}
 		var page []*api.Entry
 		err = q.EachOf(sql, func(r db.Rows) error {
-			page = append(page, &api.Entry{
-				ID: db.UnpackID("entry", r, 0), Type: r.Text(1), Label: r.Text(2), Name: r.Text(3), Status: r.Text(4), ExternalID: r.Text(5),
-				Fields: api.SplitFields([]byte(r.Text(6))), Tags: []string{},
-			})
-			f.after = page[len(page)-1].ID
+			one := &api.Entry{ID: db.UnpackID("entry", r, 0), Type: r.Text(1), Fields: api.SplitFields([]byte(r.Text(2))), Tags: []string{}}
+			next := 3
+			for _, p := range entryfile.Properties() {
+				*p.Of(one) = r.Text(next)
+				next++
+			}
+			page, f.after = append(page, one), one.ID
 			if f.order.column != "" {
-				f.after = string(f.order.positionOf(r, 7, []byte(f.after)))
+				f.after = string(f.order.positionOf(r, next, []byte(f.after)))
 			}
 			return nil
 		})

@@ -74,9 +74,11 @@ func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckOneOf(v, "type", &in.Type, api.EntryTypes()...)
 	in.Fields.Check(v.Add)
 	in.Fields.CheckNames(v.Add)
-	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
-	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
-	web.CheckOptionalText(v, "external_id", in.ExternalID, 1, api.MaxExternalID)
+	for _, p := range entryfile.Properties() {
+		if p.Create != nil {
+			web.CheckOptionalText(v, p.Name, *p.Create(&in.EntryCreate), 1, p.Max)
+		}
+	}
 	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
 	checkTags(v, in.Tags)
 	if in.Method != nil {
@@ -281,10 +283,16 @@ type UpdateInput struct {
 func (in *UpdateInput) Validate(v *fault.Violations) {
 	in.Fields.Check(v.Add)
 	in.Fields.CheckNames(v.Add)
-	web.CheckOptionalText(v, "name", in.Name, 1, api.MaxEntryName)
-	web.CheckOptionalText(v, "label", in.Label, 1, api.MaxEntryName)
-	web.CheckOneOf(v, "status", in.Status, api.EntryStatuses()...)
-	web.CheckOptionalText(v, "external_id", in.ExternalID, 0, api.MaxExternalID)
+	for _, p := range entryfile.Properties() {
+		switch value := *p.Update(&in.EntryUpdate); {
+		case p.Values != nil:
+			web.CheckOneOf(v, p.Name, value, p.Values...)
+		case p.Clearable:
+			web.CheckOptionalText(v, p.Name, value, 0, p.Max)
+		default:
+			web.CheckOptionalText(v, p.Name, value, 1, p.Max)
+		}
+	}
 	checkTags(v, in.Tags)
 }
 

@@ -37,7 +37,7 @@ func (s *Service) identityApprovals() approval.Kind {
 // and whoever had a part in that has one in this. The same change again is the approval that waits already. It returns
 // what the log contains.
 func (s *Service) requestIdentity(tx *db.Tx, by db.Caller, e entry, c identityChange, merge *heldMerge) (held heldIdentity, noted audit.Changes, err error) {
-	earlier, err := pendingIdentity(tx.Q, e.id)
+	earlier, err := pendingIdentity(tx.Q, e.ID)
 	if err != nil {
 		return held, nil, err
 	}
@@ -55,8 +55,8 @@ func (s *Service) requestIdentity(tx *db.Tx, by db.Caller, e entry, c identityCh
 	if by, err = s.replaceIdentity(tx, by, e, earlier); err != nil {
 		return held, nil, err
 	}
-	held.approvalID, err = s.approvals.Make(tx, by, approval.Request{Kind: identityKind, WorkspaceID: e.workspaceID, Workspace: e.workspace,
-		SubjectID: e.id, Version: e.updatedAt, AboutID: e.id, Payload: identityRequest{e.label, c, merge}})
+	held.approvalID, err = s.approvals.Make(tx, by, approval.Request{Kind: identityKind, WorkspaceID: e.WorkspaceID, Workspace: e.workspace,
+		SubjectID: e.ID, Version: e.UpdatedAt, AboutID: e.ID, Payload: identityRequest{e.Label, c, merge}})
 	if err == nil {
 		err = holdIdentity(tx, e, c, held.approvalID)
 	}
@@ -208,15 +208,15 @@ func (c identityChange) accounts() (fields []api.ApprovalField) {
 
 // endIdentity ends the change that waits for an entry, because the entry changes in a way that the change was not asked for.
 func (s *Service) endIdentity(tx *db.Tx, by db.Caller, e entry, why string) error {
-	if _, err := approval.VoidKind(tx, by, identityKind, e.id, why); err != nil {
+	if _, err := approval.VoidKind(tx, by, identityKind, e.ID, why); err != nil {
 		return err
 	}
-	held, err := pendingIdentity(tx.Q, e.id)
+	held, err := pendingIdentity(tx.Q, e.ID)
 	if err == nil && isLine(held.approvalID) {
 		_, err = dropLines(tx, "id", held.approvalID)
 	}
 	if err != nil {
 		return err
 	}
-	return dropIdentity(tx, e.id, "")
+	return dropIdentity(tx, e.ID, "")
 }

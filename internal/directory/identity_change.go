@@ -63,9 +63,9 @@ func (i payeeIdentity) equal(other payeeIdentity) bool {
 
 // identityOf returns the identity of an entry, with some of its fields.
 func identityOf(e entry, keys []string) payeeIdentity {
-	i := payeeIdentity{Label: e.label, LabelSent: e.labelSent, Name: e.name, ExternalID: e.externalID, Status: e.status}
+	i := payeeIdentity{Label: e.Label, LabelSent: e.labelSent, Name: e.Name, ExternalID: e.ExternalID, Status: e.Status}
 	for _, key := range keys {
-		if one, ok := e.fields.Get(key); ok {
+		if one, ok := e.Fields.Get(key); ok {
 			i.Fields = append(i.Fields, one)
 		}
 	}
@@ -84,13 +84,13 @@ func (c identityChange) fieldKeys() (keys []string) {
 
 // of returns an entry with the change applied to it.
 func (c identityChange) of(e entry) entry {
-	e.fields = withFields(e.fields, c.After.Fields, c.fieldKeys())
+	e.Fields = withFields(e.Fields, c.After.Fields, c.fieldKeys())
 	if c.activates() {
-		e.status = api.StatusActive
+		e.Status = api.StatusActive
 	}
-	e.name, e.externalID, e.labelSent = c.After.Name, c.After.ExternalID, c.After.LabelSent
+	e.Name, e.ExternalID, e.labelSent = c.After.Name, c.After.ExternalID, c.After.LabelSent
 	if e.labelSent {
-		e.label = c.After.Label
+		e.Label = c.After.Label
 	}
 	e.setLabel(nil)
 	return e
@@ -130,31 +130,31 @@ func normalName(name string) string {
 // divide separates a change of an entry: now is the entry without the part that is a change of its identity, which c is. c is empty if
 // there is none, and now all of the change then.
 func divide(before, after entry) (now entry, c identityChange) {
-	renamed := !sameName(before.label, after.label) || !sameName(before.name, after.name)
-	activated := before.status == api.StatusInactive && after.status == api.StatusActive
-	if !renamed && !activated && before.externalID == after.externalID {
+	renamed := !sameName(before.Label, after.Label) || !sameName(before.Name, after.Name)
+	activated := before.Status == api.StatusInactive && after.Status == api.StatusActive
+	if !renamed && !activated && before.ExternalID == after.ExternalID {
 		return after, c
 	}
 	now = after
-	now.externalID = before.externalID
+	now.ExternalID = before.ExternalID
 	if activated {
-		now.status = before.status
+		now.Status = before.Status
 	}
 	var keys []string
 	if renamed {
-		now.name, now.label, now.labelSent = before.name, before.label, before.labelSent
+		now.Name, now.Label, now.labelSent = before.Name, before.Label, before.labelSent
 		if !before.labelSent || !after.labelSent {
-			keys = slices.DeleteFunc(labelFields(), func(key string) bool { return sameField(before.fields, after.fields, key) })
-			now.fields = withFields(after.fields, before.fields, keys)
+			keys = slices.DeleteFunc(labelFields(), func(key string) bool { return sameField(before.Fields, after.Fields, key) })
+			now.Fields = withFields(after.Fields, before.Fields, keys)
 		}
 	}
 	now.setLabel(nil)
-	c = identityChange{EntryID: before.id, Before: identityOf(now, keys), After: identityOf(now, keys)}
+	c = identityChange{EntryID: before.ID, Before: identityOf(now, keys), After: identityOf(now, keys)}
 	wanted := identityOf(after, keys)
 	if renamed {
 		c.After = wanted
 	}
-	c.After.Status, c.After.ExternalID = after.status, after.externalID
+	c.After.Status, c.After.ExternalID = after.Status, after.ExternalID
 	return now, c
 }
 
@@ -193,7 +193,7 @@ func (s *Service) splitIdentity(tx *db.Tx, before, after entry) (now entry, held
 	if err != nil || !guarded {
 		return after, identityChange{}, nil, err
 	}
-	people, err := access.ObserveSecondPerson(tx, access.Receiving, before.workspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, before.WorkspaceID)
 	if err != nil {
 		return after, identityChange{}, nil, err
 	}
@@ -219,7 +219,7 @@ func isGuarded(q db.Q, c identityChange) (bool, error) {
 // holdIdentity stores a change as waiting for an approval, in place of one that waited for the entry. From then on no other
 // entry gets its external id. The caller has made the approval; the earlier one is no longer about the entry.
 func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error {
-	if err := dropIdentity(tx, e.id, ""); err != nil {
+	if err := dropIdentity(tx, e.ID, ""); err != nil {
 		return err
 	}
 	var external any
@@ -228,7 +228,7 @@ func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error
 		if c.Operation != "" { // a merge takes over that of a source
 			free = notHeld
 		}
-		if err := free(tx.Q, e.workspace, c.After.ExternalID, e.id); err != nil {
+		if err := free(tx.Q, e.workspace, c.After.ExternalID, e.ID); err != nil {
 			return err
 		}
 		external = db.NullText(c.After.ExternalID)
@@ -239,7 +239,7 @@ func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error
 		return err
 	}
 	return tx.Exec(`INSERT INTO pending_identity (entry_id, workspace_number, approval_id, external_id, change) VALUES ($1, $2, $3, $4, $5)`,
-		stored(e.id), e.workspace, approvalID, external, string(text))
+		stored(e.ID), e.workspace, approvalID, external, string(text))
 }
 
 // dropIdentity forgets what waits for an entry and an approval; an empty approval id stands for any.
@@ -255,7 +255,7 @@ func (s *Service) applyIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 	if err != nil {
 		return nil, err
 	}
-	if err := dropIdentity(tx, e.id, approvalID); err != nil {
+	if err := dropIdentity(tx, e.ID, approvalID); err != nil {
 		return nil, err
 	}
 	return e.changesTo(after), update(tx, e, after)
@@ -266,7 +266,7 @@ func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 	changed := func(what string) error {
 		return fault.New(fault.ApprovalChanged, "%s since this was asked for: withdraw it and ask again", what)
 	}
-	waiting, err := pendingIdentity(tx.Q, e.id)
+	waiting, err := pendingIdentity(tx.Q, e.ID)
 	if err != nil {
 		return e, err
 	}
@@ -275,7 +275,7 @@ func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 		now.Status = c.Before.Status // a payee that was stopped meanwhile stays so
 	}
 	after = c.of(e)
-	if waiting.approvalID != approvalID || !now.equal(c.Before) || after.label != c.After.Label {
+	if waiting.approvalID != approvalID || !now.equal(c.Before) || after.Label != c.After.Label {
 		return e, changed("the payee has changed")
 	}
 	all, err := s.allMethods(tx.Q, e)
@@ -288,14 +288,14 @@ func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 		}
 	}
 	var v fault.Violations
-	after.fields.Check(v.Add)
+	after.Fields.Check(v.Add)
 	if v.Err() != nil {
 		return e, changed("the fields of the payee have changed")
 	}
 	if c.After.ExternalID == c.Before.ExternalID {
 		return after, nil
 	}
-	err = freeExternalID(tx.Q, e.workspace, c.After.ExternalID, e.id)
+	err = freeExternalID(tx.Q, e.workspace, c.After.ExternalID, e.ID)
 	if errors.Is(err, errTaken) || errors.Is(err, errWaiting) {
 		err = changed("another entry got the external_id")
 	}

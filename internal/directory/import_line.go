@@ -128,7 +128,7 @@ func (s *Service) addIdentityLine(tx *db.Tx, e entry, c identityChange) (string,
 	for _, m := range c.Methods {
 		flags.nameDiffers = flags.nameDiffers || own != nil && own != db.NameKey(m.AccountName, "", nil)
 	}
-	return s.addLine(tx, e, importLine{kind: identityKind, subject: e.id, version: e.updatedAt, flags: flags}, lineChange{Identity: &identityRequest{Label: e.label, Change: c}})
+	return s.addLine(tx, e, importLine{kind: identityKind, subject: e.ID, version: e.UpdatedAt, flags: flags}, lineChange{Identity: &identityRequest{Label: e.Label, Change: c}})
 }
 
 func (s *Service) addLine(tx *db.Tx, e entry, l importLine, c lineChange) (id string, err error) {
@@ -144,7 +144,7 @@ func (s *Service) addLine(tx *db.Tx, e entry, l importLine, c lineChange) (id st
 	return id, tx.Exec(`INSERT INTO directory_import_line (id, import_id, line, kind, subject_id, subject_version, entry_id, state,
 			new_payee, shared_account, changed, name_differs, payload_sealed, sealed_by)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13)`,
-		id, s.job.row.id, s.job.line, l.kind, l.subject, l.version, e.id,
+		id, s.job.row.id, s.job.line, l.kind, l.subject, l.version, e.ID,
 		l.flags.newPayee, l.flags.shared, l.flags.changed, l.flags.nameDiffers, sealed, vault.KeyOf(sealed))
 }
 
@@ -159,7 +159,7 @@ func (j *job) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c metho
 	}
 	var others []string
 	err := eachWithAccount(tx.Q, e, lookups, func(r db.Rows) error {
-		if id := db.UnpackID("entry", r, 0); id != e.id && !slices.Contains(others, id) {
+		if id := db.UnpackID("entry", r, 0); id != e.ID && !slices.Contains(others, id) {
 			others = append(others, id)
 		}
 		return nil
@@ -226,7 +226,7 @@ func dropLines(tx *db.Tx, column, id string) ([]importLine, error) {
 // renamed takes the lines of an entry out of the approvals of jobs, because the payee that they were shown with is known by
 // something else now, and ends their receiving methods.
 func renamed(tx *db.Tx, e entry) error {
-	lines, err := dropLines(tx, "entry_id", e.id)
+	lines, err := dropLines(tx, "entry_id", e.ID)
 	for _, l := range lines {
 		if err == nil && l.kind == methodKind {
 			err = setStatus(tx, l.subject, api.MethodRejected)

@@ -10,6 +10,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
@@ -37,8 +38,8 @@ func (in *MergeInput) Validate(v *fault.Violations) {
 		}
 	}
 	for field, from := range in.Fields {
-		if !strings.HasPrefix(field, fieldPrefix) && !slices.Contains([]string{"name", "label", "status", "external_id"}, field) {
-			v.Add("fields", "must name name, label, status, external_id or fields.KEY, not "+field)
+		if !strings.HasPrefix(field, fieldPrefix) && !entryfile.IsProperty(field) {
+			v.Add("fields", "must name a property of the entry or fields.KEY, not "+field)
 		}
 		if from != in.ID && !slices.Contains(in.Sources, from) {
 			v.Add("fields", "must say the id of the entry or of one of the sources for "+field)
@@ -68,10 +69,10 @@ type party struct {
 
 // lockParty locks an entry and reads what belongs to it. The vault must be ready.
 func (s *Service) lockParty(tx *db.Tx, at place) (p party, err error) {
-	if p.entry, err = lockAny(tx, at); err != nil || p.id == "" {
+	if p.entry, err = lockAny(tx, at); err != nil || p.ID == "" {
 		return p, err
 	}
-	if p.tags, err = tagsOfEntry(tx.Q, p.id); err != nil {
+	if p.tags, err = tagsOfEntry(tx.Q, p.ID); err != nil {
 		return p, err
 	}
 	all, err := s.lockedMethods(tx, p.entry)
@@ -79,7 +80,7 @@ func (s *Service) lockParty(tx *db.Tx, at place) (p party, err error) {
 		return p, err
 	}
 	p.methods = live(all)
-	p.chosen, err = chosenAt(tx.Q, p.id)
+	p.chosen, err = chosenAt(tx.Q, p.ID)
 	return p, err
 }
 
@@ -120,7 +121,7 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 		parties, err := s.lockParties(tx, at, append([]string{in.ID}, in.Sources...))
 		for _, p := range parties {
 			if err == nil {
-				err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, p.id, false)
+				err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, p.ID, false)
 			}
 		}
 		if err != nil {
@@ -153,7 +154,7 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 		}
 		answer.ID, answer.CreatedAt = tx.NewID("mrg"), tx.Now()
 		answer.UndoUntil = answer.CreatedAt + keepMerge.Milliseconds()
-		if err := notHeld(tx.Q, target.workspace, plan.after.externalID, target.id); err != nil && plan.after.externalID != target.externalID {
+		if err := notHeld(tx.Q, target.workspace, plan.after.ExternalID, target.ID); err != nil && plan.after.ExternalID != target.ExternalID {
 			return answer, audit.Event{}, err
 		}
 		event, err := s.merge(tx, by, answer, target, sources, plan)
@@ -167,7 +168,7 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 
 // mergeAnswer is the answer to a merge, or to a rehearsal of one.
 func mergeAnswer(target party, ids []string, sources []party, plan mergePlan) api.Merge {
-	answer := api.Merge{WorkspaceID: target.workspaceID, TargetID: target.id, Sources: ids, Changes: target.changesTo(plan.after)}
+	answer := api.Merge{WorkspaceID: target.WorkspaceID, TargetID: target.ID, Sources: ids, Changes: target.changesTo(plan.after)}
 	for _, t := range plan.tags {
 		answer.Tags = append(answer.Tags, t.Name)
 	}
@@ -195,10 +196,10 @@ type mergePlan struct {
 func planMerge(target party, sources []party, fields map[string]string, held access.Set) (plan mergePlan, err error) {
 	for _, p := range append([]party{target}, sources...) {
 		if err := p.live(); err != nil {
-			return plan, fault.Instead(err, fault.NotFound, fault.Missing("directory entry "+p.id))
+			return plan, fault.Instead(err, fault.NotFound, fault.Missing("directory entry "+p.ID))
 		}
-		if p.kind != target.kind {
-			return plan, fault.Invalid("sources", "must be of the type "+target.kind+", as the entry is: "+p.id+" is of the type "+p.kind)
+		if p.Type != target.Type {
+			return plan, fault.Invalid("sources", "must be of the type "+target.Type+", as the entry is: "+p.ID+" is of the type "+p.Type)
 		}
 	}
 	tags, methods := len(target.tags), len(target.methods)
@@ -212,7 +213,7 @@ func planMerge(target party, sources []party, fields map[string]string, held acc
 	}
 	switch tags += len(plan.tags); {
 	case methods > len(target.methods) && !held.Has(access.ReceivingWrite):
-		return plan, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: target.workspaceID})
+		return plan, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: target.WorkspaceID})
 	case tags > api.MaxEntryTags:
 		return plan, fault.New(fault.TooMany, "the entry would have %d tags, and can have at most %d: remove some of them first", tags, api.MaxEntryTags)
 	case methods > maxMethods:
@@ -229,18 +230,21 @@ func (p party) mergedWith(sources []party, fields map[string]string) (entry, err
 	// has one, beginning with the target.
 	from := func(field string, has func(e entry) bool) entry {
 		all := append([]party{p}, sources...)
-		i := slices.IndexFunc(all, func(one party) bool { return one.id == fields[field] })
+		i := slices.IndexFunc(all, func(one party) bool { return one.ID == fields[field] })
 		if i < 0 {
 			i = max(0, slices.IndexFunc(all, func(one party) bool { return has(one.entry) }))
 		}
 		return all[i].entry
 	}
-	e.name = from("name", func(e entry) bool { return e.name != "" }).name
-	e.status = from("status", func(entry) bool { return true }).status
-	e.externalID = from("external_id", func(e entry) bool { return e.externalID != "" }).externalID
+	for _, property := range entryfile.Properties() {
+		if !property.Derived {
+			one := from(property.Name, func(e entry) bool { return *property.Of(&e.Entry) != "" })
+			*property.Of(&e.Entry) = *property.Of(&one.Entry)
+		}
+	}
 	var names []string
 	for _, one := range append([]party{p}, sources...) {
-		for _, field := range one.fields {
+		for _, field := range one.Fields {
 			if !slices.Contains(names, field.Key) {
 				names = append(names, field.Key)
 			}
@@ -251,16 +255,16 @@ func (p party) mergedWith(sources []party, fields map[string]string) (entry, err
 			return e, fault.Invalid("fields", "must name fields that one of the entries has, not "+field)
 		}
 	}
-	e.fields = nil
+	e.Fields = nil
 	for _, key := range names {
-		if one, ok := from(fieldPrefix+key, func(e entry) bool { return e.fields.Index(key) >= 0 }).fields.Get(key); ok {
-			e.fields = append(e.fields, one)
+		if one, ok := from(fieldPrefix+key, func(e entry) bool { return e.Fields.Index(key) >= 0 }).Fields.Get(key); ok {
+			e.Fields = append(e.Fields, one)
 		}
 	}
 	var v fault.Violations
-	e.fields.Check(v.Add)
-	if id := fields["label"]; id != "" && id != p.id {
-		label := from("label", nil).label
+	e.Fields.Check(v.Add)
+	if id := fields["label"]; id != "" && id != p.ID {
+		label := from("label", nil).Label
 		e.setLabel(&label)
 	} else {
 		e.setLabel(nil)
@@ -282,13 +286,13 @@ func (s *Service) merge(tx *db.Tx, by db.Caller, m api.Merge, target party, sour
 		state.Sources = append(state.Sources, was)
 		events = append(events, p.mergedEvent(audit.EntryMerged, "Merged", "into", "", target.entry))
 		// The sources are hidden first: the target may take over the external id of one.
-		if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2, merged_into = $3 WHERE id = $1`, stored(p.id), tx.Now(), stored(target.id)); err != nil {
+		if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2, merged_into = $3 WHERE id = $1`, stored(p.ID), tx.Now(), stored(target.ID)); err != nil {
 			return event, err
 		}
 		if err := unlist(tx, p.entry); err != nil {
 			return event, err
 		}
-		moved, err := moveHistory(tx, p.id, target.id)
+		moved, err := moveHistory(tx, p.ID, target.ID)
 		if err != nil {
 			return event, err
 		}
@@ -300,7 +304,7 @@ func (s *Service) merge(tx *db.Tx, by db.Caller, m api.Merge, target party, sour
 	if err := s.moveMethods(tx, by, &events[0], sources, target.methods, plan.after); err != nil {
 		return event, err
 	}
-	if err := attach(tx, target.id, plan.tags); err != nil {
+	if err := attach(tx, target.ID, plan.tags); err != nil {
 		return event, err
 	}
 	after, err := s.lockParty(tx, target.place())
@@ -328,8 +332,8 @@ func moveHistory(tx *db.Tx, from, to string) ([]string, error) {
 // mergedEvent is the event of a source of a merge, or of one that is undone.
 func (p party) mergedEvent(action audit.Action, verb, way, before string, target entry) audit.Event {
 	event := p.event(action, verb)
-	event.Description += " " + way + " " + target.label
-	after := target.id
+	event.Description += " " + way + " " + target.Label
+	after := target.ID
 	if before != "" {
 		after = ""
 	}

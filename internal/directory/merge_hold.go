@@ -34,7 +34,7 @@ func (s *Service) splitMerge(tx *db.Tx, target party, after entry, methods, adde
 	if c.isEmpty() || len(onlyActive(methods)) == 0 && !(c.activates() && len(methods) > 0) {
 		return identityChange{}, nil, nil
 	}
-	people, err := access.ObserveSecondPerson(tx, access.Receiving, target.workspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, target.WorkspaceID)
 	if err != nil {
 		return identityChange{}, nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Service) splitMerge(tx *db.Tx, target party, after entry, methods, adde
 func (s *Service) requestMerge(tx *db.Tx, by db.Caller, c identityChange, m heldMerge, target party, sources []party) (heldIdentity, audit.Event, error) {
 	m.States = []entryState{target.state()}
 	for _, p := range sources {
-		m.Sources, m.Labels, m.States = append(m.Sources, p.id), append(m.Labels, p.label), append(m.States, p.state())
+		m.Sources, m.Labels, m.States = append(m.Sources, p.ID), append(m.Labels, p.Label), append(m.States, p.state())
 	}
 	held, noted, err := s.requestIdentity(tx, by, target.entry, c, &m)
 	event := target.event(audit.EntryUpdated, "Asked to change")

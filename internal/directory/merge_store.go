@@ -6,6 +6,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/directory/entryword"
 	"bursar/internal/vault"
 	"bursar/internal/web"
@@ -22,11 +23,8 @@ type mergeState struct {
 // entryState is all that can be changed about an entry. Texts are as the store has them.
 type entryState struct {
 	ID         string                `json:"id"`
-	Label      string                `json:"label"`
+	Properties map[string]string     `json:"properties"`
 	LabelSent  bool                  `json:"label_sent"`
-	Name       string                `json:"name"`
-	Status     string                `json:"status"`
-	ExternalID string                `json:"external_id"`
 	Fields     string                `json:"fields"`
 	UpdatedAt  int64                 `json:"updated_at"`
 	Tags       []string              `json:"tags"` // ids
@@ -36,8 +34,11 @@ type entryState struct {
 
 func (p party) state() entryState {
 	s := entryState{
-		ID: p.id, Label: p.label, LabelSent: p.labelSent, Name: p.name, Status: p.status, ExternalID: p.externalID,
-		Fields: p.fields.String(), UpdatedAt: p.updatedAt, Tags: []string{}, Methods: p.methods, Chosen: p.chosen,
+		ID: p.ID, Properties: map[string]string{}, LabelSent: p.labelSent,
+		Fields: p.Fields.String(), UpdatedAt: p.UpdatedAt, Tags: []string{}, Methods: p.methods, Chosen: p.chosen,
+	}
+	for _, property := range entryfile.Properties() {
+		s.Properties[property.Name] = *property.Of(&p.Entry)
 	}
 	for _, t := range p.tags {
 		s.Tags = append(s.Tags, t.ID)
@@ -47,13 +48,16 @@ func (p party) state() entryState {
 
 // of returns an entry with the values of the state.
 func (s entryState) of(e entry) entry {
-	e.name, e.status, e.externalID, e.fields, e.labelSent = s.Name, s.Status, s.ExternalID, api.SplitFields([]byte(s.Fields)), s.LabelSent
-	e.label, e.words = s.Label, entryword.Join(entryword.Of(s.Label, e.fields))
+	for _, property := range entryfile.Properties() {
+		*property.Of(&e.Entry) = s.Properties[property.Name]
+	}
+	e.Fields, e.labelSent = api.SplitFields([]byte(s.Fields)), s.LabelSent
+	e.words = entryword.Join(entryword.Of(e.Label, e.Fields))
 	return e
 }
 
 func (e entry) place() place {
-	return place{id: e.id, workspaceID: e.workspaceID, workspace: e.workspace}
+	return place{id: e.ID, workspaceID: e.WorkspaceID, workspace: e.workspace}
 }
 
 func tagsOfEntry(q db.Q, entryID string) ([]api.Tag, error) {
@@ -124,7 +128,7 @@ func (s *Service) insertMerge(tx *db.Tx, m api.Merge, target entry, state mergeS
 	}
 	return tx.Exec(`INSERT INTO directory_merge (id, workspace_number, target_id, sources, created_at, undone_at, state_sealed, sealed_by)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7)`,
-		m.ID, target.workspace, stored(target.id), string(sources), m.CreatedAt, sealed, vault.KeyOf(sealed))
+		m.ID, target.workspace, stored(target.ID), string(sources), m.CreatedAt, sealed, vault.KeyOf(sealed))
 }
 
 // lockMerge reads a merge and keeps others from undoing it until the end of the transaction. The

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 	"bursar/internal/vault"
 )
@@ -44,7 +45,7 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 			return m, audit.Event{}, asChanged(err)
 		}
 		for _, p := range parties {
-			if err := access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, p.id, false); err != nil {
+			if err := access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, p.ID, false); err != nil {
 				return m, audit.Event{}, err
 			}
 		}
@@ -69,7 +70,7 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 			return m, audit.Event{}, err
 		}
 		for _, p := range sources {
-			if err := notHeld(tx.Q, p.workspace, p.externalID, p.id); err != nil {
+			if err := notHeld(tx.Q, p.workspace, p.ExternalID, p.ID); err != nil {
 				return m, audit.Event{}, fault.Instead(err, fault.ExternalIDTaken, errHeldSince)
 			}
 		}
@@ -158,8 +159,8 @@ func asChanged(err error) error {
 // unchanged returns a fault if the entries are not what the merge has made of them.
 func (s mergeState) unchanged(target party, sources []party) error {
 	switch {
-	case target.mergedInto != "":
-		return changedSince("the entry was merged into "+target.mergedInto+" since: undo that first", nil)
+	case target.MergedInto != "":
+		return changedSince("the entry was merged into "+target.MergedInto+" since: undo that first", nil)
 	case target.deletedAt != 0:
 		return changedSince("the entry was deleted since: restore it first", []string{"status"})
 	}
@@ -167,7 +168,7 @@ func (s mergeState) unchanged(target party, sources []party) error {
 	for i, p := range sources {
 		was := s.Sources[i]
 		was.Methods = nil // which the target has
-		if p.mergedInto != target.id || len(was.changedTo(p.state())) > 0 {
+		if p.MergedInto != target.ID || len(was.changedTo(p.state())) > 0 {
 			fields = append(fields, "tags") // the only thing about it that can be changed: somebody has deleted one
 		}
 	}
@@ -181,11 +182,10 @@ func (s mergeState) unchanged(target party, sources []party) error {
 // changedTo returns the names of what differs in a later state, except for the time of the change.
 func (s entryState) changedTo(now entryState) (fields []string) {
 	var c audit.Changes
-	c.Add("label", s.Label, now.Label)
+	for _, p := range entryfile.Properties() {
+		c.Add(p.Name, s.Properties[p.Name], now.Properties[p.Name])
+	}
 	c.Add("label", s.LabelSent, now.LabelSent)
-	c.Add("name", s.Name, now.Name)
-	c.Add("status", s.Status, now.Status)
-	c.Add("external_id", s.ExternalID, now.ExternalID)
 	c.AddFields(api.SplitFields([]byte(s.Fields)), api.SplitFields([]byte(now.Fields)))
 	for _, change := range c {
 		fields = append(fields, change.Field)
@@ -221,24 +221,24 @@ func (s *Service) unmerge(tx *db.Tx, by db.Caller, m api.Merge, state mergeState
 			continue
 		}
 		event.Changes.Add("tags", t.Name, nil)
-		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, stored(target.id), t.ID); err != nil {
+		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, stored(target.ID), t.ID); err != nil {
 			return event, err
 		}
 	}
 	for _, id := range state.History {
-		if err := tx.Exec(`DELETE FROM entry_method_log WHERE entry_id = $1 AND method_id = $2`, stored(target.id), id); err != nil {
+		if err := tx.Exec(`DELETE FROM entry_method_log WHERE entry_id = $1 AND method_id = $2`, stored(target.ID), id); err != nil {
 			return event, err
 		}
 	}
 	events := []audit.Event{}
 	for i, p := range sources {
-		if err := tx.Exec(`UPDATE directory_entry SET deleted_at = NULL, merged_into = NULL WHERE id = $1`, stored(p.id)); err != nil {
+		if err := tx.Exec(`UPDATE directory_entry SET deleted_at = NULL, merged_into = NULL WHERE id = $1`, stored(p.ID)); err != nil {
 			return event, err
 		}
 		if err := listAgain(tx, p.entry); err != nil {
 			return event, err
 		}
-		back := p.mergedEvent(audit.EntryUnmerged, "Took", "out of", target.id, before)
+		back := p.mergedEvent(audit.EntryUnmerged, "Took", "out of", target.ID, before)
 		if err := s.returnMethods(tx, by, &back, state.Sources[i], p.entry); err != nil {
 			return event, err
 		}

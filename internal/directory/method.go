@@ -55,15 +55,15 @@ func methodEvent(action audit.Action, e entry, before, after api.ReceivingMethod
 	}
 	event := audit.Event{
 		Action:      action,
-		WorkspaceID: e.workspaceID,
+		WorkspaceID: e.WorkspaceID,
 		ResourceID:  m.ID,
-		Description: text + " " + e.label + " (" + m.Provider + ")",
+		Description: text + " " + e.Label + " (" + m.Provider + ")",
 	}
 	entryOf := func(m api.ReceivingMethod) string {
 		if m.ID == "" {
 			return ""
 		}
-		return e.id
+		return e.ID
 	}
 	event.Changes.Add("entry_id", entryOf(before), entryOf(after))
 	event.Changes.Add("provider", before.Provider, after.Provider)

@@ -38,7 +38,7 @@ type knownBy struct {
 
 // isOf reports whether a change is for an entry as it is now.
 func (c methodChange) isOf(e entry) bool {
-	return e.label == c.EntryLabel && (c.Entry == nil || *c.Entry == knownBy{e.name, e.externalID})
+	return e.Label == c.EntryLabel && (c.Entry == nil || *c.Entry == knownBy{e.Name, e.ExternalID})
 }
 
 func (s *Service) methodApprovals() approval.Kind {
@@ -93,14 +93,14 @@ func (s *Service) applyMethod(tx *db.Tx, a approval.Approval) (audit.Changes, st
 	}
 	m, err := s.activate(tx, e, methods, c, people.CoolingHours())
 	var changes audit.Changes
-	changes.Add("entry_id", nil, e.id)
+	changes.Add("entry_id", nil, e.ID)
 	changes.Add("status", c.Method.Status, m.Status)
 	changes.AddMasked("account_id", c.Old.AccountID, m.AccountID)
 	if c.Default {
 		changes.Add("default_method", c.OldDefault.ID, m.ID)
 	}
 	changes.Add("payable_at", nil, m.PayableAt)
-	return changes, "a receiving method of " + e.label + " (" + m.Provider + ")", err
+	return changes, "a receiving method of " + e.Label + " (" + m.Provider + ")", err
 }
 
 // dropMethod ends a method that will not be approved. One that was payable before stays so.

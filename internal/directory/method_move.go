@@ -39,7 +39,7 @@ func (s *Service) placeMethods(tx *db.Tx, by db.Caller, to entry, moved []api.Re
 			return nil, err
 		}
 		if err := tx.Exec(`UPDATE receiving_method SET entry_id = $2, status = 'pending', payable_at = 0, default_since = NULL, version = version + 1 WHERE id = $1`,
-			m.ID, stored(to.id)); err != nil {
+			m.ID, stored(to.ID)); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +69,7 @@ func (s *Service) returnMethods(tx *db.Tx, by db.Caller, event *audit.Event, was
 	for _, m := range was.Methods {
 		event.Changes.Add("receiving_methods", nil, m.ID+" ("+m.Provider+" "+audit.Mask(m.AccountID)+")")
 	}
-	people, err := access.ObserveSecondPerson(tx, access.Receiving, to.workspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, to.WorkspaceID)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Service) returnMethods(tx *db.Tx, by db.Caller, event *audit.Event, was
 			chosen = at
 		}
 		if err := tx.Exec(`UPDATE receiving_method SET entry_id = $2, status = $3, payable_at = $4, default_since = $5, version = version + 1 WHERE id = $1`,
-			m.ID, stored(to.id), m.Status, m.PayableAt, chosen); err != nil {
+			m.ID, stored(to.ID), m.Status, m.PayableAt, chosen); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func readMethod(r db.Rows) storedMethod {
 
 // loadMethods reads every method of an entry, oldest first, and works out what is true now.
 func (s *Service) loadMethods(q db.Q, e entry) ([]storedMethod, error) {
-	list, err := db.Collect(q, readMethod, `SELECT `+methodColumns+` FROM receiving_method WHERE entry_id = $1 ORDER BY id`, stored(e.id))
+	list, err := db.Collect(q, readMethod, `SELECT `+methodColumns+` FROM receiving_method WHERE entry_id = $1 ORDER BY id`, stored(e.ID))
 	settle(list, s.db.Now())
 	return list, err
 }
@@ -95,7 +95,7 @@ func (s *Service) withApprovals(q db.Q, e entry) ([]storedMethod, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending, err := approval.Pending(q, e.id)
+	pending, err := approval.Pending(q, e.ID)
 	var lines map[string]string
 	for i, m := range list {
 		list[i].ApprovalID = pending[m.ID]
@@ -103,7 +103,7 @@ func (s *Service) withApprovals(q db.Q, e entry) ([]storedMethod, error) {
 			continue
 		}
 		if lines == nil { // it came with a file
-			lines, err = pendingLines(q, e.id)
+			lines, err = pendingLines(q, e.ID)
 		}
 		list[i].ApprovalID = lines[m.ID]
 	}

@@ -34,10 +34,10 @@ func payable(m api.ReceivingMethod, now int64) bool {
 // placeMethods does, and then calls this with a why that showMethod knows: its earlier approvals end here.
 func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, m api.ReceivingMethod, wantsDefault bool, why string) (api.ReceivingMethod, audit.Changes, error) {
 	var noted audit.Changes
-	if err := access.RequireModeOfPayee(tx.Q, by.Actor, e.workspaceID, e.id, true); err != nil {
+	if err := access.RequireModeOfPayee(tx.Q, by.Actor, e.WorkspaceID, e.ID, true); err != nil {
 		return m, nil, err
 	}
-	people, err := access.ObserveSecondPerson(tx, access.Receiving, e.workspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, e.WorkspaceID)
 	if err != nil {
 		return m, nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 		}
 		m.ApprovalID = ""
 	}
-	c := methodChange{EntryLabel: e.label, Entry: &knownBy{e.name, e.externalID}, Why: why, Method: m, Old: replaced(methods, m), Default: wantsDefault, OldDefault: defaultOf(methods)}
+	c := methodChange{EntryLabel: e.Label, Entry: &knownBy{e.Name, e.ExternalID}, Why: why, Method: m, Old: replaced(methods, m), Default: wantsDefault, OldDefault: defaultOf(methods)}
 	if !people.Demanded() {
 		m, err = s.activate(tx, e, methods, c, people.CoolingHours())
 		if m.IsDefault && c.OldDefault.ID != "" && c.OldDefault.ID != c.Old.ID {
@@ -77,8 +77,8 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 		return m, nil, err
 	}
 	by.Behind = append(before, by.Behind...)
-	m.ApprovalID, err = s.approvals.Make(tx, by, approval.Request{Kind: methodKind, WorkspaceID: e.workspaceID, Workspace: e.workspace,
-		SubjectID: m.ID, Version: version, AboutID: e.id, Payload: c, Takes: takes})
+	m.ApprovalID, err = s.approvals.Make(tx, by, approval.Request{Kind: methodKind, WorkspaceID: e.WorkspaceID, Workspace: e.workspace,
+		SubjectID: m.ID, Version: version, AboutID: e.ID, Payload: c, Takes: takes})
 	noted.Add("approval", nil, api.ApprovalPending)
 	noted.Add("approval_id", nil, m.ApprovalID)
 	return m, noted, err
@@ -142,13 +142,13 @@ func sameBefore(methods []api.ReceivingMethod, m api.ReceivingMethod) (ids []str
 func (s *Service) insertMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error {
 	n, err := s.sealNumber(e, m)
 	if err == nil {
-		err = tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.id), m.ID)
+		err = tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2)`, stored(e.ID), m.ID)
 	}
 	if err == nil {
 		err = tx.Exec(`INSERT INTO receiving_method (id, entry_id, provider, account_name, account_sealed, account_key, tail_key, sealed_by, status,
 				institution_code, replaces, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-			m.ID, stored(e.id), m.Provider, m.AccountName, n.sealed, n.key, n.tail, vault.KeyOf(n.sealed), api.MethodPending, m.InstitutionCode, db.NullText(m.Replaces), tx.Now())
+			m.ID, stored(e.ID), m.Provider, m.AccountName, n.sealed, n.key, n.tail, vault.KeyOf(n.sealed), api.MethodPending, m.InstitutionCode, db.NullText(m.Replaces), tx.Now())
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func removeMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error {
 
 // forgetDefault leaves an entry without a default, except for one that is approved and cools.
 func forgetDefault(tx *db.Tx, e entry) error {
-	return tx.Exec(`UPDATE receiving_method SET default_since = NULL WHERE entry_id = $1 AND default_since <= $2`, stored(e.id), tx.Now())
+	return tx.Exec(`UPDATE receiving_method SET default_since = NULL WHERE entry_id = $1 AND default_since <= $2`, stored(e.ID), tx.Now())
 }
 
 func setStatus(tx *db.Tx, id, status string) error {
@@ -179,16 +179,16 @@ func bump(tx *db.Tx, id string) (version int64, err error) {
 
 // endPending ends what waits about an entry that goes.
 func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry, why string) error {
-	if _, err := s.approvals.VoidAbout(tx, by, e.id, why); err != nil {
+	if _, err := s.approvals.VoidAbout(tx, by, e.ID, why); err != nil {
 		return err
 	}
-	if err := dropIdentity(tx, e.id, ""); err != nil {
+	if err := dropIdentity(tx, e.ID, ""); err != nil {
 		return err
 	}
-	if _, err := dropLines(tx, "entry_id", e.id); err != nil {
+	if _, err := dropLines(tx, "entry_id", e.ID); err != nil {
 		return err
 	}
-	return tx.Exec(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE entry_id = $1 AND status = 'pending'`, stored(e.id))
+	return tx.Exec(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE entry_id = $1 AND status = 'pending'`, stored(e.ID))
 }
 
 // payAgain decides again about the methods of an entry that is restored: where two people are
@@ -199,11 +199,11 @@ func (s *Service) payAgain(tx *db.Tx, by db.Caller, e entry) (audit.Changes, err
 	if err != nil || len(methods) == 0 {
 		return nil, err
 	}
-	people, err := access.ObserveSecondPerson(tx, access.Receiving, e.workspaceID)
+	people, err := access.ObserveSecondPerson(tx, access.Receiving, e.WorkspaceID)
 	if err != nil || !people.Demanded() {
 		return nil, err
 	}
-	if err := tx.Exec(`UPDATE receiving_method SET default_since = NULL WHERE entry_id = $1`, stored(e.id)); err != nil {
+	if err := tx.Exec(`UPDATE receiving_method SET default_since = NULL WHERE entry_id = $1`, stored(e.ID)); err != nil {
 		return nil, err
 	}
 	was := slices.Clone(methods)
@@ -278,8 +278,8 @@ func (s *Service) settleOne(ctx context.Context, by db.Caller, methodID, entryID
 			return struct{}{}, audit.None("the method ended while it cooled"), nil
 		}
 		m := all[i]
-		event := audit.Event{Action: audit.ReceivingMethodActivated, WorkspaceID: e.workspaceID, ResourceID: m.ID,
-			Description: "A receiving method of " + e.label + " (" + m.Provider + ") can be paid"}
+		event := audit.Event{Action: audit.ReceivingMethodActivated, WorkspaceID: e.WorkspaceID, ResourceID: m.ID,
+			Description: "A receiving method of " + e.Label + " (" + m.Provider + ") can be paid"}
 		event.Changes.Add("payable", false, true)
 		event.Changes.Add("is_default", nil, m.IsDefault)
 		event.Changes.Add("retired", nil, replaced(all, m).ID)

@@ -13,7 +13,7 @@ import (
 // entry: whoever reads the entry again within the hour leaves no other, so that reading
 // does not become writing. A caller with another API key leaves a row of their own.
 func revealing(by db.Caller, e entry) budget.Use {
-	return budget.Kind{Name: "reveal", Burst: 1, Every: time.Hour}.Of(by.ID + " " + by.KeyID + " " + e.id)
+	return budget.Kind{Name: "reveal", Burst: 1, Every: time.Hour}.Of(by.ID + " " + by.KeyID + " " + e.ID)
 }
 
 // reveal leaves the row. It is on disk before anybody sees a number.

@@ -133,18 +133,18 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 		methods = nil
 	}
 	e, list, err := s.shown(ctx, by, at, full, methods, func(q db.Q, e entry) (err error) {
-		answer = e.wire()
-		held, err := pendingIdentity(q, e.id)
+		answer = e.Entry
+		held, err := pendingIdentity(q, e.ID)
 		answer.PendingChange = held.wire()
 		if err == nil {
-			answer.Tags, err = tagNames(q, e.id)
+			answer.Tags, err = tagNames(q, e.ID)
 		}
 		return err
 	})
 	if err != nil {
 		return api.Entry{}, err
 	}
-	answer.ID = e.id
+	answer.ID = e.ID
 	if methods != nil {
 		answer.ReceivingMethods = &list
 	}
@@ -163,7 +163,7 @@ func (s *Service) shown(ctx context.Context, by db.Caller, at place, full func(a
 		if err := q.Snapshot(); err != nil {
 			return err
 		}
-		if e, err = find(q, at); err == nil && e.id == "" {
+		if e, err = find(q, at); err == nil && e.ID == "" {
 			err = errNoEntry
 		}
 		if err == nil {
@@ -252,7 +252,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		}
 	}
 	e := newEntry(workspace, in.EntryCreate)
-	words, doubtful := s.common.Split(e.workspaceID, strings.Fields(e.words))
+	words, doubtful := s.common.Split(e.WorkspaceID, strings.Fields(e.words))
 	var common []string
 	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
 		e := e
@@ -264,8 +264,8 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		e.id = tx.NewID("entry")
-		known, err := knownTags(tx, e.workspaceID, in.Tags)
+		e.ID = tx.NewID("entry")
+		known, err := knownTags(tx, e.WorkspaceID, in.Tags)
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
@@ -273,7 +273,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		if err := notHeld(tx.Q, e.workspace, e.externalID, e.id); err != nil {
+		if err := notHeld(tx.Q, e.workspace, e.ExternalID, e.ID); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
 		if err := insert(tx, e, words); err != nil {
@@ -282,15 +282,15 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if common, err = declareCommon(tx, e.workspace, doubtful); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		created, event := api.Created{ID: e.id, Duplicates: found}, e.event(audit.EntryCreated, "Created")
-		if err := attach(tx, e.id, tags); err != nil || in.Method == nil {
+		created, event := api.Created{ID: e.ID, Duplicates: found}, e.event(audit.EntryCreated, "Created")
+		if err := attach(tx, e.ID, tags); err != nil || in.Method == nil {
 			return created, event, err
 		}
 		_, added, err := s.addMethod(tx, by, e, nil, *in.Method)
 		return created, audit.All(event, added), err
 	})
 	if err == nil {
-		s.common.Learn(e.workspaceID, common)
+		s.common.Learn(e.WorkspaceID, common)
 	}
 	return created, asTaken(err)
 }
@@ -325,8 +325,8 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		event := after.event(audit.EntryUpdated, "Updated")
 		if changed {
 			event.Changes = append(before.changesTo(after), noted...)
-			if after.externalID != before.externalID {
-				err = notHeld(tx.Q, after.workspace, after.externalID, after.id)
+			if after.ExternalID != before.ExternalID {
+				err = notHeld(tx.Q, after.workspace, after.ExternalID, after.ID)
 			}
 			if err == nil {
 				err = update(tx, before, after)
@@ -343,13 +343,13 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			}
 			answer.ApprovalID, answer.PendingChange = held.shownID, held.wire()
 			if !changed && len(requested) > 0 {
-				event.Description = "Asked to change " + after.kind + " " + after.label
+				event.Description = "Asked to change " + after.Type + " " + after.Label
 			}
 			event.Changes = append(event.Changes, requested...)
 			changed = changed || len(requested) > 0
 		}
 		if in.Tags != nil {
-			known, err := knownTags(tx, after.workspaceID, in.Tags)
+			known, err := knownTags(tx, after.WorkspaceID, in.Tags)
 			if err != nil {
 				return api.Created{}, audit.Event{}, err
 			}
@@ -360,7 +360,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 			event.Changes.AddItems("tags", gone, added)
 			retagged := len(gone)+len(added) > 0
 			if retagged && after.same(before) {
-				err = touch(tx, after.id)
+				err = touch(tx, after.ID)
 			}
 			if err != nil {
 				return api.Created{}, audit.Event{}, err

@@ -6,10 +6,21 @@ import (
 
 	"bursar/api"
 	"bursar/internal/db"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/web"
 )
 
-const columns = `workspace_number, type, label, label_sent, name, status, external_id, fields, words, created_at, updated_at, deleted_at, merged_into`
+// columns are those of a row, in the order in which read scans them.
+var columns = `workspace_number, type, label_sent, fields, words, created_at, updated_at, deleted_at, merged_into, ` + propertyColumns(``)
+
+// propertyColumns are the columns of the properties, in their order.
+func propertyColumns(table string) string {
+	var names []string
+	for _, p := range entryfile.Properties() {
+		names = append(names, table+p.Name)
+	}
+	return strings.Join(names, ", ")
+}
 
 // stored is the parameter that stands for the id of an entry.
 func stored(id string) any { return db.PackID("entry", id) }
@@ -23,18 +34,21 @@ type place struct {
 // read reads an entry by a query whose first parameter is its id; the entry's id is empty
 // if the query finds none.
 func read(q db.Q, sql string, at place, args ...any) (entry, error) {
-	e := entry{workspaceID: at.workspaceID}
+	e := entry{Entry: api.Entry{WorkspaceID: at.workspaceID}}
 	var object string
-	var into []byte
-	found, err := q.Row(sql, append([]any{stored(at.id)}, args...)...).Scan(&e.workspace, &e.kind, &e.label, &e.labelSent, &e.name,
-		&e.status, &e.externalID, &object, &e.words, &e.createdAt, &e.updatedAt, &e.deletedAt, &into)
+	var merged []byte
+	to := []any{&e.workspace, &e.Type, &e.labelSent, &object, &e.words, &e.CreatedAt, &e.UpdatedAt, &e.deletedAt, &merged}
+	for _, p := range entryfile.Properties() {
+		to = append(to, p.Of(&e.Entry))
+	}
+	found, err := q.Row(sql, append([]any{stored(at.id)}, args...)...).Scan(to...)
 	if found {
-		e.id = at.id
+		e.ID = at.id
 	}
-	if len(into) > 0 {
-		e.mergedInto = string(db.AppendID(nil, "entry", into))
+	if len(merged) > 0 {
+		e.MergedInto = string(db.AppendID(nil, "entry", merged))
 	}
-	e.fields = api.SplitFields([]byte(object))
+	e.Fields = api.SplitFields([]byte(object))
 	return e, err
 }
 
@@ -102,13 +116,41 @@ func matchExternalIDs(q db.Q, selection, condition string, workspace int64, give
 	return found, nil
 }
 
+// rowValue is what the store has in a column.
+type rowValue struct {
+	column string
+	value  any
+}
+
+// values are those of the columns that a change of the entry sets.
+func (e entry) values(tx *db.Tx) []rowValue {
+	all := []rowValue{
+		{"label_sent", e.labelSent}, {"fields", e.Fields.String()}, {"words", e.words}, {"email_key", db.MatchKey(api.FieldEmail, e.Fields)},
+		{"phone_key", db.MatchKey(api.FieldPhone, e.Fields)}, {"name_key", e.nameKey()}, {"label_key", tx.LabelKey(e.Label)},
+	}
+	for _, p := range entryfile.Properties() {
+		if text := *p.Of(&e.Entry); p.Clearable {
+			all = append(all, rowValue{p.Name, db.NullText(text)})
+		} else {
+			all = append(all, rowValue{p.Name, text})
+		}
+	}
+	return all
+}
+
 // insert stores the entry and indexes some of its words; see entryword.Common.
 func insert(tx *db.Tx, e entry, words []string) error {
-	if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, external_id, fields, words,
-			email_key, phone_key, name_key, label_key, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)`,
-		stored(e.id), e.workspace, e.kind, e.label, e.labelSent, e.name, e.status, db.NullText(e.externalID), e.fields.String(), e.words,
-		db.MatchKey(api.FieldEmail, e.fields), db.MatchKey(api.FieldPhone, e.fields), e.nameKey(), tx.LabelKey(e.label), tx.Now()); err != nil {
+	values := e.values(tx)
+	sql := db.NewStatement(`INSERT INTO directory_entry (id, workspace_number, type, created_at, updated_at`)
+	for _, v := range values {
+		sql.Add(`, ` + v.column)
+	}
+	sql.Add(`) VALUES (`, stored(e.ID), e.workspace, e.Type, tx.Now(), tx.Now())
+	for _, v := range values {
+		sql.Add(`, `, v.value)
+	}
+	sql.Add(`)`)
+	if err := tx.ExecOf(sql); err != nil {
 		return err
 	}
 	return addWords(tx, e, words)
@@ -118,13 +160,15 @@ func update(tx *db.Tx, before, after entry) error { return updateAt(tx, before, 
 
 // updateAt stores the entry as changed at a time.
 func updateAt(tx *db.Tx, before, after entry, at int64) error {
-	if err := tx.Exec(`UPDATE directory_entry SET label = $2, label_sent = $3, name = $4, status = $5, external_id = $6, fields = $7, words = $8,
-			email_key = $9, phone_key = $10, name_key = $11, label_key = $12, updated_at = $13 WHERE id = $1`,
-		stored(after.id), after.label, after.labelSent, after.name, after.status, db.NullText(after.externalID), after.fields.String(), after.words,
-		db.MatchKey(api.FieldEmail, after.fields), db.MatchKey(api.FieldPhone, after.fields), after.nameKey(), tx.LabelKey(after.label), at); err != nil {
+	sql := db.NewStatement(`UPDATE directory_entry SET updated_at = `, at)
+	for _, v := range after.values(tx) {
+		sql.Add(`, `+v.column+` = `, v.value)
+	}
+	sql.Add(` WHERE id = `, stored(after.ID))
+	if err := tx.ExecOf(sql); err != nil {
 		return err
 	}
-	if before.label != after.label || before.name != after.name || before.externalID != after.externalID {
+	if before.Label != after.Label || before.Name != after.Name || before.ExternalID != after.ExternalID {
 		if err := renamed(tx, after); err != nil {
 			return err
 		}
@@ -169,7 +213,7 @@ func addWords(tx *db.Tx, e entry, words []string) error {
 			if i > 0 {
 				sql.Add(`, `)
 			}
-			sql.Add(`(`, e.workspace, word, stored(e.id))
+			sql.Add(`(`, e.workspace, word, stored(e.ID))
 			sql.Add(`)`)
 		}
 		if err := tx.ExecOf(sql); err != nil {
@@ -181,7 +225,7 @@ func addWords(tx *db.Tx, e entry, words []string) error {
 
 func dropWords(tx *db.Tx, e entry, words []string) error {
 	for _, word := range words {
-		if err := tx.Exec(`DELETE FROM directory_word WHERE workspace_number = $1 AND word = $2 AND entry_id = $3`, e.workspace, word, stored(e.id)); err != nil {
+		if err := tx.Exec(`DELETE FROM directory_word WHERE workspace_number = $1 AND word = $2 AND entry_id = $3`, e.workspace, word, stored(e.ID)); err != nil {
 			return err
 		}
 	}
@@ -189,7 +233,7 @@ func dropWords(tx *db.Tx, e entry, words []string) error {
 }
 
 func hide(tx *db.Tx, e entry, at int64) error {
-	if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2 WHERE id = $1`, stored(e.id), at); err != nil {
+	if err := tx.Exec(`UPDATE directory_entry SET deleted_at = $2 WHERE id = $1`, stored(e.ID), at); err != nil {
 		return err
 	}
 	return unlist(tx, e)
@@ -200,7 +244,7 @@ func hide(tx *db.Tx, e entry, at int64) error {
 func unhide(tx *db.Tx, at place, cutoff int64) (entry, error) {
 	e, err := read(tx.Q, `UPDATE directory_entry SET deleted_at = NULL, updated_at = $3
 		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 AND merged_into IS NULL RETURNING `+columns, at, cutoff, tx.Now())
-	if err != nil || e.id == "" {
+	if err != nil || e.ID == "" {
 		return e, err
 	}
 	return e, listAgain(tx, e)
@@ -208,7 +252,7 @@ func unhide(tx *db.Tx, at place, cutoff int64) (entry, error) {
 
 // unlist takes an entry out of the lists that other tables make.
 func unlist(tx *db.Tx, e entry) error {
-	if err := tx.Exec(`UPDATE directory_entry_tag SET live = FALSE WHERE entry_id = $1`, stored(e.id)); err != nil {
+	if err := tx.Exec(`UPDATE directory_entry_tag SET live = FALSE WHERE entry_id = $1`, stored(e.ID)); err != nil {
 		return err
 	}
 	return dropWords(tx, e, strings.Fields(e.words))
@@ -216,7 +260,7 @@ func unlist(tx *db.Tx, e entry) error {
 
 // listAgain puts it into them again.
 func listAgain(tx *db.Tx, e entry) error {
-	if err := tx.Exec(`UPDATE directory_entry_tag SET live = TRUE WHERE entry_id = $1`, stored(e.id)); err != nil {
+	if err := tx.Exec(`UPDATE directory_entry_tag SET live = TRUE WHERE entry_id = $1`, stored(e.ID)); err != nil {
 		return err
 	}
 	return addWords(tx, e, strings.Fields(e.words))
@@ -249,15 +293,15 @@ func purge(tx *db.Tx, id string, cutoff int64) ([]entry, error) {
 	}
 	e, err := read(tx.Q, `DELETE FROM directory_entry WHERE id = $1 AND deleted_at IS NOT NULL AND merged_into IS NULL AND deleted_at <= $2 RETURNING `+columns, at, cutoff)
 	gone := []entry{e}
-	if err != nil || e.id == "" {
+	if err != nil || e.ID == "" {
 		return gone, err
 	}
 	for i := 0; i < len(gone); i++ { // which grows
-		if err := tx.Exec(`DELETE FROM directory_merge WHERE target_id = $1`, stored(gone[i].id)); err != nil {
+		if err := tx.Exec(`DELETE FROM directory_merge WHERE target_id = $1`, stored(gone[i].ID)); err != nil {
 			return nil, err
 		}
 		sources, err := db.Collect(tx.Q, func(r db.Rows) string { return db.UnpackID("entry", r, 0) },
-			`SELECT id FROM directory_entry WHERE merged_into = $1`, stored(gone[i].id))
+			`SELECT id FROM directory_entry WHERE merged_into = $1`, stored(gone[i].ID))
 		if err != nil {
 			return nil, err
 		}

@@ -226,7 +226,7 @@ func resolveTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, h
 		t, found := known[nameKey(text)]
 		if !found {
 			var err error
-			if t, err = makeTag(tx, e.workspaceID, text); err != nil {
+			if t, err = makeTag(tx, e.WorkspaceID, text); err != nil {
 				return nil, err
 			}
 			known[nameKey(text)] = t
@@ -261,14 +261,14 @@ func knownTags(tx *db.Tx, workspaceID string, given []string) (map[string]api.Ta
 func canTag(known map[string]api.Tag, e entry, text string, held access.Set) error {
 	t, found := known[nameKey(text)]
 	switch {
-	case found && t.AppliesTo != api.AppliesToAll && t.AppliesTo != e.kind:
+	case found && t.AppliesTo != api.AppliesToAll && t.AppliesTo != e.Type:
 		return fault.Invalid("tags", "has the tag "+t.Name+", which applies to "+t.AppliesTo+" only")
 	case !found && looksLikeTagID(text):
 		return fault.Invalid("tags", "has an id that no tag has")
 	case !found && api.HasHidden(text):
 		return fault.Invalid("tags", api.HiddenRule)
 	case !found && !held.Has(access.TagsWrite):
-		denied := fault.Denied(string(access.TagsWrite), fault.Scope{WorkspaceID: e.workspaceID})
+		denied := fault.Denied(string(access.TagsWrite), fault.Scope{WorkspaceID: e.WorkspaceID})
 		denied.Message += " to create the tag " + text
 		return denied
 	}
@@ -306,7 +306,7 @@ func replaceTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, h
 		return nil, nil, err
 	}
 	current, err := db.Collect(tx.Q, func(r db.Rows) api.Tag { return api.Tag{ID: r.Text(0), Name: r.Text(1)} },
-		`SELECT t.id, t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(e.id))
+		`SELECT t.id, t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(e.ID))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -315,7 +315,7 @@ func replaceTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, h
 			continue
 		}
 		gone = append(gone, t.Name)
-		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, stored(e.id), t.ID); err != nil {
+		if err := tx.Exec(`DELETE FROM directory_entry_tag WHERE entry_id = $1 AND tag_id = $2`, stored(e.ID), t.ID); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -323,7 +323,7 @@ func replaceTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, h
 	for _, t := range missing {
 		added = append(added, t.Name)
 	}
-	return gone, added, attach(tx, e.id, missing)
+	return gone, added, attach(tx, e.ID, missing)
 }
 
 func hasTag(tags []api.Tag, id string) bool {

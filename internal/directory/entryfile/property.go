@@ -4,46 +4,66 @@ import (
 	"bursar/api"
 )
 
-// Property is a property of an entry that holds a text and is not one of its fields. A line in
-// Properties makes it a column of import and export, a flag of the command line's create and
-// update, and a line of its get.
+// Property is a property of an entry that holds a text and is not one of its fields. An item of
+// Properties makes it a column of the store, of import and of export, a value that requests are checked for, that
+// changes, merges and their undo carry over, a flag of the command line, and an input and a line in the console.
 type Property struct {
-	Name   string // of the column, of the flag and in JSON
-	Usage  string
-	Values []string // that are allowed; nil for any text
+	Name    string // in JSON, in the store, of the column in files and of the flag
+	Caption string // in the console
+	Usage   string
+	Values  []string // that are allowed; nil for any text
+	Max     int      // characters, unless it has Values
+	// Clearable says that an empty text removes it. The store has NULL for it then, which an index can leave out.
+	Clearable bool
+	// Derived says that its value can follow from others.
+	Derived bool
 
 	Create func(*api.EntryCreate) **string // nil if a new entry cannot be given it
 	Update func(*api.EntryUpdate) **string
-	Get    func(*api.Entry) string
+	Of     func(*api.Entry) *string
 }
 
 // Properties lists the text properties of an entry in the order of the columns.
 func Properties() []Property {
 	return []Property{
 		{
-			Name: "label", Usage: "what lists call the entry, if it is not the name",
+			Name: "label", Caption: "Label", Max: api.MaxEntryName, Derived: true, Usage: "what lists call the entry, if it is not the name",
 			Create: func(e *api.EntryCreate) **string { return &e.Label },
 			Update: func(e *api.EntryUpdate) **string { return &e.Label },
-			Get:    func(e *api.Entry) string { return e.Label },
+			Of:     func(e *api.Entry) *string { return &e.Label },
 		},
 		{
-			Name: "name", Usage: "the name",
+			Name: "name", Caption: "Entry name", Max: api.MaxEntryName, Usage: "the name",
 			Create: func(e *api.EntryCreate) **string { return &e.Name },
 			Update: func(e *api.EntryUpdate) **string { return &e.Name },
-			Get:    func(e *api.Entry) string { return e.Name },
+			Of:     func(e *api.Entry) *string { return &e.Name },
 		},
 		{
-			Name: "status", Usage: "active or inactive", Values: api.EntryStatuses(),
+			Name: "status", Caption: "Status", Usage: "active or inactive", Values: api.EntryStatuses(),
 			Update: func(e *api.EntryUpdate) **string { return &e.Status },
-			Get:    func(e *api.Entry) string { return e.Status },
+			Of:     func(e *api.Entry) *string { return &e.Status },
 		},
 		{
-			Name: "external_id", Usage: "its id in another system, such as a payroll",
+			Name: "external_id", Caption: "External ID", Max: api.MaxExternalID, Clearable: true, Usage: "its id in another system, such as a payroll",
 			Create: func(e *api.EntryCreate) **string { return &e.ExternalID },
 			Update: func(e *api.EntryUpdate) **string { return &e.ExternalID },
-			Get:    func(e *api.Entry) string { return e.ExternalID },
+			Of:     func(e *api.Entry) *string { return &e.ExternalID },
 		},
 	}
+}
+
+// Text returns a property of an entry.
+func Text(e *api.Entry, name string) string {
+	if p, ok := propertyNamed(name); ok {
+		return *p.Of(e)
+	}
+	return ""
+}
+
+// IsProperty reports whether a property has the name.
+func IsProperty(name string) bool {
+	_, ok := propertyNamed(name)
+	return ok
 }
 
 // propertyNamed finds the property with a name.

@@ -25,7 +25,13 @@ type Row struct {
 
 // Create returns the request that creates the entry. The status is not among it.
 func (r *Row) Create(workspaceID string) api.EntryCreate {
-	return api.EntryCreate{WorkspaceID: workspaceID, Type: r.Type, Fields: r.Fields, Tags: r.Tags, Name: r.Name, Label: r.Label, ExternalID: r.ExternalID}
+	e := api.EntryCreate{WorkspaceID: workspaceID, Type: r.Type, Fields: r.Fields, Tags: r.Tags}
+	for _, p := range Properties() {
+		if p.Create != nil {
+			*p.Create(&e) = *p.Update(&r.EntryUpdate)
+		}
+	}
+	return e
 }
 
 // SaysNothing reports whether a row does not tell who it is about.
@@ -53,7 +59,7 @@ func (r *Row) Called() string {
 // The tags of the entry must be known if the row has some.
 func (r *Row) Difference(e *api.Entry) (change api.EntryUpdate, changes []string) {
 	for _, p := range Properties() {
-		if want := *p.Update(&r.EntryUpdate); want != nil && *want != p.Get(e) {
+		if want := *p.Update(&r.EntryUpdate); want != nil && *want != *p.Of(e) {
 			*p.Update(&change) = want
 			changes = append(changes, p.Name)
 		}

@@ -117,7 +117,7 @@ func NewCSVWriter(to io.Writer, c *Columns, comma rune, raw, methods bool) (Writ
 func (w *csvWriter) Write(e *api.Entry) error {
 	cells := []string{e.ID, e.Type}
 	for _, p := range Properties() {
-		cells = append(cells, p.Get(e))
+		cells = append(cells, *p.Of(e))
 	}
 	cells = append(cells, joinTags(e.Tags))
 	if w.methods {
@@ -160,7 +160,7 @@ func NewNDJSONWriter(to io.Writer) Writer { return ndjsonWriter{to} }
 func (w ndjsonWriter) Write(e *api.Entry) error {
 	out := api.Fields{api.TextField("id", e.ID), api.TextField("type", e.Type)}
 	for _, p := range Properties() {
-		if text := p.Get(e); text != "" {
+		if text := *p.Of(e); text != "" {
 			out = append(out, api.TextField(p.Name, text))
 		}
 	}
