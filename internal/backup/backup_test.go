@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
 
 	"bursar/internal/audit"
@@ -384,11 +385,17 @@ func TestARefusedMoveLeavesBothStoresAsTheyWere(t *testing.T) {
 	})
 }
 
+// recipient is the public key of identity. A passphrase would take a second of CPU time at each use; the script backup.txtar has one.
+const (
+	recipient = "age1p7gnw060ycw00jaznfsar00a9y783e844rdq4pzwtmx0m63qafts3et6cq"
+	identity  = "AGE-SECRET-KEY-1RXUPZXFGECJKZ947MUGX6AA7M58PLN2TNSC9RU4LP02YQKKR703QM369FW"
+)
+
 func TestAnArchiveIsRestoredOnEitherEngine(t *testing.T) {
 	both(t, func(t *testing.T, from, to dbtest.Store) {
 		to.VaultKey = from.VaultKey
 		file := filepath.Join(t.TempDir(), "store.bursar")
-		keys := backup.Keys{Passphrase: "correct horse battery staple"}
+		keys := func() backup.Keys { return backup.Keys{Identities: strings.NewReader(identity)} }
 		var apiKey, token string
 		var written backup.Manifest
 		t.Run("before", func(t *testing.T) {
@@ -398,7 +405,7 @@ func TestAnArchiveIsRestoredOnEitherEngine(t *testing.T) {
 			apiKey, token = n.First.APIKey, x.Owner.Token
 			n.SequenceAudit(t)
 			var err error
-			if written, err = backup.WriteFile(t.Context(), n.DB, db.Caller{}, file, keys, nil); err != nil {
+			if written, err = backup.WriteFile(t.Context(), n.DB, db.Caller{}, file, backup.Keys{Recipients: []string{recipient}}, nil); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -409,21 +416,25 @@ func TestAnArchiveIsRestoredOnEitherEngine(t *testing.T) {
 		if bytes.Contains(text, []byte("Acme")) || !bytes.HasPrefix(text, []byte("age-encryption.org")) {
 			t.Error("the archive is not encrypted")
 		}
-		if _, err := backup.CheckFile(bytes.NewReader(text), backup.Keys{Passphrase: "wrong"}, nil); err == nil {
-			t.Error("another passphrase opens it")
+		other, err := age.GenerateX25519Identity()
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, err := backup.Restore(t.Context(), db.Caller{}, bytes.NewReader(text[:len(text)-100]), keys, place(to), nil); err == nil {
+		if _, err := backup.CheckFile(bytes.NewReader(text), backup.Keys{Identities: strings.NewReader(other.String())}, nil); err == nil {
+			t.Error("another key opens it")
+		}
+		if _, err := backup.Restore(t.Context(), db.Caller{}, bytes.NewReader(text[:len(text)-100]), keys(), place(to), nil); err == nil {
 			t.Fatal("an archive that was cut off was restored")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		if _, err := backup.Restore(ctx, db.Caller{}, bytes.NewReader(text), keys, place(to), func(int64) { cancel() }); !errors.Is(err, context.Canceled) {
+		if _, err := backup.Restore(ctx, db.Caller{}, bytes.NewReader(text), keys(), place(to), func(int64) { cancel() }); !errors.Is(err, context.Canceled) {
 			t.Fatalf("the restore was not interrupted: %v", err)
 		}
 		if _, err := db.Open(t.Context(), to.Config); !errors.Is(err, db.ErrMarked) {
 			t.Errorf("the target is used, though it is incomplete: %v", err)
 		}
-		done, err := backup.Restore(t.Context(), db.Caller{}, bytes.NewReader(text), keys, place(to), nil)
+		done, err := backup.Restore(t.Context(), db.Caller{}, bytes.NewReader(text), keys(), place(to), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -444,7 +455,6 @@ func TestAnArchiveForAKeyTakesThatKey(t *testing.T) {
 	s := dbtest.SQLite(t)
 	d := s.Open(t)
 	file := filepath.Join(t.TempDir(), "store.bursar")
-	const recipient, identity = "age1p7gnw060ycw00jaznfsar00a9y783e844rdq4pzwtmx0m63qafts3et6cq", "AGE-SECRET-KEY-1RXUPZXFGECJKZ947MUGX6AA7M58PLN2TNSC9RU4LP02YQKKR703QM369FW"
 	if _, err := backup.WriteFile(t.Context(), d, db.Caller{}, file, backup.Keys{Recipients: []string{recipient}}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -141,14 +141,14 @@ func TestAKilledServerGoesOnWithAnImport(t *testing.T) {
 		made := initialise(t, store)
 		p := start(t, store)
 		rounds := torture.Rounds(3, 20)
-		i := newImporting(t, made, p.URL, 4000)
+		i := newImporting(t, made, p.URL, 3000)
 		r := i.start(t)
 		for n := range rounds {
 			i.awaitLines(t, float64(1+n*i.lines/(rounds+1)))
 			p.kill()
 			p = start(t, store, "--listen", strings.TrimPrefix(p.URL, "http://"))
 		}
-		r.succeeds(t, "4,000 created, 0 updated, 0 unchanged, 0 refused")
+		r.succeeds(t, "3,000 created, 0 updated, 0 unchanged, 0 refused")
 		i.check(t)
 	})
 }
@@ -159,7 +159,7 @@ func TestAnotherNodeGoesOnWithAnImport(t *testing.T) {
 	store := dbtest.Postgres(t)
 	made := initialise(t, store)
 	here, there := startNode(t, store), startNode(t, store)
-	i := newImporting(t, made, there.URL, 4000)
+	i := newImporting(t, made, there.URL, 2000)
 	file, err := os.ReadFile(i.file)
 	if err != nil {
 		t.Fatal(err)
@@ -179,14 +179,14 @@ func TestAnotherNodeGoesOnWithAnImport(t *testing.T) {
 func TestAnImportOutlivesItsCommand(t *testing.T) {
 	t.Parallel()
 	store := dbtest.SQLite(t)
-	i := newImporting(t, initialise(t, store), start(t, store).URL, 3000)
+	i := newImporting(t, initialise(t, store), start(t, store).URL, 2000)
 	r := i.start(t)
 	i.awaitLines(t, 1)
 	if err := r.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = r.Wait() // it was killed
-	i.start(t).succeeds(t, "3,000 created, 0 updated, 0 unchanged, 0 refused")
+	i.start(t).succeeds(t, "2,000 created, 0 updated, 0 unchanged, 0 refused")
 	i.check(t)
 }
 

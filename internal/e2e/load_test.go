@@ -69,8 +69,9 @@ type load struct {
 	token   string
 	client  *http.Client
 	writers []*writer
-	told    atomic.Int64 // writes that were answered
-	failed  atomic.Int64 // writes that were not, or with a 500
+	told    atomic.Int64  // writes that were answered
+	failed  atomic.Int64  // writes that were not, or with a 500
+	pause   time.Duration // of a writer after an answer, where it matters that there are always requests and not how many
 }
 
 // writer creates entries and, in between, updates one of its own.
@@ -133,25 +134,29 @@ func (l *load) write(t *testing.T, url string, w *writer, stop <-chan struct{}, 
 		}
 		c := w.next(l.made.WorkspaceID)
 		got, err := send(l.client, url, l.token, c)
+		pause := 10 * time.Millisecond // of a client that retries
 		switch {
 		case err == nil && got.status == http.StatusOK:
 			w.note(c, got.id)
 			l.told.Add(1)
-			continue
+			pause = l.pause
 		case err == nil && got.code != "INTERNAL_ERROR" && got.code != "UNAVAILABLE":
 			t.Errorf("%s %s is answered %d %s", c.method, c.path, got.status, got.code)
 			return
 		case err != nil && retry:
 			t.Errorf("%s %s is not answered: %v", c.method, c.path, err)
 			return
+		default:
+			l.failed.Add(1)
+			if !retry {
+				return
+			}
 		}
-		l.failed.Add(1)
-		if !retry {
-			return
-		}
-		select { // a client pauses before it retries
-		case <-stop:
-		case <-time.After(10 * time.Millisecond):
+		if pause > 0 {
+			select {
+			case <-stop:
+			case <-time.After(pause):
+			}
 		}
 	}
 }

@@ -100,6 +100,7 @@ func TestARollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Postgres(t)
 	l := newLoad(initialise(t, store), writers)
+	l.pause = 20 * time.Millisecond // for all the seconds that three restarts take
 	b, address := startBalancer(t, 3)
 	nodes := make([]*process, 3)
 	restart := func(i int) {

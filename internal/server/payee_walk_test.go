@@ -77,13 +77,14 @@ func newPayees(t *testing.T, x *servertest.Tenant) payees {
 }
 
 // takeovers are the values by which an entry would take the place of others: their names and external ids.
-func (p payees) takeovers() (all []body) {
+func (p payees) takeovers() []body {
+	all := []body{{"external_id": ""}}
 	for _, name := range slices.Sorted(maps.Keys(p.entries)) {
 		external := strings.ToUpper(name[:3])
-		all = append(all, body{"external_id": ""}, body{"external_id": external}, body{"label": name}, body{"name": name}, body{"fields": body{"name": name}},
+		all = append(all, body{"external_id": external}, body{"label": name}, body{"name": name}, body{"fields": body{"name": name}},
 			body{"fields": body{"first-name": name, "last-name": ""}})
 	}
-	return append(all, body{"status": "inactive"}, body{"status": "active"})
+	return append(all, body{"external_id": ""}, body{"status": "inactive"}, body{"status": "active"})
 }
 
 // attempts are the requests by which one person tries to redirect money, by the route.

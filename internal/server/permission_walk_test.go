@@ -200,37 +200,51 @@ func targets() map[string]func(x *servertest.Tenant, role string) request {
 }
 
 func TestNobodyTouchesWhatIsAboveThem(t *testing.T) {
+	var walked []operation
+	for _, o := range operations() {
+		if !slices.Contains(deciding(), o.need) {
+			continue
+		}
+		if targets()[o.route] == nil {
+			t.Errorf("%s changes what others may do: say here how its target can be above the caller", o.route)
+			continue
+		}
+		walked = append(walked, o)
+	}
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		for _, o := range operations() {
-			if !slices.Contains(deciding(), o.need) {
-				continue
-			}
-			ask, known := targets()[o.route]
-			if !known {
-				t.Errorf("%s changes what others may do: say here how its target can be above the caller", o.route)
-				continue
-			}
-			t.Run(o.route, func(t *testing.T) {
-				x, all := n.Tenant(t), servertest.BuiltInRoles()["admin"]
-				for _, p := range all {
+		all := servertest.BuiltInRoles()["admin"]
+		for _, p := range all {
+			t.Run(p, func(t *testing.T) {
+				x := n.Tenant(t)
+				holder := func(permissions ...string) *servertest.Client {
+					role := roleKey()
+					x.Define(role, permissions...)
+					return x.Member(role)
+				}
+				below := holder(slices.DeleteFunc(slices.Clone(all), func(other string) bool { return other == p })...)
+				above := map[string]*servertest.Client{} // by what the operation needs
+				for _, need := range deciding() {
+					above[need] = holder(need, p)
+				}
+				for _, o := range walked {
 					if strings.Contains(o.route, "/clients/") && slices.Contains(ofPeople(), p) {
 						continue // no machine client holds it
 					}
-					target, above, below := roleKey(), roleKey(), roleKey()
-					x.Define(target, p)
-					x.Define(below, slices.DeleteFunc(slices.Clone(all), func(other string) bool { return other == p })...)
-					x.Define(above, o.need, p)
-					r := ask(x, target)
-					refused := o.do(x.Member(below), r).Fails(403, "FORBIDDEN")
-					if got := refused.Detail("permission"); got != p {
-						t.Errorf("the target has %s: the missing permission is %q", p, got)
-					}
-					if strings.HasSuffix(o.route, "/confirm") && strings.HasSuffix(p, ".approve") {
-						continue // a role that approves is not given back by one person
-					}
-					if answer := o.do(x.Member(above), r); answer.Status != http.StatusForbidden || answer.Code() != "SECOND_PERSON_REQUIRED" {
-						answer.OK() // a role that approves waits for another person
-					}
+					t.Run(o.route, func(t *testing.T) {
+						target := roleKey()
+						x.Define(target, p)
+						r := targets()[o.route](x, target)
+						refused := o.do(below.On(t), r).Fails(403, "FORBIDDEN")
+						if got := refused.Detail("permission"); got != p {
+							t.Errorf("the missing permission is %q", got)
+						}
+						if strings.HasSuffix(o.route, "/confirm") && strings.HasSuffix(p, ".approve") {
+							return // a role that approves is not given back by one person
+						}
+						if answer := o.do(above[o.need].On(t), r); answer.Status != http.StatusForbidden || answer.Code() != "SECOND_PERSON_REQUIRED" {
+							answer.OK() // a role that approves waits for another person
+						}
+					})
 				}
 			})
 		}

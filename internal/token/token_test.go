@@ -6,24 +6,55 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/server/servertest"
 	"bursar/internal/token"
+	"bursar/internal/vault"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
 const issuer = "https://pay.example.com"
 
+// node is a store with a signing key, and a clock.
+type node struct {
+	db    *db.DB
+	vault *vault.Vault
+	late  atomic.Int64 // how far the clock was advanced
+}
+
+func (n *node) now() time.Time { return time.Now().Add(time.Duration(n.late.Load())) }
+
+func onEach(t *testing.T, run func(t *testing.T, n *node)) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := &node{}
+		n.db = store.OpenAt(t, n.now)
+		n.vault = store.Vault(n.db)
+		if err := n.vault.Ready(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		_, err := db.Write(t.Context(), n.db, db.Caller{}, func(tx *db.Tx) (string, audit.Event, error) {
+			id, err := token.InsertKey(tx, n.vault)
+			return id, audit.None("a test"), err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, n)
+	})
+}
+
 // session is one that begins now.
-func session(n *servertest.Node) token.Session {
-	now := n.DB.Now()
+func session(n *node) token.Session {
+	now := n.db.Now()
 	return token.Session{ID: "ses_1", AccountID: "usr_1", CreatedAt: now, ExpiresAt: now + time.Hour.Milliseconds()}
 }
 
@@ -51,8 +82,8 @@ func forge(t *testing.T, method jwt.SigningMethod, kid, key any, expires time.Ti
 func admitted() error { return nil }
 
 func TestTokensNameTheirSession(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k, s := token.NewKeyring(n.DB, n.Vault, issuer), session(n)
+	onEach(t, func(t *testing.T, n *node) {
+		k, s := token.NewKeyring(n.db, n.vault, issuer), session(n)
 		text := sign(t, k, s)
 		c, good, err := k.Verify(t.Context(), text, admitted)
 		if err != nil || !good {
@@ -66,8 +97,8 @@ func TestTokensNameTheirSession(t *testing.T) {
 }
 
 func TestTokensThatAreRefused(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k, s := token.NewKeyring(n.DB, n.Vault, issuer), session(n)
+	onEach(t, func(t *testing.T, n *node) {
+		k, s := token.NewKeyring(n.db, n.vault, issuer), session(n)
 		good := sign(t, k, s)
 		other := s
 		other.AccountID = "usr_2"
@@ -91,7 +122,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		later := n.Clock.Now().Add(time.Hour)
+		later := n.now().Add(time.Hour)
 		for name, text := range map[string]string{
 			"nothing":                        "",
 			"no token":                       "bk_123",
@@ -100,7 +131,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 			"another signature":              head + "." + payload + "." + strings.Repeat("A", len(signature)),
 			"more behind it":                 good + ".x",
 			"expired":                        sign(t, k, expired),
-			"of another public address":      sign(t, token.NewKeyring(n.DB, n.Vault, "https://other.example.com"), s),
+			"of another public address":      sign(t, token.NewKeyring(n.db, n.vault, "https://other.example.com"), s),
 			"another key":                    forge(t, jwt.SigningMethodEdDSA, kid, foreign, later),
 			"an unknown key":                 forge(t, jwt.SigningMethodEdDSA, "sig_unknown", foreign, later),
 			"a key without a name":           forge(t, jwt.SigningMethodEdDSA, nil, foreign, later),
@@ -116,7 +147,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 		if _, ok, err := k.Verify(t.Context(), good, admitted); !ok || err != nil {
 			t.Fatalf("the token that the others were made of is good: %t, %v", ok, err)
 		}
-		n.Clock.Advance(time.Hour)
+		n.late.Add(int64(time.Hour))
 		if _, ok, err := k.Verify(t.Context(), good, admitted); ok || err != nil {
 			t.Errorf("after its time it is good: %t, %v", ok, err)
 		}
@@ -124,8 +155,8 @@ func TestTokensThatAreRefused(t *testing.T) {
 }
 
 func TestRotatedKeys(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k, s := token.NewKeyring(n.DB, n.Vault, issuer), session(n)
+	onEach(t, func(t *testing.T, n *node) {
+		k, s := token.NewKeyring(n.db, n.vault, issuer), session(n)
 		before := sign(t, k, s)
 		id, err := k.Rotate(t.Context(), db.Caller{}, false)
 		if err != nil {
@@ -135,7 +166,7 @@ func TestRotatedKeys(t *testing.T) {
 		if parsed, _, err := jwt.NewParser().ParseUnverified(after, &token.Claims{}); err != nil || parsed.Header["kid"] != id {
 			t.Errorf("the new token is signed by %v, %v", parsed.Header["kid"], err)
 		}
-		another := token.NewKeyring(n.DB, n.Vault, issuer) // as another node has it
+		another := token.NewKeyring(n.db, n.vault, issuer) // as another node has it
 		for name, text := range map[string]string{"before": before, "after": after} {
 			for _, ring := range []*token.Keyring{k, another} {
 				if _, good, err := ring.Verify(t.Context(), text, admitted); !good || err != nil {
@@ -151,8 +182,8 @@ func TestRotatedKeys(t *testing.T) {
 }
 
 func TestRevokedKeys(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k, s := token.NewKeyring(n.DB, n.Vault, issuer), session(n)
+	onEach(t, func(t *testing.T, n *node) {
+		k, s := token.NewKeyring(n.db, n.vault, issuer), session(n)
 		before := sign(t, k, s)
 		c, _, err := k.Verify(t.Context(), before, admitted)
 		if err != nil {
@@ -174,8 +205,8 @@ func TestRevokedKeys(t *testing.T) {
 }
 
 func TestUnknownKeysAreLookedUpOnlyIfAdmitted(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		k := token.NewKeyring(n.DB, n.Vault, issuer)
+	onEach(t, func(t *testing.T, n *node) {
+		k := token.NewKeyring(n.db, n.vault, issuer)
 		_, foreign, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +217,7 @@ func TestUnknownKeysAreLookedUpOnlyIfAdmitted(t *testing.T) {
 		if _, good, err := k.Verify(t.Context(), sign(t, k, session(n)), refuse); !good || err != nil || asked != 0 {
 			t.Errorf("a token of a known key is good: %t, %v; asked %d times", good, err, asked)
 		}
-		stranger := forge(t, jwt.SigningMethodEdDSA, "sig_unknown", foreign, n.Clock.Now().Add(time.Hour))
+		stranger := forge(t, jwt.SigningMethodEdDSA, "sig_unknown", foreign, n.now().Add(time.Hour))
 		if _, good, err := k.Verify(t.Context(), stranger, refuse); good || !errors.Is(err, full) || asked != 1 {
 			t.Errorf("a token of an unknown key is good: %t, %v; asked %d times", good, err, asked)
 		}
