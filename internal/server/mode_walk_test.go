@@ -16,7 +16,7 @@ import (
 func aboutLiveMoney(t *testing.T, x *servertest.Tenant) (settings, rights []string) {
 	t.Helper()
 	owner, of := x.Owner.On(t), "?limit=100&workspace_id="+x.WorkspaceID
-	for key, accounts := range whoIsPaid(t, x) {
+	for key, accounts := range x.WhoIsPaid(t) {
 		settings = append(settings, fmt.Sprint(key, accounts))
 	}
 	for _, path := range []string{"/v2/approval-rules" + of, "/v2/limits" + of, "/v2/accounts" + of} {
